@@ -54,12 +54,12 @@ def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("block", [*iter_blocks("python")], ids=str)
-def test_python_is_python(block: Block) -> None:
+def test_python_blocks_compile(block: Block) -> None:
     ast.parse(textwrap.dedent(block.code))
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_python_runs(name: str, resnet_log: Path) -> None:
+def test_python_blocks_run(name: str, resnet_log: Path) -> None:
     names = dict(GIVEN)
     blocks = [block for block in iter_blocks("python") if block.page == ROOT / "docs" / name]
     assert blocks
@@ -88,7 +88,7 @@ def resnet_log(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("block", [*iter_blocks("sh")], ids=str)
-def test_the_shell_is_told_flags_that_exist(block: Block) -> None:
+def test_shell_blocks_use_existing_flags(block: Block) -> None:
     for words in iter_commands(block.code):
         parse_flags(words)
 
@@ -105,13 +105,13 @@ def iter_commands(code: str) -> Iterator[list[str]]:
                 yield words[1:]
 
 
-def test_commands_are_found_in_what_a_shell_is_told() -> None:
+def test_finds_commands_in_shell_blocks() -> None:
     code = "a && tracklight x \\\n  --port 1 # c\nssh -L 1:a:2 far tracklight y\npip install ."
     assert list(iter_commands(code)) == [["x", "--port", "1"], ["y"]]
 
 
 @pytest.mark.parametrize("block", [*iter_blocks("json")], ids=str)
-def test_json_is_json(block: Block) -> None:
+def test_json_blocks_are_valid(block: Block) -> None:
     json.loads(block.code)
 
 
@@ -122,7 +122,7 @@ PYPROJECT = "[project."
 @pytest.mark.parametrize(
     "block", [it for it in iter_blocks("toml") if not it.code.startswith(PYPROJECT)], ids=str
 )
-def test_settings_are_settings(block: Block, tmp_path: Path) -> None:
+def test_toml_blocks_are_valid_settings(block: Block, tmp_path: Path) -> None:
     (tmp_path / "tracklight.toml").write_text(block.code, encoding="utf-8")
     _, parsers = create_parsers()
     for command in ("serve", "inspect", "export", "doctor"):
@@ -130,7 +130,7 @@ def test_settings_are_settings(block: Block, tmp_path: Path) -> None:
         parse_flags([command, *settings.arguments, "logs", "--no-config"])
 
 
-def test_the_unit_and_the_container_start_what_there_is() -> None:
+def test_unit_and_container_start_existing_commands() -> None:
     blocks = {block.language: block.code for block in iter_blocks("ini", "dockerfile")}
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
@@ -143,7 +143,7 @@ def test_the_unit_and_the_container_start_what_there_is() -> None:
         assert parse_flags(words[1:]).port == 6006
 
 
-def test_every_flag_is_told_of() -> None:
+def test_all_flags_are_documented() -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").replace("_", "-")
     _, parsers = create_parsers()
     flags = {
@@ -155,7 +155,7 @@ def test_every_flag_is_told_of() -> None:
     assert [flag for flag in sorted(flags - {"--help"}) if flag not in page] == []
 
 
-def test_who_moves_over_is_sent_to_names_that_exist() -> None:
+def test_migration_guide_uses_existing_names() -> None:
     page = (ROOT / "docs" / "migration.md").read_text(encoding="utf-8")
     names = set(re.findall(r"`(tracklight(?:\.\w+)+)", page)) - {"tracklight.dashboards"}
     assert len(names) > 8

@@ -17,7 +17,7 @@ def test_readme_is_short() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     assert [link for link in list_links(page) if not _leads_somewhere(page, link)] == []
 
 
@@ -27,7 +27,7 @@ def _leads_somewhere(page: Path, link: str) -> bool:
     return target.exists() and (not anchor or anchor in list_anchors(target))
 
 
-def test_links_that_lead_nowhere_are_noticed(tmp_path: Path) -> None:
+def test_reports_broken_links(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Ways in\n\n[a](#ways-in) [b](#ways-out) [c](none.md) [d](page.md#ways-in)\n")
     links = list_links(page)
@@ -69,5 +69,5 @@ def test_readme_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("page", [*ROOT.glob("docs/dashboards/*.md")], ids=lambda page: page.name)
-def test_every_dashboard_is_shown_in_a_picture(page: Path) -> None:
+def test_all_dashboards_have_a_screenshot(page: Path) -> None:
     assert f"]({page.stem}.webp)" in page.read_text(encoding="utf-8")

@@ -49,7 +49,7 @@ def test_exports_exactly_the_public_names() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
-def test_each_public_name_is_there(name: str) -> None:
+def test_all_public_names_exist(name: str) -> None:
     value = getattr(tracklight, name)
     if isinstance(value, ModuleType):
         assert value.__name__ == f"tracklight.{name}"
@@ -60,7 +60,7 @@ def test_each_public_name_is_there(name: str) -> None:
         assert value.__module__.startswith("tracklight.")
 
 
-def test_says_which_name_is_unknown() -> None:
+def test_unknown_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'opne'"):
         tracklight.opne  # noqa: B018
 

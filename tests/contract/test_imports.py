@@ -36,26 +36,26 @@ def plant(tmp_path: Path) -> Plant:
     return write
 
 
-def test_package_keeps_the_directions() -> None:
+def test_package_follows_the_import_rules() -> None:
     imports = list(iter_python_imports(check_imports.ROOT / "tracklight"))
     assert len(imports) > 20
     assert find_faults(imports, PYTHON) == []
 
 
-def test_profiles_keep_the_directions_among_their_rooms() -> None:
+def test_profiles_follow_their_import_rules() -> None:
     folder = check_imports.ROOT / "tracklight" / "profiles"
     imports = list(iter_python_imports(folder, "tracklight.analysis.profiles"))
     assert len(imports) > 50
     assert find_faults(imports, PROFILES) == []
 
 
-def test_every_room_of_profiles_imports_only_those_above_it() -> None:
+def test_profile_modules_import_only_earlier_ones() -> None:
     rooms = list(PROFILES)
     for at, room in enumerate(rooms):
         assert set(PROFILES[room].split()) <= set(rooms[:at]), room
 
 
-def test_page_keeps_the_directions() -> None:
+def test_page_follows_the_import_rules() -> None:
     imports = list(iter_web_imports(check_imports.ROOT / "web" / "src"))
     assert len(imports) > 5
     assert find_faults(imports, WEB) == []
@@ -73,12 +73,12 @@ def test_page_keeps_the_directions() -> None:
         ("attic/run.py", "import tracklight.index", "attic has no row"),
     ],
 )
-def test_notices_a_wrong_python_import(plant: Plant, path: str, text: str, fault: str) -> None:
+def test_reports_forbidden_python_import(plant: Plant, path: str, text: str, fault: str) -> None:
     (found,) = find_faults(iter_python_imports(plant(path, text)), PYTHON)
     assert fault in found
 
 
-def test_notices_a_wrong_import_inside_of_a_folder(plant: Plant) -> None:
+def test_reports_forbidden_import_within_a_package(plant: Plant) -> None:
     tree = plant(
         "server/steps.py", "from tracklight.analysis.profiles import log\nimport tracklight.x\n"
     )
@@ -86,7 +86,7 @@ def test_notices_a_wrong_import_inside_of_a_folder(plant: Plant) -> None:
     assert (found.source, found.target) == ("server", "log")
 
 
-def test_allows_right_python_imports(plant: Plant) -> None:
+def test_accepts_allowed_python_imports(plant: Plant) -> None:
     text = (
         "import os\nfrom . import tail\nfrom ..formats import scan\nfrom tracklight.errors import E"
     )
@@ -103,11 +103,11 @@ def test_allows_right_python_imports(plant: Plant) -> None:
         ("widgets/A.svelte", "<script>import '../shell/x.css';</script>", "widgets may not import"),
     ],
 )
-def test_notices_a_wrong_web_import(plant: Plant, path: str, text: str, fault: str) -> None:
+def test_reports_forbidden_web_import(plant: Plant, path: str, text: str, fault: str) -> None:
     (found,) = find_faults(iter_web_imports(plant(path, text)), WEB)
     assert fault in found
 
 
-def test_allows_right_web_imports(plant: Plant) -> None:
+def test_accepts_allowed_web_imports(plant: Plant) -> None:
     text = "import { mount } from 'svelte';\nimport App from './shell/App.svelte';"
     assert find_faults(iter_web_imports(plant("main.ts", text)), WEB) == []

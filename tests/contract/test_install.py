@@ -102,7 +102,7 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
-def test_sdist_holds_sources_and_page_but_nothing_compiled(sdist: Path) -> None:
+def test_sdist_has_sources_and_page_but_nothing_compiled(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {PAGE, "tracklight/formats/_scan.pyx", "web/package-lock.json", "LICENSE"} <= names
@@ -111,7 +111,7 @@ def test_sdist_holds_sources_and_page_but_nothing_compiled(sdist: Path) -> None:
 
 
 @needs_compiler
-def test_wheel_holds_kernels_and_page_but_no_sources_of_them(wheel: Path, unpacked: Path) -> None:
+def test_wheel_has_kernels_and_page_but_not_their_sources(wheel: Path, unpacked: Path) -> None:
     names = list_names(wheel)
     sources = [path.relative_to(unpacked) for path in unpacked.rglob("*.pyx")]
     kernels = {str(path.with_suffix(KERNEL_SUFFIX)) for path in sources}
@@ -123,7 +123,7 @@ def test_wheel_holds_kernels_and_page_but_no_sources_of_them(wheel: Path, unpack
 
 
 @needs_compiler
-def test_two_builds_are_the_same(wheel: Path, tree: Path, tmp_path: Path) -> None:
+def test_builds_are_reproducible(wheel: Path, tree: Path, tmp_path: Path) -> None:
     assert package(tree, "wheel", tmp_path).read_bytes() == wheel.read_bytes()
 
 
@@ -141,14 +141,14 @@ def test_installed_wheel_has_a_working_kernel_and_page(wheel: Path, tmp_path: Pa
     assert answer.endswith("True\n")
 
 
-def test_without_a_compiler_the_wheel_fits_every_machine(unpacked: Path, tmp_path: Path) -> None:
+def test_wheel_without_compiler_is_platform_independent(unpacked: Path, tmp_path: Path) -> None:
     pure = package(unpacked, "wheel", tmp_path, CC="no-such-compiler")
     assert pure.name.endswith("-py3-none-any.whl")
     assert PAGE in list_names(pure)
     assert not [name for name in list_names(pure) if name.endswith(KERNEL_SUFFIX)]
 
 
-def test_windows_without_visual_c_is_told_and_installed(
+def test_windows_without_visual_c_installs_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> None:

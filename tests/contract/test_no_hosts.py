@@ -44,11 +44,11 @@ def test_no_tracked_file_names_a_registry() -> None:
     assert named == {}
 
 
-def test_notices_a_registry() -> None:
+def test_reports_a_registry() -> None:
     assert find_hosts(b'"resolved": "https://registry.' + HOSTS[2] + b'/vite"') == [HOSTS[2]]
 
 
-def test_package_lock_holds_no_addresses() -> None:
+def test_package_lock_has_no_urls() -> None:
     lock = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))
     assert len(lock["packages"]) > 10
     assert [name for name, package in lock["packages"].items() if "resolved" in package] == []

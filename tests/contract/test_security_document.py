@@ -16,12 +16,12 @@ ROWS = [
 ]
 
 
-def test_there_are_promises() -> None:
+def test_guarantees_are_listed() -> None:
     assert len(ROWS) > 20
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[2:50])
-def test_each_is_held(row: str) -> None:
+def test_each_guarantee_has_a_test(row: str) -> None:
     named = re.search(r"`(tests/\S+\.py)::(\w+)` \|$", row)
     assert named, "no test is named"
     tree = ast.parse((ROOT / named[1]).read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ pytest.importorskip("furo", reason="the site is not set up: make docs")
 pytestmark = pytest.mark.slow
 
 
-def test_the_site_is_whole_and_asks_nobody_for_anything(tmp_path: Path) -> None:
+def test_site_is_complete_and_loads_nothing_from_other_hosts(tmp_path: Path) -> None:
     # Whatever is missing, linked to wrongly or in no table of contents is a warning.
     command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", ROOT / "docs", tmp_path]
     answer = subprocess.run(command, check=False, capture_output=True, text=True)

@@ -45,7 +45,9 @@ def write_log(place: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_nothing_that_is_asked_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_requests_cause_no_server_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("schemathesis")
     monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("TRACKLIGHT_TOKEN", TOKEN)

@@ -14,10 +14,10 @@ def test_a_copy_carries_every_group_of_a_graph_that_can_be_read(tmp_path: Path) 
     write_graph(tmp_path, b"\x0a\xff", run="torn")
     scene = Scene(tmp_path)
     parts = dict(scene.dashboard.export_static(["run", "torn"]))
-    assert list(parts) == [f"copy/{scene.id}", "graphs"]
+    assert list(parts) == [f"copy/{scene.id}", "list"]
     copy = parts[f"copy/{scene.id}"]
     assert [group.path for group in copy.groups] == ["", "net", "net/conv"]
-    assert [row.run for row in parts["graphs"].graphs] == ["run"]
+    assert [row.run for row in parts["list"].graphs] == ["run"]
     assert {node.path for node in copy.nodes} >= {"x", "net", "net/conv/w"}
     assert [paint.by for paint in copy.paints[0].paints] == ["op"]
     scene.catalog.close()
