@@ -54,7 +54,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(VIEWS))
     names = parser.parse_args().names or [*VIEWS]
     with tempfile.TemporaryDirectory(prefix="tracklight-screenshots-") as folder:
-        os.environ["TRACKLIGHT_DATA_DIR"] = folder  # notes of whoever runs this are nobody's business
+        os.environ["TRACKLIGHT_DATA_DIR"] = (
+            folder  # notes of whoever runs this are nobody's business
+        )
         logdir = Path(folder) / "demo"
         write_demo(logdir)
         with tracklight.serve(logdir, cache=False) as board, sync_playwright() as playwright:

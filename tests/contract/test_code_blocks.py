@@ -1,4 +1,4 @@
-"""What the pages tell people to type is taken by the programs that it is for."""
+"""The code blocks of the documentation are valid, and the Python ones run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tracklight.cli.flags import parse_flags
 from tracklight.cli.parser import create_parsers
 from tracklight.formats import proto
 
-#: Pages whose Python runs here from top to bottom. Those on frameworks, on writing, and the README
-#: have tests of their own; graphs need models, and an example of Scalars is of somebody's own log.
+#: Pages whose Python blocks run here from top to bottom. The README and the pages on frameworks and
+#: writing have tests of their own; graphs need models, and Scalars reads a log that does not exist.
 RUN = (
     *("quickstart.md", "serving.md", "reading.md"),
     *(f"dashboards/{name}.md" for name in ("audio", "custom_scalars", "histograms", "images")),
     *(f"dashboards/{name}.md" for name in ("mesh", "pr_curves", "text")),
 )
-#: What examples take for granted.
+#: Names that examples use without defining them.
 GIVEN: dict[str, object] = {
     "clips": np.zeros((2, 800, 1)),
     "weights": np.arange(10.0),
@@ -69,7 +69,7 @@ def test_python_blocks_run(name: str, resnet_log: Path) -> None:
 
 @pytest.fixture
 def resnet_log(tmp_path: Path) -> Path:
-    """The log that examples read from."""
+    """The log that the examples read."""
     nodes = [
         proto.NodeDef(name=b"x", op=b"Placeholder"),
         proto.NodeDef(name=b"dense/kernel", op=b"VarHandleOp"),
@@ -94,7 +94,7 @@ def test_shell_blocks_use_existing_flags(block: Block) -> None:
 
 
 def iter_commands(code: str) -> Iterator[list[str]]:
-    """What follows the word ``tracklight`` in each command of a shell."""
+    """Yield the arguments of each tracklight command in a shell block."""
     for line in code.replace("\\\n", " ").splitlines():
         line = re.sub(r'eval "\$\((.*?)\)"', r"\1", line)
         for command in re.split(r"&&|\|", line):
@@ -163,7 +163,7 @@ def test_migration_guide_uses_existing_names() -> None:
 
 
 def _exists(name: str) -> bool:
-    """Whether a name can be imported, or is defined in a module whose framework is not there."""
+    """Return whether a name can be imported, or is defined in a module that cannot be imported."""
     module, _, attribute = name.rpartition(".")
     try:
         return hasattr(importlib.import_module(module), attribute)

@@ -1,4 +1,4 @@
-"""The public names of the package, and what importing them costs."""
+"""The public names of the package, and the cost of importing it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PUBLIC = {
     "summary",
 }
 
-#: What a program that only logs must not pay for.
+#: Modules that a program that only logs must not load.
 HEAVY = ("google.protobuf", "numpy", "starlette", "tracklight.index", "uvicorn", "watchfiles")
 
 
@@ -67,7 +67,7 @@ def test_unknown_name_raises_attribute_error() -> None:
 
 def test_import_loads_nothing_heavy() -> None:
     script = f"import sys, tracklight; print([m for m in {HEAVY} if m in sys.modules])"
-    answer = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert answer.stdout.strip() == "[]"
+    assert result.stdout.strip() == "[]"

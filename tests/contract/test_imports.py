@@ -1,4 +1,4 @@
-"""Imports run one way, in the package and in the page, and the checker would notice if not."""
+"""Imports follow the layers, in the package and in the page, and the checker reports violations."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tools.check_imports import (
     iter_web_imports,
 )
 
-Plant = Callable[[str, str], Path]
+WriteFile = Callable[[str, str], Path]
 
 
 @pytest.fixture
-def plant(tmp_path: Path) -> Plant:
-    """Writes one file of a small tree and returns the tree's top."""
+def write_file(tmp_path: Path) -> WriteFile:
+    """Write one file of a small package and return the root of the package."""
     for room in ("errors.py", "log.py"):
         (tmp_path / room).touch()
     for room in ("formats", "index", "server", "sdk"):
@@ -62,7 +62,7 @@ def test_page_follows_the_import_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "fault"),
+    ("path", "text", "message"),
     [
         ("formats/scan.py", "import tracklight.index.store", "formats may not import index"),
         ("formats/scan.py", "from tracklight import log", "formats may not import log"),
@@ -73,28 +73,30 @@ def test_page_follows_the_import_rules() -> None:
         ("attic/run.py", "import tracklight.index", "attic has no row"),
     ],
 )
-def test_reports_forbidden_python_import(plant: Plant, path: str, text: str, fault: str) -> None:
-    (found,) = find_faults(iter_python_imports(plant(path, text)), PYTHON)
-    assert fault in found
+def test_reports_forbidden_python_import(
+    write_file: WriteFile, path: str, text: str, message: str
+) -> None:
+    (found,) = find_faults(iter_python_imports(write_file(path, text)), PYTHON)
+    assert message in found
 
 
-def test_reports_forbidden_import_within_a_package(plant: Plant) -> None:
-    tree = plant(
+def test_reports_forbidden_import_within_a_package(write_file: WriteFile) -> None:
+    tree = write_file(
         "server/steps.py", "from tracklight.analysis.profiles import log\nimport tracklight.x\n"
     )
     (found,) = iter_python_imports(tree, "tracklight.analysis.profiles")
     assert (found.source, found.target) == ("server", "log")
 
 
-def test_accepts_allowed_python_imports(plant: Plant) -> None:
+def test_accepts_allowed_python_imports(write_file: WriteFile) -> None:
     text = (
         "import os\nfrom . import tail\nfrom ..formats import scan\nfrom tracklight.errors import E"
     )
-    assert find_faults(iter_python_imports(plant("index/store.py", text)), PYTHON) == []
+    assert find_faults(iter_python_imports(write_file("index/store.py", text)), PYTHON) == []
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "fault"),
+    ("path", "text", "message"),
     [
         ("base/url.ts", "import { get } from '../api/client';", "base may not import api"),
         ("api/live.ts", "export * from '../core/runs.svelte';", "api may not import core"),
@@ -103,11 +105,13 @@ def test_accepts_allowed_python_imports(plant: Plant) -> None:
         ("widgets/A.svelte", "<script>import '../shell/x.css';</script>", "widgets may not import"),
     ],
 )
-def test_reports_forbidden_web_import(plant: Plant, path: str, text: str, fault: str) -> None:
-    (found,) = find_faults(iter_web_imports(plant(path, text)), WEB)
-    assert fault in found
+def test_reports_forbidden_web_import(
+    write_file: WriteFile, path: str, text: str, message: str
+) -> None:
+    (found,) = find_faults(iter_web_imports(write_file(path, text)), WEB)
+    assert message in found
 
 
-def test_accepts_allowed_web_imports(plant: Plant) -> None:
+def test_accepts_allowed_web_imports(write_file: WriteFile) -> None:
     text = "import { mount } from 'svelte';\nimport App from './shell/App.svelte';"
-    assert find_faults(iter_web_imports(plant("main.ts", text)), WEB) == []
+    assert find_faults(iter_web_imports(write_file("main.ts", text)), WEB) == []

@@ -7,16 +7,14 @@ import pytest
 from tracklight.util.user_dirs import get_data_dir, get_notes_path
 
 
-def test_each_log_has_a_file_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_log_has_its_own_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path))
     assert get_notes_path(["/a", "/b"]) == get_notes_path(["/b", "/a"])
     assert len({get_notes_path(["/a"]), get_notes_path(["/b"]), get_notes_path(["/a", "/b"])}) == 3
     assert get_notes_path(["/a"]).is_relative_to(tmp_path)
 
 
-def test_data_is_kept_where_the_system_wants_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_default_data_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TRACKLIGHT_DATA_DIR", raising=False)
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))

@@ -56,8 +56,13 @@ def make_temporary_path(path: Path) -> Path:
     return path.with_name(f".{path.name[:40]}.part-{os.getpid()}-{secrets.token_hex(4)}")
 
 
+#: The limit on open files to request, and the one of the C runtime on Windows.
+_WANTED_FILES = 65_536
+_WINDOWS_FILES = 8192
+
+
 def get_open_file_limit() -> int:
-    """How many files this process may have open; a connection is one."""
+    """Return how many files, including sockets, this process may have open."""
     if sys.platform == "win32":
         return _WINDOWS_FILES
     import resource
@@ -67,7 +72,7 @@ def get_open_file_limit() -> int:
 
 
 def raise_open_file_limit() -> None:
-    """Let this process open more files than the few that are usual, as far as it may."""
+    """Raise the low default limit on open files of this process as far as permitted."""
     if sys.platform == "win32":
         return
     import resource
@@ -76,8 +81,3 @@ def raise_open_file_limit() -> None:
     wanted = _WANTED_FILES if hard == resource.RLIM_INFINITY else min(_WANTED_FILES, hard)
     if resource.RLIM_INFINITY != soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-_WANTED_FILES = 65_536
-
-_WINDOWS_FILES = 8192

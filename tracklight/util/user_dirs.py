@@ -1,4 +1,4 @@
-"""Where the notes on a log are kept."""
+"""The directory of the user for data that cannot be recreated, unlike a cache."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tracklight.util.hashing import hash_key
 
 
 def get_data_dir() -> Path:
-    """Tracklight's own folder for what cannot be made again, unlike a cache."""
-    chosen = os.environ.get("TRACKLIGHT_DATA_DIR")
-    if chosen:
-        return Path(chosen)
+    """Return ``TRACKLIGHT_DATA_DIR``, or the data directory of tracklight on this system."""
+    configured = os.environ.get("TRACKLIGHT_DATA_DIR")
+    if configured:
+        return Path(configured)
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "tracklight"
     if os.name == "nt":
@@ -23,5 +23,5 @@ def get_data_dir() -> Path:
 
 
 def get_notes_path(roots: Iterable[str]) -> Path:
-    """The file for these log directories, in whatever order they were given."""
+    """Return the file with the notes on these log directories, in any order."""
     return get_data_dir() / "notes" / f"{hash_key(*sorted(roots))}.json"
