@@ -255,8 +255,8 @@ def test_every_field_of_every_struct_is_listed_once(text: str) -> None:
 def test_fields_have_types_defaults_and_descriptions(text: str) -> None:
     sections = _read_sections(text)
     assert "| `part` | integer (from 0) | `0` |" in sections["BlobRequest"]
-    assert '| `type` | `"pca"` |' in sections["projector.Pca"]
-    assert "With it, the response can never be another one." in sections["ValueRequest"]
+    assert '| `type` | `"pca"` |' in sections["projector.PcaMethod"]
+    assert "| `line` | integer | Counted from 1. |" in sections["text.TextHit"]
 
 
 def _read_sections(text: str) -> dict[str, str]:
