@@ -125,7 +125,7 @@ def test_export_to_the_standard_output(
         ),
         (["export", "LOG", "--static=LOG/no/x.html"], 1, 'cannot write "LOG/no/x.html": No such'),
         (["serve", "LOG", "--host=localhost", "--bind_all"], 2, "--host or --bind_all"),
-        (["LOG", "--alert=loss rises"], 2, '"loss rises" is no rule'),
+        (["LOG", "--alert=loss rises"], 2, '"loss rises" is not an alert rule'),
         (["LOG", "--alert-webhook=ftp://host/"], 2, "an http:// or https:// address"),
         (["--bogus"], 2, "unrecognized arguments: --bogus; see `tracklight --help`"),
         (["--lgodir=LOG"], 2, 'Did you mean "--logdir"?'),

@@ -23,10 +23,10 @@ WriteFile = Callable[[str, str], Path]
 @pytest.fixture
 def write_file(tmp_path: Path) -> WriteFile:
     """Write one file of a small package and return the root of the package."""
-    for room in ("errors.py", "log.py"):
-        (tmp_path / room).touch()
-    for room in ("formats", "index", "server", "sdk"):
-        (tmp_path / room).mkdir()
+    for package in ("errors.py", "log.py"):
+        (tmp_path / package).touch()
+    for package in ("formats", "index", "server", "sdk"):
+        (tmp_path / package).mkdir()
 
     def write(path: str, text: str) -> Path:
         (tmp_path / path).parent.mkdir(exist_ok=True)
@@ -50,9 +50,9 @@ def test_profiles_follow_their_import_rules() -> None:
 
 
 def test_profile_modules_import_only_earlier_ones() -> None:
-    rooms = list(PROFILES)
-    for at, room in enumerate(rooms):
-        assert set(PROFILES[room].split()) <= set(rooms[:at]), room
+    packages = list(PROFILES)
+    for number, package in enumerate(packages):
+        assert set(PROFILES[package].split()) <= set(packages[:number]), package
 
 
 def test_page_follows_the_import_rules() -> None:
