@@ -47,6 +47,9 @@ class BadName(Good):
 class Reserved(Good):
     name = "runs"
 
+class ReservedTags(Good):
+    name = "tags"
+
 class NoWeb(Good):
     name, web_dir = "noweb", __import__("pathlib").Path("/nowhere")
 
@@ -107,6 +110,7 @@ def serve(site: Path, *entries: str) -> TestClient:
         ("third_party_dashboards:not_a_class", "not a subclass"),
         ("third_party_dashboards:BadName", "../etc"),
         ("third_party_dashboards:Reserved", "runs"),
+        ("third_party_dashboards:ReservedTags", "tags"),
         ("third_party_dashboards:NoWeb", "index.js"),
         ("third_party_dashboards:Failing", "no license"),
         ("third_party_dashboards:BadFiles", "photos"),
