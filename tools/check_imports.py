@@ -1,8 +1,9 @@
-"""Hold the import directions: ``python tools/check_imports.py``.
+"""Check import directions and package sizes: ``python tools/check_imports.py``.
 
-A room is a folder of the package or of web/src, or a module at the top of either; a folder with
-many rooms of its own has a table as well. The tables below say which other rooms each one may
-import. Imports inside functions count as well: being late does not make them right.
+The unit of the tables is a *layer*: a folder or module directly below ``tracklight/`` (or
+``web/src/``). Each row lists the layers that one layer may import. Imports inside functions count
+too. The Python package must also have no import cycles between modules, at most `MAX_LEVELS`
+layers on top of each other, and at most `MAX_MODULES` modules in a package.
 """
 
 from __future__ import annotations
@@ -11,84 +12,63 @@ import ast
 import posixpath
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "tracklight"
 
-#: Every room may also import errors, types and util.
+MAX_LEVELS = 9
+MAX_MODULES = 15
+MAX_LAYERS = 24
+
+#: Layers that every other layer may import.
+COMMON = ("errors", "types", "util")
+
 PYTHON = {
-    "__init__": "log runs summary hparams projector notebook service capture",
-    "formats": "_html",
+    "errors": "",
+    "types": "",
+    "util": "",
+    # Reading and showing logs, from the bottom up.
+    "formats": "",
     "logdir": "formats",
     "index": "formats logdir",
-    "notes": "",
-    "alerts": "logdir notes",
-    "sdk": "formats",
-    "summary": "formats sdk tracing",
-    "hparams": "formats sdk",
-    "projector": "sdk",
-    "runs": "formats sdk summary hparams",
-    "keras": "formats sdk summary projector tracing",
-    "tracing": "formats sdk torch",
-    "capture": "sdk tracing",
-    "torch": "formats sdk projector",
-    "lightning": "formats sdk torch",
-    "transformers": "sdk torch",
-    "jax": "sdk summary",
-    "log": "_html formats logdir index plugin_base media sessions graphs meshes",
-    "export": "formats logdir index log",
-    "inspect": "formats logdir index log graphs profiles tensorfiles embeddings",
-    "plugin_base": "logdir index",
-    "plugin": "formats logdir index media projections plugin_base",
-    "media": "formats plugin_base",
-    "meshes": "formats media plugin_base",
-    "sessions": "formats logdir index plugin_base",
-    "graphs": "formats",
-    "profiles": "formats logdir",
-    "tensorfiles": "formats logdir",
-    "embeddings": "formats logdir tensorfiles",
-    "projections": "",
-    "dashboards": "formats logdir index notes log export plugin_base plugin media meshes graphs "
-    "sessions tensorfiles embeddings projections profiles",
-    "server": "formats logdir index log notes alerts plugin_base sessions dashboards __init__",
-    "snapshot": "export notes plugin_base server __init__",
-    "demo": "formats sdk",
-    "cli": "formats logdir index log notes alerts export inspect dashboards server snapshot demo "
-    "hparams embeddings tensorfiles __init__",
-    "notebook": "index log plugin dashboards server cli __init__",
-    "service": "logdir log server",
-    "program": "cli server",
-    "main": "cli",
+    "analysis": "formats logdir index",
+    "plugin": "formats logdir index analysis",
+    "reader": "formats logdir index analysis",
+    "dashboards": "formats logdir index analysis plugin reader",
+    "server": "formats logdir index analysis plugin reader dashboards __init__",
+    "cli": "formats logdir index analysis reader dashboards server writer hparams __init__",
+    "notebook": "index reader plugin dashboards server __init__",
+    # Writing logs; never imports the index or the server.
+    "writer": "formats",
+    "hparams": "formats writer",
+    "projector": "writer",
+    "torch": "formats writer hparams projector",
+    "profiler": "formats writer torch",
+    "summary": "formats writer profiler",
+    "runs": "formats writer summary hparams",
+    "keras": "formats writer summary projector profiler",
+    "jax": "writer summary",
+    "lightning": "formats hparams torch",
+    "transformers": "torch",
+    # Entry points.
+    "__init__": "reader runs summary hparams projector notebook server profiler cli",
     "__main__": "cli",
-    "errors": "",
-    "util": "",
-    "types": "_html",
-    "_html": "",
 }
 
-#: Rooms of tracklight/analysis/profiles, each of which imports only what stands above it.
-PROFILES = {
-    "columns": "",
-    "devices": "",
-    "durations": "",
-    "trace": "columns devices",
-    "chrome": "trace",
-    "reading": "columns devices durations trace",
-    "captures": "reading trace",
-    "program": "columns trace",
-    "ops": "columns trace program",
-    "xprof": "columns trace ops",
-    "steps": "columns trace ops xprof",
-    "kernels": "columns trace program ops steps",
-    "roofline": "devices trace program ops",
-    "memory": "trace steps",
-    "findings": "durations trace steps kernels",
-    "input": "columns trace steps findings",
-    "summary": "columns devices durations trace ops steps kernels findings input",
-    "timeline": "columns trace",
+#: Parts of tracklight/analysis: apart from these, one kind of data does not know another.
+ANALYSIS = {
+    "source": "",
+    "jobs": "",
+    "media": "source",
+    "meshes": "source media",
+    "pr_curves": "source media",
+    "graphs": "",
+    "profiles": "",
+    "embeddings": "source jobs media",
+    "experiments": "source",
 }
 
 WEB = {
@@ -114,82 +94,168 @@ WEB_IMPORT = re.compile(
 
 
 class Import(NamedTuple):
-    """One import statement, by the rooms that it joins."""
+    """One import statement and the layers that it connects."""
 
-    place: str
+    location: str
     source: str
     target: str
 
 
-def find_faults(imports: Iterable[Import], table: dict[str, str]) -> list[str]:
-    """Say which imports the table does not allow."""
-    faults = []
-    for place, source, target in imports:
+def list_violations(imports: Iterable[Import], table: Mapping[str, str]) -> list[str]:
+    """Return a message for each import that the table does not allow."""
+    violations = []
+    for location, source, target in imports:
         if source not in table:
-            faults.append(f"{place}: {source} has no row in the table of import directions")
+            violations.append(f"{location}: {source} has no row in the table of import directions")
         elif source != target and target not in table[source].split():
-            faults.append(f"{place}: {source} may not import {target}")
-    return faults
+            violations.append(f"{location}: {source} may not import {target}")
+    return violations
 
 
-def iter_python_imports(package: Path, called: str = PACKAGE) -> Iterator[Import]:
-    """Every import of one room by another in the package, errors, types and util left out."""
-    for path in sorted(package.rglob("*.py")):
-        inside = path.relative_to(package).with_suffix("").parts
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            for name in _iter_imported_names(node, (*called.split("."), *inside[:-1])):
-                target = _find_room(package, called, name)
-                if target not in (None, "errors", "types", "util"):
-                    yield Import(f"{path}:{node.lineno}", inside[0], target)
+def iter_python_imports(folder: Path, package: str = PACKAGE) -> Iterator[Import]:
+    """Yield the imports between the layers below ``folder``, except those of `COMMON` layers."""
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        for node, name in _iter_imported_names(path, (*package.split("."), *parts[:-1])):
+            target = _find_layer(folder, package, name)
+            if target not in (None, *COMMON):
+                yield Import(f"{path}:{node.lineno}", parts[0], target)
 
 
-def _iter_imported_names(node: ast.AST, folder: tuple[str, ...]) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom):
-        parent = folder[: len(folder) - node.level + 1] if node.level else ()
-        module = ".".join([*parent, *([node.module] if node.module else [])])
-        yield from (f"{module}.{alias.name}" for alias in node.names)
+def _iter_imported_names(
+    path: Path, parent: tuple[str, ...]
+) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = parent[: len(parent) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((node, f"{module}.{alias.name}") for alias in node.names)
 
 
-def _find_room(package: Path, called: str, name: str) -> str | None:
-    """The room that a dotted name leads to; None for another package's name."""
-    if not f"{name}.".startswith(f"{called}."):
+def _find_layer(folder: Path, package: str, name: str) -> str | None:
+    """Return the layer that a dotted name belongs to; None if it is in another package."""
+    if not f"{name}.".startswith(f"{package}."):
         return None
-    room = name[len(called) + 1 :].partition(".")[0]
-    is_room = (package / room).is_dir() or (package / f"{room}.py").exists()
-    return room if room and is_room else "__init__"
+    layer = name[len(package) + 1 :].partition(".")[0]
+    exists = (folder / layer).is_dir() or (folder / f"{layer}.py").exists()
+    return layer if layer and exists else "__init__"
+
+
+def find_module_cycle(folder: Path, package: str = PACKAGE) -> list[str] | None:
+    """Return modules that import each other in a circle, or None.
+
+    The package's own ``__init__`` is left out: it imports everything lazily.
+    """
+    graph: dict[str, set[str]] = {}
+    modules = {_module_name(path, folder, package): path for path in folder.rglob("*.py")}
+    for module, path in modules.items():
+        is_package = path.name == "__init__.py"
+        parent = tuple(module.split(".")) if is_package else tuple(module.split(".")[:-1])
+        targets = graph.setdefault(module, set())
+        for _, name in _iter_imported_names(path, parent):
+            target = name if name in modules else name.rpartition(".")[0]
+            if target in modules and target not in (module, package):
+                targets.add(target)
+    graph.pop(package, None)
+    return _find_cycle(graph)
+
+
+def _module_name(path: Path, folder: Path, package: str) -> str:
+    parts = path.relative_to(folder).with_suffix("").parts
+    return ".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+def _find_cycle(graph: Mapping[str, set[str]]) -> list[str] | None:
+    done: set[str] = set()
+    path: list[str] = []
+
+    def visit(node: str) -> list[str] | None:
+        if node in path:
+            return [*path[path.index(node) :], node]
+        if node in done or node not in graph:
+            return None
+        path.append(node)
+        for target in sorted(graph[node]):
+            if cycle := visit(target):
+                return cycle
+        path.pop()
+        done.add(node)
+        return None
+
+    for node in sorted(graph):
+        if cycle := visit(node):
+            return cycle
+    return None
+
+
+def count_levels(table: Mapping[str, str]) -> int:
+    """Return the length of the longest chain of layers, without `COMMON` and the entry points."""
+    levels: dict[str, int] = {}
+
+    def level(layer: str) -> int:
+        if layer not in levels:
+            below = [name for name in table[layer].split() if not name.startswith("__")]
+            levels[layer] = 1 + max((level(name) for name in below), default=0)
+        return levels[layer]
+
+    return max(level(layer) for layer in table if not layer.startswith("__"))
+
+
+def list_size_violations(folder: Path) -> list[str]:
+    """Return a message for each package with too many modules, and for too many layers."""
+    violations = []
+    for path in [folder, *folder.rglob("*/")]:
+        modules = len(list(path.glob("*.py")))
+        if path != folder and modules > MAX_MODULES:
+            violations.append(f"{path}: {modules} modules, at most {MAX_MODULES}")
+    layers = [
+        path
+        for path in folder.iterdir()
+        if (path.suffix == ".py" or (path / "__init__.py").exists())
+        and not path.name.startswith("__")
+    ]
+    if len(layers) > MAX_LAYERS:
+        violations.append(f"{folder}: {len(layers)} entries, at most {MAX_LAYERS}")
+    return violations
 
 
 def iter_web_imports(sources: Path) -> Iterator[Import]:
-    """Every import of one file of the page by another, by way of a relative path."""
+    """Yield the imports between files of the page, by relative path."""
     for path in sorted([*sources.rglob("*.ts"), *sources.rglob("*.svelte")]):
-        inside = path.relative_to(sources)
+        relative = path.relative_to(sources)
         text = path.read_text(encoding="utf-8")
         for match in WEB_IMPORT.finditer(text):
             name = match[1] or match[2]
             if name.startswith("."):
-                target = posixpath.normpath(f"{inside.parent.as_posix()}/{name}")
+                target = posixpath.normpath(f"{relative.parent.as_posix()}/{name}")
                 line = text.count("\n", 0, match.end()) + 1
-                yield Import(f"{path}:{line}", _web_room(inside.as_posix()), _web_room(target))
+                yield Import(f"{path}:{line}", _web_layer(relative.as_posix()), _web_layer(target))
 
 
-def _web_room(path: str) -> str:
+def _web_layer(path: str) -> str:
     first, _, rest = path.partition("/")
     return first if rest else first.split(".")[0]
 
 
 def main() -> None:
-    faults = [
-        *find_faults(iter_python_imports(ROOT / PACKAGE), PYTHON),
-        *find_faults(
-            iter_python_imports(ROOT / PACKAGE / "profiles", f"{PACKAGE}.profiles"), PROFILES
+    package = ROOT / PACKAGE
+    violations = [
+        *list_violations(iter_python_imports(package), PYTHON),
+        *list_violations(
+            iter_python_imports(package / "analysis", f"{PACKAGE}.analysis"), ANALYSIS
         ),
-        *find_faults(iter_web_imports(ROOT / "web" / "src"), WEB),
+        *list_violations(iter_web_imports(ROOT / "web" / "src"), WEB),
+        *list_size_violations(package),
     ]
-    for fault in faults:
-        print(fault, file=sys.stderr)
-    sys.exit(bool(faults))
+    if cycle := find_module_cycle(package):
+        violations.append("import cycle: " + " -> ".join(cycle))
+    if (levels := count_levels(PYTHON)) > MAX_LEVELS:
+        violations.append(f"{levels} levels of layers, at most {MAX_LEVELS}")
+    for violation in violations:
+        print(violation, file=sys.stderr)
+    sys.exit(bool(violations))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Imports follow the layers, in the package and in the page, and the checker reports violations."""
+"""Import directions of the package and the page, and the checker itself."""
 
 from __future__ import annotations
 
@@ -9,24 +9,30 @@ import pytest
 
 from tools import check_imports
 from tools.check_imports import (
-    PROFILES,
+    ANALYSIS,
+    MAX_LEVELS,
     PYTHON,
     WEB,
-    find_faults,
+    count_levels,
+    find_module_cycle,
     iter_python_imports,
     iter_web_imports,
+    list_size_violations,
+    list_violations,
 )
 
 WriteFile = Callable[[str, str], Path]
 
+PACKAGE = check_imports.ROOT / "tracklight"
+
 
 @pytest.fixture
 def write_file(tmp_path: Path) -> WriteFile:
-    """Write one file of a small package and return the root of the package."""
-    for package in ("errors.py", "log.py"):
-        (tmp_path / package).touch()
-    for package in ("formats", "index", "server", "sdk"):
-        (tmp_path / package).mkdir()
+    """Write one file of a small source tree and return the root of the tree."""
+    for layer in ("errors.py", "reader.py"):
+        (tmp_path / layer).touch()
+    for layer in ("formats", "index", "server", "writer"):
+        (tmp_path / layer).mkdir()
 
     def write(path: str, text: str) -> Path:
         (tmp_path / path).parent.mkdir(exist_ok=True)
@@ -36,67 +42,86 @@ def write_file(tmp_path: Path) -> WriteFile:
     return write
 
 
-def test_package_follows_the_import_rules() -> None:
-    imports = list(iter_python_imports(check_imports.ROOT / "tracklight"))
+def test_package_follows_the_table() -> None:
+    imports = list(iter_python_imports(PACKAGE))
+    assert len(imports) > 100
+    assert list_violations(imports, PYTHON) == []
+
+
+def test_analysis_follows_its_table() -> None:
+    imports = list(iter_python_imports(PACKAGE / "analysis", "tracklight.analysis"))
     assert len(imports) > 20
-    assert find_faults(imports, PYTHON) == []
+    assert list_violations(imports, ANALYSIS) == []
 
 
-def test_profiles_follow_their_import_rules() -> None:
-    folder = check_imports.ROOT / "tracklight" / "profiles"
-    imports = list(iter_python_imports(folder, "tracklight.analysis.profiles"))
-    assert len(imports) > 50
-    assert find_faults(imports, PROFILES) == []
-
-
-def test_profile_modules_import_only_earlier_ones() -> None:
-    packages = list(PROFILES)
-    for number, package in enumerate(packages):
-        assert set(PROFILES[package].split()) <= set(packages[:number]), package
-
-
-def test_page_follows_the_import_rules() -> None:
+def test_page_follows_the_table() -> None:
     imports = list(iter_web_imports(check_imports.ROOT / "web" / "src"))
-    assert len(imports) > 5
-    assert find_faults(imports, WEB) == []
+    assert len(imports) > 100
+    assert list_violations(imports, WEB) == []
+
+
+def test_package_has_no_import_cycle() -> None:
+    assert find_module_cycle(PACKAGE) is None
+
+
+def test_package_is_shallow() -> None:
+    assert count_levels(PYTHON) <= MAX_LEVELS
+    assert list_size_violations(PACKAGE) == []
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "message"),
+    ("path", "text", "violation"),
     [
         ("formats/scan.py", "import tracklight.index.store", "formats may not import index"),
-        ("formats/scan.py", "from tracklight import log", "formats may not import log"),
+        ("formats/scan.py", "from tracklight import reader", "formats may not import reader"),
         ("formats/scan.py", "from tracklight import open", "formats may not import __init__"),
         ("formats/scan.py", "from .. import server", "formats may not import server"),
         ("formats/deep/scan.py", "from ...index import x", "formats may not import index"),
-        ("sdk/run.py", "def f():\n    from tracklight.index import x", "sdk may not import index"),
-        ("attic/run.py", "import tracklight.index", "attic has no row"),
+        (
+            "writer/run.py",
+            "def f():\n    from tracklight.index import x",
+            "writer may not import index",
+        ),
+        ("unknown/run.py", "import tracklight.index", "unknown has no row"),
     ],
 )
-def test_reports_forbidden_python_import(
-    write_file: WriteFile, path: str, text: str, message: str
+def test_reports_a_forbidden_python_import(
+    write_file: WriteFile, path: str, text: str, violation: str
 ) -> None:
-    (found,) = find_faults(iter_python_imports(write_file(path, text)), PYTHON)
-    assert message in found
+    (message,) = list_violations(iter_python_imports(write_file(path, text)), PYTHON)
+    assert violation in message
 
 
-def test_reports_forbidden_import_within_a_package(write_file: WriteFile) -> None:
-    tree = write_file(
-        "server/steps.py", "from tracklight.analysis.profiles import log\nimport tracklight.x\n"
-    )
-    (found,) = iter_python_imports(tree, "tracklight.analysis.profiles")
-    assert (found.source, found.target) == ("server", "log")
-
-
-def test_accepts_allowed_python_imports(write_file: WriteFile) -> None:
+def test_allows_python_imports_of_the_table(write_file: WriteFile) -> None:
     text = (
         "import os\nfrom . import tail\nfrom ..formats import scan\nfrom tracklight.errors import E"
     )
-    assert find_faults(iter_python_imports(write_file("index/store.py", text)), PYTHON) == []
+    assert list_violations(iter_python_imports(write_file("index/store.py", text)), PYTHON) == []
+
+
+def test_reports_an_import_cycle(write_file: WriteFile) -> None:
+    write_file("formats/a.py", "from tracklight.formats import b")
+    tree = write_file("formats/b.py", "def f():\n    from tracklight.formats.a import x")
+    assert find_module_cycle(tree) == [
+        "tracklight.formats.a",
+        "tracklight.formats.b",
+        "tracklight.formats.a",
+    ]
+
+
+def test_counts_levels() -> None:
+    assert count_levels({"a": "", "b": "a", "c": "a b", "d": "a", "__init__": "c"}) == 3
+
+
+def test_reports_a_package_with_too_many_modules(write_file: WriteFile) -> None:
+    for number in range(check_imports.MAX_MODULES + 1):
+        tree = write_file(f"formats/m{number}.py", "")
+    (message,) = list_size_violations(tree)
+    assert "16 modules, at most 15" in message
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "message"),
+    ("path", "text", "violation"),
     [
         ("base/url.ts", "import { get } from '../api/client';", "base may not import api"),
         ("api/live.ts", "export * from '../core/runs.svelte';", "api may not import core"),
@@ -105,13 +130,13 @@ def test_accepts_allowed_python_imports(write_file: WriteFile) -> None:
         ("widgets/A.svelte", "<script>import '../shell/x.css';</script>", "widgets may not import"),
     ],
 )
-def test_reports_forbidden_web_import(
-    write_file: WriteFile, path: str, text: str, message: str
+def test_reports_a_forbidden_web_import(
+    write_file: WriteFile, path: str, text: str, violation: str
 ) -> None:
-    (found,) = find_faults(iter_web_imports(write_file(path, text)), WEB)
-    assert message in found
+    (message,) = list_violations(iter_web_imports(write_file(path, text)), WEB)
+    assert violation in message
 
 
-def test_accepts_allowed_web_imports(write_file: WriteFile) -> None:
+def test_allows_web_imports_of_the_table(write_file: WriteFile) -> None:
     text = "import { mount } from 'svelte';\nimport App from './shell/App.svelte';"
-    assert find_faults(iter_web_imports(write_file("main.ts", text)), WEB) == []
+    assert list_violations(iter_web_imports(write_file("main.ts", text)), WEB) == []

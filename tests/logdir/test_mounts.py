@@ -52,7 +52,7 @@ def test_follows_links_to_where_the_files_are(tmp_path: Path) -> None:
 
 
 def test_without_a_table_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mounts, "_MOUNTS", "/there/is/no/such/table")
+    monkeypatch.setattr(mounts, "_MOUNT_TABLE", "/there/is/no/such/table")
     assert not is_network_path("/data")
 
 

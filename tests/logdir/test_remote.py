@@ -124,7 +124,7 @@ def test_a_store_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(remote, "_check_scheme", lambda url: None)
     monkeypatch.setattr(remote, "_connect", connect)
-    monkeypatch.setattr(remote, "_FIRST_ANSWER_S", 0.05)
+    monkeypatch.setattr(remote, "_CONNECT_TIMEOUT_S", 0.05)
     files = RemoteFileSystem("slow://bucket/logs")
     found = discover(Root("", "slow://bucket/logs"), files)
     assert found.failed_directories == ["slow://bucket/logs"]
@@ -132,7 +132,7 @@ def test_a_store_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch)
     assert problem.startswith('cannot list "slow://bucket/logs": no answer within 0 s; check')
     # The attempt goes on meanwhile, and counts as soon as it succeeds.
     answered.set()
-    monkeypatch.setattr(remote, "_FIRST_ANSWER_S", 30)
+    monkeypatch.setattr(remote, "_CONNECT_TIMEOUT_S", 30)
     assert files.read("slow://bucket/logs/x", 2, 3) == b"234"
 
 
@@ -251,7 +251,7 @@ class Flaky:
 
 @pytest.fixture
 def make_flaky(monkeypatch: pytest.MonkeyPatch) -> Callable[..., RemoteFileSystem]:
-    monkeypatch.setattr(remote, "_PAUSES_S", (0, 0, 0))
+    monkeypatch.setattr(remote, "_RETRY_DELAYS_S", (0, 0, 0))
     monkeypatch.setattr(remote, "_check_scheme", lambda url: None)
     monkeypatch.setattr(remote, "_connections", {})
 

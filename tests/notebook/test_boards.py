@@ -117,7 +117,7 @@ def test_nothing_is_displayed_that_is_not_served(folder: Path) -> None:
 
 
 def test_a_board_that_never_answers_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "_MOST_WAIT_S", 0.0)
+    monkeypatch.setattr(launch, "_START_TIMEOUT_S", 0.0)
     with pytest.raises(TracklightError, match="did not answer"):
         launch.launch(["--logdir", "logs", "--port", "0"])
     wait_until(lambda: len(list_instances()) == 1)

@@ -25,7 +25,7 @@ class Tasks:
 
 @pytest.fixture
 def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tasks:
-    monkeypatch.setattr(stack_sampling, "_TASKS", tmp_path)
+    monkeypatch.setattr(stack_sampling, "_PROC_TASK_DIR", tmp_path)
     return Tasks(tmp_path)
 
 

@@ -119,7 +119,7 @@ def test_overwritten_points_are_marked(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_batches_join_without_a_seam(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "_ROWS", 3)
+    monkeypatch.setattr(export, "_BATCH_ROWS", 3)
     series = [make_series("a", "x", list(range(8))), make_series("a", "y", list(range(4)))]
 
     assert_same(

@@ -119,7 +119,7 @@ def test_what_does_not_fit_memory_while_the_disk_is_full_is_refused_and_counted(
 def test_target_that_hangs_does_not_stop_training_for_ever(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(drain_module, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(drain_module, "STALL_TIMEOUT_S", 0.1)
     disk = Disk()
     disk.is_free.clear()
     drain = make_drain(disk, max_bytes=1000)

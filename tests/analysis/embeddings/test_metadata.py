@@ -52,7 +52,7 @@ def test_what_does_not_fit_is_told(
 
 
 def test_labels_that_are_far_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "_MAX_BYTES", 3)
+    monkeypatch.setattr(metadata, "_MAX_METADATA_BYTES", 3)
     with pytest.raises(FormatError, match="the most that is read"):
         read("abcd", 1)
 

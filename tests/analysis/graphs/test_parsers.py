@@ -96,7 +96,7 @@ def test_what_cannot_be_read_is_said(data: bytes, sentence: str) -> None:
 
 
 def test_more_text_than_can_be_read_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsers, "MOST_TEXT", 100)
+    monkeypatch.setattr(parsers, "MAX_PBTXT_CHARACTERS", 100)
     with pytest.raises(FormatError, match=r"write the graph as bytes \(\.pb\)"):
         parse_graph_file("function.pbtxt", DATA["function.pbtxt"])
 

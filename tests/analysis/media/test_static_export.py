@@ -65,7 +65,7 @@ def test_large_values_are_carried_in_smaller_numbers(
 ) -> None:
     write_pictures(tmp_path, {"a": 9, "b": 9})
     monkeypatch.setattr(
-        static_export, "Budget", lambda series: static_export.ByteBudget(series, 1000)
+        static_export, "ByteBudget", lambda series: static_export.ByteBudget(series, 1000)
     )
     steps, paths = copy(open_log(tmp_path), ["a", "b"], size_bytes=100)
     assert steps == {"a": [0, 2, 4, 6, 8], "b": [0, 2, 4, 6, 8]}

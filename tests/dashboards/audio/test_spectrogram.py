@@ -125,7 +125,7 @@ def test_samples_that_are_too_loud_move_the_range() -> None:
 def test_decoding_window_by_window_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     both = np.random.default_rng(1).uniform(-1, 1, (3000, 2))
     together, _ = make(encode_wav(both, 8000), width=50)
-    monkeypatch.setattr(signals, "_SPARSE", 0)
+    monkeypatch.setattr(signals, "_SPARSE_FACTOR", 0)
     one_by_one, _ = make(encode_wav(both, 8000), width=50)
     np.testing.assert_array_equal(together.levels, one_by_one.levels)
 
@@ -133,7 +133,7 @@ def test_decoding_window_by_window_makes_no_difference(monkeypatch: pytest.Monke
 def test_a_long_clip_is_looked_at_in_places(monkeypatch: pytest.MonkeyPatch) -> None:
     transformed = []
     rfft = np.fft.rfft
-    monkeypatch.setattr(signals, "_MOST_SAMPLES", 1 << 14)
+    monkeypatch.setattr(signals, "_MAX_FFT_SAMPLES", 1 << 14)
     monkeypatch.setattr(np.fft, "rfft", lambda x: transformed.append(x.size) or rfft(x))
     make(encode_wav(np.zeros(500_000), 8000), width=20, window=256)
     assert sum(transformed) <= 1 << 14

@@ -77,7 +77,7 @@ def test_blocks_make_no_difference(frames: int, columns: int, channels: int, blo
     edges = part.split(columns)
     whole = signals.reduce_samples(part.wav, edges)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(signals, "_BLOCK_SAMPLES", block)
+        patch.setattr(signals, "_FFT_BLOCK_SAMPLES", block)
         in_blocks = signals.reduce_samples(part.wav, edges)
     for one, other in zip(whole, in_blocks, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)

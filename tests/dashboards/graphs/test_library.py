@@ -68,7 +68,7 @@ def test_a_large_graph_is_read_before_it_is_asked_for(
     monkeypatch.setattr(library, "read_graph", count)
     scene.dashboard.prepare()
     assert read == []
-    monkeypatch.setattr(library, "_LARGE_BYTES", 1)
+    monkeypatch.setattr(library, "_PREPARE_BYTES", 1)
     scene.dashboard.prepare()
     assert read == ["graphs"]
     assert scene.ask("about").nodes == 1
@@ -78,7 +78,7 @@ def test_a_large_graph_is_read_before_it_is_asked_for(
 def test_what_is_wrong_with_a_large_graph_is_told_to_who_asks_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "_LARGE_BYTES", 1)
+    monkeypatch.setattr(library, "_PREPARE_BYTES", 1)
     write_graph(tmp_path, b"no graph")
     scene = Scene(tmp_path)
     scene.dashboard.prepare()

@@ -91,5 +91,5 @@ def test_a_giant_is_spread_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> No
     table = np.stack([edges[:-1], edges[1:], np.arange(199)], axis=1).tolist()
     grid = make_grid(-3, 3, 31)
     whole = rebin(make_columns(table, table), grid)
-    monkeypatch.setattr(binning, "_MOST_PIECES", 64)
+    monkeypatch.setattr(binning, "MAX_PIECES", 64)
     assert_allclose(rebin(make_columns(table, table), grid), whole, rtol=1e-12)

@@ -73,5 +73,5 @@ def test_tables_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
         for size in rng.integers(1, 90, 60)
     ]
     together = compute_percentiles(make_columns(*given))
-    monkeypatch.setattr(binning, "_MOST_CELLS", 100)
+    monkeypatch.setattr(binning, "MAX_CELLS", 100)
     assert_allclose(compute_percentiles(make_columns(*given)), together)

@@ -102,7 +102,7 @@ def test_a_large_picture_is_decoded_once(serve: Serve, monkeypatch: pytest.Monke
         return original(*arguments)  # type: ignore[arg-type]
 
     original = raster.decode_image
-    monkeypatch.setattr(raster, "decode", decode)
+    monkeypatch.setattr(raster, "decode_image", decode)
     board = serve([save(Image.new("RGB", (5000, 1700), "teal"))])
     for level, x in ((0, 0), (0, 9), (1, 3), (4, 0)):
         assert board.get("tile", level=level, x=x).status_code == 200

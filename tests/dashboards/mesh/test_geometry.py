@@ -46,7 +46,7 @@ def test_surfaces_are_whole_until_they_are_too_large(
 ) -> None:
     scene = show((0, [part("m_VERTEX", CORNERS[None]), part("m_FACE", SIDES[None])]))
     assert len(scene.geometry("m", most=1).face) == 12
-    monkeypatch.setattr(geometry, "_MOST_FACES", 3)
+    monkeypatch.setattr(geometry, "_MAX_FACES", 3)
     points = scene.geometry("m", most=2)
     assert (points.face, len(points.position), points.about.faces) == (None, 6, 4)
     assert points.about.notes == ["Its points are shown instead of its faces."]
@@ -56,7 +56,7 @@ def test_surfaces_are_whole_until_they_are_too_large(
 def test_large_surfaces_are_shuffled_and_none_is_lost(
     show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(geometry, "_FEW_FACES", 3)
+    monkeypatch.setattr(geometry, "_MAX_UNSHUFFLED_FACES", 3)
     scene = show((0, [part("m_VERTEX", CORNERS[None]), part("m_FACE", SIDES[None])]))
     faces = scene.geometry("m").face.reshape(-1, 3)
     assert faces.tolist() != SIDES.tolist()

@@ -43,6 +43,6 @@ def test_a_mesh_leaves_as_obj(show: Show) -> None:
 
 
 def test_an_obj_may_be_too_large(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(geometry, "_MOST_LINES", 7)
+    monkeypatch.setattr(geometry, "_MAX_OBJ_LINES", 7)
     with pytest.raises(UsageError, match="download PLY"):
         show((0, WHOLE)).ask("file", run="run", tag="a/m", index=0, format="obj")

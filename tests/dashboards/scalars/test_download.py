@@ -61,7 +61,7 @@ def test_nothing_is_a_file_with_a_head() -> None:
 def test_too_many_points_are_counted_before_they_are_copied(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tables, "_MOST_POINTS", 3)
+    monkeypatch.setattr(tables, "_MAX_POINTS", 3)
     with pytest.raises(UsageError, match="these are 4 points, and a download holds 3"):
         frame()
 

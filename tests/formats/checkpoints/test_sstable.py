@@ -64,7 +64,7 @@ def test_what_is_wrong_with_a_block_is_told(
 
 
 def test_keys_do_not_unfold_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MAX_BYTES", 2000)
+    monkeypatch.setattr(tables, "MAX_TABLE_BYTES", 2000)
     entries = {b"k" * 100 + bytes([place]): b"" for place in range(30)}
     with pytest.raises(FormatError, match="more than 2000 bytes"):
         parse_table(table(entries, per_block=100))

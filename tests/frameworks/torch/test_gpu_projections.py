@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 
 @pytest.fixture
 def card(monkeypatch: pytest.MonkeyPatch) -> Gpu:
-    monkeypatch.setattr(gpu, "_BLOCK_NUMBERS", 5000)  # several blocks also of few points
+    monkeypatch.setattr(gpu, "_BLOCK_VALUES", 5000)  # several blocks also of few points
     return Gpu(torch, "cpu")
 
 
@@ -66,10 +66,10 @@ def test_many_points_of_a_plane_are_put_on_a_grid_unless_they_are_too_far_apart(
     affinities = compute_affinities(NeighborSearch(vectors, "euclidean").query_all(30), 10)
     layout = np.random.default_rng(0).normal(0, 4, (300, 2)).astype(np.float32)
     far = layout + np.float32(1e5) * (np.arange(300) == 7)[:, None].astype(np.float32)
-    monkeypatch.setattr(gpu, "_MOST_IN_PAIRS", 100)
+    monkeypatch.setattr(gpu, "_MAX_PAIRWISE_POINTS", 100)
     grids: list[object] = []
     repel = gpu.compute_device_repulsion
-    monkeypatch.setattr(gpu, "repel", lambda *given: grids.append(given) or repel(*given))
+    monkeypatch.setattr(gpu, "compute_device_repulsion", lambda *given: grids.append(given) or repel(*given))
     forces = card.make_forces(affinities)
     for places, count in ((layout, 1), (far, 1)):
         found = forces.compute_gradient(places.astype(np.float64), 1.0)

@@ -65,8 +65,8 @@ def test_many_points_are_put_on_a_grid(
     expected = expect_gradient(layout, affinities, 1.0)
     with closing(TsneForces(affinities, kernel)) as acting:
         without = acting.compute_gradient(layout, 1.0)
-        monkeypatch.setattr(forces, "_FEWEST_ON_GRID", 10)
-        monkeypatch.setattr(forces, "_MOST_PER_POINT", 5000)
+        monkeypatch.setattr(forces, "_MIN_GRID_POINTS", 10)
+        monkeypatch.setattr(forces, "_MAX_NODES_PER_POINT", 5000)
         found = acting.compute_gradient(layout, 1.0)
     assert not np.array_equal(without, found)
     assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()
@@ -88,7 +88,7 @@ def test_without_a_compiler_many_pairs_are_taken_in_parts(monkeypatch: pytest.Mo
     affinities, layout = make_affinities(200), make_layout(200, 3)
     with closing(TsneForces(affinities, None)) as acting:
         whole = acting.compute_gradient(layout, 1.0)
-        monkeypatch.setattr(forces, "_PAIRS_AT_ONCE", 900)
+        monkeypatch.setattr(forces, "_BLOCK_PAIRS", 900)
         np.testing.assert_allclose(acting.compute_gradient(layout, 1.0), whole, atol=1e-12)
     np.testing.assert_allclose(whole, expect_gradient(layout, affinities, 1.0), atol=1e-9)
 
@@ -100,8 +100,8 @@ def test_without_a_compiler_many_pairs_are_taken_in_parts(monkeypatch: pytest.Mo
 def test_the_grid_is_close_to_all_pairs(
     kernel: ModuleType, dimensions: int, spread: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forces, "_MOST_PER_POINT", 5000)
-    monkeypatch.setattr(forces, "_FEWEST_TO_SHARE", 1000)
+    monkeypatch.setattr(forces, "_MAX_NODES_PER_POINT", 5000)
+    monkeypatch.setattr(forces, "_MIN_PARALLEL_VALUES", 1000)
     layout = make_layout(500, dimensions, spread)
     grid = find_grid(layout)
     assert grid is not None

@@ -33,7 +33,7 @@ def test_groups_that_lie_close_are_told_from_what_is_far() -> None:
 
 
 def test_those_beyond_a_sample_go_with_their_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clustering, "_SAMPLE", 120)
+    monkeypatch.setattr(clustering, "_HDBSCAN_SAMPLE_SIZE", 120)
     vectors, labels = make_clusters(400)
     groups = cluster_hdbscan(vectors, 30)
     assert len(set(zip(groups.tolist(), labels.tolist(), strict=True))) == 4

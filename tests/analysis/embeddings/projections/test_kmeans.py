@@ -16,7 +16,7 @@ def test_clusters_are_found() -> None:
 
 
 def test_those_beyond_a_sample_go_to_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clustering, "_SAMPLE", 40)
+    monkeypatch.setattr(clustering, "_HDBSCAN_SAMPLE_SIZE", 40)
     vectors, labels = make_clusters(400)
     groups = cluster_kmeans(vectors, 4)
     assert len(set(zip(groups.tolist(), labels.tolist(), strict=True))) == 4

@@ -44,11 +44,11 @@ def test_those_that_cells_miss_are_found_among_neighbours_of_neighbours(
 ) -> None:
     vectors = np.random.default_rng(0).normal(size=(1200, 6)).astype(np.float32)
     wanted = NeighborSearch(vectors, "euclidean").query_all(12)
-    monkeypatch.setattr(knn_graph, "_NEAR_CELLS", 8)
-    monkeypatch.setattr(knn_graph, "_LEAST_CANDIDATES", 2)
+    monkeypatch.setattr(knn_graph, "_PROBED_CELLS", 8)
+    monkeypatch.setattr(knn_graph, "_MIN_CANDIDATES_FACTOR", 2)
     shares = []
     for rounds in (0, 1, 2):
-        monkeypatch.setattr(knn_graph, "_REFINEMENTS", rounds)
+        monkeypatch.setattr(knn_graph, "_MAX_REFINEMENTS", rounds)
         found = compute_approximate_knn(vectors, "euclidean", 12, JobProgress(), kernel=picker)
         shares.append(measure_recall(found, wanted))
     assert shares[0] < 0.85 < 0.9 < shares[1] < 0.94 < shares[2]
@@ -63,9 +63,9 @@ def test_many_are_compared_by_cells_and_few_or_products_exactly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     vectors, _ = make_clusters(60)
-    monkeypatch.setattr(knn_graph, "find_roughly", lambda *rest: "roughly")
+    monkeypatch.setattr(knn_graph, "compute_approximate_knn", lambda *rest: "roughly")
     assert compute_knn_graph(vectors, "euclidean", 5, JobProgress()) != "roughly"
-    monkeypatch.setattr(knn_graph, "MOST_EXACT", 50)
+    monkeypatch.setattr(knn_graph, "MAX_EXACT_POINTS", 50)
     assert compute_knn_graph(vectors, "cosine", 5, JobProgress()) == "roughly"
     assert compute_knn_graph(vectors, "dot", 5, JobProgress()) != "roughly"
 

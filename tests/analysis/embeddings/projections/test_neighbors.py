@@ -36,7 +36,7 @@ def measure(vectors: np.ndarray, query: np.ndarray, metric: DistanceMetric) -> n
 def test_neighbours_are_those_of_all_pairs(
     picker: ModuleType, metric: DistanceMetric, dimensions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(neighbors, "_BLOCK_NUMBERS", 1000)
+    monkeypatch.setattr(neighbors, "_SCAN_BLOCK_VALUES", 1000)
     vectors, _ = make_clusters(150, dimensions)
     found = NeighborSearch(vectors, metric, picker).query_all(6)
     for row in range(150):
@@ -111,7 +111,7 @@ def test_points_without_length_are_no_harm() -> None:
 
 
 def test_a_search_can_be_followed_and_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbors, "_BLOCK_NUMBERS", 500)
+    monkeypatch.setattr(neighbors, "_SCAN_BLOCK_VALUES", 500)
     vectors, _ = make_clusters(100, 3)
     steps: list[int] = []
     work = JobProgress(

@@ -36,7 +36,7 @@ def test_components_are_those_of_the_singular_values(rows: int, columns: int) ->
 
 
 def test_many_columns_of_few_rows_are_solved_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pca, "_LONGEST_EXACT", 40)
+    monkeypatch.setattr(pca, "_MAX_EXACT_SIDE", 40)
     vectors, _ = make_clusters(40, 300)
     found = compute_pca(vectors, 4)
     assert_same(found.directions, solve(vectors, 4)[0])
@@ -44,8 +44,8 @@ def test_many_columns_of_few_rows_are_solved_by_rows(monkeypatch: pytest.MonkeyP
 
 
 def test_what_is_long_both_ways_is_solved_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pca, "_LONGEST_EXACT", 20)
-    monkeypatch.setattr(pca, "_BLOCK_NUMBERS", 500)
+    monkeypatch.setattr(pca, "_MAX_EXACT_SIDE", 20)
+    monkeypatch.setattr(pca, "_BLOCK_VALUES", 500)
     vectors, _ = make_clusters(300, 60, clusters=6)
     found = compute_pca(vectors, 3)
     assert not found.is_exact

@@ -28,7 +28,7 @@ def test_one_look_finds_what_the_search_finds(
     order: Literal["C", "F"],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(neighbors, "_BLOCK_NUMBERS", 3000)
+    monkeypatch.setattr(neighbors, "_SCAN_BLOCK_VALUES", 3000)
     vectors, _ = make_clusters(500, dimensions)
     vectors = np.asarray(vectors, order=order)
     others = np.delete(np.arange(500, dtype=np.int32), 7)

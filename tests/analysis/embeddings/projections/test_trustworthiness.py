@@ -50,7 +50,7 @@ def test_a_sample_is_about_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compute_trustworthiness(vectors, layout, sample_size=100) == pytest.approx(
         whole, abs=0.05
     )
-    monkeypatch.setattr(neighbors, "_AMONG", 300)
+    monkeypatch.setattr(neighbors, "_MAX_TRUST_POINTS", 300)
     among = compute_trustworthiness(vectors, layout)
     assert among == pytest.approx(whole, abs=0.05)
     assert among != whole

@@ -105,7 +105,7 @@ def event(start_us: float, duration_us: float, name: str = "work") -> dict[str, 
 
 
 def test_a_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chrome_trace, "PIECE_BYTES", 512)
+    monkeypatch.setattr(chrome_trace, "CHUNK_BYTES", 512)
     args = {"args": {"list": [{"a": 1}, {"b": "}, {"}], "correlation": 7}}
     events = [event(10.0 * n, 5.0) | args for n in range(200)]
     trace = read_chrome_trace(write_json(tmp_path / "a.pt.trace.json", [*events]))

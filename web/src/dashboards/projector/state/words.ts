@@ -30,3 +30,11 @@ export const SWITCH_NAMES: Names<typeof SWITCHES> = [
 export function sentenceOf(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 }
+
+/**
+ * The notes as sentences, each once: several requests can fail with the same message, and Svelte
+ * does not accept duplicate keys.
+ */
+export function listUniqueNotes(notes: readonly string[]): string[] {
+  return [...new Set(notes.map(sentenceOf))];
+}
