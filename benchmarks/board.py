@@ -22,7 +22,7 @@ def start_tracklight(logdir: Path) -> Iterator[Website]:
 
 def read_last_step(site: Website, run: str, tag: str) -> int:
     """Return the newest step that the page would show; -1 if the tag is unknown."""
-    if run not in {row["name"] for row in site.get("api/runs")["runs"]}:
+    if run not in {row["name"] for row in site.get("api/v1/runs")["runs"]}:
         return -1
     rows = {row["tag"]: row for row in site.get("api/v1/tags", run=run)["tags"]}
     return int(rows[tag]["last"]["step"]) if tag in rows else -1

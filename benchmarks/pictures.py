@@ -110,7 +110,7 @@ def _jump(page: Page, logdir: Path, step: int) -> float:
 
 def _measure_growth(site: Website, shape: Images, count: int) -> Row:
     """Return the memory of the server before, after some, and after many images."""
-    series = site.post("api/images/steps", {"tags": [TAG]})["series"][0]
+    series = site.post("api/v1/images/steps", {"tags": [TAG]})["series"][0]
     places = iter(zip(series["index"], series["mark"], strict=True))
     held = [site.measure_memory().rss_mib]
     for _ in range(_ROUNDS):

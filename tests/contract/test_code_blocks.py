@@ -1,4 +1,4 @@
-"""What the pages tell people to type is taken by the programs that it is for."""
+"""The code blocks of the documentation are valid, and the Python ones run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tracklight.cli.flags import parse_flags
 from tracklight.cli.parser import create_parsers
 from tracklight.formats import proto
 
-#: Pages whose Python runs here from top to bottom. Those on frameworks, on writing, and the README
-#: have tests of their own; graphs need models, and an example of Scalars is of somebody's own log.
+#: Pages whose Python blocks run here from top to bottom. The README and the pages on frameworks and
+#: writing have tests of their own; graphs need models, and Scalars reads a log that does not exist.
 RUN = (
     *("quickstart.md", "serving.md", "reading.md"),
     *(f"dashboards/{name}.md" for name in ("audio", "custom_scalars", "histograms", "images")),
     *(f"dashboards/{name}.md" for name in ("mesh", "pr_curves", "text")),
 )
-#: What examples take for granted.
+#: Names that examples use without defining them.
 GIVEN: dict[str, object] = {
     "clips": np.zeros((2, 800, 1)),
     "weights": np.arange(10.0),
@@ -54,12 +54,12 @@ def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("block", [*iter_blocks("python")], ids=str)
-def test_python_is_python(block: Block) -> None:
+def test_python_blocks_compile(block: Block) -> None:
     ast.parse(textwrap.dedent(block.code))
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_python_runs(name: str, resnet_log: Path) -> None:
+def test_python_blocks_run(name: str, resnet_log: Path) -> None:
     names = dict(GIVEN)
     blocks = [block for block in iter_blocks("python") if block.page == ROOT / "docs" / name]
     assert blocks
@@ -69,7 +69,7 @@ def test_python_runs(name: str, resnet_log: Path) -> None:
 
 @pytest.fixture
 def resnet_log(tmp_path: Path) -> Path:
-    """The log that examples read from."""
+    """The log that the examples read."""
     nodes = [
         proto.NodeDef(name=b"x", op=b"Placeholder"),
         proto.NodeDef(name=b"dense/kernel", op=b"VarHandleOp"),
@@ -88,13 +88,13 @@ def resnet_log(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("block", [*iter_blocks("sh")], ids=str)
-def test_the_shell_is_told_flags_that_exist(block: Block) -> None:
+def test_shell_blocks_use_existing_flags(block: Block) -> None:
     for words in iter_commands(block.code):
         parse_flags(words)
 
 
 def iter_commands(code: str) -> Iterator[list[str]]:
-    """What follows the word ``tracklight`` in each command of a shell."""
+    """Yield the arguments of each tracklight command in a shell block."""
     for line in code.replace("\\\n", " ").splitlines():
         line = re.sub(r'eval "\$\((.*?)\)"', r"\1", line)
         for command in re.split(r"&&|\|", line):
@@ -105,13 +105,13 @@ def iter_commands(code: str) -> Iterator[list[str]]:
                 yield words[1:]
 
 
-def test_commands_are_found_in_what_a_shell_is_told() -> None:
+def test_finds_commands_in_shell_blocks() -> None:
     code = "a && tracklight x \\\n  --port 1 # c\nssh -L 1:a:2 far tracklight y\npip install ."
     assert list(iter_commands(code)) == [["x", "--port", "1"], ["y"]]
 
 
 @pytest.mark.parametrize("block", [*iter_blocks("json")], ids=str)
-def test_json_is_json(block: Block) -> None:
+def test_json_blocks_are_valid(block: Block) -> None:
     json.loads(block.code)
 
 
@@ -122,7 +122,7 @@ PYPROJECT = "[project."
 @pytest.mark.parametrize(
     "block", [it for it in iter_blocks("toml") if not it.code.startswith(PYPROJECT)], ids=str
 )
-def test_settings_are_settings(block: Block, tmp_path: Path) -> None:
+def test_toml_blocks_are_valid_settings(block: Block, tmp_path: Path) -> None:
     (tmp_path / "tracklight.toml").write_text(block.code, encoding="utf-8")
     _, parsers = create_parsers()
     for command in ("serve", "inspect", "export", "doctor"):
@@ -130,7 +130,7 @@ def test_settings_are_settings(block: Block, tmp_path: Path) -> None:
         parse_flags([command, *settings.arguments, "logs", "--no-config"])
 
 
-def test_the_unit_and_the_container_start_what_there_is() -> None:
+def test_unit_and_container_start_existing_commands() -> None:
     blocks = {block.language: block.code for block in iter_blocks("ini", "dockerfile")}
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
@@ -143,7 +143,7 @@ def test_the_unit_and_the_container_start_what_there_is() -> None:
         assert parse_flags(words[1:]).port == 6006
 
 
-def test_every_flag_is_told_of() -> None:
+def test_all_flags_are_documented() -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").replace("_", "-")
     _, parsers = create_parsers()
     flags = {
@@ -155,7 +155,7 @@ def test_every_flag_is_told_of() -> None:
     assert [flag for flag in sorted(flags - {"--help"}) if flag not in page] == []
 
 
-def test_who_moves_over_is_sent_to_names_that_exist() -> None:
+def test_migration_guide_uses_existing_names() -> None:
     page = (ROOT / "docs" / "migration.md").read_text(encoding="utf-8")
     names = set(re.findall(r"`(tracklight(?:\.\w+)+)", page)) - {"tracklight.dashboards"}
     assert len(names) > 8
@@ -163,7 +163,7 @@ def test_who_moves_over_is_sent_to_names_that_exist() -> None:
 
 
 def _exists(name: str) -> bool:
-    """Whether a name can be imported, or is defined in a module whose framework is not there."""
+    """Return whether a name can be imported, or is defined in a module that cannot be imported."""
     module, _, attribute = name.rpartition(".")
     try:
         return hasattr(importlib.import_module(module), attribute)

@@ -1,4 +1,4 @@
-"""The documents stay short where they must, and their links lead somewhere."""
+"""The README is short, and links and code spans of all pages are valid."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ def test_readme_is_short() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
-    assert [link for link in list_links(page) if not _leads_somewhere(page, link)] == []
+def test_links_have_targets(page: Path) -> None:
+    assert [link for link in list_links(page) if not _has_target(page, link)] == []
 
 
-def _leads_somewhere(page: Path, link: str) -> bool:
+def _has_target(page: Path, link: str) -> bool:
     name, _, anchor = link.partition("#")
     target = page.parent / name if name else page
     return target.exists() and (not anchor or anchor in list_anchors(target))
 
 
-def test_links_that_lead_nowhere_are_noticed(tmp_path: Path) -> None:
+def test_reports_broken_links(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Ways in\n\n[a](#ways-in) [b](#ways-out) [c](none.md) [d](page.md#ways-in)\n")
     links = list_links(page)
-    assert [_leads_somewhere(page, link) for link in links] == [True, False, False, True]
+    assert [_has_target(page, link) for link in links] == [True, False, False, True]
 
 
 def test_every_flag_is_listed_once_in_each_section() -> None:
@@ -69,5 +69,5 @@ def test_readme_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("page", [*ROOT.glob("docs/dashboards/*.md")], ids=lambda page: page.name)
-def test_every_dashboard_is_shown_in_a_picture(page: Path) -> None:
+def test_all_dashboards_have_a_screenshot(page: Path) -> None:
     assert f"]({page.stem}.webp)" in page.read_text(encoding="utf-8")

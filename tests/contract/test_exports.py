@@ -1,4 +1,4 @@
-"""The public names of the package, and what importing them costs."""
+"""The public names of the package, and the cost of importing it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PUBLIC = {
     "summary",
 }
 
-#: What a program that only logs must not pay for.
+#: Modules that a program that only logs must not load.
 HEAVY = ("google.protobuf", "numpy", "starlette", "tracklight.index", "uvicorn", "watchfiles")
 
 
@@ -49,7 +49,7 @@ def test_exports_exactly_the_public_names() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
-def test_each_public_name_is_there(name: str) -> None:
+def test_all_public_names_exist(name: str) -> None:
     value = getattr(tracklight, name)
     if isinstance(value, ModuleType):
         assert value.__name__ == f"tracklight.{name}"
@@ -60,14 +60,14 @@ def test_each_public_name_is_there(name: str) -> None:
         assert value.__module__.startswith("tracklight.")
 
 
-def test_says_which_name_is_unknown() -> None:
+def test_unknown_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'opne'"):
         tracklight.opne  # noqa: B018
 
 
 def test_import_loads_nothing_heavy() -> None:
     script = f"import sys, tracklight; print([m for m in {HEAVY} if m in sys.modules])"
-    answer = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert answer.stdout.strip() == "[]"
+    assert result.stdout.strip() == "[]"

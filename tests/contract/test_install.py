@@ -1,4 +1,4 @@
-"""What is packaged is complete: an sdist builds anywhere, a wheel holds the kernel and the page."""
+"""Packages are complete: an sdist builds anywhere, a wheel has the kernels and the page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tracked files as they stand here, and the page."""
+    """A copy of the tracked files and the built page."""
     target = tmp_path_factory.mktemp("tree")
     tracked = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True)
     for name in filter(None, tracked.split("\0")):
@@ -58,7 +58,7 @@ def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return package(unpacked, "wheel", tmp_path_factory.mktemp("wheel"))
 
 
-#: Compiles as it is told, but does not optimise: that would take most of a minute for each wheel.
+#: A compiler without optimization, which would take most of a minute for each wheel.
 COMPILER = """\
 #!/bin/sh
 for flag; do
@@ -71,15 +71,15 @@ exec cc "$@"
 
 @pytest.fixture(scope="module", autouse=True)
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An npm that fails, as the page that is there must be enough, and a hasty compiler."""
+    """Use an npm that fails, as the page is built already, and a compiler without optimization."""
     folder = tmp_path_factory.mktemp("bin")
-    for name, script in (("npm", "#!/bin/sh\nexit 1\n"), ("hasty-cc", COMPILER)):
+    for name, script in (("npm", "#!/bin/sh\nexit 1\n"), ("fast-cc", COMPILER)):
         (folder / name).write_text(script, encoding="ascii")
         (folder / name).chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
         if shutil.which("cc"):
-            patch.setenv("CC", "hasty-cc")
+            patch.setenv("CC", "fast-cc")
         patch.delenv("TRACKLIGHT_WEB", raising=False)
         patch.delenv("TRACKLIGHT_KERNEL", raising=False)
         yield
@@ -102,7 +102,7 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
-def test_sdist_holds_sources_and_page_but_nothing_compiled(sdist: Path) -> None:
+def test_sdist_has_sources_and_page_but_nothing_compiled(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {PAGE, "tracklight/formats/_scan.pyx", "web/package-lock.json", "LICENSE"} <= names
@@ -111,7 +111,7 @@ def test_sdist_holds_sources_and_page_but_nothing_compiled(sdist: Path) -> None:
 
 
 @needs_compiler
-def test_wheel_holds_kernels_and_page_but_no_sources_of_them(wheel: Path, unpacked: Path) -> None:
+def test_wheel_has_kernels_and_page_but_not_their_sources(wheel: Path, unpacked: Path) -> None:
     names = list_names(wheel)
     sources = [path.relative_to(unpacked) for path in unpacked.rglob("*.pyx")]
     kernels = {str(path.with_suffix(KERNEL_SUFFIX)) for path in sources}
@@ -123,7 +123,7 @@ def test_wheel_holds_kernels_and_page_but_no_sources_of_them(wheel: Path, unpack
 
 
 @needs_compiler
-def test_two_builds_are_the_same(wheel: Path, tree: Path, tmp_path: Path) -> None:
+def test_builds_are_reproducible(wheel: Path, tree: Path, tmp_path: Path) -> None:
     assert package(tree, "wheel", tmp_path).read_bytes() == wheel.read_bytes()
 
 
@@ -135,20 +135,20 @@ def test_installed_wheel_has_a_working_kernel_and_page(wheel: Path, tmp_path: Pa
         "import importlib.resources as r, tracklight.formats._encode as k;"
         "print(k.__file__, r.files('tracklight.server').joinpath('static/index.html').is_file())"
     )
-    # Python puts the folder it starts in before all others, so this is what gets imported.
-    answer = subprocess.check_output([sys.executable, "-c", script], cwd=tmp_path, text=True)
-    assert answer.startswith(str(tmp_path))
-    assert answer.endswith("True\n")
+    # The working directory comes first on sys.path, so the installed wheel is imported.
+    output = subprocess.check_output([sys.executable, "-c", script], cwd=tmp_path, text=True)
+    assert output.startswith(str(tmp_path))
+    assert output.endswith("True\n")
 
 
-def test_without_a_compiler_the_wheel_fits_every_machine(unpacked: Path, tmp_path: Path) -> None:
+def test_wheel_without_compiler_is_platform_independent(unpacked: Path, tmp_path: Path) -> None:
     pure = package(unpacked, "wheel", tmp_path, CC="no-such-compiler")
     assert pure.name.endswith("-py3-none-any.whl")
     assert PAGE in list_names(pure)
     assert not [name for name in list_names(pure) if name.endswith(KERNEL_SUFFIX)]
 
 
-def test_windows_without_visual_c_is_told_and_installed(
+def test_windows_without_visual_c_installs_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> None:
@@ -158,5 +158,5 @@ def test_windows_without_visual_c_is_told_and_installed(
     monkeypatch.setattr(build_kernel, "find_missing", lambda: None)
     monkeypatch.setattr(build_kernel, "compile_kernels", fail)
     assert build_kernel.build() == []
-    (said,) = capsys.readouterr().err.splitlines()
-    assert "Visual C++ is not installed" in said and "slower" in said
+    (warning,) = capsys.readouterr().err.splitlines()
+    assert "Visual C++ is not installed" in warning and "slower" in warning

@@ -1,4 +1,4 @@
-"""No tracked file names a package registry: everybody installs from the one they are set up for."""
+"""No tracked file names a package registry, so that everybody can use their own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Put together here, so that this file does not name them either.
+# Joined here, so that this file does not name them either.
 HOSTS = [
     ".".join(parts).encode()
     for parts in [
@@ -29,26 +29,26 @@ def find_hosts(content: bytes) -> list[bytes]:
     return [host for host in HOSTS if host in content]
 
 
-def iter_tracked() -> list[Path]:
-    answer = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
-    if answer.returncode:
+def list_tracked() -> list[Path]:
+    result = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if result.returncode:
         pytest.skip("not a git checkout")
-    paths = [ROOT / name for name in answer.stdout.decode().split("\0") if name]
+    paths = [ROOT / name for name in result.stdout.decode().split("\0") if name]
     return [path for path in paths if path.is_file()]
 
 
 def test_no_tracked_file_names_a_registry() -> None:
     named = {
-        str(path): hosts for path in iter_tracked() if (hosts := find_hosts(path.read_bytes()))
+        str(path): hosts for path in list_tracked() if (hosts := find_hosts(path.read_bytes()))
     }
     assert named == {}
 
 
-def test_notices_a_registry() -> None:
+def test_reports_a_registry() -> None:
     assert find_hosts(b'"resolved": "https://registry.' + HOSTS[2] + b'/vite"') == [HOSTS[2]]
 
 
-def test_package_lock_holds_no_addresses() -> None:
+def test_package_lock_has_no_urls() -> None:
     lock = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))
     assert len(lock["packages"]) > 10
     assert [name for name, package in lock["packages"].items() if "resolved" in package] == []

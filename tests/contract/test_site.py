@@ -1,4 +1,4 @@
-"""The site is built from the pages without a word of complaint."""
+"""The documentation site builds without warnings."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pytest
 
 from tests.contract.pages import ROOT
 
-pytest.importorskip("myst_parser", reason="the site is not set up: make docs")
-pytest.importorskip("furo", reason="the site is not set up: make docs")
+pytest.importorskip("myst_parser", reason="the documentation tools are not installed: make docs")
+pytest.importorskip("furo", reason="the documentation tools are not installed: make docs")
 
 pytestmark = pytest.mark.slow
 
 
-def test_the_site_is_whole_and_asks_nobody_for_anything(tmp_path: Path) -> None:
-    # Whatever is missing, linked to wrongly or in no table of contents is a warning.
+def test_site_is_complete_and_loads_nothing_from_other_hosts(tmp_path: Path) -> None:
+    # Missing pages, broken links and pages without a table of contents are warnings.
     command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", ROOT / "docs", tmp_path]
-    answer = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert (answer.returncode, answer.stderr) == (0, "")
+    result = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
     pages = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
     built = {path.relative_to(tmp_path).with_suffix(".md") for path in tmp_path.rglob("*.html")}
     assert pages <= built

@@ -1,4 +1,4 @@
-"""The examples in docs/writing.md work as they stand, without a word of complaint."""
+"""The examples in docs/writing.md work without warnings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.writer.event_files import read_values
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "writing.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-#: The one with TensorFlow runs in tests/frameworks.
+#: The TensorFlow example is tested in tests/frameworks.
 EXAMPLES = [block for block in BLOCKS if "import tensorflow" not in block]
 
 

@@ -10,13 +10,22 @@ import pytest
 
 from tracklight import dashboards, plugin
 
-#: Packages of which dashboards of any kind make use; others hold the analysis of one kind of data.
+#: Packages for dashboards of any kind; others analyze one kind of data.
 SHARED = ("tracklight.index", "tracklight.analysis.media", "tracklight.logdir")
 
 
 def test_names_are_listed_in_order() -> None:
-    public = [name for name in vars(plugin) if not name.startswith("_") and name != "annotations"]
-    assert plugin.__all__ == sorted(public)
+    assert plugin.__all__ == sorted(plugin.__all__)
+
+
+def test_all_names_of_tracklight_are_listed() -> None:
+    ours = {
+        name
+        for name, value in vars(plugin).items()
+        if getattr(value, "__module__", "").startswith("tracklight") and not name.startswith("_")
+    }
+    assert ours <= set(plugin.__all__)
+    assert all(hasattr(plugin, name) for name in plugin.__all__)
 
 
 @pytest.mark.parametrize("package", SHARED)

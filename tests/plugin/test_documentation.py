@@ -50,7 +50,7 @@ def logdir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def names(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the examples define, run from top to bottom beside a folder ``logs``."""
+    """Run the examples from top to bottom next to a folder ``logs``, and return their names."""
     monkeypatch.chdir(logdir.parent)
     monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(logdir.parent / "cache"))
     found: dict[str, Any] = {}
@@ -77,14 +77,14 @@ def catalog(logdir: Path) -> Iterator[Catalog]:
 
 @pytest.fixture
 def client(names: dict[str, Any], catalog: Catalog, tmp_path: Path) -> Iterator[TestClient]:
-    with Watcher(catalog.roots) as watch:
-        app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
+    with Watcher(catalog.roots) as watcher:
+        app = create_app(catalog, watcher, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
             wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
 
 
-def test_the_examples_are_dashboards(client: TestClient) -> None:
+def test_documented_dashboards_work(client: TestClient) -> None:
     assert client.get("/api/v1/status").json()["status"]["problems"] == []
     means = client.post("/api/v1/means/query", json={"tag": "loss"}).json()
     assert means == {"runs": ["train"], "values": [2.0]}
@@ -101,18 +101,20 @@ def test_the_examples_are_dashboards(client: TestClient) -> None:
     assert "immutable" in size.headers["cache-control"]
 
 
-def test_the_queries_work(names: dict[str, Any], catalog: Catalog) -> None:
+def test_documented_queries_work(names: dict[str, Any], catalog: Catalog) -> None:
     log = create_static_context(catalog).log
     assert names["describe"](log) == (2, 1.0)
     last, smooth = names["compare"](log, ["train"])
     assert last == [pytest.approx(smooth[-1], rel=1e-6)]
 
 
-def test_the_job_ends(names: dict[str, Any]) -> None:
+def test_documented_job_ends(names: dict[str, Any]) -> None:
     assert (names["job"].state, names["job"].result) == ("done", 10)
 
 
-def test_the_export_has_the_paths_of_the_page(names: dict[str, Any], catalog: Catalog) -> None:
+def test_documented_export_has_the_paths_of_the_page(
+    names: dict[str, Any], catalog: Catalog
+) -> None:
     contents = ExportContents(catalog, parse_view(""), Everything(), Everything())
     assert "api/v1/exported-means/query?tag=loss" in {url for _, url, _ in contents.iter_parts()}
 

@@ -1,4 +1,4 @@
-"""The example of a third-party dashboard does what its README says."""
+"""The example plugin works as its README says."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from tracklight.server.static_export.view import parse_view
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = register(tmp_path / "site", "leaderboard = tracklight_leaderboard:Leaderboard")
+    site = register(tmp_path / "site", "leaderboard = tracklight_leaderboard:Leaderboard")
     monkeypatch.syspath_prepend(str(SKELETON))
-    monkeypatch.syspath_prepend(str(place))
+    monkeypatch.syspath_prepend(str(site))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def client(installed: None, tmp_path: Path) -> Iterator[TestClient]:
         yield client
 
 
-def test_it_is_listed_beside_the_others(client: TestClient) -> None:
+def test_skeleton_is_listed(client: TestClient) -> None:
     rows = {row["name"]: row for row in client.get("/api/v1/dashboards").json()}
     assert rows["leaderboard"] == {
         "name": "leaderboard",
@@ -56,7 +56,7 @@ def test_it_is_listed_beside_the_others(client: TestClient) -> None:
     assert client.get("/api/v1/status").json()["status"]["problems"] == []
 
 
-def test_its_route_ranks_the_runs(client: TestClient) -> None:
+def test_skeleton_ranks_runs(client: TestClient) -> None:
     lowest = client.get("/api/v1/leaderboard/ranking", params={"tag": "loss"}).json()
     assert lowest == {"runs": ["vit", "conv"], "steps": [1, 1], "values": [1.0, 2.0]}
     request = {"tag": "loss", "goal": "max"}
@@ -67,14 +67,14 @@ def test_its_route_ranks_the_runs(client: TestClient) -> None:
     np.testing.assert_array_equal(highest["values"], [9.0, 3.0])
 
 
-def test_a_wrong_ask_is_told(client: TestClient) -> None:
+def test_skeleton_rejects_invalid_requests(client: TestClient) -> None:
     params = {"tag": "loss", "goal": "best"}
-    answer = client.get("/api/v1/leaderboard/ranking", params=params)
-    assert answer.status_code == 400
-    assert "goal" in answer.json()["error"]["message"]
+    response = client.get("/api/v1/leaderboard/ranking", params=params)
+    assert response.status_code == 400
+    assert "goal" in response.json()["error"]["message"]
 
 
-def test_its_web_half_is_served_and_nothing_beside_it(client: TestClient) -> None:
+def test_only_web_files_of_the_skeleton_are_served(client: TestClient) -> None:
     module = client.get("/plugins/leaderboard/index.js")
     assert "export function mount" in module.text
     assert module.headers["content-type"].startswith("text/javascript")
@@ -83,7 +83,7 @@ def test_its_web_half_is_served_and_nothing_beside_it(client: TestClient) -> Non
         assert client.get(f"/plugins/leaderboard/{path}").status_code == 404
 
 
-def test_it_imports_nothing_of_tracklight_but_the_plugin_api() -> None:
+def test_skeleton_imports_only_the_plugin_api() -> None:
     modules = set()
     for path in SKELETON.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -95,7 +95,7 @@ def test_it_imports_nothing_of_tracklight_but_the_plugin_api() -> None:
     assert ours == {"tracklight.plugin"}
 
 
-def test_its_static_export_has_every_ranking(installed: None, tmp_path: Path) -> None:
+def test_skeleton_exports_all_rankings(installed: None, tmp_path: Path) -> None:
     source = MemorySource(path=str(tmp_path), logged={"a": {"eval/loss": [2.0, 1.0]}})
     source.refresh()
     contents = ExportContents(source, parse_view(""), Everything(), Everything())
@@ -107,7 +107,7 @@ def test_its_static_export_has_every_ranking(installed: None, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_pip_installs_it(tmp_path: Path) -> None:
+def test_pip_installs_the_skeleton(tmp_path: Path) -> None:
     if importlib.util.find_spec("hatchling") is None:
         pytest.skip("building a package needs hatchling")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]

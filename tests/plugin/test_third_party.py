@@ -48,13 +48,13 @@ def client(installed: None, tmp_path: Path) -> Iterator[TestClient]:
         yield client
 
 
-def find_instance() -> Everything:
+def get_instance() -> Everything:
     (instance,) = (it for it in third_party.instances if type(it) is Everything)
     return instance
 
 
 def test_prepare_is_called_after_the_first_load(client: TestClient) -> None:
-    assert find_instance().prepared.wait(60)
+    assert get_instance().prepared.wait(60)
     assert client.get("/api/v1/status").json()["status"]["problems"] == []
 
 
@@ -65,8 +65,8 @@ def test_a_dashboard_whose_prepare_fails_still_works(client: TestClient) -> None
 def test_close_is_called_at_shutdown(installed: None, tmp_path: Path) -> None:
     app = create_app(MemorySource(), MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     with TestClient(app):
-        assert not find_instance().is_closed
-    assert find_instance().is_closed
+        assert not get_instance().is_closed
+    assert get_instance().is_closed
 
 
 def test_series_are_queried_and_smoothed(client: TestClient) -> None:
@@ -83,10 +83,10 @@ def test_errors_have_the_common_format(client: TestClient) -> None:
 
 
 def test_a_job_runs_in_the_background(client: TestClient) -> None:
-    def ask() -> object:
+    def get_total() -> object:
         return client.post("/api/v1/everything/total", json={"tag": "loss"}).json()
 
-    wait_until(lambda: ask() == {"state": "done", "total": 10.0})
+    wait_until(lambda: get_total() == {"state": "done", "total": 10.0})
 
 
 def test_mutating_routes_and_etags(client: TestClient) -> None:
@@ -127,14 +127,14 @@ def test_static_export_has_the_data_and_the_module(
     assert isinstance(means, third_party.Means) and means.runs == ["conv", "vit"]
     assert "api/v1/everything/runs.txt" in parts
 
-    # A plugin that fails is left out as a whole, with a warning.
+    # A plugin that fails is left out completely, with a warning.
     assert "api/v1/failing/runs.txt" not in parts
-    assert "the dashboard failing is left out: cannot export (RuntimeError)" in caplog.text
+    assert "the dashboard failing is not exported: cannot export (RuntimeError)" in caplog.text
 
     head = contents.build_head({name for name, _ in parts.values()})
-    rows = {row.name: row for row in head.answers["api/v1/dashboards"]}  # type: ignore[attr-defined]
+    rows = {row.name: row for row in head.responses["api/v1/dashboards"]}  # type: ignore[attr-defined]
     assert rows["everything"].active and not rows["failing"].active
-    kind, _, program = rows["everything"].module_url.partition(",")
+    kind, _, module = rows["everything"].module_url.partition(",")
     assert kind == "data:text/javascript;base64"
-    assert base64.b64decode(program).decode() == WEB
+    assert base64.b64decode(module).decode() == WEB
     assert rows["failing"].module_url is rows["scalars"].module_url is None

@@ -1,4 +1,4 @@
-"""Reads the binary form of answers, written from its description and not from the encoder."""
+"""Decode binary columns; written from the documentation, independently of the encoder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def read_columns(data: bytes) -> Any:
-    """The answer with NumPy arrays where columns stand."""
+    """Decode a response, with NumPy arrays in place of columns."""
     magic, length = struct.unpack_from("<4sI", data)
     assert magic == b"TLC1"
     start = 8 + length

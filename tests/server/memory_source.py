@@ -1,4 +1,4 @@
-"""A source that holds runs in memory, so that the server can be tested without an event file."""
+"""A log in memory, to test the server without event files."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from tracklight.types import (
 
 @dataclass(eq=False)
 class MemorySource:
-    """``logged`` is what a writer has written; a refresh takes it over into what is shown."""
+    """``logged`` is what a writer has written; a refresh copies it to ``shown``."""
 
     path: str = "/logs"
     logged: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     damaged: dict[str, list[DamageInfo]] = field(default_factory=dict)
     metadata: dict[str, dict[str, bytes]] = field(default_factory=dict)
-    """For some tags, what the runs' metadata holds for the plugin."""
+    """Plugin data by tag and run."""
     beside: dict[str, dict[str, bytes]] = field(default_factory=dict)
-    """For some runs, the files with settings beside their event files."""
+    """Settings files by run and name."""
     failure: Exception | None = None
     gate: threading.Event = field(default_factory=threading.Event)
-    """Refreshes wait for it, so that a test can look at a server that is still loading."""
+    """Refreshes wait for it, so that tests can observe a server that is loading."""
 
     def __post_init__(self) -> None:
         self.gate.set()
@@ -102,7 +102,7 @@ class MemorySource:
         return _series(run, tag, self._tags(run)[tag])
 
     def summaries(self, keys: Sequence[tuple[str, str]]) -> list[SeriesSummary | None]:
-        shown = self.shown  # a refresh in another thread puts another in its place
+        shown = self.shown  # a refresh in another thread replaces it
         return [
             summarize(_series(run, tag, shown[run][tag])) if tag in shown.get(run, {}) else None
             for run, tag in keys
@@ -165,20 +165,20 @@ def _last(values: list[float]) -> Stamp | None:
 
 
 class MemoryWatch:
-    """Says that something changed: at first, and when it is told so."""
+    """Report changes at first, and whenever `touch` is called."""
 
     def __init__(self) -> None:
-        self._news: queue.Queue[Changes] = queue.Queue()
+        self._changes: queue.Queue[Changes] = queue.Queue()
         self.touch()
 
     def touch(self) -> None:
-        self._news.put(Changes(roots=frozenset({Root("", "/logs")})))
+        self._changes.put(Changes(roots=frozenset({Root("", "/logs")})))
 
     def wait(self, timeout_s: float = 1e9) -> Changes:
-        return self._news.get()
+        return self._changes.get()
 
     def follow(self, root: Root, linked: frozenset[str]) -> None:
         pass
 
     def stop(self) -> None:
-        self._news.put(Changes())
+        self._changes.put(Changes())

@@ -1,4 +1,4 @@
-"""A board in a process of its own, for tests that need a real server and real connections."""
+"""A server in a process of its own, for tests that need real connections."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.server.waiting import wait_until
 
 
 @dataclass(frozen=True)
-class Served:
-    """A server that runs, and what it has said."""
+class ServerProcess:
+    """A running server; ``errors`` has its standard error."""
 
     address: str
     process: subprocess.Popen[str]
@@ -35,21 +35,21 @@ class Served:
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout_s)
 
     def send(self, request: bytes) -> bytes:
-        """All that comes back for these bytes until the server hangs up."""
+        """Send bytes and return what is received until the server closes the connection."""
         with self.connect() as connection:
             try:
                 connection.sendall(request)
             except OSError:
-                pass  # it has heard enough
+                pass  # the server has already closed the connection
             return receive_all(connection)
 
     def wait_until_read(self) -> None:
-        """Until everything that lies in the log is known."""
-        wait_until(lambda: self._ask_health() == "ok", 60)
+        """Wait until the log has been read."""
+        wait_until(lambda: self._get_health() == "ok", 60)
 
-    def _ask_health(self) -> str:
-        with urllib.request.urlopen(self.address + "api/v1/health", timeout=60) as answer:
-            return str(json.load(answer)["status"])
+    def _get_health(self) -> str:
+        with urllib.request.urlopen(self.address + "api/v1/health", timeout=60) as response:
+            return str(json.load(response)["status"])
 
     def count_files(self) -> int:
         return psutil.Process(self.process.pid).num_fds()
@@ -69,8 +69,8 @@ def receive_all(connection: socket.socket) -> bytes:
 
 
 @contextmanager
-def serve(logdir: Path, folder: Path, *flags: str) -> Iterator[Served]:
-    """Serve a log from ``folder``, where the server keeps nothing of other tests."""
+def serve(logdir: Path, folder: Path, *flags: str) -> Iterator[ServerProcess]:
+    """Serve a log; the output goes to ``folder``."""
     errors = folder / "errors.txt"
     command = [sys.executable, "-m", "tracklight", "--logdir", str(logdir), "--no-cache"]
     with errors.open("w") as stderr:
@@ -81,10 +81,10 @@ def serve(logdir: Path, folder: Path, *flags: str) -> Iterator[Served]:
             text=True,
         )
     assert process.stdout is not None
-    said = re.search(r"https?://\S+", process.stdout.readline())
-    assert said, errors.read_text()
+    url = re.search(r"https?://\S+", process.stdout.readline())
+    assert url, errors.read_text()
     try:
-        yield Served(said[0], process, errors)
+        yield ServerProcess(url[0], process, errors)
     finally:
         process.terminate()
         process.wait(60)

@@ -13,36 +13,36 @@ from tracklight.server.auth import create_policy
 from tracklight.types import DamageInfo
 
 
-def test_status_says_what_is_watched_and_how_far_it_is(client: TestClient) -> None:
+def test_status_has_roots_and_progress(client: TestClient) -> None:
     status = client.get("/api/v1/status").json()
     assert status["version"] == tracklight.__version__
     assert status["roots"] == [{"name": "", "path": "/logs"}]
     assert status["status"]["progress"]["bytes_done"] == 1000
-    assert status["found"] == []
+    assert status["directories"] == []
 
 
-def test_status_says_what_lies_in_a_directory_without_runs(
+def test_status_describes_directories_without_runs(
     client: TestClient, source: MemorySource, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").touch()
     source.logged.clear()
     source.refresh()
     source.roots = (Root("", str(tmp_path)), Root("b", "/nowhere/at/all"))
-    here, nowhere = client.get("/api/v1/status").json()["found"]
+    here, nowhere = client.get("/api/v1/status").json()["directories"]
     assert (here["exists"], here["entries"], here["examples"]) == (True, 1, ["notes.txt"])
     assert (nowhere["exists"], nowhere["entries"]) == (False, 0)
 
 
-def test_runs_have_their_counts_and_numbers_that_are_not_finite(client: TestClient) -> None:
+def test_runs_have_counts_and_non_finite_times(client: TestClient) -> None:
     conv, vit = client.get("/api/v1/runs").json()["runs"]
     assert (conv["name"], conv["tags"], conv["points"]) == ("conv", 2, 4)
     assert (vit["start_wall"], vit["last_wall"]) == (10.0, "NaN")
 
 
 def test_tags_of_one_run(client: TestClient) -> None:
-    answer = client.get("/api/v1/tags", params={"run": "conv"}).json()
-    loss = next(tag for tag in answer["tags"] if tag["tag"] == "loss")
-    assert answer["run"] == "conv"
+    response = client.get("/api/v1/tags", params={"run": "conv"}).json()
+    loss = next(tag for tag in response["tags"] if tag["tag"] == "loss")
+    assert response["run"] == "conv"
     assert (loss["kind"], loss["plugin"], loss["count"], loss["runs"]) == (
         "scalar",
         "scalars",
@@ -59,7 +59,7 @@ def test_tags_of_all_runs_are_merged(client: TestClient) -> None:
     assert (tags["acc"]["runs"], tags["acc"]["count"]) == (1, 1)
 
 
-def test_tags_are_named_that_any_of_some_runs_has(client: TestClient) -> None:
+def test_tag_names_of_several_runs(client: TestClient) -> None:
     def name(*runs: str) -> list[str]:
         return client.post("/api/v1/tags", json={"runs": runs}).json()["tags"]
 
@@ -68,14 +68,14 @@ def test_tags_are_named_that_any_of_some_runs_has(client: TestClient) -> None:
     assert name("gone") == name() == []
 
 
-def test_merged_tags_follow_the_index(client: TestClient, source: MemorySource) -> None:
+def test_merged_tags_are_updated(client: TestClient, source: MemorySource) -> None:
     assert len(client.get("/api/v1/tags").json()["tags"]) == 2
     source.logged["new"] = {"other": [1.0]}
     source.refresh()
     assert len(client.get("/api/v1/tags").json()["tags"]) == 3
 
 
-def test_files_tell_the_damage(client: TestClient, source: MemorySource) -> None:
+def test_files_list_damage(client: TestClient, source: MemorySource) -> None:
     source.damaged["vit"] = [DamageInfo(18, 40, "header")]
     source.version += 1
     every = client.get("/api/v1/files").json()["files"]
@@ -85,18 +85,16 @@ def test_files_tell_the_damage(client: TestClient, source: MemorySource) -> None
     assert len(client.get("/api/v1/files", params={"run": "conv"}).json()["files"]) == 1
 
 
-def test_answers_are_compressed_and_asked_for_each_time(
-    client: TestClient, source: MemorySource
-) -> None:
+def test_responses_are_compressed_and_revalidated(client: TestClient, source: MemorySource) -> None:
     source.logged |= {f"run-{number}": {"loss": [1.0]} for number in range(50)}
     source.refresh()
-    answer = client.get("/api/v1/runs", headers={"accept-encoding": "gzip"})
-    assert answer.headers["content-encoding"] == "gzip"
-    assert answer.headers["cache-control"] == "no-cache"
+    response = client.get("/api/v1/runs", headers={"accept-encoding": "gzip"})
+    assert response.headers["content-encoding"] == "gzip"
+    assert response.headers["cache-control"] == "no-cache"
     assert client.get("/api/v1/status").headers["cache-control"] == "no-store"
 
 
-def test_a_server_that_is_still_reading_answers(source: MemorySource, tmp_path: Path) -> None:
+def test_server_responds_while_loading(source: MemorySource, tmp_path: Path) -> None:
     source.gate.clear()
     app = create_app(source, MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     with TestClient(app, base_url="http://localhost") as client:
@@ -106,9 +104,7 @@ def test_a_server_that_is_still_reading_answers(source: MemorySource, tmp_path: 
         wait_until(lambda: len(client.get("/api/v1/runs").json()["runs"]) == 2)
 
 
-def test_an_answer_that_still_holds_is_not_sent_again(
-    client: TestClient, source: MemorySource
-) -> None:
+def test_returns_304_until_the_log_changes(client: TestClient, source: MemorySource) -> None:
     for path in ("/api/v1/runs", "/api/v1/tags", "/api/v1/tags?run=conv", "/api/v1/files"):
         tag = client.get(path).headers["etag"]
         again = client.get(path, headers={"if-none-match": tag})
@@ -117,6 +113,6 @@ def test_an_answer_that_still_holds_is_not_sent_again(
         assert client.get(path, headers={"if-none-match": tag}).status_code == 200
 
 
-def test_two_questions_never_share_what_is_kept(client: TestClient) -> None:
+def test_etags_of_different_queries_differ(client: TestClient) -> None:
     tag = client.get("/api/v1/tags?run=conv").headers["etag"]
     assert client.get("/api/v1/tags?run=vit", headers={"if-none-match": tag}).status_code == 200

@@ -1,4 +1,4 @@
-"""The server over the real index, from event files to JSON."""
+"""The application with a real index, from event files to JSON."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def log(tmp_path: Path) -> Path:
 def client(log: Path, tmp_path: Path) -> Iterator[TestClient]:
     roots = parse_roots(tmp_path / "logs")
     catalog = Catalog(roots, cache=False)
-    with Watcher(roots) as watch:
-        app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
+    with Watcher(roots) as watcher:
+        app = create_app(catalog, watcher, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
             wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
     catalog.close()
 
 
-def test_counts_damage_and_values_come_through(client: TestClient, log: Path) -> None:
+def test_serves_counts_damage_and_values(client: TestClient, log: Path) -> None:
     (run,) = client.get("/api/v1/runs").json()["runs"]
     assert (run["name"], run["points"], run["damaged"]) == ("conv", 10, 1)
     (tag,) = client.get("/api/v1/tags", params={"run": "conv"}).json()["tags"]
@@ -61,19 +61,19 @@ def test_counts_damage_and_values_come_through(client: TestClient, log: Path) ->
     assert line["y"][-1] == "NaN"
 
 
-def test_what_is_appended_is_found_without_asking_for_it(client: TestClient, log: Path) -> None:
+def test_appended_points_appear(client: TestClient, log: Path) -> None:
     with log.open("ab") as file:
         file.write(b.scalar("loss", 11, 0.25))
     wait_until(lambda: client.get("/api/v1/runs").json()["runs"][0]["points"] == 11)
 
 
-def test_an_axis_that_is_not_there_is_told(client: TestClient) -> None:
+def test_unknown_axis_metric_returns_error(client: TestClient) -> None:
     query = {"charts": [{"id": "loss", "tags": ["loss"]}], "x": "metric:epoch"}
     (chart,) = client.post("/api/scalars/query", json=query).json()["charts"]
     assert chart["error"]["message"] == 'No run has a scalar "epoch" for the x axis.'
 
 
-def test_the_application_is_a_starlette_application(client: TestClient) -> None:
+def test_app_is_a_starlette_application(client: TestClient) -> None:
     assert isinstance(client.app, Starlette)
 
 
@@ -88,7 +88,7 @@ def test_unexpected_errors_have_security_headers_and_are_counted(
     assert response.status_code == 500
     assert response.headers["x-content-type-options"] == "nosniff"
     assert "content-security-policy" in response.headers
-    assert 'tracklight_answers_total{status="500"} 1' in client.get("/metrics").text
+    assert 'tracklight_http_requests_total{status="500"} 1' in client.get("/metrics").text
 
 
 def test_errors_in_middleware_have_the_common_error_format(
@@ -97,7 +97,7 @@ def test_errors_in_middleware_have_the_common_error_format(
     async def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(AccessMiddleware, "_find_refusal", fail)
+    monkeypatch.setattr(AccessMiddleware, "_find_response", fail)
     client = TestClient(client.app, base_url="http://localhost", raise_server_exceptions=False)
     response = client.get("/api/v1/runs")
     assert response.status_code == 500

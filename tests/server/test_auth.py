@@ -41,7 +41,7 @@ def make_client(policy: AccessPolicy, tmp_path: Path) -> TestClient:
         ("", 403),
     ],
 )
-def test_host_must_be_a_name_of_the_server(client: TestClient, host: str, status: int) -> None:
+def test_rejects_unknown_host_names(client: TestClient, host: str, status: int) -> None:
     assert client.get("/api/v1/runs", headers={"host": host}).status_code == status
 
 
@@ -54,16 +54,16 @@ def test_host_must_be_a_name_of_the_server(client: TestClient, host: str, status
         ("null", 403),
     ],
 )
-def test_posts_must_come_from_our_page(client: TestClient, origin: str, status: int) -> None:
-    answer = client.post("/api/v1/scalars/query", json=QUERY, headers={"origin": origin})
-    assert answer.status_code == status
+def test_rejects_posts_from_other_origins(client: TestClient, origin: str, status: int) -> None:
+    response = client.post("/api/v1/scalars/query", json=QUERY, headers={"origin": origin})
+    assert response.status_code == status
 
 
-def test_posts_without_a_page_are_fine(client: TestClient) -> None:
+def test_accepts_posts_without_origin(client: TestClient) -> None:
     assert client.post("/api/v1/scalars/query", json=QUERY).status_code == 200
 
 
-def test_a_trusted_proxy_may_have_another_name(tmp_path: Path) -> None:
+def test_accepts_requests_through_a_trusted_proxy(tmp_path: Path) -> None:
     client = make_client(create_policy("localhost", ["Hub.example"]), tmp_path)
     proxied = {"host": "hub.example", "origin": "https://hub.example"}
     rewritten = {"origin": "https://hub.example"}
@@ -71,15 +71,15 @@ def test_a_trusted_proxy_may_have_another_name(tmp_path: Path) -> None:
         assert client.post("/api/v1/scalars/query", json=QUERY, headers=headers).status_code == 200
 
 
-def test_every_answer_has_the_safety_headers(client: TestClient) -> None:
+def test_all_responses_have_security_headers(client: TestClient) -> None:
     refused = client.get("/api/v1/runs", headers={"host": "rebound.example"})
-    for answer in (client.get("/api/v1/runs"), client.get("/nothing"), refused):
-        csp = answer.headers["content-security-policy"]
+    for response in (client.get("/api/v1/runs"), client.get("/nothing"), refused):
+        csp = response.headers["content-security-policy"]
         assert "default-src 'none'" in csp and "unsafe" not in csp
-        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_token_is_asked_for_once(tmp_path: Path) -> None:
+def test_token_in_url_is_exchanged_for_a_cookie(tmp_path: Path) -> None:
     client = make_client(create_policy("0.0.0.0", token="secret"), tmp_path)
     assert client.get("/api/v1/runs").status_code == 403
     assert client.get("/api/v1/runs?token=guess").status_code == 403
@@ -89,7 +89,7 @@ def test_a_token_is_asked_for_once(tmp_path: Path) -> None:
     assert client.get("/api/v1/runs").status_code == 200
 
 
-def test_a_program_sends_the_token_as_a_header(tmp_path: Path) -> None:
+def test_accepts_token_in_authorization_header(tmp_path: Path) -> None:
     client = make_client(create_policy("0.0.0.0", token="secret"), tmp_path)
     assert client.get("/api/v1/runs", headers={"authorization": "Bearer secret"}).status_code == 200
 
@@ -98,26 +98,26 @@ def test_a_program_sends_the_token_as_a_header(tmp_path: Path) -> None:
     ("host", "stays"),
     [("localhost", True), ("127.0.0.5", True), ("::1", True), ("0.0.0.0", False), ("box", False)],
 )
-def test_loopback_is_known(host: str, stays: bool) -> None:
+def test_is_loopback(host: str, stays: bool) -> None:
     assert is_loopback(host) is stays
 
 
-def test_a_token_leaves_the_address_for_a_cookie_of_its_own_place(tmp_path: Path) -> None:
+def test_token_cookie_is_limited_to_its_path(tmp_path: Path) -> None:
     client = make_client(create_policy("0.0.0.0", token="secret"), tmp_path)
     cookie = client.get("/?token=secret").headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=lax" in cookie
-    # Other servers behind the same proxy live at other paths, and do not get it.
+    # Other servers behind the same proxy have other paths and must not get it.
     assert "path=" not in cookie and "domain=" not in cookie
 
 
 @pytest.mark.parametrize("leaf", ["https:evil.example", "javascript:alert(1)", "%0d%0ax:y"])
-def test_handing_over_a_token_leads_nowhere_else(tmp_path: Path, leaf: str) -> None:
+def test_token_redirect_stays_on_the_server(tmp_path: Path, leaf: str) -> None:
     client = make_client(create_policy("0.0.0.0", token="secret"), tmp_path)
     target = client.get(f"/{leaf}?token=secret").headers["location"]
     assert target.startswith("./") and "\n" not in target
 
 
-def test_a_rebound_name_gets_in_with_a_token_only(tmp_path: Path) -> None:
+def test_unknown_host_name_requires_the_proxy_token(tmp_path: Path) -> None:
     client = make_client(create_policy("localhost", proxy_token="secret"), tmp_path)
     assert client.get("/api/v1/runs").status_code == 200
     foreign = {"host": "hub.example"}
@@ -134,9 +134,7 @@ def users() -> dict[str, PasswordHash]:
     return {"ada": hash_password("p:ss wörd")}
 
 
-def test_a_name_and_a_password_open_the_board(
-    tmp_path: Path, users: dict[str, PasswordHash]
-) -> None:
+def test_accepts_user_and_password(tmp_path: Path, users: dict[str, PasswordHash]) -> None:
     client = make_client(create_policy("0.0.0.0", users=users), tmp_path)
     refused = client.get("/api/v1/runs")
     assert refused.status_code == 401
@@ -148,7 +146,7 @@ def test_a_name_and_a_password_open_the_board(
     assert client.get("/api/v1/runs", auth=("ada", "p:ss wörd".encode())).status_code == 200
 
 
-def test_guessing_comes_to_an_end(
+def test_blocks_address_after_too_many_failed_attempts(
     tmp_path: Path, users: dict[str, PasswordHash], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auth, "MAX_FAILED_ATTEMPTS", 3)
@@ -157,20 +155,20 @@ def test_guessing_comes_to_an_end(
     assert client.get("/api/v1/runs", **right).status_code == 200
     statuses = [client.get("/api/v1/runs", auth=("ada", str(n))).status_code for n in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
-    # Who was let in before is not kept out by another's guessing.
+    # Verified credentials still work while the address is blocked.
     assert client.get("/api/v1/runs", **right).status_code == 200
 
 
-def test_health_is_told_to_everybody_and_nothing_else(tmp_path: Path) -> None:
+def test_only_health_needs_no_token(tmp_path: Path) -> None:
     client = make_client(create_policy("0.0.0.0", token="secret"), tmp_path)
     assert client.get("/api/v1/health").status_code == 200
-    for path in ("/", "/api/v1/status", "/api/v1/live", "/metrics", "/api/v1/openapi.json", "/nothing"):
+    for path in ("/", "/api/v1/status", "/api/v1/live", "/metrics", "/api/v1/runs", "/nothing"):
         assert client.get(path).status_code == 403
     assert client.get("/api/v1/health", headers={"host": "rebound.example"}).status_code == 403
 
 
 WRITES = [
-    ("PATCH", "/api/v1/notes/runs", {"names": ["conv"], "note": "good"}),
+    ("PATCH", "/api/v1/notes/runs", {"runs": ["conv"], "note": "good"}),
     ("POST", "/api/v1/notes/annotations", {"step": 1, "text": "here"}),
     ("PUT", "/api/v1/notes/layouts", {"name": "mine", "categories": []}),
     ("PUT", "/api/v1/alerts/rules", []),
@@ -178,7 +176,7 @@ WRITES = [
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WRITES)
-def test_only_our_page_and_programs_may_write(
+def test_rejects_writes_from_other_sites(
     client: TestClient, method: str, path: str, body: object
 ) -> None:
     for headers in (
@@ -197,13 +195,15 @@ def test_only_our_page_and_programs_may_write(
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WRITES)
-def test_writing_needs_the_token(tmp_path: Path, method: str, path: str, body: object) -> None:
+def test_writes_require_the_token(tmp_path: Path, method: str, path: str, body: object) -> None:
     client = make_client(create_policy("0.0.0.0", token="secret"), tmp_path)
     assert client.request(method, path, json=body).status_code == 403
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WRITES)
-def test_a_board_may_be_read_only(tmp_path: Path, method: str, path: str, body: object) -> None:
+def test_read_only_server_rejects_writes(
+    tmp_path: Path, method: str, path: str, body: object
+) -> None:
     client = make_client(create_policy("localhost", read_only=True), tmp_path)
     refused = client.request(method, path, json=body)
     assert refused.status_code == 403 and "read-only" in refused.json()["error"]["message"]
@@ -213,7 +213,7 @@ def test_a_board_may_be_read_only(tmp_path: Path, method: str, path: str, body: 
 
 
 @pytest.mark.parametrize("host", ["localhost:6006", "box.lab:6006"])
-def test_notebooks_of_the_same_machine_may_show_the_board(tmp_path: Path, host: str) -> None:
+def test_notebooks_on_the_same_machine_may_embed_the_page(tmp_path: Path, host: str) -> None:
     client = make_client(create_policy("box.lab", ["*.hub.example"]), tmp_path)
     csp = client.get("/api/v1/runs", headers={"host": host}).headers["content-security-policy"]
     name = host.partition(":")[0]
@@ -222,19 +222,19 @@ def test_notebooks_of_the_same_machine_may_show_the_board(tmp_path: Path, host: 
     assert {*ancestors} == local | {"'self'", "vscode-webview:", "https://*.hub.example"}
 
 
-def test_a_host_does_not_write_the_policy(client: TestClient) -> None:
+def test_host_header_cannot_inject_into_csp(client: TestClient) -> None:
     odd = {"host": "x; script-src *"}
     csp = client.get("/api/v1/runs", headers=odd).headers["content-security-policy"]
     assert "script-src *" not in csp
 
 
-def test_names_below_a_trusted_one_are_trusted(tmp_path: Path) -> None:
+def test_trusted_host_pattern_matches_subdomains(tmp_path: Path) -> None:
     client = make_client(create_policy("localhost", ["*.hub.example"]), tmp_path)
     assert client.get("/api/v1/runs", headers={"host": "a.hub.example"}).status_code == 200
     assert client.get("/api/v1/runs", headers={"host": "hub.example.evil"}).status_code == 403
 
 
-def test_health_is_told_where_another_application_holds_the_board(tmp_path: Path) -> None:
+def test_health_needs_no_token_when_mounted(tmp_path: Path) -> None:
     policy = create_policy("0.0.0.0", token="secret")
     board = create_app(MemorySource(), MemoryWatch(), policy, page_dir=tmp_path)
     client = TestClient(Starlette(routes=[Mount("/deep/board", app=board)]))

@@ -1,4 +1,4 @@
-"""Whatever is asked, the answer is data or a sentence: never a fault of the server's own."""
+"""Whatever is requested, the response is data or a client error, never a server error."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from tests.index import logs
-from tests.server.test_http_api import ASKS
+from tests.server.test_http_api import REQUESTS
 from tests.server.waiting import wait_until
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.responses import COLUMNS_MEDIA_TYPE
 
-BODILESS = ("GET", "DELETE")
-WITH_BODY = sorted(name for name in ASKS if not name.startswith(BODILESS))
-WITH_QUERY = sorted(name for name in ASKS if name.startswith(BODILESS))
+METHODS_WITHOUT_BODY = ("GET", "DELETE")
+WITH_BODY = sorted(name for name in REQUESTS if not name.startswith(METHODS_WITHOUT_BODY))
+WITH_QUERY = sorted(name for name in REQUESTS if name.startswith(METHODS_WITHOUT_BODY))
 
-#: Words that mean something somewhere, beside those that mean nothing.
+#: Texts that have a meaning in some request.
 WORDS = st.sampled_from(
     "conv vit loss picture step relative relative_step wall index metric:loss metric: ema mean "
     "median gaussian time_ema ratio difference csv json parquet hparam:lr last:loss min: : /(/ * "
@@ -39,7 +39,7 @@ JSON = st.recursive(
     max_leaves=8,
 )
 FIELDS = ["runs", "x", "smoothing", "baseline", "groups", "start", "stop", "width", "at", "note"]
-#: Asks for scalars that are right in form, with all that could be odd in content.
+#: Valid scalar queries with unusual values.
 SMOOTHING = st.fixed_dictionaries(
     {
         "kind": st.sampled_from(["ema", "time_ema", "mean", "median", "gaussian"]),
@@ -47,7 +47,7 @@ SMOOTHING = st.fixed_dictionaries(
     }
 )
 RUNS = st.none() | st.lists(WORDS, max_size=3)
-LOOKS = st.fixed_dictionaries(
+VIEWS = st.fixed_dictionaries(
     {"tags": st.lists(WORDS, max_size=3)},
     optional={
         "runs": RUNS,
@@ -84,71 +84,74 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     catalog.close()
 
 
-def check(answer: Any) -> None:
-    """Data, or a problem in the one shape."""
-    assert answer.status_code < 500, answer.text
-    if answer.status_code >= 400:
-        problem = answer.json()["error"]
-        assert problem["what"].endswith((".", "?", "!")) and problem["next"]
+def check(response: Any) -> None:
+    """Assert that the response is data or an error in the common format."""
+    assert response.status_code < 500, response.text
+    if response.status_code >= 400:
+        problem = response.json()["error"]
+        assert problem["message"].endswith((".", "?", "!")) and problem["hint"]
 
 
-def spoil(ask: Any, value: Any, data: st.DataObject) -> Any:
-    """``ask`` with something in it replaced by ``value``."""
-    if not isinstance(ask, dict | list) or not ask or data.draw(st.integers(0, 4)) == 0:
+def corrupt(request: Any, value: Any, data: st.DataObject) -> Any:
+    """Replace something in a request by ``value``."""
+    if not isinstance(request, dict | list) or not request or data.draw(st.integers(0, 4)) == 0:
         return value
-    keys = sorted(ask) if isinstance(ask, dict) else range(len(ask))
-    at = data.draw(st.sampled_from(list(keys)))
-    copy: Any = ask.copy()
-    copy[at] = spoil(ask[at], value, data)
+    keys = sorted(request) if isinstance(request, dict) else range(len(request))
+    key = data.draw(st.sampled_from(list(keys)))
+    copy: Any = request.copy()
+    copy[key] = corrupt(request[key], value, data)
     return copy
 
 
 def to_json(value: Any) -> bytes:
-    # Half a surrogate pair is text to Python and to JSON's escapes, though not to Unicode.
+    # Lone surrogates are valid in Python and in JSON escapes, but not in UTF-8.
     return json.dumps(value).encode()
 
 
 @often
 @given(name=st.sampled_from(WITH_BODY), value=JSON, data=st.data())
-def test_bodies_that_are_nearly_right(
+def test_nearly_valid_bodies(
     client: TestClient, name: str, value: Any, data: st.DataObject
 ) -> None:
     method, path = name.split()
-    ask = ASKS[name]
-    if isinstance(ask, dict):
-        ask = {**ask, **data.draw(st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=2))}
+    request = REQUESTS[name]
+    if isinstance(request, dict):
+        request = {
+            **request,
+            **data.draw(st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=2)),
+        }
     accept = {"accept": data.draw(st.sampled_from([COLUMNS_MEDIA_TYPE, "application/json"]))}
-    body = to_json(spoil(ask, value, data))
+    body = to_json(corrupt(request, value, data))
     check(client.request(method, f"/{path}", content=body, headers=accept))
 
 
 @often
-@given(look=LOOKS, groups=RUNS, width=st.integers(1, 500), at=NUMBERS, binary=st.booleans())
-def test_scalars_looked_at_in_every_way(
-    client: TestClient, look: dict[str, Any], groups: Any, width: int, at: Any, binary: bool
+@given(view=VIEWS, groups=RUNS, width=st.integers(1, 500), at=NUMBERS, binary=st.booleans())
+def test_scalar_queries_of_all_kinds(
+    client: TestClient, view: dict[str, Any], groups: Any, width: int, at: Any, binary: bool
 ) -> None:
     accept = {"accept": COLUMNS_MEDIA_TYPE if binary else "application/json"}
-    rest = {name: value for name, value in look.items() if name not in ("tags", "start", "stop")}
-    chart = {"id": "a", **{name: look[name] for name in ("tags", "start", "stop") if name in look}}
+    rest = {name: value for name, value in view.items() if name not in ("tags", "start", "stop")}
+    chart = {"id": "a", **{name: view[name] for name in ("tags", "start", "stop") if name in view}}
     query: dict[str, Any] = {**rest, "charts": [chart], "width": width}
     if groups is not None:
         query["groups"] = [{"key": "g", "runs": groups}]
-    own = {name: value for name, value in look.items() if name != "overwritten"}
+    own = {name: value for name, value in view.items() if name != "overwritten"}
     single = {name: value for name, value in own.items() if name not in ("start", "stop")}
-    whole = {name: value for name, value in look.items() if name not in ("start", "stop")}
-    for path, ask in {
+    whole = {name: value for name, value in view.items() if name not in ("start", "stop")}
+    for path, request in {
         "query": query,
         "at": {**single, "at": at},
         "range": own,
         "table": whole,
     }.items():
-        body = to_json(ask)
+        body = to_json(request)
         check(client.post(f"/api/v1/scalars/{path}", content=body, headers=accept))
 
 
 @often
 @given(name=st.sampled_from(WITH_BODY), body=st.binary(max_size=60))
-def test_bodies_that_are_anything(client: TestClient, name: str, body: bytes) -> None:
+def test_random_bodies(client: TestClient, name: str, body: bytes) -> None:
     method, path = name.split()
     check(client.request(method, f"/{path}", content=body))
 
@@ -158,20 +161,20 @@ def test_bodies_that_are_anything(client: TestClient, name: str, body: bytes) ->
     name=st.sampled_from(WITH_QUERY),
     part=st.text(max_size=8),
     query=st.dictionaries(
-        st.sampled_from(["run", "tag", "index", "part", "start", "limit", "since", "heard"])
-        | st.sampled_from(["ask", "damaged", "tags", "runs", "format", "smoothing", "x"]),
+        st.sampled_from(["run", "tag", "index", "part", "start", "limit", "since", "last_event"])
+        | st.sampled_from(["request", "damaged", "tags", "runs", "format", "smoothing", "x"]),
         st.one_of(WORDS, st.text(max_size=8), NUMBERS.map(str), JSON.map(json.dumps)),
         max_size=4,
     ),
     keep=st.booleans(),
 )
-def test_queries(
+def test_random_queries(
     client: TestClient, name: str, part: str, query: dict[str, str], keep: bool
 ) -> None:
     method, path = name.split()
     path = path.format(fingerprint=quote(part, safe=""), id=quote(part, safe=""))
-    asked = {**(ASKS[name] if keep else {}), **query}  # type: ignore[dict-item]
-    pairs = [f"{key}={_quote(value)}" for key, value in asked.items()]
+    params = {**(REQUESTS[name] if keep else {}), **query}  # type: ignore[dict-item]
+    pairs = [f"{key}={_quote(value)}" for key, value in params.items()]
     check(client.request(method, f"/{path}?{'&'.join(pairs)}"))
 
 
@@ -181,11 +184,11 @@ def _quote(value: Any) -> str:
 
 @often
 @given(path=st.text(max_size=20), method=st.sampled_from(["GET", "POST", "PUT", "DELETE", "HEAD"]))
-def test_paths_that_lead_nowhere(client: TestClient, path: str, method: str) -> None:
-    answer = client.request(method, "/api/v1/" + quote(path.encode("utf-8", "surrogatepass")))
+def test_random_paths(client: TestClient, path: str, method: str) -> None:
+    response = client.request(method, "/api/v1/" + quote(path.encode("utf-8", "surrogatepass")))
     if method != "HEAD":
-        check(answer)
-    assert answer.status_code < 500
+        check(response)
+    assert response.status_code < 500
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Files out of a real log."""
+"""Blobs of a real log."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def client(file: Path, tmp_path: Path) -> Iterator[TestClient]:
     catalog = logs.open_catalog(tmp_path / "logs")
-    with Watcher(catalog.roots) as watch:
-        app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
+    with Watcher(catalog.roots) as watcher:
+        app = create_app(catalog, watcher, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
             wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
     catalog.close()
 
 
-def addresses(client: TestClient, tag: str) -> list[str]:
+def list_urls(client: TestClient, tag: str) -> list[str]:
     listed = client.get("/api/v1/blobs", params={"run": "conv", "tag": tag}).json()
     assert listed["total"] == len(listed["step"]) == len(listed["fingerprint"])
     return [
@@ -47,53 +47,53 @@ def addresses(client: TestClient, tag: str) -> list[str]:
     ]
 
 
-def test_a_picture_is_a_file_that_keeps_forever(client: TestClient) -> None:
-    first, second = addresses(client, "picture")
-    answer = client.get(first)
-    assert (answer.content, answer.headers["content-type"]) == (PNG, "image/png")
-    assert "immutable" in answer.headers["cache-control"]
+def test_image_is_an_immutable_file(client: TestClient) -> None:
+    first, second = list_urls(client, "picture")
+    response = client.get(first)
+    assert (response.content, response.headers["content-type"]) == (PNG, "image/png")
+    assert "immutable" in response.headers["cache-control"]
     assert first.split("?")[0] != second.split("?")[0]
 
 
-def test_a_file_that_could_run_is_only_saved(client: TestClient) -> None:
-    answer = client.get(addresses(client, "picture")[1])
-    assert answer.headers["content-type"] == "application/octet-stream"
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert "sandbox" in answer.headers["content-security-policy"]
+def test_svg_is_served_in_a_sandbox(client: TestClient) -> None:
+    response = client.get(list_urls(client, "picture")[1])
+    assert response.headers["content-type"] == "application/octet-stream"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert "sandbox" in response.headers["content-security-policy"]
 
 
-def test_texts_come_part_by_part(client: TestClient) -> None:
-    (address,) = addresses(client, "note")
-    assert client.get(address).text == "grüß"
-    assert client.get(f"{address}&part=1").text == "<b>"
-    assert client.get(f"{address}&part=1").headers["content-type"].startswith("text/plain")
-    assert client.get(f"{address}&part=2").status_code == 404
+def test_array_of_texts_has_parts(client: TestClient) -> None:
+    (url,) = list_urls(client, "note")
+    assert client.get(url).text == "grüß"
+    assert client.get(f"{url}&part=1").text == "<b>"
+    assert client.get(f"{url}&part=1").headers["content-type"].startswith("text/plain")
+    assert client.get(f"{url}&part=2").status_code == 404
 
 
-def test_an_address_never_gives_another_value(client: TestClient) -> None:
-    first, second = addresses(client, "picture")
+def test_fingerprint_must_match_the_value(client: TestClient) -> None:
+    first, second = list_urls(client, "picture")
     mixed = first.split("?")[0] + "?" + second.split("?")[1]
-    answer = client.get(mixed)
-    assert answer.status_code == 404
-    assert "no longer has this value" in answer.json()["error"]["message"]
+    response = client.get(mixed)
+    assert response.status_code == 404
+    assert "no longer has this value" in response.json()["error"]["message"]
 
 
-def test_a_damaged_record_is_told(client: TestClient, file: Path) -> None:
-    address = addresses(client, "picture")[0]
+def test_damaged_record_returns_error(client: TestClient, file: Path) -> None:
+    url = list_urls(client, "picture")[0]
     data = bytearray(file.read_bytes())
     data[60] ^= 1
     file.write_bytes(data)
-    answer = client.get(address)
-    assert answer.status_code in (404, 422)
-    assert answer.json()["error"]["message"]
+    response = client.get(url)
+    assert response.status_code in (404, 422)
+    assert response.json()["error"]["message"]
 
 
-def test_scalars_have_no_files(client: TestClient) -> None:
-    assert addresses(client, "loss") == []
+def test_scalars_have_no_blobs(client: TestClient) -> None:
+    assert list_urls(client, "loss") == []
 
 
 @pytest.mark.parametrize("query", ["", "run=conv", "run=conv&tag=no", "run=no&tag=loss"])
-def test_what_is_not_there_is_told(client: TestClient, query: str) -> None:
-    answer = client.get(f"/api/v1/blobs?{query}")
-    assert answer.status_code in (400, 404)
-    assert answer.json()["error"]["message"]
+def test_unknown_values_return_client_errors(client: TestClient, query: str) -> None:
+    response = client.get(f"/api/v1/blobs?{query}")
+    assert response.status_code in (400, 404)
+    assert response.json()["error"]["message"]

@@ -6,7 +6,7 @@ from tracklight.server.changelog import ChangeHistory
 from tracklight.types import Delta
 
 
-def test_history_forgets_and_says_so() -> None:
+def test_history_drops_old_changes() -> None:
     history = ChangeHistory(0)
     start = history.cursor()
     for version in range(1, 300):
@@ -15,7 +15,7 @@ def test_history_forgets_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deltas", "joined"),
+    ("deltas", "merged"),
     [
         ([Delta(1, ("a",), (), ()), Delta(2, (), ("a",), ())], Delta(2, (), (), ())),
         ([Delta(1, (), ("a",), ()), Delta(2, ("a",), (), ())], Delta(2, (), (), ("a",))),
@@ -23,9 +23,9 @@ def test_history_forgets_and_says_so() -> None:
         ([Delta(1, (), (), ("a",)), Delta(2, (), ("a",), ())], Delta(2, (), ("a",), ())),
     ],
 )
-def test_changes_join_to_their_effect(deltas: list[Delta], joined: Delta) -> None:
+def test_changes_are_merged(deltas: list[Delta], merged: Delta) -> None:
     history = ChangeHistory(0)
     start = history.cursor()
     for delta in deltas:
         history.add(delta)
-    assert history.get_since(start)[1] == joined
+    assert history.get_since(start)[1] == merged

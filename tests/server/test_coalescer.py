@@ -7,40 +7,44 @@ import pytest
 from tracklight.server.events import Coalescer, Notifier
 
 
-def test_who_stands_at_the_same_place_is_told_the_same_once() -> None:
-    asked: list[str] = []
-    together: Coalescer[str, str] = Coalescer(Notifier(), lambda it: asked.append(it) or it, 3600)
+def test_concurrent_callers_share_one_computation() -> None:
+    computed: list[str] = []
+    coalescer: Coalescer[str, str] = Coalescer(
+        Notifier(), lambda it: computed.append(it) or it, 3600
+    )
 
-    async def ask_all() -> list[str]:
-        return await asyncio.gather(*(together.get(place) for place in "aabab"))
+    async def get_all() -> list[str]:
+        return await asyncio.gather(*(coalescer.get(key) for key in "aabab"))
 
-    assert asyncio.run(ask_all()) == list("aabab")
-    assert sorted(asked) == ["a", "b"]
-
-
-def test_after_a_ring_it_is_put_together_anew() -> None:
-    bell = Notifier()
-    told: list[int] = []
-    together: Coalescer[str, int] = Coalescer(bell, lambda _: told.append(1) or len(told), 3600)
-
-    async def ask_twice() -> list[int]:
-        first = await together.get("a")
-        bell.notify()
-        return [first, await together.get("a")]
-
-    assert asyncio.run(ask_twice()) == [1, 2]
+    assert asyncio.run(get_all()) == list("aabab")
+    assert sorted(computed) == ["a", "b"]
 
 
-def test_who_leaves_takes_nothing_from_others() -> None:
-    together: Coalescer[str, str] = Coalescer(Notifier(), str, 3600)
+def test_notification_invalidates_results() -> None:
+    notifier = Notifier()
+    computed: list[int] = []
+    coalescer: Coalescer[str, int] = Coalescer(
+        notifier, lambda _: computed.append(1) or len(computed), 3600
+    )
 
-    async def leave() -> str:
-        leaving = asyncio.ensure_future(together.get("a"))
-        staying = asyncio.ensure_future(together.get("a"))
+    async def get_twice() -> list[int]:
+        first = await coalescer.get("a")
+        notifier.notify()
+        return [first, await coalescer.get("a")]
+
+    assert asyncio.run(get_twice()) == [1, 2]
+
+
+def test_cancelling_one_caller_does_not_affect_others() -> None:
+    coalescer: Coalescer[str, str] = Coalescer(Notifier(), str, 3600)
+
+    async def cancel_one() -> str:
+        cancelled = asyncio.ensure_future(coalescer.get("a"))
+        waiting = asyncio.ensure_future(coalescer.get("a"))
         await asyncio.sleep(0)
-        leaving.cancel()
+        cancelled.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await leaving
-        return await staying
+            await cancelled
+        return await waiting
 
-    assert asyncio.run(leave()) == "a"
+    assert asyncio.run(cancel_one()) == "a"

@@ -16,7 +16,7 @@ class Line(msgspec.Struct):
     y: object
 
 
-TRAVELS = {
+WIRE_DTYPES = {
     "float16": "float32",
     "float32": "float32",
     "float64": "float64",
@@ -33,36 +33,36 @@ TRAVELS = {
 
 
 @given(
-    dtype=st.sampled_from(sorted(TRAVELS)),
+    dtype=st.sampled_from(sorted(WIRE_DTYPES)),
     length=st.integers(0, 40),
     name=st.text(max_size=20),
     data=st.data(),
 )
-def test_any_array_comes_back(dtype: str, length: int, name: str, data: st.DataObject) -> None:
+def test_arrays_round_trip(dtype: str, length: int, name: str, data: st.DataObject) -> None:
     array = data.draw(hnp.arrays(dtype, length))
-    answer = read_columns(
+    response = read_columns(
         encode_columns({"lines": [Line(name, array), Line("b", array[::2])], "n": 1})
     )
-    first, second = answer["lines"]
-    assert (first["run"], answer["n"]) == (name, 1)
-    assert first["y"].dtype == TRAVELS[dtype]
-    np.testing.assert_array_equal(first["y"], array.astype(TRAVELS[dtype]))
-    np.testing.assert_array_equal(second["y"], array[::2].astype(TRAVELS[dtype]))
+    first, second = response["lines"]
+    assert (first["run"], response["n"]) == (name, 1)
+    assert first["y"].dtype == WIRE_DTYPES[dtype]
+    np.testing.assert_array_equal(first["y"], array.astype(WIRE_DTYPES[dtype]))
+    np.testing.assert_array_equal(second["y"], array[::2].astype(WIRE_DTYPES[dtype]))
 
 
-def test_numbers_of_numpy_stand_as_numbers() -> None:
+def test_numpy_scalars_are_json_numbers() -> None:
     assert read_columns(encode_columns({"n": np.int64(3), "x": np.float32(0.5)})) == {
         "n": 3,
         "x": 0.5,
     }
 
 
-def test_big_endian_arrays_are_turned_round() -> None:
+def test_big_endian_arrays_are_converted() -> None:
     (back,) = read_columns(encode_columns([np.array([1.5, -2.0], ">f8")]))
     assert back.tolist() == [1.5, -2.0]
 
 
 @pytest.mark.parametrize("array", [np.zeros((2, 2)), np.array(["a"]), np.array([1j])])
-def test_what_is_no_column_is_refused(array: object) -> None:
+def test_unsupported_arrays_raise_type_error(array: object) -> None:
     with pytest.raises(TypeError):
         encode_columns([array])

@@ -9,7 +9,7 @@ from tracklight.server.middleware import MAX_CONCURRENT, SEMAPHORE_KEY, Concurre
 
 
 class Slow:
-    """An application that answers when it is told to."""
+    """An application that responds when its gate is opened."""
 
     def __init__(self) -> None:
         self.gate = asyncio.Event()
@@ -21,7 +21,7 @@ class Slow:
             await self.gate.wait()
 
 
-def ask(
+def send_request(
     app: ConcurrencyLimitMiddleware, address: str, path: str = "/api/v1/runs"
 ) -> asyncio.Future[list[Any]]:
     sent: list[Any] = []
@@ -41,37 +41,37 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_one_address_does_not_keep_others_waiting() -> None:
-    async def crowd() -> None:
+def test_one_client_does_not_delay_others() -> None:
+    async def send_many() -> None:
         slow = Slow()
         app = ConcurrencyLimitMiddleware(slow, stream_path="/api/v1/live")
-        asks = [ask(app, "1.1.1.1") for _ in range(MAX_CONCURRENT + 5)]
+        requests = [send_request(app, "1.1.1.1") for _ in range(MAX_CONCURRENT + 5)]
         await settle()
         assert slow.inside == ["1.1.1.1"] * MAX_CONCURRENT
-        asks.append(ask(app, "2.2.2.2"))
-        asks.append(ask(app, "1.1.1.1", "/api/v1/live"))
+        requests.append(send_request(app, "2.2.2.2"))
+        requests.append(send_request(app, "1.1.1.1", "/api/v1/live"))
         await settle()
         assert slow.inside[MAX_CONCURRENT:] == ["2.2.2.2", "1.1.1.1"]
         slow.gate.set()
-        await asyncio.gather(*asks)
+        await asyncio.gather(*requests)
         assert len(slow.inside) == MAX_CONCURRENT + 7
-        assert app._queues == {}
+        assert app.client_count == 0
 
-    asyncio.run(crowd())
+    asyncio.run(send_many())
 
 
-def test_who_piles_up_requests_is_turned_away(monkeypatch: Any) -> None:
+def test_returns_429_beyond_the_queue(monkeypatch: Any) -> None:
     monkeypatch.setattr(middleware, "MAX_QUEUED", 3)
 
-    async def pile() -> None:
+    async def fill_queue() -> None:
         slow = Slow()
         app = ConcurrencyLimitMiddleware(slow)
-        asks = [ask(app, "1.1.1.1") for _ in range(MAX_CONCURRENT + 3)]
+        requests = [send_request(app, "1.1.1.1") for _ in range(MAX_CONCURRENT + 3)]
         await settle()
-        sent = await ask(app, "1.1.1.1")
+        sent = await send_request(app, "1.1.1.1")
         assert sent[0]["status"] == 429
         assert (b"retry-after", b"1") in sent[0]["headers"]
         slow.gate.set()
-        await asyncio.gather(*asks)
+        await asyncio.gather(*requests)
 
-    asyncio.run(pile())
+    asyncio.run(fill_queue())

@@ -7,8 +7,7 @@ import pytest
 from starlette.requests import Request
 
 from tests.server.memory_source import MemorySource, MemoryWatch
-from tracklight.server.events import LiveUpdates
-from tracklight.server.events import EventStreamResponse, create_stream_route
+from tracklight.server.events import EventStreamResponse, LiveUpdates, create_stream_route
 from tracklight.server.source import LogOverview, Refresher
 
 
@@ -17,31 +16,31 @@ def live(source: MemorySource, watch: MemoryWatch) -> LiveUpdates:
     return LiveUpdates(source, LogOverview(source), Refresher(source, watch))
 
 
-async def answer(live: LiveUpdates, headers: list[tuple[bytes, bytes]]) -> EventStreamResponse:
+async def open_stream(live: LiveUpdates, headers: list[tuple[bytes, bytes]]) -> EventStreamResponse:
     scope = {"type": "http", "query_string": b"since=old.1", "headers": headers}
     return await create_stream_route(live).endpoint(Request(scope))
 
 
-def test_a_client_that_leaves_leaves_nothing_behind(live: LiveUpdates) -> None:
+def test_stream_ends_when_the_client_disconnects(live: LiveUpdates) -> None:
     sent: list[dict[str, Any]] = []
 
     async def follow() -> None:
         live.notifier.attach_loop()
-        gone = asyncio.Event()
+        disconnected = asyncio.Event()
 
         async def receive() -> dict[str, str]:
-            await gone.wait()
+            await disconnected.wait()
             return {"type": "http.disconnect"}
 
         async def send(message: Any) -> None:
             sent.append(message)
 
-        stream = await answer(live, [])
+        stream = await open_stream(live, [])
         task = asyncio.create_task(stream({}, receive, send))
         while len(sent) < 3:
             await asyncio.sleep(0.01)
         assert live.notifier.subscriber_count == 1
-        gone.set()
+        disconnected.set()
         await asyncio.wait_for(task, 10)
         assert live.notifier.subscriber_count == 0
 
@@ -50,9 +49,9 @@ def test_a_client_that_leaves_leaves_nothing_behind(live: LiveUpdates) -> None:
     assert sent[1]["body"].startswith(b"event: status")
 
 
-def test_what_fails_in_a_stream_is_not_hidden() -> None:
+def test_stream_errors_are_raised() -> None:
     async def events() -> Any:
-        yield b"event: beat\n\n"
+        yield b"event: ping\n\n"
         raise RuntimeError("broken")
 
     async def receive() -> Any:
@@ -65,9 +64,9 @@ def test_what_fails_in_a_stream_is_not_hidden() -> None:
         asyncio.run(EventStreamResponse(events())({}, receive, send))
 
 
-def test_a_browser_that_reconnects_says_where_it_was(live: LiveUpdates) -> None:
-    asked: list[str] = []
-    live.stream = lambda cursor: asked.append(cursor)  # type: ignore[method-assign, assignment]
-    asyncio.run(answer(live, []))
-    asyncio.run(answer(live, [(b"last-event-id", b"new.2")]))
-    assert asked == ["old.1", "new.2"]
+def test_reconnect_continues_at_last_event_id(live: LiveUpdates) -> None:
+    cursors: list[str] = []
+    live.stream = lambda cursor: cursors.append(cursor)  # type: ignore[method-assign, assignment]
+    asyncio.run(open_stream(live, []))
+    asyncio.run(open_stream(live, [(b"last-event-id", b"new.2")]))
+    assert cursors == ["old.1", "new.2"]

@@ -14,13 +14,13 @@ from tracklight.server.source import LogOverview, Refresher
 
 
 class Reader:
-    """Reads the events of one stream."""
+    """Read the events of one stream."""
 
     def __init__(self, stream: AsyncIterator[bytes]) -> None:
         self._stream = stream
 
     async def next(self, name: str) -> dict[str, object]:
-        """The body of the next event called ``name``; others are passed over."""
+        """Return the data of the next event called ``name`` and skip others."""
         async for chunk in self._stream:
             fields = dict(line.split(": ", 1) for line in chunk.decode().strip().splitlines())
             if fields["event"] == name:
@@ -33,7 +33,9 @@ def live(source: MemorySource, watch: MemoryWatch) -> LiveUpdates:
     return LiveUpdates(source, LogOverview(source), Refresher(source, watch))
 
 
-def test_stream_tells_what_came_grew_and_went(source: MemorySource, live: LiveUpdates) -> None:
+def test_stream_sends_added_changed_and_removed_runs(
+    source: MemorySource, live: LiveUpdates
+) -> None:
     async def follow() -> None:
         live.notifier.attach_loop()
         reader = Reader(live.stream(live.history.cursor()))
@@ -51,7 +53,7 @@ def test_stream_tells_what_came_grew_and_went(source: MemorySource, live: LiveUp
     asyncio.run(follow())
 
 
-def test_a_client_that_was_away_gets_one_joined_change(
+def test_reconnecting_client_gets_one_merged_change(
     source: MemorySource, live: LiveUpdates
 ) -> None:
     async def follow() -> None:
@@ -68,7 +70,7 @@ def test_a_client_that_was_away_gets_one_joined_change(
 
 
 @pytest.mark.parametrize("cursor", ["", "another.3", "nonsense"])
-def test_a_cursor_of_another_process_starts_anew(live: LiveUpdates, cursor: str) -> None:
+def test_cursor_of_another_process_is_reset(live: LiveUpdates, cursor: str) -> None:
     async def follow() -> None:
         live.notifier.attach_loop()
         reset = await Reader(live.stream(cursor)).next("reset")
@@ -79,22 +81,22 @@ def test_a_cursor_of_another_process_starts_anew(live: LiveUpdates, cursor: str)
 
 @pytest.fixture
 def fast_live(source: MemorySource, watch: MemoryWatch) -> LiveUpdates:
-    """Sends heartbeats every 0.2 s instead of every 15 s."""
+    """Send pings every 0.2 s instead of every 15 s."""
     return LiveUpdates(source, LogOverview(source), Refresher(source, watch), heartbeat_s=0.2)
 
 
-def test_idle_stream_sends_heartbeats(fast_live: LiveUpdates) -> None:
+def test_idle_stream_sends_pings(fast_live: LiveUpdates) -> None:
     fast_live.refresher.refresh()
 
     async def follow() -> None:
         fast_live.notifier.attach_loop()
         reader = Reader(fast_live.stream(fast_live.history.cursor()))
-        await asyncio.wait_for(reader.next("beat"), 20)
+        await asyncio.wait_for(reader.next("ping"), 20)
 
     asyncio.run(follow())
 
 
-def test_refreshes_without_changes_do_not_delay_heartbeats(fast_live: LiveUpdates) -> None:
+def test_refreshes_without_changes_do_not_delay_pings(fast_live: LiveUpdates) -> None:
     """A finished log is still checked every few seconds, and every check wakes the stream."""
     fast_live.refresher.refresh()
     done = threading.Event()
@@ -108,7 +110,7 @@ def test_refreshes_without_changes_do_not_delay_heartbeats(fast_live: LiveUpdate
         reader = Reader(fast_live.stream(fast_live.history.cursor()))
         times_s = []
         for _ in range(5):
-            await asyncio.wait_for(reader.next("beat"), 20)
+            await asyncio.wait_for(reader.next("ping"), 20)
             times_s.append(time.monotonic())
         return times_s
 
@@ -119,21 +121,21 @@ def test_refreshes_without_changes_do_not_delay_heartbeats(fast_live: LiveUpdate
     finally:
         done.set()
         refresher.join()
-    # One heartbeat per interval, not one per refresh.
+    # One ping per interval, not one per refresh.
     assert times_s[-1] - times_s[0] > 4 * 0.2 * 0.6
 
 
-def test_heartbeats_are_sent_while_loading_makes_no_progress(fast_live: LiveUpdates) -> None:
+def test_pings_are_sent_while_loading_makes_no_progress(fast_live: LiveUpdates) -> None:
     async def follow() -> None:
         fast_live.notifier.attach_loop()
         reader = Reader(fast_live.stream(fast_live.history.cursor()))
         assert (await reader.next("status"))["loading"] is True
-        await asyncio.wait_for(reader.next("beat"), 20)
+        await asyncio.wait_for(reader.next("ping"), 20)
 
     asyncio.run(follow())
 
 
-def test_loading_is_told_and_then_told_to_be_over(source: MemorySource, live: LiveUpdates) -> None:
+def test_stream_sends_status_when_loading_ends(source: MemorySource, live: LiveUpdates) -> None:
     async def follow() -> None:
         live.notifier.attach_loop()
         reader = Reader(live.stream(live.history.cursor()))
@@ -151,7 +153,7 @@ def test_loading_is_told_and_then_told_to_be_over(source: MemorySource, live: Li
     asyncio.run(follow())
 
 
-def test_streams_end_when_the_server_does(live: LiveUpdates) -> None:
+def test_streams_end_at_shutdown(live: LiveUpdates) -> None:
     async def follow() -> list[bytes]:
         live.notifier.attach_loop()
         asyncio.get_running_loop().call_later(0.05, live.notifier.close)
@@ -160,7 +162,7 @@ def test_streams_end_when_the_server_does(live: LiveUpdates) -> None:
     assert asyncio.run(asyncio.wait_for(follow(), 20))
 
 
-def test_a_delta_tells_new_tags_and_last_points(source: MemorySource, live: LiveUpdates) -> None:
+def test_delta_has_new_tags_and_last_points(source: MemorySource, live: LiveUpdates) -> None:
     live.refresher.refresh()
     before = live.history.cursor()
     source.logged["conv"]["lr"] = [0.5]
@@ -175,10 +177,10 @@ def test_a_delta_tells_new_tags_and_last_points(source: MemorySource, live: Live
     delta = asyncio.run(follow())
     assert delta["tags"] == [{"run": "conv", "tag": "lr", "kind": "scalar", "plugin": "scalars"}]
     assert delta["points"] == {"conv": {"lr": [1, 11.0, 0.25, 2]}}
-    assert delta["tags_more"] is False and delta["points_more"] is False
+    assert delta["tags_truncated"] is False and delta["points_truncated"] is False
 
 
-def test_what_is_said_reaches_open_streams(live: LiveUpdates) -> None:
+def test_published_events_reach_all_streams(live: LiveUpdates) -> None:
     async def follow() -> None:
         live.notifier.attach_loop()
         first = Reader(live.stream(live.history.cursor()))
@@ -190,33 +192,31 @@ def test_what_is_said_reaches_open_streams(live: LiveUpdates) -> None:
     asyncio.run(follow())
 
 
-def test_polling_tells_what_a_stream_does(source: MemorySource, live: LiveUpdates) -> None:
+def test_polling_returns_what_a_stream_sends(source: MemorySource, live: LiveUpdates) -> None:
     live.refresher.refresh()
     start = live.poll(PollRequest())
     assert start.reset and start.delta is None
-    quiet = live.poll(PollRequest(start.cursor, start.heard))
-    assert (quiet.reset, quiet.delta, quiet.said) == (False, None, [])
+    quiet = live.poll(PollRequest(start.cursor, start.last_event))
+    assert (quiet.reset, quiet.delta, quiet.events) == (False, None, [])
     source.logged["late"] = {"loss": [1.0]}
     live.refresher.refresh()
     live.publish("notes", {"revision": 3})
-    news = live.poll(PollRequest(quiet.cursor, quiet.heard))
-    assert news.delta is not None and [run.name for run in news.delta.added] == ["late"]
-    assert [(said.name, said.body) for said in news.said] == [("notes", {"revision": 3})]
-    assert live.poll(PollRequest(news.cursor, news.heard)).said == []
+    update = live.poll(PollRequest(quiet.cursor, quiet.last_event))
+    assert update.delta is not None and [run.name for run in update.delta.added] == ["late"]
+    assert [(event.name, event.data) for event in update.events] == [("notes", {"revision": 3})]
+    assert live.poll(PollRequest(update.cursor, update.last_event)).events == []
 
 
-@pytest.mark.parametrize("heard", [-1, 5])
-def test_a_poll_from_another_process_starts_anew(live: LiveUpdates, heard: int) -> None:
-    assert live.poll(PollRequest(live.history.cursor(), heard)).reset
+@pytest.mark.parametrize("last_event", [-1, 5])
+def test_poll_with_unknown_last_event_is_reset(live: LiveUpdates, last_event: int) -> None:
+    assert live.poll(PollRequest(live.history.cursor(), last_event)).reset
 
 
-def test_ten_streams_miss_nothing_of_a_log_that_grows(
-    source: MemorySource, live: LiveUpdates
-) -> None:
-    """Each puts its picture together from what it is told, some slowly; all end up the same."""
+def test_streams_miss_nothing_of_a_growing_log(source: MemorySource, live: LiveUpdates) -> None:
+    """All clients end up with the same runs, also those that read slowly."""
     rounds = 200
 
-    async def picture(pause_s: float) -> dict[str, int]:
+    async def collect_points(pause_s: float) -> dict[str, int]:
         points: dict[str, int] = {}
         async for chunk in live.stream(start):
             fields = dict(line.split(": ", 1) for line in chunk.decode().strip().splitlines())
@@ -225,7 +225,7 @@ def test_ten_streams_miss_nothing_of_a_log_that_grows(
                 for row in (*delta["added"], *delta["changed"]):
                     points[row["name"]] = row["points"]
                 for name in delta["removed"]:
-                    points.pop(name, None)  # one that came and went between two looks was not told
+                    points.pop(name, None)  # it may have been added and removed in between
                 await asyncio.sleep(pause_s)
             if points.get("end"):
                 return points
@@ -242,11 +242,11 @@ def test_ten_streams_miss_nothing_of_a_log_that_grows(
 
     async def follow() -> list[dict[str, int]]:
         live.notifier.attach_loop()
-        readers = [asyncio.create_task(picture(0.003 * number)) for number in range(10)]
+        readers = [asyncio.create_task(collect_points(0.003 * number)) for number in range(10)]
         await asyncio.to_thread(write)
         return await asyncio.wait_for(asyncio.gather(*readers), 60)
 
     start = live.history.cursor()
-    pictures = asyncio.run(follow())
+    results = asyncio.run(follow())
     expected = {run.name: run.points for run in source.runs()}
-    assert pictures == [expected] * 10
+    assert results == [expected] * 10

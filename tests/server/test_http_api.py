@@ -35,17 +35,17 @@ CLOUD = {"run": "conv", "tag": "cloud", "index": 0}
 GRAPH = {"id": make_graph_id("conv", RUN_GRAPH_TAG, "graphs")}
 CAPTURE = {"capture": make_capture_id("conv", "xplane", "now")}
 VECTORS = {"id": next(iter(assign_ids([Embedding("conv", "cats")])))}
-#: The one that was started before.
+#: Filled in with the job that was started before.
 JOB: dict[str, Any] = {}
 
-#: What takes a file instead of JSON.
+#: Routes that take a file instead of JSON.
 FILES = {
     "POST api/v1/graphs/upload": b"\x0a\x03\x0a\x01x",
     "POST api/v1/projector/upload": b"a\t1\t2\nb\t3\t5\n",
 }
 
-#: A sensible ask for every address; words in braces are filled in from answers before it.
-ASKS: dict[str, dict[str, Any] | list[Any]] = {
+#: A valid request for every route; names in braces are filled in from previous responses.
+REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/health": {},
     "GET api/v1/openapi.json": {},
     "GET api/v1/status": {},
@@ -60,7 +60,7 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/runs/columns": {},
     "POST api/v1/runs/columns": {"columns": ["last:loss"]},
     "GET api/v1/notes": {},
-    "PATCH api/v1/notes/runs": {"names": ["conv"], "alias": "best"},
+    "PATCH api/v1/notes/runs": {"runs": ["conv"], "alias": "best"},
     "POST api/v1/notes/annotations": {"step": 1, "text": "here"},
     "DELETE api/v1/notes/annotations/{id}": {},
     "PUT api/v1/notes/layouts": {"name": "mine", "categories": []},
@@ -208,7 +208,7 @@ def text() -> str:
     return write_text()
 
 
-def test_the_page_is_what_the_code_says(text: str) -> None:
+def test_documentation_is_up_to_date(text: str) -> None:
     assert TARGET.read_text(encoding="utf-8") == text, "run python -m tools.write_http_api"
 
 
@@ -235,7 +235,7 @@ def test_every_route_has_one_row_with_its_types_and_description(text: str) -> No
 
 
 def test_every_field_of_every_struct_is_listed_once(text: str) -> None:
-    """In the table of the struct itself, or of the struct that it says it extends."""
+    """In the table of the struct itself, or of the struct that it extends."""
     sections = _read_sections(text)
     structs = collect_structs(collect_routes())
     assert len(structs) > 200
@@ -254,23 +254,23 @@ def test_every_field_of_every_struct_is_listed_once(text: str) -> None:
 
 def test_fields_have_types_defaults_and_descriptions(text: str) -> None:
     sections = _read_sections(text)
-    assert "| `part` | integer (from 0) | `0` |" in sections["BlobAsk"]
-    assert '| `type` | `"pca"` |' in sections["projector.Pca"]
-    assert "With it, the answer can never be another one." in sections["ValueAsk"]
+    assert "| `part` | integer (from 0) | `0` |" in sections["BlobRequest"]
+    assert '| `type` | `"pca"` |' in sections["projector.PcaMethod"]
+    assert "| `line` | integer | Counted from 1. |" in sections["text.TextHit"]
 
 
 def _read_sections(text: str) -> dict[str, str]:
-    """The text below each heading."""
+    """Return the text below each heading."""
     parts = re.split(r"^#{2,3} (.*)\n", text, flags=re.M)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def test_no_two_shapes_share_a_name(text: str) -> None:
+def test_struct_names_are_unique(text: str) -> None:
     headings = re.findall(r"^### (.*)", text, re.MULTILINE)
     assert len(headings) == len(set(headings))
 
 
-def test_every_link_leads_somewhere(text: str) -> None:
+def test_all_links_have_targets(text: str) -> None:
     anchors = {
         re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
         for heading in re.findall(r"^#+ (.*)", text, re.MULTILINE)
@@ -278,22 +278,22 @@ def test_every_link_leads_somewhere(text: str) -> None:
     assert set(re.findall(r"\]\(#(.*?)\)", text)) <= anchors
 
 
-def test_every_address_answers(client: TestClient) -> None:
+def test_all_documented_routes_work(client: TestClient) -> None:
     documented = re.findall(r"^\| `((?:GET|POST|PUT|PATCH|DELETE) .*?)` ", TARGET.read_text(), re.M)
-    assert set(documented) == set(ASKS)
+    assert set(documented) == set(REQUESTS)
     known: dict[str, str] = {}
     for name in documented:
         method, path = name.split()
         in_query = method in ("GET", "DELETE") or name in FILES
-        ask = {"job": known["job"]} if ASKS[name] is JOB else ASKS[name]
-        how = {"params" if in_query else "json": ask, "content": FILES.get(name)}
-        answer = client.request(method, "/" + path.format(**known), **how)
-        assert answer.status_code == 200, (name, answer.text)
+        request = {"job": known["job"]} if REQUESTS[name] is JOB else REQUESTS[name]
+        options = {"params" if in_query else "json": request, "content": FILES.get(name)}
+        response = client.request(method, "/" + path.format(**known), **options)
+        assert response.status_code == 200, (name, response.text)
         if name == "GET api/v1/blobs":
-            known["fingerprint"] = answer.json()["fingerprint"][0]
+            known["fingerprint"] = response.json()["fingerprint"][0]
         if name == "POST api/v1/projector/project":
-            known["job"] = answer.json()["job"]
+            known["job"] = response.json()["job"]
             layout = f"/api/v1/projector/layout?job={known['job']}"
             wait_until(lambda layout=layout: client.get(layout).json()["places"])
         if name == "POST api/v1/notes/annotations":
-            known["id"] = answer.json()["annotations"][0]["id"]
+            known["id"] = response.json()["annotations"][0]["id"]

@@ -17,38 +17,38 @@ from tracklight.server.instances import Instance, get_instances_dir, list_instan
 
 
 @pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
 
 
-def test_a_board_is_found_while_it_is_served(tmp_path: Path) -> None:
+def test_running_server_is_listed(tmp_path: Path) -> None:
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     with serve(tmp_path / "logs", tmp_path, "--path_prefix", "/board") as server:
-        (found,) = list_instances()
-        assert (found.pid, found.port, found.url) == (
+        (instance,) = list_instances()
+        assert (instance.pid, instance.port, instance.url) == (
             server.process.pid,
             server.port,
             server.address,
         )
-        assert found.path == "/board/" and found.logdir == str(tmp_path / "logs")
-        assert found.arguments[:2] == ["--logdir", str(tmp_path / "logs")]
-        assert found.directory == os.getcwd()
+        assert instance.path == "/board/" and instance.logdir == str(tmp_path / "logs")
+        assert instance.arguments[:2] == ["--logdir", str(tmp_path / "logs")]
+        assert instance.directory == os.getcwd()
     assert list(get_instances_dir().iterdir()) == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such rights")
-def test_only_its_user_can_read_a_token(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes")
+def test_only_the_user_can_read_the_token(tmp_path: Path) -> None:
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     with serve(tmp_path / "logs", tmp_path, "--host", "0.0.0.0") as server:
         (file,) = get_instances_dir().iterdir()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert stat.S_IMODE(get_instances_dir().stat().st_mode) == 0o700
-        (found,) = list_instances()
-        assert found.url == f"http://localhost:{server.port}/"
-        assert found.token and server.address.endswith(f"?token={found.token}")
+        (instance,) = list_instances()
+        assert instance.url == f"http://localhost:{server.port}/"
+        assert instance.token and server.address.endswith(f"?token={instance.token}")
 
 
-def test_a_board_that_was_killed_is_not_found(tmp_path: Path) -> None:
+def test_killed_server_is_not_listed(tmp_path: Path) -> None:
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     with serve(tmp_path / "logs", tmp_path) as server:
         assert len(list_instances()) == 1
@@ -59,7 +59,7 @@ def test_a_board_that_was_killed_is_not_found(tmp_path: Path) -> None:
         wait_until(lambda: list(get_instances_dir().iterdir()) == [])
 
 
-def test_what_is_no_instance_is_passed_over() -> None:
+def test_invalid_records_are_ignored() -> None:
     get_instances_dir().mkdir(parents=True)
     far = Instance("elsewhere", 1, 6006, "http://localhost:6006/", None, "logs", [], "/", 0.0)
     (get_instances_dir() / "far.json").write_bytes(msgspec.json.encode(far))
@@ -68,7 +68,7 @@ def test_what_is_no_instance_is_passed_over() -> None:
     assert len(list(get_instances_dir().iterdir())) == 2
 
 
-def test_another_server_at_the_port_is_no_board(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_port_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     here = instances.socket.gethostname()
     closed = Instance(here, os.getpid(), 1, "http://localhost:1/", None, "logs", [], "/", 0.0)
     assert not instances.is_alive(closed)

@@ -13,7 +13,7 @@ def overview(source: MemorySource) -> LogOverview:
     return LogOverview(source)
 
 
-def test_runs_are_asked_for_once_until_something_changes(
+def test_runs_are_cached_until_the_version_changes(
     overview: LogOverview, source: MemorySource
 ) -> None:
     before = overview.runs()
@@ -22,7 +22,9 @@ def test_runs_are_asked_for_once_until_something_changes(
     assert overview.runs() is not before
 
 
-def test_runs_grow_while_the_log_is_being_read(overview: LogOverview, source: MemorySource) -> None:
+def test_runs_are_recomputed_while_the_log_is_loading(
+    overview: LogOverview, source: MemorySource
+) -> None:
     before = overview.runs()
     source.progress = Progress(1, 2, 500, 1000)
     assert overview.runs() is not before

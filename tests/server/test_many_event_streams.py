@@ -1,4 +1,4 @@
-"""Ten clients of a real server on a log that grows: nothing is missed, and nothing piles up."""
+"""Many clients of a real server on a growing log miss nothing, and memory does not grow."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.slow
 CLIENTS = 10
 ROUNDS = 300
 RUNS = [f"run{number}" for number in range(5)]
-_MOST_GROWTH_BYTES = 8 << 20
+_MAX_GROWTH_BYTES = 8 << 20
 
 
 class Server:
-    """A board in a process of its own."""
+    """A server in a process of its own."""
 
     def __init__(self, logdir: Path) -> None:
         command = [sys.executable, "-m", "tracklight", "--logdir", str(logdir), "--no-cache"]
@@ -35,20 +35,20 @@ class Server:
             [*command, "--port", "0"], stdout=subprocess.PIPE, text=True
         )
         assert self.process.stdout is not None
-        said = re.search(r"http://\S+", self.process.stdout.readline())
-        assert said
-        self.address = said[0]
+        url = re.search(r"http://\S+", self.process.stdout.readline())
+        assert url
+        self.url = url[0]
 
     def get(self, path: str) -> dict[str, object]:
-        with urllib.request.urlopen(self.address + path, timeout=60) as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(self.url + path, timeout=60) as response:
+            return json.load(response)
 
     def memory_bytes(self) -> int:
         return psutil.Process(self.process.pid).memory_info().rss
 
 
 class Client(threading.Thread):
-    """Puts together how many points each run has from what the stream tells, and nothing else."""
+    """Count the points of each run from the events of a stream alone."""
 
     def __init__(self, server: Server, cursor: str, drops: bool) -> None:
         super().__init__(daemon=True)
@@ -59,24 +59,24 @@ class Client(threading.Thread):
 
     def run(self) -> None:
         while True:
-            address = f"{self.server.address}api/v1/live?since={self.cursor}"
+            url = f"{self.server.url}api/v1/live?since={self.cursor}"
             try:
-                with urllib.request.urlopen(address, timeout=60) as stream:
-                    self._listen(stream)
+                with urllib.request.urlopen(url, timeout=60) as stream:
+                    self._read(stream)
             except OSError:
                 return  # the server has ended
 
-    def _listen(self, stream: Iterator[bytes]) -> None:
+    def _read(self, stream: Iterator[bytes]) -> None:
         name = ""
         for line in stream:
             if line.startswith(b"event: "):
                 name = line[7:].decode().strip()
             elif line.startswith(b"data: ") and name == "delta":
-                self._take(json.loads(line[6:]))
+                self._apply(json.loads(line[6:]))
                 if self.drops and self.events % 20 == 0:
-                    return  # a connection that is lost, now and then
+                    return  # simulate a lost connection now and then
 
-    def _take(self, delta: dict[str, object]) -> None:
+    def _apply(self, delta: dict[str, object]) -> None:
         self.events += 1
         for row in (*delta["added"], *delta["changed"]):  # type: ignore[misc]
             self.points[row["name"]] = row["points"]
@@ -98,7 +98,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.mark.slow
-def test_nothing_is_lost_and_memory_stays_flat(server: Server, tmp_path: Path) -> None:
+def test_streams_miss_nothing_and_memory_is_bounded(server: Server, tmp_path: Path) -> None:
     wait_until(lambda: not server.get("api/v1/status")["status"]["loading"])  # type: ignore[index]
     cursor = str(server.get("api/v1/runs")["cursor"])
     clients = [Client(server, cursor, drops=number % 2 == 1) for number in range(CLIENTS)]
@@ -115,4 +115,4 @@ def test_nothing_is_lost_and_memory_stays_flat(server: Server, tmp_path: Path) -
     wait_until(lambda: all(client.points == expected for client in clients))
     assert {client.last[RUNS[0]][0] for client in clients} == {ROUNDS}
     assert all(client.events > 5 for client in clients)
-    assert server.memory_bytes() - before < _MOST_GROWTH_BYTES
+    assert server.memory_bytes() - before < _MAX_GROWTH_BYTES

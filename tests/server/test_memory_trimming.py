@@ -6,31 +6,31 @@ import weakref
 
 import pytest
 
-from tracklight.server import middleware as tidy_module
+from tracklight.server import middleware
 from tracklight.server.middleware import GarbageCollector, MemoryTrimMiddleware
 
 
-def test_memory_is_handed_back_once_after_a_burst(monkeypatch: pytest.MonkeyPatch) -> None:
-    tidied: list[int] = []
-    monkeypatch.setattr(tidy_module, "IDLE_S", 0.1)
-    monkeypatch.setattr(tidy_module, "release_idle_memory", lambda: tidied.append(1))
+def test_memory_is_released_once_after_a_burst(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(middleware, "IDLE_S", 0.1)
+    monkeypatch.setattr(middleware, "release_idle_memory", lambda: calls.append(1))
 
     async def app(*_: object) -> None:
-        assert tidied == []
+        assert calls == []
 
     async def burst() -> None:
-        tidy = MemoryTrimMiddleware(app)
+        trimmer = MemoryTrimMiddleware(app)
         for _ in range(20):
-            await tidy({"type": "http"}, None, None)  # type: ignore[arg-type]
+            await trimmer({"type": "http"}, None, None)  # type: ignore[arg-type]
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.5)
 
     asyncio.run(burst())
-    assert tidied == [1]
+    assert calls == [1]
 
 
-def test_tidying_up_works_here() -> None:
-    tidy_module.release_idle_memory()
+def test_release_idle_memory_works_on_this_platform() -> None:
+    middleware.release_idle_memory()
 
 
 class Cycle:
@@ -38,18 +38,18 @@ class Cycle:
         self.itself = self
 
 
-def test_all_is_looked_at_seldom() -> None:
-    """What stays is not looked at each time, as that takes long; but it is dropped in the end."""
-    # By this clock the first look takes a second, which is to be one of a hundred.
+def test_full_collections_are_rare() -> None:
+    """Old objects are not visited each time, as that takes long, but collected in the end."""
+    # The first collection takes 1 s, so the next full one is due 100 s later.
     times_s = iter([1000.0, 1001.0, 1100.0, 1102.0, 1102.0])
     collector = GarbageCollector(lambda: next(times_s))
-    stays, passes = Cycle(), Cycle()
-    old, new = weakref.ref(stays), weakref.ref(passes)
+    old_cycle, new_cycle = Cycle(), Cycle()
+    old, new = weakref.ref(old_cycle), weakref.ref(new_cycle)
     try:
-        del passes
+        del new_cycle
         collector.collect()
         assert new() is None and old() is not None
-        del stays
+        del old_cycle
         for is_there in (True, False):
             collector.collect()
             assert (old() is not None) is is_there

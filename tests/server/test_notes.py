@@ -9,31 +9,31 @@ from tracklight.util.user_dirs import get_notes_path
 
 
 @pytest.fixture(autouse=True)
-def own_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def data_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
     return tmp_path / "data"
 
 
-def test_nothing_was_said_at_first(client: TestClient, own_data: Path) -> None:
-    answer = client.get("/api/v1/notes").json()
-    assert (answer["revision"], answer["runs"], answer["annotations"]) == (0, {}, [])
-    assert not own_data.exists()
+def test_notes_are_empty_at_first(client: TestClient, data_dir: Path) -> None:
+    response = client.get("/api/v1/notes").json()
+    assert (response["revision"], response["runs"], response["annotations"]) == (0, {}, [])
+    assert not data_dir.exists()
 
 
-def test_notes_on_runs_are_kept(client: TestClient) -> None:
-    change = {"names": ["conv", "vit"], "hidden": True, "labels": ["old"]}
-    assert client.patch("/api/v1/notes/runs", json=change).json()["revision"] == 1
-    client.patch("/api/v1/notes/runs", json={"names": ["vit"], "alias": "ViT", "hidden": False})
-    answer = client.get("/api/v1/notes").json()
-    blank = {"note": "", "alias": "", "hidden": False, "colour": "", "labels": []}
-    assert answer["runs"] == {
+def test_run_notes_are_saved(client: TestClient) -> None:
+    update = {"runs": ["conv", "vit"], "hidden": True, "labels": ["old"]}
+    assert client.patch("/api/v1/notes/runs", json=update).json()["revision"] == 1
+    client.patch("/api/v1/notes/runs", json={"runs": ["vit"], "alias": "ViT", "hidden": False})
+    response = client.get("/api/v1/notes").json()
+    blank = {"note": "", "alias": "", "hidden": False, "color": "", "labels": []}
+    assert response["runs"] == {
         "conv": {**blank, "hidden": True, "labels": ["old"]},
         "vit": {**blank, "alias": "ViT", "labels": ["old"]},
     }
     assert get_notes_path(["/logs"]).exists()
 
 
-def test_layouts_of_charts_are_kept(client: TestClient) -> None:
+def test_layouts_are_saved_and_deleted(client: TestClient) -> None:
     chart = {"title": "Loss", "tags": ["loss"], "margins": []}
     layout = {
         "name": "mine",
@@ -44,34 +44,34 @@ def test_layouts_of_charts_are_kept(client: TestClient) -> None:
     assert client.put("/api/v1/notes/layouts", json={"name": "mine"}).json()["layouts"] == []
 
 
-def test_layouts_without_end_are_refused(client: TestClient) -> None:
+def test_number_of_layouts_is_limited(client: TestClient) -> None:
     for number in range(100):
         client.put("/api/v1/notes/layouts", json={"name": str(number), "categories": []})
-    answer = client.put("/api/v1/notes/layouts", json={"name": "x", "categories": []})
-    assert answer.status_code == 400
-    assert "remove one first" in answer.json()["error"]["message"]
+    response = client.put("/api/v1/notes/layouts", json={"name": "x", "categories": []})
+    assert response.status_code == 400
+    assert "delete one first" in response.json()["error"]["message"]
 
 
-def test_a_note_that_makes_no_sense_is_refused_in_words(client: TestClient) -> None:
-    answer = client.patch("/api/v1/notes/runs", json={"names": ["vit"], "colour": "blue"})
-    assert answer.status_code == 400
-    assert "colour" in answer.json()["error"]["message"]
+def test_invalid_note_returns_400(client: TestClient) -> None:
+    response = client.patch("/api/v1/notes/runs", json={"runs": ["vit"], "color": "blue"})
+    assert response.status_code == 400
+    assert "color" in response.json()["error"]["message"]
     assert client.get("/api/v1/notes").json()["revision"] == 0
 
 
-def test_annotations_come_and_go(client: TestClient) -> None:
+def test_annotations_are_added_and_removed(client: TestClient) -> None:
     new = {"step": 100, "text": "learning rate halved", "tag": "loss"}
-    (made,) = client.post("/api/v1/notes/annotations", json=new).json()["annotations"]
-    assert {key: made[key] for key in new} == new
+    (annotation,) = client.post("/api/v1/notes/annotations", json=new).json()["annotations"]
+    assert {key: annotation[key] for key in new} == new
     client.post("/api/v1/notes/annotations", json={"step": 1, "text": "all charts"})
-    rest = client.delete(f"/api/v1/notes/annotations/{made['id']}").json()["annotations"]
+    rest = client.delete(f"/api/v1/notes/annotations/{annotation['id']}").json()["annotations"]
     assert [(note["text"], note["tag"]) for note in rest] == [("all charts", None)]
-    assert client.delete(f"/api/v1/notes/annotations/{made['id']}").status_code == 404
+    assert client.delete(f"/api/v1/notes/annotations/{annotation['id']}").status_code == 404
 
 
-def test_a_note_that_cannot_be_kept_says_where(client: TestClient, own_data: Path) -> None:
-    own_data.touch()
-    answer = client.patch("/api/v1/notes/runs", json={"names": ["vit"], "note": "x"})
-    assert answer.status_code == 503
-    assert str(own_data) in answer.json()["error"]["message"]
-    assert "TRACKLIGHT_DATA_DIR" in answer.json()["error"]["hint"]
+def test_unwritable_data_dir_returns_503(client: TestClient, data_dir: Path) -> None:
+    data_dir.touch()
+    response = client.patch("/api/v1/notes/runs", json={"runs": ["vit"], "note": "x"})
+    assert response.status_code == 503
+    assert str(data_dir) in response.json()["error"]["message"]
+    assert "TRACKLIGHT_DATA_DIR" in response.json()["error"]["hint"]

@@ -7,49 +7,49 @@ from tracklight.server.notes import Annotation, ChartLayout, NotesDocument, RunN
 from tracklight.types import LayoutCategory
 
 
-def test_a_change_leaves_alone_what_it_does_not_name() -> None:
-    book = NotesDocument(
+def test_update_keeps_other_fields() -> None:
+    notes = NotesDocument(
         runs={"a": RunNote(note="good", labels=("best",)), "b": RunNote(alias="B")}
     )
-    changed = book.with_run_update(RunNoteUpdate(["a", "c"], hidden=True))
+    changed = notes.with_run_update(RunNoteUpdate(["a", "c"], hidden=True))
     assert changed.runs == {
         "b": RunNote(alias="B"),
         "a": RunNote(note="good", labels=("best",), hidden=True),
         "c": RunNote(hidden=True),
     }
-    assert "c" not in book.runs
+    assert "c" not in notes.runs
 
 
-def test_a_run_of_which_nothing_is_said_is_forgotten() -> None:
-    book = NotesDocument(runs={"a": RunNote(note="good")})
-    assert book.with_run_update(RunNoteUpdate(["a"], note="")).runs == {}
+def test_empty_notes_are_removed() -> None:
+    notes = NotesDocument(runs={"a": RunNote(note="good")})
+    assert notes.with_run_update(RunNoteUpdate(["a"], note="")).runs == {}
 
 
-def test_annotations_come_and_go() -> None:
-    notes = [Annotation(id, 10.0, "restart", None, 1.7e9) for id in "xy"]
-    book = NotesDocument().with_annotation(notes[0]).with_annotation(notes[1])
-    assert book.without_annotation("x").annotations == (notes[1],)
-    assert book.without_annotation("z") == book
+def test_annotations_are_added_and_removed() -> None:
+    annotations = [Annotation(id, 10.0, "restart", None, 1.7e9) for id in "xy"]
+    notes = NotesDocument().with_annotation(annotations[0]).with_annotation(annotations[1])
+    assert notes.without_annotation("x").annotations == (annotations[1],)
+    assert notes.without_annotation("z") == notes
 
 
-def test_layouts_are_kept_by_name_until_they_are_taken_away() -> None:
+def test_layouts_are_replaced_by_name() -> None:
     first, second = (ChartLayout(name, (LayoutCategory("Quality"),)) for name in ("one", "two"))
-    book = NotesDocument().with_layout(first).with_layout(second)
+    notes = NotesDocument().with_layout(first).with_layout(second)
     changed = ChartLayout("one", (LayoutCategory("Speed"),))
-    assert book.with_layout(changed).layouts == (changed, second)
-    assert book.with_layout(ChartLayout("one")).layouts == (second,)
+    assert notes.with_layout(changed).layouts == (changed, second)
+    assert notes.with_layout(ChartLayout("one")).layouts == (second,)
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "update",
     [
-        {"names": []},
-        {"names": ["a"], "colour": "red;background:url(x)"},
-        {"names": ["a"], "note": "x" * 10_001},
-        {"names": ["a"], "labels": ["x"] * 51},
-        {"names": ["a"], "color": "#ffffff"},
+        {"runs": []},
+        {"runs": ["a"], "color": "red;background:url(x)"},
+        {"runs": ["a"], "note": "x" * 10_001},
+        {"runs": ["a"], "labels": ["x"] * 51},
+        {"runs": ["a"], "colour": "#ffffff"},
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
+def test_invalid_updates_are_rejected(update: dict[str, object]) -> None:
     with pytest.raises(msgspec.ValidationError):
-        msgspec.convert(wrong, RunNoteUpdate)
+        msgspec.convert(update, RunNoteUpdate)

@@ -5,7 +5,7 @@ from starlette.testclient import TestClient
 from tools.write_http_api import collect_routes
 
 
-def test_every_route_is_described(client: TestClient) -> None:
+def test_all_routes_are_described(client: TestClient) -> None:
     description = client.get("/api/v1/openapi.json").json()
     described = {
         f"{method.upper()} {path.removeprefix('/api/v1/')}"
@@ -15,9 +15,11 @@ def test_every_route_is_described(client: TestClient) -> None:
     assert described == {f"{route.method} {route.path}" for route in collect_routes()}
 
 
-def test_parts_of_an_address_and_bodies_are_told_apart(client: TestClient) -> None:
+def test_parameters_and_bodies_are_described(client: TestClient) -> None:
     paths = client.get("/api/v1/openapi.json").json()["paths"]
-    places = {it["name"]: it["in"] for it in paths["/api/v1/blobs/{fingerprint}"]["get"]["parameters"]}
+    places = {
+        it["name"]: it["in"] for it in paths["/api/v1/blobs/{fingerprint}"]["get"]["parameters"]
+    }
     assert places["fingerprint"] == "path" and places["run"] == "query"
     assert paths["/api/v1/tags"]["post"]["requestBody"]["required"]
     assert "requestBody" not in paths["/api/v1/tags"]["get"]

@@ -32,7 +32,7 @@ def make_client(page_dir: Path, path_prefix: str = "", window_title: str = "") -
     return TestClient(app, base_url="http://localhost")
 
 
-def test_page_is_asked_for_each_time_and_its_parts_are_kept(built: Path) -> None:
+def test_page_is_revalidated_and_assets_are_immutable(built: Path) -> None:
     client = make_client(built)
     page = client.get("/")
     assert "<title>board" in page.text
@@ -40,36 +40,36 @@ def test_page_is_asked_for_each_time_and_its_parts_are_kept(built: Path) -> None
     assert "immutable" in client.get("/assets/index-abc123.js").headers["cache-control"]
 
 
-def test_the_window_has_the_title_that_it_was_given(built: Path) -> None:
+def test_window_title_is_escaped(built: Path) -> None:
     page = make_client(built, window_title="</title><b>Lab \\1").get("/")
     assert page.text == "<title>&lt;/title&gt;&lt;b&gt;Lab \\1</title>"
     assert page.headers["etag"] != make_client(built).get("/").headers["etag"]
 
 
-def test_a_page_that_did_not_change_is_not_sent_again(built: Path) -> None:
+def test_returns_304_for_unchanged_page(built: Path) -> None:
     client = make_client(built)
     etag = client.get("/").headers["etag"]
     assert client.get("/", headers={"if-none-match": etag}).status_code == 304
 
 
-def test_a_page_that_was_not_built_is_a_sentence(tmp_path: Path) -> None:
-    answer = make_client(tmp_path).get("/")
-    assert answer.status_code == 503
-    assert "was not built" in answer.text and "pip install" in answer.text
+def test_returns_503_if_the_page_was_not_built(tmp_path: Path) -> None:
+    response = make_client(tmp_path).get("/")
+    assert response.status_code == 503
+    assert "was not built" in response.text and "pip install" in response.text
 
 
-def test_everything_moves_under_a_prefix(built: Path) -> None:
+def test_everything_is_below_the_path_prefix(built: Path) -> None:
     client = make_client(built, "/team/board/")
     assert "<title>board" in client.get("/team/board/").text
     assert client.get("/team/board/api/v1/runs").status_code == 200
     assert client.get("/api/v1/runs").status_code == 404
 
 
-def test_a_prefix_without_its_slash_is_sent_on(built: Path) -> None:
-    answer = make_client(built, "board").get("/board", follow_redirects=False)
-    assert answer.headers["location"].endswith("/board/")
+def test_redirects_path_prefix_without_slash(built: Path) -> None:
+    response = make_client(built, "board").get("/board", follow_redirects=False)
+    assert response.headers["location"].endswith("/board/")
 
 
 @pytest.mark.parametrize("path", ["/../secret", "/assets/../../secret", "/%2e%2e/secret"])
-def test_files_beside_the_page_stay_hidden(built: Path, path: str) -> None:
+def test_returns_404_outside_of_the_page_folder(built: Path, path: str) -> None:
     assert make_client(built).get(path).status_code == 404

@@ -7,17 +7,17 @@ from tracklight.server import auth
 from tracklight.server.auth import UNUSABLE_HASH, hash_password, parse_users
 
 
-def test_a_hash_fits_its_password_only() -> None:
-    made = hash_password("grüße 7")
-    assert made.verify("grüße 7") and not made.fits("grüße 8")
-    assert hash_password("grüße 7") != made
+def test_hash_verifies_only_its_password() -> None:
+    password_hash = hash_password("grüße 7")
+    assert password_hash.verify("grüße 7") and not password_hash.verify("grüße 8")
+    assert hash_password("grüße 7") != password_hash
     assert not UNUSABLE_HASH.verify("")
 
 
-def test_a_hash_is_read_back_and_needs_no_quotes() -> None:
-    made = hash_password("x")
-    assert not set(str(made)) & set("$'\"\\ &;|<>()`!*?~#:")
-    assert parse_users([f"ada:{made}"]) == {"ada": made}
+def test_hash_round_trips_and_needs_no_quotes() -> None:
+    password_hash = hash_password("x")
+    assert not set(str(password_hash)) & set("$'\"\\ &;|<>()`!*?~#:")
+    assert parse_users([f"ada:{password_hash}"]) == {"ada": password_hash}
 
 
 @pytest.mark.parametrize(
@@ -34,28 +34,28 @@ def test_a_hash_is_read_back_and_needs_no_quotes() -> None:
         "ada:scrypt.16384.AAAA",
     ],
 )
-def test_what_is_no_hash_is_told(line: str) -> None:
+def test_invalid_hash_raises_usage_error(line: str) -> None:
     with pytest.raises(UsageError, match="tracklight password USER"):
         parse_users([line])
 
 
-def test_a_password_is_asked_for_twice(
+def test_prompt_asks_for_the_password_twice(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = iter(["one", "one"])
-    monkeypatch.setattr(auth.getpass, "getpass", lambda _: next(said))
+    typed = iter(["one", "one"])
+    monkeypatch.setattr(auth.getpass, "getpass", lambda _: next(typed))
     auth.prompt_password("ada")
-    ((user, found),) = parse_users([capsys.readouterr().out.strip()]).items()
-    assert user == "ada" and found.verify("one")
+    ((user, parsed),) = parse_users([capsys.readouterr().out.strip()]).items()
+    assert user == "ada" and parsed.verify("one")
 
 
 @pytest.mark.parametrize(
-    ("user", "said"), [("ada", ["one", "two"]), ("ada", ["", ""]), ("a:b", []), ("", [])]
+    ("user", "typed"), [("ada", ["one", "two"]), ("ada", ["", ""]), ("a:b", []), ("", [])]
 )
-def test_a_slip_makes_no_password(
-    monkeypatch: pytest.MonkeyPatch, user: str, said: list[str]
+def test_prompt_rejects_invalid_input(
+    monkeypatch: pytest.MonkeyPatch, user: str, typed: list[str]
 ) -> None:
-    words = iter(said)
+    words = iter(typed)
     monkeypatch.setattr(auth.getpass, "getpass", lambda _: next(words))
     with pytest.raises(UsageError):
         auth.prompt_password(user)

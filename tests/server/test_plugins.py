@@ -1,4 +1,4 @@
-"""Dashboards of others that do not work: each is told of, none stops the server."""
+"""Broken third-party dashboards are reported, and never stop the server."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 
 MODULE = """
-from tracklight.plugin import Dashboard, Nothing, Route
+from tracklight.plugin import Dashboard, Empty, Route
 
 class Good(Dashboard):
     name, title = "good", "Good"
     def routes(self):
-        return [Route("hello", Nothing, lambda ask: {"hello": self.context.cursor()}, "GET")]
+        return [Route("hello", Empty, lambda request: {"hello": self.context.cursor()}, "GET")]
 
-class Ending(Good):
-    name = "ending"
+class Closing(Good):
+    name = "closing"
     def close(self):
-        print("has ended")
+        print("closed")
 
 class Stuck(Good):
     name = "stuck"
     def close(self):
-        raise OSError("will not end")
+        raise OSError("cannot close")
 
 class Again(Good):
     title = "Another of that name"
@@ -47,13 +47,16 @@ class BadName(Good):
 class Reserved(Good):
     name = "runs"
 
+class ReservedTags(Good):
+    name = "tags"
+
 class NoWeb(Good):
     name, web_dir = "noweb", __import__("pathlib").Path("/nowhere")
 
 class Failing(Good):
     name = "failing"
     def __init__(self, context):
-        raise OSError("no licence")
+        raise OSError("no license")
 
 class BadFiles(Good):
     name, files = "badfiles", ("photos",)
@@ -66,12 +69,12 @@ class BadRoutes(Good):
 class BadPath(Good):
     name = "badpath"
     def routes(self):
-        return [Route("{id", Nothing, print), Route("{a}/{a}", Nothing, print)]
+        return [Route("{id", Empty, print), Route("{a}/{a}", Empty, print)]
 
-class BadAsk(Good):
-    name = "badask"
+class BadRequestType(Good):
+    name = "badrequesttype"
     def routes(self):
-        return [Route("x", "no type at all", print)]
+        return [Route("x", "not a type", print)]
 
 class Exits(Good):
     name = "exits"
@@ -84,9 +87,9 @@ not_a_class = 7
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "somebodys.py").write_text(MODULE)
+    (tmp_path / "third_party_dashboards.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "somebodys", raising=False)
+    monkeypatch.delitem(sys.modules, "third_party_dashboards", raising=False)
     return tmp_path
 
 
@@ -103,42 +106,41 @@ def serve(site: Path, *entries: str) -> TestClient:
     ("entry", "reason"),
     [
         ("no_such_module:X", "no_such_module"),
-        ("somebodys:Missing", "Missing"),
-        ("somebodys:not_a_class", "not a subclass"),
-        ("somebodys:BadName", "../etc"),
-        ("somebodys:Reserved", "runs"),
-        ("somebodys:NoWeb", "index.js"),
-        ("somebodys:Failing", "no licence"),
-        ("somebodys:BadFiles", "photos"),
-        ("somebodys:BadRoutes", "Route"),
-        ("somebodys:BadPath", "path"),
-        ("somebodys:BadAsk", "no type at all"),
-        ("somebodys:Exits", "SystemExit"),
+        ("third_party_dashboards:Missing", "Missing"),
+        ("third_party_dashboards:not_a_class", "not a subclass"),
+        ("third_party_dashboards:BadName", "../etc"),
+        ("third_party_dashboards:Reserved", "runs"),
+        ("third_party_dashboards:ReservedTags", "tags"),
+        ("third_party_dashboards:NoWeb", "index.js"),
+        ("third_party_dashboards:Failing", "no license"),
+        ("third_party_dashboards:BadFiles", "photos"),
+        ("third_party_dashboards:BadRoutes", "Route"),
+        ("third_party_dashboards:BadPath", "path"),
+        ("third_party_dashboards:BadRequestType", "not a type"),
+        ("third_party_dashboards:Exits", "SystemExit"),
     ],
 )
-def test_a_broken_dashboard_is_told_of_and_the_rest_works(
-    site: Path, entry: str, reason: str
-) -> None:
-    client = serve(site, entry, "somebodys:Good")
+def test_broken_dashboard_is_reported_and_others_work(site: Path, entry: str, reason: str) -> None:
+    client = serve(site, entry, "third_party_dashboards:Good")
     (problem,) = client.get("/api/v1/status").json()["status"]["problems"]
-    assert problem.startswith('the dashboard "0" cannot be used: ') and reason in problem
+    assert problem.startswith('the dashboard "0" cannot be loaded: ') and reason in problem
     assert "hello" in client.get("/api/v1/good/hello").json()
 
 
-def test_the_first_of_two_with_one_name_counts(site: Path) -> None:
-    client = serve(site, "somebodys:Good", "somebodys:Again")
+def test_first_of_two_dashboards_with_the_same_name_wins(site: Path) -> None:
+    client = serve(site, "third_party_dashboards:Good", "third_party_dashboards:Again")
     titles = [row["title"] for row in client.get("/api/v1/dashboards").json()]
     assert "Good" in titles and "Another of that name" not in titles
 
 
-def test_dashboards_are_ended_with_the_server(
+def test_dashboards_are_closed_at_shutdown(
     site: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with serve(site, "somebodys:Stuck", "somebodys:Ending") as client:
+    with serve(site, "third_party_dashboards:Stuck", "third_party_dashboards:Closing") as client:
         assert client.get("/api/v1/status").status_code == 200
         assert capsys.readouterr().out == ""
-    assert capsys.readouterr().out == "has ended\n"
-    assert "closing the dashboard stuck failed: will not end (OSError)" in caplog.text
+    assert capsys.readouterr().out == "closed\n"
+    assert "closing the dashboard stuck failed: cannot close (OSError)" in caplog.text
 
 
 def test_dashboards_in_a_zip_archive_are_found(
@@ -159,8 +161,8 @@ def test_dashboards_in_a_zip_archive_are_found(
     assert "hello" in client.get("/api/v1/good/hello").json()
 
 
-def test_without_plugins_of_its_own_a_dashboard_is_always_active(site: Path) -> None:
-    rows = serve(site, "somebodys:Good").get("/api/v1/dashboards").json()
+def test_dashboard_without_plugins_is_always_active(site: Path) -> None:
+    rows = serve(site, "third_party_dashboards:Good").get("/api/v1/dashboards").json()
     assert next(row for row in rows if row["name"] == "good")["active"] is True
 
 
@@ -174,8 +176,8 @@ def test_the_table_of_built_in_dashboards_matches_their_classes(built_in: BuiltI
     assert kind.web_dir is None
 
 
-def test_the_server_names_no_dashboard() -> None:
-    """What a dashboard needs is part of the plugin API, not of the server."""
+def test_server_does_not_name_dashboards() -> None:
+    """What a dashboard needs belongs to the plugin API, not to the server."""
     names = {built_in.name for built_in in BUILT_IN_DASHBOARDS}
     found = []
     for path in Path(server.__file__).parent.glob("*.py"):
@@ -189,18 +191,15 @@ def test_the_server_names_no_dashboard() -> None:
     assert found == []
 
 
-def test_a_dashboard_is_loaded_when_it_is_first_asked(tmp_path: Path) -> None:
+def test_dashboards_are_loaded_on_first_request(tmp_path: Path) -> None:
     program = """
-import subprocess
 import sys
-from importlib import import_module
 from starlette.testclient import TestClient
 from tests.server.memory_source import MemorySource, MemoryWatch
-from tracklight.dashboards import BUILT_IN, BuiltIn
 from tracklight.server.app import create_app
-from tracklight.server.auth import policy_for
+from tracklight.server.auth import create_policy
 
-app = create_app(MemorySource(), MemoryWatch(), policy_for("localhost"))
+app = create_app(MemorySource(), MemoryWatch(), create_policy("localhost"))
 client = TestClient(app, base_url="http://localhost")
 for path in ("api/v1/dashboards", "api/v1/runs", "api/v1/tags"):
     client.get(f"/{path}")
@@ -210,5 +209,5 @@ print("tracklight.dashboards.images" in sys.modules, "PIL" in sys.modules)
 """
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", program]
-    said = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
-    assert said.splitlines() == ["", "True False"]
+    output = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    assert output.splitlines() == ["", "True False"]

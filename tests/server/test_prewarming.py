@@ -44,16 +44,16 @@ class Counting(Dashboard):
             raise ValueError("no such cache")
 
 
-def make_plugins(monkeypatch: pytest.MonkeyPatch, source: MemorySource) -> DashboardRegistry:
-    monkeypatch.setattr("tracklight.server.plugins.BUILT_IN", ())
+def make_registry(monkeypatch: pytest.MonkeyPatch, source: MemorySource) -> DashboardRegistry:
+    monkeypatch.setattr("tracklight.server.plugins.BUILT_IN_DASHBOARDS", ())
     monkeypatch.setattr("tracklight.server.plugins.entry_points", lambda group: ())
     return DashboardRegistry(create_static_context(source))
 
 
 def add(
-    plugins: DashboardRegistry, name: str, plugin: str, dashboard: Dashboard, **options: bool
+    registry: DashboardRegistry, name: str, plugin: str, dashboard: Dashboard, **options: bool
 ) -> None:
-    plugins.entries[name] = DashboardEntry(
+    registry.entries[name] = DashboardEntry(
         name, name, plugins=(plugin,), load=lambda: dashboard, **{"has_prepare": True, **options}
     )
 
@@ -61,17 +61,17 @@ def add(
 def test_active_dashboards_are_prepared_once_even_if_one_fails(
     read: MemorySource, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    plugins = make_plugins(monkeypatch, read)
+    registry = make_registry(monkeypatch, read)
     context = create_static_context(read)
     failing, active, inactive = Counting(context, fails=True), Counting(context), Counting(context)
-    add(plugins, "failing", "scalars", failing)
-    add(plugins, "active", "scalars", active)
-    add(plugins, "inactive", "mesh", inactive)
+    add(registry, "failing", "scalars", failing)
+    add(registry, "active", "scalars", active)
+    add(registry, "inactive", "mesh", inactive)
 
-    warmth = Prewarmer(read, LogOverview(read), plugins)
-    warmth.on_refresh(None)
+    prewarmer = Prewarmer(read, LogOverview(read), registry)
+    prewarmer.on_refresh(None)
     for _ in range(2):
-        warmth.on_refresh(read.refresh())
+        prewarmer.on_refresh(read.refresh())
     wait_until(lambda: active.prepared > 0)
     assert (failing.prepared, active.prepared, inactive.prepared) == (1, 1, 0)
     assert "preparing the dashboard failing failed: no such cache (ValueError)" in caplog.text
@@ -80,7 +80,7 @@ def test_active_dashboards_are_prepared_once_even_if_one_fails(
 def test_a_slow_dashboard_does_not_delay_the_refresh(
     read: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plugins = make_plugins(monkeypatch, read)
+    registry = make_registry(monkeypatch, read)
     started, end = threading.Event(), threading.Event()
 
     def prepare() -> None:
@@ -88,8 +88,8 @@ def test_a_slow_dashboard_does_not_delay_the_refresh(
         end.wait(60)
 
     slow = cast(Dashboard, SimpleNamespace(prepare=prepare, routes=lambda: ()))
-    add(plugins, "slow", "scalars", slow)
-    Prewarmer(read, LogOverview(read), plugins).on_refresh(read.refresh())
+    add(registry, "slow", "scalars", slow)
+    Prewarmer(read, LogOverview(read), registry).on_refresh(read.refresh())
     assert started.wait(60)
     end.set()
 
@@ -97,10 +97,10 @@ def test_a_slow_dashboard_does_not_delay_the_refresh(
 def test_a_dashboard_without_prepare_is_not_loaded(
     read: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plugins = make_plugins(monkeypatch, read)
+    registry = make_registry(monkeypatch, read)
 
     def load() -> Dashboard:
         raise AssertionError("loaded")
 
-    plugins.entries["lazy"] = DashboardEntry("lazy", "Lazy", plugins=("scalars",), load=load)
-    plugins.prepare(plugins.list_active(read, LogOverview(read).tags()))
+    registry.entries["lazy"] = DashboardEntry("lazy", "Lazy", plugins=("scalars",), load=load)
+    registry.prepare(registry.list_active(read, LogOverview(read).tags()))

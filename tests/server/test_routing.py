@@ -1,4 +1,4 @@
-"""Asks in, answers out, over routes that are made for these tests."""
+"""Requests and responses of routes that are defined for these tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tracklight.server.routing import create_routes
 COLUMNS = {"accept": COLUMNS_MEDIA_TYPE}
 
 
-class Ask(msgspec.Struct, forbid_unknown_fields=True):
+class EchoRequest(msgspec.Struct, forbid_unknown_fields=True):
     tag: str
     width: Annotated[int, msgspec.Meta(ge=1, le=100)] = 10
     runs: list[str] | None = None
@@ -32,15 +32,15 @@ class Ask(msgspec.Struct, forbid_unknown_fields=True):
     id: str = ""
 
 
-class Answer(msgspec.Struct):
-    ask: Ask
+class EchoResponse(msgspec.Struct):
+    request: EchoRequest
     y: Any
     steps: Any
 
 
-def echo(ask: Ask) -> Answer:
+def echo(request: EchoRequest) -> EchoResponse:
     y = np.array([0.5, np.nan, -np.inf, np.inf], np.float32)
-    return Answer(ask, y, np.arange(3))
+    return EchoResponse(request, y, np.arange(3))
 
 
 class Upload(msgspec.Struct):
@@ -48,12 +48,12 @@ class Upload(msgspec.Struct):
     body: bytes
 
 
-def take(ask: Upload) -> dict[str, object]:
-    return {"name": ask.name, "bytes": len(ask.body)}
+def describe_upload(request: Upload) -> dict[str, object]:
+    return {"name": request.name, "bytes": len(request.body)}
 
 
-def refuse(_: Empty) -> None:
-    raise UsageError("that makes no sense")
+def raise_usage_error(_: Empty) -> None:
+    raise UsageError("that is not valid")
 
 
 def fail(_: Empty) -> None:
@@ -73,41 +73,41 @@ def send_noise(_: Empty) -> list[Any]:
 
 
 ROUTES = [
-    Route("echo", Ask, echo),
-    Route("echo", Ask, echo, "GET"),
-    Route("echo/{id}", Ask, echo, "PATCH"),
-    Route("echo/{id}", Ask, echo, "DELETE"),
-    Route("list", list[Ask], lambda asks: asks, "PUT"),
-    Route("upload", Upload, take, upload_bytes=3 << 20),
-    Route("refuse", Empty, refuse, "GET"),
+    Route("echo", EchoRequest, echo),
+    Route("echo", EchoRequest, echo, "GET"),
+    Route("echo/{id}", EchoRequest, echo, "PATCH"),
+    Route("echo/{id}", EchoRequest, echo, "DELETE"),
+    Route("list", list[EchoRequest], lambda requests: requests, "PUT"),
+    Route("upload", Upload, describe_upload, upload_bytes=3 << 20),
+    Route("refuse", Empty, raise_usage_error, "GET"),
     Route("fail", Empty, fail, "GET"),
     Route("file", Empty, send_file, "GET"),
     Route("much", Empty, send_much, "GET"),
     Route("noise", Empty, send_noise, "GET"),
-    Route("named", Ask, echo, "GET", immutable=lambda ask: bool(ask.id)),
+    Route("named", EchoRequest, echo, "GET", immutable=lambda request: bool(request.id)),
 ]
 
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    routes = [Mount("/it", routes=create_routes(ROUTES))]
+    routes = [Mount("/test", routes=create_routes(ROUTES))]
     app = Starlette(routes=routes, exception_handlers=responses.get_exception_handlers())
     with TestClient(app, raise_server_exceptions=False) as client:
         yield client
 
 
-def test_without_a_wish_arrays_are_lists(client: TestClient) -> None:
-    answer = client.post("/it/echo", json={"tag": "loss"})
-    assert answer.headers["content-type"] == "application/json"
-    assert answer.json()["y"] == [0.5, "NaN", "-Infinity", "Infinity"]
-    assert answer.json()["steps"] == [0, 1, 2]
+def test_arrays_are_json_lists_by_default(client: TestClient) -> None:
+    response = client.post("/test/echo", json={"tag": "loss"})
+    assert response.headers["content-type"] == "application/json"
+    assert response.json()["y"] == [0.5, "NaN", "-Infinity", "Infinity"]
+    assert response.json()["steps"] == [0, 1, 2]
 
 
-def test_who_asks_for_columns_gets_them(client: TestClient) -> None:
-    answer = client.post("/it/echo", json={"tag": "loss"}, headers=COLUMNS)
-    assert answer.headers["content-type"] == COLUMNS_MEDIA_TYPE
-    body = read_columns(answer.content)
-    assert body["ask"]["tag"] == "loss"
+def test_arrays_are_columns_if_accepted(client: TestClient) -> None:
+    response = client.post("/test/echo", json={"tag": "loss"}, headers=COLUMNS)
+    assert response.headers["content-type"] == COLUMNS_MEDIA_TYPE
+    body = read_columns(response.content)
+    assert body["request"]["tag"] == "loss"
     np.testing.assert_array_equal(body["y"], np.array([0.5, np.nan, -np.inf, np.inf], "f4"))
 
 
@@ -123,15 +123,15 @@ def test_who_asks_for_columns_gets_them(client: TestClient) -> None:
         ("", False),
     ],
 )
-def test_the_wish_is_weighed(client: TestClient, accept: str, columns: bool) -> None:
-    answer = client.post("/it/echo", json={"tag": "loss"}, headers={"accept": accept})
-    assert (answer.headers["content-type"] == COLUMNS_MEDIA_TYPE) is columns
+def test_accept_weights_are_compared(client: TestClient, accept: str, columns: bool) -> None:
+    response = client.post("/test/echo", json={"tag": "loss"}, headers={"accept": accept})
+    assert (response.headers["content-type"] == COLUMNS_MEDIA_TYPE) is columns
 
 
-def test_a_query_is_read_field_by_field(client: TestClient) -> None:
+def test_query_parameters_are_decoded(client: TestClient) -> None:
     query = "tag=a%2Fb&width=7&runs=x&mode=b&deep=true"
-    ask = client.get(f"/it/echo?{query}").json()["ask"]
-    assert ask == {
+    request = client.get(f"/test/echo?{query}").json()["request"]
+    assert request == {
         "tag": "a/b",
         "width": 7,
         "runs": ["x"],
@@ -139,79 +139,83 @@ def test_a_query_is_read_field_by_field(client: TestClient) -> None:
         "deep": True,
         "id": "",
     }
-    assert client.get("/it/echo?tag=t&runs=x&runs=y").json()["ask"]["runs"] == ["x", "y"]
+    assert client.get("/test/echo?tag=t&runs=x&runs=y").json()["request"]["runs"] == ["x", "y"]
 
 
-def test_a_query_may_hold_the_ask_as_a_whole(client: TestClient) -> None:
-    answer = client.get("/it/echo", params={"ask": '{"tag": "t", "runs": ["x"]}'})
-    assert answer.json()["ask"]["runs"] == ["x"]
+def test_query_may_contain_the_whole_request_as_json(client: TestClient) -> None:
+    response = client.get("/test/echo", params={"request": '{"tag": "t", "runs": ["x"]}'})
+    assert response.json()["request"]["runs"] == ["x"]
 
 
-def test_an_answer_that_will_never_be_another_is_kept(client: TestClient) -> None:
-    named = client.get("/it/named?tag=t&id=7").headers["cache-control"]
+def test_immutable_responses_are_cacheable(client: TestClient) -> None:
+    named = client.get("/test/named?tag=t&id=7").headers["cache-control"]
     assert (named, "immutable" in named) == ("private, max-age=31536000, immutable", True)
-    assert client.get("/it/named?tag=t").headers["cache-control"] == "no-store"
+    assert client.get("/test/named?tag=t").headers["cache-control"] == "no-store"
 
 
-def test_parts_of_the_path_are_fields(client: TestClient) -> None:
-    changed = client.patch("/it/echo/7", json={"tag": "t", "id": "other"}).json()
-    assert changed["ask"]["id"] == "7"
-    assert client.delete("/it/echo/8?tag=t").json()["ask"]["id"] == "8"
+def test_path_parameters_are_fields(client: TestClient) -> None:
+    changed = client.patch("/test/echo/7", json={"tag": "t", "id": "other"}).json()
+    assert changed["request"]["id"] == "7"
+    assert client.delete("/test/echo/8?tag=t").json()["request"]["id"] == "8"
 
 
-def test_an_ask_may_be_a_list(client: TestClient) -> None:
-    assert client.put("/it/list", json=[{"tag": "a"}, {"tag": "b"}]).json()[1]["tag"] == "b"
+def test_request_may_be_a_list(client: TestClient) -> None:
+    assert client.put("/test/list", json=[{"tag": "a"}, {"tag": "b"}]).json()[1]["tag"] == "b"
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b'{"tag": 3}', b'{"tag": "t", "x": 1}', b"\xff"]
 )
-def test_a_body_that_is_not_the_ask_is_told(client: TestClient, body: bytes) -> None:
-    answer = client.post("/it/echo", content=body)
-    assert answer.status_code == 400
-    assert answer.json()["error"]["hint"].startswith("Send the JSON")
+def test_invalid_body_returns_400(client: TestClient, body: bytes) -> None:
+    response = client.post("/test/echo", content=body)
+    assert response.status_code == 400
+    assert response.json()["error"]["hint"].startswith("Send JSON")
 
 
-@pytest.mark.parametrize("query", ["", "tag=t&width=x", "tag=t&width=0", "tag=t&no=1", "ask=1"])
-def test_a_query_that_is_not_the_ask_is_told(client: TestClient, query: str) -> None:
-    assert client.get(f"/it/echo?{query}").status_code == 400
+@pytest.mark.parametrize("query", ["", "tag=t&width=x", "tag=t&width=0", "tag=t&no=1", "request=1"])
+def test_invalid_query_returns_400(client: TestClient, query: str) -> None:
+    assert client.get(f"/test/echo?{query}").status_code == 400
 
 
-def test_errors_on_purpose_are_told_and_others_kept(client: TestClient) -> None:
-    refused = client.get("/it/refuse")
+def test_only_expected_errors_show_their_message(client: TestClient) -> None:
+    refused = client.get("/test/refuse")
     assert refused.status_code == 400
-    assert refused.json()["error"]["message"] == "That makes no sense."
-    failed = client.get("/it/fail")
+    assert refused.json()["error"]["message"] == "That is not valid."
+    failed = client.get("/test/fail")
     assert failed.status_code == 500
     assert "secret" not in failed.text and "RuntimeError" in failed.json()["error"]["message"]
 
 
-def test_a_body_that_is_too_large_is_refused(client: TestClient) -> None:
-    assert client.post("/it/echo", content=b"x" * (2 << 20)).status_code == 413
+def test_too_large_body_returns_413(client: TestClient) -> None:
+    assert client.post("/test/echo", content=b"x" * (2 << 20)).status_code == 413
 
 
-def test_a_file_may_be_larger_where_one_is_taken(client: TestClient) -> None:
-    answer = client.post("/it/upload?name=a.pb", content=b"x" * (2 << 20))
-    assert answer.json() == {"name": "a.pb", "bytes": 2 << 20}
-    assert client.post("/it/upload?name=a.pb", content=b"x" * (4 << 20)).status_code == 413
-    assert client.post("/it/upload", content=b"x").status_code == 400
+def test_uploads_have_their_own_size_limit(client: TestClient) -> None:
+    response = client.post("/test/upload?name=a.pb", content=b"x" * (2 << 20))
+    assert response.json() == {"name": "a.pb", "bytes": 2 << 20}
+    assert client.post("/test/upload?name=a.pb", content=b"x" * (4 << 20)).status_code == 413
+    assert client.post("/test/upload", content=b"x").status_code == 400
 
 
-def test_a_file_is_confined_and_named(client: TestClient) -> None:
-    answer = client.get("/it/file")
-    assert answer.content == b"<svg/>"
-    assert "sandbox" in answer.headers["content-security-policy"]
-    assert "immutable" in answer.headers["cache-control"]
-    disposition = answer.headers["content-disposition"]
+def test_file_response_is_sandboxed_and_named(client: TestClient) -> None:
+    response = client.get("/test/file")
+    assert response.content == b"<svg/>"
+    assert "sandbox" in response.headers["content-security-policy"]
+    assert "immutable" in response.headers["cache-control"]
+    disposition = response.headers["content-disposition"]
     assert disposition == "attachment; filename*=utf-8''a%20%E2%80%9Cb%E2%80%9D.svg"
 
 
-@pytest.mark.parametrize(("path", "shrinks"), [("much", True), ("noise", False), ("refuse", False)])
-def test_only_what_shrinks_is_compressed(client: TestClient, path: str, shrinks: bool) -> None:
+@pytest.mark.parametrize(
+    ("path", "is_compressed"), [("much", True), ("noise", False), ("refuse", False)]
+)
+def test_only_compressible_responses_are_compressed(
+    client: TestClient, path: str, is_compressed: bool
+) -> None:
     headers = {**COLUMNS, "accept-encoding": "gzip"}
-    with client.stream("GET", f"/it/{path}", headers=headers) as answer:
-        raw = b"".join(answer.iter_raw())
-    assert (answer.headers.get("content-encoding") == "gzip") is shrinks
-    if shrinks:
+    with client.stream("GET", f"/test/{path}", headers=headers) as response:
+        raw = b"".join(response.iter_raw())
+    assert (response.headers.get("content-encoding") == "gzip") is is_compressed
+    if is_compressed:
         assert len(raw) < 2000
         assert len(read_columns(gzip.decompress(raw))[0]) == 20_000

@@ -11,12 +11,12 @@ import pytest
 
 SERVER = """
 from tests.server.memory_source import MemorySource
-from tracklight.server.serve import serve
+from tracklight.server.serve import run_server
 from tracklight.server.app import Settings
 
 source = MemorySource(logged={"conv": {"loss": [1.0]}})
-serve(source, Settings(port=0), announce=lambda address: print(address, flush=True))
-print("ended well", flush=True)
+run_server(source, Settings(port=0), announce=lambda url: print(url, flush=True))
+print("clean shutdown", flush=True)
 """
 
 
@@ -30,19 +30,17 @@ def process() -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_open_streams_at_once(
-    process: subprocess.Popen[str], how: signal.Signals
-) -> None:
+@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_open_streams(process: subprocess.Popen[str], signal_: signal.Signals) -> None:
     assert process.stdout is not None
-    address = process.stdout.readline().strip()
-    assert re.fullmatch(r"http://localhost:\d+/", address)
-    # A stream that is compressed is held back until there is enough of it.
-    request = urllib.request.Request(address + "api/v1/live", headers={"accept-encoding": "gzip"})
+    url = process.stdout.readline().strip()
+    assert re.fullmatch(r"http://localhost:\d+/", url)
+    # A compressed stream would be buffered.
+    request = urllib.request.Request(url + "api/v1/live", headers={"accept-encoding": "gzip"})
     with urllib.request.urlopen(request, timeout=60) as stream:
         assert stream.readline().startswith(b"event: ")
-        process.send_signal(how)
+        process.send_signal(signal_)
         while stream.readline():
             pass
-    assert process.stdout.read() == "ended well\n"
+    assert process.stdout.read() == "clean shutdown\n"
     assert process.wait(60) == 0

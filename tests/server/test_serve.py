@@ -21,57 +21,57 @@ from tracklight.errors import BindError
 
 
 @pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_dirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
 
 
-def ask(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        return json.load(answer)
+def get_json(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=60) as response:
+        return json.load(response)
 
 
-def test_a_board_is_served_beside_the_program(small_logdir: Path) -> None:
+def test_serve_runs_in_a_thread(small_logdir: Path) -> None:
     with tracklight.serve(small_logdir, exclude="kinds") as board:
         assert board.url == f"http://localhost:{board.port}/"
         assert repr(board) == f"<Board at {board.url}>"
-        wait_until(lambda: ask(board.url + "api/v1/health")["status"] == "ok")
-        names = [run["name"] for run in ask(board.url + "api/v1/runs")["runs"]]
+        wait_until(lambda: get_json(board.url + "api/v1/health")["status"] == "ok")
+        names = [run["name"] for run in get_json(board.url + "api/v1/runs")["runs"]]
         assert "run10/train" in names
         assert "kinds" not in names
     assert not board.is_serving
     with pytest.raises(urllib.error.URLError):
-        ask(board.url + "api/v1/health")
+        get_json(board.url + "api/v1/health")
 
 
-def test_two_boards_stand_beside_each_other_and_close_in_any_order(small_logdir: Path) -> None:
+def test_two_servers_close_in_any_order(small_logdir: Path) -> None:
     first, second = (tracklight.serve(small_logdir, cache=False) for _ in range(2))
     assert first.port != second.port
     first.close()
-    assert ask(second.url + "api/v1/health")["version"] == tracklight.__version__
+    assert get_json(second.url + "api/v1/health")["version"] == tracklight.__version__
     second.close()
     second.close()
 
 
-def test_a_port_that_is_taken_is_told_at_once(small_logdir: Path) -> None:
+def test_serve_raises_bind_error_for_a_used_port(small_logdir: Path) -> None:
     with tracklight.serve(small_logdir, cache=False) as board:
         with pytest.raises(BindError):
             tracklight.serve(small_logdir, board.port, cache=False)
 
 
-@pytest.fixture(params=["told", "not told"])
+@pytest.fixture(params=["lifespan", "no lifespan"])
 def mounted(request: pytest.FixtureRequest, small_logdir: Path) -> Iterator[TestClient]:
-    """An application with a board below /board, which it tells when it starts, or does not."""
+    """An application with a mounted app below /board, with or without its lifespan."""
     board = tracklight.asgi(small_logdir, cache=False, trusted_hosts=["lab.example"])
-    told = {"lifespan": board.lifespan} if request.param == "told" else {}
-    app = Starlette(routes=[Mount("/board", app=board)], **told)  # type: ignore[arg-type]
+    options = {"lifespan": board.lifespan} if request.param == "lifespan" else {}
+    app = Starlette(routes=[Mount("/board", app=board)], **options)  # type: ignore[arg-type]
     with TestClient(app, base_url="http://lab.example") as client:
         yield client
-        if not told:
+        if not options:
             client.portal.call(board.close)  # type: ignore[union-attr]
 
 
-def test_a_board_is_part_of_another_application(mounted: TestClient) -> None:
+def test_asgi_app_can_be_mounted(mounted: TestClient) -> None:
     wait_until(lambda: mounted.get("/board/api/v1/health").json()["status"] == "ok")
     assert len(mounted.get("/board/api/v1/runs").json()["runs"]) == 3
     assert mounted.get("/board/metrics").status_code == 200
@@ -81,27 +81,27 @@ def test_a_board_is_part_of_another_application(mounted: TestClient) -> None:
     assert rebound.status_code == 403
 
 
-def test_a_board_may_be_the_whole_application(small_logdir: Path) -> None:
+def test_asgi_app_can_be_the_outermost_application(small_logdir: Path) -> None:
     board = tracklight.asgi(small_logdir, cache=False)
     with TestClient(board, base_url="http://localhost") as client:
         wait_until(lambda: client.get("/api/v1/health").json()["status"] == "ok")
 
 
-def test_notes_on_a_board_that_is_only_read_cannot_be_changed(small_logdir: Path) -> None:
+def test_read_only_asgi_app_rejects_notes(small_logdir: Path) -> None:
     board = tracklight.asgi(small_logdir, cache=False, read_only=True)
-    change = {"names": ["run2/train"], "alias": "best"}
+    change = {"runs": ["run2/train"], "alias": "best"}
     with TestClient(board, base_url="http://localhost") as client:
         assert client.patch("/api/v1/notes/runs", json=change).status_code == 403
         query = {"charts": [{"id": "loss", "tags": ["loss"]}]}
         assert client.post("/api/v1/scalars/query", json=query).status_code == 200
 
 
-def test_a_program_may_wait_until_ctrl_c(small_logdir: Path) -> None:
-    # Who starts these tests in the background may have its children ignore Ctrl-C.
-    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+def test_block_waits_until_ctrl_c(small_logdir: Path) -> None:
+    # Processes started in the background may ignore Ctrl-C.
+    handle = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     serve = f"import tracklight; tracklight.serve({str(small_logdir)!r}, block=True, cache=False)"
     with subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", f"{hear}; {serve}; print('after')"],
+        [sys.executable, "-W", "error", "-c", f"{handle}; {serve}; print('after')"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

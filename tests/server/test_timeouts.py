@@ -17,7 +17,7 @@ from tracklight.server.serve import TimeoutProtocol, get_max_connections
 from tracklight.util.files import get_open_file_limit
 
 
-class Hasty(TimeoutProtocol):
+class FastTimeoutProtocol(TimeoutProtocol):
     check_interval_s = 0.2
 
 
@@ -32,9 +32,11 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A server that looks at its connections five times a second."""
+    """A server that checks its connections five times a second."""
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        config = uvicorn.Config(app, http=Hasty, ws="none", lifespan="off", log_config=None)
+        config = uvicorn.Config(
+            app, http=FastTimeoutProtocol, ws="none", lifespan="off", log_config=None
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
         thread.start()
@@ -48,7 +50,7 @@ def connect(port: int) -> socket.socket:
 
 
 @pytest.mark.parametrize(
-    "beginning",
+    "partial_request",
     [
         b"",
         b"GET / HTT",
@@ -56,31 +58,31 @@ def connect(port: int) -> socket.socket:
         b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nab",
     ],
 )
-def test_who_never_ends_a_request_is_cut_off(port: int, beginning: bytes) -> None:
+def test_closes_connections_with_stalled_requests(port: int, partial_request: bytes) -> None:
     with connect(port) as connection:
-        connection.sendall(beginning)
+        connection.sendall(partial_request)
         assert receive_all(connection) == b""
 
 
 class Transport:
-    """A connection of which so many bytes wait to be taken each time it is looked at."""
+    """A connection with the given numbers of unsent bytes at successive checks."""
 
-    def __init__(self, waiting_bytes: list[int]) -> None:
-        self._waiting = iter(waiting_bytes)
-        self.is_cut = False
+    def __init__(self, unsent_bytes: list[int]) -> None:
+        self._waiting = iter(unsent_bytes)
+        self.is_aborted = False
 
     def get_write_buffer_size(self) -> int:
         return next(self._waiting)
 
     def abort(self) -> None:
-        self.is_cut = True
+        self.is_aborted = True
 
     def get_extra_info(self, _: str) -> None:
         return None
 
 
 @pytest.mark.parametrize(
-    ("waiting_bytes", "is_cut"),
+    ("unsent_bytes", "is_aborted"),
     [
         ([0, 0, 0], False),
         ([500, 400, 300], False),
@@ -89,22 +91,23 @@ class Transport:
         ([500, 400, 900], True),
     ],
 )
-def test_who_takes_nothing_of_an_answer_is_cut_off(waiting_bytes: list[int], is_cut: bool) -> None:
-    async def look() -> bool:
+def test_closes_connections_with_stalled_responses(
+    unsent_bytes: list[int], is_aborted: bool
+) -> None:
+    async def check() -> bool:
         config = uvicorn.Config(app, http=TimeoutProtocol, ws="none", log_config=None)
         protocol = TimeoutProtocol(config, ServerState(), {}, asyncio.get_running_loop())
-        transport = Transport(waiting_bytes)
+        transport = Transport(unsent_bytes)
         protocol.connection_made(transport)  # type: ignore[arg-type]
         protocol.conn.receive_data(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
         while not isinstance(protocol.conn.next_event(), h11.EndOfMessage):
             pass
-        for _ in waiting_bytes:
-            protocol._timer.cancel()
-            protocol._check_progress()
-        return transport.is_cut
+        for _ in unsent_bytes:
+            protocol.check_progress()
+        return transport.is_aborted
 
-    assert asyncio.run(look()) is is_cut
+    assert asyncio.run(check()) is is_aborted
 
 
-def test_connections_leave_room_for_files() -> None:
+def test_max_connections_leave_room_for_files() -> None:
     assert 64 <= get_max_connections() < get_open_file_limit()

@@ -15,7 +15,7 @@ from tracklight.server.instances import list_instances
 
 
 def write_certificate(folder: Path) -> tuple[str, str]:
-    """A certificate that signs itself, and its key."""
+    """Write a self-signed certificate and its key."""
     x509 = pytest.importorskip("cryptography.x509")
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -36,9 +36,7 @@ def write_certificate(folder: Path) -> tuple[str, str]:
     return str(folder / "cert.pem"), str(folder / "key.pem")
 
 
-def test_a_board_speaks_tls_and_asks_for_a_password(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_serves_tls_with_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     cert, key = write_certificate(tmp_path)
@@ -48,7 +46,7 @@ def test_a_board_speaks_tls_and_asks_for_a_password(
     context.verify_mode = ssl.CERT_NONE
     with serve(tmp_path / "logs", tmp_path, *flags) as server:
         assert server.address.startswith("https://")
-        # A notebook finds it all the same.
+        # Notebooks find it as well.
         assert [board.port for board in list_instances()] == [server.port]
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(server.address + "api/v1/runs", context=context)
@@ -56,14 +54,14 @@ def test_a_board_speaks_tls_and_asks_for_a_password(
         refused.value.close()
         request = urllib.request.Request(server.address + "api/v1/runs")
         request.add_header("authorization", "Basic YWRhOng=")
-        with urllib.request.urlopen(request, context=context) as answer:
-            assert answer.status == 200
-        # Who speaks no TLS gets no answer, and leaves no trace.
+        with urllib.request.urlopen(request, context=context) as response:
+            assert response.status == 200
+        # Plain HTTP gets no response and logs nothing.
         assert server.send(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")[:4] != b"HTTP"
     assert server.errors.read_text() == ""
 
 
-def test_by_default_nobody_else_reaches_the_board(
+def test_listens_only_on_loopback_by_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     psutil = pytest.importorskip("psutil")

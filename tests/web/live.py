@@ -13,7 +13,8 @@ def count_streams(address: str, token: str = "") -> int:
     request = urllib.request.Request(f"{address}metrics", headers=headers)
     with urllib.request.urlopen(request, timeout=60) as answer:
         lines = answer.read().decode().splitlines()
-    return int(next(line for line in lines if line.startswith("tracklight_streams ")).split()[1])
+    name = "tracklight_event_streams "
+    return int(next(line for line in lines if line.startswith(name)).split()[1])
 
 
 def set_hidden(page: Page, hidden: bool) -> None:

@@ -74,7 +74,7 @@ class Source(Protocol):
 
     @property
     def version(self) -> int:
-        """A number that grows with every change."""
+        """A number that grows with every change of the log."""
 
     @property
     def roots(self) -> Sequence[Root]:
@@ -85,40 +85,40 @@ class Source(Protocol):
         """A folder for cached results of this log; None if nothing may be written."""
 
     def runs(self) -> tuple[RunInfo, ...]:
-        """All runs, in natural order."""
+        """Return all runs, in natural order."""
 
     def tags(self, run: str) -> tuple[TagInfo, ...]:
-        """The tags of one run."""
+        """Return the tags of one run."""
 
     def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
-        """The tags of several runs, each with the runs that have it."""
+        """Return the tags of several runs, each with the runs that have it."""
 
     def scalar(self, run: str, tag: str) -> Series:
-        """All points of one scalar series, overwritten ones included."""
+        """Return all points of one scalar series, including overwritten ones."""
 
     def summaries(self, keys: Sequence[tuple[str, str]]) -> Sequence[SeriesSummary | None]:
-        """First, last, lowest and highest point of several series (run, tag); None if missing."""
+        """Return the last, lowest and highest point of each series (run, tag); None if missing."""
 
     def last_points(self, keys: Sequence[tuple[str, str]]) -> Sequence[Point | None]:
-        """The last written point of several series, without reading the rest."""
+        """Return the last written point of each series (run, tag), without reading the rest."""
 
     def plugin_data(self, tag: str) -> Mapping[str, bytes]:
-        """The ``plugin_data.content`` of the tag's summary metadata, for every run with the tag."""
+        """Return ``plugin_data.content`` of the summary metadata of a tag, by run."""
 
     def settings(self) -> Sequence[SettingsFile]:
-        """Files with hyperparameters in or above the folders of runs, such as ``hparams.yaml``."""
+        """List files with hyperparameters in or above folders of runs, such as ``hparams.yaml``."""
 
     def read_settings(self, file: SettingsFile) -> bytes:
-        """The content of such a file, truncated if it is too large; OSError if it is gone."""
+        """Read such a file, truncated if it is too large; raises OSError if it was removed."""
 
     def captures(self) -> Sequence[CaptureFile]:
-        """The profiler captures, by run and session."""
+        """List profiler captures, by run and session."""
 
     def fetch_capture(self, capture: CaptureFile) -> AbstractContextManager[Path]:
-        """A local path of a capture; a remote one is downloaded for the ``with`` block."""
+        """Return a local path of a capture; a remote one is downloaded for the ``with`` block."""
 
     def tensor_files(self) -> Sequence[TensorFileEntry]:
-        """Checkpoints and other files with tensors, and projector configurations."""
+        """List checkpoints and other files with tensors, and projector configurations."""
 
     def query(
         self, keys: Sequence[tuple[str, str]], query: SeriesQuery, view: View[ResultT]
@@ -126,13 +126,13 @@ class Source(Protocol):
         """Apply ``view`` to several series (run, tag) after axis, smoothing and baseline."""
 
     def locate(self, run: str, tag: str) -> ValueLocations:
-        """Steps, wall times and file positions of the values of a tag that is not a scalar."""
+        """Return steps, wall times and file positions of the values of a tag other than scalars."""
 
     def read(self, locations: ValueLocations, index: int) -> bytes:
-        """One of these values, as the bytes of its ``Summary.Value`` message."""
+        """Read one of these values, as the bytes of its ``Summary.Value`` message."""
 
     def read_many(self, locations: ValueLocations, indexes: Sequence[int]) -> list[bytes]:
-        """Several of these values; raises if one of them cannot be read."""
+        """Read several of these values; raises if one of them cannot be read."""
 
 
 @dataclass(frozen=True)

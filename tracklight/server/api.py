@@ -514,7 +514,7 @@ def describe_hparam(name: str, values: Iterable[HParamValue]) -> HParamColumn:
     distinct = set(values)
     if any(isinstance(value, str) for value in distinct):
         texts = sorted(map(str, distinct), key=natural_key)
-        examples = [*texts[:_MAX_EXAMPLE_VALUES]]
+        examples: list[Cell] = [*texts[:_MAX_EXAMPLE_VALUES]]
         return HParamColumn(name, "string", len(distinct), None, None, examples)
     if all(isinstance(value, bool) for value in distinct):
         return HParamColumn(name, "bool", len(distinct), None, None, [*sorted(distinct)])

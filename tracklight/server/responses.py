@@ -1,7 +1,7 @@
 """Create HTTP responses: JSON, binary columns, files and errors.
 
-Arrays in responses are sent as JSON lists, or, to clients that accept `COLUMNS_MEDIA_TYPE`, as
-bytes that a browser views as typed arrays without parsing:
+Arrays in responses are sent as JSON lists, or, to clients that accept
+``application/vnd.tracklight.columns``, as bytes that a browser views as typed arrays:
 
     "TLC1"  u32 length of the header  header: JSON, padded with spaces  arrays
 

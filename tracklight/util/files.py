@@ -68,6 +68,11 @@ def make_temporary_path(path: Path) -> Path:
     return path.with_name(f".{path.name[:40]}.part-{os.getpid()}-{secrets.token_hex(4)}")
 
 
+#: The limit on open files to request, and the one of the C runtime on Windows.
+_WANTED_FILES = 65_536
+_WINDOWS_FILES = 8192
+
+
 def get_open_file_limit() -> int:
     """Return how many files and sockets this process may have open."""
     if sys.platform == "win32":

@@ -43,8 +43,11 @@ class Leaderboard(Dashboard):
     def rank(self, request: RankingRequest) -> Ranking:
         """Rank runs by the best value of a scalar; runs without a finite value are left out."""
         runs = self.context.runs_with(request.tag)
-        digests = self.context.log.summaries([(run, request.tag) for run in runs])
-        best = {run: _best(digest, request.goal) for run, digest in zip(runs, digests, strict=True)}
+        summaries = self.context.log.summaries([(run, request.tag) for run in runs])
+        best = {
+            run: _get_best(summary, request.goal)
+            for run, summary in zip(runs, summaries, strict=True)
+        }
         ranked = sorted(
             ((run, point) for run, point in best.items() if point is not None),
             key=lambda pair: pair[1].value if request.goal == "min" else -pair[1].value,
@@ -63,7 +66,7 @@ class Leaderboard(Dashboard):
                 yield path, self.rank(RankingRequest(tag, goal))
 
 
-def _best(digest: SeriesSummary | None, goal: Goal) -> Point | None:
-    if digest is None:
+def _get_best(summary: SeriesSummary | None, goal: Goal) -> Point | None:
+    if summary is None:
         return None
-    return digest.min if goal == "min" else digest.max
+    return summary.min if goal == "min" else summary.max

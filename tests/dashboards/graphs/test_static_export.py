@@ -16,10 +16,10 @@ def test_exports_all_groups_of_readable_graphs(tmp_path: Path) -> None:
     write_graph(tmp_path, b"\x0a\xff", run="damaged")
     client = GraphClient(tmp_path)
     parts = dict(client.dashboard.export_static(["run", "damaged"]))
-    assert list(parts) == [f"copy/{client.id}", "graphs"]
+    assert list(parts) == [f"copy/{client.id}", "list"]
     graph = parts[f"copy/{client.id}"]
     assert [group.path for group in graph.groups] == ["", "net", "net/conv"]
-    assert [row.run for row in parts["graphs"].graphs] == ["run"]
+    assert [row.run for row in parts["list"].graphs] == ["run"]
     assert {node.path for node in graph.nodes} >= {"x", "net", "net/conv/w"}
     assert [coloring.by for coloring in graph.paints[0].paints] == ["op"]
     client.catalog.close()

@@ -133,29 +133,29 @@ def client(logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def test_routes(client: TestClient) -> None:
-    columns = client.get("/api/hparams/sessions?how=last", headers={"Accept": COLUMNS_MEDIA_TYPE})
+    columns = client.get("/api/v1/hparams/sessions?how=last", headers={"Accept": COLUMNS_MEDIA_TYPE})
     response = read_columns(columns.content)
     assert len(response["metrics"][0]["values"]) == 36
     revision = response["revision"]
-    update = client.get("/api/hparams/sessions", params={"how": "last", "since": revision}).json()
+    update = client.get("/api/v1/hparams/sessions", params={"how": "last", "since": revision}).json()
     assert (update["base"], update["rows"]["at"]) == (revision, [])
     for query in ("how=best", "n=0", "over=sum", "step=x"):
-        assert client.get(f"/api/hparams/sessions?{query}").status_code == 400
+        assert client.get(f"/api/v1/hparams/sessions?{query}").status_code == 400
     huge = revision.rpartition(".")[0] + "." + "9" * 5000
-    assert client.get(f"/api/hparams/sessions?since={huge}").json()["base"] is None
-    unknown = client.post("/api/hparams/importance", json={"metric": "|gone"})
+    assert client.get(f"/api/v1/hparams/sessions?since={huge}").json()["base"] is None
+    unknown = client.post("/api/v1/hparams/importance", json={"metric": "|gone"})
     assert unknown.status_code == 400
     assert "No session has the metric" in unknown.json()["error"]["message"]
-    file = client.post("/api/hparams/export", json={"format": "markdown"})
+    file = client.post("/api/v1/hparams/export", json={"format": "markdown"})
     assert file.headers["content-type"].startswith("text/markdown")
     assert file.text.count("\n") == 38
 
 
 def test_runs_api_has_the_hyperparameters(client: TestClient) -> None:
-    columns = client.get("/api/runs/columns").json()["hparams"]
+    columns = client.get("/api/v1/runs/columns").json()["hparams"]
     assert {column["name"] for column in columns} == {"units", "dropout", "learning_rate"}
     request = {"columns": ["hparam:learning_rate"]}
-    found = client.post("/api/runs/columns", json=request).json()
+    found = client.post("/api/v1/runs/columns", json=request).json()
     rates = dict(zip(found["runs"], found["columns"]["hparam:learning_rate"], strict=True))
     assert rates["grid/units=16,dropout=0.1,lr=0.01/validation"] == 0.01
 

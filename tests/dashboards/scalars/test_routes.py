@@ -17,8 +17,8 @@ QUERY = {
 
 
 def test_columns_and_json_are_equal(client: TestClient) -> None:
-    plain = client.post("/api/scalars/query", json=QUERY).json()
-    answer = client.post("/api/scalars/query", json=QUERY, headers={"accept": COLUMNS_MEDIA_TYPE})
+    plain = client.post("/api/v1/scalars/query", json=QUERY).json()
+    answer = client.post("/api/v1/scalars/query", json=QUERY, headers={"accept": COLUMNS_MEDIA_TYPE})
     packed = read_columns(answer.content)
     (one,), (other,) = plain["charts"], packed["charts"]
     for line, same in zip(one["lines"], other["lines"], strict=True):
@@ -30,7 +30,7 @@ def test_columns_and_json_are_equal(client: TestClient) -> None:
 
 
 def test_downloads_file_with_get_request(client: TestClient) -> None:
-    answer = client.get("/api/scalars/table", params={"tags": "acc", "format": "csv"})
+    answer = client.get("/api/v1/scalars/table", params={"tags": "acc", "format": "csv"})
     assert answer.text == "run,tag,step,wall_time,value\nconv,acc,0,10.0,0.5\n"
     assert "scalars.csv" in answer.headers["content-disposition"]
 

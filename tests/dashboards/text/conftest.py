@@ -1,4 +1,4 @@
-"""The Text dashboard over a log of the test's own."""
+"""The Text dashboard with a log that the test writes."""
 
 from __future__ import annotations
 
@@ -19,29 +19,27 @@ from tracklight.formats.tfrecord import encode_record
 
 __all__ = ["open_log"]
 
-Ask = Callable[..., Any]
-
 
 class Board:
-    """The dashboard, asked by the names of its routes."""
+    """Send requests to the dashboard by the paths of its routes."""
 
     def __init__(self, text: TextDashboard) -> None:
         self.text = text
 
-    def ask(self, route: str, **fields: Any) -> Any:
-        found = next(one for one in self.text.routes() if one.path == route)
-        return found.handler(msgspec.convert(fields, found.request_type))
+    def request(self, route: str, **fields: Any) -> Any:
+        matching = next(one for one in self.text.routes() if one.path == route)
+        return matching.handler(msgspec.convert(fields, matching.request_type))
 
     def values(self, tag: str) -> list[ValueRequest]:
-        """Every value of a tag, run by run."""
+        """Return all values of a tag, run by run."""
         return [
             ValueRequest(series.run, tag, index, mark)
             for series in list_steps(self.text.context, StepsRequest([tag])).series
             for index, mark in zip(series.index.tolist(), series.mark.tolist(), strict=True)
         ]
 
-    def render(self, ask: ValueRequest, **fields: Any) -> Any:
-        return self.ask("render", **msgspec.to_builtins(ask), **fields)
+    def render(self, value: ValueRequest, **fields: Any) -> Any:
+        return self.request("render", **msgspec.to_builtins(value), **fields)
 
 
 Show = Callable[..., Board]
@@ -49,7 +47,7 @@ Show = Callable[..., Board]
 
 @pytest.fixture
 def show(tmp_path: Path, open_log: Any) -> Show:
-    """Writes runs, each a list of ``(tag, text)`` at steps 0, 1, …, and opens the dashboard."""
+    """Write runs, each a list of ``(tag, text)`` at steps 0, 1, …, and open the dashboard."""
 
     def show_(**runs: list[tuple[str, Any]]) -> Board:
         for number, (run, logged) in enumerate(runs.items()):

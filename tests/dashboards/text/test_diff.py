@@ -1,4 +1,4 @@
-"""A comparison tells the truth: either text can be put together from it again."""
+"""A diff is correct: either text can be restored from it."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from tracklight.dashboards.text.schemas import TextDiffResponse
 LINES = st.lists(st.text("ab \n", max_size=4).map(lambda line: line.replace("\n", "")), max_size=30)
 
 
-def put_together(answer: TextDiffResponse, kind: str) -> list[str]:
-    return ["".join(line.parts) for line in answer.lines if line.kind in ("same", kind)]
+def join_lines(response: TextDiffResponse, kind: str) -> list[str]:
+    return ["".join(line.parts) for line in response.lines if line.kind in ("same", kind)]
 
 
 @given(LINES, LINES)
-def test_both_texts_can_be_put_together_again(before: list[str], after: list[str]) -> None:
-    answer = diff_texts(before, after, None)
-    assert put_together(answer, "removed") == before
-    assert put_together(answer, "added") == after
-    numbers = [line.before for line in answer.lines if line.before is not None]
+def test_diff_contains_both_texts(before: list[str], after: list[str]) -> None:
+    response = diff_texts(before, after, None)
+    assert join_lines(response, "removed") == before
+    assert join_lines(response, "added") == after
+    numbers = [line.before for line in response.lines if line.before is not None]
     assert numbers == list(range(1, len(before) + 1))
 
 
 @given(LINES, LINES, st.integers(0, 3))
-def test_gaps_stand_for_what_both_have(before: list[str], after: list[str], context: int) -> None:
+def test_gaps_replace_common_lines(before: list[str], after: list[str], context: int) -> None:
     whole, folded = diff_texts(before, after, None), diff_texts(before, after, context)
     assert sum(line.lines for line in folded.lines) == len(whole.lines)
     assert [line for line in folded.lines if line.kind in ("added", "removed")] == [
@@ -43,7 +43,7 @@ def test_gaps_stand_for_what_both_have(before: list[str], after: list[str], cont
 
 
 @given(st.lists(st.integers(0, 5)), st.lists(st.integers(0, 5)))
-def test_pairs_rise_and_hold_the_same(before: list[int], after: list[int]) -> None:
+def test_aligned_pairs_are_increasing_and_equal(before: list[int], after: list[int]) -> None:
     pairs = align_sequences(before, after, Deadline(60))
     assert all(before[i] == after[j] for i, j in pairs)
     for (i, j), (i_next, j_next) in pairwise(pairs):
@@ -51,35 +51,35 @@ def test_pairs_rise_and_hold_the_same(before: list[int], after: list[int]) -> No
         assert j < j_next
 
 
-def test_words_that_differ_are_marked() -> None:
-    answer = diff_texts(["the quick fox jumps"], ["the slow fox jumps"], None)
-    assert [line.parts for line in answer.lines] == [
+def test_changed_words_are_marked() -> None:
+    response = diff_texts(["the quick fox jumps"], ["the slow fox jumps"], None)
+    assert [line.parts for line in response.lines] == [
         ["the ", "quick", " fox jumps"],
         ["the ", "slow", " fox jumps"],
     ]
 
 
-def test_lines_with_nothing_in_common_have_no_marks() -> None:
-    answer = diff_texts(["alpha beta"], ["completely else where"], None)
-    assert [line.parts for line in answer.lines] == [["alpha beta"], ["completely else where"]]
+def test_unrelated_lines_have_no_marks() -> None:
+    response = diff_texts(["alpha beta"], ["completely else where"], None)
+    assert [line.parts for line in response.lines] == [["alpha beta"], ["completely else where"]]
 
 
-def test_a_line_put_in_between_moves_nothing() -> None:
-    answer = diff_texts(["a", "b", "c"], ["a", "x", "b", "c"], None)
-    assert [line.kind for line in answer.lines] == ["same", "added", "same", "same"]
+def test_inserted_line_does_not_move_others() -> None:
+    response = diff_texts(["a", "b", "c"], ["a", "x", "b", "c"], None)
+    assert [line.kind for line in response.lines] == ["same", "added", "same", "same"]
 
 
-def test_unchanged_lines_far_away_become_a_gap() -> None:
+def test_distant_unchanged_lines_become_a_gap() -> None:
     lines = [f"line {n}" for n in range(40)]
-    answer = diff_texts(lines, [*lines[:20], "new", *lines[20:]], 3)
-    assert [(line.kind, line.lines) for line in answer.lines if line.kind == "gap"] == [
+    response = diff_texts(lines, [*lines[:20], "new", *lines[20:]], 3)
+    assert [(line.kind, line.lines) for line in response.lines if line.kind == "gap"] == [
         ("gap", 17),
         ("gap", 17),
     ]
 
 
 @pytest.mark.parametrize("shape", ["shuffled", "two words", "nothing in common", "reversed"])
-def test_hostile_texts_end_in_time(shape: str) -> None:
+def test_hostile_texts_respect_the_time_limit(shape: str) -> None:
     rng = random.Random(1)
     lines = [f"line {n}" for n in range(20_000)]
     after = {
@@ -94,19 +94,19 @@ def test_hostile_texts_end_in_time(shape: str) -> None:
     assert time.thread_time() - start < 10, "a bound, not a measurement"
 
 
-def test_what_is_too_long_is_said() -> None:
-    answer = diff_texts(["x" * 6000, *["y"] * 30_000], ["z"], None)
-    assert answer.note == (
-        "Only the first 20,000 lines are compared. Lines are cut after 5,000 characters. "
+def test_truncation_is_noted() -> None:
+    response = diff_texts(["x" * 6000, *["y"] * 30_000], ["z"], None)
+    assert response.note == (
+        "Only the first 20,000 lines are compared. Lines are truncated after 5,000 characters. "
         "The first 4,000 of 20,001 lines are shown."
     )
 
 
-def test_two_steps_and_two_arrays(show: Show) -> None:
+def test_diff_route(show: Show) -> None:
     board = show(run=[("words", ["a", "b"]), ("words", ["a", "c"])])
     before, after = (msgspec.to_builtins(value) for value in board.values("words"))
-    answer = board.ask("diff", before=before, after=after)
-    assert [(line.kind, "".join(line.parts)) for line in answer.lines] == [
+    response = board.request("diff", before=before, after=after)
+    assert [(line.kind, "".join(line.parts)) for line in response.lines] == [
         ("same", "[0]"),
         ("same", "a"),
         ("same", "[1]"),

@@ -1,4 +1,4 @@
-"""Strings in arrays of any rank are laid out, and none of them is left out."""
+"""Texts and arrays of texts of any rank are rendered completely."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from tracklight.analysis.media.values import ValueRequest
 from tracklight.errors import LogError, UsageError
 
 
-def test_a_plain_text_is_one_cell(show: Show) -> None:
+def test_plain_text_is_one_cell(show: Show) -> None:
     board = show(run=[("words", "**bold**")])
     (value,) = board.values("words")
-    answer = board.render(value)
-    assert (answer.shape, answer.characters, answer.columns) == ([], 8, 1)
-    assert answer.cells[0].html == "<p><strong>bold</strong></p>\n"
+    response = board.render(value)
+    assert (response.shape, response.characters, response.columns) == ([], 8, 1)
+    assert response.cells[0].html == "<p><strong>bold</strong></p>\n"
 
 
-def test_as_logged_is_what_was_logged(show: Show) -> None:
+def test_raw_form_is_the_logged_text(show: Show) -> None:
     text = "**bold**\n  <b>&amp;\ttab\r\n\n"
     board = show(run=[("words", text)])
     (cell,) = board.render(board.values("words")[0], form="raw").cells
     assert (cell.html, cell.text, cell.note) == (None, text, None)
 
 
-def test_a_list_is_one_column(show: Show) -> None:
+def test_list_is_one_column(show: Show) -> None:
     board = show(run=[("words", ["*a*", "b", "c"])])
-    answer = board.render(board.values("words")[0])
-    assert (answer.shape, answer.columns) == ([3], 1)
-    assert [cell.html for cell in answer.cells] == [
+    response = board.render(board.values("words")[0])
+    assert (response.shape, response.columns) == ([3], 1)
+    assert [cell.html for cell in response.cells] == [
         "<p><em>a</em></p>\n",
         "<p>b</p>\n",
         "<p>c</p>\n",
     ]
 
 
-def test_a_table_is_a_table(show: Show) -> None:
+def test_matrix_is_a_table(show: Show) -> None:
     board = show(run=[("words", [["a", "b", "c"], ["d", "e", "f"]])])
-    answer = board.render(board.values("words")[0], form="raw")
-    assert (answer.shape, answer.columns) == ([2, 3], 3)
-    assert [cell.text for cell in answer.cells] == list("abcdef")
+    response = board.render(board.values("words")[0], form="raw")
+    assert (response.shape, response.columns) == ([2, 3], 3)
+    assert [cell.text for cell in response.cells] == list("abcdef")
 
 
-def test_every_table_of_an_array_can_be_asked_for(show: Show) -> None:
+def test_any_table_of_an_array_can_be_requested(show: Show) -> None:
     texts = np.array([f"{n}" for n in range(2 * 3 * 2 * 2)], object).reshape(2, 3, 2, 2)
     board = show(run=[("words", texts)])
     (value,) = board.values("words")
@@ -58,13 +58,13 @@ def test_every_table_of_an_array_can_be_asked_for(show: Show) -> None:
 
 
 @pytest.mark.parametrize("fixed", ["2,0", "0", "0,0,0", "a,b", "-1,0", "0,99999999999999999999"])
-def test_a_table_that_is_not_there(show: Show, fixed: str) -> None:
+def test_unknown_table_raises_usage_error(show: Show, fixed: str) -> None:
     board = show(run=[("words", np.full((2, 3, 2, 2), "x", object))])
-    with pytest.raises(UsageError, match="no such table"):
+    with pytest.raises(UsageError, match="there is no table"):
         board.render(board.values("words")[0], fixed=fixed)
 
 
-def test_a_large_table_comes_in_parts(show: Show) -> None:
+def test_large_table_is_paged(show: Show) -> None:
     texts = np.array([f"{n}" for n in range(120 * 45)], object).reshape(120, 45)
     board = show(run=[("words", texts)])
     (value,) = board.values("words")
@@ -78,31 +78,31 @@ def test_a_large_table_comes_in_parts(show: Show) -> None:
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 2)])
-def test_an_array_of_nothing(show: Show, shape: tuple[int, ...]) -> None:
+def test_empty_array(show: Show, shape: tuple[int, ...]) -> None:
     board = show(run=[("words", np.empty(shape, object))])
     values = board.values("words")
-    answer = board.render(values[0])
-    assert (answer.shape, answer.cells, answer.characters) == (list(shape), [], 0)
+    response = board.render(values[0])
+    assert (response.shape, response.cells, response.characters) == (list(shape), [], 0)
 
 
-def test_a_giant_is_shown_as_logged_and_its_start_only(show: Show) -> None:
+def test_huge_text_is_truncated_and_not_rendered(show: Show) -> None:
     board = show(run=[("words", "a " * 1_000_000)])
     (cell,) = board.render(board.values("words")[0]).cells
     assert cell.html is None
     assert len(cell.text) == 400_000
     assert cell.note == (
         "Longer than 200,000 characters: shown as logged. "
-        "The first 400,000 of 2,000,000 characters; a download has them all."
+        "The first 400,000 of 2,000,000 characters; download it to see all."
     )
 
 
-def test_a_table_of_giants_is_bounded_as_a_whole(show: Show) -> None:
+def test_table_of_huge_texts_is_bounded(show: Show) -> None:
     board = show(run=[("words", ["x" * 300_000] * 30)])
     cells = board.render(board.values("words")[0]).cells
     assert sum(len(cell.text) for cell in cells) <= 1_000_000
 
 
-def test_what_the_log_does_not_have(show: Show) -> None:
+def test_unknown_texts_raise_errors(show: Show) -> None:
     board = show(run=[("words", "x")])
     with pytest.raises(LogError, match="no longer has this value"):
         board.render(ValueRequest("run", "words", 5))

@@ -1,4 +1,4 @@
-"""A copy of a board carries texts in both forms, and as they were logged."""
+"""A static export contains texts in both forms and as files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tracklight.dashboards.text.schemas import TextResponse
 from tracklight.plugin import Blob
 
 
-def test_what_the_page_will_ask_for_is_there(show: Show) -> None:
+def test_export_has_what_the_page_requests(show: Show) -> None:
     board = show(a=[("words", "**x**")] * 100, b=[("words", "y"), ("others", ["z"])])
     parts = dict(board.text.export_static(["a"]))
     steps = parts[steps_path("words")]
@@ -18,9 +18,9 @@ def test_what_the_page_will_ask_for_is_there(show: Show) -> None:
     assert len(steps.series[0].step) == 30
     assert steps.series[0].step[-1] == 99
     last = board.values("words")[99]
-    laid_out, raw = (parts[value_path("render", last, form=form)] for form in ("markdown", "raw"))
-    assert isinstance(laid_out, TextResponse)
-    assert laid_out.cells[0].html == "<p><strong>x</strong></p>\n"
+    rendered, raw = (parts[value_path("render", last, form=form)] for form in ("markdown", "raw"))
+    assert isinstance(rendered, TextResponse)
+    assert rendered.cells[0].html == "<p><strong>x</strong></p>\n"
     assert isinstance(raw, TextResponse)
     assert raw.cells[0].text == "**x**"
     file = parts[value_path("raw", last)]

@@ -1,4 +1,4 @@
-"""A server on this machine that takes what a webhook sends."""
+"""A local server that receives the messages of a webhook."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 
 class Receiver(ThreadingHTTPServer):
-    """Answers with the given statuses, then with 200."""
+    """Respond with the given statuses, then with 200."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.statuses: list[int] = []
-        self.got: list[Any] = []
+        self.messages: list[Any] = []
         self.gate = threading.Event()
         self.gate.set()
 
@@ -33,7 +33,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         status = self.server.statuses.pop(0) if self.server.statuses else 200
         if status == 200:
-            self.server.got.append(json.loads(body))
+            self.server.messages.append(json.loads(body))
         self.send_response(status)
         self.end_headers()
 

@@ -11,9 +11,9 @@ from tests.server.alerts.receiver import Receiver, receive
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
 from tracklight.server.alerts.monitor import AlertSettings
+from tracklight.server.alerts.rules import AlertRule
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
-from tracklight.server.alerts.rules import AlertRule
 from tracklight.server.notes import NotesStore
 from tracklight.util.user_dirs import get_notes_path
 
@@ -21,7 +21,7 @@ ABOVE = {"id": "1", "tag": "loss", "kind": "above", "value": 8}
 
 
 @pytest.fixture(autouse=True)
-def own_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own_data_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
 
 
@@ -32,20 +32,20 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def board(
+def server(
     source: MemorySource, watch: MemoryWatch, tmp_path: Path, receiver: Receiver
 ) -> Iterator[TestClient]:
-    """A board with a rule from its command line and a webhook."""
+    """A client of a server with a rule of the command line and a webhook."""
     settings = AlertSettings((AlertRule("flag-1", "*", "nan"),), receiver.url)
     app = create_app(source, watch, create_policy("localhost"), page_dir=tmp_path, alerts=settings)
     with TestClient(app, base_url="http://localhost:6006") as client:
-        wait_until(lambda: read_fired(client) != [])
+        wait_until(lambda: read_alerts(client) != [])
         yield client
 
 
-def read_fired(client: TestClient) -> list[dict[str, Any]]:
-    fired: list[dict[str, Any]] = client.get("/api/v1/notes").json()["alerts"]["fired"]
-    return fired
+def read_alerts(client: TestClient) -> list[dict[str, Any]]:
+    alerts: list[dict[str, Any]] = client.get("/api/v1/notes").json()["alerts"]["alerts"]
+    return alerts
 
 
 def write(source: MemorySource, watch: MemoryWatch, *values: float) -> None:
@@ -53,62 +53,62 @@ def write(source: MemorySource, watch: MemoryWatch, *values: float) -> None:
     watch.touch()
 
 
-def test_what_was_wrong_before_is_shown_but_not_sent(board: TestClient, receiver: Receiver) -> None:
-    (fired,) = read_fired(board)
-    assert (fired["rule"], fired["run"], fired["value"]) == ("flag-1", "conv", "NaN")
-    assert receiver.got == []
+def test_old_violations_are_listed_but_not_sent(server: TestClient, receiver: Receiver) -> None:
+    (alert,) = read_alerts(server)
+    assert (alert["rule"], alert["run"], alert["value"]) == ("flag-1", "conv", "NaN")
+    assert receiver.messages == []
 
 
-def test_a_new_alarm_is_sent_and_said(
-    board: TestClient, source: MemorySource, watch: MemoryWatch, receiver: Receiver
+def test_new_alert_is_sent_and_published(
+    server: TestClient, source: MemorySource, watch: MemoryWatch, receiver: Receiver
 ) -> None:
-    heard = board.get("/api/v1/live/poll").json()["heard"]
+    last_event = server.get("/api/v1/live/poll").json()["last_event"]
     write(source, watch, float("nan"))
-    wait_until(lambda: len(receiver.got) == 1)
-    assert receiver.got[0]["text"] == "vit: loss is NaN at step 3"
-    assert read_fired(board)[0] == receiver.got[0]
+    wait_until(lambda: len(receiver.messages) == 1)
+    assert receiver.messages[0]["text"] == "vit: loss is NaN at step 3"
+    assert read_alerts(server)[0] == receiver.messages[0]
     write(source, watch, 1.0)
-    wait_until(lambda: read_fired(board)[-1]["recovered"])
-    said = board.get("/api/v1/live/poll", params={"heard": heard}).json()["said"]
-    bodies = [one["body"] for one in said if one["name"] == "alert"]
-    assert [(body["id"], body["recovered"]) for body in bodies] == [
-        (receiver.got[0]["id"], False),
-        (receiver.got[0]["id"], True),
+    wait_until(lambda: read_alerts(server)[-1]["resolved"])
+    events = server.get("/api/v1/live/poll", params={"last_event": last_event}).json()["events"]
+    alerts = [event["data"] for event in events if event["name"] == "alert"]
+    assert [(alert["id"], alert["resolved"]) for alert in alerts] == [
+        (receiver.messages[0]["id"], False),
+        (receiver.messages[0]["id"], True),
     ]
-    assert len(receiver.got) == 1
+    assert len(receiver.messages) == 1
 
 
-def test_rules_are_kept_beside_those_of_the_command_line(
-    board: TestClient, source: MemorySource, watch: MemoryWatch
+def test_stored_rules_extend_those_of_the_command_line(
+    server: TestClient, source: MemorySource, watch: MemoryWatch
 ) -> None:
-    answer = board.put("/api/v1/alerts/rules", json=[ABOVE]).json()["alerts"]
-    assert [(rule["id"], rule["fixed"]) for rule in answer["rules"]] == [
+    response = server.put("/api/v1/alerts/rules", json=[ABOVE]).json()["alerts"]
+    assert [(rule["id"], rule["fixed"]) for rule in response["rules"]] == [
         ("flag-1", True),
         ("1", False),
     ]
-    assert answer["webhook"] is True
+    assert response["webhook"] is True
     assert NotesStore(get_notes_path(["/logs"])).read().rules == (
         AlertRule("1", "loss", "above", 8.0),
     )
     write(source, watch, 30.0)
-    wait_until(lambda: "1" in [fired["rule"] for fired in read_fired(board)])
-    board.put("/api/v1/alerts/rules", json=[])
-    wait_until(lambda: "1" not in [fired["rule"] for fired in read_fired(board)])
+    wait_until(lambda: "1" in [alert["rule"] for alert in read_alerts(server)])
+    server.put("/api/v1/alerts/rules", json=[])
+    wait_until(lambda: "1" not in [alert["rule"] for alert in read_alerts(server)])
 
 
-def test_pages_hear_of_changes_by_another_server(board: TestClient) -> None:
-    heard = board.get("/api/v1/live/poll").json()["heard"]
-    NotesStore(get_notes_path(["/logs"])).update(lambda book: book.with_rules(()))
+def test_publishes_changes_by_another_server(server: TestClient) -> None:
+    last_event = server.get("/api/v1/live/poll").json()["last_event"]
+    NotesStore(get_notes_path(["/logs"])).update(lambda notes: notes.with_rules(()))
 
-    def revisions() -> list[int]:
-        said = board.get("/api/v1/live/poll", params={"heard": heard}).json()["said"]
-        return [one["body"]["revision"] for one in said if one["name"] == "notes"]
+    def read_revisions() -> list[int]:
+        events = server.get("/api/v1/live/poll", params={"last_event": last_event}).json()["events"]
+        return [event["data"]["revision"] for event in events if event["name"] == "notes"]
 
-    wait_until(lambda: revisions() == [1])
+    wait_until(lambda: read_revisions() == [1])
 
 
 @pytest.mark.parametrize(
-    ("rules", "says"),
+    ("rules", "message"),
     [
         ([{**ABOVE, "value": None}], "needs a number"),
         ([{**ABOVE, "tag": "/(/"}], "no regular expression"),
@@ -116,25 +116,23 @@ def test_pages_hear_of_changes_by_another_server(board: TestClient) -> None:
         ([{**ABOVE, "kind": "odd"}], "kind"),
     ],
 )
-def test_rules_that_make_no_sense_are_refused(
-    client: TestClient, rules: list[object], says: str
-) -> None:
-    answer = client.put("/api/v1/alerts/rules", json=rules)
-    assert answer.status_code == 400
-    assert says in answer.json()["error"]["message"]
+def test_invalid_rules_return_400(client: TestClient, rules: list[object], message: str) -> None:
+    response = client.put("/api/v1/alerts/rules", json=rules)
+    assert response.status_code == 400
+    assert message in response.json()["error"]["message"]
 
 
-def test_a_webhook_that_refuses_is_a_problem_on_the_page(
-    board: TestClient, source: MemorySource, watch: MemoryWatch, receiver: Receiver
+def test_webhook_failure_is_a_reported_problem(
+    server: TestClient, source: MemorySource, watch: MemoryWatch, receiver: Receiver
 ) -> None:
     receiver.statuses = [410]
     write(source, watch, float("nan"))
-    wait_until(lambda: board.get("/api/v1/status").json()["status"]["problem_count"] == 1)
-    (problem,) = board.get("/api/v1/status").json()["status"]["problems"]
-    assert problem == "alarms do not reach 127.0.0.1: it answered 410"
+    wait_until(lambda: server.get("/api/v1/status").json()["status"]["problem_count"] == 1)
+    (problem,) = server.get("/api/v1/status").json()["status"]["problems"]
+    assert problem == "alerts cannot be sent to 127.0.0.1: it responded with status 410"
 
 
-def test_an_alert_that_matches_no_tag_is_named(
+def test_warns_about_rules_without_matching_tags(
     source: MemorySource, watch: MemoryWatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     rules = tuple(AlertRule(tag, tag, "nan") for tag in ("*/los", "*/loss"))

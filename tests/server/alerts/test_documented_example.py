@@ -28,7 +28,7 @@ def read_readme_writer() -> str:
     return str(block)
 
 
-def test_the_alert_fires_for_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documented_alert_fires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (alert,) = read_readme_alerts()
     exec(read_readme_writer(), {})
@@ -42,7 +42,7 @@ def test_the_alert_fires_for_the_example(tmp_path: Path, monkeypatch: pytest.Mon
     assert (fired.run, fired.tag, fired.step) == ("mine", "loss", 100)
 
 
-def test_the_alerts_in_the_docs_are_valid() -> None:
+def test_documented_alerts_are_valid() -> None:
     text = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
     alerts = re.findall(r"--alert '([^']+)'", text)
     assert alerts

@@ -24,7 +24,7 @@ def write(log: MemorySource, run: str, *values: float, tag: str = "loss") -> Non
     log.refresh()
 
 
-def test_what_was_there_is_judged_by_its_present_state(log: MemorySource) -> None:
+def test_existing_series_are_checked_by_their_last_point(log: MemorySource) -> None:
     monitor = AlertMonitor(log)
     fired = monitor.set_rules([NAN, ABOVE], ["a", "b"])
     assert [(one.rule, one.run, one.step) for one in fired] == [("nan", "b", 0)]
@@ -32,7 +32,7 @@ def test_what_was_there_is_judged_by_its_present_state(log: MemorySource) -> Non
     assert monitor.alerts.list_newest() == fired
 
 
-def test_only_new_points_are_looked_at(log: MemorySource) -> None:
+def test_only_new_points_are_checked(log: MemorySource) -> None:
     monitor = AlertMonitor(log)
     monitor.set_rules([ABOVE], ["a", "b"])
     assert monitor.check_new_points(["a"]) == []
@@ -42,37 +42,37 @@ def test_only_new_points_are_looked_at(log: MemorySource) -> None:
     assert monitor.check_new_points(["a"]) == []
 
 
-def test_an_alarm_rings_again_after_it_recovered(log: MemorySource) -> None:
+def test_alert_fires_again_after_it_was_resolved(log: MemorySource) -> None:
     monitor = AlertMonitor(log)
     monitor.set_rules([ABOVE], ["a"])
     write(log, "a", 8.0)
-    (rang,) = monitor.check_new_points(["a"])
+    (first,) = monitor.check_new_points(["a"])
     write(log, "a", 1.0)
-    (over,) = monitor.check_new_points(["a"])
-    assert (over.id, over.recovered) == (rang.id, True)
+    (resolved,) = monitor.check_new_points(["a"])
+    assert (resolved.id, resolved.resolved) == (first.id, True)
     write(log, "a", 8.0)
     (again,) = monitor.check_new_points(["a"])
-    assert again.id != rang.id
-    assert monitor.alerts.list_newest() == [again, over]
+    assert again.id != first.id
+    assert monitor.alerts.list_newest() == [again, resolved]
 
 
-def test_a_spike_between_two_looks_rings_and_recovers(log: MemorySource) -> None:
+def test_spike_between_two_checks_fires_and_is_resolved(log: MemorySource) -> None:
     monitor = AlertMonitor(log)
     monitor.set_rules([ABOVE], ["a"])
     write(log, "a", 8.0, 1.0)
-    assert [one.recovered for one in monitor.check_new_points(["a"])] == [False, True]
+    assert [one.resolved for one in monitor.check_new_points(["a"])] == [False, True]
 
 
-def test_all_points_of_a_run_that_is_new_are_looked_at(log: MemorySource) -> None:
+def test_all_points_of_a_new_run_are_checked(log: MemorySource) -> None:
     monitor = AlertMonitor(log)
     monitor.set_rules([ABOVE, NAN], ["a", "b"])
     write(log, "new", 9.0, 1.0)
     write(log, "new", math.inf, tag="other")
-    found = {(one.rule, one.tag, one.recovered) for one in monitor.check_new_points(["new"])}
-    assert found == {("above", "loss", False), ("above", "loss", True), ("nan", "other", False)}
+    alerts = {(one.rule, one.tag, one.resolved) for one in monitor.check_new_points(["new"])}
+    assert alerts == {("above", "loss", False), ("above", "loss", True), ("nan", "other", False)}
 
 
-def test_a_rule_that_goes_takes_its_alarms_along(log: MemorySource) -> None:
+def test_removing_a_rule_removes_its_alerts(log: MemorySource) -> None:
     monitor = AlertMonitor(log)
     monitor.set_rules([NAN], ["a", "b"])
     assert monitor.set_rules([NAN, ABOVE], ["a", "b"]) == []
@@ -81,7 +81,7 @@ def test_a_rule_that_goes_takes_its_alarms_along(log: MemorySource) -> None:
     assert monitor.alerts.list_newest() == []
 
 
-def test_a_rule_that_comes_back_is_new(log: MemorySource) -> None:
+def test_restored_rule_is_new(log: MemorySource) -> None:
     monitor = AlertMonitor(log)
     monitor.set_rules([ABOVE], ["a"])
     monitor.set_rules([], ["a"])
@@ -91,7 +91,7 @@ def test_a_rule_that_comes_back_is_new(log: MemorySource) -> None:
     assert monitor.check_new_points(["a"]) == []
 
 
-def test_a_run_that_is_gone_is_forgotten(log: MemorySource) -> None:
+def test_removed_run_is_forgotten(log: MemorySource) -> None:
     monitor = AlertMonitor(log)
     monitor.set_rules([NAN], ["a", "b"])
     del log.logged["b"]
@@ -101,7 +101,7 @@ def test_a_run_that_is_gone_is_forgotten(log: MemorySource) -> None:
     assert monitor.check_new_points(["b"]) == []
 
 
-def test_a_series_that_was_written_anew_is_judged_from_its_start(log: MemorySource) -> None:
+def test_rewritten_series_is_checked_from_its_start(log: MemorySource) -> None:
     monitor = AlertMonitor(log)
     monitor.set_rules([ABOVE], ["a"])
     log.logged["a"]["loss"] = [7.0]

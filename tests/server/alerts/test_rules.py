@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tracklight.errors import UsageError
-from tracklight.server.alerts.rules import parse_rule, validate_rule
-from tracklight.server.alerts.rules import AlertRule
+from tracklight.server.alerts.rules import AlertRule, parse_rule, validate_rule
 
 
 @pytest.mark.parametrize(
@@ -17,27 +16,27 @@ from tracklight.server.alerts.rules import AlertRule
         ("loss stalled 20", AlertRule("1", "loss", "stalled", 20.0, "min")),
     ],
 )
-def test_a_rule_is_read_as_it_is_written(text: str, rule: AlertRule) -> None:
+def test_parses_rules(text: str, rule: AlertRule) -> None:
     assert parse_rule(text, "1") == rule
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
-        ("loss", "is no rule"),
-        ("above 5", "is no rule"),
-        ("loss above", "is no rule"),
-        ("loss above five", '"five" is no number'),
+        ("loss", "is not an alert rule"),
+        ("above 5", "is not an alert rule"),
+        ("loss above", "is not an alert rule"),
+        ("loss above five", '"five" is not a number'),
         ("loss above nan", "needs a number"),
         ("loss stalled 0", "at least one step"),
         ("/(/ nan", "is not a valid regular expression"),
     ],
 )
-def test_what_is_wrong_with_a_rule_is_said(text: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_invalid_rule_raises_usage_error(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse_rule(text, "1")
 
 
-def test_a_rule_from_the_page_needs_its_number() -> None:
+def test_rule_without_number_is_invalid() -> None:
     with pytest.raises(UsageError, match='needs a number for "above"'):
         validate_rule(AlertRule("1", "loss", "above"))

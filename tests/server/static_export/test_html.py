@@ -16,29 +16,29 @@ from tracklight.server.static_export import writer
 NASTY = "</script><script>alert(1)</script><!-- \u2028\u2029 & \" ' \\ ]]>"
 
 
-def test_no_name_can_end_a_script() -> None:
+def test_names_cannot_end_a_script() -> None:
     text = writer.escape_json({NASTY: [NASTY]})
     assert not set(text) & set("<>&\u2028\u2029")
     assert json.loads(text) == {NASTY: [NASTY]}
 
 
-def test_a_program_cannot_end_its_own_script() -> None:
+def test_embedded_script_cannot_end_itself() -> None:
     embedded = writer.embed_script('a="</script>";b="<!--"')
     assert embedded == '<script>a="<\\/script>";b="<\\!--"</script>'
 
 
-class Answer(msgspec.Struct):
+class Response(msgspec.Struct):
     name: str
     value: np.ndarray
 
 
-def test_an_answer_is_packed_with_its_columns() -> None:
-    packed = writer.pack_response(Answer(NASTY, np.array([1.5, np.nan])))
-    answer = read_columns(zlib.decompress(base64.b64decode(packed), wbits=-15))
-    assert answer["name"] == NASTY
-    np.testing.assert_array_equal(answer["value"], [1.5, np.nan])
+def test_responses_are_packed_with_columns() -> None:
+    packed = writer.pack_response(Response(NASTY, np.array([1.5, np.nan])))
+    response = read_columns(zlib.decompress(base64.b64decode(packed), wbits=-15))
+    assert response["name"] == NASTY
+    np.testing.assert_array_equal(response["value"], [1.5, np.nan])
 
 
-def test_a_page_that_was_not_built_is_said(tmp_path: Path) -> None:
+def test_missing_page_raises_log_error(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="was not built"):
         writer.read_asset("board.js", tmp_path)

@@ -18,5 +18,5 @@ from tracklight.server.static_export.view import parse_run_names
         ("a\\", ["a"]),
     ],
 )
-def test_names_are_read_as_the_page_writes_them(text: str, names: list[str]) -> None:
+def test_parses_names_as_the_page_writes_them(text: str, names: list[str]) -> None:
     assert parse_run_names(text) == names

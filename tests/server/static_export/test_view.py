@@ -38,26 +38,26 @@ ROWS = [
         ("sel=nonsense", "conv/a conv/b vit old odd"),
     ],
 )
-def test_a_view_shows_the_runs_that_the_page_would(query: str, runs: str) -> None:
+def test_view_selects_the_runs_that_the_page_shows(query: str, runs: str) -> None:
     notes = {"vit": RunNote(alias="Transformer")}
     view = parse_view(f"http://localhost:6006/board/?{query}")
     assert view.select_runs(ROWS, notes) == runs.split()
 
 
-def test_hidden_runs_are_left_out_unless_they_are_shown() -> None:
+def test_hidden_runs_are_selected_only_if_shown() -> None:
     notes = {"vit": RunNote(hidden=True)}
     assert "vit" not in parse_view("").select_runs(ROWS, notes)
     assert "vit" in parse_view("hidden=1").select_runs(ROWS, notes)
     assert parse_view("sel=none;%2Bvit,old").select_runs(ROWS, notes) == ["old"]
 
 
-def test_of_many_runs_the_newest_are_shown() -> None:
+def test_newest_of_many_runs_are_selected() -> None:
     rows = [make_row(f"run-{number}", float(number)) for number in range(501)]
     assert parse_view("").select_runs(rows, {}) == [f"run-{number}" for number in range(401, 501)]
     assert len(parse_view("").select_runs(rows[1:], {})) == 500
 
 
-def test_the_query_goes_along_without_what_is_the_servers() -> None:
+def test_search_drops_server_parameters() -> None:
     view = parse_view("http://host/?token=secret&tab=scalars&smooth=0.6&runs=a%20b&paused=1")
     assert view.search == "tab=scalars&smooth=0.6&runs=a%20b"
     assert parse_view("?x=wall").params == {"x": "wall"}

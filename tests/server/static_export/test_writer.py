@@ -28,7 +28,7 @@ NASTY = "</script><b>\u2028"
 
 
 class Everything:
-    """Whatever it is, it is in here."""
+    """A container of everything."""
 
     def __contains__(self, _: object) -> bool:
         return True
@@ -36,9 +36,9 @@ class Everything:
 
 @pytest.fixture(autouse=True)
 def built_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests of what is written need no page that was built."""
-    programs = {"board.js": "start('</script>')", "board.css": "body{}"}
-    monkeypatch.setattr(writer, "read_asset", lambda name: programs[name])
+    """Replace the built page, which these tests do not need."""
+    assets = {"board.js": "start('</script>')", "board.css": "body{}"}
+    monkeypatch.setattr(writer, "read_asset", lambda name: assets[name])
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def catalog(tmp_path: Path) -> Iterator[Catalog]:
     catalog.close()
 
 
-def copy(catalog: Catalog, target: Path, view: str = "") -> None:
+def export(catalog: Catalog, target: Path, view: str = "") -> None:
     write_static_export(
         ExportContents(catalog, parse_view(view), Everything(), Everything()), target
     )
@@ -64,28 +64,28 @@ def read_head(script: str) -> dict[str, Any]:
 
 
 def read_parts(text: str) -> dict[str, Any]:
-    found = re.findall(r'tracklight\.put\(("[^"]*"),"([^"]*)"\)', text)
+    parts = re.findall(r'tracklight\.put\(("[^"]*"),"([^"]*)"\)', text)
     return {
-        json.loads(address): read_columns(zlib.decompress(base64.b64decode(data), wbits=-15))
-        for address, data in found
+        json.loads(url): read_columns(zlib.decompress(base64.b64decode(data), wbits=-15))
+        for url, data in parts
     }
 
 
-def test_a_folder_has_a_page_and_its_data(catalog: Catalog, tmp_path: Path) -> None:
-    target = tmp_path / "copy"
-    copy(catalog, target, "?sel=none;%2Ba,b&smooth=0.5")
+def test_writes_folder_with_page_and_data(catalog: Catalog, tmp_path: Path) -> None:
+    target = tmp_path / "export"
+    export(catalog, target, "?sel=none;%2Ba,b&smooth=0.5")
     html = (target / "index.html").read_text()
     assert re.findall(r'(?:src|href)="([^"]+)"', html) == ["board.css", "data/board.js", "board.js"]
     script = (target / "data/board.js").read_text()
     head = read_head(script)
     assert head["view"] == "sel=none%3B%2Ba%2Cb&smooth=0.5"
-    assert [run["name"] for run in head["answers"]["api/v1/runs"]["runs"]] == ["a", "b"]
-    assert {tag["tag"] for tag in head["answers"]["api/v1/tags"]["tags"]} == {NASTY, "loss"}
+    assert [run["name"] for run in head["responses"]["api/v1/runs"]["runs"]] == ["a", "b"]
+    assert {tag["tag"] for tag in head["responses"]["api/v1/tags"]["tags"]} == {NASTY, "loss"}
     files = json.loads(script.split("tracklight.files=")[1].split(";tracklight.head")[0])
     parts: dict[str, Any] = {}
-    for address, name in files.items():
+    for url, name in files.items():
         part = read_parts((target / name).read_text())
-        assert list(part) == [address]
+        assert list(part) == [url]
         parts |= part
     tags = {one["tag"]: one for one in parts["api/v1/scalars/series"]["tags"]}
     assert tags["loss"]["runs"] == ["a", "b"]
@@ -93,9 +93,9 @@ def test_a_folder_has_a_page_and_its_data(catalog: Catalog, tmp_path: Path) -> N
     assert [list(one["value"]) for one in series] == [[*range(5)], [*range(7)]]
 
 
-def test_one_file_holds_it_all(catalog: Catalog, tmp_path: Path) -> None:
+def test_writes_one_file(catalog: Catalog, tmp_path: Path) -> None:
     target = tmp_path / "board.html"
-    copy(catalog, target)
+    export(catalog, target)
     html = target.read_text(encoding="utf-8")
     assert html.count("<script>") == html.count("</script>") == 6
     assert "src=" not in html and "href=" not in html
@@ -103,42 +103,42 @@ def test_one_file_holds_it_all(catalog: Catalog, tmp_path: Path) -> None:
     assert len(read_parts(html)) == 4
 
 
-def test_where_the_log_lies_is_not_told(catalog: Catalog, tmp_path: Path) -> None:
+def test_export_does_not_contain_the_path_of_the_log(catalog: Catalog, tmp_path: Path) -> None:
     target = tmp_path / "board.html"
-    copy(catalog, target)
+    export(catalog, target)
     assert "private" not in target.read_text(encoding="utf-8")
 
 
-def test_only_what_is_said_of_the_copied_runs_goes_along(catalog: Catalog, tmp_path: Path) -> None:
+def test_only_notes_on_exported_runs_are_exported(catalog: Catalog, tmp_path: Path) -> None:
     store = NotesStore(get_notes_path(root.path for root in catalog.roots))
     store.update(
-        lambda book: book.with_run_update(RunNoteUpdate(["a", "b"], alias="mine", note="secret"))
+        lambda notes: notes.with_run_update(RunNoteUpdate(["a", "b"], alias="mine", note="secret"))
     )
-    copy(catalog, tmp_path / "copy", "sel=none;%2Bb&colour=group")
-    head = read_head((tmp_path / "copy/data/board.js").read_text())
-    notes = head["answers"]["api/v1/notes"]["runs"]
+    export(catalog, tmp_path / "export", "sel=none;%2Bb&colour=group")
+    head = read_head((tmp_path / "export/data/board.js").read_text())
+    notes = head["responses"]["api/v1/notes"]["runs"]
     assert (notes["b"]["alias"], notes["b"]["note"]) == ("mine", "secret")
     assert (notes["a"]["note"], notes["a"]["hidden"]) == ("", True)
 
 
-def test_columns_of_runs_go_along(catalog: Catalog, tmp_path: Path) -> None:
-    copy(catalog, tmp_path / "copy")
-    head = read_head((tmp_path / "copy/data/board.js").read_text())
+def test_run_table_is_exported(catalog: Catalog, tmp_path: Path) -> None:
+    export(catalog, tmp_path / "export")
+    head = read_head((tmp_path / "export/data/board.js").read_text())
     assert head["columns"]["runs"] == ["a", "b", "c"]
     assert head["columns"]["columns"]["max:loss"] == [4.0, 6.0, None]
 
 
-def test_runs_that_colours_depend_on_are_known_but_hidden(catalog: Catalog, tmp_path: Path) -> None:
-    copy(catalog, tmp_path / "copy", "sel=none;%2Bb&colour=group")
-    head = read_head((tmp_path / "copy/data/board.js").read_text())
-    assert [run["name"] for run in head["answers"]["api/v1/runs"]["runs"]] == ["a", "b", "c"]
-    notes = head["answers"]["api/v1/notes"]["runs"]
-    assert {run: said["hidden"] for run, said in notes.items()} == {"a": True, "c": True}
-    assert [tag["tag"] for tag in head["answers"]["api/v1/tags"]["tags"]] == ["loss"]
+def test_runs_needed_for_colors_are_hidden(catalog: Catalog, tmp_path: Path) -> None:
+    export(catalog, tmp_path / "export", "sel=none;%2Bb&colour=group")
+    head = read_head((tmp_path / "export/data/board.js").read_text())
+    assert [run["name"] for run in head["responses"]["api/v1/runs"]["runs"]] == ["a", "b", "c"]
+    notes = head["responses"]["api/v1/notes"]["runs"]
+    assert {run: note["hidden"] for run, note in notes.items()} == {"a": True, "c": True}
+    assert [tag["tag"] for tag in head["responses"]["api/v1/tags"]["tags"]] == ["loss"]
     assert head["columns"]["columns"]["max:loss"] == [4.0, 6.0, None]
 
 
-def test_only_the_tags_that_were_chosen(catalog: Catalog, tmp_path: Path) -> None:
+def test_only_selected_tags_are_exported(catalog: Catalog, tmp_path: Path) -> None:
     write_static_export(
         ExportContents(catalog, parse_view(""), {"a"}, {"loss"}), tmp_path / "board.html"
     )
@@ -147,33 +147,33 @@ def test_only_the_tags_that_were_chosen(catalog: Catalog, tmp_path: Path) -> Non
     assert len(parts) == 2
 
 
-def test_a_view_without_runs_is_no_copy(catalog: Catalog, tmp_path: Path) -> None:
+def test_view_without_runs_raises_log_error(catalog: Catalog, tmp_path: Path) -> None:
     with pytest.raises(LogError, match="shows no run"):
-        copy(catalog, tmp_path / "copy", "sel=none")
+        export(catalog, tmp_path / "export", "sel=none")
 
 
-def test_what_is_there_is_not_written_over(catalog: Catalog, tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(catalog: Catalog, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").touch()
     with pytest.raises(UsageError, match="new or empty"):
-        copy(catalog, tmp_path / "full")
+        export(catalog, tmp_path / "full")
 
 
-def test_a_board_that_is_too_large_for_one_file(
+def test_too_large_file_raises_usage_error(
     catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracklight.server.static_export.writer._MAX_FILE_BYTES", 10)
-    with pytest.raises(UsageError, match="copy it into a directory"):
-        copy(catalog, tmp_path / "board.html")
+    with pytest.raises(UsageError, match="export to a directory"):
+        export(catalog, tmp_path / "board.html")
     assert not (tmp_path / "board.html").exists()
 
 
-def test_numbers_survive_the_trip(tmp_path: Path) -> None:
+def test_values_round_trip(tmp_path: Path) -> None:
     values = [1e300, 0.1, float("nan"), -float("inf"), 5e-324]
     text = b"".join(b.record(_double(step, value)) for step, value in enumerate(values))
     logs.write(tmp_path / "logs", "run", text)
     catalog = logs.open_catalog(tmp_path / "logs")
-    copy(catalog, tmp_path / "board.html")
+    export(catalog, tmp_path / "board.html")
     parts = read_parts((tmp_path / "board.html").read_text())
     np.testing.assert_array_equal(parts["api/v1/scalars/series/0"]["series"][0]["value"], values)
     catalog.close()
@@ -184,16 +184,16 @@ def _double(step: int, value: float) -> bytes:
     return b.event(b.summary(b.value("loss", b.tensor(2, content))), step=step, wall=1.7e9 + step)
 
 
-def test_a_file_is_carried_as_its_bytes_and_its_type() -> None:
+def test_blobs_have_bytes_and_media_type() -> None:
     content = bytes(range(256)) * 8
     packed = base64.b64decode(writer.pack_response(Blob(content, "image/png", immutable=True)))
-    carried = read_columns(zlib.decompress(packed, wbits=-15))
-    assert carried["media_type"] == "image/png"
-    assert carried["content"].tobytes() == content
+    file = read_columns(zlib.decompress(packed, wbits=-15))
+    assert file["media_type"] == "image/png"
+    assert file["content"].tobytes() == content
 
 
 def write_tutorial_embeddings(folder: Path) -> None:
-    """As tutorials do: a config, vectors and labels, and no event file."""
+    """Write a config, vectors and labels without an event file, as tutorials do."""
     folder.mkdir(parents=True)
     rows = np.random.default_rng(0).normal(size=(20, 4))
     np.savetxt(folder / "tensors.tsv", rows, delimiter="\t")
@@ -205,12 +205,12 @@ def write_tutorial_embeddings(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("has_runs", [True, False])
-def test_embeddings_without_an_event_file_are_copied(tmp_path: Path, has_runs: bool) -> None:
+def test_embeddings_without_event_files_are_exported(tmp_path: Path, has_runs: bool) -> None:
     write_tutorial_embeddings(tmp_path / "logs" / "words")
     if has_runs:
         logs.write(tmp_path / "logs", "a", logs.points(range(5)))
     catalog = logs.open_catalog(tmp_path / "logs")
-    copy(catalog, tmp_path / "board")
+    export(catalog, tmp_path / "board")
     catalog.close()
     files = sorted(path.name for path in (tmp_path / "board" / "data").iterdir())
     assert [name for name in files if name.startswith("projector-")]

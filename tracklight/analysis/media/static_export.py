@@ -29,7 +29,7 @@ MAX_EXPORTED_VALUES = 30
 #: Limit on the exported values of one dashboard, before compression.
 MAX_EXPORTED_BYTES = 12 << 20
 
-#: A path below ``api/<dashboard>/`` and the response to a GET of it.
+#: A path below ``api/v1/<dashboard>/`` and the response to a GET of it.
 ExportPart = tuple[str, object]
 #: Returns the responses that the page needs to show one value, each with its `value_path`.
 ExportValue = Callable[[ValueRequest], Iterable[ExportPart]]

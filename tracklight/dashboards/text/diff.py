@@ -48,7 +48,7 @@ def diff_texts(before: list[str], after: list[str], context: int | None) -> Text
         notes.append(f"Lines are truncated after {_MAX_LINE_CHARS:,} characters.")
     deadline = Deadline(_MAX_DIFF_S, time.thread_time)
     lines = list(_iter_lines(_truncate(before), _truncate(after), deadline))
-    if deadline.is_over:
+    if deadline.is_expired:
         notes.append("The texts differ too much to find all common lines.")
     added, removed = (sum(line.kind == kind for line in lines) for kind in ("added", "removed"))
     shown = lines if context is None else list(_fold(lines, context))
@@ -109,7 +109,7 @@ def diff_words(
 ) -> tuple[list[LineParts], list[LineParts]]:
     """Split removed lines and the lines that replaced them where words begin to differ."""
     before, after = _WORD.findall("\n".join(removed)), _WORD.findall("\n".join(added))
-    is_too_long = deadline.is_over or max(len(before), len(after)) > _MAX_WORDS
+    is_too_long = deadline.is_expired or max(len(before), len(after)) > _MAX_WORDS
     if not before or not after or is_too_long:
         return _keep_whole(removed), _keep_whole(added)
     pairs = align_sequences(before, after, deadline)
@@ -172,7 +172,7 @@ def align_sequences(
     """
     pairs: list[tuple[int, int]] = []
     remaining = [SequenceRange(0, len(before), 0, len(after))]
-    while remaining and not deadline.is_over:
+    while remaining and not deadline.is_expired:
         part = _match_ends(before, after, remaining.pop(), pairs)
         if part.before == part.before_end or part.after == part.after_end:
             continue

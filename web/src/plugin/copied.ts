@@ -35,5 +35,8 @@ export abstract class CopiedApi<Copy> implements Api {
 
 export function notCopied(): ApiError {
   const what = 'A copy of a board does not carry this.';
-  return new ApiError({ message: what, hint: 'Open the log itself with tracklight to see it.' }, 404);
+  return new ApiError(
+    { message: what, hint: 'Open the log itself with tracklight to see it.' },
+    404,
+  );
 }

@@ -49,7 +49,10 @@ async function carry(): Promise<Carried> {
     },
     packed: {
       'api/v1/scalars/series': await pack({ tags }),
-      'api/v1/images/thumbnail': await pack({ media_type: 'image/png', content: new Uint8Array(0) }),
+      'api/v1/images/thumbnail': await pack({
+        media_type: 'image/png',
+        content: new Uint8Array(0),
+      }),
     },
     files: { 'api/v1/scalars/series/0': 'data/scalars-0.js' },
   };
@@ -124,7 +127,10 @@ test('columns of runs are picked out of all', async () => {
 });
 
 test('a copy keeps nothing, and says so', async () => {
-  const change = (await openCopy()).answer('api/v1/notes/runs', { ...postJson({}), method: 'PATCH' });
+  const change = (await openCopy()).answer('api/v1/notes/runs', {
+    ...postJson({}),
+    method: 'PATCH',
+  });
   const error = await change.catch((error: unknown) => error as ApiError);
   expect(error).toMatchObject({
     status: 405,
