@@ -96,7 +96,10 @@ def _iter_events(number: int, rng: np.random.Generator) -> Iterator[bytes]:
 
 def _wait_until_read(site: Website, runs: int) -> None:
     """Wait until all trials are loaded, as for TensorBoard; each server has then replied once."""
-    while site.get("api/v1/status")["status"]["loading"] or len(site.get("api/v1/runs")["runs"]) < runs:
+    while (
+        site.get("api/v1/status")["status"]["loading"]
+        or len(site.get("api/v1/runs")["runs"]) < runs
+    ):
         time.sleep(0.2)
     site.read("api/v1/hparams/sessions", how="last")
 

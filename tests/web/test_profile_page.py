@@ -208,7 +208,8 @@ def test_a_slow_capture_shows_how_far_it_is_and_a_failed_answer_is_asked_for_aga
     page.route("**/api/v1/profile/tools?*", lambda route: held.append(route))
     page.route("**/api/v1/profile/overview?*", fail)
     page.route(
-        "**/api/v1/profile/opening?*", lambda route: route.fulfill(json={**opening, "problem": None})
+        "**/api/v1/profile/opening?*",
+        lambda route: route.fulfill(json={**opening, "problem": None}),
     )
     page.goto(board)
     expect(page.get_by_role("progressbar", name="Read so far")).to_have_attribute("value", "0.25")

@@ -133,11 +133,15 @@ def client(logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def test_routes(client: TestClient) -> None:
-    columns = client.get("/api/v1/hparams/sessions?how=last", headers={"Accept": COLUMNS_MEDIA_TYPE})
+    columns = client.get(
+        "/api/v1/hparams/sessions?how=last", headers={"Accept": COLUMNS_MEDIA_TYPE}
+    )
     response = read_columns(columns.content)
     assert len(response["metrics"][0]["values"]) == 36
     revision = response["revision"]
-    update = client.get("/api/v1/hparams/sessions", params={"how": "last", "since": revision}).json()
+    update = client.get(
+        "/api/v1/hparams/sessions", params={"how": "last", "since": revision}
+    ).json()
     assert (update["base"], update["rows"]["at"]) == (revision, [])
     for query in ("how=best", "n=0", "over=sum", "step=x"):
         assert client.get(f"/api/v1/hparams/sessions?{query}").status_code == 400

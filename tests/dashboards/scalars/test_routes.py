@@ -18,7 +18,9 @@ QUERY = {
 
 def test_columns_and_json_are_equal(client: TestClient) -> None:
     plain = client.post("/api/v1/scalars/query", json=QUERY).json()
-    answer = client.post("/api/v1/scalars/query", json=QUERY, headers={"accept": COLUMNS_MEDIA_TYPE})
+    answer = client.post(
+        "/api/v1/scalars/query", json=QUERY, headers={"accept": COLUMNS_MEDIA_TYPE}
+    )
     packed = read_columns(answer.content)
     (one,), (other,) = plain["charts"], packed["charts"]
     for line, same in zip(one["lines"], other["lines"], strict=True):
