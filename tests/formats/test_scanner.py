@@ -478,14 +478,14 @@ class TestScalars:
         body = b.tensor(dtype, shape, b.content(raw) if way == "content" else typed)
         batch = scan_payload(create, b.event(b.summary(b.value("t", body)), step=3))
         assert (batch.tags, batch.contents) == ([b"t"], [Content.TENSOR])
-        assert batch.points.number.tolist() == [number]
+        assert batch.points.scalar_type.tolist() == [number]
         assert get_values(batch) == [expected]
 
     @pytest.mark.parametrize("case", SCALARS, ids=lambda case: case[0])
     def test_no_value_is_zero(self, create: ScannerType, case: tuple) -> None:
         batch = scan_payload(create, b.event(b.summary(b.value("t", b.tensor(case[1])))))
         expected = ScalarType.FLOAT if isinstance(case[5], float) else ScalarType.INT
-        assert (get_values(batch), batch.points.number.tolist()) == ([0], [expected])
+        assert (get_values(batch), batch.points.scalar_type.tolist()) == ([0], [expected])
 
     @pytest.mark.parametrize(
         ("body", "expected"),
@@ -564,7 +564,7 @@ class TestScalars:
             of("unsigned", b.tensor(b.UINT64, b.integer(17, 1))),
             of("unsigned", b.tensor(b.UINT64, b.integer(17, -1))),
         )
-        assert batch.points.number.tolist() == [ScalarType.FLOAT, ScalarType.INT, ScalarType.FLOAT]
+        assert batch.points.scalar_type.tolist() == [ScalarType.FLOAT, ScalarType.INT, ScalarType.FLOAT]
         assert get_values(batch, 0) == [-3.0, 0.5, 2.0**64]
         assert get_values(batch, 1) == [(1 << 62) + 1]
         assert get_values(batch, 2) == [1.0, 2.0**64]

@@ -45,12 +45,12 @@ def test_both_readers_agree_on_anything(messages: list[bytes], wanted: int) -> N
     sizes = np.array([len(message) for message in messages], np.int64)
     spans = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
     answers = []
-    for scan in (_xplane.scan_each, wire_format.scan_messages_in_python):
+    for scan in (_xplane.scan_messages, wire_format.scan_messages_in_python):
         try:
             answers.append(scan(data, spans, wanted).tolist())
         except FormatError:
             answers.append(None)
     assert answers[0] == answers[1]
-    texts = (_xplane.take_texts, wire_format.decode_texts_in_python)
+    texts = (_xplane.decode_texts, wire_format.decode_texts_in_python)
     starts = np.ascontiguousarray(spans[:, 0])
     assert texts[0](data, starts, sizes) == texts[1](data, starts, sizes)
