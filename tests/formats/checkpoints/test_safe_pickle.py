@@ -50,7 +50,7 @@ def test_calls_are_not_made(tmp_path: Path) -> None:
     path = tmp_path / "touched"
     value = load_pickle(pickle.dumps({"a": Evil(str(path))}, 2))
     assert isinstance(value["a"], OpaqueObject)
-    assert isinstance(value["a"].kind, GlobalName)
+    assert isinstance(value["a"].cls, GlobalName)
     assert not path.exists()
 
 

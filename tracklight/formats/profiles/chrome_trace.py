@@ -39,7 +39,7 @@ _NOT_METADATA = {"displayTimeUnit", "traceEvents"}
 
 
 class ChromeEventArgs(msgspec.Struct, gc=False):
-    """The arguments of an event that are used; their types depend on the version of the profiler."""
+    """The arguments of an event that are used; their types depend on the profiler version."""
 
     name: Any = None
     correlation: Any = None
