@@ -1,4 +1,4 @@
-"""Curves mean what their writers meant, and are measured as scikit-learn measures them."""
+"""Parsed curves are meaningful, and metrics match scikit-learn."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def raw(precision: ArrayLike, recall: ArrayLike) -> PRCurve:
         ([1, 0, 1, 0], [0.5, 0.5, 0.5, 0.5], 0.5, 0.75, 0.5),
     ],
 )
-def test_areas(
+def test_areas_of_known_curves(
     labels: list[bool],
     scores: list[float],
     average_precision: float,
@@ -51,13 +51,13 @@ def test_areas(
     assert told.prevalence == pytest.approx(np.mean(labels))
 
 
-def test_the_best_f1_and_its_threshold() -> None:
+def test_best_f1_and_threshold() -> None:
     told = compute_metrics(curve_of(count([0, 0, 1, 1], TENTHS, 11)))
     assert told.best_f1 == pytest.approx(0.8)
     assert told.best_threshold == pytest.approx(0.2)
 
 
-def test_where_nothing_is_called_positive_there_is_no_point() -> None:
+def test_precision_without_predictions_is_nan() -> None:
     curve = curve_of(count([0, 1], [0.3, 0.5], 11))
     assert np.isnan(curve.precision[6:]).all()
     assert curve.recall[6:].tolist() == [0.0] * 5
@@ -65,7 +65,7 @@ def test_where_nothing_is_called_positive_there_is_no_point() -> None:
     assert np.isfinite(curve.precision[:6]).all()
 
 
-def test_weights_below_one_still_count() -> None:
+def test_weights_below_one() -> None:
     """Whole numbers are made of counts by TensorBoard, which loses the rest of this curve."""
     curve = curve_of(count([0, 1], [0.3, 0.5], 11, weights=[0.25, 0.125]))
     assert curve.true_positives[5] == 0.125
@@ -73,13 +73,13 @@ def test_weights_below_one_still_count() -> None:
     assert compute_metrics(curve).average_precision == 1.0
 
 
-def test_a_precision_that_a_writer_chose_for_no_calls_is_kept() -> None:
+def test_logged_precision_without_predictions_is_kept() -> None:
     rows = count([0, 1], [0.3, 0.5], 11)
     rows[4, 6:] = 1.0
     assert curve_of(rows).precision[6:].tolist() == [1.0] * 5
 
 
-def test_counts_fill_in_what_is_not_a_number() -> None:
+def test_counts_replace_nan() -> None:
     rows = count([0, 0, 1, 1], TENTHS, 11)
     spoiled = rows.copy()
     spoiled[4:] = np.nan
@@ -89,7 +89,7 @@ def test_counts_fill_in_what_is_not_a_number() -> None:
     np.testing.assert_array_equal(curve.recall, rows[5])
 
 
-def test_without_counts_precision_and_recall_still_make_a_curve() -> None:
+def test_curve_without_counts() -> None:
     curve = raw([0.5, 0.75, 1.0, 0.0], [1.0, 0.5, 0.25, 0.0])
     told = compute_metrics(curve)
     assert not curve.has_counts
@@ -98,14 +98,14 @@ def test_without_counts_precision_and_recall_still_make_a_curve() -> None:
     assert (told.roc_auc, told.prevalence) == (None, None)
 
 
-def test_the_order_of_thresholds_does_not_change_an_area() -> None:
+def test_area_does_not_depend_on_order() -> None:
     precision, recall = [0.5, 0.75, 1.0], [1.0, 0.5, 0.25]
     upright = compute_metrics(raw(precision, recall))
     turned = compute_metrics(raw(precision[::-1], recall[::-1]))
     assert (upright.average_precision, upright.pr_auc) == (turned.average_precision, turned.pr_auc)
 
 
-def test_no_positive_example() -> None:
+def test_without_positive_examples() -> None:
     curve = curve_of(count([0, 0], [0.3, 0.5], 11))
     told = compute_metrics(curve)
     assert np.isnan(curve.recall).all()
@@ -113,13 +113,13 @@ def test_no_positive_example() -> None:
     assert told.prevalence == 0
 
 
-def test_no_negative_example() -> None:
+def test_without_negative_examples() -> None:
     told = compute_metrics(curve_of(count([1, 1], [0.3, 0.5], 11)))
     assert (told.average_precision, told.roc_auc, told.prevalence) == (1.0, None, 1.0)
 
 
 @pytest.mark.parametrize("thresholds", [1, 2, 201, 1000])
-def test_any_number_of_thresholds(thresholds: int) -> None:
+def test_number_of_thresholds(thresholds: int) -> None:
     curve = curve_of(count([0, 1, 1], [0.3, 0.5, 0.9], thresholds))
     assert curve.threshold[0] == 0
     assert len(curve.threshold) == thresholds
@@ -127,14 +127,14 @@ def test_any_number_of_thresholds(thresholds: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8", "u1", "?"])
-def test_any_type_of_numbers(dtype: str) -> None:
+def test_numeric_dtypes(dtype: str) -> None:
     rows = np.array([[1, 1], [1, 0], [0, 1], [0, 0], [1, 1], [1, 1]]).astype(dtype)
     told = compute_metrics(curve_of(rows))
     assert (told.roc_auc, told.prevalence) == (1.0, 0.5)
 
 
 @pytest.mark.parametrize("shape", [(), (6,), (5, 10), (10, 6), (6, 0), (6, 2, 1)])
-def test_another_shape_is_told(shape: tuple[int, ...]) -> None:
+def test_wrong_shape_raises(shape: tuple[int, ...]) -> None:
     with pytest.raises(FormatError, match=r"six rows .* has the shape \["):
         parse_pr_curve(Tensor(np.zeros(shape)))
 
@@ -147,7 +147,7 @@ def test_another_shape_is_told(shape: tuple[int, ...]) -> None:
         Tensor(np.full((6, 2), b"x", object)),
     ],
 )
-def test_what_is_no_number_is_told(value: Tensor | Text) -> None:
+def test_non_numeric_value_raises(value: Tensor | Text) -> None:
     with pytest.raises(FormatError, match="made of numbers"):
         parse_pr_curve(value)
 
@@ -157,7 +157,7 @@ def test_what_is_no_number_is_told(value: Tensor | Text) -> None:
         st.tuples(st.booleans(), st.integers(0, 20), st.floats(0.01, 9)), min_size=1, max_size=40
     )
 )
-def test_areas_are_those_of_the_examples(examples: list[tuple[bool, int, float]]) -> None:
+def test_areas_match_scikit_learn(examples: list[tuple[bool, int, float]]) -> None:
     """Worked out from the examples themselves, of which scores are on the thresholds."""
     labels, scores, weights = (np.array(column) for column in zip(*examples, strict=True))
     told = compute_metrics(curve_of(count(list(labels), list(scores / 20), 21, weights)))
@@ -186,7 +186,7 @@ numbers = st.floats(width=32) | st.sampled_from([0.0, 1.0, -1.0, 3e38])
 
 
 @given(st.lists(st.tuples(*[numbers] * 6), min_size=1, max_size=12))
-def test_nothing_is_made_up_of_odd_numbers(cells: list[tuple[float, ...]]) -> None:
+def test_invalid_numbers_give_no_metrics(cells: list[tuple[float, ...]]) -> None:
     curve = curve_of(np.array(cells).T)
     told = compute_metrics(curve)
     for number in (told.average_precision, told.pr_auc, told.roc_auc, told.best_f1):

@@ -1,4 +1,4 @@
-"""The kernel touches no memory but its own: it is run under AddressSanitizer and UBSan."""
+"""Run the kernel under AddressSanitizer and UBSan."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def kernel(libasan: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-def test_no_fault_on_files_good_and_bad(kernel: Path, libasan: Path) -> None:
+def test_kernel_has_no_memory_errors(kernel: Path, libasan: Path) -> None:
     environment = {
         **os.environ,
         "LD_PRELOAD": str(libasan),

@@ -1,4 +1,4 @@
-"""Large records are walked over by their fields, and give what reading them through gives."""
+"""`scan_large_record` finds the same values as a scan of the whole record."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ VALUES = {
 }
 
 
-class TestWalk:
+class TestSeek:
     @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
-    def test_finds_what_a_scan_finds(self, create: ScannerType, values: list[bytes]) -> None:
+    def test_matches_scan(self, create: ScannerType, values: list[bytes]) -> None:
         data = NEXT + of_values(*values) + NEXT
         walked = gather(read_file(create(), data, window=1000, whole=False))
         assert walked == gather(read_file(create(), data))
@@ -105,18 +105,18 @@ class TestWalk:
         assert batch.contents == [content]
         assert batch.references.step.tolist() == [7]
 
-    def test_starts_of_sessions_are_not_looked_for(self, create: ScannerType) -> None:
+    def test_session_starts_are_ignored(self, create: ScannerType) -> None:
         image = b.summary(b.value("img", b.image(PIXELS)))
         batch, _ = File(b.record(b.event(b.session(1), image))).walk(create)
         assert batch is not None
         assert (batch.records, batch.session_start) == (1, None)
 
-    def test_the_payload_is_not_checked(self, create: ScannerType) -> None:
+    def test_payload_checksum_is_not_verified(self, create: ScannerType) -> None:
         batch, _ = File(b.flip(of_values(*VALUES["image"]), LARGE_RECORD_BYTES)).walk(create)
         assert batch is not None
         assert batch.tags == [b"img"]
 
-    def test_a_record_in_the_middle_of_its_file(self, create: ScannerType) -> None:
+    def test_record_in_the_middle_of_file(self, create: ScannerType) -> None:
         file = File(NEXT * 3 + of_values(*VALUES["image"]) + NEXT)
         batch, _ = file.walk(create, offset=3 * len(NEXT))
         assert batch is not None
@@ -129,9 +129,7 @@ class TestWalk:
 
     @given(payload=st.one_of(events(), st.binary(max_size=60)))
     @settings(max_examples=300, deadline=None)
-    def test_finds_what_a_scan_finds_in_any_payload(
-        self, create: ScannerType, payload: bytes
-    ) -> None:
+    def test_matches_scan_for_any_payload(self, create: ScannerType, payload: bytes) -> None:
         file = File(b.record(payload))
         scanned = create().scan(file.data, len(file.data))
         walked = scan_large_record(
@@ -142,7 +140,7 @@ class TestWalk:
         assert_same_batch(walked, dataclasses.replace(scanned, **outside))
 
 
-class TestNoEvent:
+class TestInvalidEvent:
     @pytest.mark.parametrize(
         "payload",
         [
@@ -180,23 +178,23 @@ class TestReadWhole:
         assert state == (0, -1, -1)
         assert len(file.reads) < 40
 
-    def test_long_values_after_short_ones_are_walked(self, create: ScannerType) -> None:
+    def test_long_values_after_short_ones_are_skipped(self, create: ScannerType) -> None:
         short = [b.value(f"layer {i}", b.simple(i)) for i in range(500)]
         batch, _ = File(of_values(*short, *VALUES["image"])).walk(create)
         assert batch is not None
         assert len(batch.tags) == 501
 
     @pytest.mark.parametrize("after", [b"x" * 12, b.flip(NEXT, 3)])
-    def test_no_header_after_it(self, create: ScannerType, after: bytes) -> None:
+    def test_no_valid_header_follows(self, create: ScannerType, after: bytes) -> None:
         batch, _ = File(of_values(*VALUES["image"]) + after).walk(create)
         assert batch is None
 
     @pytest.mark.parametrize("after", [b"", b"x" * 11])
-    def test_too_little_after_it_to_tell(self, create: ScannerType, after: bytes) -> None:
+    def test_too_few_bytes_follow(self, create: ScannerType, after: bytes) -> None:
         batch, _ = File(of_values(*VALUES["image"]) + after).walk(create)
         assert batch is not None
 
-    def test_the_file_has_become_shorter(self, create: ScannerType) -> None:
+    def test_file_was_truncated(self, create: ScannerType) -> None:
         file = File(of_values(*VALUES["image"]))
         scanner = create()
         large = scanner.scan(file.data[:100], len(file.data)).large
@@ -225,7 +223,7 @@ class SparseFile:
         return self.back[offset - self.back_start :][:count].ljust(count, b"\0")
 
 
-def test_gigabytes_are_walked_in_any_case(create: ScannerType) -> None:
+def test_huge_records_are_never_read_whole(create: ScannerType) -> None:
     file = SparseFile(3 << 30)
     scanner = create()
     # What follows is no header, but the record is too long to be read through for that.
@@ -238,7 +236,7 @@ def test_gigabytes_are_walked_in_any_case(create: ScannerType) -> None:
     assert scanner.position == file.payload + 16
 
 
-def test_absurd_names_take_no_memory(create: ScannerType) -> None:
+def test_absurd_names_are_not_read(create: ScannerType) -> None:
     file = SparseFile(3 << 30)
     file.front = file.front.replace(b.varint(4 << 3 | 2), b.varint(1 << 3 | 2))
     batch = scan_large_record(create(), LargeRecord(0, file.payload), file.read, file.payload + 16)

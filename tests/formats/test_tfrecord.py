@@ -36,9 +36,7 @@ def test_known_record() -> None:
 
 
 @given(st.lists(st.binary(max_size=50)), st.sampled_from(COMPRESSIONS))
-def test_records_come_back_with_their_offsets(
-    payloads: list[bytes], compression: Compression | None
-) -> None:
+def test_round_trip_with_offsets(payloads: list[bytes], compression: Compression | None) -> None:
     stream = io.BytesIO()
     write_records(stream, payloads, compression=compression)
     stream.seek(0)
@@ -62,7 +60,7 @@ def test_large_record(compression: Compression | None) -> None:
     assert [data for _, data in records] == [payload, b"next"]
 
 
-def test_gzip_that_was_appended_to() -> None:
+def test_gzip_with_several_members() -> None:
     stream = io.BytesIO()
     write_records(stream, [b"one", b"two"], compression="gzip")
     write_records(stream, [b"three"], compression="gzip")
@@ -85,7 +83,7 @@ def test_gzip_that_was_appended_to() -> None:
         ),
     ],
 )
-def test_damage_is_told_with_its_offset(damage: Callable[[bytes], bytes], message: str) -> None:
+def test_error_contains_offset(damage: Callable[[bytes], bytes], message: str) -> None:
     records = iter_records(damage(encode_record(b"first") + encode_record(b"abc")))
 
     assert next(records) == (0, b"first")
@@ -93,7 +91,7 @@ def test_damage_is_told_with_its_offset(damage: Callable[[bytes], bytes], messag
         next(records)
 
 
-def test_a_claimed_length_takes_no_memory() -> None:
+def test_claimed_length_takes_no_memory() -> None:
     tracemalloc.start()
     try:
         with pytest.raises(FormatError, match="ends after 17"):
@@ -104,7 +102,7 @@ def test_a_claimed_length_takes_no_memory() -> None:
     assert peak < 8 << 20
 
 
-def test_a_record_longer_than_allowed_is_refused() -> None:
+def test_too_long_record_raises() -> None:
     with pytest.raises(FormatError, match="max_record_bytes"):
         list(iter_records(claim(2**40)))
     with pytest.raises(FormatError, match="more than 4;"):
@@ -112,7 +110,7 @@ def test_a_record_longer_than_allowed_is_refused() -> None:
 
 
 @pytest.mark.parametrize("compression", ["gzip", "zlib"])
-def test_damaged_compression(compression: Compression) -> None:
+def test_damaged_compression_raises(compression: Compression) -> None:
     stream = io.BytesIO()
     write_records(stream, [b"one" * 1000], compression=compression)
     data = stream.getvalue()
@@ -123,15 +121,13 @@ def test_damaged_compression(compression: Compression) -> None:
         list(iter_records(encode_record(b"plain"), compression=compression))
 
 
-def test_zlib_and_gzip_are_told_apart() -> None:
+def test_wrong_compression_raises() -> None:
     with pytest.raises(FormatError, match="no gzip data"):
         list(iter_records(zlib.compress(encode_record(b"x")), compression="gzip"))
 
 
 @given(st.binary(max_size=200), st.sampled_from(COMPRESSIONS))
-def test_any_bytes_give_records_or_a_format_error(
-    data: bytes, compression: Compression | None
-) -> None:
+def test_random_bytes_raise_only_format_error(data: bytes, compression: Compression | None) -> None:
     try:
         list(iter_records(data, compression=compression))
     except FormatError:

@@ -1,4 +1,4 @@
-"""Histograms decoded in bulk are those that are decoded one by one."""
+"""`decode_histograms` matches `decode_value`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def values(draw: st.DrawFn) -> bytes:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(values(), max_size=6))
-def test_in_bulk_as_one_by_one(logged: list[bytes]) -> None:
+def test_matches_single_decoding(logged: list[bytes]) -> None:
     found = decode_histograms(logged)
     assert len(found) == len(logged)
     for place, data in enumerate(logged):
@@ -59,7 +59,7 @@ def test_in_bulk_as_one_by_one(logged: list[bytes]) -> None:
         assert_array_equal(found.totals[place], told)
 
 
-def test_tracklights_own_say_what_was_no_number() -> None:
+def test_counts_of_non_finite_numbers() -> None:
     data = summary.histogram("w", [1.0, 2.0, 2.0]).SerializeToString()
     content = proto.HistogramPluginData()
     content.totals.num, content.totals.nan, content.totals.negative_infinity = 3, 5, 2
@@ -81,7 +81,7 @@ def test_tracklights_own_say_what_was_no_number() -> None:
         (b.single(2, 1.0), "no histogram"),
     ],
 )
-def test_one_that_is_none_does_not_spoil_the_others(data: Any, what: str) -> None:
+def test_invalid_histogram_is_reported(data: Any, what: str) -> None:
     with pytest.raises(FormatError):
         decode_value(data, Kind.HISTOGRAM)
     good = new([(0, 1, 5)])

@@ -20,7 +20,7 @@ def place(tmp_path: Path) -> ConfinedFiles:
     return ConfinedFiles([str(tmp_path / "logs")])
 
 
-def test_files_below_the_log_directory_are_read(place: ConfinedFiles, tmp_path: Path) -> None:
+def test_reads_files_inside_logdir(place: ConfinedFiles, tmp_path: Path) -> None:
     with place.open(str(tmp_path / "logs/run/a.bin")) as file:
         assert get_file_size(file) == 200_000
         assert read_exactly(file, 199, 3) == b"\xc7\x00\x01"
@@ -35,14 +35,14 @@ def test_files_below_the_log_directory_are_read(place: ConfinedFiles, tmp_path: 
 
 
 @pytest.mark.parametrize("path", ["secret", "logs/../secret", "logs2", "logs/link", "/etc/passwd"])
-def test_nothing_else_is(place: ConfinedFiles, tmp_path: Path, path: str) -> None:
+def test_rejects_paths_outside_of_logdir(place: ConfinedFiles, tmp_path: Path, path: str) -> None:
     (tmp_path / "logs" / "link").symlink_to(tmp_path / "secret")
     for look in (place.open, place.find_size, place.get_fingerprint, place.list_file_names):
         with pytest.raises(LogError, match="leads out of the log directory"):
             look(join_path(str(tmp_path), path))
 
 
-def test_urls_stay_below_their_root() -> None:
+def test_rejects_urls_outside_of_root() -> None:
     place = ConfinedFiles(["s3://bucket/logs"])
     place.check_path("s3://bucket/logs/run/ckpt")
     for path in ("s3://bucket/logs/../other", "s3://bucket/logs2", "gs://bucket/logs/a", "/logs"):
@@ -52,14 +52,14 @@ def test_urls_stay_below_their_root() -> None:
     assert join_path("s3://bucket/logs", "/etc/passwd") == "/etc/passwd"
 
 
-def test_what_cannot_be_read_is_a_sentence(place: ConfinedFiles, tmp_path: Path) -> None:
+def test_unreadable_file_raises(place: ConfinedFiles, tmp_path: Path) -> None:
     with pytest.raises(LogError, match=r'there is no file ".*none"'):
         place.open(str(tmp_path / "logs/none"))
     with pytest.raises(LogError, match="there is no file"):
         place.open(str(tmp_path / "logs/run"))
 
 
-def test_a_file_that_ends_early_is_told() -> None:
+def test_truncated_file_raises() -> None:
     with pytest.raises(FormatError, match="ends 3 bytes early"):
         read_exactly(io.BytesIO(b"abc"), 1, 5)
     with pytest.raises(FormatError, match="ends 5 bytes early"):

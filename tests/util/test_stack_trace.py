@@ -21,7 +21,7 @@ C:\\me\\train.py(3): <module>
 """
 
 
-def test_the_innermost_line_of_the_user() -> None:
+def test_prefers_innermost_user_frame() -> None:
     assert extract_python_line(PYTHON) == "net.py:12 in forward"
     assert extract_torchscript_line(TORCH) == "net.py:12 in forward"
     assert (
@@ -29,14 +29,14 @@ def test_the_innermost_line_of_the_user() -> None:
     )
 
 
-def test_a_line_of_a_library_where_there_is_no_other() -> None:
+def test_falls_back_to_library_frame() -> None:
     model = 'File "/x/site-packages/transformers/bert.py", line 7'
     torch = 'File "/x/site-packages/torch/nn/linear.py", line 134'
     assert extract_python_line(f"{model}\n{torch}") == "bert.py:7"
     assert extract_python_line(torch) == "linear.py:134"
 
 
-def test_no_line_where_there_is_none() -> None:
+def test_empty_without_frames() -> None:
     assert (
         extract_python_line("")
         == extract_torchscript_line("nothing")

@@ -66,7 +66,7 @@ _MAX_RECORD_END = (1 << 62) + FRAME_BYTES
 _LENGTH_BYTES = 8
 _CRC_MASK_DELTA = np.uint32(0xA282EAD8)
 #: The number of offsets that `iter_record_headers` checks at once, which bounds its memory.
-_BLOCK = 1 << 16
+SEARCH_BLOCK_OFFSETS = 1 << 16
 
 
 class Scanner(Protocol):
@@ -519,8 +519,8 @@ def iter_record_headers(data: memoryview, start: int, most: int) -> Iterator[tup
     checked, so the checksums of many headers are computed at once.
     """
     stop = len(data) - HEADER_BYTES + 1
-    for block in range(start, stop, _BLOCK):
-        count = min(_BLOCK, stop - block)
+    for block in range(start, stop, SEARCH_BLOCK_OFFSETS):
+        count = min(SEARCH_BLOCK_OFFSETS, stop - block)
         lengths = _view_every_offset(data, "<u8", block, count)
         limits = most - (block - start) - FRAME_BYTES - np.arange(count)
         limits = np.maximum(limits, LARGE_RECORD_BYTES - 1).astype(np.uint64)

@@ -1,4 +1,4 @@
-"""Clips are given as they were logged, and each is described in words that hold."""
+"""Serve clips as they were logged, and describe them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tracklight.plugin import Context
 BEEP = encode_wav(np.stack([sine(440), sine(220)], axis=1), 8000)
 
 
-def test_what_a_clip_is(tmp_path: Path, open_log: Open) -> None:
+def test_describes_wav_clips(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP, encode_wav(np.zeros(10), 44100)], ["**in**", ""])
     about = ask(open_log(tmp_path), "about")
     first, second = about.clips
@@ -30,13 +30,13 @@ def test_what_a_clip_is(tmp_path: Path, open_log: Open) -> None:
     assert second.duration_s == 10 / 44100
 
 
-def test_the_file_is_the_one_that_was_logged(tmp_path: Path, open_log: Open) -> None:
+def test_returns_logged_file(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [encode_wav(np.zeros(1), 1), BEEP])
     clip = ask(open_log(tmp_path), "clip", part=1)
     assert (clip.content, clip.media_type, clip.immutable) == (BEEP, "audio/wav", False)
 
 
-def test_with_a_mark_the_file_is_kept_for_good(tmp_path: Path, open_log: Open) -> None:
+def test_response_with_fingerprint_is_immutable(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP], steps=range(5))
     context = open_log(tmp_path)
     (steps,) = ask(context, "steps", tags=[TAG]).series
@@ -47,13 +47,13 @@ def test_with_a_mark_the_file_is_kept_for_good(tmp_path: Path, open_log: Open) -
 
 
 @pytest.mark.parametrize("part", [1, 10**9])
-def test_a_clip_that_is_not_there(tmp_path: Path, open_log: Open, part: int) -> None:
+def test_unknown_clip_raises(tmp_path: Path, open_log: Open, part: int) -> None:
     write_clips(tmp_path, [BEEP])
     with pytest.raises(LogError, match="has 1 clips, so there is no clip"):
         ask(open_log(tmp_path), "clip", part=part)
 
 
-def test_what_is_no_sound(tmp_path: Path, open_log: Open) -> None:
+def test_tag_of_another_kind_raises(tmp_path: Path, open_log: Open) -> None:
     logs.write(tmp_path, "a", logs.picture(0, b"GIF89a"))
     with pytest.raises(LogError, match='"picture" holds no sound'):
         ask(open_log(tmp_path), "about", tag="picture")
@@ -71,7 +71,7 @@ def test_what_is_no_sound(tmp_path: Path, open_log: Open) -> None:
         (encode_wav(np.zeros(0), 8000), "audio/wav", "pcm", "without a single sample"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(
+def test_explains_why_there_is_no_waveform(
     tmp_path: Path, open_log: Open, clip: bytes, kind: str, encoding: str, problem: str
 ) -> None:
     write_clips(tmp_path, [clip])
@@ -82,19 +82,19 @@ def test_what_cannot_be_drawn_is_said(
     assert ask(context, "clip").media_type == kind
 
 
-def test_a_label_has_an_end(tmp_path: Path, open_log: Open) -> None:
+def test_truncates_long_labels(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP], ["long " * 1000])
     (row,) = ask(open_log(tmp_path), "about").clips
     assert len(row.label) == 2000 and row.label.endswith("…")
 
 
-def test_of_very_many_clips_the_first_are_described(tmp_path: Path, open_log: Open) -> None:
+def test_describes_only_the_first_clips(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [b""] * 1500)
     about = ask(open_log(tmp_path), "about")
     assert (about.total, len(about.clips)) == (1500, 1000)
 
 
-def test_a_header_that_claims_much_costs_little(tmp_path: Path, open_log: Open) -> None:
+def test_absurd_header_is_rejected(tmp_path: Path, open_log: Open) -> None:
     claim = struct.pack("<HHIIHH", 1, 65535, 2**32 - 1, 0, 65535 * 2 & 0xFFFF, 16)
     chunks = b"fmt " + struct.pack("<I", 16) + claim + b"data" + b"\xff" * 4 + bytes(100)
     write_clips(tmp_path, [b"RIFF\xff\xff\xff\xffWAVE" + chunks])
@@ -102,7 +102,7 @@ def test_a_header_that_claims_much_costs_little(tmp_path: Path, open_log: Open) 
     assert row.problem
 
 
-def test_a_copy_carries_files_and_what_is_said_of_them(tmp_path: Path, open_log: Open) -> None:
+def test_static_export_contains_files_and_descriptions(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP, BEEP], steps=range(100))
     parts = _copy(open_log(tmp_path))
     (steps,) = parts[f"steps/{TAG}"].series

@@ -1,4 +1,4 @@
-"""What goes over the wire: parts of files, answers that are kept, sentences for what is wrong."""
+"""The HTTP interface: range requests, caching, errors and security headers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     catalog.close()
 
 
-def test_a_player_gets_the_part_that_it_seeks(client: TestClient) -> None:
+def test_serves_range_requests(client: TestClient) -> None:
     answer = client.get("/api/audio/clip", params=PLACE, headers={"range": "bytes=100-199"})
     assert (answer.status_code, answer.content) == (206, CLIP[100:200])
     assert answer.headers["content-type"] == "audio/wav"
@@ -41,7 +41,7 @@ def test_a_player_gets_the_part_that_it_seeks(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("route", ["about", "clip", "waveform", "spectrogram"])
-def test_with_a_mark_answers_are_kept_for_good(client: TestClient, route: str) -> None:
+def test_responses_with_fingerprint_are_immutable(client: TestClient, route: str) -> None:
     (steps,) = client.post("/api/audio/steps", json={"tags": [TAG]}).json()["series"]
     place = {**PLACE, "mark": steps["mark"][0]}
     kept = client.get(f"/api/audio/{route}", params=place)
@@ -51,7 +51,7 @@ def test_with_a_mark_answers_are_kept_for_good(client: TestClient, route: str) -
     assert other.status_code == 404 and "no longer has" in other.json()["error"]["what"]
 
 
-def test_the_policy_lets_the_page_play(client: TestClient) -> None:
+def test_security_policy_allows_playback(client: TestClient) -> None:
     policy = client.get("/api/status").headers["content-security-policy"]
     assert "media-src 'self' blob:" in policy
 
@@ -72,7 +72,7 @@ def test_the_policy_lets_the_page_play(client: TestClient) -> None:
         ("waveform", {"start": "x"}, 400),
     ],
 )
-def test_what_is_wrong_gets_a_sentence(
+def test_invalid_requests_get_an_error_message(
     client: TestClient, route: str, fields: dict[str, object], status: int
 ) -> None:
     answer = client.get(f"/api/audio/{route}", params={**PLACE, **fields})
@@ -80,13 +80,13 @@ def test_what_is_wrong_gets_a_sentence(
     assert answer.json()["error"]["what"]
 
 
-def test_what_is_no_sound_is_only_saved(client: TestClient) -> None:
+def test_unknown_files_are_downloaded_in_a_sandbox(client: TestClient) -> None:
     answer = client.get("/api/audio/clip", params={**PLACE, "part": 2})
     assert answer.headers["content-type"] == "application/octet-stream"
     assert "sandbox" in answer.headers["content-security-policy"]
 
 
-def test_numbers_come_as_lists_to_who_reads_json(client: TestClient) -> None:
+def test_arrays_are_lists_in_json(client: TestClient) -> None:
     answer = client.get("/api/audio/waveform", params={**PLACE, "columns": 4}).json()
     assert len(answer["low"]) == 4
     np.testing.assert_allclose(answer["high"], 1, atol=1e-3)

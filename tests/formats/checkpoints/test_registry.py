@@ -1,4 +1,4 @@
-"""Files of weights; ``told.json`` is what the libraries that wrote them say they hold."""
+"""Open files that other libraries wrote; ``told.json`` contains what those libraries read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOLD = json.loads((DATA / "told.json").read_text())
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_every_tensor_is_what_was_saved(name: str) -> None:
+def test_tensors_match_the_libraries(name: str) -> None:
     with (DATA / name).open("rb") as file:
         opened = open_tensor_file(file, name)
         found = {info.key: describe(opened.read(info.key)) for info in opened.list_tensors()}
@@ -40,14 +40,14 @@ def test_every_tensor_is_what_was_saved(name: str) -> None:
         ("old.h5", {"sequential/words/embeddings", "sequential/out/kernel"}),
     ],
 )
-def test_weights_go_by_the_names_that_people_know(name: str, names: set[str]) -> None:
+def test_names_of_weights(name: str, names: set[str]) -> None:
     opened = open_tensor_bytes((DATA / name).read_bytes(), name)
     shown = {info.name for info in opened.list_tensors() if not info.is_optimizer_state}
     assert names <= shown
     assert not any("optim" in name or "exp_avg" in name for name in shown)
 
 
-def test_tables_and_arrays_are_opened_as_well() -> None:
+def test_opens_tables_and_arrays() -> None:
     buffer = io.BytesIO()
     np.save(buffer, np.eye(3))
     assert (
@@ -70,12 +70,12 @@ def test_tables_and_arrays_are_opened_as_well() -> None:
         ("a.doc", b"", r'"a\.doc" is of no known kind; give one that ends with \.npy'),
     ],
 )
-def test_what_cannot_be_read_is_a_sentence(name: str, data: bytes, sentence: str) -> None:
+def test_unreadable_files_raise(name: str, data: bytes, sentence: str) -> None:
     with pytest.raises(FormatError, match=sentence):
         open_tensor_bytes(data, name)
 
 
-def test_hdf5_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hdf5_without_h5py_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
     with pytest.raises(MissingDependencyError, match=r"tracklight\[projector\]"):
         open_tensor_bytes(b"", "a.h5")
@@ -87,7 +87,7 @@ def test_hdf5_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatc
     st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=4),
     st.floats(0, 1),
 )
-def test_files_with_wrong_bytes_are_read_or_refused(
+def test_damaged_files_raise_only_format_error(
     name: str, changes: list[tuple[float, int]], cut: float
 ) -> None:
     data = bytearray((DATA / name).read_bytes())

@@ -1,4 +1,4 @@
-"""Pickles are looked at and never run."""
+"""Pickles are parsed and never executed."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN, st.integers(2, 5))
-def test_plain_values_come_back(value: Any, protocol: int) -> None:
+def test_loads_plain_values(value: Any, protocol: int) -> None:
     assert load_pickle(pickle.dumps(value, protocol)) == value
 
 
-def test_ordered_dicts_are_dicts() -> None:
+def test_loads_ordered_dicts_as_dicts() -> None:
     ordered = collections.OrderedDict(a=1, b=[2])
     assert load_pickle(pickle.dumps(ordered, 2)) == {"a": 1, "b": [2]}
 
@@ -46,7 +46,7 @@ class Evil:
         return os.system, (f"touch {self.path}",)
 
 
-def test_calls_are_not_made(tmp_path: Path) -> None:
+def test_never_calls_functions(tmp_path: Path) -> None:
     path = tmp_path / "touched"
     value = load_pickle(pickle.dumps({"a": Evil(str(path))}, 2))
     assert isinstance(value["a"], OpaqueObject)
@@ -68,18 +68,18 @@ def test_calls_are_not_made(tmp_path: Path) -> None:
         (b"ctorch._utils\n_rebuild_tensor_v2\n(K\x01K\x01K\x01K\x01tR.", "makes no sense"),
     ],
 )
-def test_what_makes_no_sense_is_a_sentence(data: bytes, sentence: str) -> None:
+def test_invalid_pickle_raises(data: bytes, sentence: str) -> None:
     with pytest.raises(FormatError, match=sentence):
         load_pickle(data)
 
 
-def test_a_pickle_that_is_far_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(safe_pickle, "_MAX_BYTES", 10)
+def test_too_long_pickle_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(safe_pickle, "MAX_PICKLE_BYTES", 10)
     with pytest.raises(FormatError, match="more than 10"):
         load_pickle(pickle.dumps("a long text"))
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+def test_random_bytes_raise_only_format_error(data: bytes) -> None:
     with contextlib.suppress(FormatError):
         load_pickle(b"\x80\x02" + data)

@@ -22,7 +22,7 @@ def entry(dtype: str = "F32", shape: Any = (2, 2), offsets: Any = (0, 16)) -> An
     return {"w": {"dtype": dtype, "shape": shape, "data_offsets": offsets}}
 
 
-def test_tensors_are_listed_and_read() -> None:
+def test_lists_and_reads_tensors() -> None:
     file = SafetensorsFile(make({"__metadata__": {"format": "pt"}, **entry()}))
     assert [info.key for info in file.list_tensors()] == ["w"]
     assert file.read("w").tolist() == [[0, 0], [0, 0]]
@@ -44,12 +44,12 @@ def test_tensors_are_listed_and_read() -> None:
         (make(entry(shape=(1 << 40, 1 << 40))), "takes more than"),
     ],
 )
-def test_what_is_wrong_is_told(file: io.BytesIO, sentence: str) -> None:
+def test_damaged_file_raises(file: io.BytesIO, sentence: str) -> None:
     with pytest.raises(FormatError, match=sentence):
         SafetensorsFile(file)
 
 
-def test_an_unknown_type_costs_only_its_own_tensor() -> None:
+def test_unknown_type_affects_only_its_tensor() -> None:
     file = SafetensorsFile(make({**entry(dtype="F4"), "v": entry()["w"]}))
     with pytest.raises(FormatError, match="of the type F4, which is not known"):
         file.read("w")
@@ -57,7 +57,7 @@ def test_an_unknown_type_costs_only_its_own_tensor() -> None:
 
 
 @given(st.binary(max_size=80), st.binary(max_size=20))
-def test_any_bytes_are_read_or_refused(header: bytes, data: bytes) -> None:
+def test_random_bytes_raise_only_format_error(header: bytes, data: bytes) -> None:
     for file in (io.BytesIO(header), make(header, data)):
         with contextlib.suppress(FormatError):
             opened = SafetensorsFile(file)

@@ -40,7 +40,7 @@ def archive(content: bytes, order: bytes = b"little", **members: bytes) -> io.By
 
 
 @pytest.mark.parametrize("order", [b"little", b"big"])
-def test_views_are_read_by_their_strides(order: bytes) -> None:
+def test_reads_strided_views(order: bytes) -> None:
     file = TorchFile(archive(tensor(1, (2, 2), (1, 3)), order), "t")
     assert file.read("t").tolist() == [[1, 4], [2, 5]]
 
@@ -56,18 +56,18 @@ def test_views_are_read_by_their_strides(order: bytes) -> None:
         (tensor(0, (2,), (1 << 40,)), "takes more than"),
     ],
 )
-def test_views_beyond_the_memory_are_refused(content: bytes, sentence: str) -> None:
+def test_view_beyond_storage_raises(content: bytes, sentence: str) -> None:
     with pytest.raises(FormatError, match=sentence):
         TorchFile(archive(content), "t").read("t")
 
 
-def test_numbers_that_are_missing_are_told() -> None:
+def test_missing_data_raises() -> None:
     content = tensor(0, (2,), (1,)).replace(b"X\x01\x00\x00\x000", b"X\x01\x00\x00\x001")
     with pytest.raises(FormatError, match="its numbers are not in the archive"):
         TorchFile(archive(content), "t").read("t")
 
 
-def test_tensors_are_found_wherever_they_are() -> None:
+def test_finds_nested_tensors() -> None:
     one = tensor(0, (2,), (1,))
     keyed = literal("model") + b"}" + literal("a.b") + one + b"s"
     listed = literal("more") + b"](" + one + one + b"e"
@@ -81,7 +81,7 @@ def test_tensors_are_found_wherever_they_are() -> None:
         file.read("nothing")
 
 
-def test_things_that_hold_themselves_end() -> None:
+def test_cyclic_objects() -> None:
     itself = b"]q\x00h\x00a"
     doubled = b"]q\x01" + b"".join(
         b"](h" + bytes([place]) + b"h" + bytes([place]) + b"eq" + bytes([place + 1])

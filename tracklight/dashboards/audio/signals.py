@@ -29,12 +29,12 @@ MAX_CHANNELS = 16
 #: The dynamic range of a spectrogram.
 RANGE_DB = 120.0
 
-_WAVEFORM_BLOCK_SAMPLES = 1 << 18
+WAVEFORM_BLOCK_SAMPLES = 1 << 18
 _FFT_BLOCK_SAMPLES = 1 << 19
 #: The number of samples to transform for one spectrogram; longer clips are sampled.
-_MAX_FFT_SAMPLES = 1 << 23
+MAX_FFT_SAMPLES = 1 << 23
 #: If the windows of a block cover less than one in this many frames, they are decoded one by one.
-_SPARSE_FACTOR = 4
+SPARSE_FACTOR = 4
 _WINDOW_S = 0.04
 _MIN_WINDOW, _MAX_WINDOW = 16, 8192
 _MIN_AUDIBLE_HZ = 20.0
@@ -112,7 +112,7 @@ def reduce_samples(wav: WavFile, edges: Int64) -> WaveformColumns:
 
     NaN and infinite samples are ignored; a column without finite samples is NaN.
     """
-    block_frames = max(1, _WAVEFORM_BLOCK_SAMPLES // wav.channels)
+    block_frames = max(1, WAVEFORM_BLOCK_SAMPLES // wav.channels)
     block_starts = np.arange(edges[0], edges[-1], block_frames)
     # Blocks rarely end where columns do: reduce parts that end at both, then merge the parts.
     part_starts = np.union1d(edges, block_starts)
@@ -189,7 +189,7 @@ def compute_power(frames: FrameRange, width: int, window: int, channel: int | No
     """
     channels = _choose_channels(frames, channel)
     span = (frames.stop - frames.start) / width
-    affordable = max(1, _MAX_FFT_SAMPLES // (width * window * len(channels)))
+    affordable = max(1, MAX_FFT_SAMPLES // (width * window * len(channels)))
     windows_per_column = min(affordable, max(1, ceil(span / (window / 2))))
     centers = frames.start + (np.arange(width * windows_per_column) + 0.5) * (
         span / windows_per_column
@@ -217,7 +217,7 @@ def _choose_channels(frames: FrameRange, channel: int | None) -> list[int]:
 def _read_windows(frames: FrameRange, starts: Int64, window: int, channels: list[int]) -> Float64:
     """Return the windows that begin at ``starts``, as an array [windows, channels, frames]."""
     first, stop = int(starts[0]), int(starts[-1]) + window
-    if stop - first > _SPARSE_FACTOR * window * len(starts):
+    if stop - first > SPARSE_FACTOR * window * len(starts):
         windows = [_read_frames(frames, at, at + window, channels) for at in starts.tolist()]
         return np.stack(windows)
     samples = _read_frames(frames, first, stop, channels)

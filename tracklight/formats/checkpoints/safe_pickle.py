@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tracklight.errors import FormatError
 
-_MAX_BYTES = 64 << 20
+MAX_PICKLE_BYTES = 64 << 20
 _MARK = object()
 
 
@@ -57,8 +57,8 @@ def load_pickle(data: bytes) -> Any:
     Raises:
         FormatError: The pickle is damaged, too large, or uses opcodes that are not supported.
     """
-    if len(data) > _MAX_BYTES:
-        raise FormatError(f"the pickle has {len(data)} bytes, more than {_MAX_BYTES}")
+    if len(data) > MAX_PICKLE_BYTES:
+        raise FormatError(f"the pickle has {len(data)} bytes, more than {MAX_PICKLE_BYTES}")
     try:
         return _PickleMachine().run(data)
     except FormatError:
