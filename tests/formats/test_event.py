@@ -48,7 +48,7 @@ def test_encodes_session_status_and_graph() -> None:
 
 
 def test_invalid_event_raises() -> None:
-    with pytest.raises(FormatError, match="no Event message"):
+    with pytest.raises(FormatError, match="not a valid Event message"):
         decode_event(b"\x09short")
 
 

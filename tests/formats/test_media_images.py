@@ -37,5 +37,5 @@ def test_transparent_palette_keeps_alpha() -> None:
 
 @pytest.mark.parametrize("encoded", [b"", b"<html>", encode_png(np.zeros((9, 9), np.uint8))[:44]])
 def test_invalid_image_raises(encoded: bytes) -> None:
-    with pytest.raises(FormatError, match="no picture"):
+    with pytest.raises(FormatError, match="cannot be decoded as an image"):
         decode_image(encoded)

@@ -22,5 +22,5 @@ def test_round_trip(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("pixels", [np.zeros((2, 2)), np.zeros((2, 2, 5), np.uint8)])
 def test_invalid_array_raises(pixels: np.ndarray) -> None:  # type: ignore[type-arg]
-    with pytest.raises(UsageError, match="no picture"):
+    with pytest.raises(UsageError, match="is not an image"):
         encode_png(pixels)

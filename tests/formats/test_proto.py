@@ -47,7 +47,7 @@ def test_unknown_fields_are_preserved() -> None:
 
 @pytest.mark.parametrize("data", [b"\xff", b"\x2a\x05abc", b"\x00"])
 def test_invalid_message_raises(data: bytes) -> None:
-    with pytest.raises(FormatError, match="no Event message"):
+    with pytest.raises(FormatError, match="not a valid Event message"):
         proto.parse("Event", data)
 
 

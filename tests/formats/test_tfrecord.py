@@ -73,8 +73,8 @@ def test_gzip_with_several_members() -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda data: data[:-1], "at byte 21 should be 19 bytes long but ends after 18; it"),
-        (lambda data: data[:25], "at byte 21 ends inside its length"),
+        (lambda data: data[:-1], "at byte 21 is truncated: it has 18 of 19"),
+        (lambda data: data[:25], "at byte 21 is truncated within its header"),
         (lambda data: data[:22] + b"\x01" + data[23:], "no record starts at byte 21"),
         (lambda data: data[:-6] + b"!" + data[-5:], "checksum of the record at byte 21 is wrong"),
         (
@@ -94,7 +94,7 @@ def test_error_contains_offset(damage: Callable[[bytes], bytes], message: str) -
 def test_claimed_length_takes_no_memory() -> None:
     tracemalloc.start()
     try:
-        with pytest.raises(FormatError, match="ends after 17"):
+        with pytest.raises(FormatError, match="it has 17 of"):
             list(iter_records(claim(2**30) + b"short"))
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -115,14 +115,14 @@ def test_damaged_compression_raises(compression: Compression) -> None:
     write_records(stream, [b"one" * 1000], compression=compression)
     data = stream.getvalue()
 
-    with pytest.raises(FormatError, match="cut off"):
+    with pytest.raises(FormatError, match="truncated"):
         list(iter_records(data[:-9], compression=compression))
-    with pytest.raises(FormatError, match=f"no {compression} data"):
+    with pytest.raises(FormatError, match=f"invalid {compression} data"):
         list(iter_records(encode_record(b"plain"), compression=compression))
 
 
 def test_wrong_compression_raises() -> None:
-    with pytest.raises(FormatError, match="no gzip data"):
+    with pytest.raises(FormatError, match="invalid gzip data"):
         list(iter_records(zlib.compress(encode_record(b"x")), compression="gzip"))
 
 

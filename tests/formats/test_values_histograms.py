@@ -76,9 +76,12 @@ def test_counts_of_non_finite_numbers() -> None:
     ("data", "what"),
     [
         (new([]) + b"\x00", "field 0"),
-        (bytes(summary.tensor("w", np.ones((2, 2))).SerializeToString()), "no histogram"),
-        (old([1.0], [1.0, 2.0, 3.0], 0, 9), "3 buckets with 1 limits"),
-        (b.single(2, 1.0), "no histogram"),
+        (
+            bytes(summary.tensor("w", np.ones((2, 2))).SerializeToString()),
+            "not a histogram",
+        ),
+        (old([1.0], [1.0, 2.0, 3.0], 0, 9), "3 buckets, but 1 edges"),
+        (b.single(2, 1.0), "not a histogram"),
     ],
 )
 def test_invalid_histogram_is_reported(data: Any, what: str) -> None:

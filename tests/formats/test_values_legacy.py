@@ -128,7 +128,7 @@ def test_last_limit_may_be_missing() -> None:
 
 
 def test_too_few_limits_raise() -> None:
-    with pytest.raises(FormatError, match="3 buckets with 1 limits"):
+    with pytest.raises(FormatError, match="3 buckets, but 1 edges"):
         convert_histogram(bucket_limit=[1], bucket=[1, 1, 1])
 
 

@@ -261,7 +261,8 @@ def _as_bytes(item: object) -> bytes:
 
 def _widen_bool(bits: NDArray[Any]) -> NDArray[Any]:
     # Any nonzero byte is true, but numpy misbehaves if a byte such as 2 is viewed as a bool.
-    return np.not_equal(bits, 0)
+    booleans: NDArray[Any] = np.not_equal(bits, 0)
+    return booleans
 
 
 def _widen_half(bits: NDArray[Any]) -> NDArray[Any]:
@@ -274,11 +275,13 @@ def _widen_bfloat16(bits: NDArray[Any]) -> NDArray[Any]:
 
 def _widen_int4(bits: NDArray[Any]) -> NDArray[Any]:
     # Shifting left and right extends the sign.
-    return np.right_shift(np.left_shift(bits, 4).view(np.int8), 4)
+    numbers: NDArray[Any] = np.right_shift(np.left_shift(bits, 4).view(np.int8), 4)
+    return numbers
 
 
 def _widen_uint4(bits: NDArray[Any]) -> NDArray[Any]:
-    return np.bitwise_and(bits, 0x0F)
+    numbers: NDArray[Any] = np.bitwise_and(bits, 0x0F)
+    return numbers
 
 
 #: Which codes of a float8 format are special. ``ieee``: the highest exponent means infinity and

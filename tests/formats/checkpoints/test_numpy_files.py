@@ -52,15 +52,15 @@ def test_npz_contains_several_arrays(save: Any) -> None:
 
 
 def test_object_arrays_are_not_unpickled() -> None:
-    with pytest.raises(FormatError, match="of which only numbers are read"):
+    with pytest.raises(FormatError, match="are not supported; only numbers are"):
         NpyFile(saved(np.array([{}, []], object)), "a")
 
 
 def test_damaged_file_raises() -> None:
     whole = saved(np.eye(9)).getvalue()
-    with pytest.raises(FormatError, match="may still be being written"):
+    with pytest.raises(FormatError, match="may be incomplete"):
         NpyFile(io.BytesIO(whole[:-1]), "a").read("a")
-    with pytest.raises(FormatError, match="header of a NumPy file is not right"):
+    with pytest.raises(FormatError, match="header of the array is invalid"):
         NpyFile(io.BytesIO(b"hello"), "a")
     large = whole.replace(b"(9, 9), }          ", b"(999999999, 9999), }")
     with pytest.raises(FormatError, match="takes more than"):

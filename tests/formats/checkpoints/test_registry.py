@@ -60,14 +60,18 @@ def test_opens_tables_and_arrays() -> None:
 @pytest.mark.parametrize(
     ("name", "data", "sentence"),
     [
-        ("old.pt", (DATA / "old.pt").read_bytes(), r'"old\.pt" cannot be read: torch before 1\.6'),
-        ("a.pt", b"hello", "still writing it"),
-        ("a.pt", (DATA / "odd.pt").read_bytes()[:-90], "damaged, or still being written"),
-        ("a.pt", (DATA / "whole.keras").read_bytes(), r"torch\.save did not write"),
-        ("a.keras", (DATA / "odd.pt").read_bytes(), "without weights"),
-        ("a.h5", (DATA / "old.h5").read_bytes()[:900], "damaged, or still being written"),
-        ("a.npz", b"PK\x03\x04", "damaged, or still being written"),
-        ("a.doc", b"", r'"a\.doc" is of no known kind; give one that ends with \.npy'),
+        (
+            "old.pt",
+            (DATA / "old.pt").read_bytes(),
+            r'"old\.pt": it was saved by PyTorch before 1\.6',
+        ),
+        ("a.pt", b"hello", "or is incomplete"),
+        ("a.pt", (DATA / "odd.pt").read_bytes()[:-90], "damaged or incomplete"),
+        ("a.pt", (DATA / "whole.keras").read_bytes(), r"not written by torch\.save"),
+        ("a.keras", (DATA / "odd.pt").read_bytes(), "contains no readable weights"),
+        ("a.h5", (DATA / "old.h5").read_bytes()[:900], "damaged or incomplete"),
+        ("a.npz", b"PK\x03\x04", "damaged or incomplete"),
+        ("a.doc", b"", r'"a\.doc" has an unknown file type; supported are \.npy'),
     ],
 )
 def test_unreadable_files_raise(name: str, data: bytes, sentence: str) -> None:

@@ -49,9 +49,9 @@ def test_wrong_checksum_raises() -> None:
     ("blocks", "index", "sentence"),
     [
         (trailed(b"abcd\x00", 7), [(b"k", varint(0) + varint(5))], "unknown compression 7"),
-        (trailed(block([])), [(b"k", varint(0) + varint(99))], "reaches beyond the end"),
+        (trailed(block([])), [(b"k", varint(0) + varint(99))], "ends beyond the table"),
         (trailed(block([])), [(b"k", varint(0) + varint(8))] * 2, "overlap"),
-        (trailed(b"\x00"), [(b"k", varint(0) + varint(1))], "without entries"),
+        (trailed(b"\x00"), [(b"k", varint(0) + varint(1))], "is empty"),
         (trailed(b"\xff\xff\xff\xff"), [(b"k", varint(0) + varint(4))], "restarts"),
         (trailed(b"\x05\x01\x01ab" + b"\x00" * 4), [(b"k", varint(0) + varint(9))], "not fit"),
     ],
@@ -66,7 +66,7 @@ def test_damaged_block_raises(
 def test_limits_total_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MAX_TABLE_BYTES", 2000)
     entries = {b"k" * 100 + bytes([place]): b"" for place in range(30)}
-    with pytest.raises(FormatError, match="more than 2000 bytes"):
+    with pytest.raises(FormatError, match="larger than 2000 bytes"):
         parse_table(table(entries, per_block=100))
 
 

@@ -29,13 +29,13 @@ def test_long_literals_and_distant_copies() -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (b"\x65\x00a", "of 101 bytes, more than 100"),
-        (b"\x05\x00a", "of 5 bytes that holds 1"),
-        (b"\x01\x04ab", "of 1 bytes that holds 2"),
-        (b"\x05\x10a", "ends early"),
-        (b"\x05\x00a\x01", "ends early"),
-        (b"\x05\x00a\x01\x02", "what was 2 bytes before"),
-        (b"\x05\x00a\x01\x00", "what was 0 bytes before"),
+        (b"\x65\x00a", "has 101 bytes, more than 100"),
+        (b"\x05\x00a", "has 1 bytes instead of 5"),
+        (b"\x01\x04ab", "has 2 bytes instead of 1"),
+        (b"\x05\x10a", "is truncated"),
+        (b"\x05\x00a\x01", "is truncated"),
+        (b"\x05\x00a\x01\x02", "copies from 2 bytes before"),
+        (b"\x05\x00a\x01\x00", "copies from 0 bytes before"),
     ],
 )
 def test_damaged_data_raises(data: bytes, sentence: str) -> None:

@@ -43,10 +43,10 @@ def test_integer_table_without_header_is_all_vectors() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "with nothing in it"),
-        ("a,b\n1,2,3\n", "line 2 has 3 cells, those before 2"),
-        ("a,b\nx,y\n", "without a column of numbers"),
-        ("a,b\n", "without a column of numbers"),
+        ("", "is empty"),
+        ("a,b\n1,2,3\n", "line 2 has 3 cells instead of 2"),
+        ("a,b\nx,y\n", "has no column of numbers"),
+        ("a,b\n", "has no column of numbers"),
     ],
 )
 def test_invalid_table_raises(text: str, sentence: str) -> None:
@@ -70,7 +70,7 @@ def test_parquet_float_columns_are_one_vector_per_row() -> None:
 
 def test_parquet_lists_of_different_lengths_raise() -> None:
     for lists in ([[1.0], [2.0, 3.0]], [[1.0], None]):
-        with pytest.raises(FormatError, match='"v" are not all of one length'):
+        with pytest.raises(FormatError, match='"v" have different lengths'):
             parquet(v=lists)
 
 

@@ -28,15 +28,15 @@ def test_first_cell_may_be_a_label() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (b"", "with nothing in it"),
-        (b"\n \n", "with nothing in it"),
-        (b"1\t2\n\n3\t4\t5\n", "line 3 has 3 cells between tabs, those before 2"),
-        (b"1\t2\n3\n", "line 2 has 1 cells between tabs, those before 2"),
-        (b"1\t2\n3\tx\n", 'line 2 has "x" where a number is wanted'),
-        (b"1\t2\nx\t3\n", "the first cell of some lines is a number and of others it is not"),
-        (b"a\tb\n1\t2\n", 'line 1 has "b" where'),
-        (b"a\nb\n", 'line 1 has "a" where'),
-        (b"\xff\xfe\x00", "that is no text; raw numbers need a tensor_shape that fits"),
+        (b"", "is empty"),
+        (b"\n \n", "is empty"),
+        (b"1\t2\n\n3\t4\t5\n", "line 3 has 3 tab-separated cells instead of 2"),
+        (b"1\t2\n3\n", "line 2 has 1 tab-separated cells instead of 2"),
+        (b"1\t2\n3\tx\n", 'line 2 has "x" instead of a number'),
+        (b"1\t2\nx\t3\n", "only some of the lines begin with a number"),
+        (b"a\tb\n1\t2\n", 'line 1 has "b" instead'),
+        (b"a\nb\n", 'line 1 has "a" instead'),
+        (b"\xff\xfe\x00", "is not text; raw float32 files need a matching tensor_shape"),
     ],
 )
 def test_invalid_lines_raise(text: bytes, sentence: str) -> None:
@@ -45,7 +45,7 @@ def test_invalid_lines_raise(text: bytes, sentence: str) -> None:
 
 
 def test_too_long_text_raises() -> None:
-    with pytest.raises(FormatError, match="the most that is read"):
+    with pytest.raises(FormatError, match="larger than the limit"):
         read_tsv_vectors(io.BytesIO(b"1\t2\n"), max_bytes=2)
 
 
@@ -53,7 +53,7 @@ def test_raw_vectors_need_matching_shape() -> None:
     data = np.arange(6, dtype="<f4").tobytes()
     assert read_raw_vectors(io.BytesIO(data), [2, 3]).tolist() == [[0, 1, 2], [3, 4, 5]]
     for shape in ([2, 2], [], [6], [0, 3]):
-        with pytest.raises(FormatError, match="a file of 24 bytes, where tensor_shape"):
+        with pytest.raises(FormatError, match="the file has 24 bytes, but tensor_shape"):
             read_raw_vectors(io.BytesIO(data), shape)
 
 

@@ -83,22 +83,24 @@ def copy(tmp_path: Path) -> Path:
 
 def test_missing_index_is_incomplete(copy: Path) -> None:
     (copy / "shards.index").unlink()
-    with pytest.raises(FormatError, match=r'"shards" is not whole: it has no index\. It may still'):
+    with pytest.raises(
+        FormatError, match=r'"shards" is incomplete: the index is missing\. If it is still'
+    ):
         open_checkpoint(copy, "shards")
 
 
 def test_truncated_index_is_incomplete(copy: Path) -> None:
     data = (copy / "shards.index").read_bytes()
     (copy / "shards.index").write_bytes(data[:-5])
-    with pytest.raises(FormatError, match="not whole: its end is missing"):
+    with pytest.raises(FormatError, match="is incomplete: the footer is missing"):
         open_checkpoint(copy, "shards")
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda path: path.unlink(), "data-00001-of-00003 is missing. It may still"),
-        (lambda path: path.write_bytes(b"abc"), "data-00001-of-00003 ends too early"),
+        (lambda path: path.unlink(), "data-00001-of-00003 is missing. If it is still"),
+        (lambda path: path.write_bytes(b"abc"), "data-00001-of-00003 is truncated"),
         (lambda path: path.write_bytes(b"a" * 16), "cannot be read: its checksum is wrong"),
     ],
 )
@@ -111,14 +113,14 @@ def test_damaged_shard_affects_only_its_tensors(copy: Path, change: Any, sentenc
 
 
 def test_unknown_key_raises() -> None:
-    with pytest.raises(UsageError, match='"texts" has no tensor "nothing"'):
+    with pytest.raises(UsageError, match='no tensor "nothing" in the checkpoint "texts"'):
         open_checkpoint(DATA, "texts").read("nothing")
 
 
 def test_limit_is_checked_before_allocation() -> None:
     with pytest.raises(FormatError, match="more than 100"):
         open_checkpoint(DATA, "slices", max_bytes=100).read("rows")
-    with pytest.raises(FormatError, match=r"its texts take [0-9]+ bytes, more than 60"):
+    with pytest.raises(FormatError, match=r"its strings take [0-9]+ bytes, more than 60"):
         open_checkpoint(DATA, "texts", max_bytes=60).read("texts")
 
 
@@ -127,7 +129,7 @@ def test_does_not_read_shards_outside_of_logdir(copy: Path, tmp_path: Path) -> N
     folder.mkdir()
     (copy / "shards.index").rename(folder / "shards.index")
     (folder / "shards.data-00001-of-00003").symlink_to(copy / "shards.data-00001-of-00003")
-    with pytest.raises(LogError, match="leads out of the log directory"):
+    with pytest.raises(LogError, match="is outside of the log directory"):
         open_checkpoint(folder, "shards").read("layer1/w")
 
 
@@ -165,12 +167,12 @@ LENGTHS_CRC = struct.pack("<I", masked_crc32c(b"\x05\0\0\0"))
     [
         (b"abcd", [2], {}, r"shape \[2\] takes 8 bytes, but it has 4"),
         (b"abcd", [1], {"offset": -1}, "negative"),
-        (b"abcd", [-1], {}, "does not tell its shape"),
-        (b"abcd", [1], {"dtype": DType.VARIANT}, "variant, which holds no values"),
-        (b"abcd", [1], {"dtype": 77}, "unknown dtype 77"),
-        (b"abcd", [9], {"dtype": DType.STRING}, "9 texts in 4 bytes"),
-        (b"\x01abcdz", [1], {"dtype": DType.STRING}, "checksum of the lengths"),
-        (b"\x05" + LENGTHS_CRC + b"abc", [1], {"dtype": DType.STRING}, "texts do not add up"),
+        (b"abcd", [-1], {}, "shape of the tensor is unknown"),
+        (b"abcd", [1], {"dtype": DType.VARIANT}, "variant contain no values"),
+        (b"abcd", [1], {"dtype": 77}, "unknown tensor dtype 77"),
+        (b"abcd", [9], {"dtype": DType.STRING}, "9 strings do not fit in 4 bytes"),
+        (b"\x01abcdz", [1], {"dtype": DType.STRING}, "checksum of the string lengths"),
+        (b"\x05" + LENGTHS_CRC + b"abc", [1], {"dtype": DType.STRING}, "strings do not add up"),
     ],
 )
 def test_damaged_entry_raises(
@@ -184,7 +186,7 @@ def test_damaged_entry_raises(
 def test_missing_slice_raises(tmp_path: Path) -> None:
     part = proto.TensorSliceProto(extent=[proto.SliceExtent(start=0, length=1)])
     entry = make_entry(b"", [2], slices=[part])
-    with pytest.raises(FormatError, match=r"its part \[\(0, 1\)\] is missing"):
+    with pytest.raises(FormatError, match=r"the slice \[\(0, 1\)\] is missing"):
         write(tmp_path, {b"w": entry}, b"").read("w")
 
 

@@ -43,10 +43,13 @@ def test_extent_without_length_covers_dimension() -> None:
 @pytest.mark.parametrize(
     ("extents", "sentence"),
     [
-        ([SliceExtent(0, 1)], "a part of 1 dimensions of a tensor of 2"),
-        ([SliceExtent(8, 3), SliceExtent(0, 4)], "a part from 8 to 11 of a dimension of 10"),
-        ([SliceExtent(-1, 3), SliceExtent(0, 4)], "a part from -1 to 2"),
-        ([SliceExtent(3, -2), SliceExtent(0, 4)], "a part from 3 to 1"),
+        ([SliceExtent(0, 1)], "a slice has 1 dimensions, but its tensor has 2"),
+        (
+            [SliceExtent(8, 3), SliceExtent(0, 4)],
+            "a slice covers 8 to 11 of a dimension of size 10",
+        ),
+        ([SliceExtent(-1, 3), SliceExtent(0, 4)], "a slice covers -1 to 2"),
+        ([SliceExtent(3, -2), SliceExtent(0, 4)], "a slice covers 3 to 1"),
     ],
 )
 def test_slice_outside_of_tensor_raises(extents: list[SliceExtent], sentence: str) -> None:
@@ -55,5 +58,5 @@ def test_slice_outside_of_tensor_raises(extents: list[SliceExtent], sentence: st
 
 
 def test_absurd_extent_raises() -> None:
-    with pytest.raises(FormatError, match="a part of a tensor at"):
+    with pytest.raises(FormatError, match="a slice begins or ends at"):
         encode_slice_key(b"a", [SliceExtent(2**62, 1)])
