@@ -39,3 +39,11 @@ def test_transparent_palette_keeps_alpha() -> None:
 def test_invalid_image_raises(encoded: bytes) -> None:
     with pytest.raises(FormatError, match="cannot be decoded as an image"):
         decode_image(encoded)
+
+
+def test_formats_that_run_other_programs_raise() -> None:
+    """Pillow decodes EPS with Ghostscript."""
+    stream = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(stream, "EPS")
+    with pytest.raises(FormatError, match="cannot be decoded as an image"):
+        decode_image(stream.getvalue())

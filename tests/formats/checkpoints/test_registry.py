@@ -63,7 +63,7 @@ def test_opens_tables_and_arrays() -> None:
         (
             "old.pt",
             (DATA / "old.pt").read_bytes(),
-            r'"old\.pt": it was saved by PyTorch before 1\.6',
+            r'"old\.pt" cannot be read: it was saved by PyTorch before 1\.6',
         ),
         ("a.pt", b"hello", "or is incomplete"),
         ("a.pt", (DATA / "odd.pt").read_bytes()[:-90], "damaged or incomplete"),

@@ -36,7 +36,7 @@ def open_tensor_file(file: BinaryIO, name: str) -> TensorFile:
     try:
         return opener(file, stem)
     except FormatError as error:
-        raise FormatError(f'cannot read "{name}": {error}') from None
+        raise FormatError(f'"{name}" cannot be read: {error}') from None
 
 
 def open_tensor_bytes(data: bytes, name: str) -> TensorFile:
