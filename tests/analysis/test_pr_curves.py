@@ -13,23 +13,23 @@ from tracklight.analysis.pr_curves import PRCurve, compute_metrics, parse_pr_cur
 from tracklight.errors import FormatError
 from tracklight.formats.values import Tensor, Text
 
-#: Eleven thresholds stand a tenth apart, and so do the scores.
+#: Eleven thresholds at intervals of 0.1, like the scores.
 TENTHS = [0.1, 0.4, 0.3, 0.8]
 
 
-def curve_of(rows: ArrayLike) -> PRCurve:
+def make_curve(rows: ArrayLike) -> PRCurve:
     return parse_pr_curve(Tensor(np.asarray(rows)))
 
 
-def raw(precision: ArrayLike, recall: ArrayLike) -> PRCurve:
-    """A curve of which no counts were logged."""
-    return curve_of([*np.zeros((4, len(np.asarray(precision)))), precision, recall])
+def make_curve_without_counts(precision: ArrayLike, recall: ArrayLike) -> PRCurve:
+    """Return a curve without counts."""
+    return make_curve([*np.zeros((4, len(np.asarray(precision)))), precision, recall])
 
 
 @pytest.mark.parametrize(
     ("labels", "scores", "average_precision", "area", "roc_area"),
     [
-        # As scikit-learn 1.9 has them.
+        # Computed with scikit-learn 1.9.
         ([0, 0, 1, 1], TENTHS, 5 / 6, 19 / 24, 3 / 4),
         ([0, 1, 1, 0, 1, 0], [0.2, 0.9, 0.6, 0.6, 0.5, 0.1], 29 / 36, 61 / 72, 5 / 6),
         ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], 1.0, 1.0, 1.0),
@@ -44,7 +44,7 @@ def test_areas_of_known_curves(
     area: float,
     roc_area: float,
 ) -> None:
-    told = compute_metrics(curve_of(count(labels, scores, 11)))
+    told = compute_metrics(make_curve(count(labels, scores, 11)))
     assert told.average_precision == pytest.approx(average_precision)
     assert told.pr_auc == pytest.approx(area)
     assert told.roc_auc == pytest.approx(roc_area)
@@ -52,13 +52,13 @@ def test_areas_of_known_curves(
 
 
 def test_best_f1_and_threshold() -> None:
-    told = compute_metrics(curve_of(count([0, 0, 1, 1], TENTHS, 11)))
+    told = compute_metrics(make_curve(count([0, 0, 1, 1], TENTHS, 11)))
     assert told.best_f1 == pytest.approx(0.8)
     assert told.best_threshold == pytest.approx(0.2)
 
 
 def test_precision_without_predictions_is_nan() -> None:
-    curve = curve_of(count([0, 1], [0.3, 0.5], 11))
+    curve = make_curve(count([0, 1], [0.3, 0.5], 11))
     assert np.isnan(curve.precision[6:]).all()
     assert curve.recall[6:].tolist() == [0.0] * 5
     assert curve.f1[6:].tolist() == [0.0] * 5
@@ -66,8 +66,8 @@ def test_precision_without_predictions_is_nan() -> None:
 
 
 def test_weights_below_one() -> None:
-    """Whole numbers are made of counts by TensorBoard, which loses the rest of this curve."""
-    curve = curve_of(count([0, 1], [0.3, 0.5], 11, weights=[0.25, 0.125]))
+    """TensorBoard truncates counts to integers, which loses the rest of this curve."""
+    curve = make_curve(count([0, 1], [0.3, 0.5], 11, weights=[0.25, 0.125]))
     assert curve.true_positives[5] == 0.125
     assert curve.precision[5] == 1.0
     assert compute_metrics(curve).average_precision == 1.0
@@ -76,7 +76,7 @@ def test_weights_below_one() -> None:
 def test_logged_precision_without_predictions_is_kept() -> None:
     rows = count([0, 1], [0.3, 0.5], 11)
     rows[4, 6:] = 1.0
-    assert curve_of(rows).precision[6:].tolist() == [1.0] * 5
+    assert make_curve(rows).precision[6:].tolist() == [1.0] * 5
 
 
 def test_counts_replace_nan() -> None:
@@ -84,13 +84,13 @@ def test_counts_replace_nan() -> None:
     spoiled = rows.copy()
     spoiled[4:] = np.nan
     known = rows[0] + rows[1] > 0
-    curve = curve_of(spoiled)
+    curve = make_curve(spoiled)
     np.testing.assert_array_equal(curve.precision[known], rows[4][known])
     np.testing.assert_array_equal(curve.recall, rows[5])
 
 
 def test_curve_without_counts() -> None:
-    curve = raw([0.5, 0.75, 1.0, 0.0], [1.0, 0.5, 0.25, 0.0])
+    curve = make_curve_without_counts([0.5, 0.75, 1.0, 0.0], [1.0, 0.5, 0.25, 0.0])
     told = compute_metrics(curve)
     assert not curve.has_counts
     assert np.isnan(curve.precision[3])
@@ -100,13 +100,13 @@ def test_curve_without_counts() -> None:
 
 def test_area_does_not_depend_on_order() -> None:
     precision, recall = [0.5, 0.75, 1.0], [1.0, 0.5, 0.25]
-    upright = compute_metrics(raw(precision, recall))
-    turned = compute_metrics(raw(precision[::-1], recall[::-1]))
+    upright = compute_metrics(make_curve_without_counts(precision, recall))
+    turned = compute_metrics(make_curve_without_counts(precision[::-1], recall[::-1]))
     assert (upright.average_precision, upright.pr_auc) == (turned.average_precision, turned.pr_auc)
 
 
 def test_without_positive_examples() -> None:
-    curve = curve_of(count([0, 0], [0.3, 0.5], 11))
+    curve = make_curve(count([0, 0], [0.3, 0.5], 11))
     told = compute_metrics(curve)
     assert np.isnan(curve.recall).all()
     assert (told.average_precision, told.pr_auc, told.roc_auc, told.best_f1) == (None,) * 4
@@ -114,13 +114,13 @@ def test_without_positive_examples() -> None:
 
 
 def test_without_negative_examples() -> None:
-    told = compute_metrics(curve_of(count([1, 1], [0.3, 0.5], 11)))
+    told = compute_metrics(make_curve(count([1, 1], [0.3, 0.5], 11)))
     assert (told.average_precision, told.roc_auc, told.prevalence) == (1.0, None, 1.0)
 
 
 @pytest.mark.parametrize("thresholds", [1, 2, 201, 1000])
 def test_number_of_thresholds(thresholds: int) -> None:
-    curve = curve_of(count([0, 1, 1], [0.3, 0.5, 0.9], thresholds))
+    curve = make_curve(count([0, 1, 1], [0.3, 0.5, 0.9], thresholds))
     assert curve.threshold[0] == 0
     assert len(curve.threshold) == thresholds
     assert compute_metrics(curve).prevalence == pytest.approx(2 / 3)
@@ -129,7 +129,7 @@ def test_number_of_thresholds(thresholds: int) -> None:
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8", "u1", "?"])
 def test_numeric_dtypes(dtype: str) -> None:
     rows = np.array([[1, 1], [1, 0], [0, 1], [0, 0], [1, 1], [1, 1]]).astype(dtype)
-    told = compute_metrics(curve_of(rows))
+    told = compute_metrics(make_curve(rows))
     assert (told.roc_auc, told.prevalence) == (1.0, 0.5)
 
 
@@ -158,9 +158,9 @@ def test_non_numeric_value_raises(value: Tensor | Text) -> None:
     )
 )
 def test_areas_match_scikit_learn(examples: list[tuple[bool, int, float]]) -> None:
-    """Worked out from the examples themselves, of which scores are on the thresholds."""
+    """Compute the areas from the examples, whose scores are equal to thresholds."""
     labels, scores, weights = (np.array(column) for column in zip(*examples, strict=True))
-    told = compute_metrics(curve_of(count(list(labels), list(scores / 20), 21, weights)))
+    told = compute_metrics(make_curve(count(list(labels), list(scores / 20), 21, weights)))
     total = weights[labels].sum()
     if not labels.any():
         assert told.average_precision is None
@@ -187,7 +187,7 @@ numbers = st.floats(width=32) | st.sampled_from([0.0, 1.0, -1.0, 3e38])
 
 @given(st.lists(st.tuples(*[numbers] * 6), min_size=1, max_size=12))
 def test_invalid_numbers_give_no_metrics(cells: list[tuple[float, ...]]) -> None:
-    curve = curve_of(np.array(cells).T)
+    curve = make_curve(np.array(cells).T)
     told = compute_metrics(curve)
     for number in (told.average_precision, told.pr_auc, told.roc_auc, told.best_f1):
         assert number is None or np.isfinite(number)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tracklight.errors import FormatError
 from tracklight.formats.media import decode_wav, encode_wav, find_wav_sample_rate, parse_wav
 
-#: What follows the code of the encoding in the GUID of an extensible format.
+#: The rest of the GUID after the format code of an extensible format.
 GUID_TAIL = bytes.fromhex("000000001000800000aa00389b71")
 
 

@@ -54,7 +54,7 @@ def test_invalid_message_raises(data: bytes) -> None:
 def test_deep_nesting_raises() -> None:
     data = b""
     for depth in range(2000):
-        # A list_value of an HParamValue, then a value of that list, and so on inwards.
+        # Nest HParamValue.list_value and HParamValues.values alternately.
         data = (b"\x0a" if depth % 2 else b"\x32") + encode_varint(len(data)) + data
     with pytest.raises(FormatError):
         proto.parse("HParamValues", data)

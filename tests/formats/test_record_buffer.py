@@ -42,8 +42,8 @@ def buffer(request: pytest.FixtureRequest) -> Iterator[RecordBuffer]:
 def test_implementations_agree(calls: list[tuple[str, str, int, float, float]]) -> None:
     compiled, python = _encode.RecordBuffer(*ROOMY), record_buffer.PythonRecordBuffer(*ROOMY)
     for form, tag, step, wall, value in calls:
-        answers = [getattr(buffer, form)(tag, step, wall, value) for buffer in (compiled, python)]
-        assert answers[0] == answers[1]
+        results = [getattr(buffer, form)(tag, step, wall, value) for buffer in (compiled, python)]
+        assert results[0] == results[1]
     assert (len(compiled), compiled.record_count) == (len(python), python.record_count)
     assert compiled.drain() == python.drain()
     assert compiled.get_metadata() == python.get_metadata()
@@ -117,8 +117,8 @@ def test_rejects_invalid_tags(buffer: RecordBuffer, tag: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_wakes_at_first_record_and_thresholds(kind: type[RecordBuffer]) -> None:
     buffer = kind(1 << 20, 1 << 20, 3)
-    answers = [buffer.add_record(b"x") for _ in range(5)]
-    assert answers == [
+    results = [buffer.add_record(b"x") for _ in range(5)]
+    assert results == [
         AppendResult.WAKE,
         AppendResult.APPENDED,
         AppendResult.WAKE,
@@ -134,7 +134,7 @@ def test_full_buffer_rejects_records_and_their_metadata(kind: type[RecordBuffer]
     buffer = kind(200, 1 << 20, 1 << 20)
     assert (
         buffer.add_record(b"x" * 5000) == AppendResult.WAKE
-    )  # one may be larger than all the room
+    )  # a single record may exceed the capacity
     assert buffer.add_scalar("loss", 0, 1.0, 1.0) == AppendResult.FULL
     buffer.drain()
     buffer.add_scalar("loss", 1, 1.0, 1.0)

@@ -29,12 +29,12 @@ GOOD = [b.scalar("loss", step, step / 2) for step in range(5)]
 STEPS = list(range(5))
 
 
-def steps_of(create: ScannerType, data: bytes, window: int = 8 << 20) -> list[int]:
+def read_steps(create: ScannerType, data: bytes, window: int = 8 << 20) -> list[int]:
     return [row[0] for row in gather(read_file(create(), data, window)).points[b"loss"]]
 
 
 def scan_payload(create: ScannerType, *payloads: bytes):
-    """The batch of a file that holds these events."""
+    """Scan a file that contains these events."""
     data = b"".join(map(b.record, payloads))
     return create().scan(data, len(data))
 
@@ -67,7 +67,7 @@ class TestFraming:
 
     @pytest.mark.parametrize("window", [12, 17, 64, 100])
     def test_result_does_not_depend_on_window(self, create: ScannerType, window: int) -> None:
-        assert steps_of(create, b"".join(GOOD), window) == STEPS
+        assert read_steps(create, b"".join(GOOD), window) == STEPS
 
     @pytest.mark.parametrize("held", [0, 3, 11, 12, 20])
     def test_waits_for_remaining_bytes(self, create: ScannerType, held: int) -> None:
@@ -112,7 +112,7 @@ class TestTornTail:
 
     @pytest.mark.parametrize("kept", [12, 13, 30, len(GOOD[1]) - 1])
     def test_followed_by_valid_records_is_damage(self, create: ScannerType, kept: int) -> None:
-        # The record claims more than what follows, so that it never ends inside the file.
+        # The record claims to be longer than the rest of the file.
         torn = (b.header(1000) + GOOD[1])[:kept]
         reading = gather(read_file(create(), GOOD[0] + torn + b"".join(GOOD[2:])))
         assert [row[0] for row in reading.points[b"loss"]] == [0, 2, 3, 4]
@@ -257,7 +257,7 @@ class TestSearch:
 
     def test_overlapping_payloads_do_not_hide_short_record(self, create: ScannerType) -> None:
         data = b"g" + b.header(200_000) * 40_000 + GOOD[0]
-        assert steps_of(create, data) == [0]
+        assert read_steps(create, data) == [0]
 
 
 class TestZeroTail:
@@ -311,7 +311,7 @@ class TestLargeRecords:
         assert batch.references.step.tolist() == [7]
 
     def test_shorter_records_are_waited_for(self, create: ScannerType) -> None:
-        data = b.record(b.event(blob_of(LARGE_RECORD_BYTES - 1)))
+        data = b.record(b.event(make_unknown_field(LARGE_RECORD_BYTES - 1)))
         scanner = create()
         batch = scanner.scan(data[:-1], len(data))
         assert batch.large is None
@@ -351,8 +351,8 @@ class TestLargeRecords:
         assert scanner.position == 1000
 
 
-def blob_of(size: int) -> bytes:
-    """An unknown field of ``size`` bytes in all."""
+def make_unknown_field(size: int) -> bytes:
+    """Return an unknown field of ``size`` bytes in total."""
     return b.blob(100, bytes(size - 5 if size > 127 + 3 else size - 3))
 
 

@@ -28,7 +28,7 @@ NEXT = b.scalar("loss", 8, 0.5)
 
 
 class File:
-    """Bytes that count how much of them is read."""
+    """A file that counts the bytes that are read."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -42,8 +42,8 @@ class File:
     def bytes_read(self) -> int:
         return sum(count for _, count in self.reads)
 
-    def walk(self, create: ScannerType, offset: int = 0) -> tuple[Batch | None, tuple]:
-        """Walk the record at ``offset``; give the batch and where the scanner is then."""
+    def scan_large(self, create: ScannerType, offset: int = 0) -> tuple[Batch | None, tuple]:
+        """Scan the large record at ``offset``; return the batch and the position after it."""
         scanner = create(position=offset)
         large = scanner.scan(self.data[offset : offset + 100], len(self.data)).large
         assert large is not None
@@ -84,7 +84,7 @@ class TestSeek:
     @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
     def test_reads_little(self, create: ScannerType, values: list[bytes]) -> None:
         file = File(of_values(*values) + NEXT)
-        batch, state = file.walk(create)
+        batch, state = file.scan_large(create)
         assert batch is not None
         assert state == (len(file.data) - len(NEXT), -1, -1)
         assert file.bytes_read <= 32 * 1024
@@ -100,25 +100,25 @@ class TestSeek:
     )
     def test_finds_graphs(self, create: ScannerType, field: bytes, content: Content) -> None:
         file = File(b.record(b.event(field, step=7)))
-        batch, _ = file.walk(create)
+        batch, _ = file.scan_large(create)
         assert batch is not None
         assert batch.contents == [content]
         assert batch.references.step.tolist() == [7]
 
     def test_session_starts_are_ignored(self, create: ScannerType) -> None:
         image = b.summary(b.value("img", b.image(PIXELS)))
-        batch, _ = File(b.record(b.event(b.session(1), image))).walk(create)
+        batch, _ = File(b.record(b.event(b.session(1), image))).scan_large(create)
         assert batch is not None
         assert (batch.records, batch.session_start) == (1, None)
 
     def test_payload_checksum_is_not_verified(self, create: ScannerType) -> None:
-        batch, _ = File(b.flip(of_values(*VALUES["image"]), LARGE_RECORD_BYTES)).walk(create)
+        batch, _ = File(b.flip(of_values(*VALUES["image"]), LARGE_RECORD_BYTES)).scan_large(create)
         assert batch is not None
         assert batch.tags == [b"img"]
 
     def test_record_in_the_middle_of_file(self, create: ScannerType) -> None:
         file = File(NEXT * 3 + of_values(*VALUES["image"]) + NEXT)
-        batch, _ = file.walk(create, offset=3 * len(NEXT))
+        batch, _ = file.scan_large(create, offset=3 * len(NEXT))
         assert batch is not None
         record, start, size = (
             int(getattr(batch.references, name)[0]) for name in ("record", "start", "size")
@@ -152,7 +152,7 @@ class TestInvalidEvent:
     )
     def test_is_rejected(self, create: ScannerType, payload: bytes) -> None:
         file = File(b.record(payload) + NEXT)
-        batch, state = file.walk(create)
+        batch, state = file.scan_large(create)
         size = len(payload) + 16
         assert batch is not None
         assert (batch.records, batch.damage) == (0, [Damage(0, size, DamageKind.PROTO)])
@@ -160,7 +160,7 @@ class TestInvalidEvent:
 
 
 class TestReadWhole:
-    """Cases where a walk gives up, so that the record is read and scanned."""
+    """The record should be read as a whole."""
 
     @pytest.mark.parametrize(
         "values",
@@ -173,25 +173,25 @@ class TestReadWhole:
     )
     def test_short_values(self, create: ScannerType, values: list[bytes]) -> None:
         file = File(of_values(*values))
-        batch, state = file.walk(create)
+        batch, state = file.scan_large(create)
         assert batch is None
         assert state == (0, -1, -1)
         assert len(file.reads) < 40
 
     def test_long_values_after_short_ones_are_skipped(self, create: ScannerType) -> None:
         short = [b.value(f"layer {i}", b.simple(i)) for i in range(500)]
-        batch, _ = File(of_values(*short, *VALUES["image"])).walk(create)
+        batch, _ = File(of_values(*short, *VALUES["image"])).scan_large(create)
         assert batch is not None
         assert len(batch.tags) == 501
 
     @pytest.mark.parametrize("after", [b"x" * 12, b.flip(NEXT, 3)])
     def test_no_valid_header_follows(self, create: ScannerType, after: bytes) -> None:
-        batch, _ = File(of_values(*VALUES["image"]) + after).walk(create)
+        batch, _ = File(of_values(*VALUES["image"]) + after).scan_large(create)
         assert batch is None
 
     @pytest.mark.parametrize("after", [b"", b"x" * 11])
     def test_too_few_bytes_follow(self, create: ScannerType, after: bytes) -> None:
-        batch, _ = File(of_values(*VALUES["image"]) + after).walk(create)
+        batch, _ = File(of_values(*VALUES["image"]) + after).scan_large(create)
         assert batch is not None
 
     def test_file_was_truncated(self, create: ScannerType) -> None:
@@ -204,7 +204,7 @@ class TestReadWhole:
 
 
 class SparseFile:
-    """An image of gigabytes, whose bytes are zeros made when they are read."""
+    """An image of several gigabytes of zeros, which are created when they are read."""
 
     def __init__(self, size: int) -> None:
         self.back = b.metadata("images")
@@ -226,7 +226,7 @@ class SparseFile:
 def test_huge_records_are_never_read_whole(create: ScannerType) -> None:
     file = SparseFile(3 << 30)
     scanner = create()
-    # What follows is no header, but the record is too long to be read through for that.
+    # No valid header follows, but the record is too long to be read as a whole.
     batch = scan_large_record(
         scanner, LargeRecord(0, file.payload), file.read, file.payload + 16 + 100
     )

@@ -114,14 +114,14 @@ class TestUndamagedRecords:
     def test_around_a_damaged_record_are_found(
         self, create: ScannerType, records: list[bytes], data: st.DataObject
     ) -> None:
-        wounded = data.draw(st.integers(0, len(records) - 1))
-        at = data.draw(st.integers(0, len(records[wounded]) - 1))
+        damaged = data.draw(st.integers(0, len(records) - 1))
+        at = data.draw(st.integers(0, len(records[damaged]) - 1))
         window = data.draw(st.integers(12, 500))
         broken = [*records]
-        broken[wounded] = b.flip(records[wounded], at)
+        broken[damaged] = b.flip(records[damaged], at)
         reading = gather(read_file(create(), b"".join(broken), window))
         steps = [row[0] for row in reading.points.get(b"t", [])]
-        assert steps == [step for step in range(len(records)) if step != wounded]
+        assert steps == [step for step in range(len(records)) if step != damaged]
 
     @given(records=good_records(), sizes=CUTS)
     @settings(max_examples=200, deadline=None)

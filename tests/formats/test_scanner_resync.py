@@ -15,7 +15,7 @@ from tracklight.formats.batch import LARGE_RECORD_BYTES
 from tracklight.formats.scanner import iter_record_headers
 
 
-def find_slowly(data: bytes, start: int, most: int) -> list[tuple[int, int]]:
+def search_exhaustively(data: bytes, start: int, most: int) -> list[tuple[int, int]]:
     found = []
     for at in range(start, len(data) - 11):
         (length,) = struct.unpack_from("<Q", data, at)
@@ -28,7 +28,7 @@ def find_slowly(data: bytes, start: int, most: int) -> list[tuple[int, int]]:
 @given(data=damaged_files(), start=st.integers(0, 50), more=st.sampled_from([0, 100, 8 << 30]))
 def test_matches_exhaustive_search(data: bytes, start: int, more: int) -> None:
     most = len(data) - start + more
-    assert list(iter_record_headers(memoryview(data), start, most)) == find_slowly(
+    assert list(iter_record_headers(memoryview(data), start, most)) == search_exhaustively(
         data, start, most
     )
 

@@ -234,7 +234,7 @@ def test_limit_is_checked_before_allocation() -> None:
 @settings(max_examples=500)
 @given(st.binary(max_size=60))
 def test_random_bytes_raise_only_format_error(data: bytes) -> None:
-    check_hostile(data)
+    check_decoding(data)
 
 
 @st.composite
@@ -260,10 +260,10 @@ def damaged_tensors(draw: st.DrawFn) -> bytes:
 @settings(max_examples=1000)
 @given(damaged_tensors())
 def test_damaged_tensors_raise_only_format_error(data: bytes) -> None:
-    check_hostile(data)
+    check_decoding(data)
 
 
-def check_hostile(data: bytes) -> None:
+def check_decoding(data: bytes) -> None:
     try:
         array = decode_tensor(data, max_bytes=1 << 16)
     except FormatError:

@@ -23,7 +23,7 @@ COMPRESSIONS = [None, "gzip", "zlib"]
 
 
 def claim(length: int) -> bytes:
-    """A header that promises ``length`` bytes and has the right checksum."""
+    """Return a valid header that claims ``length`` bytes."""
     size = struct.pack("<Q", length)
     return size + struct.pack("<I", masked_crc32c(size))
 

@@ -86,7 +86,7 @@ class TestFields:
             b"\x0a" + b.varint((1 << 64) - 1),
             b"\x0b\x0c",  # groups
             b"\x0c",
-            b"\x0e",  # no such types
+            b"\x0e",  # unknown wire types
             b"\x0f",
         ],
         ids=bytes.hex,

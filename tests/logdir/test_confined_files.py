@@ -12,51 +12,51 @@ from tracklight.logdir.confined_files import ConfinedFiles, join_path
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> ConfinedFiles:
+def files(tmp_path: Path) -> ConfinedFiles:
     (tmp_path / "logs" / "run").mkdir(parents=True)
     (tmp_path / "logs" / "run" / "a.bin").write_bytes(bytes(range(200)) * 1000)
     (tmp_path / "secret").write_text("secret")
-    (tmp_path / "logs2").write_text("a name that only begins like the folder's")
+    (tmp_path / "logs2").write_text("shares a prefix with the name of the folder")
     return ConfinedFiles([str(tmp_path / "logs")])
 
 
-def test_reads_files_inside_logdir(place: ConfinedFiles, tmp_path: Path) -> None:
-    with place.open(str(tmp_path / "logs/run/a.bin")) as file:
+def test_reads_files_inside_logdir(files: ConfinedFiles, tmp_path: Path) -> None:
+    with files.open(str(tmp_path / "logs/run/a.bin")) as file:
         assert get_file_size(file) == 200_000
         assert read_exactly(file, 199, 3) == b"\xc7\x00\x01"
         array = read_array(file, 2, np.dtype("<u2"), (2, 3))
     assert array.tolist() == [[0x0302, 0x0504, 0x0706], [0x0908, 0x0B0A, 0x0D0C]]
-    assert place.find_size(str(tmp_path / "logs/run/a.bin")) == 200_000
-    assert "200000" in place.get_fingerprint(str(tmp_path / "logs/run/a.bin"))
-    assert place.find_size(str(tmp_path / "logs/run/none")) is None
-    assert place.get_fingerprint(str(tmp_path / "logs/run/none")) == ""
-    assert place.list_file_names(str(tmp_path / "logs/run")) == ["a.bin"]
-    assert place.list_file_names(str(tmp_path / "logs")) == []
+    assert files.find_size(str(tmp_path / "logs/run/a.bin")) == 200_000
+    assert "200000" in files.get_fingerprint(str(tmp_path / "logs/run/a.bin"))
+    assert files.find_size(str(tmp_path / "logs/run/none")) is None
+    assert files.get_fingerprint(str(tmp_path / "logs/run/none")) == ""
+    assert files.list_file_names(str(tmp_path / "logs/run")) == ["a.bin"]
+    assert files.list_file_names(str(tmp_path / "logs")) == []
 
 
 @pytest.mark.parametrize("path", ["secret", "logs/../secret", "logs2", "logs/link", "/etc/passwd"])
-def test_rejects_paths_outside_of_logdir(place: ConfinedFiles, tmp_path: Path, path: str) -> None:
+def test_rejects_paths_outside_of_logdir(files: ConfinedFiles, tmp_path: Path, path: str) -> None:
     (tmp_path / "logs" / "link").symlink_to(tmp_path / "secret")
-    for look in (place.open, place.find_size, place.get_fingerprint, place.list_file_names):
+    for access in (files.open, files.find_size, files.get_fingerprint, files.list_file_names):
         with pytest.raises(LogError, match="is outside of the log directory"):
-            look(join_path(str(tmp_path), path))
+            access(join_path(str(tmp_path), path))
 
 
 def test_rejects_urls_outside_of_root() -> None:
-    place = ConfinedFiles(["s3://bucket/logs"])
-    place.check_path("s3://bucket/logs/run/ckpt")
+    files = ConfinedFiles(["s3://bucket/logs"])
+    files.check_path("s3://bucket/logs/run/ckpt")
     for path in ("s3://bucket/logs/../other", "s3://bucket/logs2", "gs://bucket/logs/a", "/logs"):
         with pytest.raises(LogError, match="is outside"):
-            place.check_path(path)
+            files.check_path(path)
     assert join_path("s3://bucket/logs", "a/b.tsv") == "s3://bucket/logs/a/b.tsv"
     assert join_path("s3://bucket/logs", "/etc/passwd") == "/etc/passwd"
 
 
-def test_unreadable_file_raises(place: ConfinedFiles, tmp_path: Path) -> None:
+def test_unreadable_file_raises(files: ConfinedFiles, tmp_path: Path) -> None:
     with pytest.raises(LogError, match=r'no file ".*none"'):
-        place.open(str(tmp_path / "logs/none"))
+        files.open(str(tmp_path / "logs/none"))
     with pytest.raises(LogError, match="no file"):
-        place.open(str(tmp_path / "logs/run"))
+        files.open(str(tmp_path / "logs/run"))
 
 
 def test_truncated_file_raises() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.media.conftest import Open
-from tests.dashboards.audio.client import TAG, ask, sine, write_clips
+from tests.dashboards.audio.client import TAG, call_route, sine, write_clips
 from tests.index import logs
 from tracklight.dashboards.audio import Audio
 from tracklight.errors import LogError
@@ -21,7 +21,7 @@ BEEP = encode_wav(np.stack([sine(440), sine(220)], axis=1), 8000)
 
 def test_describes_wav_clips(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP, encode_wav(np.zeros(10), 44100)], ["**in**", ""])
-    about = ask(open_log(tmp_path), "about")
+    about = call_route(open_log(tmp_path), "about")
     first, second = about.clips
     assert (about.total, first.label, second.label) == (2, "**in**", "")
     assert (first.sample_rate, first.channels, first.bits, first.frames) == (8000, 2, 16, 8000)
@@ -32,16 +32,16 @@ def test_describes_wav_clips(tmp_path: Path, open_log: Open) -> None:
 
 def test_returns_logged_file(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [encode_wav(np.zeros(1), 1), BEEP])
-    clip = ask(open_log(tmp_path), "clip", part=1)
+    clip = call_route(open_log(tmp_path), "clip", part=1)
     assert (clip.content, clip.media_type, clip.immutable) == (BEEP, "audio/wav", False)
 
 
 def test_response_with_fingerprint_is_immutable(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP], steps=range(5))
     context = open_log(tmp_path)
-    (steps,) = ask(context, "steps", tags=[TAG]).series
+    (steps,) = call_route(context, "steps", tags=[TAG]).series
     for index, mark in zip(steps.index.tolist(), steps.mark.tolist(), strict=True):
-        clip = ask(context, "clip", index=index, mark=mark)
+        clip = call_route(context, "clip", index=index, mark=mark)
         assert clip.immutable
         np.testing.assert_array_equal(decode_wav(clip.content), decode_wav(BEEP))
 
@@ -50,13 +50,13 @@ def test_response_with_fingerprint_is_immutable(tmp_path: Path, open_log: Open) 
 def test_unknown_clip_raises(tmp_path: Path, open_log: Open, part: int) -> None:
     write_clips(tmp_path, [BEEP])
     with pytest.raises(LogError, match="the value has 1 clips"):
-        ask(open_log(tmp_path), "clip", part=part)
+        call_route(open_log(tmp_path), "clip", part=part)
 
 
 def test_tag_of_another_kind_raises(tmp_path: Path, open_log: Open) -> None:
     logs.write(tmp_path, "a", logs.picture(0, b"GIF89a"))
     with pytest.raises(LogError, match='"picture" is not an audio tag'):
-        ask(open_log(tmp_path), "about", tag="picture")
+        call_route(open_log(tmp_path), "about", tag="picture")
 
 
 @pytest.mark.parametrize(
@@ -81,21 +81,21 @@ def test_explains_why_there_is_no_waveform(
 ) -> None:
     write_clips(tmp_path, [clip])
     context = open_log(tmp_path)
-    (row,) = ask(context, "about").clips
+    (row,) = call_route(context, "about").clips
     assert (row.content_type, row.encoding) == (kind, encoding)
     assert problem in row.problem
-    assert ask(context, "clip").media_type == kind
+    assert call_route(context, "clip").media_type == kind
 
 
 def test_truncates_long_labels(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP], ["long " * 1000])
-    (row,) = ask(open_log(tmp_path), "about").clips
+    (row,) = call_route(open_log(tmp_path), "about").clips
     assert len(row.label) == 2000 and row.label.endswith("…")
 
 
 def test_describes_only_the_first_clips(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [b""] * 1500)
-    about = ask(open_log(tmp_path), "about")
+    about = call_route(open_log(tmp_path), "about")
     assert (about.total, len(about.clips)) == (1500, 1000)
 
 
@@ -103,13 +103,13 @@ def test_absurd_header_is_rejected(tmp_path: Path, open_log: Open) -> None:
     claim = struct.pack("<HHIIHH", 1, 65535, 2**32 - 1, 0, 65535 * 2 & 0xFFFF, 16)
     chunks = b"fmt " + struct.pack("<I", 16) + claim + b"data" + b"\xff" * 4 + bytes(100)
     write_clips(tmp_path, [b"RIFF\xff\xff\xff\xffWAVE" + chunks])
-    (row,) = ask(open_log(tmp_path), "about").clips
+    (row,) = call_route(open_log(tmp_path), "about").clips
     assert row.problem
 
 
 def test_static_export_contains_files_and_descriptions(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP, BEEP], steps=range(100))
-    parts = _copy(open_log(tmp_path))
+    parts = _export(open_log(tmp_path))
     (steps,) = parts[f"steps/{TAG}"].series
     assert 1 < len(steps.step) <= 30 and steps.step[-1] == 99
     mark = steps.mark[-1]
@@ -119,5 +119,5 @@ def test_static_export_contains_files_and_descriptions(tmp_path: Path, open_log:
     assert len(parts) == 1 + 3 * len(steps.step)
 
 
-def _copy(context: Context) -> dict[str, object]:
+def _export(context: Context) -> dict[str, object]:
     return dict(Audio(context).export_static(["a"]))

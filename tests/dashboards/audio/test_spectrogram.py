@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.media.conftest import Open
-from tests.dashboards.audio.client import ask, sine, write_clips
+from tests.dashboards.audio.client import call_route, sine, write_clips
 from tests.formats.test_media_wav import describe, make_wav
 from tracklight.dashboards.audio import signals
 from tracklight.dashboards.audio.schemas import (
@@ -28,21 +28,23 @@ from tracklight.types import Float64
 
 
 def make(clip: bytes, **fields: object) -> tuple[SpectrogramResponse, Float64]:
-    """The answer, and its levels in decibels as [rows, columns]."""
-    asked = SpectrogramRequest("a", "sound", 0, **fields)  # type: ignore[arg-type]
-    answer = compute_spectrogram(select_frames(clip, asked.start, asked.stop), asked)
-    step = (answer.high_db - answer.low_db) / 255
-    return answer, answer.low_db + step * answer.levels.reshape(answer.height, answer.width)
+    """Return the response, and its levels in decibels as an array [rows, columns]."""
+    request = SpectrogramRequest("a", "sound", 0, **fields)  # type: ignore[arg-type]
+    response = compute_spectrogram(select_frames(clip, request.start, request.stop), request)
+    step = (response.high_db - response.low_db) / 255
+    return response, response.low_db + step * response.levels.reshape(
+        response.height, response.width
+    )
 
 
 @pytest.mark.parametrize("scale", ["linear", "log", "mel"])
 @pytest.mark.parametrize("frequency_hz", [250.0, 1000.0, 3000.0])
 def test_tone_is_at_its_frequency(scale: FrequencyScale, frequency_hz: float) -> None:
     clip = encode_wav(0.5 * sine(frequency_hz), 8000)
-    answer, decibels = make(clip, scale=scale, width=20, height=64)
-    edges = make_frequency_edges(scale, 64, answer.low_hz, answer.high_hz)
+    response, decibels = make(clip, scale=scale, width=20, height=64)
+    edges = make_frequency_edges(scale, 64, response.low_hz, response.high_hz)
     loudest = decibels[:, 10].argmax()
-    width = 8000 / answer.window
+    width = 8000 / response.window
     assert edges[loudest] - width <= frequency_hz <= edges[loudest + 1] + width
     assert decibels[loudest, 10] == pytest.approx(-6.02, abs=1.5)
 
@@ -53,18 +55,18 @@ def test_level_of_tone_is_exact() -> None:
 
 
 def test_silence_has_level_zero() -> None:
-    answer, _ = make(encode_wav(np.zeros(800), 8000))
-    assert not answer.levels.any()
-    assert (answer.low_db, answer.high_db) == (-120, 0)
+    response, _ = make(encode_wav(np.zeros(800), 8000))
+    assert not response.levels.any()
+    assert (response.low_db, response.high_db) == (-120, 0)
 
 
 def test_resolves_time() -> None:
     both = np.concatenate([sine(500, seconds=0.5), sine(3000, seconds=0.5)])
-    answer, decibels = make(encode_wav(both, 8000), scale="linear", width=100, height=40)
+    response, decibels = make(encode_wav(both, 8000), scale="linear", width=100, height=40)
     edges = make_frequency_edges("linear", 40, 0, 4000)
     found = edges[decibels.argmax(axis=0)]
     assert np.all(abs(found[:48] - 450) < 150) and np.all(abs(found[52:] - 2950) < 150)
-    assert (answer.start, answer.stop, answer.width) == (0, 8000, 100)
+    assert (response.start, response.stop, response.width) == (0, 8000, 100)
 
 
 def test_click_between_windows_is_visible() -> None:
@@ -81,11 +83,13 @@ def test_selects_channel(tmp_path: Path, open_log: Open) -> None:
     context = open_log(tmp_path)
     shape = {"width": 10, "height": 40, "scale": "linear"}
     loudest = [
-        ask(context, "spectrogram", channel=channel, **shape).levels.reshape(40, 10)[:, 5].argmax()
+        call_route(context, "spectrogram", channel=channel, **shape)
+        .levels.reshape(40, 10)[:, 5]
+        .argmax()
         for channel in (0, 1, 99)
     ]
     assert loudest == [5, 30, 30]
-    mixed = ask(context, "spectrogram", **shape).levels.reshape(40, 10)[:, 5]
+    mixed = call_route(context, "spectrogram", **shape).levels.reshape(40, 10)[:, 5]
     assert mixed[5] == mixed[30] > 200
 
 
@@ -97,9 +101,9 @@ def test_channels_of_opposite_phase_do_not_cancel() -> None:
 
 @pytest.mark.parametrize("frames", [1, 2, 15, 100])
 def test_very_short_clips(frames: int) -> None:
-    answer, _ = make(encode_wav(np.ones(frames), 8000))
-    assert len(answer.levels) == answer.width * answer.height
-    assert answer.width == frames
+    response, _ = make(encode_wav(np.ones(frames), 8000))
+    assert len(response.levels) == response.width * response.height
+    assert response.width == frames
 
 
 def test_window_depends_on_sample_rate_and_length() -> None:
@@ -111,14 +115,14 @@ def test_window_depends_on_sample_rate_and_length() -> None:
 
 def test_non_finite_samples_are_silent() -> None:
     clip = make_wav(describe(3, 32), struct.pack("<40f", *[np.nan, np.inf] * 20))
-    answer, _ = make(clip)
-    assert not answer.levels.any()
+    response, _ = make(clip)
+    assert not response.levels.any()
 
 
 def test_range_follows_samples_beyond_full_scale() -> None:
     numbers = (32768 * sine(1000)).astype("<f4").tobytes()
-    answer, decibels = make(make_wav(describe(3, 32), numbers), window=256)
-    assert answer.high_db == pytest.approx(90.3, abs=1)
+    response, decibels = make(make_wav(describe(3, 32), numbers), window=256)
+    assert response.high_db == pytest.approx(90.3, abs=1)
     assert decibels.max() == pytest.approx(90.3, abs=1)
 
 

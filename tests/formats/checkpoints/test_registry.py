@@ -17,16 +17,16 @@ from tracklight.errors import FormatError, MissingDependencyError
 from tracklight.formats.checkpoints.registry import open_tensor_bytes, open_tensor_file
 
 DATA = Path(__file__).parents[2] / "data" / "weights"
-TOLD = json.loads((DATA / "told.json").read_text())
+EXPECTED = json.loads((DATA / "told.json").read_text())
 
 
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", EXPECTED)
 def test_tensors_match_the_libraries(name: str) -> None:
     with (DATA / name).open("rb") as file:
         opened = open_tensor_file(file, name)
         found = {info.key: describe(opened.read(info.key)) for info in opened.list_tensors()}
         assert all(list(info.shape) == found[info.key]["shape"] for info in opened.list_tensors())
-    assert {key: found[key] for key in TOLD[name]} == TOLD[name]
+    assert {key: found[key] for key in EXPECTED[name]} == EXPECTED[name]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_opens_tables_and_arrays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "sentence"),
+    ("name", "data", "message"),
     [
         (
             "old.pt",
@@ -74,8 +74,8 @@ def test_opens_tables_and_arrays() -> None:
         ("a.doc", b"", r'"a\.doc" has an unknown file type; supported are \.npy'),
     ],
 )
-def test_unreadable_files_raise(name: str, data: bytes, sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_unreadable_files_raise(name: str, data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         open_tensor_bytes(data, name)
 
 

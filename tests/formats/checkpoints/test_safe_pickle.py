@@ -55,7 +55,7 @@ def test_never_calls_functions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "sentence"),
+    ("data", "message"),
     [
         (b"\x80\x02K\x01", "pickle exhausted|without an end"),
         (b"\x80\x02u.", "is invalid"),
@@ -68,8 +68,8 @@ def test_never_calls_functions(tmp_path: Path) -> None:
         (b"ctorch._utils\n_rebuild_tensor_v2\n(K\x01K\x01K\x01K\x01tR.", "is invalid"),
     ],
 )
-def test_invalid_pickle_raises(data: bytes, sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_invalid_pickle_raises(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         load_pickle(data)
 
 

@@ -31,7 +31,7 @@ def test_lists_and_reads_tensors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "sentence"),
+    ("file", "message"),
     [
         (io.BytesIO(b"abc"), "has only 3 bytes"),
         (io.BytesIO(b"\xff" * 20), "the header has"),
@@ -44,8 +44,8 @@ def test_lists_and_reads_tensors() -> None:
         (make(entry(shape=(1 << 40, 1 << 40))), "takes more than"),
     ],
 )
-def test_damaged_file_raises(file: io.BytesIO, sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_damaged_file_raises(file: io.BytesIO, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         SafetensorsFile(file)
 
 

@@ -46,7 +46,7 @@ def test_wrong_checksum_raises() -> None:
 
 
 @pytest.mark.parametrize(
-    ("blocks", "index", "sentence"),
+    ("blocks", "index", "message"),
     [
         (trailed(b"abcd\x00", 7), [(b"k", varint(0) + varint(5))], "unknown compression 7"),
         (trailed(block([])), [(b"k", varint(0) + varint(99))], "ends beyond the table"),
@@ -57,9 +57,9 @@ def test_wrong_checksum_raises() -> None:
     ],
 )
 def test_damaged_block_raises(
-    blocks: bytes, index: list[tuple[bytes, bytes]], sentence: str
+    blocks: bytes, index: list[tuple[bytes, bytes]], message: str
 ) -> None:
-    with pytest.raises(FormatError, match=sentence):
+    with pytest.raises(FormatError, match=message):
         parse_table(finish(blocks, block(index)))
 
 

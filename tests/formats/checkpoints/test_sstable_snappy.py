@@ -22,12 +22,12 @@ def test_decompresses_output_of_arrow(pieces: list[bytes]) -> None:
 def test_long_literals_and_distant_copies() -> None:
     data = bytes(range(256)) * 300 + b"\x07" * 70_000
     assert decompress_snappy(compress(data), len(data)) == data
-    # As Arrow never writes them: a literal of four length bytes, a copy by a 32-bit distance.
+    # Arrow never writes a literal with four length bytes or a copy with a 32-bit distance.
     assert decompress_snappy(b"\x06\xfc\x01\x00\x00\x00ab\x0f\x02\x00\x00\x00", 6) == b"ababab"
 
 
 @pytest.mark.parametrize(
-    ("data", "sentence"),
+    ("data", "message"),
     [
         (b"\x65\x00a", "has 101 bytes, more than 100"),
         (b"\x05\x00a", "has 1 bytes instead of 5"),
@@ -38,8 +38,8 @@ def test_long_literals_and_distant_copies() -> None:
         (b"\x05\x00a\x01\x00", "copies from 0 bytes before"),
     ],
 )
-def test_damaged_data_raises(data: bytes, sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_damaged_data_raises(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         decompress_snappy(data, 100)
 
 

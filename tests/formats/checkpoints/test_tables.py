@@ -41,7 +41,7 @@ def test_integer_table_without_header_is_all_vectors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "message"),
     [
         ("", "is empty"),
         ("a,b\n1,2,3\n", "line 2 has 3 cells instead of 2"),
@@ -49,8 +49,8 @@ def test_integer_table_without_header_is_all_vectors() -> None:
         ("a,b\n", "has no column of numbers"),
     ],
 )
-def test_invalid_table_raises(text: str, sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_invalid_table_raises(text: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         csv(text)
 
 

@@ -26,7 +26,7 @@ def test_first_cell_may_be_a_label() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "message"),
     [
         (b"", "is empty"),
         (b"\n \n", "is empty"),
@@ -39,8 +39,8 @@ def test_first_cell_may_be_a_label() -> None:
         (b"\xff\xfe\x00", "is not text; raw float32 files need a matching tensor_shape"),
     ],
 )
-def test_invalid_lines_raise(text: bytes, sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_invalid_lines_raise(text: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         read_tsv_vectors(io.BytesIO(text))
 
 

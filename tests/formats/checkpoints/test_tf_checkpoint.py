@@ -24,21 +24,21 @@ from tracklight.formats.tfrecord import masked_crc32c
 from tracklight.logdir.confined_files import ConfinedFiles
 
 DATA = Path(__file__).parents[2] / "data" / "checkpoints"
-TOLD = json.loads((DATA / "told.json").read_text())
+EXPECTED = json.loads((DATA / "told.json").read_text())
 
 
 def open_checkpoint(folder: Path, name: str, **options: Any) -> TensorFlowCheckpoint:
     return TensorFlowCheckpoint(ConfinedFiles([str(folder)]), str(folder / name), **options)
 
 
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", EXPECTED)
 def test_tensors_match_tensorflow(name: str) -> None:
     checkpoint = open_checkpoint(DATA, name)
-    assert {key: describe(checkpoint.read(key)) for key in TOLD[name]} == TOLD[name]
+    assert {key: describe(checkpoint.read(key)) for key in EXPECTED[name]} == EXPECTED[name]
     shapes = {info.key: list(info.shape) for info in checkpoint.list_tensors()}
-    told = {key: found["shape"] for key, found in TOLD[name].items()}
-    told.pop("_CHECKPOINTABLE_OBJECT_GRAPH", None)
-    assert shapes == told
+    expected = {key: found["shape"] for key, found in EXPECTED[name].items()}
+    expected.pop("_CHECKPOINTABLE_OBJECT_GRAPH", None)
+    assert shapes == expected
 
 
 def test_names_of_variables_of_objects() -> None:
@@ -59,7 +59,7 @@ def test_detects_optimizer_state() -> None:
         }
         for name in ("keras", "slices", "objects")
     }
-    # Keras reaches its weights through the optimizer, TensorFlow 1 only appends to names.
+    # The keys of Keras lead through the optimizer; TensorFlow 1 appends suffixes to names.
     names = {"sequential/words/embeddings", "sequential/out/kernel", "sequential/out/bias"}
     assert shown["keras"] == names
     assert shown["slices"] == {"rows", "columns"}
@@ -97,17 +97,17 @@ def test_truncated_index_is_incomplete(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "message"),
     [
         (lambda path: path.unlink(), "data-00001-of-00003 is missing. If it is still"),
         (lambda path: path.write_bytes(b"abc"), "data-00001-of-00003 is truncated"),
         (lambda path: path.write_bytes(b"a" * 16), "cannot be read: its checksum is wrong"),
     ],
 )
-def test_damaged_shard_affects_only_its_tensors(copy: Path, change: Any, sentence: str) -> None:
+def test_damaged_shard_affects_only_its_tensors(copy: Path, change: Any, message: str) -> None:
     change(copy / "shards.data-00001-of-00003")
     checkpoint = open_checkpoint(copy, "shards")
-    with pytest.raises(FormatError, match=f'the tensor "layer1/w" of .*"shards" .*{sentence}'):
+    with pytest.raises(FormatError, match=f'the tensor "layer1/w" of .*"shards" .*{message}'):
         checkpoint.read("layer1/w")
     assert checkpoint.read("layer2/w").tolist() == [[2, 2, 2], [2, 2, 2]]
 
@@ -136,7 +136,7 @@ def test_does_not_read_shards_outside_of_logdir(copy: Path, tmp_path: Path) -> N
 def write(
     folder: Path, entries: dict[bytes, Any], data: bytes, **header: int
 ) -> TensorFlowCheckpoint:
-    """A checkpoint of any entries; those that are bytes are taken as they are."""
+    """Write a checkpoint with these entries; bytes are written unchanged."""
     pairs = {b"": proto.BundleHeaderProto(num_shards=1, **header).SerializeToString()}
     for key, entry in entries.items():
         pairs[key] = entry if isinstance(entry, bytes) else entry.SerializeToString()
@@ -163,7 +163,7 @@ LENGTHS_CRC = struct.pack("<I", masked_crc32c(b"\x05\0\0\0"))
 
 
 @pytest.mark.parametrize(
-    ("data", "shape", "fields", "sentence"),
+    ("data", "shape", "fields", "message"),
     [
         (b"abcd", [2], {}, r"shape \[2\] takes 8 bytes, but it has 4"),
         (b"abcd", [1], {"offset": -1}, "negative"),
@@ -176,10 +176,10 @@ LENGTHS_CRC = struct.pack("<I", masked_crc32c(b"\x05\0\0\0"))
     ],
 )
 def test_damaged_entry_raises(
-    tmp_path: Path, data: bytes, shape: list[int], fields: dict[str, Any], sentence: str
+    tmp_path: Path, data: bytes, shape: list[int], fields: dict[str, Any], message: str
 ) -> None:
     checkpoint = write(tmp_path, {b"w": make_entry(data, shape, **fields)}, data)
-    with pytest.raises(FormatError, match=sentence):
+    with pytest.raises(FormatError, match=message):
         checkpoint.read("w")
 
 

@@ -41,7 +41,7 @@ def test_extent_without_length_covers_dimension() -> None:
 
 
 @pytest.mark.parametrize(
-    ("extents", "sentence"),
+    ("extents", "message"),
     [
         ([SliceExtent(0, 1)], "a slice has 1 dimensions, but its tensor has 2"),
         (
@@ -52,8 +52,8 @@ def test_extent_without_length_covers_dimension() -> None:
         ([SliceExtent(3, -2), SliceExtent(0, 4)], "a slice covers 3 to 1"),
     ],
 )
-def test_slice_outside_of_tensor_raises(extents: list[SliceExtent], sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_slice_outside_of_tensor_raises(extents: list[SliceExtent], message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         to_slices(extents, (10, 4))
 
 

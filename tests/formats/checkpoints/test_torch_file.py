@@ -46,7 +46,7 @@ def test_reads_strided_views(order: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "message"),
     [
         (tensor(3, (2, 2), (2, 1)), "4 bytes are missing"),
         (tensor(0, (2, 2), (-1, 1)), "strides are invalid"),
@@ -56,8 +56,8 @@ def test_reads_strided_views(order: bytes) -> None:
         (tensor(0, (2,), (1 << 40,)), "takes more than"),
     ],
 )
-def test_view_beyond_storage_raises(content: bytes, sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_view_beyond_storage_raises(content: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         TorchFile(archive(content), "t").read("t")
 
 
