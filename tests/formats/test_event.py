@@ -70,8 +70,8 @@ def test_parses_metadata() -> None:
     [
         (b"images", 0, DataClass.BLOB_SEQUENCE),
         (b"images", DataClass.TENSOR, DataClass.TENSOR),
-        (b"somebody's", 0, DataClass.UNKNOWN),
-        (b"somebody's", 77, DataClass.UNKNOWN),
+        (b"custom", 0, DataClass.UNKNOWN),
+        (b"custom", 77, DataClass.UNKNOWN),
     ],
 )
 def test_infers_missing_data_class_from_plugin(

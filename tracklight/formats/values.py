@@ -417,7 +417,7 @@ class HistogramBatch:
 
 
 def decode_histograms(values: Sequence[bytes | None]) -> HistogramBatch:
-    """Decode many histograms; None stands for a value that could not be read."""
+    """Decode many histograms; None is a value that could not be read."""
     tables: list[NDArray[Any]] = []
     totals = np.full((len(values), len(TOTALS_COLUMNS)), np.nan)
     errors: dict[int, str] = {}

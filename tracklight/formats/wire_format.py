@@ -4,8 +4,8 @@
 as arrays and use a compiled kernel if it was built. The Python equivalents end in ``_in_python``.
 
 Parsing is strict: random bytes are rejected instead of being taken for a message. It never touches
-the content of length-delimited fields, so a caller may provide a `ByteSource` that reads only the
-bytes it is asked for.
+the content of length-delimited fields, so a caller may provide a `ByteSource` that reads bytes on
+demand.
 
 Specification: https://protobuf.dev/programming-guides/encoding/
 """

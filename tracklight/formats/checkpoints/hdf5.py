@@ -111,10 +111,10 @@ def _make_names(keys: list[str], layers: dict[str, str]) -> dict[str, str]:
 
 def _make_keras3_name(folder: str, name: str | None) -> str:
     """Name a variable of Keras 3, whose paths look like ``layers/embedding_1/vars/0``."""
-    *outer, layer = [part for part in folder.split("/")[:-1] if part not in _CONTAINER_GROUPS] or [
-        ""
-    ]
-    return "/".join([*outer, name or layer])
+    layers = [part for part in folder.split("/")[:-1] if part not in _CONTAINER_GROUPS]
+    if name:
+        layers[-1:] = [name]
+    return "/".join(layers)
 
 
 def _make_keras2_name(key: str) -> str:

@@ -64,7 +64,7 @@ class ChromeEventArgs(msgspec.Struct, gc=False):
 
 
 class ChromeEvent(msgspec.Struct, gc=False):
-    """An event as it is in the file; some versions write numbers as strings."""
+    """An event of the file; some versions write numbers as strings."""
 
     ph: str = ""
     name: Any = ""
