@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -169,3 +171,13 @@ def test_threads_share_a_buffer(buffer: RecordBuffer) -> None:
 
 def test_creates_compiled_buffer() -> None:
     assert isinstance(create_buffer(*ROOMY), _encode.RecordBuffer)
+
+
+def test_import_does_not_load_numpy() -> None:
+    script = """
+import sys
+from tracklight.formats.record_buffer import create_buffer
+create_buffer(1 << 20, 1 << 20, 100).add_scalar("loss", 0, None, 0.5)
+assert "numpy" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -3,6 +3,9 @@
 This is the fast path for scalars: they are encoded without building protobuf messages.
 `create_buffer` returns the compiled buffer (``_encode.pyx``) if it was built, and otherwise a
 `PythonRecordBuffer`, which does the same more slowly. Tests compare the two.
+
+Importing this module must not import numpy, which programs that only log scalars may not need. The
+Python buffer imports `tfrecord` and `wire_format` when it is used.
 """
 
 from __future__ import annotations
@@ -13,9 +16,6 @@ import threading
 import time
 from enum import IntEnum
 from typing import Protocol
-
-from tracklight.formats.tfrecord import encode_record
-from tracklight.formats.wire_format import encode_varint
 
 MAX_TAG_CHARACTERS = 10_000
 
@@ -144,7 +144,7 @@ class PythonRecordBuffer:
         return self._add_tensor(tag, step, wall, tensor)
 
     def add_record(self, payload: bytes) -> int:
-        record = encode_record(payload)
+        record = _encode_record(payload)
         with self._lock:
             return self._append(record)
 
@@ -172,9 +172,9 @@ class PythonRecordBuffer:
         value = _encode_tag(tag) + tensor
         with self._lock:
             if tag in self._metadata:
-                return self._append(encode_record(_encode_event(step, wall, value)))
+                return self._append(_encode_record(_encode_event(step, wall, value)))
             value += _encode_field(0x4A, SCALAR_METADATA)
-            result = self._append(encode_record(_encode_event(step, wall, value)))
+            result = self._append(_encode_record(_encode_event(step, wall, value)))
             if result != AppendResult.FULL:
                 self._metadata[tag] = SCALAR_METADATA
             return result
@@ -198,7 +198,7 @@ def _encode_event(step: int, wall: float | None, value: bytes) -> bytes:
         raise TypeError(f"a step must be an int, not a {type(step).__name__}")
     if step not in _INT64:
         raise OverflowError(f"the step {step} does not fit 64 bits")
-    step_field = b"\x10" + encode_varint(step & (1 << 64) - 1) if step else b""
+    step_field = b"\x10" + _encode_varint(step & (1 << 64) - 1) if step else b""
     wall_time = struct.pack("<d", time.time() if wall is None else wall)
     return b"\x09" + wall_time + step_field + _encode_field(0x2A, _encode_field(0x0A, value))
 
@@ -229,4 +229,16 @@ def _encode_float32(value: float) -> bytes:
 
 
 def _encode_field(key: int, content: bytes) -> bytes:
-    return bytes((key,)) + encode_varint(len(content)) + content
+    return bytes((key,)) + _encode_varint(len(content)) + content
+
+
+def _encode_varint(value: int) -> bytes:
+    from tracklight.formats.wire_format import encode_varint
+
+    return encode_varint(value)
+
+
+def _encode_record(payload: bytes) -> bytes:
+    from tracklight.formats.tfrecord import encode_record
+
+    return encode_record(payload)
