@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
+import sys
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,22 @@ def test_invalid_table_raises(text: str, message: str) -> None:
         csv(text)
 
 
+def test_invalid_csv_releases_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file may be closed while the error, which refers to the parser, is still alive."""
+    unraisable: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    file = io.BytesIO(b"a,b\n1,2,3\n")
+    try:
+        open_csv(file, "table")
+    except FormatError as error:
+        kept: FormatError | None = error
+    file.close()
+    assert kept is not None
+    kept = None
+    gc.collect()
+    assert unraisable == []
+
+
 def test_parquet_lists_are_vectors() -> None:
     fixed = pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2))
     file = parquet(v=fixed, w=[[1.5], [2.5]], name=["a", None], rank=[1, 2], score=[0.5, 0.25])
@@ -75,7 +93,7 @@ def test_parquet_lists_of_different_lengths_raise() -> None:
 
 
 def test_parquet_without_pyarrow_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(MissingDependencyError, match=r"tracklight\[projector\]"):
         open_parquet(io.BytesIO(b""), "a")
 

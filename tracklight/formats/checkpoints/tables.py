@@ -12,7 +12,7 @@ import csv
 import importlib
 import io
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -158,18 +158,18 @@ def open_csv(file: BinaryIO, name: str) -> TableFile:
     """Open a CSV file, separated by comma, semicolon or tab, with or without a header."""
     if get_file_size(file) > MAX_ARRAY_BYTES:
         raise FormatError(f"the table is larger than the limit of {MAX_ARRAY_BYTES >> 20} MiB")
-    rows = _iter_csv_rows(file)
-    first = next(rows, None)
-    if not first:
-        raise FormatError("the table is empty")
-    has_header = not any(is_number(cell) for cell in first)
-    names = make_column_names(first if has_header else [""] * len(first))
-    columns: list[list[str]] = [[] if has_header else [cell] for cell in first]
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(names):
-            raise FormatError(f"line {number} has {len(row)} cells instead of {len(names)}")
-        for column, cell in zip(columns, row, strict=True):
-            column.append(cell)
+    with contextlib.closing(_iter_csv_rows(file)) as rows:
+        first = next(rows, None)
+        if not first:
+            raise FormatError("the table is empty")
+        has_header = not any(is_number(cell) for cell in first)
+        names = make_column_names(first if has_header else [""] * len(first))
+        columns: list[list[str]] = [[] if has_header else [cell] for cell in first]
+        for number, row in enumerate(rows, 2):
+            if len(row) != len(names):
+                raise FormatError(f"line {number} has {len(row)} cells instead of {len(names)}")
+            for column, cell in zip(columns, row, strict=True):
+                column.append(cell)
     return _split_columns(dict(zip(names, columns, strict=True)), name, has_header)
 
 
@@ -181,7 +181,7 @@ def make_column_names(cells: Sequence[str]) -> list[str]:
     return names
 
 
-def _iter_csv_rows(file: BinaryIO) -> Iterator[list[str]]:
+def _iter_csv_rows(file: BinaryIO) -> Generator[list[str], None, None]:
     file.seek(0)
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
