@@ -10,10 +10,12 @@ Python buffer imports `tfrecord` and `wire_format` when it is used.
 
 from __future__ import annotations
 
+import functools
 import math
 import struct
 import threading
 import time
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Protocol
 
@@ -233,12 +235,19 @@ def _encode_field(key: int, content: bytes) -> bytes:
 
 
 def _encode_varint(value: int) -> bytes:
-    from tracklight.formats.wire_format import encode_varint
-
-    return encode_varint(value)
+    if value < 0x80:  # the common case
+        return bytes((value,))
+    return _load_encoders()[0](value)
 
 
 def _encode_record(payload: bytes) -> bytes:
-    from tracklight.formats.tfrecord import encode_record
+    return _load_encoders()[1](payload)
 
-    return encode_record(payload)
+
+@functools.cache
+def _load_encoders() -> tuple[Callable[[int], bytes], Callable[[bytes], bytes]]:
+    """Import on first use; an import statement for each scalar would take most of the time."""
+    from tracklight.formats.tfrecord import encode_record
+    from tracklight.formats.wire_format import encode_varint
+
+    return encode_varint, encode_record
