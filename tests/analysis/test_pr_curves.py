@@ -1,4 +1,4 @@
-"""Curves mean what their writers meant, and are measured as scikit-learn measures them."""
+"""Parsed curves are meaningful, and metrics match scikit-learn."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tracklight.analysis.pr_curves import PRCurve, compute_metrics, parse_pr_cur
 from tracklight.errors import FormatError
 from tracklight.formats.values import Tensor, Text
 
-#: Eleven thresholds stand a tenth apart, and so do the scores.
+#: Eleven thresholds at intervals of 0.1, like the scores.
 TENTHS = [0.1, 0.4, 0.3, 0.8]
 
 
-def curve_of(rows: ArrayLike) -> PRCurve:
+def make_curve(rows: ArrayLike) -> PRCurve:
     return parse_pr_curve(Tensor(np.asarray(rows)))
 
 
-def raw(precision: ArrayLike, recall: ArrayLike) -> PRCurve:
-    """A curve of which no counts were logged."""
-    return curve_of([*np.zeros((4, len(np.asarray(precision)))), precision, recall])
+def make_curve_without_counts(precision: ArrayLike, recall: ArrayLike) -> PRCurve:
+    """Return a curve without counts."""
+    return make_curve([*np.zeros((4, len(np.asarray(precision)))), precision, recall])
 
 
 @pytest.mark.parametrize(
     ("labels", "scores", "average_precision", "area", "roc_area"),
     [
-        # As scikit-learn 1.9 has them.
+        # Computed with scikit-learn 1.9.
         ([0, 0, 1, 1], TENTHS, 5 / 6, 19 / 24, 3 / 4),
         ([0, 1, 1, 0, 1, 0], [0.2, 0.9, 0.6, 0.6, 0.5, 0.1], 29 / 36, 61 / 72, 5 / 6),
         ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], 1.0, 1.0, 1.0),
@@ -37,60 +37,60 @@ def raw(precision: ArrayLike, recall: ArrayLike) -> PRCurve:
         ([1, 0, 1, 0], [0.5, 0.5, 0.5, 0.5], 0.5, 0.75, 0.5),
     ],
 )
-def test_areas(
+def test_areas_of_known_curves(
     labels: list[bool],
     scores: list[float],
     average_precision: float,
     area: float,
     roc_area: float,
 ) -> None:
-    told = compute_metrics(curve_of(count(labels, scores, 11)))
+    told = compute_metrics(make_curve(count(labels, scores, 11)))
     assert told.average_precision == pytest.approx(average_precision)
     assert told.pr_auc == pytest.approx(area)
     assert told.roc_auc == pytest.approx(roc_area)
     assert told.prevalence == pytest.approx(np.mean(labels))
 
 
-def test_the_best_f1_and_its_threshold() -> None:
-    told = compute_metrics(curve_of(count([0, 0, 1, 1], TENTHS, 11)))
+def test_best_f1_and_threshold() -> None:
+    told = compute_metrics(make_curve(count([0, 0, 1, 1], TENTHS, 11)))
     assert told.best_f1 == pytest.approx(0.8)
     assert told.best_threshold == pytest.approx(0.2)
 
 
-def test_where_nothing_is_called_positive_there_is_no_point() -> None:
-    curve = curve_of(count([0, 1], [0.3, 0.5], 11))
+def test_precision_without_predictions_is_nan() -> None:
+    curve = make_curve(count([0, 1], [0.3, 0.5], 11))
     assert np.isnan(curve.precision[6:]).all()
     assert curve.recall[6:].tolist() == [0.0] * 5
     assert curve.f1[6:].tolist() == [0.0] * 5
     assert np.isfinite(curve.precision[:6]).all()
 
 
-def test_weights_below_one_still_count() -> None:
-    """Whole numbers are made of counts by TensorBoard, which loses the rest of this curve."""
-    curve = curve_of(count([0, 1], [0.3, 0.5], 11, weights=[0.25, 0.125]))
+def test_weights_below_one() -> None:
+    """TensorBoard truncates counts to integers, which loses the rest of this curve."""
+    curve = make_curve(count([0, 1], [0.3, 0.5], 11, weights=[0.25, 0.125]))
     assert curve.true_positives[5] == 0.125
     assert curve.precision[5] == 1.0
     assert compute_metrics(curve).average_precision == 1.0
 
 
-def test_a_precision_that_a_writer_chose_for_no_calls_is_kept() -> None:
+def test_logged_precision_without_predictions_is_kept() -> None:
     rows = count([0, 1], [0.3, 0.5], 11)
     rows[4, 6:] = 1.0
-    assert curve_of(rows).precision[6:].tolist() == [1.0] * 5
+    assert make_curve(rows).precision[6:].tolist() == [1.0] * 5
 
 
-def test_counts_fill_in_what_is_not_a_number() -> None:
+def test_counts_replace_nan() -> None:
     rows = count([0, 0, 1, 1], TENTHS, 11)
     spoiled = rows.copy()
     spoiled[4:] = np.nan
     known = rows[0] + rows[1] > 0
-    curve = curve_of(spoiled)
+    curve = make_curve(spoiled)
     np.testing.assert_array_equal(curve.precision[known], rows[4][known])
     np.testing.assert_array_equal(curve.recall, rows[5])
 
 
-def test_without_counts_precision_and_recall_still_make_a_curve() -> None:
-    curve = raw([0.5, 0.75, 1.0, 0.0], [1.0, 0.5, 0.25, 0.0])
+def test_curve_without_counts() -> None:
+    curve = make_curve_without_counts([0.5, 0.75, 1.0, 0.0], [1.0, 0.5, 0.25, 0.0])
     told = compute_metrics(curve)
     assert not curve.has_counts
     assert np.isnan(curve.precision[3])
@@ -98,44 +98,44 @@ def test_without_counts_precision_and_recall_still_make_a_curve() -> None:
     assert (told.roc_auc, told.prevalence) == (None, None)
 
 
-def test_the_order_of_thresholds_does_not_change_an_area() -> None:
+def test_area_does_not_depend_on_order() -> None:
     precision, recall = [0.5, 0.75, 1.0], [1.0, 0.5, 0.25]
-    upright = compute_metrics(raw(precision, recall))
-    turned = compute_metrics(raw(precision[::-1], recall[::-1]))
+    upright = compute_metrics(make_curve_without_counts(precision, recall))
+    turned = compute_metrics(make_curve_without_counts(precision[::-1], recall[::-1]))
     assert (upright.average_precision, upright.pr_auc) == (turned.average_precision, turned.pr_auc)
 
 
-def test_no_positive_example() -> None:
-    curve = curve_of(count([0, 0], [0.3, 0.5], 11))
+def test_without_positive_examples() -> None:
+    curve = make_curve(count([0, 0], [0.3, 0.5], 11))
     told = compute_metrics(curve)
     assert np.isnan(curve.recall).all()
     assert (told.average_precision, told.pr_auc, told.roc_auc, told.best_f1) == (None,) * 4
     assert told.prevalence == 0
 
 
-def test_no_negative_example() -> None:
-    told = compute_metrics(curve_of(count([1, 1], [0.3, 0.5], 11)))
+def test_without_negative_examples() -> None:
+    told = compute_metrics(make_curve(count([1, 1], [0.3, 0.5], 11)))
     assert (told.average_precision, told.roc_auc, told.prevalence) == (1.0, None, 1.0)
 
 
 @pytest.mark.parametrize("thresholds", [1, 2, 201, 1000])
-def test_any_number_of_thresholds(thresholds: int) -> None:
-    curve = curve_of(count([0, 1, 1], [0.3, 0.5, 0.9], thresholds))
+def test_number_of_thresholds(thresholds: int) -> None:
+    curve = make_curve(count([0, 1, 1], [0.3, 0.5, 0.9], thresholds))
     assert curve.threshold[0] == 0
     assert len(curve.threshold) == thresholds
     assert compute_metrics(curve).prevalence == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8", "u1", "?"])
-def test_any_type_of_numbers(dtype: str) -> None:
+def test_numeric_dtypes(dtype: str) -> None:
     rows = np.array([[1, 1], [1, 0], [0, 1], [0, 0], [1, 1], [1, 1]]).astype(dtype)
-    told = compute_metrics(curve_of(rows))
+    told = compute_metrics(make_curve(rows))
     assert (told.roc_auc, told.prevalence) == (1.0, 0.5)
 
 
 @pytest.mark.parametrize("shape", [(), (6,), (5, 10), (10, 6), (6, 0), (6, 2, 1)])
-def test_another_shape_is_told(shape: tuple[int, ...]) -> None:
-    with pytest.raises(FormatError, match=r"six rows .* has the shape \["):
+def test_wrong_shape_raises(shape: tuple[int, ...]) -> None:
+    with pytest.raises(FormatError, match=r"six rows .* the shape is \["):
         parse_pr_curve(Tensor(np.zeros(shape)))
 
 
@@ -147,8 +147,8 @@ def test_another_shape_is_told(shape: tuple[int, ...]) -> None:
         Tensor(np.full((6, 2), b"x", object)),
     ],
 )
-def test_what_is_no_number_is_told(value: Tensor | Text) -> None:
-    with pytest.raises(FormatError, match="made of numbers"):
+def test_non_numeric_value_raises(value: Tensor | Text) -> None:
+    with pytest.raises(FormatError, match="not numeric"):
         parse_pr_curve(value)
 
 
@@ -157,10 +157,10 @@ def test_what_is_no_number_is_told(value: Tensor | Text) -> None:
         st.tuples(st.booleans(), st.integers(0, 20), st.floats(0.01, 9)), min_size=1, max_size=40
     )
 )
-def test_areas_are_those_of_the_examples(examples: list[tuple[bool, int, float]]) -> None:
-    """Worked out from the examples themselves, of which scores are on the thresholds."""
+def test_areas_match_scikit_learn(examples: list[tuple[bool, int, float]]) -> None:
+    """Compute the areas from the examples, whose scores are equal to thresholds."""
     labels, scores, weights = (np.array(column) for column in zip(*examples, strict=True))
-    told = compute_metrics(curve_of(count(list(labels), list(scores / 20), 21, weights)))
+    told = compute_metrics(make_curve(count(list(labels), list(scores / 20), 21, weights)))
     total = weights[labels].sum()
     if not labels.any():
         assert told.average_precision is None
@@ -186,8 +186,8 @@ numbers = st.floats(width=32) | st.sampled_from([0.0, 1.0, -1.0, 3e38])
 
 
 @given(st.lists(st.tuples(*[numbers] * 6), min_size=1, max_size=12))
-def test_nothing_is_made_up_of_odd_numbers(cells: list[tuple[float, ...]]) -> None:
-    curve = curve_of(np.array(cells).T)
+def test_invalid_numbers_give_no_metrics(cells: list[tuple[float, ...]]) -> None:
+    curve = make_curve(np.array(cells).T)
     told = compute_metrics(curve)
     for number in (told.average_precision, told.pr_auc, told.roc_auc, told.best_f1):
         assert number is None or np.isfinite(number)

@@ -1,4 +1,4 @@
-"""Runs a kernel that was compiled with sanitizers over files good and bad; they stop it at a fault.
+"""Run a kernel that was compiled with sanitizers on valid and damaged files.
 
 LD_PRELOAD=libasan.so PYTHONMALLOC=malloc python -m tests.formats.kernel_sanitizer path/to/_scan.so
 """
@@ -22,7 +22,7 @@ ROUNDS = 400
 
 
 def main(path: str) -> None:
-    assert ctypes.CDLL(None).__asan_init, "the sanitizer's library is not loaded"
+    assert ctypes.CDLL(None).__asan_init, "libasan is not loaded"
     kernel = load(path)
     rng = random.Random(0)
     for program in iter_programs():
@@ -30,8 +30,8 @@ def main(path: str) -> None:
         for _ in range(ROUNDS):
             scan_growing(kernel, data, rng)
             data = mutate(assemble(program)[0], rng)
-    use_the_rest(kernel)
-    print("no fault")
+    use_other_functions(kernel)
+    print("no errors")
 
 
 def load(path: str) -> ModuleType:
@@ -42,8 +42,8 @@ def load(path: str) -> ModuleType:
     return kernel
 
 
-def tight(data: bytes) -> array.array[int]:
-    """The same bytes with nothing after them, not even the zero that ends a bytes object."""
+def copy_tightly(data: bytes) -> array.array[int]:
+    """Copy bytes to memory without the terminating zero of a bytes object."""
     return array.array("B", list(data))
 
 
@@ -58,7 +58,7 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
         elif kind == 2:
             data = data[:at]
         else:
-            # With right checksums, so that what is wrong gets as far as the decoder.
+            # With valid checksums, so that the damage reaches the parser.
             data += b.record(b.flip(data[at : at + rng.randint(1, 200)] or b"x", rng.randrange(99)))
     return data
 
@@ -71,12 +71,12 @@ def scan_growing(kernel: ModuleType, data: bytes, rng: random.Random) -> None:
         while moved:
             at = scanner.position
             end = size if rng.random() < 0.5 else min(size, at + rng.randint(1, 300))
-            scanner.scan(tight(data[at:end]), size)
+            scanner.scan(copy_tightly(data[at:end]), size)
             moved = scanner.position > at
 
 
-def use_the_rest(kernel: ModuleType) -> None:
-    """Everything but `scan`: many tags, large records, checksums."""
+def use_other_functions(kernel: ModuleType) -> None:
+    """Use everything but `scan`: many tags, large records, checksums."""
     tags = [b"", *(f"tag {number}".encode() for number in range(1000))]
     scanner = kernel.Scanner(tags, range(0, 1000, 3), 100)
     for content in (Content.IMAGE, Content.TENSOR):
@@ -86,15 +86,15 @@ def use_the_rest(kernel: ModuleType) -> None:
             (ScalarType.INT, -1),
             (ScalarType.UINT, (1 << 64) - 1),
         ):
-            found = [
+            values = [
                 ScannedValue(tag, content, 1, 2.0, 100, 3, 4, metadata, scalar)
                 for tag in (b"", b"new", tags[-1])
                 for metadata in (None, b"", b"\x0a\x03\x0a\x01x", b"\x0a\xff")
             ]
-            scanner.accept(found, scanner.position + 50)
+            scanner.accept(values, scanner.position + 50)
     scanner.reject(scanner.position + 50)
     for size in range(40):
-        kernel.crc32c(tight(bytes(range(size))))
+        kernel.crc32c(copy_tightly(bytes(range(size))))
     column, crcs = np.arange(9, dtype=np.int64), np.zeros(3, np.uint32)
     kernel.crc32c_of_rows(column, np.array([0, 2, 2, 9], np.int64), crcs)
 

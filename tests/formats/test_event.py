@@ -17,13 +17,13 @@ from tracklight.formats.event import (
 )
 
 
-def test_first_event_of_a_file_as_bytes() -> None:
+def test_encodes_file_version() -> None:
     event = proto.Event(wall_time=1599759586.0, file_version=b"brain.Event:2")
 
     assert event.SerializeToString() == b"\x09\x00\x00\x80\x38\x99\xd6\xd7\x41\x1a\x0dbrain.Event:2"
 
 
-def test_first_event_names_its_writer() -> None:
+def test_file_version_names_writer() -> None:
     event = decode_event(encode_file_version(12.5, writer="me"))
 
     assert event.wall_time == 12.5
@@ -31,14 +31,14 @@ def test_first_event_names_its_writer() -> None:
     assert event.source_metadata.writer == b"me"
 
 
-def test_values_are_logged_at_their_step() -> None:
+def test_encodes_values() -> None:
     event = decode_event(encode_event(3.0, -7, [summary.scalar("a", 1), summary.scalar("b", 2)]))
 
     assert (event.wall_time, event.step) == (3.0, -7)
     assert [value.tag for value in event.summary.value] == [b"a", b"b"]
 
 
-def test_sessions_and_graphs() -> None:
+def test_encodes_session_status_and_graph() -> None:
     session = decode_event(encode_session_status(1.0, 40, SessionStatus.START))
     graph = proto.GraphDef(node=[proto.NodeDef(name=b"x", op=b"Placeholder")])
     holder = decode_event(encode_graph(1.0, 0, graph))
@@ -47,12 +47,12 @@ def test_sessions_and_graphs() -> None:
     assert proto.parse("GraphDef", holder.graph_def) == graph
 
 
-def test_what_is_no_event() -> None:
-    with pytest.raises(FormatError, match="no Event message"):
+def test_invalid_event_raises() -> None:
+    with pytest.raises(FormatError, match="not a valid Event message"):
         decode_event(b"\x09short")
 
 
-def test_metadata() -> None:
+def test_parses_metadata() -> None:
     content = proto.MeshPluginData(name=b"m")
     data = summary.make_metadata("mesh", content, display_name="M", description="*of* it")
 
@@ -70,11 +70,11 @@ def test_metadata() -> None:
     [
         (b"images", 0, DataClass.BLOB_SEQUENCE),
         (b"images", DataClass.TENSOR, DataClass.TENSOR),
-        (b"somebody's", 0, DataClass.UNKNOWN),
-        (b"somebody's", 77, DataClass.UNKNOWN),
+        (b"custom", 0, DataClass.UNKNOWN),
+        (b"custom", 77, DataClass.UNKNOWN),
     ],
 )
-def test_a_missing_class_comes_from_the_plugin(
+def test_infers_missing_data_class_from_plugin(
     plugin: bytes, given: int, data_class: DataClass
 ) -> None:
     message = proto.SummaryMetadata(
@@ -84,11 +84,11 @@ def test_a_missing_class_comes_from_the_plugin(
     assert parse_metadata(message.SerializeToString()).data_class is data_class
 
 
-def test_names_that_are_no_text_stay_visible() -> None:
+def test_keeps_invalid_utf8_visible() -> None:
     message = proto.SummaryMetadata(display_name=b"caf\xe9")
 
     assert parse_metadata(message.SerializeToString()).display_name == "caf\\xe9"
 
 
-def test_no_metadata_at_all() -> None:
+def test_empty_metadata() -> None:
     assert parse_metadata(b"") == TagMetadata("", b"", "", "", DataClass.UNKNOWN)

@@ -8,7 +8,7 @@ def contents_of(value: proto.Message) -> bytes:
     return content
 
 
-def test_hyperparameters_come_back_as_they_were_given() -> None:
+def test_round_trip() -> None:
     given = {"lr": 0.01, "layers": 3, "name": "vit-ü", "flip": True, "empty": ""}
     content = contents_of(hparams.build_session_start(given))
     found = hparams.parse_session_hparams(content)
@@ -16,7 +16,7 @@ def test_hyperparameters_come_back_as_they_were_given() -> None:
     assert found["flip"] is True
 
 
-def test_lists_become_text_and_nulls_nothing() -> None:
+def test_lists_become_text_and_nulls_are_dropped() -> None:
     start = proto.SessionStartInfo()
     sizes = start.hparams.add(key=b"sizes").value.list_value.values
     sizes.add(number_value=3)
@@ -27,7 +27,7 @@ def test_lists_become_text_and_nulls_nothing() -> None:
     assert hparams.parse_session_hparams(data) == {"sizes": "3.0, wide"}
 
 
-def test_other_bytes_hold_no_hyperparameters() -> None:
+def test_invalid_metadata_is_empty() -> None:
     end = contents_of(hparams.build_session_end(hparams.Status.SUCCESS))
     for content in (b"", b"\xff\xff\xff", end):
         assert hparams.parse_session_hparams(content) == {}

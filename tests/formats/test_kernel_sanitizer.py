@@ -1,4 +1,4 @@
-"""The kernel touches no memory but its own: it is run under AddressSanitizer and UBSan."""
+"""Run the kernel under AddressSanitizer and UBSan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-o
 
 @pytest.fixture(scope="module")
 def libasan() -> Path:
-    """The library that has to be loaded before Python, as Python itself is not sanitized."""
+    """Return the library to preload, because Python itself is not sanitized."""
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
     command = ["gcc", "-print-file-name=libasan.so"]
@@ -41,23 +41,23 @@ def kernel(libasan: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, library = folder / "_scan.c", folder / "_scan.so"
     cython = [sys.executable, "-m", "cython", "-3", str(FORMATS / "_scan.pyx"), "-o", str(source)]
     subprocess.run(cython, check=True)
-    places = [f"-I{place}" for place in (include, FORMATS, np.get_include())]
-    command = ["gcc", "-O1", "-g", "-w", "-shared", "-fPIC", *SANITIZE, *places]
+    includes = [f"-I{path}" for path in (include, FORMATS, np.get_include())]
+    command = ["gcc", "-O1", "-g", "-w", "-shared", "-fPIC", *SANITIZE, *includes]
     subprocess.run([*command, str(source), "-o", str(library)], check=True)
     return library
 
 
-def test_no_fault_on_files_good_and_bad(kernel: Path, libasan: Path) -> None:
+def test_kernel_has_no_memory_errors(kernel: Path, libasan: Path) -> None:
     environment = {
         **os.environ,
         "LD_PRELOAD": str(libasan),
-        "PYTHONMALLOC": "malloc",  # else small objects share blocks and hide what is beyond them
-        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaves some memory to the system
+        "PYTHONMALLOC": "malloc",  # without the arenas that hide overflows
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python does not free all memory at exit
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }
     command = [sys.executable, "-m", "tests.formats.kernel_sanitizer", str(kernel)]
-    ended = subprocess.run(
+    result = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
-    assert ended.returncode == 0, ended.stderr[-5000:]
-    assert ended.stdout == "no fault\n"
+    assert result.returncode == 0, result.stderr[-5000:]
+    assert result.stdout == "no errors\n"

@@ -11,7 +11,7 @@ from tracklight.formats.media import decode_image, encode_png
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
-def test_pixels_come_back(channels: int) -> None:
+def test_round_trip(channels: int) -> None:
     pixels = np.arange(2 * 3 * channels, dtype=np.uint8).reshape(2, 3, channels)
 
     np.testing.assert_array_equal(decode_image(encode_png(pixels)), pixels)
@@ -21,14 +21,14 @@ def test_pixels_come_back(channels: int) -> None:
     ("mode", "kind", "channels"),
     [("1", "PNG", 1), ("P", "PNG", 3), ("P", "GIF", 3), ("CMYK", "JPEG", 3), ("I;16", "PNG", 1)],
 )
-def test_modes_become_numbers(mode: str, kind: str, channels: int) -> None:
+def test_converts_color_modes(mode: str, kind: str, channels: int) -> None:
     stream = io.BytesIO()
     Image.new(mode, (3, 2)).save(stream, kind)
 
     assert decode_image(stream.getvalue()).shape == (2, 3, channels)
 
 
-def test_transparent_palette_keeps_its_alpha() -> None:
+def test_transparent_palette_keeps_alpha() -> None:
     stream = io.BytesIO()
     Image.new("P", (3, 2)).save(stream, "PNG", transparency=0)
 
@@ -36,6 +36,14 @@ def test_transparent_palette_keeps_its_alpha() -> None:
 
 
 @pytest.mark.parametrize("encoded", [b"", b"<html>", encode_png(np.zeros((9, 9), np.uint8))[:44]])
-def test_what_is_no_picture_is_told(encoded: bytes) -> None:
-    with pytest.raises(FormatError, match="no picture"):
+def test_invalid_image_raises(encoded: bytes) -> None:
+    with pytest.raises(FormatError, match="cannot be decoded as an image"):
         decode_image(encoded)
+
+
+def test_formats_that_run_other_programs_raise() -> None:
+    """Pillow decodes EPS with Ghostscript."""
+    stream = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(stream, "EPS")
+    with pytest.raises(FormatError, match="cannot be decoded as an image"):
+        decode_image(stream.getvalue())

@@ -11,7 +11,7 @@ from tracklight.formats.media import encode_png
 
 
 @pytest.mark.parametrize("shape", [(5, 7), (5, 7, 1), (5, 7, 2), (5, 7, 3), (5, 7, 4), (1, 1)])
-def test_pixels_come_back(shape: tuple[int, ...]) -> None:
+def test_round_trip(shape: tuple[int, ...]) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
 
     with Image.open(io.BytesIO(encode_png(pixels))) as image:
@@ -21,6 +21,6 @@ def test_pixels_come_back(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("pixels", [np.zeros((2, 2)), np.zeros((2, 2, 5), np.uint8)])
-def test_what_is_no_picture(pixels: np.ndarray) -> None:  # type: ignore[type-arg]
-    with pytest.raises(UsageError, match="no picture"):
+def test_invalid_array_raises(pixels: np.ndarray) -> None:  # type: ignore[type-arg]
+    with pytest.raises(UsageError, match="is not an image"):
         encode_png(pixels)

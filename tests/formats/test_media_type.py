@@ -27,5 +27,5 @@ from tracklight.formats.media import UNKNOWN_MEDIA_TYPE, sniff_media_type
         (b"", UNKNOWN_MEDIA_TYPE),
     ],
 )
-def test_only_what_cannot_run_is_shown(data: bytes, kind: str) -> None:
+def test_detects_only_types_that_run_no_code(data: bytes, kind: str) -> None:
     assert sniff_media_type(data) == kind

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tracklight.errors import FormatError
 from tracklight.formats.media import decode_wav, encode_wav, find_wav_sample_rate, parse_wav
 
-#: What follows the code of the encoding in the GUID of an extensible format.
+#: The rest of the GUID after the format code of an extensible format.
 GUID_TAIL = bytes.fromhex("000000001000800000aa00389b71")
 
 
@@ -36,7 +36,7 @@ def make_wav(about: bytes, data: bytes) -> bytes:
     return riff(chunk(b"fmt ", about), chunk(b"data", data))
 
 
-def test_samples_come_back() -> None:
+def test_round_trip() -> None:
     samples = np.array([[0, 1], [-1, 0.5], [2, -2]])
 
     with wave.open(io.BytesIO(encode_wav(samples, 8000))) as file:
@@ -46,16 +46,16 @@ def test_samples_come_back() -> None:
     assert frames.tolist() == [0, 32767, -32767, 16384, 32767, -32767]
 
 
-def test_sample_rate_is_found() -> None:
+def test_finds_sample_rate() -> None:
     assert find_wav_sample_rate(encode_wav(np.zeros(0), 44100)) == 44100
 
 
-def test_sample_rate_is_found_whatever_the_encoding() -> None:
+def test_finds_sample_rate_of_any_encoding() -> None:
     assert find_wav_sample_rate(make_wav(describe(0x11, 4, rate=22050), b"")) == 22050
 
 
 @pytest.mark.parametrize("clip", [b"", b"RIFF", b"ID3" + bytes(100), riff(), riff(b"fmt ")])
-def test_other_files_have_none(clip: bytes) -> None:
+def test_other_files_have_no_sample_rate(clip: bytes) -> None:
     assert find_wav_sample_rate(clip) is None
 
 
@@ -88,7 +88,7 @@ def test_decodes_every_encoding(code: int, bits: int, frames: bytes, numbers: li
         assert parse_wav(clip).bits == bits
 
 
-def test_other_chunks_are_passed_over() -> None:
+def test_skips_other_chunks() -> None:
     clip = riff(
         chunk(b"JUNK", b"odd"),
         chunk(b"fmt ", describe(1, 16)),
@@ -100,12 +100,12 @@ def test_other_chunks_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize("claimed", [0xFFFFFFFF, 1 << 30, 5])
-def test_a_file_that_was_cut_off_has_the_frames_that_are_left(claimed: int) -> None:
+def test_truncated_file_has_fewer_frames(claimed: int) -> None:
     data = chunk(b"data", b"\x00\x40\x00\x20\x00", claimed)[: 8 + 5]
     assert decode_wav(riff(chunk(b"fmt ", describe(1, 16)), data)).tolist() == [[0.5], [0.25]]
 
 
-def test_a_part_is_that_of_the_whole() -> None:
+def test_decodes_range_of_frames() -> None:
     wav = parse_wav(encode_wav(np.sin(np.arange(200)).reshape(100, 2), 100))
     assert (wav.frames, wav.channels, wav.duration_s) == (100, 2, 1.0)
     np.testing.assert_array_equal(wav.decode(10, 20), wav.decode()[10:20])
@@ -114,38 +114,38 @@ def test_a_part_is_that_of_the_whole() -> None:
 
 
 @pytest.mark.parametrize("clip", [b"", b"RIFF", b"ID3" + bytes(100), b"RIFF....WEBP"])
-def test_other_files_are_not_decoded(clip: bytes) -> None:
-    with pytest.raises(FormatError, match="no WAV file"):
+def test_other_files_raise(clip: bytes) -> None:
+    with pytest.raises(FormatError, match="not a WAV file"):
         decode_wav(clip)
 
 
 @pytest.mark.parametrize(
     ("clip", "words"),
     [
-        (riff(), "without samples"),
-        (riff(chunk(b"data", b"1234")), "does not say what"),
-        (make_wav(b"\x01\x00\x01", b""), "does not say what"),
+        (riff(), "contains no samples"),
+        (riff(chunk(b"data", b"1234")), "does not declare"),
+        (make_wav(b"\x01\x00\x01", b""), "does not declare"),
         (make_wav(describe(1, 16, channels=0), b"1234"), "0 channels"),
-        (make_wav(describe(1, 16, rate=0), b"1234"), "0 samples a second"),
+        (make_wav(describe(1, 16, rate=0), b"1234"), "at 0 Hz"),
         (make_wav(describe(1, 0), b"1234"), "0-bit samples"),
         (make_wav(describe(1, 65535), b"1234"), "65535-bit samples"),
         (make_wav(describe(3, 16), b"1234"), "16-bit samples of encoding float"),
         (make_wav(describe(0x55, 16), b"1234"), "encoding 0x55"),
-        (make_wav(describe(1, 16, block=9), b"1234"), "9 bytes for 1 16-bit samples"),
+        (make_wav(describe(1, 16, block=9), b"1234"), "9 bytes for 1 samples of 16 bits"),
     ],
 )
-def test_what_is_wrong_is_said(clip: bytes, words: str) -> None:
+def test_invalid_header_raises(clip: bytes, words: str) -> None:
     with pytest.raises(FormatError, match=words):
         parse_wav(clip)
 
 
-def test_a_file_of_nothing_but_chunks_ends_soon() -> None:
-    with pytest.raises(FormatError, match="without samples"):
+def test_limits_number_of_chunks() -> None:
+    with pytest.raises(FormatError, match="contains no samples"):
         parse_wav(riff(chunk(b"JUNK", b"") * 100_000))
 
 
 @given(st.data())
-def test_no_damage_raises_anything_else(data: st.DataObject) -> None:
+def test_damaged_file_raises_only_format_error(data: st.DataObject) -> None:
     clip = bytearray(make_wav(describe(1, 16, channels=2), bytes(range(40))))
     for place in data.draw(st.lists(st.integers(0, len(clip) - 1), max_size=6)):
         clip[place] = data.draw(st.integers(0, 255))

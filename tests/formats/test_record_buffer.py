@@ -1,8 +1,10 @@
-"""Both encoders make the same bytes, and those are what readers want."""
+"""The compiled buffer and the Python buffer produce the same bytes, which readers understand."""
 
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -26,9 +28,9 @@ from tracklight.formats.tfrecord import iter_records
 
 _encode = pytest.importorskip("tracklight.formats._encode", reason="the kernel is not built")
 
-KINDS = [_encode.Buffer, record_buffer.PythonRecordBuffer]
+KINDS = [_encode.RecordBuffer, record_buffer.PythonRecordBuffer]
 ROOMY = (1 << 30, 1 << 30, 1 << 30)
-FORMS = st.sampled_from(["scalar", "simple", "double"])
+FORMS = st.sampled_from(["add_scalar", "add_simple_value", "add_double"])
 TAGS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200)
 STEPS = st.integers(-(1 << 63), (1 << 63) - 1)
 
@@ -39,17 +41,17 @@ def buffer(request: pytest.FixtureRequest) -> Iterator[RecordBuffer]:
 
 
 @given(st.lists(st.tuples(FORMS, TAGS, STEPS, st.floats(), st.floats()), max_size=6))
-def test_both_encode_alike(calls: list[tuple[str, str, int, float, float]]) -> None:
-    compiled, python = _encode.Buffer(*ROOMY), record_buffer.PythonRecordBuffer(*ROOMY)
+def test_implementations_agree(calls: list[tuple[str, str, int, float, float]]) -> None:
+    compiled, python = _encode.RecordBuffer(*ROOMY), record_buffer.PythonRecordBuffer(*ROOMY)
     for form, tag, step, wall, value in calls:
-        answers = [getattr(buffer, form)(tag, step, wall, value) for buffer in (compiled, python)]
-        assert answers[0] == answers[1]
-    assert (len(compiled), compiled.records) == (len(python), python.record_count)
-    assert compiled.take() == python.drain()
-    assert compiled.descriptions() == python.get_metadata()
+        results = [getattr(buffer, form)(tag, step, wall, value) for buffer in (compiled, python)]
+        assert results[0] == results[1]
+    assert (len(compiled), compiled.record_count) == (len(python), python.record_count)
+    assert compiled.drain() == python.drain()
+    assert compiled.get_metadata() == python.get_metadata()
 
 
-def test_describes_a_tag_with_its_first_value_alone(buffer: RecordBuffer) -> None:
+def test_only_first_value_has_metadata(buffer: RecordBuffer) -> None:
     buffer.add_scalar("loss", 0, 1.5, 0.25)
     buffer.add_scalar("loss", 300, 2.5, 0.5)
     tensor = b.blob(8, b.integer(1, b.FLOAT), b.blob(2), b.content(np.float32(0.25).tobytes()))
@@ -59,15 +61,15 @@ def test_describes_a_tag_with_its_first_value_alone(buffer: RecordBuffer) -> Non
     assert buffer.drain() == b.record(first) + b.record(second)
 
 
-def test_simple_values_are_as_torch_writes_them(buffer: RecordBuffer) -> None:
+def test_simple_values_match_torch(buffer: RecordBuffer) -> None:
     buffer.add_simple_value("loss", 7, 1.5, 0.25)
     assert buffer.drain() == b.record(
         b.event(b.summary(b.value("loss", b.simple(0.25))), step=7, wall=1.5)
     )
 
 
-@pytest.mark.parametrize("form", ["scalar", "simple", "double"])
-def test_takes_now_for_a_wall_time_that_is_not_given(buffer: RecordBuffer, form: str) -> None:
+@pytest.mark.parametrize("form", ["add_scalar", "add_simple_value", "add_double"])
+def test_default_wall_time_is_now(buffer: RecordBuffer, form: str) -> None:
     before = time.time()
     getattr(buffer, form)("loss", 7, None, 0.25)
     after = time.time()
@@ -75,13 +77,13 @@ def test_takes_now_for_a_wall_time_that_is_not_given(buffer: RecordBuffer, form:
     assert before <= decode_event(payload).wall_time <= after
 
 
-def test_takes_numbers_of_any_kind_without_dimensions(buffer: RecordBuffer) -> None:
+def test_accepts_numbers_and_arrays_without_dimensions(buffer: RecordBuffer) -> None:
     for number in (1, True, 1.0, np.float32(1), np.float64(1), np.array(1), np.int8(1)):
         buffer.add_simple_value("x", 1, 1.0, number)  # type: ignore[arg-type]
     assert len(set(payload for _, payload in iter_records(buffer.drain()))) == 1
 
 
-def test_what_a_float32_cannot_hold_becomes_infinity(buffer: RecordBuffer) -> None:
+def test_float32_overflow_becomes_infinity(buffer: RecordBuffer) -> None:
     for value in (1e39, math.inf):
         buffer.add_simple_value("x", 1, 1.0, value)
     large, infinite = (payload for _, payload in iter_records(buffer.drain()))
@@ -89,36 +91,36 @@ def test_what_a_float32_cannot_hold_becomes_infinity(buffer: RecordBuffer) -> No
 
 
 @pytest.mark.parametrize("value", ["1", None, np.array([1.0]), [1], 1j])
-def test_refuses_what_is_no_number(buffer: RecordBuffer, value: Any) -> None:
+def test_rejects_values_that_are_not_numbers(buffer: RecordBuffer, value: Any) -> None:
     with pytest.raises(TypeError):
         buffer.add_scalar("x", 0, 1.0, value)
     assert len(buffer) == 0
 
 
 @pytest.mark.parametrize("step", [1.0, "1", None, True, np.int64(1)])
-def test_refuses_what_is_no_int_as_a_step(buffer: RecordBuffer, step: Any) -> None:
+def test_rejects_steps_that_are_not_integers(buffer: RecordBuffer, step: Any) -> None:
     with pytest.raises(TypeError):
         buffer.add_scalar("x", step, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("step", [1 << 63, -(1 << 63) - 1])
-def test_refuses_steps_beyond_64_bits(buffer: RecordBuffer, step: int) -> None:
+def test_rejects_steps_beyond_64_bits(buffer: RecordBuffer, step: int) -> None:
     with pytest.raises(OverflowError):
         buffer.add_scalar("x", step, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("tag", ["", "x" * 10_001, "\ud800"])
-def test_refuses_tags_that_readers_cannot_show(buffer: RecordBuffer, tag: str) -> None:
+def test_rejects_invalid_tags(buffer: RecordBuffer, tag: str) -> None:
     with pytest.raises(ValueError):
         buffer.add_scalar(tag, 0, 1.0, 1.0)
     assert buffer.drain() == b""
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_says_when_to_wake(kind: type[RecordBuffer]) -> None:
+def test_wakes_at_first_record_and_thresholds(kind: type[RecordBuffer]) -> None:
     buffer = kind(1 << 20, 1 << 20, 3)
-    answers = [buffer.add_record(b"x") for _ in range(5)]
-    assert answers == [
+    results = [buffer.add_record(b"x") for _ in range(5)]
+    assert results == [
         AppendResult.WAKE,
         AppendResult.APPENDED,
         AppendResult.WAKE,
@@ -130,18 +132,18 @@ def test_says_when_to_wake(kind: type[RecordBuffer]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_says_when_it_is_full_and_describes_again_what_it_refused(kind: type[RecordBuffer]) -> None:
+def test_full_buffer_rejects_records_and_their_metadata(kind: type[RecordBuffer]) -> None:
     buffer = kind(200, 1 << 20, 1 << 20)
     assert (
         buffer.add_record(b"x" * 5000) == AppendResult.WAKE
-    )  # one may be larger than all the room
+    )  # a single record may exceed the capacity
     assert buffer.add_scalar("loss", 0, 1.0, 1.0) == AppendResult.FULL
     buffer.drain()
     buffer.add_scalar("loss", 1, 1.0, 1.0)
     assert SCALAR_METADATA in buffer.drain()
 
 
-def test_describes_each_tag_once(buffer: RecordBuffer) -> None:
+def test_registers_metadata_once(buffer: RecordBuffer) -> None:
     assert buffer.register_metadata("a", b"one")
     assert not buffer.register_metadata("a", b"two")
     assert buffer.get_metadata() == {b"a": b"one"}
@@ -167,5 +169,15 @@ def test_threads_share_a_buffer(buffer: RecordBuffer) -> None:
     assert sum(1 for _ in iter_records(b"".join(taken))) == 8 * 500
 
 
-def test_creates_the_compiled_one() -> None:
-    assert isinstance(create_buffer(*ROOMY), _encode.Buffer)
+def test_creates_compiled_buffer() -> None:
+    assert isinstance(create_buffer(*ROOMY), _encode.RecordBuffer)
+
+
+def test_import_does_not_load_numpy() -> None:
+    script = """
+import sys
+from tracklight.formats.record_buffer import create_buffer
+create_buffer(1 << 20, 1 << 20, 100).add_scalar("loss", 0, None, 0.5)
+assert "numpy" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

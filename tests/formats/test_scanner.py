@@ -1,4 +1,4 @@
-"""What both scanners promise, sentence by sentence."""
+"""The contract of `Scanner`, for both implementations."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ GOOD = [b.scalar("loss", step, step / 2) for step in range(5)]
 STEPS = list(range(5))
 
 
-def steps_of(create: ScannerType, data: bytes, window: int = 8 << 20) -> list[int]:
+def read_steps(create: ScannerType, data: bytes, window: int = 8 << 20) -> list[int]:
     return [row[0] for row in gather(read_file(create(), data, window)).points[b"loss"]]
 
 
 def scan_payload(create: ScannerType, *payloads: bytes):
-    """The batch of a file that holds these events."""
+    """Scan a file that contains these events."""
     data = b"".join(map(b.record, payloads))
     return create().scan(data, len(data))
 
 
 class TestFraming:
-    def test_takes_every_record(self, create: ScannerType) -> None:
+    def test_reads_every_record(self, create: ScannerType) -> None:
         data = b"".join(GOOD)
         scanner = create()
         batch = scanner.scan(data, len(data))
@@ -53,32 +53,30 @@ class TestFraming:
         assert (batch.damage, batch.large) == ([], None)
         assert get_state(scanner) == (len(data), -1, -1)
 
-    def test_an_empty_file_gives_an_empty_batch(self, create: ScannerType) -> None:
+    def test_empty_file(self, create: ScannerType) -> None:
         batch = create().scan(b"", 0)
         assert (batch.records, batch.points.starts.tolist()) == (0, [0])
 
-    def test_a_record_without_payload_is_an_event_without_anything(
-        self, create: ScannerType
-    ) -> None:
+    def test_empty_payload_is_an_empty_event(self, create: ScannerType) -> None:
         batch = scan_payload(create, b"")
         assert (batch.records, batch.tags, batch.damage) == (1, [], [])
 
     @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-    def test_any_buffer_will_do(self, create: ScannerType, kind: Callable) -> None:
+    def test_accepts_any_buffer(self, create: ScannerType, kind: Callable) -> None:
         assert create().scan(kind(GOOD[0]), len(GOOD[0])).records == 1
 
     @pytest.mark.parametrize("window", [12, 17, 64, 100])
-    def test_pieces_give_what_the_whole_gives(self, create: ScannerType, window: int) -> None:
-        assert steps_of(create, b"".join(GOOD), window) == STEPS
+    def test_result_does_not_depend_on_window(self, create: ScannerType, window: int) -> None:
+        assert read_steps(create, b"".join(GOOD), window) == STEPS
 
     @pytest.mark.parametrize("held", [0, 3, 11, 12, 20])
-    def test_waits_for_bytes_that_the_file_has(self, create: ScannerType, held: int) -> None:
+    def test_waits_for_remaining_bytes(self, create: ScannerType, held: int) -> None:
         data = b"".join(GOOD)
         scanner = create()
         scanner.scan(data[: len(GOOD[0]) + held], len(data))
         assert get_state(scanner) == (len(GOOD[0]), -1, -1)
 
-    def test_goes_on_where_it_is_told(self, create: ScannerType) -> None:
+    def test_continues_at_position(self, create: ScannerType) -> None:
         data = b"".join(GOOD)
         scanner = create(position=len(GOOD[0]))
         assert scanner.scan(data[len(GOOD[0]) :], len(data)).records == 4
@@ -96,7 +94,7 @@ class TestTornTail:
         assert [row[0] for row in gather(batches).points[b"loss"]] == STEPS
         assert gather(batches).damage == []
 
-    def test_says_where_it_would_end(self, create: ScannerType) -> None:
+    def test_reports_expected_end(self, create: ScannerType) -> None:
         data = b"".join(GOOD)
         scanner = create()
         read_file(scanner, data[:-1])
@@ -104,7 +102,7 @@ class TestTornTail:
         assert (scanner.lost_at, scanner.torn_end) == (start, len(data))
         assert start < scanner.position <= len(data) - 12
 
-    def test_is_not_looked_at_again_before_it_can_be_complete(self, create: ScannerType) -> None:
+    def test_is_not_read_again_before_it_can_be_complete(self, create: ScannerType) -> None:
         data = b"".join(GOOD)
         scanner = create()
         read_file(scanner, data[:-5])
@@ -113,20 +111,20 @@ class TestTornTail:
         assert get_state(scanner) == before
 
     @pytest.mark.parametrize("kept", [12, 13, 30, len(GOOD[1]) - 1])
-    def test_with_good_records_after_it_is_damage(self, create: ScannerType, kept: int) -> None:
-        # The record claims more than what follows, so that it never ends inside the file.
+    def test_followed_by_valid_records_is_damage(self, create: ScannerType, kept: int) -> None:
+        # The record claims to be longer than the rest of the file.
         torn = (b.header(1000) + GOOD[1])[:kept]
         reading = gather(read_file(create(), GOOD[0] + torn + b"".join(GOOD[2:])))
         assert [row[0] for row in reading.points[b"loss"]] == [0, 2, 3, 4]
         assert reading.damage == [Damage(len(GOOD[0]), kept, DamageKind.TORN)]
 
-    def test_that_ends_inside_the_records_after_it_is_damage(self, create: ScannerType) -> None:
+    def test_ending_inside_later_records_is_damage(self, create: ScannerType) -> None:
         torn = GOOD[1][:-9]
         reading = gather(read_file(create(), GOOD[0] + torn + b"".join(GOOD[2:])))
         assert [row[0] for row in reading.points[b"loss"]] == [0, 2, 3, 4]
         assert reading.damage == [Damage(len(GOOD[0]), len(torn), DamageKind.DATA)]
 
-    def test_does_not_hide_what_is_written_after_it(self, create: ScannerType) -> None:
+    def test_does_not_hide_later_records(self, create: ScannerType) -> None:
         start = GOOD[0] + b.header(5000) + b"half a payload"
         scanner = create()
         batches = read_file(scanner, start)
@@ -165,14 +163,14 @@ class TestDamage:
         assert batch.damage == [Damage(len(GOOD[0]), len(GOOD[1]), DamageKind.DATA)]
         assert get_state(scanner) == (len(data) - len(after), -1, -1)
 
-    def test_wrong_payload_when_the_next_header_is_not_in_hand(self, create: ScannerType) -> None:
+    def test_wrong_payload_before_missing_header(self, create: ScannerType) -> None:
         data = b.flip(GOOD[1], 20) + b"x" * 100
         scanner = create()
         batch = scanner.scan(data[: len(GOOD[1]) + 11], len(data))
         assert batch.damage == [Damage(0, len(GOOD[1]), DamageKind.DATA)]
         assert get_state(scanner) == (len(GOOD[1]), -1, -1)
 
-    def test_wrong_payload_before_a_wrong_header_is_one_damage(self, create: ScannerType) -> None:
+    def test_wrong_payload_and_wrong_header_are_one_damage(self, create: ScannerType) -> None:
         bad = b.flip(GOOD[1], 20) + b.flip(GOOD[2], 3)
         reading = gather(read_file(create(), GOOD[0] + bad + b"".join(GOOD[3:])))
         assert [row[0] for row in reading.points[b"loss"]] == [0, 3, 4]
@@ -207,7 +205,7 @@ class TestDamage:
         assert scanner.lost_at == len(GOOD[0])
         assert scanner.torn_end >= 4 << 30
 
-    def test_a_header_inside_garbage_must_have_a_good_payload(self, create: ScannerType) -> None:
+    def test_header_in_garbage_needs_valid_payload(self, create: ScannerType) -> None:
         garbage = b"junk" + b.flip(GOOD[1], 20) + b"more"
         reading = gather(read_file(create(), GOOD[0] + garbage + b"".join(GOOD[2:])))
         assert [row[0] for row in reading.points[b"loss"]] == [0, 2, 3, 4]
@@ -221,7 +219,7 @@ class TestDamage:
 
 
 class TestSearch:
-    def test_stays_lost_at_a_candidate_that_is_not_whole(self, create: ScannerType) -> None:
+    def test_waits_for_incomplete_candidate(self, create: ScannerType) -> None:
         data = b"garbage!" + b"".join(GOOD)
         scanner = create()
         batch = scanner.scan(data[: 8 + len(GOOD[0]) - 1], len(data))
@@ -230,20 +228,20 @@ class TestSearch:
         batch = scanner.scan(data[8:], len(data))
         assert (batch.records, batch.damage) == (5, [Damage(0, 8, DamageKind.HEADER)])
 
-    def test_keeps_the_bytes_a_header_may_start_in(self, create: ScannerType) -> None:
+    def test_keeps_bytes_of_partial_header(self, create: ScannerType) -> None:
         data = b"g" * 1000 + b"".join(GOOD)
         scanner = create()
         scanner.scan(data[:100], len(data))
         assert (scanner.position, scanner.lost_at) == (100 - 11, 0)
 
-    def test_keeps_a_whole_header_at_the_end_of_the_file(self, create: ScannerType) -> None:
+    def test_keeps_header_at_end_of_file(self, create: ScannerType) -> None:
         start, empty = b"g" * 100, b.record(b"")
         scanner = create()
         read_file(scanner, start + empty[:12])
         scanner.rewind(len(start + empty))
         assert gather(read_file(scanner, start + empty)).records == 1
 
-    def test_a_large_candidate_is_taken_by_its_header(self, create: ScannerType) -> None:
+    def test_large_candidate_is_accepted_by_its_header(self, create: ScannerType) -> None:
         data = b"garbage" + b.header(LARGE_RECORD_BYTES) + b"p" * (LARGE_RECORD_BYTES + 4)
         scanner = create()
         batch = scanner.scan(data[:1000], len(data))
@@ -251,19 +249,19 @@ class TestSearch:
         assert batch.large == LargeRecord(7, LARGE_RECORD_BYTES)
         assert get_state(scanner) == (7, -1, -1)
 
-    def test_a_candidate_must_fit_into_the_file(self, create: ScannerType) -> None:
+    def test_candidate_must_fit_in_file(self, create: ScannerType) -> None:
         data = b"garbage" + b.header(LARGE_RECORD_BYTES) + b"p" * (LARGE_RECORD_BYTES + 3)
         scanner = create()
         assert scanner.scan(data[:1000], len(data)).damage == []
         assert scanner.lost_at == 0
 
-    def test_overlapping_payloads_do_not_hide_a_short_record(self, create: ScannerType) -> None:
+    def test_overlapping_payloads_do_not_hide_short_record(self, create: ScannerType) -> None:
         data = b"g" + b.header(200_000) * 40_000 + GOOD[0]
-        assert steps_of(create, data) == [0]
+        assert read_steps(create, data) == [0]
 
 
 class TestZeroTail:
-    def test_filled_in_later_is_no_damage(self, create: ScannerType) -> None:
+    def test_is_not_damage_if_filled_in_later(self, create: ScannerType) -> None:
         scanner = create()
         batches = read_file(scanner, GOOD[0] + bytes(5000))
         assert scanner.lost_at == len(GOOD[0])
@@ -273,7 +271,7 @@ class TestZeroTail:
         assert gather(batches).records == 5
         assert gather(batches).damage == []
 
-    def test_a_long_one_is_not_searched_again_and_again(self, create: ScannerType) -> None:
+    def test_long_tail_is_searched_once(self, create: ScannerType) -> None:
         scanner = create()
         data = bytes((16 << 20) + 100)
         read_file(scanner, data)
@@ -281,14 +279,14 @@ class TestZeroTail:
         scanner.rewind(len(data) + 1)
         assert get_state(scanner) == before
 
-    def test_other_garbage_is_not_searched_again(self, create: ScannerType) -> None:
+    def test_other_garbage_is_searched_once(self, create: ScannerType) -> None:
         scanner = create()
         read_file(scanner, b"\1" * 100)
         before = get_state(scanner)
         scanner.rewind(200)
         assert get_state(scanner) == before
 
-    def test_nothing_to_rewind(self, create: ScannerType) -> None:
+    def test_rewind_without_damage_does_nothing(self, create: ScannerType) -> None:
         scanner = create()
         read_file(scanner, GOOD[0])
         scanner.rewind(10_000)
@@ -298,7 +296,7 @@ class TestZeroTail:
 class TestLargeRecords:
     payload = b.event(b.summary(b.value("big", b.image(b"i" * LARGE_RECORD_BYTES))), step=7)
 
-    def test_not_wholly_in_hand_are_left_to_be_walked(self, create: ScannerType) -> None:
+    def test_incomplete_in_data_are_reported(self, create: ScannerType) -> None:
         data = GOOD[0] + b.record(self.payload)
         scanner = create()
         batch = scanner.scan(data[:-1], len(data))
@@ -306,20 +304,20 @@ class TestLargeRecords:
         assert batch.large == LargeRecord(len(GOOD[0]), len(self.payload))
         assert scanner.position == len(GOOD[0])
 
-    def test_wholly_in_hand_are_scanned(self, create: ScannerType) -> None:
+    def test_complete_in_data_are_scanned(self, create: ScannerType) -> None:
         data = GOOD[0] + b.record(self.payload)
         (batch,) = read_file(create(), data)
         assert batch.large is None
         assert batch.references.step.tolist() == [7]
 
-    def test_the_longest_record_that_is_not_large_waits(self, create: ScannerType) -> None:
-        data = b.record(b.event(blob_of(LARGE_RECORD_BYTES - 1)))
+    def test_shorter_records_are_waited_for(self, create: ScannerType) -> None:
+        data = b.record(b.event(make_unknown_field(LARGE_RECORD_BYTES - 1)))
         scanner = create()
         batch = scanner.scan(data[:-1], len(data))
         assert batch.large is None
         assert scanner.position == 0
 
-    def test_accept_takes_what_a_walk_found(self, create: ScannerType) -> None:
+    def test_accept_adds_values(self, create: ScannerType) -> None:
         scanner = create(tags=[b"a"], described=[0], position=100)
         found = [
             ScannedValue(b"img", Content.IMAGE, -3, 1.5, 100, 9, 99, b"\x0a\x03\x0a\x01x"),
@@ -346,15 +344,15 @@ class TestLargeRecords:
         assert (references.start.tolist(), references.size.tolist()) == ([9], [99])
         assert references.content.tolist() == [Content.IMAGE]
 
-    def test_reject_reports_no_event(self, create: ScannerType) -> None:
+    def test_reject_reports_damage(self, create: ScannerType) -> None:
         scanner = create(position=100)
         batch = scanner.reject(1000)
         assert (batch.records, batch.damage) == (0, [Damage(100, 900, DamageKind.PROTO)])
         assert scanner.position == 1000
 
 
-def blob_of(size: int) -> bytes:
-    """An unknown field of ``size`` bytes in all."""
+def make_unknown_field(size: int) -> bytes:
+    """Return an unknown field of ``size`` bytes in total."""
     return b.blob(100, bytes(size - 5 if size > 127 + 3 else size - 3))
 
 
@@ -389,9 +387,7 @@ class TestUndecodable:
         ],
         ids=bytes.hex,
     )
-    def test_is_damage_and_nothing_of_it_is_taken(
-        self, create: ScannerType, payload: bytes
-    ) -> None:
+    def test_is_damage_and_adds_nothing(self, create: ScannerType, payload: bytes) -> None:
         before = b.summary(b.value("new", b.simple(1), b.metadata("scalars")))
         version = b.blob(3, b"brain.Event:9") + b.blob(10, b.blob(1, b"writer"))
         bad = b.record(b.event(before, version) + payload)
@@ -400,7 +396,7 @@ class TestUndecodable:
         assert (reading.tags, reading.records, reading.metadata) == ([b"loss"], 2, [])
         assert (reading.file_version, reading.writer) == (None, None)
 
-    def test_forgotten_tags_get_their_number_later(self, create: ScannerType) -> None:
+    def test_tags_of_invalid_events_are_not_numbered(self, create: ScannerType) -> None:
         new = b.summary(b.value("new", b.simple(1), b.metadata("scalars")))
         other = b.summary(b.value("other", b.simple(2)))
         batch = scan_payload(create, b.event(new) + b"\x80", b.event(other), b.event(new))
@@ -410,14 +406,12 @@ class TestUndecodable:
     @pytest.mark.parametrize(
         "body", [b.blob(4, b"\xff"), b.blob(5, b"\x08"), b.blob(6, b"\x0f"), b.blob(3, b"\x80")]
     )
-    def test_other_messages_are_not_looked_into(self, create: ScannerType, body: bytes) -> None:
+    def test_other_messages_are_not_parsed(self, create: ScannerType, body: bytes) -> None:
         batch = scan_payload(create, b.event(b.summary(b.value("t", body))))
         assert (batch.records, batch.damage) == (1, [])
         assert len(batch.references.step) == 1
 
-    def test_a_tensor_that_another_value_replaced_is_not_looked_into(
-        self, create: ScannerType
-    ) -> None:
+    def test_overwritten_tensor_is_not_parsed(self, create: ScannerType) -> None:
         batch = scan_payload(
             create, b.event(b.summary(b.value("t", b.blob(8, b"\x08"), b.simple(3))))
         )
@@ -478,14 +472,14 @@ class TestScalars:
         body = b.tensor(dtype, shape, b.content(raw) if way == "content" else typed)
         batch = scan_payload(create, b.event(b.summary(b.value("t", body)), step=3))
         assert (batch.tags, batch.contents) == ([b"t"], [Content.TENSOR])
-        assert batch.points.number.tolist() == [number]
+        assert batch.points.scalar_type.tolist() == [number]
         assert get_values(batch) == [expected]
 
     @pytest.mark.parametrize("case", SCALARS, ids=lambda case: case[0])
-    def test_no_value_is_zero(self, create: ScannerType, case: tuple) -> None:
+    def test_missing_value_is_zero(self, create: ScannerType, case: tuple) -> None:
         batch = scan_payload(create, b.event(b.summary(b.value("t", b.tensor(case[1])))))
         expected = ScalarType.FLOAT if isinstance(case[5], float) else ScalarType.INT
-        assert (get_values(batch), batch.points.number.tolist()) == ([0], [expected])
+        assert (get_values(batch), batch.points.scalar_type.tolist()) == ([0], [expected])
 
     @pytest.mark.parametrize(
         ("body", "expected"),
@@ -506,7 +500,7 @@ class TestScalars:
             (b.tensor(b.FLOAT, b.single(5, 4.0), b.blob(99, b"?"), b.integer(3, 1)), 4.0),
         ],
     )
-    def test_which_of_several_values(
+    def test_precedence_of_several_values(
         self, create: ScannerType, body: bytes, expected: float
     ) -> None:
         assert get_values(scan_payload(create, b.event(b.summary(b.value("t", body))))) == [
@@ -514,7 +508,7 @@ class TestScalars:
         ]
 
     @pytest.mark.parametrize("case", ["half", "bfloat16", "float8_e5m2", "float8_e4m3fn", "simple"])
-    def test_not_a_number(self, create: ScannerType, case: str) -> None:
+    def test_non_scalar_tensors(self, create: ScannerType, case: str) -> None:
         body = {
             "half": b.tensor(b.HALF, b.content(b"\x01\x7c")),
             "bfloat16": b.tensor(b.BFLOAT16, b.content(b"\xc0\x7f")),
@@ -545,13 +539,13 @@ class TestScalars:
         ],
         ids=bytes.hex,
     )
-    def test_everything_else_is_a_reference(self, create: ScannerType, body: bytes) -> None:
+    def test_other_values_are_references(self, create: ScannerType, body: bytes) -> None:
         batch = scan_payload(create, b.event(b.summary(b.value("t", body))))
         assert len(batch.points.step) == 0
         assert batch.references.content.tolist() == [Content.TENSOR]
         assert batch.damage == []
 
-    def test_mixed_numbers_become_floats(self, create: ScannerType) -> None:
+    def test_mixed_types_become_floats(self, create: ScannerType) -> None:
         def of(tag: str, body: bytes) -> bytes:
             return b.event(b.summary(b.value(tag, body)))
 
@@ -564,7 +558,11 @@ class TestScalars:
             of("unsigned", b.tensor(b.UINT64, b.integer(17, 1))),
             of("unsigned", b.tensor(b.UINT64, b.integer(17, -1))),
         )
-        assert batch.points.number.tolist() == [ScalarType.FLOAT, ScalarType.INT, ScalarType.FLOAT]
+        assert batch.points.scalar_type.tolist() == [
+            ScalarType.FLOAT,
+            ScalarType.INT,
+            ScalarType.FLOAT,
+        ]
         assert get_values(batch, 0) == [-3.0, 0.5, 2.0**64]
         assert get_values(batch, 1) == [(1 << 62) + 1]
         assert get_values(batch, 2) == [1.0, 2.0**64]
@@ -585,7 +583,7 @@ class TestValues:
             (b.image_tensor(b"png") + b.blob(5, b"histogram"), Content.HISTOGRAM),
         ],
     )
-    def test_references_point_at_their_value(
+    def test_references_locate_their_value(
         self, create: ScannerType, body: bytes, content: Content
     ) -> None:
         message = b.value("t", body, b.metadata("any"))
@@ -612,7 +610,7 @@ class TestValues:
             (b.blob(8, b.blob(2, b"x")), b"", Content.RUN_METADATA),
         ],
     )
-    def test_parts_of_the_event_itself(
+    def test_fields_of_event(
         self, create: ScannerType, field: bytes, tag: bytes, content: Content
     ) -> None:
         payload = b.event(field, step=1)
@@ -622,7 +620,7 @@ class TestValues:
         start, size = int(batch.references.start[0]), int(batch.references.size[0])
         assert payload[start : start + size] == field[2:]
 
-    def test_series_are_numbered_as_they_come(self, create: ScannerType) -> None:
+    def test_series_are_numbered_in_order(self, create: ScannerType) -> None:
         batch = scan_payload(
             create,
             b.event(b.summary(b.value("b", b.simple(1)), b.value("a", b.image(b"")))),
@@ -634,7 +632,7 @@ class TestValues:
         assert batch.points.starts.tolist() == [0, 2, 3]
         assert get_values(batch, 0) == [1.0, 3.0]
 
-    def test_known_tags_keep_their_numbers(self, create: ScannerType) -> None:
+    def test_known_tags_keep_their_ids(self, create: ScannerType) -> None:
         data = b"".join(GOOD)
         batch = create(tags=[b"a", b"loss"]).scan(data, len(data))
         assert (batch.tags, batch.contents) == ([], [])
@@ -658,14 +656,14 @@ class TestValues:
             (b"", b""),
         ],
     )
-    def test_tags_are_bytes_and_node_names_stand_in(
+    def test_node_name_replaces_missing_tag(
         self, create: ScannerType, fields: bytes, tag: bytes
     ) -> None:
         batch = scan_payload(create, b.event(b.summary(b.blob(1, fields, b.simple(1)))))
         assert batch.tags == [tag]
 
     @pytest.mark.parametrize("wall", [math.nan, math.inf, -math.inf, -1.0, 1e300])
-    def test_wall_times_are_kept_as_they_are(self, create: ScannerType, wall: float) -> None:
+    def test_wall_times_are_unchanged(self, create: ScannerType, wall: float) -> None:
         batch = scan_payload(create, b.event(b.summary(b.value("t", b.simple(1))), wall=wall))
         assert repr(batch.points.wall.tolist()) == repr([wall])
 
@@ -674,12 +672,12 @@ class TestValues:
         batch = scan_payload(create, b.event(b.summary(b.value("t", b.simple(1))), step=step))
         assert batch.points.step.tolist() == [step]
 
-    def test_step_and_time_may_come_last_and_twice(self, create: ScannerType) -> None:
+    def test_last_step_and_time_win(self, create: ScannerType) -> None:
         payload = b.event(step=1, wall=1.0) + b.summary(b.value("t", b.simple(1)))
         batch = scan_payload(create, payload + b.event(step=5, wall=2.5))
         assert (batch.points.step.tolist(), batch.points.wall.tolist()) == ([5], [2.5])
 
-    def test_unknown_fields_are_passed_over(self, create: ScannerType) -> None:
+    def test_unknown_fields_are_skipped(self, create: ScannerType) -> None:
         odd = b.integer(50, 1) + b.double(51, 1) + b.single(52, 1) + b.blob(53, b"?")
         wrong_type = b.double(5, 1.0) + b.integer(3, 7) + b.blob(2, b"?") + b.integer(1, 1)
         payload = b.event(odd, wrong_type, b.blob(5, odd, b.value("t", odd, b.simple(2)), odd))
@@ -692,13 +690,13 @@ class TestValues:
         assert (batch.file_version, batch.writer) == (b"brain.Event:2", b"some.writer")
         assert batch.records == 1
 
-    def test_log_messages_are_just_records(self, create: ScannerType) -> None:
+    def test_log_messages_add_no_values(self, create: ScannerType) -> None:
         batch = scan_payload(create, b.event(b.blob(6, b.integer(1, 20), b.blob(2, b"hello"))))
         assert (batch.records, batch.tags) == (1, [])
 
 
 class TestSessions:
-    def test_a_start_opens_the_next_batch(self, create: ScannerType) -> None:
+    def test_start_begins_next_batch(self, create: ScannerType) -> None:
         start = b.record(b.event(b.session(1), step=3))
         data = GOOD[0] + GOOD[1] + start + GOOD[2] + start + start
         scanner = create()
@@ -707,18 +705,18 @@ class TestSessions:
         assert [batch.session_start for batch in batches[:4]] == [None, 3, 3, 3]
         assert scanner.position == len(data)
 
-    def test_a_start_at_the_front_opens_this_batch(self, create: ScannerType) -> None:
+    def test_start_in_first_record(self, create: ScannerType) -> None:
         data = b.record(b.event(b.session(1), step=-5)) + GOOD[0]
         batch = create().scan(data, len(data))
         assert (batch.records, batch.session_start) == (2, -5)
 
-    def test_damage_does_not_part_a_start_from_its_batch(self, create: ScannerType) -> None:
+    def test_start_after_damage(self, create: ScannerType) -> None:
         data = b"garbage" + b.record(b.event(b.session(1))) + GOOD[0]
         (batch, *_) = read_file(create(), data)
         assert (batch.records, batch.session_start) == (2, 0)
 
     @pytest.mark.parametrize("status", [0, 2, 3, 4])
-    def test_other_states_are_just_records(self, create: ScannerType, status: int) -> None:
+    def test_other_states_are_ignored(self, create: ScannerType, status: int) -> None:
         data = GOOD[0] + b.record(b.event(b.session(status))) + GOOD[1]
         (batch,) = read_file(create(), data)
         assert (batch.records, batch.session_start) == (3, None)
@@ -748,7 +746,7 @@ class TestMetadata:
         ],
     )
     @pytest.mark.parametrize("how", ["one record", "many records", "many pieces"])
-    def test_the_first_that_says_more_is_reported(
+    def test_reports_first_metadata_and_first_with_plugin(
         self, create: ScannerType, given: list, reported: list, how: str
     ) -> None:
         values = [
@@ -762,7 +760,7 @@ class TestMetadata:
         assert reading.metadata == [(0, each) for each in reported]
         assert reading.damage == []
 
-    def test_each_series_has_its_own(self, create: ScannerType) -> None:
+    def test_each_series_has_its_own_metadata(self, create: ScannerType) -> None:
         values = [b.value(tag, b.simple(1), b.blob(9, NAMED)) for tag in "abab"]
         batch = scan_payload(create, b.event(b.summary(*values)))
         assert batch.metadata == [(0, NAMED), (1, NAMED)]

@@ -1,4 +1,4 @@
-"""Large records are walked over by their fields, and give what reading them through gives."""
+"""`scan_large_record` finds the same values as a scan of the whole record."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEXT = b.scalar("loss", 8, 0.5)
 
 
 class File:
-    """Bytes that count how much of them is read."""
+    """A file that counts the bytes that are read."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -42,8 +42,8 @@ class File:
     def bytes_read(self) -> int:
         return sum(count for _, count in self.reads)
 
-    def walk(self, create: ScannerType, offset: int = 0) -> tuple[Batch | None, tuple]:
-        """Walk the record at ``offset``; give the batch and where the scanner is then."""
+    def scan_large(self, create: ScannerType, offset: int = 0) -> tuple[Batch | None, tuple]:
+        """Scan the large record at ``offset``; return the batch and the position after it."""
         scanner = create(position=offset)
         large = scanner.scan(self.data[offset : offset + 100], len(self.data)).large
         assert large is not None
@@ -73,9 +73,9 @@ VALUES = {
 }
 
 
-class TestWalk:
+class TestSeek:
     @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
-    def test_finds_what_a_scan_finds(self, create: ScannerType, values: list[bytes]) -> None:
+    def test_matches_scan(self, create: ScannerType, values: list[bytes]) -> None:
         data = NEXT + of_values(*values) + NEXT
         walked = gather(read_file(create(), data, window=1000, whole=False))
         assert walked == gather(read_file(create(), data))
@@ -84,7 +84,7 @@ class TestWalk:
     @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
     def test_reads_little(self, create: ScannerType, values: list[bytes]) -> None:
         file = File(of_values(*values) + NEXT)
-        batch, state = file.walk(create)
+        batch, state = file.scan_large(create)
         assert batch is not None
         assert state == (len(file.data) - len(NEXT), -1, -1)
         assert file.bytes_read <= 32 * 1024
@@ -100,25 +100,25 @@ class TestWalk:
     )
     def test_finds_graphs(self, create: ScannerType, field: bytes, content: Content) -> None:
         file = File(b.record(b.event(field, step=7)))
-        batch, _ = file.walk(create)
+        batch, _ = file.scan_large(create)
         assert batch is not None
         assert batch.contents == [content]
         assert batch.references.step.tolist() == [7]
 
-    def test_starts_of_sessions_are_not_looked_for(self, create: ScannerType) -> None:
+    def test_session_starts_are_ignored(self, create: ScannerType) -> None:
         image = b.summary(b.value("img", b.image(PIXELS)))
-        batch, _ = File(b.record(b.event(b.session(1), image))).walk(create)
+        batch, _ = File(b.record(b.event(b.session(1), image))).scan_large(create)
         assert batch is not None
         assert (batch.records, batch.session_start) == (1, None)
 
-    def test_the_payload_is_not_checked(self, create: ScannerType) -> None:
-        batch, _ = File(b.flip(of_values(*VALUES["image"]), LARGE_RECORD_BYTES)).walk(create)
+    def test_payload_checksum_is_not_verified(self, create: ScannerType) -> None:
+        batch, _ = File(b.flip(of_values(*VALUES["image"]), LARGE_RECORD_BYTES)).scan_large(create)
         assert batch is not None
         assert batch.tags == [b"img"]
 
-    def test_a_record_in_the_middle_of_its_file(self, create: ScannerType) -> None:
+    def test_record_in_the_middle_of_file(self, create: ScannerType) -> None:
         file = File(NEXT * 3 + of_values(*VALUES["image"]) + NEXT)
-        batch, _ = file.walk(create, offset=3 * len(NEXT))
+        batch, _ = file.scan_large(create, offset=3 * len(NEXT))
         assert batch is not None
         record, start, size = (
             int(getattr(batch.references, name)[0]) for name in ("record", "start", "size")
@@ -129,9 +129,7 @@ class TestWalk:
 
     @given(payload=st.one_of(events(), st.binary(max_size=60)))
     @settings(max_examples=300, deadline=None)
-    def test_finds_what_a_scan_finds_in_any_payload(
-        self, create: ScannerType, payload: bytes
-    ) -> None:
+    def test_matches_scan_for_any_payload(self, create: ScannerType, payload: bytes) -> None:
         file = File(b.record(payload))
         scanned = create().scan(file.data, len(file.data))
         walked = scan_large_record(
@@ -142,7 +140,7 @@ class TestWalk:
         assert_same_batch(walked, dataclasses.replace(scanned, **outside))
 
 
-class TestNoEvent:
+class TestInvalidEvent:
     @pytest.mark.parametrize(
         "payload",
         [
@@ -154,7 +152,7 @@ class TestNoEvent:
     )
     def test_is_rejected(self, create: ScannerType, payload: bytes) -> None:
         file = File(b.record(payload) + NEXT)
-        batch, state = file.walk(create)
+        batch, state = file.scan_large(create)
         size = len(payload) + 16
         assert batch is not None
         assert (batch.records, batch.damage) == (0, [Damage(0, size, DamageKind.PROTO)])
@@ -162,7 +160,7 @@ class TestNoEvent:
 
 
 class TestReadWhole:
-    """Cases where a walk gives up, so that the record is read and scanned."""
+    """The record should be read as a whole."""
 
     @pytest.mark.parametrize(
         "values",
@@ -175,28 +173,28 @@ class TestReadWhole:
     )
     def test_short_values(self, create: ScannerType, values: list[bytes]) -> None:
         file = File(of_values(*values))
-        batch, state = file.walk(create)
+        batch, state = file.scan_large(create)
         assert batch is None
         assert state == (0, -1, -1)
         assert len(file.reads) < 40
 
-    def test_long_values_after_short_ones_are_walked(self, create: ScannerType) -> None:
+    def test_long_values_after_short_ones_are_skipped(self, create: ScannerType) -> None:
         short = [b.value(f"layer {i}", b.simple(i)) for i in range(500)]
-        batch, _ = File(of_values(*short, *VALUES["image"])).walk(create)
+        batch, _ = File(of_values(*short, *VALUES["image"])).scan_large(create)
         assert batch is not None
         assert len(batch.tags) == 501
 
     @pytest.mark.parametrize("after", [b"x" * 12, b.flip(NEXT, 3)])
-    def test_no_header_after_it(self, create: ScannerType, after: bytes) -> None:
-        batch, _ = File(of_values(*VALUES["image"]) + after).walk(create)
+    def test_no_valid_header_follows(self, create: ScannerType, after: bytes) -> None:
+        batch, _ = File(of_values(*VALUES["image"]) + after).scan_large(create)
         assert batch is None
 
     @pytest.mark.parametrize("after", [b"", b"x" * 11])
-    def test_too_little_after_it_to_tell(self, create: ScannerType, after: bytes) -> None:
-        batch, _ = File(of_values(*VALUES["image"]) + after).walk(create)
+    def test_too_few_bytes_follow(self, create: ScannerType, after: bytes) -> None:
+        batch, _ = File(of_values(*VALUES["image"]) + after).scan_large(create)
         assert batch is not None
 
-    def test_the_file_has_become_shorter(self, create: ScannerType) -> None:
+    def test_file_was_truncated(self, create: ScannerType) -> None:
         file = File(of_values(*VALUES["image"]))
         scanner = create()
         large = scanner.scan(file.data[:100], len(file.data)).large
@@ -206,7 +204,7 @@ class TestReadWhole:
 
 
 class SparseFile:
-    """An image of gigabytes, whose bytes are zeros made when they are read."""
+    """An image of several gigabytes of zeros, which are created when they are read."""
 
     def __init__(self, size: int) -> None:
         self.back = b.metadata("images")
@@ -225,10 +223,10 @@ class SparseFile:
         return self.back[offset - self.back_start :][:count].ljust(count, b"\0")
 
 
-def test_gigabytes_are_walked_in_any_case(create: ScannerType) -> None:
+def test_huge_records_are_never_read_whole(create: ScannerType) -> None:
     file = SparseFile(3 << 30)
     scanner = create()
-    # What follows is no header, but the record is too long to be read through for that.
+    # No valid header follows, but the record is too long to be read as a whole.
     batch = scan_large_record(
         scanner, LargeRecord(0, file.payload), file.read, file.payload + 16 + 100
     )
@@ -238,7 +236,7 @@ def test_gigabytes_are_walked_in_any_case(create: ScannerType) -> None:
     assert scanner.position == file.payload + 16
 
 
-def test_absurd_names_take_no_memory(create: ScannerType) -> None:
+def test_absurd_names_are_not_read(create: ScannerType) -> None:
     file = SparseFile(3 << 30)
     file.front = file.front.replace(b.varint(4 << 3 | 2), b.varint(1 << 3 | 2))
     batch = scan_large_record(create(), LargeRecord(0, file.payload), file.read, file.payload + 16)

@@ -1,4 +1,4 @@
-"""What holds for every event file, however it is damaged and in whatever pieces it comes."""
+"""Properties that hold for any event file, however it is damaged or split."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ often = settings(max_examples=300, deadline=None)
 class TestBothScannersAgree:
     @given(data=damaged_files(), sizes=CUTS)
     @often
-    def test_on_damaged_files_that_grow(self, data: bytes, sizes: list[int]) -> None:
+    def test_on_growing_damaged_files(self, data: bytes, sizes: list[int]) -> None:
         assert_agree(BOTH, data, sizes)
 
     @given(data=damaged_files(), window=st.integers(1, 200))
     @often
-    def test_on_pieces(self, data: bytes, window: int) -> None:
+    def test_on_parts(self, data: bytes, window: int) -> None:
         scanners = [create() for create in BOTH]
         readings = [read_file(scanner, data, window) for scanner in scanners]
         for mine, theirs in zip(*readings, strict=True):
@@ -48,7 +48,7 @@ class TestBothScannersAgree:
 
     @given(payloads=st.lists(st.one_of(st.binary(max_size=60), events()), max_size=4))
     @often
-    def test_on_payloads_of_any_bytes(self, payloads: list[bytes]) -> None:
+    def test_on_random_payloads(self, payloads: list[bytes]) -> None:
         assert_agree(BOTH, b"".join(map(b.record, payloads)), [])
 
 
@@ -73,7 +73,7 @@ class TestAnyBytes:
         starts = {row[2] for rows in reading.references.values() for row in rows}
         assert not any(start <= at < end for start, end in spans for at in starts)
 
-    def test_lengths_take_no_memory(self, create: ScannerType) -> None:
+    def test_claimed_lengths_take_no_memory(self, create: ScannerType) -> None:
         absurd = [1 << 20, 4 << 30, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
         data = b"".join(b.header(length) + bytes(9) for length in absurd) * 50
         tracemalloc.start()
@@ -85,7 +85,7 @@ class TestAnyBytes:
         assert peak < 16 << 20
 
 
-def test_overlapping_payloads_are_not_all_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checks_of_overlapping_payloads_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
     def count(data: memoryview) -> int:
@@ -102,7 +102,7 @@ def test_overlapping_payloads_are_not_all_checked(monkeypatch: pytest.MonkeyPatc
 class TestUndamagedRecords:
     @given(records=good_records(), data=st.data())
     @settings(max_examples=200, deadline=None)
-    def test_around_garbage_are_all_found(
+    def test_between_garbage_are_found(
         self, create: ScannerType, records: list[bytes], data: st.DataObject
     ) -> None:
         pieces = [data.draw(GARBAGE) + record for record in records]
@@ -111,21 +111,21 @@ class TestUndamagedRecords:
 
     @given(records=good_records(), data=st.data())
     @settings(max_examples=200, deadline=None)
-    def test_around_a_wounded_one_are_all_found(
+    def test_around_a_damaged_record_are_found(
         self, create: ScannerType, records: list[bytes], data: st.DataObject
     ) -> None:
-        wounded = data.draw(st.integers(0, len(records) - 1))
-        at = data.draw(st.integers(0, len(records[wounded]) - 1))
+        damaged = data.draw(st.integers(0, len(records) - 1))
+        at = data.draw(st.integers(0, len(records[damaged]) - 1))
         window = data.draw(st.integers(12, 500))
         broken = [*records]
-        broken[wounded] = b.flip(records[wounded], at)
+        broken[damaged] = b.flip(records[damaged], at)
         reading = gather(read_file(create(), b"".join(broken), window))
         steps = [row[0] for row in reading.points.get(b"t", [])]
-        assert steps == [step for step in range(len(records)) if step != wounded]
+        assert steps == [step for step in range(len(records)) if step != damaged]
 
     @given(records=good_records(), sizes=CUTS)
     @settings(max_examples=200, deadline=None)
-    def test_come_out_the_same_however_the_file_grows(
+    def test_do_not_depend_on_how_the_file_grows(
         self, create: ScannerType, records: list[bytes], sizes: list[int]
     ) -> None:
         data = b"".join(records)

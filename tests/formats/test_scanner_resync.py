@@ -1,4 +1,4 @@
-"""Headers are found wherever they stand, at any offset and in any block of them."""
+"""The search for record headers in damaged files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tracklight.formats.batch import LARGE_RECORD_BYTES
 from tracklight.formats.scanner import iter_record_headers
 
 
-def find_slowly(data: bytes, start: int, most: int) -> list[tuple[int, int]]:
+def search_exhaustively(data: bytes, start: int, most: int) -> list[tuple[int, int]]:
     found = []
     for at in range(start, len(data) - 11):
         (length,) = struct.unpack_from("<Q", data, at)
@@ -26,16 +26,16 @@ def find_slowly(data: bytes, start: int, most: int) -> list[tuple[int, int]]:
 
 
 @given(data=damaged_files(), start=st.integers(0, 50), more=st.sampled_from([0, 100, 8 << 30]))
-def test_finds_what_trying_every_offset_finds(data: bytes, start: int, more: int) -> None:
+def test_matches_exhaustive_search(data: bytes, start: int, more: int) -> None:
     most = len(data) - start + more
-    assert list(iter_record_headers(memoryview(data), start, most)) == find_slowly(
+    assert list(iter_record_headers(memoryview(data), start, most)) == search_exhaustively(
         data, start, most
     )
 
 
 @pytest.mark.parametrize("before", [*range(50, 80), 127, 128, 129])
 def test_finds_headers_across_blocks(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanner, "_BLOCK", 64)
+    monkeypatch.setattr(scanner, "SEARCH_BLOCK_OFFSETS", 64)
     data = b"g" * before + b.header(5) + b.header(LARGE_RECORD_BYTES)
     assert list(iter_record_headers(memoryview(data), 0, len(data))) == [(before, 5)]
     found = list(iter_record_headers(memoryview(data), 0, 2 * LARGE_RECORD_BYTES))

@@ -14,12 +14,12 @@ def content_of(value: proto.Message, name: str) -> proto.Message:
     return proto.parse(name, value.metadata.plugin_data.content)
 
 
-def test_scalars_are_float32_unless_told() -> None:
+def test_scalars_are_float32_by_default() -> None:
     assert decode_tensor(summary.scalar("x", 0.1).tensor).dtype == np.float32
     assert decode_tensor(summary.scalar("x", 0.1, dtype=np.float64).tensor) == 0.1
 
 
-def test_what_is_said_about_a_tag() -> None:
+def test_display_name_and_description() -> None:
     value = summary.scalar("x", 1, display_name="X", description="the *x*")
 
     metadata = parse_metadata(value.metadata.SerializeToString())
@@ -27,12 +27,12 @@ def test_what_is_said_about_a_tag() -> None:
     assert metadata.description == "the *x*"
 
 
-def test_labels_must_fit_the_clips() -> None:
+def test_number_of_labels_must_match_clips() -> None:
     with pytest.raises(UsageError, match="2 labels for 1 clips"):
         summary.audio("x", [b"wav"], ["a", "b"])
 
 
-def test_histograms_of_odd_data() -> None:
+def test_histograms_of_unusual_data() -> None:
     assert decode_tensor(summary.histogram("x", []).tensor).shape == (0, 3)
     assert decode_tensor(summary.histogram("x", [np.nan]).tensor).shape == (0, 3)
     assert decode_tensor(summary.histogram("x", [2, 2, 2]).tensor).tolist() == [[2, 2, 3]]
@@ -69,7 +69,7 @@ def test_pr_curve_with_weights() -> None:
     assert decode_tensor(value.tensor)[:2].tolist() == [[3, 3], [0.5, 0.5]]
 
 
-def test_mesh_parts_know_each_other() -> None:
+def test_mesh_parts_list_all_components() -> None:
     vertices = np.zeros((1, 4, 3))
 
     cloud = summary.mesh("cloud", vertices)
@@ -147,6 +147,6 @@ def test_session() -> None:
     assert content_of(end, "HParamsPluginData").session_end_info.status == 2
 
 
-def test_a_hyperparameter_must_be_plain() -> None:
+def test_unsupported_hyperparameter_raises() -> None:
     with pytest.raises(UsageError, match="cannot be a list"):
         hparams.build_session_start({"layers": [1, 2]})  # type: ignore[dict-item]

@@ -1,4 +1,4 @@
-"""Histograms decoded in bulk are those that are decoded one by one."""
+"""`decode_histograms` matches `decode_value`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tracklight.types import Kind
 NUMBERS = st.floats(width=64)
 
 
-def old(limits: list[float], counts: list[float], low: float, high: float) -> bytes:
+def make_legacy(limits: list[float], counts: list[float], low: float, high: float) -> bytes:
     value = proto.Value(tag=b"w")
     value.histo.min, value.histo.max, value.histo.num = low, high, sum(counts)
     value.histo.bucket_limit.extend(limits)
@@ -27,7 +27,7 @@ def old(limits: list[float], counts: list[float], low: float, high: float) -> by
     return bytes(value.SerializeToString())
 
 
-def new(rows: list[tuple[float, float, float]], dtype: type = np.float64) -> bytes:
+def make_tensor(rows: list[tuple[float, float, float]], dtype: type = np.float64) -> bytes:
     array = np.array(rows, dtype).reshape(-1, 3)
     return bytes(summary.tensor("w", array).SerializeToString())
 
@@ -37,36 +37,36 @@ def values(draw: st.DrawFn) -> bytes:
     if draw(st.booleans()):
         limits = sorted(draw(st.lists(st.floats(-1e9, 1e9), max_size=8)))
         counts = [draw(st.floats(0, 100)) for _ in limits]
-        return old(limits, counts, draw(NUMBERS), draw(NUMBERS))
+        return make_legacy(limits, counts, draw(NUMBERS), draw(NUMBERS))
     with np.errstate(over="ignore"):
         rows = draw(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), max_size=8))
-        return new(rows, draw(st.sampled_from([np.float64, np.float32, np.float16])))
+        return make_tensor(rows, draw(st.sampled_from([np.float64, np.float32, np.float16])))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(values(), max_size=6))
-def test_in_bulk_as_one_by_one(logged: list[bytes]) -> None:
-    found = decode_histograms(logged)
-    assert len(found) == len(logged)
+def test_matches_single_decoding(logged: list[bytes]) -> None:
+    batch = decode_histograms(logged)
+    assert len(batch) == len(logged)
     for place, data in enumerate(logged):
-        own = slice(found.starts[place], found.starts[place + 1])
+        own = slice(batch.starts[place], batch.starts[place + 1])
         one = decode_value(data, Kind.HISTOGRAM)
         assert isinstance(one, Histogram)
-        assert_array_equal(found.left[own], one.edges_left)
-        assert_array_equal(found.right[own], one.edges_right)
-        assert_array_equal(found.counts[own], one.counts)
+        assert_array_equal(batch.left[own], one.edges_left)
+        assert_array_equal(batch.right[own], one.edges_right)
+        assert_array_equal(batch.counts[own], one.counts)
         told = [getattr(one.totals, name, np.nan) for name in TOTALS_COLUMNS]
-        assert_array_equal(found.totals[place], told)
+        assert_array_equal(batch.totals[place], told)
 
 
-def test_tracklights_own_say_what_was_no_number() -> None:
+def test_counts_of_non_finite_numbers() -> None:
     data = summary.histogram("w", [1.0, 2.0, 2.0]).SerializeToString()
     content = proto.HistogramPluginData()
     content.totals.num, content.totals.nan, content.totals.negative_infinity = 3, 5, 2
     value = proto.parse("Value", data)
     value.metadata.plugin_data.content = content.SerializeToString()
-    found = decode_histograms([value.SerializeToString()])
-    assert dict(zip(TOTALS_COLUMNS, found.totals[0].tolist(), strict=True)) == {
+    batch = decode_histograms([value.SerializeToString()])
+    assert dict(zip(TOTALS_COLUMNS, batch.totals[0].tolist(), strict=True)) == {
         "min": 0, "max": 0, "num": 3, "sum": 0, "sum_squares": 0,
         "nan": 5, "positive_infinity": 0, "negative_infinity": 2,
     }  # fmt: skip
@@ -75,18 +75,21 @@ def test_tracklights_own_say_what_was_no_number() -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (new([]) + b"\x00", "field 0"),
-        (bytes(summary.tensor("w", np.ones((2, 2))).SerializeToString()), "no histogram"),
-        (old([1.0], [1.0, 2.0, 3.0], 0, 9), "3 buckets with 1 limits"),
-        (b.single(2, 1.0), "no histogram"),
+        (make_tensor([]) + b"\x00", "field 0"),
+        (
+            bytes(summary.tensor("w", np.ones((2, 2))).SerializeToString()),
+            "not a histogram",
+        ),
+        (make_legacy([1.0], [1.0, 2.0, 3.0], 0, 9), "3 buckets, but 1 edges"),
+        (b.single(2, 1.0), "not a histogram"),
     ],
 )
-def test_one_that_is_none_does_not_spoil_the_others(data: Any, what: str) -> None:
+def test_invalid_histogram_is_reported(data: Any, what: str) -> None:
     with pytest.raises(FormatError):
         decode_value(data, Kind.HISTOGRAM)
-    good = new([(0, 1, 5)])
-    found = decode_histograms([good, data, None, good])
-    assert np.diff(found.starts).tolist() == [1, 0, 0, 1]
-    assert found.errors.keys() == {1}
+    good = make_tensor([(0, 1, 5)])
+    batch = decode_histograms([good, data, None, good])
+    assert np.diff(batch.starts).tolist() == [1, 0, 0, 1]
+    assert batch.errors.keys() == {1}
     if "field" not in what:
-        assert what in found.errors[1]
+        assert what in batch.errors[1]

@@ -31,7 +31,7 @@ def test_scalar() -> None:
     assert (metadata.plugin, metadata.data_class) == ("scalars", DataClass.SCALAR)
 
 
-def test_image_keeps_its_size_and_colorspace() -> None:
+def test_image_keeps_size_and_colorspace() -> None:
     image = proto.Image(width=640, height=480, colorspace=3, encoded_image_string=b"\x89PNG")
 
     value = upgrade_legacy_value(proto.Value(image=image))
@@ -46,7 +46,7 @@ def test_image_keeps_its_size_and_colorspace() -> None:
 @pytest.mark.parametrize(
     ("content_type", "encoding"), [(b"audio/wav", 11), (b"", 11), (b"audio/mpeg", 0)]
 )
-def test_audio_keeps_all_it_says(content_type: bytes, encoding: int) -> None:
+def test_audio_keeps_all_properties(content_type: bytes, encoding: int) -> None:
     audio = proto.Audio(
         sample_rate=44100,
         num_channels=2,
@@ -70,7 +70,7 @@ def test_audio_keeps_all_it_says(content_type: bytes, encoding: int) -> None:
     )
 
 
-def test_histogram_keeps_its_totals() -> None:
+def test_histogram_keeps_totals() -> None:
     histogram = proto.HistogramProto(
         min=-1, max=2, num=3, sum=4, sum_squares=5, bucket_limit=[0, 2], bucket=[1, 2]
     )
@@ -83,7 +83,7 @@ def test_histogram_keeps_its_totals() -> None:
     assert content.totals == proto.HistogramTotals(min=-1, max=2, num=3, sum=4, sum_squares=5)
 
 
-def test_empty_outer_buckets_go_and_the_extremes_become_edges() -> None:
+def test_outer_buckets_are_narrowed_to_extremes() -> None:
     buckets = convert_histogram(
         min=0.1,
         max=2.9,
@@ -94,7 +94,7 @@ def test_empty_outer_buckets_go_and_the_extremes_become_edges() -> None:
     assert buckets.tolist() == [[0.1, 1, 4], [1, 2, 0], [2, 2.9, 5]]
 
 
-def test_edges_that_float32_cannot_hold() -> None:
+def test_edges_beyond_float32() -> None:
     buckets = convert_histogram(
         min=1.1e300, max=1.3e300, bucket_limit=[1.2e300, 2e300], bucket=[1, 1]
     )
@@ -107,11 +107,11 @@ def test_one_bucket() -> None:
 
 
 @pytest.mark.parametrize("bucket", [[], [0, 0]])
-def test_histogram_of_nothing(bucket: list[float]) -> None:
+def test_empty_histogram(bucket: list[float]) -> None:
     assert convert_histogram(bucket_limit=bucket, bucket=bucket).shape == (0, 3)
 
 
-def test_extremes_that_contradict_the_buckets() -> None:
+def test_inconsistent_extremes_are_ignored() -> None:
     buckets = convert_histogram(min=0, max=0, bucket_limit=[-4, -3, -2, -1], bucket=[0, 1, 2, 0])
     assert buckets.tolist() == [[-4, -3, 1], [-3, 0, 2]]
 
@@ -127,8 +127,8 @@ def test_last_limit_may_be_missing() -> None:
     assert buckets.tolist() == [[0, 1, 3], [1, 1, 4]]
 
 
-def test_too_few_limits() -> None:
-    with pytest.raises(FormatError, match="3 buckets with 1 limits"):
+def test_too_few_limits_raise() -> None:
+    with pytest.raises(FormatError, match="3 buckets, but 1 edges"):
         convert_histogram(bucket_limit=[1], bucket=[1, 1, 1])
 
 
@@ -140,9 +140,7 @@ numbers = st.floats(allow_nan=False)
     numbers,
     numbers,
 )
-def test_no_bucket_has_a_negative_width(
-    pairs: list[tuple[float, float]], least: float, most: float
-) -> None:
+def test_buckets_are_ascending(pairs: list[tuple[float, float]], least: float, most: float) -> None:
     buckets = convert_histogram(
         min=least,
         max=most,
@@ -154,7 +152,7 @@ def test_no_bucket_has_a_negative_width(
     assert buckets[:, 2].clip(0).sum() == pytest.approx(sum(max(count, 0) for _, count in pairs))
 
 
-def test_name_and_description_are_kept() -> None:
+def test_keeps_name_and_description() -> None:
     metadata = proto.SummaryMetadata(display_name=b"Loss", summary_description=b"of all")
 
     value = upgrade_legacy_value(proto.Value(node_name=b"n", simple_value=1, metadata=metadata))
@@ -164,6 +162,6 @@ def test_name_and_description_are_kept() -> None:
     assert value.metadata.summary_description == b"of all"
 
 
-def test_new_values_are_left_alone() -> None:
+def test_current_values_are_unchanged() -> None:
     for value in (summary.scalar("x", 1), proto.Value(tag=b"none")):
         assert upgrade_legacy_value(value) is value

@@ -1,4 +1,4 @@
-"""Messages are read field by field, strictly, and no further than their end."""
+"""Strict parsing of the protobuf wire format."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ def read(data: bytes) -> list[Field]:
 
 class TestVarint:
     @given(st.integers(0, (1 << 64) - 1), st.binary(max_size=3))
-    def test_is_read_up_to_its_last_byte(self, value: int, after: bytes) -> None:
+    def test_reads_value_and_end(self, value: int, after: bytes) -> None:
         data = b.varint(value)
         assert read_varint(data + after, 0, len(data + after)) == (value, len(data))
 
-    def test_may_be_longer_than_needed(self) -> None:
+    def test_accepts_overlong_encoding(self) -> None:
         assert read_varint(b"\x81\x80\x00", 0, 3) == (1, 3)
 
-    def test_bits_beyond_the_sixty_fourth_are_dropped(self) -> None:
+    def test_drops_bits_beyond_64(self) -> None:
         assert read_varint(b"\xff" * 9 + b"\x7f", 0, 10) == ((1 << 64) - 1, 10)
 
     @pytest.mark.parametrize("data", [b"", b"\x80", b"\x80" * 9, b"\x80" * 10 + b"\x01"])
-    def test_must_end(self, data: bytes) -> None:
+    def test_unterminated_raises(self, data: bytes) -> None:
         with pytest.raises(FormatError):
             read_varint(data, 0, len(data))
 
-    def test_must_end_inside_its_message(self) -> None:
+    def test_beyond_end_of_message_raises(self) -> None:
         with pytest.raises(FormatError):
             read_varint(b"\x80\x01", 0, 1)
 
     @pytest.mark.parametrize("value", [0, 1, -1, (1 << 63) - 1, -(1 << 63)])
-    def test_may_stand_for_a_signed_number(self, value: int) -> None:
+    def test_converts_to_signed(self, value: int) -> None:
         assert to_int64(read_varint(b.varint(value), 0, 10)[0]) == value
 
 
 class TestFields:
-    def test_of_every_type(self) -> None:
+    def test_every_wire_type(self) -> None:
         data = b.integer(1, 300) + b.double(2, 1.0) + b.blob(3, b"abc") + b.single(1000, 1.0)
         assert read(data) == [
             Field(1, VARINT, 300, 1, 3),
@@ -60,14 +60,14 @@ class TestFields:
             Field(1000, FIXED32, 0, 19, 23),
         ]
 
-    def test_of_a_message_inside_another(self) -> None:
+    def test_nested_message(self) -> None:
         data = b"before" + b.integer(1, 5) + b"after"
         assert list(iter_fields(data, 6, 8)) == [Field(1, VARINT, 5, 7, 8)]
 
-    def test_none(self) -> None:
+    def test_empty_message(self) -> None:
         assert read(b"") == []
 
-    def test_come_one_by_one(self) -> None:
+    def test_is_lazy(self) -> None:
         fields = iter_fields(b.integer(1, 5) + b"\x80", 0, 3)
         assert next(fields).value == 5
         with pytest.raises(FormatError):
@@ -86,17 +86,17 @@ class TestFields:
             b"\x0a" + b.varint((1 << 64) - 1),
             b"\x0b\x0c",  # groups
             b"\x0c",
-            b"\x0e",  # no such types
+            b"\x0e",  # unknown wire types
             b"\x0f",
         ],
         ids=bytes.hex,
     )
-    def test_that_do_not_fit(self, data: bytes) -> None:
+    def test_invalid_fields_raise(self, data: bytes) -> None:
         with pytest.raises(FormatError):
             read(data)
 
     @given(st.binary(max_size=60))
-    def test_of_any_bytes_are_refused_or_follow_each_other(self, data: bytes) -> None:
+    def test_random_bytes_raise_or_give_consecutive_fields(self, data: bytes) -> None:
         try:
             fields = read(data)
         except FormatError:

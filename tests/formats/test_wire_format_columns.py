@@ -1,4 +1,4 @@
-"""Many messages at once: the compiled kernel and plain Python find the same."""
+"""The compiled functions of `wire_format` match those in Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracklight.formats.wire_format import decode_texts, scan_messages
 _xplane = pytest.importorskip("tracklight.formats._xplane")
 
 
-def test_the_wanted_fields_of_many_messages_are_found_in_their_order() -> None:
+def test_scans_wanted_fields_in_order() -> None:
     nodes = [
         proto.NodeDef(name=b"a", op=b"Relu", input=[b"x", b"y"]),
         proto.NodeDef(),
@@ -32,7 +32,7 @@ def test_the_wanted_fields_of_many_messages_are_found_in_their_order() -> None:
     ]
 
 
-def test_what_is_no_text_stays_visible_and_no_message_is_said_to_be_none() -> None:
+def test_invalid_text_and_invalid_messages() -> None:
     assert decode_texts(b"a\xffb", np.array([0, 1]), np.array([3, 0])) == ["a\\xffb", ""]
     with pytest.raises(FormatError, match="cannot be decoded"):
         scan_messages(b"\x0a\x09x", np.array([[0, 3]]), 2)
@@ -40,17 +40,17 @@ def test_what_is_no_text_stays_visible_and_no_message_is_said_to_be_none() -> No
 
 @given(st.lists(st.binary(max_size=40), max_size=5), st.integers(0, 2**64 - 1))
 @settings(max_examples=300, deadline=None)
-def test_both_readers_agree_on_anything(messages: list[bytes], wanted: int) -> None:
+def test_implementations_agree_on_random_bytes(messages: list[bytes], wanted: int) -> None:
     data = b"".join(messages)
     sizes = np.array([len(message) for message in messages], np.int64)
     spans = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
     answers = []
-    for scan in (_xplane.scan_each, wire_format.scan_messages_in_python):
+    for scan in (_xplane.scan_messages, wire_format.scan_messages_in_python):
         try:
             answers.append(scan(data, spans, wanted).tolist())
         except FormatError:
             answers.append(None)
     assert answers[0] == answers[1]
-    texts = (_xplane.take_texts, wire_format.decode_texts_in_python)
+    texts = (_xplane.decode_texts, wire_format.decode_texts_in_python)
     starts = np.ascontiguousarray(spans[:, 0])
     assert texts[0](data, starts, sizes) == texts[1](data, starts, sizes)

@@ -1,1 +1,1 @@
-"""Coverage-guided fuzzing of what reads untrusted bytes: ``python -m tests.fuzz --seconds 600``."""
+"""Coverage-guided fuzzing of parsers of untrusted files: ``python -m tests.fuzz --seconds 600``."""

@@ -1,8 +1,8 @@
-"""Run the fuzzers: atheris where it is installed, else a simple mutation fuzzer.
+"""Run the fuzzers, with atheris if it is installed, otherwise with a simple mutation fuzzer.
 
-python -m tests.fuzz --seconds 600           all targets, ten minutes together
-python -m tests.fuzz scan --seconds 60       one of them
-python -m tests.fuzz scan some/file          an input that made it fail, once more
+python -m tests.fuzz --seconds 600           all targets, ten minutes in total
+python -m tests.fuzz scan --seconds 60       one target
+python -m tests.fuzz scan some/file          run a failing input again
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("target", nargs="?", choices=RUN)
     parser.add_argument("inputs", nargs="*", help="files to run once instead of fuzzing")
-    parser.add_argument("--seconds", type=int, default=60, help="how long, all targets together")
+    parser.add_argument("--seconds", type=int, default=60, help="total time for all targets")
     chosen = parser.parse_args()
     targets = [chosen.target] if chosen.target else list(RUN)
     return max(fuzz(each, chosen.inputs, chosen.seconds // len(targets)) for each in targets)
 
 
 def fuzz(target: str, inputs: list[str], seconds: int) -> int:
-    """Fuzz in a process of its own, because libFuzzer never returns; not 0 if an input failed."""
+    """Fuzz in a subprocess, because libFuzzer never returns; nonzero if an input failed."""
     with tempfile.TemporaryDirectory() as corpus:
         for number, seed in enumerate(SEEDS[target]()):
             Path(corpus, f"seed-{number}").write_bytes(seed)

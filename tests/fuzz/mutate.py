@@ -1,6 +1,6 @@
 """A small mutation fuzzer for machines without atheris: ``python -m tests.fuzz.mutate TARGET``.
 
-It takes libFuzzer's options as far as ``tests.fuzz`` uses them. It is not guided by coverage: it
+It accepts the options of libFuzzer that ``tests.fuzz`` uses. It is not guided by coverage: it
 mutates the seeds, which cover every kind of value, and reports the first input that raises.
 """
 
@@ -50,8 +50,8 @@ def mutate(rng: random.Random, seeds: list[bytes]) -> bytes:
 
 
 def main(target: str, *arguments: str) -> int:
-    options = dict(it[1:].split("=", 1) for it in arguments if it.startswith("-"))
-    paths = [Path(it) for it in arguments if not it.startswith("-")]
+    options = dict(option[1:].split("=", 1) for option in arguments if option.startswith("-"))
+    paths = [Path(argument) for argument in arguments if not argument.startswith("-")]
     run = RUN[target]
     if all(path.is_file() for path in paths):
         for path in paths:

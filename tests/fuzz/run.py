@@ -1,4 +1,4 @@
-"""The process that fuzzes: ``python -m tests.fuzz.run TARGET`` with options of libFuzzer's."""
+"""Fuzz one target with atheris: ``python -m tests.fuzz.run TARGET`` and options of libFuzzer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 import atheris
 
-# Only what is imported in here counts as covered or not, which is what guides the fuzzer.
+# Only the coverage of these packages guides the fuzzer.
 _READERS = ["tracklight.formats", "tracklight.analysis.graphs", "tracklight.analysis.profiles"]
 with atheris.instrument_imports(include=_READERS):
     from tests.fuzz.targets import RUN

@@ -1,4 +1,4 @@
-"""What is fuzzed: a function of some bytes that must not raise, and inputs to start from."""
+"""The fuzz targets: functions of bytes that must not raise, and seed inputs for each."""
 
 from __future__ import annotations
 
@@ -31,45 +31,49 @@ else:
 
 GRAPHS = Path(__file__).parent.parent / "data/graphs"
 
-#: The first byte of an input says in which form the rest is a capture.
+#: The first byte of a profile input determines its format.
 PLANES, CHROME = b"p", b"c"
-RECORD, RAW, HEADER, FLIPPED, LOOK = range(5)
+#: The parts of an input of the scan target.
+RECORD, RAW, HEADER, FLIPPED, SCAN = range(5)
 
 
 def run_scan(program: bytes) -> None:
-    """Both scanners must agree on any file, looked at while it grows."""
+    """Both scanners must agree on any file, scanned while it grows."""
     data, sizes = assemble(program)
     assert_agree(SCANNERS, data, sizes)
 
 
 def assemble(program: bytes) -> tuple[bytes, list[int]]:
-    """Build a file from parts: a byte that says what, a length of two bytes, and as many bytes.
+    """Build a file from parts, each encoded as a kind (one byte), a length (two bytes) and content.
 
-    Without this, nearly every change that a fuzzer makes would end at a wrong checksum.
+    Without this, nearly every mutation would result in a wrong checksum.
+
+    Returns:
+        The file, and the sizes at which it is scanned.
     """
     data, sizes = b"", []
     while len(program) >= 3:
-        what, length = struct.unpack_from("<BH", program)
+        kind, length = struct.unpack_from("<BH", program)
         part, program = program[3 : 3 + length], program[3 + length :]
-        if what == RECORD:
+        if kind == RECORD:
             data += b.record(part)
-        elif what == HEADER:
+        elif kind == HEADER:
             data += b.header(int.from_bytes(part[:8], "little"))
-        elif what == FLIPPED:
+        elif kind == FLIPPED:
             data += b.flip(b.record(part), length)
-        elif what == LOOK:
+        elif kind == SCAN:
             sizes.append(len(data) - len(part))
         else:
             data += part
     return data, [size for size in sizes if size >= 0]
 
 
-def part(what: int, content: bytes = b"") -> bytes:
-    return struct.pack("<BH", what, len(content)) + content
+def part(kind: int, content: bytes = b"") -> bytes:
+    return struct.pack("<BH", kind, len(content)) + content
 
 
 def iter_programs() -> Iterator[bytes]:
-    """Files with every kind of value and of damage."""
+    """Yield inputs with every kind of value and of damage."""
     scalar = b.event(b.summary(b.value("t", b.simple(0.5), b.metadata("scalars"))), step=1, wall=2)
     numbers = [b.value("n", body) for body in iter_tensors()]
     parts = (b.blob(3, b"brain.Event:2"), b.blob(4, b"g"), b.blob(8, b.blob(1, b"r")), b.blob(9))
@@ -78,14 +82,14 @@ def iter_programs() -> Iterator[bytes]:
     yield part(RECORD, b.event(*parts, b.blob(10, b.blob(1, b"writer"))))
     yield part(RECORD, scalar) + part(RECORD, b.event(b.session(1))) + part(RECORD, scalar)
     for damage in (part(RAW, b"garbage"), part(RAW, bytes(40)), part(FLIPPED, scalar)):
-        yield part(RECORD, scalar) + damage + part(LOOK, b"1234") + part(RECORD, scalar)
+        yield part(RECORD, scalar) + damage + part(SCAN, b"1234") + part(RECORD, scalar)
     for length in (60, 1 << 32, (1 << 64) - 1):
-        torn = part(HEADER, length.to_bytes(8, "little")) + part(LOOK)
-        yield torn + part(RAW, b"half") + part(RECORD, scalar) + part(LOOK, b"1") + part(RAW, b"x")
+        torn = part(HEADER, length.to_bytes(8, "little")) + part(SCAN)
+        yield torn + part(RAW, b"half") + part(RECORD, scalar) + part(SCAN, b"1") + part(RAW, b"x")
 
 
 def run_tensor(data: bytes) -> None:
-    """Decoding gives an array or a FormatError, and the number that the scanner takes it for."""
+    """Decoding returns an array that matches the scanner, or raises FormatError."""
     try:
         array = tensor.decode_tensor(data, max_bytes=1 << 20)
         scalar = find_scalar(data, 0, len(data))
@@ -98,7 +102,7 @@ def run_tensor(data: bytes) -> None:
 
 
 def iter_tensors() -> Iterator[bytes]:
-    """The fields of tensors of every dtype, as content and as typed values."""
+    """Yield tensor fields of every dtype, with tensor_content and with repeated fields."""
     for dtype in range(1, 26):
         yield b.tensor(dtype, b.shape(1), b.content(bytes(range(1, 9))))
     for number in (7, 10, 11, 13, 16, 17):
@@ -118,7 +122,7 @@ def iter_tensor_messages() -> Iterator[bytes]:
 
 
 def run_wav(data: bytes) -> None:
-    """A file is refused in words, or has no more samples than bytes."""
+    """Decoding returns at most as many samples as bytes, or raises FormatError."""
     find_wav_sample_rate(data)
     try:
         wav = parse_wav(data)
@@ -129,42 +133,39 @@ def run_wav(data: bytes) -> None:
 
 
 def iter_wavs() -> Iterator[bytes]:
-    """A file of every encoding."""
+    """Yield a file of every encoding."""
     plain = encode_wav(np.arange(12, dtype=np.int16).reshape(6, 2), 8000)
     for code, width in ((1, 1), (1, 2), (1, 3), (1, 4), (3, 4), (3, 8), (6, 1), (7, 1)):
-        about = struct.pack("<HHIIHH", code, 2, 8000, 16000 * width, 2 * width, 8 * width)
-        yield plain[:20] + about + plain[36:]
+        header = struct.pack("<HHIIHH", code, 2, 8000, 16000 * width, 2 * width, 8 * width)
+        yield plain[:20] + header + plain[36:]
     guid = struct.pack("<HHIH", 22, 16, 3, 1) + bytes(14)
-    about = b"\xfe\xff" + plain[22:36] + guid
-    yield plain[:16] + struct.pack("<I", len(about)) + about + plain[36:]
+    header = b"\xfe\xff" + plain[22:36] + guid
+    yield plain[:16] + struct.pack("<I", len(header)) + header + plain[36:]
 
 
 def run_graph(data: bytes) -> None:
-    """Whatever is dropped in is a graph, of which all can be told, or refused in words."""
+    """Any file is a graph whose nodes can all be described, or raises FormatError."""
     try:
         graph = parse_graph_file("file", data)
     except FormatError:
         return
     for body in [graph, *graph.functions.values()]:
-        for place in range(len(body)):
-            body.describe(place)
+        for node in range(len(body)):
+            body.describe(node)
 
 
 def iter_models() -> Iterator[bytes]:
-    """A small file of every kind."""
+    """Yield a small model file of every format."""
     for name in ("choice.onnx", "function.pb", "keras2_sequential.json", "step.mlir"):
         yield (GRAPHS / name).read_bytes()
     yield b'node { name: "a" op: "A" input: "^a" attr { key: "T" value { type: DT_HALF } } }'
 
 
 def run_profile(data: bytes) -> None:
-    """Any file is a capture of which all can be told, or refused in words.
-
-    A profile of memory is named otherwise; this is for what has events.
-    """
-    ending = ".xplane.pb" if data[:1] == PLANES else ".trace.json"
+    """Any file is a profile that all analyses accept, or raises FormatError."""
+    suffix = ".xplane.pb" if data[:1] == PLANES else ".trace.json"
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"capture{ending}")
+        path = Path(folder, f"capture{suffix}")
         path.write_bytes(data[1:])
         try:
             trace = open_capture(path)
@@ -174,7 +175,7 @@ def run_profile(data: bytes) -> None:
 
 
 def iter_captures() -> Iterator[bytes]:
-    """A small capture in each form, with all that tools look for."""
+    """Yield a small profile of each format, with everything that the analyses use."""
     host, device = Plane("/host:CPU"), Plane("/device:GPU:0", core_count=4, clock_rate=5)
     thread, stream = host.add_line(1, "python"), device.add_line(7, "Stream #7(Compute)")
     thread.add("train", 0, 90, _r=1, step_num=1)

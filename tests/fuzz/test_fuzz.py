@@ -1,4 +1,4 @@
-"""A short run of each fuzzer; `python -m tests.fuzz --seconds N` runs them for longer."""
+"""Run each fuzzer for a short time. Run them for longer with `python -m tests.fuzz`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("target", RUN)
 def test_no_input_fails(target: str) -> None:
     command = [sys.executable, "-m", "tests.fuzz", target, "--seconds", "6"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
-    done = re.search(r"Done (\d+) runs", ended.stderr)
-    assert done and int(done[1]) > 20, ended.stderr[-3000:]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
+    done = re.search(r"Done (\d+) runs", result.stderr)
+    assert done and int(done[1]) > 20, result.stderr[-3000:]

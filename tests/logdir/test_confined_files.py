@@ -35,7 +35,7 @@ def test_reads_files_below_log_directory(files: ConfinedFiles, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("path", ["secret", "logs/../secret", "logs2", "logs/link", "/etc/passwd"])
-def test_nothing_else_is(files: ConfinedFiles, tmp_path: Path, path: str) -> None:
+def test_rejects_paths_outside_logdir(files: ConfinedFiles, tmp_path: Path, path: str) -> None:
     (tmp_path / "logs" / "link").symlink_to(tmp_path / "secret")
     for method in (files.open, files.find_size, files.get_fingerprint, files.list_file_names):
         with pytest.raises(LogError, match="is outside the log directory"):
@@ -60,7 +60,7 @@ def test_reports_files_that_cannot_be_read(files: ConfinedFiles, tmp_path: Path)
 
 
 def test_reports_truncated_file() -> None:
-    with pytest.raises(FormatError, match="ends 3 bytes early"):
+    with pytest.raises(FormatError, match="3 bytes are missing"):
         read_exactly(io.BytesIO(b"abc"), 1, 5)
-    with pytest.raises(FormatError, match="ends 5 bytes early"):
+    with pytest.raises(FormatError, match="5 bytes are missing"):
         read_array(io.BytesIO(b"abc"), 0, np.dtype("<f4"), (2,))

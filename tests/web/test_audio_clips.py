@@ -185,10 +185,10 @@ def test_what_only_a_browser_decodes_is_drawn_when_asked_for(sounds: str, open_p
 def test_what_is_no_sound_is_said(sounds: str, open_page: Open) -> None:
     page = open_page(f"{sounds}&tags=odd&tones=off")
     wrong = clip(page, "odd/files", "extra", 2)
-    expect(wrong).to_contain_text("cannot be drawn: 23 bytes of no kind of sound that is known")
+    expect(wrong).to_contain_text("cannot be drawn: 23 bytes of an unknown file type")
     expect(wrong.get_by_role("button", name=re.compile("^Play"))).to_be_disabled()
     empty = clip(page, "odd/files", "extra", 3)
-    expect(empty).to_contain_text("a clip without a single sample")
+    expect(empty).to_contain_text("the clip has no samples")
 
 
 def test_a_clip_that_is_gone_is_said_and_asked_for_again(sounds: str, open_page: Open) -> None:

@@ -5,12 +5,12 @@ Reals = NDArray[np.float32] | NDArray[np.float64]
 
 def sum_up(values: Reals) -> tuple[float, float, float, float]: ...
 
-#: How many rows of counts `count_uniform` wants.
+#: The number of rows that `count_uniform` expects.
 ROWS: int
 
 def count_uniform(values: Reals, low: float, width: float, counts: NDArray[np.int64]) -> None: ...
 
-#: How many `fill_cells` wants.
+#: The number of cells that `fill_cells` expects.
 CELLS: int
 
 def fill_cells(edges: NDArray[np.float64], cells: NDArray[np.int16]) -> None: ...
@@ -21,7 +21,7 @@ def count_exponential(
     counts: NDArray[np.int64],
 ) -> None: ...
 
-class Buffer:
+class RecordBuffer:
     def __init__(self, max_bytes: int, wake_bytes: int, wake_records: int) -> None: ...
     @property
     def record_count(self) -> int: ...

@@ -1,10 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The compiled half of writing: the encoder that `tracklight.formats.record_buffer` describes, and the
-counting that `tracklight.writer.histograms` needs.
+"""Compiled kernels for writing: the record buffer and the counting of histograms.
 
-No method lets go of the interpreter's lock between reading and changing a buffer, so that lock is
-all that keeps threads apart. A record is written straight into the buffer's memory: its length and
-its checksums are filled in when it is complete.
+`RecordBuffer` implements the protocol in `tracklight.formats.record_buffer`. The functions count
+values for `tracklight.writer.histograms`.
+
+No method of the buffer releases the GIL, which makes every method atomic. A record is encoded
+directly into the memory of the buffer; its length and checksums are filled in at the end.
 """
 
 cimport cython
@@ -71,15 +72,15 @@ CELLS = TL_CELLS
 ROWS = TL_ROWS
 
 cdef enum:
-    TAKEN = 0
+    APPENDED = 0
     WAKE = 1
     FULL = 2
     HEADER_BYTES = 12
     FRAME_BYTES = 16
     WALL_BYTES = 9
-    KEPT_BYTES = 4 * 1024 * 1024
+    MAX_IDLE_BYTES = 4 * 1024 * 1024
 
-cdef enum Form:
+cdef enum ScalarEncoding:
     FLOAT32_TENSOR
     FLOAT64_TENSOR
     SIMPLE_VALUE
@@ -106,7 +107,7 @@ def count_uniform(
     cdef int64_t n = values.shape[0]
     cdef int64_t buckets = counts.shape[1]
     if counts.shape[0] != TL_ROWS or not 0 < buckets < 1 << 31:
-        raise ValueError(f"there must be {TL_ROWS} rows of counts")
+        raise ValueError(f"counts must have {TL_ROWS} rows")
     if not n:
         return
     with nogil:
@@ -118,7 +119,7 @@ def count_uniform(
 
 def fill_cells(const double[::1] edges, int16_t[::1] cells):
     if cells.shape[0] != TL_CELLS or edges.shape[0] < 2:
-        raise ValueError(f"there are {TL_CELLS} cells, not {cells.shape[0]}")
+        raise ValueError(f"cells must have {TL_CELLS} elements, not {cells.shape[0]}")
     tl_fill_cells(&edges[0], edges.shape[0] - 1, &cells[0])
 
 
@@ -128,7 +129,7 @@ def count_exponential(
 ):
     cdef int64_t size = values.shape[0]
     if cells.shape[0] != TL_CELLS or edges.shape[0] != counts.shape[0]:
-        raise ValueError("the arrays do not fit each other")
+        raise ValueError("edges, cells and counts do not match")
     if not size:
         return
     with nogil:
@@ -185,20 +186,20 @@ cdef inline int _varint_bytes(uint64_t value) noexcept nogil:
     return size
 
 
-cdef inline uint8_t *_put_number(uint8_t *p, double value, Form form) noexcept nogil:
-    """The field of a Value that holds the number."""
-    if form == SIMPLE_VALUE:
+cdef inline uint8_t *_put_number(uint8_t *p, double value, ScalarEncoding encoding) noexcept nogil:
+    """Write the field of a Value that contains the number."""
+    if encoding == SIMPLE_VALUE:
         p[0] = 0x15
         return _put32(p + 1, _bits_of_float(value))
-    if form == FLOAT32_TENSOR:
+    if encoding == FLOAT32_TENSOR:
         p = _put(p, b"\x42\x0a\x08\x01\x12\x00\x22\x04", 8)
         return _put32(p, _bits_of_float(value))
     p = _put(p, b"\x42\x0e\x08\x02\x12\x00\x22\x08", 8)
     return _put64(p, _bits_of_double(value))
 
 
-cdef inline int _number_bytes(Form form) noexcept nogil:
-    return 5 if form == SIMPLE_VALUE else 12 if form == FLOAT32_TENSOR else 16
+cdef inline int _number_bytes(ScalarEncoding encoding) noexcept nogil:
+    return 5 if encoding == SIMPLE_VALUE else 12 if encoding == FLOAT32_TENSOR else 16
 
 
 cdef inline int64_t _as_step(object step) except? -1:
@@ -208,22 +209,22 @@ cdef inline int64_t _as_step(object step) except? -1:
 
 
 cdef inline double _as_wall(object wall) except? -1:
-    # Read here, the clock takes half the time that a call to `time.time` does.
+    # Twice as fast as calling `time.time` in Python.
     return now() if wall is None else wall
 
 
 cdef inline double _as_double(object value) except? -1:
-    # Arrays of one element and texts have a float as well, but not one to take without asking.
+    # Strings and arrays of shape [1] can be converted to float too, but callers must do so.
     if isinstance(value, (float, int)):
         return value
     if getattr(value, "ndim", None) == 0:
-        # PyTorch warns of `float` where a loss still holds its gradient, but not of `item`.
+        # For a tensor that requires grad, PyTorch warns about `float()`, but not about `item()`.
         return float(value.item() if hasattr(value, "item") else value)
     raise TypeError(f"a scalar must be a number, not a {type(value).__name__}")
 
 
 @cython.final
-cdef class Buffer:
+cdef class RecordBuffer:
     cdef uint8_t *_data
     cdef size_t _size
     cdef size_t _capacity
@@ -231,7 +232,7 @@ cdef class Buffer:
     cdef size_t _wake_bytes
     cdef int64_t _wake_records
     cdef int64_t _records
-    cdef bint _has_called
+    cdef bint _has_woken
     cdef dict _tags
     cdef dict _metadata
 
@@ -276,15 +277,15 @@ cdef class Buffer:
         return True
 
     def drain(self):
-        taken = PyBytes_FromStringAndSize(<char *> self._data, self._size)
+        content = PyBytes_FromStringAndSize(<char *> self._data, self._size)
         self._size = 0
         self._records = 0
-        self._has_called = False
-        if self._capacity > KEPT_BYTES:
+        self._has_woken = False
+        if self._capacity > MAX_IDLE_BYTES:
             free(self._data)
             self._data = NULL
             self._capacity = 0
-        return taken
+        return content
 
     def get_metadata(self):
         return {tag.encode(): metadata for tag, metadata in self._metadata.items()}
@@ -292,15 +293,17 @@ cdef class Buffer:
     def clear_metadata(self):
         self._metadata.clear()
 
-    cdef int _add_number(self, str tag, object at, object time, object number, Form form) except -1:
-        cdef int64_t step = _as_step(at)
-        cdef double wall = _as_wall(time)
+    cdef int _add_number(
+        self, str tag, object step_, object wall_, object number, ScalarEncoding encoding
+    ) except -1:
+        cdef int64_t step = _as_step(step_)
+        cdef double wall = _as_wall(wall_)
         cdef double value = _as_double(number)
         cdef bytes name = self._get_tag_field(tag)
         cdef size_t name_bytes = PyBytes_GET_SIZE(name)
-        cdef bint describes = form != SIMPLE_VALUE and tag not in self._metadata
-        cdef size_t metadata_bytes = PyBytes_GET_SIZE(_METADATA_FIELD) if describes else 0
-        cdef size_t value_bytes = name_bytes + _number_bytes(form) + metadata_bytes
+        cdef bint needs_metadata = encoding != SIMPLE_VALUE and tag not in self._metadata
+        cdef size_t metadata_bytes = PyBytes_GET_SIZE(_METADATA_FIELD) if needs_metadata else 0
+        cdef size_t value_bytes = name_bytes + _number_bytes(encoding) + metadata_bytes
         cdef size_t summary_bytes = 1 + _varint_bytes(value_bytes) + value_bytes
         cdef size_t step_bytes = 1 + _varint_bytes(step) if step else 0
         cdef size_t payload_bytes = (
@@ -321,20 +324,20 @@ cdef class Buffer:
         p[0] = 0x0A
         p = _put_varint(p + 1, value_bytes)
         p = _put(p, PyBytes_AS_STRING(name), name_bytes)
-        p = _put_number(p, value, form)
-        if describes:
+        p = _put_number(p, value, encoding)
+        if needs_metadata:
             p = _put(p, PyBytes_AS_STRING(_METADATA_FIELD), metadata_bytes)
             self._metadata[tag] = SCALAR_METADATA
         return self._commit(payload_bytes)
 
     cdef bytes _get_tag_field(self, str tag):
-        """The tag as a field of a Value: encoded once for each tag."""
+        """Return the tag as an encoded field of a Value, from a cache."""
         cdef PyObject *known = PyDict_GetItem(self._tags, tag)
         cdef uint8_t length[10]
         if known != NULL:
             return <bytes> <object> known
         if not 0 < len(tag) <= MAX_TAG_CHARACTERS:
-            raise ValueError(f"a tag of {len(tag)} characters")
+            raise ValueError(f"a tag has 1 to {MAX_TAG_CHARACTERS} characters, not {len(tag)}")
         encoded = tag.encode()
         end = _put_varint(length, len(encoded))
         field = b"\x0a" + PyBytes_FromStringAndSize(<char *> length, end - length) + encoded
@@ -358,7 +361,7 @@ cdef class Buffer:
         return 0
 
     cdef int _commit(self, size_t payload_bytes) noexcept:
-        """Frame the payload that stands after the room for a header."""
+        """Frame the payload, which was written after space for a header."""
         cdef uint8_t *header = self._data + self._size
         cdef uint8_t *payload = header + HEADER_BYTES
         cdef bint was_empty = self._records == 0
@@ -369,7 +372,7 @@ cdef class Buffer:
         self._records += 1
         if was_empty:
             return WAKE
-        if self._has_called:
-            return TAKEN
-        self._has_called = self._records >= self._wake_records or self._size >= self._wake_bytes
-        return WAKE if self._has_called else TAKEN
+        if self._has_woken:
+            return APPENDED
+        self._has_woken = self._records >= self._wake_records or self._size >= self._wake_bytes
+        return WAKE if self._has_woken else APPENDED

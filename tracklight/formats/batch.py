@@ -1,7 +1,6 @@
-"""What one scan of some bytes of an event file gives: columns, references and damage.
+"""The result of scanning a part of an event file: scalar columns, value locations and damage.
 
-Both scanners, the compiled one and the plain-Python one, return these values, so this module
-says what every number in them means.
+The compiled scanner and the Python scanner (`tracklight.formats.scanner`) both return a `Batch`.
 """
 
 from __future__ import annotations
@@ -13,21 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
-Float64 = NDArray[np.float64]
+from tracklight.types import Float64, Int32, Int64
+
 UInt8 = NDArray[np.uint8]
 
-#: A record at least this long is not read through: only its fields are walked.
+#: The scanner does not wait for a complete record of this size or more, but reports a
+#: `LargeRecord`. See `tracklight.formats.scanner.scan_large_record`.
 LARGE_RECORD_BYTES = 256 * 1024
 
-#: Tags given to what an event holds outside of a summary.
+#: Tags for the fields of an event that have none.
 GRAPH_TAG = b"__run_graph__"
 META_GRAPH_TAG = b"__meta_graph__"
 
 
 class ScalarType(IntEnum):
-    """How the eight bytes of a point's value are to be read."""
+    """How to interpret the eight bytes of a scalar."""
 
     FLOAT = 0
     INT = 1
@@ -39,9 +38,12 @@ class ScalarType(IntEnum):
 
 
 class Content(IntEnum):
-    """Which field of its event or summary value a series' data stands in."""
+    """The field that contains a value.
 
-    NONE = 0  # a summary value with no value at all, as hparams write
+    Members below 32 are fields of ``Summary.Value``; the others are fields of ``Event``, plus 32.
+    """
+
+    NONE = 0  # a summary value with metadata only, as written for hyperparameters
     SIMPLE_VALUE = 2
     OLD_HISTOGRAM = 3
     IMAGE = 4
@@ -54,16 +56,16 @@ class Content(IntEnum):
 
 
 class DamageKind(IntEnum):
-    """What is wrong with damaged bytes."""
+    """Why bytes could not be read."""
 
     HEADER = 1  # no record starts here: the checksum of the length is wrong
     DATA = 2  # the checksum of the payload is wrong
-    PROTO = 3  # checksums are right, but the payload is no event
-    TORN = 4  # a record that was never finished, with good records after it
+    PROTO = 3  # the checksums are right, but the payload is not an event
+    TORN = 4  # an incomplete record that is followed by complete ones
 
 
 class Damage(NamedTuple):
-    """Bytes of a file that were passed over."""
+    """A part of a file that was skipped."""
 
     offset: int
     size: int
@@ -71,14 +73,14 @@ class Damage(NamedTuple):
 
 
 class LargeRecord(NamedTuple):
-    """A complete record too large to read through; ``offset`` is that of its length field."""
+    """A complete record that was not read; ``offset`` is the start of its header."""
 
     offset: int
     payload_bytes: int
 
 
 class ScannedValue(NamedTuple):
-    """One value met by walking a large record instead of scanning it."""
+    """One value of an event. See `References` for ``record``, ``start`` and ``size``."""
 
     tag: bytes
     content: int
@@ -93,26 +95,28 @@ class ScannedValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Scalar values of many series, grouped by series, each in the order written.
+    """Scalars, grouped by series and in the order of the file within a series.
 
-    The points of ``series[i]`` are rows ``starts[i]:starts[i + 1]``.
+    The points of ``series[i]`` are the rows ``starts[i]:starts[i + 1]``.
     """
 
     series: Int32
     starts: Int64
-    scalar_type: UInt8  # a Number for each of ``series``
+    scalar_type: UInt8
+    """A `ScalarType` for each of ``series``."""
     step: Int64
     wall: Float64
-    value: Float64  # eight bytes a value; ``view(Number(number[i]).dtype)`` gives the numbers
+    value: Float64
+    """Eight bytes per value; ``view(ScalarType(scalar_type[i]).dtype)`` returns the numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Where everything that is not a scalar stands; grouped as `Points` are.
+    """The location of each value that is not a scalar, grouped like `Points`.
 
-    A value's message is ``size`` bytes long and starts ``start`` bytes into the payload of the
-    record whose length field is at ``record`` in the file. ``content`` says what message it is: a
-    ``Summary.Value`` below 32, else the bytes of that field of ``Event`` (``content - 32``).
+    The message of a value begins ``start`` bytes into the payload of the record whose header is at
+    the file offset ``record``, and has ``size`` bytes. It is a ``Summary.Value`` if ``content`` is
+    below 32, otherwise the content of the field ``content - 32`` of ``Event``.
     """
 
     series: Int32
@@ -127,22 +131,22 @@ class References:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """All that was found between two positions of one file."""
+    """The values between two positions of one file."""
 
     points: Points
     references: References
     records: int = 0
-    #: Tags met for the first time; their ids go on from the tags before.
+    #: Tags that are new in this batch. Series are numbered consecutively across batches.
     tags: list[bytes] = field(default_factory=list)
-    #: For each of ``tags``, the Content of its first value.
+    #: For each of ``tags``, the `Content` of its first value.
     contents: list[int] = field(default_factory=list)
-    #: The first SummaryMetadata of a series, as bytes, when it has just been met: (series, bytes).
+    #: Pairs of a series and its encoded SummaryMetadata, for series whose metadata is new.
     metadata: list[tuple[int, bytes]] = field(default_factory=list)
-    #: Step of the SessionLog.START that stands right before everything in this batch.
+    #: The step of a SessionLog.START that precedes everything in this batch.
     session_start: int | None = None
     damage: list[Damage] = field(default_factory=list)
     large: LargeRecord | None = None
-    #: ``file_version`` and ``source_metadata.writer``, when met.
+    #: ``Event.file_version`` and ``Event.source_metadata.writer``, if present.
     file_version: bytes | None = None
     writer: bytes | None = None
 

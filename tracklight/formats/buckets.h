@@ -1,5 +1,6 @@
-/* Sums of numbers and counts of them in buckets, for REAL and with SUFFIX in their names: to be
-   included once for each type. The numbers that are counted must be finite. */
+/* Sum values and count them in the buckets of a histogram. A template: include it once per type,
+   with REAL defined as the type and SUFFIX as the suffix of the function names. The values that are
+   counted must be finite. */
 
 #include <stdint.h>
 #include <string.h>
@@ -7,8 +8,9 @@
 #ifndef TRACKLIGHT_BUCKETS_H
 #define TRACKLIGHT_BUCKETS_H
 
-/* Compiled twice, as a processor with wider registers takes a third off; which one runs is settled
-   when the kernel is loaded. That needs the loader of glibc, and comes before a sanitizer is ready. */
+/* Compile a second version for AVX2, which takes a third less time. The choice is made when the
+   kernel is loaded. This needs the loader of glibc and does not work with AddressSanitizer, which is
+   not initialized at that point. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
     !defined(__SANITIZE_ADDRESS__)
 #define TL_CLONES __attribute__((target_clones("avx2", "default")))
@@ -23,18 +25,18 @@ typedef struct {
     double low, high, sum, sum_squares;
 } tl_totals;
 
-/* Sums that go on side by side, as each addition has to wait for the one before. Blocks stay in the
-   nearest cache while several loops go over them. */
+/* Independent partial sums hide the latency of additions. Blocks stay in the L1 cache while several
+   loops process them. */
 #define TL_LANES 16
 
-/* Numbers that come one after the other often share a bucket, and would wait for it as well: so
-   there are four rows of counts, to be added up. */
+/* Consecutive values often fall into the same bucket. Four rows of counts, which the caller adds up,
+   hide the latency of incrementing it. */
 #define TL_ROWS 4
 #define TL_BLOCK 512
 
-/* Edges that grow by a tenth are at most one to a cell: to all doubles that share the sign, the
-   exponent and the first four bits of the mantissa. For each cell, how many edges are at or below
-   all of it. */
+/* A cell contains all doubles with the same sign, exponent and first four bits of the mantissa. If
+   the edges grow by a factor of 1.1, each cell contains at most one. The table gives for each cell
+   the number of edges at or below all of its values. */
 #define TL_CELLS 0x10000
 #define TL_FIRST_NEGATIVE 0x8000
 
@@ -47,7 +49,7 @@ static int64_t tl_count_below(const double *edges, int64_t n, int64_t below, uin
 
 static void tl_fill_cells(const double *edges, int64_t n, int16_t *cells) {
     int64_t below = 0;
-    /* The least number of a negative cell is the one with all other bits set. */
+    /* The lowest value of a negative cell has all other bits set. */
     for (uint64_t cell = TL_CELLS; cell-- > TL_FIRST_NEGATIVE;)
         cells[cell] = (int16_t)(below = tl_count_below(edges, n, below, ((cell + 1) << 48) - 1));
     for (uint64_t cell = 0; cell < TL_FIRST_NEGATIVE; cell++)
@@ -56,7 +58,7 @@ static void tl_fill_cells(const double *edges, int64_t n, int16_t *cells) {
 
 #endif
 
-/* Of at least one number. One that is not finite makes the sum of squares infinite, or no number. */
+/* Needs at least one value. NaN or infinity makes the sum of squares NaN or infinite. */
 TL_CLONES static void TL_JOIN(tl_sum_up_, SUFFIX)(const REAL *values, int64_t n, tl_totals *totals) {
     double sums[TL_LANES] = {0}, squares[TL_LANES] = {0};
     REAL lows[TL_LANES], highs[TL_LANES];
@@ -65,7 +67,7 @@ TL_CLONES static void TL_JOIN(tl_sum_up_, SUFFIX)(const REAL *values, int64_t n,
         const REAL *block = values + start;
         int64_t size = n - start < TL_BLOCK ? n - start : TL_BLOCK;
         int64_t whole = size - size % TL_LANES;
-        /* One after the other: a loop for all four has more sums than there are registers. */
+        /* Separate loops: one loop for all four needs more registers than there are. */
         for (int64_t i = 0; i < whole; i += TL_LANES)
             for (int k = 0; k < TL_LANES; k++) sums[k] += block[i + k];
         for (int64_t i = 0; i < whole; i += TL_LANES)
@@ -92,7 +94,7 @@ TL_CLONES static void TL_JOIN(tl_sum_up_, SUFFIX)(const REAL *values, int64_t n,
     }
 }
 
-/* Buckets of one width from low to high, the last one closed. */
+/* Buckets of equal width from `low` on; the last one includes its upper edge. */
 TL_CLONES static void TL_JOIN(tl_count_uniform_, SUFFIX)(const REAL *values, int64_t n, double low,
                                                double width, int64_t buckets, int64_t *counts) {
     int32_t at[TL_BLOCK];
@@ -101,7 +103,7 @@ TL_CLONES static void TL_JOIN(tl_count_uniform_, SUFFIX)(const REAL *values, int
         int64_t size = n - start < TL_BLOCK ? n - start : TL_BLOCK;
         for (int64_t i = 0; i < size; i++) {
             double bucket = ((double)values[start + i] - low) / width;
-            /* In this order, what is no number (the width may be 0) is in the last as well. */
+            /* This comparison puts NaN (the width may be 0) into the last bucket. */
             at[i] = (int32_t)(bucket < last ? bucket : last);
         }
         int64_t whole = size - size % TL_ROWS;
@@ -111,9 +113,9 @@ TL_CLONES static void TL_JOIN(tl_count_uniform_, SUFFIX)(const REAL *values, int
     }
 }
 
-/* The buckets lie between the edges, half open, with one more at each end. One that no number has
-   reached stands after the last edge, so that no end has to be looked for. There is no branch: on
-   signs, which cannot be foretold, it would cost more than all the rest. */
+/* Half-open buckets between the edges, plus one at each end. The last edge must be infinite, so that
+   no bound needs to be checked. There is no branch: signs are unpredictable, and a misprediction
+   costs more than everything else. */
 static void TL_JOIN(tl_count_exponential_, SUFFIX)(const REAL *values, int64_t size,
                                                    const double *edges, const int16_t *cells,
                                                    int64_t *counts) {

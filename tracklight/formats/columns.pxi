@@ -1,50 +1,50 @@
-"""Groups rows by series: one counting sort turns them into columns.
+"""Group rows by series with a counting sort, and return them as columns.
 
 Included by _scan.pyx.
 """
 
 
-cdef group_points(Gathered *g):
+cdef group_points(EventRows *g):
     cdef Point *rows = <Point *> g.points.data
     cdef int64_t n = g.points.count
     cdef int64_t i, at
     if n == 0:
         return _batch.empty_points()
-    series, starts, place = groups(g, &g.points, sizeof(Point))
-    number = np.zeros(g.tags.count, np.uint8)
+    series, starts, next_row_of = group_rows(g, &g.points, sizeof(Point))
+    scalar_type = np.zeros(g.tags.count, np.uint8)
     step, wall = np.empty(n, np.int64), np.empty(n, np.float64)
     value = np.empty(n, np.float64)
-    cdef int64_t[::1] places = place
-    cdef uint8_t[::1] numbers = number
+    cdef int64_t[::1] next_rows = next_row_of
+    cdef uint8_t[::1] types = scalar_type
     cdef int64_t[::1] steps = step
     cdef double[::1] walls = wall
     cdef double[::1] values = value
     with nogil:
-        settle_numbers(rows, n, numbers)
+        find_common_types(rows, n, types)
         for i in range(n):
-            at = places[rows[i].series]
-            places[rows[i].series] = at + 1
+            at = next_rows[rows[i].series]
+            next_rows[rows[i].series] = at + 1
             steps[at] = rows[i].step
             walls[at] = rows[i].wall
-            if rows[i].number == FLOAT or numbers[rows[i].series] != FLOAT:
+            if rows[i].scalar_type == FLOAT or types[rows[i].series] != FLOAT:
                 values[at] = tl_double(rows[i].bits)
-            elif rows[i].number == INT:
+            elif rows[i].scalar_type == INT:
                 values[at] = <double> (<int64_t> rows[i].bits)
             else:
                 values[at] = <double> rows[i].bits
-    return _batch.Points(series, starts, number[series], step, wall, value)
+    return _batch.Points(series, starts, scalar_type[series], step, wall, value)
 
 
-cdef group_references(Gathered *g):
+cdef group_references(EventRows *g):
     cdef Reference *rows = <Reference *> g.references.data
     cdef int64_t n = g.references.count
     cdef int64_t i, at
     if n == 0:
         return _batch.empty_references()
-    series, starts, place = groups(g, &g.references, sizeof(Reference))
+    series, starts, next_row_of = group_rows(g, &g.references, sizeof(Reference))
     wall, content = np.empty(n, np.float64), np.empty(n, np.uint8)
     step, record, start, size = (np.empty(n, np.int64) for _ in range(4))
-    cdef int64_t[::1] places = place
+    cdef int64_t[::1] next_rows = next_row_of
     cdef double[::1] walls = wall
     cdef uint8_t[::1] contents = content
     cdef int64_t[::1] steps = step
@@ -53,8 +53,8 @@ cdef group_references(Gathered *g):
     cdef int64_t[::1] sizes = size
     with nogil:
         for i in range(n):
-            at = places[rows[i].series]
-            places[rows[i].series] = at + 1
+            at = next_rows[rows[i].series]
+            next_rows[rows[i].series] = at + 1
             steps[at] = rows[i].step
             walls[at] = rows[i].wall
             records[at] = rows[i].record
@@ -64,8 +64,8 @@ cdef group_references(Gathered *g):
     return _batch.References(series, starts, step, wall, record, start, size, content)
 
 
-cdef groups(Gathered *g, Rows *rows, size_t width):
-    """The series met, where each starts, and by series the place of its next row."""
+cdef group_rows(EventRows *g, Rows *rows, size_t width):
+    """Return the series, the start of each, and by series the index of its next row."""
     cdef int64_t i
     cdef int64_t row_count = rows.count
     cdef const char *data = <const char *> rows.data
@@ -81,12 +81,12 @@ cdef groups(Gathered *g, Rows *rows, size_t width):
     return series, starts, counts
 
 
-cdef void settle_numbers(Point *rows, int64_t n, uint8_t[::1] numbers) noexcept nogil:
-    """Finds one Number for all points of each series: FLOAT when they differ."""
+cdef void find_common_types(Point *rows, int64_t n, uint8_t[::1] types) noexcept nogil:
+    """Find a common ScalarType for each series: FLOAT if the types of its points differ."""
     cdef int64_t i
-    cdef uint8_t met
+    cdef uint8_t seen
     for i in range(n):
-        numbers[rows[i].series] |= <uint8_t> (1 << rows[i].number)
-    for i in range(numbers.shape[0]):
-        met = numbers[i]
-        numbers[i] = INT if met == 1 << INT else UINT if met == 1 << UINT else FLOAT
+        types[rows[i].series] |= <uint8_t> (1 << rows[i].scalar_type)
+    for i in range(types.shape[0]):
+        seen = types[i]
+        types[i] = INT if seen == 1 << INT else UINT if seen == 1 << UINT else FLOAT

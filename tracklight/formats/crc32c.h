@@ -1,4 +1,4 @@
-/* CRC-32C (Castagnoli): the processor's own instruction where it has one, else eight tables. */
+/* CRC-32C (Castagnoli) with the CPU instruction if available, otherwise slicing-by-8. */
 #ifndef TRACKLIGHT_CRC32C_H
 #define TRACKLIGHT_CRC32C_H
 
@@ -83,7 +83,7 @@ static uint32_t tl_crc_hardware(uint32_t c, const uint8_t *p, size_t n) {
 #define tl_crc_hardware tl_crc_software
 #endif
 
-/* Carries a checksum on over more bytes; the checksum of no bytes is 0. */
+/* Extend a checksum by more bytes; the checksum of no bytes is 0. */
 static inline uint32_t tl_crc32c_from(uint32_t crc, const uint8_t *p, size_t n) {
     uint32_t c = ~crc;
     return ~(tl_crc_has_hardware ? tl_crc_hardware(c, p, n) : tl_crc_software(c, p, n));
@@ -91,7 +91,7 @@ static inline uint32_t tl_crc32c_from(uint32_t crc, const uint8_t *p, size_t n) 
 
 static inline uint32_t tl_crc32c(const uint8_t *p, size_t n) { return tl_crc32c_from(0, p, n); }
 
-/* Records store their checksums masked, so that a checksum over checksums stays a good one. */
+/* Records store masked checksums, because the CRC of data that contains its CRC is degenerate. */
 static inline uint32_t tl_masked_crc32c(const uint8_t *p, size_t n) {
     uint32_t c = tl_crc32c(p, n);
     return ((c >> 15) | (c << 17)) + 0xA282EAD8u;

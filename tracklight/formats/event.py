@@ -1,4 +1,4 @@
-"""Events, the payloads of an event file's records, and the metadata that describes a tag."""
+"""Events, which are the payloads of the records of an event file, and the metadata of tags."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ from tracklight.formats.proto import Message
 from tracklight.formats.tfrecord import BytesLike
 from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, decode_text, iter_fields
 
-#: What the first event of every file says, so that readers know how restarts are marked.
+#: Written in the first event of every file. Version 2 marks restarts with `SessionStatus.START`.
 FILE_VERSION = b"brain.Event:2"
+
+#: ``AudioPluginData.encoding``
+UNKNOWN_ENCODING = 0
+WAV_ENCODING = 11
 
 
 class SessionStatus(IntEnum):
-    """``SessionLog.status``; START means that what follows replaces later steps written before."""
+    """``SessionLog.status``.
+
+    START means that the program was restarted: events that were written before, at this step or
+    later, are obsolete.
+    """
 
     UNSPECIFIED = 0
     START = 1
@@ -25,7 +33,7 @@ class SessionStatus(IntEnum):
 
 
 class DataClass(IntEnum):
-    """``SummaryMetadata.data_class``: the shape of a plugin's data, whatever it means."""
+    """``SummaryMetadata.data_class``: the general shape of the data of a plugin."""
 
     UNKNOWN = 0
     SCALAR = 1
@@ -35,7 +43,7 @@ class DataClass(IntEnum):
 
 _DATA_CLASSES = frozenset(DataClass)
 
-#: What is meant by the plugins whose writers leave the class out, as those before 2020 did.
+#: For metadata without a data class, which writers before 2020 left out.
 DATA_CLASS_BY_PLUGIN = {
     "scalars": DataClass.SCALAR,
     "histograms": DataClass.TENSOR,
@@ -56,7 +64,7 @@ DATA_CLASS_BY_PLUGIN = {
 
 @dataclass(frozen=True, slots=True)
 class TagMetadata:
-    """What a tag's first value says about the tag."""
+    """The metadata of a tag, which its first value carries."""
 
     plugin: str
     content: bytes
@@ -66,27 +74,31 @@ class TagMetadata:
 
 
 def parse_metadata(data: BytesLike) -> TagMetadata:
-    """Decode a SummaryMetadata; a class that it leaves out is filled in from the plugin's name.
+    """Decode a SummaryMetadata; a missing data class is inferred from the plugin.
 
-    Field by field, as listing a log is all that many programs do, and needs no protobuf then.
+    The message is parsed by hand, so that programs which only list a log do not have to import
+    protobuf.
+
+    Raises:
+        FormatError: The bytes are not a SummaryMetadata.
     """
     view = bytes(data)
-    texts: dict[int, bytes] = {}
-    plugin_texts: dict[int, bytes] = {}
+    fields: dict[int, bytes] = {}
+    plugin_fields: dict[int, bytes] = {}
     data_class = DataClass.UNKNOWN
     for field in iter_fields(view, 0, len(view)):
         if field.number == 4 and field.wire_type == VARINT and field.value in _DATA_CLASSES:
             data_class = DataClass(field.value)
         elif field.number == 1 and field.wire_type == LENGTH_DELIMITED:
-            plugin_texts.update(_iter_bytes_fields(view, field.start, field.end))
+            plugin_fields.update(_iter_bytes_fields(view, field.start, field.end))
         elif field.wire_type == LENGTH_DELIMITED:
-            texts[field.number] = view[field.start : field.end]
-    plugin = decode_text(plugin_texts.get(1, b""))
+            fields[field.number] = view[field.start : field.end]
+    plugin = decode_text(plugin_fields.get(1, b""))
     return TagMetadata(
         plugin=plugin,
-        content=plugin_texts.get(2, b""),
-        display_name=decode_text(texts.get(2, b"")),
-        description=decode_text(texts.get(3, b"")),
+        content=plugin_fields.get(2, b""),
+        display_name=decode_text(fields.get(2, b"")),
+        description=decode_text(fields.get(3, b"")),
         data_class=data_class or DATA_CLASS_BY_PLUGIN.get(plugin, DataClass.UNKNOWN),
     )
 
@@ -98,33 +110,33 @@ def _iter_bytes_fields(data: bytes, start: int, end: int) -> Iterator[tuple[int,
 
 
 def decode_event(data: BytesLike) -> Message:
-    """Decode the payload of a record of an event file."""
+    """Decode an Event; raises FormatError if the bytes are not one."""
     return proto.parse("Event", data)
 
 
 def encode_event(wall_time: float, step: int, values: Iterable[Message]) -> bytes:
-    """An event that logs ``values`` at ``step``."""
+    """Encode an event with summary values, such as `tracklight.formats.summary` builds."""
     return _serialize(wall_time, step, summary=proto.Summary(value=values))
 
 
 def encode_file_version(wall_time: float, writer: str = "tracklight") -> bytes:
-    """The event that every file starts with."""
+    """Encode the event that every file begins with."""
     source = proto.SourceMetadata(writer=writer.encode())
     return _serialize(wall_time, 0, file_version=FILE_VERSION, source_metadata=source)
 
 
 def encode_session_status(wall_time: float, step: int, status: SessionStatus) -> bytes:
-    """An event that tells of a start, a stop or a checkpoint of the program that writes."""
+    """Encode an event that marks the start, the end or a checkpoint of the program."""
     return _serialize(wall_time, step, session_log=proto.SessionLog(status=status))
 
 
 def encode_graph(wall_time: float, step: int, graph: Message) -> bytes:
-    """An event that holds the graph of a run, a GraphDef."""
+    """Encode an event with the graph of a run, a GraphDef."""
     return _serialize(wall_time, step, graph_def=graph.SerializeToString())
 
 
 def encode_run_metadata(wall_time: float, step: int, tag: str, metadata: Message) -> bytes:
-    """An event that says what the graph of a run took in one step."""
+    """Encode an event with the RunMetadata of one step: time and memory per node of the graph."""
     tagged = proto.TaggedRunMetadata(tag=tag.encode(), run_metadata=metadata.SerializeToString())
     return _serialize(wall_time, step, tagged_run_metadata=tagged)
 
@@ -132,9 +144,3 @@ def encode_run_metadata(wall_time: float, step: int, tag: str, metadata: Message
 def _serialize(wall_time: float, step: int, **fields: Message) -> bytes:
     data: bytes = proto.Event(wall_time=wall_time, step=step, **fields).SerializeToString()
     return data
-
-
-WAV_ENCODING = 11
-
-#: ``AudioPluginData.encoding``.
-UNKNOWN_ENCODING = 0

@@ -1,6 +1,6 @@
-"""Takes events apart: what is in them is gathered as rows of points and references.
+"""Parse events into rows of points and references.
 
-Included by _scan.pyx. Nothing in here holds the lock or touches a Python object.
+Included by _scan.pyx. Nothing here needs the GIL.
 """
 
 cdef extern from "wire.h" nogil:
@@ -46,21 +46,19 @@ cdef extern from "intern.h" nogil:
 
 tl_crc_init()
 
-tl_crc_init()
-
 cdef enum:
     FLOAT = 0
     INT = 1
     UINT = 2
     SIMPLE_VALUE = 2
     TENSOR = 8
-    IN_EVENT = 32  # what a field of Event itself adds to its number to make a Content
+    IN_EVENT = 32  # added to the number of a field of Event to make a `Content`
     STATUS_START = 1
-    ROWS_KEPT = 1024
+    MAX_IDLE_ROWS = 1024
 
 cdef enum Outcome:
-    TAKEN
-    BROKEN
+    PARSED
+    INVALID
     OPENS_NEXT_BATCH
     NO_MEMORY
 
@@ -74,7 +72,7 @@ cdef int64_t meta_graph_tag_size = len(META_GRAPH_TAG)
 
 cdef struct Point:
     int32_t series
-    int32_t number
+    int32_t scalar_type
     int64_t step
     double wall
     uint64_t bits
@@ -90,9 +88,9 @@ cdef struct Reference:
     int64_t size
 
 
-cdef struct Note:
-    int32_t what  # a Flaw, or the series that metadata describes
-    int32_t before  # how well that series was described before
+cdef struct Span:
+    int32_t subject  # a DamageKind, or the series that metadata describes
+    int32_t previous_level  # the description level of that series before
     int64_t offset
     int64_t size
 
@@ -100,64 +98,64 @@ cdef struct Note:
 cdef struct Rows:
     void *data
     int64_t count
-    int64_t room
+    int64_t capacity
 
 
 cdef inline void *next_row(Rows *rows, size_t width) noexcept nogil:
-    """Room for one more row; NULL without memory."""
+    """Append a row and return a pointer to it; NULL if out of memory."""
     cdef void *data
-    if rows.count == rows.room:
-        data = realloc(rows.data, (2 * rows.room + 64) * width)
+    if rows.count == rows.capacity:
+        data = realloc(rows.data, (2 * rows.capacity + 64) * width)
         if data == NULL:
             return NULL
         rows.data = data
-        rows.room = 2 * rows.room + 64
+        rows.capacity = 2 * rows.capacity + 64
     rows.count += 1
     return <char *> rows.data + (rows.count - 1) * width
 
 
-cdef inline void give_back(Rows *rows) noexcept nogil:
-    """Lets the rows go when there were many: a scanner that waits for news needs no room."""
-    if rows.room > ROWS_KEPT:
+cdef inline void release_rows(Rows *rows) noexcept nogil:
+    """Clear the rows, and free their memory if it is large: idle scanners should be small."""
+    if rows.capacity > MAX_IDLE_ROWS:
         free(rows.data)
         rows.data = NULL
-        rows.room = 0
+        rows.capacity = 0
     rows.count = 0
 
 
-cdef inline bint add_note(
-    Rows *notes, int32_t what, int32_t before, int64_t offset, int64_t size
+cdef inline bint add_span(
+    Rows *spans, int32_t subject, int32_t previous_level, int64_t offset, int64_t size
 ) noexcept nogil:
-    cdef Note *note = <Note *> next_row(notes, sizeof(Note))
-    if note == NULL:
+    cdef Span *span = <Span *> next_row(spans, sizeof(Span))
+    if span == NULL:
         return False
-    note[0] = Note(what, before, offset, size)
+    span[0] = Span(subject, previous_level, offset, size)
     return True
 
 
-cdef struct Gathered:
+cdef struct EventRows:
     tl_names tags
     Rows points
     Rows references
     Rows metadata
-    Note file_version
-    Note writer
+    Span file_version
+    Span writer
     int64_t records
     bint has_start
     int64_t start_step
-    const uint8_t *data  # where the offsets of notes count from
+    const uint8_t *data  # the origin of the offsets of spans
 
 
 cdef struct Event:
     const uint8_t *payload
     const uint8_t *end
-    int64_t record  # where its record stands in the file
+    int64_t record  # the file offset of its record
     int64_t step
     double wall
 
 
-cdef Outcome take_event(Gathered *g, Event *event) noexcept nogil:
-    """Takes all of one event, or nothing of it."""
+cdef Outcome parse_event(EventRows *g, Event *event) noexcept nogil:
+    """Add the rows of one event, or none of them if it is invalid."""
     cdef const uint8_t *p = event.payload
     cdef tl_field f, summary
     cdef int parts = 0
@@ -167,48 +165,48 @@ cdef Outcome take_event(Gathered *g, Event *event) noexcept nogil:
     event.wall = 0
     while p < event.end:
         if not tl_next(&p, event.end, &f):
-            return BROKEN
+            return INVALID
         if f.type == 2:
             parts += 1
             if f.number == 5:
                 summary = f
-            elif f.number == 7 and not reads_start(f.start, f.end, &starts):
-                return BROKEN
+            elif f.number == 7 and not parse_session_log(f.start, f.end, &starts):
+                return INVALID
         elif f.number == 1 and f.type == 1:
             event.wall = tl_double(f.value)
         elif f.number == 2 and f.type == 0:
             event.step = <int64_t> f.value
-    cdef Gathered before = g[0]
+    cdef EventRows before = g[0]
     cdef Outcome outcome
-    if parts == 1 and summary.start != NULL:  # nearly all events
-        outcome = take_summary(g, event, summary.start, summary.end)
+    if parts == 1 and summary.start != NULL:  # the common case
+        outcome = parse_summary(g, event, summary.start, summary.end)
     else:
-        outcome = take_fields(g, event)
-    if outcome == TAKEN and starts and g.records > 0:
+        outcome = parse_fields(g, event)
+    if outcome == PARSED and starts and g.records > 0:
         outcome = OPENS_NEXT_BATCH
-    if outcome != TAKEN:
-        forget(g, &before)
+    if outcome != PARSED:
+        roll_back(g, &before)
     elif starts:
         g.has_start = True
         g.start_step = event.step
     return outcome
 
 
-cdef void forget(Gathered *g, Gathered *before) noexcept nogil:
-    """Leaves out again what part of an event added."""
-    cdef Note *note
+cdef void roll_back(EventRows *g, EventRows *before) noexcept nogil:
+    """Remove the rows that a part of an event added."""
+    cdef Span *span
     g.points.count = before.points.count
     g.references.count = before.references.count
     g.file_version = before.file_version
     g.writer = before.writer
     while g.metadata.count > before.metadata.count:
         g.metadata.count -= 1
-        note = &(<Note *> g.metadata.data)[g.metadata.count]
-        g.tags.names[note.what].described = note.before
+        span = &(<Span *> g.metadata.data)[g.metadata.count]
+        g.tags.names[span.subject].described = span.previous_level
     tl_names_cut(&g.tags, before.tags.count)
 
 
-cdef bint reads_start(const uint8_t *p, const uint8_t *end, bint *starts) noexcept nogil:
+cdef bint parse_session_log(const uint8_t *p, const uint8_t *end, bint *starts) noexcept nogil:
     cdef tl_field f
     while p < end:
         if not tl_next(&p, end, &f):
@@ -218,72 +216,72 @@ cdef bint reads_start(const uint8_t *p, const uint8_t *end, bint *starts) noexce
     return True
 
 
-cdef Outcome take_fields(Gathered *g, Event *event) noexcept nogil:
+cdef Outcome parse_fields(EventRows *g, Event *event) noexcept nogil:
     cdef const uint8_t *p = event.payload
     cdef tl_field f
-    cdef Outcome outcome = TAKEN
-    while p < event.end and outcome == TAKEN:
+    cdef Outcome outcome = PARSED
+    while p < event.end and outcome == PARSED:
         if not tl_next(&p, event.end, &f):
-            return BROKEN
+            return INVALID
         if f.type != 2:
             continue
         if f.number == 5:
-            outcome = take_summary(g, event, f.start, f.end)
+            outcome = parse_summary(g, event, f.start, f.end)
         elif f.number == 4:
-            outcome = refer(g, event, &f, graph_tag, graph_tag_size)
+            outcome = add_event_field(g, event, &f, graph_tag, graph_tag_size)
         elif f.number == 9:
-            outcome = refer(g, event, &f, meta_graph_tag, meta_graph_tag_size)
+            outcome = add_event_field(g, event, &f, meta_graph_tag, meta_graph_tag_size)
         elif f.number == 8:
-            outcome = take_run_metadata(g, event, &f)
+            outcome = parse_run_metadata(g, event, &f)
         elif f.number == 3:
             g.file_version.offset = f.start - g.data
             g.file_version.size = f.end - f.start
         elif f.number == 10:
-            outcome = take_writer(g, f.start, f.end)
+            outcome = parse_writer(g, f.start, f.end)
     return outcome
 
 
-cdef Outcome take_writer(Gathered *g, const uint8_t *p, const uint8_t *end) noexcept nogil:
+cdef Outcome parse_writer(EventRows *g, const uint8_t *p, const uint8_t *end) noexcept nogil:
     cdef tl_field f
     while p < end:
         if not tl_next(&p, end, &f):
-            return BROKEN
+            return INVALID
         if f.number == 1 and f.type == 2:
             g.writer.offset = f.start - g.data
             g.writer.size = f.end - f.start
-    return TAKEN
+    return PARSED
 
 
-cdef Outcome take_run_metadata(Gathered *g, Event *event, tl_field *whole) noexcept nogil:
+cdef Outcome parse_run_metadata(EventRows *g, Event *event, tl_field *whole) noexcept nogil:
     cdef const uint8_t *p = whole.start
     cdef const uint8_t *tag = p
     cdef int64_t tag_size = 0
     cdef tl_field f
     while p < whole.end:
         if not tl_next(&p, whole.end, &f):
-            return BROKEN
+            return INVALID
         if f.number == 1 and f.type == 2:
             tag = f.start
             tag_size = f.end - f.start
-    return refer(g, event, whole, tag, tag_size)
+    return add_event_field(g, event, whole, tag, tag_size)
 
 
-cdef Outcome take_summary(
-    Gathered *g, Event *event, const uint8_t *p, const uint8_t *end
+cdef Outcome parse_summary(
+    EventRows *g, Event *event, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
     cdef tl_field f
     cdef Outcome outcome
     while p < end:
         if not tl_next(&p, end, &f):
-            return BROKEN
+            return INVALID
         if f.number == 1 and f.type == 2:
-            outcome = take_value(g, event, &f)
-            if outcome != TAKEN:
+            outcome = parse_value(g, event, &f)
+            if outcome != PARSED:
                 return outcome
-    return TAKEN
+    return PARSED
 
 
-cdef Outcome take_value(Gathered *g, Event *event, tl_field *value) noexcept nogil:
+cdef Outcome parse_value(EventRows *g, Event *event, tl_field *value) noexcept nogil:
     cdef tl_field f, tag, node, tensor, metadata
     cdef const uint8_t *p = value.start
     cdef int32_t content = 0
@@ -294,7 +292,7 @@ cdef Outcome take_value(Gathered *g, Event *event, tl_field *value) noexcept nog
     metadata.start = metadata.end = p
     while p < value.end:
         if not tl_next(&p, value.end, &f):
-            return BROKEN
+            return INVALID
         if f.type == 2:
             if f.number == 1:
                 tag = f
@@ -317,34 +315,34 @@ cdef Outcome take_value(Gathered *g, Event *event, tl_field *value) noexcept nog
     elif content == TENSOR:
         scalar = tl_tensor_scalar(tensor.start, tensor.end, &family, &bits)
         if scalar < 0:
-            return BROKEN
+            return INVALID
     cdef int32_t series = tl_names_id(&g.tags, tag.start, tag.end - tag.start, content)
     if series < 0:
         return NO_MEMORY
     if metadata.end > metadata.start and g.tags.names[series].described < 2:
-        if not describe(g, series, metadata.start, metadata.end):
+        if not add_metadata(g, series, metadata.start, metadata.end):
             return NO_MEMORY
     if scalar:
         return add_point(g, event, series, family, bits)
     return add_reference(g, event, value, series, content)
 
 
-cdef bint describe(
-    Gathered *g, int32_t series, const uint8_t *p, const uint8_t *end
+cdef bint add_metadata(
+    EventRows *g, int32_t series, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
-    """Notes metadata that says more of a series than what was known."""
+    """Add metadata that says more about a series than what is known."""
     cdef tl_name *name = &g.tags.names[series]
     cdef int32_t level = description_level(p, end)
     if level <= name.described:
         return True
-    if not add_note(&g.metadata, series, name.described, p - g.data, end - p):
+    if not add_span(&g.metadata, series, name.described, p - g.data, end - p):
         return False
     name.described = level
     return True
 
 
 cdef int32_t description_level(const uint8_t *p, const uint8_t *end) noexcept nogil:
-    """2 for a SummaryMetadata with a plugin_data.plugin_name that is not empty, else 1."""
+    """Return 2 for a SummaryMetadata that names a plugin, otherwise 1."""
     cdef tl_field f, g
     cdef const uint8_t *q
     while p < end and tl_next(&p, end, &f):
@@ -357,20 +355,20 @@ cdef int32_t description_level(const uint8_t *p, const uint8_t *end) noexcept no
 
 
 cdef inline Outcome add_point(
-    Gathered *g, Event *event, int32_t series, int family, uint64_t bits
+    EventRows *g, Event *event, int32_t series, int family, uint64_t bits
 ) noexcept nogil:
     cdef Point *point = <Point *> next_row(&g.points, sizeof(Point))
-    cdef int32_t number = FLOAT if family == TL_REAL else INT
+    cdef int32_t scalar_type = FLOAT if family == TL_REAL else INT
     if point == NULL:
         return NO_MEMORY
     if family == TL_UNSIGNED and bits >> 63:
-        number = UINT
-    point[0] = Point(series, number, event.step, event.wall, bits)
-    return TAKEN
+        scalar_type = UINT
+    point[0] = Point(series, scalar_type, event.step, event.wall, bits)
+    return PARSED
 
 
-cdef Outcome refer(
-    Gathered *g, Event *event, tl_field *field, const uint8_t *tag, int64_t tag_size
+cdef Outcome add_event_field(
+    EventRows *g, Event *event, tl_field *field, const uint8_t *tag, int64_t tag_size
 ) noexcept nogil:
     cdef int32_t content = IN_EVENT + <int32_t> field.number
     cdef int32_t series = tl_names_id(&g.tags, tag, tag_size, content)
@@ -380,7 +378,7 @@ cdef Outcome refer(
 
 
 cdef Outcome add_reference(
-    Gathered *g, Event *event, tl_field *field, int32_t series, int32_t content
+    EventRows *g, Event *event, tl_field *field, int32_t series, int32_t content
 ) noexcept nogil:
     cdef Reference *row = <Reference *> next_row(&g.references, sizeof(Reference))
     cdef int64_t start = field.start - event.payload
@@ -388,4 +386,4 @@ cdef Outcome add_reference(
     if row == NULL:
         return NO_MEMORY
     row[0] = Reference(series, content, event.step, event.wall, event.record, start, size)
-    return TAKEN
+    return PARSED

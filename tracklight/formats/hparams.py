@@ -1,4 +1,12 @@
-"""The tags of hyperparameters, the types of their values, and the names of nested ones."""
+"""Hyperparameters: the three values that describe an experiment and its sessions.
+
+* ``_hparams_/experiment``: which hyperparameters vary and which metrics are compared. Logged once,
+  in the parent run of the sessions.
+* ``_hparams_/session_start_info``: the hyperparameters of a run.
+* ``_hparams_/session_end_info``: how the run ended.
+
+Their content is in the metadata of the values (`HParamsPluginData`); the tensors are empty.
+"""
 
 from __future__ import annotations
 
@@ -18,39 +26,19 @@ from tracklight.formats.summary import make_metadata, tensor
 from tracklight.formats.wire_format import decode_text
 
 EXPERIMENT_TAG = "_hparams_/experiment"
-
 SESSION_START_TAG = "_hparams_/session_start_info"
-
 SESSION_END_TAG = "_hparams_/session_end_info"
 
 HParamValue = bool | int | float | str
 
-#: Between the names of nested hyperparameters, as Lightning writes them: ``optimizer/lr``.
+#: Separates the names of nested hyperparameters, as in Lightning: ``optimizer/lr``.
 NAME_SEPARATOR = "/"
 
 _MAX_DEPTH = 20
 
 
-def iter_flattened(values: Mapping[Any, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield the values of nested mappings and namespaces, under names such as ``optimizer/lr``.
-
-    What is nested more than 20 levels deep is left out.
-    """
-    for key, value in values.items():
-        if isinstance(value, Namespace):
-            value = vars(value)
-        if not isinstance(value, Mapping):
-            yield str(key), value
-        elif depth < _MAX_DEPTH:
-            for name, leaf in iter_flattened(value, depth + 1):
-                yield f"{key}{NAME_SEPARATOR}{name}", leaf
-
-
-# The three values that tie hyperparameters to runs: experiment, session start and end.
-
-
 class HParamType(IntEnum):
-    """``HParamInfo.type``; whole numbers are floats too."""
+    """``HParamInfo.type``. Integers are FLOAT64 too."""
 
     UNSET = 0
     STRING = 1
@@ -76,7 +64,7 @@ class Status(IntEnum):
 
 
 class Interval(NamedTuple):
-    """All numbers between two, both included."""
+    """A closed range of numbers."""
 
     low: float
     high: float
@@ -84,7 +72,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HParam:
-    """A hyperparameter: its name and the values it may take, if that is known."""
+    """A hyperparameter of an experiment; ``domain`` is None if its values are not restricted."""
 
     name: str
     domain: Interval | Sequence[HParamValue] | None = None
@@ -94,13 +82,32 @@ class HParam:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A scalar by which sessions are compared: ``tag`` in the run ``<session>/<group>``."""
+    """A scalar to compare sessions by: ``tag`` in the run ``<session>/<group>``."""
 
     tag: str
     group: str = ""
     display_name: str = ""
     description: str = ""
     dataset: DatasetType = DatasetType.UNKNOWN
+
+
+def iter_flattened(values: Mapping[Any, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield the leaves of nested mappings and namespaces, with names such as ``optimizer/lr``.
+
+    Leaves that are nested more than 20 levels deep are left out.
+
+    Example:
+        >>> dict(iter_flattened({"optimizer": {"name": "adam", "lr": 0.1}}))
+        {'optimizer/name': 'adam', 'optimizer/lr': 0.1}
+    """
+    for key, value in values.items():
+        if isinstance(value, Namespace):
+            value = vars(value)
+        if not isinstance(value, Mapping):
+            yield str(key), value
+        elif depth < _MAX_DEPTH:
+            for name, leaf in iter_flattened(value, depth + 1):
+                yield f"{key}{NAME_SEPARATOR}{name}", leaf
 
 
 def build_experiment(
@@ -112,7 +119,7 @@ def build_experiment(
     user: str = "",
     created_wall_time: float = 0.0,
 ) -> Message:
-    """What is varied and what is measured; logged once, in the run above the sessions."""
+    """Build the value that declares the hyperparameters and metrics of an experiment."""
     message = proto.Experiment(
         name=name.encode(),
         description=description.encode(),
@@ -127,7 +134,16 @@ def build_experiment(
 def build_session_start(
     hparams: Mapping[str, HParamValue], *, group_name: str = "", wall_time: float = 0.0
 ) -> Message:
-    """The hyperparameters of a run; runs of one group name are trials of the same setting."""
+    """Build the value that holds the hyperparameters of a run.
+
+    Args:
+        hparams: Values by name.
+        group_name: Runs with the same group name are repetitions with the same hyperparameters.
+        wall_time: The start of the run, in seconds since the epoch.
+
+    Raises:
+        UsageError: A value is not a bool, a number or a str.
+    """
     message = proto.SessionStartInfo(
         hparams=[
             proto.HParam(key=name.encode(), value=_build_hparam_value(value))
@@ -140,14 +156,14 @@ def build_session_start(
 
 
 def build_session_end(status: Status, *, wall_time: float = 0.0) -> Message:
-    """How a run ended."""
+    """Build the value that says how a run ended."""
     message = proto.SessionEndInfo(status=status, end_time_secs=wall_time)
     return _build_value(SESSION_END_TAG, proto.HParamsPluginData(session_end_info=message))
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What is varied and what is measured, as a log tells it."""
+    """The hyperparameters and metrics that were declared."""
 
     hparams: tuple[HParam, ...] = ()
     metrics: tuple[Metric, ...] = ()
@@ -157,7 +173,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class SessionStart:
-    """What a run was given, and when it began; zero where that was not told."""
+    """The hyperparameters of a run; ``wall_time`` is 0 if it was not logged."""
 
     hparams: Mapping[str, HParamValue]
     group_name: str = ""
@@ -168,24 +184,21 @@ class SessionStart:
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
-    """How a run ended, and when; zero where that was not told."""
+    """How a run ended; ``wall_time`` is 0 if it was not logged."""
 
     status: Status = Status.UNKNOWN
     wall_time: float = 0.0
 
 
 def parse_session_hparams(content: bytes) -> dict[str, HParamValue]:
-    """The hyperparameters of a run, out of what the metadata of SESSION_START_TAG holds.
-
-    Bytes that are none give none: one odd run must not hide what others were given.
-    """
-    found = parse_session_start_info(content)
-    return {} if found is None else dict(found.hparams)
+    """Return the hyperparameters in the metadata of SESSION_START_TAG; empty if it is invalid."""
+    start = parse_session_start_info(content)
+    return {} if start is None else dict(start.hparams)
 
 
 def parse_session_start_info(content: bytes) -> SessionStart | None:
-    """What the metadata of SESSION_START_TAG tells; None if it is something else."""
-    message = _parse("session_start_info", content)
+    """Parse the metadata of SESSION_START_TAG; None if it is invalid."""
+    message = _find_content("session_start_info", content)
     if message is None:
         return None
     pairs = [(_decode_name(h.key), _parse_hparam_value(h.value)) for h in message.hparams]
@@ -199,8 +212,8 @@ def parse_session_start_info(content: bytes) -> SessionStart | None:
 
 
 def parse_session_end_info(content: bytes) -> SessionEnd | None:
-    """What the metadata of SESSION_END_TAG tells; None if it is something else."""
-    message = _parse("session_end_info", content)
+    """Parse the metadata of SESSION_END_TAG; None if it is invalid."""
+    message = _find_content("session_end_info", content)
     if message is None:
         return None
     known = message.status in Status.__members__.values()
@@ -208,8 +221,8 @@ def parse_session_end_info(content: bytes) -> SessionEnd | None:
 
 
 def parse_experiment(content: bytes) -> Experiment | None:
-    """What the metadata of EXPERIMENT_TAG tells; None if it is something else."""
-    message = _parse("experiment", content)
+    """Parse the metadata of EXPERIMENT_TAG; None if it is invalid."""
+    message = _find_content("experiment", content)
     if message is None:
         return None
     return Experiment(
@@ -220,7 +233,7 @@ def parse_experiment(content: bytes) -> Experiment | None:
     )
 
 
-def _parse(field: str, content: bytes) -> Message | None:
+def _find_content(field: str, content: bytes) -> Message | None:
     try:
         message = proto.parse("HParamsPluginData", content)
     except FormatError:
@@ -251,7 +264,7 @@ def _parse_metric(info: Message) -> Metric:
 
 
 def _build_value(tag: str, content: Message) -> Message:
-    """All is in the metadata; the empty tensor is there for readers that want one."""
+    """Put the content into the metadata of an empty tensor, which some readers require."""
     return tensor(tag, np.zeros(0, np.float32), make_metadata("hparams", content))
 
 
@@ -267,7 +280,7 @@ def _build_hparam(hparam: HParam) -> Message:
         info.type = HParamType.FLOAT64
         info.domain_interval.min_value, info.domain_interval.max_value = hparam.domain
         return info
-    types = {_get_type(value) for value in hparam.domain}
+    types = {_get_hparam_type(value) for value in hparam.domain}
     info.type = types.pop() if len(types) == 1 else HParamType.UNSET
     info.domain_discrete.values.extend(map(_build_hparam_value, hparam.domain))
     return info
@@ -282,18 +295,18 @@ def _build_metric(metric: Metric) -> Message:
     )
 
 
-def _get_type(value: HParamValue) -> HParamType:
+def _get_hparam_type(value: HParamValue) -> HParamType:
     if isinstance(value, (bool, np.bool_)):
         return HParamType.BOOL
     if isinstance(value, str):
         return HParamType.STRING
     if isinstance(value, (int, float, np.integer, np.floating)):
         return HParamType.FLOAT64
-    raise UsageError(f"a hyperparameter cannot be a {type(value).__name__}; give a str of it")
+    raise UsageError(f"a hyperparameter cannot be a {type(value).__name__}; convert it to a str")
 
 
 def _build_hparam_value(value: HParamValue) -> Message:
-    kind = _get_type(value)
+    kind = _get_hparam_type(value)
     if kind is HParamType.BOOL:
         return proto.HParamValue(bool_value=bool(value))
     if kind is HParamType.STRING:
@@ -301,7 +314,7 @@ def _build_hparam_value(value: HParamValue) -> Message:
     return proto.HParamValue(number_value=float(value))
 
 
-#: Thousands of sessions have the same few names.
+#: Cached, because thousands of sessions have the same few names.
 _decode_name = functools.lru_cache(10_000)(decode_text)
 
 
@@ -313,8 +326,8 @@ def _parse_hparam_value(value: Message) -> HParamValue | None:
     if kind == "string_value":
         return decode_text(value.string_value)
     if kind == "list_value":
-        return ", ".join(str(_parse_hparam_value(one)) for one in value.list_value.values)
+        return ", ".join(str(_parse_hparam_value(item)) for item in value.list_value.values)
     if kind in (None, "null_value"):
         return None
-    found: bool | float = getattr(value, kind)
-    return found
+    other: bool | float = getattr(value, kind)
+    return other

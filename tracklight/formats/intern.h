@@ -1,4 +1,4 @@
-/* A table of byte strings that gives each a small number, in order of first appearance. */
+/* A hash table that assigns consecutive ids to byte strings. */
 #ifndef TRACKLIGHT_INTERN_H
 #define TRACKLIGHT_INTERN_H
 
@@ -12,16 +12,16 @@ typedef struct {
     int64_t start; /* in the arena */
     int64_t size;
     uint32_t hash;
-    int32_t follower;  /* the name that came after this one last time */
-    int32_t content;   /* what its first value was */
-    int32_t described; /* 1: some metadata was met, 2: metadata that names a plugin */
+    int32_t follower;  /* the id that was looked up after this one the last time */
+    int32_t content;   /* the Content of its first value */
+    int32_t described; /* 1: metadata was reported, 2: metadata that names a plugin */
 } tl_name;
 
 typedef struct {
     tl_name *names;
-    int64_t count, room;
+    int64_t count, capacity;
     uint8_t *arena;
-    int64_t arena_size, arena_room;
+    int64_t arena_size, arena_capacity;
     int32_t *slots; /* open addressing; -1 is free */
     int64_t slot_count;
     int32_t last;
@@ -40,7 +40,7 @@ static void tl_names_place(tl_names *t, int32_t id) {
     t->slots[at] = id;
 }
 
-/* Makes the slots anew with ids 0 .. count - 1. */
+/* Rebuild the slots. */
 static int tl_names_rehash(tl_names *t, int64_t slot_count) {
     int32_t *slots = (int32_t *)realloc(t->slots, slot_count * sizeof *slots);
     if (slots == NULL) return 0;
@@ -52,19 +52,19 @@ static int tl_names_rehash(tl_names *t, int64_t slot_count) {
 }
 
 static int tl_names_reserve(tl_names *t, int64_t size) {
-    if (t->count == t->room) {
-        int64_t room = t->room ? 2 * t->room : 32;
-        tl_name *names = (tl_name *)realloc(t->names, room * sizeof *names);
+    if (t->count == t->capacity) {
+        int64_t capacity = t->capacity ? 2 * t->capacity : 32;
+        tl_name *names = (tl_name *)realloc(t->names, capacity * sizeof *names);
         if (names == NULL) return 0;
         t->names = names;
-        t->room = room;
+        t->capacity = capacity;
     }
-    if (t->arena_size + size >= t->arena_room) { /* so that an empty first name has a place too */
-        int64_t room = 2 * t->arena_room + size + 256;
-        uint8_t *arena = (uint8_t *)realloc(t->arena, room);
+    if (t->arena_size + size >= t->arena_capacity) { /* `>=` allocates for an empty name too */
+        int64_t capacity = 2 * t->arena_capacity + size + 256;
+        uint8_t *arena = (uint8_t *)realloc(t->arena, capacity);
         if (arena == NULL) return 0;
         t->arena = arena;
-        t->arena_room = room;
+        t->arena_capacity = capacity;
     }
     if (2 * (t->count + 1) > t->slot_count)
         return tl_names_rehash(t, t->slot_count ? 2 * t->slot_count : 64);
@@ -95,8 +95,8 @@ static int32_t tl_names_search(tl_names *t, const uint8_t *p, int64_t size, int3
     return id;
 }
 
-/* The number of a name, new or old; -1 without memory. Training loops log their tags in the same
- * order again and again, so the one that followed last time is tried before the hash. */
+/* Return the id of a name, adding it if it is new; -1 if out of memory. Training loops log their
+ * tags in the same order, so the name that followed the last time is tried before hashing. */
 static inline int32_t tl_names_id(tl_names *t, const uint8_t *p, int64_t size, int32_t content) {
     int32_t last = t->last, id;
     if (last >= 0 && last < t->count) {
@@ -112,7 +112,7 @@ static inline int32_t tl_names_id(tl_names *t, const uint8_t *p, int64_t size, i
     return id;
 }
 
-/* Forgets the names from ``count`` on. */
+/* Remove the names with ids of `count` and above. */
 static void tl_names_cut(tl_names *t, int64_t count) {
     if (t->count == count) return;
     t->arena_size = t->names[count].start;

@@ -1,7 +1,9 @@
-"""Reads what ONNX files say of a graph, without the ``onnx`` package and without the weights.
+"""Parse the graphs of ONNX models, without the ``onnx`` package and without reading weights.
 
-Models and graphs are walked through field by field, so that weights are passed over where they
-stand; only nodes and the like are decoded. The numbers are those of the fields in ``onnx.proto``.
+Models and graphs are parsed field by field, so that weights can be skipped; only nodes and value
+descriptions are decoded. Used by `tracklight.analysis.graphs` and `tracklight.torch`.
+
+The field numbers are those of https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ _FUNCTION_DOMAIN, _FUNCTION_VALUE = 10, 12
 
 _CROSS = "\N{MULTIPLICATION SIGN}"
 _MAX_ITEMS = 50
-#: What holds an attribute's value, by the attribute's type.
-_HOLDERS = ("", "f", "i", "s", "t", "g", "floats", "ints", "strings", "tensors", "graphs")
+#: The field that contains the value of an attribute, by ``AttributeProto.type``.
+_VALUE_FIELDS = ("", "f", "i", "s", "t", "g", "floats", "ints", "strings", "tensors", "graphs")
 _TYPE_NAMES = (
     "", "float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool",
     "float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16",
@@ -44,7 +46,7 @@ _TYPE_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class OnnxTensor:
-    """A tensor that the file holds, but not its numbers; None is a size that is not known."""
+    """The description of a tensor. Unknown sizes, and an unknown shape, are None."""
 
     name: str
     dtype: str
@@ -53,7 +55,7 @@ class OnnxTensor:
 
 @dataclass(slots=True)
 class OnnxGraph:
-    """The parts of a graph, or of a function, in their order."""
+    """A graph or a function."""
 
     name: str = ""
     domain: str = ""
@@ -62,7 +64,7 @@ class OnnxGraph:
     inputs: list[OnnxTensor] = field(default_factory=list)
     outputs: list[OnnxTensor] = field(default_factory=list)
     values: list[OnnxTensor] = field(default_factory=list)
-    """What is told of tensors between nodes."""
+    """Descriptions of the tensors between nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,39 +74,46 @@ class OnnxModel:
 
 
 def parse_onnx_model(data: bytes | memoryview) -> OnnxModel:
+    """Parse a ModelProto.
+
+    Raises:
+        FormatError: The bytes are not a ModelProto, or it contains no graph.
+    """
     graph: memoryview | None = None
     functions = []
-    for part, content in _iter_contents(data):
+    for part, content in _iter_messages(data):
         if part.number == _MODEL_GRAPH:
             graph = content
         elif part.number == _MODEL_FUNCTION:
             functions.append(parse_onnx_function(content))
     if graph is None:
-        raise FormatError("the model holds no graph")
+        raise FormatError("the model contains no graph")
     return OnnxModel(parse_onnx_graph(graph), functions)
 
 
 def parse_onnx_graph(data: bytes | memoryview) -> OnnxGraph:
+    """Parse a GraphProto; raises FormatError if the bytes are not one."""
     graph = OnnxGraph()
     values = {_GRAPH_INPUT: graph.inputs, _GRAPH_OUTPUT: graph.outputs, _GRAPH_VALUE: graph.values}
-    for part, content in _iter_contents(data):
+    for part, content in _iter_messages(data):
         if part.number == _GRAPH_NODE:
             graph.nodes.append(proto.parse("OnnxNode", content))
         elif part.number == _GRAPH_INITIALIZER:
             graph.initializers.append(parse_onnx_tensor(content))
         elif part.number == _GRAPH_SPARSE:
-            graph.initializers.append(_read_sparse(content))
+            graph.initializers.append(_parse_sparse_tensor(content))
         elif part.number == _GRAPH_NAME:
             graph.name = decode_text(bytes(content))
         elif part.number in values:
-            values[part.number].append(_read_value(content))
+            values[part.number].append(_parse_value_info(content))
     return graph
 
 
 def parse_onnx_function(data: bytes | memoryview) -> OnnxGraph:
+    """Parse a FunctionProto; raises FormatError if the bytes are not one."""
     function = OnnxGraph()
     ends = {_FUNCTION_INPUT: function.inputs, _FUNCTION_OUTPUT: function.outputs}
-    for part, content in _iter_contents(data):
+    for part, content in _iter_messages(data):
         if part.number == _FUNCTION_NODE:
             function.nodes.append(proto.parse("OnnxNode", content))
         elif part.number == _FUNCTION_NAME:
@@ -112,13 +121,14 @@ def parse_onnx_function(data: bytes | memoryview) -> OnnxGraph:
         elif part.number == _FUNCTION_DOMAIN:
             function.domain = decode_text(bytes(content))
         elif part.number == _FUNCTION_VALUE:
-            function.values.append(_read_value(content))
+            function.values.append(_parse_value_info(content))
         elif part.number in ends:
             ends[part.number].append(OnnxTensor(decode_text(bytes(content)), "", None))
     return function
 
 
 def parse_onnx_tensor(data: bytes | memoryview) -> OnnxTensor:
+    """Parse a TensorProto of ONNX except for its elements."""
     name, dtype = "", 0
     sizes: list[int | None] = []
     for part in iter_fields(data, 0, len(data)):
@@ -132,47 +142,47 @@ def parse_onnx_tensor(data: bytes | memoryview) -> OnnxTensor:
 
 
 def get_onnx_type_name(number: int) -> str:
-    """ONNX's number for a type in the words of NumPy."""
+    """Return the numpy name for ``TensorProto.DataType``."""
     return _TYPE_NAMES[number] if 0 <= number < len(_TYPE_NAMES) else f"type {number}"
 
 
 def iter_subgraphs(attribute: Message) -> Iterator[bytes]:
-    """Graphs that an attribute holds, such as what a condition chooses from."""
+    """Yield the encoded graphs in an attribute, such as the branches of an ``If`` node."""
     yield from [attribute.g] if attribute.g else attribute.graphs
 
 
 def format_attribute(attribute: Message) -> str:
-    """What an attribute is set to as people write it; the type of a tensor, the name of a graph."""
-    holder = _HOLDERS[attribute.type] if 0 < attribute.type < len(_HOLDERS) else ""
-    if not holder:  # old files name no type
-        given = [part.name for part, _ in attribute.ListFields() if part.name in _HOLDERS]
-        holder = given[0] if given else "ref_attr_name"
-    value = getattr(attribute, holder)
-    show = _SHOWN_BY.get(holder.removesuffix("s") or "s", str)
-    if holder in _LISTS:
-        return f"[{', '.join(show(item) for item in value[:_MAX_ITEMS])}]"
-    return show(value)
+    """Format the value of an attribute; for tensors the type and shape, for graphs the name."""
+    field_name = _VALUE_FIELDS[attribute.type] if 0 < attribute.type < len(_VALUE_FIELDS) else ""
+    if not field_name:  # files of old versions do not set the type
+        fields = [part.name for part, _ in attribute.ListFields() if part.name in _VALUE_FIELDS]
+        field_name = fields[0] if fields else "ref_attr_name"
+    value = getattr(attribute, field_name)
+    format_item = _FORMATTERS.get(field_name.removesuffix("s") or "s", str)
+    if field_name in _LIST_FIELDS:
+        return f"[{', '.join(format_item(item) for item in value[:_MAX_ITEMS])}]"
+    return format_item(value)
 
 
-def _show_tensor(data: bytes) -> str:
+def _format_tensor(data: bytes) -> str:
     tensor = parse_onnx_tensor(data)
     sizes = ["?" if size is None else str(size) for size in tensor.shape or ()]
     return f"{tensor.dtype} {_CROSS.join(sizes) or 'scalar'}"
 
 
-def _show_graph(data: bytes) -> str:
+def _format_graph(data: bytes) -> str:
     return next(
         (
             decode_text(bytes(content))
-            for part, content in _iter_contents(data)
+            for part, content in _iter_messages(data)
             if part.number == _GRAPH_NAME
         ),
         "",
     )
 
 
-def _read_sparse(data: memoryview) -> OnnxTensor:
-    """Values, indices and the size of the whole; the values are named like the whole."""
+def _parse_sparse_tensor(data: memoryview) -> OnnxTensor:
+    """Parse a SparseTensorProto: values, which carry the name, indices and shape."""
     name = dtype = ""
     sizes: list[int | None] = []
     for part in iter_fields(data, 0, len(data)):
@@ -184,7 +194,7 @@ def _read_sparse(data: memoryview) -> OnnxTensor:
     return OnnxTensor(name, dtype, tuple(sizes))
 
 
-def _read_value(data: memoryview) -> OnnxTensor:
+def _parse_value_info(data: memoryview) -> OnnxTensor:
     value = proto.parse("OnnxValue", data)
     tensor = value.type.tensor_type
     sizes = None
@@ -200,7 +210,7 @@ def _as_size(size: int) -> int | None:
     return size if size >= 0 else None
 
 
-def _iter_contents(data: bytes | memoryview) -> Iterator[tuple[Field, memoryview]]:
+def _iter_messages(data: bytes | memoryview) -> Iterator[tuple[Field, memoryview]]:
     view = memoryview(data)
     for part in iter_fields(view, 0, len(view)):
         if part.wire_type == LENGTH_DELIMITED:
@@ -208,25 +218,25 @@ def _iter_contents(data: bytes | memoryview) -> Iterator[tuple[Field, memoryview
 
 
 def _iter_numbers(data: bytes | memoryview, part: Field) -> Iterator[int]:
-    """One number, or many in one field."""
+    """Yield the integers of a repeated field, packed or not."""
     if part.wire_type == VARINT:
         yield to_int64(part.value)
     elif part.wire_type == LENGTH_DELIMITED:
-        at = part.start
-        while at < part.end:
-            value, at = read_varint(data, at, part.end)
+        offset = part.start
+        while offset < part.end:
+            value, offset = read_varint(data, offset, part.end)
             yield to_int64(value)
 
 
-_LISTS = frozenset({"floats", "ints", "strings", "tensors", "graphs"})
-_SHOWN_BY: dict[str, Callable[[Any], str]] = {
+_LIST_FIELDS = frozenset({"floats", "ints", "strings", "tensors", "graphs"})
+_FORMATTERS: dict[str, Callable[[Any], str]] = {
     "f": "{:g}".format,
     "float": "{:g}".format,
     "s": decode_text,
     "string": decode_text,
     "ref_attr_name": decode_text,
-    "t": _show_tensor,
-    "tensor": _show_tensor,
-    "g": _show_graph,
-    "graph": _show_graph,
+    "t": _format_tensor,
+    "tensor": _format_tensor,
+    "g": _format_graph,
+    "graph": _format_graph,
 }

@@ -1,41 +1,57 @@
-"""Message classes of the event file format: ``proto.Event``, ``proto.TensorProto`` and the rest.
+"""Protobuf message classes: ``proto.Event``, ``proto.TensorProto`` and so on.
 
-They are made with the installed protobuf runtime from the declarations in `schema`, on first use,
-in a descriptor pool of their own. So there is no generated code that only suits some versions of
-protobuf, and nothing clashes with the same messages of TensorFlow or TensorBoard in one process.
+The classes are built on first use from the declarations in ``schemas/*.proto``, with the installed
+protobuf runtime and in a private descriptor pool. There is no generated code that is tied to
+particular protobuf versions, and no conflict with the messages of the same names that TensorFlow
+and TensorBoard register in the same process.
+
+The declarations differ from the originals in ways that do not change the encoding:
+
+* Strings are declared as ``bytes``, so that invalid UTF-8 does not make a record unreadable.
+* Maps are declared as repeated key-value messages, because map keys cannot be ``bytes``.
+* Enums are declared as ``int32``.
+* Fields that are not used are left out. Large messages that are decoded on demand are declared as
+  ``bytes``.
 """
 
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tracklight.errors import FormatError
-from tracklight.formats import schema
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 
-#: A protobuf message. Its class is made at run time, so a type checker cannot know its fields.
+#: A protobuf message. The classes are built at run time, so type checkers do not know the fields.
 Message: TypeAlias = Any
 
-_PACKAGE = "tracklight.reader"
+#: Declares the messages in a subset of the protobuf language: one field per line, no nesting.
+SCHEMA_DIR = Path(__file__).with_name("schemas")
+
+_PACKAGE = "tracklight.formats"
 _SCALAR_TYPES = frozenset(
     {"double", "float", "int64", "uint64", "int32", "uint32", "fixed32", "bool", "bytes"}
 )
 
-_building = threading.Lock()
+_lock = threading.Lock()
 _classes: dict[str, Any] = {}
 
 
 def parse(name: str, data: bytes | bytearray | memoryview) -> Message:
-    """Decode ``data`` as the message ``name`` of `schema`."""
+    """Decode ``data`` as the message called ``name``.
+
+    Raises:
+        FormatError: The bytes are not such a message.
+    """
     from google.protobuf.message import DecodeError
 
     try:
         return _get_class(name).FromString(bytes(data))
     except (DecodeError, RecursionError) as error:
-        raise FormatError(f"{len(data)} bytes that are no {name} message: {error}") from error
+        raise FormatError(f"not a valid {name} message ({len(data)} bytes): {error}") from error
 
 
 def __getattr__(name: str) -> Any:
@@ -48,22 +64,25 @@ def __getattr__(name: str) -> Any:
 
 def _get_class(name: str) -> Any:
     global _classes
-    # Two threads must get the same classes: messages of unlike classes do not go together.
-    with _building:
+    # All threads must get the same classes: messages of different classes cannot be combined.
+    with _lock:
         _classes = _classes or _build_classes()
     try:
         return _classes[name]
     except KeyError:
-        raise AttributeError(f"no message {name} in the event file format") from None
+        raise AttributeError(f"no message {name} is declared in {SCHEMA_DIR.name}/") from None
 
 
 def _build_classes() -> dict[str, Any]:
     from google.protobuf import descriptor_pool, message_factory
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-    file = _declare_file()
+    file = FileDescriptorProto(name="tracklight/formats.proto", package=_PACKAGE, syntax="proto3")
+    for path in sorted(SCHEMA_DIR.glob("*.proto")):
+        _declare_messages(file, path.read_text("utf-8"))
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
-    # GetMessageClass came with protobuf 4.22; what it replaced went away with 5.
+    # protobuf 4.22 added GetMessageClass; protobuf 5 removed MessageFactory.GetPrototype.
     get_class = getattr(message_factory, "GetMessageClass", None)
     if get_class is None:
         get_class = message_factory.MessageFactory(pool).GetPrototype  # type: ignore[attr-defined]
@@ -73,19 +92,10 @@ def _build_classes() -> dict[str, Any]:
     }
 
 
-def _declare_file() -> FileDescriptorProto:
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
-
-    file = FileDescriptorProto(name="tracklight/reader.proto", package=_PACKAGE, syntax="proto3")
-    for text in schema.ALL:
-        _declare_messages(file, text)
-    return file
-
-
-def _declare_messages(file: FileDescriptorProto, text: str) -> None:
+def _declare_messages(file: FileDescriptorProto, declarations: str) -> None:
     in_oneof = False
-    for line in text.split("\n"):
-        match line.split():
+    for line in declarations.splitlines():
+        match line.removesuffix(";").split():
             case ["message", name, "{"]:
                 message = file.message_type.add(name=name)
             case ["oneof", name, "{"]:
@@ -93,7 +103,7 @@ def _declare_messages(file: FileDescriptorProto, text: str) -> None:
                 in_oneof = True
             case ["}"]:
                 in_oneof = False
-            case [*label, kind, name, "=", number]:
+            case [*label, kind, name, "=", number] if number.isdigit():
                 _declare_field(message, kind, name, int(number), bool(label), in_oneof)
 
 

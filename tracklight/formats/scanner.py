@@ -1,4 +1,14 @@
-"""Gathers the values of events, one after another, into the columns of a `Batch`."""
+"""Scan event files: split bytes into records and return their values as columns.
+
+`create_scanner` returns the compiled scanner (``_scan.pyx``) if it was built, and otherwise a
+`PythonScanner`, which does the same hundreds of times slower. Tests compare the two.
+
+Scanners recover from damage. After a wrong checksum they search for the next valid record and
+report the bytes in between as `Damage`. An incomplete record at the end of a file is read once it
+is complete, which is how files that are being written are followed.
+
+`scan_large_record` reads records of many megabytes, such as images, with a few small reads.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +26,6 @@ from tracklight.formats.batch import (
     Batch,
     Damage,
     DamageKind,
-    Float64,
-    Int64,
     LargeRecord,
     Points,
     References,
@@ -28,21 +36,369 @@ from tracklight.formats.batch import (
 )
 from tracklight.formats.event_scan import ScannedEvent, TypedScalar, has_plugin_name, scan_event
 from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES, crc32c, masked_crc32c
+from tracklight.types import Float64, Int64
+
+#: Reads a number of bytes at an offset of a file: ``read(offset, size)``.
+ReadAt = Callable[[int, int], bytes]
+
+#: Longer records are never read as a whole, however many small values they contain.
+MAX_WHOLE_RECORD_BYTES = 64 * 1024 * 1024
+
+#: If the values of a large record are shorter on average, reading all of it is faster than seeking.
+_MIN_SEEK_BYTES = 16 * 1024
+#: The number of reads before that rule is applied.
+_FREE_READS = 8
+_WINDOW_BYTES = 4096
+
+#: How far behind the start of a zero-filled tail the scanner still returns to it, in case that
+#: another process fills it in.
+_REWIND_BYTES = 16 * 1024 * 1024
+
+#: Bounds the time for a file of headers whose payloads overlap. Once this many bytes, plus a
+#: multiple of the file offset, had a wrong checksum, only short records are searched for.
+_MAX_REJECTED_BYTES = 64 * 1024 * 1024
+_MAX_REJECTED_RATIO = 16
+_SHORT_RECORD_BYTES = 1024
+
+#: The end of a record is clamped to this, so that absurd lengths fit 64-bit integers.
+_MAX_RECORD_END = (1 << 62) + FRAME_BYTES
+
+_LENGTH_BYTES = 8
+_CRC_MASK_DELTA = np.uint32(0xA282EAD8)
+#: The number of offsets that `iter_record_headers` checks at once, which bounds its memory.
+SEARCH_BLOCK_OFFSETS = 1 << 16
 
 
-class SeriesIds:
-    """What a scanner remembers of a file's series between batches."""
+class Scanner(Protocol):
+    """Reads one event file piece by piece, in order.
+
+    The caller passes the bytes at `position` to `scan` and repeats this while `position` advances.
+    A record that is incomplete in ``data`` is left for the next call. If a record can never be
+    completed, because a checksum is wrong or valid records begin before its end, the scanner sets
+    `lost_at`, searches for the next valid record and reports the bytes in between as damage.
+    """
+
+    position: int
+    """The file offset of the next byte to read or, after damage, to search from."""
+
+    lost_at: int
+    """The offset of damage after which no valid record was found yet; otherwise -1."""
+
+    torn_end: int
+    """Where the damaged record would end if its header is valid; otherwise -1."""
+
+    def __init__(
+        self, tags: Sequence[bytes] = (), described: Iterable[int] = (), position: int = 0
+    ) -> None:
+        """Continue at ``position`` of a file.
+
+        Args:
+            tags: The tags before ``position``, in the order of their series.
+            described: The series whose metadata was reported already.
+            position: The file offset at which to continue.
+        """
+
+    def scan(self, data: bytes | bytearray | memoryview, size: int) -> Batch:
+        """Scan the bytes at `position` of a file of ``size`` bytes, and advance `position`.
+
+        Stops before a SessionLog.START, which begins the next batch, and at a record of
+        `LARGE_RECORD_BYTES` or more that is incomplete in ``data`` (``batch.large``).
+        """
+
+    def accept(self, values: Sequence[ScannedValue], end: int) -> Batch:
+        """Return the values of the large record at `position`, and advance to ``end``."""
+
+    def reject(self, end: int) -> Batch:
+        """Report the large record at `position` as `DamageKind.PROTO`, and advance to ``end``."""
+
+    def rewind(self, size: int) -> None:
+        """Return to `lost_at` if the damage may be gone now that the file has ``size`` bytes."""
+
+
+def create_scanner(
+    tags: Sequence[bytes] = (), described: Iterable[int] = (), position: int = 0
+) -> Scanner:
+    """Create the fastest scanner that is installed; see `Scanner` for the arguments."""
+    try:
+        from tracklight.formats import _scan
+    except ImportError:
+        warnings.warn(
+            "tracklight was installed without its compiled kernel, so reading is hundreds of "
+            "times slower; install a C compiler and run: pip install --force-reinstall tracklight",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return PythonScanner(tags, described, position)
+    return _scan.Scanner(tags, described, position)
+
+
+def scan_large_record(
+    scanner: Scanner, record: LargeRecord, read: ReadAt, size: int
+) -> Batch | None:
+    """Scan the large record at which ``scanner`` stopped, skipping the content of its values.
+
+    The checksum of the payload is not verified here, but when one of its values is read.
+
+    Args:
+        scanner: The scanner, positioned at the record.
+        record: What `Scanner.scan` reported.
+        read: Reads from the file.
+        size: The size of the file.
+
+    Returns:
+        None if the caller should read all of the record and pass it to `Scanner.scan`: it contains
+        many short values, or it is not followed by a valid header, so its length may be wrong.
+    """
+    end = record.offset + FRAME_BYTES + record.payload_bytes
+    can_read_whole = record.payload_bytes <= MAX_WHOLE_RECORD_BYTES
+    if can_read_whole and not _is_followed_by_header(read, end, size):
+        return None
+    payload = _PayloadWindow(
+        read, record.offset + HEADER_BYTES, record.payload_bytes, can_read_whole
+    )
+    try:
+        event = scan_event(payload, record.payload_bytes, record.offset)
+    except FormatError:
+        return scanner.reject(end)
+    except _ReadWholeError:
+        return None
+    return scanner.accept(event.values, end)
+
+
+def _is_followed_by_header(read: ReadAt, end: int, size: int) -> bool:
+    if size - end < HEADER_BYTES:
+        return True
+    header = read(end, HEADER_BYTES)
+    return masked_crc32c(header[:8]) == int.from_bytes(header[8:], "little")
+
+
+class _ReadWholeError(Exception):
+    """The record should be read as a whole, or the file became shorter."""
+
+
+class _PayloadWindow:
+    """A `ByteSource` that reads a payload on demand and keeps the last two windows."""
+
+    def __init__(self, read: ReadAt, base: int, size: int, can_read_whole: bool) -> None:
+        self._read = read
+        self._base = base
+        self._size = size
+        self._can_read_whole = can_read_whole
+        self._reads = 0
+        self._start, self._bytes = 0, b""
+        # The parser looks at the field after a tensor before it looks into the tensor.
+        self._previous = 0, b""
+
+    @overload
+    def __getitem__(self, at: int, /) -> int: ...
+    @overload
+    def __getitem__(self, at: slice, /) -> bytes: ...
+
+    def __getitem__(self, at: int | slice, /) -> int | bytes:
+        if isinstance(at, int):
+            index = at - self._start
+            if not 0 <= index < len(self._bytes):
+                index = self._move(at, 1)  # replaces self._bytes
+            return self._bytes[index]
+        count = at.stop - at.start
+        if count == 0:
+            return b""
+        index = at.start - self._start
+        if index < 0 or index + count > len(self._bytes):
+            index = self._move(at.start, count)
+        return self._bytes[index : index + count]
+
+    def _move(self, offset: int, count: int) -> int:
+        """Make the window contain ``count`` bytes at ``offset``; return their index in it."""
+        self._previous, (self._start, self._bytes) = (self._start, self._bytes), self._previous
+        index = offset - self._start
+        if index < 0 or index + count > len(self._bytes):
+            self._start, self._bytes = offset, self._fetch(offset, count)
+            index = 0
+        return index
+
+    def _fetch(self, offset: int, count: int) -> bytes:
+        if count > MAX_WHOLE_RECORD_BYTES:
+            raise FormatError(f"a name or description has {count} bytes")
+        self._reads += 1
+        if self._can_read_whole and self._reads > _FREE_READS + offset // _MIN_SEEK_BYTES:
+            raise _ReadWholeError
+        wanted = min(max(count, _WINDOW_BYTES), self._size - offset)
+        data = self._read(self._base + offset, wanted)
+        if len(data) < wanted:
+            raise _ReadWholeError
+        return data
+
+
+class _FilePart(NamedTuple):
+    """The bytes at offset ``base`` of a file of ``size`` bytes."""
+
+    data: memoryview
+    base: int
+    size: int
+
+    def slice(self, offset: int, count: int) -> memoryview:
+        return self.data[offset - self.base : offset - self.base + count]
+
+    def contains(self, offset: int, count: int) -> bool:
+        """Whether these bytes are in ``data``, and within the file as it was measured."""
+        return offset + count <= min(self.base + len(self.data), self.size)
+
+    def find_length(self, offset: int) -> int | None:
+        """Return the length in a record header, or None if its checksum is wrong."""
+        header = self.slice(offset, HEADER_BYTES)
+        if masked_crc32c(header[:8]) != int.from_bytes(header[8:], "little"):
+            return None
+        return int.from_bytes(header[:8], "little")
+
+    def find_payload(self, offset: int, length: int) -> memoryview | None:
+        """Return the payload of a record, or None if its checksum is wrong."""
+        payload = self.slice(offset + HEADER_BYTES, length)
+        crc = int.from_bytes(self.slice(offset + HEADER_BYTES + length, 4), "little")
+        return payload if masked_crc32c(payload) == crc else None
+
+
+class PythonScanner:
+    """The reference implementation of `Scanner`."""
+
+    def __init__(
+        self, tags: Sequence[bytes] = (), described: Iterable[int] = (), position: int = 0
+    ) -> None:
+        self.position = position
+        self.lost_at = -1
+        self.torn_end = -1
+        self._damage_kind = DamageKind.HEADER
+        self._lost_in_zeros = False
+        self._rejected_bytes = 0
+        self._series = _SeriesTable(tags, described)
+
+    def scan(self, data: bytes | bytearray | memoryview, size: int) -> Batch:
+        part = _FilePart(memoryview(data).cast("B"), self.position, size)
+        batch = _BatchBuilder(self._series)
+        while self._search(part, batch) if self.lost_at >= 0 else self._read_record(part, batch):
+            pass
+        return batch.build()
+
+    def accept(self, values: Sequence[ScannedValue], end: int) -> Batch:
+        batch = _BatchBuilder(self._series)
+        batch.add_values(values)
+        self.position = end
+        return batch.build()
+
+    def reject(self, end: int) -> Batch:
+        batch = _BatchBuilder(self._series)
+        self._skip_to(end, DamageKind.PROTO, batch)
+        return batch.build()
+
+    def rewind(self, size: int) -> None:
+        if self.lost_at < 0:
+            return
+        is_complete = 0 <= self.torn_end <= size
+        may_be_filled = self._lost_in_zeros and self.position - self.lost_at <= _REWIND_BYTES
+        if is_complete or may_be_filled:
+            self.position = self.lost_at
+            self.lost_at = self.torn_end = -1
+
+    def _read_record(self, part: _FilePart, batch: _BatchBuilder) -> bool:
+        """Read one record; return False if more bytes or a new batch are needed first."""
+        if not part.contains(self.position, HEADER_BYTES):
+            return False
+        length = part.find_length(self.position)
+        if length is None:
+            is_zero = not any(part.slice(self.position, HEADER_BYTES))
+            self._start_search(DamageKind.HEADER, in_zeros=is_zero)
+            return True
+        end = self.position + FRAME_BYTES + length
+        if end > part.size:
+            self._start_search(DamageKind.TORN, torn_end=min(end, _MAX_RECORD_END))
+            return True
+        if not part.contains(self.position, FRAME_BYTES + length):
+            if length >= LARGE_RECORD_BYTES:
+                batch.large = LargeRecord(self.position, length)
+            return False
+        payload = self._find_payload(part, self.position, length)
+        if payload is None:
+            # Trust the length, unless it is known to lead to something that is not a record.
+            if part.contains(end, HEADER_BYTES) and part.find_length(end) is None:
+                self._start_search(DamageKind.DATA)
+            else:
+                self._skip_to(end, DamageKind.DATA, batch)
+            return True
+        return self._add_event(payload, end, batch)
+
+    def _add_event(self, payload: memoryview, end: int, batch: _BatchBuilder) -> bool:
+        try:
+            event = scan_event(payload, len(payload), self.position)
+        except FormatError:
+            self._skip_to(end, DamageKind.PROTO, batch)
+            return True
+        if event.starts_session and batch.records:
+            return False
+        batch.add_event(event)
+        self.position = end
+        return True
+
+    def _skip_to(self, end: int, kind: DamageKind, batch: _BatchBuilder) -> None:
+        batch.damage.append(Damage(self.position, end - self.position, kind))
+        self.position = end
+
+    def _start_search(self, kind: DamageKind, torn_end: int = -1, in_zeros: bool = False) -> None:
+        self.lost_at = self.position
+        self.torn_end = torn_end
+        self._damage_kind = kind
+        self._lost_in_zeros = in_zeros
+        self.position += 1
+
+    def _search(self, part: _FilePart, batch: _BatchBuilder) -> bool:
+        """Move to the next valid record; return False if more bytes are needed first."""
+        incomplete = None
+        remaining = part.size - self.position
+        for start, length in iter_record_headers(part.data, self.position - part.base, remaining):
+            offset = part.base + start
+            if offset + FRAME_BYTES + length > part.size:
+                incomplete = incomplete or offset
+            elif self._may_be_valid(part, offset, length):
+                self.position = offset
+                is_verified = part.contains(offset, FRAME_BYTES + length)
+                if not is_verified and length < LARGE_RECORD_BYTES:
+                    return False
+                batch.damage.append(Damage(self.lost_at, offset - self.lost_at, self._damage_kind))
+                self.lost_at = self.torn_end = -1
+                return True
+        # Search again from an incomplete record, which may be completed, or else from the first
+        # offset at which the data has too few bytes for a header.
+        next_start = part.base + len(part.data) - HEADER_BYTES + 1
+        self.position = incomplete or max(self.position, next_start)
+        return False
+
+    def _may_be_valid(self, part: _FilePart, offset: int, length: int) -> bool:
+        """Check the payload of a record with a valid header, if it is in the data."""
+        budget = _MAX_REJECTED_BYTES + _MAX_REJECTED_RATIO * offset
+        if length > _SHORT_RECORD_BYTES and self._rejected_bytes > budget:
+            return False
+        is_complete = part.contains(offset, FRAME_BYTES + length)
+        return not is_complete or self._find_payload(part, offset, length) is not None
+
+    def _find_payload(self, part: _FilePart, offset: int, length: int) -> memoryview | None:
+        payload = part.find_payload(offset, length)
+        if payload is None:
+            self._rejected_bytes += length
+        return payload
+
+
+class _SeriesTable:
+    """What a scanner knows about the series of a file."""
 
     def __init__(self, tags: Iterable[bytes], described: Iterable[int]) -> None:
-        self.ids = {tag: number for number, tag in enumerate(tags)}
-        self.described = set(described)  # metadata with a plugin's name was met
-        self.hinted: set[int] = set()  # only metadata without one
+        self.ids = {tag: series for series, tag in enumerate(tags)}
+        self.described = set(described)  # metadata that names a plugin was reported
+        self.partly_described: set[int] = set()  # only other metadata was reported
 
 
-class BatchBuilder:
-    """The batch under way."""
+class _BatchBuilder:
+    """Collects the values of events into the columns of a `Batch`."""
 
-    def __init__(self, series: SeriesIds) -> None:
+    def __init__(self, series: _SeriesTable) -> None:
         self._series = series
         self._tags: list[bytes] = []
         self._contents: list[int] = []
@@ -68,11 +424,11 @@ class BatchBuilder:
     def add_values(self, values: Iterable[ScannedValue]) -> None:
         self.records += 1
         for value in values:
-            series = self._identify(value)
+            series = self._get_series(value)
             rows = self._references if value.scalar is None else self._points
             rows.setdefault(series, []).append(value)
             if value.metadata:
-                self._describe(series, value.metadata)
+                self._add_metadata(series, value.metadata)
 
     def build(self) -> Batch:
         return Batch(
@@ -89,7 +445,7 @@ class BatchBuilder:
             writer=self._writer,
         )
 
-    def _identify(self, value: ScannedValue) -> int:
+    def _get_series(self, value: ScannedValue) -> int:
         ids = self._series.ids
         series = ids.get(value.tag)
         if series is None:
@@ -98,57 +454,57 @@ class BatchBuilder:
             self._contents.append(int(value.content))
         return series
 
-    def _describe(self, series: int, metadata: bytes) -> None:
-        """Report metadata that says more of a series than what was reported before."""
-        known = self._series
-        if series in known.described:
+    def _add_metadata(self, series: int, metadata: bytes) -> None:
+        """Report metadata if it says more about a series than what was reported before."""
+        table = self._series
+        if series in table.described:
             return
         if has_plugin_name(metadata):
-            known.described.add(series)
-        elif series in known.hinted:
+            table.described.add(series)
+        elif series in table.partly_described:
             return
         else:
-            known.hinted.add(series)
+            table.partly_described.add(series)
         self._metadata.append((series, metadata))
 
 
-def _to_points(rows: dict[int, list[ScannedValue]]) -> Points:
-    if not rows:
+def _to_points(values: dict[int, list[ScannedValue]]) -> Points:
+    if not values:
         return empty_points()
-    series = sorted(rows)
-    columns = [_to_column([row.scalar for row in rows[id_] if row.scalar]) for id_ in series]
-    ordered = [row for id_ in series for row in rows[id_]]
+    series = sorted(values)
+    columns = [_to_column([value.scalar for value in values[i] if value.scalar]) for i in series]
+    rows = [value for i in series for value in values[i]]
     return Points(
         series=np.array(series, np.int32),
-        starts=_to_starts([len(rows[id_]) for id_ in series]),
-        scalar_type=np.array([number for number, _ in columns], np.uint8),
-        step=np.array([row.step for row in ordered], np.int64),
-        wall=np.array([row.wall for row in ordered], np.float64),
-        value=np.concatenate([values for _, values in columns]),
+        starts=_to_starts([len(values[i]) for i in series]),
+        scalar_type=np.array([scalar_type for scalar_type, _ in columns], np.uint8),
+        step=np.array([row.step for row in rows], np.int64),
+        wall=np.array([row.wall for row in rows], np.float64),
+        value=np.concatenate([column for _, column in columns]),
     )
 
 
 def _to_column(scalars: list[TypedScalar]) -> tuple[ScalarType, Float64]:
-    """Give the values of one series one common type."""
-    numbers = {number for number, _ in scalars}
-    number = numbers.pop() if len(numbers) == 1 else ScalarType.FLOAT
-    return number, np.array([value for _, value in scalars], number.dtype).view(np.float64)
+    """Convert the scalars of one series to a common type."""
+    types = {scalar_type for scalar_type, _ in scalars}
+    common = types.pop() if len(types) == 1 else ScalarType.FLOAT
+    return common, np.array([value for _, value in scalars], common.dtype).view(np.float64)
 
 
-def _to_references(rows: dict[int, list[ScannedValue]]) -> References:
-    if not rows:
+def _to_references(values: dict[int, list[ScannedValue]]) -> References:
+    if not values:
         return empty_references()
-    series = sorted(rows)
-    ordered = [row for id_ in series for row in rows[id_]]
+    series = sorted(values)
+    rows = [value for i in series for value in values[i]]
     return References(
         series=np.array(series, np.int32),
-        starts=_to_starts([len(rows[id_]) for id_ in series]),
-        step=np.array([row.step for row in ordered], np.int64),
-        wall=np.array([row.wall for row in ordered], np.float64),
-        record=np.array([row.record for row in ordered], np.int64),
-        start=np.array([row.start for row in ordered], np.int64),
-        size=np.array([row.size for row in ordered], np.int64),
-        content=np.array([row.content for row in ordered], np.uint8),
+        starts=_to_starts([len(values[i]) for i in series]),
+        step=np.array([row.step for row in rows], np.int64),
+        wall=np.array([row.wall for row in rows], np.float64),
+        record=np.array([row.record for row in rows], np.int64),
+        start=np.array([row.start for row in rows], np.int64),
+        size=np.array([row.size for row in rows], np.int64),
+        content=np.array([row.content for row in rows], np.uint8),
     )
 
 
@@ -156,409 +512,49 @@ def _to_starts(counts: list[int]) -> Int64:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-# Looks for places where a record may start, in bytes where the thread was lost.
-#
-# Every offset is tried, so this works on arrays: the checksums of many lengths are taken at once,
-# from tables of what each of their eight bytes adds.
-
-_LENGTH_BYTES = 8
-
-_MASK_DELTA = np.uint32(0xA282EAD8)
-
-_BLOCK = 1 << 16  # offsets tried at once, which bounds the memory taken
-
-
 def iter_record_headers(data: memoryview, start: int, most: int) -> Iterator[tuple[int, int]]:
-    """Yield (offset, length) of the right headers from ``start`` on.
+    """Yield the offset and the record length of each valid record header from ``start`` on.
 
-    Only those of records that end ``most`` bytes after ``start`` or before, or are not large.
+    Large records that end more than ``most`` bytes after ``start`` are left out. Every offset is
+    checked, so the checksums of many headers are computed at once.
     """
     stop = len(data) - HEADER_BYTES + 1
-    for block in range(start, stop, _BLOCK):
-        count = min(_BLOCK, stop - block)
-        lengths = _every_offset(data, "<u8", block, count)
-        longest = most - (block - start) - FRAME_BYTES - np.arange(count)
-        longest = np.maximum(longest, LARGE_RECORD_BYTES - 1).astype(np.uint64)
-        (places,) = np.nonzero(lengths <= longest)
-        crcs = _every_offset(data, "<u4", block + _LENGTH_BYTES, count)
-        right = _masked_crcs(lengths[places]) == crcs[places]
-        for place in places[right].tolist():
-            yield block + place, int(lengths[place])
+    for block in range(start, stop, SEARCH_BLOCK_OFFSETS):
+        count = min(SEARCH_BLOCK_OFFSETS, stop - block)
+        lengths = _view_every_offset(data, "<u8", block, count)
+        limits = most - (block - start) - FRAME_BYTES - np.arange(count)
+        limits = np.maximum(limits, LARGE_RECORD_BYTES - 1).astype(np.uint64)
+        (candidates,) = np.nonzero(lengths <= limits)
+        crcs = _view_every_offset(data, "<u4", block + _LENGTH_BYTES, count)
+        is_valid = _compute_masked_crcs(lengths[candidates]) == crcs[candidates]
+        for offset in candidates[is_valid].tolist():
+            yield block + offset, int(lengths[offset])
 
 
-def _every_offset(data: memoryview, dtype: str, start: int, count: int) -> NDArray[Any]:
-    """View the numbers that start at each of ``count`` offsets, overlapping as they do."""
+def _view_every_offset(data: memoryview, dtype: str, start: int, count: int) -> NDArray[Any]:
+    """Return the overlapping numbers that begin at each of ``count`` consecutive bytes."""
     numbers: NDArray[Any] = np.ndarray((count,), np.dtype(dtype), data, start, strides=(1,))
     return numbers
 
 
-def _masked_crcs(lengths: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    tables, of_zero = _crc_tables()
-    crc = np.full(len(lengths), of_zero, np.uint32)
-    for place, table in enumerate(tables):
-        crc ^= table[(lengths >> np.uint64(8 * place)).astype(np.uint8)]
-    masked: NDArray[np.uint32] = (crc >> np.uint32(15) | crc << np.uint32(17)) + _MASK_DELTA
+def _compute_masked_crcs(lengths: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    tables, crc_of_zero = _get_crc_tables()
+    crc = np.full(len(lengths), crc_of_zero, np.uint32)
+    for position, table in enumerate(tables):
+        crc ^= table[(lengths >> np.uint64(8 * position)).astype(np.uint8)]
+    masked: NDArray[np.uint32] = (crc >> np.uint32(15) | crc << np.uint32(17)) + _CRC_MASK_DELTA
     return masked
 
 
 @cache
-def _crc_tables() -> tuple[list[NDArray[np.uint32]], int]:
-    """For each byte of a length, what its value adds to the checksum of a length of zero."""
-    of_zero = crc32c(bytes(_LENGTH_BYTES))
+def _get_crc_tables() -> tuple[list[NDArray[np.uint32]], int]:
+    """Return what each byte of a length contributes to its CRC, and the CRC of a zero length.
+
+    CRCs are linear: the CRC of a length is the exclusive or of the contributions of its bytes.
+    """
+    crc_of_zero = crc32c(bytes(_LENGTH_BYTES))
     tables = [
-        [crc32c((byte << 8 * place).to_bytes(_LENGTH_BYTES, "little")) for byte in range(256)]
-        for place in range(_LENGTH_BYTES)
+        [crc32c((byte << 8 * position).to_bytes(_LENGTH_BYTES, "little")) for byte in range(256)]
+        for position in range(_LENGTH_BYTES)
     ]
-    return [np.array(table, np.uint32) ^ np.uint32(of_zero) for table in tables], of_zero
-
-
-# The scanner in plain Python: what says how it is meant, and what is used without a compiler.
-
-#: How far a zero-filled tail is searched before it counts as never to be filled in.
-_REWIND_BYTES = 16 * 1024 * 1024
-
-#: How much may be read for a checksum that comes out wrong, beside a multiple of what was read in
-#: all, before only short records are looked for. It keeps a file made of headers whose payloads
-#: overlap from taking hours.
-_VAIN_BYTES = 64 * 1024 * 1024
-
-_VAIN_SHARE = 16
-
-_SHORT_RECORD = 1024
-
-#: Ends beyond this are absurd; they are cut to stay 64-bit numbers.
-_FAR = (1 << 62) + FRAME_BYTES
-
-
-class _FilePiece(NamedTuple):
-    """Some bytes of a file of ``size`` bytes, from offset ``base`` on."""
-
-    data: memoryview
-    base: int
-    size: int
-
-    def take(self, offset: int, count: int) -> memoryview:
-        return self.data[offset - self.base : offset - self.base + count]
-
-    def holds(self, offset: int, count: int) -> bool:
-        """Whether those bytes are in hand, and in the file as it was measured."""
-        return offset + count <= min(self.base + len(self.data), self.size)
-
-    def find_length(self, offset: int) -> int | None:
-        """The length a header gives, or None when its checksum is wrong."""
-        header = self.take(offset, HEADER_BYTES)
-        if masked_crc32c(header[:8]) != int.from_bytes(header[8:], "little"):
-            return None
-        return int.from_bytes(header[:8], "little")
-
-    def find_payload(self, offset: int, length: int) -> memoryview | None:
-        """The payload of a record in hand, or None when its checksum is wrong."""
-        payload = self.take(offset + HEADER_BYTES, length)
-        crc = int.from_bytes(self.take(offset + HEADER_BYTES + length, 4), "little")
-        return payload if masked_crc32c(payload) == crc else None
-
-
-class PythonScanner:
-    """See `tracklight.formats.scanner.Scanner`."""
-
-    def __init__(
-        self, tags: Sequence[bytes] = (), described: Iterable[int] = (), position: int = 0
-    ) -> None:
-        self.position = position
-        self.lost_at = -1
-        self.torn_end = -1
-        self._lost_flaw = DamageKind.HEADER
-        self._lost_in_zeros = False
-        self._vain_bytes = 0
-        self._series = SeriesIds(tags, described)
-
-    def scan(self, data: bytes | bytearray | memoryview, size: int) -> Batch:
-        piece = _FilePiece(memoryview(data).cast("B"), self.position, size)
-        batch = BatchBuilder(self._series)
-        while self._search(piece, batch) if self.lost_at >= 0 else self._read(piece, batch):
-            pass
-        return batch.build()
-
-    def accept(self, values: Sequence[ScannedValue], end: int) -> Batch:
-        batch = BatchBuilder(self._series)
-        batch.add_values(values)
-        self.position = end
-        return batch.build()
-
-    def reject(self, end: int) -> Batch:
-        batch = BatchBuilder(self._series)
-        self._skip_to(end, DamageKind.PROTO, batch)
-        return batch.build()
-
-    def rewind(self, size: int) -> None:
-        if self.lost_at < 0:
-            return
-        is_complete = 0 <= self.torn_end <= size
-        may_be_filled = self._lost_in_zeros and self.position - self.lost_at <= _REWIND_BYTES
-        if is_complete or may_be_filled:
-            self.position = self.lost_at
-            self.lost_at = self.torn_end = -1
-
-    def _read(self, piece: _FilePiece, batch: BatchBuilder) -> bool:
-        """Read one record; False when it has to wait."""
-        if not piece.holds(self.position, HEADER_BYTES):
-            return False
-        length = piece.find_length(self.position)
-        if length is None:
-            self._lose(DamageKind.HEADER, in_zeros=not any(piece.take(self.position, HEADER_BYTES)))
-            return True
-        end = self.position + FRAME_BYTES + length
-        if end > piece.size:
-            self._lose(DamageKind.TORN, torn_end=min(end, _FAR))
-            return True
-        if not piece.holds(self.position, FRAME_BYTES + length):
-            if length >= LARGE_RECORD_BYTES:
-                batch.large = LargeRecord(self.position, length)
-            return False
-        payload = self._find_payload(piece, self.position, length)
-        if payload is None:
-            self._pass_over(end, piece, batch)
-            return True
-        return self._take(payload, end, batch)
-
-    def _take(self, payload: memoryview, end: int, batch: BatchBuilder) -> bool:
-        try:
-            event = scan_event(payload, len(payload), self.position)
-        except FormatError:
-            self._skip_to(end, DamageKind.PROTO, batch)
-            return True
-        if event.starts_session and batch.records:
-            return False
-        batch.add_event(event)
-        self.position = end
-        return True
-
-    def _pass_over(self, end: int, piece: _FilePiece, batch: BatchBuilder) -> None:
-        """A payload is wrong: trust its length unless it is seen to lead to no record."""
-        if piece.holds(end, HEADER_BYTES) and piece.find_length(end) is None:
-            self._lose(DamageKind.DATA)
-        else:
-            self._skip_to(end, DamageKind.DATA, batch)
-
-    def _skip_to(self, end: int, flaw: DamageKind, batch: BatchBuilder) -> None:
-        batch.damage.append(Damage(self.position, end - self.position, flaw))
-        self.position = end
-
-    def _lose(self, flaw: DamageKind, torn_end: int = -1, in_zeros: bool = False) -> None:
-        self.lost_at = self.position
-        self.torn_end = torn_end
-        self._lost_flaw = flaw
-        self._lost_in_zeros = in_zeros
-        self.position += 1
-
-    def _search(self, piece: _FilePiece, batch: BatchBuilder) -> bool:
-        """Look for the next good record; False when more bytes are needed."""
-        unfinished = None
-        room = piece.size - self.position
-        for place, length in iter_record_headers(piece.data, self.position - piece.base, room):
-            offset = piece.base + place
-            if offset + FRAME_BYTES + length > piece.size:
-                unfinished = unfinished or offset
-            elif self._may_be_good(piece, offset, length):
-                self.position = offset
-                is_known_good = piece.holds(offset, FRAME_BYTES + length)
-                if not is_known_good and length < LARGE_RECORD_BYTES:
-                    return False
-                batch.damage.append(Damage(self.lost_at, offset - self.lost_at, self._lost_flaw))
-                self.lost_at = self.torn_end = -1
-                return True
-        # A record may still be being written, and a header start where too few bytes are in hand.
-        next_start = piece.base + len(piece.data) - HEADER_BYTES + 1
-        self.position = unfinished or max(self.position, next_start)
-        return False
-
-    def _may_be_good(self, piece: _FilePiece, offset: int, length: int) -> bool:
-        """Whether the payload of a record with a right header is good, as far as it is in hand."""
-        if length > _SHORT_RECORD and self._vain_bytes > _VAIN_BYTES + _VAIN_SHARE * offset:
-            return False
-        is_whole = piece.holds(offset, FRAME_BYTES + length)
-        return not is_whole or self._find_payload(piece, offset, length) is not None
-
-    def _find_payload(self, piece: _FilePiece, offset: int, length: int) -> memoryview | None:
-        payload = piece.find_payload(offset, length)
-        if payload is None:
-            self._vain_bytes += length
-        return payload
-
-
-# The door to the scanner: one pass over an event file's bytes gives columns.
-#
-# The compiled kernel is used where it was built; otherwise a plain-Python scanner does the same work
-# slowly and says so once. Both follow the protocol below and are held against each other by tests.
-
-
-class Scanner(Protocol):
-    """Reads one event file piece by piece, in order.
-
-    The caller hands over the bytes that stand at `position` and repeats while `position` moves.
-    A record that is not complete in ``data`` is left for the next call. A record that can never be
-    complete (its checksum fails, or good records follow before its end) is damage: the scanner
-    remembers where it lost the thread (`lost_at`), looks for the next good record, and reports
-    what it passed over. Until a good record is found, `position` is how far it has looked.
-    """
-
-    position: int
-    """Offset in the file of the next byte to look at."""
-
-    lost_at: int
-    """Where unreadable bytes began for which no good record was found yet; else -1."""
-
-    torn_end: int
-    """While lost in a record whose header was good: where it would end; else -1."""
-
-    def __init__(
-        self, tags: Sequence[bytes] = (), described: Iterable[int] = (), position: int = 0
-    ) -> None:
-        """Go on at ``position`` of a file with these ``tags``, the ``described`` with metadata."""
-
-    def scan(self, data: bytes | bytearray | memoryview, size: int) -> Batch:
-        """Take the bytes at `position` of a file of ``size`` bytes; move `position`.
-
-        Ends early before a SessionLog.START (which then opens the next batch) and at a record of
-        LARGE_RECORD bytes or more that is not wholly in ``data`` (``batch.large``).
-        """
-
-    def accept(self, values: Sequence[ScannedValue], end: int) -> Batch:
-        """Take what a walk over the large record at `position` found, and move to ``end``."""
-
-    def reject(self, end: int) -> Batch:
-        """Report the large record at `position` as no event (Flaw.PROTO) and move to ``end``."""
-
-    def rewind(self, size: int) -> None:
-        """The file changed to ``size`` bytes: look again at `lost_at` if it may read well now."""
-
-
-def create_scanner(
-    tags: Sequence[bytes] = (), described: Iterable[int] = (), position: int = 0
-) -> Scanner:
-    """Make the fastest scanner that this installation has."""
-    try:
-        from tracklight.formats import _scan
-    except ImportError:
-        _warn_about_missing_kernel()
-        pass
-
-        return PythonScanner(tags, described, position)
-    return _scan.Scanner(tags, described, position)
-
-
-def _warn_about_missing_kernel() -> None:
-    warnings.warn(
-        "tracklight was installed without its compiled kernel, so reading is hundreds of "
-        "times slower; install a C compiler and run: pip install --force-reinstall tracklight",
-        RuntimeWarning,
-        stacklevel=3,
-    )
-
-
-# Walks a record too large to read through: jumps over its long fields with small ranged reads.
-#
-# A log of images is opened this way by seeking. The checksum of the payload is not looked at here,
-# but when a value of it is served.
-
-ReadAt = Callable[[int, int], bytes]
-
-#: A record beyond this is never read whole, however many small values it holds.
-MAX_WHOLE_RECORD_BYTES = 64 * 1024 * 1024
-
-#: Values that are shorter than this on average are read faster than they are jumped over.
-_JUMP_BYTES = 16 * 1024
-
-#: Reads that a record may take before that rule is held against it.
-_FREE_READS = 8
-
-_WINDOW_BYTES = 4096
-
-
-def scan_large_record(
-    scanner: Scanner, record: LargeRecord, read: ReadAt, size: int
-) -> Batch | None:
-    """Take the record that a scan of a file of ``size`` bytes stopped at.
-
-    None when it should be read whole and scanned: it holds many short values, or what follows it
-    does not look like a record, so that its length may be wrong.
-    """
-    end = record.offset + FRAME_BYTES + record.payload_bytes
-    may_read_whole = record.payload_bytes <= MAX_WHOLE_RECORD_BYTES
-    if may_read_whole and not _is_followed_well(read, end, size):
-        return None
-    payload = _PayloadWindow(
-        read, record.offset + HEADER_BYTES, record.payload_bytes, may_read_whole
-    )
-    try:
-        event = scan_event(payload, record.payload_bytes, record.offset)
-    except FormatError:
-        return scanner.reject(end)
-    except _ReadWholeError:
-        return None
-    return scanner.accept(event.values, end)
-
-
-def _is_followed_well(read: ReadAt, end: int, size: int) -> bool:
-    if size - end < HEADER_BYTES:
-        return True
-    header = read(end, HEADER_BYTES)
-    return masked_crc32c(header[:8]) == int.from_bytes(header[8:], "little")
-
-
-class _ReadWholeError(Exception):
-    """The record should be read whole, or its bytes are gone."""
-
-
-class _PayloadWindow:
-    """The bytes of a payload, of which only those around the last ones asked for are read."""
-
-    def __init__(self, read: ReadAt, base: int, size: int, may_give_up: bool) -> None:
-        self._read = read
-        self._base = base
-        self._size = size
-        self._may_give_up = may_give_up
-        self._reads = 0
-        self._start, self._bytes = 0, b""
-        # A walk looks behind a tensor before it looks into it, and so comes back once.
-        self._before = 0, b""
-
-    @overload
-    def __getitem__(self, at: int, /) -> int: ...
-    @overload
-    def __getitem__(self, at: slice, /) -> bytes: ...
-
-    def __getitem__(self, at: int | slice, /) -> int | bytes:
-        if isinstance(at, int):
-            place = at - self._start
-            if not 0 <= place < len(self._bytes):
-                place = self._move(at, 1)  # which puts other bytes into the window
-            return self._bytes[place]
-        count = at.stop - at.start
-        if count == 0:
-            return b""
-        place = at.start - self._start
-        if place < 0 or place + count > len(self._bytes):
-            place = self._move(at.start, count)
-        return self._bytes[place : place + count]
-
-    def _move(self, at: int, count: int) -> int:
-        """Make the window hold ``count`` bytes from ``at``; give the place of the first in it."""
-        self._before, (self._start, self._bytes) = (self._start, self._bytes), self._before
-        place = at - self._start
-        if place < 0 or place + count > len(self._bytes):
-            self._start, self._bytes = at, self._fetch(at, count)
-            place = 0
-        return place
-
-    def _fetch(self, at: int, count: int) -> bytes:
-        if count > MAX_WHOLE_RECORD_BYTES:
-            raise FormatError(f"a name or description of {count} bytes")
-        self._reads += 1
-        if self._may_give_up and self._reads > _FREE_READS + at // _JUMP_BYTES:
-            raise _ReadWholeError
-        wanted = min(max(count, _WINDOW_BYTES), self._size - at)
-        found = self._read(self._base + at, wanted)
-        if len(found) < wanted:
-            raise _ReadWholeError
-        return found
+    return [np.array(table, np.uint32) ^ np.uint32(crc_of_zero) for table in tables], crc_of_zero

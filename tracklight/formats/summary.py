@@ -1,6 +1,8 @@
-"""Builds ``Summary.Value`` messages: what an event logs under one tag.
+"""Build ``Summary.Value`` messages, which an event logs under one tag.
 
-Every function takes a ``display_name`` and a ``description`` (Markdown) to be shown for the tag.
+The functions are named after the kinds of values, as in ``tf.summary``. All take keyword arguments
+``display_name`` and ``description`` (Markdown), which dashboards show for the tag.
+`tracklight.formats.event.encode_event` puts the values into an event.
 """
 
 from __future__ import annotations
@@ -12,10 +14,9 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
-from google.protobuf.message import DecodeError
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from tracklight.errors import FormatError, UsageError
+from tracklight.errors import UsageError
 from tracklight.formats import proto
 from tracklight.formats.event import DATA_CLASS_BY_PLUGIN, WAV_ENCODING, DataClass
 from tracklight.formats.proto import Message
@@ -23,12 +24,15 @@ from tracklight.formats.tensor import encode_tensor
 from tracklight.formats.wire_format import decode_text
 from tracklight.types import LayoutCategory, LayoutChart, LayoutMargin
 
-#: What precision and recall divide by where nothing was found.
+#: The tag of the chart layout of the Custom Scalars dashboard.
+LAYOUT_TAG = "custom_scalars__config__"
+
+#: Avoids a division by zero in precision and recall.
 _MIN_COUNT = 1e-7
 
 
 class MeshContent(IntEnum):
-    """``MeshPluginData.content_type``; ``components`` has the bits of all that a mesh has."""
+    """``MeshPluginData.content_type``; ``components`` is a bit mask of the types of a mesh."""
 
     VERTEX = 1
     FACE = 2
@@ -38,7 +42,14 @@ class MeshContent(IntEnum):
 def make_metadata(
     plugin: str, content: Message | None = None, *, display_name: str = "", description: str = ""
 ) -> Message:
-    """The metadata that says which plugin a tag belongs to; with no plugin, a plain tensor."""
+    """Build the SummaryMetadata of a tag.
+
+    Args:
+        plugin: The name of the plugin that the tag belongs to; empty for a plain tensor.
+        content: The data of the plugin.
+        display_name: Shown instead of the tag.
+        description: Markdown.
+    """
     return proto.SummaryMetadata(
         plugin_data=proto.PluginData(
             plugin_name=plugin.encode(),
@@ -51,27 +62,33 @@ def make_metadata(
 
 
 def tensor(tag: str, array: ArrayLike, metadata: Message | None = None) -> Message:
-    """An array of any type."""
+    """Build a value from an array of any type; by default a plain tensor without a plugin."""
     metadata = make_metadata("") if metadata is None else metadata
     return proto.Value(tag=tag.encode(), tensor=encode_tensor(array), metadata=metadata)
 
 
 def scalar(tag: str, value: float, *, dtype: DTypeLike = np.float32, **about: str) -> Message:
-    """One number. TensorBoard's default reader shows it only if it is a float32."""
+    """Build a scalar. TensorBoard shows only float32 by default."""
     return tensor(tag, np.asarray(value, dtype), make_metadata("scalars", **about))
 
 
 def images(tag: str, encoded: Sequence[bytes], width: int, height: int, **about: str) -> Message:
-    """Pictures of one size, each an encoded file such as `png.encode_png` makes."""
+    """Build a value from encoded images of the same size."""
     size = [str(width).encode(), str(height).encode()]
     array = np.array([*size, *encoded], object)
     return tensor(tag, array, make_metadata("images", proto.ImagePluginData(), **about))
 
 
 def audio(tag: str, clips: Sequence[bytes], labels: Sequence[str] = (), **about: str) -> Message:
-    """Clips of sound, each a WAV file, with a label each if any are given."""
+    """Build a value from WAV files, optionally with one label per clip.
+
+    Raises:
+        UsageError: The number of labels differs from the number of clips.
+    """
     if labels and len(labels) != len(clips):
-        raise UsageError(f"{len(labels)} labels for {len(clips)} clips; give one each, or none")
+        raise UsageError(
+            f"{len(labels)} labels for {len(clips)} clips; pass one label per clip, or none"
+        )
     content = proto.AudioPluginData(encoding=WAV_ENCODING)
     array = np.full((len(clips), 2), b"", object)
     array[:, 0] = clips
@@ -81,12 +98,12 @@ def audio(tag: str, clips: Sequence[bytes], labels: Sequence[str] = (), **about:
 
 
 def text(tag: str, texts: str | ArrayLike, **about: str) -> Message:
-    """A Markdown text, or an array of them, which is shown as a table."""
+    """Build a value from a Markdown text, or from an array of texts, which is shown as a table."""
     return tensor(tag, texts, make_metadata("text", proto.TextPluginData(), **about))
 
 
 def histogram(tag: str, numbers: ArrayLike, *, buckets: int = 30, **about: str) -> Message:
-    """How numbers are spread, in buckets of one width. NaN and infinities are counted apart."""
+    """Build a histogram with buckets of equal width. NaN and Inf are counted separately."""
     given = np.asarray(numbers, np.float64).ravel()
     flat = given[np.isfinite(given)]
     low, high = (float(flat.min()), float(flat.max())) if len(flat) else (0.0, 0.0)
@@ -124,7 +141,16 @@ def pr_curve(
     thresholds: int = 201,
     **about: str,
 ) -> Message:
-    """Precision and recall of scores in [0, 1] at evenly spaced thresholds."""
+    """Build a precision-recall curve of scores in [0, 1], at evenly spaced thresholds.
+
+    Args:
+        tag: The tag.
+        labels: The true class of each example.
+        scores: The predicted probability of each example.
+        weights: The weight of each example.
+        thresholds: The number of thresholds.
+        **about: ``display_name`` and ``description``.
+    """
     truth = np.asarray(labels, bool)
     bucket = np.floor(np.asarray(scores, np.float64) * (thresholds - 1)).astype(np.int64)
     weight = np.broadcast_to(np.asarray(weights, np.float64), truth.shape)
@@ -152,9 +178,17 @@ def mesh(
     config: Mapping[str, Any] | None = None,
     **about: str,
 ) -> list[Message]:
-    """Meshes of vertices [n, points, 3] with faces [n, triangles, 3], or point clouds without.
+    """Build the values of a batch of meshes, or of point clouds if there are no faces.
 
-    Colours are given for each vertex. All three are values of their own, under tags of their own.
+    Vertices, faces and colors are separate values with separate tags.
+
+    Args:
+        name: The common prefix of the tags.
+        vertices: Array [n, points, 3].
+        faces: Array [n, triangles, 3] of indices of vertices.
+        colors: Array [n, points, 3] with values from 0 to 255.
+        config: Options of three.js for the camera and the material.
+        **about: ``display_name`` and ``description``.
     """
     parts: dict[MeshContent, NDArray[Any]] = {MeshContent.VERTEX: np.asarray(vertices, np.float32)}
     if faces is not None:
@@ -175,21 +209,16 @@ def mesh(
     return values
 
 
-# The layout of charts that the program which logs can ask for: built, and read again.
-
-LAYOUT_TAG = "custom_scalars__config__"
-
-
 @dataclass(frozen=True, slots=True)
 class MultilineChart:
-    """A chart of all tags that match one of some regular expressions."""
+    """A chart of the tags that match any of some regular expressions."""
 
     title: str
     tags: Sequence[str]
 
 
 class MarginSeries(NamedTuple):
-    """Three tags: a line, and the lower and upper edge of a band around it."""
+    """The tags of a line and of the lower and upper edge of the band around it."""
 
     value: str
     lower: str
@@ -198,7 +227,7 @@ class MarginSeries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MarginChart:
-    """A chart of lines with bands."""
+    """A chart of lines with bands around them."""
 
     title: str
     series: Sequence[MarginSeries]
@@ -207,7 +236,7 @@ class MarginChart:
 def custom_scalars_layout(
     categories: Mapping[str, Sequence[MultilineChart | MarginChart]],
 ) -> Message:
-    """The value that holds a layout: titles of categories and the charts of each."""
+    """Build the chart layout of the Custom Scalars dashboard, by the title of each category."""
     message = proto.Layout(
         category=[
             proto.Category(title=title.encode(), chart=[_build_chart(chart) for chart in charts])
@@ -221,32 +250,33 @@ def _build_chart(chart: MultilineChart | MarginChart) -> Message:
     if isinstance(chart, MultilineChart):
         lines = proto.MultilineChartContent(tag=[tag.encode() for tag in chart.tags])
         return proto.Chart(title=chart.title.encode(), multiline=lines)
-    series = [
+    margins = [
         proto.MarginSeries(
-            value=band.value.encode(), lower=band.lower.encode(), upper=band.upper.encode()
+            value=series.value.encode(), lower=series.lower.encode(), upper=series.upper.encode()
         )
-        for band in chart.series
+        for series in chart.series
     ]
-    return proto.Chart(title=chart.title.encode(), margin=proto.MarginChartContent(series=series))
+    return proto.Chart(title=chart.title.encode(), margin=proto.MarginChartContent(series=margins))
 
 
 def parse_layout(data: bytes) -> tuple[LayoutCategory, ...]:
-    """The categories of a layout, from the message that a log holds."""
-    try:
-        message = proto.Layout.FromString(data)
-    except DecodeError as error:
-        raise FormatError("this is no layout of charts") from error
+    """Decode a Layout message.
+
+    Raises:
+        FormatError: The bytes are not a Layout.
+    """
+    message = proto.parse("Layout", data)
     return tuple(
         LayoutCategory(
             title=decode_text(category.title),
             closed=category.closed,
-            charts=tuple(_read_chart(chart) for chart in category.chart),
+            charts=tuple(_parse_chart(chart) for chart in category.chart),
         )
         for category in message.category
     )
 
 
-def _read_chart(chart: Message) -> LayoutChart:
+def _parse_chart(chart: Message) -> LayoutChart:
     return LayoutChart(
         title=decode_text(chart.title),
         tags=tuple(decode_text(tag) for tag in chart.multiline.tag),

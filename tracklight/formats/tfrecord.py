@@ -1,4 +1,13 @@
-"""CRC-32C (Castagnoli), and the masked form that stands beside every length and payload."""
+"""TFRecord files: a sequence of records, each with its length and checksums.
+
+    uint64 length | uint32 masked CRC of the length | payload | uint32 masked CRC of the payload
+
+All numbers are little-endian and the checksums are CRC-32C (Castagnoli). Event files are
+uncompressed TFRecord files; other TFRecord files may be gzip or zlib streams of the same records.
+
+`iter_records` is strict and raises on the first error. `tracklight.formats.scanner` recovers from
+damage.
+"""
 
 from __future__ import annotations
 
@@ -11,73 +20,21 @@ from typing import BinaryIO, Literal, Protocol
 from tracklight.errors import FormatError
 
 BytesLike = bytes | bytearray | memoryview
-
-_POLYNOMIAL = 0x82F63B78
-
-_MASK_DELTA = 0xA282EAD8
-
-
-def masked_crc32c(data: BytesLike) -> int:
-    """The checksum as a record stores it: rotated and shifted, as data often holds CRCs itself."""
-    crc = crc32c(data)
-    return ((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF
-
-
-def crc32c_in_python(data: BytesLike) -> int:
-    """Some megabytes a second: what is used where the compiled kernel is missing."""
-    crc = 0xFFFFFFFF
-    for byte in bytes(data):
-        crc = _CRC_TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
-    return crc ^ 0xFFFFFFFF
-
-
-def _compute_table_entry(byte: int) -> int:
-    for _ in range(8):
-        byte = byte >> 1 ^ (_POLYNOMIAL if byte & 1 else 0)
-    return byte
-
-
-_CRC_TABLE = [_compute_table_entry(byte) for byte in range(256)]
-
-
-def _load_crc32c() -> Callable[[BytesLike], int]:
-    try:
-        from tracklight.formats import _scan
-    except ImportError:
-        return crc32c_in_python
-    return _scan.crc32c
-
-
-#: CRC-32C of some bytes.
-crc32c = _load_crc32c()
-
-
-# Records of a TFRecord file: a length, the payload, and a checksum of each.
-#
-#     uint64 length | uint32 masked CRC of those 8 bytes | payload | uint32 masked CRC of the payload
-#
-# All little-endian. Event files are such files, never compressed; other TFRecord files may be gzip or
-# zlib streams of the same. This module is strict and raises on the first damage; the scanner
-# (`tracklight.formats.scanner`) is what reads on past it.
-
 Compression = Literal["gzip", "zlib"]
 
 HEADER_BYTES = 12
-
 FOOTER_BYTES = 4
-
 FRAME_BYTES = HEADER_BYTES + FOOTER_BYTES
 
-#: No message of protobuf's may be longer, so no honest record is.
+#: Protobuf messages, and so valid records, cannot be longer.
 MAX_RECORD_BYTES = 2**31
 
 _HEADER = struct.Struct("<QI")
-
 _FOOTER = struct.Struct("<I")
-
 _CHUNK_BYTES = 1 << 20
-
 _WINDOW_BITS = {"gzip": 31, "zlib": 15}
+_CRC_POLYNOMIAL = 0x82F63B78
+_CRC_MASK_DELTA = 0xA282EAD8
 
 
 class _Readable(Protocol):
@@ -85,7 +42,7 @@ class _Readable(Protocol):
 
 
 def encode_record(payload: bytes) -> bytes:
-    """The record that holds ``payload``."""
+    """Frame ``payload`` as one record."""
     length = struct.pack("<Q", len(payload))
     return b"".join(
         (length, _FOOTER.pack(masked_crc32c(length)), payload, _FOOTER.pack(masked_crc32c(payload)))
@@ -95,15 +52,15 @@ def encode_record(payload: bytes) -> bytes:
 def write_records(
     stream: BinaryIO, payloads: Iterable[bytes], *, compression: Compression | None = None
 ) -> None:
-    """Write ``payloads`` as records, the whole of them as one compressed stream if asked to."""
+    """Write ``payloads`` as records, optionally as one compressed stream."""
     if compression is None:
         for payload in payloads:
             stream.write(encode_record(payload))
         return
-    packer = zlib.compressobj(wbits=_WINDOW_BITS[compression])
+    compressor = zlib.compressobj(wbits=_WINDOW_BITS[compression])
     for payload in payloads:
-        stream.write(packer.compress(encode_record(payload)))
-    stream.write(packer.flush())
+        stream.write(compressor.compress(encode_record(payload)))
+    stream.write(compressor.flush())
 
 
 def iter_records(
@@ -112,13 +69,25 @@ def iter_records(
     compression: Compression | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
 ) -> Iterator[tuple[int, bytes]]:
-    """Give each record's offset and payload, and raise FormatError where the bytes are damaged.
+    """Yield the offset and the payload of each record.
 
-    Offsets count uncompressed bytes. A length is only believed as far as bytes arrive for it.
+    Memory is allocated only for bytes that exist, whatever length a record claims to have.
+
+    Args:
+        source: An open file or its content.
+        compression: How the stream is compressed. Offsets count uncompressed bytes.
+        max_record_bytes: Longer records are rejected.
+
+    Raises:
+        FormatError: A record is damaged, truncated or too long.
+
+    Example:
+        >>> [payload for _, payload in iter_records(encode_record(b"one") + encode_record(b"two"))]
+        [b'one', b'two']
     """
     stream: _Readable = io.BytesIO(source) if isinstance(source, bytes) else source
     if compression is not None:
-        stream = _Inflater(stream, compression)
+        stream = _DecompressingReader(stream, compression)
     offset = 0
     while header := _read_up_to(stream, HEADER_BYTES):
         length = _check_header(header, offset, max_record_bytes)
@@ -129,7 +98,7 @@ def iter_records(
 
 def _check_header(header: bytes, offset: int, max_record_bytes: int) -> int:
     if len(header) < HEADER_BYTES:
-        raise FormatError(f"the record at byte {offset} ends inside its length; it was cut off")
+        raise FormatError(f"the record at byte {offset} is truncated within its header")
     length, crc = _HEADER.unpack(header)
     if masked_crc32c(header[:8]) != crc:
         raise FormatError(f"no record starts at byte {offset}: the checksum of its length is wrong")
@@ -144,8 +113,8 @@ def _check_header(header: bytes, offset: int, max_record_bytes: int) -> int:
 def _check_body(body: bytes, length: int, offset: int) -> bytes:
     if len(body) < length + FOOTER_BYTES:
         raise FormatError(
-            f"the record at byte {offset} should be {HEADER_BYTES + length + FOOTER_BYTES} bytes "
-            f"long but ends after {HEADER_BYTES + len(body)}; it was cut off"
+            f"the record at byte {offset} is truncated: it has {HEADER_BYTES + len(body)} of "
+            f"{HEADER_BYTES + length + FOOTER_BYTES} bytes"
         )
     payload = body[:length]
     if _FOOTER.unpack_from(body, length)[0] != masked_crc32c(payload):
@@ -154,45 +123,83 @@ def _check_body(body: bytes, length: int, offset: int) -> bytes:
 
 
 def _read_up_to(stream: _Readable, size: int) -> bytes:
-    """Read ``size`` bytes or what there is, taking memory only for bytes that really came."""
-    pieces = []
-    while size > 0 and (piece := stream.read(min(size, _CHUNK_BYTES))):
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
+    """Read ``size`` bytes, or fewer at the end of the stream, in chunks of bounded size."""
+    chunks = []
+    while size > 0 and (chunk := stream.read(min(size, _CHUNK_BYTES))):
+        chunks.append(chunk)
+        size -= len(chunk)
+    return b"".join(chunks)
 
 
-class _Inflater:
-    """Reads a compressed stream; one gzip member may follow another, as after an append."""
+class _DecompressingReader:
+    """Read a compressed stream, which may consist of several gzip members."""
 
     def __init__(self, stream: _Readable, compression: Compression) -> None:
         self._stream = stream
         self._compression = compression
-        self._unpacker = zlib.decompressobj(_WINDOW_BITS[compression])
-        self._packed = b""
+        self._decompressor = zlib.decompressobj(_WINDOW_BITS[compression])
+        self._compressed = b""
 
     def read(self, size: int, /) -> bytes:
         while True:
-            if not self._packed:
-                self._packed = self._stream.read(_CHUNK_BYTES)
-            if not self._packed:
+            if not self._compressed:
+                self._compressed = self._stream.read(_CHUNK_BYTES)
+            if not self._compressed:
                 return self._finish(size)
-            if self._unpacker.eof:
-                self._unpacker = zlib.decompressobj(_WINDOW_BITS[self._compression])
-            if data := self._inflate(self._packed, size):
+            if self._decompressor.eof:
+                self._decompressor = zlib.decompressobj(_WINDOW_BITS[self._compression])
+            if data := self._decompress(self._compressed, size):
                 return data
 
-    def _inflate(self, packed: bytes, size: int) -> bytes:
+    def _decompress(self, compressed: bytes, size: int) -> bytes:
         try:
-            data = self._unpacker.decompress(packed, size)
+            data = self._decompressor.decompress(compressed, size)
         except zlib.error as error:
-            raise FormatError(f"no {self._compression} data: {error}") from error
-        self._packed = self._unpacker.unconsumed_tail or self._unpacker.unused_data
+            raise FormatError(f"invalid {self._compression} data: {error}") from error
+        self._compressed = self._decompressor.unconsumed_tail or self._decompressor.unused_data
         return data
 
     def _finish(self, size: int) -> bytes:
-        """The input is at its end, but the unpacker may still hold some output back."""
-        data = self._inflate(b"", size)
-        if not data and not self._unpacker.eof:
-            raise FormatError(f"the {self._compression} data ends too early; it was cut off")
+        """Return what the decompressor still holds after the end of the input."""
+        data = self._decompress(b"", size)
+        if not data and not self._decompressor.eof:
+            raise FormatError(f"the {self._compression} data is truncated")
         return data
+
+
+def masked_crc32c(data: BytesLike) -> int:
+    """Return the checksum as records store it.
+
+    It is rotated and offset, because the CRC of data that contains its own CRC is degenerate.
+    """
+    crc = crc32c(data)
+    return ((crc >> 15 | crc << 17) + _CRC_MASK_DELTA) & 0xFFFFFFFF
+
+
+def crc32c_in_python(data: BytesLike) -> int:
+    """Compute a CRC-32C at a few megabytes per second, if the compiled kernel is missing."""
+    crc = 0xFFFFFFFF
+    for byte in bytes(data):
+        crc = _CRC_TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def _compute_table_entry(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (_CRC_POLYNOMIAL if byte & 1 else 0)
+    return byte
+
+
+_CRC_TABLE = [_compute_table_entry(byte) for byte in range(256)]
+
+
+def _load_crc32c() -> Callable[[BytesLike], int]:
+    try:
+        from tracklight.formats import _scan
+    except ImportError:
+        return crc32c_in_python
+    return _scan.crc32c
+
+
+#: Computes the CRC-32C of some bytes, with the compiled kernel if possible.
+crc32c = _load_crc32c()

@@ -1,6 +1,6 @@
-/* Protobuf's wire format, and the numbers a tensor can hold, read from bounded memory.
+/* Parse the protobuf wire format and scalar tensors.
  *
- * Every reader takes the end of what it may touch and returns 0 when the bytes do not fit. */
+ * Functions never read beyond `end`. They return 0 if the bytes are invalid. */
 #ifndef TRACKLIGHT_WIRE_H
 #define TRACKLIGHT_WIRE_H
 
@@ -12,7 +12,7 @@
 
 typedef struct {
     uint64_t number;      /* field number */
-    uint32_t type;        /* wire type: 0 varint, 1 eight bytes, 2 length-delimited, 5 four bytes */
+    uint32_t type;        /* wire type: 0 varint, 1 fixed64, 2 length-delimited, 5 fixed32 */
     uint64_t value;       /* of types 0, 1 and 5 */
     const uint8_t *start; /* of type 2 */
     const uint8_t *end;
@@ -20,7 +20,7 @@ typedef struct {
 
 static inline int tl_varint(const uint8_t **at, const uint8_t *end, uint64_t *out) {
     const uint8_t *p = *at;
-    if (p < end && *p < 0x80) { /* nearly all of them */
+    if (p < end && *p < 0x80) { /* the common case */
         *out = *p;
         *at = p + 1;
         return 1;
@@ -38,7 +38,7 @@ static inline int tl_varint(const uint8_t **at, const uint8_t *end, uint64_t *ou
     return 0;
 }
 
-/* Reads the field at *at and moves past it. */
+/* Parse the field at *at and advance *at to the next one. */
 static inline int tl_next(const uint8_t **at, const uint8_t *end, tl_field *f) {
     uint64_t key, length;
     if (!tl_varint(at, end, &key)) return 0;
@@ -111,7 +111,8 @@ static double tl_float8_e4m3fn(uint32_t bits) {
     return bits & 0x80 ? -size : size;
 }
 
-/* What a tensor's elements are: bytes each has in tensor_content, and the field of single values. */
+/* How a dtype is stored: the bytes per element of tensor_content, and the repeated field that may
+ * contain the elements instead. */
 enum { TL_REAL = 1, TL_SIGNED = 2, TL_UNSIGNED = 3 };
 
 typedef struct {
@@ -139,7 +140,7 @@ static inline tl_dtype tl_dtype_of(uint64_t dtype) {
     }
 }
 
-/* Turns the raw bits of one element into those of a double or of a 64-bit integer. */
+/* Convert the raw bits of one element to those of a double or a 64-bit integer. */
 static inline uint64_t tl_widen(uint64_t dtype, tl_dtype kind, uint64_t raw) {
     switch (dtype) {
         case 1: return tl_bits(tl_float((uint32_t)raw));
@@ -156,7 +157,7 @@ static inline uint64_t tl_widen(uint64_t dtype, tl_dtype kind, uint64_t raw) {
     return raw << shift >> shift;
 }
 
-/* The first element of a repeated field, packed or not, as raw bits. */
+/* Return the raw bits of the first element of a repeated field, packed or not. */
 static inline int tl_first_of(const tl_field *f, int width, uint64_t *raw) {
     if (f->type != 2) {
         *raw = f->value;
@@ -175,7 +176,7 @@ static inline uint64_t tl_little_endian(const uint8_t *p, int width) {
     return value;
 }
 
-/* Counts the dimensions of a TensorShapeProto; *one says whether none of them differs from 1. */
+/* Count the dimensions of a TensorShapeProto; clear *one if one of them is not 1. */
 static int tl_shape(const uint8_t *p, const uint8_t *end, int *rank, int *one) {
     tl_field f, g;
     while (p < end) {
@@ -193,8 +194,8 @@ static int tl_shape(const uint8_t *p, const uint8_t *end, int *rank, int *one) {
     return 1;
 }
 
-/* Looks at a TensorProto: -1 when it is broken, 1 when it holds one number of shape [] or [1]
- * (then *real says whether *bits are those of a double), else 0. */
+/* Read a scalar from a TensorProto. Returns 1 if it contains one number of shape [] or [1], 0 if
+ * not, and -1 if it is invalid. *family says how to interpret *bits. */
 static int tl_tensor_scalar(const uint8_t *p, const uint8_t *end, int *family, uint64_t *bits) {
     tl_field f;
     uint64_t dtype = 0, typed[19], raw;
@@ -209,7 +210,7 @@ static int tl_tensor_scalar(const uint8_t *p, const uint8_t *end, int *family, u
         } else if (f.number == 4 && f.type == 2) {
             content = f.start;
             content_end = f.end;
-        } else if (f.number == 18 && f.type == 2) { /* float8_val: bytes, so the last one counts */
+        } else if (f.number == 18 && f.type == 2) { /* float8_val: a bytes field, the last one wins */
             typed[18] = f.start < f.end ? f.start[0] : 0;
             has |= 1u << 18;
         } else if (f.number >= 5 && f.number <= 17 && !(has >> f.number & 1)) {
@@ -219,7 +220,7 @@ static int tl_tensor_scalar(const uint8_t *p, const uint8_t *end, int *family, u
             if (f.type == 2 && f.start == f.end) continue;
             if (f.number == 8 || f.number == 9 || f.number == 12 || f.number == 14 ||
                 f.number == 15)
-                continue; /* strings, complex numbers, handles: never a point */
+                continue; /* strings, complex numbers, handles */
             if (!tl_first_of(&f, width, &raw)) return -1;
             typed[f.number] = raw;
             has |= 1u << f.number;

@@ -1,7 +1,13 @@
-"""Protobuf's wire format: the fields of a message that stands between two offsets.
+"""The protobuf wire format: find the fields of an encoded message without decoding it.
 
-It is strict, so that bytes which only happen to pass their checksum are not taken for an event, and
-it never looks into a field, so that whoever holds the bytes may leave the long ones unread.
+`iter_fields` yields fields one by one; the ``scan_`` functions return the fields of many messages
+as arrays and use a compiled kernel if it was built. The Python equivalents end in ``_in_python``.
+
+Parsing is strict: random bytes are rejected instead of being taken for a message. It never touches
+the content of length-delimited fields, so a caller may provide a `ByteSource` that reads bytes on
+demand.
+
+Specification: https://protobuf.dev/programming-guides/encoding/
 """
 
 from __future__ import annotations
@@ -14,52 +20,85 @@ import numpy as np
 from tracklight.errors import FormatError
 from tracklight.types import Int64
 
+# Wire types.
 VARINT = 0
-
 FIXED64 = 1
-
 LENGTH_DELIMITED = 2
-
 FIXED32 = 5
 
 _MAX_VARINT_BYTES = 10
-
 _UINT64 = (1 << 64) - 1
 
 
 class ByteSource(Protocol):
-    """Bytes that may be taken one at a time or as a slice, such as a memoryview."""
+    """Bytes that can be indexed and sliced, such as ``bytes`` or a ``memoryview``."""
 
     @overload
-    def __getitem__(self, at: int, /) -> int: ...
+    def __getitem__(self, index: int, /) -> int: ...
     @overload
     def __getitem__(self, span: slice, /) -> bytes | memoryview: ...
 
 
 class Field(NamedTuple):
-    """One field: ``start`` and ``end`` bound its content, ``value`` is set only for a varint."""
+    """One field of a message; its content is ``source[start:end]``."""
 
     number: int
     wire_type: int
     value: int
+    """The unsigned value of a varint; 0 for other wire types."""
     start: int
     end: int
 
 
+def iter_fields(source: ByteSource, start: int, end: int) -> Iterator[Field]:
+    """Yield the fields of the message ``source[start:end]``.
+
+    Raises:
+        FormatError: The bytes are not a message, or it contains groups.
+    """
+    offset = start
+    while offset < end:
+        key = source[offset]
+        if key < 0x80:  # the common case: field numbers below 16
+            first = offset = offset + 1
+        else:
+            key, first = read_varint(source, offset, end)
+            offset = first
+        number, wire_type, value = key >> 3, key & 7, 0
+        if wire_type == VARINT:
+            value, offset = read_varint(source, offset, end)
+        elif wire_type == LENGTH_DELIMITED:
+            length, first = read_varint(source, offset, end)
+            offset = first + length
+        elif wire_type == FIXED64:
+            offset += 8
+        elif wire_type == FIXED32:
+            offset += 4
+        else:
+            raise FormatError(f"unsupported wire type {wire_type} at offset {first}")
+        if number == 0 or offset > end:
+            raise FormatError(f"field {number} at offset {first} does not fit its message")
+        yield Field(number, wire_type, value, first, offset)
+
+
 def read_varint(source: ByteSource, offset: int, end: int) -> tuple[int, int]:
-    """Give the unsigned number at ``at`` and the offset after it."""
+    """Return the unsigned varint at ``offset`` and the offset after it.
+
+    Raises:
+        FormatError: The varint does not end before ``end``.
+    """
     value = shift = 0
-    for place in range(offset, min(end, offset + _MAX_VARINT_BYTES)):
-        byte = source[place]
+    for position in range(offset, min(end, offset + _MAX_VARINT_BYTES)):
+        byte = source[position]
         if byte < 0x80:
-            return (value | byte << shift) & _UINT64, place + 1
+            return (value | byte << shift) & _UINT64, position + 1
         value |= (byte & 0x7F) << shift
         shift += 7
-    raise FormatError(f"the varint at offset {offset} does not end")
+    raise FormatError(f"unterminated varint at offset {offset}")
 
 
 def encode_varint(value: int) -> bytes:
-    """The bytes of a number that is not negative."""
+    """Encode a non-negative integer."""
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -68,48 +107,22 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
-def iter_fields(source: ByteSource, start: int, end: int) -> Iterator[Field]:
-    """Yield the fields of the message between two offsets; groups are refused."""
-    at = start
-    while at < end:
-        key = source[at]
-        if key < 0x80:  # nearly all of them
-            first = at = at + 1
-        else:
-            key, first = read_varint(source, at, end)
-            at = first
-        number, wire, value = key >> 3, key & 7, 0
-        if wire == VARINT:
-            value, at = read_varint(source, at, end)
-        elif wire == LENGTH_DELIMITED:
-            length, first = read_varint(source, at, end)
-            at = first + length
-        elif wire == FIXED64:
-            at += 8
-        elif wire == FIXED32:
-            at += 4
-        else:
-            raise FormatError(f"wire type {wire} at offset {first}")
-        if number == 0 or at > end:
-            raise FormatError(f"field {number} at offset {first} does not fit its message")
-        yield Field(number, wire, value, first, at)
-
-
 def to_int64(value: int) -> int:
-    """Read a varint's 64 bits as a signed number."""
+    """Reinterpret the 64 bits of a varint as a signed integer."""
     return value - (1 << 64) if value >> 63 else value
 
 
-# The fields of messages as columns, where there are too many to take them one by one.
-#
-# The compiled kernel is used where it was built; what ends in ``_in_python`` does the same slowly,
-# and a test holds the two against each other.
+def decode_text(data: bytes) -> str:
+    r"""Decode UTF-8; invalid bytes are shown as ``\xff``."""
+    return data.decode("utf-8", "backslashreplace")
 
 
 def scan_fields(data: bytes, start: int, end: int) -> tuple[Int64, bool]:
-    """Read the fields of a message, and whether it is whole; else they are those before a break.
+    """Return the fields of the message ``data[start:end]``, and whether all could be read.
 
-    One row a field: its number, its wire type, its value or where it starts, and its size.
+    Each row holds the number of a field, its wire type, its value (the offset of the content if it
+    is length-delimited) and the size of its content. If the message is damaged, the fields before
+    the damage are returned.
     """
     try:
         from tracklight.formats._xplane import scan_fields as scan
@@ -119,25 +132,33 @@ def scan_fields(data: bytes, start: int, end: int) -> tuple[Int64, bool]:
 
 
 def scan_messages(data: bytes, spans: Int64, wanted: int) -> Int64:
-    """Read some fields of many messages, each between a start and so many bytes on.
+    """Return the length-delimited fields of many messages.
 
-    ``wanted`` has a bit for the number of each field that is. One row a field: which message it is
-    of, its number, where it starts and its size.
+    Args:
+        data: The bytes of a file.
+        spans: The offset and the size of each message.
+        wanted: A bit mask of the field numbers to return, all below 64.
+
+    Returns:
+        One row per field: the index of its message, its number, its offset and its size.
+
+    Raises:
+        FormatError: A message is damaged.
     """
     try:
-        from tracklight.formats._xplane import scan_each as scan
+        from tracklight.formats._xplane import scan_messages as scan
     except ImportError:
         return scan_messages_in_python(data, spans, wanted)
     return scan(data, spans, wanted)
 
 
 def decode_texts(data: bytes, starts: Int64, sizes: Int64) -> list[str]:
-    """Decode texts that stand in a file, as `decode_text` does one."""
+    """Apply `decode_text` to many parts of ``data``."""
     try:
-        from tracklight.formats._xplane import take_texts as take
+        from tracklight.formats._xplane import decode_texts as decode
     except ImportError:
         return decode_texts_in_python(data, starts, sizes)
-    return take(data, starts, sizes)
+    return decode(data, starts, sizes)
 
 
 def scan_fields_in_python(data: bytes, start: int, end: int) -> tuple[Int64, bool]:
@@ -151,17 +172,15 @@ def scan_fields_in_python(data: bytes, start: int, end: int) -> tuple[Int64, boo
 
 
 def scan_messages_in_python(data: bytes, spans: Int64, wanted: int) -> Int64:
+    rows: list[list[int]] = []
     try:
-        rows = [
-            [place, field.number, *get_field_value(data, field)]
-            for place, (start, size) in enumerate(spans.tolist())
-            for field in iter_fields(data, start, start + size)
-            if field.wire_type == LENGTH_DELIMITED
-            and field.number < 64
-            and wanted >> field.number & 1
-        ]
+        for index, (start, size) in enumerate(spans.tolist()):
+            for field in iter_fields(data, start, start + size):
+                is_wanted = field.number < 64 and wanted >> field.number & 1
+                if is_wanted and field.wire_type == LENGTH_DELIMITED:
+                    rows.append([index, field.number, *get_field_value(data, field)])
     except FormatError:
-        raise FormatError("a message in it cannot be decoded") from None
+        raise FormatError("it contains a message that cannot be decoded") from None
     return to_field_table(rows)
 
 
@@ -171,7 +190,7 @@ def decode_texts_in_python(data: bytes, starts: Int64, sizes: Int64) -> list[str
 
 
 def get_field_value(data: bytes, field: Field) -> tuple[int, int]:
-    """Its 64 bits, or where it starts in the file; and its size."""
+    """Return the value and the size of a field as they appear in the rows of `scan_fields`."""
     if field.wire_type == LENGTH_DELIMITED:
         return field.start, field.end - field.start
     if field.wire_type == VARINT:
@@ -181,10 +200,5 @@ def get_field_value(data: bytes, field: Field) -> tuple[int, int]:
 
 
 def to_field_table(rows: list[list[int]]) -> Int64:
-    """An array of four columns, of however many rows."""
+    """Return rows of four numbers as an array, which may be empty."""
     return np.array(rows, np.int64).reshape(-1, 4)
-
-
-def decode_text(data: bytes) -> str:
-    r"""Text of a log as a string; bytes that are no UTF-8 stay visible as ``\xff``."""
-    return data.decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Asks the Audio dashboard about a log on disk, without a server around it."""
+"""Call the routes of the Audio dashboard on a log on disk, without a server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_clips(
     run: str = "a",
     steps: Sequence[int] = (0,),
 ) -> None:
-    """A run that logged the same clips at each of these steps."""
+    """Write a run that logs the same clips at each step."""
     values = [summary.audio(TAG, list(clips), list(labels)) for _ in steps]
     pairs = zip(steps, values, strict=True)
     records = [encode_record(encode_event(1.7e9 + step, step, [value])) for step, value in pairs]
@@ -39,8 +39,8 @@ def sine(frequency_hz: float, *, rate: int = 8000, seconds: float = 1.0) -> Floa
     return np.asarray(np.sin(2 * np.pi * frequency_hz * np.arange(int(rate * seconds)) / rate))
 
 
-def ask(context: Context, path: str, /, **fields: object) -> Any:
-    """The answer as it comes: a struct with arrays in it, or a file."""
-    route = next(one for one in Audio(context).routes() if one.path == path)
-    about = {} if route.method == "POST" else {"run": "a", "tag": TAG, "index": 0}
-    return route.handler(msgspec.convert({**about, **fields}, route.request_type))
+def call_route(context: Context, path: str, /, **fields: object) -> Any:
+    """Call a route and return its response before serialization."""
+    route = next(route for route in Audio(context).routes() if route.path == path)
+    defaults = {} if route.method == "POST" else {"run": "a", "tag": TAG, "index": 0}
+    return route.handler(msgspec.convert({**defaults, **fields}, route.request_type))

@@ -1,4 +1,4 @@
-"""Clips are given as they were logged, and each is described in words that hold."""
+"""Serve clips as they were logged, and describe them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.media.conftest import Open
-from tests.dashboards.audio.client import TAG, ask, sine, write_clips
+from tests.dashboards.audio.client import TAG, call_route, sine, write_clips
 from tests.index import logs
 from tracklight.dashboards.audio import Audio
 from tracklight.errors import LogError
@@ -19,9 +19,9 @@ from tracklight.plugin import Context
 BEEP = encode_wav(np.stack([sine(440), sine(220)], axis=1), 8000)
 
 
-def test_what_a_clip_is(tmp_path: Path, open_log: Open) -> None:
+def test_describes_wav_clips(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP, encode_wav(np.zeros(10), 44100)], ["**in**", ""])
-    about = ask(open_log(tmp_path), "about")
+    about = call_route(open_log(tmp_path), "about")
     first, second = about.clips
     assert (about.total, first.label, second.label) == (2, "**in**", "")
     assert (first.sample_rate, first.channels, first.bits, first.frames) == (8000, 2, 16, 8000)
@@ -30,81 +30,86 @@ def test_what_a_clip_is(tmp_path: Path, open_log: Open) -> None:
     assert second.duration_s == 10 / 44100
 
 
-def test_the_file_is_the_one_that_was_logged(tmp_path: Path, open_log: Open) -> None:
+def test_returns_logged_file(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [encode_wav(np.zeros(1), 1), BEEP])
-    clip = ask(open_log(tmp_path), "clip", part=1)
+    clip = call_route(open_log(tmp_path), "clip", part=1)
     assert (clip.content, clip.media_type, clip.immutable) == (BEEP, "audio/wav", False)
 
 
-def test_with_a_mark_the_file_is_kept_for_good(tmp_path: Path, open_log: Open) -> None:
+def test_response_with_fingerprint_is_immutable(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP], steps=range(5))
     context = open_log(tmp_path)
-    (steps,) = ask(context, "steps", tags=[TAG]).series
+    (steps,) = call_route(context, "steps", tags=[TAG]).series
     for index, mark in zip(steps.index.tolist(), steps.mark.tolist(), strict=True):
-        clip = ask(context, "clip", index=index, mark=mark)
+        clip = call_route(context, "clip", index=index, mark=mark)
         assert clip.immutable
         np.testing.assert_array_equal(decode_wav(clip.content), decode_wav(BEEP))
 
 
 @pytest.mark.parametrize("part", [1, 10**9])
-def test_a_clip_that_is_not_there(tmp_path: Path, open_log: Open, part: int) -> None:
+def test_unknown_clip_raises(tmp_path: Path, open_log: Open, part: int) -> None:
     write_clips(tmp_path, [BEEP])
-    with pytest.raises(LogError, match="has 1 clips, so there is no clip"):
-        ask(open_log(tmp_path), "clip", part=part)
+    with pytest.raises(LogError, match="the value has 1 clips"):
+        call_route(open_log(tmp_path), "clip", part=part)
 
 
-def test_what_is_no_sound(tmp_path: Path, open_log: Open) -> None:
+def test_tag_of_another_kind_raises(tmp_path: Path, open_log: Open) -> None:
     logs.write(tmp_path, "a", logs.picture(0, b"GIF89a"))
-    with pytest.raises(LogError, match='"picture" holds no sound'):
-        ask(open_log(tmp_path), "about", tag="picture")
+    with pytest.raises(LogError, match='"picture" is not an audio tag'):
+        call_route(open_log(tmp_path), "about", tag="picture")
 
 
 @pytest.mark.parametrize(
     ("clip", "kind", "encoding", "problem"),
     [
-        (b"ID3\x04" + bytes(96), "audio/mpeg", "MP3", "100 bytes of MP3, which only the browser"),
+        (
+            b"ID3\x04" + bytes(96),
+            "audio/mpeg",
+            "MP3",
+            "only the browser can decode MP3 (100 bytes)",
+        ),
         (b"OggS" + bytes(10), "audio/ogg", "Ogg", "only the browser"),
-        (b"<script>alert(1)</script>", "application/octet-stream", "unknown", "no kind of sound"),
-        (b"\x89PNG\r\n\x1a\n", "application/octet-stream", "unknown", "no kind of sound"),
-        (b"", "application/octet-stream", "unknown", "without a single byte"),
-        (b"RIFF....WAVE", "audio/wav", "WAV", "without samples"),
-        (encode_wav(np.zeros(0), 8000), "audio/wav", "pcm", "without a single sample"),
+        (b"<script>alert(1)</script>", "application/octet-stream", "unknown", "unknown file type"),
+        (b"\x89PNG\r\n\x1a\n", "application/octet-stream", "unknown", "unknown file type"),
+        (b"", "application/octet-stream", "unknown", "the clip is empty"),
+        (b"RIFF....WAVE", "audio/wav", "WAV", "contains no samples"),
+        (encode_wav(np.zeros(0), 8000), "audio/wav", "pcm", "has no samples"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(
+def test_explains_why_there_is_no_waveform(
     tmp_path: Path, open_log: Open, clip: bytes, kind: str, encoding: str, problem: str
 ) -> None:
     write_clips(tmp_path, [clip])
     context = open_log(tmp_path)
-    (row,) = ask(context, "about").clips
+    (row,) = call_route(context, "about").clips
     assert (row.content_type, row.encoding) == (kind, encoding)
     assert problem in row.problem
-    assert ask(context, "clip").media_type == kind
+    assert call_route(context, "clip").media_type == kind
 
 
-def test_a_label_has_an_end(tmp_path: Path, open_log: Open) -> None:
+def test_truncates_long_labels(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP], ["long " * 1000])
-    (row,) = ask(open_log(tmp_path), "about").clips
+    (row,) = call_route(open_log(tmp_path), "about").clips
     assert len(row.label) == 2000 and row.label.endswith("…")
 
 
-def test_of_very_many_clips_the_first_are_described(tmp_path: Path, open_log: Open) -> None:
+def test_describes_only_the_first_clips(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [b""] * 1500)
-    about = ask(open_log(tmp_path), "about")
+    about = call_route(open_log(tmp_path), "about")
     assert (about.total, len(about.clips)) == (1500, 1000)
 
 
-def test_a_header_that_claims_much_costs_little(tmp_path: Path, open_log: Open) -> None:
+def test_absurd_header_is_rejected(tmp_path: Path, open_log: Open) -> None:
     claim = struct.pack("<HHIIHH", 1, 65535, 2**32 - 1, 0, 65535 * 2 & 0xFFFF, 16)
     chunks = b"fmt " + struct.pack("<I", 16) + claim + b"data" + b"\xff" * 4 + bytes(100)
     write_clips(tmp_path, [b"RIFF\xff\xff\xff\xffWAVE" + chunks])
-    (row,) = ask(open_log(tmp_path), "about").clips
+    (row,) = call_route(open_log(tmp_path), "about").clips
     assert row.problem
 
 
-def test_a_copy_carries_files_and_what_is_said_of_them(tmp_path: Path, open_log: Open) -> None:
+def test_static_export_contains_files_and_descriptions(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [BEEP, BEEP], steps=range(100))
-    parts = _copy(open_log(tmp_path))
+    parts = _export(open_log(tmp_path))
     (steps,) = parts[f"steps/{TAG}"].series
     assert 1 < len(steps.step) <= 30 and steps.step[-1] == 99
     mark = steps.mark[-1]
@@ -114,5 +119,5 @@ def test_a_copy_carries_files_and_what_is_said_of_them(tmp_path: Path, open_log:
     assert len(parts) == 1 + 3 * len(steps.step)
 
 
-def _copy(context: Context) -> dict[str, object]:
+def _export(context: Context) -> dict[str, object]:
     return dict(Audio(context).export_static(["a"]))

@@ -1,4 +1,4 @@
-"""What goes over the wire: parts of files, answers that are kept, sentences for what is wrong."""
+"""The HTTP interface: range requests, caching, errors and security headers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 
 CLIP = encode_wav(sine(440), 8000)
-PLACE = {"run": "a", "tag": TAG, "index": 0}
+VALUE = {"run": "a", "tag": TAG, "index": 0}
 
 
 @pytest.fixture
@@ -28,31 +28,31 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     with Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
-            wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
+            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
             yield client
     catalog.close()
 
 
-def test_a_player_gets_the_part_that_it_seeks(client: TestClient) -> None:
-    answer = client.get("/api/v1/audio/clip", params=PLACE, headers={"range": "bytes=100-199"})
-    assert (answer.status_code, answer.content) == (206, CLIP[100:200])
-    assert answer.headers["content-type"] == "audio/wav"
-    assert answer.headers["x-content-type-options"] == "nosniff"
+def test_serves_range_requests(client: TestClient) -> None:
+    response = client.get("/api/audio/clip", params=VALUE, headers={"range": "bytes=100-199"})
+    assert (response.status_code, response.content) == (206, CLIP[100:200])
+    assert response.headers["content-type"] == "audio/wav"
+    assert response.headers["x-content-type-options"] == "nosniff"
 
 
 @pytest.mark.parametrize("route", ["about", "clip", "waveform", "spectrogram"])
-def test_with_a_mark_answers_are_kept_for_good(client: TestClient, route: str) -> None:
-    (steps,) = client.post("/api/v1/audio/steps", json={"tags": [TAG]}).json()["series"]
-    place = {**PLACE, "mark": steps["mark"][0]}
-    kept = client.get(f"/api/v1/audio/{route}", params=place)
-    assert "immutable" in kept.headers["cache-control"]
-    assert "no-store" in client.get(f"/api/v1/audio/{route}", params=PLACE).headers["cache-control"]
-    other = client.get(f"/api/v1/audio/{route}", params={**place, "mark": steps["mark"][0] + 1})
-    assert other.status_code == 404 and "no longer has" in other.json()["error"]["message"]
+def test_responses_with_fingerprint_are_immutable(client: TestClient, route: str) -> None:
+    (steps,) = client.post("/api/audio/steps", json={"tags": [TAG]}).json()["series"]
+    params = {**VALUE, "mark": steps["mark"][0]}
+    immutable = client.get(f"/api/audio/{route}", params=params)
+    assert "immutable" in immutable.headers["cache-control"]
+    assert "no-store" in client.get(f"/api/audio/{route}", params=VALUE).headers["cache-control"]
+    other = client.get(f"/api/audio/{route}", params={**params, "mark": steps["mark"][0] + 1})
+    assert other.status_code == 404 and "no longer has" in other.json()["error"]["what"]
 
 
-def test_the_policy_lets_the_page_play(client: TestClient) -> None:
-    policy = client.get("/api/v1/status").headers["content-security-policy"]
+def test_security_policy_allows_playback(client: TestClient) -> None:
+    policy = client.get("/api/status").headers["content-security-policy"]
     assert "media-src 'self' blob:" in policy
 
 
@@ -72,21 +72,21 @@ def test_the_policy_lets_the_page_play(client: TestClient) -> None:
         ("waveform", {"start": "x"}, 400),
     ],
 )
-def test_what_is_wrong_gets_a_sentence(
+def test_invalid_requests_get_an_error_message(
     client: TestClient, route: str, fields: dict[str, object], status: int
 ) -> None:
-    answer = client.get(f"/api/v1/audio/{route}", params={**PLACE, **fields})
-    assert answer.status_code == status, answer.text
-    assert answer.json()["error"]["message"]
+    response = client.get(f"/api/audio/{route}", params={**VALUE, **fields})
+    assert response.status_code == status, response.text
+    assert response.json()["error"]["what"]
 
 
-def test_what_is_no_sound_is_only_saved(client: TestClient) -> None:
-    answer = client.get("/api/v1/audio/clip", params={**PLACE, "part": 2})
-    assert answer.headers["content-type"] == "application/octet-stream"
-    assert "sandbox" in answer.headers["content-security-policy"]
+def test_unknown_files_are_downloaded_in_a_sandbox(client: TestClient) -> None:
+    response = client.get("/api/audio/clip", params={**VALUE, "part": 2})
+    assert response.headers["content-type"] == "application/octet-stream"
+    assert "sandbox" in response.headers["content-security-policy"]
 
 
-def test_numbers_come_as_lists_to_who_reads_json(client: TestClient) -> None:
-    answer = client.get("/api/v1/audio/waveform", params={**PLACE, "columns": 4}).json()
-    assert len(answer["low"]) == 4
-    np.testing.assert_allclose(answer["high"], 1, atol=1e-3)
+def test_arrays_are_lists_in_json(client: TestClient) -> None:
+    response = client.get("/api/audio/waveform", params={**VALUE, "columns": 4}).json()
+    assert len(response["low"]) == 4
+    np.testing.assert_allclose(response["high"], 1, atol=1e-3)

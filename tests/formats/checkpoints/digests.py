@@ -1,4 +1,4 @@
-"""Arrays in a few letters, as the programs of tests/frameworks describe theirs."""
+"""Describe arrays in the same way as the programs in tests/frameworks that wrote them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def varint(number: int) -> bytes:
 
 
 def block(entries: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Entries whose keys share what they can with the one before."""
+    """Encode a block; keys share the longest prefix with the previous key."""
     out, previous = b"", b""
     for key, value in entries:
         shared = 0

@@ -1,4 +1,4 @@
-"""Files of weights; ``told.json`` is what the libraries that wrote them say they hold."""
+"""Open files that other libraries wrote; ``told.json`` contains what those libraries read."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tracklight.errors import FormatError, MissingDependencyError
 from tracklight.formats.checkpoints.registry import open_tensor_bytes, open_tensor_file
 
 DATA = Path(__file__).parents[2] / "data" / "weights"
-TOLD = json.loads((DATA / "told.json").read_text())
+EXPECTED = json.loads((DATA / "told.json").read_text())
 
 
-@pytest.mark.parametrize("name", TOLD)
-def test_every_tensor_is_what_was_saved(name: str) -> None:
+@pytest.mark.parametrize("name", EXPECTED)
+def test_tensors_match_the_libraries(name: str) -> None:
     with (DATA / name).open("rb") as file:
         opened = open_tensor_file(file, name)
         found = {info.key: describe(opened.read(info.key)) for info in opened.list_tensors()}
         assert all(list(info.shape) == found[info.key]["shape"] for info in opened.list_tensors())
-    assert {key: found[key] for key in TOLD[name]} == TOLD[name]
+    assert {key: found[key] for key in EXPECTED[name]} == EXPECTED[name]
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,14 @@ def test_every_tensor_is_what_was_saved(name: str) -> None:
         ("old.h5", {"sequential/words/embeddings", "sequential/out/kernel"}),
     ],
 )
-def test_weights_go_by_the_names_that_people_know(name: str, names: set[str]) -> None:
+def test_names_of_weights(name: str, names: set[str]) -> None:
     opened = open_tensor_bytes((DATA / name).read_bytes(), name)
     shown = {info.name for info in opened.list_tensors() if not info.is_optimizer_state}
     assert names <= shown
     assert not any("optim" in name or "exp_avg" in name for name in shown)
 
 
-def test_tables_and_arrays_are_opened_as_well() -> None:
+def test_opens_tables_and_arrays() -> None:
     buffer = io.BytesIO()
     np.save(buffer, np.eye(3))
     assert (
@@ -58,24 +58,28 @@ def test_tables_and_arrays_are_opened_as_well() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "sentence"),
+    ("name", "data", "message"),
     [
-        ("old.pt", (DATA / "old.pt").read_bytes(), r'"old\.pt" cannot be read: torch before 1\.6'),
-        ("a.pt", b"hello", "still writing it"),
-        ("a.pt", (DATA / "odd.pt").read_bytes()[:-90], "damaged, or still being written"),
-        ("a.pt", (DATA / "whole.keras").read_bytes(), r"torch\.save did not write"),
-        ("a.keras", (DATA / "odd.pt").read_bytes(), "without weights"),
-        ("a.h5", (DATA / "old.h5").read_bytes()[:900], "damaged, or still being written"),
-        ("a.npz", b"PK\x03\x04", "damaged, or still being written"),
-        ("a.doc", b"", r'"a\.doc" is of no known kind; give one that ends with \.npy'),
+        (
+            "old.pt",
+            (DATA / "old.pt").read_bytes(),
+            r'"old\.pt" cannot be read: it was saved by PyTorch before 1\.6',
+        ),
+        ("a.pt", b"hello", "or is incomplete"),
+        ("a.pt", (DATA / "odd.pt").read_bytes()[:-90], "damaged or incomplete"),
+        ("a.pt", (DATA / "whole.keras").read_bytes(), r"not written by torch\.save"),
+        ("a.keras", (DATA / "odd.pt").read_bytes(), "contains no readable weights"),
+        ("a.h5", (DATA / "old.h5").read_bytes()[:900], "damaged or incomplete"),
+        ("a.npz", b"PK\x03\x04", "damaged or incomplete"),
+        ("a.doc", b"", r'"a\.doc" has an unknown file type; supported are \.npy'),
     ],
 )
-def test_what_cannot_be_read_is_a_sentence(name: str, data: bytes, sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_unreadable_files_raise(name: str, data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         open_tensor_bytes(data, name)
 
 
-def test_hdf5_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hdf5_without_h5py_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
     with pytest.raises(MissingDependencyError, match=r"tracklight\[projector\]"):
         open_tensor_bytes(b"", "a.h5")
@@ -87,7 +91,7 @@ def test_hdf5_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatc
     st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=4),
     st.floats(0, 1),
 )
-def test_files_with_wrong_bytes_are_read_or_refused(
+def test_damaged_files_raise_only_format_error(
     name: str, changes: list[tuple[float, int]], cut: float
 ) -> None:
     data = bytearray((DATA / name).read_bytes())

@@ -23,22 +23,22 @@ ENTRIES = {f"network/layer{place:03}/kernel".encode(): bytes([place]) * 9 for pl
 
 
 @pytest.mark.parametrize("kind", [PLAIN, SNAPPY])
-def test_entries_come_back(kind: int) -> None:
+def test_round_trip(kind: int) -> None:
     assert parse_table(table(ENTRIES, kind)) == ENTRIES
 
 
 @given(st.dictionaries(st.binary(max_size=40), st.binary(max_size=40)), st.integers(1, 5))
-def test_any_entries_come_back(entries: dict[bytes, bytes], per_block: int) -> None:
+def test_round_trip_of_any_entries(entries: dict[bytes, bytes], per_block: int) -> None:
     assert parse_table(table(entries, SNAPPY, per_block)) == entries
 
 
 @pytest.mark.parametrize("size", [0, 10, 47, 100, 400])
-def test_one_that_is_cut_short_is_not_whole(size: int) -> None:
+def test_truncated_table_is_incomplete(size: int) -> None:
     with pytest.raises(IncompleteTableError):
         parse_table(table(ENTRIES)[:size])
 
 
-def test_a_wrong_checksum_is_told() -> None:
+def test_wrong_checksum_raises() -> None:
     data = bytearray(table(ENTRIES))
     data[30] ^= 1
     with pytest.raises(FormatError, match="the checksum of the block at 0 is wrong"):
@@ -46,32 +46,32 @@ def test_a_wrong_checksum_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("blocks", "index", "sentence"),
+    ("blocks", "index", "message"),
     [
         (trailed(b"abcd\x00", 7), [(b"k", varint(0) + varint(5))], "unknown compression 7"),
-        (trailed(block([])), [(b"k", varint(0) + varint(99))], "reaches beyond the end"),
+        (trailed(block([])), [(b"k", varint(0) + varint(99))], "ends beyond the table"),
         (trailed(block([])), [(b"k", varint(0) + varint(8))] * 2, "overlap"),
-        (trailed(b"\x00"), [(b"k", varint(0) + varint(1))], "without entries"),
+        (trailed(b"\x00"), [(b"k", varint(0) + varint(1))], "is empty"),
         (trailed(b"\xff\xff\xff\xff"), [(b"k", varint(0) + varint(4))], "restarts"),
         (trailed(b"\x05\x01\x01ab" + b"\x00" * 4), [(b"k", varint(0) + varint(9))], "not fit"),
     ],
 )
-def test_what_is_wrong_with_a_block_is_told(
-    blocks: bytes, index: list[tuple[bytes, bytes]], sentence: str
+def test_damaged_block_raises(
+    blocks: bytes, index: list[tuple[bytes, bytes]], message: str
 ) -> None:
-    with pytest.raises(FormatError, match=sentence):
+    with pytest.raises(FormatError, match=message):
         parse_table(finish(blocks, block(index)))
 
 
-def test_keys_do_not_unfold_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_total_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MAX_TABLE_BYTES", 2000)
     entries = {b"k" * 100 + bytes([place]): b"" for place in range(30)}
-    with pytest.raises(FormatError, match="more than 2000 bytes"):
+    with pytest.raises(FormatError, match="larger than 2000 bytes"):
         parse_table(table(entries, per_block=100))
 
 
 @given(st.binary(max_size=200), st.binary(max_size=60))
-def test_any_bytes_are_read_or_refused(blocks: bytes, index: bytes) -> None:
+def test_random_bytes_raise_only_format_error(blocks: bytes, index: bytes) -> None:
     for data in (blocks, finish(trailed(blocks), index)):
         with contextlib.suppress(FormatError):
             parse_table(data)

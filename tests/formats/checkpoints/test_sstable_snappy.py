@@ -14,36 +14,36 @@ PIECES = st.lists(st.binary(max_size=90) | st.sampled_from([b"ab" * 50, b"x" * 3
 
 
 @given(PIECES)
-def test_what_arrow_compresses_comes_back(pieces: list[bytes]) -> None:
+def test_decompresses_output_of_arrow(pieces: list[bytes]) -> None:
     data = b"".join(pieces)
     assert decompress_snappy(compress(data), len(data)) == data
 
 
-def test_long_literals_and_far_copies_come_back() -> None:
+def test_long_literals_and_distant_copies() -> None:
     data = bytes(range(256)) * 300 + b"\x07" * 70_000
     assert decompress_snappy(compress(data), len(data)) == data
-    # As Arrow never writes them: a literal of four length bytes, a copy by a 32-bit distance.
+    # Arrow never writes a literal with four length bytes or a copy with a 32-bit distance.
     assert decompress_snappy(b"\x06\xfc\x01\x00\x00\x00ab\x0f\x02\x00\x00\x00", 6) == b"ababab"
 
 
 @pytest.mark.parametrize(
-    ("data", "sentence"),
+    ("data", "message"),
     [
-        (b"\x65\x00a", "of 101 bytes, more than 100"),
-        (b"\x05\x00a", "of 5 bytes that holds 1"),
-        (b"\x01\x04ab", "of 1 bytes that holds 2"),
-        (b"\x05\x10a", "ends early"),
-        (b"\x05\x00a\x01", "ends early"),
-        (b"\x05\x00a\x01\x02", "what was 2 bytes before"),
-        (b"\x05\x00a\x01\x00", "what was 0 bytes before"),
+        (b"\x65\x00a", "has 101 bytes, more than 100"),
+        (b"\x05\x00a", "has 1 bytes instead of 5"),
+        (b"\x01\x04ab", "has 2 bytes instead of 1"),
+        (b"\x05\x10a", "is truncated"),
+        (b"\x05\x00a\x01", "is truncated"),
+        (b"\x05\x00a\x01\x02", "copies from 2 bytes before"),
+        (b"\x05\x00a\x01\x00", "copies from 0 bytes before"),
     ],
 )
-def test_what_is_wrong_is_told(data: bytes, sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_damaged_data_raises(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         decompress_snappy(data, 100)
 
 
 @given(st.binary(max_size=100))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+def test_random_bytes_raise_only_format_error(data: bytes) -> None:
     with contextlib.suppress(FormatError):
         assert len(decompress_snappy(data, 1000)) <= 1000

@@ -19,46 +19,46 @@ def test_lines_are_vectors() -> None:
     np.testing.assert_array_equal(vectors, np.array([[1, 2.5], [-300, np.nan]], np.float32))
 
 
-def test_a_first_cell_that_is_no_number_is_a_label() -> None:
+def test_first_cell_may_be_a_label() -> None:
     file = TsvFile(io.BytesIO("der\t1\t2\ndié\t3\t4\n".encode()), "words")
     assert file.labels == {"label": ["der", "dié"]}
     assert file.read("words").tolist() == [[1, 2], [3, 4]]
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "message"),
     [
-        (b"", "with nothing in it"),
-        (b"\n \n", "with nothing in it"),
-        (b"1\t2\n\n3\t4\t5\n", "line 3 has 3 cells between tabs, those before 2"),
-        (b"1\t2\n3\n", "line 2 has 1 cells between tabs, those before 2"),
-        (b"1\t2\n3\tx\n", 'line 2 has "x" where a number is wanted'),
-        (b"1\t2\nx\t3\n", "the first cell of some lines is a number and of others it is not"),
-        (b"a\tb\n1\t2\n", 'line 1 has "b" where'),
-        (b"a\nb\n", 'line 1 has "a" where'),
-        (b"\xff\xfe\x00", "that is no text; raw numbers need a tensor_shape that fits"),
+        (b"", "is empty"),
+        (b"\n \n", "is empty"),
+        (b"1\t2\n\n3\t4\t5\n", "line 3 has 3 tab-separated cells instead of 2"),
+        (b"1\t2\n3\n", "line 2 has 1 tab-separated cells instead of 2"),
+        (b"1\t2\n3\tx\n", 'line 2 has "x" instead of a number'),
+        (b"1\t2\nx\t3\n", "only some of the lines begin with a number"),
+        (b"a\tb\n1\t2\n", 'line 1 has "b" instead'),
+        (b"a\nb\n", 'line 1 has "a" instead'),
+        (b"\xff\xfe\x00", "is not text; raw float32 files need a matching tensor_shape"),
     ],
 )
-def test_what_is_wrong_is_told(text: bytes, sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_invalid_lines_raise(text: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         read_tsv_vectors(io.BytesIO(text))
 
 
-def test_a_text_that_is_too_long_is_refused() -> None:
-    with pytest.raises(FormatError, match="the most that is read"):
+def test_too_long_text_raises() -> None:
+    with pytest.raises(FormatError, match="larger than the limit"):
         read_tsv_vectors(io.BytesIO(b"1\t2\n"), max_bytes=2)
 
 
-def test_raw_numbers_need_the_right_shape() -> None:
+def test_raw_vectors_need_matching_shape() -> None:
     data = np.arange(6, dtype="<f4").tobytes()
     assert read_raw_vectors(io.BytesIO(data), [2, 3]).tolist() == [[0, 1, 2], [3, 4, 5]]
     for shape in ([2, 2], [], [6], [0, 3]):
-        with pytest.raises(FormatError, match="a file of 24 bytes, where tensor_shape"):
+        with pytest.raises(FormatError, match="the file has 24 bytes, but tensor_shape"):
             read_raw_vectors(io.BytesIO(data), shape)
 
 
 @given(st.binary(max_size=60) | st.text("12.e-\tn\n a", max_size=60).map(str.encode))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+def test_random_bytes_raise_only_format_error(data: bytes) -> None:
     with contextlib.suppress(FormatError):
         labels, vectors = read_tsv_vectors(io.BytesIO(data))
         assert vectors.ndim == 2

@@ -1,4 +1,4 @@
-"""Checkpoints that TensorFlow wrote; ``told.json`` is what its own reader found in them."""
+"""Read checkpoints that TensorFlow wrote; ``told.json`` contains what TensorFlow reads."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from tracklight.formats.tfrecord import masked_crc32c
 from tracklight.logdir.confined_files import ConfinedFiles
 
 DATA = Path(__file__).parents[2] / "data" / "checkpoints"
-TOLD = json.loads((DATA / "told.json").read_text())
+EXPECTED = json.loads((DATA / "told.json").read_text())
 
 
 def open_checkpoint(folder: Path, name: str, **options: Any) -> TensorFlowCheckpoint:
     return TensorFlowCheckpoint(ConfinedFiles([str(folder)]), str(folder / name), **options)
 
 
-@pytest.mark.parametrize("name", TOLD)
-def test_every_tensor_is_what_tensorflow_reads(name: str) -> None:
+@pytest.mark.parametrize("name", EXPECTED)
+def test_tensors_match_tensorflow(name: str) -> None:
     checkpoint = open_checkpoint(DATA, name)
-    assert {key: describe(checkpoint.read(key)) for key in TOLD[name]} == TOLD[name]
+    assert {key: describe(checkpoint.read(key)) for key in EXPECTED[name]} == EXPECTED[name]
     shapes = {info.key: list(info.shape) for info in checkpoint.list_tensors()}
-    told = {key: found["shape"] for key, found in TOLD[name].items()}
-    told.pop("_CHECKPOINTABLE_OBJECT_GRAPH", None)
-    assert shapes == told
+    expected = {key: found["shape"] for key, found in EXPECTED[name].items()}
+    expected.pop("_CHECKPOINTABLE_OBJECT_GRAPH", None)
+    assert shapes == expected
 
 
-def test_variables_of_objects_go_by_their_names() -> None:
+def test_names_of_variables_of_objects() -> None:
     shown = [
         info.name
         for info in open_checkpoint(DATA, "objects").list_tensors()
@@ -50,7 +50,7 @@ def test_variables_of_objects_go_by_their_names() -> None:
     assert {"words/table", "network/list/0", "network/odd/na.me"} <= set(shown)
 
 
-def test_what_an_optimizer_keeps_is_set_apart() -> None:
+def test_detects_optimizer_state() -> None:
     shown = {
         name: {
             i.name
@@ -59,14 +59,14 @@ def test_what_an_optimizer_keeps_is_set_apart() -> None:
         }
         for name in ("keras", "slices", "objects")
     }
-    # Keras reaches its weights through the optimizer, TensorFlow 1 only appends to names.
+    # The keys of Keras lead through the optimizer; TensorFlow 1 appends suffixes to names.
     names = {"sequential/words/embeddings", "sequential/out/kernel", "sequential/out/bias"}
     assert shown["keras"] == names
     assert shown["slices"] == {"rows", "columns"}
     assert not any("Adam" in name for name in shown["objects"])
 
 
-def test_types_have_the_names_that_numpy_gives_them() -> None:
+def test_dtypes_have_numpy_names() -> None:
     dtypes = {info.key: info.dtype for info in open_checkpoint(DATA, "dtypes").list_tensors()}
     for name in ("float32", "float64", "float16", "bfloat16", "uint4", "bool", "float8_e5m2"):
         assert dtypes[name] == name
@@ -81,60 +81,62 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_one_without_an_index_may_still_be_being_written(copy: Path) -> None:
+def test_missing_index_is_incomplete(copy: Path) -> None:
     (copy / "shards.index").unlink()
-    with pytest.raises(FormatError, match=r'"shards" is not whole: it has no index\. It may still'):
+    with pytest.raises(
+        FormatError, match=r'"shards" is incomplete: the index is missing\. If it is still'
+    ):
         open_checkpoint(copy, "shards")
 
 
-def test_one_whose_index_is_cut_short_as_well(copy: Path) -> None:
+def test_truncated_index_is_incomplete(copy: Path) -> None:
     data = (copy / "shards.index").read_bytes()
     (copy / "shards.index").write_bytes(data[:-5])
-    with pytest.raises(FormatError, match="not whole: its end is missing"):
+    with pytest.raises(FormatError, match="is incomplete: the footer is missing"):
         open_checkpoint(copy, "shards")
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "message"),
     [
-        (lambda path: path.unlink(), "data-00001-of-00003 is missing. It may still"),
-        (lambda path: path.write_bytes(b"abc"), "data-00001-of-00003 ends too early"),
+        (lambda path: path.unlink(), "data-00001-of-00003 is missing. If it is still"),
+        (lambda path: path.write_bytes(b"abc"), "data-00001-of-00003 is truncated"),
         (lambda path: path.write_bytes(b"a" * 16), "cannot be read: its checksum is wrong"),
     ],
 )
-def test_one_bad_shard_costs_only_its_own_tensors(copy: Path, change: Any, sentence: str) -> None:
+def test_damaged_shard_affects_only_its_tensors(copy: Path, change: Any, message: str) -> None:
     change(copy / "shards.data-00001-of-00003")
     checkpoint = open_checkpoint(copy, "shards")
-    with pytest.raises(FormatError, match=f'the tensor "layer1/w" of .*"shards" .*{sentence}'):
+    with pytest.raises(FormatError, match=f'the tensor "layer1/w" of .*"shards" .*{message}'):
         checkpoint.read("layer1/w")
     assert checkpoint.read("layer2/w").tolist() == [[2, 2, 2], [2, 2, 2]]
 
 
-def test_a_tensor_that_is_not_there_is_told() -> None:
-    with pytest.raises(UsageError, match='"texts" has no tensor "nothing"'):
+def test_unknown_key_raises() -> None:
+    with pytest.raises(UsageError, match='no tensor "nothing" in the checkpoint "texts"'):
         open_checkpoint(DATA, "texts").read("nothing")
 
 
-def test_large_tensors_are_refused_before_memory_is_taken() -> None:
+def test_limit_is_checked_before_allocation() -> None:
     with pytest.raises(FormatError, match="more than 100"):
         open_checkpoint(DATA, "slices", max_bytes=100).read("rows")
-    with pytest.raises(FormatError, match=r"its texts take [0-9]+ bytes, more than 60"):
+    with pytest.raises(FormatError, match=r"its strings take [0-9]+ bytes, more than 60"):
         open_checkpoint(DATA, "texts", max_bytes=60).read("texts")
 
 
-def test_shards_outside_of_the_log_directory_are_not_read(copy: Path, tmp_path: Path) -> None:
+def test_does_not_read_shards_outside_of_logdir(copy: Path, tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
     (copy / "shards.index").rename(folder / "shards.index")
     (folder / "shards.data-00001-of-00003").symlink_to(copy / "shards.data-00001-of-00003")
-    with pytest.raises(LogError, match="is outside the log directory"):
+    with pytest.raises(LogError, match="is outside of the log directory"):
         open_checkpoint(folder, "shards").read("layer1/w")
 
 
 def write(
     folder: Path, entries: dict[bytes, Any], data: bytes, **header: int
 ) -> TensorFlowCheckpoint:
-    """A checkpoint of any entries; those that are bytes are taken as they are."""
+    """Write a checkpoint with these entries; bytes are written unchanged."""
     pairs = {b"": proto.BundleHeaderProto(num_shards=1, **header).SerializeToString()}
     for key, entry in entries.items():
         pairs[key] = entry if isinstance(entry, bytes) else entry.SerializeToString()
@@ -149,7 +151,7 @@ def make_entry(data: bytes, shape: list[int], dtype: int = DType.FLOAT, **fields
     return proto.BundleEntryProto(dtype=dtype, shape=dims, **fields)
 
 
-def test_numbers_of_the_other_endianness_are_turned(tmp_path: Path) -> None:
+def test_reads_big_endian(tmp_path: Path) -> None:
     data = np.array([1.5, -2.0], ">f4").tobytes()
     checkpoint = write(tmp_path, {b"w": make_entry(data, [2])}, data, endianness=1)
     array = checkpoint.read("w")
@@ -161,36 +163,36 @@ LENGTHS_CRC = struct.pack("<I", masked_crc32c(b"\x05\0\0\0"))
 
 
 @pytest.mark.parametrize(
-    ("data", "shape", "fields", "sentence"),
+    ("data", "shape", "fields", "message"),
     [
         (b"abcd", [2], {}, r"shape \[2\] takes 8 bytes, but it has 4"),
         (b"abcd", [1], {"offset": -1}, "negative"),
-        (b"abcd", [-1], {}, "does not tell its shape"),
-        (b"abcd", [1], {"dtype": DType.VARIANT}, "variant, which holds no values"),
-        (b"abcd", [1], {"dtype": 77}, "unknown dtype 77"),
-        (b"abcd", [9], {"dtype": DType.STRING}, "9 texts in 4 bytes"),
-        (b"\x01abcdz", [1], {"dtype": DType.STRING}, "checksum of the lengths"),
-        (b"\x05" + LENGTHS_CRC + b"abc", [1], {"dtype": DType.STRING}, "texts do not add up"),
+        (b"abcd", [-1], {}, "shape of the tensor is unknown"),
+        (b"abcd", [1], {"dtype": DType.VARIANT}, "variant contain no values"),
+        (b"abcd", [1], {"dtype": 77}, "unknown tensor dtype 77"),
+        (b"abcd", [9], {"dtype": DType.STRING}, "9 strings do not fit in 4 bytes"),
+        (b"\x01abcdz", [1], {"dtype": DType.STRING}, "checksum of the string lengths"),
+        (b"\x05" + LENGTHS_CRC + b"abc", [1], {"dtype": DType.STRING}, "strings do not add up"),
     ],
 )
-def test_what_is_wrong_with_an_entry_is_told(
-    tmp_path: Path, data: bytes, shape: list[int], fields: dict[str, Any], sentence: str
+def test_damaged_entry_raises(
+    tmp_path: Path, data: bytes, shape: list[int], fields: dict[str, Any], message: str
 ) -> None:
     checkpoint = write(tmp_path, {b"w": make_entry(data, shape, **fields)}, data)
-    with pytest.raises(FormatError, match=sentence):
+    with pytest.raises(FormatError, match=message):
         checkpoint.read("w")
 
 
-def test_a_part_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_missing_slice_raises(tmp_path: Path) -> None:
     part = proto.TensorSliceProto(extent=[proto.SliceExtent(start=0, length=1)])
     entry = make_entry(b"", [2], slices=[part])
-    with pytest.raises(FormatError, match=r"its part \[\(0, 1\)\] is missing"):
+    with pytest.raises(FormatError, match=r"the slice \[\(0, 1\)\] is missing"):
         write(tmp_path, {b"w": entry}, b"").read("w")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.dictionaries(st.binary(max_size=8), st.binary(max_size=60), max_size=4), st.binary())
-def test_any_entries_are_read_or_refused(
+def test_random_entries_raise_only_format_error(
     tmp_path: Path, entries: dict[bytes, bytes], data: bytes
 ) -> None:
     with contextlib.suppress(FormatError):

@@ -21,39 +21,42 @@ from tracklight.formats.checkpoints.tf_checkpoint import SliceExtent, encode_sli
         (-65, "3fbf"),
     ],
 )
-def test_numbers_are_coded_as_tensorflow_does(number: int, code: str) -> None:
+def test_encoding_matches_tensorflow(number: int, code: str) -> None:
     assert encode_slice_key(b"", [SliceExtent(number, 0)]) == bytes.fromhex(f"0000010101{code}80")
 
 
-def test_codes_sort_like_their_numbers() -> None:
+def test_encoding_preserves_order() -> None:
     numbers = [-9000, -65, -64, -1, 0, 1, 63, 64, 8191, 8192, 2**20, 2**27, 2**54]
     codes = [encode_slice_key(b"a", [SliceExtent(number, 1)]) for number in numbers]
     assert codes == sorted(codes)
 
 
-def test_bytes_that_end_a_name_are_escaped() -> None:
+def test_escapes_terminators_in_names() -> None:
     assert encode_slice_key(b"a\x00b\xff", []) == b"\x00a\x00\xffb\xff\x00\x00\x01\x00"
 
 
-def test_a_stretch_without_length_is_the_whole_dimension() -> None:
+def test_extent_without_length_covers_dimension() -> None:
     place = to_slices([SliceExtent(2, 3), SliceExtent(0, -1)], (10, 4))
     assert place == (slice(2, 5), slice(0, 4))
 
 
 @pytest.mark.parametrize(
-    ("extents", "sentence"),
+    ("extents", "message"),
     [
-        ([SliceExtent(0, 1)], "a part of 1 dimensions of a tensor of 2"),
-        ([SliceExtent(8, 3), SliceExtent(0, 4)], "a part from 8 to 11 of a dimension of 10"),
-        ([SliceExtent(-1, 3), SliceExtent(0, 4)], "a part from -1 to 2"),
-        ([SliceExtent(3, -2), SliceExtent(0, 4)], "a part from 3 to 1"),
+        ([SliceExtent(0, 1)], "a slice has 1 dimensions, but its tensor has 2"),
+        (
+            [SliceExtent(8, 3), SliceExtent(0, 4)],
+            "a slice covers 8 to 11 of a dimension of size 10",
+        ),
+        ([SliceExtent(-1, 3), SliceExtent(0, 4)], "a slice covers -1 to 2"),
+        ([SliceExtent(3, -2), SliceExtent(0, 4)], "a slice covers 3 to 1"),
     ],
 )
-def test_parts_that_do_not_fit_are_told(extents: list[SliceExtent], sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_slice_outside_of_tensor_raises(extents: list[SliceExtent], message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         to_slices(extents, (10, 4))
 
 
-def test_a_place_beyond_any_memory_is_refused() -> None:
-    with pytest.raises(FormatError, match="a part of a tensor at"):
+def test_absurd_extent_raises() -> None:
+    with pytest.raises(FormatError, match="a slice begins or ends at"):
         encode_slice_key(b"a", [SliceExtent(2**62, 1)])

@@ -40,34 +40,34 @@ def archive(content: bytes, order: bytes = b"little", **members: bytes) -> io.By
 
 
 @pytest.mark.parametrize("order", [b"little", b"big"])
-def test_views_are_read_by_their_strides(order: bytes) -> None:
+def test_reads_strided_views(order: bytes) -> None:
     file = TorchFile(archive(tensor(1, (2, 2), (1, 3)), order), "t")
     assert file.read("t").tolist() == [[1, 4], [2, 5]]
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "message"),
     [
-        (tensor(3, (2, 2), (2, 1)), "end 4 bytes early"),
-        (tensor(0, (2, 2), (-1, 1)), "strides make no sense"),
-        (tensor(-1, (2,), (1,)), "strides make no sense"),
-        (tensor(0, (2, 2), (1,)), "strides make no sense"),
+        (tensor(3, (2, 2), (2, 1)), "4 bytes are missing"),
+        (tensor(0, (2, 2), (-1, 1)), "strides are invalid"),
+        (tensor(-1, (2,), (1,)), "strides are invalid"),
+        (tensor(0, (2, 2), (1,)), "strides are invalid"),
         (tensor(0, (1 << 20, 1 << 20), (0, 0)), "takes more than"),
         (tensor(0, (2,), (1 << 40,)), "takes more than"),
     ],
 )
-def test_views_beyond_the_memory_are_refused(content: bytes, sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence):
+def test_view_beyond_storage_raises(content: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         TorchFile(archive(content), "t").read("t")
 
 
-def test_numbers_that_are_missing_are_told() -> None:
+def test_missing_data_raises() -> None:
     content = tensor(0, (2,), (1,)).replace(b"X\x01\x00\x00\x000", b"X\x01\x00\x00\x001")
-    with pytest.raises(FormatError, match="its numbers are not in the archive"):
+    with pytest.raises(FormatError, match="its data is not in the archive"):
         TorchFile(archive(content), "t").read("t")
 
 
-def test_tensors_are_found_wherever_they_are() -> None:
+def test_finds_nested_tensors() -> None:
     one = tensor(0, (2,), (1,))
     keyed = literal("model") + b"}" + literal("a.b") + one + b"s"
     listed = literal("more") + b"](" + one + one + b"e"
@@ -81,7 +81,7 @@ def test_tensors_are_found_wherever_they_are() -> None:
         file.read("nothing")
 
 
-def test_things_that_hold_themselves_end() -> None:
+def test_cyclic_objects() -> None:
     itself = b"]q\x00h\x00a"
     doubled = b"]q\x01" + b"".join(
         b"](h" + bytes([place]) + b"h" + bytes([place]) + b"eq" + bytes([place + 1])

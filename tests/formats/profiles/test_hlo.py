@@ -1,4 +1,4 @@
-"""HLO modules: every field that is read, and damaged ones."""
+"""Parsing of HLO modules, including damaged ones."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ def test_damaged_instructions_are_left_out() -> None:
     assert names == ["add"]
 
 
-def test_names_that_are_not_utf8_are_kept_readable() -> None:
+def test_invalid_utf8_stays_readable() -> None:
     (instruction,) = read_instructions(encode_instruction(name=b"add\xff"))
     assert instruction.name == r"add\xff"
 
 
-def test_tuples_nested_too_deep_are_damage() -> None:
+def test_too_deeply_nested_tuples_are_left_out() -> None:
     shape = proto.HloShapeProto(element_type=11)
     for _ in range(90):
         shape = proto.HloShapeProto(tuple_shapes=[shape])
@@ -113,16 +113,16 @@ def test_tuples_nested_too_deep_are_damage() -> None:
     assert read_instructions(encode_instruction(shape=data)) == []
 
 
-def test_damaged_stack_frames_do_not_cost_the_module() -> None:
+def test_damaged_stack_frames_are_ignored() -> None:
     module = parse_hlo_module(encode_module(b"", frames=b"\xff"))
     assert (module.name, list(module.frames)) == ("jit_step", [])
 
 
 @pytest.mark.parametrize("data", [b"\xff" * 20, encode_module(encode_instruction(id=5))[:-1]])
-def test_what_is_not_a_module_is_a_format_error(data: bytes) -> None:
+def test_invalid_module_raises(data: bytes) -> None:
     with pytest.raises(FormatError):
         parse_hlo_module(data)
 
 
-def test_an_empty_message_is_an_empty_module() -> None:
+def test_empty_message_is_empty_module() -> None:
     assert parse_hlo_module(b"")._replace(frames=()) == HloModule("", 0, 0, ())

@@ -1,4 +1,9 @@
-"""The Audio dashboard: clips of sound to listen to, to see and to compare."""
+"""The Audio dashboard: play audio clips and show their waveforms and spectrograms.
+
+* This module: the routes, and the description of clips.
+* `schemas`: requests and responses.
+* `signals`: waveforms and spectrograms of WAV files.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,8 @@ from tracklight.analysis.media.values import (
     has_fingerprint,
     list_steps,
 )
-from tracklight.dashboards.audio.clips import ClipReader, get_clip_media_type
 from tracklight.dashboards.audio.schemas import (
+    ClipInfo,
     ClipRequest,
     ClipsResponse,
     SpectrogramRequest,
@@ -23,11 +28,31 @@ from tracklight.dashboards.audio.schemas import (
     WaveformResponse,
 )
 from tracklight.dashboards.audio.signals import compute_spectrogram, compute_waveform, select_frames
+from tracklight.errors import FormatError, LogError
+from tracklight.formats import values
+from tracklight.formats.media import UNKNOWN_MEDIA_TYPE, parse_wav, sniff_media_type
 from tracklight.plugin import Blob, Context, Dashboard, Route
+
+#: Only the first clips of a value are described.
+_MAX_CLIPS = 1000
+#: Longer labels are truncated.
+_MAX_LABEL_CHARACTERS = 2000
+
+_WAV = "audio/wav"
+#: Media types that a browser may be able to play.
+_ENCODING_NAMES = {
+    "audio/mpeg": "MP3",
+    "audio/aac": "AAC",
+    "audio/flac": "FLAC",
+    "audio/ogg": "Ogg",
+    "audio/mp4": "MP4",
+    "video/mp4": "MP4",
+    "video/webm": "WebM",
+}
 
 
 class Audio(Dashboard):
-    """Gives clips as they were logged, and pictures of WAV files computed from their samples."""
+    """Serves clips as they were logged, and waveforms and spectrograms of WAV files."""
 
     name = "audio"
     title = "Audio"
@@ -35,7 +60,7 @@ class Audio(Dashboard):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._clips = ClipReader(ValueReader(context))
+        self._values = ValueReader(context)
 
     def routes(self) -> Sequence[Route]:
         return [
@@ -53,33 +78,97 @@ class Audio(Dashboard):
         ]
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-        return export_values(self.context, self.plugins, runs, self._iter_copied)
+        return export_values(self.context, self.plugins, runs, self._iter_exported)
 
-    def steps(self, ask: StepsRequest) -> StepsResponse:
-        """When the clips of some tags were logged."""
-        return list_steps(self.context, ask)
+    def steps(self, request: StepsRequest) -> StepsResponse:
+        """List the steps at which clips were logged."""
+        return list_steps(self.context, request)
 
-    def about(self, ask: ValueRequest) -> ClipsResponse:
-        """What the clips of a value are: labels, sample rates, lengths."""
-        return self._clips.describe(ask)
+    def about(self, request: ValueRequest) -> ClipsResponse:
+        """Describe the clips of a value: label, encoding, sample rate, duration."""
+        value = self._read_value(request)
+        shown = range(min(len(value.clips), _MAX_CLIPS))
+        return ClipsResponse(len(value.clips), [_describe_clip(value, index) for index in shown])
 
-    def clip(self, ask: ClipRequest) -> Blob:
-        """The file of a clip as it was logged; parts of it may be asked for by a range."""
-        content = self._clips.read(ask)
-        return Blob(content, get_clip_media_type(content), immutable=has_fingerprint(ask))
+    def clip(self, request: ClipRequest) -> Blob:
+        """Return the file of a clip as it was logged. Supports range requests."""
+        content = self._read_clip(request)
+        return Blob(content, _get_media_type(content), immutable=has_fingerprint(request))
 
-    def waveform(self, ask: WaveformRequest) -> WaveformResponse:
-        """How far a WAV clip swings, from every sample of each column."""
-        return compute_waveform(select_frames(self._clips.read(ask), ask.start, ask.stop), ask)
+    def waveform(self, request: WaveformRequest) -> WaveformResponse:
+        """Return the minimum, maximum and RMS of a WAV clip for each column of pixels."""
+        clip = self._read_clip(request)
+        return compute_waveform(select_frames(clip, request.start, request.stop), request)
 
-    def spectrogram(self, ask: SpectrogramRequest) -> SpectrogramResponse:
-        """How loud each frequency of a WAV clip is over time, as the pixels of a picture."""
-        return compute_spectrogram(select_frames(self._clips.read(ask), ask.start, ask.stop), ask)
+    def spectrogram(self, request: SpectrogramRequest) -> SpectrogramResponse:
+        """Return the level of each frequency of a WAV clip over time, as pixels."""
+        clip = self._read_clip(request)
+        return compute_spectrogram(select_frames(clip, request.start, request.stop), request)
 
-    def _iter_copied(self, ask: ValueRequest) -> Iterator[tuple[str, object]]:
-        """A copy draws the waveforms itself, from the files that it carries."""
-        about = self._clips.describe(ask)
-        yield value_path("about", ask), about
-        for part in range(len(about.clips)):
-            clip = self.clip(ClipRequest(ask.run, ask.tag, ask.index, ask.mark, part))
-            yield value_path("clip", ask, part=part), clip
+    def _read_value(self, request: ValueRequest) -> values.Audio:
+        value = self._values.read(request)
+        if not isinstance(value, values.Audio):
+            raise LogError(f'"{request.tag}" is not an audio tag')
+        return value
+
+    def _read_clip(self, request: ClipRequest) -> bytes:
+        clips = self._read_value(request).clips
+        if request.part >= len(clips):
+            raise LogError(f"no clip {request.part}: the value has {len(clips)} clips")
+        return clips[request.part]
+
+    def _iter_exported(self, request: ValueRequest) -> Iterator[tuple[str, object]]:
+        """Yield the responses for one value. An exported page draws waveforms by itself."""
+        about = self.about(request)
+        yield value_path("about", request), about
+        for index in range(len(about.clips)):
+            clip_request = ClipRequest(request.run, request.tag, request.index, request.mark, index)
+            yield value_path("clip", request, part=index), self.clip(clip_request)
+
+
+def _get_media_type(clip: bytes) -> str:
+    """Return a media type that a browser only plays, or one that it only saves."""
+    media_type = sniff_media_type(clip)
+    return media_type if media_type == _WAV or media_type in _ENCODING_NAMES else UNKNOWN_MEDIA_TYPE
+
+
+def _describe_clip(value: values.Audio, index: int) -> ClipInfo:
+    clip, label = value.clips[index], value.labels[index]
+    if len(label) > _MAX_LABEL_CHARACTERS:
+        label = label[: _MAX_LABEL_CHARACTERS - 1] + "…"
+    info = ClipInfo(label=label, bytes=len(clip), content_type=_get_media_type(clip), encoding="")
+    if info.content_type == _WAV:
+        _add_wav_header(info, clip)
+    else:
+        _add_logged_properties(info, value)
+    return info
+
+
+def _add_wav_header(info: ClipInfo, clip: bytes) -> None:
+    try:
+        wav = parse_wav(clip)
+    except FormatError as error:
+        info.encoding, info.problem = "WAV", str(error)
+        return
+    info.encoding = wav.encoding
+    info.sample_rate = wav.sample_rate
+    info.channels, info.bits, info.frames = wav.channels, wav.bits, wav.frames
+    info.duration_s = wav.duration_s
+    if not wav.frames:
+        info.problem = "the clip has no samples"
+
+
+def _add_logged_properties(info: ClipInfo, value: values.Audio) -> None:
+    """Describe a file that is not WAV by what the log says about it."""
+    encoding = _ENCODING_NAMES.get(info.content_type)
+    info.encoding = encoding or "unknown"
+    info.sample_rate = value.sample_rate or None
+    info.channels, info.frames = value.channels or None, value.frames or None
+    if info.sample_rate and info.frames:
+        info.duration_s = info.frames / info.sample_rate
+    if not info.bytes:
+        info.problem = "the clip is empty"
+    elif encoding:
+        info.problem = f"only the browser can decode {encoding} ({info.bytes:,} bytes)"
+    else:
+        info.problem = f"{info.bytes:,} bytes of an unknown file type"

@@ -1,4 +1,4 @@
-"""What the page asks of the Audio dashboard."""
+"""Requests and responses of the Audio dashboard."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class ClipRequest(ValueRequest):
-    """One clip of a value: it may hold several."""
+    """One clip of a value; ``part`` is its index."""
 
     part: _NonNegativeInt = 0
 
 
 class WaveformRequest(ClipRequest):
-    """The frames from ``start`` to before ``stop``, or to the end, in columns of pixels."""
+    """The frames ``start:stop`` of a clip, in ``columns`` of pixels."""
 
     columns: Annotated[int, msgspec.Meta(ge=1, le=8192)] = 600
     start: _NonNegativeInt = 0
@@ -31,10 +31,10 @@ class WaveformRequest(ClipRequest):
 
 
 class SpectrogramRequest(ClipRequest):
-    """A picture of ``width`` by ``height`` of the frames from ``start`` to before ``stop``.
+    """The frames ``start:stop`` of a clip, as ``width`` by ``height`` pixels.
 
-    ``window`` is the number of frames that are looked at together, by default about 40 ms of
-    sound; without a ``channel`` it shows the mean power of all.
+    ``window`` is the number of frames per Fourier transform; the default is about 40 ms. Without a
+    ``channel``, the mean power of all channels is shown.
     """
 
     width: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 600
@@ -46,16 +46,13 @@ class SpectrogramRequest(ClipRequest):
     channel: _NonNegativeInt | None = None
 
 
-# What the Audio dashboard answers.
-
-
 class ClipInfo(msgspec.Struct, kw_only=True):
-    """One clip: what its file says of itself or, where that cannot be read, what the log does."""
+    """The description of a clip from its file or, if that cannot be parsed, from the log."""
 
     label: str
     bytes: int
     content_type: str
-    """Told by the file's first bytes; what the log claims is not believed."""
+    """Detected from the first bytes of the file; the type in the log is ignored."""
     encoding: str
     sample_rate: float | None = None
     channels: int | None = None
@@ -63,28 +60,28 @@ class ClipInfo(msgspec.Struct, kw_only=True):
     frames: int | None = None
     duration_s: float | None = None
     problem: str | None = None
-    """Why there is neither waveform nor spectrogram of it; a browser may still play it."""
+    """Why there is no waveform and no spectrogram. A browser may be able to play the clip."""
 
 
 class ClipsResponse(msgspec.Struct):
-    """``total`` counts all clips of the value, of which the first ones are described."""
+    """The first clips of a value; ``total`` is the number of all clips."""
 
     total: int
     clips: list[ClipInfo]
 
 
 class WaveformResponse(msgspec.Struct, kw_only=True):
-    """Of each column and channel the lowest and highest sample, and the root of the mean square.
+    """The lowest sample, the highest sample and the root mean square of each column.
 
-    The columns of the first channel come first. Where there are no more frames than columns each
-    frame is a column of its own.
+    The arrays contain all columns of the first channel, then those of the second, and so on. There
+    are never more columns than frames.
     """
 
     sample_rate: int
     frames: int
-    """Of the whole clip."""
+    """The number of frames of the whole clip."""
     channels: int
-    """Those that are here; there may be more."""
+    """The number of channels in this response; the clip may have more."""
     start: int
     stop: int
     low: Float32
@@ -93,10 +90,10 @@ class WaveformResponse(msgspec.Struct, kw_only=True):
 
 
 class SpectrogramResponse(msgspec.Struct, kw_only=True):
-    """Levels row by row, the lowest frequency first: 0 is ``low_db``, 255 is ``high_db``.
+    """Levels row by row, beginning with the lowest frequency.
 
-    A sine as loud as a file can hold has 0 dB. Rows are equally high on the ``scale``, from
-    ``low_hz`` to ``high_hz``.
+    Level 0 is ``low_db`` and level 255 is ``high_db``; a sine with full amplitude has 0 dB. Rows
+    are evenly spaced on the ``scale``, from ``low_hz`` to ``high_hz``.
     """
 
     sample_rate: int

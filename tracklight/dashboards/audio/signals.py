@@ -1,4 +1,8 @@
-"""Some frames of a clip: what a chart shows of it."""
+"""Compute waveforms and spectrograms of WAV clips at the resolution of the screen.
+
+Both use every sample (very long spectrograms use a subset), and decode clips in blocks, so that an
+hour of audio takes no more memory than a second.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +24,32 @@ from tracklight.errors import FormatError
 from tracklight.formats.media import WavFile, parse_wav
 from tracklight.types import Float32, Float64, Int64
 
-#: So many channels are drawn: nobody can tell more of them apart, and a header may claim 65,535.
+#: Only these channels are shown; a header may claim 65,535.
 MAX_CHANNELS = 16
+#: The dynamic range of a spectrogram.
+RANGE_DB = 120.0
+
+WAVEFORM_BLOCK_SAMPLES = 1 << 18
+_FFT_BLOCK_SAMPLES = 1 << 19
+#: The number of samples to transform for one spectrogram; longer clips are sampled.
+MAX_FFT_SAMPLES = 1 << 23
+#: If the windows of a block cover less than one in this many frames, they are decoded one by one.
+SPARSE_FACTOR = 4
+_WINDOW_S = 0.04
+_MIN_WINDOW, _MAX_WINDOW = 16, 8192
+_MIN_AUDIBLE_HZ = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class FrameRange:
-    """The frames from ``start`` to before ``stop``: at least one."""
+    """The frames ``start:stop`` of a clip; at least one."""
 
     wav: WavFile
     start: int
     stop: int
 
     def split(self, max_columns: int) -> Int64:
-        """The frames at which columns begin, and the end of the last; none is empty."""
+        """Return the edges of at most ``max_columns`` columns, none of which is empty."""
         length = self.stop - self.start
         columns = min(max_columns, length)
         edges: Int64 = self.start + np.arange(columns + 1, dtype=np.int64) * length // columns
@@ -41,76 +57,44 @@ class FrameRange:
 
 
 def select_frames(clip: bytes, start: int, stop: int | None) -> FrameRange:
-    """A part of a WAV file, as much of it as there is."""
+    """Return the frames ``start:stop`` of a WAV file, clamped to the frames that it has.
+
+    Raises:
+        FormatError: The clip is not a WAV file, or has no samples.
+    """
     wav = parse_wav(clip)
     if not wav.frames:
-        raise FormatError("a clip without a single sample")
+        raise FormatError("the clip has no samples")
     stop = wav.frames if stop is None else max(1, min(stop, wav.frames))
     return FrameRange(wav, min(start, stop - 1), stop)
 
 
-# How frequencies are spread over the height of a spectrogram.
-
-_MIN_AUDIBLE_HZ = 20.0
-
-
-def get_lowest_frequency(scale: FrequencyScale, high_hz: float) -> float:
-    """A logarithm has no zero: its scale begins where hearing does."""
-    return min(_MIN_AUDIBLE_HZ, high_hz / 10) if scale == "log" else 0.0
-
-
-def make_frequency_edges(
-    scale: FrequencyScale, rows: int, low_hz: float, high_hz: float
-) -> Float64:
-    """The frequencies between rows that are equally high on the scale."""
-    places = np.linspace(0.0, 1.0, rows + 1)
-    if scale == "linear":
-        return low_hz + places * (high_hz - low_hz)
-    if scale == "log":
-        return np.asarray(low_hz * (high_hz / low_hz) ** places)
-    low, high = _to_mel(low_hz), _to_mel(high_hz)
-    return np.asarray(700 * (10 ** ((low + places * (high - low)) / 2595) - 1))
-
-
-def _to_mel(frequency_hz: float) -> float:
-    """The scale of pitches that listeners judge equally far apart."""
-    return float(2595 * np.log10(1 + frequency_hz / 700))
-
-
-# A clip reduced to the columns of pixels that will show it, from every one of its samples.
-
-#: Samples that are decoded at a time, so that an hour of sound takes no more memory than a second.
-_WAVEFORM_BLOCK_SAMPLES = 1 << 18
-
-
 class WaveformColumns(NamedTuple):
-    """Numbers of each channel and column, as [channels, columns]."""
+    """Statistics of each channel and column, as arrays [channels, columns]."""
 
     low: Float64
     high: Float64
-    square: Float64
-    """The sum of all squares."""
-    known: Float64
-    """How many samples that is."""
+    sum_squares: Float64
+    samples: Float64
+    """The number of finite samples."""
 
-    def merge(self, at: Int64) -> WaveformColumns:
-        """Several columns as one, each beginning at one of these places."""
+    def merge(self, starts: Int64) -> WaveformColumns:
+        """Merge consecutive columns, beginning at each of ``starts``."""
         return WaveformColumns(
-            np.fmin.reduceat(self.low, at, axis=1),
-            np.fmax.reduceat(self.high, at, axis=1),
-            np.add.reduceat(self.square, at, axis=1),
-            np.add.reduceat(self.known, at, axis=1),
+            np.fmin.reduceat(self.low, starts, axis=1),
+            np.fmax.reduceat(self.high, starts, axis=1),
+            np.add.reduceat(self.sum_squares, starts, axis=1),
+            np.add.reduceat(self.samples, starts, axis=1),
         )
 
     def rms(self) -> Float64:
         with np.errstate(invalid="ignore"):
-            return np.sqrt(self.square / self.known)
+            return np.sqrt(self.sum_squares / self.samples)
 
 
 def compute_waveform(frames: FrameRange, request: WaveformRequest) -> WaveformResponse:
-    """The columns of a part of a clip, channel after channel."""
-    edges = frames.split(request.columns)
-    columns = reduce_samples(frames.wav, edges)
+    """Return the waveform of a range of frames."""
+    columns = reduce_samples(frames.wav, frames.split(request.columns))
     return WaveformResponse(
         sample_rate=frames.wav.sample_rate,
         frames=frames.wav.frames,
@@ -124,76 +108,58 @@ def compute_waveform(frames: FrameRange, request: WaveformRequest) -> WaveformRe
 
 
 def reduce_samples(wav: WavFile, edges: Int64) -> WaveformColumns:
-    """The columns between these frames.
+    """Return the statistics of the frames between ``edges``.
 
-    What is not a number counts as if it were not there; a column of nothing else is one of NaN.
+    NaN and infinite samples are ignored; a column without finite samples is NaN.
     """
-    block_frames = max(1, _WAVEFORM_BLOCK_SAMPLES // wav.channels)
-    starts = np.arange(edges[0], edges[-1], block_frames)
-    # Blocks rarely end where columns do, so columns are put together from pieces that end at both.
-    pieces = np.union1d(edges, starts)
-    found = []
-    for first in starts.tolist():
+    block_frames = max(1, WAVEFORM_BLOCK_SAMPLES // wav.channels)
+    block_starts = np.arange(edges[0], edges[-1], block_frames)
+    # Blocks rarely end where columns do: reduce parts that end at both, then merge the parts.
+    part_starts = np.union1d(edges, block_starts)
+    blocks = []
+    for first in block_starts.tolist():
         stop = min(first + block_frames, int(edges[-1]))
-        own = pieces[np.searchsorted(pieces, first) : np.searchsorted(pieces, stop)]
+        in_block = slice(*np.searchsorted(part_starts, [first, stop]))
         samples = np.ascontiguousarray(wav.decode(first, stop)[:, :MAX_CHANNELS].T)
-        found.append(_reduce_block(samples, own - first))
-    every = WaveformColumns(*(np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)))
-    return every.merge(np.searchsorted(pieces, edges[:-1]))
+        blocks.append(_reduce_block(samples, part_starts[in_block] - first))
+    parts = WaveformColumns(*(np.concatenate(each, axis=1) for each in zip(*blocks, strict=True)))
+    return parts.merge(np.searchsorted(part_starts, edges[:-1]))
 
 
-def _reduce_block(samples: Float64, at: Int64) -> WaveformColumns:
-    """The columns that begin at these frames."""
-    known = np.isfinite(samples)
-    if not known.all():
-        numbers = np.where(known, samples, np.nan)
-        squares = np.where(known, samples, 0.0) ** 2
-        return WaveformColumns(numbers, numbers, squares, known.astype(np.float64)).merge(at)
-    counts = np.diff(at, append=samples.shape[1]).astype(np.float64)
+def _reduce_block(samples: Float64, starts: Int64) -> WaveformColumns:
+    is_finite = np.isfinite(samples)
+    if not is_finite.all():
+        numbers = np.where(is_finite, samples, np.nan)
+        squares = np.where(is_finite, samples, 0.0) ** 2
+        columns = WaveformColumns(numbers, numbers, squares, is_finite.astype(np.float64))
+        return columns.merge(starts)
+    counts = np.diff(starts, append=samples.shape[1]).astype(np.float64)
     return WaveformColumns(
-        np.minimum.reduceat(samples, at, axis=1),
-        np.maximum.reduceat(samples, at, axis=1),
-        np.add.reduceat(samples * samples, at, axis=1),
+        np.minimum.reduceat(samples, starts, axis=1),
+        np.maximum.reduceat(samples, starts, axis=1),
+        np.add.reduceat(samples * samples, starts, axis=1),
         np.broadcast_to(counts, (len(samples), len(counts))),
     )
 
 
 def _to_float32(numbers: Float64) -> Float32:
-    sent: Float32 = numbers.astype(np.float32).ravel()
-    return sent
-
-
-# Which frequencies a clip is made of, moment by moment.
-
-#: From the loudest that is shown to the softest.
-RANGE_DB = 120.0
-
-#: Samples that go through a transform for one picture; a longer clip is looked at in places.
-_MAX_FFT_SAMPLES = 1 << 23
-
-_FFT_BLOCK_SAMPLES = 1 << 19
-
-#: Windows that are farther apart than so many of them are decoded one by one.
-_SPARSE_FACTOR = 4
-
-_WINDOW_S = 0.04
-
-_MIN_WINDOW, _MAX_WINDOW = 16, 8192
+    flat: Float32 = numbers.astype(np.float32).ravel()
+    return flat
 
 
 def compute_spectrogram(frames: FrameRange, request: SpectrogramRequest) -> SpectrogramResponse:
-    """A picture of a part of a clip."""
+    """Return the spectrogram of a range of frames."""
+    sample_rate = frames.wav.sample_rate
     window = request.window or choose_window(frames)
     width = min(request.width, frames.stop - frames.start)
-    high_hz = frames.wav.sample_rate / 2
+    high_hz = sample_rate / 2
     low_hz = get_lowest_frequency(request.scale, high_hz)
-    edges = make_frequency_edges(request.scale, request.height, low_hz, high_hz)
+    edges_hz = make_frequency_edges(request.scale, request.height, low_hz, high_hz)
     power = compute_power(frames, width, window, request.channel)
-    levels, high_db = to_decibel_levels(
-        resample_to_rows(power, edges * (window / frames.wav.sample_rate))
-    )
+    rows = resample_to_rows(power, edges_hz * (window / sample_rate))
+    levels, high_db = to_decibel_levels(rows)
     return SpectrogramResponse(
-        sample_rate=frames.wav.sample_rate,
+        sample_rate=sample_rate,
         start=frames.start,
         stop=frames.stop,
         width=width,
@@ -209,72 +175,101 @@ def compute_spectrogram(frames: FrameRange, request: SpectrogramRequest) -> Spec
 
 
 def choose_window(frames: FrameRange) -> int:
-    """About as long as an ear listens, and shorter where the part is: a power of two."""
-    heard = frames.wav.sample_rate * _WINDOW_S
-    wanted = min(heard, (frames.stop - frames.start) / 4)
-    return 1 << round(log2(min(max(wanted, _MIN_WINDOW), _MAX_WINDOW)))
+    """Return a window of about 40 ms, or shorter for few frames, as a power of two."""
+    ideal = min(frames.wav.sample_rate * _WINDOW_S, (frames.stop - frames.start) / 4)
+    return 1 << round(log2(min(max(ideal, _MIN_WINDOW), _MAX_WINDOW)))
 
 
-def compute_power(part: FrameRange, width: int, window: int, channel: int | None) -> Float64:
-    """The power of each frequency in each column, as [columns, frequencies].
+def compute_power(frames: FrameRange, width: int, window: int, channel: int | None) -> Float64:
+    """Return the power spectrum of each column, as an array [columns, frequencies].
 
-    A column that is longer than the window is the mean of several. So are channels: their powers,
-    as sounds of opposite phase would add up to silence. A sine from -1 to 1 has a power of 1.
+    A column that is longer than the window is the mean of several windows. Without a channel it is
+    the mean power of all channels, because the sum of signals with opposite phase is silence. A
+    sine with full amplitude has a power of 1.
     """
-    channels = _choose_channels(part, channel)
-    span = (part.stop - part.start) / width
-    affordable = max(1, _MAX_FFT_SAMPLES // (width * window * len(channels)))
-    looks = min(affordable, max(1, ceil(span / (window / 2))))
-    middles = part.start + (np.arange(width * looks) + 0.5) * (span / looks)
-    firsts = middles.astype(np.int64) - window // 2
-    shape = np.hanning(window + 1)[:-1]
-    columns = max(1, _FFT_BLOCK_SAMPLES // (window * looks * len(channels)))
+    channels = _choose_channels(frames, channel)
+    span = (frames.stop - frames.start) / width
+    affordable = max(1, MAX_FFT_SAMPLES // (width * window * len(channels)))
+    windows_per_column = min(affordable, max(1, ceil(span / (window / 2))))
+    centers = frames.start + (np.arange(width * windows_per_column) + 0.5) * (
+        span / windows_per_column
+    )
+    starts = centers.astype(np.int64) - window // 2
+    taper = np.hanning(window + 1)[:-1]
+    block_columns = max(1, _FFT_BLOCK_SAMPLES // (window * windows_per_column * len(channels)))
     power = np.empty((width, window // 2 + 1))
-    for at in range(0, width, columns):
-        own = firsts[at * looks : (at + columns) * looks]
-        sound = _read_windows(part, own, window, channels)
-        heights = np.abs(np.fft.rfft(sound * shape)) * (2 / shape.sum())
-        sounds_a_column = (-1, looks * len(channels), power.shape[1])
-        power[at : at + columns] = (heights**2).reshape(sounds_a_column).mean(axis=1)
+    for column in range(0, width, block_columns):
+        end = column + block_columns
+        block_starts = starts[column * windows_per_column : end * windows_per_column]
+        samples = _read_windows(frames, block_starts, window, channels)
+        amplitude = np.abs(np.fft.rfft(samples * taper)) * (2 / taper.sum())
+        spectra = (amplitude**2).reshape(-1, windows_per_column * len(channels), power.shape[1])
+        power[column:end] = spectra.mean(axis=1)
     return power
 
 
-def _choose_channels(part: FrameRange, channel: int | None) -> list[int]:
+def _choose_channels(frames: FrameRange, channel: int | None) -> list[int]:
     if channel is None:
-        return list(range(min(part.wav.channels, MAX_CHANNELS)))
-    return [min(channel, part.wav.channels - 1)]
+        return list(range(min(frames.wav.channels, MAX_CHANNELS)))
+    return [min(channel, frames.wav.channels - 1)]
 
 
-def _read_windows(part: FrameRange, firsts: Int64, window: int, channels: list[int]) -> Float64:
-    """Windows of frames, each from one of ``firsts`` on, as [windows, channels, frames]."""
-    start, stop = int(firsts[0]), int(firsts[-1]) + window
-    if stop - start > _SPARSE_FACTOR * window * len(firsts):
-        each = [_read_frames(part, first, first + window, channels) for first in firsts.tolist()]
-        return np.stack(each)
-    heard = _read_frames(part, start, stop, channels)
-    places = (firsts - start)[:, None] + np.arange(window)
-    return np.asarray(heard[:, places].transpose(1, 0, 2))
+def _read_windows(frames: FrameRange, starts: Int64, window: int, channels: list[int]) -> Float64:
+    """Return the windows that begin at ``starts``, as an array [windows, channels, frames]."""
+    first, stop = int(starts[0]), int(starts[-1]) + window
+    if stop - first > SPARSE_FACTOR * window * len(starts):
+        windows = [_read_frames(frames, at, at + window, channels) for at in starts.tolist()]
+        return np.stack(windows)
+    samples = _read_frames(frames, first, stop, channels)
+    indices = (starts - first)[:, None] + np.arange(window)
+    return np.asarray(samples[:, indices].transpose(1, 0, 2))
 
 
-def _read_frames(part: FrameRange, start: int, stop: int, channels: list[int]) -> Float64:
-    """Some frames as [channels, frames]; there is silence where the clip has none."""
-    samples = part.wav.decode(max(0, start), max(0, stop))[:, channels]
-    heard = np.zeros((len(channels), stop - start))
+def _read_frames(frames: FrameRange, start: int, stop: int, channels: list[int]) -> Float64:
+    """Return an array [channels, frames], with silence outside of the clip."""
+    decoded = frames.wav.decode(max(0, start), max(0, stop))[:, channels]
+    samples = np.zeros((len(channels), stop - start))
     offset = max(0, -start)
-    heard[:, offset : offset + len(samples)] = np.nan_to_num(samples.T, posinf=0, neginf=0)
-    return heard
+    samples[:, offset : offset + len(decoded)] = np.nan_to_num(decoded.T, posinf=0, neginf=0)
+    return samples
+
+
+def get_lowest_frequency(scale: FrequencyScale, high_hz: float) -> float:
+    """Return the lower end of a scale. A logarithmic scale begins at the lowest audible tone."""
+    return min(_MIN_AUDIBLE_HZ, high_hz / 10) if scale == "log" else 0.0
+
+
+def make_frequency_edges(
+    scale: FrequencyScale, rows: int, low_hz: float, high_hz: float
+) -> Float64:
+    """Return the frequencies between rows that are evenly spaced on a scale."""
+    fractions = np.linspace(0.0, 1.0, rows + 1)
+    if scale == "linear":
+        return low_hz + fractions * (high_hz - low_hz)
+    if scale == "log":
+        return np.asarray(low_hz * (high_hz / low_hz) ** fractions)
+    low, high = _to_mel(low_hz), _to_mel(high_hz)
+    return np.asarray(700 * (10 ** ((low + fractions * (high - low)) / 2595) - 1))
+
+
+def _to_mel(frequency_hz: float) -> float:
+    return float(2595 * np.log10(1 + frequency_hz / 700))
 
 
 def resample_to_rows(power: Float64, edges: Float64) -> Float64:
-    """The power in each row between ``edges``, which count frequencies, as [rows, columns].
+    """Return the power between ``edges``, as an array [rows, columns].
 
-    Of several frequencies in a row the loudest counts, so that a tone keeps its level; where they
-    are farther apart than rows are, a row has what lies between two of them.
+    A row that contains several frequencies has the power of the loudest, so that tones keep their
+    level. A row between two frequencies is interpolated.
+
+    Args:
+        power: The result of `compute_power`.
+        edges: The edges of rows, in units of the frequency resolution.
     """
-    middle = (edges[:-1] + edges[1:]) / 2
-    below = np.clip(middle.astype(np.int64), 0, power.shape[1] - 2)
-    share = middle - below
-    rows = power[:, below] * (1 - share) + power[:, below + 1] * share
+    centers = (edges[:-1] + edges[1:]) / 2
+    below = np.clip(centers.astype(np.int64), 0, power.shape[1] - 2)
+    fraction = centers - below
+    rows = power[:, below] * (1 - fraction) + power[:, below + 1] * fraction
     first = np.minimum(np.ceil(edges).astype(np.int64), power.shape[1] - 1)
     filled = np.flatnonzero(np.diff(first))
     if len(filled):
@@ -284,8 +279,8 @@ def resample_to_rows(power: Float64, edges: Float64) -> Float64:
 
 
 def to_decibel_levels(power: Float64) -> tuple[NDArray[np.uint8], float]:
-    """Steps of a 255th of the range below the loudest that there can be, which is given as well."""
+    """Return levels from 0 to 255 for the range below the maximum, and the maximum in dB."""
     decibels = 10 * np.log10(np.maximum(power, 1e-30))
     high_db = max(0.0, float(np.ceil(decibels.max())))
-    places = (decibels - (high_db - RANGE_DB)) * (255 / RANGE_DB)
-    return np.clip(np.rint(places), 0, 255).astype(np.uint8), high_db
+    levels = (decibels - (high_db - RANGE_DB)) * (255 / RANGE_DB)
+    return np.clip(np.rint(levels), 0, 255).astype(np.uint8), high_db

@@ -1,4 +1,4 @@
-"""HDF5 files, such as Keras writes: ``.h5``, ``.weights.h5``, and ``.keras`` with one inside."""
+"""HDF5 files as Keras writes them: ``.h5``, ``.weights.h5``, and ``.keras`` archives of one."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from tracklight.errors import FormatError, MissingDependencyError, UsageError
 from tracklight.formats.checkpoints.numpy_files import ZIP_ERRORS, open_archive
 from tracklight.formats.checkpoints.tensor_file import TensorInfo, check_array_size
 
-#: Where Keras keeps the weights in an archive of a whole model.
+#: The weights in a ``.keras`` archive.
 _KERAS_MEMBER = "model.weights.h5"
-_HOLDERS = {"layers", "_layer_checkpoint_dependencies"}
-_STATE = re.compile(r"(^|/)(optimizer|optimizer_weights|_optimizer)(/|$)")
+#: Groups in the paths of Keras 3 that are not layers.
+_CONTAINER_GROUPS = {"layers", "_layer_checkpoint_dependencies"}
+_OPTIMIZER_STATE = re.compile(r"(^|/)(optimizer|optimizer_weights|_optimizer)(/|$)")
 
 
 class Hdf5File:
-    """The datasets of an HDF5 file that hold numbers.
+    """The numeric datasets of an HDF5 file.
 
-    Links to other files are not followed, and datasets that keep their numbers in other files
-    are not read: they could lead out of the log directory.
+    Links to other files are not followed, and datasets that are stored in other files are not
+    read: they could be outside of the log directory.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -38,23 +39,23 @@ class Hdf5File:
             self._layers: dict[str, str] = {}
             self._file.visititems(self._add)
         except (OSError, RuntimeError, ValueError, KeyError) as error:
-            raise FormatError(
-                f"an HDF5 file that is damaged, or still being written: {error}"
-            ) from None
+            raise FormatError(f"the HDF5 file is damaged or incomplete: {error}") from None
 
     def list_tensors(self) -> Sequence[TensorInfo]:
-        names = _name_all(list(self._datasets), self._layers)
+        names = _make_names(list(self._datasets), self._layers)
         return [
-            TensorInfo(key, names[key], data.dtype.name, tuple(data.shape), _is_state(key))
+            TensorInfo(
+                key, names[key], data.dtype.name, tuple(data.shape), _is_optimizer_state(key)
+            )
             for key, data in self._datasets.items()
         ]
 
     def read(self, key: str) -> NDArray[Any]:
         data = self._datasets.get(key)
         if data is None:
-            raise UsageError(f'the HDF5 file has no dataset "{key}"')
+            raise UsageError(f'no dataset "{key}" in the HDF5 file')
         if data.external or data.is_virtual:
-            raise FormatError(f'the dataset "{key}" keeps its numbers in other files')
+            raise FormatError(f'the dataset "{key}" is stored in other files')
         check_array_size(data.shape, data.dtype.itemsize)
         try:
             array: NDArray[Any] = np.asarray(data[()])
@@ -70,14 +71,14 @@ class Hdf5File:
 
 
 def open_keras_archive(file: BinaryIO) -> Hdf5File:
-    """The weights in a ``.keras`` file."""
+    """Open the weights in a ``.keras`` file."""
     archive = open_archive(file)
     try:
         info = archive.getinfo(_KERAS_MEMBER)
         check_array_size([info.file_size], 1)
         return Hdf5File(io.BytesIO(archive.read(info)))
     except (KeyError, *ZIP_ERRORS) as error:
-        raise FormatError(f"a Keras file without weights that can be read: {error}") from None
+        raise FormatError(f"the Keras file contains no readable weights: {error}") from None
 
 
 def _import_h5py() -> Any:
@@ -87,34 +88,36 @@ def _import_h5py() -> Any:
         raise MissingDependencyError("reading an HDF5 file", "projector") from None
 
 
-def _is_state(key: str) -> bool:
-    return _STATE.search(key) is not None
+def _is_optimizer_state(key: str) -> bool:
+    return _OPTIMIZER_STATE.search(key) is not None
 
 
-def _name_all(keys: list[str], layers: dict[str, str]) -> dict[str, str]:
-    """Names of variables as Keras prints them, wherever they tell all of them apart."""
-    sizes = Counter(map(posixpath.dirname, keys))
+def _make_names(keys: list[str], layers: dict[str, str]) -> dict[str, str]:
+    """Return the names of variables as Keras prints them, or the keys where those are ambiguous."""
+    counts_by_folder = Counter(map(posixpath.dirname, keys))
     names = {}
     for key in keys:
-        folder, place = posixpath.split(key)
-        if _is_state(key):
+        folder, index = posixpath.split(key)
+        if _is_optimizer_state(key):
             names[key] = key
         elif posixpath.basename(folder) == "vars":
-            name = _name_layer(folder, layers.get(folder))
-            names[key] = name if sizes[folder] == 1 else f"{name}/{place}"
+            name = _make_keras3_name(folder, layers.get(folder))
+            names[key] = name if counts_by_folder[folder] == 1 else f"{name}/{index}"
         else:
-            names[key] = _name_old(key)
+            names[key] = _make_keras2_name(key)
     counts = Counter(names.values())
     return {key: name if counts[name] == 1 else key for key, name in names.items()}
 
 
-def _name_layer(folder: str, name: str | None) -> str:
-    """Keras 3 numbers layers of a kind and the variables of each: layers/embedding_1/vars/0."""
-    *outer, layer = [part for part in folder.split("/")[:-1] if part not in _HOLDERS] or [""]
-    return "/".join([*outer, name or layer])
+def _make_keras3_name(folder: str, name: str | None) -> str:
+    """Name a variable of Keras 3, whose paths look like ``layers/embedding_1/vars/0``."""
+    layers = [part for part in folder.split("/")[:-1] if part not in _CONTAINER_GROUPS]
+    if name:
+        layers[-1:] = [name]
+    return "/".join(layers)
 
 
-def _name_old(key: str) -> str:
-    """Keras 2 says the name of a layer twice: words/sequential/words/embeddings:0."""
+def _make_keras2_name(key: str) -> str:
+    """Name a variable of Keras 2, which repeats the layer: ``words/model/words/embeddings:0``."""
     key = key.removeprefix("model_weights/").removesuffix(":0")
     return re.sub(r"^([^/]+)/(?=(?:.*/)?\1/)", "", key)

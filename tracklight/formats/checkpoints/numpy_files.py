@@ -1,4 +1,4 @@
-"""NumPy's own files: ``.npy`` with one array, ``.npz`` with several."""
+"""Files of numpy: ``.npy`` with one array, and ``.npz`` archives with several."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ from tracklight.formats.checkpoints.tensor_file import (
 
 T = TypeVar("T")
 
-#: What a damaged archive makes zipfile and its decompressors raise.
+#: What zipfile and its decompressors raise for damaged archives.
 ZIP_ERRORS = (zipfile.BadZipFile, EOFError, ValueError, RuntimeError, OSError, OverflowError)
 
-
-#: NumPy reads the header as Python would a literal, and lets out what goes wrong there.
+#: What numpy raises for damaged headers, which it evaluates as Python literals.
 _HEADER_ERRORS = (
     *(ValueError, TypeError, SyntaxError, tokenize.TokenError),
     *(RecursionError, MemoryError, OverflowError),
@@ -40,7 +39,7 @@ class _Header(NamedTuple):
 
 
 class NpyFile:
-    """A ``.npy`` file, whose array goes by the name of the file."""
+    """A ``.npy`` file; the key of its array is the name of the file."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file = file
@@ -55,17 +54,15 @@ class NpyFile:
 
     def read(self, key: str) -> NDArray[Any]:
         if key != self._name:
-            raise UsageError(f'the file has no array "{key}"')
+            raise UsageError(f'no array "{key}" in the file')
         size = check_array_size(self._header.shape, self._header.dtype.itemsize)
         if get_file_size(self._file) - self._start < size:
-            raise FormatError(
-                f'the array "{key}" ends beyond its file, which may still be being written'
-            )
-        return _arrange(self._file, self._start, self._header)
+            raise FormatError(f'the array "{key}" ends beyond the file, which may be incomplete')
+        return _read_data(self._file, self._start, self._header)
 
 
 class NpzFile:
-    """A ``.npz`` file: an archive of ``.npy`` files."""
+    """A ``.npz`` file: a zip archive of ``.npy`` files."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._archive = open_archive(file)
@@ -73,37 +70,37 @@ class NpzFile:
         self._names = {name.removesuffix(".npy"): name for name in names}
 
     def list_tensors(self) -> Sequence[TensorInfo]:
-        found = []
+        tensors = []
         for key in self._names:
-            shape, _, dtype = self._look(key, _read_header)
-            found.append(TensorInfo(key, key, dtype.name, shape))
-        return found
+            shape, _, dtype = self._read_member(key, _read_header)
+            tensors.append(TensorInfo(key, key, dtype.name, shape))
+        return tensors
 
     def read(self, key: str) -> NDArray[Any]:
         if key not in self._names:
-            raise UsageError(f'the archive has no array "{key}"')
-        return self._look(key, _read_member)
+            raise UsageError(f'no array "{key}" in the archive')
+        return self._read_member(key, _read_npy)
 
-    def _look(self, key: str, read: Callable[[BinaryIO], T]) -> T:
+    def _read_member(self, key: str, read: Callable[[BinaryIO], T]) -> T:
         try:
             with self._archive.open(self._names[key]) as member:
                 return read(cast(BinaryIO, member))
         except ZIP_ERRORS as error:
-            raise FormatError(f'the array "{key}" of the archive is damaged: {error}') from None
+            raise FormatError(f'the array "{key}" is damaged: {error}') from None
 
 
 def open_archive(file: BinaryIO) -> zipfile.ZipFile:
-    """An archive to read from; raises FormatError where it is none."""
+    """Open a zip archive; raises FormatError if it is damaged."""
     try:
         return zipfile.ZipFile(file)
     except ZIP_ERRORS as error:
-        raise FormatError(f"an archive that is damaged, or still being written: {error}") from None
+        raise FormatError(f"the archive is damaged or incomplete: {error}") from None
 
 
-def _read_member(member: BinaryIO) -> NDArray[Any]:
+def _read_npy(member: BinaryIO) -> NDArray[Any]:
     header = _read_header(member)
     check_array_size(header.shape, header.dtype.itemsize)
-    return _arrange(member, member.tell(), header)
+    return _read_data(member, member.tell(), header)
 
 
 def _read_header(file: BinaryIO) -> _Header:
@@ -111,17 +108,17 @@ def _read_header(file: BinaryIO) -> _Header:
         version = npy.read_magic(file)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of files that Python 2 wrote
+            warnings.simplefilter("ignore")  # about files that Python 2 wrote
             header = _Header(*read(file))
     except _HEADER_ERRORS as error:
-        raise FormatError(f"the header of a NumPy file is not right: {error}") from None
+        raise FormatError(f"the header of the array is invalid: {error}") from None
     if header.dtype.kind not in "biufc":
-        # An array of objects is a pickle, which could run any program.
-        raise FormatError(f"an array of {header.dtype}, of which only numbers are read")
+        # Arrays of objects are pickled, and a pickle can run any code.
+        raise FormatError(f"arrays of {header.dtype} are not supported; only numbers are")
     return header
 
 
-def _arrange(file: BinaryIO, start: int, header: _Header) -> NDArray[Any]:
+def _read_data(file: BinaryIO, start: int, header: _Header) -> NDArray[Any]:
     shape, is_fortran, dtype = header
     array = read_array(file, start, dtype, shape[::-1] if is_fortran else shape)
     array = array.T if is_fortran else array

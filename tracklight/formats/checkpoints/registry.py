@@ -1,4 +1,4 @@
-"""Gives the reader for a file by what its name says, or its first bytes."""
+"""Choose the reader for a tensor file by its name."""
 
 from __future__ import annotations
 
@@ -15,15 +15,24 @@ from tracklight.formats.checkpoints.tables import TsvFile, open_csv, open_parque
 from tracklight.formats.checkpoints.tensor_file import TensorFile
 from tracklight.formats.checkpoints.torch_file import TorchFile
 
-_ZIP = b"PK\x03\x04"
-_OLD_TORCH = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+_ZIP_MAGIC = b"PK\x03\x04"
+_LEGACY_TORCH_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 
+#: Opens a file; the second argument is its name without the suffix.
 Opener = Callable[[BinaryIO, str], TensorFile]
 
 
 def open_tensor_file(file: BinaryIO, name: str) -> TensorFile:
-    """The tensors of an open file; it must stay open for as long as they are read."""
-    stem, opener = _find_opener(file, posixpath.basename(name))
+    """Open a tensor file. It must stay open while tensors are read.
+
+    Args:
+        file: The open file.
+        name: Its name or path, whose suffix determines the format.
+
+    Raises:
+        FormatError: The suffix is unknown, or the file cannot be read.
+    """
+    stem, opener = _get_opener(posixpath.basename(name))
     try:
         return opener(file, stem)
     except FormatError as error:
@@ -31,28 +40,30 @@ def open_tensor_file(file: BinaryIO, name: str) -> TensorFile:
 
 
 def open_tensor_bytes(data: bytes, name: str) -> TensorFile:
-    """The tensors of a file that somebody brings along."""
+    """Open a tensor file from its content, such as an uploaded file."""
     return open_tensor_file(io.BytesIO(data), name)
 
 
-def _find_opener(file: BinaryIO, name: str) -> tuple[str, Opener]:
+def _get_opener(name: str) -> tuple[str, Opener]:
+    """Return the name without its suffix, and the opener for the suffix."""
     lower = name.lower()
     for suffix, opener in _OPENERS.items():
         if lower.endswith(suffix):
             return name[: -len(suffix)], opener
     known = ", ".join(suffix for suffix in _OPENERS if suffix != ".weights.h5")
-    raise FormatError(f'"{name}" is of no known kind; give one that ends with {known}')
+    raise FormatError(f'"{name}" has an unknown file type; supported are {known}')
 
 
 def _open_torch(file: BinaryIO, name: str) -> TensorFile:
     file.seek(0)
-    head = file.read(len(_OLD_TORCH))
-    if head == _OLD_TORCH:
+    head = file.read(len(_LEGACY_TORCH_MAGIC))
+    if head == _LEGACY_TORCH_MAGIC:
         raise FormatError(
-            "torch before 1.6 wrote it; load it in a newer one and save its state_dict again"
+            "it was saved by PyTorch before 1.6; load it in a newer version and save its "
+            "state_dict again"
         )
-    if not head.startswith(_ZIP):
-        raise FormatError("torch.save did not write it, or is still writing it")
+    if not head.startswith(_ZIP_MAGIC):
+        raise FormatError("it was not written by torch.save, or is incomplete")
     return TorchFile(file, name)
 
 

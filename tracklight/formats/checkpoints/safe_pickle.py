@@ -1,8 +1,8 @@
-"""What a pickle of PyTorch says, without doing what it says.
+"""Read pickles of PyTorch without running code.
 
-Python's own unpickler imports and calls whatever a file names. This one knows few operations, and
-calls nothing: a tensor becomes a note of where its numbers are, a dict a dict, and everything else
-an `Unknown` that only keeps what was put into it.
+Python's unpickler imports and calls whatever a file names. This one supports only the opcodes that
+files of weights need, and calls nothing: tensors become `StoredTensor`, which says where their data
+is, dicts stay dicts, and every other object becomes an `OpaqueObject`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from tracklight.errors import FormatError
 
-_MAX_BYTES = 64 << 20
+MAX_PICKLE_BYTES = 64 << 20
 _MARK = object()
 
 
 class GlobalName(NamedTuple):
-    """Something that a pickle would import."""
+    """A class or function that the pickle refers to. It is never imported."""
 
     module: str
     name: str
@@ -27,22 +27,22 @@ class GlobalName(NamedTuple):
 
 @dataclass(eq=False)
 class OpaqueObject:
-    """An object of a class that is not looked at."""
+    """An object whose class is not interpreted."""
 
-    kind: Any
+    cls: Any
     state: Any = None
     items: dict[Any, Any] = field(default_factory=dict)
 
 
 class Storage(NamedTuple):
-    """The memory of tensors: a member of the archive."""
+    """The memory that tensors share: a member of the archive."""
 
     key: str
-    kind: GlobalName
+    storage_class: GlobalName
 
 
 class StoredTensor(NamedTuple):
-    """A look at a storage; ``dtype`` only where the storage does not tell."""
+    """A strided view of a storage; ``dtype`` is set only if the storage class has no type."""
 
     storage: Storage
     offset: int
@@ -52,18 +52,24 @@ class StoredTensor(NamedTuple):
 
 
 def load_pickle(data: bytes) -> Any:
-    """The objects of a pickle; raises FormatError for one that is damaged or odd."""
-    if len(data) > _MAX_BYTES:
-        raise FormatError(f"a pickle of {len(data)} bytes, more than {_MAX_BYTES}")
+    """Return the object in a pickle.
+
+    Raises:
+        FormatError: The pickle is damaged, too large, or uses opcodes that are not supported.
+    """
+    if len(data) > MAX_PICKLE_BYTES:
+        raise FormatError(f"the pickle has {len(data)} bytes, more than {MAX_PICKLE_BYTES}")
     try:
         return _PickleMachine().run(data)
     except FormatError:
         raise
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, RecursionError) as error:
-        raise FormatError(f"a pickle that makes no sense: {error!r:.200}") from None
+        raise FormatError(f"the pickle is invalid: {error!r:.200}") from None
 
 
 class _PickleMachine:
+    """The stack machine that executes the opcodes of a pickle."""
+
     def __init__(self) -> None:
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
@@ -77,9 +83,9 @@ class _PickleMachine:
                 continue
             operation = _OPERATIONS.get(opcode.name)
             if operation is None:
-                raise FormatError(f"a pickle with {opcode.name}, which no file of weights needs")
+                raise FormatError(f"the pickle uses {opcode.name}, which is not supported")
             operation(self, argument)
-        raise FormatError("a pickle without an end")
+        raise FormatError("the pickle is truncated")
 
     def push(self, value: Any) -> None:
         self._stack.append(value)
@@ -88,24 +94,24 @@ class _PickleMachine:
         return self._stack.pop()
 
     def pop_to_mark(self) -> list[Any]:
-        at = len(self._stack) - 1
-        while self._stack[at] is not _MARK:
-            at -= 1
-            if at < 0:
-                raise FormatError("a pickle that closes what it did not open")
-        items = self._stack[at + 1 :]
-        del self._stack[at:]
+        mark = len(self._stack) - 1
+        while self._stack[mark] is not _MARK:
+            mark -= 1
+            if mark < 0:
+                raise FormatError("the pickle is invalid: a mark is missing")
+        items = self._stack[mark + 1 :]
+        del self._stack[mark:]
         return items
 
-    def take(self, count: int) -> None:
+    def make_tuple(self, count: int) -> None:
         items = [self.pop() for _ in range(count)]
         self.push(tuple(reversed(items)))
 
-    def keep(self, place: int | None) -> None:
-        self._memo[len(self._memo) if place is None else place] = self._stack[-1]
+    def memoize(self, index: int | None) -> None:
+        self._memo[len(self._memo) if index is None else index] = self._stack[-1]
 
-    def recall(self, place: int) -> None:
-        self.push(self._memo[place])
+    def recall(self, index: int) -> None:
+        self.push(self._memo[index])
 
     def import_from_stack(self) -> None:
         name, module = self.pop(), self.pop()
@@ -120,18 +126,18 @@ class _PickleMachine:
         if isinstance(self._stack[-1], OpaqueObject):
             self._stack[-1].state = state
 
-    def find_storage(self) -> None:
-        kind, storage, key, *_ = self.pop()
+    def push_storage(self) -> None:
+        kind, storage_class, key, *_ = self.pop()
         if kind != "storage":
-            raise FormatError(f"a pickle that refers to a {kind!r:.40}")
-        self.push(Storage(str(key), storage))
+            raise FormatError(f"the pickle refers to a {kind!r:.40} instead of a storage")
+        self.push(Storage(str(key), storage_class))
 
     def set_items(self, items: list[Any]) -> None:
         target = self._stack[-1]
         target = target.items if isinstance(target, OpaqueObject) else target
         if not isinstance(target, dict):
-            raise FormatError("a pickle that puts items into what is no dict")
-        _fill(target, zip(items[::2], items[1::2], strict=True))
+            raise FormatError("the pickle sets items of an object that is not a dict")
+        _set_items(target, zip(items[::2], items[1::2], strict=True))
 
     def extend(self, items: list[Any]) -> None:
         if isinstance(self._stack[-1], list):
@@ -139,11 +145,11 @@ class _PickleMachine:
 
 
 def _call(function: Any, arguments: Any) -> Any:
-    """What a call would give, for the few that make up a file of weights."""
+    """Return the result of a call if it is one that files of weights need."""
     if not isinstance(function, GlobalName) or not isinstance(arguments, tuple):
         return OpaqueObject(function)
     if function == ("collections", "OrderedDict"):
-        return _fill({}, arguments[0]) if arguments else {}
+        return _set_items({}, arguments[0]) if arguments else {}
     if function.module != "torch._utils":
         return OpaqueObject(function)
     if function.name in ("_rebuild_tensor", "_rebuild_tensor_v2"):
@@ -155,11 +161,11 @@ def _call(function: Any, arguments: Any) -> Any:
     return OpaqueObject(function)
 
 
-def _fill(target: dict[Any, Any], pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+def _set_items(target: dict[Any, Any], pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     for key, value in pairs:
-        # To hash a tuple that holds a tuple that holds … could end the process.
+        # Hashing deeply nested tuples can crash the process.
         if not isinstance(key, (str, bytes, int, float, type(None))):
-            raise FormatError(f"a pickle with a key that is a {type(key).__name__}")
+            raise FormatError(f"the pickle contains a dict with a key of type {type(key).__name__}")
         target[key] = value
     return target
 
@@ -167,7 +173,7 @@ def _fill(target: dict[Any, Any], pairs: Iterable[tuple[Any, Any]]) -> dict[Any,
 def _make_tensor(storage: Any, offset: Any, shape: Any, strides: Any) -> StoredTensor:
     numbers = (offset, *shape, *strides)
     if not isinstance(storage, Storage) or not all(type(number) is int for number in numbers):
-        raise FormatError("a pickle with a tensor that makes no sense")
+        raise FormatError("the pickle contains an invalid tensor")
     return StoredTensor(storage, offset, tuple(shape), tuple(strides))
 
 
@@ -191,17 +197,17 @@ _OPERATIONS: dict[str, Callable[[_PickleMachine, Any], object]] = {
     "POP": lambda machine, _: machine.pop(),
     "POP_MARK": lambda machine, _: machine.pop_to_mark(),
     "TUPLE": lambda machine, _: machine.push(tuple(machine.pop_to_mark())),
-    "TUPLE1": lambda machine, _: machine.take(1),
-    "TUPLE2": lambda machine, _: machine.take(2),
-    "TUPLE3": lambda machine, _: machine.take(3),
-    "BINPUT": lambda machine, place: machine.keep(place),
-    "LONG_BINPUT": lambda machine, place: machine.keep(place),
-    "MEMOIZE": lambda machine, _: machine.keep(None),
-    "BINGET": lambda machine, place: machine.recall(place),
-    "LONG_BINGET": lambda machine, place: machine.recall(place),
+    "TUPLE1": lambda machine, _: machine.make_tuple(1),
+    "TUPLE2": lambda machine, _: machine.make_tuple(2),
+    "TUPLE3": lambda machine, _: machine.make_tuple(3),
+    "BINPUT": lambda machine, index: machine.memoize(index),
+    "LONG_BINPUT": lambda machine, index: machine.memoize(index),
+    "MEMOIZE": lambda machine, _: machine.memoize(None),
+    "BINGET": lambda machine, index: machine.recall(index),
+    "LONG_BINGET": lambda machine, index: machine.recall(index),
     "GLOBAL": lambda machine, names: machine.push(GlobalName(*names.split(" ", 1))),
     "STACK_GLOBAL": lambda machine, _: machine.import_from_stack(),
-    "BINPERSID": lambda machine, _: machine.find_storage(),
+    "BINPERSID": lambda machine, _: machine.push_storage(),
     "REDUCE": lambda machine, _: machine.reduce(),
     "NEWOBJ": lambda machine, _: machine.reduce(),
     "BUILD": lambda machine, _: machine.build(),

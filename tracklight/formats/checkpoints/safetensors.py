@@ -1,4 +1,7 @@
-"""Safetensors: eight bytes of a length, as much JSON, then the memory of all tensors."""
+"""Safetensors files: the length of the header in eight bytes, a JSON header, and the tensors.
+
+Format: https://huggingface.co/docs/safetensors/index#format
+"""
 
 from __future__ import annotations
 
@@ -53,14 +56,14 @@ class SafetensorsFile:
         self._file = file
         size = get_file_size(file)
         if size < 8:
-            raise FormatError(f"a safetensors file of only {size} bytes")
+            raise FormatError(f"the safetensors file has only {size} bytes")
         length = int.from_bytes(read_exactly(file, 0, 8), "little")
         if length > min(size - 8, _MAX_HEADER_BYTES):
-            raise FormatError(f"a safetensors file of {size} bytes whose header has {length}")
+            raise FormatError(f"the header has {length} bytes, but the safetensors file {size}")
         self._start = 8 + length
         self._entries = _parse_header(read_exactly(file, 8, length))
         for key, entry in self._entries.items():
-            _check(key, entry, size - self._start)
+            _check_entry(key, entry, size - self._start)
 
     def list_tensors(self) -> Sequence[TensorInfo]:
         return [
@@ -71,14 +74,12 @@ class SafetensorsFile:
     def read(self, key: str) -> NDArray[Any]:
         entry = self._entries.get(key)
         if entry is None:
-            raise UsageError(f'the safetensors file has no tensor "{key}"')
+            raise UsageError(f'no tensor "{key}" in the safetensors file')
         dtype = _DTYPES.get(entry.dtype)
         if dtype is None:
-            raise FormatError(
-                f'the tensor "{key}" is of the type {entry.dtype}, which is not known'
-            )
-        at = self._start + entry.data_offsets[0]
-        return widen(dtype, read_array(self._file, at, get_storage_dtype(dtype), entry.shape))
+            raise FormatError(f'the tensor "{key}" has the unsupported type {entry.dtype}')
+        offset = self._start + entry.data_offsets[0]
+        return widen(dtype, read_array(self._file, offset, get_storage_dtype(dtype), entry.shape))
 
 
 def _parse_header(data: bytes) -> dict[str, _Entry]:
@@ -87,17 +88,18 @@ def _parse_header(data: bytes) -> dict[str, _Entry]:
         raw.pop("__metadata__", None)
         return {key: msgspec.json.decode(entry, type=_Entry) for key, entry in raw.items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(f"the header of a safetensors file is not right: {error}") from None
+        raise FormatError(f"the header of the safetensors file is invalid: {error}") from None
 
 
-def _check(key: str, entry: _Entry, size: int) -> None:
+def _check_entry(key: str, entry: _Entry, size: int) -> None:
     begin, end = entry.data_offsets
     if not 0 <= begin <= end <= size:
-        raise FormatError(
-            f'the tensor "{key}" ends beyond its file, which may still be being written'
-        )
+        raise FormatError(f'the tensor "{key}" ends beyond the file, which may be incomplete')
     dtype = _DTYPES.get(entry.dtype)
     if dtype is None:
-        return  # others can be read all the same
+        return  # other tensors can be read
     if check_array_size(entry.shape, np.dtype(get_storage_dtype(dtype)).itemsize) != end - begin:
-        raise FormatError(f'the tensor "{key}" has {end - begin} bytes for {list(entry.shape)}')
+        raise FormatError(
+            f'the tensor "{key}" has {end - begin} bytes, which do not match its shape '
+            f"{list(entry.shape)}"
+        )

@@ -1,4 +1,4 @@
-"""What every reader gives: the tensors of a file by name, and one of them as an array."""
+"""The interface of all readers of tensor files, and helpers for reading arrays from files."""
 
 from __future__ import annotations
 
@@ -13,78 +13,97 @@ from numpy.typing import NDArray
 
 from tracklight.errors import FormatError
 
-#: A million vectors of 512 float64 numbers.
+#: The limit on the memory of an array: a million vectors of 512 float64 numbers.
 MAX_ARRAY_BYTES = 4 << 30
 
-#: Columns of labels by their names; a cell without anything is a missing one.
+#: Columns of labels by name; an empty cell is a missing label.
 LabelColumns = dict[str, list[str]]
+
+#: The limit of numpy 1.
+_MAX_DIMENSIONS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """One tensor of a file."""
+    """The description of one tensor.
+
+    Attributes:
+        key: The key of the tensor in the file.
+        name: The name to show.
+        dtype: The name of the element type.
+        shape: The shape.
+        is_optimizer_state: Whether only an optimizer uses it: moments, counters, averages.
+    """
 
     key: str
-    """What the file calls it."""
     name: str
-    """What people call it."""
     dtype: str
     shape: tuple[int, ...]
     is_optimizer_state: bool = False
-    """True for what only an optimizer keeps: moments, counters, copies."""
 
 
 class TensorFile(Protocol):
-    """A file, or a family of files, that holds tensors."""
+    """A file, or a set of files, that contains tensors."""
 
     def list_tensors(self) -> Sequence[TensorInfo]:
-        """All of them in the order of the file."""
+        """Return the tensors in the order of the file."""
 
     def read(self, key: str) -> NDArray[Any]:
-        """One of them; raises FormatError where it cannot be read, and UsageError for a wrong key.
+        """Read one tensor.
 
-        Strings come as an object array of bytes, bfloat16 and float8 as float32.
+        Returns:
+            Strings as an object array of bytes; bfloat16 and float8 as float32.
+
+        Raises:
+            FormatError: The tensor cannot be read.
+            UsageError: There is no tensor with this key.
         """
 
 
 def check_array_size(
     shape: Sequence[int], item_bytes: int, max_bytes: int = MAX_ARRAY_BYTES
 ) -> int:
-    """How many bytes an array takes; refused where they are too many, or its shape makes none."""
-    if any(size < 0 for size in shape) or len(shape) > 32:
-        raise FormatError(f"no array has the shape {list(shape)[:40]}")
+    """Return the size of an array in bytes.
+
+    Raises:
+        FormatError: The array is too large, or the shape is invalid.
+    """
+    if any(size < 0 for size in shape) or len(shape) > _MAX_DIMENSIONS:
+        raise FormatError(f"{list(shape)[:40]} is not a valid shape")
     if item_bytes * math.prod(size for size in shape if size) > max_bytes:
         raise FormatError(
-            f"a tensor of shape {list(shape)} takes more than {max_bytes >> 20} MiB, the most that "
-            "is read"
+            f"a tensor of shape {list(shape)} takes more than the limit of {max_bytes >> 20} MiB"
         )
     return item_bytes * math.prod(shape)
 
 
 def get_file_size(file: BinaryIO) -> int:
-    """How many bytes a file has."""
     return file.seek(0, io.SEEK_END)
 
 
 def read_exactly(file: BinaryIO, offset: int, size: int) -> bytes:
-    """Exactly that many bytes; the caller has checked that they are not too many."""
+    """Read ``size`` bytes; raises FormatError if there are fewer."""
     file.seek(offset)
     data = file.read(size)
     if len(data) < size:
-        raise FormatError(f"the file ends {size - len(data)} bytes early")
+        raise FormatError(f"the file is truncated: {size - len(data)} bytes are missing")
     return data
 
 
 def read_array(
     file: BinaryIO, offset: int, dtype: np.dtype[Any], shape: tuple[int, ...]
 ) -> NDArray[Any]:
-    """An array from its memory in a file, without a second copy of it."""
+    """Read an array without copying it; raises FormatError if the file is truncated.
+
+    Files are never mapped into memory: if a checkpoint is truncated while it is mapped, for
+    instance because it is saved again, the process crashes.
+    """
     array = np.empty(shape, dtype)
-    left = array.reshape(-1).view(np.uint8).data
+    remaining = array.reshape(-1).view(np.uint8).data
     file.seek(offset)
-    while left:
-        count = cast(io.BufferedReader, file).readinto(left)
+    while remaining:
+        count = cast(io.BufferedReader, file).readinto(remaining)
         if not count:
-            raise FormatError(f"the file ends {len(left)} bytes early")
-        left = left[count:]
+            raise FormatError(f"the file is truncated: {len(remaining)} bytes are missing")
+        remaining = remaining[count:]
     return array

@@ -1,13 +1,22 @@
-"""Names of variables as people know them, and which of them only an optimizer needs.
+"""TensorFlow checkpoints, which consist of ``P.index`` and ``P.data-00000-of-00001`` and so on.
 
-TensorFlow 2 saves objects that hold objects, and a variable goes by the shortest way that leads
-to it. That may be through the optimizer, so what a variable is cannot be told from its key: the
-saved graph of objects tells.
+The index is a table (`sstable`) of `BundleEntryProto` messages by key, which say where the bytes of
+a tensor are and what type and shape it has. The index is read as a whole; tensors are read one by
+one. Three details are handled here:
+
+* Names. TensorFlow 2 saves a graph of objects, and the key of a variable is the shortest path to
+  it, which may lead through the optimizer. The saved object graph has the names of variables and
+  says which of them belong to an optimizer.
+* Slices. Partitioned variables are stored in parts, each with its own key.
+* Strings, which have an encoding and checksums of their own.
+
+Format: tensorflow/core/util/tensor_bundle/tensor_bundle.h
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import math
 import posixpath
@@ -15,8 +24,8 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,310 +52,155 @@ from tracklight.formats.tensor import (
 )
 from tracklight.formats.tfrecord import masked_crc32c
 from tracklight.formats.wire_format import read_varint
-from tracklight.logdir.confined_files import ConfinedFiles
 
 OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
+#: Only the keys of slices begin with this.
+SLICE_KEY_PREFIX = b"\x00"
+
+#: ``BundleHeaderProto.endianness``
+_BIG_ENDIAN = 1
+_CRC_BYTES = 4
+_MAX_UINT32 = (1 << 32) - 1
 
 _VARIABLE_SUFFIX = "/.ATTRIBUTES/VARIABLE_VALUE"
-
 _SLOT_MARKER = "/.OPTIMIZER_SLOT/"
-
-#: What TensorFlow calls a variable that was given no name.
+#: The names of variables to which the program gave no name.
 _UNNAMED = re.compile(r"(.*/)?Variable(_\d+)?")
-
-#: What TensorFlow 1 appends to the name of a variable for the state that an optimizer keeps of it.
+#: TensorFlow 1 appends these to the name of a variable for the state of an optimizer.
 _V1_STATE = re.compile(
     r"(.+)/(Adam(ax|W|_\d+)?(_\d+)?|Ada(grad|delta|gradDA)(_\d+)?|Momentum(_\d+)?|RMSProp(_\d+)?"
     r"|Ftrl(_\d+)?|ExponentialMovingAverage|LARS\w*|LAMB\w*)"
 )
+#: An object with a list of variables and one of these children is an optimizer.
+_OPTIMIZER_CHILDREN = {b"_learning_rate", b"learning_rate", b"_iterations", b"iterations"}
 
-#: Beside the list of its variables, an optimizer has at least one of these.
-_OPTIMIZER_MARKS = {b"_learning_rate", b"learning_rate", b"_iterations", b"iterations"}
-
-
-@dataclass
-class ObjectGraph:
-    """What the graph of objects says of keys; empty where there is none."""
-
-    full_names: dict[str, str] = field(default_factory=dict)
-    optimizer_keys: set[str] = field(default_factory=set)
-
-
-def parse_object_graph(data: bytes) -> ObjectGraph:
-    """Take what is worth knowing from a TrackableObjectGraph."""
-    nodes = proto.parse("TrackableObjectGraph", data).nodes
-    objects = ObjectGraph()
-    state = set(_iter_state_nodes(nodes))
-    for place, node in enumerate(nodes):
-        for attribute in node.attributes:
-            key = decode_key(attribute.checkpoint_key)
-            objects.full_names[key] = decode_key(attribute.full_name)
-            if place in state:
-                objects.optimizer_keys.add(key)
-    return objects
-
-
-def _iter_state_nodes(nodes: Iterable[Message]) -> Iterator[int]:
-    nodes = list(nodes)
-    for node in nodes:
-        yield from (slot.slot_variable_node_id for slot in node.slot_variables)
-        children = {child.local_name: child.node_id for child in node.children}
-        if b"_variables" in children and _OPTIMIZER_MARKS & children.keys():
-            trained = _list_children(nodes, children.get(b"_trainable_variables", -1))
-            yield from set(_list_children(nodes, children[b"_variables"])) - set(trained)
-
-
-def _list_children(nodes: list[Message], place: int) -> list[int]:
-    if not 0 <= place < len(nodes):
-        return []
-    return [child.node_id for child in nodes[place].children]
-
-
-def make_variable_names(keys: Collection[str], objects: ObjectGraph) -> dict[str, str]:
-    """The name to show for every key, each only once."""
-    full_names = {key: objects.full_names.get(key, "") for key in keys}
-    counts = Counter(full_names.values())
-    return {
-        key: full if full and counts[full] == 1 and not _UNNAMED.fullmatch(full) else _shorten(key)
-        for key, full in full_names.items()
-    }
-
-
-def _shorten(key: str) -> str:
-    if not key.endswith(_VARIABLE_SUFFIX):
-        return key
-    return key.removesuffix(_VARIABLE_SUFFIX).replace(".S", "/").replace("..", ".")
-
-
-def is_optimizer_state(key: str, keys: Collection[str], objects: ObjectGraph) -> bool:
-    """Whether only an optimizer needs what stands under a key."""
-    if key in objects.optimizer_keys or _SLOT_MARKER in key:
-        return True
-    owner = _V1_STATE.fullmatch(key)
-    return owner is not None and owner[1] in keys
-
-
-def decode_key(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
-
-
-# Variables that were saved in parts: the keys of the parts, and where each belongs.
-#
-# A part's key is made of numbers and texts in a code that sorts like what it stands for.
-
-#: Keys of parts begin with this, and no other key does.
-SLICE_KEY_PREFIX = b"\x00"
-
+#: Stands for the length of a slice that covers a whole dimension.
 _FULL_LENGTH = -1
-
-_ESCAPED = {b"\x00": b"\x00\xff", b"\xff": b"\xff\x00"}
-
-
-class SliceExtent(NamedTuple):
-    """A stretch of one dimension."""
-
-    start: int
-    length: int
+_ESCAPED_BYTES = {b"\x00": b"\x00\xff", b"\xff": b"\xff\x00"}
 
 
-def encode_slice_key(name: bytes, extents: Sequence[SliceExtent]) -> bytes:
-    """The key under which a part of a tensor is saved."""
-    escaped = re.sub(rb"[\x00\xff]", lambda byte: _ESCAPED[byte[0]], name)
-    rank = len(extents)
-    size = (rank.bit_length() + 7) // 8
-    head = SLICE_KEY_PREFIX + escaped + b"\x00\x01" + bytes([size]) + rank.to_bytes(size, "big")
-    return head + b"".join(_encode_signed(number) for extent in extents for number in extent)
+class FileAccess(Protocol):
+    """Opens files by path, such as `tracklight.logdir.confined_files.ConfinedFiles`."""
 
+    def open(self, path: str) -> BinaryIO: ...
 
-def _encode_signed(number: int) -> bytes:
-    """The number of leading ones tells how many bytes there are; negative ones are inverted."""
-    size = 1
-    magnitude = ~number if number < 0 else number
-    while magnitude >> (7 * size - 1):
-        size += 1
-    if size > 8:
-        raise FormatError(f"a part of a tensor at {number}")
-    code = magnitude | ((1 << size) - 1) << (7 * size)
-    if number < 0:
-        code ^= (1 << 8 * size) - 1
-    return code.to_bytes(size, "big")
-
-
-def parse_extents(part: Message) -> list[SliceExtent]:
-    """The stretches that a part covers, as they stand in its key."""
-    return [
-        SliceExtent(extent.start, extent.length if extent.HasField("has_length") else _FULL_LENGTH)
-        for extent in part.extent
-    ]
-
-
-def to_slices(extents: Sequence[SliceExtent], shape: tuple[int, ...]) -> tuple[slice, ...]:
-    """Where a part belongs in the whole."""
-    if len(extents) != len(shape):
-        raise FormatError(f"a part of {len(extents)} dimensions of a tensor of {len(shape)}")
-    place = []
-    for (start, length), size in zip(extents, shape, strict=True):
-        end = size if length == _FULL_LENGTH else start + length
-        if not 0 <= start <= end <= size:
-            raise FormatError(f"a part from {start} to {end} of a dimension of {size}")
-        place.append(slice(start, end))
-    return tuple(place)
-
-
-# Tensors of text in a checkpoint: all lengths, a checksum of them, then all bytes.
-
-_CRC_BYTES = 4
-
-_LONGEST_UINT32 = (1 << 32) - 1
-
-
-def decode_string_tensor(data: bytes, count: int) -> tuple[NDArray[Any], int]:
-    """An object array of ``count`` texts, and the checksum that its entry must have.
-
-    Checksums are of the lengths as numbers of a fixed width and not as they are stored.
-    """
-    lengths, at = _read_lengths(data, count)
-    packed = b"".join(
-        struct.pack("<I" if length <= _LONGEST_UINT32 else "<Q", length) for length in lengths
-    )
-    stored = data[at : at + _CRC_BYTES]
-    if stored != struct.pack("<I", masked_crc32c(packed)):
-        raise FormatError("the checksum of the lengths of its texts is wrong")
-    at += _CRC_BYTES
-    if at + sum(lengths) != len(data):
-        raise FormatError(f"the lengths of its {count} texts do not add up")
-    texts = np.empty(count, object)
-    ends = itertools.accumulate(lengths, initial=at)
-    texts[:] = [data[start:end] for start, end in itertools.pairwise(ends)]
-    return texts, masked_crc32c(packed + data[at - _CRC_BYTES :])
-
-
-def _read_lengths(data: bytes, count: int) -> tuple[list[int], int]:
-    if count > len(data):
-        raise FormatError(f"{count} texts in {len(data)} bytes")
-    at = 0
-    lengths = []
-    for _ in range(count):
-        length, at = read_varint(data, at, len(data))
-        lengths.append(length)
-    return lengths, at
-
-
-# TensorFlow's checkpoints, the kind of two files and more: ``P.index`` and ``P.data-…-of-…``.
-#
-# The index is a table of entries, each of which says where the bytes of a tensor stand and what
-# they are. The whole of it is read at once; tensors are read one by one.
-
-_BIG_ENDIAN = 1
+    def find_size(self, path: str) -> int | None: ...
 
 
 class TensorFlowCheckpoint:
-    """A checkpoint by its prefix: the path of its files without ``.index``."""
+    """A checkpoint; implements `TensorFile`.
 
-    def __init__(
-        self, files: ConfinedFiles, prefix: str, *, max_bytes: int = MAX_ARRAY_BYTES
-    ) -> None:
+    Args:
+        files: Opens the files of the checkpoint.
+        prefix: The path of the files without ``.index``.
+        max_bytes: Larger tensors are rejected.
+
+    Raises:
+        FormatError: The index is missing, incomplete or damaged.
+    """
+
+    def __init__(self, files: FileAccess, prefix: str, *, max_bytes: int = MAX_ARRAY_BYTES) -> None:
         self._files = files
         self._prefix = prefix
         self._max_bytes = max_bytes
-        with self._explained():
+        with self._add_context_to_errors():
             entries = sstable.parse_table(self._read_index())
             header = proto.parse("BundleHeaderProto", entries.pop(b"", b""))
             self._entries = {
                 key: proto.parse("BundleEntryProto", value) for key, value in entries.items()
             }
-        self._shards = header.num_shards
-        self._order: Literal["<", ">"] = ">" if header.endianness == _BIG_ENDIAN else "<"
+        self._shard_count = header.num_shards
+        self._byte_order: Literal["<", ">"] = ">" if header.endianness == _BIG_ENDIAN else "<"
         self._keys = {decode_key(key): key for key in self._entries if key[:1] != SLICE_KEY_PREFIX}
 
     def list_tensors(self) -> Sequence[TensorInfo]:
-        known = self._read_objects()
-        names = make_variable_names(self._keys, known)
+        graph = self._read_object_graph()
+        names = make_variable_names(self._keys, graph)
         return [
-            self._describe(key, names[key], is_optimizer_state(key, self._keys, known))
+            self._describe(key, names[key], is_optimizer_state(key, self._keys, graph))
             for key in self._keys
             if key != OBJECT_GRAPH_KEY
         ]
 
     def read(self, key: str) -> NDArray[Any]:
-        raw = self._keys.get(key)
-        if raw is None:
-            raise UsageError(f'the checkpoint "{self._name}" has no tensor "{key}"')
-        with self._explained(key):
-            entry = self._entries[raw]
+        raw_key = self._keys.get(key)
+        if raw_key is None:
+            raise UsageError(f'no tensor "{key}" in the checkpoint "{self._name}"')
+        with self._add_context_to_errors(key):
+            entry = self._entries[raw_key]
             dtype, shape = get_dtype(entry.dtype), get_shape(entry.shape)
             check_size(dtype, shape, self._max_bytes)
             if entry.slices:
-                return self._read_slices(raw, entry, dtype, shape)
-            return self._read_whole(entry, dtype, shape)
+                return self._read_slices(raw_key, entry, dtype, shape)
+            return self._read_entry(entry, dtype, shape)
 
     @property
     def _name(self) -> str:
         return posixpath.basename(self._prefix.replace("\\", "/"))
 
     @contextlib.contextmanager
-    def _explained(self, key: str = "") -> Iterator[None]:
-        what = f'the tensor "{key}" of the checkpoint' if key else "the checkpoint"
+    def _add_context_to_errors(self, key: str = "") -> Iterator[None]:
+        subject = f'the tensor "{key}" of the checkpoint' if key else "the checkpoint"
         try:
             yield
         except sstable.IncompleteTableError as error:
             raise FormatError(
-                f'{what} "{self._name}" is not whole: {error}. It may still be being written; '
-                "look again in a while"
+                f'{subject} "{self._name}" is incomplete: {error}. If it is still being written, '
+                "try again later"
             ) from None
         except FormatError as error:
-            raise FormatError(f'{what} "{self._name}" cannot be read: {error}') from None
+            raise FormatError(f'{subject} "{self._name}" cannot be read: {error}') from None
 
     def _read_index(self) -> bytes:
         path = f"{self._prefix}.index"
         size = self._files.find_size(path)
         if size is None:
-            raise sstable.IncompleteTableError("it has no index")
+            raise sstable.IncompleteTableError("the index is missing")
         if size > sstable.MAX_TABLE_BYTES:
-            raise FormatError(f"its index has {size} bytes, more than {sstable.MAX_TABLE_BYTES}")
+            raise FormatError(f"the index has {size} bytes, more than {sstable.MAX_TABLE_BYTES}")
         with self._files.open(path) as file:
             return file.read(size)
 
-    def _read_objects(self) -> ObjectGraph:
+    def _read_object_graph(self) -> ObjectGraph:
         if OBJECT_GRAPH_KEY not in self._keys:
             return ObjectGraph()
         try:
             return parse_object_graph(bytes(self.read(OBJECT_GRAPH_KEY).item()))
         except (FormatError, ValueError, TypeError):
-            # Names are a comfort: tensors can be read without them.
+            # Tensors can be read without the names in the graph.
             return ObjectGraph()
 
-    def _describe(self, key: str, name: str, is_state: bool) -> TensorInfo:
+    def _describe(self, key: str, name: str, is_optimizer_state: bool) -> TensorInfo:
         entry = self._entries[self._keys[key]]
-        with self._explained(key):
+        with self._add_context_to_errors(key):
             shape = get_shape(entry.shape)
-        return TensorInfo(key, name, _format_dtype(entry.dtype), shape, is_state)
+        return TensorInfo(key, name, _format_dtype(entry.dtype), shape, is_optimizer_state)
 
     def _read_slices(
-        self, raw: bytes, entry: Message, dtype: DType, shape: tuple[int, ...]
+        self, raw_key: bytes, entry: Message, dtype: DType, shape: tuple[int, ...]
     ) -> NDArray[Any]:
         whole: NDArray[Any] | None = None
         filled = 0
-        for item in entry.slices:
-            extents = parse_extents(item)
-            place = to_slices(extents, shape)
-            part = self._entries.get(encode_slice_key(raw, extents))
+        for slice_proto in entry.slices:
+            extents = parse_extents(slice_proto)
+            slices = to_slices(extents, shape)
+            part = self._entries.get(encode_slice_key(raw_key, extents))
             if part is None:
-                raise FormatError(f"its part {[tuple(extent) for extent in extents]} is missing")
-            sizes = tuple(stretch.stop - stretch.start for stretch in place)
-            values = self._read_whole(part, dtype, sizes)
+                raise FormatError(f"the slice {[tuple(extent) for extent in extents]} is missing")
+            sizes = tuple(each.stop - each.start for each in slices)
+            values = self._read_entry(part, dtype, sizes)
             if whole is None:
                 whole = np.zeros(shape, values.dtype)
-            whole[place] = values
+            whole[slices] = values
             filled += values.size
         if whole is None or filled != whole.size:
-            raise FormatError(f"its parts hold {filled} numbers of {math.prod(shape)}")
+            raise FormatError(f"the slices contain {filled} of {math.prod(shape)} numbers")
         return whole
 
-    def _read_whole(self, entry: Message, dtype: DType, shape: tuple[int, ...]) -> NDArray[Any]:
+    def _read_entry(self, entry: Message, dtype: DType, shape: tuple[int, ...]) -> NDArray[Any]:
         if dtype == DType.STRING:
             return self._read_strings(entry, shape)
-        stored = get_storage_dtype(dtype).newbyteorder(self._order)
+        stored = get_storage_dtype(dtype).newbyteorder(self._byte_order)
         size = stored.itemsize * math.prod(shape)
         if entry.size != size:
             raise FormatError(f"shape {list(shape)} takes {size} bytes, but it has {entry.size}")
@@ -357,23 +211,23 @@ class TensorFlowCheckpoint:
 
     def _read_strings(self, entry: Message, shape: tuple[int, ...]) -> NDArray[Any]:
         if entry.size > self._max_bytes:
-            raise FormatError(f"its texts take {entry.size} bytes, more than {self._max_bytes}")
+            raise FormatError(f"its strings take {entry.size} bytes, more than {self._max_bytes}")
         with self._open_shard(entry) as file:
             data = read_exactly(file, entry.offset, entry.size)
-        texts, crc = decode_string_tensor(data, math.prod(shape))
+        strings, crc = decode_string_tensor(data, math.prod(shape))
         _check_crc(crc, entry)
-        return texts.reshape(shape)
+        return strings.reshape(shape)
 
     @contextlib.contextmanager
     def _open_shard(self, entry: Message) -> Iterator[Any]:
-        path = f"{self._prefix}.data-{entry.shard_id:05}-of-{self._shards:05}"
+        path = f"{self._prefix}.data-{entry.shard_id:05}-of-{self._shard_count:05}"
         if entry.offset < 0 or entry.size < 0:
-            raise FormatError("its place in the file is negative")
+            raise FormatError("its offset or size is negative")
         if self._files.find_size(path) is None:
             raise sstable.IncompleteTableError(f"{posixpath.basename(path)} is missing")
         with self._files.open(path) as file:
             if get_file_size(file) < entry.offset + entry.size:
-                raise sstable.IncompleteTableError(f"{posixpath.basename(path)} ends too early")
+                raise sstable.IncompleteTableError(f"{posixpath.basename(path)} is truncated")
             yield file
 
 
@@ -382,9 +236,174 @@ def _check_crc(crc: int, entry: Message) -> None:
         raise FormatError("its checksum is wrong")
 
 
-def _format_dtype(number: int) -> str:
+def _format_dtype(code: int) -> str:
     try:
-        dtype = DType(number - 100 if number > 100 else number)
+        dtype = DType(code - 100 if code > 100 else code)
     except ValueError:
-        return f"dtype {number}"
+        return f"dtype {code}"
     return get_dtype_name(dtype)
+
+
+@dataclass
+class ObjectGraph:
+    """What the saved object graph says about keys; empty for checkpoints of TensorFlow 1."""
+
+    full_names: dict[str, str] = dataclasses.field(default_factory=dict)
+    optimizer_keys: set[str] = dataclasses.field(default_factory=set)
+
+
+def parse_object_graph(data: bytes) -> ObjectGraph:
+    """Parse a TrackableObjectGraph; raises FormatError if the bytes are not one."""
+    nodes = proto.parse("TrackableObjectGraph", data).nodes
+    graph = ObjectGraph()
+    optimizer_nodes = set(_iter_optimizer_nodes(nodes))
+    for node_id, node in enumerate(nodes):
+        for attribute in node.attributes:
+            key = decode_key(attribute.checkpoint_key)
+            graph.full_names[key] = decode_key(attribute.full_name)
+            if node_id in optimizer_nodes:
+                graph.optimizer_keys.add(key)
+    return graph
+
+
+def _iter_optimizer_nodes(nodes: Iterable[Message]) -> Iterator[int]:
+    """Yield the ids of the variables that only an optimizer uses."""
+    nodes = list(nodes)
+    for node in nodes:
+        yield from (slot.slot_variable_node_id for slot in node.slot_variables)
+        children = {child.local_name: child.node_id for child in node.children}
+        if b"_variables" in children and _OPTIMIZER_CHILDREN & children.keys():
+            trained = _list_children(nodes, children.get(b"_trainable_variables", -1))
+            yield from set(_list_children(nodes, children[b"_variables"])) - set(trained)
+
+
+def _list_children(nodes: list[Message], node_id: int) -> list[int]:
+    if not 0 <= node_id < len(nodes):
+        return []
+    return [child.node_id for child in nodes[node_id].children]
+
+
+def make_variable_names(keys: Collection[str], graph: ObjectGraph) -> dict[str, str]:
+    """Return a unique name to show for each key."""
+    full_names = {key: graph.full_names.get(key, "") for key in keys}
+    counts = Counter(full_names.values())
+    return {
+        key: full if full and counts[full] == 1 and not _UNNAMED.fullmatch(full) else _shorten(key)
+        for key, full in full_names.items()
+    }
+
+
+def _shorten(key: str) -> str:
+    if not key.endswith(_VARIABLE_SUFFIX):
+        return key
+    # TensorFlow escapes "/" as ".S" and "." as "..".
+    return key.removesuffix(_VARIABLE_SUFFIX).replace(".S", "/").replace("..", ".")
+
+
+def is_optimizer_state(key: str, keys: Collection[str], graph: ObjectGraph) -> bool:
+    """Return whether only an optimizer uses the variable."""
+    if key in graph.optimizer_keys or _SLOT_MARKER in key:
+        return True
+    owner = _V1_STATE.fullmatch(key)
+    return owner is not None and owner[1] in keys
+
+
+def decode_key(key: bytes) -> str:
+    return key.decode("utf-8", "replace")
+
+
+class SliceExtent(NamedTuple):
+    """The part of one dimension that a slice covers."""
+
+    start: int
+    length: int
+
+
+def encode_slice_key(name: bytes, extents: Sequence[SliceExtent]) -> bytes:
+    """Return the key of a slice of a tensor.
+
+    It consists of a prefix, the name, the rank and the extents, in an encoding that sorts like
+    the values (``OrderedCode`` in TensorFlow).
+    """
+    escaped = re.sub(rb"[\x00\xff]", lambda byte: _ESCAPED_BYTES[byte[0]], name)
+    rank = len(extents)
+    size = (rank.bit_length() + 7) // 8
+    head = SLICE_KEY_PREFIX + escaped + b"\x00\x01" + bytes([size]) + rank.to_bytes(size, "big")
+    return head + b"".join(_encode_signed(number) for extent in extents for number in extent)
+
+
+def _encode_signed(number: int) -> bytes:
+    """Encode a number; leading ones give the number of bytes, negative numbers are inverted."""
+    size = 1
+    magnitude = ~number if number < 0 else number
+    while magnitude >> (7 * size - 1):
+        size += 1
+    if size > 8:
+        raise FormatError(f"a slice begins or ends at {number}")
+    code = magnitude | ((1 << size) - 1) << (7 * size)
+    if number < 0:
+        code ^= (1 << 8 * size) - 1
+    return code.to_bytes(size, "big")
+
+
+def parse_extents(slice_proto: Message) -> list[SliceExtent]:
+    """Return the extents of a TensorSliceProto, as they are encoded in its key."""
+    return [
+        SliceExtent(extent.start, extent.length if extent.HasField("has_length") else _FULL_LENGTH)
+        for extent in slice_proto.extent
+    ]
+
+
+def to_slices(extents: Sequence[SliceExtent], shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return the index of a slice in the whole tensor.
+
+    Raises:
+        FormatError: The slice is outside of the tensor.
+    """
+    if len(extents) != len(shape):
+        raise FormatError(f"a slice has {len(extents)} dimensions, but its tensor has {len(shape)}")
+    slices = []
+    for (start, length), size in zip(extents, shape, strict=True):
+        end = size if length == _FULL_LENGTH else start + length
+        if not 0 <= start <= end <= size:
+            raise FormatError(f"a slice covers {start} to {end} of a dimension of size {size}")
+        slices.append(slice(start, end))
+    return tuple(slices)
+
+
+def decode_string_tensor(data: bytes, count: int) -> tuple[NDArray[Any], int]:
+    """Decode strings: the length of each, the checksum of the lengths, and all bytes.
+
+    Checksums cover the lengths as fixed-width integers, not as the varints that are stored.
+
+    Returns:
+        An object array of ``count`` bytes objects, and the checksum that the entry must have.
+
+    Raises:
+        FormatError: The data is damaged.
+    """
+    lengths, offset = _read_lengths(data, count)
+    packed = b"".join(
+        struct.pack("<I" if length <= _MAX_UINT32 else "<Q", length) for length in lengths
+    )
+    stored_crc = data[offset : offset + _CRC_BYTES]
+    if stored_crc != struct.pack("<I", masked_crc32c(packed)):
+        raise FormatError("the checksum of the string lengths is wrong")
+    offset += _CRC_BYTES
+    if offset + sum(lengths) != len(data):
+        raise FormatError(f"the lengths of its {count} strings do not add up")
+    strings = np.empty(count, object)
+    ends = itertools.accumulate(lengths, initial=offset)
+    strings[:] = [data[start:end] for start, end in itertools.pairwise(ends)]
+    return strings, masked_crc32c(packed + data[offset - _CRC_BYTES :])
+
+
+def _read_lengths(data: bytes, count: int) -> tuple[list[int], int]:
+    if count > len(data):
+        raise FormatError(f"{count} strings do not fit in {len(data)} bytes")
+    offset = 0
+    lengths = []
+    for _ in range(count):
+        length, offset = read_varint(data, offset, len(data))
+        lengths.append(length)
+    return lengths, offset

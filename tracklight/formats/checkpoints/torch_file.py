@@ -1,7 +1,7 @@
-"""Files of ``torch.save``: an archive of one pickle and of the memory of every storage.
+"""Files of ``torch.save``: a zip archive of one pickle and the data of all storages.
 
-A state_dict, a training checkpoint around one, a lone tensor and a whole model are all
-looked through for tensors; nothing in the file is run.
+Tensors are found in a state_dict, a training checkpoint that contains one, a single tensor or a
+pickled model. No code in the file is run; see `safe_pickle`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tracklight.formats.checkpoints.tensor_file import TensorInfo, check_array_s
 from tracklight.formats.tensor import DType, get_dtype_name, get_storage_dtype, widen
 
 _PICKLE = "data.pkl"
+#: By the name of the storage class or of the dtype.
 _DTYPES = {
     **{"Double": DType.DOUBLE, "Float": DType.FLOAT, "Half": DType.HALF, "Bool": DType.BOOL},
     **{"Long": DType.INT64, "Int": DType.INT32, "Short": DType.INT16, "Char": DType.INT8},
@@ -34,37 +35,42 @@ _DTYPES = {
         if dtype.name.startswith("FLOAT8") and "B11" not in dtype.name
     },
 }
-#: What stands around a state_dict and is no part of the names in it.
+#: Keys of a checkpoint that contain a state_dict; they are left out of names.
 _WRAPPERS = {"state_dict", "model_state_dict", "model", "module", "net", "network", "weights", ""}
-_DEEPEST = 64
-_INSIDE_MODULES = {"_parameters", "_buffers", "_modules"}
+_MAX_DEPTH = 64
+#: Attributes of a pickled module; they are left out of keys.
+_MODULE_ATTRIBUTES = {"_parameters", "_buffers", "_modules"}
 
 
 class TorchFile:
-    """The tensors of a file of ``torch.save``; ``name`` is for one that is nothing else."""
+    """A file of ``torch.save``; ``name`` is the key if it contains only a tensor."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._archive = open_archive(file)
         self._folder = self._find_folder()
         order = self._read_member("byteorder") if self._has("byteorder") else b"little"
-        self._is_big = order.strip() == b"big"
-        objects = safe_pickle.load_pickle(self._read_member(_PICKLE))
-        self._tensors = {".".join(path) or name: t for path, t in _iter_tensors(objects)}
+        self._is_big_endian = order.strip() == b"big"
+        root = safe_pickle.load_pickle(self._read_member(_PICKLE))
+        self._tensors = {".".join(path) or name: tensor for path, tensor in _iter_tensors(root)}
 
     def list_tensors(self) -> Sequence[TensorInfo]:
         names = _shorten(list(self._tensors))
         return [
-            TensorInfo(key, names[key], _name_dtype(tensor), tensor.shape, _is_state(key))
+            TensorInfo(
+                key, names[key], _get_dtype_name(tensor), tensor.shape, _is_optimizer_state(key)
+            )
             for key, tensor in self._tensors.items()
         ]
 
     def read(self, key: str) -> NDArray[Any]:
         tensor = self._tensors.get(key)
         if tensor is None:
-            raise UsageError(f'the file has no tensor "{key}"')
+            raise UsageError(f'no tensor "{key}" in the file')
         dtype = _find_dtype(tensor)
         if dtype is None:
-            raise FormatError(f'the tensor "{key}" is of the type {_name_dtype(tensor)}')
+            raise FormatError(
+                f'the tensor "{key}" has the unsupported type {_get_dtype_name(tensor)}'
+            )
         try:
             return widen(dtype, self._read_strided(tensor, get_storage_dtype(dtype)))
         except ZIP_ERRORS as error:
@@ -74,7 +80,7 @@ class TorchFile:
         for member in self._archive.namelist():
             if member == _PICKLE or member.endswith(f"/{_PICKLE}"):
                 return member.removesuffix(_PICKLE)
-        raise FormatError("an archive that torch.save did not write")
+        raise FormatError("the archive was not written by torch.save")
 
     def _has(self, member: str) -> bool:
         return self._folder + member in self._archive.NameToInfo
@@ -85,22 +91,22 @@ class TorchFile:
             check_array_size([info.file_size], 1)
             return self._archive.read(info)
         except (KeyError, *ZIP_ERRORS) as error:
-            raise FormatError(f"{member} of the archive cannot be read: {error}") from None
+            raise FormatError(f"{member} in the archive cannot be read: {error}") from None
 
     def _read_strided(self, tensor: StoredTensor, stored: np.dtype[Any]) -> NDArray[Any]:
         check_array_size(tensor.shape, stored.itemsize)
-        length = _find_length(tensor)
-        stored = stored.newbyteorder(">") if self._is_big else stored
+        length = _get_extent(tensor)
+        stored = stored.newbyteorder(">") if self._is_big_endian else stored
         start, size = tensor.offset * stored.itemsize, length * stored.itemsize
         member = f"{self._folder}data/{tensor.storage.key}"
         if not self._has(f"data/{tensor.storage.key}"):
-            raise FormatError("its numbers are not in the archive")
+            raise FormatError("its data is not in the archive")
         check_array_size([size], 1)
         with self._archive.open(member) as file:
             file.seek(start)
             data = file.read(size)
         if len(data) < size:
-            raise FormatError(f"its numbers end {size - len(data)} bytes early")
+            raise FormatError(f"its data is truncated: {size - len(data)} bytes are missing")
         strides = [stride * stored.itemsize for stride in tensor.strides]
         view = np.lib.stride_tricks.as_strided(
             np.frombuffer(data, stored), tensor.shape, strides, writeable=False
@@ -108,64 +114,64 @@ class TorchFile:
         return np.ascontiguousarray(view, stored.newbyteorder("<")).reshape(tensor.shape)
 
 
-def _find_length(tensor: StoredTensor) -> int:
-    """How many numbers of the storage a tensor reaches over."""
+def _get_extent(tensor: StoredTensor) -> int:
+    """Return the number of storage elements from the first to the last of a tensor."""
     if len(tensor.shape) != len(tensor.strides) or min((*tensor.strides, tensor.offset)) < 0:
-        raise FormatError("its strides make no sense")
+        raise FormatError("its strides are invalid")
     if not math.prod(tensor.shape):
         return 0
     pairs = zip(tensor.shape, tensor.strides, strict=True)
     return 1 + sum((size - 1) * stride for size, stride in pairs)
 
 
-def _iter_tensors(objects: Any) -> Iterator[tuple[tuple[str, ...], StoredTensor]]:
-    """Every tensor and the way that leads to it, in the order of the file."""
-    left: list[tuple[tuple[str, ...], Any]] = [((), objects)]
+def _iter_tensors(root: Any) -> Iterator[tuple[tuple[str, ...], StoredTensor]]:
+    """Yield the path and the tensor of each tensor, in the order of the file."""
+    pending: list[tuple[tuple[str, ...], Any]] = [((), root)]
     seen: set[int] = set()
-    while left:
-        path, value = left.pop()
+    while pending:
+        path, value = pending.pop()
         if isinstance(value, StoredTensor):
             yield path, value
-        elif id(value) not in seen and len(path) < _DEEPEST:
-            # A pickle can hold itself, or one thing a billion times.
+        elif id(value) not in seen and len(path) < _MAX_DEPTH:
+            # An object can contain itself, or another one a billion times.
             seen.add(id(value))
-            inner = [((*path, *step), item) for step, item in _list_inner(value)]
-            left.extend(reversed(inner))
+            children = [((*path, *step), item) for step, item in _list_children(value)]
+            pending.extend(reversed(children))
 
 
-def _list_inner(value: Any) -> list[tuple[tuple[str, ...], Any]]:
+def _list_children(value: Any) -> list[tuple[tuple[str, ...], Any]]:
     if isinstance(value, safe_pickle.OpaqueObject):
         return [((), value.state), ((), value.items)]
     if isinstance(value, dict):
         return [
-            (() if key in _INSIDE_MODULES else (f"{key}",), item) for key, item in value.items()
+            (() if key in _MODULE_ATTRIBUTES else (f"{key}",), item) for key, item in value.items()
         ]
     if isinstance(value, (list, tuple)) and not isinstance(value, safe_pickle.GlobalName):
-        return [((str(place),), item) for place, item in enumerate(value)]
+        return [((str(index),), item) for index, item in enumerate(value)]
     return []
 
 
 def _shorten(keys: list[str]) -> dict[str, str]:
-    """Names without what stands around the state_dict, where that leaves them apart."""
+    """Return names without the key of the state_dict, unless that makes them ambiguous."""
     short = {}
     for key in keys:
         first, _, rest = key.partition(".")
-        short[key] = rest if first in _WRAPPERS and rest and not _is_state(key) else key
+        short[key] = rest if first in _WRAPPERS and rest and not _is_optimizer_state(key) else key
     counts = Counter(short.values())
     return {key: name if counts[name] == 1 else key for key, name in short.items()}
 
 
-def _is_state(key: str) -> bool:
+def _is_optimizer_state(key: str) -> bool:
     return any(part.lower().startswith("optim") for part in key.split(".")[:2])
 
 
 def _find_dtype(tensor: StoredTensor) -> DType | None:
-    kind = getattr(tensor.storage.kind, "name", "")
-    return _DTYPES.get(tensor.dtype or kind.removesuffix("Storage"))
+    storage_class = getattr(tensor.storage.storage_class, "name", "")
+    return _DTYPES.get(tensor.dtype or storage_class.removesuffix("Storage"))
 
 
-def _name_dtype(tensor: StoredTensor) -> str:
+def _get_dtype_name(tensor: StoredTensor) -> str:
     dtype = _find_dtype(tensor)
     if dtype is None:
-        return tensor.dtype or getattr(tensor.storage.kind, "name", "unknown")
+        return tensor.dtype or getattr(tensor.storage.storage_class, "name", "unknown")
     return get_dtype_name(dtype)

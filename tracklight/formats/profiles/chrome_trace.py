@@ -1,7 +1,10 @@
-"""Reads traces in Chrome's JSON piece by piece, as those of PyTorch grow to hundreds of megabytes.
+"""Read traces in the Chrome trace format chunk by chunk.
 
-The list of events is cut between two of them where a piece ends, so that no more than a piece is
-held at a time. Text is let through that JSON forbids and profilers write all the same.
+Traces of the PyTorch profiler grow to hundreds of megabytes. The list of events is split between
+two events near the end of each chunk, so that only one chunk is in memory at a time. Text that JSON
+forbids, but profilers write, is accepted.
+
+Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 """
 
 from __future__ import annotations
@@ -18,24 +21,25 @@ import msgspec
 
 from tracklight.errors import FormatError
 
-#: Few enough that what is made of a piece fits into the processor's cache.
+#: Small enough for the decoded events of a chunk to fit into the CPU cache.
 CHUNK_BYTES = 1 << 20
-#: The list begins, and every event ends, within this.
-_FAR_BYTES = 16 << 20
-#: A file unpacks to no more than this.
+#: Compressed files that are larger when unpacked are rejected.
 MAX_UNPACKED_BYTES = 8 << 30
-#: Where an event may end is looked for in so much of a piece, and so often.
+#: The list of events must begin, and every event must end, within this distance.
+_MAX_EVENT_BYTES = 16 << 20
+#: The end of the last complete event is searched in this part of a chunk, with so many attempts.
 _TAIL_BYTES = 1 << 16
-_TRIES = 4
-_GZIP = b"\x1f\x8b"
-_LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
-_BETWEEN = re.compile(rb"\}\s*(,)\s*\{")
-_BARE = re.compile(rb":\s*(N/A|-?nan|-?inf)\b")
-_OTHERS = {"displayTimeUnit", "traceEvents"}
+_MAX_ATTEMPTS = 4
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_EVENT_LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
+_BETWEEN_EVENTS = re.compile(rb"\}\s*(,)\s*\{")
+_INVALID_NUMBER = re.compile(rb":\s*(N/A|-?nan|-?inf)\b")
+_NOT_METADATA = {"displayTimeUnit", "traceEvents"}
 
 
 class ChromeEventArgs(msgspec.Struct, gc=False):
-    """What is looked at of an event's arguments; their types depend on the version."""
+    """The arguments of an event that are used; their types depend on the profiler version."""
 
     name: Any = None
     correlation: Any = None
@@ -60,7 +64,7 @@ class ChromeEventArgs(msgspec.Struct, gc=False):
 
 
 class ChromeEvent(msgspec.Struct, gc=False):
-    """An event as it stands in the file; of some versions, numbers are texts."""
+    """An event of the file; some versions write numbers as strings."""
 
     ph: str = ""
     name: Any = ""
@@ -72,77 +76,89 @@ class ChromeEvent(msgspec.Struct, gc=False):
     args: ChromeEventArgs | None = None
 
 
-_strict = msgspec.json.Decoder(list[ChromeEvent])
+_decoder = msgspec.json.Decoder(list[ChromeEvent])
 
 
 def iter_event_chunks(
-    path: Path, on_progress: Callable[[float], None] = lambda share: None
+    path: Path, on_progress: Callable[[float], None] = lambda fraction: None
 ) -> Iterator[list[ChromeEvent]]:
-    """Yield the events of a file, some thousand at a time; ``tell`` hears how far it has come."""
+    """Yield the events of a file, some thousand at a time.
+
+    Args:
+        path: A JSON file, which may be compressed with gzip.
+        on_progress: Called with the fraction of the file that was read.
+
+    Raises:
+        FormatError: The file contains no list of events, or cannot be unpacked.
+    """
     stream = _iter_bytes(path, on_progress)
-    held = b""
+    data = b""
     for chunk in stream:
-        held += chunk
-        found = _LIST.search(held)
-        start = found.end() if found else _find_bare_list(held)
+        data += chunk
+        match = _EVENT_LIST.search(data)
+        start = match.end() if match else _find_bare_list(data)
         if start is not None:
-            yield from _iter_lists(held[start:], stream)
+            yield from _iter_event_lists(data[start:], stream)
             return
-        if len(held) > _FAR_BYTES:
+        if len(data) > _MAX_EVENT_BYTES:
             break
-    raise FormatError(f"there is no list of events in {path.name}")
+    raise FormatError(f"{path.name} contains no list of events")
 
 
 def read_trace_header(path: Path) -> dict[str, Any]:
-    """What a file says before its list of events: devices, versions, when it began."""
-    held = next(_iter_bytes(path, lambda share: None), b"")
-    found = _LIST.search(held)
-    if found is None:
+    """Return what a file contains before its list of events: devices, versions, start time."""
+    data = next(_iter_bytes(path, lambda fraction: None), b"")
+    match = _EVENT_LIST.search(data)
+    if match is None:
         return {}
     try:
-        head = json.loads(held[: found.end()] + b"]}", strict=False)
+        header = json.loads(data[: match.end()] + b"]}", strict=False)
     except ValueError:
         return {}
-    return {key: value for key, value in head.items() if key not in _OTHERS}
+    return {key: value for key, value in header.items() if key not in _NOT_METADATA}
 
 
-def _find_bare_list(held: bytes) -> int | None:
-    """Where a file begins that is nothing but the list."""
-    bare = held.lstrip()
-    return len(held) - len(bare) + 1 if bare.startswith(b"[") else None
+def _find_bare_list(data: bytes) -> int | None:
+    """Return the start of the events in a file that contains only the list."""
+    stripped = data.lstrip()
+    return len(data) - len(stripped) + 1 if stripped.startswith(b"[") else None
 
 
-def _iter_lists(held: bytes, stream: Iterator[bytes]) -> Iterator[list[ChromeEvent]]:
+def _iter_event_lists(data: bytes, stream: Iterator[bytes]) -> Iterator[list[ChromeEvent]]:
     for chunk in stream:
-        events, held = _cut(held + chunk)
+        events, data = _split_events(data + chunk)
         if events:
             yield events
-        elif len(held) > _FAR_BYTES:
-            raise FormatError("no event ends within 16 MB: this is no list of events")
-    yield _read_end(held)
+        elif len(data) > _MAX_EVENT_BYTES:
+            raise FormatError(
+                f"the file is not a list of events: no event ends within "
+                f"{_MAX_EVENT_BYTES >> 20} MB"
+            )
+    yield _decode_last_events(data)
 
 
-def _cut(held: bytes) -> tuple[list[ChromeEvent], bytes]:
-    """Decode up to the last place at which a list may be cut; what is left comes back."""
-    places = [found.start(1) for found in _BETWEEN.finditer(held, max(0, len(held) - _TAIL_BYTES))]
-    events, end = _decode_first(held, places[-_TRIES:][::-1])
-    return (events, held[end + 1 :]) if events else ([], held)
+def _split_events(data: bytes) -> tuple[list[ChromeEvent], bytes]:
+    """Decode the complete events; return them and the remaining bytes."""
+    tail = max(0, len(data) - _TAIL_BYTES)
+    commas = [match.start(1) for match in _BETWEEN_EVENTS.finditer(data, tail)]
+    events, end = _decode_up_to(data, commas[-_MAX_ATTEMPTS:][::-1])
+    return (events, data[end + 1 :]) if events else ([], data)
 
 
-def _read_end(held: bytes) -> list[ChromeEvent]:
-    """Decode the last events, whatever stands after them, or breaks off in the middle of one."""
-    ends = [found.end() for found in re.finditer(rb"\}", held[-_TAIL_BYTES:])]
-    first = max(0, len(held) - _TAIL_BYTES)
-    return _decode_first(held, [first + end for end in ends[-_TRIES:][::-1]])[0]
+def _decode_last_events(data: bytes) -> list[ChromeEvent]:
+    """Decode the events at the end of a file, which may be truncated."""
+    tail = max(0, len(data) - _TAIL_BYTES)
+    ends = [tail + match.end() for match in re.finditer(rb"\}", data[tail:])]
+    return _decode_up_to(data, ends[-_MAX_ATTEMPTS:][::-1])[0]
 
 
-def _decode_first(held: bytes, ends: list[int]) -> tuple[list[ChromeEvent], int]:
-    """Decode up to the first of some ends before which a list stands.
+def _decode_up_to(data: bytes, ends: list[int]) -> tuple[list[ChromeEvent], int]:
+    """Decode up to the first of ``ends`` at which a list can end; also return that end.
 
-    A place inside of an event looks like one between two, but what stands before it is no list.
+    A comma within an event may look like one between events, but then decoding fails.
     """
-    view, start = memoryview(held), len(held) - len(held.lstrip(b" \t\r\n,"))
-    for decode in (_decode, _decode_loosely):
+    view, start = memoryview(data), len(data) - len(data.lstrip(b" \t\r\n,"))
+    for decode in (_decode, _decode_leniently):
         for end in ends:
             events = decode(b"".join((b"[", view[start:end], b"]")))
             if events is not None:
@@ -152,46 +168,49 @@ def _decode_first(held: bytes, ends: list[int]) -> tuple[list[ChromeEvent], int]
 
 def _decode(content: bytes) -> list[ChromeEvent] | None:
     try:
-        return _strict.decode(content)
+        return _decoder.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def _decode_loosely(content: bytes) -> list[ChromeEvent] | None:
-    """As `_decode`, of numbers that are none and text with bytes that are no text as well."""
-    text = _BARE.sub(b": null", content).decode("utf-8", "replace")
+def _decode_leniently(content: bytes) -> list[ChromeEvent] | None:
+    """Decode events with invalid numbers, control characters or invalid UTF-8."""
+    text = _INVALID_NUMBER.sub(b": null", content).decode("utf-8", "replace")
     try:
         return _decode(msgspec.json.encode(json.loads(text, strict=False)))
     except (ValueError, RecursionError):
         return None
 
 
-def _iter_bytes(path: Path, tell: Callable[[float], None]) -> Iterator[bytes]:
-    """Yield the content of a file, unpacked if it is packed."""
+def _iter_bytes(path: Path, on_progress: Callable[[float], None]) -> Iterator[bytes]:
+    """Yield the content of a file, decompressed if necessary."""
     with path.open("rb") as file:
         size = max(path.stat().st_size, 1)
 
         def read(count: int) -> bytes:
-            tell(min(file.tell() / size, 1.0))
+            on_progress(min(file.tell() / size, 1.0))
             return file.read(count)
 
         first = read(CHUNK_BYTES)
-        if first.startswith(_GZIP):
-            yield from _unpack(first, iter(lambda: read(CHUNK_BYTES), b""), path.name)
+        more = iter(lambda: read(CHUNK_BYTES), b"")
+        if first.startswith(_GZIP_MAGIC):
+            yield from _decompress(chain([first], more), path.name)
         else:
-            yield from chain([first] if first else [], iter(lambda: read(CHUNK_BYTES), b""))
+            yield from chain([first] if first else [], more)
 
 
-def _unpack(first: bytes, more: Iterator[bytes], name: str) -> Iterator[bytes]:
-    unpacker, size = zlib.decompressobj(wbits=31), 0
+def _decompress(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    decompressor, size = zlib.decompressobj(wbits=31), 0
     try:
-        for packed in chain([first], more):
-            while packed and not unpacker.eof:
-                chunk = unpacker.decompress(packed, CHUNK_BYTES)
-                packed, size = unpacker.unconsumed_tail, size + len(chunk)
+        for compressed in chunks:
+            while compressed and not decompressor.eof:
+                data = decompressor.decompress(compressed, CHUNK_BYTES)
+                compressed, size = decompressor.unconsumed_tail, size + len(data)
                 if size > MAX_UNPACKED_BYTES:
-                    raise FormatError(f"{name} unpacks to more than {MAX_UNPACKED_BYTES >> 30} GB")
-                if chunk:
-                    yield chunk
+                    raise FormatError(
+                        f"{name} is larger than {MAX_UNPACKED_BYTES >> 30} GB when unpacked"
+                    )
+                if data:
+                    yield data
     except zlib.error as error:
         raise FormatError(f"{name} cannot be unpacked: {error}") from error

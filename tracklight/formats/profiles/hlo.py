@@ -1,4 +1,8 @@
-"""Lists that are read when somebody looks at them."""
+"""Parse XLA programs (HLO modules), which profiles of TensorFlow and JAX contain.
+
+Programs may have hundreds of thousands of instructions. They are decoded when a computation is
+first accessed, and shapes and metadata, which repeat, are cached.
+"""
 
 from __future__ import annotations
 
@@ -15,40 +19,40 @@ from tracklight.formats.wire_format import decode_text
 T = TypeVar("T")
 
 
-class LazySequence(Sequence[T]):
-    def __init__(self, read: Callable[[], Sequence[T]]) -> None:
-        self._read = read
-
-    @cached_property
-    def _all(self) -> Sequence[T]:
-        return self._read()
-
-    def __len__(self) -> int:
-        return len(self._all)
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._all)
-
-    @overload
-    def __getitem__(self, at: int) -> T: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[T]: ...
-    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
-        return self._all[at]
-
-
-# Read XLA programs (HLO modules) that profiles contain.
-
-#: Instructions that run another computation, which is then profiled on its own.
+#: Instructions that run other computations, which profiles list separately.
 _CONTROL_FLOW = frozenset({"while", "conditional", "call", "async-start"})
 
-#: `PrimitiveType` of xla_data.proto.
+#: ``PrimitiveType`` in xla_data.proto.
 _TYPES = {
     1: "bool", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "uint8", 7: "uint16",
     8: "uint32", 9: "uint64", 10: "float16", 11: "float32", 12: "float64", 15: "complex64",
     16: "bfloat16", 18: "complex128", 19: "float8", 20: "float8", 23: "float8", 24: "float8",
     25: "float8", 28: "float8", 29: "float8",
 }  # fmt: skip
+
+
+class LazySequence(Sequence[T]):
+    """A sequence that is computed on first access."""
+
+    def __init__(self, compute: Callable[[], Sequence[T]]) -> None:
+        self._compute = compute
+
+    @cached_property
+    def _items(self) -> Sequence[T]:
+        return self._compute()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items)
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[T]: ...
+    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
+        return self._items[at]
 
 
 class HloShape(NamedTuple):
@@ -85,7 +89,7 @@ class HloInstruction(NamedTuple):
     config: str = ""
     """Backend configuration, usually JSON."""
     frame: int = 0
-    """One-based index into `Module.frames`, used if `source` is empty; 0 for none."""
+    """One-based index into `HloModule.frames`, used if `source` is empty; 0 for none."""
 
 
 class HloComputation(NamedTuple):
