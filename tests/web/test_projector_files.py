@@ -40,11 +40,11 @@ ODD = {
     "holes": "2 of 41 vectors contain NaN or infinity",
     "small": "No images: the sprite image of 16 x 16 pixels",
     "uneven": "9 rows of labels do not have 3 cells",
-    "ragged": "line 2 has 3 cells between tabs, those before 2.",
+    "ragged": "line 2 has 3 tab-separated cells instead of 2.",
     "alone": '"alone" is not a matrix with at least 2 rows and 2 columns',
     "thin": "is not a matrix with at least 2 rows and 2 columns",
-    "cut": "which may still be being written.",
-    "begun": "It may still be being written; look again in a while.",
+    "cut": "which may be incomplete.",
+    "begun": "If it is still being written, try again later.",
 }
 
 

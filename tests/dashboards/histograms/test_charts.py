@@ -149,7 +149,7 @@ def test_unreadable_histograms_are_reported(tmp_path: Path, open_log: Open) -> N
     (series,) = query(context).series
     assert series.counted.tolist() == [10, 0, 12, 0]
     assert [error.step for error in series.flaws] == [1, 3]
-    assert "no histogram" in series.flaws[0].what and "checksum" in series.flaws[1].what
+    assert "not a histogram" in series.flaws[0].what and "checksum" in series.flaws[1].what
 
 
 def test_fewer_large_histograms_are_selected(
