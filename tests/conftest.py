@@ -85,4 +85,4 @@ def small_logdir(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def reset_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget which lines were warned about, so that every test sees its own warnings."""
-    monkeypatch.setattr(warnings, "_told", set())
+    monkeypatch.setattr(warnings, "_reported", set())
