@@ -109,7 +109,7 @@ class _GraphBuilder:
             )
         if not inner:
             return self._add_primitive(equation, sources, f"{scope}/{primitive}")
-        # A loop or a branch: inner functions get a scope each, and a final node joins their outputs.
+        # A loop or a branch: inner functions get a scope each, and a final node joins them.
         inner_scope = self._make_unique(f"{scope}/{primitive}")
         results = []
         for key, body in inner.items():
