@@ -54,8 +54,7 @@ class Image(_Value):
     """One or more images for `Run.log`.
 
     Args:
-        data: An array, a PIL image, a Matplotlib figure, the bytes of a file, or a list of these, as
-            for `tracklight.summary.image`.
+        data: An array, a PIL image, a Matplotlib figure, the bytes of a file, or a list of these.
         caption: A description in Markdown.
         max_outputs: Maximum number of images to log.
 
