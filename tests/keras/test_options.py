@@ -1,4 +1,4 @@
-"""What the callback's arguments may be; nothing here needs Keras."""
+"""Arguments of the Keras callback; does not need Keras."""
 
 from __future__ import annotations
 
