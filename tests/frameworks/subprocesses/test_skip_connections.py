@@ -14,15 +14,15 @@ BLOCKS = 3
 
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
-def test_every_block_has_one(backend: str, tmp_path: Path) -> None:
+def test_finds_skip_connection_of_every_block(backend: str, tmp_path: Path) -> None:
     need("keras", backend)
-    run_program("skip_program.py", tmp_path / "run", KERAS_BACKEND=backend)
+    run_program("skip_connections_program.py", tmp_path / "run", KERAS_BACKEND=backend)
     scene = Scene(tmp_path)
     kinds = set()
     for graph in scene.dashboard.graphs(Empty()).graphs:
-        told = scene.ask("statistics", id=graph.id)
-        assert len(told.skips) == BLOCKS, graph.title
-        assert told.misfits == []
+        response = scene.ask("statistics", id=graph.id)
+        assert len(response.skips) == BLOCKS, graph.title
+        assert response.misfits == []
         kinds.add(graph.kind)
     assert kinds == {"conceptual", "op"}
     scene.catalog.close()

@@ -1,4 +1,4 @@
-"""Layouts by way of PyTorch, on its processor, as no card can be counted on."""
+"""Projections with PyTorch, run on the CPU because a GPU may not be available."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ torch = pytest.importorskip("torch")
 
 
 @pytest.fixture
-def card(monkeypatch: pytest.MonkeyPatch) -> Gpu:
-    monkeypatch.setattr(gpu, "_BLOCK_NUMBERS", 5000)  # several blocks also of few points
+def device(monkeypatch: pytest.MonkeyPatch) -> Gpu:
+    monkeypatch.setattr(gpu, "_BLOCK_NUMBERS", 5000)  # several blocks even for few points
     return Gpu(torch, "cpu")
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
-def test_neighbours_are_those_of_the_exact_search(card: Gpu, metric: DistanceMetric) -> None:
+def test_neighbors_agree_with_the_exact_search(device: Gpu, metric: DistanceMetric) -> None:
     vectors, _ = make_clusters(200)
-    found = card.compute_neighbors(vectors, metric, 12, JobProgress())
-    wanted = NeighborSearch(vectors, metric).query_all(12)
-    assert np.mean(found.indices == wanted.indices) > 0.99
-    np.testing.assert_allclose(found.distances, wanted.distances, atol=2e-5, rtol=1e-4)
+    actual = device.compute_neighbors(vectors, metric, 12, JobProgress())
+    expected = NeighborSearch(vectors, metric).query_all(12)
+    assert np.mean(actual.indices == expected.indices) > 0.99
+    np.testing.assert_allclose(actual.distances, expected.distances, atol=2e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])
-def test_forces_are_those_of_all_pairs(card: Gpu, dimensions: int) -> None:
+def test_forces_agree_with_the_exact_computation(device: Gpu, dimensions: int) -> None:
     vectors, _ = make_clusters(150)
     affinities = compute_affinities(NeighborSearch(vectors, "euclidean").query_all(30), 10)
     layout = np.random.default_rng(0).normal(0, 3, (150, dimensions))
     plain = TsneForces(affinities, kernel=None)
-    wanted = plain.compute_gradient(layout, 4.0)
+    expected = plain.compute_gradient(layout, 4.0)
     plain.close()
-    found = card.make_forces(affinities).compute_gradient(layout, 4.0)
-    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    actual = device.make_forces(affinities).compute_gradient(layout, 4.0)
+    np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(("dimensions", "spread"), [(2, 10), (2, 0.1), (3, 1)])
-def test_a_grid_on_the_card_is_the_grid_of_numpy(dimensions: int, spread: float) -> None:
+def test_grid_agrees_with_numpy(dimensions: int, spread: float) -> None:
     layout = np.random.default_rng(0).normal(0, spread, (3000, dimensions))
     grid = repulsion.find_grid(layout)
     assert grid is not None
-    wanted, total = repulsion.compute_repulsion(layout, grid)
+    expected, total = repulsion.compute_repulsion(layout, grid)
     points = torch.from_numpy(layout)
     on_card = gpu.find_device_grid(points)
     assert on_card is not None and on_card[:2] == grid[:2]
     forces, sum_of_all = gpu.compute_device_repulsion(torch, points, on_card)
-    np.testing.assert_allclose(forces.numpy(), wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(forces.numpy(), expected, rtol=1e-5, atol=1e-6)
     assert sum_of_all == pytest.approx(total, rel=1e-9)
 
 
-def test_many_points_of_a_plane_are_put_on_a_grid_unless_they_are_too_far_apart(
-    card: Gpu, monkeypatch: pytest.MonkeyPatch
+def test_uses_a_grid_for_many_points_in_two_dimensions(
+    device: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors, _ = make_clusters(300)
     affinities = compute_affinities(NeighborSearch(vectors, "euclidean").query_all(30), 10)
@@ -69,19 +69,21 @@ def test_many_points_of_a_plane_are_put_on_a_grid_unless_they_are_too_far_apart(
     monkeypatch.setattr(gpu, "_MOST_IN_PAIRS", 100)
     grids: list[object] = []
     repel = gpu.compute_device_repulsion
-    monkeypatch.setattr(gpu, "repel", lambda *given: grids.append(given) or repel(*given))
-    forces = card.make_forces(affinities)
-    for places, count in ((layout, 1), (far, 1)):
-        found = forces.compute_gradient(places.astype(np.float64), 1.0)
-        assert np.isfinite(found).all() and len(grids) == count
+    monkeypatch.setattr(
+        gpu, "repel", lambda *arguments: grids.append(arguments) or repel(*arguments)
+    )
+    forces = device.make_forces(affinities)
+    for points, count in ((layout, 1), (far, 1)):
+        actual = forces.compute_gradient(points.astype(np.float64), 1.0)
+        assert np.isfinite(actual).all() and len(grids) == count
 
 
-def test_a_layout_keeps_clusters_apart(card: Gpu) -> None:
+def test_tsne_separates_clusters(device: Gpu) -> None:
     vectors, labels = make_clusters(200)
-    layout = compute_tsne(vectors, TsneSettings(iterations=300, perplexity=10), gpu=card)
+    layout = compute_tsne(vectors, TsneSettings(iterations=300, perplexity=10), gpu=device)
     assert measure_mixing(layout, labels) < 0.02
 
 
-def test_a_card_that_is_not_there_is_none() -> None:
+def test_find_gpu_returns_none_without_a_gpu() -> None:
     assert find_gpu("cpu") is None
     assert (find_gpu("cuda") is None) == (not torch.cuda.is_available())
