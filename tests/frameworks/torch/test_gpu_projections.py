@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> Gpu:
-    monkeypatch.setattr(gpu, "_BLOCK_NUMBERS", 5000)  # several blocks even for few points
+    monkeypatch.setattr(gpu, "_BLOCK_VALUES", 5000)  # several blocks even for few points
     return Gpu(torch, "cpu")
 
 
@@ -66,11 +66,13 @@ def test_uses_a_grid_for_many_points_in_two_dimensions(
     affinities = compute_affinities(NeighborSearch(vectors, "euclidean").query_all(30), 10)
     layout = np.random.default_rng(0).normal(0, 4, (300, 2)).astype(np.float32)
     far = layout + np.float32(1e5) * (np.arange(300) == 7)[:, None].astype(np.float32)
-    monkeypatch.setattr(gpu, "_MOST_IN_PAIRS", 100)
+    monkeypatch.setattr(gpu, "_MAX_PAIRWISE_POINTS", 100)
     grids: list[object] = []
     repel = gpu.compute_device_repulsion
     monkeypatch.setattr(
-        gpu, "repel", lambda *arguments: grids.append(arguments) or repel(*arguments)
+        gpu,
+        "compute_device_repulsion",
+        lambda *arguments: grids.append(arguments) or repel(*arguments),
     )
     forces = device.make_forces(affinities)
     for points, count in ((layout, 1), (far, 1)):
