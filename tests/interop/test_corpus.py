@@ -124,7 +124,7 @@ def iter_tag_differences(log: Log, run: str, info: TagInfo, expected: Any) -> It
     values = METHODS.get(info.kind, Log.tensors)(log, run, info.tag)
     if len(values) != expected["n"]:
         # TensorBoard drops points overwritten by a restart; tracklight marks them.
-        values = values.current()
+        values = values.without_overwritten()
     if len(values) != expected["n"]:
         yield f"{len(values)} values, not {expected['n']}"
         return
