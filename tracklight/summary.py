@@ -721,8 +721,8 @@ def write(
         value = build_tensor(tag, tensor, description="")
         value.ClearField("metadata")
         if metadata is not None:
-            given = metadata if isinstance(metadata, bytes) else metadata.SerializeToString()
-            value.metadata.MergeFromString(given)
+            serialized = metadata if isinstance(metadata, bytes) else metadata.SerializeToString()
+            value.metadata.MergeFromString(serialized)
         return value
 
     return _log("write", tag, step, build, is_scoped=False)

@@ -95,14 +95,14 @@ def build_text(tag: str, text: Any) -> Message:
     return proto.Value(tag=f"{tag}/text_summary".encode(), tensor=message, metadata=metadata)
 
 
-def build_audio(tag: str, sound: Any, sample_rate: Any) -> Message:
-    samples = as_numbers(sound, "snd_tensor").squeeze()
+def build_audio(tag: str, clip: Any, sample_rate: Any) -> Message:
+    samples = as_numbers(clip, "snd_tensor").squeeze()
     rate = int(as_number(sample_rate, "sample_rate"))
     # PyTorch appends the second channel to the first; tensorboardX writes stereo, as here.
     channels = 2 if samples.ndim == 2 and samples.shape[1] == 2 else 1
     if samples.ndim != channels or not samples.size:
         shapes = "expected [1, samples], or [samples, 2] for stereo"
-        raise ArgumentError("snd_tensor", f"has shape {list(np.shape(sound))}; {shapes}")
+        raise ArgumentError("snd_tensor", f"has shape {list(np.shape(clip))}; {shapes}")
     audio = proto.Audio(
         sample_rate=rate,
         num_channels=channels,

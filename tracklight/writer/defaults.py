@@ -129,14 +129,14 @@ def find_active_writer() -> EventWriter | None:
         return active
     # A condition may raise, or be a symbolic tensor that has no value yet.
     with warnings.catch_errors("record_if", strict=active.strict):
-        wanted = condition.get()
-        return active if _is_true(wanted() if callable(wanted) else wanted) else None
+        value = condition.get()
+        return active if _is_true(value() if callable(value) else value) else None
     return None
 
 
-def _is_true(wanted: object) -> bool:
+def _is_true(value: object) -> bool:
     try:
-        return bool(wanted)
+        return bool(value)
     except TypeError:
         raise warnings.ArgumentError(
             "condition", "is a symbolic tensor, which has no value outside of its tf.function"

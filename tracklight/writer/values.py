@@ -253,7 +253,7 @@ def build_keras_model(tag: str, model: Any) -> Message:
 
 
 def build_graph_value(tag: str, plugin: str, content: bytes) -> Message:
-    """Build the value of a graph that is logged under a tag; ``plugin`` tells the format."""
+    """Build the value of a graph that is logged under a tag; ``plugin`` determines the format."""
     # No data class: with one, TensorBoard would expect a list.
     metadata = proto.SummaryMetadata(
         plugin_data=proto.PluginData(plugin_name=plugin.encode(), content=_GRAPH_CONTENT)

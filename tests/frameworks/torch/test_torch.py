@@ -47,7 +47,8 @@ def test_default_directory_has_time_and_host(
 def test_accepts_path_and_suffix(tmp_path: Path) -> None:
     writer = SummaryWriter(tmp_path, "ignored", None, 1, 1, ".mine")
     assert writer.get_logdir() == tmp_path
-    assert writer._get_file_writer().get_logdir() == str(tmp_path)
+    assert writer.file_writer is not None
+    assert writer.file_writer.get_logdir() == str(tmp_path)
     assert (writer.max_queue, writer.flush_secs, writer.filename_suffix) == (1, 1, ".mine")
     writer.close()
     (file,) = list_files(tmp_path)
