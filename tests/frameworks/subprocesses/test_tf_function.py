@@ -144,7 +144,7 @@ def test_misuse_causes_one_warning_at_the_source_line(logged: Logged) -> None:
 
 
 def test_misuse_raises_in_strict_mode(logged: Logged) -> None:
-    assert "Misuse: `data` must be one number" in logged.output["strict"]
+    assert "ArgumentError: `data` must be one number" in logged.output["strict"]
 
 
 def test_docs_example_runs(tmp_path: Path) -> None:
