@@ -1,4 +1,4 @@
-"""`tracklight.projector`: files that the projector finds and can read."""
+"""`tracklight.projector`: the files that the projector reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read_vectors(path: Path) -> Any:
     return np.loadtxt(path, delimiter="\t", dtype=np.float32)
 
 
-def test_one_line_writes_all_that_is_needed(tmp_path: Path) -> None:
+def test_writes_all_files_of_an_embedding(tmp_path: Path) -> None:
     images = np.zeros((4, 5, 6, 3), np.uint8)
     assert projector.embeddings(
         tmp_path / "run", VECTORS, metadata=["a", "b", "c", "d"], images=images
@@ -59,20 +59,20 @@ def test_one_line_writes_all_that_is_needed(tmp_path: Path) -> None:
         ],
     ],
 )
-def test_columns_have_names_and_every_row_is_there(tmp_path: Path, metadata: Any) -> None:
+def test_metadata_columns_have_a_header(tmp_path: Path, metadata: Any) -> None:
     assert projector.embeddings(tmp_path, VECTORS, metadata)
     text = (tmp_path / "embedding.metadata.tsv").read_text()
     assert text == "name\tsize\na\t1\nb c\t2\n(empty)\t3\nd\t4\n"
 
 
-def test_takes_a_data_frame(tmp_path: Path) -> None:
+def test_accepts_a_data_frame(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"name": list("abcd"), "size": [1, 2, 3, 4]})
     assert projector.embeddings(tmp_path, VECTORS, frame)
     assert (tmp_path / "embedding.metadata.tsv").read_text().startswith("name\tsize\na\t1\n")
 
 
-def test_names_are_kept_apart_and_the_same_name_replaces(tmp_path: Path) -> None:
+def test_same_name_replaces_an_embedding(tmp_path: Path) -> None:
     for name, rows in (("one", 4), ('t"wo', 4), ("one", 2)):
         assert projector.embeddings(tmp_path, VECTORS[:rows], name=name)
     config = (tmp_path / "projector_config.pbtxt").read_text()
@@ -82,7 +82,7 @@ def test_names_are_kept_apart_and_the_same_name_replaces(tmp_path: Path) -> None
     assert len(list(tmp_path.glob("*tfevents*"))) == 1
 
 
-def test_takes_a_sheet_that_is_there_already(tmp_path: Path) -> None:
+def test_accepts_an_existing_sprite(tmp_path: Path) -> None:
     sheet = encode_png(np.zeros((20, 40), np.uint8))
     (tmp_path / "sheet.png").write_bytes(sheet)
     assert projector.embeddings(tmp_path, VECTORS, sprite=tmp_path / "sheet.png")
@@ -91,14 +91,14 @@ def test_takes_a_sheet_that_is_there_already(tmp_path: Path) -> None:
     assert (tmp_path / "embedding.sprite.png").read_bytes() == sheet
 
 
-def test_sheet_has_as_many_rows_as_columns_and_starts_at_the_top_left() -> None:
+def test_sprite_is_a_square_grid_from_the_top_left() -> None:
     images = np.arange(5, dtype=np.uint8)[:, None, None].repeat(2, 1).repeat(2, 2)
     sheet, size = make_sprite(images)
     assert size == (2, 2)
     assert sheet[::2, ::2, 0].tolist() == [[0, 1, 2], [3, 4, 0], [0, 0, 0]]
 
 
-def test_large_pictures_are_made_smaller() -> None:
+def test_large_images_are_downsampled() -> None:
     sheet, (width, height) = make_sprite(np.zeros((4, 3, 5000, 1), np.uint8))
     assert max(sheet.shape) <= MAX_SPRITE_SIDE_PX
     assert (width, height) == (2500, 2)
@@ -124,7 +124,7 @@ def test_misuse_writes_nothing(tmp_path: Path, argument: str, options: Any) -> N
         projector.embeddings(tmp_path, **options, strict=True)
 
 
-def test_config_is_filled_in_as_tutorials_do(tmp_path: Path) -> None:
+def test_config_supports_the_api_of_tutorials(tmp_path: Path) -> None:
     config = projector.ProjectorConfig()
     embedding = config.embeddings.add()
     embedding.tensor_name = "embedding/.ATTRIBUTES/VARIABLE_VALUE"
@@ -145,8 +145,8 @@ def test_config_is_filled_in_as_tutorials_do(tmp_path: Path) -> None:
     )
 
 
-def test_refuses_what_is_no_config_and_no_folder(tmp_path: Path) -> None:
+def test_rejects_invalid_config_and_remote_logdir(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="ProjectorConfig"):
         projector.visualize_embeddings(tmp_path, {})
-    with pytest.raises(UsageError, match="local folder"):
+    with pytest.raises(UsageError, match="local directory"):
         projector.visualize_embeddings("s3://bucket/run", projector.ProjectorConfig())

@@ -1,4 +1,4 @@
-"""`tracklight.run`: a run notes by itself what it is and how it ended."""
+"""`tracklight.run`: hyperparameters, values by type, environment and outcome."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_hparams(logdir: Path) -> list[Any]:
     ]
 
 
-def test_logs_config_scalars_and_the_end(tmp_path: Path) -> None:
+def test_logs_config_scalars_and_outcome(tmp_path: Path) -> None:
     config = {"lr": 0.1, "optimizer": {"name": "adam", "beta": 0.9}}
     with tracklight.run(tmp_path, config=config) as run:
         assert run.path == str(tmp_path)
@@ -60,39 +60,43 @@ def test_logs_config_scalars_and_the_end(tmp_path: Path) -> None:
     assert log.scalar(".", "val/acc").value.tolist() == [0.25]
 
 
-def test_notes_source_and_surroundings(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["", ", save_code=False", ", save_code=True"])
+def test_logs_environment_and_on_request_the_source(tmp_path: Path, option: str) -> None:
     script = tmp_path / "train.py"
     script.write_text(
         "import sys, tracklight\n"
-        "run = tracklight.run(sys.argv[1], config={'lr': 0.1})\n"
+        f"run = tracklight.run(sys.argv[1], config={{'lr': 0.1}}{option})\n"
         "run.log({'loss': 1.0})\n"
     )
     subprocess.run([sys.executable, script, tmp_path / "logs"], check=True, timeout=60)
     texts = read_texts(tmp_path / "logs")
-    assert "run.log({'loss': 1.0})" in texts["run/source"]
-    assert "train.py" in texts["run/surroundings"]
-    assert f"`{sys.version.split()[0]}`" in texts["run/surroundings"]
+    if option == ", save_code=True":
+        assert "run.log({'loss': 1.0})" in texts["run/source"]
+    else:
+        assert "run/source" not in texts
+    assert "train.py" in texts["run/environment"]
+    assert f"`{sys.version.split()[0]}`" in texts["run/environment"]
     assert read_hparams(tmp_path / "logs")[-1].session_end_info.status == Status.SUCCESS
 
 
 @pytest.mark.parametrize("script", ["raise ValueError('x')", "with run: raise ValueError('x')"])
-def test_program_that_fails_is_noted(tmp_path: Path, script: str) -> None:
+def test_failing_program_is_recorded_as_failure(tmp_path: Path, script: str) -> None:
     program = f"import sys, tracklight\nrun = tracklight.run(sys.argv[1])\n{script}\n"
-    answer = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True)
-    assert answer.returncode == 1
+    result = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True)
+    assert result.returncode == 1
     assert read_hparams(tmp_path)[-1].session_end_info.status == Status.FAILURE
 
 
 def test_finish_twice_is_harmless(tmp_path: Path) -> None:
-    run = tracklight.run(tmp_path, save_code=False)
+    run = tracklight.run(tmp_path)
     run.finish()
     run.finish(failed=True)
     (end,) = read_hparams(tmp_path)
     assert end.session_end_info.status == Status.SUCCESS
-    assert set(read_texts(tmp_path)) == {"run/surroundings"}
+    assert set(read_texts(tmp_path)) == {"run/environment"}
 
 
-def test_run_gets_a_folder_by_name_and_time(tmp_path: Path) -> None:
+def test_directory_is_named_by_name_and_timestamp(tmp_path: Path) -> None:
     with tracklight.run(tmp_path, name="big", timestamp=True) as run:
         pass
     assert re.fullmatch(r"big-\d{8}-\d{6}", Path(run.path).name)
@@ -105,14 +109,14 @@ def test_run_gets_a_folder_by_name_and_time(tmp_path: Path) -> None:
 
 
 class Figure:
-    """Looks like a figure of Matplotlib."""
+    """Behaves like a Matplotlib figure."""
 
     def savefig(self, stream: Any, format: str) -> None:
         stream.write(encode_png(np.zeros((4, 6, 1), np.uint8)))
 
 
 def read_plugins(logdir: Path) -> dict[str, str]:
-    """The plugin of each tag that the program itself has logged."""
+    """Return the plugin of each tag, without those that every run has."""
     return {
         value.tag.decode(): value.metadata.plugin_data.plugin_name.decode()
         for value in read_values(logdir)
@@ -154,13 +158,13 @@ def make_pil_image() -> Any:
         (lambda: tracklight.Audio(np.zeros(100), 8000), "audio"),
     ],
 )
-def test_kind_of_a_value_follows_from_its_type(tmp_path: Path, make: Any, plugin: str) -> None:
+def test_type_of_a_value_decides_how_it_is_logged(tmp_path: Path, make: Any, plugin: str) -> None:
     with tracklight.run(tmp_path, strict=True) as run:
         assert run.log({"outer": {"value": make()}})
     assert read_plugins(tmp_path) == {"outer/value": plugin}
 
 
-def test_images_of_a_list_are_all_logged(tmp_path: Path) -> None:
+def test_logs_all_images_of_a_list(tmp_path: Path) -> None:
     pictures = [tracklight.Image(np.zeros((4, 6)), caption=f"no. {n}") for n in range(5)]
     with tracklight.run(tmp_path, strict=True) as run:
         run.log({"many": pictures})
@@ -171,7 +175,7 @@ def test_images_of_a_list_are_all_logged(tmp_path: Path) -> None:
     assert len(decode_tensor(values[b"batch"].tensor)) == 2 + 2
 
 
-def test_tensorboard_reads_every_kind(tmp_path: Path) -> None:
+def test_tensorboard_reads_every_type(tmp_path: Path) -> None:
     module = "tensorboard.backend.event_processing.event_accumulator"
     accumulator_of = pytest.importorskip(module).EventAccumulator
     with tracklight.run(tmp_path, config={"optimizer": {"lr": 0.5}}) as run:
@@ -189,31 +193,31 @@ def test_tensorboard_reads_every_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("values", [5, None, ["loss"], "loss"])
-def test_values_that_are_no_dict_are_one_warning(tmp_path: Path, values: Any) -> None:
+def test_values_that_are_not_a_dict_cause_one_warning(tmp_path: Path, values: Any) -> None:
     with tracklight.run(tmp_path) as run:
-        with pytest.warns(UsageWarning, match="`values` must be a dict of values") as told:
+        with pytest.warns(UsageWarning, match="`values` must be a dict of values") as caught:
             assert [run.log(values) for _ in range(3)] == [False] * 3
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 @pytest.mark.parametrize("value", [None, object(), [1.0, 2.0], {1, 2}, [np.zeros(3), "a"]])
-def test_value_of_no_known_kind_is_one_warning(tmp_path: Path, value: Any) -> None:
+def test_value_of_unknown_type_causes_one_warning(tmp_path: Path, value: Any) -> None:
     with tracklight.run(tmp_path) as run:
-        with pytest.warns(UsageWarning, match="`data` ") as told:
+        with pytest.warns(UsageWarning, match="`data` ") as caught:
             assert not run.log({"strange": value, "loss": 0.5})
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
     assert read_plugins(tmp_path) == {"loss": "scalars"}
 
 
-def test_step_that_makes_no_sense_is_one_warning(tmp_path: Path) -> None:
+def test_invalid_step_causes_one_warning(tmp_path: Path) -> None:
     with tracklight.run(tmp_path) as run:
-        with pytest.warns(UsageWarning, match="`step` ") as told:
+        with pytest.warns(UsageWarning, match="`step` ") as caught:
             assert not run.log({"loss": 0.5}, step=float("nan"))  # type: ignore[arg-type]
         assert run.log({"loss": 0.5})
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
-def test_values_of_one_step_may_come_in_several_calls(tmp_path: Path) -> None:
+def test_commit_false_keeps_the_step(tmp_path: Path) -> None:
     with tracklight.run(tmp_path) as run:
         run.log({"a": 1.0}, commit=False)
         run.log({"b": 1.0})
@@ -235,13 +239,13 @@ def test_name_is_the_directory(tmp_path: Path) -> None:
         assert run.name == "exp"
     with tracklight.run(tmp_path, name="big") as run:
         assert run.name == "big"
-        with pytest.warns(UsageWarning, match="`name` is the directory of the run") as told:
+        with pytest.warns(UsageWarning, match="`name` is the directory of the run") as caught:
             run.name = "small"
         assert run.name == "big"
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
 
 
-def test_summary_has_the_last_values_and_logs_what_is_set(tmp_path: Path) -> None:
+def test_summary_has_last_values_and_logs_explicit_ones(tmp_path: Path) -> None:
     with tracklight.run(tmp_path, strict=True) as run:
         run.log({"loss": np.float32(0.5), "note": "x"})
         run.log({"loss": 0.25}, step=7)
@@ -258,10 +262,10 @@ def test_summary_has_the_last_values_and_logs_what_is_set(tmp_path: Path) -> Non
     assert read_plugins(tmp_path)["summary/words"] == "text"
 
 
-def test_summary_of_no_known_kind_is_one_warning(tmp_path: Path) -> None:
-    with tracklight.run(tmp_path) as run, pytest.warns(UsageWarning, match="`data` ") as told:
+def test_summary_value_of_unknown_type_causes_one_warning(tmp_path: Path) -> None:
+    with tracklight.run(tmp_path) as run, pytest.warns(UsageWarning, match="`data` ") as caught:
         run.summary["best"] = object()
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def read_config(logdir: Path) -> dict[str, Any]:
@@ -299,7 +303,7 @@ def test_config_can_be_changed_until_the_first_value(tmp_path: Path) -> None:
         lambda run: summary.graph(b""),
     ],
 )
-def test_config_is_in_the_file_before_the_first_value(tmp_path: Path, log: Any) -> None:
+def test_config_is_written_before_the_first_value(tmp_path: Path, log: Any) -> None:
     run = tracklight.run(tmp_path, config={"lr": 0.1})
     run.config.update(lr=0.5)
     log(run)
@@ -309,40 +313,42 @@ def test_config_is_in_the_file_before_the_first_value(tmp_path: Path, log: Any) 
     assert len(read_hparams(tmp_path)) == 2
 
 
-def test_config_that_changes_later_is_one_warning(tmp_path: Path) -> None:
+def test_late_change_of_config_causes_one_warning(tmp_path: Path) -> None:
     with tracklight.run(tmp_path, config={"lr": 0.1}) as run:
         run.log({"loss": 1.0})
-        with pytest.warns(UsageWarning, match="`config` changed after the first value") as told:
+        with pytest.warns(
+            UsageWarning, match="`config` was changed after the first value"
+        ) as caught:
             for rate in (0.2, 0.3):
                 run.config.update(lr=rate)
         run.config["lr"] = run.config["lr"]
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
     assert read_config(tmp_path) == {"lr": 0.1}
 
 
-def test_config_that_comes_late_is_logged(tmp_path: Path) -> None:
+def test_first_config_may_come_after_values(tmp_path: Path) -> None:
     with tracklight.run(tmp_path, strict=True) as run:
         run.log({"loss": 1.0})
         run.config = {"lr": 0.5}
     assert read_config(tmp_path) == {"lr": 0.5}
 
 
-def test_config_that_is_none_is_one_warning(tmp_path: Path) -> None:
+def test_invalid_config_causes_one_warning(tmp_path: Path) -> None:
     with tracklight.run(tmp_path) as run, pytest.warns(UsageWarning, match=r"config\.update"):
         run.config.update(5)
     with tracklight.run(tmp_path, strict=True) as run, pytest.raises(TypeError):
         run.config.update(5)
 
 
-def test_strange_hyperparameter_is_told_where_the_run_began(tmp_path: Path) -> None:
-    with pytest.warns(UsageWarning, match='has a object as "thing"') as told:
+def test_warning_about_a_hyperparameter_points_at_the_start_of_the_run(tmp_path: Path) -> None:
+    with pytest.warns(UsageWarning, match='contains "thing" of type object') as caught:
         with tracklight.run(tmp_path, config={"thing": object()}) as run:
             line = sys._getframe().f_lineno - 1
             run.log({"loss": 1.0})
-    assert [(warning.filename, warning.lineno) for warning in told] == [(__file__, line)]
+    assert [(warning.filename, warning.lineno) for warning in caught] == [(__file__, line)]
 
 
-def test_names_of_nested_hyperparameters_are_the_same_everywhere(tmp_path: Path) -> None:
+def test_all_apis_flatten_nested_hyperparameters_alike(tmp_path: Path) -> None:
     nested = {"optimizer": {"lr": 0.5, "betas": {"first": 0.9}}}
     names = {"optimizer/lr", "optimizer/betas/first"}
     with tracklight.run(tmp_path / "run", config=nested):
@@ -350,7 +356,7 @@ def test_names_of_nested_hyperparameters_are_the_same_everywhere(tmp_path: Path)
     assert set(read_config(tmp_path / "run")) == names
     with summary.create_file_writer(tmp_path / "hparams", strict=True).as_default():
         assert hparams.hparams(nested)
-        with pytest.raises(UsageError, match='has "optimizer/lr" twice'):
+        with pytest.raises(UsageError, match='contains "optimizer/lr" twice'):
             hparams.hparams({**nested, "optimizer/lr": 1.0})
     assert set(read_config(tmp_path / "hparams")) == names
     assert set(parse_settings("config.json", json.dumps(nested).encode())) == names

@@ -1,4 +1,4 @@
-"""`tracklight.summary`: what it takes, what it writes, and what it says to misuse."""
+"""`tracklight.summary`: accepted arguments, written records, and handling of misuse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tracklight.formats.tensor import decode_tensor
 from tracklight.summary import FileWriter
 from tracklight.writer import values
 
-GREY = np.full((4, 6, 1), 100, np.uint8)
+GRAY = np.full((4, 6, 1), 100, np.uint8)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def get_plugin(value: Any) -> str:
 
 def test_logs_nothing_without_a_writer() -> None:
     assert summary.scalar("loss", 1.0, step=1) is False
-    assert summary.image("x", GREY, step=1) is False
+    assert summary.image("x", GRAY, step=1) is False
     assert summary.graph(b"") is False
     assert not summary.should_record_summaries()
 
@@ -81,7 +81,7 @@ def test_innermost_writer_is_the_default(tmp_path: Path) -> None:
     assert read_scalars(tmp_path / "outer") == [("b", 2, 2.0)]
 
 
-def test_default_that_was_set_is_seen_by_other_threads(tmp_path: Path) -> None:
+def test_default_writer_is_visible_to_other_threads(tmp_path: Path) -> None:
     writer = summary.create_file_writer(tmp_path)
     writer.set_as_default(step=3)
     thread = threading.Thread(target=lambda: summary.scalar("a", 1.0))
@@ -92,7 +92,7 @@ def test_default_that_was_set_is_seen_by_other_threads(tmp_path: Path) -> None:
     assert read_scalars(tmp_path) == [("a", 3, 1.0)]
 
 
-def test_threads_have_writers_and_steps_of_their_own(tmp_path: Path) -> None:
+def test_threads_have_separate_writers_and_steps(tmp_path: Path) -> None:
     barrier = threading.Barrier(2)
 
     def train(name: str, step: int) -> None:
@@ -121,7 +121,7 @@ def test_step_is_taken_from_set_step(writer: FileWriter) -> None:
     assert [step for _, step, _ in read_scalars(Path(writer.logdir))] == [7, 8]
 
 
-def test_records_only_if_asked_to(writer: FileWriter) -> None:
+def test_record_if_controls_recording(writer: FileWriter) -> None:
     for step in range(6):
         with summary.record_if(lambda: step % 2 == 0):  # noqa: B023
             assert summary.should_record_summaries() == (step % 2 == 0)
@@ -132,7 +132,7 @@ def test_records_only_if_asked_to(writer: FileWriter) -> None:
     assert [step for _, step, _ in read_scalars(Path(writer.logdir))] == [0, 2, 4]
 
 
-def test_file_name_ends_as_asked(tmp_path: Path) -> None:
+def test_filename_suffix_is_appended(tmp_path: Path) -> None:
     summary.create_file_writer(tmp_path, filename_suffix=".v2").close()
     assert list_files(tmp_path)[0].name.endswith(".v2")
 
@@ -156,8 +156,7 @@ def test_arguments_are_those_of_tensorflow(name: str) -> None:
     assert all(parameter.default is not parameter.empty for parameter in extra)
 
 
-def test_every_argument_of_tensorflow_is_taken(tmp_path: Path) -> None:
-    """As tutorials print it: all arguments by position."""
+def test_accepts_all_arguments_of_tensorflow_by_position(tmp_path: Path) -> None:
     writer = summary.create_file_writer(str(tmp_path), 10, 1000, ".v2", "a name", True, None)
     assert isinstance(writer, summary.SummaryWriter)
     writer.init()
@@ -170,11 +169,11 @@ def test_every_argument_of_tensorflow_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("argument", ["max_queue", "flush_millis"])
-def test_limit_that_is_no_number_is_one_warning(tmp_path: Path, argument: str) -> None:
+def test_invalid_queue_limit_causes_one_warning(tmp_path: Path, argument: str) -> None:
     named: dict[str, Any] = {argument: "many"}
-    with pytest.warns(UsageWarning, match=f"`{argument}` must be a number") as told:
+    with pytest.warns(UsageWarning, match=f"`{argument}` must be a number") as caught:
         summary.create_file_writer(tmp_path, **named).close()
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
     with pytest.raises(UsageError, match=f"`{argument}` must be a number"):
         summary.create_file_writer(tmp_path, **named, strict=True)
     summary.create_file_writer(tmp_path, **{argument: np.float32(10)}, strict=True).close()
@@ -200,7 +199,7 @@ def test_noop_writer_logs_nothing() -> None:
         assert not summary.should_record_summaries()
 
 
-def test_raw_summary_is_written_as_it_is(strict: FileWriter) -> None:
+def test_raw_summary_is_written_unchanged(strict: FileWriter) -> None:
     value = proto.Value(tag=b"a", simple_value=0.5)
     data = proto.Summary(value=[value]).SerializeToString()
     assert summary.experimental.write_raw_pb(data)
@@ -210,14 +209,14 @@ def test_raw_summary_is_written_as_it_is(strict: FileWriter) -> None:
     assert [value.simple_value for value in read_values(Path(strict.logdir))] == [0.5, 0.5]
 
 
-def test_summary_scope_gives_the_tag() -> None:
+def test_summary_scope_yields_the_tag() -> None:
     with summary.experimental.summary_scope("my loss", values=[1]) as (tag, _):
         assert tag == "my loss"
     with summary.experimental.summary_scope("") as (tag, scope):
         assert (tag, scope) == ("summary", "summary/")
 
 
-def test_condition_that_raises_is_one_warning(writer: FileWriter) -> None:
+def test_raising_condition_causes_one_warning(writer: FileWriter) -> None:
     with summary.record_if(lambda: 1 / 0), pytest.warns(UsageWarning, match="ZeroDivisionError"):
         assert not summary.scalar("a", 1.0)
 
@@ -226,7 +225,7 @@ def test_condition_that_raises_is_one_warning(writer: FileWriter) -> None:
 
 
 class Tensor:
-    """Looks like a tensor of PyTorch that is on another device."""
+    """Behaves like a PyTorch tensor on another device."""
 
     dtype = "torch.bfloat16"
     layout = "torch.strided"
@@ -257,7 +256,7 @@ class Tensor:
     "number",
     [0.5, np.float32(0.5), np.array(0.5), np.array([[0.5]]), [0.5], Tensor(0.5), Tensor([0.5])],
 )
-def test_scalar_takes_one_number_of_any_kind(writer: FileWriter, number: Any) -> None:
+def test_scalar_accepts_numbers_of_any_type(writer: FileWriter, number: Any) -> None:
     assert summary.scalar("a", number)
     assert read_array(writer) == 0.5
 
@@ -276,7 +275,7 @@ def test_nan_is_a_scalar(strict: FileWriter) -> None:
 
 def save_pil() -> Any:
     pillow = pytest.importorskip("PIL.Image")
-    return pillow.fromarray(GREY[:, :, 0])
+    return pillow.fromarray(GRAY[:, :, 0])
 
 
 def encode_with_pil(kind: str) -> bytes:
@@ -286,23 +285,23 @@ def encode_with_pil(kind: str) -> bytes:
 
 
 class Figure:
-    """Looks like a figure of Matplotlib."""
+    """Behaves like a Matplotlib figure."""
 
     def savefig(self, stream: Any, format: str) -> None:
         assert format == "png"
-        stream.write(encode_png(GREY))
+        stream.write(encode_png(GRAY))
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: GREY,
-        lambda: GREY[:, :, 0],
-        lambda: GREY[None],
-        lambda: [GREY],
-        lambda: GREY.tolist(),
-        lambda: Tensor(GREY[None] / 255),
-        lambda: encode_png(GREY),
+        lambda: GRAY,
+        lambda: GRAY[:, :, 0],
+        lambda: GRAY[None],
+        lambda: [GRAY],
+        lambda: GRAY.tolist(),
+        lambda: Tensor(GRAY[None] / 255),
+        lambda: encode_png(GRAY),
         lambda: encode_with_pil("JPEG"),
         lambda: encode_with_pil("GIF"),
         save_pil,
@@ -315,24 +314,24 @@ class Figure:
         *("JPEG", "GIF", "PIL", "list of PIL", "figure", "axes"),
     ],
 )
-def test_image_takes_every_kind_of_picture(strict: FileWriter, make: Any) -> None:
+def test_image_accepts_every_image_type(strict: FileWriter, make: Any) -> None:
     assert summary.image("a", make())
     width, height, *pictures = read_array(strict)
     assert (width, height, len(pictures)) == (b"6", b"4", 1)
 
 
-def test_image_logs_no_more_than_it_should(strict: FileWriter) -> None:
+def test_image_logs_at_most_max_outputs(strict: FileWriter) -> None:
     summary.image("a", np.zeros((5, 4, 6, 3), np.uint8), max_outputs=2)
     assert len(read_array(strict)) == 2 + 2
 
 
-def test_list_may_have_pictures_of_several_sizes(strict: FileWriter) -> None:
-    summary.image("a", [GREY, GREY[:2], encode_png(GREY)])
+def test_image_list_may_have_several_sizes(strict: FileWriter) -> None:
+    summary.image("a", [GRAY, GRAY[:2], encode_png(GRAY)])
     assert len(read_array(strict)) == 2 + 3
 
 
 @pytest.mark.parametrize(
-    ("given", "pixel"),
+    ("array", "pixel"),
     [
         (np.float32([[0.0, 0.5, 1.0, 1.5]]), [0, 127, 255, 255]),
         (np.array([[False, True]]), [0, 255]),
@@ -340,10 +339,10 @@ def test_list_may_have_pictures_of_several_sizes(strict: FileWriter) -> None:
         (np.int64([[0, 7, 255]]), [0, 7, 255]),
     ],
 )
-def test_pixels_are_rounded_as_tensorflow_does(given: Any, pixel: list[int]) -> None:
+def test_pixels_are_rounded_as_tensorflow_does(array: Any, pixel: list[int]) -> None:
     from tracklight.writer.media import as_pixels
 
-    assert as_pixels(given).tolist() == [pixel]
+    assert as_pixels(array).tolist() == [pixel]
 
 
 def test_audio(strict: FileWriter) -> None:
@@ -354,7 +353,7 @@ def test_audio(strict: FileWriter) -> None:
     assert clips[0, 0].startswith(b"RIFF")
 
 
-def test_audio_takes_one_clip_samples_and_files() -> None:
+def test_audio_accepts_single_clips_int16_and_files() -> None:
     from tracklight.writer.media import encode_audio_clips
 
     file = encode_wav(np.zeros(10), 8000)
@@ -377,14 +376,14 @@ def test_histogram_counts_as_tensorflow_does(strict: FileWriter) -> None:
     assert read_array(strict).tolist() == [[1, 2, 1], [2, 3, 2], [3, 4, 1]]
 
 
-def test_histogram_is_of_the_numbers_as_they_were(strict: FileWriter) -> None:
+def test_histogram_copies_the_numbers(strict: FileWriter) -> None:
     numbers = np.ones(3)
     summary.histogram("a", numbers, buckets=1)
     numbers[:] = 7
     assert read_array(strict).tolist() == [[1, 1, 3]]
 
 
-def test_every_histogram_carries_its_own_sums(strict: FileWriter) -> None:
+def test_every_histogram_has_its_own_statistics(strict: FileWriter) -> None:
     for step in (1, 2):
         summary.histogram("a", [step, np.nan, np.inf], step=step)
     strict.flush()
@@ -394,7 +393,7 @@ def test_every_histogram_carries_its_own_sums(strict: FileWriter) -> None:
         assert (totals.num, totals.sum, totals.nan, totals.positive_infinity) == (1, step, 1, 1)
 
 
-def test_mesh_logs_its_parts_under_tags_of_their_own(strict: FileWriter) -> None:
+def test_mesh_parts_have_separate_tags(strict: FileWriter) -> None:
     points = np.eye(3, dtype=np.float32)
     assert summary.mesh("m", points, faces=[[0, 1, 2]], colors=np.ones((3, 3)))
     strict.flush()
@@ -416,7 +415,7 @@ def test_custom_scalars(strict: FileWriter) -> None:
     assert [chart.title for chart in parsed.category[0].chart] == [b"all", b"one"]
 
 
-def test_graph_takes_messages_bytes_graphs_and_models(strict: FileWriter) -> None:
+def test_graph_accepts_messages_bytes_graphs_and_models(strict: FileWriter) -> None:
     graph = proto.GraphDef(node=[proto.NodeDef(name=b"a", op=b"Add")])
     data = graph.SerializeToString()
     assert summary.graph(graph)
@@ -434,7 +433,7 @@ def test_tensor_of_any_type(strict: FileWriter) -> None:
     assert read_array(strict).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_write_takes_the_metadata_of_any_plugin(strict: FileWriter) -> None:
+def test_write_accepts_custom_metadata(strict: FileWriter) -> None:
     metadata = proto.SummaryMetadata(plugin_data=proto.PluginData(plugin_name=b"mine"))
     assert summary.write("a", [1.5, 2.5], metadata=metadata)
     assert summary.write("b", [[1, 2], [3, 4]], metadata=metadata.SerializeToString())
@@ -445,12 +444,12 @@ def test_write_takes_the_metadata_of_any_plugin(strict: FileWriter) -> None:
     assert plugins == [b"mine", b"mine", b""]
 
 
-def test_the_step_is_also_where_tensorflow_keeps_it(strict: FileWriter) -> None:
+def test_experimental_step_functions_are_aliases(strict: FileWriter) -> None:
     summary.experimental.set_step(77)
     assert summary.experimental.get_step() == summary.get_step() == 77
 
 
-def test_only_the_first_value_of_a_tag_is_described(strict: FileWriter) -> None:
+def test_only_the_first_value_of_a_tag_has_metadata(strict: FileWriter) -> None:
     for step in range(3):
         summary.text("a", "x", step=step)
     strict.flush()
@@ -460,7 +459,7 @@ def test_only_the_first_value_of_a_tag_is_described(strict: FileWriter) -> None:
 
 # Misuse
 
-REFUSED = [
+INVALID_CALLS = [
     ("data", lambda: summary.scalar("a", "0.5")),
     ("data", lambda: summary.scalar("a", None)),
     ("data", lambda: summary.scalar("a", [1.0, 2.0])),
@@ -477,10 +476,10 @@ REFUSED = [
     ("data", lambda: summary.image("a", np.zeros((0, 4, 4, 3)))),
     ("data", lambda: summary.image("a", [])),
     ("data", lambda: summary.image("a", np.zeros((3, 32, 32)))),
-    ("data", lambda: summary.image("a", b"no picture")),
+    ("data", lambda: summary.image("a", b"not an image")),
     ("data", lambda: summary.image("a", "picture.png")),
     ("data", lambda: summary.image("a", [[1, 2], [3]])),
-    ("max_outputs", lambda: summary.image("a", GREY, max_outputs=0)),
+    ("max_outputs", lambda: summary.image("a", GRAY, max_outputs=0)),
     ("data", lambda: summary.audio("a", np.zeros((2, 3)), 8000)),
     ("data", lambda: summary.audio("a", np.zeros((0, 3, 1)), 8000)),
     ("data", lambda: summary.audio("a", np.zeros(5, np.int64), 8000)),
@@ -502,8 +501,8 @@ REFUSED = [
     ("tensor", lambda: summary.experimental.write_raw_pb(5)),
 ]
 
-#: Strange as well, but it can be told what was meant.
-MENDED = [
+#: Invalid, but can be corrected.
+CORRECTED_CALLS = [
     ("step", lambda: summary.scalar("a", 1.0, step=2.5)),
     ("name", lambda: summary.scalar("", 1.0)),
     ("name", lambda: summary.scalar("half \ud800", 1.0)),
@@ -516,37 +515,35 @@ MENDED = [
 ]
 
 
-@pytest.mark.parametrize(("argument", "call"), REFUSED)
-def test_misuse_is_one_warning_that_names_argument_and_line(
+@pytest.mark.parametrize(("argument", "call"), INVALID_CALLS)
+def test_misuse_causes_one_warning_with_argument_and_line(
     writer: FileWriter, argument: str, call: Any
 ) -> None:
-    with pytest.warns(UsageWarning, match=f"`{argument}` ") as told:
+    with pytest.warns(UsageWarning, match=f"`{argument}` ") as caught:
         results = [call() for _ in range(3)]
     assert results == [False] * 3
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
     writer.flush()
     assert read_values(Path(writer.logdir)) == []
 
 
-@pytest.mark.parametrize(("argument", "call"), MENDED)
-def test_what_can_be_mended_is_logged_all_the_same(
+@pytest.mark.parametrize(("argument", "call"), CORRECTED_CALLS)
+def test_corrected_arguments_are_logged_with_a_warning(
     writer: FileWriter, argument: str, call: Any
 ) -> None:
-    with pytest.warns(UsageWarning, match=f"`{argument}` ") as told:
+    with pytest.warns(UsageWarning, match=f"`{argument}` ") as caught:
         assert call()
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
     assert len(read_one(writer).tag) > 0
 
 
-@pytest.mark.parametrize(("argument", "call"), REFUSED + MENDED)
-def test_misuse_is_an_exception_in_strict_mode(
-    strict: FileWriter, argument: str, call: Any
-) -> None:
+@pytest.mark.parametrize(("argument", "call"), INVALID_CALLS + CORRECTED_CALLS)
+def test_misuse_raises_in_strict_mode(strict: FileWriter, argument: str, call: Any) -> None:
     with pytest.raises(UsageError, match=f"`{argument}` "):
         call()
 
 
-def test_environment_makes_all_writers_strict(
+def test_environment_variable_enables_strict_mode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRACKLIGHT_STRICT", "1")
@@ -554,22 +551,22 @@ def test_environment_makes_all_writers_strict(
         summary.scalar("a", "x", step=1)
 
 
-def test_step_that_was_never_set_is_misuse(tmp_path: Path) -> None:
+def test_missing_step_warns(tmp_path: Path) -> None:
     with summary.create_file_writer(tmp_path).as_default():
-        with pytest.warns(UsageWarning, match="`step` is not given"):
+        with pytest.warns(UsageWarning, match="`step` is missing"):
             assert not summary.scalar("a", 1.0)
 
 
-def test_each_line_is_told_once(writer: FileWriter) -> None:
-    with warnings.catch_warnings(record=True) as told:
+def test_warns_once_per_line(writer: FileWriter) -> None:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(5):
             summary.scalar("a", "x")
         summary.scalar("a", "x")
-    assert len({warning.lineno for warning in told}) == len(told) == 2
+    assert len({warning.lineno for warning in caught}) == len(caught) == 2
 
 
-def test_text_beyond_the_limit_is_refused_before_it_is_copied(
+def test_too_long_text_is_rejected_before_it_is_copied(
     writer: FileWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(values, "MAX_TEXT_BYTES", 1000)
@@ -578,21 +575,19 @@ def test_text_beyond_the_limit_is_refused_before_it_is_copied(
         def encode(self, *_: Any) -> bytes:
             raise AssertionError("was copied")
 
-    with pytest.warns(UsageWarning, match=r"`data` has 1001 characters; 1000 are the most"):
+    with pytest.warns(UsageWarning, match=r"`data` has 1001 characters; the maximum is 1000"):
         assert not summary.text("a", Long("x" * 1001))
     with pytest.warns(UsageWarning, match=r"`data` has 1200 characters"):
         assert not summary.text("a", ["x" * 400] * 3)
 
 
-def test_tensor_beyond_the_limit_is_refused(
-    writer: FileWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_large_tensor_is_rejected(writer: FileWriter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "MAX_TENSOR_BYTES", 1000)
-    with pytest.warns(UsageWarning, match="`data` takes 1008 bytes"):
+    with pytest.warns(UsageWarning, match="`data` has 1008 bytes"):
         assert not summary.tensor("a", np.zeros(126))
 
 
-def test_argument_that_raises_anything_at_all_does_not_stop_training(writer: FileWriter) -> None:
+def test_exception_of_an_argument_does_not_break_training(writer: FileWriter) -> None:
     class Broken:
         def __array__(self, *_: Any, **__: Any) -> Any:
             raise ZeroDivisionError("from inside")
@@ -608,7 +603,7 @@ def test_argument_that_raises_anything_at_all_does_not_stop_training(writer: Fil
 NAMES = ["a/b", "/", " ", "a b", "loss:0", "μ", "日本", "\U0001f600", "a\nb", "\x00", "%2f", "../x"]
 
 
-def test_names_are_kept_as_they_are(strict: FileWriter) -> None:
+def test_tags_are_not_changed(strict: FileWriter) -> None:
     for name in NAMES:
         assert summary.scalar(name, 1.0)
         assert summary.text(name, "x")

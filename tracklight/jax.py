@@ -1,11 +1,11 @@
-"""Logs trees of arrays, such as JAX, Flax and Optax have everywhere, to the default writer.
+"""Log pytrees of arrays, as used by JAX, Flax and Optax, to the default writer.
 
     with tracklight.summary.create_file_writer("logs/run1").as_default():
         tracklight.jax.scalars({"train": {"loss": loss, "accuracy": accuracy}}, step)
         tracklight.jax.histograms(params, step, prefix="params")
 
-Every leaf gets a tag, made of the names on the way to it: ``train/loss``. Dicts, lists, dataclasses
-and whatever else is registered with JAX are trees; without JAX, dicts, lists and tuples are.
+The tag of a leaf is its path in the tree, such as ``train/loss``. Trees are dicts, lists,
+dataclasses and all other types registered with JAX; without JAX, dicts, lists and tuples.
 """
 
 from __future__ import annotations
@@ -21,17 +21,54 @@ __all__ = ["flatten", "histograms", "scalars"]
 
 
 def scalars(tree: Any, step: int | None = None, prefix: str = "") -> bool:
-    """Log the number at every leaf; True if all of them were accepted."""
+    """Log the leaves of a tree as scalars.
+
+    Args:
+        tree: A pytree of numbers.
+        step: Step of the values; by default the default step.
+        prefix: Prefix of the tags.
+
+    Returns:
+        Whether all values were accepted; False if there is no default writer.
+
+    Example:
+        >>> with writer.as_default():
+        ...     tracklight.jax.scalars({"train": {"loss": 0.5}}, step=1)
+        True
+    """
     return _log(summary.scalar, tree, step, prefix)
 
 
 def histograms(tree: Any, step: int | None = None, prefix: str = "") -> bool:
-    """Log how the numbers at every leaf are spread; True if all of them were accepted."""
+    """Log the leaves of a tree as histograms.
+
+    Args:
+        tree: A pytree of arrays.
+        step: Step of the values; by default the default step.
+        prefix: Prefix of the tags.
+
+    Returns:
+        Whether all values were accepted; False if there is no default writer.
+
+    Example:
+        >>> with writer.as_default():
+        ...     tracklight.jax.histograms(params, step=1, prefix="params")
+        True
+    """
     return _log(summary.histogram, tree, step, prefix)
 
 
 def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
-    """The leaves of a tree by their tags; None is no leaf."""
+    """Return the leaves of a tree by tag. None is not a leaf.
+
+    Args:
+        tree: A pytree.
+        prefix: Prefix of the tags.
+
+    Example:
+        >>> tracklight.jax.flatten({"train": {"loss": 0.5}}, prefix="run")
+        {'run/train/loss': 0.5}
+    """
     jax = sys.modules.get("jax")
     pairs = _iter_leaves(tree, ()) if jax is None else _iter_jax_leaves(jax, tree)
     start = (prefix.rstrip("/"),) if prefix else ()
@@ -44,20 +81,20 @@ def _log(log: Callable[..., bool], tree: Any, step: int | None, prefix: str) -> 
     leaves = flatten(tree, prefix)
     jax = sys.modules.get("jax")
     if jax is not None:
-        # All at once, so that a device is waited for once and not at every leaf.
+        # All at once, so that there is one transfer from the device and not one per leaf.
         leaves = jax.device_get(leaves)
     return all([log(tag, leaf, step=step) for tag, leaf in leaves.items()])
 
 
 def _iter_jax_leaves(jax: Any, tree: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
-        # The variables of Flax's modules are trees with a leaf that is called so.
+        # Variables of Flax NNX are trees with a single leaf, "value".
         is_variable = len(path) > 1 and getattr(path[-1], "name", "") == "value"
         yield tuple(map(_format_key, path[:-1] if is_variable else path)), leaf
 
 
 def _format_key(key: Any) -> str:
-    """The key of a dict, the index into a list or the name of a field."""
+    """Return a dict key, list index or field name as a string."""
     for attribute in ("key", "idx", "name"):
         if hasattr(key, attribute):
             return str(getattr(key, attribute))

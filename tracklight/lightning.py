@@ -1,9 +1,9 @@
-"""A logger for Lightning's Trainer.
+"""A logger for the Trainer of Lightning.
 
     trainer = lightning.Trainer(logger=tracklight.lightning.Logger("logs"))
 
-Runs are ``logs/lightning_logs/version_0`` and so on, as with the TensorBoardLogger. What modules
-log through ``self.logger.experiment`` goes to a `tracklight.torch.SummaryWriter`.
+Runs are ``logs/lightning_logs/version_0`` and so on, as with the TensorBoardLogger. In a module,
+``self.logger.experiment`` is a `tracklight.torch.SummaryWriter`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Logger"]
 
 
 def _import_lightning() -> Any:
-    """Lightning under the name that the program uses: their classes do not go together."""
+    """Import Lightning under the name that the program uses; the two are not compatible."""
     names = ("lightning.pytorch", "pytorch_lightning")
     loaded = [name for name in names if name in sys.modules]
     try:
@@ -39,16 +39,27 @@ F = TypeVar("F", bound=Callable[..., Any])
 _lightning = _import_lightning()
 _loggers: Any = importlib.import_module(f"{_lightning.__name__}.loggers.logger")
 _rank_zero: Any = importlib.import_module(f"{_lightning.__name__}.utilities.rank_zero")
-#: Of several processes that train together, the first alone logs.
+#: Only the first of several training processes logs.
 _on_rank_zero: Callable[[F], F] = _rank_zero.rank_zero_only
 _on_rank_zero_or_dummy: Callable[[F], F] = _loggers.rank_zero_experiment
 
 
 class Logger(_loggers.Logger):  # type: ignore[misc]
-    """Logs metrics, hyperparameters and, if asked to, the graph of a model that has an example.
+    """Log metrics, hyperparameters and, optionally, the graph of the model.
 
-    A run is the folder ``save_dir/name/version/sub_dir``; ``version`` is a number, by default the
-    next free one, or a name. ``options`` are those of `tracklight.torch.SummaryWriter`.
+    The run is the directory ``save_dir/name/version/sub_dir``.
+
+    Args:
+        save_dir: The log directory.
+        name: Name of the experiment.
+        version: A number or a name; by default the next unused number.
+        log_graph: Log the graph of models that have an ``example_input_array``.
+        prefix: Prefix of all metric names, followed by a hyphen.
+        sub_dir: Subdirectory of the version.
+        **options: Further arguments of `tracklight.torch.SummaryWriter`.
+
+    Example:
+        >>> trainer = lightning.Trainer(logger=tracklight.lightning.Logger("logs"))
     """
 
     def __init__(
@@ -89,21 +100,21 @@ class Logger(_loggers.Logger):  # type: ignore[misc]
 
     @property
     def root_dir(self) -> str:
-        """The folder of all versions."""
+        """The directory of all versions."""
         return os.path.join(self._save_dir, self._name)
 
     @property
     def log_dir(self) -> str:
-        """The folder of this run, where Lightning puts checkpoints as well."""
+        """The directory of this run, where Lightning saves checkpoints as well."""
         version = self.version
-        folder = version if isinstance(version, str) else f"version_{version}"
-        # Without a last part, `join` would end with a slash.
-        return os.path.join(self.root_dir, folder, self._sub_dir).rstrip("/")
+        directory = version if isinstance(version, str) else f"version_{version}"
+        # An empty last part would leave a trailing slash.
+        return os.path.join(self.root_dir, directory, self._sub_dir).rstrip("/")
 
     @property
     @_on_rank_zero_or_dummy
     def experiment(self) -> SummaryWriter:
-        """The writer, for whatever else a module wants to log."""
+        """The writer, for values that a module logs itself."""
         if self._experiment is None:
             self._experiment = SummaryWriter(self.log_dir, **self._options)
         return self._experiment
@@ -123,7 +134,13 @@ class Logger(_loggers.Logger):  # type: ignore[misc]
         metrics: Mapping[str, Any] | None = None,
         step: int | None = None,
     ) -> None:
-        """Log hyperparameters, and the ``metrics`` by which runs are to be compared."""
+        """Log hyperparameters.
+
+        Args:
+            params: Hyperparameters by name; nested ones get names such as ``optimizer/lr``.
+            metrics: Metrics by which runs are compared, with their initial values.
+            step: Step of the metrics.
+        """
         with self.experiment._catch_errors("log_hyperparams", ""):
             values = flatten_hparams(vars(params) if isinstance(params, Namespace) else params)
             writer = self.experiment._get_file_writer()
@@ -134,7 +151,12 @@ class Logger(_loggers.Logger):  # type: ignore[misc]
 
     @_on_rank_zero
     def log_graph(self, model: Any, input_array: Any = None) -> None:
-        """Log the graph of a model, called with ``input_array`` or its ``example_input_array``."""
+        """Log the graph of a model, if the logger was created with ``log_graph``.
+
+        Args:
+            model: The module.
+            input_array: Its input; by default the module's ``example_input_array``.
+        """
         example = model.example_input_array if input_array is None else input_array
         if not self._log_graph or example is None:
             return
@@ -165,10 +187,10 @@ def flatten_hparams(params: Mapping[str, Any]) -> dict[str, HParamValue]:
     return flat
 
 
-def _get_next_version(folder: str) -> int:
+def _get_next_version(directory: str) -> int:
     numbers = [
         int(path.name.removeprefix("version_"))
-        for path in Path(folder).glob("version_*")
+        for path in Path(directory).glob("version_*")
         if path.name.removeprefix("version_").isdigit()
     ]
     return max(numbers, default=-1) + 1

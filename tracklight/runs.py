@@ -1,11 +1,11 @@
-"""The short way to log a run.
+"""`tracklight.run`: log a run with hyperparameters, values and its outcome.
 
     with tracklight.run("logs/exp", config={"lr": 0.1}) as run:
         for step in range(1000):
             run.log({"loss": loss, "accuracy": accuracy}, step)
 
-A run records its hyperparameters, its source and its environment by itself, and how it ended. While
-it is open, everything in `tracklight.summary` logs to it.
+A run records its hyperparameters, its environment and how it ended. While it is open, the functions
+of `tracklight.summary` log to it as well.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from tracklight import hparams, summary
+from tracklight import summary
 from tracklight.formats.hparams import Status, iter_flattened
-from tracklight.hparams.session import log_session_end
+from tracklight.hparams.session import log_hparams, log_session_end
 from tracklight.summary import FileWriter
 from tracklight.writer import defaults, warnings
 from tracklight.writer.tf_context import is_tracing, skip_autograph
@@ -40,23 +40,26 @@ V = TypeVar("V", bound="_Value")
 
 @dataclass(frozen=True, eq=False)
 class _Value:
-    """A value of `Run.log` whose kind is given by its class."""
+    """A value for `Run.log` of an explicit type."""
 
     data: Any
 
-    def map_data(self: V, change: Callable[[Any], Any]) -> V:
-        """Return the same with ``change(data)`` for its data."""
-        return replace(self, data=change(self.data))
+    def map_data(self: V, function: Callable[[Any], Any]) -> V:
+        """Return a copy with ``function(data)`` as its data."""
+        return replace(self, data=function(self.data))
 
 
 @dataclass(frozen=True, eq=False)
 class Image(_Value):
-    """Images for `Run.log`: whatever `tracklight.summary.image` takes.
+    """One or more images for `Run.log`.
 
     Args:
-        data: An array, a PIL image, a Matplotlib figure, the bytes of a file, or a list of them.
+        data: An array, a PIL image, a Matplotlib figure, the bytes of a file, or a list of these.
         caption: A description in Markdown.
-        max_outputs: The number of images of a batch to log at most.
+        max_outputs: Maximum number of images to log.
+
+    Example:
+        >>> run.log({"sample": tracklight.Image(pixels, caption="epoch 1")})
     """
 
     caption: str | None = None
@@ -65,7 +68,7 @@ class Image(_Value):
 
 @dataclass(frozen=True, eq=False)
 class Histogram(_Value):
-    """The distribution of numbers, for `Run.log`.
+    """The distribution of numbers for `Run.log`.
 
     Args:
         data: Numbers of any shape.
@@ -77,18 +80,18 @@ class Histogram(_Value):
 
 @dataclass(frozen=True, eq=False)
 class Text(_Value):
-    """A text in Markdown, or an array of them, for `Run.log`."""
+    """A Markdown string, or an array of strings, for `Run.log`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Audio(_Value):
-    """Clips of sound, for `Run.log`: whatever `tracklight.summary.audio` takes.
+    """One or more audio clips for `Run.log`.
 
     Args:
         data: Floats in [-1, 1] of [frames] or [k, frames, channels], or the bytes of a WAV file.
         sample_rate: Samples per second.
         caption: A description in Markdown.
-        max_outputs: The number of clips of a batch to log at most.
+        max_outputs: Maximum number of clips to log.
     """
 
     sample_rate: int = 44100
@@ -97,27 +100,40 @@ class Audio(_Value):
 
 
 class Config(dict[str, Any]):
-    """The hyperparameters of a run: a dict whose names are attributes as well.
+    """The hyperparameters of a run: a dict whose keys are also attributes.
 
-    They are written with the first value that the run logs, so they can be changed until then.
+    They are written with the first value that the run logs, and can be changed until then.
+
+    Args:
+        values: The initial hyperparameters.
+        on_change: Called after each change.
+        strict: Raise exceptions on misuse instead of warning.
+
+    Example:
+        >>> run.config.lr = 0.1
+        >>> run.config["lr"]
+        0.1
     """
 
     def __init__(
         self, values: Mapping[str, Any], on_change: Callable[[], None], *, strict: bool
     ) -> None:
         super().__init__(values)
-        # Not by `setattr`, which sets hyperparameters.
+        # Not as attributes: `__setattr__` sets hyperparameters.
         self.__dict__.update(_on_change=on_change, _is_strict=strict)
 
     def update(self, *values: Any, allow_val_change: bool | None = None, **named: Any) -> None:
-        """Add hyperparameters from a mapping, an ``argparse.Namespace`` or by name.
+        """Add or change hyperparameters.
 
-        ``allow_val_change`` is accepted for programs written for W&B, and ignored.
+        Args:
+            *values: Mappings or ``argparse.Namespace`` objects.
+            allow_val_change: Ignored; accepted for compatibility with W&B.
+            **named: Hyperparameters by name.
         """
-        given = [vars(each) if isinstance(each, Namespace) else each for each in values]
+        mappings = [vars(item) if isinstance(item, Namespace) else item for item in values]
         before = dict(self)
         with warnings.catch_errors("run.config.update()", strict=self._is_strict):
-            super().update(*given, **named)
+            super().update(*mappings, **named)
         if self != before:
             self._on_change()
 
@@ -147,9 +163,9 @@ class Config(dict[str, Any]):
 
 
 class Summary(MutableMapping[str, Any]):
-    """Results of a run by name: the last value of each scalar, and what the program sets.
+    """Results of a run by name: the last value of each scalar, and values set by the program.
 
-    Setting ``summary["best"]`` logs it under the tag ``summary/best``.
+    Setting ``summary["best"]`` logs the value under the tag ``summary/best``.
     """
 
     def __init__(self, log: Callable[[str, Any], object]) -> None:
@@ -166,7 +182,7 @@ class Summary(MutableMapping[str, Any]):
         self._log(f"{_SUMMARY_PREFIX}{name}", value)
 
     def __delitem__(self, name: str) -> None:
-        """Forget a value; what was logged stays in the log."""
+        """Remove a value from the summary. It stays in the log."""
         del self._values[name]
         self._is_set.discard(name)
 
@@ -180,13 +196,18 @@ class Summary(MutableMapping[str, Any]):
         return repr(self._values)
 
     def record(self, name: str, value: float) -> None:
-        """Remember the last value of a scalar, unless the program has set another."""
+        """Record the last value of a scalar, unless the program has set the name explicitly."""
         if name not in self._is_set:
             self._values[name] = value
 
 
 class Run:
-    """A run that is being logged; created by `run`."""
+    """A run that is being logged; created by `run`.
+
+    Attributes:
+        writer: The event writer of the run.
+        summary: Results of the run by name.
+    """
 
     def __init__(
         self, writer: FileWriter, config: Mapping[str, Any], name: str, trial_id: str | None
@@ -209,17 +230,19 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The name of the run: its directory below the log directory."""
+        """Name of the run: its directory below the log directory."""
         return self._name
 
     @name.setter
     def name(self, name: str) -> None:
-        with self._guard("run.name"):
-            warnings.warn_or_raise("name", "is the directory of the run; set it by run(…, name=…)")
+        with self._catch_errors("run.name"):
+            warnings.warn_or_raise(
+                "name", "is the directory of the run and cannot be changed; use run(…, name=…)"
+            )
 
     @property
     def config(self) -> Config:
-        """The hyperparameters, which can be changed until the first value is logged."""
+        """The hyperparameters. They can be changed until the first value is logged."""
         return self._config
 
     @config.setter
@@ -228,19 +251,27 @@ class Run:
 
     @skip_autograph
     def log(self, values: Mapping[str, Any], step: int | None = None, commit: bool = True) -> bool:
-        """Log values by name, those in nested dicts as ``outer/inner``.
+        """Log values by name. Values in nested dicts are named ``outer/inner``.
 
-        A number is a scalar, a str is a text, a PIL image or a Matplotlib figure is an image, and
-        so is an array of uint8 with two to four dimensions; any other array of several numbers is
-        a histogram. `Image`, `Histogram`, `Text` and `Audio` say what a value is.
+        The type decides how a value is logged: numbers as scalars, strings as text, PIL images,
+        Matplotlib figures and uint8 arrays with two to four dimensions as images, other arrays as
+        histograms. Wrap a value in `Image`, `Histogram`, `Text` or `Audio` to choose explicitly.
 
         Args:
-            values: What to log.
-            step: By default, one after that of the last call.
-            commit: False if the next call without a step is at the same step.
+            values: The values by name.
+            step: The step; by default the step after the last call.
+            commit: Advance the default step. Pass False to log more values at the same step.
 
         Returns:
             Whether all values were accepted.
+
+        Raises:
+            UsageError: A value or the step is invalid and the run is strict. Otherwise a warning
+                is issued.
+
+        Example:
+            >>> run.log({"loss": 0.5, "val": {"accuracy": 0.9}}, step=10)
+            True
         """
         if is_tracing():
             from tracklight.writer.tf_function import call_when_run
@@ -248,16 +279,20 @@ class Run:
             with defaults.writer.override(self.writer):
                 return call_when_run(self.log, "run.log()", values, step, commit)
         accepted = False
-        with self._guard("run.log()"):
-            at = self._next_step if step is None else step
-            accepted = self._log_all(iter_flattened(_check_mapping(values)), at)
-            # A step that makes no sense was warned of.
+        with self._catch_errors("run.log()"):
+            current_step = self._next_step if step is None else step
+            accepted = self._log_all(iter_flattened(_check_mapping(values)), current_step)
+            # An invalid step has already caused a warning.
             with suppress(TypeError, ValueError, OverflowError):
-                self._next_step = int(at) + (1 if commit else 0)
+                self._next_step = int(current_step) + (1 if commit else 0)
         return accepted
 
     def finish(self, failed: bool = False) -> None:
-        """Record how the run ended, and close its file. A second call does nothing."""
+        """Record how the run ended and close its file. Further calls do nothing.
+
+        Args:
+            failed: Record the run as failed.
+        """
         atexit.unregister(self._finish_at_exit)
         if not self.writer.is_closed:
             self._write_config()
@@ -270,7 +305,7 @@ class Run:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.finish(failed=kind is not None)
 
-    def _guard(self, call: str) -> warnings.catch_errors:
+    def _catch_errors(self, call: str) -> warnings.catch_errors:
         return warnings.catch_errors(call, strict=self.writer.strict)
 
     def _log_all(self, values: Iterable[tuple[str, Any]], step: int) -> bool:
@@ -290,26 +325,26 @@ class Run:
         self.summary.record(name, value if is_number else as_number(value))
 
     def _log_result(self, name: str, value: Any) -> None:
-        with self._guard("run.summary"), defaults.writer.override(self.writer):
+        with self._catch_errors("run.summary"), defaults.writer.override(self.writer):
             step = max(0, self._next_step - 1)
             for tag, leaf in iter_flattened({name: value}):
                 _log_value(tag, leaf, step)
 
     def _defer_config(self) -> None:
-        """Write the hyperparameters before the first record that comes from the program.
+        """Write the hyperparameters just before the first record of the program.
 
-        Readers keep the first record of hyperparameters, so it is held back until then.
+        Readers use the first record of hyperparameters, so it is delayed to allow changes.
         """
 
-        def make_first(method: str) -> Callable[..., Any]:
-            def first(*arguments: Any, **named: Any) -> Any:
+        def make_wrapper(method: str) -> Callable[..., Any]:
+            def write_config_first(*arguments: Any, **named: Any) -> Any:
                 self._write_config()
                 return getattr(self.writer, method)(*arguments, **named)
 
-            return first
+            return write_config_first
 
         for method in _LOGGING_METHODS:
-            setattr(self.writer, method, make_first(method))
+            setattr(self.writer, method, make_wrapper(method))
 
     def _write_config(self) -> None:
         with self._lock:
@@ -323,18 +358,18 @@ class Run:
                 return
             self._is_config_written = True
             with warnings.warn_at(self._location):
-                hparams.log_hparams(self.writer, values, self._trial_id)
+                log_hparams(self.writer, values, self._trial_id)
 
     def _on_config_change(self) -> None:
         if self._is_config_written:
-            with self._guard("run.config"):
-                sentence = "changed after the first value was logged, so the log keeps the old one"
-                warnings.warn_or_raise("config", sentence)
+            with self._catch_errors("run.config"):
+                problem = "was changed after the first value was logged; the log keeps the old one"
+                warnings.warn_or_raise("config", problem)
         elif self._has_records:
             self._write_config()
 
     def _finish_at_exit(self) -> None:
-        # What the interpreter remembers of an exception that nobody caught.
+        # Set by the interpreter after an uncaught exception.
         self.finish(failed=getattr(sys, "last_value", None) is not None)
 
 
@@ -345,40 +380,55 @@ def run(
     name: str | None = None,
     timestamp: bool = False,
     trial_id: str | None = None,
-    save_code: bool = True,
+    save_code: bool = False,
     strict: bool | None = None,
 ) -> Run:
-    """Start a run in ``logdir``, or in a directory below it: ``name``, a timestamp, or both.
+    """Start a run and make it the default writer of `tracklight.summary`.
+
+    The run is the directory ``logdir``, or one below it if there is a name, a timestamp or both.
+    Its environment (command, versions, git revision and so on) is logged as the text
+    ``run/environment``. The run ends with `Run.finish`, with its ``with`` block, or at exit.
 
     Args:
-        logdir: The log directory.
+        logdir: The log directory, or a URL such as ``s3://bucket/logs``.
         config: The hyperparameters; nested ones get names such as ``optimizer/lr``.
-        name: The name of the run.
-        timestamp: Whether to add the time to the name.
-        trial_id: Runs of one trial are shown as one.
-        note_source: Whether to log the program's main file as a text.
-        strict: Raise an exception on misuse instead of warning.
+        name: Name of the run.
+        timestamp: Append the current time to the name.
+        trial_id: Runs with the same id are shown as one trial.
+        save_code: Log the program's main file as the text ``run/source``.
+        strict: Raise exceptions on misuse instead of warning; by default TRACKLIGHT_STRICT decides.
+
+    Returns:
+        The run.
+
+    Raises:
+        OSError: The event file cannot be created, and ``strict`` is set.
+
+    Example:
+        >>> with tracklight.run("logs", config={"lr": 0.1}, name="baseline") as run:
+        ...     run.log({"loss": 0.5})
+        True
     """
     stamp = time.strftime("%Y%m%d-%H%M%S") if timestamp else None
-    below = "-".join(part for part in (name, stamp) if part)
-    folder = os.path.join(os.fspath(logdir), below) if below else logdir
-    writer = summary.create_file_writer(folder, strict=strict)
+    subdirectory = "-".join(part for part in (name, stamp) if part)
+    run_dir = os.path.join(os.fspath(logdir), subdirectory) if subdirectory else logdir
+    writer = summary.create_file_writer(run_dir, strict=strict)
     writer.set_as_default()
     values = vars(config) if isinstance(config, Namespace) else config or {}
-    title = below or os.path.basename(os.path.normpath(writer.logdir))
-    started = Run(writer, values, title, trial_id)
-    _log_environment(started, save_code)
-    started._defer_config()
-    atexit.register(started._finish_at_exit)
-    return started
+    run_name = subdirectory or os.path.basename(os.path.normpath(writer.logdir))
+    new_run = Run(writer, values, run_name, trial_id)
+    _log_environment(new_run, save_code=save_code)
+    new_run._defer_config()
+    atexit.register(new_run._finish_at_exit)
+    return new_run
 
 
-def _log_environment(started: Run, note_source: bool) -> None:
-    with warnings.catch_errors("run", strict=started.writer.strict):
+def _log_environment(new_run: Run, *, save_code: bool) -> None:
+    with warnings.catch_errors("run", strict=new_run.writer.strict):
         from tracklight.writer.environment import describe_environment, read_main_source
 
-        summary.text("run/surroundings", describe_environment(), step=0)
-        source = read_main_source() if note_source else None
+        summary.text("run/environment", describe_environment(), step=0)
+        source = read_main_source() if save_code else None
         if source is not None:
             summary.text("run/source", source, step=0)
 
@@ -391,7 +441,7 @@ def _check_mapping(values: object) -> Mapping[str, Any]:
 
 
 def _get_kind(value: Any) -> type[_Value] | None:
-    """Return the class that stands for the kind of a value; None for a scalar."""
+    """Return the class for the type of a value; None for a scalar."""
     if isinstance(value, (float, int)):
         return None
     if isinstance(value, _Value):
@@ -442,7 +492,7 @@ def _log_value(name: str, value: Any, step: int) -> bool:
 
 
 def _wrap(kind: type[_Value], value: Any) -> _Value:
-    """Return a value in the class of its kind; all images of a list in one."""
+    """Wrap a value in the class of its type. A list of images becomes one `Image`."""
     if isinstance(value, _Value):
         return value
     if kind is not Image or not isinstance(value, (list, tuple)):
@@ -454,5 +504,5 @@ def _wrap(kind: type[_Value], value: Any) -> _Value:
 
 
 def _as_plain(value: Any) -> Any:
-    """Return a list or None as a text, as hyperparameters are numbers and texts."""
+    """Convert lists and None to strings: hyperparameters are bools, numbers or strings."""
     return str(value) if value is None or isinstance(value, (list, tuple, set)) else value

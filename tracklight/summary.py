@@ -1,14 +1,15 @@
-"""Log values from a training program, with the functions of ``tf.summary``.
+"""Log values from a training program with the functions of ``tf.summary``.
 
     writer = tracklight.summary.create_file_writer("logs/run1")
     with writer.as_default():
         for step in range(1000):
             tracklight.summary.scalar("loss", loss, step=step)
 
-Functions have the names, arguments and defaults of ``tf.summary``. Every function that logs returns
-True if the value was accepted, and False if there is no default writer, if `record_if` says no, or
-if the value made no sense: then a warning says why, once for each line of the program (an exception
-in strict mode). Arrays may come from NumPy, TensorFlow, PyTorch, JAX or be plain lists.
+Functions have the names, arguments and defaults of ``tf.summary``. A logging function returns
+whether the value was accepted: False if there is no default writer, if `record_if` disables
+recording, or if an argument is invalid. An invalid argument causes one warning per line of the
+program, or an exception in strict mode. Arrays may come from NumPy, TensorFlow, PyTorch or JAX, or
+be plain lists.
 
 Inside a ``tf.function``, a call is repeated with the values whenever the function runs.
 """
@@ -61,23 +62,23 @@ __all__ = [
 
 
 class SummaryWriter(ABC):
-    """What all writers have in common; see `create_file_writer` and `create_noop_writer`."""
+    """Interface of the writers of `create_file_writer` and `create_noop_writer`."""
 
     @abstractmethod
     def as_default(self, step: object | None = None) -> AbstractContextManager[SummaryWriter]:
-        """Log here inside a ``with``, at ``step`` where none is given."""
+        """Make this the default writer inside a ``with`` block, and ``step`` the default step."""
 
     @abstractmethod
     def set_as_default(self, step: object | None = None) -> None:
-        """Log here from now on."""
+        """Make this the default writer from now on."""
 
     @abstractmethod
     def flush(self) -> Any:
-        """Write everything that was logged."""
+        """Write all records to the file."""
 
     @abstractmethod
     def close(self) -> None:
-        """Flush and release the writer."""
+        """Write all records and close the file."""
 
     @skip_autograph
     def init(self) -> None:
@@ -86,22 +87,34 @@ class SummaryWriter(ABC):
 
 
 class FileWriter(EventWriter, SummaryWriter):
-    """A writer of one event file; created by `create_file_writer`."""
+    """Writes one event file; created by `create_file_writer`."""
 
     @skip_autograph
     @contextmanager
     def as_default(self, step: object | None = None) -> Iterator[FileWriter]:
-        """Log here inside a ``with``, at ``step`` where none is given; flush at its end."""
-        at = nullcontext() if step is None else defaults.step.override(step)
+        """Make this the default writer inside a ``with`` block; flush at its end.
+
+        Args:
+            step: The default step inside the block; None to keep the current one.
+
+        Example:
+            >>> with writer.as_default(step=10):
+            ...     tracklight.summary.scalar("loss", 0.5)
+        """
+        step_override = nullcontext() if step is None else defaults.step.override(step)
         try:
-            with defaults.writer.override(self), at:
+            with defaults.writer.override(self), step_override:
                 yield self
         finally:
             self.flush()
 
     @skip_autograph
     def set_as_default(self, step: object | None = None) -> None:
-        """Log here from now on, in this thread and in all that have no writer of their own."""
+        """Make this the default writer of this thread and of threads that never set one.
+
+        Args:
+            step: The default step from now on; None to keep the current one.
+        """
         defaults.writer.set(self)
         if step is not None:
             defaults.step.set(step)
@@ -142,18 +155,29 @@ def create_file_writer(
     *,
     strict: bool | None = None,
 ) -> FileWriter:
-    """Create a writer of a new event file in ``logdir``.
+    """Create a writer for a new event file in ``logdir``.
 
     Args:
-        logdir: A directory, or an address such as ``s3://…``.
-        max_queue: Write to the file when this many records wait.
-        flush_millis: Write to the file after this time at the latest; by default 1,000, and
-            30,000 in object stores.
+        logdir: Directory of the run, or a URL such as ``s3://bucket/logs``.
+        max_queue: Write to the file when this many records are buffered.
+        flush_millis: Write to the file after this time; by default 1,000, and 30,000 for a URL.
         filename_suffix: Appended to the name of the event file.
-        name: Accepted for TensorFlow's sake and ignored, like the two arguments after it.
+        name: Ignored; accepted for compatibility with TensorFlow, like the next two arguments.
         experimental_trackable: Ignored.
         experimental_mesh: Ignored.
-        strict: Raise an exception on misuse instead of warning.
+        strict: Raise exceptions on misuse instead of warning; by default TRACKLIGHT_STRICT decides.
+
+    Returns:
+        The writer; make it the default with `FileWriter.as_default` or `FileWriter.set_as_default`.
+
+    Raises:
+        OSError: The file cannot be created, and ``strict`` is set. Otherwise the writer retries.
+
+    Example:
+        >>> writer = tracklight.summary.create_file_writer("logs/run1")
+        >>> with writer.as_default():
+        ...     tracklight.summary.scalar("loss", 0.5, step=1)
+        True
     """
     is_strict = warnings.is_strict() if strict is None else strict
     with warnings.catch_errors("summary.create_file_writer()", strict=is_strict):
@@ -169,7 +193,7 @@ def create_file_writer(
 
 
 def _as_limit(value: object, argument: str) -> float | None:
-    """Return a number, or None for the default where it is not a positive one."""
+    """Return a number; None, which stands for the default, if it is invalid."""
     if value is None:
         return None
     from tracklight.writer.arguments import as_number
@@ -185,32 +209,42 @@ def _as_limit(value: object, argument: str) -> float | None:
 
 
 def create_noop_writer() -> SummaryWriter:
-    """Create a writer that does nothing: making it the default leaves the default as it is."""
+    """Create a writer that does nothing. Making it the default writer has no effect."""
     return _NoopWriter()
 
 
 def set_step(step: object) -> None:
-    """The step of all that is logged without one, in this thread and those that never set one."""
+    """Set the default step of this thread and of threads that never set one.
+
+    Args:
+        step: An int, or in a ``tf.function`` a tensor or variable.
+    """
     defaults.step.set(step)
 
 
 def get_step() -> object:
-    """What `set_step` was last called with; None if it was not."""
+    """Return the default step; None if there is none."""
     return defaults.step.get()
 
 
 def record_if(condition: Condition) -> AbstractContextManager[None]:
-    """Log only if ``condition``, or what it returns when called, is true, inside a ``with``.
+    """Return a context manager inside which values are only logged if a condition is true.
 
-    In a ``tf.function`` the condition may be a tensor, or return one.
+    Args:
+        condition: A bool or a function that returns one. In a ``tf.function`` the bool may be a
+            tensor.
+
+    Example:
+        >>> with tracklight.summary.record_if(lambda: step % 100 == 0):
+        ...     tracklight.summary.scalar("loss", loss, step=step)
     """
     return defaults.condition.override(condition)
 
 
 def should_record_summaries() -> bool:
-    """Return whether what is logged now would be recorded.
+    """Return whether values are recorded: there is a default writer and `record_if` allows it.
 
-    In a ``tf.function`` with a condition, this is a tensor that is evaluated when it runs.
+    In a ``tf.function`` with a condition, the result is a tensor that is evaluated when it runs.
     """
     if is_tracing():
         from tracklight.writer.tf_function import make_condition_tensor
@@ -221,9 +255,11 @@ def should_record_summaries() -> bool:
 
 
 def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
-    """Wait until all that was logged is in the file of ``writer``, by default the default one.
+    """Wait until all records of a writer are in its file.
 
-    ``name`` is accepted for TensorFlow's sake and ignored.
+    Args:
+        writer: The writer; by default the default writer.
+        name: Ignored; accepted for compatibility with TensorFlow.
     """
     if is_tracing():
         from tracklight.writer.tf_function import call_when_run
@@ -236,17 +272,35 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
 
 
 def scalar(name: str, data: Any, step: int | None = None, description: str | None = None) -> bool:
-    """Log one number: a float, an int, or an array or tensor that holds one."""
+    """Log a number.
+
+    Args:
+        name: Tag of the series.
+        data: A float, an int, or an array or tensor with one element.
+        step: Step of the value; by default that of `set_step` or ``as_default``.
+        description: Markdown shown with the tag.
+
+    Returns:
+        Whether the value was accepted. False if there is no default writer, if `record_if` disables
+        recording, or if an argument is invalid.
+
+    Raises:
+        UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> tracklight.summary.scalar("loss", 0.25, step=100)
+        True
+    """
     if is_tracing():
         return _log_when_run(scalar, name, data, step=step, description=description)
     writer = find_active_writer()
     if writer is None:
         return False
     if description is None:
-        # The case that has to be fast: what it cannot take, it refuses by raising.
+        # The fast path raises for everything but plain numbers, tags and steps.
         try:
-            at: Any = defaults.step.get() if step is None else step
-            return writer.scalar(add_name_scope(name), data, at)
+            step_number: Any = defaults.step.get() if step is None else step
+            return writer.scalar(add_name_scope(name), data, step_number)
         except (TypeError, ValueError, OverflowError):
             pass
     return _log_scalar(writer, name, data, step, description)
@@ -257,13 +311,14 @@ def _log_scalar(
 ) -> bool:
     from tracklight.writer.arguments import as_number
 
-    with warnings.catch_errors(_call("scalar", name), strict=writer.strict):
-        (tag, at), number = _check(name, step), as_number(data)
+    with warnings.catch_errors(_format_call("scalar", name), strict=writer.strict):
+        tag, step_number = _check_tag_and_step(name, step)
+        number = as_number(data)
         if not description:
-            return writer.scalar(tag, number, at)
+            return writer.scalar(tag, number, step_number)
         from tracklight.writer.values import build_scalar
 
-        return _add(writer, [build_scalar(tag, number, description=description)], at)
+        return _add(writer, [build_scalar(tag, number, description=description)], step_number)
     return False
 
 
@@ -274,10 +329,27 @@ def image(
     max_outputs: int = 3,
     description: str | None = None,
 ) -> bool:
-    """Log pictures: [k, height, width, channels] of uint8 or of floats in [0, 1], or one of them.
+    """Log images.
 
-    Lists of pictures, PNG, JPEG and GIF files as bytes, PIL images and Matplotlib figures are taken
-    as well. No more than ``max_outputs`` are logged.
+    Args:
+        name: Tag of the images.
+        data: An array [k, height, width, channels] of uint8 or of floats in [0, 1], a single image,
+            a PIL image, a Matplotlib figure, the bytes of a PNG, JPEG or GIF file, or a list of
+            these.
+        step: Step of the value; by default that of `set_step` or ``as_default``.
+        max_outputs: Maximum number of images to log.
+        description: Markdown shown with the tag.
+
+    Returns:
+        Whether the value was accepted. False if there is no default writer, if `record_if` disables
+        recording, or if an argument is invalid.
+
+    Raises:
+        UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> tracklight.summary.image("samples", np.zeros((4, 28, 28, 1)), step=1, max_outputs=4)
+        True
     """
     if is_tracing():
         return _log_when_run(
@@ -301,7 +373,29 @@ def audio(
     encoding: str | None = None,
     description: str | None = None,
 ) -> bool:
-    """Log clips of sound: floats in [-1, 1] of [k, frames, channels], or a WAV file's bytes."""
+    """Log audio clips.
+
+    Args:
+        name: Tag of the clips.
+        data: An array [k, frames, channels] of floats in [-1, 1] or of int16, [frames] for a
+            single clip, or the bytes of a WAV file.
+        sample_rate: Samples per second.
+        step: Step of the value; by default that of `set_step` or ``as_default``.
+        max_outputs: Maximum number of clips to log.
+        encoding: Must be None or ``"wav"``.
+        description: Markdown shown with the tag.
+
+    Returns:
+        Whether the value was accepted. False if there is no default writer, if `record_if` disables
+        recording, or if an argument is invalid.
+
+    Raises:
+        UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> tracklight.summary.audio("voice", np.zeros((1, 16000, 1)), sample_rate=16000, step=1)
+        True
+    """
     if is_tracing():
         return _log_when_run(
             audio,
@@ -325,7 +419,26 @@ def audio(
 
 
 def text(name: str, data: Any, step: int | None = None, description: str | None = None) -> bool:
-    """Log a Markdown text, or an array of them, which is shown as a table; 64 MiB at most."""
+    """Log text.
+
+    Args:
+        name: Tag of the text.
+        data: A Markdown string, or an array of strings, which is shown as a table. The maximum is
+            64 MiB.
+        step: Step of the value; by default that of `set_step` or ``as_default``.
+        description: Markdown shown with the tag.
+
+    Returns:
+        Whether the value was accepted. False if there is no default writer, if `record_if` disables
+        recording, or if an argument is invalid.
+
+    Raises:
+        UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> tracklight.summary.text("notes", "**Warm-up** finished.", step=1000)
+        True
+    """
     if is_tracing():
         return _log_when_run(text, name, data, step=step, description=description)
 
@@ -344,9 +457,28 @@ def histogram(
     buckets: int | None = None,
     description: str | None = None,
 ) -> bool:
-    """Log how numbers are spread, in 30 buckets unless told otherwise.
+    """Log the distribution of numbers.
 
-    They are copied at once and counted in the writer's thread; NaN and infinities apart.
+    The numbers are copied, and counted by the writer thread. NaN and infinities are counted
+    separately.
+
+    Args:
+        name: Tag of the histogram.
+        data: Numbers of any shape.
+        step: Step of the value; by default that of `set_step` or ``as_default``.
+        buckets: Number of buckets; by default 30.
+        description: Markdown shown with the tag.
+
+    Returns:
+        Whether the value was accepted. False if there is no default writer, if `record_if` disables
+        recording, or if an argument is invalid.
+
+    Raises:
+        UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> tracklight.summary.histogram("weights", np.random.normal(size=1000), step=1)
+        True
     """
     if is_tracing():
         return _log_when_run(
@@ -356,15 +488,17 @@ def histogram(
     writer = find_active_writer()
     if writer is None:
         return False
-    with warnings.catch_errors(_call("histogram", name), strict=writer.strict):
+    with warnings.catch_errors(_format_call("histogram", name), strict=writer.strict):
         from tracklight.writer.values import defer_histogram
 
-        tag, at = _check(name, step)
+        tag, step_number = _check_tag_and_step(name, step)
         count = 30 if buckets is None else buckets
-        about = {"description": description or ""}
-        build, size_bytes = defer_histogram(tag, data, count, **about)
-        # Each one's metadata has its own sums in it.
-        return writer.add_later(build, at, size_bytes=size_bytes, always_write_metadata=True)
+        metadata = {"description": description or ""}
+        build, size_bytes = defer_histogram(tag, data, count, **metadata)
+        # The metadata differs between steps: it contains statistics.
+        return writer.add_later(
+            build, step_number, size_bytes=size_bytes, always_write_metadata=True
+        )
     return False
 
 
@@ -377,9 +511,27 @@ def mesh(
     step: int | None = None,
     description: str | None = None,
 ) -> bool:
-    """Log meshes of vertices [k, n, 3] and faces [k, m, 3], or point clouds without faces.
+    """Log triangle meshes or point clouds.
 
-    Colours are given for each vertex; ``config_dict`` has camera, lights and material.
+    Args:
+        name: Tag of the meshes.
+        vertices: Coordinates [k, n, 3].
+        faces: Vertex indices [k, m, 3]; None for a point cloud.
+        colors: RGB colors of the vertices [k, n, 3].
+        config_dict: Camera, lights and material, in the options of three.js.
+        step: Step of the value; by default that of `set_step` or ``as_default``.
+        description: Markdown shown with the tag.
+
+    Returns:
+        Whether the value was accepted. False if there is no default writer, if `record_if` disables
+        recording, or if an argument is invalid.
+
+    Raises:
+        UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> tracklight.summary.mesh("points", np.random.rand(1, 1000, 3), step=1)
+        True
     """
     if is_tracing():
         return _log_when_run(
@@ -389,8 +541,8 @@ def mesh(
     def build(tag: str) -> list[Message]:
         from tracklight.writer.values import build_mesh
 
-        about = {"description": description or ""}
-        return build_mesh(tag, vertices, faces, colors, config_dict, **about)
+        metadata = {"description": description or ""}
+        return build_mesh(tag, vertices, faces, colors, config_dict, **metadata)
 
     return _log("mesh", name, step, build)
 
@@ -404,7 +556,28 @@ def pr_curve(
     weights: Any = None,
     description: str | None = None,
 ) -> bool:
-    """Log precision and recall of predictions in [0, 1] for labels that are true or false."""
+    """Log a precision-recall curve.
+
+    Args:
+        name: Tag of the curve.
+        labels: Bools, or 0 and 1.
+        predictions: Scores in [0, 1], as many as labels.
+        step: Step of the value; by default that of `set_step` or ``as_default``.
+        num_thresholds: Number of evenly spaced thresholds.
+        weights: Weights of the predictions; by default 1.
+        description: Markdown shown with the tag.
+
+    Returns:
+        Whether the value was accepted. False if there is no default writer, if `record_if` disables
+        recording, or if an argument is invalid.
+
+    Raises:
+        UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> tracklight.summary.pr_curve("validation", [True, False], [0.9, 0.4], step=1)
+        True
+    """
     if is_tracing():
         return _log_when_run(
             pr_curve,
@@ -420,17 +593,30 @@ def pr_curve(
     def build(tag: str) -> Message:
         from tracklight.writer.values import build_pr_curve
 
-        about = {"description": description or ""}
-        return build_pr_curve(tag, labels, predictions, num_thresholds, weights, **about)
+        metadata = {"description": description or ""}
+        return build_pr_curve(tag, labels, predictions, num_thresholds, weights, **metadata)
 
     return _log("pr_curve", name, step, build)
 
 
 def custom_scalars(layout: Any, step: int = 0) -> bool:
-    """Log which scalars are to be shown together.
+    """Log a layout of charts that combine several scalars.
 
-    ``layout`` is ``{"category": {"title": ["Multiline", ["loss/.*"]]}}``, with "Margin" and three
-    tags for a line with a band, or TensorBoard's own ``Layout`` message.
+    Args:
+        layout: Charts by category and title, as in the example. A line with a band is
+            ``["Margin", [value, lower, upper]]``. TensorBoard's ``Layout`` message is accepted too.
+        step: Step of the layout.
+
+    Returns:
+        Whether the value was accepted. False if there is no default writer, if `record_if` disables
+        recording, or if an argument is invalid.
+
+    Raises:
+        UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> tracklight.summary.custom_scalars({"losses": {"all": ["Multiline", ["loss/.*"]]}})
+        True
     """
 
     def build(tag: str) -> Message:
@@ -442,14 +628,28 @@ def custom_scalars(layout: Any, step: int = 0) -> bool:
 
 
 def graph(graph_data: Any, name: str = "keras", step: int = 0) -> bool:
-    """Log a graph: a GraphDef, its bytes, a ``tf.Graph``, or a Keras model.
+    """Log the graph of a program or a Keras model.
 
-    A run has one graph; models are logged under ``name``.
+    Args:
+        graph_data: A ``GraphDef`` message, its bytes, a ``tf.Graph`` or a Keras model.
+        name: Tag of a Keras model. Other graphs have no tag; a run has one of them.
+        step: Step of the graph.
+
+    Returns:
+        Whether the value was accepted. False if there is no default writer, if `record_if` disables
+        recording, or if an argument is invalid.
+
+    Raises:
+        UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> tracklight.summary.graph(model)
+        True
     """
     writer = find_active_writer()
     if writer is None:
         return False
-    with warnings.catch_errors(_call("graph", name), strict=writer.strict):
+    with warnings.catch_errors(_format_call("graph", name), strict=writer.strict):
         from tracklight.writer.values import build_keras_model, encode_graph_event
 
         if hasattr(graph_data, "to_json"):
@@ -459,7 +659,25 @@ def graph(graph_data: Any, name: str = "keras", step: int = 0) -> bool:
 
 
 def tensor(name: str, data: Any, step: int | None = None, description: str | None = None) -> bool:
-    """Log an array of any type and shape, of 1 GiB at most."""
+    """Log an array of any type and shape.
+
+    Args:
+        name: Tag of the array.
+        data: The array; the maximum is 1 GiB.
+        step: Step of the value; by default that of `set_step` or ``as_default``.
+        description: Markdown shown with the tag.
+
+    Returns:
+        Whether the value was accepted. False if there is no default writer, if `record_if` disables
+        recording, or if an argument is invalid.
+
+    Raises:
+        UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> tracklight.summary.tensor("confusion", np.eye(10), step=1)
+        True
+    """
     if is_tracing():
         return _log_when_run(tensor, name, data, step=step, description=description)
 
@@ -478,10 +696,21 @@ def write(
     metadata: Any = None,
     name: str | None = None,
 ) -> bool:
-    """Log an array for a plugin of one's own, under ``tag`` in every name scope.
+    """Log an array with custom metadata, for example for a plugin.
 
-    ``metadata`` is a SummaryMetadata, as the message of any library or as its bytes. ``name`` is
-    accepted for TensorFlow's sake and ignored.
+    Args:
+        tag: Tag of the array. Name scopes are not added.
+        tensor: The array.
+        step: Step of the value; by default that of `set_step` or ``as_default``.
+        metadata: A ``SummaryMetadata`` message of any library, or its bytes.
+        name: Ignored; accepted for compatibility with TensorFlow.
+
+    Returns:
+        Whether the value was accepted. False if there is no default writer, if `record_if` disables
+        recording, or if an argument is invalid.
+
+    Raises:
+        UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
     """
     if is_tracing():
         return _log_when_run(write, tag, tensor, step=step, metadata=metadata, is_scoped=False)
@@ -492,8 +721,8 @@ def write(
         value = build_tensor(tag, tensor, description="")
         value.ClearField("metadata")
         if metadata is not None:
-            given = metadata if isinstance(metadata, bytes) else metadata.SerializeToString()
-            value.metadata.MergeFromString(given)
+            serialized = metadata if isinstance(metadata, bytes) else metadata.SerializeToString()
+            value.metadata.MergeFromString(serialized)
         return value
 
     return _log("write", tag, step, build, is_scoped=False)
@@ -502,10 +731,10 @@ def write(
 def _log_when_run(
     log: Callable[..., bool], name: object, *arguments: Any, is_scoped: bool = True, **named: Any
 ) -> bool:
-    """Repeat a call whenever the ``tf.function`` runs that is being traced."""
+    """Repeat a logging call whenever the ``tf.function`` being traced runs."""
     from tracklight.writer.tf_function import log_when_run
 
-    call = _call(log.__name__, name)
+    call = _format_call(log.__name__, name)
     return log_when_run(log, call, name, *arguments, is_scoped=is_scoped, **named)
 
 
@@ -520,30 +749,30 @@ def _log(
     writer = find_active_writer()
     if writer is None:
         return False
-    with warnings.catch_errors(_call(kind, name), strict=writer.strict):
-        tag, at = _check(name, step, is_scoped)
+    with warnings.catch_errors(_format_call(kind, name), strict=writer.strict):
+        tag, step_number = _check_tag_and_step(name, step, is_scoped)
         built = build(tag)
-        return _add(writer, built if isinstance(built, list) else [built], at)
+        return _add(writer, built if isinstance(built, list) else [built], step_number)
     return False
 
 
 def _add(writer: EventWriter, values: list[Message], step: int) -> bool:
     for value in values:
         if value.metadata.plugin_data.plugin_name:
-            # Known by the plugin; left out, a record is the same as TensorFlow's.
+            # Implied by the plugin; TensorFlow omits it.
             value.metadata.ClearField("data_class")
     return writer.add(values, step)
 
 
-def _check(name: object, step: object, is_scoped: bool = True) -> tuple[str, int]:
+def _check_tag_and_step(name: object, step: object, is_scoped: bool = True) -> tuple[str, int]:
     from tracklight.writer.arguments import as_step, as_tag
 
     tag = as_tag(name)
-    at = as_step(defaults.step.get() if step is None else step)
-    return add_name_scope(tag) if is_scoped else tag, at
+    step_number = as_step(defaults.step.get() if step is None else step)
+    return add_name_scope(tag) if is_scoped else tag, step_number
 
 
-def _call(kind: str, name: object) -> str:
+def _format_call(kind: str, name: object) -> str:
     return f"summary.{kind}({name!r:.100})"
 
 
@@ -551,9 +780,12 @@ def _call(kind: str, name: object) -> str:
 def _summary_scope(
     name: str, default_name: str = "summary", values: Any = None
 ) -> Iterator[tuple[str, str]]:
-    """Enter a ``tf.name_scope``, if TensorFlow is loaded; yield the tag and the scope.
+    """Enter a ``tf.name_scope`` if TensorFlow is loaded; yield the tag and the scope.
 
-    ``values`` is accepted for TensorFlow's sake and ignored.
+    Args:
+        name: Name of the scope.
+        default_name: Used if ``name`` is empty.
+        values: Ignored; accepted for compatibility with TensorFlow.
     """
     title = name or default_name
     tag = add_name_scope(title)
@@ -561,15 +793,18 @@ def _summary_scope(
     if tensorflow is None:
         yield tag, f"{title}/"
         return
-    # Tags may have characters that a name scope must not have.
+    # Tags may contain characters that are invalid in a name scope.
     with tensorflow.name_scope(re.sub(r"[^A-Za-z0-9_.\\/-]", "", title) or default_name) as scope:
         yield tag, scope
 
 
 def _write_raw_pb(tensor: Any, step: int | None = None, name: str | None = None) -> bool:
-    """Log the values of a Summary, given as its bytes, as they are.
+    """Log the values of a serialized ``Summary`` message without changes.
 
-    ``name`` is accepted for TensorFlow's sake and ignored.
+    Args:
+        tensor: The bytes, or a tensor that holds them.
+        step: Step of the values; by default that of `set_step` or ``as_default``.
+        name: Ignored; accepted for compatibility with TensorFlow.
     """
     if is_tracing():
         from tracklight.writer.tf_function import log_when_run
@@ -588,13 +823,13 @@ def _write_raw_pb(tensor: Any, step: int | None = None, name: str | None = None)
         data = tensor if isinstance(tensor, bytes) else as_array(tensor, "tensor").item()
         if not isinstance(data, bytes):
             raise warnings.ArgumentError("tensor", f"must be bytes, not a {type(data).__name__}")
-        at = as_step(defaults.step.get() if step is None else step)
-        return writer.add(list(proto.parse("Summary", data).value), at)
+        step_number = as_step(defaults.step.get() if step is None else step)
+        return writer.add(list(proto.parse("Summary", data).value), step_number)
     return False
 
 
 class experimental:
-    """The functions of ``tf.summary.experimental``."""
+    """Namespace with the functions of ``tf.summary.experimental``."""
 
     set_step = staticmethod(set_step)
     get_step = staticmethod(get_step)
@@ -602,7 +837,7 @@ class experimental:
     write_raw_pb = staticmethod(_write_raw_pb)
 
 
-# AutoGraph would rewrite these where a `tf.function` calls them.
+# AutoGraph would rewrite these functions when a `tf.function` calls them.
 for _function in (
     *(audio, create_file_writer, create_noop_writer, custom_scalars, flush, get_step, graph),
     *(histogram, image, mesh, pr_curve, record_if, scalar, set_step, should_record_summaries),

@@ -1,9 +1,9 @@
-"""A callback for the Trainer of Hugging Face's transformers.
+"""A callback for the Trainer of Hugging Face Transformers.
 
     trainer = transformers.Trainer(..., callbacks=[tracklight.transformers.Callback("logs/run1")])
 
-Tags are those of its TensorBoardCallback: ``train/loss``, ``eval/accuracy`` and so on. To log with
-this one alone, give ``report_to="none"`` to the TrainingArguments.
+Tags are those of its TensorBoardCallback: ``train/loss``, ``eval/accuracy`` and so on. Pass
+``report_to="none"`` to the TrainingArguments to disable other loggers.
 """
 
 from __future__ import annotations
@@ -21,11 +21,20 @@ _base: Any = importlib.import_module("transformers").TrainerCallback
 
 
 class Callback(_base):  # type: ignore[misc]
-    """Logs what the Trainer reports, its arguments and the model's configuration.
+    """Log the metrics of the Trainer, its arguments and the configuration of the model.
 
-    The run is ``log_dir``, else the environment's TENSORBOARD_LOGGING_DIR, else a folder in
-    ``runs`` of the output folder, named by time and host; trials of a search get one each below.
-    ``options`` are those of `tracklight.torch.SummaryWriter`.
+    Args:
+        log_dir: Directory of the run; by default TENSORBOARD_LOGGING_DIR, or a directory below
+            ``runs`` in the output directory, named by time and host. Trials of a hyperparameter
+            search log to subdirectories.
+        **options: Further arguments of `tracklight.torch.SummaryWriter`.
+
+    Attributes:
+        writer: The writer during training, otherwise None.
+
+    Example:
+        >>> callback = tracklight.transformers.Callback("logs/run1")
+        >>> trainer = transformers.Trainer(model, arguments, callbacks=[callback])
     """
 
     def __init__(self, log_dir: str | os.PathLike[str] | None = None, **options: Any) -> None:
@@ -82,9 +91,9 @@ def _make_tag(name: str) -> str:
 
 
 def _get_default_log_dir(args: Any) -> str:
-    # Older versions have a folder of their own for logs.
-    given = getattr(args, "logging_dir", None)
-    if given:
-        return str(given)
+    # An argument of older versions.
+    logging_dir = getattr(args, "logging_dir", None)
+    if logging_dir:
+        return str(logging_dir)
     integrations: Any = importlib.import_module("transformers.integrations.integration_utils")
     return os.path.join(str(args.output_dir), str(integrations.default_logdir()))

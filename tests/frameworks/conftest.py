@@ -1,8 +1,8 @@
-"""Keep frameworks apart.
+"""Allow one framework per process.
 
-TensorFlow, PyTorch and JAX crash or hang in one process, so each folder here holds the tests of
-one of them and is a pytest run of its own (`tools/run_tests.py`). Tests in ``subprocesses`` start
-a process for each program and import no framework themselves.
+TensorFlow, PyTorch and JAX crash or hang in one process, so each directory here contains the tests
+of one of them and is run separately (`tools/run_tests.py`). Tests in ``subprocesses`` start a
+process for each program and import no framework.
 """
 
 from __future__ import annotations
@@ -21,5 +21,5 @@ def one_framework() -> Iterator[None]:
     yield
     loaded = [name for name in FRAMEWORKS if name in sys.modules]
     if "tensorflow" in loaded and "jax" in loaded:
-        loaded.remove("jax")  # TensorFlow imports it itself, for tf.lite
+        loaded.remove("jax")  # imported by TensorFlow for tf.lite
     assert len(loaded) <= 1, f"two frameworks in one process: {', '.join(loaded)}"

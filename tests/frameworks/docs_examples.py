@@ -1,4 +1,4 @@
-"""The examples in docs/frameworks, run as they are printed."""
+"""Run the examples in docs/frameworks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAGES = Path(__file__).resolve().parents[2] / "docs" / "frameworks"
 
 
 def run_example(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the example of a page in strict mode, where a warning would be an error."""
+    """Run the example of a page in strict mode, in which warnings are errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRACKLIGHT_STRICT", "1")
     text = (PAGES / f"{page}.md").read_text(encoding="utf-8")

@@ -18,22 +18,28 @@ STEPS = 12
 BATCH = np.random.default_rng(5).integers(0, 256, (STEPS, 2, 24, 40, 3)).astype(np.uint8)
 
 
-def iter_shown(dashboard: Images, tag: str) -> Iterator[tuple[int, list[NDArray[Any]]]]:
-    """Every step of a tag, and the pixels of its pictures."""
+def iter_pixels(dashboard: Images, tag: str) -> Iterator[tuple[int, list[NDArray[Any]]]]:
+    """Yield each step of a tag with the pixels of its images."""
     (steps,) = dashboard.steps(StepsRequest([tag])).series
     rows = zip(steps.index.tolist(), steps.step.tolist(), steps.mark.tolist(), strict=True)
     for index, step, mark in rows:
-        place = (steps.run, steps.tag, index, mark)
-        parts = dashboard.about(ValueRequest(*place)).parts
-        asks = [PixelsRequest(*place, part.part, 0, 0, 64, 64) for part in parts]
-        shown = [dashboard.pixels(ask) for ask in asks]
-        yield step, [it.values.reshape(it.height, it.width, len(it.channels)) for it in shown]
+        location = (steps.run, steps.tag, index, mark)
+        parts = dashboard.about(ValueRequest(*location)).parts
+        requests = [PixelsRequest(*location, part.part, 0, 0, 64, 64) for part in parts]
+        responses = [dashboard.pixels(request) for request in requests]
+        yield (
+            step,
+            [
+                response.values.reshape(response.height, response.width, len(response.channels))
+                for response in responses
+            ],
+        )
 
 
 def check_pixels(logdir: Path, open_log: Open, write: Callable[[Path], str], parts: int) -> None:
     """Write ``BATCH`` with ``write`` and compare the first ``parts`` images of every step."""
     tag = write(logdir / "a")
-    shown = dict(iter_shown(Images(open_log(logdir)), tag))
-    assert list(shown) == list(range(STEPS))
-    for step, pictures in shown.items():
-        np.testing.assert_array_equal(np.stack(pictures), BATCH[step][:parts])
+    pixels = dict(iter_pixels(Images(open_log(logdir)), tag))
+    assert list(pixels) == list(range(STEPS))
+    for step, images in pixels.items():
+        np.testing.assert_array_equal(np.stack(images), BATCH[step][:parts])

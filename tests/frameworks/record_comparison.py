@@ -1,4 +1,4 @@
-"""Says how the log that a program wrote with tracklight differs from the one of the originals."""
+"""Report differences between logs of tracklight and of the original writers."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ Contents: TypeAlias = dict[str, dict[str, list[tuple[int, Any]]]]
 
 
 def iter_differences(theirs: Path, ours: Path, rtol: float) -> Iterator[str]:
-    """One sentence for each run and each tag that is not the same in both logs.
+    """Yield a sentence for each run and tag that differs.
 
-    Numbers agree if they are within ``rtol``. Graphs and speeds agree if they are there.
+    Numbers are compared with the tolerance ``rtol``. Graphs and speeds only have to exist.
     """
     left, right = read_contents(theirs), read_contents(ours)
     yield from (f"no run {run}" for run in left.keys() - right.keys())
     yield from (f"new run {run}" for run in right.keys() - left.keys())
     for run in left.keys() & right.keys():
         for tag in left[run].keys() | right[run].keys():
-            said = _compare(left[run].get(tag), right[run].get(tag), rtol)
-            if said:
-                yield f"{run}: {said} {tag}"
+            difference = _compare(left[run].get(tag), right[run].get(tag), rtol)
+            if difference:
+                yield f"{run}: {difference} {tag}"
 
 
 def read_contents(logdir: Path) -> Contents:
     runs: Contents = {}
-    for folder in {path.parent for path in logdir.rglob("events.out.tfevents.*")}:
-        tags = runs.setdefault(folder.relative_to(logdir).as_posix(), {})
+    for directory in {path.parent for path in logdir.rglob("events.out.tfevents.*")}:
+        tags = runs.setdefault(directory.relative_to(logdir).as_posix(), {})
         plugins: dict[str, bytes] = {}
-        for event in iter_events(folder):
+        for event in iter_events(directory):
             if event.graph_def:
                 tags.setdefault("(graph)", []).append((event.step, "a graph"))
             for value in event.summary.value:
                 tag = value.tag.decode()
                 plugin = plugins.setdefault(tag, value.metadata.plugin_data.plugin_name)
-                tags.setdefault(tag, []).append((event.step, _take(tag, value, plugin)))
+                tags.setdefault(tag, []).append((event.step, _extract(tag, value, plugin)))
     return runs
 
 
-def _take(tag: str, value: Any, plugin: bytes) -> Any:
+def _extract(tag: str, value: Any, plugin: bytes) -> Any:
     kind = value.WhichOneof("value")
     if plugin.startswith(b"graph"):
         return "a graph"
@@ -63,17 +63,23 @@ def _take(tag: str, value: Any, plugin: bytes) -> Any:
         return _read_pixels(value.image.encoded_image_string)
     if kind == "histo":
         histogram = value.histo
-        totals = [histogram.min, histogram.max, histogram.num, histogram.sum, histogram.sum_squares]
-        return np.array([*totals, *histogram.bucket_limit, *histogram.bucket])
+        statistics = [
+            histogram.min,
+            histogram.max,
+            histogram.num,
+            histogram.sum,
+            histogram.sum_squares,
+        ]
+        return np.array([*statistics, *histogram.bucket_limit, *histogram.bucket])
     return value.audio.encoded_audio_string if kind == "audio" else np.array(value.simple_value)
 
 
 def _read_pixels(encoded: bytes) -> Any:
     from PIL import Image
 
-    picture = Image.open(io.BytesIO(encoded))
-    # The colours of a GIF are chosen by whoever writes it.
-    return picture.size if picture.format == "GIF" else np.asarray(picture)
+    image = Image.open(io.BytesIO(encoded))
+    # The palette of a GIF depends on the encoder.
+    return image.size if image.format == "GIF" else np.asarray(image)
 
 
 def _compare(
@@ -94,6 +100,6 @@ def _agree(left: Any, right: Any, rtol: float) -> bool:
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         if left.shape != right.shape or left.dtype != right.dtype:
             return False
-        # What is near zero may be off by as much as what it was made of.
+        # Values near zero may have the absolute error of larger intermediate values.
         return bool(np.allclose(left, right, rtol=rtol, atol=rtol / 10, equal_nan=True))
     return bool(left == right)

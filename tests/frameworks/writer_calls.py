@@ -1,4 +1,4 @@
-"""Calls to a ``SummaryWriter``, to be made to those of PyTorch, tensorboardX and tracklight."""
+"""Calls of ``SummaryWriter`` methods, to compare PyTorch, tensorboardX and tracklight."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 WALL = 1716780000.0
 
 
-def make_pictures(*shape: int) -> np.ndarray[Any, Any]:
+def make_images(*shape: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(1).random(shape).astype(np.float32)
 
 
@@ -24,7 +24,7 @@ def make_bytes(*shape: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(3).integers(0, 256, shape).astype(np.uint8)
 
 
-def count_to(*shape: int) -> np.ndarray[Any, Any]:
+def make_range(*shape: int) -> np.ndarray[Any, Any]:
     return np.arange(np.prod(shape), dtype=float).reshape(shape)
 
 
@@ -42,7 +42,7 @@ def make_figures(count: int) -> list[Any]:
     return figures
 
 
-COUNTED = {
+RAW_HISTOGRAM = {
     "min": -1.0,
     "max": 2.0,
     "num": 3,
@@ -73,20 +73,20 @@ CALLS: dict[str, Callable[[Any], None]] = {
     "tensor double": lambda w: w.add_tensor("t", torch.tensor(0.1, dtype=torch.float64), 1),
     "tensor empty": lambda w: w.add_tensor("t", torch.empty(0), 1),
     "tensor complex": lambda w: w.add_tensor("t", torch.tensor([1 + 2j]), 1),
-    "histogram raw": lambda w: w.add_histogram_raw("h", **COUNTED, global_step=2),
-    "image": lambda w: w.add_image("i", make_pictures(3, 8, 12), 1),
-    "image double": lambda w: w.add_image("i", make_pictures(3, 8, 12).astype(float), 1),
+    "histogram raw": lambda w: w.add_histogram_raw("h", **RAW_HISTOGRAM, global_step=2),
+    "image": lambda w: w.add_image("i", make_images(3, 8, 12), 1),
+    "image double": lambda w: w.add_image("i", make_images(3, 8, 12).astype(float), 1),
     "image bytes": lambda w: w.add_image("i", make_bytes(8, 12, 3), 1, dataformats="HWC"),
-    "image flat": lambda w: w.add_image("i", make_pictures(8, 12), 1, dataformats="WH"),
-    "image grey": lambda w: w.add_image("i", torch.tensor(make_pictures(1, 8, 12)), 1),
-    "image alpha": lambda w: w.add_image("i", make_pictures(4, 8, 12), 1),
-    "images": lambda w: w.add_images("i", make_pictures(11, 3, 8, 12), 1),
-    "images grey": lambda w: w.add_images("i", make_pictures(3, 8, 12, 1), 1, None, "NHWC"),
+    "image flat": lambda w: w.add_image("i", make_images(8, 12), 1, dataformats="WH"),
+    "image gray": lambda w: w.add_image("i", torch.tensor(make_images(1, 8, 12)), 1),
+    "image alpha": lambda w: w.add_image("i", make_images(4, 8, 12), 1),
+    "images": lambda w: w.add_images("i", make_images(11, 3, 8, 12), 1),
+    "images gray": lambda w: w.add_images("i", make_images(3, 8, 12, 1), 1, None, "NHWC"),
     "boxes": lambda w: w.add_image_with_boxes(
-        "i", make_pictures(3, 64, 64), torch.tensor([[10, 10, 40, 40], [20, 30, 60, 60]]), 1
+        "i", make_images(3, 64, 64), torch.tensor([[10, 10, 40, 40], [20, 30, 60, 60]]), 1
     ),
     "boxes with names": lambda w: w.add_image_with_boxes(
-        "i", make_pictures(3, 64, 64), torch.tensor([[5.0, 10, 40, 40]]), 1, labels=["cat"]
+        "i", make_images(3, 64, 64), torch.tensor([[5.0, 10, 40, 40]]), 1, labels=["cat"]
     ),
     "figure": lambda w: w.add_figure("f", make_figures(1)[0], 1),
     "figures": lambda w: w.add_figure("f", make_figures(3), 1),
@@ -128,19 +128,19 @@ HISTOGRAMS: dict[str, Callable[[Any], None]] = {
     "edges": lambda w: w.add_histogram("h", make_numbers(), 1, bins=[-9, -1, 0, 0.5, 9, 10]),
     "bfloat16": lambda w: w.add_histogram("h", torch.arange(50, dtype=torch.bfloat16), 1),
     "doane": lambda w: w.add_histogram("h", np.arange(1024.0), 1, bins="doane", max_bins=5),
-    "joined auto": lambda w: w.add_histogram("h", np.arange(1024.0), 1, bins="auto", max_bins=5),
-    "joined fd": lambda w: w.add_histogram("h", np.arange(1024.0), 1, bins="fd", max_bins=5),
-    "joined": lambda w: w.add_histogram("h", make_numbers(), 1, max_bins=50),
-    "joined unevenly": lambda w: w.add_histogram("h", make_numbers(), 1, bins=33, max_bins=10),
+    "merged auto": lambda w: w.add_histogram("h", np.arange(1024.0), 1, bins="auto", max_bins=5),
+    "merged fd": lambda w: w.add_histogram("h", np.arange(1024.0), 1, bins="fd", max_bins=5),
+    "merged": lambda w: w.add_histogram("h", make_numbers(), 1, max_bins=50),
+    "merged unevenly": lambda w: w.add_histogram("h", make_numbers(), 1, bins=33, max_bins=10),
 }
 
-#: Pictures that go beyond [0, 1], which PyTorch clips.
-BEYOND: dict[str, Callable[[Any], None]] = {
-    "image": lambda w: w.add_image("i", count_to(1, 8, 8), 1),
-    "image flat": lambda w: w.add_image("i", count_to(8, 8), 1, dataformats="HW"),
-    "images": lambda w: w.add_images("i", count_to(2, 3, 8, 8) - 9, 1),
-    "images grey": lambda w: w.add_images("i", count_to(2, 1, 8, 8), 1),
+#: Images with values outside of [0, 1], which PyTorch clips.
+CLIPPED_IMAGES: dict[str, Callable[[Any], None]] = {
+    "image": lambda w: w.add_image("i", make_range(1, 8, 8), 1),
+    "image flat": lambda w: w.add_image("i", make_range(8, 8), 1, dataformats="HW"),
+    "images": lambda w: w.add_images("i", make_range(2, 3, 8, 8) - 9, 1),
+    "images gray": lambda w: w.add_images("i", make_range(2, 1, 8, 8), 1),
     "boxes": lambda w: w.add_image_with_boxes(
-        "i", count_to(3, 32, 32), np.array([[10, 10, 40, 40]]), 1
+        "i", make_range(3, 32, 32), np.array([[10, 10, 40, 40]]), 1
     ),
 }

@@ -1,4 +1,4 @@
-"""`tracklight.hparams`: what TensorBoard's own reader would find, and callbacks without Keras."""
+"""`tracklight.hparams`: logged records, domains, and the Keras callback with a fake Keras."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_logs_values_by_name(tmp_path: Path) -> None:
     assert start.start_time_secs == 12.5
 
 
-def test_same_values_are_one_trial_in_whatever_order(tmp_path: Path) -> None:
+def test_same_values_in_any_order_are_one_trial(tmp_path: Path) -> None:
     for number, given in enumerate([{"a": 1, "b": 2.5}, {"b": 2.5, "a": 1}, {"a": 2, "b": 2.5}]):
         with summary.create_file_writer(tmp_path / str(number)).as_default():
             hp.hparams(given)
@@ -53,7 +53,7 @@ def test_same_values_are_one_trial_in_whatever_order(tmp_path: Path) -> None:
     assert groups[0] == groups[1] != groups[2]
 
 
-def test_logs_what_is_varied_and_measured(tmp_path: Path) -> None:
+def test_logs_experiment_with_hparams_and_metrics(tmp_path: Path) -> None:
     with summary.create_file_writer(tmp_path).as_default():
         assert hp.hparams_config(
             hparams=[
@@ -74,19 +74,19 @@ def test_logs_what_is_varied_and_measured(tmp_path: Path) -> None:
     assert (metric.name.tag, metric.name.group, metric.dataset_type) == (b"acc", b"val", 2)
 
 
-def test_without_a_writer_nothing_is_logged() -> None:
+def test_logs_nothing_without_a_writer() -> None:
     assert hp.hparams({"a": 1}) is False
     assert hp.hparams_config([], []) is False
 
 
-def test_value_of_another_type_is_logged_as_text(tmp_path: Path) -> None:
+def test_value_of_another_type_is_logged_as_string(tmp_path: Path) -> None:
     with summary.create_file_writer(tmp_path).as_default():
-        with pytest.warns(UsageWarning, match=r'`hparams` has a list as "layers"'):
+        with pytest.warns(UsageWarning, match=r'`hparams` contains "layers" of type list'):
             assert hp.hparams({"layers": [1, 2]})
     assert as_dict(read_contents(tmp_path)[0].session_start_info) == {"layers": b"[1, 2]"}
 
 
-def test_name_twice_is_misuse(tmp_path: Path) -> None:
+def test_duplicate_name_warns(tmp_path: Path) -> None:
     with summary.create_file_writer(tmp_path).as_default():
         with pytest.warns(UsageWarning, match='"lr" twice'):
             assert not hp.hparams({"lr": 1, hp.HParam("lr"): 2})
@@ -95,7 +95,7 @@ def test_name_twice_is_misuse(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "domain", [hp.Discrete(["a", "b"]), hp.IntInterval(2, 4), hp.RealInterval(0.5, 1.5)]
 )
-def test_samples_lie_in_their_domain(domain: Any) -> None:
+def test_samples_are_in_the_domain(domain: Any) -> None:
     rng = random.Random(1)
     for _ in range(50):
         sample = domain.sample_uniform(rng)
@@ -117,13 +117,13 @@ def test_samples_lie_in_their_domain(domain: Any) -> None:
         lambda: hp.RealInterval("a", 1.0),  # type: ignore[arg-type]
     ],
 )
-def test_domain_that_makes_no_sense_is_refused(make: Any) -> None:
+def test_invalid_domain_raises(make: Any) -> None:
     with pytest.raises(UsageError):
         make()
 
 
 class Callback:
-    """Stands in for the class of Keras."""
+    """Replaces the class of Keras."""
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_keras_callback_logs_start_and_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("keras")
-def test_keras_callback_takes_a_writer_and_leaves_it_open(tmp_path: Path) -> None:
+def test_keras_callback_does_not_close_a_given_writer(tmp_path: Path) -> None:
     writer = summary.create_file_writer(tmp_path)
     callback = hp.KerasCallback(writer, {"lr": 0.1})
     callback.on_train_begin()
@@ -155,6 +155,6 @@ def test_keras_callback_takes_a_writer_and_leaves_it_open(tmp_path: Path) -> Non
     writer.close()
 
 
-def test_says_which_name_is_unknown() -> None:
+def test_unknown_attribute_raises() -> None:
     with pytest.raises(AttributeError, match="NoSuchName"):
         hp.NoSuchName  # noqa: B018

@@ -1,4 +1,4 @@
-"""`tracklight.hparams.search`, and studies of Optuna shown as runs."""
+"""`tracklight.hparams.search`, and Optuna studies shown as runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ optuna = pytest.importorskip("optuna")
 
 
 @pytest.fixture(autouse=True)
-def quiet() -> None:
+def silence_optuna() -> None:
     optuna.logging.set_verbosity(optuna.logging.CRITICAL)
 
 
@@ -30,31 +30,31 @@ def objective(trial: SearchTrial) -> float:
     return float(trial["units"]) + float(trial["lr"])
 
 
-def test_every_trial_is_a_session(tmp_path: Path) -> None:
+def test_logs_every_trial_as_a_session(tmp_path: Path) -> None:
     space = {"lr": (1e-4, 1e-1, "log"), "units": [16, 32, 64], "layers": (1, 3)}
     study = hp.search(objective, space, 8, sampler="random", logdir=tmp_path, seed=3)
-    answer = open_board(tmp_path)[1].sessions(SessionsRequest())
-    assert answer.rows.names == [f"trial-{number:04}" for number in range(8)]
-    assert set(answer.rows.status.tolist()) == {1}
-    columns = {column.name: column for column in answer.hparams}
+    response = open_board(tmp_path)[1].sessions(SessionsRequest())
+    assert response.rows.names == [f"trial-{number:04}" for number in range(8)]
+    assert set(response.rows.status.tolist()) == {1}
+    columns = {column.name: column for column in response.hparams}
     assert columns["units"].values.tolist() == [t.params["units"] for t in study.trials]
-    assert {column.declared for column in answer.hparams} == {True}
-    metrics = {metric.key: metric for metric in answer.metrics}
+    assert {column.declared for column in response.hparams} == {True}
+    metrics = {metric.key: metric for metric in response.metrics}
     assert metrics["|objective"].values.tolist() == pytest.approx([t.value for t in study.trials])
     assert metrics["|objective"].goal == "max"
     assert metrics["|accuracy"].steps.tolist() == [2.0] * 8
     assert study.best_params["units"] == 64
 
 
-def test_a_grid_tries_everything_once(tmp_path: Path) -> None:
+def test_grid_search_tries_every_combination_once(tmp_path: Path) -> None:
     space = {hp.HParam("units", hp.Discrete([16, 32])): None, "lr": [0.1, 0.01], "n": (1, 2)}
     study = hp.search(objective, space, 20, sampler="grid", logdir=tmp_path)
     tried = {(t.params["units"], t.params["lr"], t.params["n"]) for t in study.trials}
     assert len(study.trials) == len(tried) == 8
 
 
-def test_failures_and_ends_ahead_of_time_are_told_apart(tmp_path: Path) -> None:
-    def fails(trial: SearchTrial) -> float:
+def test_distinguishes_failed_and_pruned_trials(tmp_path: Path) -> None:
+    def fail(trial: SearchTrial) -> float:
         trial.report(1.0, 0)
         if trial["mode"] == "break":
             raise ValueError
@@ -64,50 +64,50 @@ def test_failures_and_ends_ahead_of_time_are_told_apart(tmp_path: Path) -> None:
 
     space = {"mode": ["break", "prune", "end"]}
     hp.search(
-        fails, space, 3, sampler="grid", logdir=tmp_path, direction="minimize", catch=ValueError
+        fail, space, 3, sampler="grid", logdir=tmp_path, direction="minimize", catch=ValueError
     )
-    answer = open_board(tmp_path)[1].sessions(SessionsRequest())
-    words = answer.hparams[0].words
-    modes = [words[int(place)] for place in answer.hparams[0].values]
-    status = dict(zip(modes, answer.rows.status.tolist(), strict=True))
+    response = open_board(tmp_path)[1].sessions(SessionsRequest())
+    words = response.hparams[0].words
+    modes = [words[int(index)] for index in response.hparams[0].values]
+    status = dict(zip(modes, response.rows.status.tolist(), strict=True))
     assert status == {"break": 2, "prune": 1, "end": 1}
-    (metric,) = answer.metrics
+    (metric,) = response.metrics
     assert metric.goal == "min"
     values = dict(zip(modes, metric.values.tolist(), strict=True))
     assert values == {"break": 1.0, "prune": 1.0, "end": 2.0}
 
 
-def test_an_error_ends_the_search_unless_it_is_to_be_caught(tmp_path: Path) -> None:
-    def fails(trial: SearchTrial) -> float:
+def test_uncaught_error_ends_the_search(tmp_path: Path) -> None:
+    def fail(trial: SearchTrial) -> float:
         raise RuntimeError("out of memory")
 
     with pytest.raises(RuntimeError, match="out of memory"):
-        hp.search(fails, {"lr": [1.0]}, 5, logdir=tmp_path)
+        hp.search(fail, {"lr": [1.0]}, 5, logdir=tmp_path)
     assert open_board(tmp_path)[1].sessions(SessionsRequest()).rows.status.tolist() == [2]
 
 
 @pytest.mark.parametrize(
-    ("space", "said"),
+    ("space", "message"),
     [
         ({}, "is empty"),
-        ({"lr": 0.1}, r'"lr" is searched in 0\.1; give a list'),
-        ({"lr": (0.1, 0.01)}, '"lr" cannot be searched'),
-        ({"lr": (0.1, 1.0, "cubic")}, 'it is "linear" or "log"'),
+        ({"lr": 0.1}, r'Invalid search space for "lr": 0\.1. Use a list'),
+        ({"lr": (0.1, 0.01)}, 'Invalid search space for "lr"'),
+        ({"lr": (0.1, 1.0, "cubic")}, 'Use "linear" or "log"'),
     ],
 )
-def test_a_space_that_makes_no_sense_is_told(space: Any, said: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_space_raises(space: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=message):
         hp.search(objective, space, 1, logdir=tmp_path)
 
 
-def test_samplers_are_known_by_name(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match='no sampler "best"'):
+def test_invalid_sampler_raises(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match='No sampler "best"'):
         hp.search(objective, {"lr": [1]}, 1, sampler="best", logdir=tmp_path)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="a grid needs lists"):
+    with pytest.raises(UsageError, match="A grid search needs lists"):
         hp.search(objective, {"lr": (0.1, 1.0)}, 1, sampler="grid", logdir=tmp_path)
 
 
-def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_optuna_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'tracklight\[search\]'"):
         hp.search(objective, {"lr": [1]}, 1, logdir=tmp_path)
@@ -115,8 +115,8 @@ def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_
         StudyMirror("sqlite:///x.db", tmp_path)
 
 
-def make_study(folder: Path) -> tuple[str, Any]:
-    url = f"sqlite:///{folder / 'study.db'}"
+def create_study(directory: Path) -> tuple[str, Any]:
+    url = f"sqlite:///{directory / 'study.db'}"
     return url, optuna.create_study(storage=url, study_name="my study", direction="minimize")
 
 
@@ -127,8 +127,8 @@ def tune(trial: Any) -> float:
     return float(x**2)
 
 
-def test_a_study_is_shown_and_followed(tmp_path: Path) -> None:
-    url, study = make_study(tmp_path)
+def test_follows_a_study(tmp_path: Path) -> None:
+    url, study = create_study(tmp_path)
     study.optimize(tune, n_trials=2)
     logs = tmp_path / "logs"
     with follow_studies(url, logs, poll_interval_s=0.02):
@@ -141,15 +141,15 @@ def test_a_study_is_shown_and_followed(tmp_path: Path) -> None:
         while not any(b"session_end_info" in it.read_bytes() for it in third.glob("*")):
             pause.wait(0.01)
     catalog.refresh()
-    answer = board.sessions(SessionsRequest(since=first.revision))
-    assert answer.rows.names[-1] == "my_study/trial-0002"
-    (metric,) = answer.metrics
+    response = board.sessions(SessionsRequest(since=first.revision))
+    assert response.rows.names[-1] == "my_study/trial-0002"
+    (metric,) = response.metrics
     assert (metric.goal, metric.steps[-1]) == ("min", 5.0)
     assert metric.values[-1] == pytest.approx(study.trials[2].value)
 
 
-def test_values_of_a_running_trial_are_told_as_they_are_given(tmp_path: Path) -> None:
-    url, study = make_study(tmp_path)
+def test_values_of_a_running_trial_appear_one_by_one(tmp_path: Path) -> None:
+    url, study = create_study(tmp_path)
     mirror = StudyMirror(url, tmp_path / "logs")
     running = study.ask()
     seen = []
@@ -158,20 +158,20 @@ def test_values_of_a_running_trial_are_told_as_they_are_given(tmp_path: Path) ->
             running.suggest_float(name, 0, 1)
             running.report(1.0, len(seen))
         mirror.refresh()
-        answer = open_board(tmp_path / "logs")[1].sessions(SessionsRequest())
-        steps = answer.metrics[0].steps.tolist()
-        seen.append(([it.name for it in answer.hparams], answer.rows.status.tolist(), steps))
+        response = open_board(tmp_path / "logs")[1].sessions(SessionsRequest())
+        steps = response.metrics[0].steps.tolist()
+        seen.append(([it.name for it in response.hparams], response.rows.status.tolist(), steps))
     assert seen == [(["x"], [0], [0.0]), (["x", "y"], [0], [1.0]), (["x", "y"], [0], [1.0])]
     study.tell(running, 0.5)
     mirror.refresh()
-    answer = open_board(tmp_path / "logs")[1].sessions(SessionsRequest())
-    assert (answer.rows.status.tolist(), answer.metrics[0].values.tolist()) == ([1], [0.5])
+    response = open_board(tmp_path / "logs")[1].sessions(SessionsRequest())
+    assert (response.rows.status.tolist(), response.metrics[0].values.tolist()) == ([1], [0.5])
 
 
-def test_a_storage_that_is_none_is_told_and_left_alone(tmp_path: Path) -> None:
-    with pytest.raises(LogError, match="there is no file"):
+def test_invalid_storage_raises_and_is_not_created(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="No file"):
         StudyMirror(f"sqlite:///{tmp_path / 'none.db'}", tmp_path)
     assert not (tmp_path / "none.db").exists()
     (tmp_path / "text.db").write_text("not a database, and longer than its header would be" * 9)
-    with pytest.raises(LogError, match="cannot be opened as a storage"):
+    with pytest.raises(LogError, match=r"Cannot open .* as an Optuna storage"):
         StudyMirror(f"sqlite:///{tmp_path / 'text.db'}", tmp_path)

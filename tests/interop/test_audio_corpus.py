@@ -1,4 +1,4 @@
-"""Every clip of real logs is shown and sounds as it was logged, whichever program wrote it."""
+"""The Audio dashboard returns every clip of real logs with the logged samples."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ CASES = "jax legacy_v1 sampling seed002 torch".split()
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_clip_is_there(case: str, tmp_path: Path, open_log: Open) -> None:
+def test_returns_every_clip(case: str, tmp_path: Path, open_log: Open) -> None:
     dashboard = Audio(open_log(unpack(case, tmp_path)))
-    told = _read_tags(case)
-    assert told
-    for (run, tag), about in told.items():
+    expected = _read_tags(case)
+    assert expected
+    for (run, tag), about in expected.items():
         (steps,) = dashboard.steps(StepsRequest([tag], [run])).series
         assert len(steps.step) == about["n"]
         assert (steps.step[0], steps.step[-1]) == (about["first"]["step"], about["last"]["step"])
-        for place, ask in enumerate(_iter_asks(steps)):
-            clips = dashboard.about(ask).clips
+        for place, request in enumerate(_list_requests(steps)):
+            clips = dashboard.about(request).clips
             assert not any(clip.problem for clip in clips)
             if place == 0:
                 assert len(clips) == about["first"]["samples"]
-                # Only a whole corpus tells of the files themselves.
+                # Only the full corpus describes the files.
                 assert _describe(clips) == about["first"].get("clips", _describe(clips))
             for part in range(len(clips)):
-                _check_samples(dashboard, ask, part)
+                _check_samples(dashboard, request, part)
 
 
 def _read_tags(case: str) -> dict[tuple[str, str], Any]:
     runs = read_oracle(case)["multiplexer"]["runs"]
     return {
         (run, tag): about
-        for run, told in runs.items()
-        for tag, about in told["plugins"].get("audio", {}).items()
+        for run, info in runs.items()
+        for tag, about in info["plugins"].get("audio", {}).items()
     }
 
 
-def _iter_asks(steps: SeriesSteps) -> list[ValueRequest]:
+def _list_requests(steps: SeriesSteps) -> list[ValueRequest]:
     pairs = zip(steps.index.tolist(), steps.mark.tolist(), strict=True)
     return [ValueRequest(steps.run, steps.tag, index, mark) for index, mark in pairs]
 
@@ -69,9 +69,9 @@ def _describe(clips: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _check_samples(dashboard: Audio, ask: ValueRequest, part: int) -> None:
-    """What Python's own reader finds in the file is what the waveform shows, sample by sample."""
-    place = (ask.run, ask.tag, ask.index, ask.mark, part)
+def _check_samples(dashboard: Audio, request: ValueRequest, part: int) -> None:
+    """Check that the waveform has the samples that the ``wave`` module reads."""
+    place = (request.run, request.tag, request.index, request.mark, part)
     with wave.open(io.BytesIO(dashboard.clip(ClipRequest(*place)).content)) as file:
         logged = np.frombuffer(file.readframes(file.getnframes()), "<i2")
         channels = file.getnchannels()

@@ -1,7 +1,7 @@
-"""Real logs read as TensorBoard's own reader says, or better in ways that are written down here.
+"""Real logs are read as TensorBoard reads them, except for the differences listed here.
 
-A clone has the event files of every case. ``TRACKLIGHT_CORPUS=folder`` reads a whole corpus
-instead: ``logs/CASE`` and ``oracle/CASE.json``.
+The repository contains the event files of every case. ``TRACKLIGHT_CORPUS=directory`` reads a full
+corpus instead: ``logs/CASE`` and ``oracle/CASE.json``.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ DATA = Path(__file__).parent.parent / "data"
 CORPUS = os.environ.get("TRACKLIGHT_CORPUS")
 CASES = ("jax legacy_v1 live_snapshot nasty sampling seed000 seed001 seed002 seed003 torch").split()
 
-#: Where tracklight knows more than TensorBoard, or other things; anything else is a fault.
+#: Known differences between tracklight and TensorBoard. Any other difference is a bug.
 EXPECTED = {
     "legacy_v1": {
-        # The histograms of 2015 have no other reader; they are listed, and read as bytes.
+        # The histogram format of 2015 is listed and read as bytes; no reader supports it.
         'protos: only tracklight has "obsolete"',
     },
     "nasty": {
-        # TensorBoard stops at the first damaged record. tracklight passes over it and goes on.
+        # TensorBoard stops at the first corrupt record; tracklight skips it.
         "crc_data_flip_value: loss: 9 values, not 4",
         "crc_data_only: loss: 9 values, not 4",
         "crc_data_unparsable: loss: 9 values, not 4",
         "crc_length: loss: 9 values, not 4",
-        # A value without anything in it is dropped by TensorBoard unless a plugin is named.
+        # TensorBoard drops empty values without a plugin.
         'values_odd: only tracklight has "no_value"',
-        # TensorBoard makes a number of a string, and of any array of one element.
+        # TensorBoard converts strings and arrays of one element to numbers.
         "dtypes: dtype/string: no points",
         "dtypes: enc/shape_1_1: no points",
-        # Bytes that are no UTF-8 stay visible as \\xff, which is longer than what stands there.
+        # tracklight shows bytes that are not UTF-8 as \\xff, which is longer.
         "text: t/invalid_utf8: last text ['ok \\\\xff\\\\xfe\\\\x80 bad'], not ['ok ��� bad']",
         "text: t/invalid_utf8: last total_bytes 19, not 10",
-        # Its least value is greater than its greatest: the buckets' limits are better edges.
+        # The minimum exceeds the maximum, so tracklight uses the limits of the buckets as edges.
         "histograms: h/v1_min_gt_max: last left 0.5, not 5.0",
         "histograms: h/v1_min_gt_max: last right 1.0, not -5.0",
-        # The logged size is not a number; tracklight reads it from the image file instead.
+        # The logged size is not a number; tracklight reads it from the image file.
         "images: img/dims_not_numbers: last h 6, not ",
         "images: img/dims_not_numbers: last w 9, not wide",
-        # TensorBoard finds out only when somebody looks at it.
+        # TensorBoard only notices this when the value is displayed.
         "histograms: h/2cols: cannot be read",
-        # A file that stands there so that a profile is found; nobody reads it.
+        # A marker file for profiles, which has no content.
         "no file odd_file_names/events.out.tfevents.1716779661.host.profile-empty",
     },
 }
@@ -70,7 +70,7 @@ METHODS = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_reads_as_the_oracle_says(case: str, tmp_path: Path) -> None:
+def test_reads_the_same_as_tensorboard(case: str, tmp_path: Path) -> None:
     oracle = read_oracle(case)
     with tracklight.open(unpack(case, tmp_path), cache=False) as log:
         found = set(iter_differences(log, oracle))
@@ -108,39 +108,39 @@ def iter_run_differences(log: Log, run: str, plugins: Any) -> Iterator[str]:
     for tag in theirs.keys() ^ tags.keys():
         yield f'only {"TensorBoard" if tag in theirs else "tracklight"} has "{tag}"'
     for tag in theirs.keys() & tags.keys():
-        plugin, told = theirs[tag]
+        plugin, expected = theirs[tag]
         if tags[tag].plugin != plugin.replace("(none)", ""):
             yield f"{tag}: plugin {tags[tag].plugin}, not {plugin}"
-        for difference in iter_tag_differences(log, run, tags[tag], told):
+        for difference in iter_tag_differences(log, run, tags[tag], expected):
             yield f"{tag}: {difference}"
 
 
-def iter_tag_differences(log: Log, run: str, info: TagInfo, told: Any) -> Iterator[str]:
-    # TensorBoard gives converted values their tag for a display name.
-    if told.get("display_name", "") not in (info.display_name, info.display_name or info.tag):
-        yield f"display name {info.display_name!r}, not {told['display_name']!r}"
-    if told.get("description", "") != info.description:
-        yield f"description {info.description!r}, not {told['description']!r}"
+def iter_tag_differences(log: Log, run: str, info: TagInfo, expected: Any) -> Iterator[str]:
+    # TensorBoard uses the tag as the display name of converted values.
+    if expected.get("display_name", "") not in (info.display_name, info.display_name or info.tag):
+        yield f"display name {info.display_name!r}, not {expected['display_name']!r}"
+    if expected.get("description", "") != info.description:
+        yield f"description {info.description!r}, not {expected['description']!r}"
     values = METHODS.get(info.kind, Log.tensors)(log, run, info.tag)
-    if len(values) != told["n"]:
-        # What a restart overwrote is gone in TensorBoard, and marked in tracklight.
-        values = values.current()
-    if len(values) != told["n"]:
-        yield f"{len(values)} values, not {told['n']}"
+    if len(values) != expected["n"]:
+        # TensorBoard drops points overwritten by a restart; tracklight marks them.
+        values = values.without_overwritten()
+    if len(values) != expected["n"]:
+        yield f"{len(values)} values, not {expected['n']}"
         return
-    yield from iter_step_differences(values, told)
-    yield from iter_value_differences(values, told)
-    if "values" in told:
-        yield from iter_point_differences(log.scalar(run, info.tag), told["values"])
+    yield from iter_step_differences(values, expected)
+    yield from iter_value_differences(values, expected)
+    if "values" in expected:
+        yield from iter_point_differences(log.scalar(run, info.tag), expected["values"])
 
 
-def iter_step_differences(values: Values[Any], told: Any) -> Iterator[str]:
+def iter_step_differences(values: Values[Any], expected: Any) -> Iterator[str]:
     steps = values.step.astype("<i8").tobytes()
-    if hashlib.sha256(steps).hexdigest() != told["steps_sha256"]:
+    if hashlib.sha256(steps).hexdigest() != expected["steps_sha256"]:
         yield f"other steps: {values.step.tolist()[:10]}"
     for name, at in (("first", 0), ("last", -1)):
         ours = (int(values.step[at]), float(values.wall_time[at]))
-        theirs = (told[name]["step"], float(told[name]["wall_time"]))
+        theirs = (expected[name]["step"], float(expected[name]["wall_time"]))
         if not np.array_equal(ours, theirs, equal_nan=True):
             yield f"{name} at {ours}, not {theirs}"
 
@@ -154,28 +154,28 @@ def iter_point_differences(series: tracklight.Series, theirs: list[Any]) -> Iter
         yield f"points {series.value.tolist()[:10]}, not {theirs[:10]}"
 
 
-def iter_value_differences(values: Values[Any], told: Any) -> Iterator[str]:
-    """Every value must be readable; the ends are compared with what the oracle tells of them."""
+def iter_value_differences(values: Values[Any], expected: Any) -> Iterator[str]:
+    """Read every value, and compare the first and last with TensorBoard."""
     for at in range(len(values)):
         end = {0: "first", len(values) - 1: "last"}.get(at)
         try:
             value = values[at]
         except (FormatError, CorruptRecordError):
-            if not (end and "error" in told[end]):
+            if not (end and "error" in expected[end]):
                 yield "cannot be read"
             continue
         if end:
-            yield from (f"{end} {words}" for words in iter_detail_differences(value, told[end]))
+            yield from (f"{end} {words}" for words in iter_detail_differences(value, expected[end]))
 
 
-def iter_detail_differences(value: Any, told: Any) -> Iterator[str]:
+def iter_detail_differences(value: Any, expected: Any) -> Iterator[str]:
     for name, ours in describe(value).items():
-        if name in told and not is_same(ours, told[name]):
-            yield f"{name} {ours}, not {told[name]}"
+        if name in expected and not is_same(ours, expected[name]):
+            yield f"{name} {ours}, not {expected[name]}"
 
 
 def describe(value: Any) -> dict[str, Any]:
-    """What the oracle may tell of a value, under the oracle's names."""
+    """Return the properties of a value under the names of the oracle."""
     if isinstance(value, np.ndarray):
         if value.dtype != object:
             return {}
@@ -199,35 +199,38 @@ def describe(value: Any) -> dict[str, Any]:
 
 def is_same(ours: Any, theirs: Any) -> bool:
     if isinstance(ours, list):
-        # The oracle cuts long texts short, and long lists of them.
-        return [text[: len(told)] for text, told in zip(ours, theirs, strict=False)] == theirs
+        # The oracle truncates long texts and long lists.
+        return [text[: len(other)] for text, other in zip(ours, theirs, strict=False)] == theirs
     try:
         pair = (float(ours), float(theirs))
     except ValueError:
-        return ours == 0  # a size that is no number
+        return ours == 0  # the size is not a number
     # TensorBoard converts old histograms to float32.
     return math.isclose(*pair, rel_tol=1e-6) or all(map(math.isnan, pair))
 
 
 def iter_file_differences(log: Log, files: Any) -> Iterator[str]:
-    """A file that the oracle's scan read to its end has as many records for us, and no damage."""
+    """Compare the number of records and the corruption of each file with the oracle's scan."""
     below = {
         os.path.relpath(file.path, log.roots[0].path): file
         for run in log.runs
         for file in log.files(run)
     }
-    for told in files:
-        if not told.get("scan"):
+    for expected in files:
+        if not expected.get("scan"):
             continue
-        file = below.get(told["path"])
+        file = below.get(expected["path"])
         if file is None:
-            yield f"no file {told['path']}"
-        elif file.bytes != told["bytes"] or file.records + file.damaged < told["scan"]["records"]:
-            yield f"{told['path']}: {file.records} of {told['scan']['records']} records"
-        elif bool(file.damaged) != is_damaged(told["scan"]):
-            yield f"{told['path']}: {file.damaged} damaged"
+            yield f"no file {expected['path']}"
+        elif (
+            file.bytes != expected["bytes"]
+            or file.records + file.damaged < expected["scan"]["records"]
+        ):
+            yield f"{expected['path']}: {file.records} of {expected['scan']['records']} records"
+        elif bool(file.damaged) != is_damaged(expected["scan"]):
+            yield f"{expected['path']}: {file.damaged} damaged"
 
 
 def is_damaged(scan: Any) -> bool:
-    # A record that is cut off is still being written, for all that anybody knows.
+    # A truncated record may still be in the process of being written.
     return scan["status"] == "bad_length_crc" or bool(scan.get("bad_data_crc"))

@@ -1,4 +1,4 @@
-"""Layouts of charts as TensorBoard writes them are read, and ours are read by TensorBoard."""
+"""Custom scalar layouts are compatible with TensorBoard in both directions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CATEGORIES = (
 )
 
 
-def test_a_layout_of_tensorboard_is_read() -> None:
+def test_reads_layout_of_tensorboard() -> None:
     chart, margin = layout_pb2.Chart, layout_pb2.MarginChartContent
     lines = layout_pb2.MultilineChartContent(tag=["loss", r"val\d+/.*"])
     band = margin(series=[margin.Series(value="loss", lower="low", upper="high")])
@@ -40,7 +40,7 @@ def test_a_layout_of_tensorboard_is_read() -> None:
     assert parse_layout(message.SerializeToString()) == CATEGORIES
 
 
-def test_tensorboard_reads_a_layout_of_ours() -> None:
+def test_tensorboard_reads_layout() -> None:
     value = custom_scalars_layout(
         {
             "Quality": [MultilineChart("Loss", ["loss"])],

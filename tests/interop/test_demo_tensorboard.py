@@ -1,4 +1,4 @@
-"""TensorBoard reads all of the demo log."""
+"""TensorBoard reads the whole demo log."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_scalars_are_complete(multiplexer: Any) -> None:
     assert [event.step for event in events] == list(range(0, 6000, 10))
 
 
-def test_description_is_shown(multiplexer: Any) -> None:
+def test_descriptions_are_read(multiplexer: Any) -> None:
     metadata = multiplexer.SummaryMetadata("sweep/lr=0.1,bn/train", "loss")
 
     assert metadata.summary_description == "Cross entropy of a batch."

@@ -1,4 +1,4 @@
-"""Every flag that TensorBoard itself defines is taken, in each spelling that it takes."""
+"""The CLI accepts all flags of TensorBoard in all spellings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def define_flags() -> list[argparse.Action]:
     return [action for action in parser._actions if action.option_strings]
 
 
-def give_value(action: argparse.Action) -> str:
+def make_value(action: argparse.Action) -> str:
     if action.choices:
         return str(next(iter(action.choices)))
     samples = {"port": "6006", "samples_per_plugin": "images=94", "host": "localhost"}
@@ -29,9 +29,9 @@ def give_value(action: argparse.Action) -> str:
 
 
 @pytest.mark.parametrize("action", define_flags(), ids=lambda action: action.dest)
-def test_each_flag_is_taken(action: argparse.Action) -> None:
+def test_accepts_flag(action: argparse.Action) -> None:
     for flag in action.option_strings:
-        words = [flag] if action.nargs == 0 else [flag, give_value(action)]
+        words = [flag] if action.nargs == 0 else [flag, make_value(action)]
         if flag.replace("_", "-") in UNSUPPORTED:
             words[1] = ""
         if action.dest == "version_tb":
@@ -53,5 +53,5 @@ def test_each_flag_is_taken(action: argparse.Action) -> None:
         "--logdir=logs --host=0.0.0.0 --port=6006 --reload_multifile=true --load_fast=false",
     ],
 )
-def test_what_tutorials_print_is_taken(line: str) -> None:
+def test_accepts_command_lines_of_tutorials(line: str) -> None:
     parse_flags(line.split())

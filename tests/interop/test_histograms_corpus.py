@@ -1,4 +1,4 @@
-"""The Histograms dashboard has every tag and step of real logs, and TensorBoard's percentiles."""
+"""The Histograms dashboard has all tags and steps of real logs, and TensorBoard's percentiles."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tracklight.plugin import Context
 
 __all__ = ["open_log"]
 
-#: A tensor of two columns, which TensorBoard lists and cannot show either.
+#: A tensor with two columns, which TensorBoard lists but cannot show.
 NO_HISTOGRAM = "h/2cols"
-#: TensorBoard interpolates between edges that fall, or counts that are negative, in its own way.
+#: Logs with decreasing edges or negative counts, which TensorBoard interpolates differently.
 ODD = frozenset({"h/descending", "h/overlap", "h/negative_counts", "h/inf_edges", "h/nan"})
 
 
@@ -31,7 +31,7 @@ def iter_listed(oracle: Any) -> Iterator[tuple[str, str, Any]]:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "live_snapshot"])
-def test_every_tag_and_step_of_the_oracle(case: str, tmp_path: Path, open_log: Open) -> None:
+def test_has_all_tags_and_steps(case: str, tmp_path: Path, open_log: Open) -> None:
     listed = list(iter_listed(read_oracle(case)))
     assert listed
     context = open_log(unpack(case, tmp_path))
@@ -39,25 +39,25 @@ def test_every_tag_and_step_of_the_oracle(case: str, tmp_path: Path, open_log: O
         check(context, run, tag, series)
 
 
-def check(context: Context, run: str, tag: str, wanted: Any) -> None:
+def check(context: Context, run: str, tag: str, expected: Any) -> None:
     chart = query(context, tag, runs=[run], most=2000, percentiles=True)
     (found,) = chart.series
-    assert found.count == len(found.step) == wanted["n"], (run, tag)
-    if "steps" in wanted:
-        assert found.step.tolist() == wanted["steps"]
+    assert found.count == len(found.step) == expected["n"], (run, tag)
+    if "steps" in expected:
+        assert found.step.tolist() == expected["steps"]
     if tag == NO_HISTOGRAM:
         assert found.flaws
         return
     assert not found.flaws
-    if isinstance(wanted["last"].get("count"), float):
-        # TensorBoard keeps the buckets of old values in 32 bits.
-        assert_allclose(found.counted[-1], wanted["last"]["count"], rtol=1e-6)
+    if isinstance(expected["last"].get("count"), float):
+        # TensorBoard stores the buckets of old values as float32.
+        assert_allclose(found.counted[-1], expected["last"]["count"], rtol=1e-6)
     if tag not in ODD:
         check_percentiles(context, run, tag, found)
 
 
 def check_percentiles(context: Context, run: str, tag: str, found: Any) -> None:
-    """Against TensorBoard's own function on the very buckets."""
+    """Compare with TensorBoard's function on the same buckets."""
     compressor = pytest.importorskip("tensorboard.plugins.distribution.compressor")
     located = context.log.locate(run, tag)
     for place in range(0, len(found.index), max(1, len(found.index) // 20)):

@@ -1,4 +1,4 @@
-"""Sessions, their hyperparameters and metrics are those of TensorBoard's HParams API."""
+"""Sessions, hyperparameters and metrics agree with TensorBoard's HParams API."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ pytest.importorskip("tensorboard.plugins.hparams.list_session_groups")
 DATA = Path(__file__).parent.parent / "data"
 
 
-def ask_tensorboard(logdir: Path) -> Any:
-    """All session groups, with everything that its experiment has."""
+def list_tensorboard_groups(logdir: Path) -> Any:
+    """Return all session groups of TensorBoard."""
     from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
     from tensorboard.context import RequestContext
     from tensorboard.plugins.base_plugin import TBContext
@@ -42,9 +42,9 @@ def ask_tensorboard(logdir: Path) -> Any:
     return list_session_groups.Handler(*asked, request).run().session_groups
 
 
-def read_hparams(answer: SessionsResponse, row: int) -> dict[str, object]:
+def read_hparams(response: SessionsResponse, row: int) -> dict[str, object]:
     found: dict[str, object] = {}
-    for column in answer.hparams:
+    for column in response.hparams:
         state = 0 if column.states is None else column.states[row]
         value = float(column.values[row])
         if state != 1:
@@ -53,10 +53,10 @@ def read_hparams(answer: SessionsResponse, row: int) -> dict[str, object]:
 
 
 def compare(logdir: Path) -> int:
-    """How many groups TensorBoard has, after all of them were found here as well."""
+    """Compare all groups of TensorBoard; return their number."""
     _, board = open_board(logdir)
     alone, merged = board.sessions(SessionsRequest()), board.sessions(SessionsRequest(over="mean"))
-    groups = ask_tensorboard(logdir)
+    groups = list_tensorboard_groups(logdir)
     assert sorted(group.name for group in groups) == sorted(merged.rows.names)
     for group in groups:
         row = merged.rows.names.index(group.name)
@@ -74,16 +74,16 @@ def compare(logdir: Path) -> int:
     return len(groups)
 
 
-def compare_metrics(answer: SessionsResponse, row: int, theirs: Any) -> None:
-    metrics = {(metric.group, metric.tag): metric for metric in answer.metrics}
-    for told in theirs:
-        metric = metrics[told.name.group, told.name.tag]
-        assert metric.steps[row] == told.training_step
-        assert np.isclose(metric.values[row], told.value, rtol=1e-12, equal_nan=True)
+def compare_metrics(response: SessionsResponse, row: int, theirs: Any) -> None:
+    metrics = {(metric.group, metric.tag): metric for metric in response.metrics}
+    for expected in theirs:
+        metric = metrics[expected.name.group, expected.name.tag]
+        assert metric.steps[row] == expected.training_step
+        assert np.isclose(metric.values[row], expected.value, rtol=1e-12, equal_nan=True)
 
 
 @pytest.mark.parametrize(("case", "count"), [("seed001", 16), ("torch", 7), ("seed003", 0)])
-def test_the_corpus(case: str, count: int, tmp_path: Path) -> None:
+def test_agrees_on_the_corpus(case: str, count: int, tmp_path: Path) -> None:
     extract(DATA / "corpus" / f"{case}.tar.xz", tmp_path)
     if count:
         assert compare(tmp_path) == count
@@ -91,7 +91,7 @@ def test_the_corpus(case: str, count: int, tmp_path: Path) -> None:
         assert open_board(tmp_path)[1].sessions(SessionsRequest()).rows.names == []
 
 
-def test_repeats_are_one_group_with_the_mean_of_their_metrics(tmp_path: Path) -> None:
+def test_repeated_runs_are_one_group_with_mean_metrics(tmp_path: Path) -> None:
     for seed in range(3):
         for units in (16, 32):
             run = tmp_path / f"u{units}-s{seed}"
@@ -103,8 +103,8 @@ def test_repeats_are_one_group_with_the_mean_of_their_metrics(tmp_path: Path) ->
     assert compare(tmp_path) == 2
 
 
-def test_what_tensorboard_drops_is_there(tmp_path: Path) -> None:
-    """Hyperparameters and metrics that its first experiment does not name, NaN, mixed types."""
+def test_keeps_what_tensorboard_drops(tmp_path: Path) -> None:
+    """Undeclared hyperparameters and metrics, NaN, and mixed types."""
     with summary.create_file_writer(tmp_path).as_default():
         hparams.hparams_config([hparams.HParam("lr")], [hparams.Metric("acc")])
     given = [{"lr": 0.1, "extra": 1}, {"lr": "auto"}, {"lr": math.nan, "flip": True}]
@@ -112,10 +112,10 @@ def test_what_tensorboard_drops_is_there(tmp_path: Path) -> None:
         with summary.create_file_writer(tmp_path / str(number)).as_default():
             hparams.hparams(values)
             summary.scalar("undeclared", number, step=1)
-    answer = open_board(tmp_path)[1].sessions(SessionsRequest())
-    found = [read_hparams(answer, row) for row in range(3)]
+    response = open_board(tmp_path)[1].sessions(SessionsRequest())
+    found = [read_hparams(response, row) for row in range(3)]
     assert found[0] == {"lr": 0.1, "extra": 1.0}
     assert found[1] == {"lr": "auto"}
     assert found[2]["flip"] == 1 and math.isnan(found[2]["lr"])
-    assert [metric.key for metric in answer.metrics] == ["|acc", "|undeclared"]
-    assert answer.metrics[1].values.tolist() == [0, 1, 2]
+    assert [metric.key for metric in response.metrics] == ["|acc", "|undeclared"]
+    assert response.metrics[1].values.tolist() == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""What the Python reading API returns is what TensorBoard's own readers hold."""
+"""The Python reading API agrees with TensorBoard's readers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import tracklight
 from tests.archives import extract
-from tests.interop.test_hparams_tensorboard import ask_tensorboard
+from tests.interop.test_hparams_tensorboard import list_tensorboard_groups
 
 pytest.importorskip("tensorboard")
 
@@ -28,7 +28,9 @@ def corpus(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("corpus", ["seed001", "torch"], indirect=True)
 def test_hyperparameters_metrics_status_and_times(corpus: Path) -> None:
-    sessions = [(group, session) for group in ask_tensorboard(corpus) for session in group.sessions]
+    sessions = [
+        (group, session) for group in list_tensorboard_groups(corpus) for session in group.sessions
+    ]
     with tracklight.open(corpus, cache=False) as log:
         trials = {trial.run: trial for trial in log.hparams()}
 
@@ -65,9 +67,9 @@ def test_graphs(corpus: Path) -> None:
                 (node.name, node.op) for node in theirs.node
             ]
             names = {node.name for node in theirs.node}
-            # Node by node, as one of these graphs has two nodes of one name.
+            # Node by node, because one of the graphs has two nodes of the same name.
             for own, node in zip(ours, theirs.node, strict=True):
-                # TensorFlow writes the first output with or without its number.
+                # TensorFlow writes the first output with or without a number.
                 inputs = [it.removesuffix(":0") for it in node.input]
                 known = [it for it in inputs if it.lstrip("^").partition(":")[0] in names]
                 assert list(own.inputs) == known

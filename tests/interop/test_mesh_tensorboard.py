@@ -1,4 +1,4 @@
-"""Meshes that TensorBoard's and torch's writers logged are drawn as they were given."""
+"""The Mesh dashboard returns meshes logged by TensorBoard and PyTorch unchanged."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ TORCH_PARTS = {"float32 of shape [1, 8, 3]", "float32 of shape [1, 4, 3]"}
 CONFIG = {"camera": {"cls": "PerspectiveCamera", "fov": 40}, "material": {"cls": "PointsMaterial"}}
 
 
-def placed(geometry: Any) -> np.ndarray:
+def get_positions(geometry: Any) -> np.ndarray:
     return geometry.position.reshape(-1, 3) * geometry.scale + geometry.centre
 
 
-def test_tensorboards_own_messages(tmp_path: Path) -> None:
+def test_reads_messages_of_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.compat.proto import event_pb2, summary_pb2
     from tensorboard.plugins.mesh import metadata
@@ -61,7 +61,7 @@ def test_tensorboards_own_messages(tmp_path: Path) -> None:
     assert scene.steps("shape") == {("run", "shape"): [3]}
     for item in range(2):
         geometry = scene.geometry("shape", item=item)
-        np.testing.assert_allclose(placed(geometry), points[item], atol=1e-5)
+        np.testing.assert_allclose(get_positions(geometry), points[item], atol=1e-5)
         np.testing.assert_array_equal(geometry.color.reshape(-1, 3), shades[item])
         np.testing.assert_array_equal(geometry.face.reshape(-1, 3), faces[item])
         assert geometry.about.look.camera.fov == 40
@@ -69,8 +69,8 @@ def test_tensorboards_own_messages(tmp_path: Path) -> None:
     scene.catalog.close()
 
 
-def test_every_mesh_of_the_corpus_is_shown(tmp_path: Path) -> None:
-    """torch wrote it, faces and colours as float32 as well."""
+def test_returns_every_mesh_of_the_corpus(tmp_path: Path) -> None:
+    """Written by PyTorch, with faces and colors as float32."""
     extract(CORPUS / "torch.tar.xz", tmp_path)
     with lzma.open(CORPUS / "torch.json.xz") as file:
         oracle = json.load(file)["multiplexer"]["runs"]

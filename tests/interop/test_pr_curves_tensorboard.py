@@ -1,4 +1,4 @@
-"""Curves of real logs are those that TensorBoard's own plugin would show, and all of them."""
+"""PR curves of real logs agree with TensorBoard's plugin."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.util import tensor_util
 
 with warnings.catch_warnings():
-    # A library that TensorBoard brings along complains of itself.
+    # A library bundled with TensorBoard issues warnings.
     warnings.simplefilter("ignore", DeprecationWarning)
     from tensorboard.plugins.pr_curve.pr_curves_plugin import PrCurvesPlugin
 
@@ -32,17 +32,17 @@ COUNTS = ("true_positives", "false_positives", "true_negatives", "false_negative
 
 
 @pytest.mark.parametrize(("case", "series"), [("torch", 4), ("legacy_v1", 1)])
-def test_every_curve_of_the_corpus(case: str, series: int, tmp_path: Path, open_log: Open) -> None:
+def test_curves_of_the_corpus_agree(case: str, series: int, tmp_path: Path, open_log: Open) -> None:
     extract(CORPUS / f"{case}.tar.xz", tmp_path)
     context = open_log(tmp_path / case)
     runs = read_oracle(case)["multiplexer"]["runs"]
-    told = [
+    expected = [
         (run, tag, about["n"])
         for run, it in runs.items()
         for tag, about in it["plugins"].get("pr_curves", {}).items()
     ]
-    assert len(told) == series
-    for run, tag, count in told:
+    assert len(expected) == series
+    for run, tag, count in expected:
         theirs = read_theirs(tmp_path / case / run, tag)
         assert len(theirs) == count
         compare(context, run, tag, theirs)
@@ -59,14 +59,14 @@ def compare(context: Context, run: str, tag: str, theirs: list[dict[str, Any]]) 
         assert columns.threshold[:shown].tolist() == pytest.approx(entry["thresholds"])
         for name in COUNTS:
             assert getattr(columns, name)[:shown].astype(int).tolist() == entry[name]
-        # What TensorBoard cuts off has no point, unless it was cut off for a weight below one.
+        # TensorBoard omits trailing thresholds without points, also those with a weight below 1.
         beyond = columns.true_positives[shown:] + columns.false_positives[shown:]
         np.testing.assert_array_equal(np.isnan(columns.precision[shown:]), beyond == 0)
 
 
-def read_theirs(folder: Path, tag: str) -> list[dict[str, Any]]:
-    """What its server would send; the method that makes it needs nothing of the server."""
-    events = EventAccumulator(str(folder), size_guidance={"tensors": 0}).Reload().Tensors(tag)
+def read_theirs(run_dir: Path, tag: str) -> list[dict[str, Any]]:
+    """Return the response of TensorBoard's server, computed without a server."""
+    events = EventAccumulator(str(run_dir), size_guidance={"tensors": 0}).Reload().Tensors(tag)
     make: Any = PrCurvesPlugin._make_pr_entry
     return [
         make(None, event.step, event.wall_time, tensor_util.make_ndarray(event.tensor_proto))

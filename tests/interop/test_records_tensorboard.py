@@ -1,4 +1,4 @@
-"""Values are the same as those that TensorBoard's own functions make."""
+"""Logged values equal those of TensorBoard's functions."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ NUMBERS = np.random.default_rng(0).normal(size=(2, 4, 3)).astype(np.float32)
 
 
 def log(tmp_path: Path, call: Callable[[], object]) -> list[Any]:
-    """What a call logs, as TensorBoard's messages."""
+    """Return what a call logs as TensorBoard's messages."""
     with summary.create_file_writer(tmp_path, strict=True).as_default():
         assert call()
     return [Summary.Value.FromString(value.SerializeToString()) for value in read_values(tmp_path)]
 
 
 def normalize(values: list[Any]) -> list[Any]:
-    """Tensors as arrays, as there are two ways of storing one; and without what is implied."""
+    """Replace tensors, which have two encodings, by arrays, and remove implied fields."""
     normal = []
     for value in values:
         array = tensor_util.make_ndarray(value.tensor)
@@ -99,7 +99,7 @@ def make_metrics(api: Any) -> list[Any]:
 
 
 def parse(value: Any) -> tuple[Any, Any]:
-    """The plugin's message apart from the rest: its hyperparameters are in no order."""
+    """Separate the plugin's message, in which the order of hyperparameters is undefined."""
     content = plugin_data_pb2.HParamsPluginData.FromString(value.metadata.plugin_data.content)
     value.metadata.plugin_data.ClearField("content")
     value.metadata.ClearField("data_class")

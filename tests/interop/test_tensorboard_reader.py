@@ -1,4 +1,4 @@
-"""``tracklight inspect --json`` tells the same of any log as TensorBoard's own reader."""
+"""``tracklight inspect --json`` agrees with TensorBoard's reader on generated logs."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def values(tags: list[str], bodies: list[bytes]) -> st.SearchStrategy[bytes]:
 
 FIELDS = st.one_of(
     values(["loss", "a/b", "ü", "x" * 200], [*OLD, *NEW]),
-    # The plugin of a tag may become known late. Not by a value of the old form, though: of those
-    # tracklight remembers only whether a tag began with one.
+    # The plugin of a tag may be known late, but not from a value in the old format: for those,
+    # tracklight only stores whether the first value of a tag is one.
     values(["late", "later"], [*BARE, *NEW]),
     st.builds(
         lambda numbers: b.summary(
@@ -77,16 +77,16 @@ RUNS = st.dictionaries(
 
 @settings(max_examples=40, deadline=None)
 @given(runs=RUNS, tail=st.integers(0, 40))
-def test_inspect_tells_what_tensorboard_reads(runs: dict[str, list[Any]], tail: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder), runs, tail)
-        assert read_with_tracklight(folder) == read_with_tensorboard(folder)
+def test_inspect_agrees_with_tensorboard(runs: dict[str, list[Any]], tail: int) -> None:
+    with tempfile.TemporaryDirectory() as logdir:
+        write(Path(logdir), runs, tail)
+        assert read_with_tracklight(logdir) == read_with_tensorboard(logdir)
 
 
-def write(folder: Path, runs: dict[str, list[Any]], tail: int) -> None:
-    """One event file for each list of events; the last one is cut off ``tail`` bytes short."""
+def write(logdir: Path, runs: dict[str, list[Any]], tail: int) -> None:
+    """Write one event file per list of events; truncate the last one by ``tail`` bytes."""
     for run, files in runs.items():
-        (folder / run).mkdir(parents=True, exist_ok=True)
+        (logdir / run).mkdir(parents=True, exist_ok=True)
         wall = 1.7e9
         for number, events in enumerate(files):
             data = VERSION
@@ -94,31 +94,31 @@ def write(folder: Path, runs: dict[str, list[Any]], tail: int) -> None:
                 wall += 1.0
                 data += b.record(b.event(field, step=step, wall=wall))
             cut = tail if number == len(files) - 1 else 0
-            path = folder / run / f"events.out.tfevents.{1700000000 + number}.host"
+            path = logdir / run / f"events.out.tfevents.{1700000000 + number}.host"
             path.write_bytes(data[: max(0, len(data) - cut)])
 
 
-def read_with_tracklight(folder: str) -> Any:
+def read_with_tracklight(logdir: str) -> Any:
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with contextlib.redirect_stdout(out):
-        assert main(["inspect", "--logdir", folder, "--json"]) == 0
-    told = json.loads(out.buffer.getvalue())  # type: ignore[attr-defined]
+        assert main(["inspect", "--logdir", logdir, "--json"]) == 0
+    output = json.loads(out.buffer.getvalue())  # type: ignore[attr-defined]
     return {
         run: {
             tag: (it["plugin"], it["count"], stamp(it["first"]), stamp(it["last"]))
             for tag, it in about["tags"].items()
         }
-        for run, about in told["runs"].items()
+        for run, about in output["runs"].items()
     }
 
 
-def stamp(told: Any) -> tuple[int, float]:
-    return told["step"], float(told["wall_time"])
+def stamp(point: Any) -> tuple[int, float]:
+    return point["step"], float(point["wall_time"])
 
 
-def read_with_tensorboard(folder: str) -> Any:
+def read_with_tensorboard(logdir: str) -> Any:
     reader = EventMultiplexer(size_guidance={"tensors": 0}, purge_orphaned_data=False)
-    reader.AddRunsFromDirectory(folder)
+    reader.AddRunsFromDirectory(logdir)
     reader.Reload()
     return {
         run: {tag: describe(reader, run, tag) for tag in tags["tensors"]}

@@ -1,8 +1,8 @@
-"""Texts say what they say in TensorBoard, but where TensorBoard is wrong.
+"""Rendered text agrees with TensorBoard, except for deliberate differences.
 
-Other on purpose, each with a test: of more than two dimensions nothing is dropped, bare addresses
-are links, maths is set, pictures are links, words such as ``<unk>`` stay, and what is shown as
-logged is never taken for HTML.
+Each of these has a test: arrays with more than two dimensions are complete, bare URLs are links,
+math is rendered, images are links, words such as ``<unk>`` are kept, and raw text is never
+interpreted as HTML.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tracklight.dashboards.text.schemas import TextRequest
 from tracklight.dashboards.text.texts import render_texts
 
 with warnings.catch_warnings():
-    # TensorBoard brings a sanitizer along that says of itself that it is old.
+    # The HTML sanitizer bundled with TensorBoard issues a deprecation warning.
     warnings.simplefilter("ignore", DeprecationWarning)
     from tensorboard.plugins.text.text_plugin import text_array_to_html
 
@@ -39,7 +39,7 @@ SAMPLES = [
 
 
 class Reader(HTMLParser):
-    """What a person reads, and the cells of the outermost table."""
+    """Extracts the visible text and the cells of the outermost table."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -70,18 +70,18 @@ def squeeze(text: str) -> str:
 
 
 def read_ours(texts: Any) -> list[str]:
-    answer = render_texts(np.asarray(texts, object), TextRequest("run", "tag", 0))
-    return [squeeze(Reader(cell.html or "").words) for cell in answer.cells]
+    response = render_texts(np.asarray(texts, object), TextRequest("run", "tag", 0))
+    return [squeeze(Reader(cell.html or "").words) for cell in response.cells]
 
 
 @pytest.mark.parametrize("text", SAMPLES)
-def test_a_text(text: str) -> None:
+def test_single_text_agrees(text: str) -> None:
     theirs = text_array_to_html(np.array(text.encode(), object), True)
     assert read_ours(text) == [squeeze(Reader(theirs).words)]
 
 
 @pytest.mark.parametrize("shape", [(12,), (1,), (4, 3), (3, 4), (12, 1)])
-def test_an_array_has_the_same_cells(shape: tuple[int, ...]) -> None:
+def test_array_has_the_same_cells(shape: tuple[int, ...]) -> None:
     plain = [sample for sample in SAMPLES if "|" not in sample]
     texts = np.resize(np.array(plain, object), shape)
     encoded = np.array([text.encode() for text in texts.flat], object).reshape(shape)
@@ -91,7 +91,7 @@ def test_an_array_has_the_same_cells(shape: tuple[int, ...]) -> None:
     assert [len(row) for row in rows] == [columns] * len(rows)
 
 
-def test_nothing_of_a_cube_is_dropped() -> None:
+def test_keeps_all_texts_of_a_3d_array() -> None:
     cube = np.array([str(n) for n in range(24)], object).reshape(2, 3, 4)
     theirs = Reader(text_array_to_html(cube, True)).rows
     assert [squeeze(cell) for row in theirs for cell in row] == [str(n) for n in range(12)]
@@ -113,13 +113,13 @@ def test_nothing_of_a_cube_is_dropped() -> None:
         ("~~gone~~", "<s>gone</s>", "~~gone~~"),
     ],
 )
-def test_where_they_differ(text: str, ours: str, theirs: str) -> None:
+def test_known_differences(text: str, ours: str, theirs: str) -> None:
     (cell,) = render_texts(np.array(text, object), TextRequest("run", "tag", 0)).cells
     assert ours in (cell.html or "")
     assert theirs in text_array_to_html(np.array(text, object), True)
 
 
-def test_as_logged_is_no_html() -> None:
+def test_raw_text_is_not_html() -> None:
     text = "<em>x</em>\n  y"
     (cell,) = render_texts(np.array(text, object), TextRequest("run", "tag", 0, None, "raw")).cells
     assert (cell.html, cell.text) == (None, text)

@@ -1,4 +1,4 @@
-"""TensorBoard's reader returns what was logged, for every kind of value."""
+"""TensorBoard reads what tracklight logs, for every type of value."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_layout(multiplexer: Any) -> None:
     assert category.chart[1].margin.series[0].upper == "c"
 
 
-def test_layout_message_of_theirs_is_taken(tmp_path: Path) -> None:
+def test_accepts_layout_message_of_tensorboard(tmp_path: Path) -> None:
     theirs = layout_pb2.Layout(category=[layout_pb2.Category(title="x")])
     with summary.create_file_writer(tmp_path, strict=True).as_default():
         assert summary.custom_scalars(theirs)
@@ -174,7 +174,7 @@ def test_hparams(multiplexer: Any) -> None:
     assert experiment.hparam_infos[0].domain_interval.max_value == 0.2
 
 
-def test_hparams_are_one_trial_with_theirs() -> None:
+def test_trial_id_agrees_with_tensorboard() -> None:
     from tracklight.hparams.session import compute_trial_id
 
     values = {"lr": 0.1, "opt": "adam", "bias": True, "units": 16}
@@ -193,7 +193,7 @@ def test_projector_config(tmp_path: Path) -> None:
     assert list(embedding.sprite.single_image_dim) == [4, 4]
 
 
-def test_projector_config_is_theirs_to_the_letter(tmp_path: Path) -> None:
+def test_projector_config_equals_that_of_tensorboard(tmp_path: Path) -> None:
     for config, visualize in (
         (projector.ProjectorConfig(), projector.visualize_embeddings),
         (projector_config_pb2.ProjectorConfig(), visualize_embeddings),
@@ -210,7 +210,7 @@ def test_projector_config_is_theirs_to_the_letter(tmp_path: Path) -> None:
         )
 
 
-#: Values as TensorFlow 2.21 wrote them at step 0: the bytes of the event after its wall time.
+#: Values written by TensorFlow 2.21 at step 0: the bytes of the event after its wall time.
 TENSORFLOW_SCALAR = bytes.fromhex(
     "2a270a250a0a65706f63685f6c6f7373420a0801120022046da04b3f4a0b0a090a077363616c617273"
 )
@@ -220,7 +220,7 @@ TENSORFLOW_TEXT = bytes.fromhex(
 )
 
 
-def test_records_are_tensorflows_to_the_byte(tmp_path: Path) -> None:
+def test_records_equal_those_of_tensorflow(tmp_path: Path) -> None:
     number = float(np.frombuffer(TENSORFLOW_SCALAR[24:28], "<f4")[0])
     text = "step 0: **bold** `code` <b>html</b> 中文"
     with summary.create_file_writer(tmp_path).as_default():

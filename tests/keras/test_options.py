@@ -1,4 +1,4 @@
-"""What the callback's arguments may be; nothing here needs Keras."""
+"""Arguments of the Keras callback; does not need Keras."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tracklight.keras.options import (
 
 
 @pytest.mark.parametrize(
-    ("value", "every"), [("epoch", None), ("batch", 1), (1, 1), (500, 500), (np.int64(3), 3)]
+    ("value", "interval"), [("epoch", None), ("batch", 1), (1, 1), (500, 500), (np.int64(3), 3)]
 )
-def test_takes_update_freq(value: Any, every: int | None) -> None:
-    assert as_update_freq(value) == every
+def test_update_freq(value: Any, interval: int | None) -> None:
+    assert as_update_freq(value) == interval
 
 
 @pytest.mark.parametrize("value", ["often", 0, -1, 2.5, None])
-def test_tells_of_a_bad_update_freq(value: Any) -> None:
+def test_invalid_update_freq_warns(value: Any) -> None:
     with pytest.warns(UsageWarning, match="`update_freq` must be 'epoch'") as caught:
         assert as_update_freq(value) is None
     assert caught[0].filename == __file__
@@ -46,17 +46,17 @@ def test_tells_of_a_bad_update_freq(value: Any) -> None:
         (100000000, (100000000, 100000000)),
     ],
 )
-def test_takes_profile_batch(value: Any, batches: tuple[int, int] | None) -> None:
+def test_profile_batch(value: Any, batches: tuple[int, int] | None) -> None:
     assert parse_profile_batch(value) == (None if batches is None else BatchRange(*batches))
 
 
 @pytest.mark.parametrize("value", [-1, (20, 10), (1, 2, 3), [], "a,b", 1.5, ("x", 2)])
-def test_tells_of_a_bad_profile_batch(value: Any) -> None:
-    with pytest.warns(UsageWarning, match="`profile_batch` must be a batch's number"):
+def test_invalid_profile_batch_warns(value: Any) -> None:
+    with pytest.warns(UsageWarning, match="`profile_batch` must be a batch number"):
         assert parse_profile_batch(value) is None
 
 
-def test_takes_a_number_of_epochs() -> None:
+def test_epoch_interval() -> None:
     assert (
         as_epoch_interval(0, "histogram_freq"),
         as_epoch_interval(None, "x"),
@@ -67,9 +67,9 @@ def test_takes_a_number_of_epochs() -> None:
         assert as_epoch_interval("often", "histogram_freq") == 0
 
 
-def test_takes_metadata() -> None:
+def test_embeddings_metadata() -> None:
     assert as_embeddings_metadata(None) == {}
     assert as_embeddings_metadata("labels.tsv") == "labels.tsv"
     assert as_embeddings_metadata({"words": "labels.tsv"}) == {"words": "labels.tsv"}
-    with pytest.raises(UsageError, match="`embeddings_metadata` must be a file's name"):
+    with pytest.raises(UsageError, match="`embeddings_metadata` must be a file name"):
         as_embeddings_metadata(["a", "b"])

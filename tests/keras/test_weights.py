@@ -1,4 +1,4 @@
-"""Weights of every rank become pictures; nothing here needs Keras."""
+"""Rendering of weights as images; does not need Keras."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tracklight.keras.weights import render_weight
 
 
 @pytest.mark.parametrize(
-    ("shape", "picture"),
+    ("shape", "size"),
     [
         ((), (1, 1)),
         ((5,), (1, 5)),
@@ -24,28 +24,28 @@ from tracklight.keras.weights import render_weight
         ((1, 1), (1, 1)),
     ],
 )
-def test_draws_every_rank(shape: tuple[int, ...], picture: tuple[int, int]) -> None:
+def test_renders_every_rank(shape: tuple[int, ...], size: tuple[int, int]) -> None:
     pixels = render_weight(np.ones(shape, np.float32))
-    assert pixels.shape == picture
+    assert pixels.shape == size
     assert pixels.max() == 255
 
 
-def test_draws_no_more_than_fits() -> None:
+def test_large_weights_are_downsampled() -> None:
     assert max(render_weight(np.zeros((3, 3, 512, 512), np.float32)).shape) <= 1024
     assert max(render_weight(np.zeros((4000, 300, 2), np.float32)).shape) <= 1024
 
 
-def test_zero_is_grey_and_signs_are_opposite() -> None:
+def test_zero_is_gray_and_signs_are_opposite() -> None:
     pixels = render_weight(np.array([[-2.0, 0.0, 1.0, 2.0]]))
     assert pixels[0].tolist() == [1, 128, 192, 255]
 
 
-def test_what_is_not_finite_is_grey() -> None:
+def test_nan_and_infinities_are_gray() -> None:
     pixels = render_weight(np.array([[np.nan, np.inf, 1.0], [-np.inf, 0.0, -1.0]]))
     assert pixels.tolist() == [[128, 128, 255], [128, 128, 1]]
 
 
-def test_filters_stand_side_by_side() -> None:
+def test_filters_are_arranged_in_a_grid() -> None:
     kernel = np.zeros((2, 2, 1, 2), np.float32)
     kernel[..., 0, 1] = 1
     assert render_weight(kernel).tolist() == [[128, 128, 0, 255, 255]] * 2

@@ -1,4 +1,4 @@
-"""Captures of programs without a framework, and what is wrong with a call."""
+"""`tracklight.profile` in programs without a framework, and its error handling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tracklight.analysis.profiles.trace import Trace
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.logdir.roots import Root
 
-#: Many times what lies between two samples, so that there are some on a busy machine as well.
+#: Many sampling intervals, so that a busy machine takes some samples as well.
 WAIT_S = 0.15
 MICROSECOND_PS = 1_000_000
 
@@ -27,10 +27,10 @@ def load() -> None:
 
 
 def train() -> int:
-    end, rounds = time.perf_counter() + WAIT_S, 0
+    end, iterations = time.perf_counter() + WAIT_S, 0
     while time.perf_counter() < end:
-        rounds += 1
-    return rounds
+        iterations += 1
+    return iterations
 
 
 def read(logdir: Path) -> Trace:
@@ -49,34 +49,34 @@ def run_loop(logdir: Path, loops: int, **options: int | None) -> Trace:
 
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("captured")
-    run_loop(folder, loops=5, steps=2, skip=1, first_step=100)
-    return folder
+    directory = tmp_path_factory.mktemp("profiled")
+    run_loop(directory, loops=5, steps=2, skip=1, first_step=100)
+    return directory
 
 
-def test_steps_are_those_that_were_asked_for(logdir: Path) -> None:
+def test_records_the_requested_steps(logdir: Path) -> None:
     steps = detect_steps(read(logdir))
     assert steps.names == ("ProfilerStep#101", "ProfilerStep#102")
 
 
-def test_functions_and_lines_of_the_program_are_seen(logdir: Path) -> None:
+def test_records_functions_and_lines_of_the_program(logdir: Path) -> None:
     trace = read(logdir)
     functions = {trace.names[name] for name in trace.name}
     first = load.__code__.co_firstlineno
     assert {
-        f"load (test_profile.py:{first})",
-        f"test_profile.py:{first + 1}: time.sleep(WAIT_S)",
+        f"load (test_recording.py:{first})",
+        f"test_recording.py:{first + 1}: time.sleep(WAIT_S)",
     } < (functions)
     calls = np.flatnonzero(trace.match_names(lambda name: name.startswith("load (")))
     spans = detect_steps(trace).spans
-    # None goes on into the next step, though the loop calls it again before anybody looks.
+    # No call extends into the next step, although it is called again before the next sample.
     step = np.searchsorted(spans[:, 0], trace.start_ps[calls], "right") - 1
     assert len(calls) > 0
     assert (trace.end_ps[calls] < spans[step, 1] + MICROSECOND_PS).all()
     assert trace.match_names(lambda name: name.startswith("run_loop (")).sum() == 1
 
 
-def test_the_line_that_took_the_time_is_told_first(tmp_path: Path) -> None:
+def test_slowest_line_is_the_first_operation(tmp_path: Path) -> None:
     with tracklight.profile(tmp_path, framework="python", sample=False, strict=True):
         load()
         load()
@@ -84,30 +84,30 @@ def test_the_line_that_took_the_time_is_told_first(tmp_path: Path) -> None:
     assert first.name.endswith(": time.sleep(WAIT_S)")
 
 
-def test_it_is_found_as_a_run_of_the_log(logdir: Path) -> None:
+def test_profile_is_found_as_a_run(logdir: Path) -> None:
     (capture,) = list_captures([Root("", str(logdir))])
     assert (capture.run, bool(capture.host)) == (".", True)
     assert abs(read(logdir).start_time_ns / 1e9 - time.time()) < 3600
 
 
-def test_the_machine_is_sampled_beside(logdir: Path) -> None:
+def test_logs_system_metrics(logdir: Path) -> None:
     tags = {tag for tag, _, _ in read_scalars(logdir)}
     assert "system/process_cpu_percent" in tags
     assert max(step for _, step, _ in read_scalars(logdir)) == 105
 
 
-def test_a_loop_that_ends_early_has_no_half_step(tmp_path: Path) -> None:
+def test_unfinished_step_is_left_out(tmp_path: Path) -> None:
     assert len(detect_steps(run_loop(tmp_path, loops=2, steps=50, sample=False)).names) == 2
     assert not list(tmp_path.glob("events*"))
 
 
-def test_a_block_without_steps_is_one(tmp_path: Path) -> None:
+def test_block_without_steps_is_a_single_step(tmp_path: Path) -> None:
     with tracklight.profile(tmp_path, framework="python", sample=False, strict=True):
         load()
     assert detect_steps(read(tmp_path)).names == ("ProfilerStep#0",)
 
 
-def test_what_the_block_raises_gets_out_and_the_capture_is_kept(tmp_path: Path) -> None:
+def test_exception_propagates_and_the_profile_is_written(tmp_path: Path) -> None:
     with (
         pytest.raises(ZeroDivisionError),
         tracklight.profile(tmp_path, framework="python", sample=False, strict=True) as profiler,
@@ -119,43 +119,43 @@ def test_what_the_block_raises_gets_out_and_the_capture_is_kept(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"steps": 0}, "`steps` must be a number of steps, not 0"),
         ({"steps": "ten"}, "`steps` must be a number of steps, not 'ten'"),
         ({"skip": -1}, "`skip` must be a number of steps, not -1"),
-        ({"framework": "caffe"}, "`profiler` is not there for 'caffe'"),
+        ({"framework": "caffe"}, "`profiler` does not support 'caffe'"),
     ],
 )
-def test_misuse_is_told_and_costs_no_training(
-    options: dict[str, object], said: str, tmp_path: Path
+def test_invalid_argument_warns_or_raises(
+    options: dict[str, object], message: str, tmp_path: Path
 ) -> None:
-    given: dict[str, object] = {"framework": "python", "sample": False, **options}
+    arguments: dict[str, object] = {"framework": "python", "sample": False, **options}
     with (
-        pytest.warns(UsageWarning, match=said),
-        tracklight.profile(tmp_path, **given) as profiler,  # type: ignore[arg-type]
+        pytest.warns(UsageWarning, match=message),
+        tracklight.profile(tmp_path, **arguments) as profiler,  # type: ignore[arg-type]
     ):
         profiler.step()
     assert not list(tmp_path.rglob("*.gz"))
-    with pytest.raises(UsageError, match=said):
-        tracklight.profile(tmp_path, strict=True, **given).__enter__()  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=message):
+        tracklight.profile(tmp_path, strict=True, **arguments).__enter__()  # type: ignore[arg-type]
 
 
-def test_a_folder_elsewhere_is_refused() -> None:
+def test_remote_logdir_is_rejected() -> None:
     with (
-        pytest.warns(UsageWarning, match="`logdir` must be a folder of this machine"),
+        pytest.warns(UsageWarning, match="`logdir` must be a local directory"),
         tracklight.profile("memory://log", framework="python", sample=False),
     ):
         pass
 
 
-def test_a_step_outside_is_told(tmp_path: Path) -> None:
+def test_step_outside_of_the_block_warns(tmp_path: Path) -> None:
     profiler = tracklight.profile(tmp_path, framework="python", sample=False)
-    with pytest.warns(UsageWarning, match="`step` belongs inside"):
+    with pytest.warns(UsageWarning, match="`step` must be called inside"):
         profiler.step()
 
 
-def test_a_place_that_cannot_be_written_costs_no_training(tmp_path: Path) -> None:
+def test_unwritable_logdir_warns(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("a file")
     with (
         pytest.warns(UsageWarning, match="profile logged nothing"),

@@ -1,3 +1,5 @@
+"""Merging of stack samples into spans."""
+
 from __future__ import annotations
 
 import json
@@ -6,12 +8,12 @@ import sys
 from tracklight.profiler.stack_sampling import Span, SpanBuilder, format_stack
 
 
-def test_what_is_met_again_goes_on() -> None:
-    fold = SpanBuilder()
+def test_consecutive_samples_of_a_function_are_one_span() -> None:
+    builder = SpanBuilder()
     for now, names in enumerate([["main", "load"], ["main", "train", "step"], ["main", "train"]]):
-        fold.add(names, now)
-    fold.close_below(0, 9)
-    assert sorted(fold.spans) == [
+        builder.add_sample(names, now)
+    builder.close_below(0, 9)
+    assert sorted(builder.spans) == [
         Span("load", 0, 1),
         Span("main", 0, 9),
         Span("step", 1, 2),
@@ -19,16 +21,16 @@ def test_what_is_met_again_goes_on() -> None:
     ]
 
 
-def test_a_cut_makes_two_calls_of_what_looks_like_one() -> None:
-    fold = SpanBuilder()
-    fold.add(["main", "load"], 1)
-    fold.close_below(1, 5)
-    fold.add(["main", "load"], 6)
-    fold.close_below(0, 8)
-    assert fold.spans == [Span("load", 1, 5), Span("load", 6, 8), Span("main", 1, 8)]
+def test_closed_calls_are_not_merged_with_later_ones() -> None:
+    builder = SpanBuilder()
+    builder.add_sample(["main", "load"], 1)
+    builder.close_below(1, 5)
+    builder.add_sample(["main", "load"], 6)
+    builder.close_below(0, 8)
+    assert builder.spans == [Span("load", 1, 5), Span("load", 6, 8), Span("main", 1, 8)]
 
 
-def test_own_files_are_told_down_to_the_line() -> None:
+def test_user_files_are_shown_with_lines() -> None:
     names: list[str] = []
 
     class Probe(json.JSONEncoder):
@@ -37,14 +39,14 @@ def test_own_files_are_told_down_to_the_line() -> None:
             return ""
 
     json.dumps(object(), cls=Probe)
-    place = "test_own_files_are_told_down_to_the_line"
-    outer = next(at for at, name in enumerate(names) if name.startswith(place))
+    function = "test_user_files_are_shown_with_lines"
+    outer = next(index for index, name in enumerate(names) if name.startswith(function))
     mine = names[outer:]
-    assert mine[0] == f"{place} (test_stacks.py:{_line_of(place)})"
+    assert mine[0] == f"{function} (test_spans.py:{_line_of(function)})"
     assert mine[1].endswith(": json.dumps(object(), cls=Probe)")
-    assert "dumps (__init__.py:" in mine[2]  # of a library, so its lines are no matter
+    assert "dumps (__init__.py:" in mine[2]  # a library: without lines
     assert mine[-2].partition(" ")[0].endswith("default")
-    assert mine[-1].endswith(": names.extend(name_stack(sys._getframe()))")
+    assert mine[-1].endswith(": names.extend(format_stack(sys._getframe()))")
 
 
 def _line_of(function: str) -> int:
@@ -52,8 +54,8 @@ def _line_of(function: str) -> int:
     return int(code.co_firstlineno)
 
 
-def test_a_stack_without_an_end_is_cut_short() -> None:
+def test_deep_stack_is_truncated() -> None:
     def dive(depth: int) -> int:
         return dive(depth - 1) if depth else len(format_stack(sys._getframe()))
 
-    assert dive(400) == 400  # two hundred calls, each with its line
+    assert dive(400) == 400  # 200 calls, each with its line

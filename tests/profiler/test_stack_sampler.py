@@ -1,3 +1,5 @@
+"""`StackSampler` with fake scheduler statistics of the system."""
+
 from __future__ import annotations
 
 import threading
@@ -12,15 +14,15 @@ _MS = 1_000_000
 
 
 class Tasks:
-    """What the system tells of threads, as a test wants it to."""
+    """Fake /proc/self/task directory with scheduler statistics."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
 
-    def tell(self, thread: int, on_cpu_ms: float, in_line_ms: float = 0) -> None:
-        (self._folder / str(thread)).mkdir(exist_ok=True)
-        text = f"{int(on_cpu_ms * _MS)} {int(in_line_ms * _MS)} 1\n"
-        (self._folder / str(thread) / "schedstat").write_text(text)
+    def set(self, thread: int, on_cpu_ms: float, in_queue_ms: float = 0) -> None:
+        (self._directory / str(thread)).mkdir(exist_ok=True)
+        text = f"{int(on_cpu_ms * _MS)} {int(in_queue_ms * _MS)} 1\n"
+        (self._directory / str(thread) / "schedstat").write_text(text)
 
 
 @pytest.fixture
@@ -29,41 +31,41 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tasks:
     return Tasks(tmp_path)
 
 
-def test_a_thread_runs_that_is_on_a_processor_or_next_in_line_for_one(tasks: Tasks) -> None:
-    own, looks = threading.get_native_id(), StackSampler()
+def test_thread_counts_as_running_on_a_cpu_or_in_the_run_queue(tasks: Tasks) -> None:
+    own, sampler = threading.get_native_id(), StackSampler()
     shares = [(0, 0), (9, 0), (9, 8), (10, 9), (20, 9)]
-    for at, (on_cpu, in_line) in enumerate(shares):
-        tasks.tell(own, on_cpu, in_line)
-        looks.sample(10 * at * _MS)
-    looks.running[own].close_below(0, 40 * _MS)
-    assert looks.running[own].spans == [
+    for index, (on_cpu, in_queue) in enumerate(shares):
+        tasks.set(own, on_cpu, in_queue)
+        sampler.sample(10 * index * _MS)
+    sampler.running[own].close_below(0, 40 * _MS)
+    assert sampler.running[own].spans == [
         Span("Running", 0, 20 * _MS),
         Span("Running", 30 * _MS, 40 * _MS),
     ]
 
 
-def test_what_other_threads_wait_for_is_left_out(tasks: Tasks) -> None:
-    over = threading.Event()
-    other = threading.Thread(target=over.wait, name="other")
+def test_waiting_of_other_threads_is_left_out(tasks: Tasks) -> None:
+    done = threading.Event()
+    other = threading.Thread(target=done.wait, name="other")
     other.start()
     number = other.native_id
     assert number is not None
-    looks = StackSampler()
-    for at, on_cpu in enumerate((0, 0, 9, 9)):
-        tasks.tell(number, on_cpu)
-        looks.sample(10 * at * _MS)
-    over.set()
+    sampler = StackSampler()
+    for index, on_cpu in enumerate((0, 0, 9, 9)):
+        tasks.set(number, on_cpu)
+        sampler.sample(10 * index * _MS)
+    done.set()
     other.join()
-    assert {(span.start_ns, span.end_ns) for span in looks.calls[number].spans} == {
+    assert {(span.start_ns, span.end_ns) for span in sampler.calls[number].spans} == {
         (20 * _MS, 30 * _MS)
     }
-    assert looks.calls[threading.get_native_id()].spans == []  # it goes on: nobody saw it end
+    assert sampler.calls[threading.get_native_id()].spans == []  # still open
 
 
-def test_where_nobody_tells_all_is_taken_for_running(tasks: Tasks) -> None:
-    looks = StackSampler()
-    looks.sample(0)
+def test_all_threads_count_as_running_without_scheduler_statistics(tasks: Tasks) -> None:
+    sampler = StackSampler()
+    sampler.sample(0)
     own = threading.get_native_id()
-    looks.calls[own].close_below(0, 5)
-    assert {(span.start_ns, span.end_ns) for span in looks.calls[own].spans} == {(0, 5)}
-    assert looks.running[own].spans == []
+    sampler.calls[own].close_below(0, 5)
+    assert {(span.start_ns, span.end_ns) for span in sampler.calls[own].spans} == {(0, 5)}
+    assert sampler.running[own].spans == []

@@ -89,7 +89,7 @@ def wait_for_point(logdir: Path, tag: str, step: int) -> None:
 
 
 def list_steps(logdir: Path, tag: str) -> list[int]:
-    return [step for each, step, _ in read_scalars(logdir) if each == tag]
+    return [step for logged_tag, step, _ in read_scalars(logdir) if logged_tag == tag]
 
 
 def test_host_metrics_agree_with_psutil(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Reads back what a writer wrote, by tracklight's strict reader."""
+"""Read event files back with tracklight's strict reader."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def list_files(logdir: Path) -> list[Path]:
 
 
 def iter_events(logdir: Path) -> Iterator[Any]:
-    """All events but the one that every file must start with."""
+    """Yield all events except for the file version, which must come first in every file."""
     for path in list_files(logdir):
         events = [decode_event(payload) for _, payload in iter_records(path.read_bytes())]
         assert events[0].file_version == b"brain.Event:2"

@@ -1,6 +1,9 @@
-"""Copies are copies, and memory that was given back is used again."""
+"""Pooled copies of arrays: `acquire_copy` and `release_copy`."""
 
 from __future__ import annotations
+
+from collections import deque
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +13,15 @@ from tracklight.writer.histograms import acquire_copy, release_copy
 
 
 @pytest.fixture(autouse=True)
-def no_spare_memory() -> None:
-    histograms._pool.clear()
+def empty_pool(monkeypatch: pytest.MonkeyPatch) -> deque[Any]:
+    pool: deque[Any] = deque()
+    monkeypatch.setattr(histograms, "_pool", pool)
+    return pool
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (0, 2), (300, 400), (2000, 1000)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
-def test_copies(shape: tuple[int, ...], dtype: type) -> None:
+def test_copy_is_independent_of_the_original(shape: tuple[int, ...], dtype: type) -> None:
     array = np.ones(shape, dtype)
     copy = acquire_copy(array[..., ::-1] if shape else array)
     array[...] = 7
@@ -25,7 +30,7 @@ def test_copies(shape: tuple[int, ...], dtype: type) -> None:
     release_copy(copy)
 
 
-def test_memory_is_used_again_for_about_the_same_size() -> None:
+def test_reuses_released_memory_for_similar_sizes() -> None:
     one = acquire_copy(np.zeros(100_000, np.float32))
     release_copy(one)
     two = acquire_copy(np.zeros(30_000, np.float32))
@@ -36,7 +41,7 @@ def test_memory_is_used_again_for_about_the_same_size() -> None:
     assert not np.shares_memory(three, four)
 
 
-def test_no_more_than_a_little_is_kept() -> None:
+def test_pool_is_limited_to_16_mib(empty_pool: deque[Any]) -> None:
     for copy in [acquire_copy(np.zeros(1 << 18, np.float32)) for _ in range(20)]:
         release_copy(copy)
-    assert len(histograms._pool) == 16
+    assert len(empty_pool) == 16

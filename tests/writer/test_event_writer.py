@@ -1,4 +1,4 @@
-"""What a writer accepts is in its file, in order, whatever else happens in the process."""
+"""Accepted records are written in order, however the process ends."""
 
 from __future__ import annotations
 
@@ -20,20 +20,18 @@ from tracklight.formats import summary
 from tracklight.writer.event_writer import EventWriter
 
 
-def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+def run_script(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
-def test_writes_what_it_accepts(tmp_path: Path) -> None:
+def test_writes_accepted_records(tmp_path: Path) -> None:
     with EventWriter(tmp_path) as writer:
         assert all(writer.scalar("loss", step / 2, step, 1.5) for step in range(100))
     assert read_scalars(tmp_path) == [("loss", step, step / 2) for step in range(100)]
 
 
-def test_values_that_are_put_off_stay_in_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deferred_values_stay_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracklight.writer.writer_thread._MAX_DEFERRED_BYTES", 100)
     with EventWriter(tmp_path) as writer:
         for step in range(300):
@@ -42,7 +40,7 @@ def test_values_that_are_put_off_stay_in_order(
     assert [event.step for event in iter_events(tmp_path)] == list(range(300))
 
 
-def test_file_is_there_at_once_and_named_as_others_name_theirs(tmp_path: Path) -> None:
+def test_creates_the_file_at_once_under_a_tensorflow_name(tmp_path: Path) -> None:
     writer = EventWriter(tmp_path / "new" / "folder", filename_suffix=".mine")
     (file,) = list_files(tmp_path / "new" / "folder")
     words = file.name.split(".")
@@ -54,7 +52,7 @@ def test_file_is_there_at_once_and_named_as_others_name_theirs(tmp_path: Path) -
     writer.close()
 
 
-def test_flush_waits_for_the_file(tmp_path: Path) -> None:
+def test_flush_waits_until_records_are_written(tmp_path: Path) -> None:
     with EventWriter(tmp_path, flush_s=1000) as writer:
         writer.scalar("loss", 1.0, 1)
         assert read_scalars(tmp_path) == []
@@ -62,33 +60,33 @@ def test_flush_waits_for_the_file(tmp_path: Path) -> None:
         assert read_scalars(tmp_path) == [("loss", 1, 1.0)]
 
 
-def test_writes_by_itself_after_a_while(tmp_path: Path) -> None:
+def test_writes_after_the_flush_interval(tmp_path: Path) -> None:
     with EventWriter(tmp_path, flush_s=0.05) as writer:
         writer.scalar("loss", 1.0, 1)
         wait_for(lambda: len(read_scalars(tmp_path)) == 1)
 
 
-def test_writes_when_many_records_wait(tmp_path: Path) -> None:
+def test_writes_when_max_queue_is_reached(tmp_path: Path) -> None:
     with EventWriter(tmp_path, flush_s=1000, max_queue=5) as writer:
         for step in range(5):
             writer.scalar("loss", 1.0, step)
         wait_for(lambda: len(read_scalars(tmp_path)) == 5)
 
 
-def test_full_buffer_makes_producers_wait_and_loses_nothing(tmp_path: Path) -> None:
+def test_full_buffer_blocks_callers_without_losing_records(tmp_path: Path) -> None:
     with EventWriter(tmp_path, flush_s=1000, max_buffer_bytes=500) as writer:
         assert all(writer.scalar("loss", 1.0, step) for step in range(200))
     assert [step for _, step, _ in read_scalars(tmp_path)] == list(range(200))
 
 
-def test_record_larger_than_the_buffer_goes_through(tmp_path: Path) -> None:
+def test_accepts_a_record_larger_than_the_buffer(tmp_path: Path) -> None:
     with EventWriter(tmp_path, max_buffer_bytes=500) as writer:
         for step in range(3):
             assert writer.scalar("x" * 2000, 1.0, step)
     assert len(read_values(tmp_path)) == 3
 
 
-def test_64_threads_share_a_writer(tmp_path: Path) -> None:
+def test_64_threads_share_one_writer(tmp_path: Path) -> None:
     def log(tag: str) -> None:
         for step in range(300):
             assert writer.scalar(tag, 1.0, step)
@@ -107,7 +105,7 @@ def test_64_threads_share_a_writer(tmp_path: Path) -> None:
         assert [step for tag, step, _ in scalars if tag == f"t{i}"] == list(range(300))
 
 
-def test_two_writers_in_one_run_have_a_file_each(tmp_path: Path) -> None:
+def test_two_writers_of_a_run_use_separate_files(tmp_path: Path) -> None:
     with EventWriter(tmp_path) as one, EventWriter(tmp_path) as two:
         one.scalar("a", 1.0, 1)
         two.scalar("b", 2.0, 2)
@@ -115,7 +113,7 @@ def test_two_writers_in_one_run_have_a_file_each(tmp_path: Path) -> None:
     assert sorted(read_scalars(tmp_path)) == [("a", 1, 1.0), ("b", 2, 2.0)]
 
 
-def test_writer_that_nobody_holds_still_writes_and_ends_its_thread(tmp_path: Path) -> None:
+def test_garbage_collected_writer_flushes_and_ends_its_thread(tmp_path: Path) -> None:
     before = threading.active_count()
     EventWriter(tmp_path, flush_s=1000).scalar("loss", 1.0, 1)
     gc.collect()
@@ -123,13 +121,13 @@ def test_writer_that_nobody_holds_still_writes_and_ends_its_thread(tmp_path: Pat
     wait_for(lambda: threading.active_count() <= before)
 
 
-def test_logging_after_close_is_misuse(tmp_path: Path) -> None:
+def test_logging_after_close_warns_or_raises(tmp_path: Path) -> None:
     writer = EventWriter(tmp_path)
     writer.close()
     writer.close()
-    with pytest.warns(UsageWarning, match=r"`writer` is closed") as told:
+    with pytest.warns(UsageWarning, match=r"`writer` is closed") as caught:
         assert not writer.scalar("loss", 1.0, 1)
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     assert writer.flush()
     strict = EventWriter(tmp_path, strict=True)
     strict.close()
@@ -137,8 +135,8 @@ def test_logging_after_close_is_misuse(tmp_path: Path) -> None:
         strict.scalar("loss", 1.0, 1)
 
 
-def test_end_of_the_program_writes_all(tmp_path: Path) -> None:
-    answer = run(
+def test_exit_writes_all_records(tmp_path: Path) -> None:
+    result = run_script(
         """
         import sys
         from tracklight.writer.event_writer import EventWriter
@@ -147,12 +145,12 @@ def test_end_of_the_program_writes_all(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
-    assert (answer.returncode, answer.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
     assert len(read_scalars(tmp_path)) == 1000
 
 
-def test_logging_while_the_program_ends_is_written(tmp_path: Path) -> None:
-    answer = run(
+def test_records_logged_in_exit_handlers_are_written(tmp_path: Path) -> None:
+    result = run_script(
         """
         import atexit, sys
         from tracklight.writer.event_writer import EventWriter
@@ -161,12 +159,12 @@ def test_logging_while_the_program_ends_is_written(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
-    assert (answer.returncode, answer.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
     assert read_scalars(tmp_path) == [("loss", 1, 1.0)]
 
 
-def test_uncaught_exception_loses_nothing(tmp_path: Path) -> None:
-    answer = run(
+def test_uncaught_exception_loses_no_records(tmp_path: Path) -> None:
+    result = run_script(
         """
         import sys
         from tracklight.writer.event_writer import EventWriter
@@ -175,7 +173,7 @@ def test_uncaught_exception_loses_nothing(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
-    assert answer.returncode == 3
+    assert result.returncode == 3
     assert len(read_scalars(tmp_path)) == 1
 
 
@@ -191,26 +189,26 @@ time.sleep(10)
 """
 
 
-def test_sigterm_writes_all_and_ends_as_it_would_have(tmp_path: Path) -> None:
-    answer = run(TERMINATED.format(before="", after=""), tmp_path)
-    assert answer.returncode == -signal.SIGTERM
+def test_sigterm_flushes_and_terminates_the_process(tmp_path: Path) -> None:
+    result = run_script(TERMINATED.format(before="", after=""), tmp_path)
+    assert result.returncode == -signal.SIGTERM
     assert len(read_scalars(tmp_path)) == 1
 
 
-def test_sigterm_passes_on_to_the_handler_that_was_there(tmp_path: Path) -> None:
+def test_sigterm_calls_the_previous_handler(tmp_path: Path) -> None:
     before = "signal.signal(signal.SIGTERM, lambda *_: os._exit(7))"
-    answer = run(TERMINATED.format(before=before, after=""), tmp_path)
-    assert answer.returncode == 7
+    result = run_script(TERMINATED.format(before=before, after=""), tmp_path)
+    assert result.returncode == 7
     assert len(read_scalars(tmp_path)) == 1
 
 
-def test_handler_that_the_program_sets_later_stays(tmp_path: Path) -> None:
+def test_later_sigterm_handler_of_the_program_is_kept(tmp_path: Path) -> None:
     after = "signal.signal(signal.SIGTERM, lambda *_: os._exit(8))"
-    answer = run(TERMINATED.format(before="", after=after), tmp_path)
-    assert answer.returncode == 8
+    result = run_script(TERMINATED.format(before="", after=after), tmp_path)
+    assert result.returncode == 8
 
 
-def test_sigterm_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+def test_ignored_sigterm_stays_ignored(tmp_path: Path) -> None:
     script = """
     import os, signal, sys
     from tracklight.writer.event_writer import EventWriter
@@ -220,17 +218,17 @@ def test_sigterm_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         writer.scalar("loss", 1.0, 2)
     """
-    assert run(script, tmp_path).returncode == 0
+    assert run_script(script, tmp_path).returncode == 0
     assert len(read_scalars(tmp_path)) == 2
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_forked_child_gets_a_file_of_its_own(tmp_path: Path) -> None:
-    answer = run(
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_forked_child_writes_to_a_separate_file(tmp_path: Path) -> None:
+    result = run_script(
         """
         import os, sys, warnings
         from tracklight.writer.event_writer import EventWriter
-        warnings.simplefilter("ignore", DeprecationWarning)  # that threads and forks do not mix
+        warnings.simplefilter("ignore", DeprecationWarning)  # about forking with threads
         writer = EventWriter(sys.argv[1], flush_s=1000)
         for step in range(10): writer.scalar("before", 1.0, step)
         child = os.fork()
@@ -242,7 +240,7 @@ def test_forked_child_gets_a_file_of_its_own(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
-    assert (answer.returncode, answer.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
     assert len(list_files(tmp_path)) == 2
     tags = [tag for tag, _, _ in read_scalars(tmp_path)]
     assert {tag: tags.count(tag) for tag in set(tags)} == {"before": 10, "parent": 10, "child": 10}
@@ -250,8 +248,8 @@ def test_forked_child_gets_a_file_of_its_own(tmp_path: Path) -> None:
     assert sorted(described) == [b"before", b"child", b"parent"]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_child_that_does_not_log_leaves_no_file(tmp_path: Path) -> None:
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_forked_child_that_does_not_log_creates_no_file(tmp_path: Path) -> None:
     with EventWriter(tmp_path) as writer:
         writer.scalar("loss", 1.0, 1)
         child = os.fork()
@@ -262,9 +260,9 @@ def test_child_that_does_not_log_leaves_no_file(tmp_path: Path) -> None:
     assert len(read_scalars(tmp_path)) == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_processes_of_multiprocessing_write_all_when_they_end(tmp_path: Path) -> None:
-    answer = run(
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_multiprocessing_workers_write_all_records_at_exit(tmp_path: Path) -> None:
+    result = run_script(
         """
         import multiprocessing, sys, warnings
         from tracklight.writer.event_writer import EventWriter
@@ -279,12 +277,12 @@ def test_processes_of_multiprocessing_write_all_when_they_end(tmp_path: Path) ->
         """,
         tmp_path,
     )
-    assert (answer.returncode, answer.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
     assert len(read_scalars(tmp_path)) == 400
 
 
-def test_importing_and_logging_scalars_loads_nothing_heavy(tmp_path: Path) -> None:
-    answer = run(
+def test_logging_scalars_imports_no_heavy_modules(tmp_path: Path) -> None:
+    result = run_script(
         """
         import sys, tracklight
         with tracklight.summary.create_file_writer(sys.argv[1]).as_default():
@@ -294,11 +292,11 @@ def test_importing_and_logging_scalars_loads_nothing_heavy(tmp_path: Path) -> No
         """,
         tmp_path,
     )
-    assert answer.stdout.strip() == "[]"
+    assert result.stdout.strip() == "[]"
 
 
 def wait_for(condition: object, seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Event files behind an address, through fsspec."""
+"""Event files below a URL, written through fsspec."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ def store() -> Iterator[Any]:
     store.store.clear()
 
 
-def test_whole_file_is_there_after_every_flush(store: Any, tmp_path: Path) -> None:
-    folder = f"memory://{uuid.uuid4()}/run"
-    with EventWriter(folder, flush_s=1000) as writer:
+def test_flush_uploads_the_whole_file(store: Any, tmp_path: Path) -> None:
+    url = f"memory://{uuid.uuid4()}/run"
+    with EventWriter(url, flush_s=1000) as writer:
         for step in range(3):
             writer.scalar("loss", 1.0, step)
             assert writer.flush()
-            store.get(folder, str(tmp_path / str(step)), recursive=True)
+            store.get(url, str(tmp_path / str(step)), recursive=True)
             assert len(read_scalars(tmp_path / str(step))) == step + 1
-        assert writer.path.startswith(folder)
+        assert writer.path.startswith(url)
 
 
-def test_spool_is_removed(store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_close_removes_the_temporary_file(
+    store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     writer = EventWriter("memory://bucket/run")
     assert len(list(tmp_path.iterdir())) == 1
@@ -42,7 +44,7 @@ def test_spool_is_removed(store: Any, tmp_path: Path, monkeypatch: pytest.Monkey
     assert list(tmp_path.iterdir()) == []
 
 
-def test_store_that_fails_is_told_once_and_tried_again(
+def test_upload_error_is_reported_once_and_retried(
     store: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "tracklight")

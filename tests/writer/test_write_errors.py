@@ -1,4 +1,4 @@
-"""Targets fail in every way there is: training goes on, and nothing that was accepted is lost."""
+"""Write errors neither break the training nor lose accepted records."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from pathlib import Path
 import pytest
 
 from tests.writer.event_files import list_files, read_scalars, read_values
-from tracklight.formats.record_buffer import create_buffer
+from tracklight.formats.record_buffer import RecordBuffer, create_buffer
 from tracklight.formats.scanner import create_scanner
 from tracklight.formats.tfrecord import iter_records
-from tracklight.writer import writer_thread as drain_module
+from tracklight.writer import writer_thread
 from tracklight.writer.event_writer import EventWriter
 from tracklight.writer.writer_thread import WriterThread
 
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
 
 class Disk:
-    """A sink that takes ``room`` bytes and then fails, or waits while ``is_stuck``."""
+    """A sink that fails after ``capacity`` bytes, and blocks until ``is_free`` is set."""
 
     location = "disk"
 
-    def __init__(self, room: int = 1 << 30) -> None:
-        self.room = room
+    def __init__(self, capacity: int = 1 << 30) -> None:
+        self.capacity = capacity
         self.data = b""
         self.is_open = False
         self.is_free = threading.Event()
         self.is_free.set()
 
-    def open(self, head: bytes) -> None:
+    def open(self, header: bytes) -> None:
         self.is_open = True
 
     def append(self, data: memoryview) -> int:
         self.is_free.wait()
-        taken = bytes(data[: self.room - len(self.data)])
+        taken = bytes(data[: self.capacity - len(self.data)])
         if not taken:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self.data += taken
@@ -56,130 +56,132 @@ class Disk:
     def detach(self) -> None: ...
 
 
-def make_drain(sink: Disk, max_bytes: int = 1 << 20) -> WriterThread:
+def make_thread(sink: Disk, max_bytes: int = 1 << 20) -> tuple[WriterThread, RecordBuffer]:
     buffer = create_buffer(max_bytes, 1 << 20, 1 << 20)
-    drain = WriterThread(buffer, sink, lambda: b"", 0.01, 1 << 20, 1 << 20)
-    return drain
+    return WriterThread(buffer, sink, lambda: b"", 0.01, 1 << 20, 1 << 20), buffer
 
 
-def test_full_disk_is_told_once_and_all_is_written_when_there_is_room(
+def test_full_disk_is_reported_once_and_written_when_space_is_free(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    disk = Disk(room=1000)
-    drain = make_drain(disk)
+    disk = Disk(capacity=1000)
+    thread, buffer = make_thread(disk)
     for _ in range(100):
-        drain._buffer.add_record(b"x" * 84)
-        drain.wake()
-    assert not drain.flush(10)
-    assert not drain.flush(10)
+        buffer.add_record(b"x" * 84)
+        thread.wake()
+    assert not thread.flush(10)
+    assert not thread.flush(10)
     assert [record.message for record in caplog.records] == [
         "disk cannot be written: [Errno 28] No space left on device; "
-        "records are kept in memory, trying again"
+        "keeping records in memory and retrying"
     ]
-    disk.room = 1 << 30
-    assert drain.flush(10)
+    disk.capacity = 1 << 30
+    assert thread.flush(10)
     assert len(list(iter_records(disk.data))) == 100
-    assert drain.close(10)
+    assert thread.close(10)
 
 
-def test_full_disk_is_tried_again_by_itself() -> None:
-    disk = Disk(room=1)
-    drain = make_drain(disk)
-    drain._buffer.add_record(b"x")
-    assert not drain.flush(10)
-    disk.room = 1 << 30
+def test_full_disk_is_retried_automatically() -> None:
+    disk = Disk(capacity=1)
+    thread, buffer = make_thread(disk)
+    buffer.add_record(b"x")
+    assert not thread.flush(10)
+    disk.capacity = 1 << 30
     deadline = time.monotonic() + 60
     while len(disk.data) < 17 and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len(list(iter_records(disk.data))) == 1
-    drain.close(10)
+    thread.close(10)
 
 
-def test_what_does_not_fit_memory_while_the_disk_is_full_is_refused_and_counted(
+def test_drops_and_counts_records_that_do_not_fit_the_buffer_of_a_full_disk(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    disk = Disk(room=0)
-    drain = make_drain(disk, max_bytes=1000)
-    accepted = refused = 0
+    disk = Disk(capacity=0)
+    thread, buffer = make_thread(disk, max_bytes=1000)
+    accepted = dropped = 0
     for _ in range(100):
-        while drain._buffer.add_record(b"x" * 84) == 2:
-            if not drain.wait_for_space():
-                refused += 1
+        while buffer.add_record(b"x" * 84) == 2:
+            if not thread.wait_for_space():
+                dropped += 1
                 break
         else:
             accepted += 1
-        drain.wake()
-    assert (accepted, refused) == (20, 80)  # the buffer twice: one batch waits to be written
-    disk.room = 1 << 30
-    drain.close(10)
+        thread.wake()
+    assert (accepted, dropped) == (
+        20,
+        80,
+    )  # one full buffer, and one full batch that waits to be written
+    disk.capacity = 1 << 30
+    thread.close(10)
     assert len(list(iter_records(disk.data))) == accepted
-    assert "disk is written to again; 80 records were lost" in caplog.messages
+    assert "disk is writable again; 80 records were dropped" in caplog.messages
 
 
-def test_target_that_hangs_does_not_stop_training_for_ever(
+def test_hanging_target_does_not_block_the_caller_forever(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(drain_module, "STALL_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(writer_thread, "STALL_TIMEOUT_S", 0.1)
     disk = Disk()
     disk.is_free.clear()
-    drain = make_drain(disk, max_bytes=1000)
-    drain._buffer.add_record(b"x" * 900)
-    drain.wake()
-    while drain._buffer:  # the first batch is on its way
+    thread, buffer = make_thread(disk, max_bytes=1000)
+    buffer.add_record(b"x" * 900)
+    thread.wake()
+    while buffer:  # the thread is writing the first batch
         time.sleep(0.01)
-    drain._buffer.add_record(b"x" * 900)
+    buffer.add_record(b"x" * 900)
     started = time.monotonic()
-    assert not drain.wait_for_space()
-    assert not drain.wait_for_space()
+    assert not thread.wait_for_space()
+    assert not thread.wait_for_space()
     assert time.monotonic() - started < 5
     disk.is_free.set()
-    drain.close(10)
+    thread.close(10)
     assert len(list(iter_records(disk.data))) == 2
-    assert "took longer than" in caplog.messages[0]
+    assert "did not accept data for" in caplog.messages[0]
 
 
-def test_ending_on_a_full_disk_says_what_was_lost(caplog: pytest.LogCaptureFixture) -> None:
-    drain = make_drain(Disk(room=0))
-    drain._buffer.add_record(b"x" * 84)
-    drain.wake()
-    drain.close(0.1)
-    assert "disk: 100 bytes of records were never written" in caplog.messages
+def test_closing_with_a_full_disk_reports_unwritten_bytes(caplog: pytest.LogCaptureFixture) -> None:
+    thread, buffer = make_thread(Disk(capacity=0))
+    buffer.add_record(b"x" * 84)
+    thread.wake()
+    thread.close(0.1)
+    assert "disk: 100 bytes of records were not written" in caplog.messages
 
 
-def test_what_was_put_off_is_made_before_a_flush_ends() -> None:
+def test_flush_waits_for_deferred_records() -> None:
     disk = Disk()
-    drain = make_drain(disk, max_bytes=300)
-    made = []
+    thread, _ = make_thread(disk, max_bytes=300)
+    built: list[int] = []
 
     def make_event() -> bytes:
-        made.append(len(made))
-        return bytes([len(made)] * 84)
+        built.append(len(built))
+        return bytes([len(built)] * 84)
 
     for _ in range(20):
-        assert drain.defer(make_event, 10)
-    assert drain.flush(10)
+        assert thread.defer(make_event, 10)
+    assert thread.flush(10)
     assert [payload[0] for _, payload in iter_records(disk.data)] == list(range(1, 21))
-    assert len(made) == 20
-    drain.close(10)
+    assert len(built) == 20
+    thread.close(10)
 
 
-def test_no_more_is_put_off_than_fits_memory() -> None:
+def test_limits_memory_of_deferred_records() -> None:
     disk = Disk()
     disk.is_free.clear()
-    drain = make_drain(disk, max_bytes=100)
-    drain._buffer.add_record(b"x" * 84)
-    drain.wake()
-    answers = [drain.defer(lambda: b"x" * 84, 20 << 20) for _ in range(5)]
-    assert answers == [True, True, True, False, False]
+    thread, buffer = make_thread(disk, max_bytes=100)
+    buffer.add_record(b"x" * 84)
+    thread.wake()
+    accepted = [thread.defer(lambda: b"x" * 84, 20 << 20) for _ in range(5)]
+    assert accepted == [True, True, True, False, False]
     disk.is_free.set()
-    assert drain.flush(10)
+    assert thread.flush(10)
     assert len(list(iter_records(disk.data))) == 4
-    assert drain.defer(lambda: b"x", 20 << 20)
-    drain.close(10)
-    assert not drain.defer(lambda: b"x", 1)
+    assert thread.defer(lambda: b"x", 20 << 20)
+    thread.close(10)
+    assert not thread.defer(lambda: b"x", 1)
 
 
-def test_real_file_that_may_not_grow(tmp_path: Path) -> None:
+def test_file_size_limit_is_retried(tmp_path: Path) -> None:
     pytest.importorskip("resource")
     script = """
     import resource, sys
@@ -193,13 +195,13 @@ def test_real_file_that_may_not_grow(tmp_path: Path) -> None:
     assert writer.flush()
     """
     command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path)]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert answer.returncode == 0, answer.stderr
-    assert answer.stderr.count("cannot be written: [Errno 27]") == 1
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("cannot be written: [Errno 27]") == 1
     assert [step for _, step, _ in read_scalars(tmp_path)] == list(range(1000))
 
 
-def test_removed_folder_is_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_recreates_a_removed_directory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     logdir = tmp_path / "run"
     with EventWriter(logdir, flush_s=1000) as writer:
         writer.scalar("loss", 1.0, 1)
@@ -210,25 +212,25 @@ def test_removed_folder_is_made_again(tmp_path: Path, caplog: pytest.LogCaptureF
         writer.scalar("loss", 3.0, 3)
     assert read_scalars(logdir) == [("loss", 2, 2.0), ("loss", 3, 3.0)]
     assert [value.HasField("metadata") for value in read_values(logdir)] == [True, True]
-    assert caplog.messages[0].endswith("was removed; what comes goes to a new file")
+    assert caplog.messages[0].endswith("was removed; continuing in a new file")
 
 
-def test_removed_folder_that_cannot_be_made_again_is_waited_for(tmp_path: Path) -> None:
+def test_retries_until_a_removed_directory_can_be_recreated(tmp_path: Path) -> None:
     logdir = tmp_path / "run"
     with EventWriter(logdir, flush_s=1000) as writer:
         writer.scalar("loss", 1.0, 1)
         shutil.rmtree(logdir)
-        logdir.write_text("in the way")
+        logdir.write_text("not a directory")
         assert not writer.flush()
         logdir.unlink()
         assert writer.flush()
     assert read_scalars(logdir) == [("loss", 1, 1.0)]
 
 
-def test_target_that_cannot_be_opened_is_told_once_and_waited_for(
+def test_directory_that_cannot_be_created_is_reported_once_and_retried(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "run").write_text("in the way")
+    (tmp_path / "run").write_text("not a directory")
     with EventWriter(tmp_path / "run") as writer:
         assert all(writer.scalar("loss", 1.0, step) for step in range(10))
         assert not writer.flush()
@@ -237,8 +239,8 @@ def test_target_that_cannot_be_opened_is_told_once_and_waited_for(
     assert len(read_scalars(tmp_path / "run")) == 10
 
 
-#: Logs to a folder that may not be written to, and goes on when it may. Root may write everywhere
-#: and becomes nobody, who may not be allowed to import anything, so a writer was used before.
+#: Log to a read-only directory that becomes writable later. Root, who may write anywhere, switches
+#: to an unprivileged user, who may not be able to import modules; so the imports happen before.
 READ_ONLY = """
 import os, sys
 from tracklight.writer.event_writer import EventWriter
@@ -258,32 +260,32 @@ writer.close()
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a folder cannot be made read-only there")
-def test_read_only_folder_does_not_raise_and_is_waited_for() -> None:
-    # Not in tmp_path, which is below a folder that nobody but its owner may pass through.
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no read-only directories")
+def test_read_only_directory_is_retried() -> None:
+    # Not in tmp_path, which is below a directory that only its owner can enter.
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", READ_ONLY, folder]
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert answer.returncode == 0, answer.stderr
-        assert answer.stderr.count("cannot be written: [Errno 13] Permission denied") == 1
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert result.returncode == 0, result.stderr
+        assert result.stderr.count("cannot be written: [Errno 13] Permission denied") == 1
         assert len(read_scalars(Path(folder) / "run")) == 10
 
 
-def test_strict_writer_says_at_once_that_it_cannot_open(tmp_path: Path) -> None:
-    (tmp_path / "run").write_text("in the way")
+def test_strict_writer_raises_if_the_file_cannot_be_created(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("not a directory")
     with pytest.raises(OSError):
         EventWriter(tmp_path / "run", strict=True)
 
 
-def test_file_that_was_renamed_is_still_written(tmp_path: Path) -> None:
+def test_continues_writing_to_a_renamed_file(tmp_path: Path) -> None:
     with EventWriter(tmp_path / "run") as writer:
         writer.scalar("loss", 1.0, 1)
-        (tmp_path / "run").rename(tmp_path / "kept")
-    assert read_scalars(tmp_path / "kept") == [("loss", 1, 1.0)]
+        (tmp_path / "run").rename(tmp_path / "renamed")
+    assert read_scalars(tmp_path / "renamed") == [("loss", 1, 1.0)]
 
 
-#: Forks a writer for each run, waits a random time and kills it. A writer keeps telling how many
-#: records it has flushed, by a number in a file that it overwrites in one call.
+#: Fork a writer for each run and kill it after a random time. The writer stores the number of
+#: records that it has flushed in a file, which it overwrites with a single system call.
 KILLER = """
 import os, random, signal, struct, sys, time, warnings
 from tracklight.writer.event_writer import EventWriter
@@ -316,18 +318,17 @@ for number in range(int(sys.argv[2])):
 
 @pytest.mark.slow
 @needs_fork
-@pytest.mark.slow
-def test_all_that_was_flushed_survives_200_kills(tmp_path: Path) -> None:
+def test_flushed_records_survive_200_kills(tmp_path: Path) -> None:
     command = [sys.executable, "-c", KILLER, str(tmp_path), "200"]
     subprocess.run(command, check=True, timeout=110)
-    flushed_in_all = 0
+    flushed_total = 0
     for number in range(200):
-        flushed_in_all += check_killed(tmp_path / str(number))
-    assert flushed_in_all > 1000  # or the writers were all killed before they wrote anything
+        flushed_total += check_killed(tmp_path / str(number))
+    assert flushed_total > 1000  # otherwise the writers were killed before they wrote anything
 
 
 def check_killed(folder: Path) -> int:
-    """How many records a killed writer had flushed, after looking whether they are there."""
+    """Check that all flushed records of a killed writer are in its file; return their number."""
     marker = (folder / "marker").read_bytes() if (folder / "marker").exists() else b""
     flushed = struct.unpack("<q", marker)[0] if marker else 0
     if not list_files(folder):
@@ -341,10 +342,10 @@ def check_killed(folder: Path) -> int:
     steps = batch.points.step.tolist()
     assert steps == list(range(len(steps)))
     assert len(steps) >= flushed
-    assert len(data) - scanner.position < 100  # no more than one record is torn
+    assert len(data) - scanner.position < 100  # at most one record is truncated
     return flushed
 
 
 @pytest.fixture(autouse=True)
-def all_levels(caplog: pytest.LogCaptureFixture) -> None:
+def capture_all_levels(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "tracklight")

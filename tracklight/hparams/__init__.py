@@ -1,10 +1,15 @@
-"""Logs hyperparameters, with the words of ``tensorboard.plugins.hparams.api``.
+"""Log hyperparameters with the API of ``tensorboard.plugins.hparams.api``; run searches.
 
     with tracklight.summary.create_file_writer("logs/run1").as_default():
         tracklight.hparams.hparams({"lr": 0.1, "optimizer": "adam"})
 
-Which values a hyperparameter may take and which metrics are to be compared can be said once, in the
-folder above the runs, by `hparams_config`. `search` tries values by itself.
+`hparams_config` optionally describes the hyperparameters and metrics of all runs, once, in the
+directory above them. `search` runs a hyperparameter search with Optuna.
+
+`session` logs the start and end of a run, `domains` describes hyperparameters and metrics,
+`optuna_search` implements `search`, and `optuna_studies` converts existing Optuna studies to event
+files. May import `tracklight.writer` and `tracklight.formats`; Keras and Optuna are only imported
+when they are used.
 """
 
 from __future__ import annotations
@@ -12,22 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tracklight.formats.hparams import iter_flattened
-from tracklight.hparams.domains import (
-    Discrete,
-    Domain,
-    HParam,
-    IntInterval,
-    Metric,
-    RealInterval,
-    to_proto_domain,
-)
+from tracklight.hparams.domains import Discrete, Domain, HParam, IntInterval, Metric, RealInterval
 from tracklight.writer import warnings
 from tracklight.writer.defaults import find_active_writer
-from tracklight.writer.event_writer import EventWriter
 
 if TYPE_CHECKING:
-    from tracklight.formats.proto import Message
     from tracklight.hparams.optuna_search import search
 
     KerasCallback: Any
@@ -51,80 +45,66 @@ def hparams(
     trial_id: str | None = None,
     start_time_secs: float | None = None,
 ) -> bool:
-    """Log the hyperparameters of this run to the default writer.
+    """Log the hyperparameters of a run to the default writer.
 
-    Nested ones get names such as ``optimizer/lr``. Runs of one ``trial_id`` are shown as one; by
-    default, runs with the same hyperparameters are one trial.
+    Args:
+        hparams: Values by name or `HParam`. Nested dicts get names such as ``optimizer/lr``.
+        trial_id: Runs with the same id are shown as one trial; by default, runs with the same
+            hyperparameters.
+        start_time_secs: Start of the run in seconds since the epoch; by default now.
+
+    Returns:
+        Whether the hyperparameters were accepted; False if there is no default writer.
+
+    Raises:
+        UsageError: A name occurs twice and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> with writer.as_default():
+        ...     tracklight.hparams.hparams({"lr": 0.1, "optimizer": "adam"})
+        True
     """
     writer = find_active_writer()
-    return writer is not None and log_hparams(writer, hparams, trial_id, start_time_secs)
+    if writer is None:
+        return False
+    from tracklight.hparams.session import log_hparams
+
+    return log_hparams(writer, hparams, trial_id, start_time_secs)
 
 
 def hparams_config(
     hparams: Sequence[HParam], metrics: Sequence[Metric], time_created_secs: float | None = None
 ) -> bool:
-    """Log which hyperparameters and metrics there are, once, in the folder above the runs."""
+    """Log the hyperparameters and metrics of an experiment to the default writer.
+
+    Call it once, with a writer for the directory above the runs.
+
+    Args:
+        hparams: The hyperparameters and their domains.
+        metrics: The metrics by which runs are compared.
+        time_created_secs: Creation time in seconds since the epoch.
+
+    Returns:
+        Whether the configuration was accepted; False if there is no default writer.
+
+    Example:
+        >>> from tracklight.hparams import HParam, Metric, RealInterval, hparams_config
+        >>> with tracklight.summary.create_file_writer("logs").as_default():
+        ...     hparams_config([HParam("lr", RealInterval(1e-5, 1e-1))], [Metric("accuracy")])
+        True
+    """
     writer = find_active_writer()
     if writer is None:
         return False
     with warnings.catch_errors("hparams_config", strict=writer.strict):
+        from tracklight.hparams.session import build_experiment
+
         return writer.add([build_experiment(hparams, metrics, time_created_secs or 0.0)], 0)
     return False
 
 
-def log_hparams(
-    writer: EventWriter,
-    hparams: Mapping[str, Any] | Mapping[str | HParam, Any],
-    trial_id: str | None = None,
-    start_time_secs: float | None = None,
-) -> bool:
-    """Log the hyperparameters of a run to a writer."""
-    from tracklight.hparams import session
-
-    with warnings.catch_errors("hparams", strict=writer.strict):
-        named = [
-            (key.name if isinstance(key, HParam) else str(key), value)
-            for key, value in hparams.items()
-        ]
-        flat = [pair for name, value in named for pair in iter_flattened({name: value})]
-        session.check_unique([name for name, _ in flat])
-        values = {name: session.as_hparam_value(name, value) for name, value in flat}
-        return session.log_session_start(writer, values, trial_id, start_time_secs)
-    return False
-
-
-def build_experiment(
-    hparams: Sequence[HParam], metrics: Sequence[Metric], created_wall_time: float
-) -> Message:
-    """What `hparams_config` logs."""
-    from tracklight.formats import hparams as formats
-
-    return formats.build_experiment(
-        [
-            formats.HParam(
-                hparam.name,
-                to_proto_domain(hparam.domain),
-                hparam.display_name or "",
-                hparam.description or "",
-            )
-            for hparam in hparams
-        ],
-        [
-            formats.Metric(
-                metric.tag,
-                metric.group or "",
-                metric.display_name or "",
-                metric.description or "",
-                formats.DatasetType(metric.dataset_type or 0),
-            )
-            for metric in metrics
-        ],
-        created_wall_time=created_wall_time,
-    )
-
-
 def __getattr__(name: str) -> Any:
-    # A class needs its base when it is made, and Keras takes seconds to import.
+    # Lazy: the callback needs its base class, and Keras takes seconds to import.
     if name == "KerasCallback":
         from tracklight.hparams.session import create_keras_callback_class
 

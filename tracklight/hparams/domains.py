@@ -1,4 +1,4 @@
-"""What hyperparameters there are, which values they may take, and what is measured."""
+"""Describe hyperparameters, their domains, and metrics."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tracklight.writer import warnings
 
 
 class Domain:
-    """The values that a hyperparameter may take."""
+    """The values that a hyperparameter can take."""
 
     @property
     def dtype(self) -> type:
         raise NotImplementedError
 
     def sample_uniform(self, rng: Any = random) -> Any:
-        """Any one of them, each as likely as the others."""
+        """Return a random value; all are equally likely."""
         raise NotImplementedError
 
 
@@ -33,12 +33,14 @@ class _Interval(Domain):
                     argument, f"must be a {self.dtype.__name__}, not {value!r}"
                 )
         if self.min_value > self.max_value:
-            raise warnings.ArgumentError("min_value", f"{self.min_value} is above {self.max_value}")
+            raise warnings.ArgumentError(
+                "min_value", f"{self.min_value} is greater than max_value, {self.max_value}"
+            )
 
 
 @dataclass(frozen=True)
 class IntInterval(_Interval):
-    """All whole numbers between two, both included."""
+    """All integers from ``min_value`` to ``max_value``, inclusive."""
 
     min_value: int
     max_value: int
@@ -56,7 +58,7 @@ class IntInterval(_Interval):
 
 @dataclass(frozen=True)
 class RealInterval(_Interval):
-    """All numbers between two, both included."""
+    """All numbers from ``min_value`` to ``max_value``, inclusive."""
 
     min_value: float
     max_value: float
@@ -73,22 +75,30 @@ class RealInterval(_Interval):
 
 
 class Discrete(Domain):
-    """Some values of one type, ``dtype``, kept in order; without any, ``dtype`` must be given."""
+    """A sorted list of values of one type.
+
+    Args:
+        values: The values.
+        dtype: Their type: int, float, bool or str. Required if there are no values.
+
+    Raises:
+        ArgumentError: A value is of another type.
+    """
 
     def __init__(self, values: Iterable[Any], dtype: type | None = None) -> None:
-        given = list(values)
-        if dtype is None and not given:
-            raise warnings.ArgumentError("dtype", "must be given where there are no values")
-        self._dtype = type(given[0]) if dtype is None else dtype
+        items = list(values)
+        if dtype is None and not items:
+            raise warnings.ArgumentError("dtype", "is required if there are no values")
+        self._dtype = type(items[0]) if dtype is None else dtype
         if self._dtype not in (int, float, bool, str):
             name = self._dtype.__name__
             raise warnings.ArgumentError("dtype", f"must be int, float, bool or str, not {name}")
-        for value in given:
+        for value in items:
             if not isinstance(value, self._dtype):
                 raise warnings.ArgumentError(
-                    "values", f"must all be {self._dtype.__name__}: {value!r}"
+                    "values", f"must all be of type {self._dtype.__name__}, not {value!r}"
                 )
-        self.values: list[Any] = sorted(given)
+        self.values: list[Any] = sorted(items)
 
     @property
     def dtype(self) -> type:
@@ -103,7 +113,14 @@ class Discrete(Domain):
 
 @dataclass(frozen=True)
 class HParam:
-    """A hyperparameter; as a key of the dict that is given to `hparams`, it stands for its name."""
+    """A hyperparameter. Can be used instead of its name as a key of the dict passed to `hparams`.
+
+    Args:
+        name: Its name.
+        domain: The values that it can take.
+        display_name: Name for display.
+        description: Description in Markdown.
+    """
 
     name: str
     domain: Domain | None = None
@@ -113,7 +130,15 @@ class HParam:
 
 @dataclass(frozen=True)
 class Metric:
-    """A scalar by which runs are compared: ``tag`` in the run ``<run>/<group>``."""
+    """A scalar by which runs are compared.
+
+    Args:
+        tag: Tag of the scalar.
+        group: Subdirectory of the run that contains it.
+        display_name: Name for display.
+        description: Description in Markdown.
+        dataset_type: ``Metric.TRAINING`` or ``Metric.VALIDATION``.
+    """
 
     TRAINING: ClassVar[int] = 1
     VALIDATION: ClassVar[int] = 2
@@ -126,7 +151,7 @@ class Metric:
 
 
 def to_proto_domain(domain: Domain | None) -> Any:
-    """A domain as records have it."""
+    """Convert a domain to the form that `tracklight.formats.hparams` stores."""
     from tracklight.formats.hparams import Interval
 
     if isinstance(domain, _Interval):

@@ -1,4 +1,4 @@
-"""Hyperparameters of a run, and how it ended."""
+"""Log the hyperparameters and the outcome of a run, which TensorBoard calls a session."""
 
 from __future__ import annotations
 
@@ -9,74 +9,114 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracklight.formats import hparams
-from tracklight.formats.hparams import HParamValue, Status
-from tracklight.hparams import log_hparams
-from tracklight.hparams.domains import HParam
+from tracklight.formats import hparams as hparams_format
+from tracklight.formats.hparams import HParamValue, Status, iter_flattened
+from tracklight.formats.proto import Message
+from tracklight.hparams.domains import HParam, Metric, to_proto_domain
+from tracklight.writer import warnings
 from tracklight.writer.event_writer import EventWriter
 from tracklight.writer.warnings import ArgumentError, warn_or_raise
 
 
-def log_session_start(
+def log_hparams(
     writer: EventWriter,
-    values: Mapping[str, HParamValue],
+    hparams: Mapping[str, Any] | Mapping[str | HParam, Any],
     trial_id: str | None = None,
-    start_wall_time: float | None = None,
+    start_time_secs: float | None = None,
 ) -> bool:
-    """Log what is different about this run. Runs of one trial are shown as one."""
-    wall_time = time.time() if start_wall_time is None else start_wall_time
-    group = compute_trial_id(values) if trial_id is None else trial_id
-    return writer.add(
-        [hparams.build_session_start(values, group_name=group, wall_time=wall_time)], 0
-    )
+    """Log the hyperparameters of a run to a writer; see `tracklight.hparams.hparams`."""
+    with warnings.catch_errors("hparams", strict=writer.strict):
+        named = [
+            (key.name if isinstance(key, HParam) else str(key), value)
+            for key, value in hparams.items()
+        ]
+        flat = [pair for name, value in named for pair in iter_flattened({name: value})]
+        _check_unique([name for name, _ in flat])
+        values = {name: as_hparam_value(name, value) for name, value in flat}
+        start = hparams_format.build_session_start(
+            values,
+            group_name=compute_trial_id(values) if trial_id is None else trial_id,
+            wall_time=time.time() if start_time_secs is None else start_time_secs,
+        )
+        return writer.add([start], 0)
+    return False
 
 
 def log_session_end(writer: EventWriter, status: Status) -> bool:
-    """Log how a run ended, and when."""
-    return writer.add([hparams.build_session_end(status, wall_time=time.time())], 0)
+    """Log that a run has ended now, and whether it succeeded."""
+    return writer.add([hparams_format.build_session_end(status, wall_time=time.time())], 0)
+
+
+def build_experiment(
+    hparams: Sequence[HParam], metrics: Sequence[Metric], created_wall_time: float
+) -> Message:
+    """Build the value that `tracklight.hparams.hparams_config` logs."""
+    return hparams_format.build_experiment(
+        [
+            hparams_format.HParam(
+                hparam.name,
+                to_proto_domain(hparam.domain),
+                hparam.display_name or "",
+                hparam.description or "",
+            )
+            for hparam in hparams
+        ],
+        [
+            hparams_format.Metric(
+                metric.tag,
+                metric.group or "",
+                metric.display_name or "",
+                metric.description or "",
+                hparams_format.DatasetType(metric.dataset_type or 0),
+            )
+            for metric in metrics
+        ],
+        created_wall_time=created_wall_time,
+    )
 
 
 def compute_trial_id(values: Mapping[str, HParamValue]) -> str:
-    """The same for the same values, whatever their order, and the same as TensorBoard's."""
+    """Return a hash of the values that does not depend on their order, as TensorBoard does."""
     text = json.dumps(dict(values), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def as_hparam_value(name: str, value: Any) -> HParamValue:
-    """A bool, a number or a text; of anything else a text, with a complaint."""
+    """Return a bool, a number or a string; other values are converted to str with a warning."""
     if isinstance(value, (bool, int, float, str)):
         return value
     if getattr(value, "ndim", None) == 0 or getattr(value, "shape", None) == (1,):
         item = value.item()
         if isinstance(item, (bool, int, float, str)):
             return item
-    kind = type(value).__name__
-    warn_or_raise("hparams", f'has a {kind} as "{name}"; it was logged as the text of it')
+    type_name = type(value).__name__
+    warn_or_raise("hparams", f'contains "{name}" of type {type_name}, which was logged as a string')
     return str(value)
 
 
-def check_unique(names: list[str]) -> None:
+def _check_unique(names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise ArgumentError("hparams", f'has "{name}" twice')
-
-
-# The callback that logs the hyperparameters of a Keras model.
+            raise ArgumentError("hparams", f'contains "{name}" twice')
 
 
 @functools.cache
 def create_keras_callback_class() -> type:
-    """The callback, for the Keras that the program uses."""
-    only_old = "tf_keras" in sys.modules and "keras" not in sys.modules
-    base: Any = importlib.import_module("tf_keras" if only_old else "keras").callbacks.Callback
+    """Return the class `KerasCallback` for the Keras that the program uses."""
+    uses_tf_keras = "tf_keras" in sys.modules and "keras" not in sys.modules
+    keras: Any = importlib.import_module("tf_keras" if uses_tf_keras else "keras")
+    base: Any = keras.callbacks.Callback
 
     class KerasCallback(base):  # type: ignore[misc]
-        """Logs the hyperparameters of a model when its training begins, and that it has ended.
+        """Log hyperparameters when the training of a Keras model begins, and when it has ended.
 
-        ``writer`` is a folder, in which an event file is made, or a writer.
+        Args:
+            writer: A writer, or a directory in which an event file is created.
+            hparams: Values by name or `HParam`.
+            trial_id: Runs with the same id are shown as one trial.
         """
 
         def __init__(
@@ -97,10 +137,6 @@ def create_keras_callback_class() -> type:
             log_hparams(self._writer, self._hparams, self._trial_id)
 
         def on_train_end(self, logs: Any = None) -> None:
-            from tracklight.formats.hparams import Status
-
-            pass
-
             if self._writer is None:
                 return
             log_session_end(self._writer, Status.SUCCESS)

@@ -1,9 +1,13 @@
-"""The `TensorBoard` callback for Keras 3, with TensorFlow, JAX or PyTorch below it.
+"""The `TensorBoard` callback for Keras 3 with the TensorFlow, JAX or PyTorch backend.
 
     callback = tracklight.keras.TensorBoard("logs/run1", histogram_freq=1)
     model.fit(x, y, validation_data=(x_test, y_test), callbacks=[callback])
 
-Keras is imported when the callback is first asked for.
+Keras is imported on first access of the callback.
+
+`callback` has the callback, `options` checks its arguments, `weights` logs weights and embeddings,
+`model_json` describes the layers of a model, and `batch_profiler` profiles a range of batches. May
+import `tracklight.summary`, `tracklight.profiler`, `tracklight.projector` and `tracklight.writer`.
 """
 
 from __future__ import annotations

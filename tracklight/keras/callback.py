@@ -1,4 +1,4 @@
-"""Numbers that Keras keeps about a training."""
+"""The callback that logs the training of a Keras model."""
 
 from __future__ import annotations
 
@@ -16,117 +16,49 @@ from tracklight.keras.weights import read_number
 from tracklight.profiler.graph_capture import GraphCapture, create_graph_capture
 from tracklight.profiler.tracing import build_function_graphs
 from tracklight.summary import FileWriter, create_file_writer
-from tracklight.writer import defaults as state
-from tracklight.writer import warnings
+from tracklight.writer import defaults, warnings
 from tracklight.writer.arguments import as_number, as_tag
 from tracklight.writer.values import build_graph_value, encode_graph_event
 
-
-def as_logs(logs: Any) -> dict[str, Any]:
-    """Metrics by name; nothing where a step of the user's own returned something else."""
-    return dict(logs) if isinstance(logs, Mapping) else {}
-
-
-def find_iterations(optimizer: Any) -> int | None:
-    """How many batches an optimizer has seen."""
-    iterations = getattr(optimizer, "iterations", None)
-    return None if iterations is None else int(read_number(iterations, "iterations"))
-
-
-def get_learning_rates(optimizer: Any) -> dict[str, float]:
-    """The learning rate, or one for each of several optimizers."""
-    optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # one that scales the loss
-    several = getattr(optimizer, "optimizers", None)
-    if several is not None:
-        return {f"learning_rate_{each.name}": _read_rate(each) for each in several}
-    return {"learning_rate": _read_rate(optimizer)} if hasattr(optimizer, "learning_rate") else {}
-
-
-def _read_rate(optimizer: Any) -> float:
-    return read_number(optimizer.learning_rate, "learning_rate")
-
-
-# The runs that a callback writes, and when they are the default ones.
-
 TRAIN_RUN = "train"
-
 VALIDATION_RUN = "validation"
 
-
-class RunWriters:
-    """Writers of the runs in a folder, made when there is something to log: no run is empty."""
-
-    def __init__(self, log_dir: str, *, strict: bool) -> None:
-        self._log_dir = log_dir
-        self._strict = strict
-        self._writers: dict[str, FileWriter] = {}
-        # An evaluation may be inside of a training, whose default writer it hides for a while.
-        self._defaults = {TRAIN_RUN: ExitStack(), VALIDATION_RUN: ExitStack()}
-
-    def folder(self, run: str) -> str:
-        return os.path.join(self._log_dir, run)
-
-    def writer(self, run: str) -> FileWriter:
-        if run not in self._writers:
-            self._writers[run] = create_file_writer(self.folder(run), strict=self._strict)
-        return self._writers[run]
-
-    def set_default(self, run: str, step: int, *, every: int) -> None:
-        """Let what the program itself logs go to this run, at this step, if it is due."""
-        self.clear_default(run)
-        defaults = self._defaults[run]
-        defaults.enter_context(state.writer.override(self.writer(run)))
-        defaults.enter_context(state.step.override(step))
-        defaults.enter_context(state.condition.override(step % every == 0))
-
-    def clear_default(self, run: str) -> None:
-        # A training that was interrupted leaves a default behind that belongs to another context.
-        with suppress(ValueError):
-            self._defaults[run].close()
-
-    def flush(self) -> None:
-        for writer in self._writers.values():
-            writer.flush()
-
-    def close(self) -> None:
-        for writer in self._writers.values():
-            writer.close()
-        self._writers = {}
-
-
-# The callback that logs the training of a Keras model.
-
-#: Backends that give away the graph of what they run at no cost.
+#: Backends whose graphs can be captured at no cost.
 _GRAPH_BACKENDS = ("tensorflow", "jax")
-
-#: Shorter than any batch, but no zero to divide by.
+#: Avoids a division by zero; shorter than any batch.
 _MIN_ELAPSED_S = 1e-9
-
 
 warnings.skip_frames_in(os.path.dirname(keras.__file__))
 
 
 class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
-    """Logs metrics, weights, the model and profiles to ``log_dir``, for any backend of Keras.
+    """Log metrics, weights, the model and profiles, with any backend of Keras.
 
-    There are two runs: ``train`` and ``validation``. Their tags are ``epoch_*`` for each epoch,
-    ``batch_*`` if asked for, and ``evaluation_*_vs_iterations`` for each evaluation.
+    There are two runs, ``train`` and ``validation``. Tags are ``epoch_*`` for each epoch,
+    ``batch_*`` if ``update_freq`` is set, and ``evaluation_*_vs_iterations`` for each evaluation.
 
     Args:
-        log_dir: where to log to; a folder, or an address such as ``s3://…``.
-        histogram_freq: every how many epochs to log histograms of the weights; 0 for never.
-        write_graph: whether to log how the layers of the model are joined, and the operations
-            that the model runs.
-        write_images: whether to log weights as pictures as well, with their histograms.
-        write_steps_per_second: whether to log how fast the training is.
-        update_freq: ``"epoch"``, ``"batch"``, or every how many batches to log metrics as well.
-            Then this callback's writer is also the default one while a batch is running.
-        profile_batch: which batch to profile, or a pair of the first and the last; 0 for none.
-            Batches count from 1 over all epochs.
-        embeddings_freq: every how many epochs to log embedding layers for the projector.
-        embeddings_metadata: a file in ``log_dir`` with a label a line, or a dict of such files
-            by the names of layers.
-        strict: whether misuse is an exception rather than a warning.
+        log_dir: The log directory, or a URL such as ``s3://bucket/logs``.
+        histogram_freq: Log histograms of the weights every this many epochs; 0 for never.
+        write_graph: Log the layers of the model and the graph of a training step.
+        write_images: Log images of the weights along with their histograms.
+        write_steps_per_second: Log the speed of the training.
+        update_freq: ``"epoch"``, ``"batch"``, or a number of batches after which to log metrics. If
+            not ``"epoch"``, the callback's writer is the default writer while a batch is running.
+        profile_batch: The batch to profile, or a pair of the first and the last; 0 for none.
+            Batches are counted from 1 over all epochs.
+        embeddings_freq: Log embedding layers for the projector every this many epochs; 0 for never.
+        embeddings_metadata: A file in ``log_dir`` with one label per line, or a dict of such files
+            by layer name.
+        strict: Raise exceptions on misuse instead of warning; by default TRACKLIGHT_STRICT decides.
+
+    Raises:
+        UsageError: An argument is invalid, and ``strict`` is set. Otherwise a warning is issued and
+            the feature is disabled.
+
+    Example:
+        >>> callback = tracklight.keras.TensorBoard("logs/run1", histogram_freq=1)
+        >>> model.fit(x, y, validation_data=(x_test, y_test), callbacks=[callback])
     """
 
     def __init__(
@@ -167,7 +99,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
 
     @property
     def async_safe(self) -> bool:
-        """Whether Keras need not wait for its batches on our behalf."""
+        """Whether Keras may call the callback asynchronously; it then does not wait for batches."""
         return not (self.update_freq or self._profile_batches or self.write_steps_per_second)
 
     def set_model(self, model: Any) -> None:
@@ -186,7 +118,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
             with self._catch_errors("profile_batch"):
                 backend = keras.backend.backend()
                 self._profiler = BatchProfiler(
-                    self._writers.folder(TRAIN_RUN), backend, self._profile_batches
+                    self._writers.get_directory(TRAIN_RUN), backend, self._profile_batches
                 )
 
     def on_train_end(self, logs: Any = None) -> None:
@@ -208,7 +140,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
             with self._catch_errors("histogram_freq"):
                 from tracklight.keras.weights import log_weights
 
-                writer = self._writers.writer(TRAIN_RUN)
+                writer = self._writers.get_writer(TRAIN_RUN)
                 log_weights(writer, self.model, epoch, with_images=self.write_images)
         if self.embeddings_freq and epoch % self.embeddings_freq == 0:
             with self._catch_errors("embeddings_freq"):
@@ -253,9 +185,9 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         self._writers.clear_default(VALIDATION_RUN)
         iterations = self._find_iterations()
         if iterations is not None:
-            form = "evaluation_{}_vs_iterations"
-            self._log_scalars(VALIDATION_RUN, form, as_logs(logs), iterations)
-        if not self._is_training:  # whose end would flush
+            tag_format = "evaluation_{}_vs_iterations"
+            self._log_scalars(VALIDATION_RUN, tag_format, as_logs(logs), iterations)
+        if not self._is_training:  # otherwise the end of the training flushes
             self._writers.flush()
 
     def _log_epoch(self, epoch: int, logs: dict[str, Any]) -> None:
@@ -270,10 +202,10 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         if validation:
             self._log_scalars(VALIDATION_RUN, "epoch_{}", validation, epoch)
 
-    def _log_scalars(self, run: str, form: str, values: dict[str, Any], step: int) -> None:
-        writer = self._writers.writer(run)
+    def _log_scalars(self, run: str, tag_format: str, values: dict[str, Any], step: int) -> None:
+        writer = self._writers.get_writer(run)
         for name, value in values.items():
-            tag = as_tag(form.format(name))
+            tag = as_tag(tag_format.format(name))
             with self._catch_errors(tag):
                 writer.scalar(tag, as_number(value, name), step)
 
@@ -281,12 +213,12 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         from tracklight.keras.model_json import build_model_json
 
         text = build_model_json(self.model).encode()
-        self._writers.writer(TRAIN_RUN).add(
+        self._writers.get_writer(TRAIN_RUN).add(
             [build_graph_value("keras", "graph_keras_model", text)], 0
         )
 
     def _start_graph_capture(self) -> None:
-        if self._graph_capture is not None:  # of a training whose first batch failed
+        if self._graph_capture is not None:  # left by a training whose first batch failed
             self._graph_capture.stop()
         if self.write_graph and keras.backend.backend() in _GRAPH_BACKENDS:
             with self._catch_errors("write_graph"):
@@ -294,15 +226,15 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
                 self._graph_capture.start()
 
     def _log_captured_graph(self) -> None:
-        """Log the operations of a step as the graph of the run."""
-        watch, self._graph_capture = self._graph_capture, None
-        if watch is None:
+        """Log the operations of the first training step as the graph of the run."""
+        capture, self._graph_capture = self._graph_capture, None
+        if capture is None:
             return
         with self._catch_errors("write_graph"):
-            graphs = watch.stop()
+            graphs = capture.stop()
             if graphs:
-                # Beside the step there may be small functions that make random numbers.
-                self._writers.writer(TRAIN_RUN).add_event(
+                # The largest is the training step; others are small, such as random generators.
+                self._writers.get_writer(TRAIN_RUN).add_event(
                     encode_graph_event(max(graphs, key=len), 0)
                 )
 
@@ -310,8 +242,8 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         from tracklight.keras.weights import EmbeddingLogger
 
         if not hasattr(self, "_embeddings"):
-            folder = self._writers.folder(TRAIN_RUN)
-            self._embeddings = EmbeddingLogger(folder, self.log_dir, self.embeddings_metadata)
+            directory = self._writers.get_directory(TRAIN_RUN)
+            self._embeddings = EmbeddingLogger(directory, self.log_dir, self.embeddings_metadata)
             self._embeddings.check(self.model)
         self._embeddings.log(self.model, epoch)
 
@@ -331,7 +263,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         profile, self._profiler = self._profiler, None
         if profile.graphs:
             value = build_function_graphs(profile.title, profile.graphs)
-            self._writers.writer(TRAIN_RUN).add([value], self._train_batch)
+            self._writers.get_writer(TRAIN_RUN).add([value], self._train_batch)
 
     def _measure_speed(self) -> float:
         iterations = self._find_iterations() or 0
@@ -347,5 +279,77 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         if self.update_freq:
             self._writers.set_default(run, step, every=self.update_freq)
 
-    def _catch_errors(self, what: str) -> warnings.catch_errors:
-        return warnings.catch_errors(f"keras.TensorBoard ({what})", strict=self._strict)
+    def _catch_errors(self, option: str) -> warnings.catch_errors:
+        return warnings.catch_errors(f"keras.TensorBoard ({option})", strict=self._strict)
+
+
+class RunWriters:
+    """The writers of the runs of a callback, created on first use so that no run is empty."""
+
+    def __init__(self, log_dir: str, *, strict: bool) -> None:
+        self._log_dir = log_dir
+        self._strict = strict
+        self._writers: dict[str, FileWriter] = {}
+        # An evaluation may run inside of a training; its default writer overrides that of the
+        # training meanwhile.
+        self._overrides = {TRAIN_RUN: ExitStack(), VALIDATION_RUN: ExitStack()}
+
+    def get_directory(self, run: str) -> str:
+        return os.path.join(self._log_dir, run)
+
+    def get_writer(self, run: str) -> FileWriter:
+        if run not in self._writers:
+            self._writers[run] = create_file_writer(self.get_directory(run), strict=self._strict)
+        return self._writers[run]
+
+    def set_default(self, run: str, step: int, *, every: int) -> None:
+        """Make a run the default for values that the program logs itself.
+
+        Args:
+            run: Name of the run.
+            step: The default step.
+            every: Only record values at multiples of this step.
+        """
+        self.clear_default(run)
+        overrides = self._overrides[run]
+        overrides.enter_context(defaults.writer.override(self.get_writer(run)))
+        overrides.enter_context(defaults.step.override(step))
+        overrides.enter_context(defaults.condition.override(step % every == 0))
+
+    def clear_default(self, run: str) -> None:
+        # An interrupted training leaves an override that belongs to another context.
+        with suppress(ValueError):
+            self._overrides[run].close()
+
+    def flush(self) -> None:
+        for writer in self._writers.values():
+            writer.flush()
+
+    def close(self) -> None:
+        for writer in self._writers.values():
+            writer.close()
+        self._writers = {}
+
+
+def as_logs(logs: Any) -> dict[str, Any]:
+    """Return metrics by name; empty if a custom training step returned something else."""
+    return dict(logs) if isinstance(logs, Mapping) else {}
+
+
+def find_iterations(optimizer: Any) -> int | None:
+    """Return the number of batches that an optimizer has processed."""
+    iterations = getattr(optimizer, "iterations", None)
+    return None if iterations is None else int(read_number(iterations, "iterations"))
+
+
+def get_learning_rates(optimizer: Any) -> dict[str, float]:
+    """Return the learning rate, or one for each of several optimizers."""
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of a LossScaleOptimizer
+    optimizers = getattr(optimizer, "optimizers", None)
+    if optimizers is not None:
+        return {f"learning_rate_{inner.name}": _read_rate(inner) for inner in optimizers}
+    return {"learning_rate": _read_rate(optimizer)} if hasattr(optimizer, "learning_rate") else {}
+
+
+def _read_rate(optimizer: Any) -> float:
+    return read_number(optimizer.learning_rate, "learning_rate")

@@ -1,4 +1,4 @@
-"""What the arguments of the callback mean."""
+"""Check and convert the arguments of the callback."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ from typing import Any, NamedTuple
 
 from tracklight.writer.warnings import ArgumentError, warn_or_raise
 
-_PROFILE_BATCH_FORM = "must be a batch's number, a pair [first, last], or 0"
+_PROFILE_BATCH_FORM = "must be a batch number, a pair [first, last], or 0"
 
 
 class BatchRange(NamedTuple):
-    """A range of batches, counted from 1 over all epochs, both ends within."""
+    """A range of batches, inclusive, counted from 1 over all epochs."""
 
     first: int
     last: int
 
 
 def as_update_freq(value: Any) -> int | None:
-    """Every how many batches to log; None means once an epoch."""
+    """Return the number of batches between two logs; None for once per epoch."""
     if value == "epoch":
         return None
     if value == "batch":
         return 1
-    every = _find_int(value)
-    if every is None or every < 1:
+    interval = _find_int(value)
+    if interval is None or interval < 1:
         warn_or_raise(
-            "update_freq", f"must be 'epoch', 'batch' or an int from 1 up, not {value!r:.100}"
+            "update_freq", f"must be 'epoch', 'batch' or a positive int, not {value!r:.100}"
         )
         return None
-    return every
+    return interval
 
 
 def as_epoch_interval(value: Any, argument: str) -> int:
-    """Every how many epochs; 0 means never."""
-    every = _find_int(0 if value is None else value)
-    if every is None or every < 0:
+    """Return the number of epochs between two logs; 0 for never."""
+    interval = _find_int(0 if value is None else value)
+    if interval is None or interval < 0:
         warn_or_raise(argument, f"must be a number of epochs, or 0 for never, not {value!r:.100}")
         return 0
-    return every
+    return interval
 
 
 def parse_profile_batch(value: Any) -> BatchRange | None:
-    """The batches to profile: of ``5``, ``[10, 20]``, ``"10,20"``; None for 0."""
+    """Return the batches to profile for ``5``, ``[10, 20]`` or ``"10,20"``; None for 0."""
     parts = value.split(",") if isinstance(value, str) else value
     if parts is None:
         return None
@@ -57,14 +57,14 @@ def parse_profile_batch(value: Any) -> BatchRange | None:
 
 
 def as_embeddings_metadata(value: Any) -> str | dict[str, str]:
-    """A file of labels for every embedding, or one for each by the name of its layer."""
+    """Return a metadata file for all embeddings, or files by layer name."""
     if value is None:
         return {}
     if isinstance(value, Mapping):
         return {str(name): str(path) for name, path in value.items()}
     if isinstance(value, (list, set, bytes)):
         raise ArgumentError(
-            "embeddings_metadata", "must be a file's name, or a dict of them by layer"
+            "embeddings_metadata", "must be a file name, or a dict of file names by layer"
         )
     return str(value)
 

@@ -1,4 +1,4 @@
-"""Numbers out of what Keras keeps on some device."""
+"""Log the weights of a model as histograms and images, and its embeddings for the projector."""
 
 from __future__ import annotations
 
@@ -25,39 +25,23 @@ from tracklight.writer.media import encode_pixels
 from tracklight.writer.values import defer_histogram
 from tracklight.writer.warnings import ArgumentError, warn_or_raise
 
-
-def read_variable(variable: Any, name: str) -> NDArray[Any]:
-    """The numbers of a variable, on any backend."""
-    import keras
-
-    # Not by the variable's own way to numpy, for which numpy 2 warns.
-    return as_numbers(keras.ops.convert_to_numpy(variable), name)
-
-
-def read_number(variable: Any, name: str) -> float:
-    return as_number(read_variable(variable, name), name)
-
-
-# Weights of a model as histograms and as pictures.
-
 Pixels = NDArray[np.uint8]
 
-#: As Keras's own callback has them.
+#: The number of buckets of Keras's own callback.
 _BUCKETS = 30
-
-#: A picture beyond this is thinned out.
+#: Larger images are downsampled.
 _MAX_SIDE_PX = 1024
-
 _MAX_TILES = 256
-
-#: A bias is drawn as a strip, no longer than this many times its height.
+#: A bias is drawn as a strip of at most this aspect ratio.
 _STRIP_RATIO = 16
-
+#: The gray level of zero.
 _ZERO_LEVEL = 128
+
+_EMBEDDINGS_DIR = "embeddings"
 
 
 def log_weights(writer: EventWriter, model: Any, step: int, *, with_images: bool) -> None:
-    """Log every weight of the model's layers under the path that Keras gives it."""
+    """Log histograms, and optionally images, of all weights under their Keras paths."""
     for name, array in iter_weights(model):
         build, size_bytes = defer_histogram(f"{name}/histogram", array, _BUCKETS)
         writer.add_later(build, step, size_bytes=size_bytes, always_write_metadata=True)
@@ -66,7 +50,7 @@ def log_weights(writer: EventWriter, model: Any, step: int, *, with_images: bool
 
 
 def iter_weights(model: Any) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Name and numbers of every weight, each one once though layers may share it."""
+    """Yield the name and values of every weight; weights shared by layers once."""
     seen = set()
     for layer in model.layers:
         for weight in layer.weights:
@@ -77,24 +61,25 @@ def iter_weights(model: Any) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def render_weight(array: NDArray[Any]) -> Pixels:
-    """A picture of a weight of any rank, in which 0 is grey and the largest is black or white.
+    """Render a weight of any rank in gray: 0 is medium gray, the largest value black or white.
 
-    A vector is a strip, a matrix is itself, lying down; a kernel is a sheet of its filters.
+    A vector becomes a strip, a matrix is shown in landscape format, and a kernel becomes a grid of
+    its filters.
     """
     squeezed = np.squeeze(array)
     if squeezed.ndim < 2:
         return _render_vector(squeezed.reshape(-1))
     if squeezed.ndim == 2:
-        lying = squeezed if squeezed.shape[0] <= squeezed.shape[1] else squeezed.T
-        return _to_gray(_downsample(lying))
+        landscape = squeezed if squeezed.shape[0] <= squeezed.shape[1] else squeezed.T
+        return _to_gray(_downsample(landscape))
     return _render_kernel(squeezed)
 
 
 def _build_image(tag: str, array: NDArray[Any]) -> Any:
     from tracklight.formats.summary import images
 
-    picture = encode_pixels(render_weight(array))
-    return images(tag, [picture.encoded], picture.width, picture.height)
+    image = encode_pixels(render_weight(array))
+    return images(tag, [image.encoded], image.width, image.height)
 
 
 def _render_vector(vector: NDArray[Any]) -> Pixels:
@@ -103,9 +88,9 @@ def _render_vector(vector: NDArray[Any]) -> Pixels:
 
 
 def _render_kernel(kernel: NDArray[Any]) -> Pixels:
-    """Tiles with a line between them; in the layout of Keras the last axis has the filters."""
+    """Render a grid of tiles with lines between them. In Keras, filters are on the last axis."""
     filters = np.moveaxis(kernel, -1, 0)
-    # A filter of a picture has its height and width first, and then what it reads from.
+    # The axes of a 2D filter are height, width and input channels.
     depth = math.prod(filters.shape[3:])
     tiles = np.moveaxis(filters.reshape(*filters.shape[:3], depth), -1, 1)
     tiles = tiles.reshape(-1, *filters.shape[1:3])[:_MAX_TILES]
@@ -113,11 +98,11 @@ def _render_kernel(kernel: NDArray[Any]) -> Pixels:
     columns = math.ceil(math.sqrt(len(tiles)))
     rows = math.ceil(len(tiles) / columns)
     height, width = tiles.shape[1] + 1, tiles.shape[2] + 1
-    sheet = np.full((rows * height - 1, columns * width - 1), 0, np.uint8)
-    for place, tile in enumerate(tiles):
-        top, left = place // columns * height, place % columns * width
-        sheet[top : top + height - 1, left : left + width - 1] = tile
-    return _downsample(sheet)
+    grid = np.full((rows * height - 1, columns * width - 1), 0, np.uint8)
+    for index, tile in enumerate(tiles):
+        top, left = index // columns * height, index % columns * width
+        grid[top : top + height - 1, left : left + width - 1] = tile
+    return _downsample(grid)
 
 
 def _downsample(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -132,44 +117,49 @@ def _to_gray(array: NDArray[Any]) -> Pixels:
     return np.asarray(np.rint(scaled) + _ZERO_LEVEL, np.uint8)
 
 
-# Embedding layers as files that the projector can open without a checkpoint.
-
-_EMBEDDINGS_DIR = "embeddings"
-
-
 class EmbeddingLogger:
-    """Writes what the embedding layers of a model hold, epoch by epoch, beside a run's events.
+    """Writes the embedding layers of a model, epoch by epoch, for the projector.
 
-    All goes into the folder of the run itself: readers only look for a config where there are
-    events, and refuse paths that lead out of there.
+    All files go to the directory of the run: readers look for the config next to event files and
+    reject paths that lead out of it.
+
+    Args:
+        run_dir: Directory of the run.
+        log_dir: Directory to which metadata paths are relative.
+        metadata: A metadata file, or files by layer name.
+
+    Raises:
+        ArgumentError: ``run_dir`` is a URL.
     """
 
-    def __init__(self, folder: str, log_dir: str, metadata: str | dict[str, str]) -> None:
-        if "://" in folder:
+    def __init__(self, run_dir: str, log_dir: str, metadata: str | dict[str, str]) -> None:
+        if "://" in run_dir:
             raise ArgumentError("embeddings_freq", f"needs a local `log_dir`, not {log_dir}")
-        self._folder = Path(folder)
+        self._run_dir = Path(run_dir)
         self._log_dir = Path(log_dir)
         self._metadata = metadata
         self._infos: list[EmbeddingInfo] = []
 
     def check(self, model: Any) -> None:
-        """Tell of labels for layers that are not there."""
+        """Warn about metadata of layers that do not exist."""
         names = {layer.name for layer in iter_embedding_layers(model)}
         unknown = set(self._metadata) - names if isinstance(self._metadata, dict) else set()
         if unknown:
-            there = ", ".join(sorted(names)) or "none"
-            sentence = f"names no embedding layer: {', '.join(sorted(unknown))}; there are {there}"
-            warn_or_raise("embeddings_metadata", sentence)
+            known = ", ".join(sorted(names)) or "none"
+            problem = (
+                f"names unknown embedding layers: {', '.join(sorted(unknown))}; known: {known}"
+            )
+            warn_or_raise("embeddings_metadata", problem)
 
     def log(self, model: Any, epoch: int) -> None:
-        (self._folder / _EMBEDDINGS_DIR).mkdir(parents=True, exist_ok=True)
+        (self._run_dir / _EMBEDDINGS_DIR).mkdir(parents=True, exist_ok=True)
         added = [self._write(layer, epoch) for layer in iter_embedding_layers(model)]
         names = {info.tensor_name for info in added}
-        # The newest first, because that is what a reader opens by itself.
+        # The newest first, because readers open the first one.
         self._infos = added + [info for info in self._infos if info.tensor_name not in names]
         config = ProjectorConfig()
         config.embeddings.extend(self._infos)
-        visualize_embeddings(self._folder, config)
+        visualize_embeddings(self._run_dir, config)
 
     def _write(self, layer: Any, epoch: int) -> EmbeddingInfo:
         vectors = read_variable(layer.embeddings, "embeddings").astype("<f4")
@@ -177,26 +167,26 @@ class EmbeddingLogger:
         stem = re.sub(r"[^\w.-]", "_", f"{layer.name}-{epoch:05}")
         info = EmbeddingInfo(tensor_name=name, tensor_shape=list(vectors.shape))
         info.tensor_path = (
-            f"{_EMBEDDINGS_DIR}/{_write_tensor(self._folder / _EMBEDDINGS_DIR / stem, vectors)}"
+            f"{_EMBEDDINGS_DIR}/{_write_tensor(self._run_dir / _EMBEDDINGS_DIR / stem, vectors)}"
         )
         info.metadata_path = self._copy_metadata(layer.name)
         return info
 
     def _copy_metadata(self, layer: str) -> str:
-        given = self._metadata if isinstance(self._metadata, str) else self._metadata.get(layer)
-        if not given:
+        file = self._metadata if isinstance(self._metadata, str) else self._metadata.get(layer)
+        if not file:
             return ""
-        source = self._log_dir / os.path.expanduser(given)
+        source = self._log_dir / os.path.expanduser(file)
         if not source.is_file():
-            warn_or_raise("embeddings_metadata", f"names {source}, which is not there")
+            warn_or_raise("embeddings_metadata", f"names {source}, which does not exist")
             return ""
-        target = self._folder / _EMBEDDINGS_DIR / source.name
+        target = self._run_dir / _EMBEDDINGS_DIR / source.name
         shutil.copyfile(source, target)
         return f"{_EMBEDDINGS_DIR}/{source.name}"
 
 
 def iter_embedding_layers(model: Any) -> Iterator[Any]:
-    """Every embedding layer of a model and of the models inside it, once built."""
+    """Yield the built embedding layers of a model and its inner models."""
     import keras
 
     for layer in model.layers:
@@ -208,7 +198,7 @@ def iter_embedding_layers(model: Any) -> Iterator[Any]:
 
 
 def _write_tensor(path: Path, vectors: NDArray[np.float32]) -> str:
-    """Write a file of raw numbers, or of text where a reader would take the numbers for text."""
+    """Write raw values, or TSV if readers would mistake the bytes for text; return the name."""
     raw = vectors.tobytes()
     try:
         raw.decode()
@@ -219,3 +209,15 @@ def _write_tensor(path: Path, vectors: NDArray[np.float32]) -> str:
         file = path.with_name(f"{path.name}.tsv")
         file.write_text(format_vectors(vectors), encoding="utf-8")
     return file.name
+
+
+def read_variable(variable: Any, name: str) -> NDArray[Any]:
+    """Return the values of a variable of any backend."""
+    import keras
+
+    # Not np.asarray(variable), for which NumPy 2 issues a warning.
+    return as_numbers(keras.ops.convert_to_numpy(variable), name)
+
+
+def read_number(variable: Any, name: str) -> float:
+    return as_number(read_variable(variable, name), name)

@@ -1,19 +1,34 @@
-"""Record profiles of a running program for the Profile dashboard.
+"""Record profiles and graphs of a running program.
 
     with tracklight.profile("logs/run", steps=10) as profiler:
         for batch in data:
             train(batch)
             profiler.step()
 
-The framework's own profiler records the given number of steps. Programs without a framework are
-profiled by sampling their call stacks. Meanwhile CPU, memory and GPU use are logged as scalars.
+`recording.Profile` is the class behind `tracklight.profile`. It drives the profiler of the
+framework in use (`framework_profilers`) or, in programs without a framework, samples call stacks
+(`stack_sampling`). Meanwhile, CPU, memory and GPU use are logged as scalars (`system_metrics`).
+`tracing` implements ``summary.trace_on`` and ``trace_export``, for which `graph_capture` collects
+the functions that a framework runs; `jaxpr_graph` converts those of JAX.
 
-Start reading in `profile`, the public class. `python`, `sampler` and `stacks` are the sampling
-profiler; `system_metrics` logs the scalars.
+May import `tracklight.writer`, `tracklight.formats` and, to read the graph of a PyTorch module,
+`tracklight.torch`. Frameworks are never imported, only used if the program has loaded them.
 """
 
 from __future__ import annotations
 
-from tracklight.profiler.recording import Profile as profile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tracklight.profiler.recording import Profile as profile
 
 __all__ = ["profile"]
+
+
+def __getattr__(name: str) -> object:
+    # `tracklight.summary` imports this package; it does not need the profilers.
+    if name != "profile":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tracklight.profiler.recording import Profile
+
+    return Profile

@@ -1,4 +1,8 @@
-"""Profiles by the framework that is in use, with every step marked so that it can be found."""
+"""The profilers of TensorFlow, JAX and PyTorch behind one interface.
+
+The frameworks are only used if the program has loaded them. Steps are marked so that readers of the
+profile find them.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +17,31 @@ from typing import Any, Protocol
 
 from tracklight.writer.warnings import ArgumentError
 
-#: Readers take what starts with this for the whole of a step.
+#: Readers of xplane files recognize steps by this name.
 _STEP_NAME = "train"
-#: Where readers look for profiles, inside of the folder of a run.
+#: Where readers look for profiles below the directory of a run.
 PROFILE_DIR = os.path.join("plugins", "profile")
 
 
 class Profiler(Protocol):
-    """Records what a program does; there is one at a time in a process."""
+    """Records a profile. Only one can be active in a process."""
 
-    def start(self, folder: str) -> None:
-        """Record from now on; files go into ``plugins/profile`` in ``folder``."""
+    def start(self, run_dir: str) -> None:
+        """Start recording; the files go to ``plugins/profile`` below ``run_dir``."""
 
     def mark(self, step: int) -> AbstractContextManager[Any]:
-        """What runs inside a ``with`` is this step."""
+        """Return a context manager that marks a step."""
 
     def stop(self) -> None:
-        """End, and write the files."""
+        """Stop recording and write the files."""
 
 
 class TensorFlowProfiler:
-    def start(self, folder: str) -> None:
-        sys.modules["tensorflow"].profiler.experimental.start(folder)
+    def start(self, run_dir: str) -> None:
+        sys.modules["tensorflow"].profiler.experimental.start(run_dir)
 
     def mark(self, step: int) -> AbstractContextManager[Any]:
-        # Without _r the marker is one event among many, and no step is found.
+        # _r=1 makes it a root event; without it, readers find no steps.
         trace = sys.modules["tensorflow"].profiler.experimental.Trace
         marker: AbstractContextManager[Any] = trace(_STEP_NAME, step_num=step, _r=1)
         return marker
@@ -47,8 +51,8 @@ class TensorFlowProfiler:
 
 
 class JaxProfiler:
-    def start(self, folder: str) -> None:
-        sys.modules["jax"].profiler.start_trace(folder)
+    def start(self, run_dir: str) -> None:
+        sys.modules["jax"].profiler.start_trace(run_dir)
 
     def mark(self, step: int) -> AbstractContextManager[Any]:
         annotation = sys.modules["jax"].profiler.StepTraceAnnotation
@@ -60,24 +64,24 @@ class JaxProfiler:
 
 
 class TorchProfiler:
-    def start(self, folder: str) -> None:
-        self._folder = folder
+    def start(self, run_dir: str) -> None:
+        self._run_dir = run_dir
         profile = sys.modules["torch"].profiler.profile
-        # There is one cycle, but newer versions warn of what would be lost between two.
-        known = "acc_events" in inspect.signature(profile).parameters
-        keeps = {"acc_events": True} if known else {}
-        self._profile = profile(record_shapes=True, profile_memory=True, **keeps)
+        # Newer versions warn about events lost between cycles unless this is set.
+        has_acc_events = "acc_events" in inspect.signature(profile).parameters
+        options = {"acc_events": True} if has_acc_events else {}
+        self._profile = profile(record_shapes=True, profile_memory=True, **options)
         self._profile.start()
 
     def mark(self, step: int) -> AbstractContextManager[Any]:
-        # The name that torch's own schedule gives to steps, which readers look for.
+        # The name that PyTorch's own schedule gives to steps.
         record = sys.modules["torch"].profiler.record_function
         marker: AbstractContextManager[Any] = record(f"ProfilerStep#{step}")
         return marker
 
     def stop(self) -> None:
         self._profile.stop()
-        self._profile.export_chrome_trace(create_profile_path(self._folder, ".pt.trace.json.gz"))
+        self._profile.export_chrome_trace(create_profile_path(self._run_dir, ".pt.trace.json.gz"))
 
 
 _PROFILERS: dict[str, Callable[[], Profiler]] = {
@@ -88,25 +92,29 @@ _PROFILERS: dict[str, Callable[[], Profiler]] = {
 
 
 def create_profiler(framework: str) -> Profiler:
-    """The profiler of a framework, which must be loaded."""
+    """Return the profiler of a framework.
+
+    Raises:
+        ArgumentError: The framework is unknown or not loaded.
+    """
     if framework not in _PROFILERS or framework not in sys.modules:
         known = ", ".join(_PROFILERS)
         raise ArgumentError(
-            "profiler", f"is not there for {framework!r}; there are those of {known}"
+            "profiler", f"does not support {framework!r}, or it is not imported; supported: {known}"
         )
     return _PROFILERS[framework]()
 
 
-def create_profile_path(folder: str, ending: str) -> str:
-    """Make the folder of a capture that was taken just now; gives the file to write in it."""
-    session = os.path.join(folder, PROFILE_DIR, time.strftime("%Y_%m_%d_%H_%M_%S"))
+def create_profile_path(run_dir: str, suffix: str) -> str:
+    """Create a session directory for a profile recorded now; return the path for its file."""
+    session = os.path.join(run_dir, PROFILE_DIR, time.strftime("%Y_%m_%d_%H_%M_%S"))
     os.makedirs(session, exist_ok=True)
     worker = f"{socket.gethostname()}_{os.getpid()}"
-    return os.path.join(session, f"{worker}.{time.time_ns()}{ending}")
+    return os.path.join(session, f"{worker}.{time.time_ns()}{suffix}")
 
 
 class StepMarker:
-    """Marks steps whose begin and end are told apart by two calls."""
+    """Mark steps whose begin and end are reported by separate calls."""
 
     def __init__(self, profiler: Profiler) -> None:
         self._profiler = profiler

@@ -1,4 +1,8 @@
-"""Looks in on the calls of a function of a framework."""
+"""Capture the graphs of the functions and modules that a framework runs.
+
+There is one `GraphCapture` for each framework. The captures for JAX and TensorFlow hook into a
+function of the framework; PyTorch has public hooks.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,31 @@ from typing import Any, Protocol, TypeAlias
 
 from tracklight.writer.warnings import ArgumentError
 
-#: Makes what stands in for a function: of the function itself, and of who is to be told of calls.
+#: The caches from which JAX dispatches calls to compiled code without running Python.
+_PJIT_CACHES = ("_cpp_pjit_cache_fun_only", "_cpp_pjit_cache_explicit_attributes")
+_PJIT_FUNCTION = "_run_python_pjit"
+
+#: Returns the replacement for a function, given the function and the list of listeners.
 Wrap: TypeAlias = Callable[[Callable[..., Any], "list[Any]"], Callable[..., Any]]
 
 
-class FunctionHook:
-    """Puts a function in the place of another, once for all who listen, while there are any.
+class GraphCapture(Protocol):
+    """Collects the graphs of what a framework runs."""
 
-    Two that each put back what they found would leave the other's behind.
+    def start(self) -> None: ...
+
+    def stop(self) -> list[bytes]:
+        """Stop and return a serialized GraphDef for each function or module that was called."""
+
+
+class FunctionHook:
+    """Replace a function of a framework while there are listeners.
+
+    Listeners share one replacement. If each installed its own, the order of removal would decide
+    which function is left in the end.
+
+    Args:
+        wrap: Returns the replacement.
     """
 
     def __init__(self, wrap: Wrap) -> None:
@@ -39,19 +60,11 @@ class FunctionHook:
                     setattr(*self._original)
 
 
-# Watches which functions JAX compiles and calls.
-
-#: The fastest of JAX's caches, from which a call goes straight to compiled code.
-_PJIT_CACHES = ("_cpp_pjit_cache_fun_only", "_cpp_pjit_cache_explicit_attributes")
-
-_PJIT_FUNCTION = "_run_python_pjit"
-
-
 class JaxGraphCapture:
-    """Collects the traces of all jitted functions of the user's that are called.
+    """Collect the jaxprs of all jitted functions of the user that are called.
 
-    JAX has no public way to ask for them. This looks in where a call goes that is not in the
-    fastest of JAX's caches, which is therefore emptied; nothing is compiled anew for it.
+    JAX has no public API for this. The hook sees calls that are not served by JAX's C++ dispatch
+    caches, which are therefore cleared. Nothing is recompiled.
     """
 
     def __init__(self) -> None:
@@ -61,9 +74,7 @@ class JaxGraphCapture:
         pjit = sys.modules.get("jax._src.pjit")
         if not hasattr(pjit, _PJIT_FUNCTION):
             version = getattr(sys.modules["jax"], "__version__", "")
-            raise ArgumentError(
-                "graph", f"cannot be had from JAX {version}, which is not known here"
-            )
+            raise ArgumentError("graph", f"cannot be captured from JAX {version}: not supported")
         _pjit_hook.add(pjit, _PJIT_FUNCTION, self)
         for cache in _PJIT_CACHES:
             if hasattr(pjit, cache):
@@ -76,81 +87,78 @@ class JaxGraphCapture:
         jaxprs = self._jaxprs.values()
         return [build_jaxpr_graph(jaxpr, name).SerializeToString() for name, jaxpr in jaxprs]
 
-    def note(self, call: Any, function: Any) -> None:
+    def record_call(self, equation: Any, function: Any) -> None:
         module = getattr(function, "__module__", None) or ""
-        # Much of JAX itself is made of small jitted functions.
+        # JAX itself contains many small jitted functions.
         if module.partition(".")[0] not in ("jax", "jaxlib"):
-            jaxpr = call.params["jaxpr"]
-            self._jaxprs[id(jaxpr)] = str(call.params.get("name", "function")), jaxpr
+            jaxpr = equation.params["jaxpr"]
+            self._jaxprs[id(jaxpr)] = str(equation.params.get("name", "function")), jaxpr
 
 
-def _wrap_pjit(run: Callable[..., Any], watches: list[Any]) -> Callable[..., Any]:
-    def look_in(call: Any, arguments: Any, function: Any, *rest: Any) -> Any:
-        for watch in watches:
-            watch.note(call, function)
-        return run(call, arguments, function, *rest)
+def _wrap_pjit(run: Callable[..., Any], captures: list[Any]) -> Callable[..., Any]:
+    def run_and_record(equation: Any, arguments: Any, function: Any, *rest: Any) -> Any:
+        for capture in captures:
+            capture.record_call(equation, function)
+        return run(equation, arguments, function, *rest)
 
-    return look_in
+    return run_and_record
 
 
 _pjit_hook = FunctionHook(_wrap_pjit)
 
 
-# Watches which functions TensorFlow runs.
-
-
 class TensorFlowGraphCapture:
-    """Keeps the graph of each ``tf.function`` that is called, but not of those that it calls.
+    """Collect the graph of each ``tf.function`` that the program calls directly.
 
-    TensorFlow's own collection only has functions that were never called before and that are not
-    compiled by XLA, which leaves out the step of a Keras model; and it has no shapes.
+    TensorFlow's own trace misses functions that were called before and functions compiled by XLA,
+    such as the training step of a Keras model, and it has no shapes.
     """
 
     def __init__(self) -> None:
         self._graphs: dict[int, Any] = {}
 
     def start(self) -> None:
-        kind = type(sys.modules["tensorflow"].function(lambda: None))
-        _tf_function_hook.add(kind, "__call__", self)
+        function_class = type(sys.modules["tensorflow"].function(lambda: None))
+        _tf_function_hook.add(function_class, "__call__", self)
 
     def stop(self) -> list[bytes]:
         _tf_function_hook.remove(self)
         graphs = self._graphs.values()
         return [graph.as_graph_def(add_shapes=True).SerializeToString() for graph in graphs]
 
-    def note(self, function: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def record_call(self, function: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         if id(function) not in self._graphs:
-            # It was traced for these arguments a moment ago, and is not traced again.
+            # The call has just traced the function for these arguments; this does not trace again.
             concrete = function.get_concrete_function(*arguments, **named)
             self._graphs[id(function)] = concrete.graph
 
 
-def _wrap_tf_function(call: Callable[..., Any], watches: list[Any]) -> Callable[..., Any]:
-    inside = threading.local()
+def _wrap_tf_function(call: Callable[..., Any], captures: list[Any]) -> Callable[..., Any]:
+    current = threading.local()
 
-    def look_in(function: Any, *arguments: Any, **named: Any) -> Any:
-        if getattr(inside, "a_call", False):
+    def call_and_record(function: Any, *arguments: Any, **named: Any) -> Any:
+        if getattr(current, "is_calling", False):
             return call(function, *arguments, **named)
-        inside.a_call = True
+        current.is_calling = True
         try:
             result = call(function, *arguments, **named)
-            for watch in watches:
-                watch.note(function, arguments, named)
+            for capture in captures:
+                capture.record_call(function, arguments, named)
         finally:
-            inside.a_call = False
+            current.is_calling = False
         return result
 
-    return look_in
+    return call_and_record
 
 
 _tf_function_hook = FunctionHook(_wrap_tf_function)
 
 
-# Watches which modules of PyTorch are called.
-
-
 class TorchGraphCapture:
-    """Keeps each module that is called, but not those that it calls itself, with its arguments."""
+    """Collect each module that the program calls directly, with the arguments of its first call.
+
+    The graphs are read from the modules when the capture stops.
+    """
 
     def __init__(self) -> None:
         self._calls: dict[int, tuple[Any, tuple[Any, ...]]] = {}
@@ -182,15 +190,6 @@ class TorchGraphCapture:
         self._depth = max(0, self._depth - 1)
 
 
-class GraphCapture(Protocol):
-    """Collects the graphs of what a framework runs."""
-
-    def start(self) -> None: ...
-
-    def stop(self) -> list[bytes]:
-        """End, and return a GraphDef for each function or module that was called."""
-
-
 CAPTURE_CLASSES: dict[str, Callable[[], GraphCapture]] = {
     "tensorflow": TensorFlowGraphCapture,
     "jax": JaxGraphCapture,
@@ -199,5 +198,5 @@ CAPTURE_CLASSES: dict[str, Callable[[], GraphCapture]] = {
 
 
 def create_graph_capture(framework: str) -> GraphCapture:
-    """What watches a framework, which must be loaded."""
+    """Return the graph capture of a framework, which must be loaded."""
     return CAPTURE_CLASSES[framework]()

@@ -1,4 +1,4 @@
-"""Turns what JAX traces of a function, a jaxpr, into a GraphDef."""
+"""Convert a jaxpr, the trace of a JAX function, to a GraphDef."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tracklight.formats import proto
 from tracklight.formats.proto import Message
 from tracklight.util.stack_trace import extract_jax_line
 
-#: Primitives that run a function of their own just once, and so need no node for themselves.
+#: Primitives that only call an inner function. They become a scope instead of a node.
 _CALL_PRIMITIVES = frozenset(
     {
         "closed_call",
@@ -31,32 +31,41 @@ _MAX_PARAMETER_CHARS = 200
 
 
 def build_jaxpr_graph(jaxpr: Any, name: str) -> Message:
-    """The graph of a function; calls of functions and named scopes become scopes in it."""
-    drawing = _GraphBuilder()
+    """Return the GraphDef of a function. Inner functions and named scopes become name scopes."""
+    builder = _GraphBuilder()
     inner = jaxpr.jaxpr
     arguments = getattr(inner.debug_info, "arg_names", None) or ()
     names: dict[Any, str] = {}
     for number, variable in enumerate(inner.invars):
         label = arguments[number] if number < len(arguments) else None
-        node = drawing.add(f"{name}/{_sanitize_name(label or f'input_{number}')}", "Placeholder")
-        drawing.describe(node, [variable.aval], {})
+        node = builder.add(f"{name}/{_sanitize_name(label or f'input_{number}')}", "Placeholder")
+        builder.describe(node, [variable.aval], {})
         names[variable] = node.name.decode()
-    results = drawing.add_jaxpr(inner, names, name)
+    results = builder.add_jaxpr(inner, names, name)
     for number, (variable, result) in enumerate(zip(inner.outvars, results, strict=True)):
-        node = drawing.add(f"{name}/output_{number}", "Identity", [result])
-        drawing.describe(node, [variable.aval], {})
-    return proto.GraphDef(node=drawing.nodes, versions=proto.VersionDef(producer=1))
+        node = builder.add(f"{name}/output_{number}", "Identity", [result])
+        builder.describe(node, [variable.aval], {})
+    return proto.GraphDef(node=builder.nodes, versions=proto.VersionDef(producer=1))
 
 
 class _GraphBuilder:
-    """The nodes so far, each under a name that no other has."""
+    """Collects nodes under unique names."""
 
     def __init__(self) -> None:
         self.nodes: list[Message] = []
         self._name_counts: dict[str, int] = {}
 
     def add_jaxpr(self, jaxpr: Any, names: dict[Any, str], scope: str) -> list[str]:
-        """Add the equations of a jaxpr whose inputs have ``names``; return its outputs' names."""
+        """Add the equations of a jaxpr.
+
+        Args:
+            jaxpr: The function.
+            names: Node names of the variables known so far, such as the inputs; extended.
+            scope: Prefix of the node names.
+
+        Returns:
+            The node names of the outputs.
+        """
         for number, variable in enumerate(jaxpr.constvars):
             if variable not in names:
                 node = self.add(f"{scope}/constant_{number}", "Const")
@@ -64,9 +73,9 @@ class _GraphBuilder:
                 names[variable] = node.name.decode()
         for equation in jaxpr.eqns:
             stack = str(equation.source_info.name_stack).split("/")
-            inside = "/".join([scope, *(_sanitize_name(part) for part in stack if part)])
-            sources = [self._get_source_name(item, names, inside) for item in equation.invars]
-            outputs = self._add_equation(equation, sources, inside)
+            node_scope = "/".join([scope, *(_sanitize_name(part) for part in stack if part)])
+            sources = [self._get_source_name(item, names, node_scope) for item in equation.invars]
+            outputs = self._add_equation(equation, sources, node_scope)
             names.update(zip(equation.outvars, outputs, strict=True))
         return [self._get_source_name(item, names, scope) for item in jaxpr.outvars]
 
@@ -78,7 +87,7 @@ class _GraphBuilder:
         return node
 
     def describe(self, node: Message, avals: Sequence[Any], parameters: dict[str, Any]) -> None:
-        """Say of what shape a node's results are, and what else there is to know of it."""
+        """Add shapes, dtypes and parameters to a node."""
         shapes = [_build_shape(getattr(aval, "shape", ())) for aval in avals]
         listed = proto.AttrValue(list=proto.AttrList(shape=shapes))
         node.attr.append(proto.Attr(key=b"_output_shapes", value=listed))
@@ -92,20 +101,22 @@ class _GraphBuilder:
         inner = _collect_jaxprs(equation.params)
         if primitive in _CALL_PRIMITIVES and len(inner) == 1:
             (called,) = inner.values()
-            title = self._make_unique(
+            inner_scope = self._make_unique(
                 f"{scope}/{_sanitize_name(equation.params.get('name') or primitive)}"
             )
-            return self.add_jaxpr(called, dict(zip(called.invars, sources, strict=False)), title)
+            return self.add_jaxpr(
+                called, dict(zip(called.invars, sources, strict=False)), inner_scope
+            )
         if not inner:
             return self._add_primitive(equation, sources, f"{scope}/{primitive}")
-        # A loop or a choice: its functions get a scope each, and a node at their end joins them.
-        title = self._make_unique(f"{scope}/{primitive}")
+        # A loop or a branch: inner functions get a scope each, and a final node joins them.
+        inner_scope = self._make_unique(f"{scope}/{primitive}")
         results = []
         for key, body in inner.items():
             operands = _get_operands(equation, key, sources)[-len(body.invars) :]
             names = dict(zip(body.invars, operands, strict=False))
-            results += self.add_jaxpr(body, names, f"{title}/{key}")
-        return self._add_primitive(equation, sources + results, f"{title}/{primitive}")
+            results += self.add_jaxpr(body, names, f"{inner_scope}/{key}")
+        return self._add_primitive(equation, sources + results, f"{inner_scope}/{primitive}")
 
     def _add_primitive(self, equation: Any, sources: list[str], name: str) -> list[str]:
         node = self.add(name, equation.primitive.name, sources)
@@ -123,7 +134,7 @@ class _GraphBuilder:
         return str(node.name.decode())
 
     def _add_unbound_input(self, item: Any, names: dict[Any, str], scope: str) -> str:
-        """An input of an inner function that stands for nothing outside of it."""
+        """Add an input of an inner function that is not bound to an operand."""
         node = self.add(f"{scope}/input", "Placeholder")
         self.describe(node, [item.aval], {})
         names[item] = node.name.decode()
@@ -136,13 +147,13 @@ class _GraphBuilder:
 
 
 def _collect_jaxprs(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The functions among the parameters of a primitive, by the names of those."""
-    found = {}
+    """Return the inner functions among the parameters of a primitive, by parameter name."""
+    collected = {}
     for key, value in parameters.items():
         jaxprs = _list_jaxprs(value)
         for number, jaxpr in enumerate(jaxprs):
-            found[f"{key}_{number}" if len(jaxprs) > 1 else key] = jaxpr
-    return found
+            collected[f"{key}_{number}" if len(jaxprs) > 1 else key] = jaxpr
+    return collected
 
 
 def _list_jaxprs(value: Any) -> list[Any]:
@@ -152,31 +163,32 @@ def _list_jaxprs(value: Any) -> list[Any]:
 
 
 def _get_operands(equation: Any, key: str, sources: list[str]) -> list[str]:
-    """What a function of a primitive is called with."""
+    """Return the operands that an inner function of a primitive is called with."""
     if equation.primitive.name != "while":
         return sources
-    # Constants of the condition, constants of the body, and what goes around in the loop.
-    condition = equation.params["cond_nconsts"]
-    carried = condition + equation.params["body_nconsts"]
-    constants = sources[:condition] if key == "cond_jaxpr" else sources[condition:carried]
-    return constants + sources[carried:]
+    # The operands of `while` are constants of the condition, constants of the body, and the carry.
+    body_start = equation.params["cond_nconsts"]
+    carry_start = body_start + equation.params["body_nconsts"]
+    is_condition = key == "cond_jaxpr"
+    constants = sources[:body_start] if is_condition else sources[body_start:carry_start]
+    return constants + sources[carry_start:]
 
 
 def _get_source_line(equation: Any) -> str:
-    """The user's line, for which JAX has no public way to ask."""
+    """Return the line of the user's program. JAX has no public API for it."""
     module = sys.modules.get("jax._src.source_info_util")
     summarize = getattr(module, "summarize", None)
     return "" if summarize is None else extract_jax_line(str(summarize(equation.source_info)))
 
 
 def _build_shape(shape: Sequence[Any]) -> Message:
-    # A size that is not known until the function runs is a symbol.
+    # Sizes that are unknown until the function runs are symbolic.
     sizes = [size if isinstance(size, int) else -1 for size in shape]
     return proto.TensorShapeProto(dim=[proto.Dim(size=size) for size in sizes])
 
 
 def _sanitize_name(label: str) -> str:
-    """A part of a node's name: readers split names at slashes, and at colons for outputs."""
-    for sign in "/:^":
-        label = label.replace(sign, ".")
+    """Replace characters with a meaning in node names: scopes, output numbers, control inputs."""
+    for character in "/:^":
+        label = label.replace(character, ".")
     return label.strip() or "unnamed"

@@ -1,4 +1,4 @@
-"""The public class `Profile`: starts and stops a profiler around the steps to record."""
+"""`Profile`, the class behind `tracklight.profile`: record a profile of some training steps."""
 
 from __future__ import annotations
 
@@ -29,12 +29,22 @@ class Profile:
         logdir: Directory of the run.
         steps: Number of steps to record, None for all. Later steps run at full speed.
         skip: Number of steps to skip before recording. The first steps are not typical, as they
-            compile and fill caches.
-        first_step: Number of the first step, for a training that was resumed.
+            compile functions and fill caches.
+        first_step: Number of the first step, if the training was resumed.
         framework: ``"torch"``, ``"jax"``, ``"tensorflow"``, or ``"python"`` for the sampling
             profiler. By default, the framework that the program has imported.
         sample: Whether to log CPU, memory and GPU use each second (extra ``system``).
         strict: Whether misuse raises an exception instead of a warning.
+
+    Raises:
+        UsageError: An argument is invalid. Only in strict mode; otherwise a warning is issued and
+            nothing is recorded.
+
+    Example:
+        >>> with tracklight.profile("logs/run1", steps=10, skip=3) as profiler:
+        ...     for batch in data:
+        ...         train(batch)
+        ...         profiler.step()
     """
 
     def __init__(
@@ -48,25 +58,25 @@ class Profile:
         sample: bool = True,
         strict: bool | None = None,
     ) -> None:
-        self._folder = os.path.expanduser(os.fspath(logdir))
+        self._run_dir = os.path.expanduser(os.fspath(logdir))
         self._strict = warnings.is_strict() if strict is None else strict
         self._framework = framework
         self._start_after = self._stop_after = None
         self._profiler: Profiler | None = None
         self._system_metrics: SystemMetricsLogger | None = None
-        self._first, self._count = first_step, 0
-        self._is_inside = False
+        self._first_step, self._finished_steps = first_step, 0
+        self._is_active = False
         with self._catch_errors():
             self._start_after, self._stop_after = _as_range(steps, skip)
             if sample:
-                self._system_metrics = SystemMetricsLogger(self._folder, strict=self._strict)
+                self._system_metrics = SystemMetricsLogger(self._run_dir, strict=self._strict)
 
     @property
     def is_recording(self) -> bool:
         return self._profiler is not None
 
     def __enter__(self) -> Profile:
-        self._is_inside = True
+        self._is_active = True
         with self._catch_errors():
             if self._system_metrics is not None:
                 self._system_metrics.start()
@@ -79,9 +89,9 @@ class Profile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._is_inside = False
+        self._is_active = False
         with self._catch_errors():
-            self._stop(is_within_step=self._count > 0)
+            self._stop(is_within_step=self._finished_steps > 0)
         with self._catch_errors():
             if self._system_metrics is not None:
                 self._system_metrics.stop()
@@ -89,35 +99,35 @@ class Profile:
     def step(self) -> None:
         """End the current step and begin the next one."""
         with self._catch_errors():
-            if not self._is_inside:
-                warn_or_raise("step", "belongs inside of the `with` of its profile")
+            if not self._is_active:
+                warn_or_raise("step", "must be called inside the `with` block of the profile")
                 return
-            self._count += 1
+            self._finished_steps += 1
             if self._system_metrics is not None:
-                self._system_metrics.step = self._first + self._count
-            if self._count == self._stop_after:
+                self._system_metrics.step = self._first_step + self._finished_steps
+            if self._finished_steps == self._stop_after:
                 self._stop(is_within_step=False)
         self._begin_step()
 
     def _begin_step(self) -> None:
         with self._catch_errors():
-            if self._count == self._start_after:
+            if self._finished_steps == self._start_after:
                 self._start()
             if self._profiler is not None:
-                self._step_marker.begin(self._first + self._count)
+                self._step_marker.begin(self._first_step + self._finished_steps)
 
     def _start(self) -> None:
         framework = self._framework or _detect_framework()
-        if "://" in self._folder:
-            raise ArgumentError("logdir", f"must be a folder of this machine, not {self._folder}")
+        if "://" in self._run_dir:
+            raise ArgumentError("logdir", f"must be a local directory, not {self._run_dir}")
         profiler = (
             StackSamplingProfiler() if framework == _STACK_SAMPLING else create_profiler(framework)
         )
-        profiler.start(self._folder)
+        profiler.start(self._run_dir)
         self._profiler, self._step_marker = profiler, StepMarker(profiler)
 
     def _stop(self, is_within_step: bool) -> None:
-        """Stop recording, without a step that has not ended: it would look like a short one."""
+        """Stop recording. An unfinished step is left out: it would look like a short one."""
         profiler, self._profiler = self._profiler, None
         if profiler is None:
             return
@@ -132,7 +142,7 @@ class Profile:
 
 
 def _as_range(steps: Any, skip: Any) -> tuple[int, int | None]:
-    """Return after how many steps recording begins and ends."""
+    """Return after how many steps recording starts and stops."""
     for name, value in (("steps", 1 if steps is None else steps), ("skip", skip)):
         if type(value) is not int or value < (name == "steps"):
             raise ArgumentError(name, f"must be a number of steps, not {value!r:.100}")
@@ -140,7 +150,7 @@ def _as_range(steps: Any, skip: Any) -> tuple[int, int | None]:
 
 
 def _detect_framework() -> str:
-    """Return the framework that runs the program: the backend of Keras if it is loaded."""
+    """Return the framework that the program uses; the backend of Keras if Keras is loaded."""
     keras = sys.modules.get("keras")
     if keras is not None and hasattr(keras, "backend"):
         backend = str(keras.backend.backend())

@@ -1,4 +1,9 @@
-"""Merge stack samples of a thread into nested spans."""
+"""A sampling profiler for programs without a framework.
+
+`StackSamplingProfiler` implements `framework_profilers.Profiler`. A `StackSampler` records the call
+stacks of all threads from a background thread, and a `SpanBuilder` merges the samples of a thread
+into nested spans. The result is written as a Chrome trace in PyTorch's dialect.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +26,28 @@ from typing import Any, NamedTuple
 from tracklight.profiler.framework_profilers import create_profile_path
 from tracklight.writer.warnings import get_user_frame
 
+#: Python's thread switch interval; shorter intervals bring no new samples.
+_INTERVAL_S = 0.005
+#: A thread that was ready to run for a smaller share of the interval counts as waiting.
+_MIN_READY_SHARE = 0.5
+_JOIN_TIMEOUT_S = 5.0
+_THREAD_NAME_PREFIX = "tracklight-"
+_PROC_TASK_DIR = Path("/proc/self/task")
+_RUNNING = "Running"
+#: Added to thread ids for the tracks that show when a thread was running; above any real id.
+_RUNNING_TRACK_OFFSET = 1 << 32
+
 _MAX_DEPTH = 200
-
 _MAX_LINE_CHARS = 80
-
 _LIBRARY_DIRS = (
     *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")),
     os.path.dirname(__file__),
 )
-
-_LIBRARY_PREFIXES = tuple(os.path.join(place, "") for place in _LIBRARY_DIRS)
+_LIBRARY_PREFIXES = tuple(os.path.join(directory, "") for directory in _LIBRARY_DIRS)
 
 
 class Span(NamedTuple):
-    """A call; times are those of the samples."""
+    """A call, from the first to the last sample that contains it."""
 
     name: str
     start_ns: int
@@ -42,39 +55,39 @@ class Span(NamedTuple):
 
 
 class SpanBuilder:
-    """The open and the finished calls of one thread.
+    """Merges the stack samples of one thread into spans.
 
-    A function that is in two consecutive samples is taken for one call.
+    A function in two consecutive samples is assumed to be the shared_depth call.
     """
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self._open: list[tuple[str, int]] = []
 
-    def add(self, names: list[str], now_ns: int) -> None:
+    def add_sample(self, names: list[str], now_ns: int) -> None:
         """Add a sample: the names of the running calls, outermost first."""
-        same = 0
-        for (name, _), seen in zip(self._open, names, strict=False):
-            if name != seen:
+        shared_depth = 0
+        for (open_name, _), name in zip(self._open, names, strict=False):
+            if open_name != name:
                 break
-            same += 1
-        self.close_below(same, now_ns)
-        self._open += [(name, now_ns) for name in names[same:]]
+            shared_depth += 1
+        self.close_below(shared_depth, now_ns)
+        self._open += [(name, now_ns) for name in names[shared_depth:]]
 
     def close_below(self, depth: int, now_ns: int) -> None:
-        """End all calls below ``depth``. They may have begun after ``now_ns`` was taken."""
+        """End all calls below ``depth``. They may have started after ``now_ns``."""
         while len(self._open) > depth:
             name, start = self._open.pop()
             self.spans.append(Span(name, start, max(start, now_ns)))
 
 
 def format_stack(frame: FrameType | None) -> list[str]:
-    """Return the functions on a stack, outermost first, with lines for the user's own files."""
+    """Return the functions on a stack, outermost first, with the current lines in user code."""
     frames: list[FrameType] = []
     while frame is not None and len(frames) < _MAX_DEPTH:
         frames.append(frame)
         frame = frame.f_back
-    return [name for each in reversed(frames) for name in _iter_frame_names(each)]
+    return [name for outer in reversed(frames) for name in _iter_frame_names(outer)]
 
 
 def _iter_frame_names(frame: FrameType) -> Iterator[str]:
@@ -92,44 +105,27 @@ def _format_function(code: CodeType) -> str:
 @lru_cache(maxsize=16_384)
 def _format_line(file: str, line: int) -> str:
     source = linecache.getline(file, line).strip()
-    place = f"{os.path.basename(file)}:{line}"
-    return f"{place}: {source[:_MAX_LINE_CHARS]}" if source else place
+    location = f"{os.path.basename(file)}:{line}"
+    return f"{location}: {source[:_MAX_LINE_CHARS]}" if source else location
 
 
 @lru_cache(maxsize=4_096)
 def _is_user_file(file: str) -> bool:
-    """Return whether a file is the user's: not of a library, and not generated code."""
+    """Return whether a file belongs to neither a library nor generated code."""
     return not file.startswith((*_LIBRARY_PREFIXES, "<"))
 
 
-# Sample the call stacks of all threads of this process in a background thread.
-
-#: Python's thread switch interval; shorter intervals bring no new samples.
-_INTERVAL_S = 0.005
-
-#: A thread that was ready to run for a smaller share of the interval counts as waiting.
-_MIN_READY_SHARE = 0.5
-
-_RUNNING = "Running"
-
-_THREAD_NAME_PREFIX = "tracklight-"
-
-_PROC_TASK_DIR = Path("/proc/self/task")
-
-_JOIN_TIMEOUT_S = 5.0
-
-
 class StackSampler:
-    """Records the calls of each thread, by native thread id.
+    """Samples the calls of all threads of this process, by native thread id.
 
-    Of the thread that creates the sampler, waiting is recorded as well. Times are those of
-    `time.perf_counter_ns`.
+    Waiting threads are left out, except for the thread that created the sampler. Times are those
+    of `time.perf_counter_ns`.
     """
 
     def __init__(self) -> None:
         self.calls: dict[int, SpanBuilder] = defaultdict(SpanBuilder)
         self.running: dict[int, SpanBuilder] = defaultdict(SpanBuilder)
-        """When threads ran or were in the run queue; empty where the system does not tell."""
+        """When threads ran or were in the run queue; empty if the system does not report it."""
         self.names: dict[int, str] = {}
         self._ready_ns: dict[int, tuple[int, int]] = {}
         self._lock = threading.Lock()
@@ -146,8 +142,8 @@ class StackSampler:
         self._stopping.set()
         self._thread.join(_JOIN_TIMEOUT_S)
         now = time.perf_counter_ns()
-        for fold in (*self.calls.values(), *self.running.values()):
-            fold.close_below(0, now)
+        for builder in (*self.calls.values(), *self.running.values()):
+            builder.close_below(0, now)
 
     def close_below(self, thread: int, depth: int, now_ns: int) -> None:
         """End the open calls of a thread below ``depth``."""
@@ -161,7 +157,7 @@ class StackSampler:
                 self.sample(time.perf_counter_ns())
 
     def sample(self, now_ns: int) -> None:
-        """Take a sample. No frame is kept, as that would keep its local variables alive."""
+        """Take a sample. Frames are not kept: they would keep local variables alive."""
         frames = sys._current_frames()
         seen = set()
         for thread in threading.enumerate():
@@ -179,43 +175,38 @@ class StackSampler:
             self.running[number].close_below(0, now_ns)
 
     def _record(self, number: int, frame: FrameType, now_ns: int) -> None:
-        """Record the stack of a thread, unless it is waiting and not the owner of the sampler."""
-        runs = self._record_running(number, now_ns)
-        if runs or number == self._owner:
-            self.calls[number].add(format_stack(frame), now_ns)
+        """Record the stack of a thread if it is running or created the sampler."""
+        is_running = self._record_running(number, now_ns)
+        if is_running or number == self._owner:
+            self.calls[number].add_sample(format_stack(frame), now_ns)
         else:
             self.calls[number].close_below(0, now_ns)
 
     def _record_running(self, number: int, now_ns: int) -> bool:
-        """Return whether a thread ran since the last sample; True if the system does not tell.
+        """Return whether a thread ran since the last sample; True if unknown.
 
-        Linux reports this in nanoseconds, run queue time included. psutil's thread times are no
-        substitute: they count in clock ticks of 10 ms, twice the time between two samples.
+        Linux reports this in nanoseconds, including run queue time. psutil reports thread times in
+        clock ticks of 10 ms, twice the sampling interval, so it cannot be used.
         """
         try:
-            on_cpu, in_line, *_ = (_PROC_TASK_DIR / str(number) / "schedstat").read_text().split()
+            on_cpu, in_queue, *_ = (_PROC_TASK_DIR / str(number) / "schedstat").read_text().split()
         except (OSError, ValueError):  # not Linux, or the thread has just ended
             return True
-        ready = int(on_cpu) + int(in_line)
-        before, then_ns = self._ready_ns.get(number, (ready, now_ns))
+        ready = int(on_cpu) + int(in_queue)
+        last_ready, last_ns = self._ready_ns.get(number, (ready, now_ns))
         self._ready_ns[number] = ready, now_ns
-        runs = now_ns > then_ns and (ready - before) / (now_ns - then_ns) >= _MIN_READY_SHARE
+        elapsed_ns = now_ns - last_ns
+        is_running = elapsed_ns > 0 and (ready - last_ready) / elapsed_ns >= _MIN_READY_SHARE
         # The reading covers the time since the last sample.
-        self.running[number].add([_RUNNING] if runs else [], then_ns)
-        return runs
-
-
-# Sampling profiler for programs without a framework. It writes traces as PyTorch does.
-
-#: Added to thread ids for the tracks that show when a thread was running; above any real id.
-_RUNNING_TRACK_OFFSET = 1 << 32
+        self.running[number].add_sample([_RUNNING] if is_running else [], last_ns)
+        return is_running
 
 
 class StackSamplingProfiler:
-    """Implements `tracing.profilers.Profiler`."""
+    """Implements `framework_profilers.Profiler`."""
 
-    def start(self, folder: str) -> None:
-        self._folder = folder
+    def start(self, run_dir: str) -> None:
+        self._run_dir = run_dir
         self._owner = threading.get_native_id()
         self._steps: list[Span] = []
         self._sampler = StackSampler()
@@ -223,10 +214,12 @@ class StackSamplingProfiler:
 
     def mark(self, step: int) -> AbstractContextManager[Any]:
         # The function that contains the loop stays open between steps.
-        return self._mark(f"ProfilerStep#{step}", len(format_stack(get_user_frame().f_back)) + 1)
+        return self._mark_step(
+            f"ProfilerStep#{step}", len(format_stack(get_user_frame().f_back)) + 1
+        )
 
     def stop(self) -> None:
-        """Stop sampling and write the trace. A step that has not ended is left out."""
+        """Stop sampling and write the trace. An unfinished step is left out."""
         self._sampler.stop()
         trace = {
             "schemaVersion": 1,
@@ -234,12 +227,12 @@ class StackSamplingProfiler:
             "baseTimeNanoseconds": time.time_ns() - time.perf_counter_ns(),
             "traceEvents": list(self._iter_events()),
         }
-        path = create_profile_path(self._folder, ".trace.json.gz")
+        path = create_profile_path(self._run_dir, ".trace.json.gz")
         with gzip.open(path, "wt", encoding="utf-8", compresslevel=5) as file:
             json.dump(trace, file, separators=(",", ":"))
 
     @contextmanager
-    def _mark(self, name: str, depth: int) -> Iterator[None]:
+    def _mark_step(self, name: str, depth: int) -> Iterator[None]:
         sampler, start = self._sampler, time.perf_counter_ns()
         try:
             yield
@@ -264,16 +257,16 @@ class StackSamplingProfiler:
             yield from _iter_span_events(runs, thread + _RUNNING_TRACK_OFFSET, "thread_state")
 
 
-def _build_name_event(what: str, thread: int, name: str) -> dict[str, Any]:
-    return {"ph": "M", "name": what, "pid": os.getpid(), "tid": thread, "args": {"name": name}}
+def _build_name_event(kind: str, thread: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": kind, "pid": os.getpid(), "tid": thread, "args": {"name": name}}
 
 
-def _iter_span_events(spans: list[Span], thread: int, kind: str) -> Iterator[dict[str, Any]]:
-    # Inner calls end first, but readers take the first of two equal spans for the outer one.
+def _iter_span_events(spans: list[Span], thread: int, category: str) -> Iterator[dict[str, Any]]:
+    # Inner calls end first, but readers treat the first of two equal spans as the outer one.
     for name, start_ns, end_ns in reversed(spans):
         yield {
             "ph": "X",
-            "cat": kind,
+            "cat": category,
             "name": name,
             "pid": os.getpid(),
             "tid": thread,

@@ -113,7 +113,7 @@ def _is_visible(index: int, uuid: str) -> bool:
         return True
     for entry in map(str.strip, visible.split(",")):
         if entry.startswith("MIG-"):
-            return True  # which GPU holds a MIG instance is not known here
+            return True  # NVML does not tell which GPU a MIG instance belongs to
         if entry.startswith("GPU-"):
             if uuid.startswith(entry):
                 return True
@@ -152,14 +152,14 @@ class SystemMetricsLogger:
     share a point. A program that reports no steps gets one point per reading.
 
     Args:
-        folder: The directory of the run.
+        run_dir: The directory of the run.
         strict: Whether the event writer raises exceptions instead of warning.
         interval_s: Time between two readings.
     """
 
-    def __init__(self, folder: str, *, strict: bool, interval_s: float = _INTERVAL_S) -> None:
+    def __init__(self, run_dir: str, *, strict: bool, interval_s: float = _INTERVAL_S) -> None:
         self.step: int | None = None
-        self._folder, self._strict, self._interval_s = folder, strict, interval_s
+        self._run_dir, self._strict, self._interval_s = run_dir, strict, interval_s
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._readings: dict[str, list[float]] = defaultdict(list)
@@ -169,7 +169,7 @@ class SystemMetricsLogger:
         self._sources = open_sources()
         if not self._sources:
             return
-        self._writer = EventWriter(self._folder, filename_suffix=_FILE_SUFFIX, strict=self._strict)
+        self._writer = EventWriter(self._run_dir, filename_suffix=_FILE_SUFFIX, strict=self._strict)
         self._thread = threading.Thread(target=self._run, name="tracklight-system", daemon=True)
         self._thread.start()
 

@@ -1,12 +1,17 @@
-"""Logs from PyTorch programs: change one import line, and the rest of the program stays as it is.
+"""Log from PyTorch programs: a drop-in replacement for ``torch.utils.tensorboard``.
 
     from tracklight.torch import SummaryWriter
 
     with SummaryWriter("runs/first") as writer:
         writer.add_scalar("loss", loss, step)
 
-What the files hold is what ``torch.utils.tensorboard`` writes, so everything that reads its logs
-reads these. PyTorch itself is only imported to look at a model, by `SummaryWriter.add_graph`.
+The files have the same content as those of ``torch.utils.tensorboard``. PyTorch is only imported to
+read the graph of a model, by `SummaryWriter.add_graph`.
+
+`summary_writer` has the public class and `file_writer` the event file below it. The other modules
+build the values: `summary_values` (scalars, text, audio, histograms, PR curves, meshes), `images`,
+`hparams`, `embeddings`, and `graphs` with `graph_def` for graphs. May import `tracklight.writer`,
+`tracklight.hparams`, `tracklight.projector` and `tracklight.formats`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Vectors for the projector: a folder for each step and tag, and a config that names them."""
+"""`SummaryWriter.add_embedding`: a directory per step and tag, and the projector's config."""
 
 from __future__ import annotations
 
@@ -31,46 +31,63 @@ def add_embedding(
     tag: str,
     header: Sequence[str] | None,
 ) -> None:
-    """Write the files of one embedding, and the config with this one at its end."""
+    """Write the files of an embedding and add it to the config.
+
+    Args:
+        logdir: Directory of the run.
+        config: The embeddings of the run so far; extended.
+        matrix: Vectors [n, d].
+        metadata: Labels, or rows of values for ``header``.
+        images: Images [n, channels, height, width].
+        step: Step of the embedding.
+        tag: Name of the embedding.
+        header: Names of the metadata columns.
+
+    Raises:
+        ArgumentError: An argument is invalid. Nothing is written then.
+    """
     if "://" in logdir:
-        raise ArgumentError("log_dir", f"must be a local folder for the projector, not {logdir}")
-    subfolder = f"{step:05d}/{tag.translate(_ESCAPES)}"
-    files, info = _make_files(subfolder, matrix, metadata, images, header)
+        raise ArgumentError("log_dir", f"must be a local directory for the projector, not {logdir}")
+    subdirectory = f"{step:05d}/{tag.translate(_ESCAPES)}"
+    files, info = _make_files(subdirectory, matrix, metadata, images, header)
     info.tensor_name = f"{tag}:{step:05d}"
-    folder = Path(logdir, subfolder)
-    if folder.is_dir():
-        warn_or_raise("global_step", f"{step} was logged before as {tag!r}, and is overwritten")
-    folder.mkdir(parents=True, exist_ok=True)
+    directory = Path(logdir, subdirectory)
+    if directory.is_dir():
+        warn_or_raise(
+            "global_step", f"{step} was already logged for {tag!r}; the embedding was overwritten"
+        )
+    directory.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
-        (folder / name).write_bytes(data)
+        (directory / name).write_bytes(data)
     config.embeddings.append(info)
     write_config(logdir, config)
 
 
 def _make_files(
-    subfolder: str, matrix: Any, metadata: Any, images: Any, header: Sequence[str] | None
+    subdirectory: str, matrix: Any, metadata: Any, images: Any, header: Sequence[str] | None
 ) -> tuple[dict[str, bytes], EmbeddingInfo]:
-    """All files are made before one is written, so that misuse leaves nothing half done."""
+    """Build all files before any is written, so that misuse leaves no partial files."""
     array = as_numbers(matrix, "mat")
     if array.ndim != 2:
-        raise ArgumentError("mat", f"has shape {list(array.shape)}; give [points, numbers]")
-    info = EmbeddingInfo(tensor_path=f"{subfolder}/tensors.tsv")
+        raise ArgumentError("mat", f"has shape {list(array.shape)}; expected [points, dimensions]")
+    info = EmbeddingInfo(tensor_path=f"{subdirectory}/tensors.tsv")
     rows = ("\t".join(map(str, row)) + "\n" for row in array.tolist())
     files = {"tensors.tsv": "".join(rows).encode()}
     if metadata is not None:
-        info.metadata_path = f"{subfolder}/metadata.tsv"
+        info.metadata_path = f"{subdirectory}/metadata.tsv"
         columns = _name_columns(metadata, header) if header else metadata
         files["metadata.tsv"] = format_metadata(columns, len(array)).encode()
     if images is not None:
         files["sprite.png"], size = _make_sprite(images, len(array))
-        info.sprite = SpriteMetadata(f"{subfolder}/sprite.png", list(size))
+        info.sprite = SpriteMetadata(f"{subdirectory}/sprite.png", list(size))
     return files, info
 
 
 def _name_columns(metadata: Sequence[Sequence[Any]], header: Sequence[str]) -> dict[str, Any]:
     if any(len(row) != len(header) for row in metadata):
         raise ArgumentError(
-            "metadata_header", f"has {len(header)} names, but rows of metadata do not"
+            "metadata_header",
+            f"has {len(header)} names, but some rows of metadata have a different length",
         )
     return dict(zip(header, zip(*metadata, strict=True), strict=True))
 
@@ -78,10 +95,10 @@ def _name_columns(metadata: Sequence[Sequence[Any]], header: Sequence[str]) -> d
 def _make_sprite(images: Any, count: int) -> tuple[bytes, tuple[int, int]]:
     array = as_numbers(images, "label_img")
     if array.ndim != 4 or len(array) != count:
-        expected = f"give [{count}, channels, height, width]"
+        expected = f"expected [{count}, channels, height, width]"
         raise ArgumentError("label_img", f"has shape {list(array.shape)}; {expected}")
     pixels = to_pixels(array.transpose(0, 2, 3, 1))
     if pixels.shape[-1] == 1:
         pixels = pixels.repeat(3, axis=-1)
-    sheet, size = make_sprite(pixels)
-    return encode_pil_png(sheet), size
+    sprite, size = make_sprite(pixels)
+    return encode_pil_png(sprite), size

@@ -1,7 +1,7 @@
-"""The part of a SummaryWriter that holds one event file, for programs that log messages directly.
+"""`FileWriter`: one event file of a `SummaryWriter`, for programs that log protobuf messages.
 
-Events and summaries may be of any protobuf class with the fields of the event file format: those
-of ``tensorboard.compat.proto`` and of TensorFlow as well as tracklight's own.
+Events and summaries may be messages of ``tensorboard.compat.proto``, of TensorFlow or of
+`tracklight.formats.proto`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,32 @@ DEFAULT_FLUSH_SECS = 120
 
 
 class EventFileWriter(EventWriter):
-    """An `EventWriter` under the names that the original's is used by."""
+    """An `EventWriter` with the methods of TensorBoard's class of this name."""
 
     def get_logdir(self) -> str:
         return self.logdir
 
     def add_event(self, event: Any) -> bool:
-        """Log an event, given as a message or as its bytes."""
+        """Log an ``Event`` message or its bytes."""
         return super().add_event(event if isinstance(event, bytes) else event.SerializeToString())
 
     def reopen(self) -> None:
-        """After `close`: go on in a new file."""
+        """Continue in a new file after `close`."""
         if self.is_closed:
             self._start_thread()
             self._open_file()
 
 
 class FileWriter:
-    """Appends messages to a new event file in ``log_dir``."""
+    """Append messages to a new event file.
+
+    Args:
+        log_dir: Directory of the run, or a URL.
+        max_queue: Write to the file when this many records are buffered.
+        flush_secs: Write to the file after this time.
+        filename_suffix: Appended to the name of the event file.
+        strict: Raise exceptions on misuse instead of warning.
+    """
 
     def __init__(
         self,
@@ -49,8 +57,8 @@ class FileWriter:
         *,
         strict: bool | None = None,
     ) -> None:
-        # Left as they are in the original, they stand for tracklight's own, which keep nobody
-        # waiting for two minutes.
+        # PyTorch's defaults are replaced by tracklight's, so that values appear after a second
+        # instead of two minutes.
         self.event_writer = EventFileWriter(
             log_dir,
             max_queue=None if max_queue == DEFAULT_MAX_QUEUE else max_queue,
@@ -63,7 +71,7 @@ class FileWriter:
         return self.event_writer.logdir
 
     def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
-        """Log an ``Event`` message, at ``step`` if one is given."""
+        """Log an ``Event`` message; ``step`` replaces its step unless it is None."""
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
             event.step = as_step(step)
@@ -79,7 +87,7 @@ class FileWriter:
     def add_values(
         self, values: list[Message], global_step: Any = None, walltime: float | None = None
     ) -> None:
-        """Log ``Summary.Value`` messages as one event; every one keeps its metadata."""
+        """Log ``Summary.Value`` messages as one event, all with their metadata."""
         step = 0 if global_step is None else as_step(global_step, "global_step")
         self.event_writer.add(values, step, walltime, always_write_metadata=True)
 
@@ -90,7 +98,7 @@ class FileWriter:
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Log a value that the file's own thread builds; ``build`` holds on to ``size_bytes``."""
+        """Log a value that the writer thread builds; see `EventWriter.add_later`."""
         step = 0 if global_step is None else as_step(global_step, "global_step")
         self.event_writer.add_later(
             build, step, walltime, size_bytes=size_bytes, always_write_metadata=True
@@ -109,13 +117,13 @@ class FileWriter:
         self.add_event(event, walltime=walltime)
 
     def flush(self) -> None:
-        """Wait until all that was logged is in the file."""
+        """Wait until all records are in the file."""
         self.event_writer.flush()
 
     def close(self) -> None:
-        """Write all and end."""
+        """Write all records and close the file."""
         self.event_writer.close()
 
     def reopen(self) -> None:
-        """After `close`: go on in a new file."""
+        """Continue in a new file after `close`."""
         self.event_writer.reopen()

@@ -1,4 +1,8 @@
-"""Reads the graph that ``torch.export`` makes of a model."""
+"""Read the graph of a PyTorch model: operations, their inputs, and the modules that contain them.
+
+`read_model_graph` tries ``torch.export`` first and falls back to a JIT trace for models that cannot
+be exported.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +23,147 @@ from tracklight.torch.graph_def import (
 from tracklight.util.stack_trace import extract_python_line, extract_torchscript_line
 from tracklight.writer.warnings import ArgumentError
 
+_ROOT_SCOPE = "__module"
+#: JIT operations that only pack values into containers or unpack them.
+_PACK_KINDS = ("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct")
+_UNPACK_KINDS = ("prim::ListUnpack", "prim::TupleUnpack")
+_MAX_RESULT_DEPTH = 10
+
+
+def read_model_graph(model: Any, inputs: Any, *, verbose: bool, strict: bool) -> Message:
+    """Return the GraphDef of a model called with ``inputs``.
+
+    Args:
+        model: A module, or a scripted module or function.
+        inputs: A tensor, or a tuple of arguments.
+        verbose: Print PyTorch's graph.
+        strict: Passed to ``torch.jit.trace`` if the model cannot be exported.
+
+    Raises:
+        ArgumentError: ``model`` is not a module, or can be neither exported nor traced.
+    """
+    import torch
+
+    if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+        return build_graph_def(read_scripted_graph(model))
+    if not isinstance(model, torch.nn.Module):
+        raise ArgumentError("model", f"must be a torch.nn.Module, not a {type(model).__name__}")
+    arguments = _as_arguments(inputs)
+    with _in_eval_mode(model), returning_plain_tensors(model), warnings.catch_warnings():
+        # The warnings are about using an exported model elsewhere.
+        warnings.simplefilter("ignore")
+        try:
+            return build_graph_def(read_exported_graph(model, arguments, verbose=verbose))
+        except Exception as error:  # the code of the model may raise anything when it is exported
+            export_error = error
+        try:
+            return build_graph_def(
+                read_traced_graph(model, arguments, verbose=verbose, strict=strict)
+            )
+        except Exception as error:
+            reasons = f"exported ({_shorten(export_error)}) nor traced ({_shorten(error)})"
+            raise ArgumentError("model", f"could neither be {reasons}") from error
+
+
+def _shorten(error: Exception) -> str:
+    first_line = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {first_line}"[:200]
+
+
+def _as_arguments(inputs: Any) -> tuple[Any, ...]:
+    if inputs is None:
+        return ()
+    return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+
+
+def _get_class_name(module: Any) -> str:
+    return str(getattr(module, "original_name", type(module).__name__))
+
+
+@contextmanager
+def _in_eval_mode(model: Any) -> Iterator[None]:
+    """Switch to evaluation mode (no dropout); restore the mode of each module afterwards."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+@contextmanager
+def returning_plain_tensors(model: Any) -> Iterator[None]:
+    """Make a model return a tuple of tensors if it returns objects of unknown classes.
+
+    Neither torch.export nor a JIT trace supports such results, for example the cache that language
+    models of ``transformers`` return along with their logits.
+    """
+    hook = model.register_forward_hook(lambda module, inputs, result: _to_plain_result(result))
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _to_plain_result(result: Any) -> Any:
+    if _is_plain_result(result, 0):
+        return None  # keeps the result unchanged
+    return tuple(_iter_result_tensors(result, 0))
+
+
+def _is_plain_result(result: Any, depth: int) -> bool:
+    """Return whether a result consists of tensors in tuples, lists and dicts."""
+    if type(result) in (tuple, list, dict) and depth < _MAX_RESULT_DEPTH:
+        parts = result.values() if isinstance(result, dict) else result
+        return all(_is_plain_result(part, depth + 1) for part in parts)
+    return hasattr(result, "shape")
+
+
+def _iter_result_tensors(result: Any, depth: int) -> Iterator[Any]:
+    if hasattr(result, "shape"):
+        yield result
+    elif isinstance(result, (Mapping, tuple, list)) and depth < _MAX_RESULT_DEPTH:
+        for part in result.values() if isinstance(result, Mapping) else result:
+            yield from _iter_result_tensors(part, depth + 1)
+
+
+class ModuleScopes:
+    """Scope names of modules in PyTorch's form: ``Net/Sequential[encoder]/Linear[0]``."""
+
+    def __init__(self, model: Any) -> None:
+        self._modules = {"": model}
+        if hasattr(model, "named_modules"):
+            self._modules.update(model.named_modules(remove_duplicate=False))
+
+    def get_scope(self, path: str) -> str:
+        """Return the scope of the module with a path such as ``encoder.0``."""
+        if not path:
+            return _get_class_name(self._modules[path])
+        parent, _, last = path.rpartition(".")
+        if path not in self._modules:  # not a module, for example a function
+            return f"{self.get_scope(parent)}/{last}"
+        return f"{self.get_scope(parent)}/{_get_class_name(self._modules[path])}[{last}]"
+
+    def find_tensor(self, path: str, name: str) -> Any | None:
+        """Return the attribute ``name`` of a module if it is a tensor."""
+        value = getattr(self._modules.get(path), name, None)
+        return value if hasattr(value, "shape") else None
+
+
+def format_dtype(dtype: Any) -> str:
+    """Return the NumPy name of a dtype."""
+    return str(dtype).removeprefix("torch.")
+
 
 def read_exported_graph(
     model: Any, arguments: tuple[Any, ...], *, verbose: bool
 ) -> list[GraphNode]:
-    """The operations of a model that is called with ``arguments``. Raises what torch raises."""
+    """Return the operations of a model called with ``arguments``, as exported by PyTorch.
+
+    Raises:
+        Exception: PyTorch cannot export the model.
+    """
     import torch
 
     with _silence_export():
@@ -38,7 +178,7 @@ def read_exported_graph(
 
 @contextmanager
 def _silence_export() -> Iterator[None]:
-    """Keep to itself what torch prints about a model that it cannot export."""
+    """Suppress what PyTorch prints about models that it cannot export."""
     logger = logging.getLogger("torch.fx.experimental.symbolic_shapes")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -50,14 +190,14 @@ def _silence_export() -> Iterator[None]:
 
 
 class _ExportedGraphReader:
-    """Goes through the nodes of an exported program in their order."""
+    """Converts the nodes of an exported program in order."""
 
     def __init__(self, scopes: ModuleScopes, signature: Any) -> None:
         self.nodes: list[GraphNode] = []
         self._scopes = scopes
         self._names: dict[Any, str] = {}
         self._taken: set[str] = set()
-        self._stored = {
+        self._attributes = {
             name: (path, kind)
             for kind, paths in {
                 "Parameter": signature.inputs_to_parameters,
@@ -73,21 +213,21 @@ class _ExportedGraphReader:
         elif node.op == "placeholder":
             self._read_placeholder(node)
         elif node.target is operator.getitem:
-            # One of several results, which are told apart by a number after the name.
+            # One of several results, identified by a number after the name.
             source, index = node.args
             self._names[node] = f"{self._names[source]}:{index}" if index else self._names[source]
         else:
-            inputs = [self._names[it] for it in _iter_nodes([node.args, node.kwargs])]
-            name = f"{self._find_scope(node)}/{node.name}"
+            inputs = [self._names[source] for source in _iter_nodes([node.args, node.kwargs])]
+            name = f"{self._get_scope(node)}/{node.name}"
             self._add(node, name, _get_op(node.target), inputs, _describe_arguments(node))
 
     def _read_placeholder(self, node: Any) -> None:
-        if node.name not in self._stored:
+        if node.name not in self._attributes:
             self._add(node, f"input/{node.name}", IO_NODE_OP)
         elif node.users:
-            path, kind = self._stored[node.name]
+            path, kind = self._attributes[node.name]
             module, _, name = path.rpartition(".")
-            self._add(node, f"{self._scopes.name(module)}/{name}", kind)
+            self._add(node, f"{self._scopes.get_scope(module)}/{name}", kind)
 
     def _read_outputs(self, node: Any) -> None:
         for number, source in enumerate(node.all_input_nodes, 1):
@@ -97,7 +237,7 @@ class _ExportedGraphReader:
             self.nodes.append(GraphNode(name, IO_NODE_OP, inputs, shapes, dtypes=dtypes))
 
     def _add(self, node: Any, name: str, op: str, inputs: Any = (), detail: str = "") -> None:
-        while name in self._taken:  # by a parameter that is called like an operation
+        while name in self._taken:  # by a parameter with the name of an operation
             name += "_"
         self._taken.add(name)
         self._names[node] = name
@@ -105,10 +245,10 @@ class _ExportedGraphReader:
         shapes, dtypes = _list_shapes(node), _list_dtypes(node)
         self.nodes.append(GraphNode(name, op, inputs, shapes, detail, dtypes, source))
 
-    def _find_scope(self, node: Any) -> str:
+    def _get_scope(self, node: Any) -> str:
         stack = node.meta.get("nn_module_stack") or {"": ("", None)}
         path, _ = list(stack.values())[-1]
-        return self._scopes.name(path)
+        return self._scopes.get_scope(path)
 
 
 def _get_op(target: Any) -> str:
@@ -118,7 +258,7 @@ def _get_op(target: Any) -> str:
 
 def _list_shapes(node: Any) -> list[list[int]]:
     return [
-        # A size that is not fixed is a symbol, and told as unknown.
+        # Symbolic sizes are written as unknown.
         [size if isinstance(size, int) else -1 for size in tensor.shape]
         for tensor in _iter_node_tensors(node)
     ]
@@ -135,19 +275,19 @@ def _iter_node_tensors(node: Any) -> Iterator[Any]:
 
 
 def _describe_arguments(node: Any) -> str:
-    """What an operation is given beside tensors, such as a stride."""
+    """Return the arguments of an operation that are not tensors, such as a stride."""
     schema = getattr(node.target, "_schema", None)
     names = [] if schema is None else [argument.name for argument in schema.arguments]
-    given = [*zip(names, node.args, strict=False), *node.kwargs.items()]
-    return ", ".join(f"{name}={value}" for name, value in given if not _holds_nodes(value))
+    arguments = [*zip(names, node.args, strict=False), *node.kwargs.items()]
+    return ", ".join(f"{name}={value}" for name, value in arguments if not _has_nodes(value))
 
 
-def _holds_nodes(value: Any) -> bool:
+def _has_nodes(value: Any) -> bool:
     return any(True for _ in _iter_nodes(value))
 
 
 def _iter_nodes(value: Any) -> Iterator[Any]:
-    """What an argument is computed from, one that is given twice as often."""
+    """Yield the nodes in an argument, with duplicates."""
     if isinstance(value, slice):
         value = [value.start, value.stop, value.step]
     if isinstance(value, (list, tuple, dict)):
@@ -157,20 +297,14 @@ def _iter_nodes(value: Any) -> Iterator[Any]:
         yield value
 
 
-# Reads the graph of a JIT trace, for models that ``torch.export`` cannot look into.
-
-_ROOT_SCOPE = "__module"
-
-#: What only puts values together or takes them apart.
-_PACK_KINDS = ("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct")
-
-_UNPACK_KINDS = ("prim::ListUnpack", "prim::TupleUnpack")
-
-
 def read_traced_graph(
     model: Any, arguments: tuple[Any, ...], *, verbose: bool, strict: bool
 ) -> list[GraphNode]:
-    """The operations of a model that is called with ``arguments``. Raises what torch raises."""
+    """Return the operations of a model called with ``arguments``, from a JIT trace.
+
+    Raises:
+        Exception: PyTorch cannot trace the model.
+    """
     import torch
 
     traced = torch.jit.trace(model, arguments, strict=strict, check_trace=False)
@@ -180,7 +314,7 @@ def read_traced_graph(
 
 
 def read_scripted_graph(model: Any) -> list[GraphNode]:
-    """The operations of a module or function that was compiled already."""
+    """Return the operations of a scripted module or function."""
     return _read_jit_graph(model.inlined_graph, ModuleScopes(model))
 
 
@@ -195,9 +329,9 @@ def _read_jit_graph(graph: Any, scopes: ModuleScopes) -> list[GraphNode]:
 
 
 class _TracedGraphReader:
-    """Goes through the nodes of a trace in their order.
+    """Converts the nodes of a JIT graph in order.
 
-    Lists and tuples are no nodes of the result: what uses them is joined to what is in them.
+    Lists and tuples do not become nodes: their users are connected to their items.
     """
 
     def __init__(self, scopes: ModuleScopes) -> None:
@@ -223,7 +357,7 @@ class _TracedGraphReader:
     def read(self, node: Any) -> None:
         kind = node.kind()
         outputs = list(node.outputs())
-        inputs = self._find_sources(node)
+        inputs = self._get_sources(node)
         if kind == "prim::GetAttr":
             self._read_attribute(node, outputs[0])
         elif kind in _PACK_KINDS:
@@ -231,7 +365,7 @@ class _TracedGraphReader:
         elif kind in _UNPACK_KINDS:
             self._unpack(inputs, outputs)
         elif kind != "prim::Constant" and outputs:
-            name = f"{self._find_scope(node)}/{outputs[0].debugName()}"
+            name = f"{self._get_scope(node)}/{outputs[0].debugName()}"
             self._add(name, kind, outputs, inputs, extract_torchscript_line(node.sourceRange()))
 
     def _read_attribute(self, node: Any, output: Any) -> None:
@@ -240,7 +374,7 @@ class _TracedGraphReader:
         if output.type().kind() == "ClassType":
             self._paths[output.debugName()] = f"{owner}.{name}" if owner else name
             return
-        full_name = f"{self._scopes.name(owner)}/{name}"
+        full_name = f"{self._scopes.get_scope(owner)}/{name}"
         self._sources[output.debugName()] = [full_name]
         if full_name not in self._shapes:
             tensor = self._scopes.find_tensor(owner, name)
@@ -249,7 +383,7 @@ class _TracedGraphReader:
 
     def _unpack(self, inputs: list[str], outputs: list[Any]) -> None:
         for index, output in enumerate(outputs):
-            # Either the parts are known one by one, or all are results of one node.
+            # Either the items are known individually, or all are outputs of one node.
             if len(inputs) == len(outputs):
                 source = inputs[index]
             else:
@@ -259,161 +393,32 @@ class _TracedGraphReader:
     def _add(
         self, name: str, op: str, outputs: list[Any], inputs: list[str], source: str = ""
     ) -> None:
-        while name in self._shapes:  # by a parameter that is called like an operation
+        while name in self._shapes:  # taken by a parameter with the name of an operation
             name += "_"
         for index, output in enumerate(outputs):
             port = f"{name}:{index}" if index else name
             self._sources[output.debugName()] = [port]
             self._shapes[port] = output.type().sizes() if output.isCompleteTensor() else None
-        known = [output.type() for output in outputs if output.isCompleteTensor()]
-        shapes, dtypes = (
-            [kind.sizes() for kind in known],
-            [format_dtype(it.dtype()) for it in known],
-        )
+        types = [output.type() for output in outputs if output.isCompleteTensor()]
+        shapes = [tensor_type.sizes() for tensor_type in types]
+        dtypes = [format_dtype(tensor_type.dtype()) for tensor_type in types]
         self.nodes.append(GraphNode(name, op, inputs, shapes, dtypes=dtypes, source=source))
 
-    def _find_sources(self, node: Any) -> list[str]:
+    def _get_sources(self, node: Any) -> list[str]:
         sources = [self._sources.get(value.debugName(), []) for value in node.inputs()]
         return [name for names in sources for name in names]
 
-    def _find_scope(self, node: Any) -> str:
-        """A trace tells the modules as ``__module.encoder/__module.encoder.0``."""
+    def _get_scope(self, node: Any) -> str:
+        """Return the scope of a node; a trace has ``__module.encoder/__module.encoder.0``."""
         path = node.scopeName().rpartition("/")[2]
-        return self._scopes.name(path.removeprefix(_ROOT_SCOPE).removeprefix("."))
+        return self._scopes.get_scope(path.removeprefix(_ROOT_SCOPE).removeprefix("."))
 
 
 def _build_attribute_node(name: str, tensor: Any | None) -> GraphNode:
-    """What a module holds; a number that is no tensor is known by its name alone."""
+    """Return the node of a parameter, a buffer, or a constant (which is not a tensor)."""
     from torch.nn import Parameter
 
     if tensor is None:
         return GraphNode(name, "Constant")
     kind = "Parameter" if isinstance(tensor, Parameter) else "Buffer"
     return GraphNode(name, kind, (), [list(tensor.shape)], dtypes=[format_dtype(tensor.dtype)])
-
-
-# Lets a model give plain tensors while its graph is read.
-#
-# Neither torch.export nor a trace takes results of a class that they do not know, such as the cache
-# that language models of ``transformers`` give along with their logits.
-
-_MAX_RESULT_DEPTH = 10
-
-
-@contextmanager
-def returning_plain_tensors(model: Any) -> Iterator[None]:
-    """While this is open, the model gives a tuple of tensors where it gave anything else."""
-    hook = model.register_forward_hook(lambda module, given, result: _to_plain_result(result))
-    try:
-        yield
-    finally:
-        hook.remove()
-
-
-def _to_plain_result(result: Any) -> Any:
-    if _is_plain_result(result, 0):
-        return None  # a hook's way to leave the result alone
-    return tuple(_iter_result_tensors(result, 0))
-
-
-def _is_plain_result(result: Any, depth: int) -> bool:
-    """Only tensors in plain tuples, lists and dicts."""
-    if type(result) in (tuple, list, dict) and depth < _MAX_RESULT_DEPTH:
-        parts = result.values() if isinstance(result, dict) else result
-        return all(_is_plain_result(part, depth + 1) for part in parts)
-    return hasattr(result, "shape")
-
-
-def _iter_result_tensors(result: Any, depth: int) -> Iterator[Any]:
-    if hasattr(result, "shape"):
-        yield result
-    elif isinstance(result, (Mapping, tuple, list)) and depth < _MAX_RESULT_DEPTH:
-        for part in result.values() if isinstance(result, Mapping) else result:
-            yield from _iter_result_tensors(part, depth + 1)
-
-
-# Graphs of models: what is computed, from what, and inside of which module.
-
-
-class ModuleScopes:
-    """Names of modules as PyTorch shows them: ``Net/Sequential[encoder]/Linear[0]``."""
-
-    def __init__(self, model: Any) -> None:
-        self._modules = {"": model}
-        if hasattr(model, "named_modules"):
-            self._modules.update(model.named_modules(remove_duplicate=False))
-
-    def name(self, path: str) -> str:
-        """The scope of the module under ``path``, such as ``encoder.0``."""
-        if not path:
-            return _get_class_name(self._modules[path])
-        parent, _, last = path.rpartition(".")
-        if path not in self._modules:  # something that is called like a module and is none
-            return f"{self.name(parent)}/{last}"
-        return f"{self.name(parent)}/{_get_class_name(self._modules[path])}[{last}]"
-
-    def find_tensor(self, path: str, name: str) -> Any | None:
-        """What the module under ``path`` has as ``name``, if that is a tensor."""
-        found = getattr(self._modules.get(path), name, None)
-        return found if hasattr(found, "shape") else None
-
-
-def read_model_graph(model: Any, inputs: Any, *, verbose: bool, strict: bool) -> Message:
-    """The GraphDef of a model that is called with ``inputs``, by torch.export or by a trace."""
-    import torch
-
-    pass
-    pass
-    pass
-
-    if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
-        return build_graph_def(read_scripted_graph(model))
-    if not isinstance(model, torch.nn.Module):
-        raise ArgumentError("model", f"must be a torch.nn.Module, not a {type(model).__name__}")
-    arguments = _as_arguments(inputs)
-    with _in_eval_mode(model), returning_plain_tensors(model), warnings.catch_warnings():
-        # They are about exporting a model for use elsewhere, which nobody is doing here.
-        warnings.simplefilter("ignore")
-        try:
-            return build_graph_def(read_exported_graph(model, arguments, verbose=verbose))
-        except Exception as error:  # whatever the model's own code does when it is looked into
-            refusal = error
-        try:
-            return build_graph_def(
-                read_traced_graph(model, arguments, verbose=verbose, strict=strict)
-            )
-        except Exception as error:
-            reasons = f"exported ({_shorten(refusal)}) nor traced ({_shorten(error)})"
-            raise ArgumentError("model", f"could neither be {reasons}") from error
-
-
-def format_dtype(dtype: Any) -> str:
-    """A type in the words of NumPy."""
-    return str(dtype).removeprefix("torch.")
-
-
-def _shorten(error: Exception) -> str:
-    first = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {first}"[:200]
-
-
-def _as_arguments(inputs: Any) -> tuple[Any, ...]:
-    if inputs is None:
-        return ()
-    return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
-
-
-def _get_class_name(module: Any) -> str:
-    return str(getattr(module, "original_name", type(module).__name__))
-
-
-@contextmanager
-def _in_eval_mode(model: Any) -> Iterator[None]:
-    """Have dropout and the like switched off; every module gets its own mode back."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, mode in modes:
-            module.training = mode

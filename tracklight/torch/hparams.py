@@ -1,4 +1,4 @@
-"""Hyperparameters as ``torch.utils.tensorboard`` logs them: all of a session in three values."""
+"""Hyperparameters in the form of ``torch.utils.tensorboard``: three values per session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ from tracklight.writer.warnings import ArgumentError
 def build_session(
     hparams: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Any] | None
 ) -> list[Message]:
-    """Values of an experiment, the start and the end of a session; one event each."""
+    """Return the values of experiment, session start and session end, to be logged one by one.
+
+    Raises:
+        ArgumentError: An argument is not a dict, or a domain does not fit its hyperparameter.
+    """
     values = {
         name: as_hparam_value(name, value)
         for name, value in iter_flattened(_check_mapping("hparam_dict", hparams))
@@ -44,7 +48,7 @@ def build_experiment(
     metrics: list[str],
     domains: Mapping[str, list[HParamValue]],
 ) -> Message:
-    infos = [_build_info(name, hparams[name], domains.get(name)) for name in hparams]
+    infos = [_build_hparam_info(name, hparams[name], domains.get(name)) for name in hparams]
     names = [proto.MetricInfo(name=proto.MetricName(tag=tag.encode())) for tag in metrics]
     experiment = proto.Experiment(hparam_infos=infos, metric_infos=names)
     return _build_hparams_value(EXPERIMENT_TAG, proto.HParamsPluginData(experiment=experiment))
@@ -52,7 +56,7 @@ def build_experiment(
 
 def build_session_start(hparams: Mapping[str, HParamValue]) -> Message:
     pairs = [
-        proto.HParam(key=name.encode(), value=_build_value(value))
+        proto.HParam(key=name.encode(), value=_build_hparam_value(value))
         for name, value in hparams.items()
     ]
     start = proto.SessionStartInfo(hparams=pairs)
@@ -70,25 +74,25 @@ def _build_hparams_value(tag: str, content: Message) -> Message:
     return proto.Value(tag=tag.encode(), metadata=build_metadata("hparams", content))
 
 
-def _build_info(name: str, value: HParamValue, domain: list[HParamValue] | None) -> Message:
-    kind = HParamType.STRING if isinstance(value, str) else HParamType.FLOAT64
-    info = proto.HParamInfo(name=name.encode(), type=kind)
+def _build_hparam_info(name: str, value: HParamValue, domain: list[HParamValue] | None) -> Message:
+    hparam_type = HParamType.STRING if isinstance(value, str) else HParamType.FLOAT64
+    info = proto.HParamInfo(name=name.encode(), type=hparam_type)
     if domain is not None:
-        info.domain_discrete.values.extend(map(_build_value, domain))
+        info.domain_discrete.values.extend(map(_build_hparam_value, domain))
     return info
 
 
-def _build_value(value: HParamValue) -> Message:
+def _build_hparam_value(value: HParamValue) -> Message:
     if isinstance(value, str):
         return proto.HParamValue(string_value=value.encode("utf-8", "replace"))
-    # A bool as well: it is a kind of int, and PyTorch asks for those first.
+    # Bools as well: PyTorch tests for numbers first, and bool is a subclass of int.
     return proto.HParamValue(number_value=float(value))
 
 
-def _check_mapping(argument: str, given: Any) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise ArgumentError(argument, f"must be a dict, not a {type(given).__name__}")
-    return given
+def _check_mapping(argument: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ArgumentError(argument, f"must be a dict, not a {type(value).__name__}")
+    return value
 
 
 def _check_domains(
@@ -96,9 +100,9 @@ def _check_domains(
 ) -> dict[str, list[HParamValue]]:
     checked = {}
     for name, domain in _check_mapping("hparam_domain_discrete", domains or {}).items():
-        kind = type(values.get(name))
-        if not isinstance(domain, list) or not all(isinstance(item, kind) for item in domain):
-            must = f'must have a list of {kind.__name__} for "{name}", as in hparam_dict'
-            raise ArgumentError("hparam_domain_discrete", must)
+        value_type = type(values.get(name))
+        if not isinstance(domain, list) or not all(isinstance(item, value_type) for item in domain):
+            expected = f'a list of {value_type.__name__} for "{name}", the type in hparam_dict'
+            raise ArgumentError("hparam_domain_discrete", f"must contain {expected}")
         checked[name] = domain
     return checked

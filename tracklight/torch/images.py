@@ -1,4 +1,7 @@
-"""Pictures in the old form: one a value, and batches as one picture with all of them in a grid."""
+"""Images, figures and videos in the form of ``torch.utils.tensorboard``.
+
+Each value holds one image; batches are arranged in a grid, and videos are animated GIF files.
+"""
 
 from __future__ import annotations
 
@@ -36,52 +39,55 @@ def build_image(tag: str, data: Any, dataformats: Any) -> Message:
 def build_image_with_boxes(
     tag: str, data: Any, boxes: Any, rescale: float, dataformats: Any, labels: Any
 ) -> Message:
-    """A picture with boxes [n, 4] of left, top, right and bottom drawn on it."""
+    """Build an image with boxes [n, 4] (left, top, right, bottom) drawn on it."""
     corners = as_numbers(boxes, "box_tensor")
     if corners.ndim != 2 or corners.shape[1] != 4:
-        raise ArgumentError("box_tensor", f"has shape {list(corners.shape)}; give [n, 4]")
+        raise ArgumentError("box_tensor", f"has shape {list(corners.shape)}; expected [n, 4]")
     names = [labels] if isinstance(labels, str) else labels
     if names is not None and len(names) != len(corners):
-        warn_or_raise("labels", f"are {len(names)} for {len(corners)} boxes, so none is shown")
+        warn_or_raise(
+            "labels", f"has {len(names)} entries for {len(corners)} boxes; no labels were drawn"
+        )
         names = None
     pixels = _draw_boxes(_to_image_pixels(data, dataformats), corners, names, rescale)
     return _build_image_value(tag, pixels)
 
 
 def build_figure(tag: str, figure: Any, close: bool) -> Message:
-    """A Matplotlib figure, or a list of them of one size."""
+    """Build an image of a Matplotlib figure, or a grid of figures of the same size."""
     if not isinstance(figure, list):
         return _build_image_value(tag, _render_figure(figure, close))
     frames = [_render_figure(item, close) for item in figure]
     if len({frame.shape for frame in frames}) != 1:
-        raise ArgumentError("figure", "must be figures of one size, or log each under its own tag")
+        raise ArgumentError(
+            "figure", "must be figures of the same size; log others under separate tags"
+        )
     return _build_image_value(tag, make_grid(np.stack(frames)))
 
 
 def to_pixels(array: NDArray[Any]) -> Pixels:
-    """Floats in [0, 1] as bytes, cut off as PyTorch does; whole numbers are bytes already."""
+    """Convert floats in [0, 1] to uint8, truncating as PyTorch does; integers are kept."""
     if array.dtype.kind != "f":
         return as_pixels(array)
     if has_nan(array):
-        warn_or_raise("img_tensor", "has NaN in it, which was shown as 0")
+        warn_or_raise("img_tensor", "contains NaN, which was replaced by 0")
         array = np.nan_to_num(array, nan=0.0)
     return (array.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
 
 
-def make_grid(pictures: NDArray[Any], columns: int = _GRID_COLUMNS) -> NDArray[Any]:
-    """Pictures [n, height, width, channels] as one, row by row."""
-    count, height, width, channels = pictures.shape
+def make_grid(images: NDArray[Any], columns: int = _GRID_COLUMNS) -> NDArray[Any]:
+    """Arrange images [n, height, width, channels] in a grid, row by row."""
+    count, height, width, channels = images.shape
     columns = min(count, columns)
     rows = math.ceil(count / columns)
-    cells = np.zeros((rows * columns, height, width, channels), pictures.dtype)
-    cells[:count] = pictures
+    cells = np.zeros((rows * columns, height, width, channels), images.dtype)
+    cells[:count] = images
     grid = cells.reshape(rows, columns, height, width, channels).swapaxes(1, 2)
     return np.reshape(grid, (rows * height, columns * width, channels))
 
 
 def encode_pil_png(pixels: Pixels) -> bytes:
-    """A PNG file with the very bytes that PyTorch writes."""
-    # Only who logs pictures has to load this.
+    """Encode as PNG with Pillow, which yields the same bytes as PyTorch."""
     from PIL import Image
 
     stream = io.BytesIO()
@@ -91,29 +97,29 @@ def encode_pil_png(pixels: Pixels) -> bytes:
 
 def _to_image_pixels(data: Any, dataformats: Any) -> Pixels:
     array = as_numbers(data, "img_tensor")
-    pictures = _to_channels_last(array, str(dataformats).upper())
-    if not pictures.size:
-        raise ArgumentError("img_tensor", f"is empty, of shape {list(array.shape)}")
-    if pictures.shape[-1] not in (1, 2, 3, 4):
-        channels = f"has {pictures.shape[-1]} channels in shape {list(array.shape)}"
-        raise ArgumentError("img_tensor", f"{channels} of {dataformats!r}; give 1 to 4")
-    if pictures.shape[-1] == 1:
-        pictures = pictures.repeat(3, axis=-1)
-    return to_pixels(pictures if pictures.ndim == 3 else make_grid(pictures))
+    images = _to_channels_last(array, str(dataformats).upper())
+    if not images.size:
+        raise ArgumentError("img_tensor", f"is empty (shape {list(array.shape)})")
+    if images.shape[-1] not in (1, 2, 3, 4):
+        channels = f"has {images.shape[-1]} channels in shape {list(array.shape)}"
+        raise ArgumentError("img_tensor", f"{channels} ({dataformats}); expected 1 to 4")
+    if images.shape[-1] == 1:
+        images = images.repeat(3, axis=-1)
+    return to_pixels(images if images.ndim == 3 else make_grid(images))
 
 
-def _to_channels_last(array: NDArray[Any], given: str) -> NDArray[Any]:
-    """The array as [height, width, channels], with the number of pictures in front if there is."""
-    wanted = _TARGET_LAYOUTS.get(len(given), "")
-    if sorted(given) != sorted(wanted):
+def _to_channels_last(array: NDArray[Any], layout: str) -> NDArray[Any]:
+    """Return the array as [height, width, channels] or [n, height, width, channels]."""
+    target = _TARGET_LAYOUTS.get(len(layout), "")
+    if sorted(layout) != sorted(target):
         raise ArgumentError(
-            "dataformats", f"{given!r} must be NCHW, CHW, HW or an order of these letters"
+            "dataformats", f"must be a permutation of NCHW, CHW or HW, not {layout!r}"
         )
-    if array.ndim != len(given):
+    if array.ndim != len(layout):
         raise ArgumentError(
-            "img_tensor", f"has shape {list(array.shape)}, dataformats is {given!r}"
+            "img_tensor", f"has shape {list(array.shape)}, but dataformats is {layout!r}"
         )
-    ordered: NDArray[Any] = array.transpose([given.index(letter) for letter in wanted])
+    ordered: NDArray[Any] = array.transpose([layout.index(letter) for letter in target])
     return ordered[..., None] if ordered.ndim == 2 else ordered
 
 
@@ -147,15 +153,15 @@ def _draw_box(draw: Any, box: Sequence[float], label: str | None) -> None:
     from PIL import ImageFont
 
     left, top, right, bottom = box
-    around = [(left, top), (left, bottom), (right, bottom), (right, top), (left, top)]
-    draw.line(around, width=_BOX_LINE_WIDTH_PX, fill=_BOX_COLOR)
+    outline = [(left, top), (left, bottom), (right, bottom), (right, top), (left, top)]
+    draw.line(outline, width=_BOX_LINE_WIDTH_PX, fill=_BOX_COLOR)
     if label:
         font = ImageFont.load_default()
         text_left, text_top, text_right, text_bottom = font.getbbox(label)
         width, height = text_right - text_left, text_bottom - text_top
         margin = math.ceil(0.05 * height)
-        plate = [(left, bottom - height - 2 * margin), (left + width, bottom)]
-        draw.rectangle(plate, fill=_BOX_COLOR)
+        background = [(left, bottom - height - 2 * margin), (left + width, bottom)]
+        draw.rectangle(background, fill=_BOX_COLOR)
         draw.text((left + margin, bottom - height - margin), label, fill="black", font=font)
 
 
@@ -163,32 +169,27 @@ def _render_figure(figure: Any, close: bool) -> Pixels:
     if not hasattr(figure, "set_canvas"):
         raise ArgumentError("figure", f"must be a Matplotlib figure, not a {type(figure).__name__}")
     agg = importlib.import_module("matplotlib.backends.backend_agg")
-    shown_on = figure.canvas
+    canvas_before = figure.canvas
     canvas = agg.FigureCanvasAgg(figure)
     canvas.draw()
     pixels: Pixels = np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
-    figure.set_canvas(shown_on)
+    figure.set_canvas(canvas_before)
     if close and "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close(figure)
     return pixels
 
 
-# Videos as animated GIF files, which readers show as pictures.
-
-_MS_PER_S = 1000
-
-
 def build_video(tag: str, data: Any, fps: Any) -> Message:
-    """Videos [n, time, channels, height, width], all of them side by side."""
+    """Build an animated GIF of videos [n, time, channels, height, width], side by side."""
     array = as_numbers(data, "vid_tensor")
     if array.ndim != 5 or not array.size or array.shape[2] not in (1, 3, 4):
         shape = list(array.shape)
         raise ArgumentError(
-            "vid_tensor", f"has shape {shape}; give [n, time, channels, height, width]"
+            "vid_tensor", f"has shape {shape}; expected [n, time, channels, height, width]"
         )
     rate = as_number(fps, "fps")
     if not rate > 0:
-        raise ArgumentError("fps", f"must be above 0, not {rate:g}")
+        raise ArgumentError("fps", f"must be positive, not {rate:g}")
     frames = to_pixels(_tile_videos(array))
     _, height, width, channels = frames.shape
     image = proto.Image(
@@ -201,7 +202,7 @@ def build_video(tag: str, data: Any, fps: Any) -> Message:
 
 
 def _tile_videos(videos: NDArray[Any]) -> NDArray[Any]:
-    """One video [time, height, width, channels], as many cells as the next power of two."""
+    """Return one video [time, height, width, channels] with a grid of a power of two of cells."""
     count, time, channels, height, width = videos.shape
     cells = 1 << (count - 1).bit_length()
     rows = 1 << (count.bit_length() - 1) // 2
@@ -224,7 +225,7 @@ def _encode_gif(frames: NDArray[np.uint8], fps: float) -> bytes:
         format="GIF",
         save_all=True,
         append_images=images[1:],
-        duration=_MS_PER_S / fps,
+        duration=1000 / fps,
         loop=0,
     )
     return stream.getvalue()

@@ -1,4 +1,8 @@
-"""Builds values as ``torch.utils.tensorboard`` does, field by field."""
+"""Build ``Summary.Value`` messages with the same fields as ``torch.utils.tensorboard``.
+
+Scalars, tensors, text, audio, layouts, meshes, histograms and precision-recall curves. All
+functions raise `ArgumentError` for data that cannot be logged.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from tracklight.formats.media import encode_wav
 from tracklight.formats.proto import Message
 from tracklight.formats.summary import MeshContent
 from tracklight.formats.tensor import DType, encode_tensor
+from tracklight.writer import values as writer_values
 from tracklight.writer.arguments import as_array, as_number, as_numbers, has_nan
 from tracklight.writer.histograms import (
     HistogramCounts,
@@ -22,14 +27,18 @@ from tracklight.writer.histograms import (
     compute_exponential_limits,
     release_copy,
 )
-from tracklight.writer.values import MAX_TENSOR_BYTES, MAX_TEXT_BYTES
-from tracklight.writer.values import build_layout as build_any_layout
 from tracklight.writer.warnings import ArgumentError, warn_or_raise
 
-_MAX_AMPLITUDE = np.iinfo(np.int16).max
+Floats = NDArray[np.float64]
 
-#: Where the numbers of a tensor are put. Those of other types go as memory: the original's form of
-#: them is one that no reader understands.
+#: PyTorch's limit, which keeps curves identical.
+MAX_THRESHOLDS = 127
+
+_MAX_AMPLITUDE = np.iinfo(np.int16).max
+#: Replaces zero denominators of precision and recall.
+_MIN_COUNT = 1e-7
+#: TensorProto fields by dtype. Other types are stored as bytes, because no reader understands the
+#: form in which PyTorch stores them.
 _TENSOR_FIELDS = {
     "float32": (DType.FLOAT, "float_val"),
     "float64": (DType.DOUBLE, "double_val"),
@@ -44,14 +53,14 @@ _TENSOR_FIELDS = {
 
 
 def build_metadata(plugin: str, content: Message | None = None) -> Message:
-    """Metadata without a data class, which readers fill in by the plugin's name."""
+    """Build metadata without a data class, which is implied by the plugin."""
     data = b"" if content is None else content.SerializeToString()
     plugin_data = proto.PluginData(plugin_name=plugin.encode(), content=data)
     return proto.SummaryMetadata(plugin_data=plugin_data)
 
 
 def build_scalar(tag: str, value: Any, is_double: bool) -> Message:
-    """A number in the new form."""
+    """Build a number in the TensorFlow 2 format."""
     number = as_number(value, "scalar_value")
     tensor = (
         proto.TensorProto(dtype=DType.DOUBLE, double_val=[number])
@@ -63,12 +72,12 @@ def build_scalar(tag: str, value: Any, is_double: bool) -> Message:
 
 def build_tensor(tag: str, tensor: Any) -> Message:
     array = as_array(tensor, "tensor")
-    if array.nbytes > MAX_TENSOR_BYTES:
+    if array.nbytes > writer_values.MAX_TENSOR_BYTES:
         raise ArgumentError(
-            "tensor", f"takes {array.nbytes} bytes; {MAX_TENSOR_BYTES} are the most"
+            "tensor", f"has {array.nbytes} bytes; the maximum is {writer_values.MAX_TENSOR_BYTES}"
         )
-    known = _TENSOR_FIELDS.get(array.dtype.name)
-    message = encode_tensor(array) if known is None else _build_tensor_proto(*known, array)
+    field = _TENSOR_FIELDS.get(array.dtype.name)
+    message = encode_tensor(array) if field is None else _build_tensor_proto(*field, array)
     return proto.Value(tag=tag.encode(), tensor=message, metadata=build_metadata("tensor"))
 
 
@@ -77,21 +86,23 @@ def build_text(tag: str, text: Any) -> Message:
         warn_or_raise("text_string", f"must be a str, not a {type(text).__name__}")
         text = str(text)
     data = text.encode("utf-8", "replace")
-    if len(data) > MAX_TEXT_BYTES:
-        raise ArgumentError("text_string", f"has {len(data)} bytes; {MAX_TEXT_BYTES} are the most")
+    if len(data) > writer_values.MAX_TEXT_BYTES:
+        raise ArgumentError(
+            "text_string", f"has {len(data)} bytes; the maximum is {writer_values.MAX_TEXT_BYTES}"
+        )
     message = proto.TensorProto(dtype=DType.STRING, tensor_shape=_build_shape(1), string_val=[data])
     metadata = build_metadata("text", proto.TextPluginData())
     return proto.Value(tag=f"{tag}/text_summary".encode(), tensor=message, metadata=metadata)
 
 
-def build_audio(tag: str, sound: Any, sample_rate: Any) -> Message:
-    samples = as_numbers(sound, "snd_tensor").squeeze()
+def build_audio(tag: str, clip: Any, sample_rate: Any) -> Message:
+    samples = as_numbers(clip, "snd_tensor").squeeze()
     rate = int(as_number(sample_rate, "sample_rate"))
-    # The original takes the second channel for more samples; that of tensorboardX does as here.
+    # PyTorch appends the second channel to the first; tensorboardX writes stereo, as here.
     channels = 2 if samples.ndim == 2 and samples.shape[1] == 2 else 1
     if samples.ndim != channels or not samples.size:
-        shapes = "give [1, samples], or [samples, 2] for stereo"
-        raise ArgumentError("snd_tensor", f"has shape {list(np.shape(sound))}; {shapes}")
+        shapes = "expected [1, samples], or [samples, 2] for stereo"
+        raise ArgumentError("snd_tensor", f"has shape {list(np.shape(clip))}; {shapes}")
     audio = proto.Audio(
         sample_rate=rate,
         num_channels=channels,
@@ -103,7 +114,7 @@ def build_audio(tag: str, sound: Any, sample_rate: Any) -> Message:
 
 
 def build_layout(tag: str, layout: Any) -> Message:
-    value = build_any_layout(layout)
+    value = writer_values.build_layout(layout)
     value.metadata.ClearField("data_class")
     return value
 
@@ -111,14 +122,14 @@ def build_layout(tag: str, layout: Any) -> Message:
 def build_mesh(
     tag: str, vertices: Any, colors: Any, faces: Any, config: Mapping[str, Any] | None
 ) -> list[Message]:
-    given = {
+    arguments = {
         MeshContent.VERTEX: ("vertices", vertices),
         MeshContent.FACE: ("faces", faces),
         MeshContent.COLOR: ("colors", colors),
     }
     parts = {
         part: _as_triples(array, argument)
-        for part, (argument, array) in given.items()
+        for part, (argument, array) in arguments.items()
         if array is not None
     }
     components = sum(1 << part for part in parts)
@@ -140,12 +151,12 @@ def _build_mesh_part(
         components=components,
     )
     tensor = _build_tensor_proto(DType.FLOAT, "float_val", array)
-    tagged = f"{tag}_{part.name}".encode()
-    return proto.Value(tag=tagged, tensor=tensor, metadata=build_metadata("mesh", content))
+    part_tag = f"{tag}_{part.name}".encode()
+    return proto.Value(tag=part_tag, tensor=tensor, metadata=build_metadata("mesh", content))
 
 
 def _build_tensor_proto(dtype: DType, field: str, array: NDArray[Any]) -> Message:
-    """A tensor with its numbers in the repeated field of their type."""
+    """Build a tensor with its numbers in the repeated field of their type."""
     flat = array.reshape(-1)
     if flat.dtype.kind == "c":
         flat = flat.view(flat.real.dtype)
@@ -154,7 +165,7 @@ def _build_tensor_proto(dtype: DType, field: str, array: NDArray[Any]) -> Messag
 
 
 def build_float_tensor(array: NDArray[Any]) -> Message:
-    """Numbers of any type as a tensor of float32."""
+    """Build a float32 tensor from numbers of any type."""
     return _build_tensor_proto(DType.FLOAT, "float_val", array)
 
 
@@ -166,10 +177,10 @@ def _as_int16(samples: NDArray[Any]) -> NDArray[np.int16]:
     if samples.dtype == np.int16:
         return samples
     if has_nan(samples):
-        warn_or_raise("snd_tensor", "has NaN in it, which became silence")
+        warn_or_raise("snd_tensor", "contains NaN, which was replaced by silence")
         samples = np.nan_to_num(samples, nan=0.0)
     if np.abs(samples).max() > 1:
-        warn_or_raise("snd_tensor", "goes beyond [-1, 1]; it was clipped")
+        warn_or_raise("snd_tensor", "has values outside of [-1, 1], which were clipped")
         samples = samples.clip(-1, 1)
     return (samples * _MAX_AMPLITUDE).astype(np.int16)
 
@@ -177,17 +188,12 @@ def _as_int16(samples: NDArray[Any]) -> NDArray[np.int16]:
 def _as_triples(data: Any, argument: str) -> NDArray[Any]:
     array = as_numbers(data, argument)
     if array.ndim != 3 or array.shape[-1] != 3:
-        raise ArgumentError(argument, f"has shape {list(array.shape)}; give [batch, n, 3]")
+        raise ArgumentError(argument, f"has shape {list(array.shape)}; expected [batch, n, 3]")
     return array
 
 
-# Histograms in the old form, with the buckets that ``torch.utils.tensorboard`` makes.
-
-Floats = NDArray[np.float64]
-
-
 def make_default_bins() -> list[float]:
-    """The edges that ``bins="tensorflow"`` stands for."""
+    """Return the edges of ``bins="tensorflow"``."""
     limits = compute_exponential_limits()
     return [*(-limits[::-1]).tolist(), 0, *limits.tolist()]
 
@@ -195,46 +201,51 @@ def make_default_bins() -> list[float]:
 def defer_histogram(
     tag: str, values: Any, bins: Any, max_bins: Any
 ) -> tuple[Callable[[], Message], int]:
-    """What builds the histogram of the numbers as they are now, and how many bytes it holds.
+    """Check and copy the numbers, so that the writer thread can build the histogram later.
 
-    All that may be wrong is found at once, where it can still be told whose line it was.
+    Returns:
+        A function that builds the message, to be called once, and the number of bytes that it
+        keeps in memory.
     """
     numbers = _copy_finite(values)
     if isinstance(bins, str) and bins == "tensorflow" and max_bins is None:
 
         def build() -> Message:
-            spread = compute_exponential_histogram(numbers)
+            counts = compute_exponential_histogram(numbers)
             release_copy(numbers)
-            return _build_histogram_value(tag, spread)
+            return _build_histogram_value(tag, counts)
 
         return build, numbers.nbytes
-    value = _build_histogram_value(tag, _compute_counts(numbers.astype(np.float64), bins, max_bins))
+    counts = _compute_counts(numbers.astype(np.float64), bins, max_bins)
+    value = _build_histogram_value(tag, counts)
     return lambda: value, 0
 
 
 def build_raw_histogram(tag: str, totals: dict[str, Any], limits: Any, counts: Any) -> Message:
-    """From what was counted elsewhere: totals, the upper limit of every bucket and its count."""
+    """Build a histogram from statistics, upper limits of buckets and their counts."""
     edges = as_numbers(limits, "bucket_limits").reshape(-1)
-    filled = as_numbers(counts, "bucket_counts").reshape(-1)
-    if edges.size != filled.size:
-        raise ArgumentError("bucket_limits", f"are {edges.size} for {filled.size} bucket_counts")
+    bucket = as_numbers(counts, "bucket_counts").reshape(-1)
+    if edges.size != bucket.size:
+        raise ArgumentError(
+            "bucket_limits", f"has {edges.size} entries for {bucket.size} bucket_counts"
+        )
     numbers = {name: as_number(value, name) for name, value in totals.items()}
-    histogram = proto.HistogramProto(bucket_limit=edges.tolist(), bucket=filled.tolist(), **numbers)
+    histogram = proto.HistogramProto(bucket_limit=edges.tolist(), bucket=bucket.tolist(), **numbers)
     return proto.Value(tag=tag.encode(), histo=histogram)
 
 
 def _copy_finite(values: Any) -> NDArray[Any]:
-    """A copy, which is not changed by what the program does next."""
+    """Return a copy of the finite numbers; warn about others."""
     numbers: NDArray[Any] = acquire_copy(as_numbers(values, "values")).reshape(-1)
     if not numbers.size:
-        raise ArgumentError("values", "is empty; a histogram needs a number at least")
+        raise ArgumentError("values", "is empty; a histogram needs at least one number")
     if np.isfinite(numbers.min()) and np.isfinite(numbers.max()):
         return numbers
     finite: NDArray[Any] = numbers[np.isfinite(numbers)]
     if not finite.size:
-        raise ArgumentError("values", "has no finite number in it")
+        raise ArgumentError("values", "contains no finite numbers")
     others = numbers.size - finite.size
-    warn_or_raise("values", f"has {others} NaN or infinite numbers, which were left out")
+    warn_or_raise("values", f"contains {others} NaN or infinite numbers, which were omitted")
     return finite
 
 
@@ -246,10 +257,10 @@ def _compute_counts(finite: Floats, bins: Any, max_bins: Any) -> HistogramCounts
         counts, edges = _merge_buckets(counts, edges, int(max_bins))
     used = np.flatnonzero(counts)
     if not used.size:
-        raise ArgumentError("bins", "leaves out all values")
+        raise ArgumentError("bins", "does not contain any of the values")
     first, last = used[0], used[-1]
     return HistogramCounts(
-        # Only the right edges are written, so an empty bucket in front tells the first left one.
+        # Only right edges are written; an empty first bucket provides the first left edge.
         edges=edges[[first, *range(first, last + 2)]].astype(np.float64),
         counts=np.array([0, *counts[first : last + 1]], np.float64),
         min=float(finite.min()),
@@ -263,32 +274,23 @@ def _compute_counts(finite: Floats, bins: Any, max_bins: Any) -> HistogramCounts
 def _merge_buckets(
     counts: NDArray[Any], edges: NDArray[Any], max_bins: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Every few neighbours as one; the last one may be narrower."""
-    few = len(counts) // max_bins
-    joined = np.add.reduceat(counts, np.arange(0, len(counts), few))
-    return joined, np.append(edges[:-1:few], edges[-1])
+    """Merge groups of adjacent buckets; the last group may be smaller."""
+    size = len(counts) // max_bins
+    merged = np.add.reduceat(counts, np.arange(0, len(counts), size))
+    return merged, np.append(edges[:-1:size], edges[-1])
 
 
-def _build_histogram_value(tag: str, spread: HistogramCounts) -> Message:
+def _build_histogram_value(tag: str, counts: HistogramCounts) -> Message:
     histogram = proto.HistogramProto(
-        min=spread.min,
-        max=spread.max,
-        num=spread.num,
-        sum=spread.sum,
-        sum_squares=spread.sum_squares,
-        bucket_limit=spread.edges[1:].tolist(),
-        bucket=spread.counts.tolist(),
+        min=counts.min,
+        max=counts.max,
+        num=counts.num,
+        sum=counts.sum,
+        sum_squares=counts.sum_squares,
+        bucket_limit=counts.edges[1:].tolist(),
+        bucket=counts.counts.tolist(),
     )
     return proto.Value(tag=tag.encode(), histo=histogram)
-
-
-# Precision and recall, counted as ``torch.utils.tensorboard`` counts.
-
-#: More are not written, so that the same program gives the same curve.
-MAX_THRESHOLDS = 127
-
-#: What precision and recall divide by where nothing was found.
-_MIN_COUNT = 1e-7
 
 
 def build_pr_curve(
@@ -299,9 +301,9 @@ def build_pr_curve(
     weight = np.ones(1) if weights is None else as_numbers(weights, "weights").reshape(-1)
     if truth.shape != scores.shape or weight.size not in (1, truth.size):
         sizes = f"{truth.size} labels, {scores.size} predictions, {weight.size} weights"
-        raise ArgumentError("predictions", f"and the rest must be as many: {sizes}")
+        raise ArgumentError("predictions", f"must match labels and weights in size: {sizes}")
     count = _as_threshold_count(num_thresholds)
-    # In the scores' own precision, as a score at an edge would otherwise change its bucket.
+    # In the precision of the scores: otherwise scores at an edge would change buckets.
     bucket = np.floor(scores * (count - 1)).astype(np.int64)
     positives = _count_at_thresholds(bucket, truth * weight, count)
     negatives = _count_at_thresholds(bucket, (1.0 - truth) * weight, count)
@@ -309,19 +311,19 @@ def build_pr_curve(
 
 
 def build_raw_pr_curve(tag: str, rows: dict[str, Any], num_thresholds: Any) -> Message:
-    """From counts of true and false positives and negatives, precision and recall."""
+    """Build a curve from true and false positives and negatives, precision and recall."""
     arrays = {name: as_numbers(row, name).reshape(-1) for name, row in rows.items()}
     if len({array.size for array in arrays.values()}) != 1:
         sizes = {name: array.size for name, array in arrays.items()}
-        raise ArgumentError("true_positive_counts", f"and the rest must be as many: {sizes}")
+        raise ArgumentError("true_positive_counts", f"and the other arrays differ in size: {sizes}")
     return _build_pr_curve_value(
         tag, np.stack(list(arrays.values())), _as_threshold_count(num_thresholds)
     )
 
 
 def _count_at_thresholds(bucket: NDArray[np.int64], weight: Floats, count: int) -> Floats:
-    """For every threshold, the weight of all scores that are not below it."""
-    totals = np.bincount(bucket, weight, count)[::-1].cumsum()[::-1]
+    """Return for every threshold the total weight of the scores that reach it."""
+    totals: Floats = np.bincount(bucket, weight, count)[::-1].cumsum()[::-1]
     return totals
 
 
@@ -340,7 +342,7 @@ def _build_pr_curve_value(tag: str, rows: NDArray[Any], count: int) -> Message:
 def _as_scores(predictions: Any) -> NDArray[Any]:
     scores = as_numbers(predictions, "predictions").reshape(-1)
     if not np.isfinite(scores).all():
-        raise ArgumentError("predictions", "must be in [0, 1], but some are not finite")
+        raise ArgumentError("predictions", "must be in [0, 1], but contains NaN or infinite values")
     if scores.size and (scores.min() < 0 or scores.max() > 1):
         warn_or_raise("predictions", "must be in [0, 1]; they were clipped")
         return np.clip(scores, 0, 1)

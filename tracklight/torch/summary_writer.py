@@ -1,4 +1,4 @@
-"""The files of a run: how they are opened, written to and closed."""
+"""`SummaryWriter`: a drop-in replacement for ``torch.utils.tensorboard.SummaryWriter``."""
 
 from __future__ import annotations
 
@@ -23,11 +23,35 @@ from tracklight.torch.images import build_video
 from tracklight.writer import warnings
 from tracklight.writer.arguments import as_number, as_step, as_tag
 
-Self = TypeVar("Self", bound="RunWriter")
+Self = TypeVar("Self", bound="SummaryWriter")
 
 
-class RunWriter:
-    """A run's own event file, and those of the runs below it that belong to it."""
+class SummaryWriter:
+    """Log to a new event file, with the methods of ``torch.utils.tensorboard.SummaryWriter``.
+
+    Tensors may come from PyTorch (on any device), NumPy, JAX or TensorFlow, or be lists. In all
+    methods, ``global_step`` is the step of the value, by default 0, and ``walltime`` its time in
+    seconds since the epoch, by default now. An invalid argument causes one warning per line of the
+    program, and a `UsageError` if the writer is strict.
+
+    Args:
+        log_dir: Directory of the run, or a URL such as ``s3://bucket/logs``; by default
+            ``runs/<time>_<host><comment>``.
+        comment: Appended to the default directory.
+        purge_step: Hide values from this step on that were logged before, when an interrupted
+            program is resumed.
+        max_queue: Write to the file when this many records are buffered.
+        flush_secs: Write to the file after this time. PyTorch's default of 120 is replaced by 1.
+        filename_suffix: Appended to the name of the event file.
+        strict: Raise exceptions on misuse instead of warning; by default TRACKLIGHT_STRICT decides.
+
+    Raises:
+        OSError: The file cannot be created, and ``strict`` is set. Otherwise the writer retries.
+
+    Example:
+        >>> with SummaryWriter("runs/first") as writer:
+        ...     writer.add_scalar("loss", 0.5, global_step=1)
+    """
 
     def __init__(
         self,
@@ -50,16 +74,21 @@ class RunWriter:
         self._strict = warnings.is_strict() if strict is None else strict
         self._get_file_writer()
 
+    @cached_property
+    def default_bins(self) -> list[float]:
+        """The default bucket edges of histograms."""
+        return summary_values.make_default_bins()
+
     def get_logdir(self) -> str | os.PathLike[str]:
         return self.log_dir
 
     def flush(self) -> None:
-        """Wait until all that was logged is in the files."""
+        """Wait until all records are in the files."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
 
     def close(self) -> None:
-        """Write all and end; what is logged later goes to a new file."""
+        """Write all records and close the files. Logging afterwards starts a new file."""
         for writer in (self.all_writers or {}).values():
             writer.close()
         self.file_writer = self.all_writers = None
@@ -76,87 +105,6 @@ class RunWriter:
     ) -> None:
         self.close()
 
-    def _add(
-        self,
-        method: str,
-        tag: Any,
-        global_step: Any,
-        walltime: float | None,
-        build: Callable[..., Message | list[Message]],
-        *given: Any,
-    ) -> None:
-        with self._catch_errors(method, tag):
-            built = build(as_tag(tag, "tag"), *given)
-            messages = built if isinstance(built, list) else [built]
-            self._get_file_writer().add_values(messages, global_step, walltime)
-
-    def _catch_errors(self, method: str, what: object) -> warnings.catch_errors:
-        return warnings.catch_errors(f"{method}({what!r:.100})", strict=self._strict)
-
-    def _get_file_writer(self) -> FileWriter:
-        """The writer of this run's own file; after `close`, one of a new file."""
-        if self.file_writer is None:
-            self.file_writer = self._open(self.log_dir)
-            self.all_writers = {self.file_writer.get_logdir(): self.file_writer}
-            self._log_simple = self.file_writer.event_writer.simple
-            self._write_purge_marker(self.file_writer)
-        return self.file_writer
-
-    def _get_sub_writer(self, name: str) -> FileWriter:
-        folder = f"{self._get_file_writer().get_logdir()}/{name}"
-        writers = self.all_writers or {}
-        if folder not in writers:
-            writers[folder] = self._open(folder)
-        return writers[folder]
-
-    def _open(self, folder: str | os.PathLike[str]) -> FileWriter:
-        queue = self.max_queue, self.flush_secs
-        return FileWriter(folder, *queue, self.filename_suffix, strict=self._strict)
-
-    def _write_purge_marker(self, writer: FileWriter) -> None:
-        if self.purge_step is None:
-            return
-        step, self.purge_step = as_step(self.purge_step, "purge_step"), None
-        start = proto.SessionLog(status=SessionStatus.START)
-        writer.add_event(proto.Event(file_version=FILE_VERSION), step)
-        writer.add_event(proto.Event(session_log=start), step)
-
-    def _reopen_and_log_simple(
-        self, tag: str, value: float, step: int, wall_time: float | None = None
-    ) -> bool:
-        """The first scalar after `close`."""
-        return self._get_file_writer().event_writer.simple(tag, value, step, wall_time)
-
-
-def _make_default_log_dir(comment: str) -> str:
-    now = datetime.now().strftime("%b%d_%H-%M-%S")
-    return os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
-
-
-# A drop-in for ``torch.utils.tensorboard.SummaryWriter``.
-
-
-class SummaryWriter(RunWriter):
-    """Logs to a new event file in ``log_dir``, by default ``runs/<time>_<host><comment>``.
-
-    ``purge_step`` is where a program goes on that was interrupted: what was logged for this step
-    and later ones before is hidden. What is logged is in the file after ``flush_secs`` or when
-    ``max_queue`` records wait, and where these are left alone, after a second. ``strict`` makes
-    misuse an exception; otherwise it is a warning, told once for each line of the program.
-
-    Tensors may come from PyTorch, on any device, from NumPy, JAX or TensorFlow, or be lists.
-    ``global_step`` is 0 where it is not given, ``walltime`` is now.
-    """
-
-    @cached_property
-    def default_bins(self) -> list[float]:
-        """The edges of a histogram's buckets."""
-        return summary_values.make_default_bins()
-
-    @cached_property
-    def _projector_config(self) -> ProjectorConfig:
-        return ProjectorConfig()
-
     def add_scalar(
         self,
         tag: str,
@@ -166,9 +114,21 @@ class SummaryWriter(RunWriter):
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """Log one number; ``double_precision`` is only for the new style, that of TensorFlow 2."""
+        """Log a number.
+
+        Args:
+            tag: Tag of the series.
+            scalar_value: A number, or a tensor with one element.
+            global_step: Step of the value.
+            walltime: Time of the value.
+            new_style: Use the format of TensorFlow 2.
+            double_precision: Store a float64. Requires ``new_style``.
+
+        Example:
+            >>> writer.add_scalar("loss", loss.item(), step)
+        """
         if not new_style:
-            # The case that has to be fast: what it cannot take, it refuses by raising.
+            # The fast path raises for everything but plain numbers, tags and steps.
             try:
                 step = 0 if global_step is None else global_step
                 self._log_simple(tag, scalar_value, step, walltime)
@@ -185,7 +145,17 @@ class SummaryWriter(RunWriter):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Log numbers to be drawn together: one tag, and a run ``<main_tag>_<key>`` for each."""
+        """Log several numbers under one tag, each in a run of its own: ``<main_tag>_<key>``.
+
+        Args:
+            main_tag: Tag of the numbers.
+            tag_scalar_dict: Numbers by key.
+            global_step: Step of the values.
+            walltime: Time of the values.
+
+        Example:
+            >>> writer.add_scalars("loss", {"train": 0.5, "validation": 0.6}, step)
+        """
         walltime = time.time() if walltime is None else walltime
         with self._catch_errors("add_scalars", main_tag):
             name = as_tag(main_tag, "main_tag")
@@ -198,7 +168,14 @@ class SummaryWriter(RunWriter):
     def add_tensor(
         self, tag: str, tensor: Any, global_step: Any = None, walltime: float | None = None
     ) -> None:
-        """Log an array of any type and shape."""
+        """Log an array of any type and shape.
+
+        Args:
+            tag: Tag of the array.
+            tensor: The array; the maximum is 1 GiB.
+            global_step: Step of the value.
+            walltime: Time of the value.
+        """
         self._add("add_tensor", tag, global_step, walltime, summary_values.build_tensor, tensor)
 
     def add_histogram(
@@ -210,9 +187,20 @@ class SummaryWriter(RunWriter):
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Log how numbers are spread; ``bins`` may also be what ``numpy.histogram`` takes.
+        """Log the distribution of numbers.
 
-        They are copied at once and, in the default bins, counted by the writer's own thread.
+        The numbers are copied. With the default bins, the writer thread counts them.
+
+        Args:
+            tag: Tag of the histogram.
+            values: Numbers of any shape.
+            global_step: Step of the value.
+            bins: ``"tensorflow"``, or bins as for ``numpy.histogram``.
+            walltime: Time of the value.
+            max_bins: Maximum number of bins.
+
+        Example:
+            >>> writer.add_histogram("weights", model.fc.weight, step)
         """
         with self._catch_errors("add_histogram", tag):
             name = as_tag(tag, "tag")
@@ -232,11 +220,24 @@ class SummaryWriter(RunWriter):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Log a histogram that was counted already; limits are the upper ones of the buckets."""
-        totals = {"min": min, "max": max, "num": num, "sum": sum, "sum_squares": sum_squares}
+        """Log a histogram that was computed by the program.
+
+        Args:
+            tag: Tag of the histogram.
+            min: Smallest number.
+            max: Largest number.
+            num: Number of values.
+            sum: Sum of the values.
+            sum_squares: Sum of the squared values.
+            bucket_limits: Upper limits of the buckets.
+            bucket_counts: Counts of the buckets.
+            global_step: Step of the value.
+            walltime: Time of the value.
+        """
+        statistics = {"min": min, "max": max, "num": num, "sum": sum, "sum_squares": sum_squares}
         build = summary_values.build_raw_histogram
-        counted = totals, bucket_limits, bucket_counts
-        self._add("add_histogram_raw", tag, global_step, walltime, build, *counted)
+        arguments = statistics, bucket_limits, bucket_counts
+        self._add("add_histogram_raw", tag, global_step, walltime, build, *arguments)
 
     def add_image(
         self,
@@ -246,7 +247,18 @@ class SummaryWriter(RunWriter):
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
-        """Log a picture of uint8, or of floats in [0, 1]."""
+        """Log an image.
+
+        Args:
+            tag: Tag of the image.
+            img_tensor: Pixels of uint8, or floats in [0, 1].
+            global_step: Step of the value.
+            walltime: Time of the value.
+            dataformats: Order of the dimensions: a permutation of ``"CHW"`` or ``"HW"``.
+
+        Example:
+            >>> writer.add_image("sample", torch.rand(3, 64, 64), step)
+        """
         build = images.build_image
         self._add("add_image", tag, global_step, walltime, build, img_tensor, dataformats)
 
@@ -258,7 +270,15 @@ class SummaryWriter(RunWriter):
         walltime: float | None = None,
         dataformats: str = "NCHW",
     ) -> None:
-        """Log pictures as one, eight in a row."""
+        """Log a batch of images as one image, eight in a row.
+
+        Args:
+            tag: Tag of the image.
+            img_tensor: Pixels of uint8, or floats in [0, 1].
+            global_step: Step of the value.
+            walltime: Time of the value.
+            dataformats: Order of the dimensions: a permutation of ``"NCHW"``.
+        """
         build = images.build_image
         self._add("add_images", tag, global_step, walltime, build, img_tensor, dataformats)
 
@@ -273,10 +293,21 @@ class SummaryWriter(RunWriter):
         dataformats: str = "CHW",
         labels: Sequence[str] | None = None,
     ) -> None:
-        """Log a picture with boxes [n, 4] on it: left, top, right and bottom."""
-        drawn = img_tensor, box_tensor, rescale, dataformats, labels
+        """Log an image with boxes drawn on it.
+
+        Args:
+            tag: Tag of the image.
+            img_tensor: Pixels of uint8, or floats in [0, 1].
+            box_tensor: Boxes [n, 4]: left, top, right and bottom.
+            global_step: Step of the value.
+            walltime: Time of the value.
+            rescale: Scale factor of the image.
+            dataformats: Order of the dimensions.
+            labels: A label for each box.
+        """
+        arguments = img_tensor, box_tensor, rescale, dataformats, labels
         build = images.build_image_with_boxes
-        self._add("add_image_with_boxes", tag, global_step, walltime, build, *drawn)
+        self._add("add_image_with_boxes", tag, global_step, walltime, build, *arguments)
 
     def add_figure(
         self,
@@ -286,7 +317,15 @@ class SummaryWriter(RunWriter):
         close: bool = True,
         walltime: float | None = None,
     ) -> None:
-        """Log a Matplotlib figure, or a list of them as one picture, and close it."""
+        """Log a Matplotlib figure as an image.
+
+        Args:
+            tag: Tag of the image.
+            figure: A figure, or a list of figures of the same size.
+            global_step: Step of the value.
+            close: Close the figure.
+            walltime: Time of the value.
+        """
         self._add("add_figure", tag, global_step, walltime, images.build_figure, figure, close)
 
     def add_video(
@@ -297,7 +336,15 @@ class SummaryWriter(RunWriter):
         fps: float = 4,
         walltime: float | None = None,
     ) -> None:
-        """Log videos [n, time, channels, height, width] as one animated GIF."""
+        """Log videos as one animated GIF. Requires Pillow.
+
+        Args:
+            tag: Tag of the video.
+            vid_tensor: Videos [n, time, channels, height, width].
+            global_step: Step of the value.
+            fps: Frames per second.
+            walltime: Time of the value.
+        """
         self._add("add_video", tag, global_step, walltime, build_video, vid_tensor, fps)
 
     def add_audio(
@@ -308,18 +355,37 @@ class SummaryWriter(RunWriter):
         sample_rate: int = 44100,
         walltime: float | None = None,
     ) -> None:
-        """Log a sound [1, samples] or [samples, 2], of floats in [-1, 1] or of int16."""
+        """Log an audio clip.
+
+        Args:
+            tag: Tag of the clip.
+            snd_tensor: [1, samples], or [samples, 2] for stereo; floats in [-1, 1] or int16.
+            global_step: Step of the value.
+            sample_rate: Samples per second.
+            walltime: Time of the value.
+        """
         build = summary_values.build_audio
         self._add("add_audio", tag, global_step, walltime, build, snd_tensor, sample_rate)
 
     def add_text(
         self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None
     ) -> None:
-        """Log a Markdown text, under ``<tag>/text_summary``."""
+        """Log Markdown text under the tag ``<tag>/text_summary``.
+
+        Args:
+            tag: Tag of the text.
+            text_string: The text; the maximum is 64 MiB.
+            global_step: Step of the value.
+            walltime: Time of the value.
+        """
         self._add("add_text", tag, global_step, walltime, summary_values.build_text, text_string)
 
     def add_onnx_graph(self, prototxt: str | os.PathLike[str]) -> None:
-        """Log the graph of an ONNX file."""
+        """Log the graph of an ONNX file.
+
+        Args:
+            prototxt: Path of the file.
+        """
         with self._catch_errors("add_onnx_graph", prototxt):
             from tracklight.torch.graph_def import read_onnx_graph
 
@@ -332,10 +398,18 @@ class SummaryWriter(RunWriter):
         verbose: bool = False,
         use_strict_trace: bool = True,
     ) -> None:
-        """Log the graph of a module that is called with a tensor, or with a tuple of arguments.
+        """Log the graph of a model.
 
-        It is taken from ``torch.export``; of a model that this cannot look into, from a JIT trace,
-        to which ``use_strict_trace`` goes.
+        The graph comes from ``torch.export``, or from a JIT trace if the model cannot be exported.
+
+        Args:
+            model: A module, or a scripted module or function.
+            input_to_model: A tensor, or a tuple of arguments, with which to call the model.
+            verbose: Print PyTorch's graph.
+            use_strict_trace: Passed to ``torch.jit.trace``.
+
+        Example:
+            >>> writer.add_graph(model, torch.zeros(1, 3, 64, 64))
         """
         with self._catch_errors("add_graph", type(model).__name__):
             from tracklight.torch.graph_def import RUN_METADATA
@@ -358,9 +432,15 @@ class SummaryWriter(RunWriter):
         tag: str = "default",
         metadata_header: Sequence[str] | None = None,
     ) -> None:
-        """Log vectors [n, d] for the projector, with a label and a picture for each if given.
+        """Log vectors for the projector.
 
-        With ``metadata_header``, every label is a list with a value for each name in it.
+        Args:
+            mat: Vectors [n, d].
+            metadata: Labels of the vectors; with a header, rows of values.
+            label_img: Images [n, channels, height, width].
+            global_step: Step of the embedding.
+            tag: Name of the embedding.
+            metadata_header: Names of the metadata columns.
         """
         with self._catch_errors("add_embedding", tag):
             step = 0 if global_step is None else as_step(global_step, "global_step")
@@ -385,9 +465,21 @@ class SummaryWriter(RunWriter):
         weights: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Log precision and recall of predictions in [0, 1], at 127 thresholds at most."""
-        given = labels, predictions, num_thresholds, weights
-        self._add("add_pr_curve", tag, global_step, walltime, summary_values.build_pr_curve, *given)
+        """Log a precision-recall curve.
+
+        Args:
+            tag: Tag of the curve.
+            labels: Bools, or 0 and 1.
+            predictions: Scores in [0, 1], as many as labels.
+            global_step: Step of the value.
+            num_thresholds: Number of thresholds; the maximum is 127.
+            weights: Weights of the predictions; by default 1.
+            walltime: Time of the value.
+        """
+        arguments = labels, predictions, num_thresholds, weights
+        self._add(
+            "add_pr_curve", tag, global_step, walltime, summary_values.build_pr_curve, *arguments
+        )
 
     def add_pr_curve_raw(
         self,
@@ -403,7 +495,21 @@ class SummaryWriter(RunWriter):
         weights: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Log a curve that was counted already; ``weights`` are taken to be in the counts."""
+        """Log a precision-recall curve that was computed by the program.
+
+        Args:
+            tag: Tag of the curve.
+            true_positive_counts: True positives at each threshold.
+            false_positive_counts: False positives at each threshold.
+            true_negative_counts: True negatives at each threshold.
+            false_negative_counts: False negatives at each threshold.
+            precision: Precision at each threshold.
+            recall: Recall at each threshold.
+            global_step: Step of the value.
+            num_thresholds: Number of thresholds; the maximum is 127.
+            weights: Ignored; the counts are assumed to include them.
+            walltime: Time of the value.
+        """
         rows = {
             "true_positive_counts": true_positive_counts,
             "false_positive_counts": false_positive_counts,
@@ -418,19 +524,33 @@ class SummaryWriter(RunWriter):
     def add_custom_scalars_multilinechart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"
     ) -> None:
-        """Log that some scalars are to be shown in one chart."""
+        """Log a layout with one chart of several scalars.
+
+        Args:
+            tags: Tags, or regular expressions that match tags.
+            category: Category of the chart.
+            title: Title of the chart.
+        """
         self.add_custom_scalars({category: {title: ["Multiline", tags]}})
 
     def add_custom_scalars_marginchart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"
     ) -> None:
-        """Log that three scalars are a line and the lower and upper edge of a band around it."""
+        """Log a layout with one chart of a line and a band.
+
+        Args:
+            tags: Three tags: the value, the lower and the upper edge of the band.
+            category: Category of the chart.
+            title: Title of the chart.
+        """
         self.add_custom_scalars({category: {title: ["Margin", tags]}})
 
     def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> None:
-        """Log which scalars are to be shown together, once for a writer.
+        """Log a layout of charts that combine several scalars. Call it once.
 
-        ``layout`` is ``{category: {title: ["Multiline", tags] or ["Margin", three tags]}}``.
+        Args:
+            layout: ``{category: {title: ["Multiline", tags]}}``, or ``["Margin", tags]`` with three
+                tags for a line with a band.
         """
         self._add("add_custom_scalars", "layout", None, None, summary_values.build_layout, layout)
 
@@ -444,9 +564,19 @@ class SummaryWriter(RunWriter):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Log meshes of vertices and faces, [batch, n, 3] each, or point clouds without faces."""
-        given = vertices, colors, faces, config_dict
-        self._add("add_mesh", tag, global_step, walltime, summary_values.build_mesh, *given)
+        """Log triangle meshes or point clouds.
+
+        Args:
+            tag: Tag of the meshes.
+            vertices: Coordinates [batch, n, 3].
+            colors: RGB colors of the vertices [batch, n, 3].
+            faces: Vertex indices [batch, m, 3]; None for point clouds.
+            config_dict: Camera, lights and material, in the options of three.js.
+            global_step: Step of the value.
+            walltime: Time of the value.
+        """
+        arguments = vertices, colors, faces, config_dict
+        self._add("add_mesh", tag, global_step, walltime, summary_values.build_mesh, *arguments)
 
     def add_hparams(
         self,
@@ -456,22 +586,90 @@ class SummaryWriter(RunWriter):
         run_name: str | None = None,
         global_step: Any = None,
     ) -> None:
-        """Log hyperparameters and what came of them, as a run below this one.
+        """Log hyperparameters and final metrics as a run below this one.
 
-        It is called ``run_name``, by default by the time; ``"."`` is this run itself.
+        Args:
+            hparam_dict: Hyperparameters by name.
+            metric_dict: Final metrics by tag.
+            hparam_domain_discrete: Possible values of hyperparameters by name.
+            run_name: Name of the run; by default the current time. ``"."`` is this run itself.
+            global_step: Step of the metrics.
+
+        Example:
+            >>> writer.add_hparams({"lr": 0.1}, {"accuracy": 0.9})
         """
         with self._catch_errors("add_hparams", run_name or ""):
             session = build_session(hparam_dict, metric_dict, hparam_domain_discrete)
-            folder = self._get_file_writer().get_logdir()
-            logdir = os.path.join(folder, run_name or str(time.time()))
+            parent = self._get_file_writer().get_logdir()
+            logdir = os.path.join(parent, run_name or str(time.time()))
             with SummaryWriter(logdir, strict=self._strict) as writer:
                 for value in session:
                     writer._get_file_writer().add_values([value], global_step)
                 for tag, number in metric_dict.items():
                     writer.add_scalar(tag, number, global_step)
 
+    @cached_property
+    def _projector_config(self) -> ProjectorConfig:
+        return ProjectorConfig()
+
+    def _add(
+        self,
+        method: str,
+        tag: Any,
+        global_step: Any,
+        walltime: float | None,
+        build: Callable[..., Message | list[Message]],
+        *arguments: Any,
+    ) -> None:
+        with self._catch_errors(method, tag):
+            built = build(as_tag(tag, "tag"), *arguments)
+            messages = built if isinstance(built, list) else [built]
+            self._get_file_writer().add_values(messages, global_step, walltime)
+
+    def _catch_errors(self, method: str, argument: object) -> warnings.catch_errors:
+        return warnings.catch_errors(f"{method}({argument!r:.100})", strict=self._strict)
+
+    def _get_file_writer(self) -> FileWriter:
+        """Return the writer of this run; open a new file after `close`."""
+        if self.file_writer is None:
+            self.file_writer = self._open(self.log_dir)
+            self.all_writers = {self.file_writer.get_logdir(): self.file_writer}
+            self._log_simple = self.file_writer.event_writer.simple
+            self._write_purge_marker(self.file_writer)
+        return self.file_writer
+
+    def _get_sub_writer(self, name: str) -> FileWriter:
+        directory = f"{self._get_file_writer().get_logdir()}/{name}"
+        writers = self.all_writers or {}
+        if directory not in writers:
+            writers[directory] = self._open(directory)
+        return writers[directory]
+
+    def _open(self, directory: str | os.PathLike[str]) -> FileWriter:
+        queue = self.max_queue, self.flush_secs
+        return FileWriter(directory, *queue, self.filename_suffix, strict=self._strict)
+
+    def _write_purge_marker(self, writer: FileWriter) -> None:
+        if self.purge_step is None:
+            return
+        step, self.purge_step = as_step(self.purge_step, "purge_step"), None
+        start = proto.SessionLog(status=SessionStatus.START)
+        writer.add_event(proto.Event(file_version=FILE_VERSION), step)
+        writer.add_event(proto.Event(session_log=start), step)
+
+    def _reopen_and_log_simple(
+        self, tag: str, value: float, step: int, wall_time: float | None = None
+    ) -> bool:
+        """Log the first scalar after `close`."""
+        return self._get_file_writer().event_writer.simple(tag, value, step, wall_time)
+
+
+def _make_default_log_dir(comment: str) -> str:
+    now = datetime.now().strftime("%b%d_%H-%M-%S")
+    return os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
+
 
 def _build_simple(tag: str, value: Any, is_double: bool) -> Message:
-    """A number that the fast way did not take, such as an array with one element."""
+    """Build a number that the fast path rejects, such as an array with one element."""
     number = as_number(value, "scalar_value")
     return proto.Value(tag=tag.encode(), simple_value=number)

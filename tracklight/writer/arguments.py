@@ -1,6 +1,8 @@
-"""Arrays and numbers from any framework, without importing one.
+"""Convert arguments of logging calls: arrays of any framework, numbers, steps and tags.
 
-A tensor can only be here if its framework is loaded already, so its own methods do all the work.
+No framework is imported: a tensor can only be passed in if its framework is loaded already, so its
+own methods do the conversion. Invalid arguments raise `ArgumentError`; arguments that can be
+corrected are warned about.
 """
 
 from __future__ import annotations
@@ -18,27 +20,32 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[Any]
 
-#: ml_dtypes' names for what numpy cannot compute with.
+#: dtypes of ml_dtypes that NumPy cannot compute with.
 _NARROW_DTYPES = ("bfloat16", "float8", "float4", "int4", "uint4", "int2", "uint2")
 
 _INT64_RANGE = range(-(1 << 63), 1 << 63)
+_UNNAMED = "unnamed"
 
 
 def as_array(value: object, argument: str = "data") -> Array:
-    """An array of numbers or texts that numpy can work with."""
+    """Return a NumPy array of numbers or strings.
+
+    Raises:
+        ArgumentError: ``value`` cannot be converted; the message names ``argument``.
+    """
     import numpy as np
 
     try:
         array = np.asarray(_to_host(value))
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ArgumentError(argument, f"is no array: {error}") from error
+        raise ArgumentError(argument, f"cannot be converted to an array: {error}") from error
     if array.dtype.name.startswith(_NARROW_DTYPES):
         return array.astype(np.float32)
     return array
 
 
 def as_numbers(value: object, argument: str = "data") -> Array:
-    """An array of real numbers."""
+    """Return a NumPy array of real numbers. Raises ArgumentError for anything else."""
     array = as_array(value, argument)
     if array.dtype.kind not in "fiub":
         raise ArgumentError(argument, f"must be numbers, not {array.dtype}")
@@ -46,7 +53,7 @@ def as_numbers(value: object, argument: str = "data") -> Array:
 
 
 def as_number(value: object, argument: str = "data") -> float:
-    """The one number that a value holds."""
+    """Return the single number in a value. Raises ArgumentError for anything else."""
     if isinstance(value, (str, bytes)) or value is None:
         raise ArgumentError(argument, f"must be a number, not a {type(value).__name__}")
     array = as_numbers(value, argument)
@@ -58,9 +65,9 @@ def as_number(value: object, argument: str = "data") -> float:
 
 
 def as_step(value: object, argument: str = "step") -> int:
-    """A step as an int; a fraction is cut off, with a complaint."""
+    """Return a step as an int; a fraction is truncated with a warning."""
     if value is None:
-        raise ArgumentError(argument, "is not given, and `set_step` was not called")
+        raise ArgumentError(argument, "is missing; pass a step or call `set_step`")
     if isinstance(value, (str, bytes)):
         raise ArgumentError(argument, f"must be an int, not a {type(value).__name__}")
     number: Any = value if isinstance(value, (int, float)) else as_array(value, argument).tolist()
@@ -70,9 +77,9 @@ def as_step(value: object, argument: str = "step") -> int:
         raise ArgumentError(argument, f"must be an int, not {number!r:.100}")
     step = int(number)
     if step not in _INT64_RANGE:
-        raise ArgumentError(argument, f"{step} does not fit 64 bits")
+        raise ArgumentError(argument, f"{step} does not fit into 64 bits")
     if step != number:
-        warn_or_raise(argument, f"must be an int; {number} was cut to {step}")
+        warn_or_raise(argument, f"must be an int; {number} was truncated to {step}")
     return step
 
 
@@ -83,7 +90,7 @@ def has_nan(array: Array) -> bool:
 
 
 def _to_host(value: object) -> Any:
-    """What numpy can read: tensors are brought to the CPU, also those inside of lists."""
+    """Return a value that NumPy can read: tensors, also those in lists, are moved to the CPU."""
     if isinstance(value, (list, tuple)):
         return [_to_host(item) for item in value] if _holds_tensors(value) else value
     if hasattr(value, "detach"):
@@ -108,15 +115,13 @@ def _holds_tensors(items: Iterable[object]) -> bool:
     return any(hasattr(item, "dtype") or isinstance(item, (list, tuple)) for item in items)
 
 
-# What a tag may be called.
-
-_UNNAMED = "unnamed"
-
-
 def as_tag(name: object, argument: str = "name") -> str:
-    """A name that every reader can show: never empty, and text that UTF-8 can hold.
+    """Return a valid tag: a non-empty string that can be encoded as UTF-8.
 
-    All other characters are left as they are: slashes, spaces, colons, quotes, line ends.
+    All characters are allowed: slashes, spaces, colons, quotes, line breaks.
+
+    Raises:
+        ArgumentError: The tag is too long.
     """
     if not isinstance(name, str):
         warn_or_raise(argument, f"must be a str, not a {type(name).__name__}")
@@ -126,11 +131,11 @@ def as_tag(name: object, argument: str = "name") -> str:
         return _UNNAMED
     if len(name) > MAX_TAG_CHARACTERS:
         raise ArgumentError(
-            argument, f"has {len(name)} characters; {MAX_TAG_CHARACTERS} are the most"
+            argument, f"has {len(name)} characters; the maximum is {MAX_TAG_CHARACTERS}"
         )
     try:
         name.encode()
     except UnicodeEncodeError:
-        warn_or_raise(argument, "has half a surrogate pair, which became a question mark")
+        warn_or_raise(argument, "contains a lone surrogate, which was replaced by a question mark")
         return name.encode("utf-8", "replace").decode()
     return name

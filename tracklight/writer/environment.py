@@ -1,4 +1,7 @@
-"""What is worth knowing of the program that made a run: where, how, and from which source."""
+"""Describe the environment of a run: command, machine, versions, git revision and source code.
+
+Used by `tracklight.runs`, which logs the results as text.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import subprocess
 import sys
 from importlib import metadata
 
-#: Packages that make a difference to a training, if the program has loaded them.
+#: Packages whose versions are recorded if the program has imported them.
 _PACKAGES = (
     "tracklight numpy torch tensorflow keras jax jaxlib flax lightning transformers datasets "
     "accelerate scikit-learn scipy pandas xgboost lightgbm"
@@ -19,14 +22,17 @@ _GIT_TIMEOUT_S = 2.0
 
 
 def describe_environment() -> str:
-    """A Markdown table. No environment variables but one: some of them hold secrets."""
+    """Return a Markdown table of facts about the program and the machine.
+
+    CUDA_VISIBLE_DEVICES is the only environment variable in it: others may contain secrets.
+    """
     facts = {
         "command": " ".join([os.path.basename(sys.executable), *sys.argv]),
-        "folder": os.getcwd(),
+        "working directory": os.getcwd(),
         "host": platform.node(),
-        "system": platform.platform(),
+        "platform": platform.platform(),
         "Python": platform.python_version(),
-        "processors": str(os.cpu_count()),
+        "CPU count": str(os.cpu_count()),
         "CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", ""),
         "git": find_git_revision() or "",
         **_list_versions(),
@@ -36,7 +42,7 @@ def describe_environment() -> str:
 
 
 def read_main_source() -> str | None:
-    """The program's main file as Markdown; None in a notebook, or if it is very long."""
+    """Return the program's main file as Markdown; None in a notebook or if it exceeds 1 MiB."""
     path = getattr(sys.modules.get("__main__"), "__file__", None)
     if path is None:
         return None
@@ -52,7 +58,7 @@ def read_main_source() -> str | None:
 
 
 def find_git_revision() -> str | None:
-    """The commit of the folder's git repository, with a plus if files in it differ."""
+    """Return the commit hash of the working directory, with a plus if tracked files differ."""
     head = _run_git("rev-parse", "HEAD")
     if not head:
         return None
@@ -61,23 +67,23 @@ def find_git_revision() -> str | None:
 
 def _run_git(*arguments: str) -> str:
     try:
-        answer = subprocess.run(
+        result = subprocess.run(
             ["git", *arguments], capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return answer.stdout.strip()
+    return result.stdout.strip()
 
 
 def _list_versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for package in _PACKAGES:
         if _MODULE_OF_PACKAGE.get(package, package) in sys.modules:
             try:
-                found[package] = metadata.version(package)
+                versions[package] = metadata.version(package)
             except metadata.PackageNotFoundError:
                 continue
-    return found
+    return versions
 
 
 def _escape_cell(text: str) -> str:
@@ -85,7 +91,7 @@ def _escape_cell(text: str) -> str:
 
 
 def _count_backticks(text: str) -> int:
-    """The longest stretch of them, which a fence around the text has to outdo."""
+    """Return the length of the longest run of backticks; a code fence must be longer."""
     longest = 0
     while "`" * (longest + 1) in text:
         longest += 1

@@ -1,4 +1,8 @@
-"""Writes one event file of a run."""
+"""`EventWriter`: append records to one event file of a run.
+
+All logging APIs write through this class. It encodes records on the calling thread and leaves the
+I/O to a `WriterThread`.
+"""
 
 from __future__ import annotations
 
@@ -15,36 +19,53 @@ from tracklight.writer import warnings, writer_thread
 from tracklight.writer.sinks import create_sink
 from tracklight.writer.writer_thread import WriterThread
 
-#: What may wait in memory; a record larger than this still goes through, alone.
+#: Upper bound on buffered records. A single record larger than this is still accepted.
 MAX_BUFFER_BYTES = 64 << 20
 
 _WAKE_BYTES = 1 << 20
-
-_NO_RECORD_LIMIT = 1 << 62
-
 _FLUSH_INTERVAL_S = 1.0
-
-#: Every flush of an object uploads the whole of it.
-_REMOTE_FLUSH_INTERVAL_S = 30.0
-
+#: Every flush to an object store uploads the whole file.
 _REMOTE_WAKE_BYTES = 16 << 20
-
+_REMOTE_FLUSH_INTERVAL_S = 30.0
+_NO_RECORD_LIMIT = 1 << 62
 _CLOSE_TIMEOUT_S = 10.0
 
-_WRITER = b"tracklight"
-
-_VERSION = b"\x1a\x0dbrain.Event:2\x52" + bytes([len(_WRITER) + 2, 0x0A, len(_WRITER)]) + _WRITER
+_WRITER_NAME = b"tracklight"
+#: The fields file_version and source_metadata of an Event message.
+_FILE_VERSION = (
+    b"\x1a\x0dbrain.Event:2\x52"
+    + bytes([len(_WRITER_NAME) + 2, 0x0A, len(_WRITER_NAME)])
+    + _WRITER_NAME
+)
 
 
 class EventWriter:
-    """Appends records to a new event file in ``logdir``, by way of a thread of its own.
+    """Append records to a new event file in a log directory.
 
-    A call that logs encodes one record into a buffer, which takes about a microsecond, and returns
-    True: the record is accepted. It is in the file ``flush_s`` seconds later at the latest, after
-    `flush`, after `close`, at the end of the program and on SIGTERM. A full buffer makes callers
-    wait; only when the target takes nothing for ten seconds are records refused (False).
+    A logging call encodes one record into a buffer, which takes about a microsecond, and returns
+    True. A background thread writes the buffer to the file: after ``flush_s`` seconds at the
+    latest, on `flush` and `close`, at the end of the program, and on SIGTERM. When the buffer is
+    full, callers block. If the target accepts no data for ten seconds, records are dropped and the
+    call returns False.
 
-    A forked child gets a file of its own when it first logs.
+    A forked child process gets a file of its own when it first logs.
+
+    Args:
+        logdir: The directory of the run, or a URL such as ``s3://bucket/logs``.
+        max_queue: Write to the file when this many records are buffered.
+        flush_s: Write to the file after this time; by default 1 second, and 30 for a URL.
+        filename_suffix: Appended to the name of the event file.
+        strict: Raise exceptions on misuse instead of warning; by default TRACKLIGHT_STRICT decides.
+        max_buffer_bytes: Upper bound on buffered records.
+
+    Raises:
+        OSError: The file cannot be created, and ``strict`` is set. Otherwise the writer keeps
+            records in memory and retries.
+
+    Example:
+        >>> with EventWriter("logs/run1") as writer:
+        ...     writer.scalar("loss", 0.5, step=1)
+        True
     """
 
     def __init__(
@@ -60,11 +81,8 @@ class EventWriter:
         self.logdir = os.path.expanduser(os.fspath(logdir))
         self.strict = warnings.is_strict() if strict is None else strict
         is_remote = "://" in self.logdir
-        self._flush_s = (
-            (_REMOTE_FLUSH_INTERVAL_S if is_remote else _FLUSH_INTERVAL_S)
-            if flush_s is None
-            else flush_s
-        )
+        default_flush_s = _REMOTE_FLUSH_INTERVAL_S if is_remote else _FLUSH_INTERVAL_S
+        self._flush_s = default_flush_s if flush_s is None else flush_s
         self._wake_bytes = _REMOTE_WAKE_BYTES if is_remote else _WAKE_BYTES
         self._wake_records = _NO_RECORD_LIMIT if max_queue is None else max(1, max_queue)
         self._suffix = filename_suffix
@@ -74,7 +92,7 @@ class EventWriter:
 
     @property
     def path(self) -> str:
-        """The event file, or the folder while there is none yet."""
+        """Path or URL of the event file; the directory until the file exists."""
         return self._thread.location
 
     @property
@@ -82,24 +100,37 @@ class EventWriter:
         return self._thread.is_closed
 
     def scalar(self, tag: str, value: float, step: int, wall_time: float | None = None) -> bool:
-        """Log a number as float32. Raises TypeError unless it is a float or an int."""
-        answer = self._buffer.add_scalar(tag, step, wall_time, value)
-        return not answer or self._handle_status(
-            answer, "scalar", tag, step, _or_now(wall_time), value
+        """Log a number as float32.
+
+        Args:
+            tag: Name of the series.
+            value: A float or an int.
+            step: Step of the point.
+            wall_time: Seconds since the epoch; by default now.
+
+        Returns:
+            Whether the record was accepted.
+
+        Raises:
+            TypeError: ``value`` is neither a float nor an int.
+        """
+        status = self._buffer.add_scalar(tag, step, wall_time, value)
+        return not status or self._handle_status(
+            status, self._buffer.add_scalar, tag, step, _or_now(wall_time), value
         )
 
     def simple(self, tag: str, value: float, step: int, wall_time: float | None = None) -> bool:
-        """Log a number in the old form, as PyTorch does."""
-        answer = self._buffer.add_simple_value(tag, step, wall_time, value)
-        return not answer or self._handle_status(
-            answer, "simple", tag, step, _or_now(wall_time), value
+        """Log a number in the TensorFlow 1 format (``simple_value``), as PyTorch does."""
+        status = self._buffer.add_simple_value(tag, step, wall_time, value)
+        return not status or self._handle_status(
+            status, self._buffer.add_simple_value, tag, step, _or_now(wall_time), value
         )
 
     def double(self, tag: str, value: float, step: int, wall_time: float | None = None) -> bool:
         """Log a number as float64, which TensorBoard only shows with ``--load_fast=false``."""
-        answer = self._buffer.add_double(tag, step, wall_time, value)
-        return not answer or self._handle_status(
-            answer, "double", tag, step, _or_now(wall_time), value
+        status = self._buffer.add_double(tag, step, wall_time, value)
+        return not status or self._handle_status(
+            status, self._buffer.add_double, tag, step, _or_now(wall_time), value
         )
 
     def add(
@@ -112,12 +143,20 @@ class EventWriter:
     ) -> bool:
         """Log ``Summary.Value`` messages in one event.
 
-        Only the first value of a tag keeps its metadata, unless ``always_describe``.
+        Args:
+            values: The messages. Only the first value of a tag keeps its metadata, so the others
+                are modified.
+            step: Step of the event.
+            wall_time: Seconds since the epoch; by default now.
+            always_write_metadata: Keep the metadata of every value.
+
+        Returns:
+            Whether the record was accepted.
         """
-        wall = _or_now(wall_time)
-        return self.add_event(
-            _encode_values(self._buffer, values, step, wall, always_write_metadata)
+        event = _encode_values(
+            self._buffer, values, step, _or_now(wall_time), always_write_metadata
         )
+        return self.add_event(event)
 
     def add_later(
         self,
@@ -128,9 +167,18 @@ class EventWriter:
         size_bytes: int,
         always_write_metadata: bool = False,
     ) -> bool:
-        """Log a value that takes long to build, which the writer's thread then does.
+        """Log a value that the writer thread builds, because building it takes long.
 
-        ``build`` must not fail, and holds on to ``size_bytes``, which nobody else may change.
+        Args:
+            build: Returns the ``Summary.Value`` message. It must not raise, and the data it refers
+                to must not be changed by the caller.
+            step: Step of the event.
+            wall_time: Seconds since the epoch; by default now.
+            size_bytes: Memory that ``build`` keeps alive; limits how many calls are queued.
+            always_write_metadata: Keep the metadata even if the tag was written before.
+
+        Returns:
+            Whether the value was accepted.
         """
         wall = _or_now(wall_time)
         buffer = self._buffer
@@ -147,22 +195,22 @@ class EventWriter:
         return True
 
     def add_event(self, event: bytes) -> bool:
-        """Log any event, given as the bytes of the message."""
-        answer = self._buffer.add_record(event)
-        return not answer or self._handle_status(answer, "record", event)
+        """Log a serialized ``Event`` message. Return whether it was accepted."""
+        status = self._buffer.add_record(event)
+        return not status or self._handle_status(status, self._buffer.add_record, event)
 
     def flush(self) -> bool:
-        """Wait until all that was logged is in the file; False if it cannot be written now."""
+        """Wait until all records are in the file; return False if it cannot be written now."""
         return self._thread.flush(_CLOSE_TIMEOUT_S)
 
     def close(self) -> None:
-        """Write all and end; logging anything later is misuse."""
+        """Write all records and close the file. Logging afterwards is misuse."""
         if not self.is_closed:
             self._thread.close(_CLOSE_TIMEOUT_S)
             self._finalizer.detach()
 
     def reopen_after_fork(self) -> None:
-        """In a forked child: leave the file to the parent and start another when needed."""
+        """In a forked child: leave the file to the parent and create another one when needed."""
         self._thread.detach()
         if not self.is_closed:
             self._finalizer.detach()
@@ -185,7 +233,7 @@ class EventWriter:
         sink = create_sink(self.logdir, self._suffix)
         self._thread = WriterThread(self._buffer, sink, make_file_header, self._flush_s, *wake)
         self._finalizer = weakref.finalize(self, self._thread.finish)
-        self._finalizer.atexit = False  # the end of the program is waited for elsewhere
+        self._finalizer.atexit = False  # writer_thread closes all files at exit
         writer_thread.register_writer(self)
 
     def _open_file(self) -> None:
@@ -197,22 +245,22 @@ class EventWriter:
                 raise
             self._thread.record_failure(error)
 
-    def _handle_status(self, answer: int, method: str, *arguments: object) -> bool:
-        """Deal with an answer of the buffer's that is not simply TAKEN."""
+    def _handle_status(self, status: int, append: Callable[..., int], *arguments: object) -> bool:
+        """Handle a status other than APPENDED; retry ``append`` while the buffer is full."""
         if self.is_closed:
             self._buffer.drain()
             with warnings.catch_errors(f"{self.path}", strict=self.strict):
                 raise warnings.ArgumentError(
-                    "writer", "is closed; log before `close`, or make a new one"
+                    "writer", "is closed; log before calling `close`, or create a new writer"
                 )
             return False
-        while answer == AppendResult.FULL:
+        while status == AppendResult.FULL:
             if not self._thread.wait_for_space():
-                # It may have been the first of its tag, and then the next one is.
+                # The dropped record may have carried the metadata of its tag; write it again.
                 self._buffer.clear_metadata()
                 return False
-            answer = getattr(self._buffer, method)(*arguments)
-        if answer == AppendResult.WAKE:
+            status = append(*arguments)
+        if status == AppendResult.WAKE:
             writer_thread.flush_at_exit(self._thread)
             self._thread.wake()
         if writer_thread.is_exiting():
@@ -229,19 +277,19 @@ def _encode_values(
     values: Sequence[Message],
     step: int,
     wall_time: float,
-    always_describe: bool,
+    always_write_metadata: bool,
 ) -> bytes:
     from tracklight.formats.event import encode_event
 
     for value in values:
         is_first = buffer.register_metadata(value.tag.decode(), value.metadata.SerializeToString())
-        if not (is_first or always_describe):
+        if not (is_first or always_write_metadata):
             value.ClearField("metadata")
     return encode_event(wall_time, step, values)
 
 
 def make_file_header() -> bytes:
-    """The record that every event file starts with."""
+    """Return the record that every event file starts with."""
     buffer = create_buffer(MAX_BUFFER_BYTES, _WAKE_BYTES, 1)
-    buffer.add_record(struct.pack("<Bd", 0x09, time.time()) + _VERSION)
+    buffer.add_record(struct.pack("<Bd", 0x09, time.time()) + _FILE_VERSION)
     return buffer.drain()

@@ -1,6 +1,8 @@
-"""How numbers are spread: in buckets of one width, or in buckets that grow by a tenth each.
+"""Compute histograms with uniform (TensorFlow 2) or exponential (TensorFlow 1, PyTorch) buckets.
 
-What is not a finite number is counted apart: neither NaN nor infinities move an edge or a sum.
+NaN and infinities are counted separately and do not affect edges or sums. Counting is done by a
+compiled kernel where it is available, otherwise by NumPy. `acquire_copy` copies the input into
+pooled memory, so that the writer thread can count it later.
 """
 
 from __future__ import annotations
@@ -15,21 +17,25 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: float32 or float64: what is kept as it is, as converting takes as long as counting.
+#: float32 or float64; not converted, because converting takes as long as counting.
 Reals = NDArray[Any]
 
 _SMALLEST_LIMIT = 1e-12
-
 _LARGEST_LIMIT = 1e20
+#: Differences of larger numbers may overflow, so they are scaled down before counting.
+_MAX_UNSCALED = 1e300
+_SCALE = 2.0**-100
 
-_HUGE = 1e300
-
-_SHRINK = 2.0**-100
+#: Smaller arrays are cached by Python's allocator; larger ones are too much to keep.
+_POOLED_SIZES = range(64 << 10, 4 << 20)
+#: Enough for the layers of a model that are logged in quick succession.
+_MAX_POOL_BYTES = 16 << 20
+_pool: deque[NDArray[np.uint8]] = deque()
 
 
 @dataclass(frozen=True, slots=True)
 class HistogramCounts:
-    """Counts of numbers between edges, and what is known of all of them."""
+    """Bucket edges and counts, and statistics of all finite numbers."""
 
     edges: Floats
     counts: Floats
@@ -45,7 +51,7 @@ class HistogramCounts:
 
 @dataclass(frozen=True, slots=True)
 class _FiniteValues:
-    """The finite numbers of an array, and how many others there were."""
+    """The finite numbers of an array, their statistics, and the number of others."""
 
     numbers: Reals
     low: float
@@ -58,26 +64,33 @@ class _FiniteValues:
 
 
 def compute_uniform_histogram(numbers: NDArray[Any], buckets: int) -> HistogramCounts:
-    """Buckets of one width, as TensorFlow 2 counts: half open, and the last one closed."""
+    """Count numbers in buckets of equal width, as TensorFlow 2 does.
+
+    Args:
+        numbers: An array of any shape.
+        buckets: Number of buckets. They are half open, except for the last one, which is closed.
+
+    Returns:
+        The histogram; all edges are 0 if there are no finite numbers.
+    """
     finite = _split_finite(numbers)
     largest = max(abs(finite.low), abs(finite.high))
-    # Differences of numbers so large would not fit, but those of a fraction of them do.
-    scale = _SHRINK if largest > _HUGE else 1.0
+    scale = _SCALE if largest > _MAX_UNSCALED else 1.0
     low, high = finite.low * scale, finite.high * scale
     edges = np.linspace(low, high, buckets + 1) / scale
     counts = np.zeros(buckets, np.int64)
     if low < high and buckets:
-        shrunk = finite.numbers if scale == 1.0 else np.asarray(finite.numbers * scale)
-        counts = count_uniform(shrunk, low, (high - low) / buckets, buckets)
+        scaled = finite.numbers if scale == 1.0 else np.asarray(finite.numbers * scale)
+        counts = count_uniform(scaled, low, (high - low) / buckets, buckets)
     elif buckets:
         counts[-1] = finite.numbers.size
     return _build_counts(finite, edges, counts)
 
 
 def compute_exponential_histogram(numbers: NDArray[Any]) -> HistogramCounts:
-    """Buckets between zero and plus or minus 1e-12 times powers of 1.1, as in TensorFlow 1.
+    """Count numbers in buckets whose limits grow by a factor of 1.1, as TensorFlow 1 does.
 
-    The ends without any numbers are cut off, but for one empty bucket at the start.
+    Empty buckets at both ends are removed, except for one at the start.
     """
     finite = _split_finite(numbers)
     inner = compute_exponential_edges()
@@ -92,7 +105,7 @@ def compute_exponential_histogram(numbers: NDArray[Any]) -> HistogramCounts:
 
 @functools.cache
 def compute_exponential_limits() -> Floats:
-    """The positive limits, by repeated multiplication: errors add up as they do elsewhere."""
+    """Return the positive limits, multiplied repeatedly to reproduce TensorFlow's rounding."""
     limits = []
     limit = _SMALLEST_LIMIT
     while limit < _LARGEST_LIMIT:
@@ -103,7 +116,7 @@ def compute_exponential_limits() -> Floats:
 
 @functools.cache
 def compute_exponential_edges() -> Floats:
-    """The limits with a minus sign, zero, and the limits."""
+    """Return the negated limits, zero, and the limits."""
     limits = compute_exponential_limits()
     return np.concatenate([-limits[::-1], [0.0], limits])
 
@@ -111,12 +124,12 @@ def compute_exponential_edges() -> Floats:
 def _split_finite(numbers: NDArray[Any]) -> _FiniteValues:
     kind = np.float32 if numbers.dtype == np.float32 else np.float64
     flat = np.ascontiguousarray(numbers, kind).reshape(-1)
-    totals = sum_up(flat)
+    totals = compute_totals(flat)
     if np.isfinite(totals[-1]):
         return _FiniteValues(flat, *totals)
     finite = flat[np.isfinite(flat)]
     others = np.isnan(flat).sum(), np.isposinf(flat).sum(), np.isneginf(flat).sum()
-    return _FiniteValues(finite, *sum_up(finite), *map(int, others))
+    return _FiniteValues(finite, *compute_totals(finite), *map(int, others))
 
 
 def _build_counts(
@@ -136,13 +149,46 @@ def _build_counts(
     )
 
 
-def sum_up_numpy(numbers: Reals) -> tuple[float, float, float, float]:
-    """The least, the greatest, the sum, and the sum of squares."""
+def acquire_copy(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a contiguous copy in pooled memory; pass it to `release_copy` when it is not needed.
+
+    Page faults of newly allocated memory cost more than the copying itself.
+    """
+    if array.nbytes not in _POOLED_SIZES:
+        return np.array(array)
+    copy = _acquire_memory(array.nbytes)[: array.nbytes].view(array.dtype).reshape(array.shape)
+    np.copyto(copy, array)
+    return copy
+
+
+def release_copy(copy: NDArray[Any]) -> None:
+    """Return the memory of a copy to the pool. The copy must not be used afterwards."""
+    memory = copy.base
+    if isinstance(memory, np.ndarray):
+        pooled_bytes = sum(pooled.nbytes for pooled in _pool.copy())
+        if pooled_bytes + memory.nbytes <= _MAX_POOL_BYTES:
+            _pool.append(memory)
+
+
+def _acquire_memory(size_bytes: int) -> NDArray[np.uint8]:
+    for _ in range(len(_pool)):
+        try:
+            memory = _pool.popleft()
+        except IndexError:  # another thread emptied the pool
+            break
+        if size_bytes <= memory.nbytes <= 2 * size_bytes:
+            return memory
+        _pool.append(memory)
+    return np.empty(size_bytes, np.uint8)
+
+
+def compute_totals_numpy(numbers: Reals) -> tuple[float, float, float, float]:
+    """Return minimum, maximum, sum and sum of squares."""
     if not numbers.size:
         return 0.0, 0.0, 0.0, 0.0
     wide = numbers.astype(np.float64, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
-        # Not `dot`: it would call threads together that the training is using.
+        # Not `dot`: it uses BLAS threads, which would compete with the training.
         sums = float(wide.sum()), float(np.einsum("i,i->", wide, wide))
     return float(numbers.min()), float(numbers.max()), *sums
 
@@ -150,12 +196,12 @@ def sum_up_numpy(numbers: Reals) -> tuple[float, float, float, float]:
 def count_uniform_numpy(values: Reals, low: float, width: float, buckets: int) -> NDArray[np.int64]:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         at = (values.astype(np.float64, copy=False) - low) / width
-    # In this order, what is no number (the width may be 0) is in the last one as well.
+    # The comparison is false for NaN (the width may be 0), which thus goes to the last bucket.
     at = np.where(at < buckets - 1, at, buckets - 1).astype(np.int64)
     return np.bincount(at, minlength=buckets)
 
 
-def _sum_up_compiled(numbers: Reals) -> tuple[float, float, float, float]:
+def _compute_totals_compiled(numbers: Reals) -> tuple[float, float, float, float]:
     return _encode.sum_up(numbers)
 
 
@@ -179,8 +225,8 @@ def _count_exponential_compiled(values: Reals, counts: NDArray[np.int64]) -> Non
 
 @functools.cache
 def _make_cells() -> tuple[Floats, NDArray[np.int16]]:
-    """The edges as the compiled kernel wants them, and a table to find a number's edge in."""
-    edges = np.append(compute_exponential_edges(), np.nan)  # which no number reaches
+    """Return the edges and the lookup table that the compiled kernel needs."""
+    edges = np.append(compute_exponential_edges(), np.nan)  # a sentinel that no number reaches
     cells = np.zeros(_encode.CELLS, np.int16)
     _encode.fill_cells(edges, cells)
     return edges, cells
@@ -189,53 +235,10 @@ def _make_cells() -> tuple[Floats, NDArray[np.int16]]:
 try:
     from tracklight.formats import _encode
 
-    sum_up = _sum_up_compiled
+    compute_totals = _compute_totals_compiled
     count_uniform = _count_uniform_compiled
     count_exponential = _count_exponential_compiled
 except ImportError:
-    sum_up = sum_up_numpy
+    compute_totals = compute_totals_numpy
     count_uniform = count_uniform_numpy
     count_exponential = count_exponential_numpy
-
-
-# Copies of arrays in memory that is used again.
-#
-# Memory that is fresh from the system costs more, page by page, than what is copied into it.
-
-#: Below this, Python keeps memory for itself; above, it would be too much to hold on to.
-_POOLED_SIZES = range(64 << 10, 4 << 20)
-
-#: Enough for a model's layers, one after the other, faster than they are counted.
-_MAX_POOL_BYTES = 16 << 20
-
-_pool: deque[NDArray[np.uint8]] = deque()
-
-
-def acquire_copy(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy, in one piece, that is to be given back."""
-    if array.nbytes not in _POOLED_SIZES:
-        return np.array(array)
-    copy = _acquire_memory(array.nbytes)[: array.nbytes].view(array.dtype).reshape(array.shape)
-    np.copyto(copy, array)
-    return copy
-
-
-def release_copy(copy: NDArray[Any]) -> None:
-    """Say that a copy will not be looked at any more."""
-    memory = copy.base
-    if isinstance(memory, np.ndarray):
-        kept_bytes = sum(spare.nbytes for spare in _pool.copy())
-        if kept_bytes + memory.nbytes <= _MAX_POOL_BYTES:
-            _pool.append(memory)
-
-
-def _acquire_memory(size_bytes: int) -> NDArray[np.uint8]:
-    for _ in range(len(_pool)):
-        try:
-            memory = _pool.popleft()
-        except IndexError:  # another thread was faster
-            break
-        if size_bytes <= memory.nbytes <= 2 * size_bytes:
-            return memory
-        _pool.append(memory)
-    return np.empty(size_bytes, np.uint8)

@@ -1,4 +1,4 @@
-"""Where an event file's bytes go: a local file here, other places in `tracklight.writer.sinks`."""
+"""Where the bytes of an event file go: a local file, or an object store through fsspec."""
 
 from __future__ import annotations
 
@@ -14,72 +14,79 @@ from typing import Any, Protocol
 
 from tracklight.errors import MissingDependencyError
 
-_counter = itertools.count()
+_file_counter = itertools.count()
 
-#: Errors after which the descriptor is of no more use, though the file may be.
+#: Errors after which a descriptor is useless, although the file may still exist.
 _STALE_DESCRIPTOR_ERRNOS = {errno.EBADF, errno.ESTALE}
 
 
 class FileRemovedError(Exception):
-    """The file is no longer there: it, or a folder above it, was removed."""
+    """The file, or a directory above it, was removed."""
 
 
 class Sink(Protocol):
-    """Takes one event file's bytes, in order. All methods may raise OSError and be called again."""
+    """Receives the bytes of one event file in order.
+
+    All methods may raise OSError, after which they can be called again.
+    """
 
     @property
     def location(self) -> str:
-        """The path or address, to be shown to the user."""
+        """Path or URL for messages."""
 
     @property
     def is_open(self) -> bool: ...
 
     def open(self, header: bytes) -> None:
-        """Start a new file, under a name that no file has, with ``head``."""
+        """Create a file under an unused name and write ``header``."""
 
     def append(self, data: memoryview) -> int:
-        """Take some bytes from the start of ``data``; return how many."""
+        """Write some bytes from the start of ``data`` and return their number.
+
+        Raises:
+            FileRemovedError: The file was removed; call `open` to continue in a new one.
+        """
 
     def sync(self) -> None:
-        """Let readers see what was taken."""
+        """Make the written bytes visible to readers."""
 
     def close(self) -> None: ...
 
     def detach(self) -> None:
-        """Let go of the file without touching it: another process goes on with it."""
+        """Release the file without modifying it, because another process continues it."""
 
 
 class LocalSink:
-    """A file in a folder, which is made if there is none."""
+    """An event file in a local directory, which is created if needed."""
 
-    def __init__(self, folder: str, suffix: str = "") -> None:
-        self._folder = folder
+    def __init__(self, directory: str, suffix: str = "") -> None:
+        self._directory = directory
         self._suffix = suffix
         self._path = ""
         self._descriptor = -1
 
     @property
     def location(self) -> str:
-        return self._path or self._folder
+        return self._path or self._directory
 
     @property
     def is_open(self) -> bool:
         return bool(self._path)
 
     def open(self, header: bytes) -> None:
-        os.makedirs(self._folder, exist_ok=True)
+        os.makedirs(self._directory, exist_ok=True)
         path, descriptor = self._create()
         try:
-            self._write_whole(descriptor, header)
+            self._write_all(descriptor, header)
         except OSError:
-            # A full disk often still has room for a name, and each try would leave an empty file.
+            # A full disk often still accepts new names; do not leave an empty file per attempt.
             os.close(descriptor)
             os.unlink(path)
             raise
         self._path, self._descriptor = path, descriptor
 
     def append(self, data: memoryview) -> int:
-        """One call to the system, so that a killed process leaves at most one record torn."""
+        """Append with one system call, so that a killed process truncates at most one record."""
         descriptor = self._get_descriptor()
         if os.fstat(descriptor).st_nlink == 0:
             self.close()
@@ -92,7 +99,7 @@ class LocalSink:
             raise
 
     def sync(self) -> None:
-        """Nothing to do: what the system has taken, other processes see."""
+        """Do nothing: other processes see written data at once."""
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -105,50 +112,35 @@ class LocalSink:
 
     def _create(self) -> tuple[str, int]:
         while True:
-            path = os.path.join(self._folder, make_file_name(self._suffix))
+            path = os.path.join(self._directory, make_file_name(self._suffix))
             try:
-                return path, _open(path, os.O_CREAT | os.O_EXCL)
-            except FileExistsError:  # containers may share a folder, a host name and process ids
+                return path, _open_for_append(path, os.O_CREAT | os.O_EXCL)
+            except FileExistsError:  # containers may share directory, host name and process ids
                 continue
 
     def _get_descriptor(self) -> int:
         if self._descriptor < 0:
             try:
-                self._descriptor = _open(self._path, 0)
+                self._descriptor = _open_for_append(self._path)
             except FileNotFoundError:
                 raise FileRemovedError(self._path) from None
         return self._descriptor
 
     @staticmethod
-    def _write_whole(descriptor: int, data: bytes) -> None:
+    def _write_all(descriptor: int, data: bytes) -> None:
         if os.write(descriptor, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def make_file_name(suffix: str = "") -> str:
-    """A file name as all writers make it, which readers know by its second word."""
-    host = re.sub(r"[^\w.-]", "_", socket.gethostname()) or "localhost"
-    secs = int(time.time())
-    return f"events.out.tfevents.{secs:010d}.{host}.{os.getpid()}.{next(_counter)}{suffix}"
-
-
-def _open(path: str, flags: int) -> int:
-    flags |= os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    return os.open(path, flags, 0o666)
-
-
-# Event files in object stores and on other remote file systems, by way of fsspec.
-
-
 class RemoteSink:
-    """A file under an address such as ``s3://bucket/logs``.
+    """An event file below a URL such as ``s3://bucket/logs``.
 
-    An object cannot be added to, so all bytes are kept in a local temporary file as well and every
-    `sync` uploads the whole. Whoever calls it should do so the less often the longer it takes.
+    Objects cannot be appended to. All bytes are kept in a local temporary file and every `sync`
+    uploads the whole file, so the caller should sync less often the longer it takes.
     """
 
-    def __init__(self, folder: str, suffix: str = "") -> None:
-        self._folder = folder.rstrip("/")
+    def __init__(self, directory: str, suffix: str = "") -> None:
+        self._directory = directory.rstrip("/")
         self._suffix = suffix
         self._url = ""
         self._spool = -1
@@ -156,7 +148,7 @@ class RemoteSink:
 
     @property
     def location(self) -> str:
-        return self._url or self._folder
+        return self._url or self._directory
 
     @property
     def is_open(self) -> bool:
@@ -164,7 +156,7 @@ class RemoteSink:
 
     def open(self, header: bytes) -> None:
         self._spool, self._spool_path = tempfile.mkstemp(prefix="tracklight-")
-        self._url = f"{self._folder}/{make_file_name(self._suffix)}"
+        self._url = f"{self._directory}/{make_file_name(self._suffix)}"
         os.write(self._spool, header)
 
     def append(self, data: memoryview) -> int:
@@ -186,19 +178,27 @@ class RemoteSink:
         self._spool = -1
 
 
-def _get_file_system(address: str) -> tuple[Any, str]:
+def create_sink(logdir: str, suffix: str) -> Sink:
+    """Return a sink for a directory, or for a URL such as ``s3://bucket/logs``."""
+    return RemoteSink(logdir, suffix) if "://" in logdir else LocalSink(logdir, suffix)
+
+
+def make_file_name(suffix: str = "") -> str:
+    """Return an event file name in TensorFlow's scheme; readers look for ``tfevents`` in it."""
+    host = re.sub(r"[^\w.-]", "_", socket.gethostname()) or "localhost"
+    secs = int(time.time())
+    return f"events.out.tfevents.{secs:010d}.{host}.{os.getpid()}.{next(_file_counter)}{suffix}"
+
+
+def _open_for_append(path: str, flags: int = 0) -> int:
+    flags |= os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    return os.open(path, flags, 0o666)
+
+
+def _get_file_system(url: str) -> tuple[Any, str]:
     try:
         core = importlib.import_module("fsspec.core")
     except ImportError as error:
-        raise MissingDependencyError(f"writing to {address}", "remote") from error
-    file_system, path = core.url_to_fs(address)
+        raise MissingDependencyError(f"writing to {url}", "remote") from error
+    file_system, path = core.url_to_fs(url)
     return file_system, path
-
-
-def create_sink(logdir: str, suffix: str) -> Sink:
-    """What writes to a folder, or to an address such as ``s3://bucket/logs``."""
-    if "://" not in logdir:
-        return LocalSink(logdir, suffix)
-    from tracklight.writer.sinks import RemoteSink
-
-    return RemoteSink(logdir, suffix)

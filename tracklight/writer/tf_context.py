@@ -1,7 +1,7 @@
-"""What TensorFlow is doing in this thread, asked without importing TensorFlow.
+"""Query the state of TensorFlow in this thread without importing TensorFlow.
 
 While a ``tf.function`` is traced, its Python code runs once with symbolic tensors, often after
-AutoGraph has rewritten it into a generated file.
+AutoGraph has rewritten it into a generated file. In TensorFlow, name scopes are part of a tag.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def is_tracing() -> bool:
     if tensorflow is None:
         return False
     try:
-        # Asked first because it is three times as fast.
+        # In this order because `executing_eagerly` is three times as fast.
         return not tensorflow.executing_eagerly() and bool(tensorflow.inside_function())
     except AttributeError:  # an old version, or another thread is importing TensorFlow
         return False
@@ -31,8 +31,8 @@ def is_tracing() -> bool:
 def is_compiled_by_xla() -> bool:
     """Return whether the function being traced is compiled by XLA, or is part of one that is.
 
-    XLA cannot compile operations that call Python. TensorFlow has no public way to ask; where the
-    private one is missing, the answer is False.
+    XLA cannot compile operations that call Python. TensorFlow has no public API for this; where the
+    private one is missing, the result is False.
     """
     graph = sys.modules["tensorflow"].compat.v1.get_default_graph()
     while graph is not None:
@@ -46,7 +46,7 @@ def is_compiled_by_xla() -> bool:
 
 
 def find_replica_id() -> int | None:
-    """Return the number of the replica that ``Strategy.run`` is tracing; None outside of one."""
+    """Return the id of the replica that ``Strategy.run`` is tracing; None outside of one."""
     tensorflow = sys.modules["tensorflow"]
     distribute = tensorflow.distribute
     if not distribute.has_strategy() or distribute.in_cross_replica_context():
@@ -57,7 +57,7 @@ def find_replica_id() -> int | None:
 
 
 def find_traced_line(traceback: Any, skipped_dirs: tuple[str, ...]) -> tuple[str, int] | None:
-    """Return file and line of the innermost frame of an operation's traceback that is the user's.
+    """Return file and line of the innermost frame of user code in an operation's traceback.
 
     TensorFlow maps the frames of a traceback back from AutoGraph's generated files to the source.
     """
@@ -84,18 +84,16 @@ def _list_framework_dirs() -> list[str]:
     return [os.path.join(os.path.dirname(path), "") for path in paths if path]
 
 
-# The name scopes of TensorFlow, which are part of a tag there.
-
 _is_name_scope_ignored: ContextVar[bool] = ContextVar("tracklight_ignore_scopes", default=False)
 
 
 def add_name_scope(name: str) -> str:
     """Return ``name`` prefixed with the current ``tf.name_scope``, if there is one."""
-    # A program that has opened a scope has imported TensorFlow; no other program pays for it.
+    # Only a program that has imported TensorFlow can have opened a scope.
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is None or not name or _is_name_scope_ignored.get():
         return name
-    # Half imported, or an old version, it has no such function.
+    # Missing in old versions, and while another thread is importing TensorFlow.
     get_scope = getattr(tensorflow, "get_current_name_scope", None)
     scope = get_scope() if get_scope is not None else ""
     return f"{scope}/{name}" if scope and isinstance(name, str) else name
@@ -103,7 +101,7 @@ def add_name_scope(name: str) -> str:
 
 @contextmanager
 def ignore_name_scopes() -> Iterator[None]:
-    """Take names as they are, for tags that have their scope already."""
+    """Make `add_name_scope` a no-op, for tags that already include their scope."""
     token = _is_name_scope_ignored.set(True)
     try:
         yield

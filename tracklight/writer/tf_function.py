@@ -1,8 +1,8 @@
 """Log from inside a ``tf.function``.
 
-While a function is traced there are no values yet, and its Python code runs only once. So a call
-that logs adds an operation to the graph instead, which repeats the call with the values whenever
-the function runs.
+While a function is traced there are no values yet, and its Python code runs only once. A logging
+call therefore adds an operation to the graph, which repeats the call with the values whenever the
+function runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tracklight.writer.tf_context import (
     is_compiled_by_xla,
 )
 
-#: Where a graph keeps its operations that log, the last of which the next one waits for.
+#: Graph collection of logging operations. Each depends on the previous one, to keep their order.
 _COLLECTION = "tracklight_operations"
 
 _XLA_MESSAGE = (
@@ -33,7 +33,7 @@ _XLA_MESSAGE = (
 
 @dataclass(frozen=True)
 class _TensorInput:
-    """Stands for a tensor in the arguments of a call."""
+    """Placeholder for a tensor in the arguments of a call."""
 
     index: int
 
@@ -49,8 +49,17 @@ def log_when_run(
 ) -> bool:
     """Call ``log(name, *arguments, step=step, **named)`` whenever the function being traced runs.
 
-    Writer, default step and condition are those that a call outside of the function would use
-    then. As in TensorFlow, nothing is logged where no writer was the default during the trace.
+    Writer, default step and condition are those that a call outside of the function would use at
+    that time. As in TensorFlow, nothing is logged if there was no default writer during tracing.
+
+    Args:
+        log: The logging function.
+        call: Description of the call for warnings.
+        name: Name or tag of the value.
+        *arguments: Positional arguments after the name; may contain tensors.
+        step: The step, or None for the default step.
+        is_scoped: Whether the current name scope becomes part of the tag.
+        **named: Further arguments.
 
     Returns:
         Whether the operation was added.
@@ -61,12 +70,12 @@ def log_when_run(
     def make(inputs: _TensorInputs) -> Callable[..., object]:
         tag = as_tag(name)
         tag = add_name_scope(tag) if is_scoped else tag
-        at = inputs.take(_find_step_tensor() if step is None else step)
-        given = inputs.take(arguments), inputs.take(named)
+        step_input = inputs.collect(_find_step_tensor() if step is None else step)
+        call_inputs = inputs.collect(arguments), inputs.collect(named)
 
         def repeat(*arrays: Any) -> None:
-            positional, keywords = _replace_inputs(given, arrays)
-            log(tag, *positional, step=_replace_inputs(at, arrays), **keywords)
+            positional, keywords = _replace_inputs(call_inputs, arrays)
+            log(tag, *positional, step=_replace_inputs(step_input, arrays), **keywords)
 
         return repeat
 
@@ -79,29 +88,27 @@ def call_when_run(function: Callable[..., object], call: str, *arguments: Any) -
         return False
 
     def make(inputs: _TensorInputs) -> Callable[..., object]:
-        given = inputs.take(arguments)
-        return lambda *arrays: function(*_replace_inputs(given, arrays))
+        call_inputs = inputs.collect(arguments)
+        return lambda *arrays: function(*_replace_inputs(call_inputs, arrays))
 
     return _add_operation(call, make)
 
 
 def make_condition_tensor() -> Any:
-    """Return a tensor that says whether values are recorded when the function runs.
+    """Return a bool tensor: whether values are recorded when the function runs.
 
-    Where the function is compiled by XLA, a bool that says whether they are now.
+    In a function compiled by XLA, return a bool: whether values are recorded now.
     """
     tensorflow: Any = sys.modules["tensorflow"]
     if not _should_log() or not defaults.condition.was_set:
         return _should_log()
-    wanted = _find_condition_tensor()
-    if wanted is not None:
-        return tensorflow.cast(wanted, tensorflow.bool)
+    condition = _find_condition_tensor()
+    if condition is not None:
+        return tensorflow.cast(condition, tensorflow.bool)
     if is_compiled_by_xla():
         return defaults.find_active_writer() is not None
-    read_writer, read_condition = (
-        defaults.writer.bind(keep_current=True),
-        defaults.condition.bind(keep_current=False),
-    )
+    read_writer = defaults.writer.bind(keep_current=True)
+    read_condition = defaults.condition.bind(keep_current=False)
 
     def evaluate() -> Any:
         import numpy as np
@@ -115,38 +122,38 @@ def make_condition_tensor() -> Any:
 
 
 def _should_log() -> bool:
-    """Return whether there is a default writer, and this replica is the one that logs."""
+    """Return whether there is a default writer and this is the first replica."""
     if find_replica_id():
         return False
     return defaults.writer.bind(keep_current=True)() is not None
 
 
 class _TensorInputs:
-    """Collects the tensors among the arguments of a call, as inputs of the operation."""
+    """Collect the tensors in the arguments of a call as inputs of an operation."""
 
     def __init__(self) -> None:
         self.tensors: list[Any] = []
 
-    def take(self, value: Any) -> Any:
-        """Return ``value`` with an `_Input` in place of each tensor."""
+    def collect(self, value: Any) -> Any:
+        """Return ``value`` with each tensor replaced by a `_TensorInput`."""
         if is_tf_tensor(value):
             try:
                 self.tensors.append(sys.modules["tensorflow"].convert_to_tensor(value))
             except (TypeError, ValueError):
                 kind = type(value).__name__
-                raise warnings.ArgumentError("data", f"is a {kind}; give a dense tensor") from None
+                raise warnings.ArgumentError("data", f"is a {kind}; pass a dense tensor") from None
             return _TensorInput(len(self.tensors) - 1)
         if type(value) in (list, tuple):
-            return type(value)(self.take(item) for item in value)
+            return type(value)(self.collect(item) for item in value)
         if isinstance(value, Mapping):
-            return {key: self.take(item) for key, item in value.items()}
-        if hasattr(value, "map_data"):  # tracklight.Image and the like
-            return value.map_data(self.take)
+            return {key: self.collect(item) for key, item in value.items()}
+        if hasattr(value, "map_data"):  # tracklight.Image, Histogram, Text and Audio
+            return value.map_data(self.collect)
         return value
 
 
 def is_tf_tensor(value: object) -> bool:
-    """Return whether a value is a tensor or variable of TensorFlow."""
+    """Return whether a value is a TensorFlow tensor or variable."""
     tensorflow: Any = sys.modules["tensorflow"]
     return bool(tensorflow.is_tensor(value)) or hasattr(value, "__tf_tensor__")
 
@@ -164,11 +171,9 @@ def _replace_inputs(value: Any, arrays: tuple[Any, ...]) -> Any:
 
 
 def _add_operation(call: str, make: Callable[[_TensorInputs], Callable[..., object]]) -> bool:
-    """Add an operation that calls what ``make`` returns with the values of its inputs."""
-    read_writer, read_step = (
-        defaults.writer.bind(keep_current=True),
-        defaults.step.bind(keep_current=True),
-    )
+    """Add an operation that calls the result of ``make`` with the values of its inputs."""
+    read_writer = defaults.writer.bind(keep_current=True)
+    read_step = defaults.step.bind(keep_current=True)
     read_condition = defaults.condition.bind(keep_current=False)
     writer = read_writer()
     assert writer is not None
@@ -178,8 +183,8 @@ def _add_operation(call: str, make: Callable[[_TensorInputs], Callable[..., obje
         tensorflow: Any = sys.modules["tensorflow"]
         inputs = _TensorInputs()
         repeat = make(inputs)
-        wanted = _find_condition_tensor()
-        condition_input = None if wanted is None else inputs.take(wanted)
+        condition_tensor = _find_condition_tensor()
+        condition_input = None if condition_tensor is None else inputs.collect(condition_tensor)
         location = warnings.Location("<unknown>", 0, "__main__")
 
         def run(*arrays: Any) -> None:
@@ -202,31 +207,31 @@ def _add_operation(call: str, make: Callable[[_TensorInputs], Callable[..., obje
                 repeat(*arrays)
 
         graph = tensorflow.compat.v1.get_default_graph()
-        added = graph.get_collection_ref(_COLLECTION)
-        # A graph inherits the collections of the one around it, whose operations it cannot use.
-        before = [operation for operation in added[-1:] if operation.graph is graph]
-        with tensorflow.control_dependencies(before):
+        operations = graph.get_collection_ref(_COLLECTION)
+        # A graph inherits the collections of its outer graph, whose operations it cannot use.
+        previous = [operation for operation in operations[-1:] if operation.graph is graph]
+        with tensorflow.control_dependencies(previous):
             operation = tensorflow.numpy_function(run, inputs.tensors, [])
-        added.append(operation)
+        operations.append(operation)
         location = warnings.get_operation_location(operation.traceback)
         return True
     return False
 
 
 def _find_step_tensor() -> object | None:
-    """Return the default step if it is a tensor, whose value is to be read in the graph."""
+    """Return the default step if it is a tensor, which the graph has to evaluate."""
     step = defaults.step.bind(keep_current=True)()
     return step if is_tf_tensor(step) else None
 
 
 def _find_condition_tensor() -> object | None:
-    """Return what `record_if` was given, or what that returns, if it is a tensor."""
+    """Return the condition of `record_if`, called if callable, if that is a tensor."""
     if not defaults.condition.was_set:
         return None
-    wanted: object = defaults.condition.bind(keep_current=False)()
-    if callable(wanted):
+    condition: object = defaults.condition.bind(keep_current=False)()
+    if callable(condition):
         try:
-            wanted = wanted()
-        except Exception:  # it may need values: then it is called when the function runs
+            condition = condition()
+        except Exception:  # it may need values; then it is called when the function runs
             return None
-    return wanted if is_tf_tensor(wanted) else None
+    return condition if is_tf_tensor(condition) else None

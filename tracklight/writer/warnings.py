@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.writer import tf_context
 
-#: Folders whose code is not the user's: tracklight, and frameworks that call it.
+#: Directories whose code is not the user's: tracklight, and frameworks that call it.
 _skipped_dirs: tuple[str, ...] = (os.path.dirname(os.path.dirname(__file__)) + os.sep,)
 
 
@@ -37,7 +37,12 @@ _reported: set[tuple[str, int, str]] = set()
 
 
 class ArgumentError(UsageError):
-    """An invalid argument; ``sentence`` says why, and what is valid."""
+    """An argument of a logging call is invalid.
+
+    Args:
+        argument: Its name.
+        problem: The rest of the sentence: what is wrong with it, and what is valid.
+    """
 
     def __init__(self, argument: str, problem: str) -> None:
         super().__init__(f"`{argument}` {problem}")
@@ -50,7 +55,12 @@ def is_strict() -> bool:
 
 
 class catch_errors:
-    """Context manager around the body of a public function: turns exceptions into warnings."""
+    """Context manager around the body of a public function that turns exceptions into warnings.
+
+    Args:
+        call: The call to name in the warning.
+        strict: Let exceptions through, and turn `warn_or_raise` into exceptions.
+    """
 
     def __init__(self, call: str, *, strict: bool) -> None:
         self._call = call
@@ -75,18 +85,18 @@ class catch_errors:
         return True
 
 
-def skip_frames_in(folder: str) -> None:
-    """Treat code in ``folder`` as a framework's, so that warnings point at its caller."""
+def skip_frames_in(directory: str) -> None:
+    """Treat code in ``directory`` as a framework's, so that warnings point at its caller."""
     global _skipped_dirs
-    _skipped_dirs = (*_skipped_dirs, os.path.join(folder, ""))
+    _skipped_dirs = (*_skipped_dirs, os.path.join(directory, ""))
 
 
 def warn_or_raise(argument: str, problem: str) -> None:
-    """Warn about an argument that is used nevertheless; raise in strict mode."""
-    misuse = ArgumentError(argument, problem)
+    """Warn about an argument that is corrected and used; raise `ArgumentError` in strict mode."""
+    error = ArgumentError(argument, problem)
     if _strict.get():
-        raise misuse
-    warn_once(argument, str(misuse))
+        raise error
+    warn_once(argument, str(error))
 
 
 @contextmanager
@@ -110,7 +120,7 @@ def warn_once(argument: str, text: str) -> None:
 
 
 def get_user_location() -> Location:
-    """Return the user's line that is running, or that is being traced by TensorFlow."""
+    """Return the line of the user's program that is running or being traced by TensorFlow."""
     if tf_context.is_tracing():
         return get_operation_location(sys.modules["tensorflow"].no_op().traceback)
     frame = get_user_frame()
@@ -119,7 +129,7 @@ def get_user_location() -> Location:
 
 
 def get_operation_location(traceback: Any) -> Location:
-    """Return the user's line that created an operation of TensorFlow, by its ``traceback``."""
+    """Return the line of the user's program in the traceback of a TensorFlow operation."""
     line = tf_context.find_traced_line(traceback, _skipped_dirs)
     return Location(*(line or ("<unknown>", 0)), "__main__")
 

@@ -1,4 +1,12 @@
-"""Describes tags again in records that were encoded for another file."""
+"""The background thread that writes a record buffer to a sink, and its shutdown.
+
+Errors of the target never reach the training program: they are logged once (`logging`, logger
+``tracklight``) and writing is retried with exponential backoff. Until the target recovers, accepted
+records stay in memory; records that no longer fit the buffer are dropped, counted and reported.
+
+The second half of the module makes sure that nothing accepted is lost when the process exits, gets
+SIGTERM, or forks.
+"""
 
 from __future__ import annotations
 
@@ -16,59 +24,29 @@ from collections.abc import Callable, Mapping, Sized
 from types import FrameType
 from typing import Protocol
 
-from tracklight.formats.event import decode_event
 from tracklight.formats.record_buffer import AppendResult, RecordBuffer
-from tracklight.formats.tfrecord import encode_record, iter_records
 from tracklight.writer.sinks import FileRemovedError, Sink
-
-
-def restore_metadata(records: bytes, metadata: Mapping[bytes, bytes]) -> bytes:
-    """The same records, with the first value of every tag saying what the tag holds."""
-    described: set[bytes] = set()
-    return b"".join(
-        encode_record(_restore_event_metadata(payload, metadata, described))
-        for _, payload in iter_records(records)
-    )
-
-
-def _restore_event_metadata(
-    payload: bytes, metadata: Mapping[bytes, bytes], described: set[bytes]
-) -> bytes:
-    event = decode_event(payload)
-    for value in event.summary.value:
-        if value.tag in metadata and value.tag not in described:
-            value.metadata.ParseFromString(metadata[value.tag])
-            described.add(value.tag)
-    data: bytes = event.SerializeToString()
-    return data
-
-
-# The thread that empties a buffer into a sink, and keeps trying where the sink is in trouble.
-#
-# Whatever goes wrong with the target is said once in tracklight's log (`logging`), tried again after
-# a pause that grows, and never raised. While a target is in trouble, what was accepted stays in
-# memory; what comes when the buffer is full is refused, counted, and told of.
 
 _log = logging.getLogger("tracklight")
 
-#: How long a producer waits for room before the target counts as stalled.
+#: How long a caller waits for space in the buffer before the target counts as stalled.
 STALL_TIMEOUT_S = 10.0
 
 _MIN_WRITE_INTERVAL_S = 0.05
-
 _MIN_RETRY_DELAY_S = 0.2
-
 _MAX_RETRY_DELAY_S = 30.0
-
-#: A slow target is written to so rarely that it is busy for no more than this part of the time.
+#: Writes to a slow target are spaced out so that writing takes at most this share of the time.
 _MAX_BUSY_FRACTION = 0.1
-
-#: What may wait to be made by the thread.
+#: Upper bound on the memory of values that wait to be built by the thread.
 _MAX_DEFERRED_BYTES = 64 << 20
+
+_EXIT_TIMEOUT_S = 10.0
+#: SIGTERM is usually followed by SIGKILL, often ten seconds later.
+_SIGTERM_TIMEOUT_S = 5.0
 
 
 class _FlushRequest:
-    """Asks for everything to be written that is in the buffer now."""
+    """Ask the thread to write everything that is in the buffer now."""
 
     def __init__(self, *, is_last: bool) -> None:
         self.is_last = is_last
@@ -77,10 +55,18 @@ class _FlushRequest:
 
 
 class WriterThread:
-    """Writes one event file.
+    """Write one event file. The thread starts with the first request.
 
-    Requests go through a `queue.SimpleQueue`, which may be put to from signal handlers and
-    finalizers: those can interrupt any line, and no lock that the line may hold is needed.
+    Requests go through a `queue.SimpleQueue`, which is reentrant: signal handlers and finalizers,
+    which may interrupt any line, can put to it without a deadlock.
+
+    Args:
+        buffer: Where the records come from.
+        sink: Where they go.
+        make_header: Returns the first record of a file.
+        flush_interval_s: Maximum time that a record stays in the buffer.
+        wake_bytes: Write earlier when the buffer holds this many bytes.
+        wake_records: Write earlier when the buffer holds this many records.
     """
 
     def __init__(
@@ -118,34 +104,43 @@ class WriterThread:
 
     @property
     def has_finished(self) -> bool:
-        """Whether nothing more will be written."""
+        """Whether the file is closed for good."""
         return self._finished.is_set()
 
     @property
     def location(self) -> str:
-        """The file, or the folder in which it will be."""
+        """Path or URL of the file; the directory until the file exists."""
         return self._sink.location
 
     def open(self) -> None:
-        """Start the file now rather than with the first record. Raises OSError."""
+        """Create the file now instead of with the first record.
+
+        Raises:
+            OSError: The file cannot be created.
+        """
         self._sink.open(self._make_header())
 
     def wake(self) -> None:
-        """Say that the buffer is no longer empty, or that it is time to write."""
+        """Notify the thread that the buffer is no longer empty, or has reached a threshold."""
         self._requests.put(None)
         self._ensure_started()
 
     def defer(self, make_event: Callable[[], bytes], size_bytes: int) -> bool:
-        """Have the thread make a record, which must not fail; False if it has too much to do.
+        """Let the thread build a record.
 
-        The function is called once. ``size_bytes`` is what it holds on to.
+        Args:
+            make_event: Called once in the thread. Must not raise.
+            size_bytes: Memory that ``make_event`` keeps alive.
+
+        Returns:
+            False if too much is queued already, or the writer is closed.
         """
         if self.is_closed:
             return False
         with self._deferred_lock:
-            # Two counters, as the thread changes one of them and must not have to wait.
-            waiting = self._deferred_bytes - self._built_bytes
-            if waiting and waiting + size_bytes > _MAX_DEFERRED_BYTES:
+            # Two counters, so that the thread can update its own without taking the lock.
+            pending_bytes = self._deferred_bytes - self._built_bytes
+            if pending_bytes and pending_bytes + size_bytes > _MAX_DEFERRED_BYTES:
                 return False
             self._deferred_bytes += size_bytes
             self._deferred.append((make_event, size_bytes))
@@ -153,29 +148,40 @@ class WriterThread:
         return True
 
     def flush(self, timeout_s: float | None = None) -> bool:
-        """Wait until all that was accepted is written; False if it could not be."""
-        return self._submit(_FlushRequest(is_last=False), timeout_s)
+        """Wait until all accepted records are written. Return whether they are."""
+        request = _FlushRequest(is_last=False)
+        if self.is_closed:
+            return self._finished.wait(timeout_s)
+        self._requests.put(request)
+        self._ensure_started()
+        if self.has_finished:  # closed by another thread meanwhile; the request gets no reply
+            return True
+        return request.done.wait(timeout_s) and request.succeeded
 
     def wait_for_space(self) -> bool:
-        """Wait for a full buffer to be emptied; False if the record must be refused instead."""
+        """Wait until a full buffer has been written. Return False if the record must be dropped."""
         return self._wait_until_empty(self._buffer)
 
     def wait_for_deferred(self) -> bool:
-        """Wait for what was put off to be made, as a tag's values must stay in order."""
+        """Wait until all deferred records are built. Return False if the value must be dropped."""
         return self._wait_until_empty(self._deferred)
 
-    def _wait_until_empty(self, waiting: Sized) -> bool:
+    def _wait_until_empty(self, pending: Sized) -> bool:
         if not self.is_failing and not self.is_closed:
-            if self.flush(STALL_TIMEOUT_S) or not waiting:
+            if self.flush(STALL_TIMEOUT_S) or not pending:
                 return True
-            self._report_failure(f"took longer than {STALL_TIMEOUT_S:.0f} seconds to write")
+            self._report_failure(f"did not accept data for {STALL_TIMEOUT_S:.0f} seconds")
         self._dropped_records += 1
         if self._dropped_records == 1:
-            _log.error("%s: the buffer is full, so records are lost from now on", self.location)
+            _log.error("%s: the write buffer is full; dropping records", self.location)
         return False
 
     def close(self, timeout_s: float) -> bool:
-        """Write what can be written in that time, and end."""
+        """Write all records, retrying until the timeout, and close the file.
+
+        Returns:
+            Whether the file is closed. Otherwise the thread closes it when it can.
+        """
         deadline = time.monotonic() + timeout_s
         while not self.flush(max(0.0, deadline - time.monotonic())):
             if time.monotonic() + _MIN_RETRY_DELAY_S > deadline:
@@ -185,29 +191,26 @@ class WriterThread:
         return self._finished.wait(max(_MIN_RETRY_DELAY_S, deadline - time.monotonic()))
 
     def finish(self) -> None:
-        """End as soon as all is written, without waiting for it."""
+        """Let the thread write all records and close the file, without waiting for it."""
         if not self.is_closed:
             self.is_closed = True
             self._requests.put(_FlushRequest(is_last=True))
             self._ensure_started()
 
     def detach(self) -> None:
-        """In a forked child: leave file and buffer to the parent."""
+        """In a forked child: leave the file and the buffered records to the parent."""
         self._sink.detach()
 
-    def _submit(self, ticket: _FlushRequest, timeout_s: float | None) -> bool:
-        if self.is_closed:
-            return self._finished.wait(timeout_s)
-        self._requests.put(ticket)
-        self._ensure_started()
-        if (
-            self.has_finished
-        ):  # by someone else, in between: then nobody answers the ticket any more
-            return True
-        return ticket.done.wait(timeout_s) and ticket.succeeded
+    def record_failure(self, error: Exception) -> None:
+        """Report an error of the target and schedule the next attempt."""
+        self._retry_delay_s = min(
+            _MAX_RETRY_DELAY_S, max(_MIN_RETRY_DELAY_S, 2 * self._retry_delay_s)
+        )
+        self._next_write_at = time.monotonic() + self._retry_delay_s
+        self._report_failure(f"cannot be written: {error}")
 
     def _ensure_started(self) -> None:
-        # Not waited for: whoever holds it is starting the thread, maybe on this very stack.
+        # Non-blocking: the holder is starting the thread, possibly further up this very stack.
         if self._thread is not None or not self._start_lock.acquire(blocking=False):
             return
         try:
@@ -215,7 +218,7 @@ class WriterThread:
                 thread = threading.Thread(target=self._run, name="tracklight", daemon=True)
                 thread.start()
                 self._thread = thread
-        except RuntimeError:  # the interpreter is shutting down and starts no more threads
+        except RuntimeError:  # the interpreter is shutting down: no new threads
             self._handle_pending()
         finally:
             self._start_lock.release()
@@ -229,36 +232,34 @@ class WriterThread:
         while not self._requests.empty():
             self._handle(self._requests.get())
 
-    def _handle(self, ticket: _FlushRequest | None) -> bool:
-        """Write once; True if that was the last time."""
+    def _handle(self, request: _FlushRequest | None) -> bool:
+        """Write the buffer. Return whether this was the last request."""
         succeeded = self._write()
-        if ticket is None:
+        if request is None:
             return False
-        ticket.succeeded = succeeded
-        if ticket.is_last:
+        request.succeeded = succeeded
+        if request.is_last:
             self._finish()
-        ticket.done.set()
-        return ticket.is_last
+        request.done.set()
+        return request.is_last
 
     def _wait_for_request(self) -> _FlushRequest | None:
-        """Sleep until something is to be written; the ticket that asks for it, if one does."""
+        """Wait until the next write is due. Return the request for it, if there is one."""
         while True:
-            timeout = (
-                None
-                if self._next_write_at is None
-                else max(0.0, self._next_write_at - time.monotonic())
-            )
+            timeout = None
+            if self._next_write_at is not None:
+                timeout = max(0.0, self._next_write_at - time.monotonic())
             try:
-                ticket = self._requests.get(timeout=timeout)
+                request = self._requests.get(timeout=timeout)
             except queue.Empty:
                 return None
-            if ticket is not None:
-                return ticket
+            if request is not None:
+                return request
             self._build_deferred()
             self._schedule()
 
     def _build_deferred(self) -> None:
-        """Make what was put off, for as long as the buffer has room for it."""
+        """Build deferred records until the buffer is full."""
         while self._deferred:
             make_event, size_bytes = self._deferred[0]
             self._built_record = self._built_record or make_event()
@@ -278,9 +279,8 @@ class WriterThread:
         self._next_write_at = due if self._next_write_at is None else min(self._next_write_at, due)
 
     def _is_urgent(self) -> bool:
-        return (
-            len(self._buffer) >= self._wake_bytes or self._buffer.record_count >= self._wake_records
-        )
+        buffer = self._buffer
+        return len(buffer) >= self._wake_bytes or buffer.record_count >= self._wake_records
 
     def _write(self) -> bool:
         started = time.monotonic()
@@ -289,13 +289,14 @@ class WriterThread:
             if not self._sink.is_open:
                 self.open()
             self._write_batch()
-            # As often as the buffer may be filled by what was put off, but not for ever.
+            # Deferred records may fill the buffer several times. The bound keeps a producer that
+            # never pauses from holding up the reply to a flush.
             for _ in range(1 + len(self._deferred)):
                 self._build_deferred()
                 self._batch = self._buffer.drain()
                 self._write_batch()
             self._sink.sync()
-        except Exception as error:  # a remote file system may raise anything
+        except Exception as error:  # remote file systems raise exceptions of any type
             self.record_failure(error)
             return False
         self._earliest_write_at = started + max(
@@ -314,98 +315,95 @@ class WriterThread:
         self._written = 0
 
     def _continue_in_new_file(self) -> None:
-        """Go on in a new file, in which every tag has to be described anew."""
-        pass
-
-        _log.warning("%s was removed; what comes goes to a new file", self.location)
+        """Continue in a new file, which needs the metadata of every tag again."""
+        _log.warning("%s was removed; continuing in a new file", self.location)
         self.open()
-        known = self._buffer.get_metadata()
-        # In this order, a record that comes meanwhile is described either here or by its own value.
+        metadata = self._buffer.get_metadata()
+        # In this order, a record that is added concurrently gets its metadata either from
+        # `_restore_metadata` or from its own first value.
         self._buffer.clear_metadata()
-        self._batch = restore_metadata(self._batch + self._buffer.drain(), known)
+        self._batch = _restore_metadata(self._batch + self._buffer.drain(), metadata)
         self._written = 0
 
-    def record_failure(self, error: Exception) -> None:
-        """Take note that the target is in trouble, and when to try again."""
-        self._retry_delay_s = min(
-            _MAX_RETRY_DELAY_S, max(_MIN_RETRY_DELAY_S, 2 * self._retry_delay_s)
-        )
-        self._next_write_at = time.monotonic() + self._retry_delay_s
-        self._report_failure(f"cannot be written: {error}")
-
-    def _report_failure(self, what: str) -> None:
+    def _report_failure(self, problem: str) -> None:
         if not self.is_failing:
-            _log.error("%s %s; records are kept in memory, trying again", self.location, what)
+            _log.error("%s %s; keeping records in memory and retrying", self.location, problem)
         self.is_failing = True
 
     def _recover(self) -> None:
         self._retry_delay_s = 0.0
         if self.is_failing:
             self.is_failing = False
-            self._report_dropped("%s is written to again; %d records were lost")
+            self._report_dropped("%s is writable again; %d records were dropped")
 
     def _finish(self) -> None:
-        left = len(self._batch) - self._written + len(self._buffer)
-        if left:
-            _log.error("%s: %d bytes of records were never written", self.location, left)
+        unwritten_bytes = len(self._batch) - self._written + len(self._buffer)
+        if unwritten_bytes:
+            _log.error("%s: %d bytes of records were not written", self.location, unwritten_bytes)
         self._dropped_records += len(self._deferred)
-        self._report_dropped("%s: %d records were lost")
+        self._report_dropped("%s: %d records were dropped")
         self._sink.close()
         self._finished.set()
 
-    def _report_dropped(self, text: str) -> None:
+    def _report_dropped(self, message: str) -> None:
         if self._dropped_records:
-            _log.error(text, self.location, self._dropped_records)
+            _log.error(message, self.location, self._dropped_records)
         self._dropped_records = 0
 
 
-# What happens to writers when the process ends, is told to end, or forks.
+def _restore_metadata(records: bytes, metadata: Mapping[bytes, bytes]) -> bytes:
+    """Return framed records with the metadata of each tag added to its first value."""
+    from tracklight.formats.event import decode_event
+    from tracklight.formats.tfrecord import encode_record, iter_records
 
-_EXIT_TIMEOUT_S = 10.0
-
-#: Whoever sends SIGTERM may send SIGKILL soon after: ten seconds is usual.
-_SIGTERM_TIMEOUT_S = 5.0
+    described: set[bytes] = set()
+    restored = []
+    for _, payload in iter_records(records):
+        event = decode_event(payload)
+        for value in event.summary.value:
+            if value.tag in metadata and value.tag not in described:
+                value.metadata.ParseFromString(metadata[value.tag])
+                described.add(value.tag)
+        restored.append(encode_record(event.SerializeToString()))
+    return b"".join(restored)
 
 
 class _Forkable(Protocol):
     def reopen_after_fork(self) -> None:
-        """In a forked child: go on in a file of one's own."""
+        """In a forked child: continue in a separate file."""
 
 
 _writers: weakref.WeakSet[_Forkable] = weakref.WeakSet()
-
-#: Held strongly, so that a writer nobody holds any more still gets its last records written.
+#: Strong references, so that the last records of a garbage-collected writer are still written.
 _threads: set[WriterThread] = set()
-
 _registered_pid = 0
-
 _is_sigterm_handled = False
 
 
 def register_writer(writer: _Forkable) -> None:
-    """Look after a writer for as long as someone holds it."""
+    """Reopen a writer in forked children, and flush all writers on SIGTERM."""
     _writers.add(writer)
     _install_sigterm_handler()
 
 
-def flush_at_exit(drain: WriterThread) -> None:
-    """Have a drain emptied when the process ends."""
-    if drain not in _threads:
+def flush_at_exit(thread: WriterThread) -> None:
+    """Write the records of a thread and close its file when the process exits."""
+    if thread not in _threads:
         _threads.difference_update([other for other in _threads if other.has_finished])
-        _threads.add(drain)
+        _threads.add(thread)
         _register_exit_handlers()
 
 
 def is_exiting() -> bool:
-    """Whether the program is over and only exit handlers still run."""
+    """Return whether the main thread has ended and only exit handlers still run."""
     return not threading.main_thread().is_alive()
 
 
 def close_all() -> None:
-    """Write everything that was accepted."""
+    """Write all accepted records and close all files."""
     deadline = time.monotonic() + _EXIT_TIMEOUT_S
-    for drain in list(_threads):
-        drain.close(max(0.0, deadline - time.monotonic()))
+    for thread in list(_threads):
+        thread.close(max(0.0, deadline - time.monotonic()))
 
 
 def _register_exit_handlers() -> None:
@@ -414,43 +412,43 @@ def _register_exit_handlers() -> None:
         return
     is_child = _registered_pid != 0
     _registered_pid = os.getpid()
-    if not is_child:  # children inherit it
+    if not is_child:  # children inherit the registration
         atexit.register(close_all)
     if "multiprocessing.util" in sys.modules:
-        # Children that multiprocessing forks leave without a call to atexit's functions.
+        # Children that are forked by multiprocessing exit without running atexit handlers.
         from multiprocessing.util import Finalize
 
         Finalize(None, close_all, exitpriority=-1)
 
 
 def _install_sigterm_handler() -> None:
-    """Write what there is on SIGTERM, then do what would have been done without us.
+    """Flush on SIGTERM, then do what would have happened without this handler.
 
-    Set once, when the first writer is made: a handler that the program sets later stays the
-    program's. Only the main thread may set handlers.
+    Installed once, with the first writer, so that a handler that the program installs later is
+    not replaced. Only the main thread may install handlers.
     """
     global _is_sigterm_handled
     if _is_sigterm_handled or threading.current_thread() is not threading.main_thread():
         return
     _is_sigterm_handled = True
-    before = signal.getsignal(signal.SIGTERM)
-    if before is None or before is signal.SIG_IGN:  # someone else's in C, or not wanted
+    previous = signal.getsignal(signal.SIGTERM)
+    if previous is None or previous is signal.SIG_IGN:  # None: installed by C code
         return
 
-    def terminate(number: int, frame: FrameType | None) -> None:
+    def handle_sigterm(number: int, frame: FrameType | None) -> None:
         deadline = time.monotonic() + _SIGTERM_TIMEOUT_S
-        for drain in list(_threads):
-            drain.flush(max(0.0, deadline - time.monotonic()))
-        _call_previous_handler(before, number, frame)
+        for thread in list(_threads):
+            thread.flush(max(0.0, deadline - time.monotonic()))
+        _call_previous_handler(previous, number, frame)
 
-    signal.signal(signal.SIGTERM, terminate)
+    signal.signal(signal.SIGTERM, handle_sigterm)
 
 
 def _call_previous_handler(
-    before: Callable[[int, FrameType | None], object] | int, number: int, frame: FrameType | None
+    previous: Callable[[int, FrameType | None], object] | int, number: int, frame: FrameType | None
 ) -> None:
-    if callable(before):
-        before(number, frame)
+    if callable(previous):
+        previous(number, frame)
         return
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

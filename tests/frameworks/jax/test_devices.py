@@ -1,4 +1,4 @@
-"""Arrays of JAX on a GPU are logged like arrays in memory."""
+"""JAX arrays on a GPU are logged like arrays in memory."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ jax = pytest.importorskip("jax")
 
 @pytest.mark.skipif(jax.default_backend() == "cpu", reason="JAX sees no GPU")
 @pytest.mark.parametrize("log", [log_by_summary, log_by_writer])
-def test_logs_what_lies_on_a_gpu(log: Any, tmp_path: Path) -> None:
+def test_logs_arrays_on_a_gpu(log: Any, tmp_path: Path) -> None:
     check_device(log, tmp_path, jax.numpy.asarray)

@@ -1,4 +1,4 @@
-"""Trees of arrays are logged leaf by leaf, under the names that lead to each."""
+"""`tracklight.jax` logs pytrees leaf by leaf, with paths as tags."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_flattens_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tracklight.jax.flatten({"a": 1}, "b/c/") == {"b/c/a": 1}
 
 
-def test_flattens_as_jax_does() -> None:
+def test_flattens_with_jax() -> None:
     jax = pytest.importorskip("jax")
     assert tracklight.jax.flatten(TREE) == TAGS
     leaves = jax.tree_util.tree_leaves(TREE)
@@ -39,7 +39,7 @@ def test_logs_nothing_without_a_writer() -> None:
     assert not tracklight.jax.scalars(TREE, 1)
 
 
-def test_tells_of_a_leaf_that_is_no_number(tmp_path: Path) -> None:
+def test_invalid_leaf_warns(tmp_path: Path) -> None:
     with summary.create_file_writer(tmp_path) as writer, writer.as_default():
         with pytest.warns(UsageWarning, match="logged nothing") as caught:
             assert not tracklight.jax.scalars({"a": [[1.0, 2.0]], "b": np.zeros(3), "c": 1.0}, 4)
@@ -81,7 +81,7 @@ def test_logs_narrow_floats(tmp_path: Path) -> None:
     assert read_scalars(tmp_path) == [("a", 1, 0.5)]
 
 
-def test_names_the_variables_of_flax(tmp_path: Path) -> None:
+def test_tags_of_flax_variables(tmp_path: Path) -> None:
     nnx = pytest.importorskip("flax.nnx")
     model = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
     assert set(tracklight.jax.flatten(nnx.state(model), "params")) == {

@@ -1,4 +1,4 @@
-"""Run programs that use a framework, each in a process of its own.
+"""Run programs that use a framework, each in a separate process.
 
 Frameworks keep global state and cannot share a process; Keras chooses its backend once per
 process.
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-#: A program takes about ten seconds on an idle machine, most of them to import its framework.
+#: A program takes about ten seconds on an idle machine, mostly to import its framework.
 TIMEOUT_S = 600
 
 
@@ -29,10 +29,10 @@ def need(*modules: str) -> None:
 
 
 def run_program(name: str, *arguments: object, cwd: Path | None = None, **environment: str) -> Any:
-    """Run a program of this folder and return the JSON that it prints on its last line."""
+    """Run a program of this directory and return the JSON that it prints on its last line."""
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", **environment}
     env["PYTHONPATH"] = str(HERE.parents[2])
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, str(HERE / name), *map(str, arguments)],
         cwd=cwd,
         env=env,
@@ -40,5 +40,5 @@ def run_program(name: str, *arguments: object, cwd: Path | None = None, **enviro
         text=True,
         timeout=TIMEOUT_S,
     )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    assert result.returncode == 0, result.stderr[-4000:]
+    return json.loads(result.stdout.splitlines()[-1])

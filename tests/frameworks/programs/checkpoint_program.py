@@ -1,6 +1,6 @@
-"""Saves checkpoints of every kind with TensorFlow: ``checkpoint_program.py FOLDER [PREFIX…]``.
+"""Save checkpoints of every type with TensorFlow: ``checkpoint_program.py DIRECTORY [PREFIX…]``.
 
-Says, for each and for those whose prefixes are given, what TensorFlow's own reader finds.
+Prints the tensors that TensorFlow reads from them, and from the checkpoints with the prefixes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def save_raw(prefix: str, tensors: dict[str, Any]) -> None:
     )
 
 
-def save_dtypes(folder: Path) -> None:
+def save_dtypes(directory: Path) -> None:
     numbers = np.array([[0, 1, 2], [3, 7, 5]])
     tensors = {
         name: tf.constant(numbers.astype(tf.as_dtype(name).as_numpy_dtype)) for name in DTYPES
@@ -41,10 +41,10 @@ def save_dtypes(folder: Path) -> None:
     tensors["odd_half"] = tf.constant(np.array(odd, np.float16))
     tensors["odd_bfloat16"] = tf.cast(tf.constant(odd, tf.float32), tf.bfloat16)
     tensors["scalar"] = tf.constant(4.5)
-    save_raw(str(folder / "dtypes"), tensors)
+    save_raw(str(directory / "dtypes"), tensors)
 
 
-def save_texts(folder: Path) -> None:
+def save_texts(directory: Path) -> None:
     long = "x" * 300
     tensors = {
         "texts": tf.constant([["a", ""], ["ünïcode", "\x00\xff"], [long, "b"]]),
@@ -53,18 +53,18 @@ def save_texts(folder: Path) -> None:
         "empty": tf.zeros((0, 5)),
         "also empty": tf.zeros((4, 0), tf.int64),
     }
-    save_raw(str(folder / "texts"), tensors)
+    save_raw(str(directory / "texts"), tensors)
 
 
-def save_shards(folder: Path) -> None:
-    parts = [str(folder / f"part{shard}") for shard in range(3)]
+def save_shards(directory: Path) -> None:
+    parts = [str(directory / f"part{shard}") for shard in range(3)]
     for shard, part in enumerate(parts):
         save_raw(part, {f"layer{shard}/w": tf.fill((2, shard + 1), float(shard))})
-    whole = str(folder / "shards")
+    whole = str(directory / "shards")
     tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=parts, destination_prefix=whole)
 
 
-def save_slices(folder: Path) -> None:
+def save_slices(directory: Path) -> None:
     with tf.Graph().as_default(), v1.Session() as session:
         rows = v1.get_variable(
             "rows", (130, 3), partitioner=v1.fixed_size_partitioner(3), dtype=tf.float32
@@ -75,29 +75,29 @@ def save_slices(folder: Path) -> None:
         loss = tf.add_n([tf.reduce_sum(part) for part in rows])
         v1.train.AdamOptimizer().minimize(loss)
         session.run(v1.global_variables_initializer())
-        v1.train.Saver().save(session, str(folder / "slices"), write_meta_graph=False)
+        v1.train.Saver().save(session, str(directory / "slices"), write_meta_graph=False)
 
 
-def save_parts(folder: Path) -> None:
-    """Parts along two dimensions, one of them as long as the whole."""
+def save_parts(directory: Path) -> None:
+    """Save slices along two dimensions, one of which covers a whole dimension."""
     numbers = tf.reshape(tf.range(70 * 150), (70, 150))
     stretches = ["0,65:-", "65,5:0,100", "65,5:100,50"]
     parts = [numbers[:65], numbers[65:, :100], numbers[65:, 100:]]
     tf.raw_ops.SaveV2(
-        prefix=str(folder / "parts"),
+        prefix=str(directory / "parts"),
         tensor_names=["table"] * 3,
         shape_and_slices=[f"70 150 {stretch}" for stretch in stretches],
         tensors=parts,
     )
 
 
-def save_many(folder: Path) -> None:
-    """So many that the index has several blocks."""
-    names = [f"network/block_{place:04}/a_rather_long_name_of_a_kernel" for place in range(6000)]
-    save_raw(str(folder / "many"), {name: tf.constant(len(name)) for name in names})
+def save_many(directory: Path) -> None:
+    """Save so many tensors that the index has several blocks."""
+    names = [f"network/block_{index:04}/a_rather_long_name_of_a_kernel" for index in range(6000)]
+    save_raw(str(directory / "many"), {name: tf.constant(len(name)) for name in names})
 
 
-def save_objects(folder: Path) -> None:
+def save_objects(directory: Path) -> None:
     class Network(tf.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -110,17 +110,17 @@ def save_objects(folder: Path) -> None:
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(network.table**2)
     optimizer.apply_gradients([(tape.gradient(loss, network.table), network.table)])
-    tf.train.Checkpoint(network=network, optimizer=optimizer).write(str(folder / "objects"))
+    tf.train.Checkpoint(network=network, optimizer=optimizer).write(str(directory / "objects"))
 
 
-def save_keras(folder: Path) -> None:
+def save_keras(directory: Path) -> None:
     import keras
 
     layers = [keras.layers.Embedding(20, 6, name="words"), keras.layers.Flatten()]
     model = keras.Sequential([keras.Input((4,)), *layers, keras.layers.Dense(3, name="out")])
     model.compile("adam", "mse")
     model.fit(np.zeros((8, 4)), np.zeros((8, 3)), verbose=0)
-    tf.train.Checkpoint(model=model).write(str(folder / "keras"))
+    tf.train.Checkpoint(model=model).write(str(directory / "keras"))
 
 
 def read(prefix: str) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def describe(value: Any) -> dict[str, Any]:
     if array.dtype.kind in "OS":
         texts = [bytes(text).hex() for text in np.asarray(value, object).ravel()]
         return {"shape": list(array.shape), "texts": texts}
-    # NumPy has no such types: as wide as tracklight makes them.
+    # NumPy has no such types; converted as tracklight does.
     wider = {"int4": np.int8, "uint4": np.uint8, "bfloat16": np.float32}
     if array.dtype.name in wider or array.dtype.name.startswith("float8"):
         array = array.astype(wider.get(array.dtype.name, np.float32))
@@ -141,11 +141,11 @@ def describe(value: Any) -> dict[str, Any]:
     return {"shape": list(array.shape), "dtype": array.dtype.name, "digest": digest}
 
 
-def main(folder: Path, prefixes: list[str]) -> None:
+def main(directory: Path, prefixes: list[str]) -> None:
     plain = [save_dtypes, save_texts, save_shards, save_slices, save_parts, save_many]
     for save in [*plain, save_objects, save_keras]:
-        save(folder)
-        prefixes.append(str(folder / save.__name__.removeprefix("save_")))
+        save(directory)
+        prefixes.append(str(directory / save.__name__.removeprefix("save_")))
     print(json.dumps({prefix: read(prefix) for prefix in prefixes}))
 
 

@@ -1,4 +1,4 @@
-"""Opens a log in TensorBoard's graph dashboard: ``graph_reader.py LOGDIR``."""
+"""Open a log in TensorBoard's graph dashboard: ``graph_reader.py LOGDIR``."""
 
 from __future__ import annotations
 

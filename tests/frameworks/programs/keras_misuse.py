@@ -1,4 +1,4 @@
-"""Trains while everything about logging is wrong: ``keras_misuse.py LOGDIR``."""
+"""Train with invalid arguments of the callback: ``keras_misuse.py LOGDIR``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tracklight.keras import TensorBoard
 
 
 class Strange(keras.callbacks.Callback):
-    """Leaves in the logs what is no number."""
+    """Adds an array to the metrics."""
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         logs["strange"] = np.zeros(3)
@@ -39,7 +39,7 @@ def fit(*callbacks: Any) -> list[float]:
 
 def misuse(logdir: Path) -> dict[str, Any]:
     (logdir / "file").write_text("")
-    said: dict[str, Any] = {}
+    output: dict[str, Any] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         bad = TensorBoard(
@@ -48,7 +48,7 @@ def misuse(logdir: Path) -> dict[str, Any]:
             update_freq="never",
             profile_batch="some",
             embeddings_freq=1,
-            embeddings_metadata={"nobody": "labels.tsv"},
+            embeddings_metadata={"unknown": "labels.tsv"},
         )
         fit(bad, Strange())
         fit(Strange(), TensorBoard(logdir / "strange"))
@@ -57,15 +57,15 @@ def misuse(logdir: Path) -> dict[str, Any]:
         try:
             fit(interrupted, Interrupt())
         except KeyboardInterrupt:
-            said["losses"] = fit(interrupted)
+            output["losses"] = fit(interrupted)
     mine = [item for item in caught if item.category is UsageWarning]
-    said["warnings"] = [str(item.message) for item in mine]
-    said["files"] = sorted({item.filename for item in mine})
+    output["warnings"] = [str(item.message) for item in mine]
+    output["files"] = sorted({item.filename for item in mine})
     try:
         TensorBoard(logdir / "strict", update_freq="never", strict=True)
     except Exception as error:
-        said["strict"] = str(error)
-    return said
+        output["strict"] = str(error)
+    return output
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Describes models of every kind, and says which edges TensorBoard reads from that."""
+"""Describe models of every type as JSON; print the edges that TensorBoard reads from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracklight.keras.model_json import build_model_json
 
 
 class Split(keras.Model):
-    """A model written as a class, with two ways through it."""
+    """A subclassed model with two branches."""
 
     def __init__(self) -> None:
         super().__init__(name="split")
@@ -27,7 +27,7 @@ class Split(keras.Model):
 
 
 class Opaque(Split):
-    """A model that cannot be run on symbols."""
+    """A model that cannot be called with symbolic tensors."""
 
     def call(self, x: Any) -> Any:
         return self.left(self.flat(keras.ops.convert_to_tensor(keras.ops.convert_to_numpy(x))))
@@ -85,7 +85,7 @@ def list_edges(model: Any) -> list[str]:
 def describe_all() -> dict[str, Any]:
     plain = keras.Sequential([layers.Input((4,)), layers.Dense(2)], name="plain")
     split = make_split(Split)
-    said = {
+    output = {
         "own": build_model_json(plain) == plain.to_json(),
         "class": list_edges(split),
         "again": list_edges(split),
@@ -96,8 +96,8 @@ def describe_all() -> dict[str, Any]:
         "nested": list_edges(make_nested()),
     }
     if os.environ["KERAS_BACKEND"] == "tensorflow":
-        said["compiled"] = list_edges(make_compiled())
-    return said
+        output["compiled"] = list_edges(make_compiled())
+    return output
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Makes models of most layers there are, and says what Keras writes and counts of each."""
+"""Build models with most layers of Keras; print their JSON and parameter counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import keras
 from keras import layers
 
 
-def make_pictures() -> Any:
+def make_images() -> Any:
     return keras.Sequential(
         [
             keras.Input((32, 32, 4)),
@@ -59,7 +59,7 @@ def make_attention() -> Any:
 
 
 def make_rare() -> Any:
-    """Layers that few models have."""
+    """Return a model with rarely used layers."""
     frames = keras.Input((4, 8, 8, 3), name="frames")
     filmed = layers.ConvLSTM2D(5, 3, padding="same")(frames)
     words = layers.Reshape((64, 5))(filmed)
@@ -71,7 +71,7 @@ def make_rare() -> Any:
 
 
 def iter_counts(model: Any, scope: str = "") -> Any:
-    """By the path of each layer that is no model."""
+    """Yield the path and parameter count of each layer that is not a model."""
     inputs = getattr(model, "_layers", model.layers)
     for layer in inputs:
         if hasattr(layer, "layers"):
@@ -81,6 +81,6 @@ def iter_counts(model: Any, scope: str = "") -> Any:
 
 
 if __name__ == "__main__":
-    models = [make() for make in (make_pictures, make_words, make_attention, make_rare)]
-    told = [{"model": model.to_json(), "counts": dict(iter_counts(model))} for model in models]
-    print(json.dumps(told))
+    models = [make() for make in (make_images, make_words, make_attention, make_rare)]
+    output = [{"model": model.to_json(), "counts": dict(iter_counts(model))} for model in models]
+    print(json.dumps(output))

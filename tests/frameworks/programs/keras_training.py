@@ -1,4 +1,4 @@
-"""Trains a small model with every option of the callback: ``keras_training.py LOGDIR``."""
+"""Train a small model with every option of the callback: ``keras_training.py LOGDIR``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tracklight.keras import TensorBoard
 
 
 class Own(keras.callbacks.Callback):
-    """Logs by itself, as tutorials do, to the default writer and to one of its own."""
+    """Logs to the default writer and to a separate one, as tutorials do."""
 
     def __init__(self, logdir: Path) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""Captures four steps of a framework, or of none: ``capture_program.py FRAMEWORK LOGDIR``.
+"""Profile four steps with a framework or without one: ``profile_program.py FRAMEWORK LOGDIR``.
 
-Says how the loop went on after them.
+Prints how the loop continued afterwards.
 """
 
 from __future__ import annotations

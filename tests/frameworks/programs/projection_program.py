@@ -1,7 +1,4 @@
-"""What scikit-learn makes of the same vectors: ``projection_program.py``.
-
-Says what it finds, and what tracklight does, as far apart as numbers can tell.
-"""
+"""Compare projections with scikit-learn: ``projection_program.py``. Prints the differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens a run in TensorBoard's projector: ``projector_reader.py LOGDIR RUN``."""
+"""Open a run in TensorBoard's projector: ``projector_reader.py LOGDIR RUN``."""
 
 from __future__ import annotations
 

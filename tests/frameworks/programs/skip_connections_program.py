@@ -1,4 +1,7 @@
-"""Logs a residual network as layers and as operations: ``skip_program.py LOGDIR``."""
+"""Log a residual network as layers and as operations.
+
+python skip_connections_program.py LOGDIR
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ from tracklight import summary
 
 
 def make_network() -> Any:
-    """Blocks with two layers each; the second one changes how many channels there are, so that its
-    shorter way has a layer as well."""
+    """Return a network of residual blocks with two layers each.
+
+    The second block changes the number of channels, so its skip connection has a layer as well.
+    """
     inputs = flow = layers.Input((8, 8, 4), name="pixels")
     for number, channels in enumerate((4, 6, 6)):
         deep = layers.Conv2D(channels, 3, padding="same", name=f"first_{number}")(flow)

@@ -1,4 +1,4 @@
-"""A program that makes the same calls to ``tf.summary`` and to ``tracklight.summary``.
+"""Make the same calls to ``tf.summary`` and to ``tracklight.summary``.
 
 python summary_calls.py logdir      # logdir/theirs/<call>, logdir/ours/<call>
 """
@@ -23,11 +23,11 @@ LAYOUT = {"x": {"y": ["Multiline", ["a/.*", "b"]]}, "z": {"y": ["Margin", ["a", 
 CAMERA = {"material": {"cls": "PointsMaterial", "size": 0.5}, "camera": {"fov": 75}}
 FACES = np.array([[[0, 1, 2]], [[1, 2, 3]]], np.int32)
 POINTS = RNG.normal(size=(2, 4, 3)).astype(np.float32)
-ODD_TAGS = ["a b", "a:b", "/a", "a//b/", "ä😀", "a\\b", 'a"b', "%s", ".", "a\nb", "<b>"]
+UNUSUAL_TAGS = ["a b", "a:b", "/a", "a//b/", "ä😀", "a\\b", 'a"b', "%s", ".", "a\nb", "<b>"]
 
 Call = Callable[[Any], object]
 
-#: Records that are the same to the byte.
+#: Calls that write identical bytes.
 SAME_BYTES: dict[str, Call] = {
     "float": lambda s: s.scalar("a/b", 1.13, step=1),
     "int": lambda s: s.scalar("a", 113, step=1),
@@ -42,7 +42,7 @@ SAME_BYTES: dict[str, Call] = {
     "negative step": lambda s: s.scalar("a", 1.0, step=-5),
     "large step": lambda s: s.scalar("a", 1.0, step=2**62),
     "described": lambda s: s.scalar("a", 1.13, step=1, description="The *first* letter."),
-    "odd tags": lambda s: [s.scalar(tag, 1.0, step=1) for tag in ODD_TAGS],
+    "odd tags": lambda s: [s.scalar(tag, 1.0, step=1) for tag in UNUSUAL_TAGS],
     "default step": lambda s: at_step(s, 333),
     "step of the writer": lambda s: s.scalar("a", 1.0),
     "recorded if": lambda s: recorded_if(s),
@@ -72,7 +72,7 @@ SAME_BYTES: dict[str, Call] = {
     "no plugin": lambda s: s.write("a", tf().constant([1.5]), step=1),
 }
 
-#: Pictures with the same pixels, compressed in another way.
+#: Calls that write the same pixels, compressed differently.
 SAME_PIXELS: dict[str, Call] = {
     "image": lambda s: s.image("a/b", PIXELS[:1], step=1, description="By **Leonardo**"),
     "one channel": lambda s: s.image("a", PIXELS[..., :1], step=1),
@@ -88,7 +88,7 @@ SAME_PIXELS: dict[str, Call] = {
 }
 RNG16 = np.random.default_rng(1).integers(0, 1 << 16, 1000).astype(np.uint16)
 
-#: Histograms with the same buckets, and with totals that TensorFlow does not write.
+#: Histograms with the same buckets, plus statistics that TensorFlow does not write.
 SAME_BUCKETS: dict[str, Call] = {
     "numbers": lambda s: s.histogram("a/b", NUMBERS, step=1, description="foo"),
     "one number": lambda s: s.histogram("a", [12], step=1),
@@ -104,7 +104,7 @@ SAME_BUCKETS: dict[str, Call] = {
     "scope of numbers": lambda s: in_scopes("s", call=lambda: s.histogram("a", NUMBERS, step=1)),
 }
 
-#: Curves with the same numbers, under a tag to which nothing was added.
+#: Curves with the same numbers, without the suffix that TensorFlow adds to the tag.
 SAME_CURVES: dict[str, Call] = {
     "curve": lambda s: s.pr_curve("a", LABELS, SCORES, step=1, description="a curve"),
     "few thresholds": lambda s: s.pr_curve("a", LABELS, SCORES, step=1, num_thresholds=5),
@@ -116,7 +116,7 @@ CALLS = {**SAME_BYTES, **SAME_PIXELS, **SAME_BUCKETS, **SAME_CURVES}
 
 
 class Theirs:
-    """``tf.summary``, with what TensorBoard's own functions make of the kinds that it lacks."""
+    """``tf.summary``, supplemented by TensorBoard's functions for other types of values."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(tf().summary, name)
@@ -151,7 +151,7 @@ class Theirs:
 
 
 def tf() -> Any:
-    """TensorFlow, which only the program has imported, and not those who look at the calls."""
+    """Return TensorFlow. Tests that import this module for its calls do not import it."""
     return sys.modules["tensorflow"]
 
 

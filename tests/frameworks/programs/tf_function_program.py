@@ -1,4 +1,4 @@
-"""Logs from inside ``tf.function``: ``tf_function_program.py LOGDIR``."""
+"""Log from inside ``tf.function``: ``tf_function_program.py LOGDIR``."""
 
 from __future__ import annotations
 
@@ -280,14 +280,14 @@ def main() -> None:
     log_in_replicas()
     train_keras()
     log_run()
-    said = {
+    output = {
         "losses": train(),
         "tags": compare_tags(),
         "warnings": misuse(),
         "strict": fail_strictly(),
     }
     print()
-    print(json.dumps(said))
+    print(json.dumps(output))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Prints the signatures of ``tf.summary``."""
+"""Print the signatures of ``tf.summary``."""
 
 from __future__ import annotations
 

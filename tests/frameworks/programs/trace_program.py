@@ -1,4 +1,4 @@
-"""Traces a function by one framework: ``trace_program.py FRAMEWORK LOGDIR``."""
+"""Trace a function with one framework: ``trace_program.py FRAMEWORK LOGDIR``."""
 
 from __future__ import annotations
 
@@ -54,28 +54,28 @@ MAKERS = {"tensorflow": make_tensorflow, "jax": make_jax, "torch": make_torch}
 
 def trace(framework: str, logdir: str) -> dict[str, Any]:
     call = MAKERS[framework]()
-    call()  # what was compiled before a trace is in it all the same
-    said: dict[str, Any] = {}
+    call()  # functions compiled before the trace are included
+    output: dict[str, Any] = {}
     with summary.create_file_writer(logdir) as writer, writer.as_default():
-        said["on"] = summary.trace_on(graph=True, profiler=False)
+        output["on"] = summary.trace_on(graph=True, profiler=False)
         call()
         call()
-        said["graph"] = summary.trace_export("graph", step=1)
+        output["graph"] = summary.trace_export("graph", step=1)
         summary.trace_on(graph=True, profiler=True)
         call()
-        said["profile"] = summary.trace_export("profile", step=2, profiler_outdir=logdir)
+        output["profile"] = summary.trace_export("profile", step=2, profiler_outdir=logdir)
         summary.trace_on()
         call()
         summary.trace_off()
         call()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            said["none"] = summary.trace_export("none", step=3)
+            output["none"] = summary.trace_export("none", step=3)
             summary.trace_on()
-            said["empty"] = summary.trace_export("empty", step=4)
-    said["warnings"] = [str(item.message) for item in caught if item.category is UsageWarning]
-    said["lines"] = [item.filename for item in caught if item.category is UsageWarning]
-    return said
+            output["empty"] = summary.trace_export("empty", step=4)
+    output["warnings"] = [str(item.message) for item in caught if item.category is UsageWarning]
+    output["lines"] = [item.filename for item in caught if item.category is UsageWarning]
+    return output
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What tutorials log, by one program that only differs in the lines that import something.
+"""Log what tutorials log. The original and tracklight only differ in the imports.
 
-python tutorial.py original|tracklight PART      # writes to logs/ in the current folder
+python tutorial.py original|tracklight PART      # writes to logs/ in the working directory
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Saves weights with torch, safetensors and Keras, and says what each of them holds.
+"""Save weights with torch, safetensors and Keras: ``weights_program.py DIRECTORY``.
 
-weights_program.py FOLDER
+Prints the contents of the files.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def save_keras(folder: Path) -> dict[str, dict[str, Any]]:
 
 def describe(tensor: torch.Tensor) -> dict[str, Any]:
     if tensor.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
-        tensor = tensor.float()  # as wide as tracklight makes them
+        tensor = tensor.float()  # converted as tracklight does
     array = np.ascontiguousarray(tensor.numpy())
     digest = hashlib.sha256(array.tobytes()).hexdigest()
     return {"shape": list(tensor.shape), "dtype": array.dtype.name, "digest": digest}
@@ -105,11 +105,11 @@ def describe(tensor: torch.Tensor) -> dict[str, Any]:
 def main(folder: Path) -> None:
     torch.manual_seed(1)
     files = {**save_torch(folder), **save_safetensors(folder), **save_keras(folder)}
-    told = {
+    output = {
         name: {key: describe(tensor) for key, tensor in tensors.items()}
         for name, tensors in files.items()
     }
-    print(json.dumps(told))
+    print(json.dumps(output))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every tensor of every file is what the framework that wrote it reads, bit for bit."""
+"""Tensors read from checkpoints equal those read by the framework, bit for bit."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from tracklight.formats.checkpoints.tf_checkpoint import TensorFlowCheckpoint
 from tracklight.logdir.confined_files import ConfinedFiles
 
 DATA = Path(__file__).parents[2] / "data" / "checkpoints"
-#: A folder whose checkpoints are looked at as well, wherever they stand in it.
+#: Directory with further checkpoints to test.
 MORE = os.environ.get("TRACKLIGHT_CHECKPOINTS")
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     need("tensorflow", "keras")
-    kept = [path for folder in (DATA, MORE) if folder for path in Path(folder).rglob("*.index")]
-    prefixes = [str(path).removesuffix(".index") for path in kept]
-    folder = tmp_path_factory.mktemp("checkpoints")
-    found: dict[str, Any] = run_program(
-        "checkpoint_program.py", folder, *prefixes, KERAS_BACKEND="tensorflow"
+    indexes = [path for root in (DATA, MORE) if root for path in Path(root).rglob("*.index")]
+    prefixes = [str(path).removesuffix(".index") for path in indexes]
+    directory = tmp_path_factory.mktemp("checkpoints")
+    tensors: dict[str, Any] = run_program(
+        "checkpoint_program.py", directory, *prefixes, KERAS_BACKEND="tensorflow"
     )
-    return found
+    return tensors
 
 
-def test_every_tensor_is_what_tensorflow_reads(told: dict[str, Any]) -> None:
-    assert len(told) >= 7
-    for prefix, tensors in told.items():
+def test_tensors_agree_with_tensorflow(expected: dict[str, Any]) -> None:
+    assert len(expected) >= 7
+    for prefix, tensors in expected.items():
         checkpoint = TensorFlowCheckpoint(ConfinedFiles([str(Path(prefix).parent)]), prefix)
         for key, expected in tensors.items():
             assert describe(checkpoint.read(key)) == expected, f"{prefix} {key}"
 
 
-def test_all_tensors_are_listed(told: dict[str, Any]) -> None:
-    for prefix, tensors in told.items():
+def test_all_tensors_are_listed(expected: dict[str, Any]) -> None:
+    for prefix, tensors in expected.items():
         listed = TensorFlowCheckpoint(
             ConfinedFiles([str(Path(prefix).parent)]), prefix
         ).list_tensors()
@@ -50,7 +50,7 @@ def test_all_tensors_are_listed(told: dict[str, Any]) -> None:
         assert shapes == known
 
 
-def test_weights_are_what_torch_safetensors_and_keras_saved(tmp_path: Path) -> None:
+def test_weights_agree_with_torch_safetensors_and_keras(tmp_path: Path) -> None:
     need("torch", "safetensors", "keras", "h5py")
     for name, tensors in run_program("weights_program.py", tmp_path, KERAS_BACKEND="torch").items():
         with (tmp_path / name).open("rb") as file:

@@ -1,4 +1,4 @@
-"""Sizes of layers that are computed from a description are those that Keras itself counts."""
+"""Parameter counts computed from the JSON of a model agree with Keras."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from tests.frameworks.programs import need, run_program
 from tracklight.analysis.graphs.keras import parse_keras
 
 
-def test_parameters_are_those_that_keras_counts() -> None:
+def test_parameter_counts_agree_with_keras() -> None:
     need("keras", "tensorflow")
-    for told in run_program("keras_sizes.py", KERAS_BACKEND="tensorflow"):
-        graph = parse_keras(told["model"].encode())
-        ours = {name: graph.describe(place).parameters for place, name in enumerate(graph.names)}
-        assert ours == told["counts"]
+    for result in run_program("keras_sizes.py", KERAS_BACKEND="tensorflow"):
+        graph = parse_keras(result["model"].encode())
+        ours = {name: graph.describe(index).parameters for index, name in enumerate(graph.names)}
+        assert ours == result["counts"]

@@ -1,4 +1,4 @@
-"""The callback on each backend of Keras, and what it leaves behind."""
+"""The Keras callback with each backend."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from tracklight.writer.media import find_image_size
 
 BACKENDS = ("tensorflow", "jax", "torch")
 
-#: Of 4 batches an epoch, 3 epochs, every second batch.
+#: Every second batch of 3 epochs with 4 batches each.
 BATCHES = [2, 4, 6, 8, 10, 12]
 
 
 class Training(NamedTuple):
     backend: str
     logdir: Path
-    said: Any
+    output: Any
 
     def read(self, run: str) -> dict[str, dict[int, Any]]:
-        """Values by tag and step."""
+        """Return values by tag and step."""
         values: dict[str, dict[int, Any]] = defaultdict(dict)
         for event in iter_events(self.logdir / run):
             for value in event.summary.value:
@@ -45,11 +45,11 @@ class Training(NamedTuple):
 def training(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Training:
     need("keras", request.param)
     logdir = tmp_path_factory.mktemp(request.param)
-    said = run_program("keras_training.py", logdir, KERAS_BACKEND=request.param)
-    return Training(request.param, logdir, said)
+    output = run_program("keras_training.py", logdir, KERAS_BACKEND=request.param)
+    return Training(request.param, logdir, output)
 
 
-def test_says_that_keras_is_missing() -> None:
+def test_missing_keras_raises() -> None:
     script = (
         "import sys; sys.modules['keras'] = None; import tracklight.keras\n"
         "try: tracklight.keras.TensorBoard\n"
@@ -60,7 +60,7 @@ def test_says_that_keras_is_missing() -> None:
 
 
 def test_logs_epochs_of_both_runs(training: Training) -> None:
-    history = training.said["history"]
+    history = training.output["history"]
     ours = training.read("ours/train"), training.read("ours/validation")
     for name in ("loss", "mae"):
         for run, key in zip(ours, (name, f"val_{name}"), strict=True):
@@ -80,23 +80,23 @@ def test_logs_epochs_of_both_runs(training: Training) -> None:
 def test_logs_evaluations_by_iterations(training: Training) -> None:
     logged = training.read("ours/validation")["evaluation_loss_vs_iterations"]
     assert list(logged) == [4, 8, 12]
-    assert list(logged.values()) == pytest.approx(training.said["history"]["val_loss"], rel=1e-6)
+    assert list(logged.values()) == pytest.approx(training.output["history"]["val_loss"], rel=1e-6)
 
 
-def test_logs_batches_that_are_due(training: Training) -> None:
+def test_logs_every_second_batch(training: Training) -> None:
     train = training.read("ours/train")
     for tag in ("batch_loss", "batch_mae", "batch_steps_per_second"):
         assert list(train[tag]) == BATCHES
 
 
-def test_lets_other_callbacks_log(training: Training) -> None:
+def test_default_writer_is_set_for_other_callbacks(training: Training) -> None:
     train, own = training.read("ours/train"), training.read("own")
-    # The number of a batch in its epoch, at the step of the whole training.
+    # The value is the batch number in the epoch, the step that of the whole training.
     assert {step: float(value) for step, value in train["mine"].items()} == {
         step: (step - 1) % 4 for step in BATCHES
     }
     assert list(own) == ["loss"]
-    assert list(own["loss"].values()) == pytest.approx(training.said["history"]["loss"], rel=1e-6)
+    assert list(own["loss"].values()) == pytest.approx(training.output["history"]["loss"], rel=1e-6)
 
 
 def test_logs_weights(training: Training) -> None:
@@ -120,7 +120,7 @@ def test_logs_the_model(training: Training) -> None:
     ]
 
 
-def test_logs_what_a_step_runs(training: Training) -> None:
+def test_logs_graph_of_a_training_step(training: Training) -> None:
     assert len(training.read("ours/train")["batch_5"][5].item()) > 1000
     if training.backend == "torch":
         return
@@ -133,23 +133,23 @@ def test_logs_what_a_step_runs(training: Training) -> None:
 
 
 def test_writes_embeddings_for_the_projector(training: Training) -> None:
-    folder = training.logdir / "ours/train"
-    config = (folder / "projector_config.pbtxt").read_text()
+    run_dir = training.logdir / "ours/train"
+    config = (run_dir / "projector_config.pbtxt").read_text()
     assert config.count("embeddings {") == 3
     assert config.index("words:00002") < config.index("words:00001")
     assert 'metadata_path: "embeddings/words.tsv"' in config
-    vectors = np.fromfile(folder / "embeddings/words-00002.bytes", "<f4").reshape(50, 8)
-    assert np.allclose(vectors, training.said["words"])
-    assert (folder / "embeddings/words.tsv").read_text().startswith("w0\nw1\n")
+    vectors = np.fromfile(run_dir / "embeddings/words-00002.bytes", "<f4").reshape(50, 8)
+    assert np.allclose(vectors, training.output["words"])
+    assert (run_dir / "embeddings/words.tsv").read_text().startswith("w0\nw1\n")
 
 
 def test_tensorboard_opens_the_embeddings(training: Training) -> None:
     pytest.importorskip("tensorboard")
     need("werkzeug")
-    said = run_program("projector_reader.py", training.logdir, "ours/train")
-    assert said["names"] == ["words:00002", "words:00001", "words:00000"]
-    assert np.allclose(np.reshape(said["tensor"], (50, 8)), training.said["words"])
-    assert said["metadata"].startswith("w0\nw1\n")
+    output = run_program("projector_reader.py", training.logdir, "ours/train")
+    assert output["names"] == ["words:00002", "words:00001", "words:00000"]
+    assert np.allclose(np.reshape(output["tensor"], (50, 8)), training.output["words"])
+    assert output["metadata"].startswith("w0\nw1\n")
 
 
 def test_profiles_batches_as_steps(training: Training) -> None:
@@ -160,7 +160,7 @@ def test_profiles_batches_as_steps(training: Training) -> None:
     assert steps.names == tuple(form.format(batch) for batch in (3, 4, 5))
 
 
-def test_logs_what_the_original_logs(tmp_path: Path) -> None:
+def test_logs_the_same_as_the_keras_callback(tmp_path: Path) -> None:
     need("keras", "tensorflow")
     run_program("keras_training.py", tmp_path, "--original", KERAS_BACKEND="tensorflow")
     both = Training("tensorflow", tmp_path, None)
@@ -175,23 +175,23 @@ def test_logs_what_the_original_logs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_misuse_costs_a_warning_and_no_training(backend: str, tmp_path: Path) -> None:
+def test_misuse_warns_without_breaking_training(backend: str, tmp_path: Path) -> None:
     need("keras", backend)
-    said = run_program("keras_misuse.py", tmp_path, KERAS_BACKEND=backend)
+    output = run_program("keras_misuse.py", tmp_path, KERAS_BACKEND=backend)
     starts = [
         "`histogram_freq` must be a number of epochs",
         "`update_freq` must be 'epoch'",
-        "`profile_batch` must be a batch's number",
-        "`embeddings_metadata` names no embedding layer: nobody",
+        "`profile_batch` must be a batch number",
+        "`embeddings_metadata` names unknown embedding layers: unknown",
         "keras.TensorBoard (epoch_strange) logged nothing: `strange` must be one number",
         "keras.TensorBoard (embeddings_freq) logged nothing: NotADirectoryError",
     ]
-    assert len(said["warnings"]) == len(starts), said["warnings"]
-    for warning, start in zip(said["warnings"], starts, strict=True):
+    assert len(output["warnings"]) == len(starts), output["warnings"]
+    for warning, start in zip(output["warnings"], starts, strict=True):
         assert warning.startswith(start)
-    assert said["files"] == [str(HERE / "keras_misuse.py")]
-    assert said["strict"].startswith("`update_freq` must be")
-    assert len(said["losses"]) == 2
-    both = Training(backend, tmp_path, said)
+    assert output["files"] == [str(HERE / "keras_misuse.py")]
+    assert output["strict"].startswith("`update_freq` must be")
+    assert len(output["losses"]) == 2
+    both = Training(backend, tmp_path, output)
     assert list(both.read("strange/train")["epoch_loss"]) == [0, 1]
     assert list(both.read("interrupted/train")["batch_loss"]) == [1, 2, 3, 4, 5, 6]

@@ -1,4 +1,4 @@
-"""How the layers of a model are joined is told so that TensorBoard understands it."""
+"""The JSON of models has connections that TensorBoard understands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def make_layer(*calls: Any, layers: Any = None) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("layer", "understood"),
+    ("layer", "is_supported"),
     [
         (make_layer(), True),
         (make_layer({"args": [TENSOR], "kwargs": {"training": False}}), True),
@@ -30,20 +30,20 @@ def make_layer(*calls: Any, layers: Any = None) -> Any:
         (make_layer({"args": [[TENSOR, TENSOR]], "kwargs": {}}, layers=[make_layer()]), False),
     ],
 )
-def test_knows_what_readers_understand(layer: Any, understood: bool) -> None:
-    assert is_supported_model_json({"config": {"layers": [layer]}}) is understood
+def test_detects_supported_model_json(layer: Any, is_supported: bool) -> None:
+    assert is_supported_model_json({"config": {"layers": [layer]}}) is is_supported
 
 
 @pytest.fixture(scope="module", params=["tensorflow", "jax", "torch"])
-def said(request: pytest.FixtureRequest) -> Any:
-    """Edges of models of every kind."""
+def results(request: pytest.FixtureRequest) -> Any:
+    """Return the connections of models of every type."""
     need("keras", "tensorboard", request.param)
     return run_program("keras_models.py", KERAS_BACKEND=request.param)
 
 
-def test_joins_layers(said: Any) -> None:
-    assert said["own"], "what readers understand is left as Keras has it"
-    assert said["towers"] == [
+def test_connects_layers(results: Any) -> None:
+    assert results["own"], "what readers understand is left as Keras has it"
+    assert results["towers"] == [
         "- towers/left",
         "- towers/right",
         "towers/left towers/tower/first",
@@ -53,7 +53,7 @@ def test_joins_layers(said: Any) -> None:
         "towers/tower/last towers/join",
         "towers/join towers/out",
     ]
-    assert said["attention"] == [
+    assert results["attention"] == [
         "- attention/query",
         "- attention/value",
         "attention/query attention/attend",
@@ -61,7 +61,7 @@ def test_joins_layers(said: Any) -> None:
         "attention/value attention/attend",
         "attention/attend attention/add",
     ]
-    assert said["nested"] == [
+    assert results["nested"] == [
         "- nested/a",
         "- nested/b",
         "nested/a nested/inner/add",
@@ -70,8 +70,8 @@ def test_joins_layers(said: Any) -> None:
     ]
 
 
-def test_joins_layers_of_a_class(said: Any) -> None:
-    assert said["class"] == [
+def test_connects_layers_of_a_subclassed_model(results: Any) -> None:
+    assert results["class"] == [
         "- split/input_1",
         "split/input_1 split/flat",
         "split/flat split/left",
@@ -80,12 +80,12 @@ def test_joins_layers_of_a_class(said: Any) -> None:
         "split/right split/add",
         "split/add split/relu",
     ]
-    assert said["opaque"] == ["- split/flat", "- split/left", "- split/right"]
-    if "compiled" in said:
-        assert said["compiled"][1:] == ["split/input_1 split/flat", "split/flat split/left"]
+    assert results["opaque"] == ["- split/flat", "- split/left", "- split/right"]
+    if "compiled" in results:
+        assert results["compiled"][1:] == ["split/input_1 split/flat", "split/flat split/left"]
 
 
-def test_leaves_no_trace_in_a_model(said: Any) -> None:
-    assert said["calls"] == 0
-    # Had the first time used up names for what is between the layers, these would be others.
-    assert said["again"] == said["class"]
+def test_symbolic_call_leaves_the_model_unchanged(results: Any) -> None:
+    assert results["calls"] == 0
+    # Names would differ if the first call had advanced Keras's name counters.
+    assert results["again"] == results["class"]

@@ -1,4 +1,4 @@
-"""Steps that `tracklight.profile` captures by the profilers of frameworks."""
+"""`tracklight.profile` with the profilers of the frameworks."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ NAMES = {"torch": "ProfilerStep#{}", "jax": "train {}", "tensorflow": "train {}"
 
 
 @pytest.mark.parametrize("framework", NAMES)
-def test_the_steps_asked_for_are_captured(framework: str, tmp_path: Path) -> None:
+def test_records_requested_steps(framework: str, tmp_path: Path) -> None:
     need(framework)
-    recording = run_program("capture_program.py", framework, tmp_path)
+    recording = run_program("profile_program.py", framework, tmp_path)
     assert recording == [False, True, True, True, True, False, False]
     (capture,) = list_captures([Root("", str(tmp_path))])
     steps = detect_steps(open_capture(capture.path))
     assert steps.names == tuple(NAMES[framework].format(number) for number in range(11, 15))
     assert capture.run == "."
-    # Waiting for data is a part of the step that the data is for.
+    # A step includes waiting for its data.
     assert np.diff(steps.spans).min() / 1e12 >= LOAD_S
     tags = {tag for tag, _, _ in read_scalars(tmp_path)}
     assert "system/process_cpu_percent" in tags

@@ -14,9 +14,9 @@ BLOCKS = 3
 
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
-def test_every_block_has_one(backend: str, tmp_path: Path) -> None:
+def test_finds_skip_connection_of_every_block(backend: str, tmp_path: Path) -> None:
     need("keras", backend)
-    run_program("skip_program.py", tmp_path / "run", KERAS_BACKEND=backend)
+    run_program("skip_connections_program.py", tmp_path / "run", KERAS_BACKEND=backend)
     client = GraphClient(tmp_path)
     kinds = set()
     for graph in client.dashboard.graphs(Empty()).graphs:

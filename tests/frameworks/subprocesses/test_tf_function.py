@@ -17,7 +17,7 @@ PROGRAM = "tf_function_program.py"
 
 class Logged(NamedTuple):
     logdir: Path
-    said: Any
+    output: Any
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def find_line(mark: str) -> int:
     return number
 
 
-def test_every_kind_of_value_is_logged_at_each_call(logged: Logged) -> None:
+def test_logs_every_type_of_value_at_each_call(logged: Logged) -> None:
     values: dict[str, list[Any]] = {}
     plugins = {}
     for event in iter_events(logged.logdir / "kinds"):
@@ -64,31 +64,31 @@ def test_every_kind_of_value_is_logged_at_each_call(logged: Logged) -> None:
     assert len(values["images"][0][1]) == 2 + 2
 
 
-def test_step_is_read_where_the_call_stands(logged: Logged) -> None:
-    # The last call is made in a name scope, which is no part of the function.
+def test_step_tensor_is_evaluated_in_the_graph(logged: Logged) -> None:
+    # The last call is made in a name scope outside of the function.
     assert find_steps(logged.logdir / "steps", "variable") == [10, 21, 34]
     assert find_steps(logged.logdir / "steps", "default variable") == [22, 23]
 
 
-def test_default_step_is_that_of_each_call(logged: Logged) -> None:
+def test_default_step_is_read_at_each_call(logged: Logged) -> None:
     assert find_steps(logged.logdir / "steps", "default") == [3, 4]
 
 
-def test_writer_and_step_may_be_set_inside_of_the_function(logged: Logged) -> None:
+def test_writer_and_step_can_be_set_inside_the_function(logged: Logged) -> None:
     assert read_scalars(logged.logdir / "inner") == [("inside", 7, 1.0)]
 
 
 @pytest.mark.parametrize("tag", ["unrolled", "while/body/looped"])
-def test_values_of_a_loop_are_in_order(logged: Logged, tag: str) -> None:
+def test_values_of_a_loop_stay_in_order(logged: Logged, tag: str) -> None:
     assert find_steps(logged.logdir / "steps", tag) == list(range(20))
 
 
-def test_a_function_logs_to_the_writer_of_each_call(logged: Logged) -> None:
+def test_logs_to_the_default_writer_of_each_call(logged: Logged) -> None:
     for name in ("train", "test"):
         assert read_scalars(logged.logdir / name) == [("loss", 0, 0.0), ("loss", 1, 1.0)]
 
 
-def test_record_if_is_asked_at_each_call(logged: Logged) -> None:
+def test_record_if_is_evaluated_at_each_call(logged: Logged) -> None:
     logdir = logged.logdir / "conditions"
     assert find_steps(logdir, "python") == [1, 3]
     assert find_steps(logdir, "callable tensor") == [0, 2, 4]
@@ -96,24 +96,24 @@ def test_record_if_is_asked_at_each_call(logged: Logged) -> None:
     assert find_steps(logdir, "cond/branch") == [3]
 
 
-def test_training_goes_on_as_it_would_without(logged: Logged) -> None:
-    assert len(set(logged.said["losses"])) == 5
+def test_training_result_is_unchanged(logged: Logged) -> None:
+    assert len(set(logged.output["losses"])) == 5
     losses = [value for _, _, value in read_scalars(logged.logdir / "train loop")]
-    assert losses == pytest.approx(logged.said["losses"])
+    assert losses == pytest.approx(logged.output["losses"])
     assert find_steps(logged.logdir / "train loop", "forward/loss") == [0, 1, 2, 3, 4]
 
 
-def test_tags_are_those_of_tensorflow(logged: Logged) -> None:
-    theirs, ours = logged.said["tags"]
+def test_tags_agree_with_tensorflow(logged: Logged) -> None:
+    theirs, ours = logged.output["tags"]
     assert len(theirs) == 6
     assert ours == theirs
 
 
-def test_first_replica_logs(logged: Logged) -> None:
+def test_only_the_first_replica_logs(logged: Logged) -> None:
     assert read_scalars(logged.logdir / "replicas") == [("replica", 3, 2.0)]
 
 
-def test_layer_of_keras_logs_batches_that_are_due(logged: Logged) -> None:
+def test_keras_layer_logs_with_update_freq(logged: Logged) -> None:
     steps = [
         event.step
         for event in iter_events(logged.logdir / "keras" / "train")
@@ -132,22 +132,22 @@ def test_run_logs_at_each_call(logged: Logged) -> None:
         assert steps[tag] == [0, 1, 2]
 
 
-def test_misuse_is_one_warning_at_the_line_of_the_source(logged: Logged) -> None:
-    told = {line: message for _, line, message in logged.said["warnings"]}
-    assert {name for name, _, _ in logged.said["warnings"]} == {PROGRAM}
-    assert len(told) == len(logged.said["warnings"]) == 5
-    assert "compiled by XLA (jit_compile=True)" in told[find_line("XLA")]
-    assert "`data` must be one number, not an array of shape [2]" in told[find_line("shape")]
-    assert "`step` is not given" in told[find_line("no step")]
-    assert "`data` is a RaggedTensor" in told[find_line("ragged")]
-    assert "`condition` is a symbolic tensor" in told[find_line("condition")]
+def test_misuse_causes_one_warning_at_the_source_line(logged: Logged) -> None:
+    messages = {line: message for _, line, message in logged.output["warnings"]}
+    assert {name for name, _, _ in logged.output["warnings"]} == {PROGRAM}
+    assert len(messages) == len(logged.output["warnings"]) == 5
+    assert "compiled by XLA (jit_compile=True)" in messages[find_line("XLA")]
+    assert "`data` must be one number, not an array of shape [2]" in messages[find_line("shape")]
+    assert "`step` is missing" in messages[find_line("no step")]
+    assert "`data` is a RaggedTensor" in messages[find_line("ragged")]
+    assert "`condition` is a symbolic tensor" in messages[find_line("condition")]
 
 
-def test_misuse_is_an_exception_in_strict_mode(logged: Logged) -> None:
-    assert "Misuse: `data` must be one number" in logged.said["strict"]
+def test_misuse_raises_in_strict_mode(logged: Logged) -> None:
+    assert "ArgumentError: `data` must be one number" in logged.output["strict"]
 
 
-def test_example_of_the_documentation_works(tmp_path: Path) -> None:
+def test_docs_example_runs(tmp_path: Path) -> None:
     need("tensorflow")
     page = (HERE.parents[2] / "docs" / "writing.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

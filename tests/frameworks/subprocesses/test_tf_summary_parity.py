@@ -1,4 +1,4 @@
-"""What is in a file is what TensorFlow's own writer puts there, byte for byte where it can be."""
+"""tracklight writes the same records as ``tf.summary``, mostly the same bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read_both(logdir: Path, name: str) -> tuple[list[Any], list[Any]]:
-    """The events of both writers, without their times."""
+    """Return the events of both writers without their times."""
     both = []
     for writer in ("theirs", "ours"):
         events = list(iter_events(logdir / writer / name))
@@ -42,7 +42,7 @@ def read_both(logdir: Path, name: str) -> tuple[list[Any], list[Any]]:
 
 @pytest.mark.parametrize("name", SAME_BYTES)
 def test_same_bytes(logdir: Path, name: str) -> None:
-    # Value by value: the parts of a mesh are in one event here and in three there.
+    # Value by value: TensorFlow writes the parts of a mesh as three events, tracklight as one.
     theirs, ours = (
         [(event.step, value.SerializeToString()) for event in part for value in event.summary.value]
         for part in read_both(logdir, name)
@@ -75,7 +75,7 @@ def test_same_buckets(logdir: Path, name: str) -> None:
         value.ClearField("tensor")
         value.metadata.plugin_data.ClearField("content")
     assert buckets[0].dtype == buckets[1].dtype
-    # TensorFlow's edges are those of its own linspace, which is another one in the last digit.
+    # The linspace of TensorFlow differs from NumPy's in the last digit.
     np.testing.assert_allclose(buckets[1], buckets[0], rtol=1e-12, atol=1e-14)
     assert ours == theirs
 
@@ -87,11 +87,11 @@ def test_same_curves(logdir: Path, name: str) -> None:
     mine, other = decode_tensor(ours.tensor), decode_tensor(theirs.tensor)
     assert mine.dtype == other.dtype
     np.testing.assert_allclose(mine, other, rtol=1e-6)
-    # Theirs has the name, too, as the tag is another one.
+    # TensorFlow's metadata contains the name as well, because its tag differs.
     theirs.metadata.ClearField("display_name")
     assert ours.metadata == theirs.metadata
 
 
-def test_recorded_signatures_are_those_of_tensorflow() -> None:
+def test_recorded_signatures_agree_with_tensorflow() -> None:
     need("tensorflow")
     assert run_program("tf_signatures_program.py") == SIGNATURES

@@ -1,4 +1,4 @@
-"""What runs while a trace is on is logged as a graph, whichever framework runs it."""
+"""`trace_on` and `trace_export` with each framework."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EDGES = {
 class Traced(NamedTuple):
     framework: str
     logdir: Path
-    said: Any
+    output: Any
     values: dict[str, Any]
 
 
@@ -42,21 +42,21 @@ class Traced(NamedTuple):
 def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Traced:
     need(request.param)
     logdir = tmp_path_factory.mktemp(request.param)
-    said = run_program("trace_program.py", request.param, logdir)
+    output = run_program("trace_program.py", request.param, logdir)
     events = list(iter_events(logdir))
     values = {value.tag.decode(): value for event in events for value in event.summary.value}
-    return Traced(request.param, logdir, said, values)
+    return Traced(request.param, logdir, output, values)
 
 
 def read_graphs(value: Any) -> list[Any]:
-    """The graphs of functions in a RunMetadata message."""
+    """Return the function graphs in a RunMetadata message."""
     metadata = parse("RunMetadata", decode_tensor(value.tensor).item())
     functions = metadata.function_graphs
     return [parse("GraphDef", function.pre_optimization_graph) for function in functions]
 
 
-def test_logs_the_graph_of_what_was_called(traced: Traced) -> None:
-    assert traced.said["on"] and traced.said["graph"]
+def test_logs_graphs_of_called_functions(traced: Traced) -> None:
+    assert traced.output["on"] and traced.output["graph"]
     assert traced.values["graph"].metadata.plugin_data.plugin_name == b"graph_run_metadata_graph"
     (graph,) = read_graphs(traced.values["graph"])
     edges = {
@@ -82,36 +82,36 @@ def test_graphs_have_shapes(traced: Traced) -> None:
     assert {(3, 4), (3, 5)} <= shapes
 
 
-def test_writes_a_profile_where_it_is_told_to(traced: Traced) -> None:
-    assert traced.said["profile"]
+def test_writes_profile_to_outdir(traced: Traced) -> None:
+    assert traced.output["profile"]
     assert traced.values["profile"].metadata.plugin_data.plugin_name == b"graph_run_metadata"
     assert len(read_graphs(traced.values["profile"])) == 1
     (session,) = (traced.logdir / "plugins/profile").iterdir()
     assert any(path.stat().st_size > 1000 for path in session.iterdir())
 
 
-def test_tells_of_traces_that_are_not_there(traced: Traced) -> None:
-    none, empty = traced.said["warnings"]
-    assert "`name` is of no trace; call `trace_on` before" in none
-    assert "`name` is of an empty trace" in empty
-    assert traced.said["lines"] == [str(HERE / "trace_program.py")] * 2
-    assert (traced.said["none"], traced.said["empty"]) == (False, True)
+def test_missing_or_empty_trace_warns(traced: Traced) -> None:
+    none, empty = traced.output["warnings"]
+    assert "`name` has no trace; call `trace_on` first" in none
+    assert "`name` has an empty trace" in empty
+    assert traced.output["lines"] == [str(HERE / "trace_program.py")] * 2
+    assert (traced.output["none"], traced.output["empty"]) == (False, True)
     assert "none" not in traced.values
 
 
 def test_tensorboard_reads_the_graphs(traced: Traced) -> None:
     pytest.importorskip("tensorboard")
-    said = run_program("graph_reader.py", traced.logdir)
-    assert said["tags"] == ["empty", "graph", "profile"]
-    assert said["nodes"]["graph"] == said["nodes"]["profile"] > 3
+    output = run_program("graph_reader.py", traced.logdir)
+    assert output["tags"] == ["empty", "graph", "profile"]
+    assert output["nodes"]["graph"] == output["nodes"]["profile"] > 3
 
 
-def test_tells_that_there_is_no_framework(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_framework_warns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for framework in EDGES:
         monkeypatch.delitem(__import__("sys").modules, framework, raising=False)
-    with pytest.warns(UsageWarning, match="none of tensorflow, jax, torch is loaded"):
+    with pytest.warns(UsageWarning, match="none of tensorflow, jax, torch is imported"):
         assert summary.trace_on()
-    with pytest.warns(UsageWarning, match="`graph` is traced already"):
+    with pytest.warns(UsageWarning, match="`graph` is being traced already"):
         assert not summary.trace_on()
     assert not summary.trace_export("nothing")
     summary.trace_off()

@@ -1,8 +1,8 @@
-"""Programs of tutorials log the same runs, tags and values after a change of their imports.
+"""Tutorials log the same runs, tags and values after changing their imports.
 
-A clone has a program with the parts that tutorials are made of, and compares with what the
-originals log today. ``TRACKLIGHT_CORPUS=folder`` also runs the programs of a corpus, ``scripts/``,
-and compares with what they logged once, ``logs/``.
+The repository contains one program with parts of tutorials, which is compared with the original
+writers. With ``TRACKLIGHT_CORPUS=directory``, the programs in ``scripts/`` of that corpus are run
+as well and compared with the logs in ``logs/``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CORPUS = os.environ.get("TRACKLIGHT_CORPUS")
 #: Keras 3 no longer logs them.
 GRAPHS = (": new (graph)", ": new keras")
 
-#: The parts of tutorial.py, and what the originals do in them that nobody wants.
+#: The parts of tutorial.py, and known differences from the original writers.
 PARTS: dict[str, set[str]] = {
     "train_with_every_option": set(),
     "train_by_hand": set(),
@@ -36,7 +36,7 @@ PARTS: dict[str, set[str]] = {
     "try_hyperparameters": set(),
     "show_words": set(),
     "profile_in_mixed_precision": set(),
-    # Keras logs every batch to the writer that the program has set for itself.
+    # Keras logs every batch to the default writer of the program.
     "schedule_the_learning_rate": {
         "rate/metrics: no batch_loss",
         "rate/metrics: no batch_accuracy",
@@ -45,44 +45,44 @@ PARTS: dict[str, set[str]] = {
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_tutorial_logs_the_same(part: str, tmp_path: Path) -> None:
+def test_tutorial_logs_the_same_values(part: str, tmp_path: Path) -> None:
     need("tensorflow", "keras", "tensorboard", "matplotlib")
     for imports in ("original", "tracklight"):
         (tmp_path / imports).mkdir()
         run_program("tutorial.py", imports, part, cwd=tmp_path / imports)
     theirs, ours = tmp_path / "original/logs", tmp_path / "tracklight/logs"
-    found = set(iter_differences(theirs, ours, rtol=1e-5))
-    assert {line for line in found if not line.endswith(GRAPHS)} == PARTS[part]
+    differences = set(iter_differences(theirs, ours, rtol=1e-5))
+    assert {line for line in differences if not line.endswith(GRAPHS)} == PARTS[part]
     assert list_other_files(ours) == list_other_files(theirs)
 
 
 def list_other_files(logdir: Path) -> set[tuple[str, int]]:
-    """The files that are no events, and their sizes; of profiles, only whether there are some."""
-    found = set()
+    """Return the sizes of other files than event files; of profiles only that they exist."""
+    differences = set()
     for path in logdir.rglob("*"):
         if path.is_file() and "tfevents" not in path.name:
             is_profile = path.name.endswith(".xplane.pb")
             size = 0 if is_profile else path.stat().st_size
-            found.add(("a profile" if is_profile else path.name, size))
-    return found
+            differences.add(("a profile" if is_profile else path.name, size))
+    return differences
 
 
 class Script(NamedTuple):
-    """A program of a corpus."""
+    """A program of the corpus."""
 
     case: str
-    #: Which runs of the case it writes, as the beginning of their names.
+    #: Prefix of the names of the runs that it writes.
     runs: str
-    #: How near numbers are to those of another day.
+    #: Relative tolerance of the numbers.
     rtol: float
     differs: frozenset[str] = frozenset()
 
 
-#: What Keras does in seed000 that tracklight does not, and what it leaves out.
+#: Known differences between Keras and tracklight in seed000.
 KERAS = {
-    # TensorFlow cannot log an int that does not fit 64 bits.
+    # TensorFlow cannot log an int that does not fit into 64 bits.
     "logs/fibonacci_as_printed: other steps of fibonacci",
-    # With update_freq=5, Keras drops what is not logged at every fifth step.
+    # With update_freq=5, Keras drops values at other steps than every fifth.
     "logs/update_freq_5/train: new epoch_loss",
     "logs/update_freq_5/train: new epoch_accuracy",
     "logs/update_freq_5/train: new epoch_learning_rate",
@@ -91,7 +91,7 @@ KERAS = {
     "logs/update_freq_5/validation: new evaluation_loss_vs_iterations",
     "logs/update_freq_5/validation: new evaluation_accuracy_vs_iterations",
 }
-#: Pictures of weights show what is below zero, too, and all filters of a kernel.
+#: tracklight's images of weights show negative values and all filters of a kernel.
 WEIGHTS = {
     f"logs/all_options_20240527031421/train: other values of sequential_2/{name}/{weight}/image"
     for name in ("conv", "hidden", "out")
@@ -134,27 +134,29 @@ IMPORTS = {
 
 @pytest.mark.skipif(not CORPUS, reason="TRACKLIGHT_CORPUS is not set")
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_script_logs_the_same(script: str, tmp_path: Path) -> None:
+def test_corpus_script_logs_the_same_values(script: str, tmp_path: Path) -> None:
     need("tensorflow", "torch", "sklearn", "pandas")
     case, runs, rtol, differs = SCRIPTS[script]
-    run_script(*script.split(), place=tmp_path)
-    found = iter_differences(Path(CORPUS or "", "logs", case), tmp_path / "logs" / case, rtol)
-    own = re.compile(f"(no run |new run )?{runs}")
-    assert {line for line in found if own.match(line) and not line.endswith(GRAPHS)} == differs
+    run_script(*script.split(), logdir=tmp_path)
+    differences = iter_differences(Path(CORPUS or "", "logs", case), tmp_path / "logs" / case, rtol)
+    own_runs = re.compile(f"(no run |new run )?{runs}")
+    assert {
+        line for line in differences if own_runs.match(line) and not line.endswith(GRAPHS)
+    } == differs
 
 
-def run_script(name: str, *arguments: str, place: Path) -> None:
-    """Run a program of the corpus with its imports changed; it logs to ``place``."""
-    folder = place / "scripts"
-    shutil.copytree(Path(CORPUS or "", "scripts"), folder)
-    text = (folder / name).read_text(encoding="utf-8")
+def run_script(name: str, *arguments: str, logdir: Path) -> None:
+    """Run a program of the corpus with changed imports; it logs to ``logdir``."""
+    scripts = logdir / "scripts"
+    shutil.copytree(Path(CORPUS or "", "scripts"), scripts)
+    text = (scripts / name).read_text(encoding="utf-8")
     for pattern, change in IMPORTS.items():
         text = re.sub(pattern, change, text, flags=re.MULTILINE)
-    (folder / name).write_text(text, encoding="utf-8")
-    paths = {"CORPUS_ROOT": str(place), "PYTHONPATH": str(HERE.parents[2])}
-    command = [sys.executable, str(folder / name), *arguments]
-    (place / "work").mkdir()
-    done = subprocess.run(
+    (scripts / name).write_text(text, encoding="utf-8")
+    paths = {"CORPUS_ROOT": str(logdir), "PYTHONPATH": str(HERE.parents[2])}
+    command = [sys.executable, str(scripts / name), *arguments]
+    (logdir / "work").mkdir()
+    result = subprocess.run(
         command, env={**os.environ, **paths}, capture_output=True, text=True, timeout=500
     )
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert result.returncode == 0, result.stderr[-4000:]

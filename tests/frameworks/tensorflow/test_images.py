@@ -1,4 +1,4 @@
-"""Pixels that TensorFlow logged are those that the Images dashboard returns."""
+"""The Images dashboard returns the pixels that TensorFlow logged."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from tests.frameworks.image_comparison import BATCH, check_pixels
 __all__ = ["open_log"]
 
 
-def write_tensorflow(folder: Path) -> str:
+def write_tensorflow(directory: Path) -> str:
     tensorflow = pytest.importorskip("tensorflow")
-    with tensorflow.summary.create_file_writer(str(folder)).as_default():
+    with tensorflow.summary.create_file_writer(str(directory)).as_default():
         for step, pictures in enumerate(BATCH):
             tensorflow.summary.image("i", pictures, step=step)
     return "i"
 
 
-def write_old_tensorflow(folder: Path) -> str:
+def write_old_tensorflow(directory: Path) -> str:
     v1 = pytest.importorskip("tensorflow").compat.v1
     with v1.Graph().as_default(), v1.Session() as session:
         pictures = v1.placeholder(v1.uint8, [2, 24, 40, 3])
         merged = v1.summary.image("i", pictures, max_outputs=1)
-        with v1.summary.FileWriter(str(folder)) as writer:
+        with v1.summary.FileWriter(str(directory)) as writer:
             for step, batch in enumerate(BATCH):
                 writer.add_summary(session.run(merged, {pictures: batch}), step)
     return "i/image"
 
 
 @pytest.mark.parametrize(("write", "parts"), [(write_tensorflow, 2), (write_old_tensorflow, 1)])
-def test_pixels_are_those_logged(
+def test_returns_logged_pixels(
     tmp_path: Path, open_log: Open, write: Callable[[Path], str], parts: int
 ) -> None:
     check_pixels(tmp_path, open_log, write, parts)

@@ -22,11 +22,11 @@ def to_torch_gpu(array: Any) -> Any:
 
 @needs_gpu
 @pytest.mark.parametrize("log", [log_by_summary, log_by_writer])
-def test_logs_what_lies_on_a_gpu(log: Any, tmp_path: Path) -> None:
+def test_logs_arrays_on_a_gpu(log: Any, tmp_path: Path) -> None:
     check_device(log, tmp_path, to_torch_gpu)
 
 
-def test_logs_a_loss_that_holds_its_gradient_without_a_warning(tmp_path: Path) -> None:
+def test_logs_a_loss_with_gradient_without_a_warning(tmp_path: Path) -> None:
     loss = torch.tensor(0.5, requires_grad=True) * 2
     with SummaryWriter(tmp_path) as writer, warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""What tracklight's writers log of real models is read back whole: modules, sizes, types, lines."""
+"""Graphs of real models are read back with modules, shapes, types and source lines."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def read_logged(logdir: Path, tag: str, plugin: str) -> Graph:
 
 
 def describe_all(graph: Graph) -> dict[str, NodeDetails]:
-    return {name: graph.describe(place) for place, name in enumerate(graph.names)}
+    return {name: graph.describe(index) for index, name in enumerate(graph.names)}
 
 
 @pytest.mark.parametrize("is_traced", [False, True])
-def test_a_model_of_torch(tmp_path: Path, is_traced: bool) -> None:
+def test_reads_graph_of_a_torch_model(tmp_path: Path, is_traced: bool) -> None:
     torch = pytest.importorskip("torch")
     from tracklight.torch import SummaryWriter
 
@@ -34,7 +34,7 @@ def test_a_model_of_torch(tmp_path: Path, is_traced: bool) -> None:
             self.norm = torch.nn.BatchNorm2d(3)
 
         def forward(self, x: Any) -> Any:
-            # Whoever decides by numbers cannot be exported, and is traced.
+            # Data-dependent control flow cannot be exported, only traced.
             if is_traced and x.sum() > 0:
                 x = x * 2
             return torch.relu(self.norm(self.conv(x)) + x)
@@ -43,12 +43,12 @@ def test_a_model_of_torch(tmp_path: Path, is_traced: bool) -> None:
     with SummaryWriter(tmp_path, strict=True) as writer:
         writer.add_graph(model, torch.ones(1, 3, 8, 8))
     graph = read_logged(tmp_path, "__run_graph__", "graphs")
-    told = describe_all(graph)
+    details = describe_all(graph)
     assert graph.problems == ()
     counted = sum(parameter.numel() for parameter in model.parameters())
-    assert sum(detail.parameters for detail in told.values()) == counted
+    assert sum(detail.parameters for detail in details.values()) == counted
     (conv,) = [
-        told[name]
+        details[name]
         for name, op in zip(graph.names, graph.ops, strict=True)
         if "Block[1]/Conv2d[conv]/" in name and op.startswith("aten::")
     ]
@@ -57,13 +57,13 @@ def test_a_model_of_torch(tmp_path: Path, is_traced: bool) -> None:
     assert conv.source.startswith("test_graph_sources.py:") and conv.source.endswith("in forward")
 
 
-def test_a_function_of_jax(tmp_path: Path) -> None:
+def test_reads_graph_of_a_jax_function(tmp_path: Path) -> None:
     need("jax")
     run_program("trace_program.py", "jax", tmp_path)
     graph = read_logged(tmp_path, "graph", "graph_run_metadata_graph")
-    told = describe_all(graph)
+    details = describe_all(graph)
     assert graph.problems == ()
-    product = told["step/forward/dot_general"]
+    product = details["step/forward/dot_general"]
     assert [(it.dtype, it.shape) for it in product.outputs] == [("float32", (3, 5))]
     assert product.source.startswith("trace_program.py:") and product.source.endswith(" in step")
     assert "source" not in product.attributes

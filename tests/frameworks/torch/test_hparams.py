@@ -1,4 +1,4 @@
-"""Sessions of programs that know nothing of tracklight."""
+"""Read hyperparameters that other libraries have logged."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def read(logdir: Path) -> tuple[list[str], dict[str, list[Any]], dict[str, list[float]], list[int]]:
-    answer = open_board(logdir)[1].sessions(SessionsRequest())
-    hparams = {it.name: it.values.tolist() for it in answer.hparams}
-    metrics = {it.key: it.values.tolist() for it in answer.metrics}
-    return answer.rows.names, hparams, metrics, answer.rows.source.tolist()
+    response = open_board(logdir)[1].sessions(SessionsRequest())
+    hparams = {hparam.name: hparam.values.tolist() for hparam in response.hparams}
+    metrics = {metric.key: metric.values.tolist() for metric in response.metrics}
+    return response.rows.names, hparams, metrics, response.rows.source.tolist()
 
 
-def test_lightning_keeps_a_file_beside_its_events(tmp_path: Path) -> None:
+def test_reads_hparams_file_of_lightning(tmp_path: Path) -> None:
     loggers = pytest.importorskip("lightning.pytorch.loggers")
     for version in range(2):
         logger = loggers.CSVLogger(tmp_path, name="runs", version=version)
@@ -37,7 +37,7 @@ def test_lightning_keeps_a_file_beside_its_events(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["torch.utils.tensorboard", "tensorboardX"])
-def test_writers_with_add_hparams(module: str, tmp_path: Path) -> None:
+def test_reads_add_hparams_of_other_writers(module: str, tmp_path: Path) -> None:
     writers = pytest.importorskip(module)
     for number in range(2):
         with writers.SummaryWriter(str(tmp_path / f"run{number}")) as writer:

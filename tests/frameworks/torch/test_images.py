@@ -1,4 +1,4 @@
-"""Pixels that PyTorch and tensorboardX logged are those that the Images dashboard returns."""
+"""The Images dashboard returns the pixels that PyTorch and tensorboardX logged."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from tracklight.torch import SummaryWriter
 __all__ = ["open_log"]
 
 
-def write_torch(folder: Path) -> str:
+def write_torch(directory: Path) -> str:
     torch = pytest.importorskip("torch.utils.tensorboard")
-    with torch.SummaryWriter(str(folder)) as writer:
+    with torch.SummaryWriter(str(directory)) as writer:
         for step, pictures in enumerate(BATCH):
             writer.add_image("i", pictures[0], step, dataformats="HWC")
     return "i"
 
 
-def write_tensorboardx(folder: Path) -> str:
+def write_tensorboardx(directory: Path) -> str:
     other = pytest.importorskip("tensorboardX")
-    with other.SummaryWriter(str(folder)) as writer:
+    with other.SummaryWriter(str(directory)) as writer:
         for step, pictures in enumerate(BATCH):
             writer.add_image("i", pictures[0], step, dataformats="HWC")
     return "i"
 
 
 @pytest.mark.parametrize(("write", "parts"), [(write_torch, 1), (write_tensorboardx, 1)])
-def test_pixels_are_those_logged(
+def test_returns_logged_pixels(
     tmp_path: Path, open_log: Open, write: Callable[[Path], str], parts: int
 ) -> None:
     check_pixels(tmp_path, open_log, write, parts)
 
 
-def test_a_video_keeps_its_frames(tmp_path: Path, open_log: Open) -> None:
-    """PyTorch's own needs another library for it; ours writes the same record."""
+def test_video_keeps_its_frames(tmp_path: Path, open_log: Open) -> None:
+    """Written with tracklight, because PyTorch's writer needs another library for videos."""
     with SummaryWriter(tmp_path / "a") as writer:
         writer.add_video("v", np.moveaxis(BATCH[:, :1], (0, 4), (1, 2)), 0, fps=5)
     dashboard = Images(open_log(tmp_path))

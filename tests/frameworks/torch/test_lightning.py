@@ -1,4 +1,4 @@
-"""Lightning's Trainer logs through tracklight's logger."""
+"""The logger for Lightning's Trainer."""
 
 from __future__ import annotations
 
@@ -64,20 +64,20 @@ def train(logger: Logger, **options: Any) -> None:
 def test_logs_a_training(tmp_path: Path) -> None:
     logger = Logger(tmp_path, log_graph=True, strict=True)
     train(logger)
-    folder = tmp_path / "lightning_logs" / "version_0"
-    assert Path(logger.log_dir) == folder
-    values = read_values(folder)
+    run_dir = tmp_path / "lightning_logs" / "version_0"
+    assert Path(logger.log_dir) == run_dir
+    values = read_values(run_dir)
     losses = [value.simple_value for value in values if value.tag == b"loss"]
     assert len(losses) == 8 and losses[-1] < losses[0]
     tags = {value.tag for value in values}
     assert {b"val_loss", b"epoch", b"weights", b"_hparams_/session_start_info"} <= tags
     assert b"_hparams_/session_end_info" in tags
-    assert any(event.graph_def for event in iter_events(folder))
-    # Checkpoints go beside the log, as users of the other logger expect.
-    assert list(folder.glob("checkpoints/*.ckpt"))
+    assert any(event.graph_def for event in iter_events(run_dir))
+    # Checkpoints are saved next to the log, as with the TensorBoardLogger.
+    assert list(run_dir.glob("checkpoints/*.ckpt"))
 
 
-def test_same_scalars_as_the_original(tmp_path: Path) -> None:
+def test_logs_the_scalars_of_tensorboardlogger(tmp_path: Path) -> None:
     from lightning.pytorch.loggers import TensorBoardLogger
 
     losses = []
@@ -97,7 +97,7 @@ def test_same_scalars_as_the_original(tmp_path: Path) -> None:
     assert len(losses[0]) > 8
 
 
-def test_versions_are_counted_on(tmp_path: Path) -> None:
+def test_version_numbers_are_consecutive(tmp_path: Path) -> None:
     for number in (0, 3):
         (tmp_path / "exp" / f"version_{number}").mkdir(parents=True)
     (tmp_path / "exp" / "version_old").mkdir()
@@ -107,7 +107,7 @@ def test_versions_are_counted_on(tmp_path: Path) -> None:
     assert Logger(tmp_path, "", "mine").log_dir == str(tmp_path / "mine")
 
 
-def test_logs_groups_of_metrics_and_a_failure(tmp_path: Path) -> None:
+def test_logs_metric_groups_and_failure(tmp_path: Path) -> None:
     logger = Logger(tmp_path, None, "a", prefix="p", strict=True)
     logger.log_hyperparams(Namespace(lr=0.1), {"best": 0.5}, 7)
     logger.log_metrics({"group": {"x": 1.0}, "plain": torch.tensor(2.0)}, 3)
@@ -119,7 +119,7 @@ def test_logs_groups_of_metrics_and_a_failure(tmp_path: Path) -> None:
     assert end.metadata.plugin_data.content.endswith(b"\x08\x02")  # a failure
 
 
-def test_writes_no_file_until_something_is_logged(tmp_path: Path) -> None:
+def test_creates_no_file_before_the_first_value(tmp_path: Path) -> None:
     logger = Logger(tmp_path)
     logger.finalize("success")
     assert list_files(tmp_path) == []

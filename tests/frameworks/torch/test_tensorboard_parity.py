@@ -1,4 +1,4 @@
-"""What is in a file is what PyTorch's own writer puts there, byte for byte where it can be."""
+"""tracklight writes the same records as ``torch.utils.tensorboard``, mostly the same bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ original = pytest.importorskip("torch.utils.tensorboard")
 
 import torch  # noqa: E402
 
-from tests.frameworks.writer_calls import BEYOND, CALLS, HISTOGRAMS, WALL, count_to, make_pictures  # noqa: E402
+from tests.frameworks.writer_calls import (  # noqa: E402
+    CALLS,
+    CLIPPED_IMAGES,
+    HISTOGRAMS,
+    WALL,
+    make_images,
+    make_range,
+)
 from tracklight.errors import UsageWarning  # noqa: E402
 from tracklight.torch import SummaryWriter  # noqa: E402
 
@@ -38,16 +45,18 @@ def test_same_bytes(tmp_path: Path, name: str) -> None:
     assert ours == theirs
 
 
-@pytest.mark.parametrize("name", BEYOND)
-def test_same_bytes_of_pictures_that_are_clipped(tmp_path: Path, name: str) -> None:
-    theirs, ours = map(list_contents, write_both(tmp_path, BEYOND[name]))
+@pytest.mark.parametrize("name", CLIPPED_IMAGES)
+def test_same_bytes_of_clipped_images(tmp_path: Path, name: str) -> None:
+    theirs, ours = map(list_contents, write_both(tmp_path, CLIPPED_IMAGES[name]))
     assert theirs[0][1]
     assert ours == theirs
 
 
-def test_same_bytes_of_sound_that_is_clipped(tmp_path: Path) -> None:
+def test_same_bytes_of_clipped_audio(tmp_path: Path) -> None:
     with pytest.warns(UsageWarning, match="clipped"):
-        both = write_both(tmp_path, lambda w: w.add_audio("a", count_to(42) - 20, 1), strict=False)
+        both = write_both(
+            tmp_path, lambda w: w.add_audio("a", make_range(42) - 20, 1), strict=False
+        )
     theirs, ours = map(list_contents, both)
     assert theirs[0][1]
     assert ours == theirs
@@ -57,7 +66,7 @@ def test_same_bytes_of_sound_that_is_clipped(tmp_path: Path) -> None:
 def test_same_histograms(tmp_path: Path, name: str) -> None:
     theirs, ours = map(read_values, write_both(tmp_path, HISTOGRAMS[name]))
     for mine, other in zip(ours, theirs, strict=True):
-        # What they add up in another order differs in the last digits. All else is the same.
+        # Sums differ in the last digits, because the order of additions differs.
         for total in ("sum", "sum_squares"):
             added, expected = getattr(mine.histo, total), getattr(other.histo, total)
             assert added == pytest.approx(expected, rel=1e-12)
@@ -65,7 +74,7 @@ def test_same_histograms(tmp_path: Path, name: str) -> None:
         assert mine == other
 
 
-def test_same_order_of_hparams_is_not_asked_for(tmp_path: Path) -> None:
+def test_same_hparams_in_any_order(tmp_path: Path) -> None:
     hparams = {"lr": 0.1, "opt": "sgd", "layers": 3}
     theirs, ours = map(
         read_values,
@@ -77,8 +86,8 @@ def test_same_order_of_hparams_is_not_asked_for(tmp_path: Path) -> None:
     assert lengths == [len(value.metadata.plugin_data.content) for value in theirs]
 
 
-def test_same_files_of_embeddings(tmp_path: Path) -> None:
-    matrix = torch.tensor(make_pictures(7, 5))
+def test_same_embedding_files(tmp_path: Path) -> None:
+    matrix = torch.tensor(make_images(7, 5))
 
     def call(writer: Any) -> None:
         writer.add_embedding(matrix, list("abcdefg"), torch.rand(7, 3, 6, 6, generator=seed()), 2)
@@ -95,7 +104,7 @@ def test_same_files_of_embeddings(tmp_path: Path) -> None:
     assert ours == theirs
 
 
-def test_tensors_as_labels_are_numbers_and_no_code(tmp_path: Path) -> None:
+def test_tensor_labels_are_written_as_numbers(tmp_path: Path) -> None:
     theirs, ours = (
         read_files(logdir)["00000/default/metadata.tsv"]
         for logdir in write_both(
@@ -118,7 +127,7 @@ def read_files(logdir: Path) -> dict[str, bytes]:
     }
 
 
-def test_figures_are_closed_unless_they_are_to_stay_open(tmp_path: Path) -> None:
+def test_figures_are_closed_by_default(tmp_path: Path) -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     figures = [pyplot.figure(figsize=(1, 1)) for _ in range(2)]
@@ -130,7 +139,7 @@ def test_figures_are_closed_unless_they_are_to_stay_open(tmp_path: Path) -> None
     assert writer.file_writer is None
 
 
-def test_same_marks_of_a_restart(tmp_path: Path) -> None:
+def test_same_purge_markers(tmp_path: Path) -> None:
     original.SummaryWriter(tmp_path / "original", purge_step=6).close()
     SummaryWriter(tmp_path / "ours", purge_step=6).close()
     theirs, ours = (list(iter_events(tmp_path / name)) for name in ("original", "ours"))
@@ -140,7 +149,7 @@ def test_same_marks_of_a_restart(tmp_path: Path) -> None:
     assert ours == theirs
 
 
-def test_takes_messages_of_tensorboard(tmp_path: Path) -> None:
+def test_accepts_messages_of_tensorboard(tmp_path: Path) -> None:
     from tensorboard.compat.proto.event_pb2 import Event
     from torch.utils.tensorboard.summary import hparams, scalar
 

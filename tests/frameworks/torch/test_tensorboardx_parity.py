@@ -1,4 +1,4 @@
-"""What is in a file is what tensorboardX puts there, or else what PyTorch's writer does."""
+"""tracklight writes the same records as tensorboardX, unless PyTorch writes others."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.writer.event_files import iter_events, list_files, read_values
 pytest.importorskip("torch")
 original = pytest.importorskip("tensorboardX")
 
-from tests.frameworks.writer_calls import BEYOND, CALLS, CUBE, HISTOGRAMS, WALL  # noqa: E402
+from tests.frameworks.writer_calls import CALLS, CLIPPED_IMAGES, CUBE, HISTOGRAMS, WALL  # noqa: E402
 from tracklight.torch import SummaryWriter  # noqa: E402
 
 #: Calls with arguments that tensorboardX does not have.
 NOT_THERE = ("scalar new", "scalar double", "tensor", "hparams")
-#: tensorboardX has other runs, other tags and other samples there: see below.
+#: tensorboardX differs in run names, tags and audio samples; see the tests below.
 OTHERWISE = ("scalars", "mesh", "points", "audio")
 SAME = {name: call for name, call in CALLS.items() if not name.startswith(NOT_THERE + OTHERWISE)}
 
@@ -42,11 +42,9 @@ def test_same_bytes(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
-@pytest.mark.parametrize("name", BEYOND)
-def test_pictures_that_go_beyond_one_are_clipped_here_and_wrap_around_there(
-    tmp_path: Path, name: str
-) -> None:
-    theirs, ours = map(read_values, write_both(tmp_path, BEYOND[name]))
+@pytest.mark.parametrize("name", CLIPPED_IMAGES)
+def test_images_are_clipped_where_tensorboardx_overflows(tmp_path: Path, name: str) -> None:
+    theirs, ours = map(read_values, write_both(tmp_path, CLIPPED_IMAGES[name]))
     for value in (*theirs, *ours):
         assert value.image.encoded_image_string
         value.image.ClearField("encoded_image_string")
@@ -65,7 +63,7 @@ def test_same_histograms(tmp_path: Path, name: str) -> None:
         assert mine == other
 
 
-def test_scalars_that_are_drawn_together_are_in_runs_with_other_names(tmp_path: Path) -> None:
+def test_add_scalars_names_runs_differently(tmp_path: Path) -> None:
     theirs, ours = map(list_contents, write_both(tmp_path, CALLS["scalars"]))
     assert [run for run, _ in theirs] == [".", "a/b/x", "a/b/y z"]
     assert [run for run, _ in ours] == [".", "a_b_x", "a_b_y z"]
@@ -73,7 +71,7 @@ def test_scalars_that_are_drawn_together_are_in_runs_with_other_names(tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["mesh", "points"])
-def test_parts_of_a_mesh_have_other_tags(tmp_path: Path, name: str) -> None:
+def test_mesh_tags_differ(tmp_path: Path, name: str) -> None:
     theirs, ours = map(read_values, write_both(tmp_path, CALLS[name]))
     assert {value.tag for value in theirs} <= {b"m_1", b"m_2", b"m_3"}
     assert {value.tag for value in ours} <= {b"m_VERTEX", b"m_FACE", b"m_COLOR"}
@@ -83,7 +81,9 @@ def test_parts_of_a_mesh_have_other_tags(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(800,), (800, 1), (800, 2)])
-def test_samples_are_rounded_and_not_cut_there(tmp_path: Path, shape: tuple[int, ...]) -> None:
+def test_audio_samples_are_truncated_where_tensorboardx_rounds(
+    tmp_path: Path, shape: tuple[int, ...]
+) -> None:
     pytest.importorskip("soundfile", reason="tensorboardX needs it for sound")
     sound = np.sin(np.arange(np.prod(shape)) / 9).reshape(shape)
     theirs, ours = map(read_values, write_both(tmp_path, lambda w: w.add_audio("a", sound, 1)))
@@ -96,21 +96,24 @@ def test_samples_are_rounded_and_not_cut_there(tmp_path: Path, shape: tuple[int,
     assert ours == theirs
 
 
-ODD_TAGS = ["a b", "a:b", "/a", "ä😀", "a\\b", "%s", "a\nb"]
+UNUSUAL_TAGS = ["a b", "a:b", "/a", "ä😀", "a\\b", "%s", "a\nb"]
 
 
-def test_texts_with_odd_tags_are_the_same(tmp_path: Path) -> None:
-    call: Callable[[Any], object] = lambda w: [w.add_text(tag, "text 123", 1) for tag in ODD_TAGS]  # noqa: E731
+def test_same_text_with_unusual_tags(tmp_path: Path) -> None:
+    def call(writer: Any) -> None:
+        for tag in UNUSUAL_TAGS:
+            writer.add_text(tag, "text 123", 1)
+
     theirs, ours = map(list_contents, write_both(tmp_path, call))
-    assert len(theirs[0][1]) == len(ODD_TAGS)
+    assert len(theirs[0][1]) == len(UNUSUAL_TAGS)
     assert ours == theirs
 
 
-def test_odd_tags_are_kept_and_not_made_of_underscores(tmp_path: Path) -> None:
+def test_unusual_tags_are_not_sanitized(tmp_path: Path) -> None:
     theirs, ours = map(
-        read_values, write_both(tmp_path, lambda w: [w.add_scalar(t, 1.0, 1) for t in ODD_TAGS])
+        read_values, write_both(tmp_path, lambda w: [w.add_scalar(t, 1.0, 1) for t in UNUSUAL_TAGS])
     )
-    assert [value.tag.decode() for value in ours] == ODD_TAGS
+    assert [value.tag.decode() for value in ours] == UNUSUAL_TAGS
     assert [value.tag.decode() for value in theirs][:3] == ["a_b", "a_b", "a"]
 
 
@@ -129,7 +132,7 @@ def test_same_steps_and_times(tmp_path: Path) -> None:
     assert ours == theirs
 
 
-def test_hparams_are_the_same_where_they_are_numbers_and_texts(tmp_path: Path) -> None:
+def test_same_hparams_of_numbers_and_strings(tmp_path: Path) -> None:
     for index, hparams in enumerate([{"lr": 0.1}, {"opt": "sgd"}]):
         theirs, ours = tmp_path / f"original{index}", tmp_path / f"ours{index}"
         with original.SummaryWriter(str(theirs)) as writer:
@@ -140,7 +143,7 @@ def test_hparams_are_the_same_where_they_are_numbers_and_texts(tmp_path: Path) -
         assert list_contents(ours) == list_contents(theirs)
 
 
-def test_two_writers_in_one_second_have_files_of_their_own(tmp_path: Path) -> None:
+def test_two_writers_in_one_second_use_separate_files(tmp_path: Path) -> None:
     for _ in range(2):
         SummaryWriter(tmp_path, filename_suffix=".mine").close()
     first, second = list_files(tmp_path)

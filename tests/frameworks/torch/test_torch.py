@@ -1,4 +1,4 @@
-"""The SummaryWriter by itself: nothing here needs PyTorch."""
+"""`SummaryWriter` without PyTorch."""
 
 from __future__ import annotations
 
@@ -29,30 +29,33 @@ def read_points(logdir: Path) -> list[tuple[str, int, float]]:
 
 def test_does_not_import_torch() -> None:
     script = "import sys, tracklight.torch; print('torch' in sys.modules)"
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert answer.stdout == "False\n", answer.stderr
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.stdout == "False\n", result.stderr
 
 
-def test_names_a_run_by_time_and_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_directory_has_time_and_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("socket.gethostname", lambda: "box")
     with SummaryWriter(comment="_lr0.1") as writer:
-        folder = str(writer.get_logdir())
-    assert re.fullmatch(r"runs/[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_box_lr0\.1", folder)
-    assert len(list_files(tmp_path / folder)) == 1
+        directory = str(writer.get_logdir())
+    assert re.fullmatch(r"runs/[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_box_lr0\.1", directory)
+    assert len(list_files(tmp_path / directory)) == 1
 
 
-def test_takes_a_path_and_a_suffix(tmp_path: Path) -> None:
+def test_accepts_path_and_suffix(tmp_path: Path) -> None:
     writer = SummaryWriter(tmp_path, "ignored", None, 1, 1, ".mine")
     assert writer.get_logdir() == tmp_path
-    assert writer._get_file_writer().get_logdir() == str(tmp_path)
+    assert writer.file_writer is not None
+    assert writer.file_writer.get_logdir() == str(tmp_path)
     assert (writer.max_queue, writer.flush_secs, writer.filename_suffix) == (1, 1, ".mine")
     writer.close()
     (file,) = list_files(tmp_path)
     assert file.name.endswith(".mine")
 
 
-def test_goes_on_in_a_new_file_after_close(tmp_path: Path) -> None:
+def test_continues_in_a_new_file_after_close(tmp_path: Path) -> None:
     writer = SummaryWriter(tmp_path)
     for step in range(3):
         writer.add_scalar("loss", step / 2, step)
@@ -63,7 +66,7 @@ def test_goes_on_in_a_new_file_after_close(tmp_path: Path) -> None:
     assert sorted(read_points(tmp_path)) == [("loss", 0, 0.0), ("loss", 1, 0.5), ("loss", 2, 1.0)]
 
 
-def test_flush_brings_all_to_the_files(tmp_path: Path) -> None:
+def test_flush_writes_all_files(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path, flush_secs=600) as writer:
         writer.add_scalar("a", 1.0, 1)
         writer.add_scalars("b", {"x": 2.0}, 1)
@@ -84,13 +87,13 @@ def test_flush_brings_all_to_the_files(tmp_path: Path) -> None:
         (True + 1, 3),
     ],
 )
-def test_takes_numbers_in_any_form(tmp_path: Path, value: Any, step: Any) -> None:
+def test_accepts_numbers_of_any_type(tmp_path: Path, value: Any, step: Any) -> None:
     with SummaryWriter(tmp_path, strict=True) as writer:
         writer.add_scalar("a", value, step)
     assert read_points(tmp_path) == [("a", 3, 2.0)]
 
 
-BAD: dict[str, tuple[str, Callable[[SummaryWriter], None]]] = {
+INVALID_CALLS: dict[str, tuple[str, Callable[[SummaryWriter], None]]] = {
     "scalar text": ("scalar_value", lambda w: w.add_scalar("a", "high", 1)),
     "scalar array": ("scalar_value", lambda w: w.add_scalar("a", [1, 2], 1)),
     "step text": ("global_step", lambda w: w.add_scalar("a", 1, "one")),
@@ -130,21 +133,21 @@ BAD: dict[str, tuple[str, Callable[[SummaryWriter], None]]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_misuse_is_a_warning_here_or_an_exception(tmp_path: Path, name: str) -> None:
-    argument, call = BAD[name]
-    with SummaryWriter(tmp_path / "lenient") as writer:
+@pytest.mark.parametrize("name", INVALID_CALLS)
+def test_misuse_warns_or_raises(tmp_path: Path, name: str) -> None:
+    argument, call = INVALID_CALLS[name]
+    with SummaryWriter(tmp_path / "default") as writer:
         with pytest.warns(UsageWarning, match=f"logged nothing: `{argument}`") as caught:
             call(writer)
         assert [warning.filename for warning in caught] == [__file__]
         writer.add_scalar("after", 1.0)
-    assert [value.tag for value in read_values(tmp_path / "lenient")] == [b"after"]
+    assert [value.tag for value in read_values(tmp_path / "default")] == [b"after"]
     with SummaryWriter(tmp_path / "strict", strict=True) as writer:
         with pytest.raises(UsageError, match=f"`{argument}`"):
             call(writer)
 
 
-def test_leaves_out_what_is_not_finite(tmp_path: Path) -> None:
+def test_histogram_omits_nan_and_infinities(tmp_path: Path) -> None:
     numbers = [1.0, float("nan"), 2.0, float("inf")]
     with SummaryWriter(tmp_path) as writer, pytest.warns(UsageWarning, match="2 NaN or inf"):
         writer.add_histogram("h", numbers)
@@ -154,7 +157,7 @@ def test_leaves_out_what_is_not_finite(tmp_path: Path) -> None:
         assert sum(value.histo.bucket) == 2
 
 
-def test_counts_numbers_as_they_were(tmp_path: Path) -> None:
+def test_histogram_copies_the_numbers(tmp_path: Path) -> None:
     numbers = np.ones(1000, np.float32)
     with SummaryWriter(tmp_path, strict=True) as writer:
         for step in range(50):
@@ -164,28 +167,28 @@ def test_counts_numbers_as_they_were(tmp_path: Path) -> None:
     assert values == [(step, float(step)) for step in range(50)]
 
 
-def test_shows_nan_in_pictures_as_black(tmp_path: Path) -> None:
-    image_of = pytest.importorskip("PIL.Image")
-    picture = np.full((1, 2, 2), 0.5)
-    picture[0, 0, 0] = np.nan
+def test_nan_pixels_are_black(tmp_path: Path) -> None:
+    pil_image = pytest.importorskip("PIL.Image")
+    pixels = np.full((1, 2, 2), 0.5)
+    pixels[0, 0, 0] = np.nan
     with SummaryWriter(tmp_path) as writer, pytest.warns(UsageWarning, match="NaN"):
-        writer.add_image("i", picture)
+        writer.add_image("i", pixels)
     (value,) = read_values(tmp_path)
-    image = image_of.open(io.BytesIO(value.image.encoded_image_string))
+    image = pil_image.open(io.BytesIO(value.image.encoded_image_string))
     assert np.asarray(image)[:, :, 0].tolist() == [[0, 127], [127, 127]]
 
 
 def test_video_is_a_gif_with_all_frames(tmp_path: Path) -> None:
-    image_of = pytest.importorskip("PIL.Image")
+    pil_image = pytest.importorskip("PIL.Image")
     video = np.zeros((3, 4, 3, 6, 8), np.uint8)
     for index in range(4):
         video[:, index] = index * 60
     with SummaryWriter(tmp_path, strict=True) as writer:
         writer.add_video("v", video, 1, fps=5)
     (value,) = read_values(tmp_path)
-    gif = image_of.open(io.BytesIO(value.image.encoded_image_string))
+    gif = pil_image.open(io.BytesIO(value.image.encoded_image_string))
     assert (gif.format, gif.n_frames, gif.info["duration"]) == ("GIF", 4, 200)
-    # Three videos are shown as four, in two columns, the last of which is empty.
+    # Three videos are arranged in a grid of four; the last cell is empty.
     assert (gif.size, value.image.width, value.image.height) == ((32, 6), 32, 6)
     gif.seek(3)
     frame = np.asarray(gif.convert("RGB"))
@@ -193,7 +196,7 @@ def test_video_is_a_gif_with_all_frames(tmp_path: Path) -> None:
     assert frame[-1, -1].tolist() == [0, 0, 0]
 
 
-def test_takes_16_bit_sound_as_it_is(tmp_path: Path) -> None:
+def test_16_bit_audio_is_unchanged(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path, strict=True) as writer:
         writer.add_audio("a", np.array([[0, 1000, -1000]], np.int16), sample_rate=8000)
     (value,) = read_values(tmp_path)
@@ -201,14 +204,14 @@ def test_takes_16_bit_sound_as_it_is(tmp_path: Path) -> None:
     assert (value.audio.sample_rate, value.audio.length_frames) == (8000, 3)
 
 
-def test_clips_sound(tmp_path: Path) -> None:
+def test_clips_audio(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as writer, pytest.warns(UsageWarning, match="clipped"):
         writer.add_audio("a", [2.0, -2.0])
     (value,) = read_values(tmp_path)
     assert value.audio.encoded_audio_string[44:] == b"\xff\x7f\x01\x80"
 
 
-def test_tensors_of_small_types_can_be_read(tmp_path: Path) -> None:
+def test_narrow_tensors_can_be_read(tmp_path: Path) -> None:
     arrays = [np.array([1, 200], np.uint8), np.array([0.5, -2], np.float16)]
     with SummaryWriter(tmp_path, strict=True) as writer:
         for array in arrays:
@@ -217,9 +220,12 @@ def test_tensors_of_small_types_can_be_read(tmp_path: Path) -> None:
     assert decoded == [array.tolist() for array in arrays]
 
 
-def test_hparams_of_odd_types_are_logged_as_text(tmp_path: Path) -> None:
+def test_hparams_of_other_types_are_logged_as_strings(tmp_path: Path) -> None:
     hparams = {"layers": [1, 2], "lr": np.float32(0.5), "none": None}
-    with SummaryWriter(tmp_path) as writer, pytest.warns(UsageWarning, match='a list as "layers"'):
+    with (
+        SummaryWriter(tmp_path) as writer,
+        pytest.warns(UsageWarning, match='"layers" of type list'),
+    ):
         writer.add_hparams(hparams, {"loss": 0.25}, run_name="trial")
     experiment, start, _, loss = read_values(tmp_path / "trial")
     content = start.metadata.plugin_data.content
@@ -235,7 +241,7 @@ def test_nested_hparams_have_names_with_slashes(tmp_path: Path) -> None:
     assert b"optimizer/lr" in start.metadata.plugin_data.content
 
 
-def test_reads_an_onnx_file_without_onnx(tmp_path: Path) -> None:
+def test_reads_onnx_file_without_the_onnx_package(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(make_onnx_model())
     with SummaryWriter(tmp_path, strict=True) as writer:
         writer.add_onnx_graph(tmp_path / "model.onnx")
@@ -251,7 +257,7 @@ def test_reads_an_onnx_file_without_onnx(tmp_path: Path) -> None:
 
 
 def make_onnx_model() -> bytes:
-    """A convolution from x, of shape [1, 300], to y."""
+    """Return a model with a convolution from x, of shape [1, 300], to y."""
 
     def field(number: int, content: bytes) -> bytes:
         return bytes([number << 3 | 2, len(content)]) + content

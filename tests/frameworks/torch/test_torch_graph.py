@@ -1,4 +1,4 @@
-"""`add_graph` keeps the nesting of modules, whichever way the graph is come by."""
+"""`add_graph` keeps the nesting of modules in exported and in traced graphs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Net(torch.nn.Module):
 
 
 class Branching(Net):
-    """Decides by its numbers, so that it can only be traced."""
+    """Has data-dependent control flow, so it can only be traced."""
 
     def forward(self, a: Any, b: Any) -> Any:
         if a.sum() > 0:
@@ -44,7 +44,7 @@ class Refusing(torch.nn.Module):
 
 
 def read_nodes(logdir: Path) -> dict[str, Any]:
-    """The nodes of a run's graph by name, which must be one node's only."""
+    """Return the nodes of a graph by name. Names must be unique."""
     graph, metadata = iter_events(logdir)
     assert metadata.tagged_run_metadata.tag == b"step1"
     nodes = proto.parse("GraphDef", graph.graph_def).node
@@ -70,7 +70,7 @@ def test_keeps_the_nesting_of_modules(tmp_path: Path, kind: type[Net]) -> None:
     top = kind.__name__
     inner = f"{top}/Sequential[encoder]/Sequential[2]/Linear[0]"
     assert get_shapes(nodes[f"{inner}/weight"]) == [[8, 8]]
-    # Each of the two calls of the encoder is there, inside of the one module.
+    # Both calls of the encoder are in the same module.
     linears = [name for name, node in nodes.items() if node.op == b"aten::linear"]
     assert len(linears) == 4
     for name in linears:
@@ -83,7 +83,7 @@ def test_keeps_the_nesting_of_modules(tmp_path: Path, kind: type[Net]) -> None:
     assert known <= set(nodes)
 
 
-def test_tells_operations_what_they_were_given(tmp_path: Path) -> None:
+def test_operations_have_their_arguments(tmp_path: Path) -> None:
     model = torch.nn.Conv2d(1, 2, 3, stride=2)
     with SummaryWriter(tmp_path, strict=True) as writer:
         writer.add_graph(model, torch.ones(1, 1, 9, 9))
@@ -93,7 +93,7 @@ def test_tells_operations_what_they_were_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_traced", [False, True])
-def test_what_is_given_twice_is_there_twice(tmp_path: Path, is_traced: bool) -> None:
+def test_duplicate_inputs_are_kept(tmp_path: Path, is_traced: bool) -> None:
     class Square(torch.nn.Module):
         def forward(self, x: Any) -> Any:
             return x * x if not is_traced or x.sum() > 0 else x
@@ -104,7 +104,7 @@ def test_what_is_given_twice_is_there_twice(tmp_path: Path, is_traced: bool) -> 
     assert get_inputs(product) == ["input/x", "input/x"]
 
 
-def test_several_results_of_one_operation(tmp_path: Path) -> None:
+def test_operation_with_several_outputs(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path, strict=True) as writer:
         writer.add_graph(torch.nn.LSTM(3, 5), torch.ones(2, 1, 3))
     nodes = read_nodes(tmp_path)
@@ -114,14 +114,14 @@ def test_several_results_of_one_operation(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is:DeprecationWarning")
-def test_takes_a_scripted_module(tmp_path: Path) -> None:
+def test_accepts_a_scripted_module(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path, strict=True) as writer:
         writer.add_graph(torch.jit.script(torch.nn.Sequential(torch.nn.Linear(4, 2))))
     nodes = read_nodes(tmp_path)
     assert get_shapes(nodes["Sequential/Linear[0]/weight"]) == [[2, 4]]
 
 
-def test_leaves_every_module_in_its_mode(tmp_path: Path) -> None:
+def test_restores_training_mode(tmp_path: Path) -> None:
     model = Net()
     model.encoder[2].eval()
     before = [module.training for module in model.modules()]
@@ -131,8 +131,8 @@ def test_leaves_every_module_in_its_mode(tmp_path: Path) -> None:
     assert len(set(before)) == 2
 
 
-def test_takes_a_model_with_results_of_its_own_kind(tmp_path: Path) -> None:
-    """As language models give a cache along with their logits."""
+def test_accepts_custom_result_classes(tmp_path: Path) -> None:
+    """Language models, for example, return a cache along with their logits."""
 
     class Cache:
         pass
@@ -150,7 +150,9 @@ def test_takes_a_model_with_results_of_its_own_kind(tmp_path: Path) -> None:
     assert set(model(torch.ones(2, 4), torch.ones(2, 4))) == {"logits", "cache"}
 
 
-def test_says_why_there_is_no_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_warning_explains_why_there_is_no_graph(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with SummaryWriter(tmp_path) as writer:
         with pytest.warns(UsageWarning, match="nor traced .RuntimeError: not today"):
             writer.add_graph(Refusing(), torch.ones(1))

@@ -1,4 +1,4 @@
-"""The Trainer of transformers logs through tracklight's callback."""
+"""The callback for the Trainer of Hugging Face Transformers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Data(torch.utils.data.Dataset):  # type: ignore[misc]
         return {"input_ids": torch.arange(8) % 5 + index % 3, "labels": torch.tensor(index % 2)}
 
 
-def train(folder: Path, callbacks: list[Any], report_to: str = "none") -> None:
+def train(directory: Path, callbacks: list[Any], report_to: str = "none") -> None:
     transformers.set_seed(0)
     config = transformers.BertConfig(
         vocab_size=10,
@@ -39,7 +39,7 @@ def train(folder: Path, callbacks: list[Any], report_to: str = "none") -> None:
     trainer = transformers.Trainer(
         model=transformers.BertForSequenceClassification(config),
         args=transformers.TrainingArguments(
-            output_dir=str(folder),
+            output_dir=str(directory),
             report_to=report_to,
             max_steps=4,
             logging_steps=1,
@@ -77,7 +77,7 @@ def test_logs_a_training(tmp_path: Path) -> None:
     assert callback.writer is None
 
 
-def test_same_tags_as_the_original(tmp_path: Path) -> None:
+def test_logs_the_tags_of_tensorboardcallback(tmp_path: Path) -> None:
     train(tmp_path, [Callback(tmp_path / "ours")], report_to="tensorboard")
     (original,) = {path.parent for path in (tmp_path / "runs").rglob("*tfevents*")}
     theirs, ours = read_points(original), read_points(tmp_path / "ours")
@@ -88,13 +88,13 @@ def test_same_tags_as_the_original(tmp_path: Path) -> None:
     }
 
 
-def test_names_a_run_as_the_original_does(tmp_path: Path) -> None:
+def test_default_directory_is_that_of_tensorboardcallback(tmp_path: Path) -> None:
     train(tmp_path, [Callback()])
-    (folder,) = (tmp_path / "runs").iterdir()
-    assert len(list_files(folder)) == 1
+    (directory,) = (tmp_path / "runs").iterdir()
+    assert len(list_files(directory)) == 1
 
 
-def test_takes_the_folder_of_the_environment(
+def test_uses_directory_of_the_environment_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "elsewhere"))
