@@ -1,4 +1,4 @@
-"""Encoding and decoding agree with TensorBoard in both directions."""
+"""What tracklight encodes TensorBoard decodes to the same, and the other way round."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 
-from tracklight.formats import hparams, proto, schema, summary
+from tracklight.formats import hparams, proto, summary
 from tracklight.formats.event import decode_event, encode_event, encode_file_version
 from tracklight.formats.tensor import decode_tensor, encode_tensor
 from tracklight.formats.tfrecord import encode_record, iter_records
@@ -52,15 +52,16 @@ THEIR_MODULES = [
     "plugins.hparams.plugin_data_pb2",
 ]
 
-#: The other declared messages belong to TensorFlow, ONNX or the projector.
-THEIRS_TOO = (schema.EVENT, schema.GRAPH, schema.PLUGINS, schema.HPARAMS)
-#: Field numbers of tracklight's extensions start here.
+#: The rest of what is declared is TensorFlow's, ONNX's or the projector's.
+#: The schemas of messages that TensorBoard declares too.
+THEIRS_TOO = ("event", "graph", "plugins", "hparams")
+#: Numbers that are tracklight's own start here.
 OWN_FIELDS = 1001
 
 Types = FieldDescriptorProto
 SAME_ON_THE_WIRE = {
     (Types.TYPE_BYTES, Types.TYPE_STRING),
-    (Types.TYPE_BYTES, Types.TYPE_MESSAGE),  # a message that is passed on without parsing
+    (Types.TYPE_BYTES, Types.TYPE_MESSAGE),  # a message that is passed on as it is
     (Types.TYPE_INT32, Types.TYPE_ENUM),
 }
 
@@ -74,7 +75,7 @@ def their_messages() -> dict[str, Any]:
     return messages
 
 
-def test_fields_are_declared_as_in_tensorboard(their_messages: dict[str, Any]) -> None:
+def test_every_field_is_declared_as_theirs(their_messages: dict[str, Any]) -> None:
     compared: set[tuple[str, str]] = set()
     for name in list_declared():
         if name in their_messages:
@@ -85,7 +86,8 @@ def test_fields_are_declared_as_in_tensorboard(their_messages: dict[str, Any]) -
 
 
 def list_declared() -> list[str]:
-    words = [line.split() for text in THEIRS_TOO for line in text.splitlines()]
+    texts = [(proto.SCHEMA_DIR / f"{name}.proto").read_text("utf-8") for name in THEIRS_TOO]
+    words = [line.split() for text in texts for line in text.splitlines()]
     return [line[1] for line in words if line[:1] == ["message"]]
 
 
@@ -99,20 +101,20 @@ def compare(ours: Any, theirs: Any, compared: set[tuple[str, str]]) -> None:
         other = theirs.fields_by_number[field.number]
         where = f"{ours.name}.{field.name}"
         assert field.name == other.name, where
-        assert get_label(ours, field) == get_label(theirs, other), where
+        assert label_of(ours, field) == label_of(theirs, other), where
         assert field.type == other.type or (field.type, other.type) in SAME_ON_THE_WIRE, where
-        assert get_oneof(field) == get_oneof(other), where
+        assert oneof_of(field) == oneof_of(other), where
         if field.message_type is not None:
             compare(field.message_type, other.message_type, compared)
 
 
-def get_label(message: Any, field: Any) -> int:
+def label_of(message: Any, field: Any) -> int:
     declaration = DescriptorProto()
     message.CopyToProto(declaration)
     return next(item.label for item in declaration.field if item.number == field.number)
 
 
-def get_oneof(field: Any) -> str | None:
+def oneof_of(field: Any) -> str | None:
     return field.containing_oneof.name if field.containing_oneof else None
 
 
@@ -129,7 +131,7 @@ ARRAYS = [
 
 
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda array: f"{array.dtype}{list(array.shape)}")
-def test_tensors_round_trip(array: np.ndarray[Any, Any]) -> None:
+def test_tensors_go_both_ways(array: np.ndarray[Any, Any]) -> None:
     theirs = tensor_pb2.TensorProto.FromString(encode_tensor(array).SerializeToString())
     np.testing.assert_array_equal(tensor_util.make_ndarray(theirs), array, strict=True)
 
@@ -147,19 +149,19 @@ def test_one_typed_value_for_a_whole_shape(dtype: str) -> None:
     np.testing.assert_array_equal(array, np.full((2, 2), 3).astype(dtype), strict=True)
 
 
-def test_corpus_has_logs() -> None:
+def test_logs_are_there() -> None:
     assert len(LOGS) >= 10
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.parent.name)
-def test_records_of_real_logs_agree(path: Path) -> None:
+def test_real_records_are_read_as_they_read_them(path: Path) -> None:
     payloads = [payload for _, payload in iter_records(path.read_bytes())]
 
     assert payloads == list(RawEventFileLoader(str(path)).Load())
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.parent.name)
-def test_events_of_real_logs_round_trip(path: Path) -> None:
+def test_real_events_survive_decoding_and_encoding(path: Path) -> None:
     for _, payload in iter_records(path.read_bytes()):
         again = decode_event(payload).SerializeToString()
 
@@ -167,19 +169,19 @@ def test_events_of_real_logs_round_trip(path: Path) -> None:
 
 
 def iter_values(path: Path) -> Iterator[tuple[Any, Any]]:
-    """Yield each value of a log as TensorBoard's and as tracklight's message."""
+    """Every value of a log, as their message and as ours."""
     for _, payload in iter_records(path.read_bytes()):
         theirs = event_pb2.Event.FromString(payload).summary.value
         yield from zip(theirs, decode_event(payload).summary.value, strict=True)
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.parent.name)
-def test_tensors_of_real_logs_agree(path: Path) -> None:
+def test_real_tensors_are_decoded_as_they_decode_them(path: Path) -> None:
     for theirs, ours in iter_values(path):
         try:
             expected = tensor_util.make_ndarray(theirs.tensor)
         except (TypeError, ValueError):
-            continue  # not supported by TensorBoard: bfloat16, uint32_val, no dtype …
+            continue  # what TensorBoard has no answer for: bfloat16, uint32_val, no dtype …
         array = decode_tensor(ours.tensor)
 
         assert array.dtype == expected.dtype
@@ -187,7 +189,7 @@ def test_tensors_of_real_logs_agree(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.parent.name)
-def test_conversion_of_old_values_agrees(path: Path) -> None:
+def test_old_values_become_what_they_become_there(path: Path) -> None:
     for theirs, ours in iter_values(path):
         kind = theirs.WhichOneof("value")
         if kind not in ("simple_value", "image", "audio", "histo") or "min_gt_max" in theirs.tag:
@@ -207,7 +209,7 @@ def their_value(value: Any) -> Any:
     return summary_pb2.Summary.Value.FromString(value.SerializeToString())
 
 
-def test_tensorboard_reads_file(tmp_path: Path) -> None:
+def test_a_file_of_ours_is_read_by_them(tmp_path: Path) -> None:
     path = tmp_path / "events.out.tfevents.1"
     events = [
         encode_file_version(1.0),
@@ -224,7 +226,7 @@ def test_tensorboard_reads_file(tmp_path: Path) -> None:
     assert value.metadata.data_class == summary_pb2.DATA_CLASS_SCALAR
 
 
-def test_reads_records_of_tensorboard() -> None:
+def test_their_records_are_read_by_us() -> None:
     stream = io.BytesIO()
     writer = RecordWriter(stream)
     writer.write(b"one")
@@ -233,7 +235,7 @@ def test_reads_records_of_tensorboard() -> None:
     assert list(iter_records(stream.getvalue())) == [(0, b"one"), (19, b"")]
 
 
-def test_tensorboard_parses_mesh() -> None:
+def test_mesh_is_understood() -> None:
     for value in summary.mesh("m", np.zeros((1, 4, 3)), np.zeros((1, 2, 3))):
         content = their_value(value).metadata.plugin_data.content
         parsed = mesh_metadata.parse_plugin_metadata(content)
@@ -242,14 +244,14 @@ def test_tensorboard_parses_mesh() -> None:
         assert value.tag.decode() == mesh_metadata.get_instance_name("m", parsed.content_type)
 
 
-def test_tensorboard_parses_pr_curve() -> None:
+def test_pr_curve_is_understood() -> None:
     value = summary.pr_curve("x", [1, 0], [0.7, 0.2], thresholds=11)
 
     content = their_value(value).metadata.plugin_data.content
     assert pr_curve_metadata.parse_plugin_metadata(content).num_thresholds == 11
 
 
-def test_tensorboard_parses_layout() -> None:
+def test_layout_is_understood() -> None:
     value = summary.custom_scalars_layout({"c": [summary.MultilineChart("m", ["a", "b"])]})
 
     data = tensor_util.make_ndarray(their_value(value).tensor).item()
@@ -257,7 +259,7 @@ def test_tensorboard_parses_layout() -> None:
     assert list(layout.category[0].chart[0].multiline.tag) == ["a", "b"]
 
 
-def test_tensorboard_parses_experiment() -> None:
+def test_experiment_is_understood() -> None:
     value = hparams.build_experiment(
         [hparams.HParam("lr", hparams.Interval(0, 1)), hparams.HParam("opt", ["adam"])],
         [hparams.Metric("accuracy", "validation", display_name="Accuracy")],
@@ -270,7 +272,7 @@ def test_tensorboard_parses_experiment() -> None:
     assert experiment.metric_infos[0].display_name == "Accuracy"
 
 
-def test_session_agrees_with_tensorboard() -> None:
+def test_session_is_what_they_would_write() -> None:
     values = {"lr": 0.5, "layers": 3, "bn": True, "opt": "adam"}
 
     ours = their_value(hparams.build_session_start(values, group_name="g", wall_time=7.0))
@@ -283,7 +285,7 @@ def test_session_agrees_with_tensorboard() -> None:
     assert tensor_util.make_ndarray(ours.tensor).shape == (0,)
 
 
-def test_reads_session_of_tensorboard() -> None:
+def test_their_session_is_understood() -> None:
     theirs = hparams_v2.hparams_pb({"lr": 0.5}, trial_id="g").value[0]
 
     content = proto.parse("HParamsPluginData", theirs.metadata.plugin_data.content)

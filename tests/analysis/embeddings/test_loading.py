@@ -20,9 +20,7 @@ def test_reads_tab_separated_and_raw_numbers(tmp_path: Path) -> None:
     for name in ("t.tsv", "t.bytes"):
         version = EmbeddingVersion(None, "plain", str(tmp_path / name), shape=(3, 2))
         assert read_vectors(files, version).values.tobytes() == numbers.tobytes()
-    with pytest.raises(
-        FormatError, match=r'"t\.bytes" cannot be read: .* a matching tensor_shape'
-    ):
+    with pytest.raises(FormatError, match=r'"t\.bytes" cannot be read: .* a matching tensor_shape'):
         read_vectors(files, EmbeddingVersion(None, "plain", str(tmp_path / "t.bytes")))
 
 

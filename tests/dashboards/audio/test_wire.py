@@ -28,13 +28,13 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     with Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
-            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
     catalog.close()
 
 
 def test_serves_range_requests(client: TestClient) -> None:
-    response = client.get("/api/audio/clip", params=VALUE, headers={"range": "bytes=100-199"})
+    response = client.get("/api/v1/audio/clip", params=VALUE, headers={"range": "bytes=100-199"})
     assert (response.status_code, response.content) == (206, CLIP[100:200])
     assert response.headers["content-type"] == "audio/wav"
     assert response.headers["x-content-type-options"] == "nosniff"
@@ -42,17 +42,17 @@ def test_serves_range_requests(client: TestClient) -> None:
 
 @pytest.mark.parametrize("route", ["about", "clip", "waveform", "spectrogram"])
 def test_responses_with_fingerprint_are_immutable(client: TestClient, route: str) -> None:
-    (steps,) = client.post("/api/audio/steps", json={"tags": [TAG]}).json()["series"]
+    (steps,) = client.post("/api/v1/audio/steps", json={"tags": [TAG]}).json()["series"]
     params = {**VALUE, "mark": steps["mark"][0]}
-    immutable = client.get(f"/api/audio/{route}", params=params)
+    immutable = client.get(f"/api/v1/audio/{route}", params=params)
     assert "immutable" in immutable.headers["cache-control"]
-    assert "no-store" in client.get(f"/api/audio/{route}", params=VALUE).headers["cache-control"]
-    other = client.get(f"/api/audio/{route}", params={**params, "mark": steps["mark"][0] + 1})
-    assert other.status_code == 404 and "no longer has" in other.json()["error"]["what"]
+    assert "no-store" in client.get(f"/api/v1/audio/{route}", params=VALUE).headers["cache-control"]
+    other = client.get(f"/api/v1/audio/{route}", params={**params, "mark": steps["mark"][0] + 1})
+    assert other.status_code == 404 and "no longer has" in other.json()["error"]["message"]
 
 
 def test_security_policy_allows_playback(client: TestClient) -> None:
-    policy = client.get("/api/status").headers["content-security-policy"]
+    policy = client.get("/api/v1/status").headers["content-security-policy"]
     assert "media-src 'self' blob:" in policy
 
 
@@ -75,18 +75,18 @@ def test_security_policy_allows_playback(client: TestClient) -> None:
 def test_invalid_requests_get_an_error_message(
     client: TestClient, route: str, fields: dict[str, object], status: int
 ) -> None:
-    response = client.get(f"/api/audio/{route}", params={**VALUE, **fields})
+    response = client.get(f"/api/v1/audio/{route}", params={**VALUE, **fields})
     assert response.status_code == status, response.text
-    assert response.json()["error"]["what"]
+    assert response.json()["error"]["message"]
 
 
 def test_unknown_files_are_downloaded_in_a_sandbox(client: TestClient) -> None:
-    response = client.get("/api/audio/clip", params={**VALUE, "part": 2})
+    response = client.get("/api/v1/audio/clip", params={**VALUE, "part": 2})
     assert response.headers["content-type"] == "application/octet-stream"
     assert "sandbox" in response.headers["content-security-policy"]
 
 
 def test_arrays_are_lists_in_json(client: TestClient) -> None:
-    response = client.get("/api/audio/waveform", params={**VALUE, "columns": 4}).json()
+    response = client.get("/api/v1/audio/waveform", params={**VALUE, "columns": 4}).json()
     assert len(response["low"]) == 4
     np.testing.assert_allclose(response["high"], 1, atol=1e-3)
