@@ -127,15 +127,15 @@ def get_values(batch: Batch, series: int = 0) -> list[float | int]:
 
 
 def assert_agree(creators: Sequence[ScannerType], data: bytes, sizes: Iterable[int]) -> None:
-    """Let a file grow through ``sizes``, and hold scanners to the same answers on the way."""
+    """Check that scanners return the same batches while a file grows through ``sizes``."""
     scanners = [create() for create in creators]
     for size in sorted({*(size % (len(data) + 1) for size in sizes), len(data)}):
-        for scanner in scanners:
-            scanner.rewind(size)
+        for reader in scanners:
+            reader.rewind(size)
         moved = True
         while moved:
             at = scanners[0].position
-            batches = [scanner.scan(data[at:size], size) for scanner in scanners]
+            batches = [reader.scan(data[at:size], size) for reader in scanners]
             for batch in batches[1:]:
                 assert_same_batch(batches[0], batch)
             assert len({get_state(scanner) for scanner in scanners}) == 1
