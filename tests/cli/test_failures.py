@@ -232,5 +232,5 @@ def test_skips_and_reports_undecodable_values(tmp_path: Path, out: Path, capfd: 
     assert main(["export", str(tmp_path / "logs"), "--kind=text", "--out", str(out)]) == 1
     assert len(out.read_text().splitlines()) == 2
     assert capfd.readouterr().err.startswith(
-        'tracklight: left out: "words" in run "." at step 1: no text'
+        'tracklight: left out: "words" in run "." at step 1: not a text value'
     )

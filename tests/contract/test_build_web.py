@@ -103,7 +103,7 @@ def test_without_npm_keeps_the_old_page_with_a_warning(
     (tree / "web" / "src" / "main.ts").write_text("two", encoding="ascii")
     set_npm(monkeypatch, None)
     build_web.build()
-    assert "stays as it was built" in capfd.readouterr().err
+    assert "was built from other sources" in capfd.readouterr().err
     assert build_web.is_stale()
 
 

@@ -47,7 +47,7 @@ def test_reports_an_empty_graph(seed002: Path, capsys: pytest.CaptureFixture[str
     empty = graphs["20240527-031421", "model_trace"]
     assert (empty["summary"], empty["problem"]) == (
         None,
-        "this graph is empty: it was logged without any nodes",
+        "this graph is empty: it was logged without nodes",
     )
 
 

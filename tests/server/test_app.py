@@ -69,7 +69,7 @@ def test_appended_points_appear(client: TestClient, log: Path) -> None:
 
 def test_unknown_axis_metric_returns_error(client: TestClient) -> None:
     query = {"charts": [{"id": "loss", "tags": ["loss"]}], "x": "metric:epoch"}
-    (chart,) = client.post("/api/scalars/query", json=query).json()["charts"]
+    (chart,) = client.post("/api/v1/scalars/query", json=query).json()["charts"]
     assert chart["error"]["message"] == 'No run has a scalar "epoch" for the x axis.'
 
 

@@ -72,6 +72,6 @@ def test_empty_graph_has_its_own_hint() -> None:
     with pytest.raises(errors.FormatError) as raised:
         parse_logged_graph("graph_run_metadata_graph", b"")
     problem = describe_error(raised.value)
-    assert problem.message == "This graph is empty: it was logged without any nodes."
+    assert problem.message == "This graph is empty: it was logged without nodes."
     assert "not damaged" in problem.hint
     assert find_error_status(raised.value)[0] == 422

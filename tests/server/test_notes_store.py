@@ -73,7 +73,7 @@ def test_removed_file_is_empty(tmp_path: Path) -> None:
 def test_unwritable_folder_raises_save_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     store = NotesStore(tmp_path / "file" / "notes.json")
-    with pytest.raises(SaveError, match="could not be changed"):
+    with pytest.raises(SaveError, match="could not save"):
         set_note(store, "run", "lost")
 
 

@@ -48,7 +48,7 @@ def test_unreadable_curve_has_an_error(tmp_path: Path, open_log: Open) -> None:
     write(tmp_path, "a", [(0, np.zeros((4, 7)))])
     write(tmp_path, "b", [(0, GOOD)])
     unreadable, readable = request(open_log(tmp_path), "curves", tags=["pr"]).curves
-    assert "has the shape [4, 7]" in unreadable.error.message
+    assert "the shape is [4, 7]" in unreadable.error.message
     assert unreadable.columns is None
     assert readable.error is None
 

@@ -172,7 +172,7 @@ def test_uploads_can_be_given_labels_and_images(board: Board) -> None:
     ).has_sprite
     with pytest.raises(LogError, match="only uploaded embeddings"):
         board.projector.upload(UploadRequest("m.tsv", b"a", labels_of=board.find("trees").id))
-    with pytest.raises(TracklightError, match="no known kind"):
+    with pytest.raises(TracklightError, match="has an unknown file type"):
         board.projector.upload(UploadRequest("x.exe", b"MZ"))
     with pytest.raises(TracklightError, match="no images"):
         board.projector.upload(UploadRequest("s.png", b"none", sprite_of=row.id))

@@ -129,7 +129,7 @@ def test_does_not_read_shards_outside_of_logdir(copy: Path, tmp_path: Path) -> N
     folder.mkdir()
     (copy / "shards.index").rename(folder / "shards.index")
     (folder / "shards.data-00001-of-00003").symlink_to(copy / "shards.data-00001-of-00003")
-    with pytest.raises(LogError, match="is outside of the log directory"):
+    with pytest.raises(LogError, match="is outside the log directory"):
         open_checkpoint(folder, "shards").read("layer1/w")
 
 

@@ -111,7 +111,7 @@ def test_publishes_changes_by_another_server(server: TestClient) -> None:
     ("rules", "message"),
     [
         ([{**ABOVE, "value": None}], "needs a number"),
-        ([{**ABOVE, "tag": "/(/"}], "no regular expression"),
+        ([{**ABOVE, "tag": "/(/"}], "not a valid regular expression"),
         ([ABOVE, ABOVE], "same id"),
         ([{**ABOVE, "kind": "odd"}], "kind"),
     ],
