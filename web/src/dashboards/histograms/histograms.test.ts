@@ -175,6 +175,6 @@ test('there is room for as many runs as can be read', () => {
 
 test('lines of Python name the runs and the tag', () => {
   const code = pythonFor({ roots: [{ name: '', path: '/logs' }], runs: ['a'], tag: 'conv/w' });
-  expect(code).toContain('log.histograms(run, "conv/w").current()');
+  expect(code).toContain('log.histograms(run, "conv/w").without_overwritten()');
   expect(code).toContain('for run in ["a"]:');
 });

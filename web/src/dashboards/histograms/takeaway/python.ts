@@ -12,7 +12,7 @@ export function pythonFor({ roots, runs, tag }: Reading): string {
     '',
     `log = tracklight.open(${logdir(roots)})`,
     `for run in [${runs.map(quote).join(', ')}]:`,
-    `    histograms = log.histograms(run, ${quote(tag)}).current()`,
+    `    histograms = log.histograms(run, ${quote(tag)}).without_overwritten()`,
     '    for step, histogram in zip(histograms.step, histograms):',
     '        print(run, step, histogram.edges_left, histogram.edges_right, histogram.counts)',
     '',
