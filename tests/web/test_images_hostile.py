@@ -16,14 +16,14 @@ from tests.web.conftest import board_over
 
 pytestmark = pytest.mark.browser
 
-#: What stands in the place of some of them.
+#: Messages that are shown instead of the images.
 WORDS = {
-    "nothing": "This picture has no bytes.",
-    "drawing": "This is a drawing in SVG, which may hold a program",
-    "cut PNG": "This PNG file ends too early",
-    "cut JPEG": "This JPEG file ends too early",
-    "bomb of PNG": "A picture of 2,147,483,647 x 2,147,483,647 pixels is larger than",
-    "a page": "These 40 bytes are no picture of a known kind",
+    "nothing": "This image is empty (0 bytes).",
+    "drawing": "SVG images may contain scripts and are not shown",
+    "cut PNG": "This PNG file is truncated after",
+    "cut JPEG": "This JPEG file is truncated after",
+    "bomb of PNG": "This image has 2,147,483,647 x 2,147,483,647 pixels",
+    "a page": "Unknown image format: 40 bytes that start with",
     "AVIF of nothing": "This AVIF file cannot be decoded",
 }
 
@@ -65,7 +65,7 @@ def test_nothing_is_run_wherever_a_drawing_is_asked_for(
     place = "run=a&tag=drawing&index=0"
     for verb in ("picture", "thumbnail"):
         page.goto(address.replace("?tab=images", f"api/v1/images/{verb}?{place}"))
-        expect(page.locator("body")).to_contain_text("drawing in SVG")
+        expect(page.locator("body")).to_contain_text("SVG images may contain scripts")
     with page.expect_download() as download:
         page.evaluate(f"location.assign('file?{place}')")
     assert download.value.suggested_filename == "a-drawing-step-00000001.svg"

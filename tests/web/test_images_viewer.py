@@ -149,6 +149,8 @@ def test_huge_pictures_come_in_tiles(album: str, open_page: Callable[..., Page])
     page = open_page(f"{album}?tab=images&card=odd/huge")
     place = pane(page, "conv, step 0")
     expect(place.locator("img")).to_have_count(1)
+    # The shortcut has no effect before the image is loaded.
+    holds(page, lambda: place.locator("img").evaluate("img => img.naturalWidth > 0"))
     page.keyboard.press("1")
     tiles = place.locator("img[src*='tile']")
     expect(tiles.first).to_be_visible()

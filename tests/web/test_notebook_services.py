@@ -139,7 +139,7 @@ def test_colab_shows_the_board_through_its_own_proxy(
             # Somebody who only reads the notebook has no kernel to ask.
             Plain.markup = (COLAB % ("false", proxy, frame)).encode()
             reader = open_page(address)
-            expect(reader.get_by_text("is shown here while it is being served")).to_be_visible()
+            expect(reader.get_by_text("appears here while its server is running")).to_be_visible()
             expect(reader.locator("iframe")).to_have_count(0)
 
 

@@ -284,7 +284,7 @@ def test_a_drag_zooms_and_a_key_fits_again(board: str, open_page: OpenPage) -> N
 
 def test_what_cannot_be_drawn_says_why(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=odd")
-    expect(card(page, "odd/shape")).to_contain_text("has the shape [4, 7]")
+    expect(card(page, "odd/shape")).to_contain_text("the shape is [4, 7]")
     holds(page, lambda: "large" in legend(page, "odd/uncounted"))
     page.get_by_role("button", name="ROC", exact=True).click()
     expect(card(page, "odd/uncounted")).to_contain_text("there is no ROC curve")
