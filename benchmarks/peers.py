@@ -22,6 +22,10 @@ from tensorboard.data.grpc_provider import GrpcDataProvider, make_stub
 from benchmarks.website import MIB, Website, start_process, start_website, wait_for
 
 
+class PeerNotAvailableError(Exception):
+    """A program to compare with cannot run on this machine."""
+
+
 @dataclass(frozen=True)
 class DataServer:
     """A data server after its first load cycle."""
@@ -41,8 +45,14 @@ class DataServer:
 
 @contextmanager
 def start_data_server(logdir: Path, *flags: str) -> Iterator[DataServer]:
-    """Run TensorBoard's data server on ``logdir`` and wait until it has loaded all of it."""
+    """Run TensorBoard's data server on ``logdir`` and wait until it has loaded all of it.
+
+    Raises:
+        PeerNotAvailableError: The package has no binary for this platform, such as 64-bit Arm.
+    """
     binary = tensorboard_data_server.server_binary()
+    if binary is None:
+        raise PeerNotAvailableError("TensorBoard's data server has no build for this platform")
     options = ["--reload=once", "--port=0", "--verbose", *flags]
     with start_process([binary, f"--logdir={logdir}", *options]) as process:
         port = wait_for(process, r"listening on \S+:(\d+)")
