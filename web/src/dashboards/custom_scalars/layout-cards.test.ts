@@ -21,7 +21,7 @@ test('a chart shows the tags that any of its expressions matches', () => {
   expect(only(lines('Loss', 'loss', 'acc$'))).toMatchObject({
     id: 'chart:Quality/Loss',
     tags: ['acc', 'loss', 'loss_val'],
-    remarks: [],
+    warnings: [],
   });
 });
 
@@ -36,12 +36,12 @@ test('bands need all three tags', () => {
   expect(only({ title: 'Spread', tags: [], margins: [margin] })).toMatchObject({
     tags: ['loss', 'low', 'high'],
     margins: [margin],
-    remarks: [],
+    warnings: [],
   });
   const broken = { ...margin, upper: 'top' };
   expect(only({ title: 'Spread', tags: [], margins: [broken] })).toMatchObject({
     tags: [],
-    remarks: ['No band without “top”.'],
+    warnings: ['No band without “top”.'],
   });
 });
 

@@ -81,8 +81,8 @@ export class HParamsDashboard {
   readonly objective: Objective | null = $derived.by(() => {
     const column = this.metric && this.trials.findColumn(this.metric.key);
     const { value } = this.settings.goal;
-    const isLow = (value === 'usual' ? this.metric?.goal : value) === 'min';
-    return column ? { column, isLow } : null;
+    const minimize = (value === 'usual' ? this.metric?.goal : value) === 'min';
+    return column ? { column, minimize } : null;
   });
 
   readonly hparams: readonly TrialColumn[] = $derived(
@@ -92,7 +92,7 @@ export class HParamsDashboard {
   readonly visibleColumns: readonly TrialColumn[] = $derived.by(() => {
     const { columnOrder, hiddenColumns, addedColumns } = this.settings;
     const wishes = {
-      arranged: columnOrder.value,
+      order: columnOrder.value,
       hidden: hiddenColumns.value,
       added: addedColumns.value,
     };

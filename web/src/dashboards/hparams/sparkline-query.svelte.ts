@@ -64,8 +64,8 @@ export class TrialSparklines {
     this.#subscriptions.markFresh(sessions);
     try {
       const answer = await this.#request(sessions);
-      const colour = getColorRamp(this.#dashboard.context.theme.dark).at(-8) ?? '';
-      for (const { session, y } of answer.lines) this.#lines.set(session, makeSparkline(y, colour));
+      const color = getColorRamp(this.#dashboard.context.theme.dark).at(-8) ?? '';
+      for (const { session, y } of answer.lines) this.#lines.set(session, makeSparkline(y, color));
     } catch (error) {
       // Rows are worth showing without their lines; the next change asks for these again.
       if (!isAbortError(error)) this.#subscriptions.markStale();
@@ -82,7 +82,7 @@ export class TrialSparklines {
   }
 }
 
-function makeSparkline(values: Float32Array, colour: string): SparklineSeries {
+function makeSparkline(values: Float32Array, color: string): SparklineSeries {
   const cells = Array.from(values, (value) => (Number.isFinite(value) ? value : null));
-  return { color: colour, dashed: false, min: cells, max: cells, last: cells };
+  return { color, dashed: false, min: cells, max: cells, last: cells };
 }

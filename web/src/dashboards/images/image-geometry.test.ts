@@ -15,7 +15,7 @@ import {
   zoomForScale,
 } from './image-geometry';
 
-const PLAIN = { gap: 0, caption: 0, narrowest: 20, smallest: 15 };
+const PLAIN = { gap: 0, captionHeight: 0, minWidth: 20, minImageWidth: 15 };
 
 test('one picture has all the place', () => {
   const place = { width: 300, height: 200 };
@@ -42,20 +42,20 @@ test('pictures stand where they become largest', () => {
 });
 
 test('gaps and captions take their share', () => {
-  const spacing = { ...PLAIN, gap: 10, caption: 20 };
+  const spacing = { ...PLAIN, gap: 10, captionHeight: 20 };
   const found = layoutGrid(4, 1, { width: 210, height: 250 }, spacing);
   expect(found).toEqual({ columns: 2, rows: 2, width: 100, height: 120 });
 });
 
 test('what would be too small to see is scrolled to instead', () => {
-  const spacing = { ...PLAIN, narrowest: 100, smallest: 75 };
+  const spacing = { ...PLAIN, minWidth: 100, minImageWidth: 75 };
   const found = layoutGrid(500, 1, { width: 330, height: 200 }, spacing);
   expect(found).toMatchObject({ columns: 3, rows: 167, width: 110, height: 110 });
 });
 
 test('small pictures in large groups are no reason to scroll', () => {
   const digits = { count: 20, aspect: 1, gap: 2 };
-  const spacing = { gap: 8, caption: 20, narrowest: 96, smallest: 14 };
+  const spacing = { gap: 8, captionHeight: 20, minWidth: 96, minImageWidth: 14 };
   const found = layoutGroups(3, digits, { width: 318, height: 250 }, spacing);
   expect(found).toMatchObject({ columns: 3, rows: 1, height: 250 });
 });
@@ -77,7 +77,7 @@ test('a place without any size asks for nothing impossible', () => {
   expect(found.width).toBeGreaterThan(0);
 });
 
-const WIDE = { place: { width: 400, height: 300 }, picture: { width: 200, height: 50 } };
+const WIDE = { size: { width: 400, height: 300 }, imageSize: { width: 200, height: 50 } };
 
 test('a whole picture fits and is in the middle', () => {
   expect(computeTransform(WIDE, FIT_VIEWPORT)).toEqual({ scale: 2, left: 0, top: 100 });
@@ -95,7 +95,7 @@ test('what is under the pointer stays there when it zooms', () => {
 test('zoom has ends: actual size of small pictures, a few pixels of large ones', () => {
   expect(zoomAt(WIDE, FIT_VIEWPORT, { x: 0, y: 0 }, 1e9).zoom * fitScale(WIDE)).toBe(96);
   expect(zoomAt(WIDE, FIT_VIEWPORT, { x: 0, y: 0 }, 1e-9).zoom).toBe(0.5);
-  const large = { ...WIDE, picture: { width: 4000, height: 1000 } };
+  const large = { ...WIDE, imageSize: { width: 4000, height: 1000 } };
   expect(zoomAt(large, FIT_VIEWPORT, { x: 0, y: 0 }, 1e-9).zoom).toBe(1);
 });
 

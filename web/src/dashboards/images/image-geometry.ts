@@ -43,7 +43,7 @@ export function layoutGroups(
   place: Size,
   spacing: Spacing,
 ): GridLayout {
-  const within = { gap: inside.gap, caption: 0, narrowest: 1, smallest: 1 };
+  const within = { gap: inside.gap, captionHeight: 0, minWidth: 1, minImageWidth: 1 };
   return findBestGrid(count, place, spacing, (box) => {
     const { width, height } = layoutGrid(inside.count, inside.aspect, box, within);
     return Math.min(width, height * inside.aspect);

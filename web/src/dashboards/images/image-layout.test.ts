@@ -47,7 +47,7 @@ test('a picture keeps its shape in a box', () => {
 
 test('few runs have large pictures, many have small ones and scroll', () => {
   const place = { width: 800, height: 600 };
-  expect(measureGrid(1, 1, place)).toMatchObject({ width: 180, height: 180, fitting: 4 });
+  expect(measureGrid(1, 1, place)).toMatchObject({ width: 180, height: 180, columns: 4 });
   const many = measureGrid(50, 1, place);
   expect(many).toMatchObject({ width: 56, height: 56 });
   expect(many.columns).toBe(13);

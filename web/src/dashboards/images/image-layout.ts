@@ -57,9 +57,9 @@ export function layoutImages(
   const aspect = aspectRatio(parts);
   const spacing = {
     gap: IMAGE_GAP_PX,
-    caption: 0,
-    narrowest: MIN_TILE_WIDTH_PX,
-    smallest: MIN_TILE_IMAGE_WIDTH_PX,
+    captionHeight: 0,
+    minWidth: MIN_TILE_WIDTH_PX,
+    minImageWidth: MIN_TILE_IMAGE_WIDTH_PX,
   };
   const { columns, width, height } = layoutGrid(parts.length, aspect, place, spacing);
   if (stretch) return { columns, tile: { width, height } };
@@ -120,12 +120,12 @@ export function commonShape(
 
 /** How the strips of some runs fill a card. */
 export function layoutRuns(runs: number, shape: ImageShape, place: Size): GridLayout {
-  const smallest = shape.count > 1 ? MIN_RUN_IMAGE_WIDTH_PX : MIN_SINGLE_IMAGE_WIDTH_PX;
+  const minImageWidth = shape.count > 1 ? MIN_RUN_IMAGE_WIDTH_PX : MIN_SINGLE_IMAGE_WIDTH_PX;
   const spacing = {
     gap: RUN_GAP_PX,
-    caption: CAPTION_HEIGHT_PX,
-    narrowest: MIN_RUN_WIDTH_PX,
-    smallest,
+    captionHeight: CAPTION_HEIGHT_PX,
+    minWidth: MIN_RUN_WIDTH_PX,
+    minImageWidth,
   };
   return layoutGroups(runs, { ...shape, gap: IMAGE_GAP_PX }, place, spacing);
 }

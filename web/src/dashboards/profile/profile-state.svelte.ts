@@ -266,9 +266,9 @@ export class ProfileState {
     return this.#follow(() => {
       const [extra, ask, other] = [more(), this.request, this.baselineRequest];
       return async (signal) => {
-        const one = this.fetch<Answer>(path, extra, ask, signal);
-        const two = other ? this.fetch<Answer>(path, extra, other, signal) : null;
-        return { one: await one, other: await two };
+        const current = this.fetch<Answer>(path, extra, ask, signal);
+        const baseline = other ? this.fetch<Answer>(path, extra, other, signal) : null;
+        return { current: await current, baseline: await baseline };
       };
     });
   }

@@ -83,7 +83,7 @@ interface SavedViewState {
 }
 
 /** Not part of a view: which embedding it is of, and what the address has of its rows. */
-const EXCLUDED_PARAMS = ['embedding', 'panel', 'chosen', 'only', 'hidden'];
+const EXCLUDED_PARAMS = ['embedding', 'panel', 'selectedRows', 'isolatedRows', 'hiddenRows'];
 
 /** Views of the embedding that somebody kept, here or with TensorBoard. */
 export class Bookmarks {

@@ -36,7 +36,7 @@ export interface PointLegendModel {
   readonly entries: readonly PointLegendEntry[];
   /** How many values have no entry. */
   readonly more: number;
-  readonly ramp: { readonly from: string; readonly to: string; readonly colours: string[] } | null;
+  readonly ramp: { readonly from: string; readonly to: string; readonly colors: string[] } | null;
 }
 
 /** By what points are told apart. */
@@ -188,8 +188,8 @@ export class PointAppearance {
     const counts = countCodes(shade);
     const off = this.#params.hiddenValues.value;
     const entries = shade.names.slice(0, MAX_LEGEND_ENTRIES).map((name, code) => ({
-      ...{ name, colour: categoryColorOf(code), count: counts[code] ?? 0 },
-      isOff: off.includes(name),
+      ...{ name, color: categoryColorOf(code), count: counts[code] ?? 0 },
+      isHidden: off.includes(name),
     }));
     return { title, entries, more: shade.names.length - entries.length, ramp: null };
   });
@@ -232,7 +232,7 @@ function legendRamp({
   isDiverging,
 }: Extract<PointColoring, { kind: 'numbers' }>): PointLegendModel['ramp'] {
   const [from, to] = valueRange(numbers, isDiverging).map((end) => formatValue(end));
-  return { from: from ?? '', to: to ?? '', colours: LEGEND_STOPS.map(selectRamp(isDiverging)) };
+  return { from: from ?? '', to: to ?? '', colors: LEGEND_STOPS.map(selectRamp(isDiverging)) };
 }
 
 function countCodes({ codes, names }: Extract<PointColoring, { kind: 'codes' }>): Int32Array {

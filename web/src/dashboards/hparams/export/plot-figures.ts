@@ -48,7 +48,7 @@ export function readPageTexts(root: HTMLElement): PageText[] {
       box: element.getBoundingClientRect(),
       size: parseFloat(look.fontSize),
       bold: Number(look.fontWeight) >= 600,
-      upwards: look.writingMode !== 'horizontal-tb',
+      isVertical: look.writingMode !== 'horizontal-tb',
     };
   });
 }
@@ -58,7 +58,7 @@ export function drawPageText(
   { text, box, size, bold, isVertical }: PageText,
   palette: ChartTheme,
 ): void {
-  const style = { size, bold, colour: bold ? palette.text : palette.label } as const;
+  const style = { size, bold, color: bold ? palette.text : palette.label } as const;
   const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
   if (isVertical)
     return pen.text(text, x, y, {

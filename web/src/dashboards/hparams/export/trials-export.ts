@@ -161,7 +161,7 @@ export function makePlotImage(
 }
 
 function drawTitle(pen: Renderer, title: string): void {
-  const style = { size: TITLE_FONT_PX, bold: true, colour: LIGHT_THEME.text } as const;
+  const style = { size: TITLE_FONT_PX, bold: true, color: LIGHT_THEME.text } as const;
   pen.text(title, IMAGE_MARGIN_PX, 12, { ...style, align: 'left', baseline: 'top' });
 }
 

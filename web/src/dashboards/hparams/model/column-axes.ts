@@ -63,7 +63,7 @@ export function makeAxis(column: TrialColumn, wanted: AxisScale, flipped = false
     ...axis,
     toPosition: (value) => 1 - axis.toPosition(value),
     toValue: (place) => axis.toValue(1 - place),
-    ticks: axis.ticks.map(({ position, text }) => ({ place: 1 - position, text })),
+    ticks: axis.ticks.map(({ position, text }) => ({ position: 1 - position, text })),
   };
 }
 
@@ -90,7 +90,7 @@ function makeCategoryAxis(column: TrialColumn, words: readonly string[]): Column
     scale: 'linear',
     toPosition: at,
     toValue: (place) => place * words.length - 0.5,
-    ticks: words.map((text, value) => ({ place: at(value), text })),
+    ticks: words.map((text, value) => ({ position: at(value), text })),
     isDiscrete: words.length <= MAX_DISCRETE_CATEGORIES,
   };
 }
@@ -99,7 +99,7 @@ function makeNumberAxis(column: TrialColumn, scale: AxisScale): ColumnAxis {
   const layout = scale === 'quantile' ? mapByRank(column) : mapByValue(column, scale === 'log');
   const values = makeTickValues(column, scale, layout.toValue);
   const ticks = values.map((value) => ({
-    place: layout.toPosition(value),
+    position: layout.toPosition(value),
     text: formatColumnValue(column, value),
   }));
   return { column, scale, ...layout, ticks, isDiscrete: findDiscreteValues(column) !== null };
@@ -182,13 +182,12 @@ export class ScatterAxisCache {
     const known = this.#axes.get(column.key);
     if (known) return known;
     const axis = withPadding(this.#make(column));
-    const places = computePositions(axis);
-    const [across, up] = [GOLDEN_RATIO, PLASTIC_RATIO].map((share) =>
-      addJitter(axis, places, share),
-    );
-    const straight = { axis, places, across: across ?? places, up: up ?? places };
-    this.#axes.set(column.key, straight);
-    return straight;
+    const positions = computePositions(axis);
+    const jitteredX = addJitter(axis, positions, GOLDEN_RATIO);
+    const jitteredY = addJitter(axis, positions, PLASTIC_RATIO);
+    const scatterAxis = { axis, positions, jitteredX, jitteredY };
+    this.#axes.set(column.key, scatterAxis);
+    return scatterAxis;
   }
 }
 
@@ -205,7 +204,7 @@ function withPadding(axis: ColumnAxis): ColumnAxis {
     ...axis,
     toPosition: (value) => inwards(axis.toPosition(value)),
     toValue: (place) => axis.toValue((place - room) / (1 - 2 * room)),
-    ticks: axis.ticks.map(({ position, text }) => ({ place: inwards(position), text })),
+    ticks: axis.ticks.map(({ position, text }) => ({ position: inwards(position), text })),
   };
 }
 

@@ -45,7 +45,7 @@ test('of a grid it is told what the best have in common, and nothing of what doe
 
 test('where less is better the best lean the other way', () => {
   const { columns, accuracy } = grid();
-  const loss = { ...accuracy, numbers: accuracy.values.map((value) => -value) };
+  const loss = { ...accuracy, values: accuracy.values.map((value) => -value) };
   const { items } = runToEnd(
     computeInsights({ column: loss, minimize: true }, columns, rowsUpTo(36)),
   );
@@ -109,7 +109,7 @@ function found(
   range: readonly [number, number],
 ): Insight {
   const numbers = Float64Array.from(values);
-  const common = { kind: 'hparam', description: '', meaning: 'value', words: null } as const;
+  const common = { kind: 'hparam', description: '', format: 'value', categories: null } as const;
   const column: TrialColumn = {
     ...common,
     key: title,

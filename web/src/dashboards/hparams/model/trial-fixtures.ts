@@ -17,7 +17,7 @@ export function makeColumn(
     if (typeof value === 'string') return words?.indexOf(value) ?? NaN;
     return value ?? NaN;
   });
-  const common = { title: key, description: '', meaning: 'value', differs: true } as const;
+  const common = { title: key, description: '', format: 'value', varies: true } as const;
   return { ...common, key, kind, values: numbers, categories: words, missingMask: missing };
 }
 

@@ -65,12 +65,17 @@ function makeMetricTitles(metrics: readonly MetricCells[]): string[] {
 
 function readHParam(answer: HParamCells): TrialColumn {
   const { key, label: title, description, values, states, differs } = answer;
-  const missing = states?.includes(MISSING_CELL)
+  const missingMask = states?.includes(MISSING_CELL)
     ? states.map((state) => +(state === MISSING_CELL))
     : null;
-  const common = { key, kind: 'hparam', title, description, meaning: 'value', missing } as const;
+  const common = { key, kind: 'hparam', title, description, format: 'value', missingMask } as const;
   if (answer.type === 'number')
-    return { ...common, values: maskMissing(values, missing), categories: null, varies: differs };
+    return {
+      ...common,
+      values: maskMissing(values, missingMask),
+      categories: null,
+      varies: differs,
+    };
   const { numbers, words } = toCategories(answer);
   return { ...common, values: numbers, categories: words, varies: differs };
 }
@@ -107,7 +112,7 @@ function readMetric(answer: MetricCells, title: string): TrialColumn {
   const some = missing.includes(1) ? missing : null;
   const [first] = numbers;
   const differs = numbers.some((value) => value !== first);
-  const common = { kind: 'metric', meaning: 'value', words: null, deviation } as const;
+  const common = { kind: 'metric', format: 'value', categories: null } as const;
   return {
     ...common,
     key: makeMetricKey(key),
@@ -115,6 +120,7 @@ function readMetric(answer: MetricCells, title: string): TrialColumn {
     description,
     values: numbers,
     missingMask: some,
+    deviations: deviation,
     varies: differs,
   };
 }

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { makeColumn, makeTrialsOf } from './trial-fixtures';
 import { cycleSort, listVisibleColumns, moveKey, sortRows } from './trials';
 
-const NO_WISHES = { arranged: [], hidden: [], added: [] };
+const NO_WISHES = { order: [], hidden: [], added: [] };
 
 test('hyperparameters that differ come first, then metrics; the rest has to be asked for', () => {
   const columns = [
     makeColumn('m', [1, 2], 'metric'),
-    { ...makeColumn('same', [1, 1]), differs: false },
+    { ...makeColumn('same', [1, 1]), varies: false },
     makeColumn('lr', [1, 2]),
     makeColumn('start', [1, 2], 'about'),
   ];
@@ -16,7 +16,7 @@ test('hyperparameters that differ come first, then metrics; the rest has to be a
     listVisibleColumns(columns, { ...NO_WISHES, ...wishes }, null).map(({ key }) => key);
   expect(keys({})).toEqual(['lr', 'm']);
   expect(keys({ added: ['start', 'same'] as never })).toEqual(['same', 'lr', 'm', 'start']);
-  expect(keys({ arranged: ['m'] as never })).toEqual(['m', 'lr']);
+  expect(keys({ order: ['m'] as never })).toEqual(['m', 'lr']);
   expect(keys({ hidden: ['lr'] as never })).toEqual(['m']);
 });
 

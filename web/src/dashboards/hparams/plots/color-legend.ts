@@ -35,23 +35,23 @@ export function drawColorLegend(
   palette: ChartTheme,
 ): void {
   const style = { size: LEGEND_FONT_PX, align: 'right', baseline: 'middle' } as const;
-  const colours = getColorRamp(false);
+  const colors = getColorRamp(false);
   let at = right;
-  const write = (text: string, colour: string): void => {
-    pen.text(text, at, middle, { ...style, color: colour });
+  const write = (text: string, color: string): void => {
+    pen.text(text, at, middle, { ...style, color });
     at -= pen.measureText(text, style) + LEGEND_GAP_PX;
   };
   write(ends[1], palette.label);
   at -= RAMP_SIZE.width;
-  colours.forEach((colour, place) => {
-    const width = RAMP_SIZE.width / colours.length;
+  colors.forEach((color, place) => {
+    const width = RAMP_SIZE.width / colors.length;
     // A little wider than its part, as gaps would be seen between them.
     const box = {
       left: at + place * width,
       top: middle - RAMP_SIZE.height / 2,
       width: width + 0.5,
     };
-    pen.rect({ ...box, height: RAMP_SIZE.height }, { color: colour });
+    pen.rect({ ...box, height: RAMP_SIZE.height }, { color });
   });
   at -= LEGEND_GAP_PX;
   write(ends[0], palette.label);

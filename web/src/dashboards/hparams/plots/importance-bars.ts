@@ -27,7 +27,7 @@ export function drawImportanceBars(
   const scale = room / getMaxBarEnd(bars);
   bars.forEach((bar, place) => {
     const middle = (place + 0.5) * ROW_HEIGHT_PX;
-    const at = { size: FONT_PX, colour: palette.text, baseline: 'middle' } as const;
+    const at = { size: FONT_PX, color: palette.text, baseline: 'middle' } as const;
     pen.text(bar.name, 0, middle, { ...at, align: 'left' });
     const long = Math.max(2, bar.importance * scale);
     const box = { left, top: middle - BAR_HEIGHT_PX / 2, width: long, height: BAR_HEIGHT_PX };
@@ -37,7 +37,7 @@ export function drawImportanceBars(
     pen.stroke(makePath(from, middle, to, middle), { color: palette.text, width: 1.5 });
     const share = left + room + COLUMN_GAP_PX + SHARE_WIDTH_PX;
     pen.text(formatShare(bar.importance), share, middle, { ...at, bold: true, align: 'right' });
-    const told = { ...at, size: FONT_PX - 1, colour: palette.label, align: 'left' } as const;
+    const told = { ...at, size: FONT_PX - 1, color: palette.label, align: 'left' } as const;
     pen.text(formatDirection(bar), share + COLUMN_GAP_PX, middle, told);
   });
 }

@@ -129,8 +129,8 @@ export function drawLines(pen: Renderer, size: Size, lines: ParallelLines, rows:
   const opacity = Math.min(1, Math.max(0.35, 12 / Math.sqrt(rows.length)));
   for (let level = 0; level < COLOR_LEVELS; level++) {
     const own = rows.filter((row) => trialColors.levels[row] === level);
-    const colour = colors[level] ?? '';
-    if (own.length > 0) pen.stroke(makeLinePath(lines, own), { color: colour, width, opacity });
+    const color = colors[level] ?? '';
+    if (own.length > 0) pen.stroke(makeLinePath(lines, own), { color, width, opacity });
   }
 }
 
@@ -139,14 +139,14 @@ export function drawUnfilteredLines(
   pen: Renderer,
   size: Size,
   lines: ParallelLines,
-  colour: string,
+  color: string,
 ): void {
   const rows = lines.trialColors.drawOrder;
-  const colours = lines.colors.map(() => colour);
+  const colors = lines.colors.map(() => color);
   if (rows.length * lines.layout.axes.length > MAX_VECTOR_SEGMENTS)
-    return drawRasterizedLines(pen, size, lines, rows, colours);
+    return drawRasterizedLines(pen, size, lines, rows, colors);
   const opacity = Math.min(0.8, Math.max(0.25, 10 / Math.sqrt(rows.length)));
-  pen.stroke(makeLinePath(lines, rows), { color: colour, width: 1, opacity });
+  pen.stroke(makeLinePath(lines, rows), { color, width: 1, opacity });
 }
 
 function drawRasterizedLines(
@@ -154,7 +154,7 @@ function drawRasterizedLines(
   size: Size,
   { layout, lineYs, trialColors }: ParallelLines,
   rows: Int32Array,
-  colours: readonly string[],
+  colors: readonly string[],
 ): void {
   const raster = rasterizeLines({
     width: Math.round(size.width),
@@ -163,7 +163,7 @@ function drawRasterizedLines(
     lineYs,
     rows,
     levels: trialColors.levels,
-    rampColors: colours.map(parseRgb),
+    rampColors: colors.map(parseRgb),
     opacity: Math.min(0.5, Math.max(0.08, 400 / rows.length)),
   });
   pen.image(raster, { left: 0, top: 0, width: raster.width, height: raster.height });

@@ -100,11 +100,11 @@ function drawDot(
   { positions, ring }: ScatterDots,
   row: number,
   radius: number,
-  colour: string,
+  color: string,
 ): void {
   const [x, y] = [positions.x[row] ?? NaN, positions.y[row] ?? NaN];
   if (Number.isNaN(x + y)) return;
-  const look = ring === undefined ? { colour } : { colour, ring };
+  const look = ring === undefined ? { color } : { color, ring };
   pen.dot(toX(frame, x), toY(frame, y), radius, look);
 }
 
@@ -137,11 +137,11 @@ export function drawTrendLine(
   pen: Renderer,
   frame: Rect,
   line: readonly (readonly [number, number])[],
-  colour: string,
+  color: string,
 ): void {
   const points = line.flatMap(([x, y]) => [toX(frame, x), toY(frame, y)]);
   // Wider than what a pen doubles, so that it stands out among dots.
-  pen.stroke(makePath(...points), { color: colour, width: 2.5 });
+  pen.stroke(makePath(...points), { color, width: 2.5 });
 }
 
 /** The axes; a grid only where nothing lies below the dots. */
@@ -174,7 +174,7 @@ export function drawAxisTitles(
   const style = {
     size: LABEL_FONT_PX,
     bold: true,
-    colour: palette.text,
+    color: palette.text,
     baseline: 'middle',
   } as const;
   const write = (text: string, from: number, y: number): void => {
@@ -196,7 +196,7 @@ function drawTickLabels(
   y: ColumnAxis,
   palette: ChartTheme,
 ): void {
-  const style = { size: LABEL_FONT_PX, colour: palette.label } as const;
+  const style = { size: LABEL_FONT_PX, color: palette.label } as const;
   const foot = frame.top + frame.height;
   let free = -Infinity;
   for (const { position, text } of [...x.ticks].sort(

@@ -178,9 +178,9 @@ export function layoutTableColumns(
     ...stuck.map((column) => {
       const width = widthOf(column);
       left += width;
-      return { column, width, stuck: left - width };
+      return { column, width, stickyLeft: left - width };
     }),
-    ...moving.map((column) => ({ column, width: widthOf(column), stuck: null })),
+    ...moving.map((column) => ({ column, width: widthOf(column), stickyLeft: null })),
   ];
 }
 

@@ -11,7 +11,14 @@ function filled(width: number, height: number, pixel: readonly number[]): PixelB
 test('the same pictures do not differ', () => {
   const grey = filled(3, 2, [9, 9, 9, 255]);
   const found = computeDifference(grey, grey);
-  expect(found).toMatchObject({ width: 3, height: 2, largest: 0, at: null, mean: 0, share: 0 });
+  expect(found).toMatchObject({
+    width: 3,
+    height: 2,
+    max: 0,
+    maxAt: null,
+    mean: 0,
+    changedShare: 0,
+  });
   expect([...found.data.slice(0, 4)]).toEqual([0, 0, 0, 255]);
 });
 
@@ -21,18 +28,18 @@ test('the largest difference is found where it is', () => {
   other.data[(1 * 4 + 2) * 4 + 1] = 220;
   other.data[0] = 13;
   const found = computeDifference(one, other);
-  expect(found).toMatchObject({ largest: 200, at: { x: 2, y: 1 }, share: 2 / 12 });
+  expect(found).toMatchObject({ max: 200, maxAt: { x: 2, y: 1 }, changedShare: 2 / 12 });
   expect(found.mean).toBeCloseTo(203 / 36);
 });
 
 test('transparency counts as well', () => {
   const found = computeDifference(filled(1, 1, [0, 0, 0, 255]), filled(1, 1, [0, 0, 0, 0]));
-  expect(found).toMatchObject({ largest: 255, at: { x: 0, y: 0 }, mean: 0, share: 1 });
+  expect(found).toMatchObject({ max: 255, maxAt: { x: 0, y: 0 }, mean: 0, changedShare: 1 });
 });
 
 test('pictures of two sizes are compared where both have pixels', () => {
   const found = computeDifference(filled(4, 2, [1, 1, 1, 255]), filled(2, 4, [3, 1, 1, 255]));
-  expect(found).toMatchObject({ width: 2, height: 2, largest: 2, share: 1 });
+  expect(found).toMatchObject({ width: 2, height: 2, max: 2, changedShare: 1 });
 });
 
 test('small differences are made seen, and alpha is left alone', () => {

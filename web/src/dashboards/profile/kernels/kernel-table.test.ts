@@ -50,7 +50,7 @@ describe('kernels', () => {
     expect(makeKernelRows(ONE, null, 'launch', false)).toHaveLength(4);
     expect(makeKernelRows(ONE, null, 'kernel', false)).toHaveLength(3);
     const [mm] = makeKernelRows(ONE, null, 'op', false);
-    expect(mm).toMatchObject({ op: 'mm', total: 8, count: 4, rows: 2, grid: '', min: 0.5 });
+    expect(mm).toMatchObject({ op: 'mm', total: 8, count: 4, launchCount: 2, grid: '', min: 0.5 });
     expect(mm?.occupancy).toBe(30);
   });
 
@@ -61,8 +61,8 @@ describe('kernels', () => {
       'kernel',
       true,
     );
-    expect(rows.find(({ name }) => name === 'gemm')).toMatchObject({ total: 4, before: 0 });
-    expect(rows.find(({ name }) => name === 'old')).toMatchObject({ total: 0, before: 2 });
+    expect(rows.find(({ name }) => name === 'gemm')).toMatchObject({ total: 4, baseline: 0 });
+    expect(rows.find(({ name }) => name === 'old')).toMatchObject({ total: 0, baseline: 2 });
   });
 
   it('say how much of what could use tensor cores does', () => {

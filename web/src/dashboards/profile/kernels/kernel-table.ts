@@ -40,13 +40,13 @@ export function makeKernelRows(
   const before = other && groupKernels(other, grouping, perStep);
   const rows = Array.from(now, ([key, row]) => ({
     ...row,
-    before: before && (before.get(key)?.total ?? 0),
+    baseline: before && (before.get(key)?.total ?? 0),
   }));
   const gone = Array.from(before ?? []).filter(([key]) => !now.has(key));
-  return [...rows, ...gone.map(([, row]) => ({ ...row, ...NOT_RUN, before: row.total }))];
+  return [...rows, ...gone.map(([, row]) => ({ ...row, ...NOT_RUN, baseline: row.total }))];
 }
 
-const NOT_RUN = { count: 0, total: 0, min: NaN, max: NaN, longest: -1 };
+const NOT_RUN = { count: 0, total: 0, min: NaN, max: NaN, longestEvent: -1 };
 
 function groupKernels(
   answer: KernelsResponse,

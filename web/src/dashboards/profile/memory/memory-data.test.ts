@@ -139,7 +139,7 @@ describe('what is held', () => {
       ]),
       null,
     );
-    expect(init).toMatchObject({ where: 'init', bytes: 6, count: 2, before: null });
+    expect(init).toMatchObject({ location: 'init', bytes: 6, count: 2, baseline: null });
     expect(step?.bytes).toBe(3);
   });
 

@@ -33,8 +33,8 @@ export function makeAllocationRows(one: AllocatorRow, other: AllocatorRow | null
   const before = other && sumByKey(readAllocations(other.pieces));
   return readAllocations(one.pieces).map((row) => ({
     ...row,
-    isLost: lost.has(getAllocationKey(row)),
-    before: before && (before.get(getAllocationKey(row)) ?? 0),
+    isLeaked: lost.has(getAllocationKey(row)),
+    baseline: before && (before.get(getAllocationKey(row)) ?? 0),
   }));
 }
 
@@ -49,8 +49,8 @@ export function readAllocations(pieces: AllocationColumns): AllocationRow[] {
     shape: pieces.shapes[at] ?? '',
     event: pieces.events[at] ?? -1,
     steps: pieces.steps[at] ?? 0,
-    isLost: false,
-    before: null,
+    isLeaked: false,
+    baseline: null,
   }));
 }
 
@@ -177,9 +177,9 @@ export function makeHeapRows(one: HeapResponse, other: HeapResponse | null): Hea
   return [
     ...Array.from(now, ([key, row]) => ({
       ...row,
-      before: before && (before.get(key)?.bytes ?? 0),
+      baseline: before && (before.get(key)?.bytes ?? 0),
     })),
-    ...gone.map(([, row]) => ({ ...row, bytes: 0, count: 0, before: row.bytes })),
+    ...gone.map(([, row]) => ({ ...row, bytes: 0, count: 0, baseline: row.bytes })),
   ];
 }
 
@@ -287,7 +287,7 @@ export function makeMemoryLines(
 ): Line[] {
   const line = (
     id: string,
-    colour: string,
+    color: string,
     from: AllocatorRow,
     of: (at: number) => number,
     dash: readonly number[] = [],
@@ -298,7 +298,7 @@ export function makeMemoryLines(
     return {
       id,
       label: id,
-      color: colour,
+      color,
       dash,
       axis: 0,
       ...makeStepPoints(from.ms, of, shift, unit),

@@ -18,7 +18,7 @@ describe('a ring', () => {
     const many = Array.from({ length: 20 }, (_, at) => slice(`op ${at}`, 20 - at));
     const { slices } = layoutDonut(many);
     expect(slices).toHaveLength(8);
-    expect(slices.at(-1)).toMatchObject({ name: 'the rest', value: 91, isRest: true });
+    expect(slices.at(-1)).toMatchObject({ name: 'the rest', value: 91, isOther: true });
     expect(slices.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);
   });
 

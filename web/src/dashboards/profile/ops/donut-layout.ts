@@ -22,8 +22,8 @@ export function layoutDonut(slices: readonly Slice[]): {
   const total = sum(sorted);
   const most = sorted.length > MAX_SLICES ? MAX_SLICES - 1 : MAX_SLICES;
   const rest = sum(sorted.slice(most));
-  const named = sorted.slice(0, most).map((slice) => ({ ...slice, isRest: false }));
-  const all = rest > 0 ? [...named, { name: OTHER, value: rest, isRest: true }] : named;
+  const named = sorted.slice(0, most).map((slice) => ({ ...slice, isOther: false }));
+  const all = rest > 0 ? [...named, { name: OTHER, value: rest, isOther: true }] : named;
   let from = 0;
   const drawn = all.map((slice) => {
     const share = slice.value / (total || 1);

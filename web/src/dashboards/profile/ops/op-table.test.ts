@@ -36,8 +36,8 @@ describe('ops', () => {
 
   it('are summed up by type', () => {
     const [conv] = makeOpRows(ONE, null, 0, 'type', false);
-    expect(conv).toMatchObject({ name: 'Conv2D', ops: 2, before: null });
-    expect(conv?.current).toEqual({ count: 6, total: 28, self: 14, longest: 10 });
+    expect(conv).toMatchObject({ name: 'Conv2D', opCount: 2, baseline: null });
+    expect(conv?.current).toEqual({ count: 6, total: 28, self: 14, longestEvent: 10 });
   });
 
   it('are those of one step, so that captures of more steps can be compared', () => {

@@ -43,9 +43,9 @@ export function makeOpRows(
       name: known?.name ?? '',
       type: known?.type ?? '',
       side,
-      ops: known?.opCount ?? 0,
-      now: now.get(key)?.totals ?? ZERO_TOTALS,
-      before: before && (before.get(key)?.totals ?? ZERO_TOTALS),
+      opCount: known?.opCount ?? 0,
+      current: now.get(key)?.totals ?? ZERO_TOTALS,
+      baseline: before && (before.get(key)?.totals ?? ZERO_TOTALS),
     };
   });
 }

@@ -92,12 +92,17 @@ export function drawSteps(pen: Renderer, picture: StepChartModel, palette: Chart
 }
 
 function drawAxis(pen: Renderer, { frame, maxMs }: StepChartModel, palette: ChartTheme): void {
-  const style = { size: LABEL_SIZE_PX, colour: palette.label, align: 'right', baseline: 'middle' };
+  const style = {
+    size: LABEL_SIZE_PX,
+    color: palette.label,
+    align: 'right',
+    baseline: 'middle',
+  } as const;
   for (const { value } of makeTicks('linear', 'number', [0, maxMs], TICK_COUNT)) {
     const at = alignToPixel(frame.top + frame.height * (1 - value / maxMs));
     const line = makePath(frame.left, at, frame.left + frame.width, at);
     pen.stroke(line, { color: value === 0 ? palette.axis : palette.grid, width: 1 });
-    pen.text(formatMs(value), frame.left - 6, at, style as Parameters<Renderer['text']>[3]);
+    pen.text(formatMs(value), frame.left - 6, at, style);
   }
 }
 

@@ -69,9 +69,9 @@ describe('the tree of a program', () => {
 
   it('says of an instruction what it is and where it came from', () => {
     const [product] = makeProgramTree(ONE, 'kind', false);
-    expect(product).toMatchObject({ about: '', event: -1, flops: 16 });
+    expect(product).toMatchObject({ details: '', event: -1, flops: 16 });
     expect(product?.children[0]).toMatchObject({
-      about: 'fusion f32[2]',
+      details: 'fusion f32[2]',
       source: 'train.py:3',
       event: 0,
     });

@@ -34,9 +34,9 @@ describe('the roofline', () => {
       ]),
       null,
     );
-    expect(add).toMatchObject({ intensity: 0.2, bound: 'memory', rate: 1e10 });
+    expect(add).toMatchObject({ intensity: 0.2, bound: 'memory', flopsPerS: 1e10 });
     expect(add?.utilization).toBeCloseTo(0.5);
-    expect(mm).toMatchObject({ bound: 'compute', rate: 5e11 });
+    expect(mm).toMatchObject({ bound: 'compute', flopsPerS: 5e11 });
     expect(mm?.utilization).toBeCloseTo(0.5);
   });
 

@@ -38,11 +38,11 @@ export function makeRooflinePoints(
       type: one.types[at] ?? '',
       count: (one.counts[at] ?? 0) / steps,
       ms: ms / steps,
-      rate: (flops / ms) * MS_PER_S,
-      bandwidth: (bytes / ms) * MS_PER_S,
+      flopsPerS: (flops / ms) * MS_PER_S,
+      bytesPerS: (bytes / ms) * MS_PER_S,
       intensity: flops / bytes,
-      longest: one.longest[at] ?? -1,
-      before: before && (before.get(name) ?? 0),
+      longestEvent: one.longest[at] ?? -1,
+      baseline: before && (before.get(name) ?? 0),
     };
     return [{ ...point, ...computeBound(one, point) }];
   });

@@ -93,7 +93,7 @@ export class ScreenProjection {
     const weak = appearance.highlighted ? [] : this.labeledRows.filter((row) => !strong.has(row));
     return [...strong, ...weak].flatMap((row) => {
       const at = this.positionOf(row);
-      return at ? [{ at, text: appearance.nameOf(row), isStrong: strong.has(row) }] : [];
+      return at ? [{ at, text: appearance.nameOf(row), isEmphasized: strong.has(row) }] : [];
     });
   }
 

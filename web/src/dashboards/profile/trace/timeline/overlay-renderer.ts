@@ -45,7 +45,7 @@ export interface TimelineOverlay {
   /** A line under the pointer. */
   readonly cursorPs: number | null;
   readonly arrows: readonly FlowArrow[];
-  readonly colors: { readonly accent: string; readonly rule: string; readonly text: string };
+  readonly colors: { readonly accent: string; readonly crosshair: string; readonly text: string };
 }
 
 const ARROW_HEAD_PX = 5;
@@ -60,11 +60,11 @@ export function drawOverlay(
   overlay: TimelineOverlay,
 ): void {
   context.clearRect(0, 0, places.width, places.height);
-  const { accent, rule, text } = overlay.colors;
+  const { accent, crosshair, text } = overlay.colors;
   if (overlay.selection) drawSelection(context, places, overlay.selection, accent);
   drawArrows(context, places, overlay.arrows, accent, text);
   if (overlay.cursorPs !== null) {
-    context.fillStyle = rule;
+    context.fillStyle = crosshair;
     context.fillRect(Math.round(timeToX(places, overlay.cursorPs)), 0, 1, places.height);
   }
   if (overlay.hovered) drawEventFrame(context, getEventBox(places, overlay.hovered), text, 1);

@@ -135,14 +135,15 @@ export interface StepBox extends TimeSpan {
 /** The steps that are wide enough to be seen. */
 export function layoutSteps(steps: StepColumns, span: TimeSpan, width: number): StepBox[] {
   const place = (ps: number): number => ((ps - span.start) / getSpanLength(span)) * width;
-  return steps.names.flatMap((name, at) => {
-    const [start, end] = [steps.start[at] ?? 0, steps.end[at] ?? 0];
+  return steps.names.flatMap((name, index) => {
+    const [start, end] = [steps.start[index] ?? 0, steps.end[index] ?? 0];
     const [left, right] = [Math.max(0, place(start)), Math.min(width, place(end))];
     const room = right - left;
     if (room < MIN_STEP_PX) return [];
-    const isWide = room > MIN_NAME_PX;
+    const showsDuration = room > MIN_NAME_PX;
     const number = room > MIN_NUMBER_PX ? (/\d+$/.exec(name)?.[0] ?? '') : '';
-    return [{ at, name, start, end, left, width: room, text: isWide ? name : number, isWide }];
+    const text = showsDuration ? name : number;
+    return [{ index, name, start, end, left, width: room, text, showsDuration }];
   });
 }
 

@@ -25,8 +25,8 @@ export function makeFlowArrows(model: TraceModel, all: boolean): FlowArrow[] {
 function makeEventArrows({ row, came_from, led_to }: EventDetails): FlowArrow[] {
   const end = ({ track, lane, start_ps }: EventRow): ArrowEnd => ({ track, lane, ps: start_ps });
   return [
-    ...came_from.map((from) => ({ from: end(from), to: end(row), isMine: true })),
-    ...led_to.map((to) => ({ from: end(row), to: end(to), isMine: true })),
+    ...came_from.map((from) => ({ from: end(from), to: end(row), isSelected: true })),
+    ...led_to.map((to) => ({ from: end(row), to: end(to), isSelected: true })),
   ];
 }
 
@@ -40,7 +40,7 @@ function readFlowArrows(answer: FlowArrows): FlowArrow[] {
   return Array.from(answer.source, (_, at) => ({
     from: end(source_track, source_lane, source_ps, at),
     to: end(target_track, target_lane, target_ps, at),
-    isMine: false,
+    isSelected: false,
   }));
 }
 
@@ -81,13 +81,13 @@ export function makeGeometry(trace: TraceState, model: TraceModel): TimelineGeom
 /** What lies over it, wherever the pointer is. */
 export function makeOverlay(
   model: TraceModel,
-  colours: ChartTheme,
+  colors: ChartTheme,
 ): Omit<TimelineOverlay, 'hovered' | 'cursorPs'> {
   return {
     selected: getSelectedPosition(model),
     selection: model.measured,
     arrows: makeFlowArrows(model, model.params.arrows.value),
-    colors: colours,
+    colors,
   };
 }
 

@@ -10,7 +10,7 @@ const track = (id: number, lanes: number, more: Partial<TrackRow> = {}): TrackRo
 });
 
 const TRACKS = [track(7, 5, { is_main: true }), track(1, 3, { is_device: true }), track(2, 12)];
-const NOBODY = { turned: [], pinned: [], hidden: [] };
+const NOBODY = { toggled: [], pinned: [], hidden: [] };
 
 describe('tracks below each other', () => {
   it('are open where one looks first, and low where not', () => {

@@ -83,8 +83,8 @@ function stackTracks(
 ): TrackBand[] {
   let top = 0;
   return tracks.map((track) => {
-    const isOpen = isExpandedByDefault(track) !== toggled.includes(track.id);
-    const band = { track, isOpen, isPinned, top, ...measureTrack(track, isOpen) };
+    const isExpanded = isExpandedByDefault(track) !== toggled.includes(track.id);
+    const band = { track, isExpanded, isPinned, top, ...measureTrack(track, isExpanded) };
     top += band.height;
     return band;
   });
@@ -92,9 +92,9 @@ function stackTracks(
 
 function measureTrack(
   { lanes }: TrackRow,
-  isOpen: boolean,
+  isExpanded: boolean,
 ): Pick<TrackBand, 'height' | 'laneHeight' | 'laneCount'> {
-  if (isOpen)
+  if (isExpanded)
     return {
       laneHeight: LANE_HEIGHT_PX,
       laneCount: lanes,
