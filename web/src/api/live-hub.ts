@@ -60,7 +60,7 @@ export class LiveHub {
         this.#cursor = cursor;
         for (const subscriber of this.#subscribers.values()) reset(subscriber, cursor);
       },
-      onOther: (name: string, body: unknown) => this.#postAll({ kind: 'other', name, body }),
+      onEvent: (name: string, body: unknown) => this.#postAll({ kind: 'other', name, body }),
     };
     this.#connection = new LiveConnection(
       this.#source,

@@ -39,7 +39,7 @@ function benchmarkLines(count: number, size: Size): BenchmarkResult[] {
   const drawn = makeLearningCurves(count, 400, true);
   // Hundreds of lines come without all that lies behind each of them.
   const lines = drawn.map(count > 100 ? ({ y }, index) => makeLine(index, y) : addEnvelope);
-  const content = { lines, bands: [], flags: [] };
+  const content = { lines, bands: [], annotations: [] };
   const arrange = (): PlotLayout =>
     layoutPlot(resolveAxes(content, SETTINGS, null), size, measureText);
   const layout = arrange();
@@ -83,11 +83,11 @@ function simulateHover(
     cursor,
     pinned: null,
     range: null,
-    spots: [],
-    box: null,
-    word: null,
+    hoverPoints: [],
+    dragRect: null,
+    label: null,
     highlighted: lines.filter((line) => line.id === id),
-    veiled: true,
+    dimsOthers: true,
   };
   drawOnCanvas(canvas, size, devicePixelRatio, (pen) =>
     drawLineOverlay(pen, layout, lines, overlay, LIGHT_THEME),

@@ -116,7 +116,7 @@ export function makeBands(): Band[] {
   return makeLearningCurves(3, 200, false).map(({ x, y }, at) => ({
     id: `${at}`,
     label: ['conv', 'dense', 'vit'][at] ?? '',
-    colour: getSampleColor(at),
+    color: getSampleColor(at),
     axis: 0,
     x,
     low: y.map((value) => value - 0.1 * at - 0.035),
@@ -154,7 +154,7 @@ export function makeOverwrittenLine(): Line[] {
       x: line.x.slice(from, to),
       y: line.y.slice(from, to).map((y, at) => y + lift * at),
     });
-    return { ...line, faded: [piece(40, 70, 0.01), piece(80, 95, -0.01)] };
+    return { ...line, overwritten: [piece(40, 70, 0.01), piece(80, 95, -0.01)] };
   });
 }
 
@@ -189,12 +189,12 @@ export function makeScatterLines(): Line[] {
   }));
 }
 
-export function makeBars(): { id: string; label: string; colour: string; value: number }[] {
+export function makeBars(): { id: string; label: string; color: string; value: number }[] {
   const values = [0.9142, 0.9087, 0.9066, 0.8991, -0.12, NaN, 0.8712, 0.8655, 0.858];
   return values.map((value, at) => ({
     id: `${at}`,
     label: RUN_NAMES[at] ?? 'vit/base',
-    colour: getSampleColor(at),
+    color: getSampleColor(at),
     value,
   }));
 }

@@ -7,15 +7,15 @@ import { columnsOf, nonFiniteMarkers } from '../scalar-cards/chart-lines';
 
 /** A line for each run, in colours that no two share as long as there are enough. */
 export function makeLines(answer: ChartRow): Line[] {
-  const colours = assignRunColors(answer.lines.map(({ run }) => run));
+  const colors = assignRunColors(answer.lines.map(({ run }) => run));
   return answer.lines.map((line) => ({
     id: line.run,
     label: line.run,
-    colour: colours.get(line.run) ?? getRunColor(line.run),
+    color: colors.get(line.run) ?? getRunColor(line.run),
     dash: [],
     axis: 0,
     ...columnsOf(line, answer.grid),
-    marks: nonFiniteMarkers(line),
+    markers: nonFiniteMarkers(line),
   }));
 }
 

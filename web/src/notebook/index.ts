@@ -20,11 +20,11 @@ async function waitUntilConnected(el: HTMLElement, signal: AbortSignal): Promise
 }
 
 function mountChart(model: WidgetModel, el: HTMLElement, signal: AbortSignal): void {
-  const told = new ChartModel(model);
+  const chartModel = new ChartModel(model);
   const chart = mount(NotebookChart, {
     target: el,
     props: {
-      told,
+      model: chartModel,
       title: model.get('title'),
       axis: model.get('axis'),
       height: model.get('height'),
@@ -32,7 +32,7 @@ function mountChart(model: WidgetModel, el: HTMLElement, signal: AbortSignal): v
     },
   });
   signal.addEventListener('abort', () => {
-    told.dispose();
+    chartModel.dispose();
     void unmount(chart);
   });
 }

@@ -88,7 +88,7 @@ export function drawLines(answer: ChartRow, card: ScalarCard, look: DrawOptions)
     ...lineStyle(line, card, look.runs, byTag),
     axis: card.right.includes(line.tag) ? 1 : 0,
     ...columnsOf(line, answer.grid),
-    marks: [...nonFiniteMarkers(line), ...(marks.get(line) ?? [])],
+    markers: [...nonFiniteMarkers(line), ...(marks.get(line) ?? [])],
     ...(look.scatter ? { scatter: true } : {}),
   }));
 }
@@ -100,7 +100,7 @@ export function columnsOf(line: LineRow, grid: Float64Array | null) {
     y: line.y,
     ...(line.raw ? { raw: line.raw } : {}),
     ...(line.low && line.high ? { low: line.low, high: line.high } : {}),
-    ...(line.faded ? { faded: line.faded } : {}),
+    ...(line.faded ? { overwritten: line.faded } : {}),
   };
 }
 
@@ -110,11 +110,11 @@ function lineStyle({ run, tag }: LineRow, card: ScalarCard, runs: Runs, byTag: b
   const label = shown?.label ?? run;
   const tags = drawnTags(card);
   const at = tags.indexOf(tag);
-  if (byTag) return { label: tag, colour: colorAt(at), dash: [] };
+  if (byTag) return { label: tag, color: colorAt(at), dash: [] };
   const isAlone = tags.length === 1 && at === 0;
   return {
     label: isAlone ? label : `${label} · ${tag}`,
-    colour: shown?.color ?? colorAt(0),
+    color: shown?.color ?? colorAt(0),
     dash: isAlone ? (shown?.dash ?? []) : (TAG_DASHES[Math.max(0, at) % TAG_DASHES.length] ?? []),
   };
 }
@@ -128,7 +128,7 @@ export function drawBands(answer: ChartRow, card: ScalarCard, runs: Runs): Band[
   return answer.bands.map((band, at) => ({
     id: lineId(band.group, band.tag),
     label: bandLabel(band, card, runs),
-    colour: runs.groups.find(({ key }) => key === band.group)?.color ?? colorAt(at),
+    color: runs.groups.find(({ key }) => key === band.group)?.color ?? colorAt(at),
     axis: card.right.includes(band.tag) ? 1 : 0,
     x: band.x,
     low: band.low,

@@ -53,14 +53,14 @@ export function tooltipRows(
     return {
       id,
       label: line.label,
-      colour: line.color,
+      color: line.color,
       smoothed: isSmooth ? (parseJsonNumber(exact?.smoothed) ?? y) : null,
       value: exact ? parseJsonNumber(exact.value) : isSmooth ? raw : y,
       x: parseJsonNumber(exact?.x) ?? x,
       step: exact?.step ?? null,
       relativeS: parseJsonNumber(exact?.relative_s),
       wallTime: parseJsonNumber(exact?.wall_time),
-      isFar: isOutOfRange(line, place.x),
+      isOutOfRange: isOutOfRange(line, place.x),
       low: band?.low[at] ?? null,
       high: band?.high[at] ?? null,
     };
@@ -85,11 +85,11 @@ export function limitRows(
 ): { rows: ScalarTooltipRow[]; more: number } {
   const sorted = [
     ...sortRows(
-      rows.filter(({ isOutOfRange: isFar }) => !isFar),
+      rows.filter((row) => !row.isOutOfRange),
       order,
       place,
     ),
-    ...rows.filter(({ isOutOfRange: isFar }) => isFar),
+    ...rows.filter((row) => row.isOutOfRange),
   ];
   return { rows: sorted.slice(0, most), more: Math.max(0, sorted.length - most) };
 }

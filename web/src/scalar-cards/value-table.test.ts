@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 
 import { nextSort, sortTable, type ValueTableData } from './value-table';
 
-const cell = (key: number) => ({ text: String(key), key });
-const row = (id: string, key: number) => ({ id, label: id, colour: '', cells: [cell(key)] });
+const cell = (key: number) => ({ text: String(key), sortKey: key });
+const row = (id: string, key: number) => ({ id, label: id, color: '', cells: [cell(key)] });
 const TABLE: ValueTableData = {
   columns: ['Value'],
   rows: [row('a', 2), row('b', NaN), row('c', 1)],

@@ -104,7 +104,7 @@ function buildTable(
 ): ValueTableData {
   const rows = lines.flatMap(({ id, label, color }) => {
     const cells = cellsOf(id);
-    return cells ? [{ id, label, colour: color, cells }] : [];
+    return cells ? [{ id, label, color, cells }] : [];
   });
   return { columns, rows };
 }

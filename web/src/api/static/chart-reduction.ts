@@ -329,8 +329,8 @@ export function makeChartRow(
   const thinned = members.some(([, curve]) => curve.series.index !== null);
   const plan = makeLinePlan(alone, ask, start, stop);
   const lines = alone.map(([key, curve]) => makeLineRow(key, curve, plan));
-  const places = Math.max(MIN_COLUMNS, 2 * ask.width);
-  const bandPlan = { start, stop, places, center: ask.center, spread: ask.band };
+  const maxPositions = Math.max(MIN_COLUMNS, 2 * ask.width);
+  const bandPlan = { start, stop, maxPositions, center: ask.center, spread: ask.band };
   return {
     id: chart.id,
     error: null,

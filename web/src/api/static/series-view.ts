@@ -230,14 +230,14 @@ export function applyView(
   const curve = {
     series,
     step: series.step,
-    wall: series.wall_time,
+    wallTime: series.wall_time,
     x,
     value,
-    smooth: smoothing ? smooth(value, series.step, smoothing) : value,
-    rises: isSorted(x),
-    since: series.wall_time[0] ?? NaN,
+    smoothed: smoothing ? smooth(value, series.step, smoothing) : value,
+    isSorted: isSorted(x),
+    startTime: series.wall_time[0] ?? NaN,
   };
-  return curve.rises && x.every(Number.isFinite) ? curve : sortByX(curve, metric !== null);
+  return curve.isSorted && x.every(Number.isFinite) ? curve : sortByX(curve, metric !== null);
 }
 
 /** Some rows of a curve, in the order given. */

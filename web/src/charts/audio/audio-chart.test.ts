@@ -11,7 +11,7 @@ import { findPeakAmplitude, renderSpectrogram } from './audio-renderer';
 
 const widthOf = (text: string): number => 6 * text.length;
 const SIZE = { width: 442, height: 121 };
-const PLAN = { channels: 2, hasSpectrum: true, span: [0, 2] as const };
+const PLAN = { channels: 2, hasSpectrogram: true, span: [0, 2] as const };
 
 const spectrogram: Spectrogram = {
   sampleRate: 8000,
@@ -53,7 +53,7 @@ describe('layout', () => {
   });
 
   it('gives waves all the height without one', () => {
-    const plan = { channels: 1, hasSpectrum: false, span: [0, 1] as const };
+    const plan = { channels: 1, hasSpectrogram: false, span: [0, 1] as const };
     expect(layoutAudio(plan, SIZE, widthOf).waveforms[0]?.height).toBe(100);
   });
 
@@ -91,7 +91,7 @@ describe('what is told', () => {
     expect(getAudioHoverInfo({ x: 334, y: 10 }, layout, waveform, spectrogram)).toEqual({
       seconds: 1.5,
       samples: [-0.5, 0.5],
-      tone: null,
+      level: null,
     });
   });
 

@@ -30,18 +30,24 @@ const MIN_WAVEFORM_HEIGHT_PX = 1;
 /** In a lower box the numbers at its ends would touch what is between them. */
 const MIN_HEIGHT_FOR_LIMITS_PX = 44;
 
-/** How far samples swing; `most` is what reaches the edge of a box. */
+/** How far samples swing; `maxAmplitude` is what reaches the edge of a box. */
 export function drawWaveforms(
   pen: Renderer,
   layout: AudioLayout,
   waveform: Waveform,
-  look: { readonly colour: string; readonly most: number },
+  look: Pick<AudioChartContent, 'color' | 'maxAmplitude'>,
   palette: ChartTheme,
 ): void {
   waveform.channels.forEach((channel, at) => {
     const box = layout.waveforms[at];
     if (!box) return;
-    drawWaveformAxis(pen, box, getChannelLabel(at, waveform.channels.length), look.most, palette);
+    drawWaveformAxis(
+      pen,
+      box,
+      getChannelLabel(at, waveform.channels.length),
+      look.maxAmplitude,
+      palette,
+    );
     const isWhole = channel.low.length === waveform.stop - waveform.start;
     const draw = isWhole ? drawSamples : drawEnvelope;
     pen.clip(box, () => draw(pen, layout, box, waveform, channel, look));
@@ -67,7 +73,7 @@ function drawWaveformAxis(
   const middle = alignToPixel(box.top + box.height / 2);
   const right = box.left + box.width;
   pen.stroke(makePath(box.left, middle, right, middle), { color: palette.grid, width: 1 });
-  const style = { colour: palette.label, size: LABEL_SIZE_PX, align: 'right' } as const;
+  const style = { color: palette.label, size: LABEL_SIZE_PX, align: 'right' } as const;
   const x = box.left - LABEL_GAP_PX;
   pen.text(name || '0', x, middle, { ...style, baseline: 'middle' });
   if (box.height < MIN_HEIGHT_FOR_LIMITS_PX) return;
@@ -87,16 +93,23 @@ type DrawChannel = (
   box: Rect,
   waveform: Waveform,
   channel: ChannelWaveform,
-  look: { readonly colour: string; readonly most: number },
+  look: Pick<AudioChartContent, 'color' | 'maxAmplitude'>,
 ) => void;
 
-const drawEnvelope: DrawChannel = (pen, layout, box, waveform, channel, { colour, most }) => {
+const drawEnvelope: DrawChannel = (
+  pen,
+  layout,
+  box,
+  waveform,
+  channel,
+  { color, maxAmplitude },
+) => {
   const count = channel.low.length;
   const x = new Float32Array(count);
   const low = new Float32Array(count);
   const high = new Float32Array(count);
   const loud = { low: new Float32Array(count), high: new Float32Array(count) };
-  const { middle, y } = makeAmplitudeScale(box, most);
+  const { middle, y } = makeAmplitudeScale(box, maxAmplitude);
   for (let at = 0; at < count; at++) {
     const [least, greatest] = [channel.low[at] ?? NaN, channel.high[at] ?? NaN];
     x[at] = layout.x.scale.toPixel(getColumnSeconds(waveform, at + 0.5, count));
@@ -108,14 +121,14 @@ const drawEnvelope: DrawChannel = (pen, layout, box, waveform, channel, { colour
     loud.low[at] = Math.min(low[at] ?? NaN, middle + (middle - y(rms)));
     loud.high[at] = Math.max(high[at] ?? NaN, y(rms));
   }
-  pen.area({ x, low, high, length: count }, { color: colour, opacity: PEAK_OPACITY });
-  pen.area({ x, ...loud, length: count }, { color: colour });
+  pen.area({ x, low, high, length: count }, { color, opacity: PEAK_OPACITY });
+  pen.area({ x, ...loud, length: count }, { color });
 };
 
-const drawSamples: DrawChannel = (pen, layout, box, waveform, channel, { colour, most }) => {
+const drawSamples: DrawChannel = (pen, layout, box, waveform, channel, { color, maxAmplitude }) => {
   const count = channel.low.length;
   const points = new Float32Array(2 * count);
-  const { y } = makeAmplitudeScale(box, most);
+  const { y } = makeAmplitudeScale(box, maxAmplitude);
   for (let at = 0; at < count; at++) {
     const height = y(channel.low[at] ?? NaN);
     points[2 * at] = Number.isNaN(height)
@@ -123,11 +136,10 @@ const drawSamples: DrawChannel = (pen, layout, box, waveform, channel, { colour,
       : layout.x.scale.toPixel((waveform.start + at) / waveform.sampleRate);
     points[2 * at + 1] = height;
   }
-  pen.stroke({ points, length: points.length }, { color: colour, width: 1.5 });
+  pen.stroke({ points, length: points.length }, { color, width: 1.5 });
   if (layout.plotArea.width / count < MIN_DOT_SPACING_PX) return;
   for (let at = 0; at < points.length; at += 2)
-    if (!Number.isNaN(points[at]))
-      pen.dot(points[at] ?? 0, points[at + 1] ?? 0, 2, { color: colour });
+    if (!Number.isNaN(points[at])) pen.dot(points[at] ?? 0, points[at + 1] ?? 0, 2, { color });
 };
 
 function makeAmplitudeScale(box: Rect, most: number): { middle: number; y(value: number): number } {
@@ -163,7 +175,7 @@ export function drawSpectrogram(
   pen.clip(box, () =>
     pen.image(getSpectrogramRaster(spectrogram, palette.background, rangeDb), place),
   );
-  const style = { colour: palette.label, size: LABEL_SIZE_PX, align: 'right' } as const;
+  const style = { color: palette.label, size: LABEL_SIZE_PX, align: 'right' } as const;
   const { toPosition } = makeFrequencyScale(spectrogram);
   for (const { value, label } of makeFrequencyTicks(
     spectrogram,
@@ -199,10 +211,10 @@ export function renderSpectrogram(
   rangeDb: number,
 ): Raster {
   const table = new Uint32Array(256);
-  const colours = new Uint32Array(shades.buffer, shades.byteOffset, 256);
+  const colors = new Uint32Array(shades.buffer, shades.byteOffset, 256);
   for (let level = 0; level < 256; level++) {
     const share = (((level / 255) * (highDb - lowDb) + lowDb - (highDb - rangeDb)) / rangeDb) * 255;
-    table[level] = colours[Math.max(0, Math.min(255, Math.round(share)))] ?? 0;
+    table[level] = colors[Math.max(0, Math.min(255, Math.round(share)))] ?? 0;
   }
   const pixels = new Uint32Array(width * height);
   for (let row = 0; row < height; row++) {
@@ -256,7 +268,7 @@ function drawTimeAxis(
     color: axis,
     width: 1,
   });
-  const style = { colour: label, size: LABEL_SIZE_PX, align: 'center', baseline: 'top' } as const;
+  const style = { color: label, size: LABEL_SIZE_PX, align: 'center', baseline: 'top' } as const;
   for (const { value, label: text } of x.ticks) {
     const half = pen.measureText(text, style) / 2;
     const at = Math.max(half, Math.min(size.width - half, x.scale.toPixel(value)));
@@ -303,13 +315,13 @@ function drawTimeLine(
   pen: Renderer,
   { x, plotArea }: AudioLayout,
   seconds: number,
-  colour: string,
+  color: string,
   width: number,
   dash: readonly number[] = [],
 ): void {
   const at = alignToPixel(x.scale.toPixel(seconds));
   pen.stroke(makePath(at, plotArea.top, at, plotArea.top + plotArea.height), {
-    color: colour,
+    color,
     width,
     dash,
   });
@@ -335,7 +347,7 @@ export function exportAudioChartPng(sheet: AudioChartExport): Promise<Blob> {
 
 function drawExport(pen: Renderer, sheet: AudioChartExport): void {
   pen.rect({ left: 0, top: 0, ...EXPORT_SIZE }, { color: LIGHT_THEME.background });
-  const title = { size: 15, bold: true, colour: LIGHT_THEME.text, align: 'left' } as const;
+  const title = { size: 15, bold: true, color: LIGHT_THEME.text, align: 'left' } as const;
   pen.text(sheet.title, EXPORT_MARGIN, 12, { ...title, baseline: 'top' });
   const size = {
     width: EXPORT_SIZE.width - EXPORT_MARGIN,

@@ -26,7 +26,7 @@ export function alignToPixel(pixel: number): number {
 }
 
 function drawYLabels(pen: Renderer, { plotArea, y, y2 }: PlotLayout, { label }: ChartTheme): void {
-  const style = { colour: label, size: LABEL_SIZE_PX, baseline: 'middle' } as const;
+  const style = { color: label, size: LABEL_SIZE_PX, baseline: 'middle' } as const;
   for (const { value, label: text } of y.ticks)
     pen.text(text, plotArea.left - LABEL_GAP_PX, y.scale.toPixel(value), {
       ...style,
@@ -75,7 +75,7 @@ export function drawLabelChip(
   const width = measureLabelChip(pen, text);
   const left = Math.max(0, Math.min(room - width, x - width / 2));
   pen.rect({ left, top, width, height: CHIP_HEIGHT_PX }, { color: background, radius: 3 });
-  const style = { colour: color, size: LABEL_SIZE_PX, align: 'left', baseline: 'middle' } as const;
+  const style = { color, size: LABEL_SIZE_PX, align: 'left', baseline: 'middle' } as const;
   pen.text(text, left + CHIP_PADDING_PX, top + CHIP_HEIGHT_PX / 2, style);
 }
 

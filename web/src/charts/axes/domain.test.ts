@@ -6,7 +6,7 @@ import { type AxisSettings, fitXDomain, fitYDomain, quickselect, resolveAxes } f
 const UNLIMITED: AxisLimits = { low: null, high: null };
 
 function makeLine(x: number[], y: number[], more: Partial<Line> = {}): Line {
-  const base = { id: 'a', label: 'a', colour: '#000000', dash: [], axis: 0 as const };
+  const base = { id: 'a', label: 'a', color: '#000000', dash: [], axis: 0 as const };
   return { ...base, x: Float64Array.from(x), y: Float32Array.from(y), ...more };
 }
 

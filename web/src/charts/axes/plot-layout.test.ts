@@ -56,7 +56,7 @@ test('a chart without room is still a chart', () => {
   expect(plotArea.height).toBeGreaterThan(0);
 });
 
-const textMeasurer = { widthOf: (text: string): number => text.length * 6 };
+const textMeasurer = { measureText: (text: string): number => text.length * 6 };
 
 test('what fits stays, what does not ends in dots', () => {
   expect(truncateToWidth(textMeasurer, 'warm-up', 60)).toBe('warm-up');

@@ -8,6 +8,7 @@ import {
   makeTicks,
   niceRange,
   niceStep,
+  type Tick,
 } from './ticks';
 
 function tickLabels(
@@ -95,7 +96,7 @@ test('a span is widened to round numbers around it', () => {
   expect(niceRange([0.2, 0.2], 5)).toEqual([0.2, 0.2]);
 });
 
-const labelsOf = (ticks: readonly { text: string }[]): string[] => ticks.map(({ text }) => text);
+const labelsOf = (ticks: readonly Tick[]): string[] => ticks.map(({ label }) => label);
 
 test.each([
   [0, '0'],

@@ -90,7 +90,7 @@ function makeLogTicks(domain: NumberRange, count: number): Tick[] {
   return powers
     .flatMap((power) => factors.map((factor) => factor * 10 ** power))
     .filter((value) => value >= domain[0] * (1 - 1e-9) && value <= domain[1] * (1 + 1e-9))
-    .map((value) => ({ value, text: formatLogTick(value) }));
+    .map((value) => ({ value, label: formatLogTick(value) }));
 }
 
 /** Numbers along an axis: short, and with as many digits as their neighbours need. */
@@ -105,7 +105,7 @@ const EXPONENT_BELOW = 1e-3;
 export function formatTicks(values: readonly number[], step: number): Tick[] {
   const size = Math.max(...values.map(Math.abs));
   const format = chooseTickFormat(size, step);
-  return values.map((value) => ({ value, text: value === 0 ? '0' : toMinusSign(format(value)) }));
+  return values.map((value) => ({ value, label: value === 0 ? '0' : toMinusSign(format(value)) }));
 }
 
 function chooseTickFormat(size: number, step: number): (value: number) => string {
@@ -159,7 +159,7 @@ export function makeDurationTicks(domain: NumberRange, count: number): Tick[] {
   const span = domain[1] - domain[0];
   const step = findTimeStep(span, count) ?? niceStep(span / DAY_S, count) * DAY_S;
   if (!(step > 0)) return [];
-  return listMultiples(step, domain).map((value) => ({ value, text: formatDurationTick(value) }));
+  return listMultiples(step, domain).map((value) => ({ value, label: formatDurationTick(value) }));
 }
 
 function findTimeStep(span: number, count: number): number | undefined {
@@ -196,7 +196,7 @@ export function makeClockTicks(domain: NumberRange, count: number): Tick[] {
   const local: NumberRange = [domain[0] - offset, domain[1] - offset];
   return listMultiples(step, local).map((value) => {
     const at = value + offset;
-    return { value: at, text: formatClockTick(new Date(at * 1000), step) };
+    return { value: at, label: formatClockTick(new Date(at * 1000), step) };
   });
 }
 

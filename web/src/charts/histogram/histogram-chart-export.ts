@@ -37,7 +37,7 @@ function drawExport(pen: Renderer, { title, content, view }: HistogramExport): v
   const style = {
     size: 15,
     bold: true,
-    colour: LIGHT_THEME.text,
+    color: LIGHT_THEME.text,
     align: 'left',
     baseline: 'top',
   } as const;
@@ -46,7 +46,7 @@ function drawExport(pen: Renderer, { title, content, view }: HistogramExport): v
 }
 
 function drawSeriesLegend(pen: Renderer, { series }: HistogramData): void {
-  const style = { size: 11, colour: LIGHT_THEME.text, align: 'left', baseline: 'middle' } as const;
+  const style = { size: 11, color: LIGHT_THEME.text, align: 'left', baseline: 'middle' } as const;
   const middle = SIZE.height - LEGEND_HEIGHT / 2 - 4;
   let left = 16;
   for (const { label, color } of series) {

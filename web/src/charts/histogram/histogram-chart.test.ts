@@ -81,7 +81,11 @@ const frameOf = (content: HistogramData, how: HistogramViewOptions, number = 0) 
 
 describe('ends', () => {
   test('the grid decides about values and the columns about steps', () => {
-    expect(computeExtents(ONE, BASIC)).toMatchObject({ steps: [0, 200], values: [0, 4], most: 10 });
+    expect(computeExtents(ONE, BASIC)).toMatchObject({
+      steps: [0, 200],
+      values: [0, 4],
+      maxCount: 10,
+    });
   });
 
   test('bands that spread much wider for one step do not decide about height', () => {
@@ -89,9 +93,12 @@ describe('ends', () => {
     const many = {
       ...spread,
       x: Float64Array.from({ length: 12 }, (_, at) => at),
-      nine: Float64Array.from({ length: 108 }, (_, at) => ((at % 9) - 4) * (at < 99 ? 1 : 1000)),
+      percentiles: Float64Array.from(
+        { length: 108 },
+        (_, at) => ((at % 9) - 4) * (at < 99 ? 1 : 1000),
+      ),
     };
-    const content = { grid: GRID, spreads: [many] };
+    const content = { binEdges: GRID, series: [many] };
     expect(computeExtents(content, view('bands')).values[1]).toBeLessThan(10);
     expect(
       computeExtents(content, view('bands', { ignoreOutliers: false })).values[1],
@@ -101,7 +108,7 @@ describe('ends', () => {
   test('a log scale of values begins above zero, and is no log scale without any such value', () => {
     const [low] = computeExtents(ONE, view('bands', { log: true })).values;
     expect(low).toBeGreaterThan(0);
-    const below = { ...makeSpread(), nine: new Float64Array(27).fill(-1) };
+    const below = { ...makeSpread(), percentiles: new Float64Array(27).fill(-1) };
     expect(
       computeExtents({ binEdges: GRID, series: [below] }, view('bands', { log: true })).isLog,
     ).toBe(false);
@@ -165,7 +172,7 @@ describe('pointing', () => {
       x: layout.x.scale.toPixel(3.5),
       y: foot - 10,
     });
-    expect(spot).toMatchObject({ spread: 0, at: 2 });
+    expect(spot).toMatchObject({ seriesIndex: 0, index: 2 });
     expect(spot?.value).toBeCloseTo(3.5);
     const back = { x: layout.x.scale.toPixel(0.5), y: layout.y.scale.toPixel(0) - 20 };
     expect(findPointAt(ONE, layOut(ONE, BASIC), 'offset', back)?.index).toBe(0);
@@ -178,7 +185,7 @@ describe('pointing', () => {
     const point = { x: x.scale.toPixel(110), y: y.scale.toPixel(2.5) };
     expect(findPanelAt(layOut(THREE, how), point)?.seriesIndexes).toEqual([2]);
     const spot = findPointAt(THREE, layOut(THREE, how), 'heat', point);
-    expect(spot).toMatchObject({ spread: 2, at: 1 });
+    expect(spot).toMatchObject({ seriesIndex: 2, index: 1 });
     expect(spot?.value).toBeCloseTo(2.5);
     expect(plotArea.width).toBeGreaterThan(0);
   });
@@ -195,7 +202,7 @@ describe('pointing', () => {
   test('keys lead from histogram to histogram and from bin to bin', () => {
     const set = layOut(ONE, BASIC);
     const first = movePoint('ArrowUp', ONE, set, 'offset', null);
-    expect(first?.point).toEqual({ spread: 0, at: 2, value: 2.5 });
+    expect(first?.point).toEqual({ seriesIndex: 0, index: 2, value: 2.5 });
     const before = movePoint('ArrowUp', ONE, set, 'offset', first?.point ?? null);
     expect(before?.point.index).toBe(1);
     expect(movePoint('ArrowRight', ONE, set, 'offset', before?.point ?? null)?.point.value).toBe(
@@ -294,14 +301,14 @@ describe('drawing', () => {
   test('nothing, one step and nothing but zeros can be drawn', () => {
     const zeros = {
       ...makeSpread(),
-      rows: new Float32Array(12),
-      nine: new Float64Array(27).fill(NaN),
+      counts: new Float32Array(12),
+      percentiles: new Float64Array(27).fill(NaN),
     };
-    const single = { ...makeSpread(), x: Float64Array.of(7), rows: Float32Array.of(1, 2, 3, 4) };
-    for (const spreads of [[], [zeros], [single]])
-      for (const grid of [GRID, new Float64Array()])
+    const single = { ...makeSpread(), x: Float64Array.of(7), counts: Float32Array.of(1, 2, 3, 4) };
+    for (const series of [[], [zeros], [single]])
+      for (const binEdges of [GRID, new Float64Array()])
         for (const mode of ['offset', 'overlay', 'bands', 'together'] as const) {
-          const content = { grid, spreads };
+          const content = { binEdges, series };
           const pen = new SvgRenderer(widthOf);
           drawHistograms(pen, content, layOut(content, view(mode)), mode, LIGHT_THEME);
           expect(pen.toSvg(400, 300, '')).not.toContain('NaN');

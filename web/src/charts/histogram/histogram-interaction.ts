@@ -194,7 +194,7 @@ export function movePoint(
   const wanted = key === 'Home' ? 0 : key === 'End' ? last : from + (spot ? steps : 0);
   const at = Math.min(last, Math.max(0, wanted));
   const value = getNextBinValue(content, mode, spot, bins);
-  const moved = { spread: number, at, value };
+  const moved = { seriesIndex: number, index: at, value };
   return { point: moved, at: getPointPixel(content, set, mode, moved) };
 }
 

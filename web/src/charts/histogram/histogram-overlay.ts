@@ -1,6 +1,6 @@
 import { formatAxisValue } from '../axes/ticks';
 import { type Rect, makePath, type Renderer } from '../renderer/renderer';
-import { alignToPixel, CHIP_HEIGHT_PX, drawLabelChip } from '../axes/axis-renderer';
+import { alignToPixel, CHIP_HEIGHT_PX, drawLabelChip, type LabelChip } from '../axes/axis-renderer';
 import type { ChartTheme } from '../renderer/chart-theme';
 import { getBinIndex, findNearestStepIndex } from './histogram-interaction';
 import {
@@ -132,15 +132,15 @@ function makeStepChip(
   text: string,
   x: number,
   top: number,
-  { text: plate, background: ink }: ChartTheme,
-) {
-  return { text, x, top, ink, plate };
+  { text: background, background: color }: ChartTheme,
+): LabelChip {
+  return { text, x, top, color, background };
 }
 
 function drawStepLine(pen: Renderer, x: number, { layout }: Panel, palette: ChartTheme): void {
   const { plotArea } = layout;
   const at = alignToPixel(layout.x.scale.toPixel(x));
-  const style = { colour: palette.crosshair, width: 1, dash: [3, 3] };
+  const style = { color: palette.crosshair, width: 1, dash: [3, 3] };
   pen.stroke(makePath(at, plotArea.top, at, plotArea.top + plotArea.height), style);
   const top = plotArea.top + plotArea.height + 3;
   drawLabelChip(

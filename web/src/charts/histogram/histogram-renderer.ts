@@ -304,7 +304,7 @@ export function drawCountLines(
     if (x < ends.steps[0] || x > ends.steps[1]) continue;
     const opacity = 0.8 * getAgeOpacity(x, ends.steps) ** 1.5 + (at === last ? 0.3 : 0);
     const style = {
-      colour: spread.color,
+      color: spread.color,
       width: at === last ? 1.8 : 1.1,
       opacity: Math.min(1, opacity),
     };
@@ -390,7 +390,7 @@ function drawTitle(
   const middle = top + height / 2;
   pen.rect({ left, top: middle - 3.5, width: 7, height: 7 }, { color: spread.color, radius: 2 });
   const style = {
-    colour: palette.label,
+    color: palette.label,
     size: LABEL_SIZE_PX,
     align: 'left',
     baseline: 'middle',

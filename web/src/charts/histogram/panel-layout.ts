@@ -68,7 +68,7 @@ export function layoutPanels(
     const head = named ? TITLE_HEIGHT : 0;
     const frame = { left, top: top + head, width, height: Math.max(1, height - head - MIN_RIGHT) };
     const isLow = number + columns >= groups.length;
-    const labels = { foot: isLow, side: column === 0, far: column === columns - 1 };
+    const labels = { bottom: isLow, left: column === 0, right: column === columns - 1 };
     const layout = layoutPanel(frame, ends, view, size, widthOf, labels);
     return {
       seriesIndexes: spreads,
@@ -150,9 +150,9 @@ function layoutPanel(
 ): PlotLayout {
   const across: NumberRange = [frame.left, frame.left + frame.width];
   const up: NumberRange = [frame.top + frame.height, frame.top];
-  const base = { size, frame, format: view.format };
+  const base = { size, plotArea: frame, format: view.format };
   const blank = (ticks: readonly Tick[], seen: boolean): Tick[] =>
-    seen ? [...ticks] : ticks.map(({ value }) => ({ value, text: '' }));
+    seen ? [...ticks] : ticks.map(({ value }) => ({ value, label: '' }));
   const fitted = (kind: 'linear' | 'log', format: AxisFormat, domain: NumberRange): Tick[] =>
     blank(fitTicks(kind, format, domain, frame.width, widthOf), bottom);
   if (view.mode === 'offset') {
@@ -215,7 +215,7 @@ function makeCountTicks(ends: HistogramExtents, height: number): Tick[] {
     .filter((value) => value <= most * 1.001)
     .map((value) => ({
       value: Math.log1p(value),
-      text: value === 0 ? '0' : (ticks.find((tick) => tick.value === value)?.label ?? ''),
+      label: value === 0 ? '0' : (ticks.find((tick) => tick.value === value)?.label ?? ''),
     }));
 }
 

@@ -217,7 +217,7 @@ function drawReferenceLabel(
   pen: Renderer,
   layout: PlotLayout,
   guide: ReferenceLine,
-  colour: string,
+  color: string,
 ): void {
   const { plotArea, x, y } = layout;
   const place = findLabelIndex(guide, layout);
@@ -233,7 +233,7 @@ function drawReferenceLabel(
     plotArea.top + LABEL_SIZE_PX + REFERENCE_LABEL_GAP_PX,
   );
   pen.text(guide.label, across, foot, {
-    color: colour,
+    color,
     size: LABEL_SIZE_PX,
     align,
     baseline: 'bottom',

@@ -131,7 +131,7 @@ function makeExportRenderer(
 function drawTitles(pen: Renderer, sheet: LineChartExport, frame: Rect): void {
   const { title, xLabel, yLabel, y2Label, axes } = sheet;
   const start = { align: 'left', baseline: 'top' } as const;
-  const name = { size: AXIS_TITLE_SIZE, colour: LIGHT_THEME.label, align: 'center' } as const;
+  const name = { size: AXIS_TITLE_SIZE, color: LIGHT_THEME.label, align: 'center' } as const;
   const [center, middle] = [frame.left + frame.width / 2, frame.top + frame.height / 2];
   pen.text(title, MARGIN, 12, { ...start, size: TITLE_SIZE, bold: true, color: LIGHT_THEME.text });
   pen.text(xLabel, center, frame.top + frame.height + 24, { ...name, baseline: 'top' });

@@ -35,7 +35,7 @@ export class ChartModel {
 
   readonly content = $derived.by(() => {
     const { lines, bands = [], annotations = [], referenceLines = [] } = this.#given();
-    return { lines, bands, flags: annotations, guides: referenceLines };
+    return { lines, bands, annotations, referenceLines };
   });
 
   // Of its own, so that a chart whose width changes is not fitted anew.
@@ -130,7 +130,9 @@ export function makeLineGestures(
 }
 
 function findLabelAt({ content, layout }: ChartModel, at: Point): OverlayLabel | null {
-  return findMarkerAt(content.lines, layout, at) ?? findAnnotationAt(content.flags, layout, at);
+  return (
+    findMarkerAt(content.lines, layout, at) ?? findAnnotationAt(content.annotations, layout, at)
+  );
 }
 
 /** Who zooms along the horizontal axis wants to see all there is at that place. */

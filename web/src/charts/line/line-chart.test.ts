@@ -10,7 +10,7 @@ import { findNearestLine, findNextX, getValuesAt } from './line-hit-test';
 
 const measure = (text: string): number => text.length * 6;
 
-function drawReferenceLine(xDomain: readonly [number, number], text: string): string {
+function drawReferenceLine(xDomain: readonly [number, number], label: string): string {
   const layout = layoutPlot(
     {
       x: { kind: 'linear', domain: xDomain, format: 'number' },
@@ -21,7 +21,7 @@ function drawReferenceLine(xDomain: readonly [number, number], text: string): st
     measure,
   );
   const pen = new SvgRenderer(measure);
-  const guide = { id: 'a', x: Float64Array.of(0, 0.5, 1), y: Float64Array.of(0, 0.5, 1), text };
+  const guide = { id: 'a', x: Float64Array.of(0, 0.5, 1), y: Float64Array.of(0, 0.5, 1), label };
   drawReferenceLines(pen, layout, [guide], LIGHT_THEME);
   return pen.toSvg(448, 230, '');
 }
@@ -41,7 +41,7 @@ test('a guide that is not seen says nothing', () => {
 });
 
 function makeLine(id: string, x: number[], y: number[], more: Partial<Line> = {}): Line {
-  const base = { id, label: id, colour: '#000000', dash: [], axis: 0 as const };
+  const base = { id, label: id, color: '#000000', dash: [], axis: 0 as const };
   return { ...base, x: Float64Array.from(x), y: Float64Array.from(y), ...more };
 }
 

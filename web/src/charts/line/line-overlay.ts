@@ -117,12 +117,12 @@ function drawCrosshair(
   pen: Renderer,
   { x, plotArea }: PlotLayout,
   value: number,
-  colour: string,
+  color: string,
   dash: readonly number[] = [],
 ): void {
   const at = alignToPixel(x.scale.toPixel(value));
   const path = makePath(at, plotArea.top, at, plotArea.top + plotArea.height);
-  pen.stroke(path, { color: colour, width: 1, dash });
+  pen.stroke(path, { color, width: 1, dash });
 }
 
 function drawRange(

@@ -82,7 +82,7 @@ function drawTriangle(
   x: number,
   y: number,
   up: boolean,
-  colour: string,
+  color: string,
   paper: string,
 ): void {
   const tip = up ? -MARKER_SIZE_PX : MARKER_SIZE_PX;
@@ -96,14 +96,14 @@ function drawTriangle(
       y + tip * (size / MARKER_SIZE_PX),
     );
   pen.fill(shape(MARKER_SIZE_PX + 1.5), { color: paper });
-  pen.fill(shape(MARKER_SIZE_PX), { color: colour });
+  pen.fill(shape(MARKER_SIZE_PX), { color });
 }
 
-function drawCross(pen: Renderer, x: number, y: number, colour: string): void {
+function drawCross(pen: Renderer, x: number, y: number, color: string): void {
   const reach = MARKER_SIZE_PX - 1;
   const one = [x - reach, y - reach, x + reach, y + reach];
   const other = [x - reach, y + reach, x + reach, y - reach];
-  pen.stroke(makePath(...one, NaN, NaN, ...other), { color: colour, width: 1.5 });
+  pen.stroke(makePath(...one, NaN, NaN, ...other), { color, width: 1.5 });
 }
 
 const ANNOTATION_GAP_PX = 4;

@@ -24,14 +24,14 @@ export const LIGHT_THEME: ChartTheme = {
 };
 
 const TOKENS: Record<keyof ChartTheme, string> = {
-  paper: 'var(--raise)',
+  background: 'var(--raise)',
   grid: 'color-mix(in srgb, var(--line) 65%, var(--raise))',
   axis: 'var(--line-strong)',
-  rule: 'color-mix(in srgb, var(--faint) 65%, var(--raise))',
+  crosshair: 'color-mix(in srgb, var(--faint) 65%, var(--raise))',
   label: 'var(--faint)',
   text: 'var(--text)',
   accent: 'var(--accent)',
-  bad: 'var(--bad)',
+  error: 'var(--bad)',
 };
 
 /**

@@ -36,7 +36,7 @@ test('gaps stay empty, and what is outside is left out', () => {
 });
 
 const makeRenderer = (): SvgRenderer => new SvgRenderer((text) => text.length * 6);
-const label = { colour: '#000', size: 10, align: 'left', baseline: 'top' } as const;
+const label = { color: '#000', size: 10, align: 'left', baseline: 'top' } as const;
 
 test('what names hold is text, whatever it looks like', () => {
   const drawn = makeRenderer();

@@ -98,11 +98,11 @@ export class AudioState {
   }
 
   /** The clip that a name stands for now; undefined while its steps are not known. */
-  findClip(name: ClipRef | null): { steps: SortedSteps; place: number } | undefined {
+  findClip(name: ClipRef | null): { steps: SortedSteps; position: number } | undefined {
     const steps = name && this.stepLoader.get(name.tag)?.find(({ run }) => run === name.run);
     if (!steps) return undefined;
-    const place = name.step === null ? this.positionOf(steps) : indexAtStep(steps, name.step);
-    return place < 0 ? undefined : { steps, place };
+    const position = name.step === null ? this.positionOf(steps) : indexAtStep(steps, name.step);
+    return position < 0 ? undefined : { steps, position };
   }
 
   findClipPath(name: ClipRef | null): string | null {
@@ -161,7 +161,7 @@ export class AudioState {
     if (wanted) settings.clip.set(wanted, 'replace');
     else if (current) {
       const found = this.findClip(current);
-      settings[side].set({ ...current, step: found?.steps.step[found.place] ?? null });
+      settings[side].set({ ...current, step: found?.steps.step[found.position] ?? null });
     }
     if (wanted && !player.playing) player.play();
   }
@@ -201,7 +201,7 @@ export class AudioState {
 
   #hold(name: ClipRef): void {
     const found = this.findClip(name);
-    const step = found?.steps.step[found.place];
+    const step = found?.steps.step[found.position];
     this.#held = step === undefined ? null : { tag: name.tag, run: name.run, step };
   }
 

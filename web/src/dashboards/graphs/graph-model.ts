@@ -124,7 +124,7 @@ function toEdges(columns: EdgeColumns): GraphEdge[] {
   return columns.label.map((_, at) => ({
     source: columns.source[at] ?? null,
     target: columns.target[at] ?? null,
-    key: '',
+    portKey: '',
     ...edgeFields(columns, at),
   }));
 }
@@ -133,7 +133,7 @@ function toBoundaryEdges(columns: BoundaryColumns, side: 'in' | 'out'): GraphEdg
   return columns.label.map((_, at) => {
     const child = columns.child[at] ?? null;
     const ends = side === 'in' ? { source: null, target: child } : { source: child, target: null };
-    return { ...ends, key: columns.partner[at] ?? '', ...edgeFields(columns, at) };
+    return { ...ends, portKey: columns.partner[at] ?? '', ...edgeFields(columns, at) };
   });
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { GraphNode, GraphGroup } from './graph-model';
 import { findHiddenReason, buildVisibleGroups } from './visible-graph';
 
-const NO_OPTIONS = { aside: new Set<string>(), moved: new Set<string>() };
+const NO_OPTIONS = { expandedAuxiliary: new Set<string>(), movedNodes: new Set<string>() };
 
 function node(id: string, more: Partial<GraphNode> = {}): GraphNode {
   return {
@@ -32,7 +32,7 @@ function node(id: string, more: Partial<GraphNode> = {}): GraphNode {
 
 function groupsOf(...groups: [string, GraphNode[], number?][]): Map<string, GraphGroup> {
   return new Map(
-    groups.map(([id, nodes, total = nodes.length]) => [id, { id, total, nodes, links: [] }]),
+    groups.map(([id, nodes, total = nodes.length]) => [id, { id, total, nodes, edges: [] }]),
   );
 }
 
@@ -52,7 +52,7 @@ test('a node in the body of a call that stands aside is hidden by the call', () 
 });
 
 test('once the call is put back, the node is in the picture', () => {
-  const choices = { ...NO_OPTIONS, moved: new Set(['call']) };
+  const choices = { ...NO_OPTIONS, movedNodes: new Set(['call']) };
   expect(findHiddenReason(GRAPH, choices, 'call|step|net/relu', ENCLOSING)).toBeNull();
   const shown = buildVisibleGroups(GRAPH, new Set(ENCLOSING), choices);
   const ids = [...shown.values()].flatMap(({ nodes }) => nodes.map(({ id }) => id));
@@ -60,10 +60,10 @@ test('once the call is put back, the node is in the picture', () => {
 });
 
 test('a node that stands aside itself is found, unless such nodes are shown', () => {
-  const choices = { ...NO_OPTIONS, moved: new Set(['call']) };
+  const choices = { ...NO_OPTIONS, movedNodes: new Set(['call']) };
   const id = 'call|step|net/c';
   expect(findHiddenReason(GRAPH, choices, id, ENCLOSING)).toEqual({ kind: 'aside', node: id });
-  const seen = { ...choices, aside: new Set(['call|step|net']) };
+  const seen = { ...choices, expandedAuxiliary: new Set(['call|step|net']) };
   expect(findHiddenReason(GRAPH, seen, id, ENCLOSING)).toBeNull();
 });
 

@@ -9,21 +9,21 @@ const NO_DATA: HistogramData = { binEdges: new Float64Array(), series: [] };
 /** What a chart draws of an answer. */
 export function makeHistogramData(answer: HistogramChartRow | null, runs: Runs): HistogramData {
   if (!answer) return NO_DATA;
-  const grid = answer.grid ?? new Float64Array();
+  const binEdges = answer.grid ?? new Float64Array();
   const names = answer.series.map(({ run }) => runs.find(run)?.label ?? run);
   const short = withoutSharedFolder(names);
-  const spreads = answer.series.map((series, number) => {
-    const shown = runs.find(series.run);
+  const series = answer.series.map((row, number) => {
+    const shown = runs.find(row.run);
     return {
-      id: series.run,
-      label: short.get(names[number] ?? '') ?? series.run,
-      colour: shown?.color ?? '#5b6b82',
-      x: series.x,
-      rows: series.bins ?? new Float32Array(),
-      nine: series.percentiles ?? new Float64Array(),
+      id: row.run,
+      label: short.get(names[number] ?? '') ?? row.run,
+      color: shown?.color ?? '#5b6b82',
+      x: row.x,
+      counts: row.bins ?? new Float32Array(),
+      percentiles: row.percentiles ?? new Float64Array(),
     };
   });
-  return { binEdges: grid, series: spreads };
+  return { binEdges, series };
 }
 
 /** How many runs and how many of their steps are seen: nothing is left out without a word. */

@@ -97,7 +97,10 @@ describe('what is said of a card', () => {
       spoiled: Uint8Array.of(0, 1),
       flaws: [{ step: 7, what: 'no histogram' }],
     });
-    expect(summarizeIssues([odd, makeSeries()])).toMatchObject({ steps: 2, unreadable: 1 });
+    expect(summarizeIssues([odd, makeSeries()])).toMatchObject({
+      nonFiniteSteps: 2,
+      unreadableCount: 1,
+    });
     expect(summarizeIssues([odd]).description).toContain('Step 7');
   });
 });

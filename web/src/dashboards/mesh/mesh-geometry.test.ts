@@ -14,7 +14,7 @@ import {
 const LENS: Projection = { fov: 40, orthographic: false, aspect: 1 };
 
 test('a logged camera is where it was put', () => {
-  const frame = { centre: [10, 0, 0] as const, radius: 2 };
+  const frame = { center: [10, 0, 0] as const, radius: 2 };
   const camera = { position: [10, 4, 8] as const, look_at: [10, 0, 2] as const };
   for (const up of ['y', 'z'] as const) {
     const orbit = getLoggedOrbit(camera, frame, LENS, up);
@@ -49,8 +49,8 @@ test('a frame is around all meshes that have something in them', () => {
     box([4, 0, 0], [6, 2, 2], 1),
     box([-99, 0, 0], [0, 0, 0], 50, 0),
   ];
-  expect(findBoundingSphere(meshes)).toEqual({ centre: [3, 1, 1], radius: 3 });
-  expect(findBoundingSphere(meshes.slice(0, 1))).toEqual({ centre: [1, 1, 1], radius: 1 });
+  expect(findBoundingSphere(meshes)).toEqual({ center: [3, 1, 1], radius: 3 });
+  expect(findBoundingSphere(meshes.slice(0, 1))).toEqual({ center: [1, 1, 1], radius: 1 });
   expect(findBoundingSphere(meshes.slice(2))).toBeNull();
   expect(findBoundingSphere([box([1, 1, 1], [1, 1, 1], 0)])?.radius).toBe(1);
 });

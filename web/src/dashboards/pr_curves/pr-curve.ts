@@ -65,7 +65,7 @@ export function makeCurveLines(curves: readonly PrCurve[], axes: CurveType): Lin
     if (!points) return [];
     const { id, label, color, dash } = curve;
     const { x, y } = axes === 'ROC' ? withRocCorners(points) : points;
-    return { id, label, colour: color, dash, axis: 0, scatter: true, x, y };
+    return { id, label, color, dash, axis: 0, scatter: true, x, y };
   });
 }
 

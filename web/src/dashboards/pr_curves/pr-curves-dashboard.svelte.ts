@@ -161,8 +161,8 @@ export class PrCurveCardState {
   readonly allSteps = $derived(mergeSteps(this.series));
   readonly subscriptions = $derived.by((): readonly CurveSubscription[] =>
     this.series
-      .map((steps) => ({ steps, place: indexAtStep(steps, this.step), step: this.step }))
-      .filter(({ place }) => place >= 0),
+      .map((steps) => ({ steps, index: indexAtStep(steps, this.step), step: this.step }))
+      .filter(({ index }) => index >= 0),
   );
   /** The curves at the step, or those seen last while they are on their way. */
   readonly allCurves = $derived.by(() => this.#findCurves());
@@ -209,15 +209,15 @@ export class PrCurveCardState {
       return row ? { id: makeSeriesId(row), row, ...this.#getStyle(row) } : [];
     });
     const short = withoutSharedFolder(found.map(({ label }) => label));
-    return found.map((curve) => ({ ...curve, short: short.get(curve.label) ?? curve.label }));
+    return found.map((curve) => ({ ...curve, shortLabel: short.get(curve.label) ?? curve.label }));
   }
 
   /** In colours of their runs or, within one run, of their places among the tags. */
   #getStyle({ run, tag }: { readonly run: string; readonly tag: string }): CurveStyle {
     const { card } = this;
     if (card.run !== null) {
-      const colour = RUN_COLORS[card.tags.indexOf(tag) % RUN_COLORS.length] ?? RUN_COLORS[0];
-      return { label: getClassName(tag), color: colour, dash: [] };
+      const color = RUN_COLORS[card.tags.indexOf(tag) % RUN_COLORS.length] ?? RUN_COLORS[0];
+      return { label: getClassName(tag), color, dash: [] };
     }
     const known = this.#dashboard.context.runs.find(run);
     return { label: known?.label ?? run, color: known?.color ?? '', dash: known?.dash ?? [] };

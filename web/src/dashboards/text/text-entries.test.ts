@@ -74,12 +74,18 @@ test('removed lines stand beside those that were added in their place', () => {
 test('nothing gives no rows', () => expect(alignDiffLines([])).toEqual([]));
 
 test('a table of one part has no others', () => {
-  expect(tablePage(0, 3, 3, 50)).toEqual({ first: 0, end: 3, count: 3, before: null, next: null });
+  expect(tablePage(0, 3, 3, 50)).toEqual({
+    first: 0,
+    end: 3,
+    count: 3,
+    previous: null,
+    next: null,
+  });
 });
 
 test('every part of a large one can be reached', () => {
-  expect(tablePage(50, 50, 120, 50)).toMatchObject({ before: 0, next: 100 });
-  expect(tablePage(100, 20, 120, 50)).toMatchObject({ before: 50, next: null });
+  expect(tablePage(50, 50, 120, 50)).toMatchObject({ previous: 0, next: 100 });
+  expect(tablePage(100, 20, 120, 50)).toMatchObject({ previous: 50, next: null });
 });
 
 test('a list is one column, and of more dimensions the last two are a table', () => {

@@ -13,15 +13,15 @@ export interface TextEntry {
 /** What each run had logged by a step; a run that had nothing yet is left out. */
 export function entriesAt(series: readonly SortedSteps[], step: number | null): TextEntry[] {
   return series.flatMap((steps) => {
-    const place = indexAtStep(steps, step);
-    return place < 0 ? [] : [{ key: steps.run, steps, place }];
+    const position = indexAtStep(steps, step);
+    return position < 0 ? [] : [{ key: steps.run, steps, position }];
   });
 }
 
 /** All texts, newest first; of one step in the order of the runs. */
 export function allEntries(series: readonly SortedSteps[]): TextEntry[] {
   const entries = series.flatMap((steps) =>
-    Array.from(steps.step, (_, place) => ({ key: entryKey(steps, place), steps, place })),
+    Array.from(steps.step, (_, position) => ({ key: entryKey(steps, position), steps, position })),
   );
   return entries.sort((a, b) => entryStep(b) - entryStep(a));
 }
@@ -30,8 +30,8 @@ export function entryStep({ steps, position }: TextEntry): number {
   return steps.step[position] ?? 0;
 }
 
-function entryKey({ run, index, mark }: SortedSteps, place: number): string {
-  return `${run}\n${index[place]}\n${mark[place]}`;
+function entryKey({ run, index, mark }: SortedSteps, position: number): string {
+  return `${run}\n${index[position]}\n${mark[position]}`;
 }
 
 /** One line beside another: what took its place, or nothing. */

@@ -27,7 +27,7 @@ class PageRuns implements Runs {
       runEntries.all.map((entry) => ({
         name: entry.name,
         label: entry.label,
-        colour: runColors.getColor(entry),
+        color: runColors.getColor(entry),
         dash: runColors.getDash(entry.name),
         group: runGroups.keys?.get(entry.name) ?? null,
       })),
@@ -52,7 +52,7 @@ class PageRuns implements Runs {
       runGroups.matching.map(({ key, label, members }) => {
         const names = members.map((member) => member.name).filter(isSelected);
         const runs = reuseIfEqual(this.#groups.get(key)?.runs ?? [], names);
-        return { key, label, colour: runColors.getGroupColor(key), runs };
+        return { key, label, color: runColors.getGroupColor(key), runs };
       }),
     );
     this.#groupsBefore = reuseIfEqual(this.#groupsBefore, [...kept.values()]);

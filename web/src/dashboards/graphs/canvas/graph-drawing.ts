@@ -108,12 +108,12 @@ export function toNestedGraph(
   const nodes = (group?.nodes ?? []).map((node) => ({
     id: node.id,
     ...measureNode(node, widthOf),
-    aside: group?.auxiliaryIds.has(node.id) ?? false,
-    inside: groups.has(node.id) ? toNestedGraph(node.id, groups, widthOf) : null,
+    isAuxiliary: group?.auxiliaryIds.has(node.id) ?? false,
+    content: groups.has(node.id) ? toNestedGraph(node.id, groups, widthOf) : null,
   }));
-  const links =
-    group?.edges.map(({ source, target, portKey }) => ({ source, target, key: portKey })) ?? [];
-  return { id, nodes, edges: links };
+  const edges =
+    group?.edges.map(({ source, target, portKey }) => ({ source, target, portKey })) ?? [];
+  return { id, nodes, edges };
 }
 
 /** Puts together where things are and what they are. */
@@ -126,19 +126,19 @@ export function buildDrawing(placed: NestedLayout, groups: VisibleGroups): Graph
     return found ? [{ ...spot, ...found, isOpen: groups.has(spot.id) }] : [];
   });
   const byId = new Map(nodes.map((node) => [node.id, node]));
-  const links = placed.edges.flatMap(({ owner, index, route, isAuxiliary }) => {
+  const edges = placed.edges.flatMap(({ owner, index, route, isAuxiliary }) => {
     const group = groups.get(owner);
-    const link = group?.edges[index];
-    if (!group || !link) return [];
+    const edge = group?.edges[index];
+    if (!group || !edge) return [];
     const idOf = (end: number | null): string =>
-      end === null ? link.portKey : (group.nodes[end]?.id ?? '');
-    const [source, target] = [idOf(link.source), idOf(link.target)];
-    const arrives = link.target !== null && byId.get(target)?.isOpen !== true;
+      end === null ? edge.portKey : (group.nodes[end]?.id ?? '');
+    const [source, target] = [idOf(edge.source), idOf(edge.target)];
+    const hasArrowHead = edge.target !== null && byId.get(target)?.isOpen !== true;
     return [
-      { id: `${owner} ${index}`, owner, link, route, aside: isAuxiliary, source, target, arrives },
+      { id: `${owner} ${index}`, owner, edge, route, isAuxiliary, source, target, hasArrowHead },
     ];
   });
-  return { width: placed.width, height: placed.height, nodes, edges: links, byId };
+  return { width: placed.width, height: placed.height, nodes, edges, byId };
 }
 
 /** What stands out in the picture, and what steps back. */

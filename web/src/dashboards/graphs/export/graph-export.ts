@@ -24,9 +24,9 @@ export function renderSvg(
     props: {
       drawing: viewport.drawing,
       direction: params.direction.value,
-      lookOf: coloring.appearanceFor(LIGHT_THEME),
-      inkOf: coloring.edgeColor,
-      marks: isTraced ? highlights : NO_HIGHLIGHTS,
+      appearanceOf: coloring.appearanceFor(LIGHT_THEME),
+      edgeColor: coloring.edgeColor,
+      highlights: isTraced ? highlights : NO_HIGHLIGHTS,
       legend: coloring.legendFor(LIGHT_THEME),
       title,
     },

@@ -65,9 +65,9 @@ test('a cycle is drawn with one link that leads up, and a loop stays at its node
 });
 
 test('nothing lies upon anything, and the same graph gives the same picture', () => {
-  const level = { blocks: boxes(120), links: randomGraph(120) };
+  const level = { nodes: boxes(120), edges: randomGraph(120) };
   const layout = layoutLevel(level);
-  expect(overlaps(layout, level.blocks)).toBe(0);
+  expect(overlaps(layout, level.nodes)).toBe(0);
   expect(layoutLevel(level)).toEqual(layout);
 });
 
@@ -121,5 +121,5 @@ test('ports are at the edges of their group, whatever they lead to', () => {
 });
 
 test('nothing is nothing', () => {
-  expect(lay(0, [])).toEqual({ width: 0, height: 0, middles: [], routes: [] });
+  expect(lay(0, [])).toEqual({ width: 0, height: 0, centers: [], routes: [] });
 });

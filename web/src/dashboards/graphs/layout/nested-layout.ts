@@ -107,7 +107,7 @@ export function layoutGroup(interior: NestedGraph, direction: Direction): GroupL
   const origin = contentOrigin(plan, direction);
   const placed = placeNodes(interior, plan, layout, origin);
   const beyond = groupExtent(plan, layout, origin, direction);
-  const aside = placeAuxiliaryNodes(interior, sizes, beyond, placed.middles);
+  const aside = placeAuxiliaryNodes(interior, sizes, beyond, placed.centers);
   return { ...placed, graph: interior, sizes, contents: opened, ...aside };
 }
 
@@ -163,18 +163,18 @@ function placeNodes(
   plan: LevelInput,
   layout: LevelLayout,
   origin: LayoutPoint,
-): Pick<GroupLayout, 'routes' | 'ports'> & { middles: LayoutPoint[] } {
+): Pick<GroupLayout, 'routes' | 'ports'> & { centers: LayoutPoint[] } {
   const move = ({ x, y }: LayoutPoint): LayoutPoint => ({ x: x + origin.x, y: y + origin.y });
-  const middles: LayoutPoint[] = nodes.map(() => ({ x: 0, y: 0 }));
+  const centers: LayoutPoint[] = nodes.map(() => ({ x: 0, y: 0 }));
   const routes: (LayoutPoint[] | null)[] = edges.map(() => null);
   const ports = new Map<string, LayoutPoint>();
   layout.centers.forEach((spot, block) => {
     const node = plan.nodeIndices[block];
-    if (node !== undefined) middles[node] = move(spot);
+    if (node !== undefined) centers[node] = move(spot);
     else ports.set(plan.portNames[block - plan.nodeIndices.length] ?? '', move(spot));
   });
   layout.routes.forEach((route, at) => (routes[plan.edgeIndices[at] ?? 0] = route.map(move)));
-  return { middles, routes, ports };
+  return { centers, routes, ports };
 }
 
 /** In columns at the right, as high as the rest. */
@@ -182,7 +182,7 @@ function placeAuxiliaryNodes(
   { nodes }: NestedGraph,
   sizes: readonly Size[],
   beside: Size,
-  middles: LayoutPoint[],
+  centers: LayoutPoint[],
 ): Size {
   let [left, top, column] = [
     beside.width + AUXILIARY_GAP_PX - GROUP_MARGIN_PX,
@@ -196,7 +196,7 @@ function placeAuxiliaryNodes(
     if (top > HEADER_HEIGHT_PX && top + size.height > Math.max(beside.height, 400)) {
       [left, top, column] = [left + column + GROUP_MARGIN_PX, HEADER_HEIGHT_PX, 0];
     }
-    middles[place] = { x: left + size.width / 2, y: top + size.height / 2 };
+    centers[place] = { x: left + size.width / 2, y: top + size.height / 2 };
     top += size.height + GROUP_MARGIN_PX / 2;
     column = Math.max(column, size.width);
     width = Math.max(width, left + column + GROUP_MARGIN_PX);

@@ -37,12 +37,12 @@ export class MeshCardModel {
   watch(series: () => readonly RunMeshes[], step: () => number | null): void {
     $effect(() => {
       const { item, whole } = this.#mesh.settings;
-      const [at, number, isWhole] = [step(), item.value, whole.value];
+      const [at, batchIndex, allPoints] = [step(), item.value, whole.value];
       const wanted = series().map(({ steps }) => {
-        const place = indexAtStep(steps, at);
+        const stepIndex = indexAtStep(steps, at);
         return [
           steps.run,
-          place < 0 ? null : { steps, place, item: number, whole: isWhole },
+          stepIndex < 0 ? null : { steps, stepIndex, batchIndex, allPoints },
         ] as const;
       });
       untrack(() => this.#want(wanted));
