@@ -47,7 +47,7 @@ c.Spawner.env_keep = ["PATH", "TRACKLIGHT_DATA_DIR", "TRACKLIGHT_CACHE_DIR"]
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The login page of a hub below a path prefix; its user has a notebook."""
+    """Yield the login URL of a hub under a path prefix; its user has a notebook."""
     for module in ("jupyterhub", "jupyterlab", "jupyter_server_proxy"):
         pytest.importorskip(module)
     if shutil.which("configurable-http-proxy") is None:
@@ -102,7 +102,7 @@ def is_reachable(address: str) -> bool:
 
 @pytest.fixture(scope="module")
 def lab(browser: Browser, hub: str) -> Iterator[Page]:
-    """The user's notebook in JupyterLab, after logging in."""
+    """Log in and yield the page with the user's notebook in JupyterLab."""
     context = browser.new_context(viewport={"width": 1440, "height": 1800})
     page = context.new_page()
     page.goto(hub)

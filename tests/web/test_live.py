@@ -1,4 +1,4 @@
-"""What happens on the page while somebody writes."""
+"""Live updates: new points, runs and tags, pausing, progress and lost connections."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def test_new_points_appear(page: Page, logdir: Path) -> None:
     expect(live_mark(page, "Live")).to_be_visible()
 
 
-def test_a_new_run_and_a_new_tag_appear(page: Page, logdir: Path) -> None:
+def test_new_run_and_new_tag_appear(page: Page, logdir: Path) -> None:
     append(logdir / "conv" / "lr9e-4", *scalars("eval/bleu", range(5)))
     expect(run(page, "conv/lr9e-4")).to_be_visible()
     expect(tag(page, "eval/bleu")).to_be_visible()
 
 
-def test_a_removed_run_goes(page: Page, logdir: Path) -> None:
+def test_removed_run_disappears(page: Page, logdir: Path) -> None:
     shutil.rmtree(logdir / "conv" / "lr1e-3")
     expect(run(page, "conv/lr1e-3")).to_have_count(0)
     expect(run_count(page)).to_have_text("2 runs")
 
 
-def test_live_points_do_not_move_what_is_read(page: Page, logdir: Path) -> None:
+def test_live_updates_keep_scroll_position(page: Page, logdir: Path) -> None:
     many = [record for tag in range(100) for record in scalars(f"layer/{tag}", [1])]
     append(logdir / "vit", *many)
     expect(page.get_by_role("main")).to_contain_text("106 tags")
@@ -62,7 +62,7 @@ def test_live_points_do_not_move_what_is_read(page: Page, logdir: Path) -> None:
     becomes(page, lambda: table(page).evaluate("element => element.scrollTop"), 1500)
 
 
-def test_a_hidden_page_stops_following_and_catches_up(
+def test_hidden_page_closes_stream_and_catches_up(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     write_sweep(logdir)
@@ -80,7 +80,7 @@ def test_a_hidden_page_stops_following_and_catches_up(
     wait_until(lambda: count_streams(board) == 1)
 
 
-def test_a_picture_that_is_paused_stands_still_and_catches_up(page: Page, logdir: Path) -> None:
+def test_paused_page_does_not_update_and_catches_up(page: Page, logdir: Path) -> None:
     page.get_by_role("button", name="Pause live updates").click()
     expect(live_mark(page, "Paused")).to_be_visible()
     expect(page).to_have_url(re.compile("paused=1"))
@@ -95,17 +95,17 @@ def test_a_picture_that_is_paused_stands_still_and_catches_up(page: Page, logdir
     expect(page).not_to_have_url(re.compile("paused"))
 
 
-def test_a_first_load_tells_how_far_it_is(sweep: str, open_page: Callable[..., Page]) -> None:
+def test_shows_progress_of_first_load(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page("about:blank")
     progress = {"files_done": 3, "files_total": 12, "bytes_done": 4e6, "bytes_total": 16e6}
     status = {"loading": True, "progress": progress, "problems": [], "problem_count": 0}
 
-    def answer(route: Route) -> None:
+    def fulfill_with_progress(route: Route) -> None:
         body = route.fetch(headers={"accept": "application/json"}).json()
         route.fulfill(json={**body, "status": status})
 
-    page.route("**/api/v1/status", answer)
-    # Without the live status, which says that the log is read already.
+    page.route("**/api/v1/status", fulfill_with_progress)
+    # Block live updates, which would report that the log is already loaded.
     page.add_init_script("delete window.SharedWorker")
     page.route("**/api/v1/live/poll?*", lambda _: None)
     page.goto(sweep + OVERVIEW)
@@ -114,7 +114,7 @@ def test_a_first_load_tells_how_far_it_is(sweep: str, open_page: Callable[..., P
     becomes(page, lambda: bar.evaluate("bar => bar.value"), 0.25)
 
 
-def test_a_lost_server_is_told_and_found_again_without_another_view(
+def test_shows_lost_connection_and_recovers_with_same_view(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     write_sweep(logdir)

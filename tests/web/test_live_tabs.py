@@ -25,7 +25,7 @@ pytestmark = pytest.mark.browser
 
 TABS = 12
 FRAMES = 4
-#: A page without a connection hangs for at least 30 s; a slow machine must not look like that.
+#: Generous for slow machines; a page that waits for a free connection hangs for 30 s or more.
 DRAWN_MS = 60_000
 VIEW = "?tab=scalars&tags=train/loss"
 
@@ -106,9 +106,7 @@ def test_two_tabs_share_a_stream_and_outlive_the_first(
     wait_until(lambda: count_streams(board) == 0)
 
 
-def test_a_tab_that_joins_late_is_up_to_date(
-    logdir: Path, serve: Serve, context: BrowserContext
-) -> None:
+def test_late_tab_is_up_to_date(logdir: Path, serve: Serve, context: BrowserContext) -> None:
     write_sweep(logdir)
     board = serve(logdir).address
     first = open_tab(context, board)
@@ -143,7 +141,7 @@ def test_pausing_one_tab_leaves_the_others_live(
 
 
 def test_boards_do_not_share_streams(tmp_path: Path, serve: Serve, context: BrowserContext) -> None:
-    """Not even below two paths of one server, as behind a proxy."""
+    """Boards under different path prefixes, as behind a proxy, have separate streams."""
     boards = []
     for name, prefix in (("one", ""), ("two", "/team/board")):
         write_sweep(tmp_path / name)

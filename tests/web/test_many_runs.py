@@ -1,4 +1,4 @@
-"""The page stays quick and whole with more runs and tags than a screen can hold."""
+"""Logs with many runs and tags: virtual lists and search."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
     return page
 
 
-def test_only_rows_near_the_screen_exist(page: Page) -> None:
+def test_renders_only_rows_near_viewport(page: Page) -> None:
     expect(run(page, "sweep/trial-0")).to_be_visible()
     holds(page, lambda: runs(page).count() < 60)
 
 
-def test_searching_finds_one_of_five_hundred(page: Page) -> None:
+def test_search_finds_one_of_500_runs(page: Page) -> None:
     page.keyboard.press("Control+k")
     search_box(page).press_sequentially("trial-420")
     expect(found(page)).to_have_text(["sweep/trial-420 show only this run"])
@@ -44,12 +44,12 @@ def test_searching_finds_one_of_five_hundred(page: Page) -> None:
     expect(run(page, "sweep/trial-42").get_by_role("checkbox")).not_to_be_checked()
 
 
-def test_the_trend_says_that_it_shows_only_some(page: Page) -> None:
+def test_trend_header_shows_number_of_runs_drawn(page: Page) -> None:
     expect(tag(page, "loss")).to_contain_text("500")
     expect(table(page).get_by_role("columnheader", name="Trend, first 8 runs")).to_be_visible()
 
 
-def test_thousands_of_tags_scroll(
+def test_scrolls_through_thousands_of_tags(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     records = [record for number in range(3000) for record in scalars(f"layer/{number}", [1])]

@@ -1,4 +1,4 @@
-"""The dashboard that lists every tag of a log."""
+"""Overview dashboard: the list of all tags of a log."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def page(sweep: str, open_page: Callable[..., Page]) -> Page:
     return page
 
 
-def test_tags_stand_in_sections_in_natural_order(page: Page) -> None:
+def test_tags_are_grouped_in_natural_order(page: Page) -> None:
     expect(sections(page)).to_have_text(["▾ no prefix 2 tags", "▾ eval 1 tag", "▾ train 3 tags"])
     losses = ["train/loss", "train/loss_2", "train/loss_10"]
     becomes(page, lambda: tag_names(page), ["lr", "samples", "eval/loss", *losses])
 
 
-def test_the_runs_tell_how_far_their_last_values_are_apart(page: Page) -> None:
+def test_shows_range_of_last_values(page: Page) -> None:
     row = tag(page, "train/loss")
     for text in ("0.0863 … 0.259", "scalar", "150", steps(0, 49)):
         expect(row).to_contain_text(text)
     expect(row.get_by_role("img")).to_be_visible()
 
 
-def test_a_sparkline_has_ink(page: Page) -> None:
+def test_sparkline_is_drawn(page: Page) -> None:
     canvas = tag(page, "train/loss").locator("canvas")
     expect(canvas).to_be_visible()
     page.wait_for_function(
@@ -53,21 +53,21 @@ def test_a_sparkline_has_ink(page: Page) -> None:
     )
 
 
-def test_the_address_holds_what_is_found_and_folded(
+def test_url_stores_filter_and_collapsed_sections(
     page: Page, open_page: Callable[..., Page]
 ) -> None:
     page.get_by_label("Filter tags").fill("loss")
     sections(page).filter(has_text="eval").click()
     expect(tag(page, "eval/loss")).to_have_count(0)
     expect(page).to_have_url(re.compile("tags=loss&closed=eval"))
-    copy = open_page(address_at_rest(page))
-    expect(copy.get_by_label("Filter tags")).to_have_value("loss")
-    expect(tag(copy, "train/loss")).to_be_visible()
-    expect(tag(copy, "lr")).to_have_count(0)
-    expect(tag(copy, "eval/loss")).to_have_count(0)
+    other = open_page(address_at_rest(page))
+    expect(other.get_by_label("Filter tags")).to_have_value("loss")
+    expect(tag(other, "train/loss")).to_be_visible()
+    expect(tag(other, "lr")).to_have_count(0)
+    expect(tag(other, "eval/loss")).to_have_count(0)
 
 
-def test_one_kind_of_tag_can_be_picked(page: Page) -> None:
+def test_filters_by_kind(page: Page) -> None:
     kinds = page.get_by_role("group", name="Kind")
     kinds.get_by_role("button", name="image").click()
     becomes(page, lambda: tag_names(page), ["samples"])
@@ -76,12 +76,12 @@ def test_one_kind_of_tag_can_be_picked(page: Page) -> None:
     expect(tag(page, "train/loss")).to_be_visible()
 
 
-def test_a_filter_that_finds_nothing_says_so(page: Page) -> None:
+def test_shows_message_when_no_tag_matches(page: Page) -> None:
     page.get_by_label("Filter tags").fill("bleu")
     expect(page.get_by_text("No tag matches “bleu”.")).to_be_visible()
 
 
-def test_overwritten_points_are_counted(
+def test_shows_count_of_overwritten_points(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     append(logdir / "conv", *scalars("loss", range(20)), *scalars("loss", range(12, 30)))
@@ -89,9 +89,7 @@ def test_overwritten_points_are_counted(
     expect(tag(page, "loss")).to_contain_text("8 overwritten")
 
 
-def test_numbers_that_are_not_finite_are_named(
-    logdir: Path, serve: Serve, open_page: Callable[..., Page]
-) -> None:
+def test_shows_nan_and_infinity(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> None:
     append(logdir / "conv", *scalars("loss", range(3)), b.scalar("loss", 5, float("nan")))
     append(logdir / "conv", b.scalar("gain", 5, float("inf")))
     page = open_page(serve(logdir).address + OVERVIEW)
@@ -99,9 +97,7 @@ def test_numbers_that_are_not_finite_are_named(
     expect(tag(page, "gain")).to_contain_text("∞")
 
 
-def test_names_from_a_log_are_text_and_never_markup(
-    logdir: Path, serve: Serve, open_page: Callable[..., Page]
-) -> None:
+def test_tag_names_are_escaped(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> None:
     evil = "<img src=x onerror=alert(1)>"
     append(logdir / "conv", *scalars(f"a/{evil}", range(3)))
     page = open_page(serve(logdir).address + OVERVIEW)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 @contextmanager
 def proxy_without_streams(board: str) -> Iterator[tuple[str, list[str]]]:
-    """A proxy that lets everything through except event streams; also gives the polls it saw."""
+    """Run a proxy that rejects event streams; yield its URL and the polls that it forwarded."""
     polls: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -40,12 +40,12 @@ def proxy_without_streams(board: str) -> Iterator[tuple[str, list[str]]]:
             self._forward(self.rfile.read(int(self.headers["content-length"])))
 
         def _forward(self, body: bytes | None) -> None:
-            passed_on = ("accept", "content-type", "host", "origin", "sec-fetch-site")
-            headers = {name: self.headers[name] for name in passed_on if self.headers[name]}
+            forwarded = ("accept", "content-type", "host", "origin", "sec-fetch-site")
+            headers = {name: self.headers[name] for name in forwarded if self.headers[name]}
             request = urllib.request.Request(board.rstrip("/") + self.path, body, headers)
             try:
-                with urllib.request.urlopen(request, timeout=60) as answer:
-                    self._reply(answer.status, answer.headers["content-type"], answer.read())
+                with urllib.request.urlopen(request, timeout=60) as response:
+                    self._reply(response.status, response.headers["content-type"], response.read())
             except urllib.error.HTTPError as error:
                 self._reply(error.code, error.headers["content-type"], error.read())
 

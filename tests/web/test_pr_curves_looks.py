@@ -1,4 +1,4 @@
-"""PR curves by keyboard alone, in the dark, on a phone, and for who cannot see them."""
+"""PR curves dashboard: accessibility, keyboard, phones and shared URLs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OpenPage = Callable[..., Page]
 board = board_over(write_pr_curves, "module", TAB)
 
 
-def test_no_faults_are_found_by_axe(board: str, open_page: OpenPage) -> None:
+def test_has_no_accessibility_violations(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&table=1&link=0&threshold=0.4")
     chart(page, "pr/cat")
     settings(page)
@@ -36,7 +36,7 @@ def test_no_faults_are_found_by_axe(board: str, open_page: OpenPage) -> None:
     assert find_violations(page) == []
 
 
-def test_everything_by_keyboard(board: str, open_page: OpenPage) -> None:
+def test_keyboard_reaches_all_actions(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr&step=0")
     keys = page.keyboard
     chart(page, "pr/cat").focus()
@@ -73,7 +73,7 @@ def test_everything_by_keyboard(board: str, open_page: OpenPage) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("PR or ROC curves")
 
 
-def test_on_a_phone(board: str, open_page: OpenPage) -> None:
+def test_fits_phone_width(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr", width=390)
     chart(page, "pr/cat")
     assert not overflows(page)
@@ -85,7 +85,7 @@ def test_on_a_phone(board: str, open_page: OpenPage) -> None:
     assert not overflows(page)
 
 
-def test_a_copied_address_shows_the_same(board: str, open_page: OpenPage) -> None:
+def test_url_restores_view(board: str, open_page: OpenPage) -> None:
     query = "&tags=pr&curve=ROC&threshold=0.4&step=100&table=1&pin=pr/dog&measure=f1"
     one = open_page(board + query)
     chart(one, "pr/cat")
@@ -98,6 +98,6 @@ def test_a_copied_address_shows_the_same(board: str, open_page: OpenPage) -> Non
         expect(region).to_contain_text("base")
 
 
-def test_a_log_without_curves_teaches(sweep: str, open_page: OpenPage) -> None:
+def test_empty_state_shows_how_to_log_pr_curves(sweep: str, open_page: OpenPage) -> None:
     page = open_page(sweep + TAB)
     expect(page.get_by_text("pr_curve").first).to_be_visible()

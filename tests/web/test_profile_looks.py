@@ -1,4 +1,4 @@
-"""Profile on a phone, for who cannot see it, in a copy, and while the first capture is made."""
+"""Profile dashboard: accessibility, phones, the first capture and static export."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ OpenPage = Callable[..., Page]
 board = board_over(write_captures, "module", TAB)
 
 
-def test_on_a_phone_by_keyboard_and_for_who_cannot_see_it(board: str, open_page: OpenPage) -> None:
+def test_is_accessible_by_keyboard_on_a_phone(board: str, open_page: OpenPage) -> None:
     page = open_page(board, width=390)
     page.get_by_role("button", name="Compare with flowers/before").click()
-    verdict = page.get_by_role("list", name="What became of the findings")
-    expect(verdict).to_contain_text("gone")
+    changes = page.get_by_role("list", name="What became of the findings")
+    expect(changes).to_contain_text("gone")
     expect(page.get_by_role("img", name=re.compile("^Time of each step"))).to_be_visible()
     assert not overflows(page)
     assert find_violations(page) == []
@@ -44,7 +44,7 @@ def test_on_a_phone_by_keyboard_and_for_who_cannot_see_it(board: str, open_page:
     expect(page.get_by_role("dialog")).to_contain_text("Let the two captures change places")
 
 
-def test_the_first_capture_makes_the_tab_appear_and_is_marked_on_charts(
+def test_first_capture_adds_tab_and_is_requested_by_charts(
     tmp_path: Path, serve: Serve, open_page: OpenPage
 ) -> None:
     append(tmp_path / "flowers" / "old", *scalars("loss", range(5)))
@@ -56,7 +56,7 @@ def test_the_first_capture_makes_the_tab_appear_and_is_marked_on_charts(
     expect(section(page, "Step time")).to_contain_text("ms")
 
 
-def test_a_copy_shows_the_overview_without_a_server(tmp_path: Path, open_page: OpenPage) -> None:
+def test_static_export_shows_profile(tmp_path: Path, open_page: OpenPage) -> None:
     write_flowers(tmp_path / "logs" / "flowers", seed=3, now=time.time())
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy.html", "tab=profile"))
     expect(section(page, "What to change")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The points by hand and by key: moved, gone to, marked, chosen and let go."""
+"""Projector by mouse and keyboard: camera, search, selection and shortcuts."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ OpenPage = Callable[..., Page]
 points = board_over(write_points, "module", "?tab=projector")
 
 
-def eye(page: Page) -> list[float]:
-    """Yaw, pitch, zoom and what is in the middle, as the address has them."""
-    found = re.search(r"eye=([^&]*)", address_at_rest(page))
-    return [float(part) for part in found[1].split(",")] if found else []
+def read_camera(page: Page) -> list[float]:
+    """Return yaw, pitch, zoom and target from the URL, or an empty list."""
+    match = re.search(r"eye=([^&]*)", address_at_rest(page))
+    return [float(part) for part in match[1].split(",")] if match else []
 
 
-def test_space_is_moved_by_hand_and_a_point_gone_to(points: str, open_page: OpenPage) -> None:
+def test_pans_zooms_and_centers_on_a_point(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&paint=side")
-    found = cloud(page)
+    canvas = cloud(page)
     page.keyboard.down("Shift")
     drag(page, (0.5, 0.5), (0.6, 0.5))
     page.keyboard.up("Shift")
-    holds(page, lambda: eye(page))
-    yaw, pitch, zoom, *target = eye(page)
+    holds(page, lambda: read_camera(page))
+    yaw, pitch, zoom, *target = read_camera(page)
     assert (yaw, pitch, zoom) == (0.6, 0.42, 1)
     assert target[1] == 0 and np.hypot(target[0], target[2]) > 0.1
     page.get_by_role("button", name="See all points").click()
-    becomes(page, lambda: eye(page), [])
+    becomes(page, lambda: read_camera(page), [])
     page.get_by_role("button", name="2D", exact=True).click()
     cloud(page)
-    # What is under the pointer stays there, as it is zoomed to.
-    place = place_at_rest(found)
+    # Zooming keeps the point under the pointer in place.
+    place = place_at_rest(canvas)
     page.mouse.move(*place.middle)
     tip = page.get_by_role("status", name="Point under the pointer")
     expect(tip).to_contain_text("middle")
@@ -62,36 +62,36 @@ def test_space_is_moved_by_hand_and_a_point_gone_to(points: str, open_page: Open
     cloud(page)
     page.mouse.move(place.middle[0] + 1, place.middle[1])
     expect(tip).to_contain_text("middle")
-    # Far from any point a double click shows all again; on a point it goes there.
+    # A double click on the background resets the camera; on a point it centers on it.
     page.mouse.dblclick(*place.at(0.5, 0.05))
-    becomes(page, lambda: eye(page), [])
+    becomes(page, lambda: read_camera(page), [])
     cloud(page)
     page.get_by_role("searchbox", name="Find points").fill("east-15")
     page.get_by_role("list", name="Points found").get_by_role("button").click()
-    holds(page, lambda: eye(page)[2:3] == [3])
+    holds(page, lambda: read_camera(page)[2:3] == [3])
     expect(page).to_have_url(re.compile("point=36"))
     page.mouse.move(*place_at_rest(cloud(page)).middle)
     expect(tip).to_contain_text("east-15")
     page.keyboard.press("z")
-    becomes(page, lambda: eye(page), [])
+    becomes(page, lambda: read_camera(page), [])
     page.mouse.dblclick(*place_at_rest(cloud(page)).middle)
-    holds(page, lambda: eye(page)[2:3] == [3])
+    holds(page, lambda: read_camera(page)[2:3] == [3])
     expect(page).to_have_url(re.compile("point=0&|point=0$"))
 
 
-def test_matches_neighbours_and_sequences_are_seen(points: str, open_page: OpenPage) -> None:
+def test_shows_matches_neighbors_and_sequences(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2&paint=side&draw=points")
-    found = cloud(page)
-    holds(page, lambda: min(count_pixels(found, BLUE), count_pixels(found, ORANGE)) > 100)
-    plain = picture_of(found)
+    canvas = cloud(page)
+    holds(page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)) > 100)
+    plain = picture_of(canvas)
     field = page.get_by_role("searchbox", name="Find points")
     field.fill("WEST")
-    # All that does not match is paler.
-    becomes(page, lambda: min(count_pixels(found, BLUE), count_pixels(found, ORANGE)), 0)
-    assert max(count_pixels(found, BLUE), count_pixels(found, ORANGE)) > 100
+    # Points that do not match are faded.
+    becomes(page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)), 0)
+    assert max(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)) > 100
     field.fill("")
-    holds(page, lambda: np.array_equal(picture_of(found), plain))
-    page.mouse.click(*place_at_rest(found).middle)
+    holds(page, lambda: np.array_equal(picture_of(canvas), plain))
+    page.mouse.click(*place_at_rest(canvas).middle)
     nearest = page.get_by_role("list", name="Nearest points").get_by_role("listitem")
     expect(nearest).to_have_count(20)
     page.get_by_label("How many neighbours").fill("4")
@@ -105,20 +105,20 @@ def test_matches_neighbours_and_sequences_are_seen(points: str, open_page: OpenP
     walk = cloud(page)
     expect(walk).to_have_accessible_name(f"PCA of {EACH} points")
 
-    def count_grey() -> int:
+    def count_gray_pixels() -> int:
         seen = picture_of(walk)
-        is_grey = np.ptp(seen, axis=2) < 10
-        return int(np.count_nonzero(is_grey & (seen.mean(axis=2) < 244)))
+        is_gray = np.ptp(seen, axis=2) < 10
+        return int(np.count_nonzero(is_gray & (seen.mean(axis=2) < 244)))
 
-    # A line through all of them, which is longer than the picture is high.
-    holds(page, lambda: count_grey() > 500)
+    # A line connects all points, and is longer than the canvas is high.
+    holds(page, lambda: count_gray_pixels() > 500)
     pick(page, "Draw").select_option("Labels")
-    drawn = count_grey()
+    drawn = count_gray_pixels()
     pick(page, "Label").select_option("number")
-    holds(page, lambda: count_grey() < drawn)
+    holds(page, lambda: count_gray_pixels() < drawn)
 
 
-def test_points_are_chosen_one_by_one_and_more_are_added(points: str, open_page: OpenPage) -> None:
+def test_selects_single_points_and_extends_selection(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2")
     place = place_at_rest(cloud(page))
     chosen = page.get_by_role("status", name="Chosen points")
@@ -146,13 +146,13 @@ def test_points_are_chosen_one_by_one_and_more_are_added(points: str, open_page:
     expect(page).not_to_have_url(re.compile("point="))
 
 
-def test_every_key_does_what_the_list_of_keys_says(points: str, open_page: OpenPage) -> None:
+def test_shortcuts_work_and_are_listed(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2")
     cloud(page)
     press = page.keyboard.press
     chosen = page.get_by_role("status", name="Chosen points")
 
-    def tool(name: str) -> None:
+    def expect_tool(name: str) -> None:
         button = page.get_by_role("button", name=name, exact=True)
         expect(button).to_have_attribute("aria-pressed", "true")
 
@@ -169,9 +169,9 @@ def test_every_key_does_what_the_list_of_keys_says(points: str, open_page: OpenP
     press("z")
     expect(page).not_to_have_url(re.compile("eye="))
     press("l")
-    tool("Lasso")
+    expect_tool("Lasso")
     press("b")
-    tool("Box")
+    expect_tool("Box")
     drag(page, (0.02, 0.02), (0.4, 0.98))
     expect(chosen).to_have_text(f"{EACH} points chosen")
     press("v")
@@ -191,8 +191,8 @@ def test_every_key_does_what_the_list_of_keys_says(points: str, open_page: OpenP
     press("Escape")
     expect(chosen).to_have_count(0)
     press("Escape")
-    tool("Move")
+    expect_tool("Move")
     press("?")
-    sheet = page.get_by_role("dialog")
-    for said in ("Find points", "Choose points with a lasso", "Let go of what is chosen"):
-        expect(sheet).to_contain_text(said)
+    dialog = page.get_by_role("dialog")
+    for text in ("Find points", "Choose points with a lasso", "Let go of what is chosen"):
+        expect(dialog).to_contain_text(text)

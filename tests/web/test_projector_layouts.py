@@ -1,4 +1,4 @@
-"""Layouts by several methods, their steps and comparisons, and what is kept and taken away."""
+"""Projector layouts, steps, comparison, saved edits, downloads and static export."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def choose_method(page: Page, name: str) -> None:
     cloud(page)
 
 
-def test_layouts_are_made_by_other_methods_with_settings(points: str, open_page: OpenPage) -> None:
+def test_layout_methods_and_their_settings(points: str, open_page: OpenPage) -> None:
     page = open_page(points)
     cloud(page)
     pick(page, "Axis x").select_option(index=1)
@@ -66,7 +66,7 @@ def test_layouts_are_made_by_other_methods_with_settings(points: str, open_page:
     expect(page.get_by_role("alert")).to_contain_text("nowhere")
 
 
-def test_steps_are_walked_through_and_compared(points: str, open_page: OpenPage) -> None:
+def test_plays_steps_and_compares_embeddings(points: str, open_page: OpenPage) -> None:
     page = open_page(points)
     cloud(page)
     step = page.get_by_role("slider", name="Step", exact=True)
@@ -78,17 +78,17 @@ def test_steps_are_walked_through_and_compared(points: str, open_page: OpenPage)
     expect(step).to_have_value("1")
     page.get_by_role("button", name="Compare with other vectors").click()
     page.get_by_role("dialog").get_by_role("button", name=re.compile("places")).click()
-    way = page.get_by_role("slider", name="Way to the other vectors")
-    expect(way).to_be_enabled()
+    slider = page.get_by_role("slider", name="Way to the other vectors")
+    expect(slider).to_be_enabled()
     expect(page.get_by_role("group", name="Steps")).to_contain_text(f"{COUNT} points there")
-    way.fill("0.5")
+    slider.fill("0.5")
     expect(page).to_have_url(re.compile(r"way=0\.5"))
     page.get_by_role("button", name="Let points go there and back").click()
-    expect(way).to_have_value("0")
+    expect(slider).to_have_value("0")
     cloud(page)
 
 
-def test_clusters_labels_and_bookmarks_are_kept(points: str, open_page: OpenPage) -> None:
+def test_saves_clusters_labels_and_bookmarks(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2&find=west")
     cloud(page)
     page.get_by_label("How many", exact=True).fill("2")
@@ -106,9 +106,9 @@ def test_clusters_labels_and_bookmarks_are_kept(points: str, open_page: OpenPage
     expect(legend.get_by_role("button", name="left")).to_contain_text("20")
     page.get_by_label("Name of a bookmark").fill("my view")
     page.get_by_role("button", name="Keep").click()
-    kept = page.get_by_role("button", name="my view", exact=True)
-    expect(kept).to_be_visible()
-    # Somebody else finds it, with all that was seen.
+    bookmark = page.get_by_role("button", name="my view", exact=True)
+    expect(bookmark).to_be_visible()
+    # Another page lists the bookmark, and restores the whole view.
     other = open_page(points)
     cloud(other)
     other.get_by_role("button", name="my view", exact=True).click()
@@ -119,24 +119,22 @@ def test_clusters_labels_and_bookmarks_are_kept(points: str, open_page: OpenPage
     expect(other.get_by_role("button", name="my view", exact=True)).to_have_count(0)
 
 
-def test_pictures_and_files_are_taken_away_and_files_brought_along(
-    points: str, open_page: OpenPage, tmp_path: Path
-) -> None:
+def test_downloads_and_uploads_files(points: str, open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page(points)
     cloud(page)
 
-    def take(item: str) -> bytes:
+    def download_file(item: str) -> bytes:
         page.get_by_role("button", name="Download").click()
-        with page.expect_download() as coming:
+        with page.expect_download() as download:
             page.get_by_role("menuitem", name=item, exact=True).click()
-        return Path(coming.value.path()).read_bytes()
+        return Path(download.value.path()).read_bytes()
 
-    assert Image.open(io.BytesIO(take("Picture as PNG"))).width > 400
-    labels = take("Labels as TSV").decode().splitlines()
+    assert Image.open(io.BytesIO(download_file("Picture as PNG"))).width > 400
+    labels = download_file("Labels as TSV").decode().splitlines()
     assert labels[0].startswith("word\tside\tweight") and len(labels) == COUNT + 1
-    places = take("Places and labels as TSV").decode().splitlines()
-    assert len(places) == COUNT + 1 and "west-0" in places[2]
-    assert np.load(io.BytesIO(take("Vectors as NumPy"))).shape == (COUNT, 4)
+    positions = download_file("Places and labels as TSV").decode().splitlines()
+    assert len(positions) == COUNT + 1 and "west-0" in positions[2]
+    assert np.load(io.BytesIO(download_file("Vectors as NumPy"))).shape == (COUNT, 4)
     np.save(tmp_path / "mine.npy", make_vectors().astype("f4")[:7])
     page.get_by_label("File of vectors").set_input_files(tmp_path / "mine.npy")
     expect(page.get_by_role("application")).to_have_accessible_name("PCA of 7 points")
@@ -146,9 +144,7 @@ def test_pictures_and_files_are_taken_away_and_files_brought_along(
     expect(page.get_by_role("dialog", name="This file cannot be shown")).to_contain_text("bad.npy")
 
 
-def test_what_does_not_fit_is_told_and_phones_and_axe_are_content(
-    points: str, open_page: OpenPage
-) -> None:
+def test_is_accessible_and_reports_mismatched_labels(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&point=0&find=west&paint=side", color_scheme="dark")
     cloud(page)
     expect(page.get_by_role("list", name="Nearest points").get_by_role("listitem")).to_have_count(
@@ -163,7 +159,7 @@ def test_what_does_not_fit_is_told_and_phones_and_axe_are_content(
     assert not overflows(phone)
 
 
-def test_a_copy_of_a_board_shows_points(tmp_path: Path, open_page: OpenPage) -> None:
+def test_static_export_shows_points(tmp_path: Path, open_page: OpenPage) -> None:
     write_points(tmp_path / "logs")
     append(tmp_path / "logs" / "run", *scalars("loss", range(3)))
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy.html", "tab=projector"))

@@ -1,4 +1,4 @@
-"""Vectors are points that are laid out, pointed at, chosen, searched, coloured and compared."""
+"""Projector points: hover, neighbors, camera, search, selection, colors and sprites."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ OpenPage = Callable[..., Page]
 points = board_over(write_points, "module", "?tab=projector")
 
 
-def test_points_are_drawn_told_and_have_neighbours(points: str, open_page: OpenPage) -> None:
+def test_draws_points_and_lists_neighbors(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2&paint=side")
-    found = cloud(page)
-    expect(found).to_have_accessible_name(f"PCA of {COUNT} points")
+    canvas = cloud(page)
+    expect(canvas).to_have_accessible_name(f"PCA of {COUNT} points")
     expect(page.get_by_role("group", name="Projection")).to_contain_text("100 % of the variance")
     expect(page.get_by_role("status", name="Quality of the layout")).to_contain_text("trust 1.00")
-    holds(page, lambda: count_pixels(found, BLUE) > 100 and count_pixels(found, ORANGE) > 100)
-    page.mouse.move(*place_at_rest(found).middle)
+    holds(page, lambda: count_pixels(canvas, BLUE) > 100 and count_pixels(canvas, ORANGE) > 100)
+    page.mouse.move(*place_at_rest(canvas).middle)
     expect(page.get_by_role("status", name="Point under the pointer")).to_contain_text("middle")
-    page.mouse.click(*place_at_rest(found).middle)
-    told = panel(page, "middle")
-    expect(told).to_contain_text("none")
+    page.mouse.click(*place_at_rest(canvas).middle)
+    details = panel(page, "middle")
+    expect(details).to_contain_text("none")
     nearest = page.get_by_role("list", name="Nearest points").get_by_role("listitem")
     expect(nearest).to_have_count(20)
     page.get_by_label("How many neighbours").fill("3")
     page.get_by_label("How many neighbours").press("Enter")
     expect(nearest).to_have_count(3)
     pick(page, "By").select_option("Euclidean")
-    # The nearest of the ring are two to the left and to the right of its inner end.
+    # The nearest points are the inner ends of the two rings, at a distance of 8.
     expect(nearest.first).to_contain_text("8")
     expect(page).to_have_url(re.compile("near=euclidean"))
     nearest.first.click()
@@ -58,9 +58,7 @@ def test_points_are_drawn_told_and_have_neighbours(points: str, open_page: OpenP
     expect(nearest).to_have_count(0)
 
 
-def test_it_is_turned_moved_zoomed_and_a_link_shows_the_same(
-    points: str, open_page: OpenPage
-) -> None:
+def test_rotates_pans_zooms_and_url_restores_camera(points: str, open_page: OpenPage) -> None:
     page = open_page(points)
     cloud(page)
     drag(page, (0.5, 0.5), (0.6, 0.55))
@@ -77,14 +75,14 @@ def test_it_is_turned_moved_zoomed_and_a_link_shows_the_same(
     other = open_page(address_at_rest(page, 700))
     page.mouse.move(1, 1)
     place = place_at_rest(cloud(other))
-    # What was in the middle has gone to the right with the arrow.
+    # The arrow key has moved the center point to the right.
     other.mouse.move(place.middle[0] + 18, place.middle[1])
     expect(other.get_by_role("status", name="Point under the pointer")).to_contain_text("middle")
     other.get_by_role("button", name="See all points").click()
     expect(other).not_to_have_url(re.compile("eye="))
 
 
-def test_points_are_found_chosen_isolated_hidden_and_brought_back(
+def test_searches_selects_isolates_hides_and_restores_points(
     points: str, open_page: OpenPage
 ) -> None:
     page = open_page(f"{points}&dims=2")
@@ -131,17 +129,17 @@ def test_points_are_found_chosen_isolated_hidden_and_brought_back(
     expect(page).to_have_url(re.compile("only=1-40"))
 
 
-def test_colours_tell_of_columns_and_values_can_be_hidden(points: str, open_page: OpenPage) -> None:
+def test_colors_by_column_and_hides_values(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2&paint=side")
-    found = cloud(page)
+    canvas = cloud(page)
     legend = page.get_by_role("group", name="Legend")
     west = legend.get_by_role("button", name="west")
     expect(west).to_contain_text("20")
-    holds(page, lambda: count_pixels(found, BLUE) > 100)
+    holds(page, lambda: count_pixels(canvas, BLUE) > 100)
     west.click()
     expect(west).to_have_attribute("aria-pressed", "false")
-    # Which of the two groups has which colour is not told apart here.
-    becomes(page, lambda: min(count_pixels(found, BLUE), count_pixels(found, ORANGE)), 0)
+    # Either group may have either color.
+    becomes(page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)), 0)
     west.click(modifiers=["Shift"])
     expect(legend.get_by_role("button", pressed=False)).to_have_count(2)
     pick(page, "Colour").select_option("weight")
@@ -153,27 +151,27 @@ def test_colours_tell_of_columns_and_values_can_be_hidden(points: str, open_page
     pick(page, "Size by").select_option("weight")
     expect(page).to_have_url(re.compile("size=weight"))
     pick(page, "Label").select_option("side")
-    page.mouse.move(*place_at_rest(found).middle)
+    page.mouse.move(*place_at_rest(canvas).middle)
     expect(page.get_by_role("status", name="Point under the pointer")).to_contain_text("none")
     pick(page, "Size by").select_option("all alike")
     pick(page, "Draw").select_option("Labels")
     page.get_by_role("slider", name="Point size").fill("20")
-    holds(page, lambda: count_pixels(found, BLUE) > 2000)
+    holds(page, lambda: count_pixels(canvas, BLUE) > 2000)
     pick(page, "Density").select_option("On")
-    # Points let through what is below them, be it paper.
-    becomes(page, lambda: count_pixels(found, BLUE), 0)
+    # Density makes points translucent, so the background shows through.
+    becomes(page, lambda: count_pixels(canvas, BLUE), 0)
     expect(page).to_have_url(re.compile("density=on&.*draw=labels|draw=labels&.*density=on"))
 
 
-def test_pictures_are_drawn_where_points_have_some(points: str, open_page: OpenPage) -> None:
+def test_draws_sprite_images(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2")
     page.get_by_role("button", name="Choose vectors").click()
     page.get_by_role("button", name=re.compile("seen")).click()
-    found = cloud(page)
-    holds(page, lambda: count_pixels(found, (230, 20, 20)) > 500)
-    holds(page, lambda: count_pixels(found, (20, 200, 20)) > 500)
-    page.mouse.move(*place_at_rest(found).middle)
+    canvas = cloud(page)
+    holds(page, lambda: count_pixels(canvas, (230, 20, 20)) > 500)
+    holds(page, lambda: count_pixels(canvas, (20, 200, 20)) > 500)
+    page.mouse.move(*place_at_rest(canvas).middle)
     tip = page.get_by_role("status", name="Point under the pointer")
     expect(tip.locator("img")).to_have_js_property("naturalWidth", 8)
     pick(page, "Draw").select_option("Points")
-    becomes(page, lambda: count_pixels(found, (230, 20, 20)), 0)
+    becomes(page, lambda: count_pixels(canvas, (230, 20, 20)), 0)

@@ -1,4 +1,4 @@
-"""The table of runs by keyboard alone, on small screens, with many runs, and for screen readers."""
+"""Run table: keyboard, small screens, many runs and accessibility."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def page(study: str, open_page: Callable[..., Page]) -> Page:
     return page
 
 
-def active(page: Page) -> str | None:
-    """The line that the keyboard is at, as a screen reader is told."""
-    line = page.locator(f"#{grid(page).get_attribute('aria-activedescendant')}")
-    return line.get_attribute("data-run") or line.get_attribute("data-group")
+def read_active_row(page: Page) -> str | None:
+    """Return the name of the row or group that is the active descendant of the grid."""
+    active_row = page.locator(f"#{grid(page).get_attribute('aria-activedescendant')}")
+    return active_row.get_attribute("data-run") or active_row.get_attribute("data-group")
 
 
-def test_keys_walk_tick_fold_and_show_alone(page: Page) -> None:
+def test_keys_navigate_select_collapse_and_isolate(page: Page) -> None:
     page.keyboard.press("/")
     expect(filter_box(page)).to_be_focused()
     grid(page).focus()
     page.keyboard.press("Home")
-    becomes(page, lambda: active(page), "conv")
+    becomes(page, lambda: read_active_row(page), "conv")
     page.keyboard.press("ArrowDown")
-    becomes(page, lambda: active(page), "conv/bn-lr3e-3")
+    becomes(page, lambda: read_active_row(page), "conv/bn-lr3e-3")
     page.keyboard.press("Space")
     expect(tick(page, "conv/bn-lr3e-3")).not_to_be_checked()
     page.keyboard.press("Shift+ArrowDown")
@@ -60,16 +60,16 @@ def test_keys_walk_tick_fold_and_show_alone(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(rows(page).locator(":checked")).to_have_count(3)
     page.keyboard.press("ArrowLeft")
-    becomes(page, lambda: active(page), "conv")
+    becomes(page, lambda: read_active_row(page), "conv")
     page.keyboard.press("ArrowLeft")
     expect(group(page, "conv")).to_have_attribute("aria-expanded", "false")
     page.keyboard.press("ArrowRight")
     expect(group(page, "conv")).to_have_attribute("aria-expanded", "true")
     page.keyboard.press("End")
-    becomes(page, lambda: active(page), "vit/tiny-lr3e-4/validation")
+    becomes(page, lambda: read_active_row(page), "vit/tiny-lr3e-4/validation")
 
 
-def test_the_menu_opens_and_closes_by_key(page: Page) -> None:
+def test_menu_opens_and_closes_by_keyboard(page: Page) -> None:
     grid(page).focus()
     page.keyboard.press("End")
     page.keyboard.press("Shift+F10")
@@ -84,7 +84,7 @@ def test_the_menu_opens_and_closes_by_key(page: Page) -> None:
     expect(rows(page).locator(":checked")).to_have_count(1)
 
 
-def test_keys_that_work_everywhere(page: Page) -> None:
+def test_global_shortcuts_change_selection(page: Page) -> None:
     page.keyboard.press("Shift+N")
     expect(rows(page).locator(":checked")).to_have_count(0)
     tick(page, "conv/lr1e-3").click()
@@ -95,7 +95,9 @@ def test_keys_that_work_everywhere(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_nobody_is_shut_out(study: str, open_page: Callable[..., Page], width: int) -> None:
+def test_has_no_accessibility_violations(
+    study: str, open_page: Callable[..., Page], width: int
+) -> None:
     query = "?group=path:1&cols=hparam:lr,last:val/acc&sort=-last:val/acc&sel=none;%2Bconv/lr1e-3"
     page = open_page(study + query, width=width)
     if width < 700:
@@ -114,7 +116,7 @@ def test_nobody_is_shut_out(study: str, open_page: Callable[..., Page], width: i
     assert find_violations(page) == []
 
 
-def test_a_phone_ticks_in_a_drawer(study: str, open_page: Callable[..., Page]) -> None:
+def test_phone_selects_runs_in_a_drawer(study: str, open_page: Callable[..., Page]) -> None:
     page = open_page(study, width=390)
     page.get_by_role("button", name="Show the runs").click()
     tick(page, "vit/tiny-lr1e-4").click()
@@ -129,7 +131,7 @@ MANY = 600
 
 
 @pytest.fixture
-def crowd(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
+def many_runs_page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
     records = scalars("loss", range(3))
     for number in range(MANY):
         append(logdir / "sweep" / f"trial-{number}", *records)
@@ -138,44 +140,44 @@ def crowd(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
     return page
 
 
-def test_of_many_runs_the_newest_hundred_are_shown(crowd: Page) -> None:
-    expect(heading(crowd, "100 of 600 shown")).to_be_visible()
-    holds(crowd, lambda: rows(crowd).count() < 60)
-    filter_box(crowd).fill("trial-42")
-    expect(rows(crowd)).to_have_count(11)
-    # What is looked for is also shown.
-    holds(crowd, lambda: ticked(crowd) == names(crowd))
-    filter_box(crowd).fill("")
-    grid(crowd).focus()
-    crowd.keyboard.press("End")
-    expect(row(crowd, "sweep/trial-599")).to_be_in_viewport()
-    holds(crowd, lambda: rows(crowd).count() < 60)
+def test_selects_newest_hundred_of_many_runs(many_runs_page: Page) -> None:
+    expect(heading(many_runs_page, "100 of 600 shown")).to_be_visible()
+    holds(many_runs_page, lambda: rows(many_runs_page).count() < 60)
+    filter_box(many_runs_page).fill("trial-42")
+    expect(rows(many_runs_page)).to_have_count(11)
+    # Matching runs are selected as well.
+    holds(many_runs_page, lambda: ticked(many_runs_page) == names(many_runs_page))
+    filter_box(many_runs_page).fill("")
+    grid(many_runs_page).focus()
+    many_runs_page.keyboard.press("End")
+    expect(row(many_runs_page, "sweep/trial-599")).to_be_in_viewport()
+    holds(many_runs_page, lambda: rows(many_runs_page).count() < 60)
 
 
-def test_many_ticks_stay_a_short_address(crowd: Page) -> None:
-    crowd.keyboard.press("Shift+A")
-    expect(heading(crowd, "600 runs")).to_be_visible()
-    filter_box(crowd).fill("trial-5")
-    expect(heading(crowd, "111 of 600 runs")).to_be_visible()
-    filter_box(crowd).blur()
-    crowd.keyboard.press("Shift+N")
-    filter_box(crowd).fill("")
-    expect(heading(crowd, "489 of 600 shown")).to_be_visible()
-    assert len(address_at_rest(crowd)) < 2000
+def test_url_stays_short_with_many_selected_runs(many_runs_page: Page) -> None:
+    many_runs_page.keyboard.press("Shift+A")
+    expect(heading(many_runs_page, "600 runs")).to_be_visible()
+    filter_box(many_runs_page).fill("trial-5")
+    expect(heading(many_runs_page, "111 of 600 runs")).to_be_visible()
+    filter_box(many_runs_page).blur()
+    many_runs_page.keyboard.press("Shift+N")
+    filter_box(many_runs_page).fill("")
+    expect(heading(many_runs_page, "489 of 600 shown")).to_be_visible()
+    assert len(address_at_rest(many_runs_page)) < 2000
 
 
-def test_a_run_that_comes_later_is_ticked(crowd: Page, logdir: Path) -> None:
-    crowd.keyboard.press("Shift+A")
+def test_new_run_is_selected(many_runs_page: Page, logdir: Path) -> None:
+    many_runs_page.keyboard.press("Shift+A")
     append(logdir / "a-late-one", *scalars("loss", range(3)))
-    expect(tick(crowd, "a-late-one")).to_be_checked()
-    expect(heading(crowd, "601 runs")).to_be_visible()
+    expect(tick(many_runs_page, "a-late-one")).to_be_checked()
+    expect(heading(many_runs_page, "601 runs")).to_be_visible()
 
 
-def test_runs_that_come_above_do_not_push_away_what_is_read(crowd: Page, logdir: Path) -> None:
-    grid(crowd).evaluate("element => (element.scrollTop = 3000)")
-    expect(row(crowd, "sweep/trial-110")).to_be_in_viewport()
-    before = place_at_rest(row(crowd, "sweep/trial-110"))
+def test_new_runs_above_keep_scroll_position(many_runs_page: Page, logdir: Path) -> None:
+    grid(many_runs_page).evaluate("element => (element.scrollTop = 3000)")
+    expect(row(many_runs_page, "sweep/trial-110")).to_be_in_viewport()
+    before = place_at_rest(row(many_runs_page, "sweep/trial-110"))
     append(logdir / "a-late-one", *scalars("loss", range(3)))
-    expect(heading(crowd, "100 of 601 shown")).to_be_visible()
-    becomes(crowd, lambda: place_at_rest(row(crowd, "sweep/trial-110")), before)
-    assert grid(crowd).evaluate("element => element.scrollTop") == 3028
+    expect(heading(many_runs_page, "100 of 601 shown")).to_be_visible()
+    becomes(many_runs_page, lambda: place_at_rest(row(many_runs_page, "sweep/trial-110")), before)
+    assert grid(many_runs_page).evaluate("element => element.scrollTop") == 3028

@@ -1,4 +1,4 @@
-"""What users say of runs: other names, notes, labels, colours, and which are hidden."""
+"""Run annotations: names, notes, labels, colors and hidden runs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
     return page
 
 
-def test_a_run_is_renamed_in_its_place(page: Page, open_page: Callable[..., Page]) -> None:
+def test_renames_run_inline(page: Page, open_page: Callable[..., Page]) -> None:
     choose_from_menu(page, "conv/lr1e-3", "Rename")
     box = page.get_by_role("textbox", name="New name for conv/lr1e-3")
     box.fill("the good one")
     box.press("Enter")
     expect(row(page, "conv/lr1e-3")).to_contain_text("the good one")
-    # The name in the log is what a hover says, and both are found.
+    # The table shows the new name, and the filter finds it.
     expect(name(page, "conv/lr1e-3")).to_have_text("the good one")
     filter_box(page).fill("good")
     expect(rows(page)).to_have_count(1)
@@ -50,7 +50,7 @@ def test_a_run_is_renamed_in_its_place(page: Page, open_page: Callable[..., Page
     expect(row(other, "conv/lr1e-3")).to_contain_text("the good one")
 
 
-def test_escape_keeps_the_old_name(page: Page) -> None:
+def test_escape_cancels_renaming(page: Page) -> None:
     name(page, "conv/lr1e-3").click()
     page.keyboard.press("F2")
     page.keyboard.type("nonsense")
@@ -58,7 +58,7 @@ def test_escape_keeps_the_old_name(page: Page) -> None:
     expect(row(page, "conv/lr1e-3")).to_contain_text("conv/lr1e-3")
 
 
-def test_an_empty_name_is_the_own_one(page: Page) -> None:
+def test_empty_name_restores_original_name(page: Page) -> None:
     for typed, shown in (("other", "other"), ("", "conv/lr1e-3")):
         choose_from_menu(page, "conv/lr1e-3", "Rename")
         page.keyboard.press("Control+A")
@@ -68,7 +68,7 @@ def test_an_empty_name_is_the_own_one(page: Page) -> None:
         expect(name(page, "conv/lr1e-3")).to_have_text(shown)
 
 
-def test_notes_and_labels_are_columns_and_groups(page: Page) -> None:
+def test_shows_notes_and_labels_as_columns_and_groups(page: Page) -> None:
     name(page, "conv/bn-lr3e-3").click()
     name(page, "conv/lr1e-3").click(modifiers=["Shift"])
     choose_from_menu(page, "conv/lr3e-4", "Note, labels")
@@ -84,7 +84,7 @@ def test_notes_and_labels_are_columns_and_groups(page: Page) -> None:
     expect(group(page, "")).to_contain_text("5")
 
 
-def test_a_chosen_colour_wins(page: Page, open_page: Callable[..., Page]) -> None:
+def test_custom_color_overrides_color_mode(page: Page, open_page: Callable[..., Page]) -> None:
     choose_from_menu(page, "vit/tiny-lr1e-4", "Note, labels")
     page.get_by_role("radio", name="Colour 3", exact=True).check()
     page.get_by_role("button", name="Save").click()
@@ -95,7 +95,7 @@ def test_a_chosen_colour_wins(page: Page, open_page: Callable[..., Page]) -> Non
     becomes(other, lambda: colour(other, "vit/tiny-lr1e-4"), "rgb(47, 158, 91)")
 
 
-def test_hidden_runs_are_out_of_sight_but_not_gone(page: Page) -> None:
+def test_hides_and_restores_runs(page: Page) -> None:
     choose_from_menu(page, "vit/tiny-lr1e-4", "Hide from the table")
     expect(row(page, "vit/tiny-lr1e-4")).to_have_count(0)
     expect(panel(page).get_by_role("status").last).to_have_text("7 of 8 runs")
@@ -108,7 +108,7 @@ def test_hidden_runs_are_out_of_sight_but_not_gone(page: Page) -> None:
     expect(rows(page)).to_have_count(8)
 
 
-def test_what_another_page_says_is_seen_here(page: Page, open_page: Callable[..., Page]) -> None:
+def test_shows_changes_from_another_page(page: Page, open_page: Callable[..., Page]) -> None:
     other = open_page(address_at_rest(page))
     choose_from_menu(other, "conv/lr1e-3", "Rename")
     other.keyboard.type("seen elsewhere")
@@ -116,7 +116,7 @@ def test_what_another_page_says_is_seen_here(page: Page, open_page: Callable[...
     expect(row(page, "conv/lr1e-3")).to_contain_text("seen elsewhere")
 
 
-def test_a_change_that_is_not_kept_is_taken_back(page: Page) -> None:
+def test_reverts_change_that_was_not_saved(page: Page) -> None:
     page.route("**/api/v1/notes/runs", lambda route: route.abort())
     choose_from_menu(page, "conv/lr1e-3", "Hide from the table")
     expect(panel(page).get_by_role("alert")).to_contain_text("The server does not answer.")

@@ -1,4 +1,4 @@
-"""Ticking, sorting, columns, groups and colours of the runs."""
+"""Run table: selection, sorting, columns, groups and colors."""
 
 from __future__ import annotations
 
@@ -36,48 +36,48 @@ CLIPBOARD = "navigator.clipboard.readText()"
 
 
 @pytest.fixture
-def look(study: str, open_page: Callable[..., Page]) -> Callable[..., Page]:
-    def look(query: str = "", **options: object) -> Page:
+def open_table(study: str, open_page: Callable[..., Page]) -> Callable[..., Page]:
+    def open_table(query: str = "", **options: object) -> Page:
         page = open_page(f"{study}?{query}", **options)
         expect(rows(page).first).to_be_visible()
         return page
 
-    return look
+    return open_table
 
 
-def keys_of(heads: Locator) -> list[str]:
-    """The groups of the table from top to bottom."""
+def read_groups(heads: Locator) -> list[str]:
+    """Return the groups of the table from top to bottom."""
     return heads.evaluate_all("heads => heads.map(head => head.dataset.group)")
 
 
-def by_last(descending: bool) -> list[str]:
+def sort_by_last(descending: bool) -> list[str]:
     return sorted(NAMES, key=LASTS.__getitem__, reverse=descending)
 
 
-def test_all_runs_of_a_small_log_are_ticked_in_natural_order(look: Callable[..., Page]) -> None:
-    page = look()
+def test_selects_all_runs_of_small_log_in_natural_order(open_table: Callable[..., Page]) -> None:
+    page = open_table()
     # Learning rates are compared as numbers, so 3e-4 comes before 1e-3.
     expected = [NAMES[at] for at in (0, 2, 1, 3, 4, 5, 6, 7)]
     becomes(page, lambda: names(page), expected)
     becomes(page, lambda: ticked(page), expected)
 
 
-def test_a_tick_is_in_the_address_and_in_a_copy_of_it(
-    look: Callable[..., Page], open_page: Callable[..., Page]
+def test_url_stores_selection(
+    open_table: Callable[..., Page], open_page: Callable[..., Page]
 ) -> None:
-    page = look()
+    page = open_table()
     tick(page, "conv/lr1e-3").click()
     tick(page, "conv/lr3e-4").click()
     expect(tick(page, "conv/lr1e-3")).not_to_be_checked()
     expect(page).to_have_url(re.compile(r"sel=auto%3B-conv/%7Blr1e-3,lr3e-4%7D"))
-    copy = open_page(address_at_rest(page))
-    expect(tick(copy, "conv/lr3e-4")).not_to_be_checked()
-    others = [run for run in names(copy) if not run.startswith("conv/lr")]
-    becomes(copy, lambda: ticked(copy), others)
+    other = open_page(address_at_rest(page))
+    expect(tick(other, "conv/lr3e-4")).not_to_be_checked()
+    others = [run for run in names(other) if not run.startswith("conv/lr")]
+    becomes(other, lambda: ticked(other), others)
 
 
-def test_a_double_click_shows_one_alone_and_another_all_again(look: Callable[..., Page]) -> None:
-    page = look()
+def test_double_click_isolates_run_and_restores_all(open_table: Callable[..., Page]) -> None:
+    page = open_table()
     name(page, "vit/tiny-lr1e-4").dblclick()
     expect(rows(page).locator(":checked")).to_have_count(1)
     becomes(page, lambda: ticked(page), ["vit/tiny-lr1e-4"])
@@ -89,8 +89,8 @@ def test_a_double_click_shows_one_alone_and_another_all_again(look: Callable[...
     expect(rows(page).locator(":checked")).to_have_count(8)
 
 
-def test_all_none_inverted_and_the_newest(look: Callable[..., Page]) -> None:
-    page = look("runs=conv")
+def test_selects_all_none_inverse_and_newest(open_table: Callable[..., Page]) -> None:
+    page = open_table("runs=conv")
 
     def choose(item: str) -> None:
         panel(page).get_by_role("button", name="More for all runs").click()
@@ -113,8 +113,8 @@ def test_all_none_inverted_and_the_newest(look: Callable[..., Page]) -> None:
     becomes(page, lambda: set(ticked(page)), {trial.name for trial in newest})
 
 
-def test_the_box_above_ticks_what_is_found(look: Callable[..., Page]) -> None:
-    page = look("runs=dense")
+def test_header_checkbox_selects_matching_runs(open_table: Callable[..., Page]) -> None:
+    page = open_table("runs=dense")
     every = page.get_by_role("checkbox", name="Show all runs that are found")
     expect(every).to_be_checked()
     every.click()
@@ -124,8 +124,8 @@ def test_the_box_above_ticks_what_is_found(look: Callable[..., Page]) -> None:
     holds(page, lambda: every.evaluate("box => box.indeterminate"))
 
 
-def test_shift_ticks_a_range(look: Callable[..., Page]) -> None:
-    page = look("sel=none")
+def test_shift_click_selects_range(open_table: Callable[..., Page]) -> None:
+    page = open_table("sel=none")
     tick(page, "conv/lr3e-4").click()
     tick(page, "dense/512-lr1e-3").click(modifiers=["Shift"])
     expect(rows(page).locator(":checked")).to_have_count(4)
@@ -133,8 +133,8 @@ def test_shift_ticks_a_range(look: Callable[..., Page]) -> None:
     becomes(page, lambda: ticked(page), between)
 
 
-def test_columns_tell_hyperparameters_and_metrics(look: Callable[..., Page]) -> None:
-    page = look("cols=hparam:lr,hparam:optimizer,last:val/acc,max:val/acc,duration")
+def test_columns_show_hyperparameters_and_metrics(open_table: Callable[..., Page]) -> None:
+    page = open_table("cols=hparam:lr,hparam:optimizer,last:val/acc,max:val/acc,duration")
     for trial in STUDY:
         expect(cell(page, trial.name, 1)).to_have_text(f"{trial.lr:g}")
         expect(cell(page, trial.name, 2)).to_have_text(trial.optimizer)
@@ -146,15 +146,15 @@ def test_columns_tell_hyperparameters_and_metrics(look: Callable[..., Page]) -> 
     assert "right" in cell(page, "conv/lr1e-3", 3).evaluate("c => getComputedStyle(c).textAlign")
 
 
-def test_hyperparameters_that_differ_are_the_first_columns(look: Callable[..., Page]) -> None:
-    page = look()
+def test_default_columns_are_differing_hyperparameters(open_table: Callable[..., Page]) -> None:
+    page = open_table()
     expect(heading(page, "lr")).to_be_visible()
     expect(heading(page, "optimizer")).to_be_visible()
     expect(heading(page, "seed")).to_have_count(0)
 
 
-def test_columns_are_picked_by_typing_and_taken_away(look: Callable[..., Page]) -> None:
-    page = look("cols=start")
+def test_adds_and_removes_columns(open_table: Callable[..., Page]) -> None:
+    page = open_table("cols=start")
     expect(cell(page, "vit/tiny-lr1e-4", 1)).to_have_text("2 h ago")
     panel(page).get_by_role("button", name="+ column").click()
     page.get_by_role("button", name="min", exact=True).click()
@@ -169,21 +169,21 @@ def test_columns_are_picked_by_typing_and_taken_away(look: Callable[..., Page]) 
     expect(page).to_have_url(re.compile("cols=min%3Aval/acc"))
 
 
-def test_columns_sort_both_ways(look: Callable[..., Page]) -> None:
-    page = look(ACCURACY)
+def test_sorts_by_column_in_both_directions(open_table: Callable[..., Page]) -> None:
+    page = open_table(ACCURACY)
     expect(cell(page, "vit/tiny-lr1e-4", 2)).to_have_text("0.8412")
     heading(page, "val/acc").click()
-    expect(rows(page).first).to_have_attribute("data-run", by_last(True)[0])
-    becomes(page, lambda: names(page), by_last(descending=True))
+    expect(rows(page).first).to_have_attribute("data-run", sort_by_last(True)[0])
+    becomes(page, lambda: names(page), sort_by_last(descending=True))
     heading(page, "val/acc").click()
-    expect(rows(page).first).to_have_attribute("data-run", by_last(False)[0])
-    becomes(page, lambda: names(page), by_last(descending=False))
+    expect(rows(page).first).to_have_attribute("data-run", sort_by_last(False)[0])
+    becomes(page, lambda: names(page), sort_by_last(descending=False))
     sorted_by = grid(page).locator("[role=columnheader][aria-sort=ascending]")
     expect(sorted_by).to_contain_text("val/acc")
 
 
-def test_a_column_can_be_made_wider_and_stays_so(look: Callable[..., Page]) -> None:
-    page = look(ACCURACY)
+def test_column_width_is_remembered(open_table: Callable[..., Page]) -> None:
+    page = open_table(ACCURACY)
     grip = page.get_by_role("separator", name="Width of lr")
     grip.focus()
     page.keyboard.press("ArrowLeft")
@@ -193,8 +193,8 @@ def test_a_column_can_be_made_wider_and_stays_so(look: Callable[..., Page]) -> N
     assert "78" not in address_at_rest(page)
 
 
-def test_runs_are_grouped(look: Callable[..., Page], study: str) -> None:
-    page = look()
+def test_groups_runs(open_table: Callable[..., Page], study: str) -> None:
+    page = open_table()
     groupings = {
         "path:1": ["conv", "dense", "vit"],
         "hparam:optimizer": ["adam", "sgd"],
@@ -204,11 +204,11 @@ def test_runs_are_grouped(look: Callable[..., Page], study: str) -> None:
         page.goto(f"{study}?group={grouping}")
         heads = grid(page).locator("[role=row][data-group]")
         expect(heads).to_have_count(len(keys))
-        assert keys_of(heads) == keys
+        assert read_groups(heads) == keys
 
 
-def test_a_group_tells_the_mean_of_what_is_sorted_by(look: Callable[..., Page]) -> None:
-    page = look(f"group=path:1&{ACCURACY}&sort=-last:val/acc")
+def test_group_shows_mean_of_sorted_column(open_table: Callable[..., Page]) -> None:
+    page = open_table(f"group=path:1&{ACCURACY}&sort=-last:val/acc")
     for model in ("conv", "dense", "vit"):
         mean, spread = mean_and_spread([trial for trial in STUDY if trial.model == model])
         expect(group(page, model)).to_contain_text(f"{mean:.4g} ± {spread:.2g}")
@@ -217,11 +217,11 @@ def test_a_group_tells_the_mean_of_what_is_sorted_by(look: Callable[..., Page]) 
         m: mean_and_spread([t for t in STUDY if t.model == m])[0] for m in ("conv", "dense", "vit")
     }
     expected = sorted(means, key=means.__getitem__, reverse=True)
-    becomes(page, lambda: keys_of(heads), expected)
+    becomes(page, lambda: read_groups(heads), expected)
 
 
-def test_a_group_folds_and_is_ticked_whole(look: Callable[..., Page]) -> None:
-    page = look("group=path:1")
+def test_collapses_and_selects_groups(open_table: Callable[..., Page]) -> None:
+    page = open_table("group=path:1")
     group(page, "dense").get_by_role("button", name="Fold dense").click()
     expect(row(page, "dense/256-lr1e-3")).to_have_count(0)
     expect(group(page, "dense")).to_have_attribute("aria-expanded", "false")
@@ -235,8 +235,8 @@ def test_a_group_folds_and_is_ticked_whole(look: Callable[..., Page]) -> None:
     expect(rows(page).locator(":checked")).to_have_count(6)
 
 
-def test_grouping_is_chosen_in_the_table(look: Callable[..., Page]) -> None:
-    page = look()
+def test_changes_grouping_in_the_table(open_table: Callable[..., Page]) -> None:
+    page = open_table()
     panel(page).get_by_role("button", name="Group none").click()
     page.get_by_role("dialog").get_by_role("button", name="optimizer").click()
     expect(group(page, "adam")).to_be_visible()
@@ -253,21 +253,21 @@ def test_grouping_is_chosen_in_the_table(look: Callable[..., Page]) -> None:
     expect(group(page, "adam")).to_be_visible()
 
 
-def test_colours_follow_the_run_the_group_a_setting_or_a_pattern(look: Callable[..., Page]) -> None:
-    page = look()
+def test_colors_by_run_group_hyperparameter_or_pattern(open_table: Callable[..., Page]) -> None:
+    page = open_table()
     own = {run: colour(page, run) for run in NAMES}
-    # Halves of one experiment share a colour, and the one that validates has stripes.
+    # Training and validation of one experiment share a color; validation is striped.
     assert own[NAMES[6]] == own[NAMES[7]]
     assert len(set(own.values())) == 7
     striped = "box => getComputedStyle(box).backgroundImage.includes('gradient')"
     assert [tick(page, run).evaluate(striped) for run in NAMES[6:]] == [False, True]
 
-    page = look("group=path:1&colour=group")
+    page = open_table("group=path:1&colour=group")
     by_group = {run: colour(page, run) for run in NAMES}
     assert len(set(by_group.values())) == 3
     assert len({by_group[run] for run in NAMES if run.startswith("conv")}) == 1
 
-    page = look("colour=hparam:lr&cols=hparam:lr")
+    page = open_table("colour=hparam:lr&cols=hparam:lr")
     expect(cell(page, "conv/lr1e-3", 1)).to_have_text("0.001")
     by_rate = {
         trial.lr: {colour(page, t.name) for t in STUDY if t.lr == trial.lr} for trial in STUDY
@@ -277,22 +277,22 @@ def test_colours_follow_the_run_the_group_a_setting_or_a_pattern(look: Callable[
     # From blue for the lowest to amber for the highest.
     assert by_rate[0.0001] == {"rgb(63, 111, 224)"} and by_rate[0.003] == {"rgb(185, 130, 0)"}
 
-    page = look("colour=re:(conv|dense)")
+    page = open_table("colour=re:(conv|dense)")
     by_pattern = {run: colour(page, run) for run in NAMES}
     assert len(set(by_pattern.values())) == 3
     assert by_pattern["vit/tiny-lr1e-4"] == "rgb(125, 125, 138)"
 
 
-def test_a_baseline_is_marked_and_in_the_address(look: Callable[..., Page]) -> None:
-    page = look()
+def test_marks_baseline_and_stores_it_in_url(open_table: Callable[..., Page]) -> None:
+    page = open_table()
     name(page, "conv/lr1e-3").click(button="right")
     page.get_by_role("menuitemcheckbox", name="Baseline for comparisons").click()
     expect(row(page, "conv/lr1e-3")).to_contain_text("base")
     expect(page).to_have_url(re.compile("base=conv/lr1e-3"))
 
 
-def test_names_and_paths_are_copied(look: Callable[..., Page]) -> None:
-    page = look(permissions=["clipboard-read", "clipboard-write"])
+def test_copies_names_and_paths(open_table: Callable[..., Page]) -> None:
+    page = open_table(permissions=["clipboard-read", "clipboard-write"])
     name(page, "conv/lr3e-4").click()
     name(page, "dense/256-lr1e-3").click(modifiers=["Shift"])
     choose_from_menu(page, "conv/lr1e-3", "Copy names")
@@ -302,15 +302,15 @@ def test_names_and_paths_are_copied(look: Callable[..., Page]) -> None:
     holds(page, lambda: page.evaluate(CLIPBOARD).endswith("/logs/vit/tiny-lr1e-4"))
 
 
-def test_a_highlight_follows_the_pointer(look: Callable[..., Page]) -> None:
-    page = look()
+def test_hover_highlights_row(open_table: Callable[..., Page]) -> None:
+    page = open_table()
     name(page, "conv/lr1e-3").hover()
     expect(row(page, "conv/lr1e-3")).to_have_class(re.compile(r"\blit\b"))
     name(page, "vit/tiny-lr1e-4").hover()
     expect(row(page, "conv/lr1e-3")).not_to_have_class(re.compile(r"\blit\b"))
 
 
-def test_the_actions_button_does_not_cover_the_name(
+def test_actions_button_does_not_cover_name(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     run = "a_long_name_of_a_run_that_needs_all_the_room_there_is"

@@ -1,4 +1,4 @@
-"""Lines: what smoothing, axes, bands and baselines make of the numbers, read from the page."""
+"""Scalar charts: smoothing, axes, zoom, bands, baselines and tooltips."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ AT = 20
 
 
 @pytest.fixture
-def show(board: str, open_page: Callable[..., Page]) -> Open:
-    """Opens the card of the loss alone, with more in the address."""
+def open_loss(board: str, open_page: Callable[..., Page]) -> Open:
+    """Return a function that opens only the loss card, with more URL parameters."""
     return lambda query="": open_page(f"{board}?tags=train/loss&tags-re=0&{query}")
 
 
-def numbers(page: Page, step: int = 10 * AT) -> dict[str, list[float]]:
-    """The tooltip, once it has told of the points themselves."""
+def read_tooltip(page: Page, step: int = 10 * AT) -> dict[str, list[float]]:
+    """Return the numbers in the tooltip once it shows the points of a step."""
     expect(tooltip(page).locator("thead")).to_contain_text(f"step {step:,} ·")
     return {name: [number(cell) for cell in cells] for name, cells in tooltip_rows(page).items()}
 
 
-def numbers_of(page: Page, name: str) -> tuple[float, ...]:
+def read_tooltip_row(page: Page, name: str) -> tuple[float, ...]:
     return tuple(number(cell) for cell in tooltip_rows(page)[name])
 
 
 def drag(page: Page, title: str, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Drags across a chart; places are parts of its width and height."""
+    """Drag across a chart; start and end are fractions of its width and height."""
     box = place_at_rest(chart(page, title))
     page.mouse.move(*box.at(*start))
     page.mouse.down()
@@ -57,20 +57,20 @@ def drag(page: Page, title: str, start: tuple[float, float], end: tuple[float, f
 
 
 @pytest.mark.parametrize("weight", [0.6, 0.9, 0.999])
-def test_smoothing_is_tensorboards(show: Open, weight: float) -> None:
-    page = show("")
+def test_smoothing_matches_tensorboard(open_loss: Open, weight: float) -> None:
+    page = open_loss("")
     drawn(page, "train/loss")
     page.get_by_role("slider", name="Smoothing").fill(str(weight))
     walk_to(page, "train/loss", AT)
     expect(tooltip(page).locator("thead")).to_contain_text("step 200 · 6 min 40 s")
-    for run, (smoothed, value) in numbers(page).items():
+    for run, (smoothed, value) in read_tooltip(page).items():
         assert value == pytest.approx(loss(run)[AT], rel=1e-3)
         assert smoothed == pytest.approx(smooth(loss(run), weight)[AT], rel=1e-3)
-    assert set(numbers(page)) == set(RUNS)
+    assert set(read_tooltip(page)) == set(RUNS)
 
 
-def test_the_amount_can_be_typed_and_is_in_the_address(show: Open) -> None:
-    page = show("")
+def test_typed_smoothing_is_stored_in_url(open_loss: Open) -> None:
+    page = open_loss("")
     drawn(page, "train/loss")
     box = page.get_by_role("textbox", name="Smoothing, as a number")
     expect(box).to_have_value("0.6")
@@ -85,35 +85,38 @@ def test_the_amount_can_be_typed_and_is_in_the_address(show: Open) -> None:
     expect(box).to_have_value("0.999")
 
 
-def test_without_smoothing_there_is_one_column(show: Open) -> None:
-    page = show("smooth=0")
+def test_tooltip_has_one_column_without_smoothing(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
     walk_to(page, "train/loss", AT)
-    for run, cells in numbers(page).items():
+    for run, cells in read_tooltip(page).items():
         assert cells == [pytest.approx(loss(run)[AT], rel=1e-3)]
 
 
-def test_other_smoothers(show: Open) -> None:
-    page = show("")
+def test_other_smoothing_methods(open_loss: Open) -> None:
+    page = open_loss("")
     panel = settings(page)
-    for name, center in (("Running mean", statistics.mean), ("Running median", statistics.median)):
+    for name, compute_center in (
+        ("Running mean", statistics.mean),
+        ("Running median", statistics.median),
+    ):
         panel.get_by_role("combobox", name="Kind").select_option(label=name)
         panel.get_by_role("textbox", name="Smoothing, as a number").fill("5")
         panel.get_by_role("textbox", name="Smoothing, as a number").press("Enter")
         expect(page).to_have_url(re.compile("smooth=5"))
         walk_to(page, "train/loss", AT)
-        for run, (smoothed, _) in numbers(page).items():
+        for run, (smoothed, _) in read_tooltip(page).items():
             window = loss(run)[AT - 2 : AT + 3]
-            assert smoothed == pytest.approx(center(window), rel=1e-3), (name, run)
+            assert smoothed == pytest.approx(compute_center(window), rel=1e-3), (name, run)
         page.mouse.move(5, 5)
     for name in ("Gaussian", "Exponential by steps"):
         panel.get_by_role("combobox", name="Kind").select_option(label=name)
         walk_to(page, "train/loss", AT)
-        for smoothed, value in numbers(page).values():
+        for smoothed, value in read_tooltip(page).values():
             assert smoothed != value
 
 
-def test_horizontal_axes(show: Open) -> None:
-    page = show("smooth=0")
+def test_horizontal_axes(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
     becomes(page, lambda: axes(page, "train/loss")[:2], ("0", "590"))
     with page.expect_response("**/scalars/query"):
         page.get_by_role("button", name="Relative", exact=True).click()
@@ -133,8 +136,8 @@ def test_horizontal_axes(show: Open) -> None:
     expect(page).to_have_url(re.compile("x=wall"))
 
 
-def test_the_axis_can_be_epochs_or_any_metric(show: Open) -> None:
-    page = show("smooth=0")
+def test_horizontal_axis_can_be_epoch_or_metric(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
     drawn(page, "train/loss")
     page.get_by_role("button", name="Other horizontal axes").click()
     page.get_by_role("menuitemcheckbox", name="epoch").click()
@@ -151,8 +154,8 @@ def test_the_axis_can_be_epochs_or_any_metric(show: Open) -> None:
     assert lowest - 0.1 <= float(left) <= float(right) <= 1.0
 
 
-def test_a_logarithmic_axis(show: Open) -> None:
-    page = show("smooth=0&outliers=0")
+def test_logarithmic_vertical_axis(open_loss: Open) -> None:
+    page = open_loss("smooth=0&outliers=0")
     assert axes(page, "train/loss")[2] == 0.0
     choose(page, "train/loss", "Logarithmic y axis")
     expect(page).to_have_url(re.compile("ylog=train/loss"))
@@ -164,8 +167,8 @@ def test_a_logarithmic_axis(show: Open) -> None:
     expect(page).to_have_url(re.compile(r"ylog=(\*|%2A)"))
 
 
-def test_a_logarithmic_horizontal_axis(show: Open) -> None:
-    page = show("smooth=0")
+def test_logarithmic_horizontal_axis(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
     choose(page, "train/loss", "Logarithmic x axis")
     expect(page).to_have_url(re.compile("xlog=train/loss"))
     expect(chart(page, "train/loss")).to_have_attribute(
@@ -173,9 +176,7 @@ def test_a_logarithmic_horizontal_axis(show: Open) -> None:
     )
 
 
-def test_outliers_are_ignored_until_told_otherwise(
-    board: str, open_page: Callable[..., Page]
-) -> None:
+def test_ignores_outliers_by_default(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=spike&smooth=0")
     assert axes(page, "spike")[3] < 10
     settings(page).get_by_label("Ignore outliers").uncheck()
@@ -183,8 +184,8 @@ def test_outliers_are_ignored_until_told_otherwise(
     holds(page, lambda: axes(page, "spike")[3] >= 1000)
 
 
-def test_a_drag_zooms_and_a_link_shows_the_same(show: Open, open_page: Callable[..., Page]) -> None:
-    page = show("smooth=0")
+def test_drag_zooms_and_url_restores_zoom(open_loss: Open, open_page: Callable[..., Page]) -> None:
+    page = open_loss("smooth=0")
     before = axes(page, "train/loss")
     drag(page, "train/loss", (0.4, 0.3), (0.6, 0.6))
     expect(page).to_have_url(re.compile("zoom=train/loss"))
@@ -198,18 +199,18 @@ def test_a_drag_zooms_and_a_link_shows_the_same(show: Open, open_page: Callable[
     expect(page).not_to_have_url(re.compile("zoom"))
 
 
-def test_zooming_reaches_every_point(board: str, open_page: Callable[..., Page]) -> None:
+def test_zoom_shows_every_point(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=long&smooth=0")
     note = card(page, "long").locator("[data-note]")
     expect(note).to_contain_text(re.compile(r"\d of 20k shown"))
     page.goto(f"{board}?tags=long&smooth=0&zoom=long,1000,1014,0,7,,")
     expect(note).to_contain_text("all points")
     walk_to(page, "long", 5)
-    becomes(page, lambda: numbers(page, 1005), {"vit": [1005 % 7]})
+    becomes(page, lambda: read_tooltip(page, 1005), {"vit": [1005 % 7]})
 
 
-def test_limits_that_are_typed_stay(show: Open) -> None:
-    page = show("smooth=0")
+def test_typed_axis_limits_are_applied(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
     drawn(page, "train/loss")
     choose(page, "train/loss", "Limits of the axes …")
     dialog = page.get_by_role("dialog")
@@ -225,8 +226,8 @@ def test_limits_that_are_typed_stay(show: Open) -> None:
     holds(page, lambda: axes(page, "train/loss")[3] < 8)
 
 
-def test_groups_become_a_mean_with_a_band(show: Open) -> None:
-    page = show("smooth=0")
+def test_shows_groups_as_mean_with_band(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
     drawn(page, "train/loss")
     page.get_by_role("button", name="Mean ± std").click()
     expect(page).to_have_url(re.compile("mode=bands"))
@@ -245,33 +246,33 @@ def test_groups_become_a_mean_with_a_band(show: Open) -> None:
             panel.get_by_role("combobox", name="Band").select_option(label=band)
         walk_to(page, "train/loss", AT)
         expect(tooltip(page)).to_contain_text("all 3 runs")
-        becomes(page, lambda: numbers_of(page, "all 3 runs"), pytest.approx(wanted, rel=2e-3))
+        becomes(page, lambda: read_tooltip_row(page, "all 3 runs"), pytest.approx(wanted, rel=2e-3))
     with page.expect_response("**/scalars/query"):
         panel.get_by_role("combobox", name="Center").select_option(label="median")
     walk_to(page, "train/loss", AT)
     median = pytest.approx(statistics.median(values), rel=2e-3)
-    becomes(page, lambda: numbers_of(page, "all 3 runs")[0], median)
+    becomes(page, lambda: read_tooltip_row(page, "all 3 runs")[0], median)
 
 
-def test_runs_beside_a_baseline(show: Open) -> None:
-    page = show("smooth=0")
+def test_shows_difference_and_ratio_to_baseline(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
     drawn(page, "train/loss")
     page.get_by_role("button", name="Δ baseline").click()
     expect(page.get_by_role("combobox", name="Baseline")).to_have_value("conv/a")
     page.get_by_role("combobox", name="Baseline").select_option("vit")
     expect(page).to_have_url(re.compile("base=vit"))
     walk_to(page, "train/loss", AT)
-    for run, cells in numbers(page).items():
+    for run, cells in read_tooltip(page).items():
         assert cells[-1] == pytest.approx(loss(run)[AT] - loss("vit")[AT], rel=2e-3, abs=1e-6)
     with page.expect_response("**/scalars/query"):
         settings(page).get_by_role("combobox", name="As", exact=True).select_option(label="ratio")
     walk_to(page, "train/loss", AT + 1)
-    for run, cells in numbers(page, 10 * AT + 10).items():
+    for run, cells in read_tooltip(page, 10 * AT + 10).items():
         wanted = loss(run)[AT + 1] / loss("vit")[AT + 1]
         assert cells[-1] == pytest.approx(wanted, rel=2e-3)
 
 
-def test_what_is_not_finite_is_counted(board: str, open_page: Callable[..., Page]) -> None:
+def test_shows_count_of_nan_and_infinity(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=odd&smooth=0")
     drawn(page, "odd")
     expect(card(page, "odd")).to_contain_text("2 not finite")
@@ -279,24 +280,22 @@ def test_what_is_not_finite_is_counted(board: str, open_page: Callable[..., Page
     expect(tooltip(page)).to_contain_text("NaN")
 
 
-def test_overwritten_points_are_drawn_when_asked_for(
-    board: str, open_page: Callable[..., Page]
-) -> None:
+def test_draws_overwritten_points_on_request(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=restart&smooth=0&outliers=0")
     drawn(page, "restart")
     before = chart(page, "restart").screenshot()
     settings(page).get_by_label("Overwritten points, faded").check()
     expect(page).to_have_url(re.compile("odd=1"))
-    with page.expect_response("**/scalars/query") as answer:
+    with page.expect_response("**/scalars/query") as response:
         page.reload()
-    assert (answer.value.request.post_data_json or {})["overwritten"] is True
+    assert (response.value.request.post_data_json or {})["overwritten"] is True
     drawn(page, "restart")
     page.mouse.move(5, 5)
     holds(page, lambda: chart(page, "restart").screenshot() != before)
 
 
-def test_the_tooltip_is_sorted_and_limited(show: Open) -> None:
-    page = show("smooth=0")
+def test_tooltip_is_sorted_and_limited(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
     panel = settings(page)
     values = {run: loss(run)[AT] for run in RUNS}
     rising = sorted(RUNS, key=values.__getitem__)
@@ -308,16 +307,16 @@ def test_the_tooltip_is_sorted_and_limited(show: Open) -> None:
     for order, wanted in orders.items():
         panel.get_by_role("combobox", name="Order").select_option(label=order)
         walk_to(page, "train/loss", AT)
-        becomes(page, lambda: list(numbers(page)), wanted)
+        becomes(page, lambda: list(read_tooltip(page)), wanted)
     panel.get_by_role("textbox", name="Rows at most").fill("2")
     panel.get_by_role("textbox", name="Rows at most").press("Enter")
     walk_to(page, "train/loss", AT)
-    becomes(page, lambda: list(numbers(page)), list(RUNS)[:2])
+    becomes(page, lambda: list(read_tooltip(page)), list(RUNS)[:2])
     expect(tooltip(page)).to_contain_text("1 more")
 
 
-def test_the_nearest_line_comes_first(show: Open) -> None:
-    page = show("smooth=0&outliers=0")
+def test_nearest_line_is_first_in_tooltip(open_loss: Open) -> None:
+    page = open_loss("smooth=0&outliers=0")
     box = place_at_rest(drawn(page, "train/loss"))
     page.mouse.move(*box.at(0.49, 0.2))
     page.mouse.move(*box.at(0.5, 0.2))
@@ -326,8 +325,8 @@ def test_the_nearest_line_comes_first(show: Open) -> None:
     expect(tooltip(page).locator("tbody tr").first).to_contain_text("conv/a")
 
 
-def test_further_columns_of_the_tooltip(show: Open) -> None:
-    page = show("smooth=0")
+def test_optional_tooltip_columns(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
     panel = settings(page)
     for column in ("step", "relative", "time"):
         panel.get_by_label(f"Column: {column}").check()

@@ -1,4 +1,4 @@
-"""What charts do while somebody writes, and when the server does not answer."""
+"""Live updates of scalar charts, and failed and canceled requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_more(logdir: Path) -> None:
     append(logdir / "vit", *points("train/loss", MORE, loss("vit", MORE)))
 
 
-def test_new_points_are_drawn(address: str, logdir: Path, open_page: Callable[..., Page]) -> None:
+def test_draws_new_points(address: str, logdir: Path, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{address}?tags=train/loss&table=1")
     drawn(page, "train/loss")
     expect(card(page, "train/loss")).to_have_attribute("data-last-step", "590")
@@ -41,7 +41,7 @@ def test_new_points_are_drawn(address: str, logdir: Path, open_page: Callable[..
     expect(row).to_contain_text("890")
 
 
-def test_a_new_tag_gets_a_card_and_nothing_moves(
+def test_new_tags_get_cards_and_keep_scroll_position(
     address: str, logdir: Path, open_page: Callable[..., Page]
 ) -> None:
     many = [record for at in range(300) for record in points(f"layer/{at:03}", [1], [at])]
@@ -61,7 +61,7 @@ def test_a_new_tag_gets_a_card_and_nothing_moves(
     becomes(page, lambda: place_at_rest(card(page, title)), place)
 
 
-def test_live_points_keep_zoom_slider_and_hover(
+def test_live_updates_keep_zoom_smoothing_and_tooltip(
     address: str, logdir: Path, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{address}?tags=train/loss&zoom=train/loss,100,200,0,2,,&smooth=0.8")
@@ -71,15 +71,15 @@ def test_live_points_keep_zoom_slider_and_hover(
     page.mouse.move(x, y)
     page.mouse.move(x + 1, y)
     expect(tooltip(page).locator("thead")).to_contain_text("·")
-    told = tooltip(page).inner_text()
+    tooltip_text = tooltip(page).inner_text()
     write_more(logdir)
     expect(card(page, "train/loss")).to_have_attribute("data-last-step", "890")
     becomes(page, lambda: axes(page, "train/loss"), seen)
-    becomes(page, tooltip(page).inner_text, told)
+    becomes(page, tooltip(page).inner_text, tooltip_text)
     expect(page.get_by_role("slider", name="Smoothing")).to_have_value("0.8")
 
 
-def test_a_chart_that_cannot_be_had_says_so_and_tries_again(
+def test_shows_error_and_retries_failed_request(
     address: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page("about:blank")
@@ -93,9 +93,7 @@ def test_a_chart_that_cannot_be_had_says_so_and_tries_again(
     expect(alert).to_have_count(0)
 
 
-def test_an_answer_that_is_stale_is_not_waited_for(
-    address: str, open_page: Callable[..., Page]
-) -> None:
+def test_cancels_outdated_requests(address: str, open_page: Callable[..., Page]) -> None:
     page = open_page("about:blank")
     page.add_init_script(
         """const send = fetch;

@@ -1,4 +1,4 @@
-"""Scalars by keyboard alone, in the dark, on a phone, and for who cannot see it."""
+"""Scalars dashboard: keyboard, accessibility, phones, themes and shared URLs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.web.test_looks import find_violations, overflows
 pytestmark = pytest.mark.browser
 
 
-def test_everything_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
+def test_keyboard_reaches_all_actions(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(board)
     drawn(page, "epoch")
     keys = page.keyboard
@@ -49,9 +49,7 @@ def test_everything_by_keyboard(board: str, open_page: Callable[..., Page]) -> N
     expect(page.get_by_role("dialog")).to_contain_text("Logarithmic y axis")
 
 
-def test_a_point_is_pinned_and_let_go_by_keyboard(
-    board: str, open_page: Callable[..., Page]
-) -> None:
+def test_pins_and_unpins_point_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss")
     walk_to(page, "train/loss", 3)
     page.keyboard.press("Enter")
@@ -62,7 +60,7 @@ def test_a_point_is_pinned_and_let_go_by_keyboard(
     expect(page).not_to_have_url(re.compile("at="))
 
 
-def test_a_menu_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
+def test_opens_menu_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss_2")
     drawn(page, "train/loss_2")
     button = page.get_by_role("button", name="More for train/loss_2")
@@ -75,7 +73,7 @@ def test_a_menu_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
     expect(button).to_be_focused()
 
 
-def test_no_faults_are_found_by_axe(board: str, open_page: Callable[..., Page]) -> None:
+def test_has_no_accessibility_violations(board: str, open_page: Callable[..., Page]) -> None:
     query = "?pin=train/loss&table=1&multi=epoch\\,>odd&as=spike,bars,restart,table"
     page = open_page(board + query)
     drawn(page, "epoch + odd")
@@ -85,7 +83,9 @@ def test_no_faults_are_found_by_axe(board: str, open_page: Callable[..., Page]) 
     assert find_violations(page) == []
 
 
-def test_a_window_has_no_faults(board: str, open_page: Callable[..., Page]) -> None:
+def test_dialogs_have_no_accessibility_violations(
+    board: str, open_page: Callable[..., Page]
+) -> None:
     page = open_page(f"{board}?tags=train/loss")
     for item in ("Limits of the axes …", "Add another tag …", "Note at a step …"):
         drawn(page, "train/loss")
@@ -96,7 +96,7 @@ def test_a_window_has_no_faults(board: str, open_page: Callable[..., Page]) -> N
         expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_on_a_phone(board: str, open_page: Callable[..., Page]) -> None:
+def test_fits_phone_width(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(board, width=390)
     drawn(page, "epoch")
     assert not overflows(page)
@@ -120,11 +120,11 @@ def test_charts_follow_the_theme(board: str, open_page: Callable[..., Page]) -> 
     expect(card(page, "train/loss_2")).to_have_css("background-color", "rgb(26, 26, 33)")
 
 
-def read_all(page: Page) -> str:
+def read_main_text(page: Page) -> str:
     return page.get_by_role("main").inner_text()
 
 
-def test_a_copied_address_shows_the_same(board: str, open_page: Callable[..., Page]) -> None:
+def test_url_restores_view(board: str, open_page: Callable[..., Page]) -> None:
     query = (
         "?tags=train&x=relative&smooth=0.9&ylog=train/loss&pin=train/accuracy&fold=train"
         "&multi=epoch\\,>odd&table=1&at=400&lim=train/accuracy,,,0,2,,&wide=train/accuracy"
@@ -141,4 +141,4 @@ def test_a_copied_address_shows_the_same(board: str, open_page: Callable[..., Pa
         page.mouse.move(5, 5)
     expect(cards(one)).to_have_count(2)
     expect(cards(other)).to_have_count(2)
-    holds(one, lambda: read_all(one) == read_all(other))
+    holds(one, lambda: read_main_text(one) == read_main_text(other))

@@ -1,4 +1,4 @@
-"""The cursor and the range that charts share, and the tables and bars that tell their numbers."""
+"""Scalars: shared cursor, range selection, value tables, bars and step notes."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ pytestmark = pytest.mark.browser
 AT = 20
 
 
-def wait_for(page: Page, title: str, about: str) -> None:
+def wait_for_table(page: Page, title: str, about: str) -> None:
     expect(value_table(page, title)).to_have_attribute("aria-label", f"Values of {title}, {about}")
     expect(value_table(page, title).locator("tbody tr")).to_have_count(3)
 
 
-def test_a_table_tells_the_last_values(board: str, open_page: Callable[..., Page]) -> None:
+def test_table_shows_last_values(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss")
     page.get_by_role("button", name="Table of values below each chart").click()
-    wait_for(page, "train/loss", "last values")
+    wait_for_table(page, "train/loss", "last values")
     for run, row in table_rows(value_table(page, "train/loss")).items():
         assert number(row["Value"]) == pytest.approx(loss(run)[-1], rel=1e-3)
         assert number(row["Smoothed"]) == pytest.approx(smooth(loss(run), 0.6)[-1], rel=1e-3)
@@ -47,33 +47,33 @@ def test_a_table_tells_the_last_values(board: str, open_page: Callable[..., Page
     expect(page).to_have_url(re.compile("table=1"))
 
 
-def test_a_click_pins_the_cursor_in_all_charts(board: str, open_page: Callable[..., Page]) -> None:
+def test_click_pins_cursor_in_all_charts(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train&table=1")
     box = place_at_rest(drawn(page, "train/loss"))
     page.mouse.click(*box.middle)
     expect(page).to_have_url(re.compile(r"at=\d+0(&|$)"))
     step = int(re.findall(r"at=(\d+)", address_at_rest(page))[0])
     for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
-        wait_for(page, title, f"at {step}")
+        wait_for_table(page, title, f"at {step}")
         for run, row in table_rows(value_table(page, title)).items():
             assert row["Step"] == str(step)
-            wanted = values(run)[STEPS.index(step)]
-            assert number(row["Value"]) == pytest.approx(wanted, rel=1e-3)
+            expected = values(run)[STEPS.index(step)]
+            assert number(row["Value"]) == pytest.approx(expected, rel=1e-3)
     page.mouse.move(5, 5)
     expect(tooltip(page)).to_contain_text(f"step {step}")
     page.keyboard.press("ArrowRight")
     expect(page).to_have_url(re.compile(f"at={step + 10}"))
-    wait_for(page, "train/accuracy", f"at {step + 10}")
+    wait_for_table(page, "train/accuracy", f"at {step + 10}")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
     expect(page).to_have_url(re.compile(f"at={step - 10}"))
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("at="))
     expect(tooltip(page)).to_have_count(0)
-    wait_for(page, "train/loss", "last values")
+    wait_for_table(page, "train/loss", "last values")
 
 
-def test_hover_is_linked(board: str, open_page: Callable[..., Page]) -> None:
+def test_hover_is_linked_between_charts(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train&smooth=0")
     drawn(page, "train/accuracy")
     page.mouse.move(5, 5)
@@ -83,7 +83,7 @@ def test_hover_is_linked(board: str, open_page: Callable[..., Page]) -> None:
     holds(page, lambda: chart(page, "train/accuracy").screenshot() != before)
 
 
-def test_a_range_that_is_dragged_is_summed_up(board: str, open_page: Callable[..., Page]) -> None:
+def test_drag_selects_range(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train&table=1&smooth=0")
     box = place_at_rest(drawn(page, "train/loss"))
     page.get_by_role("button", name="Select a range by dragging").click()
@@ -95,13 +95,13 @@ def test_a_range_that_is_dragged_is_summed_up(board: str, open_page: Callable[..
     assert "zoom" not in address_at_rest(page)
 
 
-def test_the_numbers_of_a_range(board: str, open_page: Callable[..., Page]) -> None:
+def test_table_shows_statistics_of_range(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train&table=1&smooth=0&range=100~300")
     for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
-        wait_for(page, title, "100 \N{EN DASH} 300")
+        wait_for_table(page, title, "100 \N{EN DASH} 300")
         for run, row in table_rows(value_table(page, title)).items():
             inside = values(run)[10:31]
-            wanted = {
+            expected = {
                 "Start": inside[0],
                 "End": inside[-1],
                 "Change": inside[-1] - inside[0],
@@ -114,14 +114,14 @@ def test_the_numbers_of_a_range(board: str, open_page: Callable[..., Page]) -> N
                 "Points": 21,
             }
             found = {name: number(text) for name, text in row.items()}
-            assert found == pytest.approx(wanted, rel=1e-2)
+            assert found == pytest.approx(expected, rel=1e-2)
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("range="))
 
 
-def test_tables_are_sorted_by_a_column(board: str, open_page: Callable[..., Page]) -> None:
+def test_sorts_table_by_column(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss_2&table=1&at=20")
-    wait_for(page, "train/loss_2", "at 20")
+    wait_for_table(page, "train/loss_2", "at 20")
     table = value_table(page, "train/loss_2")
     rising = sorted(RUNS, key=lambda run: loss(run)[2])
     table.get_by_role("button", name="Value").click()
@@ -133,7 +133,7 @@ def test_tables_are_sorted_by_a_column(board: str, open_page: Callable[..., Page
     expect(page).not_to_have_url(re.compile("tsort"))
 
 
-def test_a_chart_as_a_table(board: str, open_page: Callable[..., Page]) -> None:
+def test_shows_chart_as_table(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss")
     drawn(page, "train/loss")
     choose(page, "train/loss", "As a table")
@@ -152,20 +152,20 @@ def test_a_chart_as_a_table(board: str, open_page: Callable[..., Page]) -> None:
     drawn(page, "train/loss")
 
 
-def test_a_chart_as_bars(board: str, open_page: Callable[..., Page]) -> None:
+def test_shows_chart_as_bars(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss&as=train/loss,bars")
     bars = card(page, "train/loss").get_by_role("listitem")
-    for stat, of in (("last", lambda values: values[-1]), ("min", min), ("max", max)):
+    for stat, compute in (("last", lambda values: values[-1]), ("min", min), ("max", max)):
         card(page, "train/loss").get_by_role("button", name=stat, exact=True).click()
         expect(card(page, "train/loss").get_by_role("group", name=f"{stat} of")).to_be_visible()
         found = [text.split("\n") for text in bars.all_inner_texts()]
         assert [name for name, *_ in found] == list(RUNS)
         for name, *_, value in found:
-            assert number(value) == pytest.approx(of(loss(name)), rel=1e-3)
+            assert number(value) == pytest.approx(compute(loss(name)), rel=1e-3)
     expect(page).to_have_url(re.compile("stat=max"))
 
 
-def test_best_values_are_marked(board: str, open_page: Callable[..., Page]) -> None:
+def test_marks_best_values(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss&smooth=0")
     drawn(page, "train/loss")
     page.mouse.move(5, 5)
@@ -177,7 +177,7 @@ def test_best_values_are_marked(board: str, open_page: Callable[..., Page]) -> N
     holds(page, lambda: chart(page, "train/loss").screenshot() != before)
 
 
-def test_a_note_at_a_step_is_added_and_removed(
+def test_adds_and_removes_note_at_a_step(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     write_curves(logdir)

@@ -1,4 +1,4 @@
-"""Texts are read: laid out or as logged, at any step or all of them, and taken away."""
+"""Text cards: Markdown, raw text, steps, arrays, copy and download."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Open = Callable[..., Page]
 CLIPBOARD = "navigator.clipboard.readText()"
 
 
-def test_markdown_is_laid_out(library: str, open_page: Open) -> None:
+def test_renders_markdown(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&tags=model")
     prose = entries(page, "model/card").first
     expect(prose.get_by_role("heading", name="The model")).to_be_visible()
@@ -34,13 +34,13 @@ def test_markdown_is_laid_out(library: str, open_page: Open) -> None:
     expect(link).to_have_attribute("target", "_blank")
 
 
-def test_each_run_has_its_text(library: str, open_page: Open) -> None:
+def test_shows_text_of_each_run(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&tags=model")
     expect(entries(page, "model/card")).to_have_count(2)
     expect(entries(page, "model/card").nth(1)).to_contain_text("A plain text of b.")
 
 
-def test_as_logged(library: str, open_page: Open) -> None:
+def test_shows_raw_text(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&tags=model")
     page.get_by_role("button", name="As logged").click()
     expect(page).to_have_url(re.compile("form=raw"))
@@ -51,7 +51,7 @@ def test_as_logged(library: str, open_page: Open) -> None:
     expect(page).not_to_have_url(re.compile("form="))
 
 
-def test_any_step_by_the_slider(library: str, open_page: Open) -> None:
+def test_step_slider_changes_texts(library: str, open_page: Open) -> None:
     page = open_page(library)
     story = entries(page, "story")
     expect(story.first).to_contain_text("The cat sat on mat 59.")
@@ -64,7 +64,7 @@ def test_any_step_by_the_slider(library: str, open_page: Open) -> None:
     expect(story.nth(1)).to_contain_text("The dog sat on mat 0.")
 
 
-def test_each_card_its_own_step(library: str, open_page: Open) -> None:
+def test_card_has_separate_step_when_unlinked(library: str, open_page: Open) -> None:
     page = open_page(library)
     page.get_by_role("checkbox", name="Same step").click()
     card(page, "story").get_by_role("slider", name="Step of story").press("ArrowLeft")
@@ -72,41 +72,41 @@ def test_each_card_its_own_step(library: str, open_page: Open) -> None:
     expect(entries(page, "story").first).to_contain_text("The cat sat on mat 58.")
 
 
-def test_playing(library: str, open_page: Open) -> None:
+def test_play_advances_steps(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&step=570")
     page.get_by_role("button", name="Play the steps").click()
     expect(entries(page, "story").first).to_contain_text("The cat sat on mat 59.")
 
 
-def test_a_step_before_the_first_text_is_said(library: str, open_page: Open) -> None:
+def test_shows_message_before_first_step(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&step=-5")
     expect(card(page, "story")).to_contain_text("the first text is at step 0")
 
 
-def test_all_steps_newest_first(library: str, open_page: Open) -> None:
+def test_lists_all_steps_newest_first(library: str, open_page: Open) -> None:
     page = open_page(library)
     page.get_by_role("button", name="All steps").click()
     expect(page).to_have_url(re.compile("show=all"))
     expect(entries(page, "story").first).to_contain_text("mat 59.")
     assert entries(page, "story").count() < 30, "only those near the screen exist"
     for words in ("The cat sat on mat 0.", "The dog sat on mat 0."):
-        holds(page, lambda words=words: is_scrolled_to(texts(page, "story"), words))
+        holds(page, lambda words=words: scroll_and_find(texts(page, "story"), words))
 
 
-def is_scrolled_to(shown: Locator, words: str) -> bool:
-    """Goes further down a list, and says whether the words are there."""
+def scroll_and_find(shown: Locator, words: str) -> bool:
+    """Scroll down a list and return whether the words are in view."""
     shown.evaluate("list => list.scrollBy(0, 400)")
     return words in shown.inner_text()
 
 
-def test_from_all_steps_to_one(library: str, open_page: Open) -> None:
+def test_opens_one_step_from_all_steps(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&show=all")
     entries(page, "story").first.get_by_role("button", name="step 590", exact=True).click()
     expect(page).not_to_have_url(re.compile("show="))
     expect(page).to_have_url(re.compile("step=590"))
 
 
-def test_a_list_and_a_table(library: str, open_page: Open) -> None:
+def test_shows_arrays_as_tables(library: str, open_page: Open) -> None:
     page = open_page(library)
     one = entries(page, "arrays/list").first
     expect(one.get_by_role("rowheader")).to_have_text(["0", "1"])
@@ -121,7 +121,7 @@ def test_a_list_and_a_table(library: str, open_page: Open) -> None:
     expect(grid.get_by_role("columnheader", name="0", exact=True)).to_be_visible()
 
 
-def test_every_table_of_an_array(library: str, open_page: Open) -> None:
+def test_selects_slice_of_an_array(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&card=arrays/cube")
     cube = entries(page, "arrays/cube").last
     expect(cube).to_contain_text("box 0")
@@ -132,7 +132,7 @@ def test_every_table_of_an_array(library: str, open_page: Open) -> None:
     expect(cube).to_contain_text("box 23")
 
 
-def test_a_text_is_copied(library: str, open_page: Open) -> None:
+def test_copies_text(library: str, open_page: Open) -> None:
     allowed = ["clipboard-read", "clipboard-write"]
     page = open_page(f"{library}&tags=model", permissions=allowed)
     first = entries(page, "model/card").first
@@ -144,15 +144,15 @@ def test_a_text_is_copied(library: str, open_page: Open) -> None:
     holds(page, lambda: page.evaluate(CLIPBOARD).startswith("def forward(x):"))
 
 
-def test_a_text_is_downloaded(library: str, open_page: Open) -> None:
+def test_downloads_text(library: str, open_page: Open) -> None:
     page = open_page(library)
-    with page.expect_download() as got:
+    with page.expect_download() as download:
         entries(page, "story").first.get_by_role("button", name="Download the text").click()
-    assert got.value.suggested_filename == "a_story_590.md"
-    assert got.value.path().read_text(encoding="utf-8") == tell(59)
+    assert download.value.suggested_filename == "a_story_590.md"
+    assert download.value.path().read_text(encoding="utf-8") == tell(59)
 
 
-def test_python_lines(library: str, open_page: Open) -> None:
+def test_shows_python_code(library: str, open_page: Open) -> None:
     page = open_page(library)
     choose(page, "story", "Copy as Python")
     expect(page.get_by_role("dialog")).to_contain_text('log.text(run, "story")')
@@ -180,7 +180,7 @@ def test_settings(library: str, open_page: Open) -> None:
     expect(page).to_have_url(re.compile("show=all"))
 
 
-def test_what_cannot_be_read_is_said(library: str, open_page: Open) -> None:
+def test_shows_error_and_retries_failed_request(library: str, open_page: Open) -> None:
     page = open_page(library)
     page.route("**/api/v1/text/render?**", lambda route: route.abort())
     page.get_by_role("button", name="As logged").click()
@@ -191,14 +191,12 @@ def test_what_cannot_be_read_is_said(library: str, open_page: Open) -> None:
     expect(entries(page, "story").first).to_contain_text("## Chapter 59")
 
 
-def test_without_texts_it_teaches(sweep: str, open_page: Open) -> None:
+def test_empty_state_shows_how_to_log_texts(sweep: str, open_page: Open) -> None:
     page = open_page(f"{sweep}?tab=text")
     expect(page.get_by_role("main")).to_contain_text(re.compile("summary.text|No texts yet"))
 
 
-def test_the_number_of_characters_is_singular_for_one(
-    logdir: Path, serve: Serve, open_page: Open
-) -> None:
+def test_character_count_is_singular_for_one(logdir: Path, serve: Serve, open_page: Open) -> None:
     write(logdir / "run", *(event(0, summary.text(name, name)) for name in ("x", "xy")))
     page = open_page(f"{serve(logdir).address}?tab=text")
     expect(card(page, "x")).to_contain_text(re.compile(r"\b1 character(?!s)"))

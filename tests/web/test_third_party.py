@@ -1,4 +1,4 @@
-"""Somebody else's dashboard in the page: the example, as a browser sees it."""
+"""The example of a third-party dashboard, in a browser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def page(
     return open_page(serve(logdir).address)
 
 
-def test_its_tab_opens_follows_and_remembers(page: Page, logdir: Path) -> None:
+def test_plugin_tab_follows_updates_and_stores_settings_in_url(page: Page, logdir: Path) -> None:
     tab(page, "Leaderboard").click()
     rows = page.locator("table.leaderboard tbody tr")
     expect(rows).to_have_count(3)
@@ -41,16 +41,16 @@ def test_its_tab_opens_follows_and_remembers(page: Page, logdir: Path) -> None:
     page.get_by_label("Goal").select_option("max")
     expect(page).to_have_url(re.compile("board-goal=max"))
     first = rows.first.locator("td").nth(1)
-    expect(first).to_have_text("vit")  # the largest losses, as they were written
+    expect(first).to_have_text("vit")  # it has the largest losses
     best = first.inner_text()
 
-    # What is not ticked is not ranked.
+    # Only selected runs are ranked.
     run(page, best).get_by_role("checkbox").click()
     expect(rows).to_have_count(2)
     run(page, best).get_by_role("checkbox").click()
     expect(rows).to_have_count(3)
 
-    # A point that comes in while the page is open counts at once.
+    # New points are ranked while the page is open.
     loser = rows.last.locator("td").nth(1).inner_text()
     append(logdir / loser, *scalars("train/loss", [60], scale=1e6))
     expect(first).to_have_text(loser)
@@ -63,7 +63,7 @@ def test_its_tab_opens_follows_and_remembers(page: Page, logdir: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["board.html", "board"])
-def test_its_tab_works_in_a_static_export(
+def test_plugin_tab_works_in_static_export(
     target: str,
     tmp_path: Path,
     open_page: Callable[..., Page],
