@@ -15,7 +15,7 @@ def card(page: Page, title: str) -> Locator:
     return page.get_by_role("article", name=title, exact=True)
 
 
-def titles(page: Page) -> list[str]:
+def card_titles(page: Page) -> list[str]:
     return cards(page).evaluate_all("cards => cards.map(card => card.ariaLabel)")
 
 
@@ -23,19 +23,19 @@ def chart(page: Page, title: str) -> Locator:
     return card(page, title).get_by_role("img")
 
 
-def drawn(page: Page, title: str) -> Locator:
+def drawn_chart(page: Page, title: str) -> Locator:
     """The chart, once it has lines."""
     found = chart(page, title)
     expect(found).to_have_attribute("aria-label", re.compile(r"\d lines?,"))
     return found
 
 
-def axes(page: Page, title: str) -> tuple[str, str, float, float]:
+def read_axes(page: Page, title: str) -> tuple[str, str, float, float]:
     """First and last word below the chart, and the ends of its vertical axis."""
-    said = str(drawn(page, title).get_attribute("aria-label"))
+    said = str(drawn_chart(page, title).get_attribute("aria-label"))
     match = re.search(r"lines?, (.*) to (.*) across, (\S+) to (\S+) up", said)
     assert match, said
-    return match[1], match[2], number(match[3]), number(match[4])
+    return match[1], match[2], parse_number(match[3]), parse_number(match[4])
 
 
 def open_menu(page: Page, title: str) -> Locator:
@@ -43,14 +43,14 @@ def open_menu(page: Page, title: str) -> Locator:
     return page.get_by_role("menu")
 
 
-def choose(page: Page, title: str, item: str) -> None:
+def choose_menu_item(page: Page, title: str, item: str) -> None:
     items = open_menu(page, title).locator("[role^=menuitem]")
     items.filter(has_text=re.compile(rf"^[\s✓]*{re.escape(item)}(\s|$)")).first.click()
 
 
-def walk_to(page: Page, title: str, count: int) -> None:
+def move_cursor_to(page: Page, title: str, count: int) -> None:
     """Put the cursor on a point by keyboard."""
-    found = drawn(page, title)
+    found = drawn_chart(page, title)
     # What was answered last has to be drawn before it can be walked on.
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     found.focus()
@@ -63,7 +63,7 @@ def tooltip(page: Page) -> Locator:
     return page.get_by_role("status", name="Values at the cursor")
 
 
-def tooltip_rows(page: Page) -> dict[str, list[str]]:
+def read_tooltip(page: Page) -> dict[str, list[str]]:
     """The cells after each name, all read in one go, as the rows may still be sorted."""
     rows = (
         tooltip(page)
@@ -77,7 +77,7 @@ def value_table(page: Page, title: str) -> Locator:
     return card(page, title).get_by_role("region", name=re.compile(r"^Values of "))
 
 
-def table_rows(table: Locator) -> dict[str, dict[str, str]]:
+def read_table(table: Locator) -> dict[str, dict[str, str]]:
     """Cells by the name of the row and the heading of the column."""
     # All in one go, as the rows may still be sorted.
     heads, *rows = table.locator("tr").evaluate_all(
@@ -87,13 +87,13 @@ def table_rows(table: Locator) -> dict[str, dict[str, str]]:
     return {name.strip(): dict(zip(names, cells, strict=True)) for name, *cells in rows}
 
 
-def number(text: str) -> float:
+def parse_number(text: str) -> float:
     """A number as the page writes it."""
     plain = text.replace("\N{MINUS SIGN}", "-").replace(",", "").replace("∞", "inf").strip()
     return float(plain.removesuffix(" %"))
 
 
-def settings(page: Page) -> Locator:
+def open_settings(page: Page) -> Locator:
     """The panel at the right, opened if it is not."""
     panel = page.get_by_role("complementary", name="Settings of Scalars")
     if not panel.is_visible():

@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 import tracklight
-from tests.web.album import write_album
-from tests.web.curves import write_curves
-from tests.web.library import write_library
-from tests.web.study import write_study
-from tests.web.writing import write_sweep
+from tests.web.event_writer import write_sweep
+from tests.web.image_log import write_image_log
+from tests.web.scalar_log import write_scalar_log
+from tests.web.study_log import write_study
+from tests.web.text_log import write_text_log
 from tracklight.server.page import PAGE_DIR
 
 # The headless shell does the same with half of the CPU time of a whole browser.
@@ -107,7 +107,7 @@ def serve() -> Iterator[Serve]:
 
 
 @contextmanager
-def serve_written(folder: Path, write: Callable[[Path], object]) -> Iterator[str]:
+def serve_log(folder: Path, write: Callable[[Path], object]) -> Iterator[str]:
     """The address of a board over a log that nobody writes to any more."""
     write(folder / "logs")
     board = Board(folder / "logs", 0, "")
@@ -115,7 +115,7 @@ def serve_written(folder: Path, write: Callable[[Path], object]) -> Iterator[str
     board.stop()
 
 
-def board_over(
+def board_fixture(
     write: Callable[[Path], object],
     scope: Literal["session", "module"] = "session",
     query: str = "",
@@ -124,32 +124,32 @@ def board_over(
 
     @pytest.fixture(scope=scope)
     def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-        with serve_written(tmp_path_factory.mktemp("board"), write) as address:
+        with serve_log(tmp_path_factory.mktemp("board"), write) as address:
             yield address + query
 
     return address
 
 
 #: A small sweep.
-sweep = board_over(write_sweep)
+sweep = board_fixture(write_sweep)
 
 
 #: Curves whose numbers tests know.
-board = board_over(write_curves)
+board = board_fixture(write_scalar_log)
 
 
 #: Trials whose hyperparameters and results tests know.
-study = board_over(write_study, "module")
+study = board_fixture(write_study, "module")
 
 
 #: Pictures whose pixels tests know.
-album = board_over(write_album)
+image_board = board_fixture(write_image_log)
 
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Texts that tests know."""
-    with serve_written(tmp_path_factory.mktemp("library"), write_library) as address:
+    with serve_log(tmp_path_factory.mktemp("library"), write_text_log) as address:
         yield f"{address}?tab=text"
 
 

@@ -45,13 +45,13 @@ def run_cell(page: Page) -> None:
     expect(page.locator(".jp-InputPrompt").first).to_have_text(re.compile(r"\[[*1]\]"))
 
 
-def find_port() -> int:
+def find_free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
 
 
-def is_open(port: int) -> bool:
+def is_port_open(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
     except OSError:

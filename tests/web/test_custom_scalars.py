@@ -10,13 +10,22 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import tracklight
-from tests.web.cards import card, cards, choose, drawn, titles, tooltip, tooltip_rows, walk_to
-from tests.web.conftest import serve_written
-from tests.web.curves import STEPS, points
-from tests.web.patience import address_at_rest, becomes
+from tests.web.cards import (
+    card,
+    card_titles,
+    cards,
+    choose_menu_item,
+    drawn_chart,
+    move_cursor_to,
+    read_tooltip,
+    tooltip,
+)
+from tests.web.conftest import serve_log
+from tests.web.event_writer import append_records
+from tests.web.scalar_log import STEPS, scalar_records
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
-from tests.web.writing import append
+from tests.web.waiting import get_stable_url, wait_for_value
 from tracklight.formats.event import encode_event
 from tracklight.formats.summary import (
     LAYOUT_TAG,
@@ -52,10 +61,12 @@ def write_charts(logdir: Path) -> None:
             "low": [number + 1.0] * len(STEPS),
             "high": [number + 4.0] * len(STEPS),
         }
-        records = [it for tag, values in curves.items() for it in points(tag, STEPS, values)]
-        append(logdir / run, *records)
+        records = [
+            it for tag, values in curves.items() for it in scalar_records(tag, STEPS, values)
+        ]
+        append_records(logdir / run, *records)
     message = custom_scalars_layout(CHARTS)
-    append(logdir / "a", encode_record(encode_event(1.7e9, 0, [message])))
+    append_records(logdir / "a", encode_record(encode_event(1.7e9, 0, [message])))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +75,7 @@ def charts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("charts")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRACKLIGHT_DATA_DIR", str(folder / "data"))
-        with serve_written(folder, write_charts) as address:
+        with serve_log(folder, write_charts) as address:
             yield f"{address}?tab=custom_scalars"
 
 
@@ -83,43 +94,45 @@ def open_layout_menu(page: Page, item: str) -> None:
 
 
 def test_the_layout_of_the_log_is_shown(page: Page) -> None:
-    drawn(page, "Loss")
-    becomes(page, lambda: titles(page), ["Loss", "Broken", "Band", "Half a band"])
+    drawn_chart(page, "Loss")
+    wait_for_value(page, lambda: card_titles(page), ["Loss", "Broken", "Band", "Half a band"])
     expect(page.get_by_role("button", name="Quality")).to_have_attribute("aria-expanded", "true")
     expect(bar(page)).to_contain_text("4 charts")
     expect(page).to_have_title("Custom scalars · tracklight")
 
 
 def test_a_chart_of_lines_has_all_tags_that_match(page: Page) -> None:
-    expect(drawn(page, "Loss")).to_have_attribute("aria-label", re.compile("^Loss: 4 lines"))
-    walk_to(page, "Loss", 3)
+    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("^Loss: 4 lines"))
+    move_cursor_to(page, "Loss", 3)
     expect(tooltip(page)).to_contain_text("step 30")
     names = {f"{run} · {tag}/loss" for run in "ab" for tag in ("train", "eval")}
-    becomes(page, lambda: set(tooltip_rows(page)), names)
+    wait_for_value(page, lambda: set(read_tooltip(page)), names)
 
 
 def test_a_band_is_told_with_its_edges(page: Page) -> None:
     expect(card(page, "Band").get_by_role("img")).to_have_attribute(
         "aria-label", re.compile("0 to 590 across")
     )
-    walk_to(page, "Band", 2)
+    move_cursor_to(page, "Band", 2)
     expect(tooltip(page).locator("thead")).to_contain_text("low")
     told = {"a": ["2", "1", "4"], "b": ["3", "2", "5"]}
-    becomes(page, lambda: {run: cells[:3] for run, cells in tooltip_rows(page).items()}, told)
+    wait_for_value(
+        page, lambda: {run: cells[:3] for run, cells in read_tooltip(page).items()}, told
+    )
 
 
 def test_what_is_wrong_with_a_chart_is_said_in_it(page: Page) -> None:
     broken = card(page, "Broken")
     expect(broken).to_contain_text("“train/(” is no expression for tags. Unterminated group.")
-    expect(drawn(page, "Broken")).to_have_attribute("aria-label", re.compile("2 lines"))
+    expect(drawn_chart(page, "Broken")).to_have_attribute("aria-label", re.compile("2 lines"))
     expect(card(page, "Half a band")).to_contain_text("No band without “nowhere”.")
 
 
 def test_axes_smoothing_filter_and_pins_are_those_of_scalars(page: Page) -> None:
-    drawn(page, "Loss")
+    drawn_chart(page, "Loss")
     page.get_by_role("button", name="Relative", exact=True).click()
     expect(page).to_have_url(re.compile("x=relative"))
-    expect(drawn(page, "Loss")).to_have_attribute("aria-label", re.compile("19m 40s"))
+    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("19m 40s"))
     card(page, "Band").get_by_role("button", name="Pin", exact=True).click()
     expect(cards(page).first).to_have_attribute("aria-label", "Band")
     page.get_by_role("textbox", name="Filter tags").fill("acc")
@@ -130,7 +143,7 @@ def test_axes_smoothing_filter_and_pins_are_those_of_scalars(page: Page) -> None
 def test_a_chart_is_made_in_the_page_and_shared_by_link(
     page: Page, open_page: Callable[..., Page]
 ) -> None:
-    drawn(page, "Loss")
+    drawn_chart(page, "Loss")
     page.get_by_role("button", name="New chart").click()
     window = page.get_by_role("dialog", name="New chart")
     window.get_by_role("textbox", name="Title").fill("Mine")
@@ -145,11 +158,11 @@ def test_a_chart_is_made_in_the_page_and_shared_by_link(
     window.get_by_role("option", name="acc").click()
     expect(window.get_by_role("textbox", name="Expression 2")).to_have_value("acc$")
     window.get_by_role("button", name="Add", exact=True).click()
-    expect(drawn(page, "Mine")).to_have_attribute("aria-label", re.compile("6 lines"))
+    expect(drawn_chart(page, "Mine")).to_have_attribute("aria-label", re.compile("6 lines"))
     expect(bar(page)).to_contain_text("5 charts · changed, kept in the link only")
-    other = open_page(address_at_rest(page))
-    drawn(other, "Mine")
-    becomes(other, lambda: titles(other)[-1], "Mine")
+    other = open_page(get_stable_url(page))
+    drawn_chart(other, "Mine")
+    wait_for_value(other, lambda: card_titles(other)[-1], "Mine")
     page.get_by_role("button", name="Discard").click()
     expect(card(page, "Mine")).to_have_count(0)
     page.go_back()
@@ -157,7 +170,7 @@ def test_a_chart_is_made_in_the_page_and_shared_by_link(
 
 
 def test_a_chart_with_a_band_is_made_in_the_page(page: Page) -> None:
-    drawn(page, "Loss")
+    drawn_chart(page, "Loss")
     page.get_by_role("button", name="New chart").click()
     window = page.get_by_role("dialog", name="New chart")
     window.get_by_role("textbox", name="Title").fill("Around eval")
@@ -171,24 +184,24 @@ def test_a_chart_with_a_band_is_made_in_the_page(page: Page) -> None:
 
 
 def test_charts_are_edited_moved_and_removed(page: Page) -> None:
-    drawn(page, "Loss")
-    choose(page, "Loss", "Edit this chart …")
+    drawn_chart(page, "Loss")
+    choose_menu_item(page, "Loss", "Edit this chart …")
     window = page.get_by_role("dialog", name="Edit the chart")
     window.get_by_role("button", name="Take expression 2 out").click()
     window.get_by_role("textbox", name="Title").fill("Train")
     window.get_by_role("button", name="Change").click()
-    expect(drawn(page, "Train")).to_have_attribute("aria-label", re.compile("2 lines"))
-    choose(page, "Train", "Move back")
+    expect(drawn_chart(page, "Train")).to_have_attribute("aria-label", re.compile("2 lines"))
+    choose_menu_item(page, "Train", "Move back")
     expect(cards(page).first).to_have_attribute("aria-label", "Broken")
-    choose(page, "Train", "Move back")
-    choose(page, "Broken", "Remove this chart")
+    choose_menu_item(page, "Train", "Move back")
+    choose_menu_item(page, "Broken", "Remove this chart")
     expect(card(page, "Broken")).to_have_count(0)
     expect(page.get_by_role("button", name="Quality")).to_have_count(0)
-    becomes(page, lambda: titles(page), ["Train", "Band", "Half a band"])
+    wait_for_value(page, lambda: card_titles(page), ["Train", "Band", "Half a band"])
 
 
 def test_a_chart_is_dragged_to_another_place(page: Page) -> None:
-    drawn(page, "Loss")
+    drawn_chart(page, "Loss")
     card(page, "Band").locator("header").drag_to(card(page, "Loss"))
     expect(cards(page).first).to_have_attribute("aria-label", "Band")
 
@@ -196,8 +209,8 @@ def test_a_chart_is_dragged_to_another_place(page: Page) -> None:
 def test_a_layout_is_saved_chosen_and_removed(
     charts: str, page: Page, open_page: Callable[..., Page]
 ) -> None:
-    drawn(page, "Loss")
-    choose(page, "Half a band", "Remove this chart")
+    drawn_chart(page, "Loss")
+    choose_menu_item(page, "Half a band", "Remove this chart")
     page.get_by_role("button", name="Save …").click()
     window = page.get_by_role("dialog", name="Save the layout")
     window.get_by_role("textbox", name="Name").fill("tidy")
@@ -206,7 +219,7 @@ def test_a_layout_is_saved_chosen_and_removed(
     expect(page).not_to_have_url(re.compile("charts="))
     expect(bar(page)).to_contain_text("3 charts")
     other = open_page(charts)
-    drawn(other, "Loss")
+    drawn_chart(other, "Loss")
     expect(cards(other)).to_have_count(4)
     bar(other).get_by_role("combobox").select_option("tidy")
     expect(cards(other)).to_have_count(3)
@@ -219,7 +232,7 @@ def test_a_layout_is_saved_chosen_and_removed(
 def test_lines_of_python_log_the_same_layout(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn(page, "Loss")
+    drawn_chart(page, "Loss")
     open_layout_menu(page, "Copy as Python …")
     code = page.get_by_role("region", name="Code").inner_text()
     monkeypatch.chdir(tmp_path)
@@ -231,7 +244,7 @@ def test_lines_of_python_log_the_same_layout(
 
 
 def test_an_empty_layout_says_what_to_do(page: Page) -> None:
-    drawn(page, "Loss")
+    drawn_chart(page, "Loss")
     open_layout_menu(page, "Start an empty layout")
     expect(page.get_by_text("No charts are laid out yet.")).to_be_visible()
     page.get_by_role("main").get_by_role("button", name="New chart").last.click()
@@ -248,7 +261,7 @@ def test_charts_can_be_laid_out_where_none_was_logged(
 
 def test_no_faults_are_found_by_axe(charts: str, open_page: Callable[..., Page]) -> None:
     page = open_page(charts)
-    drawn(page, "Loss")
+    drawn_chart(page, "Loss")
     assert find_violations(page) == []
     for kind in ("Lines", "Lines with bands"):
         page.get_by_role("button", name="New chart").click()
@@ -259,7 +272,7 @@ def test_no_faults_are_found_by_axe(charts: str, open_page: Callable[..., Page])
 
 def test_on_a_phone(charts: str, open_page: Callable[..., Page]) -> None:
     page = open_page(charts, width=390)
-    drawn(page, "Loss")
+    drawn_chart(page, "Loss")
     assert not overflows(page)
 
 
@@ -269,8 +282,8 @@ def test_on_a_phone(charts: str, open_page: Callable[..., Page]) -> None:
 def test_a_copy_shows_the_layout(tmp_path: Path, open_page: Callable[..., Page]) -> None:
     write_charts(tmp_path / "logs")
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy.html", "?tab=custom_scalars"))
-    expect(drawn(page, "Loss")).to_have_attribute("aria-label", re.compile("4 lines"))
-    becomes(page, lambda: titles(page), ["Loss", "Broken", "Band", "Half a band"])
-    choose(page, "Loss", "Remove this chart")
+    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("4 lines"))
+    wait_for_value(page, lambda: card_titles(page), ["Loss", "Broken", "Band", "Half a band"])
+    choose_menu_item(page, "Loss", "Remove this chart")
     expect(card(page, "Loss")).to_have_count(0)
     expect(page.get_by_role("button", name="Save …")).to_have_count(0)

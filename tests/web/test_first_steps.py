@@ -11,9 +11,9 @@ from playwright.sync_api import Page, expect
 import tracklight
 from tests import builders as b
 from tests.web.conftest import Serve
-from tests.web.parts import run, tab, tag
-from tests.web.patience import holds
-from tests.web.writing import NAME, append, scalars, write_sweep
+from tests.web.event_writer import EVENT_FILE_NAME, append_records, loss_records, write_sweep
+from tests.web.locators import dashboard_tab, run_row, tag_row
+from tests.web.waiting import wait_for_condition
 
 pytestmark = pytest.mark.browser
 
@@ -38,7 +38,7 @@ def test_an_empty_directory_teaches(
     main.get_by_role("button", name="Copy").click()
     expect(main.get_by_role("button", name="Copied")).to_be_visible()
     clipboard = "navigator.clipboard.readText()"
-    holds(page, lambda: "tracklight.torch" in page.evaluate(clipboard))
+    wait_for_condition(page, lambda: "tracklight.torch" in page.evaluate(clipboard))
 
 
 @pytest.mark.parametrize("way", ["PyTorch", "JAX", "Python"])
@@ -49,8 +49,8 @@ def test_the_lines_of_the_lesson_write_a_run(
     page.get_by_role("button", name=way).click()
     expect(page.get_by_role("button", name=way)).to_have_attribute("aria-pressed", "true")
     exec(page.get_by_label("Code").inner_text(), {})
-    expect(run(page, "run-1")).to_be_visible()
-    expect(tag(page, "train/loss")).to_be_visible()
+    expect(run_row(page, "run-1")).to_be_visible()
+    expect(tag_row(page, "train/loss")).to_be_visible()
     with tracklight.open(logdir) as log:
         assert len(log.scalar("run-1", "train/loss")) == 1000
 
@@ -60,9 +60,9 @@ def test_the_first_run_takes_the_place_of_the_lesson(
 ) -> None:
     page = open_page(serve(logdir).address + OVERVIEW)
     expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
-    append(logdir / "first", *scalars("loss", range(5)))
-    expect(run(page, "first")).to_be_visible()
-    expect(tag(page, "loss")).to_be_visible()
+    append_records(logdir / "first", *loss_records("loss", range(5)))
+    expect(run_row(page, "first")).to_be_visible()
+    expect(tag_row(page, "loss")).to_be_visible()
 
 
 def test_a_directory_without_event_files_says_what_is_in_it(
@@ -81,8 +81,8 @@ def test_a_directory_that_does_not_exist_yet_is_waited_for(
 ) -> None:
     page = open_page(serve(logdir / "later").address)
     expect(page.get_by_role("main")).to_contain_text("It does not exist yet")
-    append(logdir / "later" / "first", *scalars("loss", range(5)))
-    expect(run(page, "first")).to_be_visible()
+    append_records(logdir / "later" / "first", *loss_records("loss", range(5)))
+    expect(run_row(page, "first")).to_be_visible()
     expect(page).to_have_title("Scalars · tracklight")
 
 
@@ -90,10 +90,10 @@ def test_a_dashboard_without_data_teaches(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     picture = b.value("samples", b.image(b"not looked at"), b.metadata("images"))
-    append(logdir / "vit", b.record(b.event(b.summary(picture), step=3, wall=1.0)))
+    append_records(logdir / "vit", b.record(b.event(b.summary(picture), step=3, wall=1.0)))
     page = open_page(serve(logdir).address + "?tab=overview")
-    expect(tag(page, "samples")).to_be_visible()
-    expect(tab(page, "Scalars")).to_have_count(0)
+    expect(tag_row(page, "samples")).to_be_visible()
+    expect(dashboard_tab(page, "Scalars")).to_have_count(0)
     page.get_by_role("button", name="More", exact=True).click()
     more = page.get_by_role("dialog", name="Dashboards without data")
     expect(more.get_by_label("Code").first).to_contain_text("run.log(")
@@ -105,19 +105,19 @@ def test_a_dashboard_without_data_teaches(
 def test_damage_is_told_where_it_is(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    records = scalars("loss", range(20))
+    records = loss_records("loss", range(20))
     offset = sum(map(len, records[:5]))
     records[5] = b.flip(records[5], -6)
-    append(logdir / "conv", *records)
+    append_records(logdir / "conv", *records)
     page = open_page(serve(logdir).address + OVERVIEW)
     notice = page.get_by_role("main").get_by_role("status").filter(has_text="damaged")
     expect(notice).to_contain_text(
-        f"1 damaged record in {NAME} at {offset} B: skipped, the rest is shown."
+        f"1 damaged record in {EVENT_FILE_NAME} at {offset} B: skipped, the rest is shown."
     )
     expect(page.locator("footer")).to_contain_text("1 damaged")
     notice.get_by_role("button", name="Details").click()
-    expect(notice.get_by_role("listitem")).to_contain_text(f"conv/{NAME}")
-    expect(tag(page, "loss")).to_contain_text("19")
+    expect(notice.get_by_role("listitem")).to_contain_text(f"conv/{EVENT_FILE_NAME}")
+    expect(tag_row(page, "loss")).to_contain_text("19")
     notice.get_by_role("button", name="Dismiss").click()
     expect(notice).to_have_count(0)
     page.locator("footer").get_by_role("button", name="1 damaged").click()
@@ -134,7 +134,7 @@ def test_a_server_that_fails_is_told_and_asked_again(
     expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
     page.unroute("**/api/v1/runs")
     page.get_by_role("button", name="Try again").click()
-    expect(run(page, "vit")).to_be_visible()
+    expect(run_row(page, "vit")).to_be_visible()
 
 
 def test_an_answer_in_the_one_shape_is_shown_in_its_words(
@@ -152,10 +152,10 @@ def test_a_dashboard_whose_code_does_not_come_says_so(
     sweep: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(sweep + OVERVIEW)
-    expect(tag(page, "train/loss")).to_be_visible()
+    expect(tag_row(page, "train/loss")).to_be_visible()
     page.route("**/assets/*.js", lambda route: route.abort())
-    tab(page, "Scalars").click()
+    dashboard_tab(page, "Scalars").click()
     expect(page.get_by_role("alert")).to_contain_text("Scalars could not be opened")
     page.unroute("**/assets/*.js")
-    tab(page, "Overview").click()
-    expect(tag(page, "train/loss")).to_be_visible()
+    dashboard_tab(page, "Overview").click()
+    expect(tag_row(page, "train/loss")).to_be_visible()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.patience import becomes, holds, place_at_rest
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -60,7 +60,7 @@ def find_values(page: Page) -> list[tuple[int, float]]:
 
 def drag(page: Page, chart: Locator, start: tuple[float, float], end: tuple[float, float]) -> None:
     """From one place of a chart to another, in parts of its width and height."""
-    box = place_at_rest(chart)
+    box = get_stable_box(chart)
     page.mouse.move(*box.at(*start))
     page.mouse.down()
     page.mouse.move(*box.at(*end), steps=4)
@@ -74,7 +74,7 @@ def test_lines_are_drawn_in_their_colours(gallery: Page) -> None:
 
 
 def expect_blue(chart: Locator) -> None:
-    holds(chart.page, lambda: chart.evaluate(COUNT_PIXELS, BLUE) > 100)
+    wait_for_condition(chart.page, lambda: chart.evaluate(COUNT_PIXELS, BLUE) > 100)
 
 
 def test_every_chart_is_drawn_sharp_on_a_dense_screen(
@@ -82,9 +82,9 @@ def test_every_chart_is_drawn_sharp_on_a_dense_screen(
 ) -> None:
     page = open_page(f"{sweep}gallery.html", device_scale_factor=2)
     chart = find_chart(page, "restart")
-    width = round(2 * place_at_rest(chart).width)
+    width = round(2 * get_stable_box(chart).width)
     canvas = chart.locator("canvas").first
-    becomes(page, lambda: canvas.evaluate("canvas => canvas.width"), width)
+    wait_for_value(page, lambda: canvas.evaluate("canvas => canvas.width"), width)
 
 
 def test_a_drag_zooms_a_double_click_fits(gallery: Page) -> None:
@@ -142,8 +142,8 @@ def test_new_points_leave_a_zoom_alone(gallery: Page) -> None:
 
 def test_hover_tells_the_points_under_the_pointer(gallery: Page) -> None:
     chart = find_chart(gallery, "learning rate")
-    box = place_at_rest(chart)
-    gallery.mouse.move(*box.middle)
+    box = get_stable_box(chart)
+    gallery.mouse.move(*box.center)
     table = gallery.get_by_role("table", name="Values under the cursor").first
     expect(table.get_by_role("row")).to_have_count(3)
     for run, (step, value) in enumerate(find_values(gallery)):
@@ -157,15 +157,15 @@ def test_arrow_keys_go_from_point_to_point(gallery: Page) -> None:
     chart = find_chart(gallery, "learning rate")
     chart.focus()
     gallery.keyboard.press("End")
-    becomes(gallery, lambda: find_values(gallery)[0][0], 10_000)
+    wait_for_value(gallery, lambda: find_values(gallery)[0][0], 10_000)
     gallery.keyboard.press("ArrowLeft")
-    becomes(gallery, lambda: find_values(gallery)[0][0], 9_917)
+    wait_for_value(gallery, lambda: find_values(gallery)[0][0], 9_917)
     gallery.keyboard.press("ArrowLeft")
-    becomes(gallery, lambda: find_values(gallery)[0][0], 9_833)
+    wait_for_value(gallery, lambda: find_values(gallery)[0][0], 9_833)
     gallery.keyboard.press("Home")
     gallery.keyboard.press("ArrowRight")
     first = (83, pytest.approx(10 ** (-2 - 1.6 / 121), rel=1e-3))
-    becomes(gallery, lambda: find_values(gallery)[0], first)
+    wait_for_value(gallery, lambda: find_values(gallery)[0], first)
 
 
 def test_keys_zoom_and_fit(gallery: Page) -> None:
@@ -196,7 +196,7 @@ def test_escape_gives_up_a_drag(gallery: Page) -> None:
     chart = find_chart(gallery, "learning rate")
     whole = chart.get_attribute("aria-label")
     assert whole
-    box = place_at_rest(chart)
+    box = get_stable_box(chart)
     gallery.mouse.move(box.x + 100, box.y + 50)
     gallery.mouse.down()
     gallery.mouse.move(box.x + 200, box.y + 120, steps=3)
@@ -237,7 +237,7 @@ def test_a_finger_points_and_two_zoom(sweep: str, open_page: Callable[..., Page]
     chart = find_chart(page, "learning rate")
     whole = chart.get_attribute("aria-label")
     assert whole
-    box = place_at_rest(chart)
+    box = get_stable_box(chart)
     page.touchscreen.tap(box.x + box.width / 2, box.y + 80)
     table = page.get_by_role("table", name="Values under the cursor").first
     expect(table.get_by_role("row")).to_have_count(3)

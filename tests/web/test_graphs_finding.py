@@ -10,17 +10,17 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.dashboards.graphs.graph_log import X, write_graph
-from tests.web.blueprints import box, choose, write_blueprints
-from tests.web.conftest import board_over
-from tests.web.patience import address_at_rest, holds
+from tests.web.conftest import board_fixture
+from tests.web.graph_view import node, select_node, write_graph_log
+from tests.web.waiting import get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
-blueprints = board_over(write_blueprints, "module", "?tab=graphs")
+blueprints = board_fixture(write_graph_log, "module", "?tab=graphs")
 STEP = Path(__file__).parents[1] / "data/graphs/keras3_train_step.pb"
-train_step = board_over(lambda log: write_graph(log, STEP.read_bytes()), "module", "?tab=graphs")
+train_step = board_fixture(lambda log: write_graph(log, STEP.read_bytes()), "module", "?tab=graphs")
 
 
 def details(page: Page) -> Locator:
@@ -41,7 +41,7 @@ def test_words_find_nodes_in_closed_scopes(blueprints: str, open_page: OpenPage)
     results = page.get_by_role("region", name="Search results")
     expect(results.get_by_role("status")).to_have_text("3 matches")
     results.get_by_role("button", name="net/block_2/add").click()
-    expect(box(page, "net/block_2/add")).to_have_attribute("aria-pressed", "true")
+    expect(node(page, "net/block_2/add")).to_have_attribute("aria-pressed", "true")
     expect(page).to_have_url(re.compile("open=net,net/block_2"))
     expect(details(page)).to_contain_text("AddV2")
     expect(details(page)).to_contain_text(f"float32 ?{X}64")
@@ -70,28 +70,28 @@ def test_skip_connections_and_shapes_that_do_not_fit_are_told(
     misfits = details(page).get_by_role("region", name="Shapes to look at (2)")
     expect(misfits).to_contain_text(f"?{X}32 times 64{X}64: 32 is not 64")
     # The closed group says that something in it is not right, then the node does.
-    expect(box(page, "net/block_1")).to_have_attribute("data-doubtful", "true")
+    expect(node(page, "net/block_1")).to_have_attribute("data-doubtful", "true")
     misfits.get_by_role("button", name="net/block_1/add").click()
-    expect(box(page, "net/block_1/add")).to_have_attribute("data-doubtful", "true")
-    expect(box(page, "net/block_1")).not_to_have_attribute("data-doubtful", "true")
+    expect(node(page, "net/block_1/add")).to_have_attribute("data-doubtful", "true")
+    expect(node(page, "net/block_1")).not_to_have_attribute("data-doubtful", "true")
     page.keyboard.press("Escape")
     skips.get_by_role("button", name="net/block_3/add").click()
-    expect(box(page, "net/block_3/add")).to_have_attribute("aria-pressed", "true")
+    expect(node(page, "net/block_3/add")).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_trace_fades_what_is_not_on_the_way(blueprints: str, open_page: OpenPage) -> None:
     page = open_page(f"{blueprints}&open=net,net/block_2")
-    choose(page, "net/block_2/Relu")
+    select_node(page, "net/block_2/Relu")
     trace = page.get_by_role("group", name="Trace")
     trace.get_by_role("button", name="Inputs").click()
-    expect(box(page, "head")).to_have_attribute("data-faded", "true")
-    holds(page, lambda: {"net/block_3", "net/block_2/add"} <= faded(page))
+    expect(node(page, "head")).to_have_attribute("data-faded", "true")
+    wait_for_condition(page, lambda: {"net/block_3", "net/block_2/add"} <= faded(page))
     assert not {"images", "net/block_1", "net/block_2/MatMul"} & faded(page)
     lit = page.locator('[data-link="net/block_2/MatMul → net/block_2/Relu"]')
     expect(lit).to_have_attribute("data-lit", "true")
     trace.get_by_role("button", name="Outputs").click()
-    expect(box(page, "images")).to_have_attribute("data-faded", "true")
-    holds(page, lambda: not {"net/block_3", "head", "net/block_2/add"} & faded(page))
+    expect(node(page, "images")).to_have_attribute("data-faded", "true")
+    wait_for_condition(page, lambda: not {"net/block_3", "head", "net/block_2/add"} & faded(page))
     page.keyboard.press("Escape")
     expect(page.locator("[data-faded]")).to_have_count(0)
 
@@ -99,7 +99,7 @@ def test_a_trace_fades_what_is_not_on_the_way(blueprints: str, open_page: OpenPa
 def test_the_shortest_way_takes_the_skip_connections(blueprints: str, open_page: OpenPage) -> None:
     page = open_page(f"{blueprints}&open=net&node=images")
     page.get_by_role("button", name="Shortest way from here").click()
-    choose(page, "net/block_3")
+    select_node(page, "net/block_3")
     steps = page.get_by_role("list", name="Shortest way").get_by_role("button")
     expect(steps.first).to_have_text("images")
     expect(steps.nth(1)).to_have_text("net/block_1/add")
@@ -116,8 +116,8 @@ def test_colours_have_legends_and_only_what_is_known_is_offered(
     expect(colour.get_by_role("option", name="Compute time")).to_have_count(0)
     # Blocks that are built alike have one colour.
     colour.select_option("Structure")
-    holds(page, lambda: fill(page, "net/block_2") == fill(page, "net/block_3"))
-    holds(page, lambda: fill(page, "net/block_2") != fill(page, "images"))
+    wait_for_condition(page, lambda: fill(page, "net/block_2") == fill(page, "net/block_3"))
+    wait_for_condition(page, lambda: fill(page, "net/block_2") != fill(page, "images"))
     colour.select_option("Operation")
     legend = page.get_by_role("group", name="Legend")
     expect(legend).to_contain_text("MatMul 4")
@@ -125,12 +125,12 @@ def test_colours_have_legends_and_only_what_is_known_is_offered(
     expect(legend).to_contain_text("Parameters")
     expect(page).to_have_url(re.compile("paint=parameters"))
     white = re.compile(r"rgb\((2[45]\d, ?){2}2[45]\d\)")
-    expect(box(page, "images").locator("rect").first).to_have_attribute("fill", white)
-    expect(box(page, "net/block_1").locator("rect").first).not_to_have_attribute("fill", white)
+    expect(node(page, "images").locator("rect").first).to_have_attribute("fill", white)
+    expect(node(page, "net/block_1").locator("rect").first).not_to_have_attribute("fill", white)
 
 
 def fill(page: Page, path: str) -> str | None:
-    return box(page, path).locator("rect").first.get_attribute("fill")
+    return node(page, path).locator("rect").first.get_attribute("fill")
 
 
 def test_two_graphs_are_compared(blueprints: str, open_page: OpenPage) -> None:
@@ -141,8 +141,8 @@ def test_two_graphs_are_compared(blueprints: str, open_page: OpenPage) -> None:
     expect(different).to_contain_text("From a_deep to b_wide")
     expect(different).to_contain_text("removed")
     expect(page.get_by_role("combobox", name="Colour")).to_have_value("Change")
-    expect(box(page, "net/block_3")).to_have_accessible_name(re.compile("removed$"))
-    expect(box(page, "net/block_1")).to_have_accessible_name(re.compile("changed$"))
+    expect(node(page, "net/block_3")).to_have_accessible_name(re.compile("removed$"))
+    expect(node(page, "net/block_1")).to_have_accessible_name(re.compile("changed$"))
     # Edges as well: one that is no more, and what flows along one that stayed.
     gone = page.locator('[data-link="net/block_3 → head"]')
     expect(gone).to_have_attribute("data-change", "removed")
@@ -158,7 +158,7 @@ def test_two_graphs_are_compared(blueprints: str, open_page: OpenPage) -> None:
     expect(page).to_have_url(re.compile("node=net/block_1/Relu"))
     inputs = details(page).get_by_role("region", name=re.compile("Inputs"))
     expect(inputs).to_contain_text(f"float32 ?{X}96, was float32 ?{X}64")
-    page.goto(address_at_rest(page).replace("node=net/block_1/Relu", "node=head/MatMul"))
+    page.goto(get_stable_url(page).replace("node=net/block_1/Relu", "node=head/MatMul"))
     expect(details(page).locator("del").first).to_be_visible()
 
 
@@ -199,8 +199,8 @@ def test_a_hit_beyond_the_nodes_that_are_loaded_can_be_shown(
     page = open_page(blueprints)
     page.get_by_role("button", name="Choose a graph").click()
     page.get_by_role("dialog").get_by_role("button", name=re.compile("c_many")).click()
-    expect(box(page, "many/in0x")).to_be_visible()
-    expect(box(page, "many/in449x")).to_have_count(0)
+    expect(node(page, "many/in0x")).to_be_visible()
+    expect(node(page, "many/in449x")).to_have_count(0)
     find(page, "in449x").first.click()
-    expect(box(page, "many/in449x")).to_have_attribute("aria-pressed", "true")
-    expect(box(page, "many/in449x")).to_be_in_viewport()
+    expect(node(page, "many/in449x")).to_have_attribute("aria-pressed", "true")
+    expect(node(page, "many/in449x")).to_be_in_viewport()

@@ -14,8 +14,8 @@ from playwright.sync_api import Locator, Page, Route, expect
 from tests.analysis.graphs.graphdefs import add_function, call, graphdef
 from tests.archives import extract
 from tests.dashboards.graphs.graph_log import write_graph
-from tests.web.blueprints import box, build_network, choose, toggle
-from tests.web.conftest import board_over
+from tests.web.conftest import board_fixture
+from tests.web.graph_view import build_network, node, select_node, toggle_group
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
 from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
@@ -43,7 +43,7 @@ def write_depths(folder: Path) -> None:
     extract(CORPUS / "legacy_v1.tar.xz", folder)
 
 
-depths = board_over(write_depths, "module", "?tab=graphs")
+depths = board_fixture(write_depths, "module", "?tab=graphs")
 
 
 def graph_of(run: str) -> str:
@@ -58,20 +58,20 @@ def test_the_body_of_a_function_is_opened_where_it_is_called(
     depths: str, open_page: OpenPage
 ) -> None:
     page = open_page(f"{depths}{graph_of('b_calls')}&open=net")
-    toggle(page, "net/call")
+    toggle_group(page, "net/call")
     for inside in ("p", "q", "in", "r"):
-        expect(box(page, f"net/call|body|{inside}")).to_be_visible()
+        expect(node(page, f"net/call|body|{inside}")).to_be_visible()
     expect(page.locator('[data-link="x → net/call|body|p"]')).to_have_count(1)
     expect(page.locator('[data-link="net/call|body|r → out"]')).to_have_count(1)
-    toggle(page, "net/call|body|in")
-    choose(page, "net/call|body|in/sum")
+    toggle_group(page, "net/call|body|in")
+    select_node(page, "net/call|body|in/sum")
     expect(details(page)).to_contain_text("net/call|body|in/sum")
     # Who closes all sees all closed again after a reload, and not what is open at first.
     page.keyboard.press("c")
-    expect(box(page, "net")).to_have_attribute("aria-expanded", "false")
+    expect(node(page, "net")).to_have_attribute("aria-expanded", "false")
     expect(page).to_have_url(re.compile("open=/(&|$)"))
     page.reload()
-    expect(box(page, "net")).to_have_attribute("aria-expanded", "false")
+    expect(node(page, "net")).to_have_attribute("aria-expanded", "false")
 
 
 def test_time_and_memory_of_each_profile(depths: str, open_page: OpenPage) -> None:
@@ -110,10 +110,10 @@ def test_files_are_dropped_and_too_large_ones_refused(
     depths: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
     page = open_page(depths)
-    expect(box(page, "net")).to_be_visible()
+    expect(node(page, "net")).to_be_visible()
     drop(page, "mine.pb", build_network(blocks=1).SerializeToString())
     expect(page.get_by_role("button", name="Choose a graph")).to_contain_text("mine.pb")
-    expect(box(page, "net")).to_be_visible()
+    expect(node(page, "net")).to_be_visible()
     with (tmp_path / "large.pb").open("wb") as file:
         file.truncate(300 * 2**20)
     page.get_by_label("File of a graph").set_input_files(tmp_path / "large.pb")
@@ -135,7 +135,7 @@ def test_trouble_is_told_in_place_and_asked_for_again(depths: str, open_page: Op
     page.goto(depths)
     for part, done in (
         ("graphs", page.get_by_label("Choose a graph")),
-        ("groups", box(page, "net")),
+        ("groups", node(page, "net")),
     ):
         expect(page.get_by_role("main").get_by_text("It broke.")).to_be_visible()
         broken.remove(part)
@@ -157,7 +157,7 @@ def test_it_is_for_everyone(depths: str, open_page: OpenPage) -> None:
     expect(page.get_by_role("region", name="Search results")).to_contain_text("3 matches")
     assert find_faults(page) == []
     page.set_viewport_size({"width": 390, "height": 900})
-    expect(box(page, "net")).to_be_visible()
+    expect(node(page, "net")).to_be_visible()
     assert not overflows(page)
     assert find_faults(page) == []
 
@@ -167,8 +167,8 @@ def test_a_copy_is_opened_searched_coloured_and_taken_away(
 ) -> None:
     write_graph(tmp_path / "logs", build_network(), "a_deep")
     page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=graphs&open=net"))
-    toggle(page, "net/block_2")
-    choose(page, "net/block_2/add")
+    toggle_group(page, "net/block_2")
+    select_node(page, "net/block_2/add")
     expect(details(page)).to_contain_text("AddV2")
     page.get_by_role("searchbox", name="Find nodes").fill("op:AddV2")
     results = page.get_by_role("region", name="Search results")

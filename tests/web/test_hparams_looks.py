@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.web.conftest import Serve, board_over
-from tests.web.grid_log import BEST, GRID, records, write_grid
+from tests.web.conftest import Serve, board_fixture
+from tests.web.event_writer import append_records
+from tests.web.hparams_log import BEST, GRID, session_records, write_grid
 from tests.web.test_hparams_views import (
     TAB,
     expect_sessions,
@@ -27,13 +28,12 @@ from tests.web.test_hparams_views import (
 )
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
-from tests.web.writing import append
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
-board = board_over(write_grid, "module", TAB)
+board = board_fixture(write_grid, "module", TAB)
 
 
 def test_no_faults_are_found_by_axe(board: str, open_page: OpenPage) -> None:
@@ -96,10 +96,10 @@ def test_a_failed_answer_is_said_and_asked_for_again(board: str, open_page: Open
 def test_sessions_come_while_a_search_runs(logdir: Path, serve: Serve, open_page: OpenPage) -> None:
     start = time.time() - 3600
     for one in GRID[:12]:
-        append(logdir / one.name, *records(one, start))
+        append_records(logdir / one.name, *session_records(one, start))
     page = open_page(serve(logdir).address + TAB)
     expect(rows(page)).to_have_count(12)
-    append(logdir / BEST.name, *records(BEST, start))
+    append_records(logdir / BEST.name, *session_records(BEST, start))
     expect(rows(page).first).to_have_attribute("data-session", BEST.name)
     expect(page.get_by_role("region", name="What won")).to_contain_text(BEST.name)
     expect(page.get_by_text("13 sessions")).to_be_visible()

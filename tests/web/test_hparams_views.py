@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.conftest import board_over
-from tests.web.grid_log import BEST, GRID, Session, write_grid
-from tests.web.patience import address_at_rest, holds, place_at_rest
+from tests.web.conftest import board_fixture
+from tests.web.hparams_log import BEST, GRID, Session, write_grid
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
@@ -26,7 +26,7 @@ HEAD, FOOT = 48, 26
 
 SVG = "{http://www.w3.org/2000/svg}"
 
-board = board_over(write_grid, "module", TAB)
+board = board_fixture(write_grid, "module", TAB)
 
 
 def rows(page: Page) -> Locator:
@@ -47,7 +47,7 @@ def expect_sessions(page: Page, sessions: list[Session]) -> None:
     shown = [session.name for session in best]
     for place, name in enumerate(shown[:6]):
         expect(rows(page).nth(place)).to_have_attribute("data-session", name)
-    holds(page, lambda: set(names(page)) <= set(shown))
+    wait_for_condition(page, lambda: set(names(page)) <= set(shown))
 
 
 def surface(page: Page) -> Locator:
@@ -58,9 +58,9 @@ def surface(page: Page) -> Locator:
 
 def brush(page: Page, title: str, start: float, stop: float) -> None:
     """Drags along an axis, between parts of its length counted from below."""
-    box = place_at_rest(surface(page))
-    name = place_at_rest(page.get_by_role("group", name=f"Axis {title}", exact=True))
-    across = name.middle[0]
+    box = get_stable_box(surface(page))
+    name = get_stable_box(page.get_by_role("group", name=f"Axis {title}", exact=True))
+    across = name.center[0]
     length = box.height - HEAD - FOOT
     place = [box.y + HEAD + (1 - part) * length for part in (start, stop)]
     page.mouse.move(across, place[0])
@@ -73,7 +73,7 @@ def brush(page: Page, title: str, start: float, stop: float) -> None:
 def rules(page: Page, name: str) -> dict[str, dict[str, list[float]]]:
     """The filters as the address has them, once there is one of that name."""
     expect(page).to_have_url(re.compile(f"hp-if=[^&]*{name}"))
-    return dict(json.loads(parse_qs(urlsplit(address_at_rest(page)).query)["hp-if"][0]))
+    return dict(json.loads(parse_qs(urlsplit(get_stable_url(page)).query)["hp-if"][0]))
 
 
 def open_page_of(board: str, open_page: OpenPage, query: str = "") -> Page:
@@ -113,7 +113,7 @@ def test_a_brush_on_accuracy_leaves_the_sessions_that_are_under_it(
     both = [one for one in found if low <= one.dropout <= high]
     assert 0 < len(both) < len(found)
     expect_sessions(page, both)
-    expect_sessions(open_page_of(address_at_rest(page), open_page), both)
+    expect_sessions(open_page_of(get_stable_url(page), open_page), both)
     brush(page, "accuracy", 0.2, 0.2)
     expect_sessions(page, [one for one in GRID if low <= one.dropout <= high])
     page.keyboard.press("z")
@@ -123,7 +123,7 @@ def test_a_brush_on_accuracy_leaves_the_sessions_that_are_under_it(
 def test_a_box_in_one_plot_filters_all_views(board: str, open_page: OpenPage) -> None:
     page = open_page_of(board, open_page, "&hp=scatter")
     cell = page.get_by_role("img", name="accuracy over learning_rate")
-    box = place_at_rest(cell)
+    box = get_stable_box(cell)
     page.mouse.move(*box.at(0.3, 0.6))
     page.mouse.down()
     page.mouse.move(*box.at(0.98, 0.05), steps=3)
@@ -197,7 +197,7 @@ def test_the_table_is_sorted_by_several_columns_and_arranged(
     )
     expect(heading(page, "units")).to_have_attribute("aria-sort", "descending")
     wanted = [one.name for one in sorted(GRID, key=lambda one: (one.dropout, -one.units))]
-    holds(page, lambda: (seen := names(page)) == wanted[: len(seen)])
+    wait_for_condition(page, lambda: (seen := names(page)) == wanted[: len(seen)])
     choose(page, "dropout", "Hide")
     expect(heading(page, "dropout")).to_have_count(0)
     choose(page, "loss", "Pin to the left")
@@ -210,7 +210,7 @@ def test_the_table_is_sorted_by_several_columns_and_arranged(
     grip.press("ArrowRight")
     expect(grip).to_have_attribute("aria-valuenow", str(before + 16))
     expect(page).to_have_url(re.compile("hp-hide=.*hp-pin=|hp-pin=.*hp-hide="))
-    other = open_page_of(address_at_rest(page), open_page)
+    other = open_page_of(get_stable_url(page), open_page)
     for place, title in enumerate(titles):
         expect(headings(other).nth(place)).to_contain_text(title)
 
@@ -275,11 +275,11 @@ def test_a_session_under_the_pointer_is_lit_everywhere_and_leads_to_its_curves(
     board: str, open_page: OpenPage
 ) -> None:
     page = open_page_of(board, open_page)
-    box = place_at_rest(surface(page))
-    axis = place_at_rest(page.get_by_role("group", name="Axis accuracy", exact=True))
+    box = get_stable_box(surface(page))
+    axis = get_stable_box(page.get_by_role("group", name="Axis accuracy", exact=True))
     # The best line is at the upper end of the axis.
-    page.mouse.move(axis.middle[0] - 30, box.y + HEAD + 1)
-    page.mouse.move(axis.middle[0], box.y + HEAD + 1)
+    page.mouse.move(axis.center[0] - 30, box.y + HEAD + 1)
+    page.mouse.move(axis.center[0], box.y + HEAD + 1)
     expect(page.get_by_role("status", name="Session")).to_contain_text(BEST.name)
     expect(rows(page).first).to_have_class(re.compile("hovered"))
     expect(rows(page).first.get_by_role("img")).to_be_visible()

@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 import tracklight
 from tests.archives import extract
-from tests.web.album import as_rgba, read
-from tests.web.conftest import serve_written
+from tests.web.conftest import serve_log
+from tests.web.image_log import as_rgba, read_pixels
 
 pytestmark = pytest.mark.browser
 
@@ -48,7 +48,7 @@ def unpack(logdir: Path) -> None:
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, tracklight.Log]]:
     folder = tmp_path_factory.mktemp("corpus")
     with (
-        serve_written(folder, unpack) as address,
+        serve_log(folder, unpack) as address,
         tracklight.open(folder / "logs", cache=False) as log,
     ):
         yield address, log
@@ -68,5 +68,7 @@ def test_every_picture_of_every_step(
         images = sheet.locator("img")
         expect(images).to_have_count(len(value.encoded))
         for at, pixels in enumerate(value.to_arrays()):
-            assert np.array_equal(read(images.nth(at)), as_rgba(pixels)), f"step {step}, {at}"
+            assert np.array_equal(read_pixels(images.nth(at)), as_rgba(pixels)), (
+                f"step {step}, {at}"
+            )
         page.keyboard.press("ArrowRight")

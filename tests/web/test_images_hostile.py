@@ -12,7 +12,7 @@ from tests.dashboards.images.conftest import picture_record
 from tests.dashboards.images.samples import SVG, hostile, noise, save
 from tests.index import logs
 from tests.web.cards import card
-from tests.web.conftest import board_over
+from tests.web.conftest import board_fixture
 
 pytestmark = pytest.mark.browser
 
@@ -35,7 +35,7 @@ def write_hostile(logdir: Path) -> None:
     logs.write(logdir, "a", b"".join([*records, both]))
 
 
-address = board_over(write_hostile, "module", "?tab=images")
+address = board_fixture(write_hostile, "module", "?tab=images")
 
 
 def test_each_says_what_is_wrong(address: str, open_page: Callable[..., Page]) -> None:

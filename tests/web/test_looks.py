@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.parts import run, runs, steps, tab, tag
-from tests.web.patience import address_at_rest, becomes, place_at_rest
-from tests.web.writing import write_sweep
+from tests.web.event_writer import write_sweep
+from tests.web.locators import dashboard_tab, run_row, run_rows, step_range, tag_row
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -72,35 +72,37 @@ def test_the_theme_follows_the_system_until_told_otherwise(
     sweep: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(sweep, color_scheme="dark")
-    becomes(page, lambda: page.evaluate(BACKGROUND), DARK)
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), DARK)
     page.get_by_role("button", name="Use the light theme").click()
-    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
     page.reload()
-    expect(runs(page)).to_have_count(3)
-    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
-    assert "theme" not in address_at_rest(page)
+    expect(run_rows(page)).to_have_count(3)
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
+    assert "theme" not in get_stable_url(page)
     page.get_by_role("button", name="Use the dark theme").click()
     page.emulate_media(color_scheme="light")
-    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
 
 
 def test_a_phone_shows_tags_and_runs_in_turn(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW, width=390)
-    expect(tag(page, "train/loss")).to_contain_text("scalar · 150 points · steps " + steps(0, 49))
-    expect(runs(page)).to_have_count(0)
+    expect(tag_row(page, "train/loss")).to_contain_text(
+        "scalar · 150 points · steps " + step_range(0, 49)
+    )
+    expect(run_rows(page)).to_have_count(0)
     assert not overflows(page)
     page.get_by_role("button", name="Show the runs").click()
-    expect(run(page, "vit")).to_be_visible()
+    expect(run_row(page, "vit")).to_be_visible()
     assert not overflows(page)
     page.get_by_role("button", name="Done").click()
-    expect(runs(page)).to_have_count(0)
+    expect(run_rows(page)).to_have_count(0)
 
 
 def test_nothing_stands_in_the_way_of_anyone(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW)
     for width in (1440, 820, 390):
         page.set_viewport_size({"width": width, "height": 900})
-        expect(tag(page, "train/loss")).to_be_visible()
+        expect(tag_row(page, "train/loss")).to_be_visible()
         assert not overflows(page), width
         assert find_violations(page) == [], width
 
@@ -127,7 +129,7 @@ def test_the_list_of_runs_can_be_made_wider(sweep: str, open_page: Callable[...,
     grip.focus()
     page.keyboard.press("ArrowRight")
     expect(grip).to_have_attribute("aria-valuenow", "336")
-    place = place_at_rest(grip)
+    place = get_stable_box(grip)
     page.mouse.move(place.x + 3, 400)
     page.mouse.down()
     page.mouse.move(place.x + 103, 400, steps=5)
@@ -140,11 +142,11 @@ def test_the_list_of_runs_can_be_made_wider(sweep: str, open_page: Callable[...,
 def test_it_lives_under_a_path(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> None:
     write_sweep(logdir)
     page = open_page(serve(logdir, prefix="/team/board").address)
-    assert address_at_rest(page).endswith("/team/board/")
-    expect(run(page, "vit")).to_be_visible()
-    tab(page, "Overview").click()
+    assert get_stable_url(page).endswith("/team/board/")
+    expect(run_row(page, "vit")).to_be_visible()
+    dashboard_tab(page, "Overview").click()
     expect(page).to_have_url(re.compile(r"/team/board/\?tab=overview$"))
-    expect(tag(page, "train/loss").get_by_role("img")).to_be_visible()
+    expect(tag_row(page, "train/loss").get_by_role("img")).to_be_visible()
 
 
 def test_it_lives_in_a_frame_of_a_notebook(

@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, Request, expect
 
-from tests.web.captures import choose
-from tests.web.conftest import board_over
-from tests.web.patience import Place, address_at_rest, holds, place_at_rest
+from tests.web.conftest import board_fixture
+from tests.web.profile_log import choose_capture
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import Box, get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
@@ -57,7 +57,7 @@ def write_trace(logdir: Path) -> None:
         (folder / "vm_7.1700000000000.pt.trace.json").write_text(json.dumps(content))
 
 
-board = board_over(write_trace, "module", "?tab=profile&tool=trace")
+board = board_fixture(write_trace, "module", "?tab=profile&tool=trace")
 
 
 def stage(page: Page) -> Locator:
@@ -73,7 +73,7 @@ def share_at(us: float) -> float:
     return (us / whole + AIR) / (1 + 2 * AIR)
 
 
-def point_at(place: Place, us: float, lane: int) -> tuple[float, float]:
+def point_at(place: Box, us: float, lane: int) -> tuple[float, float]:
     """The middle of a lane of the first track, which is the main thread."""
     return place.x + place.width * share_at(us), place.y + 3 + 18 * lane + 8
 
@@ -96,13 +96,13 @@ def test_events_are_drawn_where_they_are_found_and_followed_to_what_they_brought
     board: str, open_page: OpenPage
 ) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
+    choose_capture(page, "Choose a capture", "slow")
     field = stage(page)
     details = page.get_by_role("complementary", name="Details")
     expect(details).to_contain_text("steps marked by the profiler")
     expect(page.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(2)
     # Two calls of one name are alike, and between them there is nothing.
-    holds(
+    wait_for_condition(
         page,
         lambda: (
             colour_at(field, 2_000, 1) == colour_at(field, 16_000, 1) != colour_at(field, 4_500, 1)
@@ -129,7 +129,7 @@ def test_events_are_drawn_where_they_are_found_and_followed_to_what_they_brought
     expect(around.first).to_contain_text("ProfilerStep#3")
     around.nth(1).click()
     expect(details.get_by_role("heading", name="aten::mm")).to_be_visible()
-    link = address_at_rest(page, REST_MS)
+    link = get_stable_url(page, REST_MS)
 
     other = open_page(link)
     stage(other)
@@ -141,7 +141,7 @@ def test_events_are_drawn_where_they_are_found_and_followed_to_what_they_brought
 
 def test_expressions_and_arguments_are_looked_for_as_well(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
+    choose_capture(page, "Choose a capture", "slow")
     field = stage(page)
     details = page.get_by_role("complementary", name="Details")
     search = page.get_by_role("searchbox", name="Find events")
@@ -159,11 +159,11 @@ def test_expressions_and_arguments_are_looked_for_as_well(board: str, open_page:
     expect(found).to_have_text("4")
     expect(details).to_contain_text("4 events")
     # Of the launches, those alone are bright.
-    holds(page, lambda: colour_at(field, 31_600, 2) != colour_at(field, 1_600, 2))
+    wait_for_condition(page, lambda: colour_at(field, 31_600, 2) != colour_at(field, 1_600, 2))
     search.press("Enter")
     expect(found).to_have_text("1 of 4")
 
-    other = open_page(address_at_rest(page, REST_MS))
+    other = open_page(get_stable_url(page, REST_MS))
     stage(other)
     expect(other.get_by_role("status", name="Found")).to_have_text("1 of 4")
     other.get_by_role("button", name="Find all").click()
@@ -178,7 +178,7 @@ def test_expressions_and_arguments_are_looked_for_as_well(board: str, open_page:
 
 def test_search_sends_one_valid_request_for_each_query(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
+    choose_capture(page, "Choose a capture", "slow")
     stage(page)
     sent: list[dict[str, object]] = []
 
@@ -200,10 +200,10 @@ def test_what_is_seen_is_taken_away_as_a_picture_on_white_paper(
     board: str, open_page: OpenPage
 ) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
+    choose_capture(page, "Choose a capture", "slow")
     field = stage(page)
-    place = place_at_rest(field)
-    names = place_at_rest(page.get_by_role("list", name="Tracks"))
+    place = get_stable_box(field)
+    names = get_stable_box(page.get_by_role("list", name="Tracks"))
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name="Trace as seen, as PNG").click()
@@ -227,8 +227,8 @@ def test_a_stretch_is_measured_to_the_edges_of_events_and_summed_up(
     board: str, open_page: OpenPage
 ) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
-    place = place_at_rest(stage(page))
+    choose_capture(page, "Choose a capture", "slow")
+    place = get_stable_box(stage(page))
     page.mouse.move(*point_at(place, 11_000, 1))
     page.mouse.down()
     page.mouse.move(*point_at(place, 14_000, 1), steps=4)
@@ -256,7 +256,7 @@ def test_it_is_moved_by_keyboard_and_tracks_are_folded_pinned_and_hidden(
     board: str, open_page: OpenPage
 ) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
+    choose_capture(page, "Choose a capture", "slow")
     field = stage(page)
     expect(field).to_have_accessible_name(re.compile("2 tracks, 41600 micro"))
     page.keyboard.press("w")
@@ -277,7 +277,7 @@ def test_it_is_moved_by_keyboard_and_tracks_are_folded_pinned_and_hidden(
     tracks.get_by_role("listitem").first.hover()
     tracks.get_by_role("button", name="Hide python").click()
     expect(tracks.get_by_role("listitem")).to_have_count(1)
-    other = open_page(address_at_rest(page, REST_MS))
+    other = open_page(get_stable_url(page, REST_MS))
     expect(other.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(1)
     other.get_by_role("button", name="Tracks (1 hidden)").click()
     other.get_by_role("menuitemcheckbox", name="python").click()
@@ -288,14 +288,14 @@ def test_two_captures_lie_below_each_other_on_a_phone_and_for_who_cannot_see_the
     board: str, open_page: OpenPage
 ) -> None:
     page = open_page(board, width=390, color_scheme="dark")
-    choose(page, "Choose a capture", "fast")
+    choose_capture(page, "Choose a capture", "fast")
     stage(page)
     assert not overflows(page)
     page.get_by_role("button", name="Details").click()
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
     assert find_violations(page) == []
     page.get_by_role("button", name="Close the details").click()
-    choose(page, "Compare with the capture before", "slow")
+    choose_capture(page, "Compare with the capture before", "slow")
     fields = page.get_by_role("application")
     expect(fields).to_have_count(2)
     expect(fields.nth(1)).to_have_attribute("data-complete", "true")

@@ -12,21 +12,21 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import Serve, board_over
-from tests.web.patience import becomes, holds
-from tests.web.points import (
-    COUNT,
-    cloud,
+from tests.web.conftest import Serve, board_fixture
+from tests.web.embedding_log import (
+    POINT_COUNT,
+    choose_vectors,
+    combobox,
     count_pixels,
+    drawn_points,
     format_labels,
     make_vectors,
-    open_vectors,
     panel,
-    pick,
-    write_sheet,
+    write_sprite,
     write_vectors,
 )
 from tests.web.test_looks import overflows
+from tests.web.waiting import wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -77,18 +77,18 @@ def write_odd(logdir: Path) -> None:
     )
 
 
-odd = board_over(write_odd, "module", "?tab=projector")
+odd = board_fixture(write_odd, "module", "?tab=projector")
 
 
 def test_what_is_wrong_is_said_in_a_sentence(odd: str, open_page: OpenPage) -> None:
     page = open_page(odd)
-    cloud(page)
+    drawn_points(page)
     for name, sentence in ODD.items():
-        open_vectors(page, re.compile(f"^{name}"))
+        choose_vectors(page, re.compile(f"^{name}"))
         told = page.get_by_role("status").or_(page.get_by_role("alert"))
         expect(told.filter(has_text=sentence).first).to_be_visible()
     phone = open_page(odd, width=390)
-    open_vectors(phone, re.compile("^cut"))
+    choose_vectors(phone, re.compile("^cut"))
     expect(phone.get_by_role("alert")).to_be_visible()
     assert not overflows(phone)
 
@@ -109,29 +109,29 @@ def test_a_file_is_dropped_and_given_labels_and_pictures(
     odd: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
     page = open_page(f"{odd}&dims=2")
-    cloud(page)
+    drawn_points(page)
     np.save(tmp_path / "mine.npy", make_vectors().astype("f4"))
     drop(page, tmp_path / "mine.npy")
     expect(page.get_by_role("button", name="Choose vectors")).to_contain_text("mine")
-    found = cloud(page)
+    found = drawn_points(page)
     own = panel(page, "Your file")
     (tmp_path / "labels.tsv").write_text(format_labels())
     page.get_by_label("File of labels").set_input_files(tmp_path / "labels.tsv")
-    expect(pick(page, "Colour")).to_be_visible()
+    expect(combobox(page, "Colour")).to_be_visible()
     page.get_by_role("searchbox", name="Find points").fill("east")
     expect(page.get_by_role("status", name="Matches")).to_have_text("20 matches")
     page.get_by_role("searchbox", name="Find points").fill("")
     Image.new("RGB", (4, 4)).save(tmp_path / "small.png")
     page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "small.png")
     expect(own.get_by_role("alert")).to_contain_text("has 0 cells")
-    write_sheet(tmp_path / "sheet.png")
+    write_sprite(tmp_path / "sheet.png")
     page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "sheet.png")
-    holds(page, lambda: count_pixels(found, RED) > 500)
+    wait_for_condition(page, lambda: count_pixels(found, RED) > 500)
     # A picture that is dropped is one of these as well.
     Image.new("RGB", (56, 56), GREEN).save(tmp_path / "green.png")
     drop(page, tmp_path / "green.png")
-    becomes(page, lambda: count_pixels(found, RED), 0)
-    holds(page, lambda: count_pixels(found, GREEN) > 500)
+    wait_for_value(page, lambda: count_pixels(found, RED), 0)
+    wait_for_condition(page, lambda: count_pixels(found, GREEN) > 500)
 
 
 def drop(page: Page, path: Path) -> None:
@@ -166,8 +166,10 @@ def test_pictures_of_several_tiles_are_all_drawn(
         'image_path: "sheet.png" single_image_dim: 64 single_image_dim: 64 } }'
     )
     page = open_page(f"{serve(logdir).address}?tab=projector&dims=2")
-    found = cloud(page)
-    holds(page, lambda: count_pixels(found, RED) > 500 and count_pixels(found, GREEN) > 500)
+    found = drawn_points(page)
+    wait_for_condition(
+        page, lambda: count_pixels(found, RED) > 500 and count_pixels(found, GREEN) > 500
+    )
 
 
 def test_vectors_that_come_and_change_are_seen(
@@ -179,8 +181,8 @@ def test_vectors_that_come_and_change_are_seen(
     expect(page.get_by_text("No runs yet")).to_be_visible()
     np.save(logdir / "words-1.npy", make_vectors().astype("f4"))
     found = page.get_by_role("application")
-    expect(found).to_have_accessible_name(f"PCA of {COUNT} points")
-    cloud(page).press("+")
+    expect(found).to_have_accessible_name(f"PCA of {POINT_COUNT} points")
+    drawn_points(page).press("+")
     expect(page).to_have_url(re.compile("eye="))
     # Another step: the slider stood at the last and follows, and where one looks from stays.
     np.save(logdir / "words-2.npy", make_vectors().astype("f4") * 2)
@@ -201,10 +203,10 @@ def test_vectors_that_come_and_change_are_seen(
         'embeddings { tensor_name: "said" tensor_path: "v.tsv" metadata_path: "labels.tsv" }'
     )
     # It is listed first now, and yet what was looked at stays.
-    becomes(page, lambda: count_offered(page), 2)
+    wait_for_value(page, lambda: count_offered(page), 2)
     expect(found).to_have_accessible_name("PCA of 30 points")
-    open_vectors(page, "said")
-    expect(found).to_have_accessible_name(f"PCA of {COUNT} points")
+    choose_vectors(page, "said")
+    expect(found).to_have_accessible_name(f"PCA of {POINT_COUNT} points")
     write_vectors(logdir / "v.tsv", make_vectors()[:25])
     expect(found).to_have_accessible_name("PCA of 25 points")
 

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests import builders as b
-from tests.web.writing import append
+from tests.web.event_writer import append_records
 
 START = 1_700_000_000.0
 #: Seconds from one step to the next.
-PACE_S = 2.0
+STEP_INTERVAL_S = 2.0
 RUNS = ("conv/a", "conv/b", "vit")
 STEPS = tuple(range(0, 600, 10))
-LONG = 20_000
+LONG_COUNT = 20_000
 
 
 def loss(run: str, steps: Sequence[int] = STEPS) -> list[float]:
@@ -36,35 +36,49 @@ def as_float32(value: float) -> float:
     return struct.unpack("<f", struct.pack("<f", value))[0]
 
 
-def points(tag: str, steps: Iterable[int], values: Iterable[float]) -> list[bytes]:
+def scalar_records(tag: str, steps: Iterable[int], values: Iterable[float]) -> list[bytes]:
     return [
         b.record(
-            b.event(b.summary(b.value(tag, b.simple(value))), step=step, wall=START + PACE_S * step)
+            b.event(
+                b.summary(b.value(tag, b.simple(value))),
+                step=step,
+                wall=START + STEP_INTERVAL_S * step,
+            )
         )
         for step, value in zip(steps, values, strict=True)
     ]
 
 
-def write_curves(logdir: Path) -> None:
+def write_scalar_log(logdir: Path) -> None:
     for run in RUNS:
-        append(
+        append_records(
             logdir / run,
-            *points("train/loss", STEPS, loss(run)),
-            *points("train/accuracy", STEPS, accuracy(run)),
-            *points("train/loss_2", STEPS[:5], loss(run)[:5]),
-            *points("train/loss_10", STEPS[:5], loss(run)[:5]),
-            *points("epoch", STEPS, [step // 100 for step in STEPS]),
+            *scalar_records("train/loss", STEPS, loss(run)),
+            *scalar_records("train/accuracy", STEPS, accuracy(run)),
+            *scalar_records("train/loss_2", STEPS[:5], loss(run)[:5]),
+            *scalar_records("train/loss_10", STEPS[:5], loss(run)[:5]),
+            *scalar_records("epoch", STEPS, [step // 100 for step in STEPS]),
         )
-    append(logdir / "vit", *described("eval/bleu", 40, 0.25, "How well it **translates**."))
+    append_records(
+        logdir / "vit", *described_records("eval/bleu", 40, 0.25, "How well it **translates**.")
+    )
     odd = [1.0, math.nan, 3.0, math.inf, 5.0]
-    append(logdir / "conv/a", *points("odd", range(5), odd))
-    restarted = [*points("restart", range(6), [1, 2, 3, 4, 5, 6]), *points("restart", [3], [40])]
-    append(logdir / "conv/a", *restarted)
-    append(logdir / "conv/b", *points("spike", range(100), [1.0] * 50 + [1000.0] + [2.0] * 49))
-    append(logdir / "vit", *points("long", range(LONG), [float(at % 7) for at in range(LONG)]))
+    append_records(logdir / "conv/a", *scalar_records("odd", range(5), odd))
+    restarted = [
+        *scalar_records("restart", range(6), [1, 2, 3, 4, 5, 6]),
+        *scalar_records("restart", [3], [40]),
+    ]
+    append_records(logdir / "conv/a", *restarted)
+    append_records(
+        logdir / "conv/b", *scalar_records("spike", range(100), [1.0] * 50 + [1000.0] + [2.0] * 49)
+    )
+    append_records(
+        logdir / "vit",
+        *scalar_records("long", range(LONG_COUNT), [float(at % 7) for at in range(LONG_COUNT)]),
+    )
 
 
-def described(tag: str, step: int, value: float, description: str) -> list[bytes]:
+def described_records(tag: str, step: int, value: float, description: str) -> list[bytes]:
     """A point whose tag says in words what it is."""
     about = b.metadata("scalars", b.blob(3, description.encode()))
     fields = b.summary(b.value(tag, b.simple(value), about))

@@ -15,7 +15,7 @@ from tracklight.formats import summary
 from tracklight.formats.event import encode_event
 from tracklight.formats.tfrecord import encode_record
 
-CARD = """\
+MODEL_CARD = """\
 # The model
 
 It has **two** layers and one [paper](https://example.test/paper).
@@ -33,43 +33,48 @@ def forward(x):
 """
 
 
-def write_library(folder: Path) -> None:
+def write_text_log(folder: Path) -> None:
     """Runs ``a`` with 60 stories and ``b`` with 30, and arrays of every rank in ``a``."""
     grid = np.array([f"cell {n}" for n in range(120 * 45)], object).reshape(120, 45)
     cube = np.array([f"box *{n}*" for n in range(24)], object).reshape(2, 3, 2, 2)
-    events = [event(0, summary.text(*named)) for named in _arrays(grid, cube)]
-    events += [event(10 * n, summary.text("story", tell(n))) for n in range(60)]
+    events = [event_record(0, summary.text(*named)) for named in _arrays(grid, cube)]
+    events += [event_record(10 * n, summary.text("story", make_story(n))) for n in range(60)]
     write(folder / "a", *events)
-    others = [event(10 * n, summary.text("story", tell(n, "dog"))) for n in range(30)]
-    write(folder / "b", *others, event(0, summary.text("model/card", "A plain text of **b**.")))
+    others = [event_record(10 * n, summary.text("story", make_story(n, "dog"))) for n in range(30)]
+    write(
+        folder / "b", *others, event_record(0, summary.text("model/card", "A plain text of **b**."))
+    )
 
 
-def write_hostile(folder: Path) -> None:
+def write_hostile_texts(folder: Path) -> None:
     """One step for each text that would like to run something."""
-    write(folder / "evil", *(event(n, summary.text("x", text)) for n, text in enumerate(VECTORS)))
+    write(
+        folder / "evil",
+        *(event_record(n, summary.text("x", text)) for n, text in enumerate(VECTORS)),
+    )
 
 
-def tell(number: int, animal: str = "cat") -> str:
+def make_story(number: int, animal: str = "cat") -> str:
     return f"## Chapter {number}\n\nThe {animal} sat on mat {number}.\n\nThen it left.\n"
 
 
 def _arrays(grid: Any, cube: Any) -> list[tuple[str, Any]]:
     return [
-        ("model/card", CARD),
+        ("model/card", MODEL_CARD),
         ("arrays/list", ["**one**", "two"]),
         ("arrays/grid", grid),
         ("arrays/cube", cube),
     ]
 
 
-def event(step: int, value: Any) -> bytes:
+def event_record(step: int, value: Any) -> bytes:
     return encode_record(encode_event(1.7e9 + step, step, [value]))
 
 
-def texts(page: Page, title: str) -> Locator:
+def text_list(page: Page, title: str) -> Locator:
     """The list of texts in a card; the last one where the card is over all others."""
     return card(page, title).last.get_by_role("group", name=f"Texts of {title}")
 
 
-def entries(page: Page, title: str) -> Locator:
-    return texts(page, title).locator("> ol > li")
+def text_entries(page: Page, title: str) -> Locator:
+    return text_list(page, title).locator("> ol > li")

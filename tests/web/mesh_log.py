@@ -19,12 +19,12 @@ from tracklight.formats.tfrecord import encode_record
 RED, GREEN, BLUE = (230, 30, 30), (20, 180, 60), (40, 60, 240)
 STEPS = {0: RED, 10: GREEN, 20: BLUE}
 #: Colours as they are, without light on them.
-PLAIN = {"material": {"cls": "MeshBasicMaterial"}}
+UNLIT = {"material": {"cls": "MeshBasicMaterial"}}
 #: From the front, so that the middle of a picture is the middle of what is logged.
-FRONT = "&camera=0,0,1"
+FRONT_CAMERA = "&camera=0,0,1"
 
 CUBE = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], np.float32)
-SIDES = np.array(
+QUADS = np.array(
     [
         [0, 1, 3, 2],
         [4, 6, 7, 5],
@@ -34,19 +34,19 @@ SIDES = np.array(
         [1, 5, 7, 3],
     ]
 )
-TRIANGLES = np.concatenate([SIDES[:, [0, 1, 2]], SIDES[:, [0, 2, 3]]])
+TRIANGLES = np.concatenate([QUADS[:, [0, 1, 2]], QUADS[:, [0, 2, 3]]])
 
 
-def paint(points: NDArray[np.float32], colour: tuple[int, int, int]) -> NDArray[np.uint8]:
+def fill_color(points: NDArray[np.float32], colour: tuple[int, int, int]) -> NDArray[np.uint8]:
     return np.broadcast_to(np.array(colour, np.uint8), points.shape)
 
 
-def cube(step: int, size: float = 1.0) -> list[Message]:
-    colors = paint(CUBE, STEPS[step])[None]
-    return summary.mesh("shape/cube", size * CUBE[None], TRIANGLES[None], colors, config=PLAIN)
+def make_cube(step: int, size: float = 1.0) -> list[Message]:
+    colors = fill_color(CUBE, STEPS[step])[None]
+    return summary.mesh("shape/cube", size * CUBE[None], TRIANGLES[None], colors, config=UNLIT)
 
 
-def sheet(side: int = 300) -> list[Message]:
+def make_sheet(side: int = 300) -> list[Message]:
     """A square of 90,000 vertices: those that sixteen bits cannot count are blue, others red."""
     x, y = np.meshgrid(np.linspace(-1, 1, side), np.linspace(-1, 1, side))
     points = np.stack([x, y, np.zeros_like(x)], axis=-1).reshape(-1, 3).astype(np.float32)
@@ -58,38 +58,38 @@ def sheet(side: int = 300) -> list[Message]:
         ]
     )
     colors = np.where(np.arange(len(points))[:, None] > 0xFFFF, BLUE, RED).astype(np.uint8)
-    return summary.mesh("large/sheet", points[None], faces[None], colors[None], config=PLAIN)
+    return summary.mesh("large/sheet", points[None], faces[None], colors[None], config=UNLIT)
 
 
-def ball(count: int, seed: int = 0) -> NDArray[np.float32]:
+def make_sphere(count: int, seed: int = 0) -> NDArray[np.float32]:
     points = np.random.default_rng(seed).normal(size=(count, 3))
     return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
 
 
-def event(step: int, *values: Message) -> bytes:
+def event_record(step: int, *values: Message) -> bytes:
     return encode_record(encode_event(1.7e9 + step, step, values))
 
 
-def write_solids(logdir: Path) -> None:
+def write_mesh_log(logdir: Path) -> None:
     """Two runs with a cube that changes its colour, and one of everything else."""
     for run in ("first", "second"):
         (logdir / run).mkdir(parents=True)
-        records = [event(step, *cube(step)) for step in STEPS]
+        records = [event_record(step, *make_cube(step)) for step in STEPS]
         if run == "first":
-            records += [event(0, *values) for values in iter_others()]
+            records += [event_record(0, *values) for values in make_other_meshes()]
         (logdir / run / "events.out.tfevents.1").write_bytes(b"".join(records))
 
 
-def iter_others() -> list[list[Message]]:
+def make_other_meshes() -> list[list[Message]]:
     pair = np.stack([CUBE, CUBE])
-    shades = np.stack([paint(CUBE, RED), paint(CUBE, GREEN)])
+    shades = np.stack([fill_color(CUBE, RED), fill_color(CUBE, GREEN)])
     faces = np.stack([TRIANGLES, TRIANGLES])
     # Bytes take a quarter of the room, and are understood as well.
-    many = (ball(1_050_000) * 100).round().astype(np.int8)
+    many = (make_sphere(1_050_000) * 100).round().astype(np.int8)
     return [
-        sheet(),
-        summary.mesh("batch/pair", pair, faces, shades, config=PLAIN),
-        summary.mesh("cloud/ball", ball(2000)[None]),
+        make_sheet(),
+        summary.mesh("batch/pair", pair, faces, shades, config=UNLIT),
+        summary.mesh("cloud/ball", make_sphere(2000)[None]),
         [make_part("cloud/many_VERTEX", many[None])],
         [make_part("odd/broken_VERTEX", np.zeros((1, 4, 1)))],
         [
@@ -100,20 +100,20 @@ def iter_others() -> list[list[Message]]:
     ]
 
 
-def picture(page: Page, mesh: str, run: str = "first") -> Locator:
+def drawn_mesh(page: Page, mesh: str, run: str = "first") -> Locator:
     """The picture of a run, once all of it is drawn."""
     found = card(page, mesh).get_by_role("img", name=f"{mesh}, {run}")
-    settle(found)
+    wait_until_drawn(found)
     return found
 
 
-def settle(found: Locator) -> None:
+def wait_until_drawn(found: Locator) -> None:
     """Wait until nothing moves in a picture any more."""
     expect(found).to_have_attribute("data-still", "true")
     expect(found).to_have_attribute("data-drawn", "1")
 
 
-_PIXELS = """node => {
+_READ_PIXELS = """node => {
   const canvas = node.querySelector('canvas');
   const copy = document.createElement('canvas');
   [copy.width, copy.height] = [canvas.width, canvas.height];
@@ -128,26 +128,26 @@ _PIXELS = """node => {
 }"""
 
 
-def pixels(found: Locator) -> NDArray[np.uint8]:
+def read_pixels(found: Locator) -> NDArray[np.uint8]:
     """What is drawn, as [height, width, red, green, blue and alpha]."""
-    width, height, text = found.evaluate(_PIXELS)
+    width, height, text = found.evaluate(_READ_PIXELS)
     return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)
 
 
-def pixel(found: Locator, across: float = 0.5, down: float = 0.5) -> tuple[int, ...]:
+def read_pixel(found: Locator, across: float = 0.5, down: float = 0.5) -> tuple[int, ...]:
     """Red, green and blue at a place, and nothing where nothing is drawn."""
-    drawn = pixels(found)
+    drawn = read_pixels(found)
     height, width, _ = drawn.shape
     *shade, alpha = drawn[int(down * height), int(across * width)].tolist()
     return tuple(shade) if alpha else ()
 
 
-def covered(found: Locator) -> float:
+def drawn_fraction(found: Locator) -> float:
     """The share of a picture on which anything is drawn."""
-    return float((pixels(found)[..., 3] > 0).mean())
+    return float((read_pixels(found)[..., 3] > 0).mean())
 
 
-def shades(found: Locator) -> set[tuple[int, ...]]:
+def opaque_colors(found: Locator) -> set[tuple[int, ...]]:
     """All colours of a picture that cover it fully."""
-    drawn = pixels(found).reshape(-1, 4)
+    drawn = read_pixels(found).reshape(-1, 4)
     return {tuple(row) for row in np.unique(drawn[drawn[:, 3] == 255][:, :3], axis=0).tolist()}

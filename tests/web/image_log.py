@@ -15,16 +15,16 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests import builders as b
 from tests.web.cards import card
-from tests.web.patience import place_at_rest
-from tests.web.writing import append
+from tests.web.event_writer import append_records
+from tests.web.waiting import get_stable_box
 
 START = 1_700_000_000.0
 RUNS = ("conv", "vit")
 STEPS = (0, 10, 20, 30)
-HUGE = (4200, 4300)
+HUGE_SHAPE = (4200, 4300)
 
 #: Reads what a picture on the page shows, pixel by pixel, as it came.
-READ = """async image => {
+READ_PIXELS = """async image => {
   await image.decode()
   const { naturalWidth: width, naturalHeight: height } = image
   const paper = new OffscreenCanvas(width, height).getContext('2d')
@@ -37,13 +37,13 @@ READ = """async image => {
 }"""
 
 
-def digit(run: str, step: int, part: int) -> NDArray[np.uint8]:
+def make_digit(run: str, step: int, part: int) -> NDArray[np.uint8]:
     """A grey picture of 8 by 8 that no other one is like."""
     base = np.arange(64, dtype=np.int64).reshape(8, 8) * 3
     return (base + 7 * step + 40 * part + 90 * RUNS.index(run)).astype(np.uint8)
 
 
-def photo(run: str, step: int) -> NDArray[np.uint8]:
+def make_photo(run: str, step: int) -> NDArray[np.uint8]:
     """40 high and 60 wide, in colours that move with the steps."""
     y, x = np.mgrid[0:40, 0:60]
     red, green = 4 * x, 6 * y
@@ -51,85 +51,91 @@ def photo(run: str, step: int) -> NDArray[np.uint8]:
     return np.stack([red, green, blue], axis=-1).astype(np.uint8)
 
 
-def deep() -> NDArray[np.uint16]:
+def make_16bit_image() -> NDArray[np.uint16]:
     """Grey of 16 bits, each pixel one that 8 bits cannot tell from its neighbour."""
     return (np.arange(256, dtype=np.uint16) + 40_000).reshape(16, 16)
 
 
-def glass() -> NDArray[np.uint8]:
+def make_translucent_image() -> NDArray[np.uint8]:
     pixels = np.zeros((12, 18, 4), np.uint8)
     pixels[..., 0] = 200
     pixels[:, 9:, 3] = 255
     return pixels
 
 
-def huge() -> NDArray[np.uint8]:
-    y, x = np.mgrid[0 : HUGE[0], 0 : HUGE[1]]
+def make_huge_image() -> NDArray[np.uint8]:
+    y, x = np.mgrid[0 : HUGE_SHAPE[0], 0 : HUGE_SHAPE[1]]
     return ((x ^ y) & 255).astype(np.uint8)
 
 
-def encode(pixels: NDArray[Any], kind: str = "PNG", **options: Any) -> bytes:
+def encode_image(pixels: NDArray[Any], kind: str = "PNG", **options: Any) -> bytes:
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, kind, **options)
     return stream.getvalue()
 
 
-def animation() -> bytes:
+def make_animation() -> bytes:
     frames = [Image.fromarray(np.full((20, 20, 3), 60 * at, np.uint8)) for at in range(4)]
     stream = io.BytesIO()
     frames[0].save(stream, "GIF", save_all=True, append_images=frames[1:], duration=80, loop=0)
     return stream.getvalue()
 
 
-def pictures(tag: str, step: int, *encoded: bytes) -> bytes:
+def image_record(tag: str, step: int, *encoded: bytes) -> bytes:
     """The record of some pictures of one step."""
     value = b.value(tag, b.metadata("images"), b.image_tensor(*encoded))
     return b.record(b.event(b.summary(value), step=step, wall=START + step))
 
 
-def run_pictures(run: str, steps: Iterable[int]) -> list[bytes]:
+def run_records(run: str, steps: Iterable[int]) -> list[bytes]:
     return [
         record
         for step in steps
         for record in (
-            pictures("samples/digits", step, *(encode(digit(run, step, at)) for at in range(4))),
-            pictures("samples/photo", step, encode(photo(run, step))),
+            image_record(
+                "samples/digits",
+                step,
+                *(encode_image(make_digit(run, step, at)) for at in range(4)),
+            ),
+            image_record("samples/photo", step, encode_image(make_photo(run, step))),
         )
     ]
 
 
-def write_album(logdir: Path) -> None:
+def write_image_log(logdir: Path) -> None:
     for run in RUNS:
-        append(logdir / run, *run_pictures(run, STEPS))
-    append(
+        append_records(logdir / run, *run_records(run, STEPS))
+    append_records(
         logdir / "conv",
-        pictures("odd/deep", 0, encode(deep())),
-        pictures("odd/glass", 0, encode(glass())),
-        pictures("odd/moving", 0, animation()),
-        pictures("odd/damaged", 0, encode(photo("conv", 0))[:80]),
-        pictures("odd/huge", 0, encode(huge())),
+        image_record("odd/deep", 0, encode_image(make_16bit_image())),
+        image_record("odd/glass", 0, encode_image(make_translucent_image())),
+        image_record("odd/moving", 0, make_animation()),
+        image_record("odd/damaged", 0, encode_image(make_photo("conv", 0))[:80]),
+        image_record("odd/huge", 0, encode_image(make_huge_image())),
     )
 
 
 # ---- what is seen
 
 
-def strip(page: Page, title: str, run: str) -> Locator:
+def image_strip(page: Page, title: str, run: str) -> Locator:
     """The pictures of a run in a card."""
     return card(page, title).get_by_role("group", name=run, exact=True)
 
 
-def shown(page: Page, title: str, run: str, step: int) -> Locator:
+def images_at_step(page: Page, title: str, run: str, step: int) -> Locator:
     """The pictures of a run, once they are those of a step."""
-    expect(strip(page, title, run).locator("[data-step]")).to_have_attribute("data-step", str(step))
-    images = strip(page, title, run).locator("img")
+    expect(image_strip(page, title, run).locator("[data-step]")).to_have_attribute(
+        "data-step", str(step)
+    )
+    images = image_strip(page, title, run).locator("img")
     expect(images.first).to_be_visible()
     return images
 
 
-def read(image: Locator) -> NDArray[np.uint8]:
+def read_pixels(image: Locator) -> NDArray[np.uint8]:
     """The pixels of a picture as the page has them: [height, width, 4]."""
-    height, width, data = image.evaluate(READ)
+    height, width, data = image.evaluate(READ_PIXELS)
     return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)
 
 
@@ -142,20 +148,20 @@ def as_rgba(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.concatenate([colours, np.full((*colours.shape[:2], 1), 255, np.uint8)], axis=-1)
 
 
-def pane(page: Page, label: str) -> Locator:
+def image_pane(page: Page, label: str) -> Locator:
     """A picture that can be zoomed into."""
     return page.locator("article.full").get_by_role("img", name=label, exact=True)
 
 
-def hover_pixel(page: Page, place: Locator, x: float, y: float) -> None:
+def hover_at(page: Page, place: Locator, x: float, y: float) -> None:
     """Point at a spot of a place, as shares of its width and height."""
-    box = place_at_rest(place)
+    box = get_stable_box(place)
     across, down = box.at(x, y)
     page.mouse.move(across - 2, down)
     page.mouse.move(across, down)
 
 
-def zoom_of(page: Page) -> float:
+def read_zoom(page: Page) -> float:
     """Pixels of the screen that each of the picture takes."""
     said = page.get_by_role("status", name="Size").inner_text()
     return float(said.removesuffix(" %").replace(",", "")) / 100

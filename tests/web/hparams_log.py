@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests import builders as b
-from tests.web.writing import append
+from tests.web.event_writer import append_records
 from tracklight.formats.hparams import Status, build_session_end, build_session_start
 
 
@@ -55,10 +55,10 @@ STEPS = 5
 def write_grid(logdir: Path) -> None:
     start = time.time() - 86_400
     for place, session in enumerate(GRID):
-        append(logdir / session.name, *records(session, start + 600 * place))
+        append_records(logdir / session.name, *session_records(session, start + 600 * place))
 
 
-def records(session: Session, start: float) -> list[bytes]:
+def session_records(session: Session, start: float) -> list[bytes]:
     hparams = {
         "units": float(session.units),
         "dropout": session.dropout,
@@ -67,17 +67,17 @@ def records(session: Session, start: float) -> list[bytes]:
     }
     end = build_session_end(session.status, wall_time=start + 60 * STEPS)
     return [
-        _said(build_session_start(hparams, wall_time=start).SerializeToString(), start),
-        *(_point(session, step, start + 60 * step) for step in range(1, STEPS + 1)),
-        _said(end.SerializeToString(), start + 60 * STEPS),
+        _session_record(build_session_start(hparams, wall_time=start).SerializeToString(), start),
+        *(_metrics_record(session, step, start + 60 * step) for step in range(1, STEPS + 1)),
+        _session_record(end.SerializeToString(), start + 60 * STEPS),
     ]
 
 
-def _said(record: bytes, wall: float) -> bytes:
+def _session_record(record: bytes, wall: float) -> bytes:
     return b.record(b.event(b.summary(b.blob(1, record)), step=0, wall=wall))
 
 
-def _point(session: Session, step: int, wall: float) -> bytes:
+def _metrics_record(session: Session, step: int, wall: float) -> bytes:
     share = step / STEPS
     values = {"accuracy": session.accuracy * share, "loss": session.loss / share}
     said = [b.value(tag, b.simple(value)) for tag, value in values.items()]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tests import builders as b
 from tests.dashboards.pr_curves.curve_logs import count
-from tests.web.writing import append
+from tests.web.event_writer import append_records
 from tracklight.formats import proto, summary
 
 RUNS = ("base", "large")
@@ -21,7 +21,7 @@ THRESHOLDS = 11
 _LABELS = [True] * 4 + [False] * 6
 
 
-def rows(run: str, name: str, step: int) -> NDArray[np.float64]:
+def make_curve(run: str, name: str, step: int) -> NDArray[np.float64]:
     """Six rows; scores of the two labels move apart with every step."""
     apart = 0.05 + 0.15 * STEPS.index(step) + 0.1 * RUNS.index(run) - 0.05 * CLASSES.index(name)
     spread = np.linspace(-0.25, 0.25, 4), np.linspace(-0.25, 0.25, 6)
@@ -29,7 +29,7 @@ def rows(run: str, name: str, step: int) -> NDArray[np.float64]:
     return count(_LABELS, list(np.round(scores, 2)), THRESHOLDS)
 
 
-def record(tag: str, step: int, array: NDArray[np.float64]) -> bytes:
+def curve_record(tag: str, step: int, array: NDArray[np.float64]) -> bytes:
     about = summary.make_metadata(
         "pr_curves", proto.PrCurvePluginData(num_thresholds=array.shape[1])
     )
@@ -41,13 +41,15 @@ def write_step(logdir: Path, step: int, like: int) -> None:
     """One more step of every curve, with the numbers of another one."""
     for run in RUNS:
         for name in CLASSES:
-            append(logdir / run, record(f"pr/{name}", step, rows(run, name, like)))
+            append_records(
+                logdir / run, curve_record(f"pr/{name}", step, make_curve(run, name, like))
+            )
 
 
 def write_pr_curves(logdir: Path) -> None:
     for step in STEPS:
         write_step(logdir, step, step)
-    append(logdir / "large", record("odd/shape", 0, np.zeros((4, 7))))
-    precision_only = rows("large", "cat", 200)
+    append_records(logdir / "large", curve_record("odd/shape", 0, np.zeros((4, 7))))
+    precision_only = make_curve("large", "cat", 200)
     precision_only[:4] = 0
-    append(logdir / "large", record("odd/uncounted", 0, precision_only))
+    append_records(logdir / "large", curve_record("odd/uncounted", 0, precision_only))

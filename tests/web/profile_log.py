@@ -29,17 +29,17 @@ def write_captures(logdir: Path) -> None:
     (damaged / "worker.xplane.pb").write_bytes(b"\x0a\xff\xff\xff\x0fnothing of the kind")
 
 
-def summary_of(logdir: Path, run: str) -> ProfileSummary:
+def load_summary(logdir: Path, run: str) -> ProfileSummary:
     (path,) = (logdir / run).rglob("*.xplane.pb")
     return summarize(open_capture(path))
 
 
-def in_ms(value: float) -> str:
+def format_ms(value: float) -> str:
     """As the page writes a time of some milliseconds."""
     return f"{value:.3g} ms"
 
 
-def choose(page: Page, label: str, name: str) -> None:
+def choose_capture(page: Page, label: str, name: str) -> None:
     """Picks a capture by its run."""
     page.get_by_role("button", name=re.compile(f"^{label}")).click()
     page.get_by_role("dialog", name=label).get_by_role("button", name=name).click()
@@ -50,7 +50,7 @@ def open_tool(page: Page, title: str) -> None:
     tools.get_by_role("button", name=title, exact=True).click()
 
 
-def tool(page: Page, name: str) -> Locator:
+def tool_panel(page: Page, name: str) -> Locator:
     """The tool that is open, once its code and its first answer are there."""
     found = page.locator(f'[data-tool="{name}"]')
     expect(found).to_be_visible()

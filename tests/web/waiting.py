@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from playwright.sync_api import Locator, Page
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 #: Longer than the page lets a change of its address wait.
-REST_MS = 250
+STABLE_MS = 250
 
 # The page's own clock is asked: however slow it is, its timers wait in one line with this one.
-_AT_REST = """async (node, pauseMs) => {
+_STABLE_VALUE = """async (node, pauseMs) => {
     const look = () => JSON.stringify(%s);
     for (let seen = look(), again; ; seen = again) {
         await new Promise(done => setTimeout(() => requestAnimationFrame(done), pauseMs));
@@ -21,11 +21,11 @@ _AT_REST = """async (node, pauseMs) => {
         if (again === seen) return JSON.parse(seen);
     }
 }"""
-_ADDRESS = _AT_REST % "location.href"
-_PLACE = _AT_REST % "node.getBoundingClientRect()"
+_STABLE_URL = _STABLE_VALUE % "location.href"
+_STABLE_BOX = _STABLE_VALUE % "node.getBoundingClientRect()"
 
 
-class Place(NamedTuple):
+class Box(NamedTuple):
     """Where something is on the screen, in pixels."""
 
     x: float
@@ -34,7 +34,7 @@ class Place(NamedTuple):
     height: float
 
     @property
-    def middle(self) -> tuple[float, float]:
+    def center(self) -> tuple[float, float]:
         return self.at(0.5, 0.5)
 
     def at(self, across: float, down: float) -> tuple[float, float]:
@@ -42,25 +42,25 @@ class Place(NamedTuple):
         return self.x + self.width * across, self.y + self.height * down
 
 
-def becomes(page: Page, read: Callable[[], object], wanted: object) -> None:
+def wait_for_value(page: Page, read: Callable[[], object], wanted: object) -> None:
     """Waits until what is read equals what is wanted; approximate values may be wanted, too."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while (seen := read()) != wanted and time.monotonic() < deadline:
         page.wait_for_timeout(50)
     assert seen == wanted
 
 
-def holds(page: Page, is_so: Callable[[], object]) -> None:
+def wait_for_condition(page: Page, is_so: Callable[[], object]) -> None:
     """Waits until something is so."""
-    becomes(page, lambda: bool(is_so()), True)
+    wait_for_value(page, lambda: bool(is_so()), True)
 
 
-def address_at_rest(page: Page, pause_ms: int = REST_MS) -> str:
+def get_stable_url(page: Page, pause_ms: int = STABLE_MS) -> str:
     """The address once nothing is to be written into it any more."""
-    return str(page.locator("html").evaluate(_ADDRESS, pause_ms))
+    return str(page.locator("html").evaluate(_STABLE_URL, pause_ms))
 
 
-def place_at_rest(found: Locator, pause_ms: int = 60) -> Place:
+def get_stable_box(found: Locator, pause_ms: int = 60) -> Box:
     """Where something is once it moves no more."""
-    rest = found.evaluate(_PLACE, pause_ms)
-    return Place(rest["x"], rest["y"], rest["width"], rest["height"])
+    rest = found.evaluate(_STABLE_BOX, pause_ms)
+    return Box(rest["x"], rest["y"], rest["width"], rest["height"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, expect
 
 from tests.dashboards.graphs.graph_log import write_graph
-from tests.web.patience import place_at_rest
+from tests.web.waiting import get_stable_box
 from tracklight.cli.demo.graph_builder import BATCH, GraphBuilder
 from tracklight.formats.proto import Message
 
@@ -34,7 +34,7 @@ def _add_block(builder: GraphBuilder, scope: str, flow: str, width: int) -> str:
     return builder.add(f"{scope}/add", "AddV2", [active, flow], (BATCH, width))
 
 
-def build_many(count: int) -> Message:
+def build_large_scope(count: int) -> Message:
     """One scope with more nodes than are shown at once, all read by one."""
     builder = GraphBuilder()
     names = [builder.add(f"many/in{place}x", "Placeholder", shape=(2,)) for place in range(count)]
@@ -42,34 +42,34 @@ def build_many(count: int) -> Message:
     return builder.graph()
 
 
-def write_blueprints(folder: Path) -> None:
+def write_graph_log(folder: Path) -> None:
     """A network, the same with other sizes and one block less, and a crowd."""
     write_graph(folder, build_network(), "a_deep")
     write_graph(folder, build_network(width=96, blocks=2), "b_wide")
-    write_graph(folder, build_many(450), "c_many")
+    write_graph(folder, build_large_scope(450), "c_many")
 
 
-def box(page: Page, path: str) -> Locator:
+def node(page: Page, path: str) -> Locator:
     """A node of the picture."""
     return page.locator(f'[data-node="{path}"]')
 
 
-def at(found: Locator) -> tuple[float, float]:
+def get_node_point(found: Locator) -> tuple[float, float]:
     """The middle of a node, or of the heading of an open one, on the screen."""
     expect(found).to_be_visible()
-    place = place_at_rest(found)
-    return place.middle[0], place.y + min(place.height / 2, 12)
+    place = get_stable_box(found)
+    return place.center[0], place.y + min(place.height / 2, 12)
 
 
-def choose(page: Page, path: str) -> None:
-    page.mouse.click(*at(box(page, path)))
-    expect(box(page, path)).to_have_attribute("aria-pressed", "true")
+def select_node(page: Page, path: str) -> None:
+    page.mouse.click(*get_node_point(node(page, path)))
+    expect(node(page, path)).to_have_attribute("aria-pressed", "true")
 
 
-def toggle(page: Page, path: str) -> None:
+def toggle_group(page: Page, path: str) -> None:
     """Open a group, or close it."""
-    found = box(page, path)
+    found = node(page, path)
     before = found.get_attribute("aria-expanded")
-    page.mouse.dblclick(*at(found))
+    page.mouse.dblclick(*get_node_point(found))
     expect(found).to_have_attribute("aria-expanded", "false" if before == "true" else "true")
     expect(page.get_by_role("application")).to_have_attribute("aria-busy", "false")

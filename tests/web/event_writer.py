@@ -9,17 +9,17 @@ from pathlib import Path
 
 from tests import builders as b
 
-NAME = "events.out.tfevents.1700000000.host.1.0"
+EVENT_FILE_NAME = "events.out.tfevents.1700000000.host.1.0"
 
 
-def append(run: Path, *records: bytes) -> None:
+def append_records(run: Path, *records: bytes) -> None:
     """Add records to the run's event file, all at once."""
     run.mkdir(parents=True, exist_ok=True)
-    with (run / NAME).open("ab") as file:
+    with (run / EVENT_FILE_NAME).open("ab") as file:
         file.write(b"".join(records))
 
 
-def scalars(tag: str, steps: Iterable[int], *, scale: float = 1.0) -> list[bytes]:
+def loss_records(tag: str, steps: Iterable[int], *, scale: float = 1.0) -> list[bytes]:
     """A curve that falls as a loss does, logged just now."""
     now = time.time()
     return [
@@ -36,12 +36,12 @@ def write_sweep(logdir: Path) -> None:
     """Three runs, two of them under one prefix, with tags in two sections and without any."""
     for name, scale in (("conv/lr1e-3", 1.0), ("conv/lr3e-4", 2.0), ("vit", 3.0)):
         records = [
-            *scalars("train/loss", range(50), scale=scale),
-            *scalars("train/loss_2", range(5), scale=scale),
-            *scalars("train/loss_10", range(5), scale=scale),
-            *scalars("eval/loss", range(0, 50, 10), scale=scale),
-            *scalars("lr", range(50)),
+            *loss_records("train/loss", range(50), scale=scale),
+            *loss_records("train/loss_2", range(5), scale=scale),
+            *loss_records("train/loss_10", range(5), scale=scale),
+            *loss_records("eval/loss", range(0, 50, 10), scale=scale),
+            *loss_records("lr", range(50)),
         ]
-        append(logdir / name, *records)
+        append_records(logdir / name, *records)
     picture = b.value("samples", b.image(b"not looked at"), b.metadata("images"))
-    append(logdir / "vit", b.record(b.event(b.summary(picture), step=3, wall=time.time())))
+    append_records(logdir / "vit", b.record(b.event(b.summary(picture), step=3, wall=time.time())))
