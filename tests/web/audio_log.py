@@ -1,4 +1,4 @@
-"""A log of sounds, and the parts of the Audio page as a person or a screen reader finds them."""
+"""A log of audio clips, and locators of the Audio dashboard."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STEPS = (0, 10, 20)
 
 
 def write_audio_log(logdir: Path) -> None:
-    """Two runs with two clips at each step, a stereo clip, and files that no server can draw."""
+    """Write two runs with two clips per step, a stereo clip, and clips the server cannot decode."""
     for number, run in enumerate(("alto", "basso")):
         records = []
         for step in STEPS:
@@ -33,14 +33,14 @@ def write_audio_log(logdir: Path) -> None:
             ]
             records.append(audio_record("voice", step, clips, ["low **note**", "high note"]))
         logs.write(logdir, run, b"".join(records))
-    both = np.stack([_tone(300), _tone(900)], axis=1)
+    stereo = np.stack([_tone(300), _tone(900)], axis=1)
     others = [
         encode_flac((0.5 * _tone(500) * 32767).astype(np.int16), SAMPLE_RATE),
         b"ID3" + bytes(200),
         b"<svg onload='alert(1)'>",
         encode_wav(np.zeros(0), SAMPLE_RATE),
     ]
-    extra = audio_record("music/stereo", 5, [encode_wav(both, 16_000)])
+    extra = audio_record("music/stereo", 5, [encode_wav(stereo, 16_000)])
     extra += audio_record("odd/files", 5, others, ["flac", "noise", "page", "nothing"])
     logs.write(logdir, "extra", extra)
 
@@ -55,7 +55,7 @@ def _tone(hertz: float) -> Float64:
     return np.asarray(0.5 * np.sin(2 * np.pi * hertz * time) * np.exp(-time / 3))
 
 
-# ---- the page
+# ---- locators
 
 
 def card(page: Page, tag: str) -> Locator:
@@ -73,7 +73,7 @@ def waveform(page: Page, tag: str, run: str, part: int = 0) -> Locator:
 def drawn_waveform(
     page: Page, tag: str, run: str, part: int = 0, what: str = "wave tones"
 ) -> Locator:
-    """The chart of a clip, once there is something on it."""
+    """Return the chart of a clip once it is drawn."""
     chart = waveform(page, tag, run, part)
     expect(chart).to_have_attribute("data-drawn", what)
     return chart
@@ -84,7 +84,7 @@ def play_button(page: Page, tag: str, run: str, part: int = 0) -> Locator:
 
 
 def read_position(page: Page) -> float:
-    """Where the sound is, in seconds, as the toolbar says."""
+    """Return the playback position in seconds, as shown in the toolbar."""
     minutes, seconds = page.get_by_label("Position of what plays").inner_text().split(":")
     return 60 * int(minutes) + float(seconds)
 

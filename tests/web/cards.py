@@ -1,4 +1,4 @@
-"""The parts of the Scalars view, and the numbers that can be read there."""
+"""Locators of cards and charts, and readers of the values they show."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def chart(page: Page, title: str) -> Locator:
 
 
 def drawn_chart(page: Page, title: str) -> Locator:
-    """The chart, once it has lines."""
-    found = chart(page, title)
-    expect(found).to_have_attribute("aria-label", re.compile(r"\d lines?,"))
-    return found
+    """Return the chart once it has lines."""
+    locator = chart(page, title)
+    expect(locator).to_have_attribute("aria-label", re.compile(r"\d lines?,"))
+    return locator
 
 
 def read_axes(page: Page, title: str) -> tuple[str, str, float, float]:
-    """First and last word below the chart, and the ends of its vertical axis."""
-    said = str(drawn_chart(page, title).get_attribute("aria-label"))
-    match = re.search(r"lines?, (.*) to (.*) across, (\S+) to (\S+) up", said)
-    assert match, said
+    """Return the first and last x labels and the limits of the y axis."""
+    label = str(drawn_chart(page, title).get_attribute("aria-label"))
+    match = re.search(r"lines?, (.*) to (.*) across, (\S+) to (\S+) up", label)
+    assert match, label
     return match[1], match[2], parse_number(match[3]), parse_number(match[4])
 
 
@@ -49,14 +49,14 @@ def choose_menu_item(page: Page, title: str, item: str) -> None:
 
 
 def move_cursor_to(page: Page, title: str, count: int) -> None:
-    """Put the cursor on a point by keyboard."""
-    found = drawn_chart(page, title)
-    # What was answered last has to be drawn before it can be walked on.
+    """Move the chart cursor to a point by keyboard."""
+    locator = drawn_chart(page, title)
+    # The latest response must be drawn before the cursor can move along its points.
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    found.focus()
-    found.press("Home")
+    locator.focus()
+    locator.press("Home")
     for _ in range(count):
-        found.press("ArrowRight")
+        locator.press("ArrowRight")
 
 
 def tooltip(page: Page) -> Locator:
@@ -64,7 +64,7 @@ def tooltip(page: Page) -> Locator:
 
 
 def read_tooltip(page: Page) -> dict[str, list[str]]:
-    """The cells after each name, all read in one go, as the rows may still be sorted."""
+    """Return the cells by row name, read at once because rows may still be reordered."""
     rows = (
         tooltip(page)
         .locator("tbody tr")
@@ -78,23 +78,23 @@ def value_table(page: Page, title: str) -> Locator:
 
 
 def read_table(table: Locator) -> dict[str, dict[str, str]]:
-    """Cells by the name of the row and the heading of the column."""
-    # All in one go, as the rows may still be sorted.
-    heads, *rows = table.locator("tr").evaluate_all(
+    """Return the cells by row name and column header."""
+    # Read at once because rows may still be reordered.
+    headers, *rows = table.locator("tr").evaluate_all(
         "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"
     )
-    names = [head.strip(" ↑↓") for head in heads[1:]]
+    names = [head.strip(" ↑↓") for head in headers[1:]]
     return {name.strip(): dict(zip(names, cells, strict=True)) for name, *cells in rows}
 
 
 def parse_number(text: str) -> float:
-    """A number as the page writes it."""
+    """Parse a number as the page formats it."""
     plain = text.replace("\N{MINUS SIGN}", "-").replace(",", "").replace("∞", "inf").strip()
     return float(plain.removesuffix(" %"))
 
 
 def open_settings(page: Page) -> Locator:
-    """The panel at the right, opened if it is not."""
+    """Return the settings panel; open it if necessary."""
     panel = page.get_by_role("complementary", name="Settings of Scalars")
     if not panel.is_visible():
         page.get_by_role("button", name="Settings of Scalars").click()

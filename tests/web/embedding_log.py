@@ -1,4 +1,4 @@
-"""Vectors whose places tests know: two groups left and right of one point in the middle."""
+"""A log of embeddings with known positions: a center point and a group on either side."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GROUP_OFFSET = np.array([10, 0])
 SPRITE_PX = 8
 SECOND_RUN_COUNT = 30
 LABELS_FIELD = 'metadata_path: "labels.tsv"'
-#: Views as TensorBoard keeps them.
+#: Bookmarks in TensorBoard's format.
 TENSORBOARD_BOOKMARKS = [
     {
         "label": "From TensorBoard",
@@ -54,13 +54,16 @@ TENSORBOARD_BOOKMARKS = [
         },
     },
 ]
-#: The colours of the two largest groups.
+#: The colors of the two largest groups.
 BLUE, ORANGE = (0x42, 0x69, 0xD0), (0xDD, 0x79, 0x00)
 
 
 def write_embedding_log(logdir: Path) -> None:
-    """A run with an embedding of two steps and labels, one with pictures, one whose points follow
-    each other, and one that does not fit; and a second run with most of the points in it."""
+    """Write two runs.
+
+    The first has an embedding with labels at two steps, one with sprites, one whose points form
+    a sequence, and one whose metadata does not match. The second has most of the same points.
+    """
     run = logdir / "run"
     run.mkdir(parents=True)
     vectors = make_vectors()
@@ -88,7 +91,7 @@ def write_embedding_log(logdir: Path) -> None:
 
 
 def _write_second_run(run: Path) -> None:
-    """From the last point on, so that labels tell which are the same and numbers do not."""
+    """Write the points in reverse order, so that only labels identify the same points."""
     run.mkdir()
     write_vectors(run / "v.tsv", -2 * make_vectors()[::-1][:SECOND_RUN_COUNT])
     names, *labels = format_labels().splitlines()
@@ -101,7 +104,7 @@ def _config_block(name: str, path: str, rest: str) -> str:
 
 
 def make_vectors() -> Float64:
-    """Rings around two middles; all are as far on one side as on the other."""
+    """Return a ring of points around each of two centers, symmetric about the origin."""
     angles = np.linspace(0, 2 * np.pi, GROUP_SIZE, endpoint=False)
     ring = np.stack([2 * np.cos(angles), 3 * np.sin(angles)], axis=1)
     flat = np.concatenate([[[0.0, 0.0]], ring - GROUP_OFFSET, ring + GROUP_OFFSET])
@@ -109,11 +112,11 @@ def make_vectors() -> Float64:
 
 
 def rotate(vectors: Float64, angle: float) -> Float64:
-    """The same in a plane that the first two axes have turned out of."""
-    moved = vectors.copy()
-    moved[:, 2] = vectors[:, 1] * np.sin(angle)
-    moved[:, 1] = vectors[:, 1] * np.cos(angle)
-    return moved
+    """Rotate the vectors about the first axis, from the second into the third dimension."""
+    rotated = vectors.copy()
+    rotated[:, 2] = vectors[:, 1] * np.sin(angle)
+    rotated[:, 1] = vectors[:, 1] * np.cos(angle)
+    return rotated
 
 
 def write_vectors(path: Path, vectors: Float64) -> None:
@@ -130,48 +133,48 @@ def format_labels() -> str:
 
 
 def write_sprite(path: Path) -> None:
-    """Seven pictures a row: those of the west are red, those of the east green."""
-    colours = [(90, 90, 90), *[(230, 20, 20)] * GROUP_SIZE, *[(20, 200, 20)] * GROUP_SIZE]
+    """Write a sprite sheet with seven images per row: red for west, green for east."""
+    colors = [(90, 90, 90), *[(230, 20, 20)] * GROUP_SIZE, *[(20, 200, 20)] * GROUP_SIZE]
     rows = -(-POINT_COUNT // 7)
     sheet = np.zeros((rows * SPRITE_PX, 7 * SPRITE_PX, 3), np.uint8)
-    for at, colour in enumerate(colours):
+    for at, color in enumerate(colors):
         top, left = SPRITE_PX * (at // 7), SPRITE_PX * (at % 7)
-        sheet[top : top + SPRITE_PX, left : left + SPRITE_PX] = colour
+        sheet[top : top + SPRITE_PX, left : left + SPRITE_PX] = color
     Image.fromarray(sheet).save(path)
 
 
 def drawn_points(page: Page) -> Locator:
-    """The points, once all of them are drawn and nothing moves."""
-    found = page.get_by_role("application")
-    expect(found).to_have_attribute("data-drawn", "1")
-    expect(found).to_have_attribute("aria-busy", "false")
-    return found
+    """Return the canvas once all points are drawn and no animation runs."""
+    locator = page.get_by_role("application")
+    expect(locator).to_have_attribute("data-drawn", "1")
+    expect(locator).to_have_attribute("aria-busy", "false")
+    return locator
 
 
-def take_screenshot(found: Locator) -> NDArray[np.int_]:
-    """What is seen of the points, with names and lines."""
-    picture = Image.open(io.BytesIO(found.screenshot())).convert("RGB")
-    return np.asarray(picture).astype(int)
+def take_screenshot(locator: Locator) -> NDArray[np.int_]:
+    """Return the RGB pixels of the canvas with labels and lines."""
+    screenshot = Image.open(io.BytesIO(locator.screenshot())).convert("RGB")
+    return np.asarray(screenshot).astype(int)
 
 
-def count_pixels(found: Locator, colour: tuple[int, int, int]) -> int:
-    """How many pixels of the points are about this colour."""
-    off = np.abs(take_screenshot(found) - colour).max(axis=2)
-    return int(np.count_nonzero(off < 12))
+def count_pixels(locator: Locator, color: tuple[int, int, int]) -> int:
+    """Return how many pixels have approximately this color."""
+    difference = np.abs(take_screenshot(locator) - color).max(axis=2)
+    return int(np.count_nonzero(difference < 12))
 
 
-def drag(page: Page, *shares: tuple[float, float]) -> None:
-    """Along places in the picture, told as shares of its width and height."""
-    place = get_stable_box(drawn_points(page))
-    page.mouse.move(*place.at(*shares[0]))
+def drag(page: Page, *points: tuple[float, float]) -> None:
+    """Drag along points of the canvas, given as fractions of its width and height."""
+    box = get_stable_box(drawn_points(page))
+    page.mouse.move(*box.at(*points[0]))
     page.mouse.down()
-    for share in shares[1:]:
-        page.mouse.move(*place.at(*share), steps=3)
+    for point in points[1:]:
+        page.mouse.move(*box.at(*point), steps=3)
     page.mouse.up()
 
 
 def choose_vectors(page: Page, name: str | Pattern[str]) -> None:
-    """Chooses other vectors above."""
+    """Choose another embedding in the toolbar."""
     page.get_by_role("button", name="Choose vectors").click()
     page.get_by_role("dialog").get_by_role("button", name=name).click()
 
@@ -181,5 +184,5 @@ def panel(page: Page, name: str) -> Locator:
 
 
 def combobox(page: Page, name: str) -> Locator:
-    """A choice with its name beside it."""
+    """Return the select box with this label."""
     return page.get_by_role("combobox", name=name, exact=True)

@@ -1,4 +1,4 @@
-"""A writer that appends to event files as a training program does."""
+"""Append records to event files as a training program does."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ EVENT_FILE_NAME = "events.out.tfevents.1700000000.host.1.0"
 
 
 def append_records(run: Path, *records: bytes) -> None:
-    """Add records to the run's event file, all at once."""
+    """Append records to the run's event file in one write."""
     run.mkdir(parents=True, exist_ok=True)
     with (run / EVENT_FILE_NAME).open("ab") as file:
         file.write(b"".join(records))
 
 
 def loss_records(tag: str, steps: Iterable[int], *, scale: float = 1.0) -> list[bytes]:
-    """A curve that falls as a loss does, logged just now."""
+    """Return a decreasing loss curve with the current wall time."""
     now = time.time()
     return [
         b.record(
@@ -33,7 +33,7 @@ def loss_records(tag: str, steps: Iterable[int], *, scale: float = 1.0) -> list[
 
 
 def write_sweep(logdir: Path) -> None:
-    """Three runs, two of them under one prefix, with tags in two sections and without any."""
+    """Write three runs, two with a common prefix, and tags in two sections and in none."""
     for name, scale in (("conv/lr1e-3", 1.0), ("conv/lr3e-4", 2.0), ("vit", 3.0)):
         records = [
             *loss_records("train/loss", range(50), scale=scale),
@@ -43,5 +43,7 @@ def write_sweep(logdir: Path) -> None:
             *loss_records("lr", range(50)),
         ]
         append_records(logdir / name, *records)
-    picture = b.value("samples", b.image(b"not looked at"), b.metadata("images"))
-    append_records(logdir / "vit", b.record(b.event(b.summary(picture), step=3, wall=time.time())))
+    image_value = b.value("samples", b.image(b"not looked at"), b.metadata("images"))
+    append_records(
+        logdir / "vit", b.record(b.event(b.summary(image_value), step=3, wall=time.time()))
+    )

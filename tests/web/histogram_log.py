@@ -1,4 +1,4 @@
-"""Histograms whose numbers tests know, and the parts of the tabs that show them."""
+"""A log of histograms with known counts, and locators of Histograms and Distributions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS = range(0, 2000, 10)
 
 
 def make_buckets(step: int) -> list[tuple[float, float, float]]:
-    """Eight buckets from -2 to 2, of which the later ones count more."""
+    """Return eight buckets from -2 to 2 with increasing counts."""
     return [(-2 + 0.5 * at, -1.5 + 0.5 * at, 10 * (at + 1) + step) for at in range(8)]
 
 
@@ -33,29 +33,29 @@ def write_histogram_log(folder: Path) -> None:
 
 
 def write_many_runs(folder: Path) -> None:
-    """Twenty runs of one tag."""
+    """Write twenty runs with one tag."""
     for number in range(20):
         records = [logs.histogram(step, make_buckets(step), tag="w") for step in range(5)]
         logs.write(folder, f"run{number}", b"".join(records))
 
 
 def drawn_histogram(page: Page, title: str) -> Locator:
-    """The chart, once it has histograms."""
-    found = chart(page, title)
-    expect(found).to_have_attribute("aria-label", re.compile(r"\d (histogram|distribution)s? of"))
-    return found
+    """Return the chart once it has histograms."""
+    locator = chart(page, title)
+    expect(locator).to_have_attribute("aria-label", re.compile(r"\d (histogram|distribution)s? of"))
+    return locator
 
 
 def read_label(page: Page, title: str) -> str:
     return str(drawn_histogram(page, title).get_attribute("aria-label"))
 
 
-def expect_label(page: Page, title: str, words: str) -> None:
-    expect(chart(page, title)).to_have_attribute("aria-label", re.compile(words))
+def expect_label(page: Page, title: str, pattern: str) -> None:
+    expect(chart(page, title)).to_have_attribute("aria-label", re.compile(pattern))
 
 
 def hover_chart(page: Page, title: str, across: float, down: float) -> None:
-    """Put the pointer on a place of a chart, given in parts of its size."""
+    """Move the mouse to a point of a chart, given as fractions of its width and height."""
     x, y = get_stable_box(drawn_histogram(page, title)).at(across, down)
     page.mouse.move(x - 3, y)
     page.mouse.move(x, y)
@@ -73,14 +73,14 @@ def drag_chart(
 
 
 def read_tooltip(page: Page) -> dict[str, list[str]]:
-    tip = page.get_by_role("status", name="Values at the cursor")
-    expect(tip).to_be_visible()
+    tooltip = page.get_by_role("status", name="Values at the cursor")
+    expect(tooltip).to_be_visible()
     script = "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"
-    return {name: cells for name, *cells in tip.locator("tbody tr").evaluate_all(script)}
+    return {name: cells for name, *cells in tooltip.locator("tbody tr").evaluate_all(script)}
 
 
 def open_settings(page: Page, title: str) -> Locator:
-    """The panel at the right, opened if it is not."""
+    """Return the settings panel; open it if necessary."""
     panel = page.get_by_role("complementary", name=f"Settings of {title}")
     if not panel.is_visible():
         page.get_by_role("button", name=f"Settings of {title}").click()

@@ -1,4 +1,4 @@
-"""A log of pictures whose every pixel tests know, and what the page shows of it."""
+"""A log of images with known pixels, and locators of the Images dashboard."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUNS = ("conv", "vit")
 STEPS = (0, 10, 20, 30)
 HUGE_SHAPE = (4200, 4300)
 
-#: Reads what a picture on the page shows, pixel by pixel, as it came.
+#: JavaScript that returns height, width and base64-encoded RGBA pixels of an image element.
 READ_PIXELS = """async image => {
   await image.decode()
   const { naturalWidth: width, naturalHeight: height } = image
@@ -38,13 +38,13 @@ READ_PIXELS = """async image => {
 
 
 def make_digit(run: str, step: int, part: int) -> NDArray[np.uint8]:
-    """A grey picture of 8 by 8 that no other one is like."""
+    """Return an 8 x 8 grayscale image that is unique to its run, step and index."""
     base = np.arange(64, dtype=np.int64).reshape(8, 8) * 3
     return (base + 7 * step + 40 * part + 90 * RUNS.index(run)).astype(np.uint8)
 
 
 def make_photo(run: str, step: int) -> NDArray[np.uint8]:
-    """40 high and 60 wide, in colours that move with the steps."""
+    """Return a 40 x 60 RGB image whose blue channel depends on the run and the step."""
     y, x = np.mgrid[0:40, 0:60]
     red, green = 4 * x, 6 * y
     blue = np.full_like(x, step + 100 * RUNS.index(run))
@@ -52,7 +52,7 @@ def make_photo(run: str, step: int) -> NDArray[np.uint8]:
 
 
 def make_16bit_image() -> NDArray[np.uint16]:
-    """Grey of 16 bits, each pixel one that 8 bits cannot tell from its neighbour."""
+    """Return a 16-bit grayscale image whose neighboring pixels are equal when cut to 8 bits."""
     return (np.arange(256, dtype=np.uint16) + 40_000).reshape(16, 16)
 
 
@@ -82,7 +82,7 @@ def make_animation() -> bytes:
 
 
 def image_record(tag: str, step: int, *encoded: bytes) -> bytes:
-    """The record of some pictures of one step."""
+    """Return a record with all images of one step."""
     value = b.value(tag, b.metadata("images"), b.image_tensor(*encoded))
     return b.record(b.event(b.summary(value), step=step, wall=START + step))
 
@@ -115,16 +115,16 @@ def write_image_log(logdir: Path) -> None:
     )
 
 
-# ---- what is seen
+# ---- locators
 
 
 def image_strip(page: Page, title: str, run: str) -> Locator:
-    """The pictures of a run in a card."""
+    """Return the images of a run in a card."""
     return card(page, title).get_by_role("group", name=run, exact=True)
 
 
 def images_at_step(page: Page, title: str, run: str, step: int) -> Locator:
-    """The pictures of a run, once they are those of a step."""
+    """Wait until a run shows the images of this step and return them."""
     expect(image_strip(page, title, run).locator("[data-step]")).to_have_attribute(
         "data-step", str(step)
     )
@@ -134,34 +134,34 @@ def images_at_step(page: Page, title: str, run: str, step: int) -> Locator:
 
 
 def read_pixels(image: Locator) -> NDArray[np.uint8]:
-    """The pixels of a picture as the page has them: [height, width, 4]."""
+    """Return the RGBA pixels of an image on the page, with shape [height, width, 4]."""
     height, width, data = image.evaluate(READ_PIXELS)
     return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)
 
 
 def as_rgba(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """An array that was logged as a browser draws it."""
+    """Convert a logged array to the RGBA pixels that a browser draws."""
     flat = pixels[..., None] if pixels.ndim == 2 else pixels
-    colours = np.repeat(flat, 3, axis=-1) if flat.shape[-1] == 1 else flat
-    if colours.shape[-1] == 4:
-        return colours
-    return np.concatenate([colours, np.full((*colours.shape[:2], 1), 255, np.uint8)], axis=-1)
+    channels = np.repeat(flat, 3, axis=-1) if flat.shape[-1] == 1 else flat
+    if channels.shape[-1] == 4:
+        return channels
+    return np.concatenate([channels, np.full((*channels.shape[:2], 1), 255, np.uint8)], axis=-1)
 
 
 def image_pane(page: Page, label: str) -> Locator:
-    """A picture that can be zoomed into."""
+    """Return an image in the full-screen viewer."""
     return page.locator("article.full").get_by_role("img", name=label, exact=True)
 
 
-def hover_at(page: Page, place: Locator, x: float, y: float) -> None:
-    """Point at a spot of a place, as shares of its width and height."""
-    box = get_stable_box(place)
+def hover_at(page: Page, target: Locator, x: float, y: float) -> None:
+    """Move the mouse to a point, given as fractions of the target's width and height."""
+    box = get_stable_box(target)
     across, down = box.at(x, y)
     page.mouse.move(across - 2, down)
     page.mouse.move(across, down)
 
 
 def read_zoom(page: Page) -> float:
-    """Pixels of the screen that each of the picture takes."""
-    said = page.get_by_role("status", name="Size").inner_text()
-    return float(said.removesuffix(" %").replace(",", "")) / 100
+    """Return the zoom factor: screen pixels per image pixel."""
+    label = page.get_by_role("status", name="Size").inner_text()
+    return float(label.removesuffix(" %").replace(",", "")) / 100

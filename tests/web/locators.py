@@ -1,4 +1,4 @@
-"""The parts of the page, found as a person or a screen reader would."""
+"""Locators of the page's shell and of the Overview, mostly by role and accessible name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tag_row(page: Page, name: str) -> Locator:
 
 
 def tag_names(page: Page) -> list[str]:
-    """Names of all tags on the screen, from top to bottom."""
+    """Return the names of all visible tags from top to bottom."""
     cells = tag_table(page).get_by_role("row").locator("[role=cell] .name")
     return cells.all_inner_texts()
 
@@ -45,8 +45,8 @@ def section_buttons(page: Page) -> Locator:
     return tag_table(page).get_by_role("button")
 
 
-def connection_status(page: Page, word: str) -> Locator:
-    return page.get_by_role("banner").get_by_text(re.compile(f"^{word}"))
+def connection_status(page: Page, text: str) -> Locator:
+    return page.get_by_role("banner").get_by_text(re.compile(f"^{text}"))
 
 
 def search_box(page: Page) -> Locator:
@@ -54,10 +54,10 @@ def search_box(page: Page) -> Locator:
 
 
 def search_results(page: Page) -> Locator:
-    """What the search box lists."""
+    """Return the results listed by the search box."""
     return page.get_by_role("listbox", name="Found").get_by_role("option")
 
 
 def step_range(first: int, last: int) -> str:
-    """The words for a range of steps."""
+    """Format a range of steps as the page does."""
     return f"{first} \N{EN DASH} {last}"

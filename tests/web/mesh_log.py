@@ -1,4 +1,4 @@
-"""Meshes whose pixels tests know, and the parts of the Mesh view."""
+"""A log of meshes with known pixels, and locators of the Mesh dashboard."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tracklight.formats.tfrecord import encode_record
 
 RED, GREEN, BLUE = (230, 30, 30), (20, 180, 60), (40, 60, 240)
 STEPS = {0: RED, 10: GREEN, 20: BLUE}
-#: Colours as they are, without light on them.
+#: Colors as logged, without lighting.
 UNLIT = {"material": {"cls": "MeshBasicMaterial"}}
-#: From the front, so that the middle of a picture is the middle of what is logged.
+#: View from the front, so that the center of the image is the center of the mesh.
 FRONT_CAMERA = "&camera=0,0,1"
 
 CUBE = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], np.float32)
@@ -37,8 +37,8 @@ QUADS = np.array(
 TRIANGLES = np.concatenate([QUADS[:, [0, 1, 2]], QUADS[:, [0, 2, 3]]])
 
 
-def fill_color(points: NDArray[np.float32], colour: tuple[int, int, int]) -> NDArray[np.uint8]:
-    return np.broadcast_to(np.array(colour, np.uint8), points.shape)
+def fill_color(points: NDArray[np.float32], color: tuple[int, int, int]) -> NDArray[np.uint8]:
+    return np.broadcast_to(np.array(color, np.uint8), points.shape)
 
 
 def make_cube(step: int, size: float = 1.0) -> list[Message]:
@@ -47,7 +47,7 @@ def make_cube(step: int, size: float = 1.0) -> list[Message]:
 
 
 def make_sheet(side: int = 300) -> list[Message]:
-    """A square of 90,000 vertices: those that sixteen bits cannot count are blue, others red."""
+    """Build a square of 90,000 vertices, blue where the index exceeds 16 bits, else red."""
     x, y = np.meshgrid(np.linspace(-1, 1, side), np.linspace(-1, 1, side))
     points = np.stack([x, y, np.zeros_like(x)], axis=-1).reshape(-1, 3).astype(np.float32)
     corner = (np.arange(side - 1)[:, None] * side + np.arange(side - 1)).ravel()
@@ -71,7 +71,7 @@ def event_record(step: int, *values: Message) -> bytes:
 
 
 def write_mesh_log(logdir: Path) -> None:
-    """Two runs with a cube that changes its colour, and one of everything else."""
+    """Write two runs with a cube that changes color; the first also has all other meshes."""
     for run in ("first", "second"):
         (logdir / run).mkdir(parents=True)
         records = [event_record(step, *make_cube(step)) for step in STEPS]
@@ -82,15 +82,15 @@ def write_mesh_log(logdir: Path) -> None:
 
 def make_other_meshes() -> list[list[Message]]:
     pair = np.stack([CUBE, CUBE])
-    shades = np.stack([fill_color(CUBE, RED), fill_color(CUBE, GREEN)])
+    pair_colors = np.stack([fill_color(CUBE, RED), fill_color(CUBE, GREEN)])
     faces = np.stack([TRIANGLES, TRIANGLES])
-    # Bytes take a quarter of the room, and are understood as well.
-    many = (make_sphere(1_050_000) * 100).round().astype(np.int8)
+    # int8 is supported as well and takes a quarter of the space.
+    vertices = (make_sphere(1_050_000) * 100).round().astype(np.int8)
     return [
         make_sheet(),
-        summary.mesh("batch/pair", pair, faces, shades, config=UNLIT),
+        summary.mesh("batch/pair", pair, faces, pair_colors, config=UNLIT),
         summary.mesh("cloud/ball", make_sphere(2000)[None]),
-        [make_part("cloud/many_VERTEX", many[None])],
+        [make_part("cloud/many_VERTEX", vertices[None])],
         [make_part("odd/broken_VERTEX", np.zeros((1, 4, 1)))],
         [
             make_part("odd/torn_VERTEX", CUBE[None]),
@@ -101,16 +101,16 @@ def make_other_meshes() -> list[list[Message]]:
 
 
 def drawn_mesh(page: Page, mesh: str, run: str = "first") -> Locator:
-    """The picture of a run, once all of it is drawn."""
-    found = card(page, mesh).get_by_role("img", name=f"{mesh}, {run}")
-    wait_until_drawn(found)
-    return found
+    """Return the rendered mesh of a run once it is completely drawn."""
+    locator = card(page, mesh).get_by_role("img", name=f"{mesh}, {run}")
+    wait_until_drawn(locator)
+    return locator
 
 
-def wait_until_drawn(found: Locator) -> None:
-    """Wait until nothing moves in a picture any more."""
-    expect(found).to_have_attribute("data-still", "true")
-    expect(found).to_have_attribute("data-drawn", "1")
+def wait_until_drawn(locator: Locator) -> None:
+    """Wait until a mesh is completely drawn and no longer moves."""
+    expect(locator).to_have_attribute("data-still", "true")
+    expect(locator).to_have_attribute("data-drawn", "1")
 
 
 _READ_PIXELS = """node => {
@@ -128,26 +128,26 @@ _READ_PIXELS = """node => {
 }"""
 
 
-def read_pixels(found: Locator) -> NDArray[np.uint8]:
-    """What is drawn, as [height, width, red, green, blue and alpha]."""
-    width, height, text = found.evaluate(_READ_PIXELS)
+def read_pixels(locator: Locator) -> NDArray[np.uint8]:
+    """Return the RGBA pixels of the canvas, with shape [height, width, 4]."""
+    width, height, text = locator.evaluate(_READ_PIXELS)
     return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)
 
 
-def read_pixel(found: Locator, across: float = 0.5, down: float = 0.5) -> tuple[int, ...]:
-    """Red, green and blue at a place, and nothing where nothing is drawn."""
-    drawn = read_pixels(found)
+def read_pixel(locator: Locator, across: float = 0.5, down: float = 0.5) -> tuple[int, ...]:
+    """Return the RGB color at a point, or an empty tuple where nothing is drawn."""
+    drawn = read_pixels(locator)
     height, width, _ = drawn.shape
-    *shade, alpha = drawn[int(down * height), int(across * width)].tolist()
-    return tuple(shade) if alpha else ()
+    *rgb, alpha = drawn[int(down * height), int(across * width)].tolist()
+    return tuple(rgb) if alpha else ()
 
 
-def drawn_fraction(found: Locator) -> float:
-    """The share of a picture on which anything is drawn."""
-    return float((read_pixels(found)[..., 3] > 0).mean())
+def drawn_fraction(locator: Locator) -> float:
+    """Return the fraction of pixels that are not transparent."""
+    return float((read_pixels(locator)[..., 3] > 0).mean())
 
 
-def opaque_colors(found: Locator) -> set[tuple[int, ...]]:
-    """All colours of a picture that cover it fully."""
-    drawn = read_pixels(found).reshape(-1, 4)
+def opaque_colors(locator: Locator) -> set[tuple[int, ...]]:
+    """Return the set of RGB colors of opaque pixels."""
+    drawn = read_pixels(locator).reshape(-1, 4)
     return {tuple(row) for row in np.unique(drawn[drawn[:, 3] == 255][:, :3], axis=0).tolist()}

@@ -1,4 +1,4 @@
-"""A log of PR curves whose numbers tests know: two runs, two classes, three steps."""
+"""A log of PR curves with known values: two runs, two classes, three steps."""
 
 from __future__ import annotations
 
@@ -22,23 +22,27 @@ _LABELS = [True] * 4 + [False] * 6
 
 
 def make_curve(run: str, name: str, step: int) -> NDArray[np.float64]:
-    """Six rows; scores of the two labels move apart with every step."""
-    apart = 0.05 + 0.15 * STEPS.index(step) + 0.1 * RUNS.index(run) - 0.05 * CLASSES.index(name)
+    """Return the six rows of a curve; the classes separate further with every step."""
+    separation = (
+        0.05 + 0.15 * STEPS.index(step) + 0.1 * RUNS.index(run) - 0.05 * CLASSES.index(name)
+    )
     spread = np.linspace(-0.25, 0.25, 4), np.linspace(-0.25, 0.25, 6)
-    scores = np.clip(np.concatenate([0.5 + apart + spread[0], 0.5 - apart + spread[1]]), 0, 1)
+    scores = np.clip(
+        np.concatenate([0.5 + separation + spread[0], 0.5 - separation + spread[1]]), 0, 1
+    )
     return count(_LABELS, list(np.round(scores, 2)), THRESHOLDS)
 
 
 def curve_record(tag: str, step: int, array: NDArray[np.float64]) -> bytes:
-    about = summary.make_metadata(
+    metadata = summary.make_metadata(
         "pr_curves", proto.PrCurvePluginData(num_thresholds=array.shape[1])
     )
-    value = summary.tensor(tag, array.astype(np.float32), about).SerializeToString()
+    value = summary.tensor(tag, array.astype(np.float32), metadata).SerializeToString()
     return b.record(b.event(b.summary(b.blob(1, value)), step=step, wall=1.7e9 + step))
 
 
 def write_step(logdir: Path, step: int, like: int) -> None:
-    """One more step of every curve, with the numbers of another one."""
+    """Append one step to every curve, with the values of step `like`."""
     for run in RUNS:
         for name in CLASSES:
             append_records(

@@ -1,4 +1,4 @@
-"""The table of runs, found as a person or a screen reader would."""
+"""Locators of the run table, mostly by role and accessible name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def row(page: Page, name: str) -> Locator:
 
 
 def run_name(page: Page, run: str) -> Locator:
-    """What a person clicks on who means the run."""
+    """Return the clickable name of a run."""
     return row(page, run).get_by_title(run, exact=True)
 
 
@@ -31,7 +31,7 @@ def group_row(page: Page, key: str) -> Locator:
 
 
 def run_names(page: Page) -> list[str]:
-    """The runs of the table from top to bottom."""
+    """Return the names of the runs from top to bottom."""
     return rows(page).evaluate_all("rows => rows.map(row => row.dataset.run)")
 
 
@@ -40,7 +40,7 @@ def run_checkbox(page: Page, name: str) -> Locator:
 
 
 def checked_runs(page: Page) -> list[str]:
-    """The runs that are shown, from top to bottom."""
+    """Return the names of the selected runs from top to bottom."""
     return rows(page).evaluate_all(
         "rows => rows.filter(row => row.querySelector(':checked')).map(row => row.dataset.run)"
     )
@@ -51,7 +51,7 @@ def column_header(page: Page, text: str) -> Locator:
 
 
 def cell(page: Page, name: str, column: int) -> Locator:
-    """A cell beside the name; columns are counted from 1."""
+    """Return a cell to the right of the name; columns count from 1."""
     return row(page, name).get_by_role("gridcell").nth(column)
 
 

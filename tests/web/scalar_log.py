@@ -1,4 +1,4 @@
-"""A log whose numbers tests know: three runs, with every oddity that a curve can have."""
+"""A log of scalars with known values: three runs, NaN, restarts, spikes and long series."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests import builders as b
 from tests.web.event_writer import append_records
 
 START = 1_700_000_000.0
-#: Seconds from one step to the next.
+#: Wall time between two steps.
 STEP_INTERVAL_S = 2.0
 RUNS = ("conv/a", "conv/b", "vit")
 STEPS = tuple(range(0, 600, 10))
@@ -20,7 +20,7 @@ LONG_COUNT = 20_000
 
 
 def loss(run: str, steps: Sequence[int] = STEPS) -> list[float]:
-    """A noisy loss, as float32 keeps it."""
+    """Return a noisy loss, rounded to float32."""
     noise = random.Random(run)
     scale = 1.0 + RUNS.index(run)
     return [
@@ -79,14 +79,14 @@ def write_scalar_log(logdir: Path) -> None:
 
 
 def described_records(tag: str, step: int, value: float, description: str) -> list[bytes]:
-    """A point whose tag says in words what it is."""
-    about = b.metadata("scalars", b.blob(3, description.encode()))
-    fields = b.summary(b.value(tag, b.simple(value), about))
+    """Return one point of a tag that has a description."""
+    metadata = b.metadata("scalars", b.blob(3, description.encode()))
+    fields = b.summary(b.value(tag, b.simple(value), metadata))
     return [b.record(b.event(fields, step=step, wall=START))]
 
 
 def smooth(values: Sequence[float], weight: float) -> list[float]:
-    """TensorBoard's debiased exponential mean."""
+    """Return TensorBoard's debiased exponential moving average."""
     out, last, count = [], 0.0, 0
     for value in values:
         if not math.isfinite(value):

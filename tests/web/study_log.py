@@ -1,4 +1,4 @@
-"""Eight runs of three models, as a search over learning rates leaves them behind."""
+"""A study of eight trials: three models with several learning rates."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def mean_and_stdev(trials: list[Trial]) -> tuple[float, float]:
 def _records(trial: Trial) -> list[bytes]:
     start = time.time() - trial.hours_ago * HOUR_S
     settings = build_session_start({"lr": trial.lr, "optimizer": trial.optimizer, "seed": 1})
-    said = b.event(b.summary(b.blob(1, settings.SerializeToString())), step=0, wall=start)
+    session_start = b.event(b.summary(b.blob(1, settings.SerializeToString())), step=0, wall=start)
     points = [
         b.event(b.summary(b.value("val/acc", b.simple(value))), step=step, wall=start + 60 * step)
         for step, value in enumerate(trial.accuracies)
     ]
-    return [b.record(payload) for payload in (said, *points)]
+    return [b.record(payload) for payload in (session_start, *points)]

@@ -1,4 +1,4 @@
-"""A log of texts that tests know, and the parts of the page that show them."""
+"""A log of texts with known content, and locators of the Text dashboard."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def forward(x):
 
 
 def write_text_log(folder: Path) -> None:
-    """Runs ``a`` with 60 stories and ``b`` with 30, and arrays of every rank in ``a``."""
+    """Write run ``a`` with 60 stories and arrays of several ranks, and ``b`` with 30 stories."""
     grid = np.array([f"cell {n}" for n in range(120 * 45)], object).reshape(120, 45)
     cube = np.array([f"box *{n}*" for n in range(24)], object).reshape(2, 3, 2, 2)
     events = [event_record(0, summary.text(*named)) for named in _arrays(grid, cube)]
@@ -47,7 +47,7 @@ def write_text_log(folder: Path) -> None:
 
 
 def write_hostile_texts(folder: Path) -> None:
-    """One step for each text that would like to run something."""
+    """Write one step for each text that tries to run a script."""
     write(
         folder / "evil",
         *(event_record(n, summary.text("x", text)) for n, text in enumerate(VECTORS)),
@@ -72,7 +72,7 @@ def event_record(step: int, value: Any) -> bytes:
 
 
 def text_list(page: Page, title: str) -> Locator:
-    """The list of texts in a card; the last one where the card is over all others."""
+    """Return the list of texts in a card; the last match is the full-screen card."""
     return card(page, title).last.get_by_role("group", name=f"Texts of {title}")
 
 

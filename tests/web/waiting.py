@@ -1,4 +1,4 @@
-"""Waiting for what a page comes to: a busy machine shows steps on the way that nobody means."""
+"""Wait until a page reaches a state; on a busy machine, intermediate states are visible."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import NamedTuple
 from playwright.sync_api import Locator, Page
 
 TIMEOUT_S = 60.0
-#: Longer than the page lets a change of its address wait.
+#: Longer than the page debounces URL updates.
 STABLE_MS = 250
 
-# The page's own clock is asked: however slow it is, its timers wait in one line with this one.
+# Wait with the page's own timers: on a slow machine they are delayed like the page's updates.
 _STABLE_VALUE = """async (node, pauseMs) => {
     const look = () => JSON.stringify(%s);
     for (let seen = look(), again; ; seen = again) {
@@ -26,7 +26,7 @@ _STABLE_BOX = _STABLE_VALUE % "node.getBoundingClientRect()"
 
 
 class Box(NamedTuple):
-    """Where something is on the screen, in pixels."""
+    """The bounding box of an element on the screen, in pixels."""
 
     x: float
     y: float
@@ -38,29 +38,29 @@ class Box(NamedTuple):
         return self.at(0.5, 0.5)
 
     def at(self, across: float, down: float) -> tuple[float, float]:
-        """The point at these shares of the width and the height."""
+        """Return the point at these fractions of the width and height."""
         return self.x + self.width * across, self.y + self.height * down
 
 
-def wait_for_value(page: Page, read: Callable[[], object], wanted: object) -> None:
-    """Waits until what is read equals what is wanted; approximate values may be wanted, too."""
+def wait_for_value(page: Page, read: Callable[[], object], expected: object) -> None:
+    """Wait until `read()` equals the expected value, which may be a `pytest.approx`."""
     deadline = time.monotonic() + TIMEOUT_S
-    while (seen := read()) != wanted and time.monotonic() < deadline:
+    while (value := read()) != expected and time.monotonic() < deadline:
         page.wait_for_timeout(50)
-    assert seen == wanted
+    assert value == expected
 
 
-def wait_for_condition(page: Page, is_so: Callable[[], object]) -> None:
-    """Waits until something is so."""
-    wait_for_value(page, lambda: bool(is_so()), True)
+def wait_for_condition(page: Page, condition: Callable[[], object]) -> None:
+    """Wait until the condition is true."""
+    wait_for_value(page, lambda: bool(condition()), True)
 
 
 def get_stable_url(page: Page, pause_ms: int = STABLE_MS) -> str:
-    """The address once nothing is to be written into it any more."""
+    """Return the URL once it has stopped changing."""
     return str(page.locator("html").evaluate(_STABLE_URL, pause_ms))
 
 
-def get_stable_box(found: Locator, pause_ms: int = 60) -> Box:
-    """Where something is once it moves no more."""
-    rest = found.evaluate(_STABLE_BOX, pause_ms)
-    return Box(rest["x"], rest["y"], rest["width"], rest["height"])
+def get_stable_box(locator: Locator, pause_ms: int = 60) -> Box:
+    """Return the bounding box of an element once it has stopped moving."""
+    rect = locator.evaluate(_STABLE_BOX, pause_ms)
+    return Box(rect["x"], rect["y"], rect["width"], rect["height"])
