@@ -11,9 +11,6 @@ from tests.web.waiting import get_stable_box
 from tracklight.cli.demo.graph_builder import BATCH, GraphBuilder
 from tracklight.formats.proto import Message
 
-#: Number of readers that makes a node a hub, which is drawn apart from the others.
-READERS = 20
-
 
 def build_network(*, width: int = 64, blocks: int = 3) -> Message:
     """Build blocks with skip connections, a head, and a control edge from input to head."""

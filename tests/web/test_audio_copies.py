@@ -1,4 +1,4 @@
-"""A copy of a board plays and draws its clips with no server anywhere."""
+"""Audio clips in a static export, without a server."""
 
 from __future__ import annotations
 
@@ -31,11 +31,13 @@ pytestmark = [
     ),
 ]
 
-Open = Callable[..., Page]
+OpenPage = Callable[..., Page]
 
 
 @pytest.mark.parametrize("name", ["copy", "copy.html"])
-def test_clips_are_drawn_and_played(tmp_path: Path, open_page: Open, name: str) -> None:
+def test_static_export_draws_and_plays_clips(
+    tmp_path: Path, open_page: OpenPage, name: str
+) -> None:
     write_audio_log(tmp_path / "logs")
     page = open_page(copy(tmp_path / "logs", tmp_path / name, "tab=audio&tags=voice"))
     drawn_waveform(page, "voice", "alto")
@@ -44,7 +46,7 @@ def test_clips_are_drawn_and_played(tmp_path: Path, open_page: Open, name: str) 
     wait_for_position(page, 0.2)
 
 
-def test_a_copy_says_which_steps_it_carries(tmp_path: Path, open_page: Open) -> None:
+def test_static_export_shows_number_of_included_steps(tmp_path: Path, open_page: OpenPage) -> None:
     short = encode_wav(np.sin(np.arange(800) / 5), SAMPLE_RATE)
     steps = b"".join(audio_record("voice", step, [short]) for step in range(100))
     logs.write(tmp_path / "logs", "long", steps)

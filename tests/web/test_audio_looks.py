@@ -1,4 +1,4 @@
-"""Audio in the dark, on a phone, empty, and for who cannot see it."""
+"""Audio: accessibility, small screens, full screen and empty states."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from tests.web.waiting import get_stable_box, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
-Open = Callable[..., Page]
+OpenPage = Callable[..., Page]
 
 
-sounds = board_fixture(write_audio_log, "module", "?tab=audio")
+audio_board = board_fixture(write_audio_log, "module", "?tab=audio")
 
 
-def test_no_faults_are_found_by_axe(sounds: str, open_page: Open) -> None:
+def test_no_accessibility_violations(audio_board: str, open_page: OpenPage) -> None:
     compared = "clip-a=voice,alto,0,20&clip-b=voice,basso,0,20"
-    page = open_page(f"{sounds}&{compared}")
+    page = open_page(f"{audio_board}&{compared}")
     drawn_waveform(page, "voice", "alto")
     assert find_violations(page) == []
     page.get_by_role("button", name="Settings of Audio").click()
     assert find_violations(page) == []
 
 
-def test_it_fits_on_a_phone(sounds: str, open_page: Open) -> None:
-    page = open_page(f"{sounds}&clip-a=voice,alto,0,20", width=390)
+def test_fits_on_a_phone(audio_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{audio_board}&clip-a=voice,alto,0,20", width=390)
     drawn_waveform(page, "voice", "alto")
     assert not overflows(page)
     play_button(page, "voice", "alto").click()
@@ -39,8 +39,8 @@ def test_it_fits_on_a_phone(sounds: str, open_page: Open) -> None:
     assert not overflows(page)
 
 
-def test_the_full_screen_has_larger_charts(sounds: str, open_page: Open) -> None:
-    page = open_page(f"{sounds}&tags=voice")
+def test_full_screen_has_larger_charts(audio_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{audio_board}&tags=voice")
     before = get_stable_box(drawn_waveform(page, "voice", "alto"))
     card(page, "voice").hover()
     page.keyboard.press("m")
@@ -51,13 +51,13 @@ def test_the_full_screen_has_larger_charts(sounds: str, open_page: Open) -> None
     expect(page).not_to_have_url(re.compile("card="))
 
 
-def test_no_run_and_no_tag(sounds: str, open_page: Open) -> None:
-    page = open_page(f"{sounds}&tags=nowhere")
+def test_no_matching_tag(audio_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{audio_board}&tags=nowhere")
     expect(page.get_by_text("No tag matches “nowhere”.")).to_be_visible()
 
 
-def test_the_keys_are_listed(sounds: str, open_page: Open) -> None:
-    page = open_page(f"{sounds}&tags=voice")
+def test_shortcuts_are_listed(audio_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{audio_board}&tags=voice")
     drawn_waveform(page, "voice", "alto")
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog")

@@ -1,4 +1,4 @@
-"""Distributions: bands of percentiles, the nine values under the pointer, and every control."""
+"""Distributions: percentile bands, the tooltip and all controls."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from tracklight.dashboards.histograms.binning import compute_percentiles
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
-Open = Callable[..., Page]
+OpenPage = Callable[..., Page]
 
 
 board = board_fixture(write_histogram_log, "module")
 
 
 @pytest.fixture
-def page(board: str, open_page: Open) -> Page:
+def page(board: str, open_page: OpenPage) -> Page:
     page = open_page(f"{board}?tab=distributions")
     drawn_histogram(page, "layer/weights")
     return page
 
 
-def test_every_step_of_every_run(page: Page) -> None:
-    words = "layer/weights: 400 distributions of 2 runs, 0 to 1,990"
-    expect_label(page, "layer/weights", f"^{words}")
+def test_all_steps_of_all_runs_are_shown(page: Page) -> None:
+    label = "layer/weights: 400 distributions of 2 runs, 0 to 1,990"
+    expect_label(page, "layer/weights", f"^{label}")
     expect(card(page, "layer/weights").locator("[data-note]")).to_have_text(
         "2 runs · all 200 steps"
     )
 
 
-def test_all_nine_values_under_the_pointer(page: Page) -> None:
+def test_tooltip_shows_nine_percentiles(page: Page) -> None:
     hover_chart(page, "layer/weights", 0.7, 0.3)
-    tip = page.get_by_role("status", name="Values at the cursor")
-    expect(tip.locator(".when")).to_contain_text("·")
-    step = int(re.sub(r"\D", "", tip.locator(".when").inner_text().split("·")[0]))
-    (wanted,) = compute_percentiles(make_columns(make_buckets(step)))
+    tooltip = page.get_by_role("status", name="Values at the cursor")
+    expect(tooltip.locator(".when")).to_contain_text("·")
+    step = int(re.sub(r"\D", "", tooltip.locator(".when").inner_text().split("·")[0]))
+    (expected,) = compute_percentiles(make_columns(make_buckets(step)))
     cells = read_tooltip(page)
     names = [
         "min",
@@ -67,10 +67,10 @@ def test_all_nine_values_under_the_pointer(page: Page) -> None:
         "max",
     ]
     found = [parse_number(cells[name][0]) for name in names]
-    assert np.allclose(found, wanted, rtol=1e-3, atol=1e-4)
+    assert np.allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
-def test_runs_together(page: Page) -> None:
+def test_overlay_runs(page: Page) -> None:
     page.get_by_role("button", name="Together").click()
     expect(page).to_have_url(re.compile("dmode=together"))
     expect_label(page, "layer/weights", "of 2 runs")
@@ -99,19 +99,19 @@ def test_scales_and_settings(page: Page) -> None:
     expect_label(page, "layer/weights", "0 to 5h 31m")
 
 
-def test_by_keyboard(page: Page) -> None:
+def test_keyboard_navigation(page: Page) -> None:
     chart = drawn_histogram(page, "layer/weights")
     chart.focus()
     chart.press("Home")
-    tip = page.get_by_role("status", name="Values at the cursor")
-    expect(tip).to_contain_text("step 0")
+    tooltip = page.get_by_role("status", name="Values at the cursor")
+    expect(tooltip).to_contain_text("step 0")
     chart.press("ArrowRight")
-    expect(tip).to_contain_text("step 10")
+    expect(tooltip).to_contain_text("step 10")
     chart.press("Enter")
     expect(page).to_have_url(re.compile("at=10"))
 
 
-def test_both_tabs_show_the_same_step(page: Page) -> None:
+def test_pinned_step_is_shared_with_histograms(page: Page) -> None:
     drawn_histogram(page, "layer/weights").focus()
     page.keyboard.press("Home")
     page.keyboard.press("Enter")

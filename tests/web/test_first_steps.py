@@ -1,4 +1,4 @@
-"""A log directory with nothing in it, and a server that does not answer."""
+"""Empty log directories, damaged files and failing requests."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ pytestmark = pytest.mark.browser
 OVERVIEW = "?tab=overview"
 
 
-def test_an_empty_directory_teaches(
+def test_empty_directory_shows_example_code(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(serve(logdir).address, permissions=["clipboard-read", "clipboard-write"])
     main = page.get_by_role("main")
     expect(main).to_contain_text(f"Watching {logdir}. It is empty so far.")
-    for way, words in (
+    for framework, code in (
         ("Keras", "tracklight.keras.TensorBoard"),
         ("JAX", "tracklight.jax.scalars"),
         ("Python", "tracklight.run"),
         ("PyTorch", "from tracklight.torch import SummaryWriter"),
     ):
-        main.get_by_role("button", name=way).click()
-        expect(page.get_by_label("Code")).to_contain_text(words)
+        main.get_by_role("button", name=framework).click()
+        expect(page.get_by_label("Code")).to_contain_text(code)
         expect(page.get_by_label("Code")).to_contain_text(f'"{logdir}/run-1"')
     main.get_by_role("button", name="Copy").click()
     expect(main.get_by_role("button", name="Copied")).to_be_visible()
@@ -41,13 +41,13 @@ def test_an_empty_directory_teaches(
     wait_for_condition(page, lambda: "tracklight.torch" in page.evaluate(clipboard))
 
 
-@pytest.mark.parametrize("way", ["PyTorch", "JAX", "Python"])
-def test_the_lines_of_the_lesson_write_a_run(
-    logdir: Path, serve: Serve, open_page: Callable[..., Page], way: str
+@pytest.mark.parametrize("framework", ["PyTorch", "JAX", "Python"])
+def test_example_code_writes_a_run(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page], framework: str
 ) -> None:
     page = open_page(serve(logdir).address + OVERVIEW)
-    page.get_by_role("button", name=way).click()
-    expect(page.get_by_role("button", name=way)).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name=framework).click()
+    expect(page.get_by_role("button", name=framework)).to_have_attribute("aria-pressed", "true")
     exec(page.get_by_label("Code").inner_text(), {})
     expect(run_row(page, "run-1")).to_be_visible()
     expect(tag_row(page, "train/loss")).to_be_visible()
@@ -55,7 +55,7 @@ def test_the_lines_of_the_lesson_write_a_run(
         assert len(log.scalar("run-1", "train/loss")) == 1000
 
 
-def test_the_first_run_takes_the_place_of_the_lesson(
+def test_first_run_replaces_the_empty_state(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(serve(logdir).address + OVERVIEW)
@@ -65,7 +65,7 @@ def test_the_first_run_takes_the_place_of_the_lesson(
     expect(tag_row(page, "loss")).to_be_visible()
 
 
-def test_a_directory_without_event_files_says_what_is_in_it(
+def test_directory_without_event_files_lists_its_content(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     (logdir / "train.log").touch()
@@ -76,7 +76,7 @@ def test_a_directory_without_event_files_says_what_is_in_it(
     expect(main).to_contain_text("It holds notes.txt, train.log, but no event file")
 
 
-def test_a_directory_that_does_not_exist_yet_is_waited_for(
+def test_missing_directory_is_watched(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(serve(logdir / "later").address)
@@ -86,11 +86,11 @@ def test_a_directory_that_does_not_exist_yet_is_waited_for(
     expect(page).to_have_title("Scalars · tracklight")
 
 
-def test_a_dashboard_without_data_teaches(
+def test_dashboard_without_data_shows_example_code(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    picture = b.value("samples", b.image(b"not looked at"), b.metadata("images"))
-    append_records(logdir / "vit", b.record(b.event(b.summary(picture), step=3, wall=1.0)))
+    image_value = b.value("samples", b.image(b"not looked at"), b.metadata("images"))
+    append_records(logdir / "vit", b.record(b.event(b.summary(image_value), step=3, wall=1.0)))
     page = open_page(serve(logdir).address + "?tab=overview")
     expect(tag_row(page, "samples")).to_be_visible()
     expect(dashboard_tab(page, "Scalars")).to_have_count(0)
@@ -102,7 +102,7 @@ def test_a_dashboard_without_data_teaches(
     expect(page.get_by_role("main")).to_contain_text("1 run, 1 image tag.")
 
 
-def test_damage_is_told_where_it_is(
+def test_damaged_record_is_reported(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     records = loss_records("loss", range(20))
@@ -124,7 +124,7 @@ def test_damage_is_told_where_it_is(
     expect(notice).to_be_visible()
 
 
-def test_a_server_that_fails_is_told_and_asked_again(
+def test_failed_request_can_be_retried(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     write_sweep(logdir)
@@ -137,7 +137,7 @@ def test_a_server_that_fails_is_told_and_asked_again(
     expect(run_row(page, "vit")).to_be_visible()
 
 
-def test_an_answer_in_the_one_shape_is_shown_in_its_words(
+def test_error_message_of_the_server_is_shown(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     write_sweep(logdir)
@@ -148,7 +148,7 @@ def test_an_answer_in_the_one_shape_is_shown_in_its_words(
     expect(page.get_by_role("alert")).to_have_text("The share is away. Mount it.")
 
 
-def test_a_dashboard_whose_code_does_not_come_says_so(
+def test_dashboard_code_that_fails_to_load_shows_an_error(
     sweep: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(sweep + OVERVIEW)

@@ -1,4 +1,4 @@
-"""Histograms and Distributions in both themes, on a phone, in a copy, and with nothing to show."""
+"""Histograms and Distributions: accessibility, small screens, empty state, static export."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ from tracklight.cli import main
 
 pytestmark = pytest.mark.browser
 
-Open = Callable[..., Page]
+OpenPage = Callable[..., Page]
 
 
 board = board_fixture(write_histogram_log, "module")
 
 
 @pytest.mark.parametrize("name", ["histograms", "distributions"])
-def test_no_faults_are_found_by_axe(board: str, open_page: Open, name: str) -> None:
+def test_no_accessibility_violations_and_fits_on_a_phone(
+    board: str, open_page: OpenPage, name: str
+) -> None:
     page = open_page(f"{board}?tab={name}")
     drawn_histogram(page, "layer/weights")
     open_settings(page, name.capitalize())
@@ -45,13 +47,13 @@ def test_no_faults_are_found_by_axe(board: str, open_page: Open, name: str) -> N
     assert not overflows(page)
 
 
-def test_nothing_logged_teaches(tmp_path: Path, open_page: Open, serve: Serve) -> None:
+def test_empty_state_shows_example_code(tmp_path: Path, open_page: OpenPage, serve: Serve) -> None:
     logs.write(tmp_path, "a", logs.points(range(3)))
     page = open_page(f"{serve(tmp_path).address}?tab=histograms")
     expect(page.get_by_text('summary.histogram("layer1/weights"')).to_be_visible()
 
 
-def test_a_copy_needs_no_server(tmp_path: Path, open_page: Open) -> None:
+def test_static_export_works_without_a_server(tmp_path: Path, open_page: OpenPage) -> None:
     write_histogram_log(tmp_path / "logs")
     target = tmp_path / "copy"
     assert main(["export", str(tmp_path / "logs"), "--no-cache", f"--static={target}"]) == 0

@@ -1,4 +1,4 @@
-"""Images: cards, steps, light, and what is said in the place of a picture."""
+"""Images: cards, steps, brightness and contrast, errors, animations and the grid."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def slider(page: Page) -> Locator:
     return page.get_by_role("slider", name="Step of all cards")
 
 
-def test_a_card_a_tag_with_a_strip_for_each_run(
+def test_one_card_per_tag_with_a_strip_per_run(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=samples")
@@ -41,7 +41,7 @@ def test_a_card_a_tag_with_a_strip_for_each_run(
     expect(image_strip(page, "samples/photo", "vit")).to_have_count(0)
 
 
-def test_all_pictures_of_a_step_are_seen_and_are_what_was_logged(
+def test_all_images_of_a_step_match_the_logged_pixels(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=digits")
@@ -52,9 +52,7 @@ def test_all_pictures_of_a_step_are_seen_and_are_what_was_logged(
         assert np.array_equal(read_pixels(images.nth(part)), expected)
 
 
-def test_every_step_is_reached_by_the_slider(
-    image_board: str, open_page: Callable[..., Page]
-) -> None:
+def test_slider_reaches_every_step(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=photo")
     images_at_step(page, "samples/photo", "conv", 30)
     for at, step in enumerate((0, 10, 20)):
@@ -67,7 +65,7 @@ def test_every_step_is_reached_by_the_slider(
     expect(page).not_to_have_url(re.compile("step="))
 
 
-def test_keys_step_and_play(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_keys_change_step_and_play(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=photo")
     images_at_step(page, "samples/photo", "conv", 30)
     page.keyboard.press("ArrowLeft")
@@ -81,7 +79,7 @@ def test_keys_step_and_play(image_board: str, open_page: Callable[..., Page]) ->
     expect(page.get_by_role("button", name="Play the steps")).to_be_visible()
 
 
-def test_cards_have_their_own_steps_when_they_are_not_linked(
+def test_unlinked_cards_have_their_own_step(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=samples")
@@ -98,7 +96,7 @@ def test_cards_have_their_own_steps_when_they_are_not_linked(
     images_at_step(other, "samples/photo", "conv", 30)
 
 
-def test_light_is_changed_told_in_the_address_and_reset(
+def test_brightness_and_contrast_are_kept_in_the_url(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=photo")
@@ -114,7 +112,7 @@ def test_light_is_changed_told_in_the_address_and_reset(
     expect(page).not_to_have_url(re.compile("bright|contrast"))
 
 
-def test_small_pictures_are_crisp_unless_told_otherwise(
+def test_small_images_are_pixelated_by_default(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=digits")
@@ -136,39 +134,37 @@ def test_actual_size(image_board: str, open_page: Callable[..., Page]) -> None:
     wait_for_value(page, lambda: tuple(map(round, get_stable_box(image)[2:])), (60, 40))
 
 
-def test_a_damaged_picture_says_so_in_its_place(
-    image_board: str, open_page: Callable[..., Page]
-) -> None:
+def test_damaged_image_shows_an_error(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=odd")
     expect(card(page, "odd/damaged").get_by_role("note")).to_contain_text("PNG")
     images_at_step(page, "odd/deep", "conv", 0)
 
 
-def test_what_does_not_come_is_tried_again(
-    image_board: str, open_page: Callable[..., Page]
-) -> None:
+def test_failed_request_can_be_retried(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page("about:blank")
-    fails = True
+    is_failing = True
 
-    def refuse(route: Route) -> None:
-        if fails:
+    def handle_route(route: Route) -> None:
+        if is_failing:
             route.abort()
         else:
             route.fallback()
 
-    page.route(re.compile("/api/v1/images/about"), refuse)
+    page.route(re.compile("/api/v1/images/about"), handle_route)
     page.goto(f"{image_board}{IMAGES}&tags=photo")
     notes = image_strip(page, "samples/photo", "conv").get_by_role("note")
     expect(notes).to_contain_text("The server does not answer.")
-    fails = False
+    is_failing = False
     notes.get_by_role("button", name="Try again").click()
     images_at_step(page, "samples/photo", "conv", 30)
 
 
-def test_transparency_lies_on_checks(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_transparent_images_have_a_checkerboard_background(
+    image_board: str, open_page: Callable[..., Page]
+) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=odd")
-    behind = images_at_step(page, "odd/glass", "conv", 0).first.locator("..")
-    expect(behind).to_have_css("background-image", re.compile("conic-gradient"))
+    background = images_at_step(page, "odd/glass", "conv", 0).first.locator("..")
+    expect(background).to_have_css("background-image", re.compile("conic-gradient"))
     opaque = images_at_step(page, "odd/deep", "conv", 0).first.locator("..")
     expect(opaque).to_have_css("background-image", "none")
 
@@ -184,7 +180,7 @@ def test_animations_play_and_pause(image_board: str, open_page: Callable[..., Pa
     expect(image).to_have_attribute("src", re.compile("/picture"))
 
 
-def test_a_grid_has_a_row_a_run_and_a_column_a_step(
+def test_grid_has_a_row_per_run_and_a_column_per_step(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=photo")
@@ -193,9 +189,9 @@ def test_a_grid_has_a_row_a_run_and_a_column_a_step(
     expect(page).to_have_url(re.compile("pictures=grid"))
     grid = card(page, "samples/photo").get_by_role("grid")
     expect(grid.get_by_role("rowheader")).to_have_text(["conv", "vit"])
-    heads = grid.get_by_role("columnheader")
-    expect(heads.first).to_have_text("0")
-    expect(heads.last).to_have_text("30")
+    headers = grid.get_by_role("columnheader")
+    expect(headers.first).to_have_text("0")
+    expect(headers.last).to_have_text("30")
     last = grid.get_by_role("row").nth(2).locator("img").last
     assert np.array_equal(read_pixels(last), as_rgba(make_photo("vit", 30)))
     grid.get_by_role("button", name="Open conv, step 0").click()
@@ -203,9 +199,7 @@ def test_a_grid_has_a_row_a_run_and_a_column_a_step(
     expect(page).to_have_url(re.compile("step=0"))
 
 
-def test_lines_of_python_and_an_archive_are_offered(
-    image_board: str, open_page: Callable[..., Page]
-) -> None:
+def test_copy_as_python_and_download_zip(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=photo&step=20")
     images_at_step(page, "samples/photo", "conv", 20)
     choose_menu_item(page, "samples/photo", "Copy as Python …")

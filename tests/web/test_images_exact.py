@@ -1,4 +1,4 @@
-"""Pictures on the page are, pixel for pixel, what independent programs logged."""
+"""Images on the page match, pixel for pixel, what other writers logged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CASES = {
 }
 
 
-def unpack(logdir: Path) -> None:
+def extract_corpus(logdir: Path) -> None:
     for name in ARCHIVES:
         extract(CORPUS / f"{name}.tar.xz", logdir)
 
@@ -48,14 +48,14 @@ def unpack(logdir: Path) -> None:
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, tracklight.Log]]:
     folder = tmp_path_factory.mktemp("corpus")
     with (
-        serve_log(folder, unpack) as address,
+        serve_log(folder, extract_corpus) as address,
         tracklight.open(folder / "logs", cache=False) as log,
     ):
         yield address, log
 
 
 @pytest.mark.parametrize("writer", CASES)
-def test_every_picture_of_every_step(
+def test_every_image_of_every_step_is_exact(
     corpus: tuple[str, tracklight.Log], open_page: Callable[..., Page], writer: str
 ) -> None:
     address, log = corpus

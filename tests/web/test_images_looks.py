@@ -1,4 +1,4 @@
-"""Images in both themes, on a phone, by keyboard, for who cannot see it, and without any."""
+"""Images: accessibility, small screens, keyboard, layout stability and empty state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 pytestmark = pytest.mark.browser
 
 
-def test_cards_have_no_faults(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_cards_have_no_accessibility_violations(
+    image_board: str, open_page: Callable[..., Page]
+) -> None:
     page = open_page(f"{image_board}?tab=images&link=0&pin=samples/photo")
     images_at_step(page, "samples/photo", "conv", 30)
     page.get_by_role("button", name="Settings of Images").click()
@@ -31,7 +33,9 @@ def test_cards_have_no_faults(image_board: str, open_page: Callable[..., Page]) 
     assert find_violations(page) == []
 
 
-def test_the_viewer_has_no_faults(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_viewer_has_no_accessibility_violations(
+    image_board: str, open_page: Callable[..., Page]
+) -> None:
     page = open_page("about:blank")
     for view in ("", "&part=2", "&pictures=grid", "&cmp=conv,,0,vit,,0", "&spot=0.5,0.5,9"):
         page.goto(f"{image_board}?tab=images&card=samples/digits{view}")
@@ -39,16 +43,18 @@ def test_the_viewer_has_no_faults(image_board: str, open_page: Callable[..., Pag
         assert find_violations(page) == [], view
 
 
-def test_comparisons_have_no_faults(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_comparisons_have_no_accessibility_violations(
+    image_board: str, open_page: Callable[..., Page]
+) -> None:
     page = open_page("about:blank")
-    for how, drawn in (("swipe", "img"), ("difference", "canvas"), ("blink", "img")):
-        query = f"?tab=images&card=samples/photo&cmp=conv,,0,vit,,0&cmp-as={how}"
+    for mode, element in (("swipe", "img"), ("difference", "canvas"), ("blink", "img")):
+        query = f"?tab=images&card=samples/photo&cmp=conv,,0,vit,,0&cmp-as={mode}"
         page.goto(image_board + query)
-        expect(page.locator("article.full").locator(drawn).first).to_be_visible()
-        assert find_violations(page) == [], how
+        expect(page.locator("article.full").locator(element).first).to_be_visible()
+        assert find_violations(page) == [], mode
 
 
-def test_on_a_phone(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_fits_on_a_phone(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}?tab=images&tags=samples", width=390)
     images_at_step(page, "samples/photo", "vit", 30)
     assert not overflows(page)
@@ -58,7 +64,7 @@ def test_on_a_phone(image_board: str, open_page: Callable[..., Page]) -> None:
     assert not overflows(page)
 
 
-def test_a_picture_is_opened_and_left_by_keyboard(
+def test_open_and_close_an_image_by_keyboard(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{image_board}?tab=images&tags=photo")
@@ -74,10 +80,10 @@ def test_a_picture_is_opened_and_left_by_keyboard(
     expect(page.get_by_role("dialog")).to_contain_text("Grid of runs and steps")
 
 
-def test_pictures_keep_their_place_while_others_come(
+def test_layout_is_stable_while_images_load(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
-    """The old picture stays until the new one is there, and nothing moves."""
+    """The old image stays until the new one is loaded, and the layout does not shift."""
     page = open_page(f"{image_board}?tab=images&tags=photo")
     image = images_at_step(page, "samples/photo", "conv", 30).first
     before = get_stable_box(image)
@@ -99,21 +105,19 @@ def test_pictures_keep_their_place_while_others_come(
     assert page.evaluate("blanks") == 0
 
 
-def test_a_copied_address_shows_the_same(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_url_restores_the_view(image_board: str, open_page: Callable[..., Page]) -> None:
     query = "?tab=images&card=samples/digits&part=1&step=10&spot=0.4,0.6,3&bright=1.2"
-    one = open_page(image_board + query)
-    expect(image_pane(one, "picture 2 of 4, conv, step 10")).to_be_visible()
-    other = open_page(get_stable_url(one))
+    first = open_page(image_board + query)
+    expect(image_pane(first, "picture 2 of 4, conv, step 10")).to_be_visible()
+    other = open_page(get_stable_url(first))
     expect(image_pane(other, "picture 2 of 4, conv, step 10")).to_be_visible()
-    pictures = [page.locator("article.full .pane img").first for page in (one, other)]
-    for picture in pictures:
-        expect(picture).to_be_visible()
-    wait_for_value(other, lambda: get_stable_box(pictures[1]), get_stable_box(pictures[0]))
+    images = [page.locator("article.full .pane img").first for page in (first, other)]
+    for image in images:
+        expect(image).to_be_visible()
+    wait_for_value(other, lambda: get_stable_box(images[1]), get_stable_box(images[0]))
 
 
-def test_a_log_without_pictures_teaches(
-    logdir: Path, serve: Serve, open_page: Callable[..., Page]
-) -> None:
+def test_empty_state(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> None:
     append_records(logdir / "run", *loss_records("loss", range(3)))
     page = open_page(f"{serve(logdir).address}?tab=images")
     expect(page.get_by_role("main")).to_contain_text("No images yet.")

@@ -1,4 +1,4 @@
-"""One picture over all others: zoom, pixels, tiles, parts, and two against each other."""
+"""Image viewer: zoom, pixel values, tiles, images of a step, and comparison of two images."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ pytestmark = pytest.mark.browser
 PHOTO = "?tab=images&card=samples/photo"
 
 
-def zoom_tools(page: Page) -> Locator:
+def zoom_controls(page: Page) -> Locator:
     return page.get_by_role("group", name="Zoom")
 
 
-def test_a_picture_opens_and_closes(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_open_and_close_an_image(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}?tab=images&tags=digits")
     images_at_step(page, "samples/digits", "vit", 30)
     page.get_by_role("button", name="Open picture 3 of 4, vit, step 30").click()
@@ -49,30 +49,28 @@ def test_a_picture_opens_and_closes(image_board: str, open_page: Callable[..., P
     expect(page).not_to_have_url(re.compile("card=|part="))
 
 
-def test_parts_are_gone_through_or_seen_together(
-    image_board: str, open_page: Callable[..., Page]
-) -> None:
+def test_browse_the_images_of_a_step(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}?tab=images&card=samples/digits")
     full = page.locator("article.full")
     images = full.get_by_role("group", name="conv").locator("img")
     expect(images).to_have_count(4)
-    parts = page.get_by_role("group", name="Pictures of a step")
-    parts.get_by_role("button", name="Next picture of the step").click()
+    image_picker = page.get_by_role("group", name="Pictures of a step")
+    image_picker.get_by_role("button", name="Next picture of the step").click()
     expect(images).to_have_count(1)
-    expect(parts).to_contain_text("1 of 4")
+    expect(image_picker).to_contain_text("1 of 4")
     page.keyboard.press("[")
-    expect(parts).to_contain_text("4 of 4")
+    expect(image_picker).to_contain_text("4 of 4")
     expect(page).to_have_url(re.compile("part=3"))
-    parts.get_by_role("button", name="All 4").click()
+    image_picker.get_by_role("button", name="All 4").click()
     expect(images).to_have_count(4)
 
 
-def test_zoom_by_buttons_keys_and_wheel(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_zoom_with_buttons_keys_and_wheel(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(image_board + PHOTO)
-    place = image_pane(page, "conv, step 30")
-    get_stable_box(place.locator("img"))
+    pane = image_pane(page, "conv, step 30")
+    get_stable_box(pane.locator("img"))
     fit = read_zoom(page)
-    zoom_tools(page).get_by_role("button", name="Zoom in").click()
+    zoom_controls(page).get_by_role("button", name="Zoom in").click()
     wait_for_value(page, lambda: read_zoom(page), pytest.approx(1.5 * fit, rel=0.02))
     page.keyboard.press("-")
     wait_for_value(page, lambda: read_zoom(page), pytest.approx(fit, rel=0.02))
@@ -81,11 +79,11 @@ def test_zoom_by_buttons_keys_and_wheel(image_board: str, open_page: Callable[..
     expect(page).to_have_url(re.compile(r"spot=0\.5,0\.5,2\.25"))
     page.keyboard.press("0")
     expect(page).not_to_have_url(re.compile("spot="))
-    zoom_tools(page).get_by_role("button", name="1:1").click()
+    zoom_controls(page).get_by_role("button", name="1:1").click()
     wait_for_value(page, lambda: read_zoom(page), 1)
-    place.dblclick()
+    pane.dblclick()
     wait_for_value(page, lambda: read_zoom(page), pytest.approx(fit, rel=0.02))
-    hover_at(page, place, 0.25, 0.5)
+    hover_at(page, pane, 0.25, 0.5)
     page.keyboard.down("Control")
     page.mouse.wheel(0, -300)
     page.keyboard.up("Control")
@@ -93,32 +91,30 @@ def test_zoom_by_buttons_keys_and_wheel(image_board: str, open_page: Callable[..
     wait_for_condition(page, lambda: read_zoom(page) > fit)
 
 
-def test_pictures_are_zoomed_and_moved_together(
-    image_board: str, open_page: Callable[..., Page]
-) -> None:
+def test_images_pan_together(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}{PHOTO}&spot=0.5,0.5,4")
-    places = [image_pane(page, f"{run}, step 30") for run in ("conv", "vit")]
-    images = [place.locator("img") for place in places]
+    panes = [image_pane(page, f"{run}, step 30") for run in ("conv", "vit")]
+    images = [pane.locator("img") for pane in panes]
     before = [get_stable_box(image) for image in images]
-    box = get_stable_box(places[0])
-    middle = box.center
-    page.mouse.move(*middle)
+    box = get_stable_box(panes[0])
+    center = box.center
+    page.mouse.move(*center)
     page.mouse.down()
-    page.mouse.move(middle[0] - 40, middle[1] + 30, steps=4)
+    page.mouse.move(center[0] - 40, center[1] + 30, steps=4)
     page.mouse.up()
     for old, image in zip(before, images, strict=True):
         new = get_stable_box(image)
         assert (round(new.x - old.x), round(new.y - old.y)) == (-40, 30)
 
 
-def test_the_pixel_under_the_pointer_is_told_in_all_pictures(
+def test_hover_shows_pixel_values_of_all_images(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(image_board + PHOTO)
-    place = image_pane(page, "conv, step 30")
-    image = place.locator("img")
+    pane = image_pane(page, "conv, step 30")
+    image = pane.locator("img")
     expect(image).to_be_visible()
-    # The pixel 15 to the right and 30 down.
+    # The pixel at x = 15, y = 30.
     hover_at(page, image, 15.5 / 60, 30.5 / 40)
     red, green, blue = make_photo("conv", 30)[30, 15]
     expect(image_strip(page, "samples/photo", "conv").last).to_contain_text("15, 30")
@@ -132,7 +128,7 @@ def test_the_pixel_under_the_pointer_is_told_in_all_pictures(
     expect(image_strip(page, "samples/photo", "conv").last).not_to_contain_text("15, 30")
 
 
-def test_pixels_of_sixteen_bits_are_exact(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_16bit_pixel_values_are_exact(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}?tab=images&card=odd/deep")
     image = image_pane(page, "conv, step 0").locator("img")
     expect(image).to_be_visible()
@@ -140,35 +136,33 @@ def test_pixels_of_sixteen_bits_are_exact(image_board: str, open_page: Callable[
     expect(page.locator("article.full")).to_contain_text(str(make_16bit_image()[2, 3]))
 
 
-def test_numbers_are_written_into_large_pixels(
+def test_pixel_values_are_drawn_at_high_zoom(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{image_board}?tab=images&card=odd/deep&spot=0.5,0.5,2")
-    place = image_pane(page, "conv, step 0")
-    expect(place).to_contain_text(str(make_16bit_image()[8, 8]))
-    expect(place).to_contain_text(str(make_16bit_image()[7, 6]))
+    pane = image_pane(page, "conv, step 0")
+    expect(pane).to_contain_text(str(make_16bit_image()[8, 8]))
+    expect(pane).to_contain_text(str(make_16bit_image()[7, 6]))
 
 
-def test_huge_pictures_come_in_tiles(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_huge_images_are_tiled(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}?tab=images&card=odd/huge")
-    place = image_pane(page, "conv, step 0")
-    expect(place.locator("img")).to_have_count(1)
+    pane = image_pane(page, "conv, step 0")
+    expect(pane.locator("img")).to_have_count(1)
     # The shortcut has no effect before the image is loaded.
-    wait_for_condition(page, lambda: place.locator("img").evaluate("img => img.naturalWidth > 0"))
+    wait_for_condition(page, lambda: pane.locator("img").evaluate("img => img.naturalWidth > 0"))
     page.keyboard.press("1")
-    tiles = place.locator("img[src*='tile']")
+    tiles = pane.locator("img[src*='tile']")
     expect(tiles.first).to_be_visible()
     wait_for_condition(page, lambda: 2 <= tiles.count() <= 12)
     source = str(tiles.first.get_attribute("src"))
     x, y = (int(re.search(rf"&{axis}=(\d+)", source)[1]) for axis in "xy")
     expected = make_huge_image()[512 * y : 512 * y + 512, 512 * x : 512 * x + 512]
     assert np.array_equal(read_pixels(tiles.first), as_rgba(expected))
-    expect(place.locator("img[src*='picture']")).to_have_count(0)
+    expect(pane.locator("img[src*='picture']")).to_have_count(0)
 
 
-def test_a_picture_is_saved_as_it_was_logged(
-    image_board: str, open_page: Callable[..., Page]
-) -> None:
+def test_download_an_image(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(image_board + PHOTO)
     image_pane(page, "conv, step 30").hover()
     with page.expect_download() as download:
@@ -176,7 +170,7 @@ def test_a_picture_is_saved_as_it_was_logged(
     assert download.value.suggested_filename.endswith(".png")
 
 
-def test_all_steps_scroll_in_a_grid(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_grid_of_all_steps(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}?tab=images&card=samples/digits&pictures=grid")
     grid = page.locator("article.full").get_by_role("grid")
     expect(grid).to_have_attribute("aria-colcount", "4")
@@ -185,12 +179,10 @@ def test_all_steps_scroll_in_a_grid(image_board: str, open_page: Callable[..., P
     expect(grid.get_by_role("columnheader").last).to_have_text("30")
 
 
-# ---- two against each other
+# ---- comparison of two images
 
 
-def test_two_runs_are_compared_side_by_side(
-    image_board: str, open_page: Callable[..., Page]
-) -> None:
+def test_compare_two_runs_side_by_side(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}?tab=images&tags=photo")
     images_at_step(page, "samples/photo", "conv", 30)
     choose_menu_item(page, "samples/photo", "Compare two pictures")
@@ -206,7 +198,7 @@ def test_two_runs_are_compared_side_by_side(
     expect(page).not_to_have_url(re.compile("cmp="))
 
 
-def test_c_compares_and_goes_back(image_board: str, open_page: Callable[..., Page]) -> None:
+def test_shortcut_toggles_comparison(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}?tab=images&tags=photo")
     images_at_step(page, "samples/photo", "conv", 30)
     card(page, "samples/photo").hover()
@@ -216,19 +208,21 @@ def test_c_compares_and_goes_back(image_board: str, open_page: Callable[..., Pag
     expect(page.get_by_role("group", name="Picture A")).to_have_count(0)
 
 
-def compare(image_board: str, open_page: Callable[..., Page], how: str, b: str = "vit,,0") -> Page:
+def open_comparison(
+    image_board: str, open_page: Callable[..., Page], mode: str, b: str = "vit,,0"
+) -> Page:
     page = open_page(f"{image_board}{PHOTO}&cmp=conv,,0,{b}")
-    page.get_by_role("group", name="How two pictures are compared").get_by_text(how).click()
-    expect(page).to_have_url(re.compile(f"cmp-as={how}"))
+    page.get_by_role("group", name="How two pictures are compared").get_by_text(mode).click()
+    expect(page).to_have_url(re.compile(f"cmp-as={mode}"))
     return page
 
 
-def test_the_difference_is_computed_and_its_largest_told(
+def test_difference_shows_the_largest_deviation(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
-    page = compare(image_board, open_page, "difference")
-    words = page.get_by_role("status").filter(has_text="Largest difference")
-    expect(words).to_have_text(
+    page = open_comparison(image_board, open_page, "difference")
+    status = page.get_by_role("status").filter(has_text="Largest difference")
+    expect(status).to_have_text(
         re.compile(r"Largest difference 100 of 255 at 0, 0 · mean 33.33 ·\s+100 % of pixels differ")
     )
     canvas = page.locator("article.full canvas")
@@ -243,31 +237,33 @@ def test_the_difference_is_computed_and_its_largest_told(
     wait_for_value(page, lambda: canvas.evaluate(pixel), [0, 0, 200, 255])
 
 
-def test_the_same_picture_does_not_differ(image_board: str, open_page: Callable[..., Page]) -> None:
-    page = compare(image_board, open_page, "difference", "conv,,0")
+def test_identical_images_have_no_difference(
+    image_board: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_comparison(image_board, open_page, "difference", "conv,,0")
     expect(page.get_by_text("The pictures are the same.")).to_be_visible()
 
 
-def test_a_line_is_swiped_between_two(image_board: str, open_page: Callable[..., Page]) -> None:
-    page = compare(image_board, open_page, "swipe")
-    line = page.get_by_role("slider", name="Line between A and B")
-    expect(line).to_have_attribute("aria-valuenow", "50")
-    line.press("ArrowLeft")
-    expect(line).to_have_attribute("aria-valuenow", "48")
-    box = get_stable_box(line)
+def test_swipe_divider(image_board: str, open_page: Callable[..., Page]) -> None:
+    page = open_comparison(image_board, open_page, "swipe")
+    divider = page.get_by_role("slider", name="Line between A and B")
+    expect(divider).to_have_attribute("aria-valuenow", "50")
+    divider.press("ArrowLeft")
+    expect(divider).to_have_attribute("aria-valuenow", "48")
+    box = get_stable_box(divider)
     page.mouse.move(box.x + 10, box.y + 100)
     page.mouse.down()
     page.mouse.move(box.x + 210, box.y + 100, steps=3)
     page.mouse.up()
-    wait_for_condition(page, lambda: int(line.get_attribute("aria-valuenow") or 0) > 55)
+    wait_for_condition(page, lambda: int(divider.get_attribute("aria-valuenow") or 0) > 55)
 
 
-def test_two_pictures_blink(image_board: str, open_page: Callable[..., Page]) -> None:
-    page = compare(image_board, open_page, "blink")
-    one = page.locator("[data-side=A]")
-    expect(one).to_have_css("visibility", "hidden")
-    expect(one).to_have_css("visibility", "visible")
+def test_blink_comparison(image_board: str, open_page: Callable[..., Page]) -> None:
+    page = open_comparison(image_board, open_page, "blink")
+    first = page.locator("[data-side=A]")
+    expect(first).to_have_css("visibility", "hidden")
+    expect(first).to_have_css("visibility", "visible")
     page.get_by_role("button", name="Stop").click()
-    before = one.evaluate("node => getComputedStyle(node).visibility")
+    before = first.evaluate("node => getComputedStyle(node).visibility")
     page.get_by_role("button", name="Other").click()
-    expect(one).not_to_have_css("visibility", before)
+    expect(first).not_to_have_css("visibility", before)
