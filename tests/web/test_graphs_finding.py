@@ -53,9 +53,8 @@ def test_search_finds_nodes_in_collapsed_scopes(graph_board: str, open_page: Ope
 
 def test_graph_details_link_to_largest_tensors(graph_board: str, open_page: OpenPage) -> None:
     page = open_page(graph_board)
-    expect(details(page)).to_contain_text(
-        "12,928"
-    )  # parameters: three 64 x 64 kernels and one 64 x 10
+    # Parameters: three 64 x 64 kernels and one of 64 x 10.
+    expect(details(page)).to_contain_text("12,928")
     largest = details(page).get_by_role("region", name="Largest tensors")
     largest.get_by_role("button").first.click()
     expect(details(page)).to_contain_text(f"64{X}64")
@@ -192,7 +191,7 @@ def test_train_step_shows_the_model(train_step_board: str, open_page: OpenPage) 
 def test_every_search_result_can_be_shown(
     train_step_board: str, open_page: OpenPage, query: str
 ) -> None:
-    # All groups are collapsed; no-ops, constants and variable handles are drawn apart.
+    # All groups are collapsed; no-ops, constants and variable handles are set aside.
     page = open_page(f"{train_step_board}&open=/")
     hit = search(page, query).first
     path = hit.get_attribute("title")

@@ -149,7 +149,7 @@ def test_keyboard_shortcuts(page: Page) -> None:
         expect(page).to_have_url(re.compile(pattern))
     page.keyboard.press("o")
     expect(page).not_to_have_url(re.compile("hmode"))
-    # The heat map requests every step; wait until the fewer steps of the ridges are loaded.
+    # The heat map requests every step; wait for the sampled steps of the ridges.
     note = card(page, "layer/weights").locator("[data-note]")
     expect(note).to_have_text("2 runs · 200 steps, 51 drawn")
     chart = drawn_histogram(page, "layer/weights")
