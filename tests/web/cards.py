@@ -63,7 +63,7 @@ def tooltip(page: Page) -> Locator:
     return page.get_by_role("status", name="Values at the cursor")
 
 
-def read_tooltip(page: Page) -> dict[str, list[str]]:
+def read_tooltip_cells(page: Page) -> dict[str, list[str]]:
     """Return the cells by row name, read at once because rows may still be reordered."""
     rows = (
         tooltip(page)

@@ -72,7 +72,7 @@ def drag_chart(
     page.mouse.up()
 
 
-def read_tooltip(page: Page) -> dict[str, list[str]]:
+def read_tooltip_cells(page: Page) -> dict[str, list[str]]:
     tooltip = page.get_by_role("status", name="Values at the cursor")
     expect(tooltip).to_be_visible()
     script = "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"

@@ -17,7 +17,7 @@ from tests.web.cards import (
     choose_menu_item,
     drawn_chart,
     move_cursor_to,
-    read_tooltip,
+    read_tooltip_cells,
     tooltip,
 )
 from tests.web.conftest import serve_log
@@ -106,7 +106,7 @@ def test_multiline_chart_has_all_matching_tags(page: Page) -> None:
     move_cursor_to(page, "Loss", 3)
     expect(tooltip(page)).to_contain_text("step 30")
     names = {f"{run} · {tag}/loss" for run in "ab" for tag in ("train", "eval")}
-    wait_for_value(page, lambda: set(read_tooltip(page)), names)
+    wait_for_value(page, lambda: set(read_tooltip_cells(page)), names)
 
 
 def test_tooltip_shows_margin_bounds(page: Page) -> None:
@@ -117,7 +117,7 @@ def test_tooltip_shows_margin_bounds(page: Page) -> None:
     expect(tooltip(page).locator("thead")).to_contain_text("low")
     expected = {"a": ["2", "1", "4"], "b": ["3", "2", "5"]}
     wait_for_value(
-        page, lambda: {run: cells[:3] for run, cells in read_tooltip(page).items()}, expected
+        page, lambda: {run: cells[:3] for run, cells in read_tooltip_cells(page).items()}, expected
     )
 
 

@@ -19,7 +19,7 @@ from tests.web.histogram_log import (
     hover_chart,
     make_buckets,
     open_settings,
-    read_tooltip,
+    read_tooltip_cells,
     write_histogram_log,
 )
 from tests.web.locators import dashboard_tab
@@ -54,7 +54,7 @@ def test_tooltip_shows_nine_percentiles(page: Page) -> None:
     expect(tooltip.locator(".when")).to_contain_text("·")
     step = int(re.sub(r"\D", "", tooltip.locator(".when").inner_text().split("·")[0]))
     (expected,) = compute_percentiles(make_columns(make_buckets(step)))
-    cells = read_tooltip(page)
+    cells = read_tooltip_cells(page)
     names = [
         "min",
         "6.68 %",

@@ -22,7 +22,7 @@ from tests.web.histogram_log import (
     hover_chart,
     make_buckets,
     open_settings,
-    read_tooltip,
+    read_tooltip_cells,
     write_histogram_log,
     write_many_runs,
 )
@@ -71,7 +71,7 @@ def test_tooltip_shows_the_exact_bucket(page: Page, mode: str) -> None:
     assert name in (f"[{bucket[0]:g}, {bucket[1]:g})", f"[{bucket[0]:g}, {bucket[1]:g}]")
     share = bucket[2] / sum(one[2] for one in make_buckets(step))
     assert cells[1] == f"{share * 100:.1f} %"
-    total, value_range = read_tooltip(page)["all"]
+    total, value_range = read_tooltip_cells(page)["all"]
     assert float(total.rstrip("k")) * 1000 == pytest.approx(
         sum(one[2] for one in make_buckets(step)), 0.01
     )

@@ -19,7 +19,7 @@ from tests.web.cards import (
     open_settings,
     parse_number,
     read_axes,
-    read_tooltip,
+    read_tooltip_cells,
     tooltip,
 )
 from tests.web.scalar_log import RUNS, accuracy, loss, smooth
@@ -41,12 +41,13 @@ def numbers(page: Page, step: int = 10 * AT) -> dict[str, list[float]]:
     """The tooltip, once it has told of the points themselves."""
     expect(tooltip(page).locator("thead")).to_contain_text(f"step {step:,} ·")
     return {
-        name: [parse_number(cell) for cell in cells] for name, cells in read_tooltip(page).items()
+        name: [parse_number(cell) for cell in cells]
+        for name, cells in read_tooltip_cells(page).items()
     }
 
 
 def numbers_of(page: Page, name: str) -> tuple[float, ...]:
-    return tuple(parse_number(cell) for cell in read_tooltip(page)[name])
+    return tuple(parse_number(cell) for cell in read_tooltip_cells(page)[name])
 
 
 def drag(page: Page, title: str, start: tuple[float, float], end: tuple[float, float]) -> None:
@@ -339,5 +340,5 @@ def test_further_columns_of_the_tooltip(show: Open) -> None:
         panel.get_by_label(f"Column: {column}").check()
     move_cursor_to(page, "train/loss", AT)
     expect(tooltip(page)).to_contain_text("14 Nov 2023")
-    _, step, relative, _ = read_tooltip(page)["vit"]
+    _, step, relative, _ = read_tooltip_cells(page)["vit"]
     assert (step, relative) == ("200", "6 min 40 s")
