@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.parts import run, runs, steps, tab, tag
-from tests.web.patience import address_at_rest, becomes, place_at_rest
-from tests.web.writing import write_sweep
+from tests.web.event_writer import write_sweep
+from tests.web.locators import dashboard_tab, run_row, run_rows, step_range, tag_row
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -70,35 +70,37 @@ def _run_axe(page: Page, **options: object) -> list[str]:
 
 def test_theme_follows_system_until_overridden(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep, color_scheme="dark")
-    becomes(page, lambda: page.evaluate(BACKGROUND), DARK)
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), DARK)
     page.get_by_role("button", name="Use the light theme").click()
-    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
     page.reload()
-    expect(runs(page)).to_have_count(3)
-    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
-    assert "theme" not in address_at_rest(page)
+    expect(run_rows(page)).to_have_count(3)
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
+    assert "theme" not in get_stable_url(page)
     page.get_by_role("button", name="Use the dark theme").click()
     page.emulate_media(color_scheme="light")
-    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
 
 
 def test_phone_shows_either_tags_or_runs(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW, width=390)
-    expect(tag(page, "train/loss")).to_contain_text("scalar · 150 points · steps " + steps(0, 49))
-    expect(runs(page)).to_have_count(0)
+    expect(tag_row(page, "train/loss")).to_contain_text(
+        "scalar · 150 points · steps " + step_range(0, 49)
+    )
+    expect(run_rows(page)).to_have_count(0)
     assert not overflows(page)
     page.get_by_role("button", name="Show the runs").click()
-    expect(run(page, "vit")).to_be_visible()
+    expect(run_row(page, "vit")).to_be_visible()
     assert not overflows(page)
     page.get_by_role("button", name="Done").click()
-    expect(runs(page)).to_have_count(0)
+    expect(run_rows(page)).to_have_count(0)
 
 
 def test_overview_is_accessible_at_all_widths(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW)
     for width in (1440, 820, 390):
         page.set_viewport_size({"width": width, "height": 900})
-        expect(tag(page, "train/loss")).to_be_visible()
+        expect(tag_row(page, "train/loss")).to_be_visible()
         assert not overflows(page), width
         assert find_violations(page) == [], width
 
@@ -125,7 +127,7 @@ def test_run_list_can_be_resized(sweep: str, open_page: Callable[..., Page]) -> 
     grip.focus()
     page.keyboard.press("ArrowRight")
     expect(grip).to_have_attribute("aria-valuenow", "336")
-    place = place_at_rest(grip)
+    place = get_stable_box(grip)
     page.mouse.move(place.x + 3, 400)
     page.mouse.down()
     page.mouse.move(place.x + 103, 400, steps=5)
@@ -140,11 +142,11 @@ def test_works_under_path_prefix(
 ) -> None:
     write_sweep(logdir)
     page = open_page(serve(logdir, prefix="/team/board").address)
-    assert address_at_rest(page).endswith("/team/board/")
-    expect(run(page, "vit")).to_be_visible()
-    tab(page, "Overview").click()
+    assert get_stable_url(page).endswith("/team/board/")
+    expect(run_row(page, "vit")).to_be_visible()
+    dashboard_tab(page, "Overview").click()
     expect(page).to_have_url(re.compile(r"/team/board/\?tab=overview$"))
-    expect(tag(page, "train/loss").get_by_role("img")).to_be_visible()
+    expect(tag_row(page, "train/loss").get_by_role("img")).to_be_visible()
 
 
 def test_works_in_notebook_frame(

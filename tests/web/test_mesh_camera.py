@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.cards import card, choose
-from tests.web.conftest import board_over
-from tests.web.patience import address_at_rest, holds, place_at_rest
-from tests.web.solids import FRONT, covered, picture, pixels, settle, write_solids
+from tests.web.cards import card, choose_menu_item
+from tests.web.conftest import board_fixture
+from tests.web.mesh_log import (
+    FRONT_CAMERA,
+    drawn_fraction,
+    drawn_mesh,
+    read_pixels,
+    wait_until_drawn,
+    write_mesh_log,
+)
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
@@ -21,23 +28,23 @@ OpenPage = Callable[..., Page]
 CAMERA_WITH_TARGET = re.compile(r"camera=([^&,]*,){5}[^&,]")
 
 
-solids = board_over(write_solids, "module", "?tab=mesh")
+solids = board_fixture(write_mesh_log, "module", "?tab=mesh")
 
 
 def drag(page: Page, image: Locator, dx: float, dy: float) -> None:
-    box = place_at_rest(image)
-    x, y = box.middle
+    box = get_stable_box(image)
+    x, y = box.center
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + dx, y + dy, steps=5)
     page.mouse.up()
-    settle(image)
+    wait_until_drawn(image)
 
 
 def read_camera(page: Page) -> list[float]:
     """Return the camera in the URL once there is one."""
     expect(page).to_have_url(re.compile("camera=[^&]"))
-    address = address_at_rest(page, 400)
+    address = get_stable_url(page, 400)
     match = re.search(r"[?&]camera=([^&]*)", address)
     assert match, address
     return [float(number) for number in match[1].split(",")]
@@ -45,48 +52,48 @@ def read_camera(page: Page) -> list[float]:
 
 def compute_drawn_center(image: Locator) -> tuple[float, float]:
     """Return the center of the drawn pixels as fractions of the width and the height."""
-    drawn = pixels(image)[..., 3] > 0
+    drawn = read_pixels(image)[..., 3] > 0
     rows, columns = np.nonzero(drawn)
     return columns.mean() / drawn.shape[1], rows.mean() / drawn.shape[0]
 
 
 def test_drag_rotates_all_meshes_and_url_restores_camera(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=shape/")
-    cube, grey = picture(page, "shape/cube"), picture(page, "shape/grey")
-    before = [pixels(image) for image in (cube, grey)]
+    cube, grey = drawn_mesh(page, "shape/cube"), drawn_mesh(page, "shape/grey")
+    before = [read_pixels(image) for image in (cube, grey)]
     drag(page, cube, 70, -30)
     yaw, pitch, zoom = read_camera(page)
     assert (zoom, yaw < 0.6, pitch < 0.42) == (1, True, True)
-    settle(grey)
-    turned = [pixels(image) for image in (cube, grey)]
+    wait_until_drawn(grey)
+    turned = [read_pixels(image) for image in (cube, grey)]
     assert all(not np.array_equal(*pair) for pair in zip(before, turned, strict=True))
-    other = open_page(address_at_rest(page, 400))
-    same = picture(other, "shape/cube")
-    holds(other, lambda: np.array_equal(pixels(same), turned[0]))
+    other = open_page(get_stable_url(page, 400))
+    same = drawn_mesh(other, "shape/cube")
+    wait_for_condition(other, lambda: np.array_equal(read_pixels(same), turned[0]))
 
 
 def test_cards_have_separate_cameras_when_unlinked(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=shape/")
-    cube, grey = picture(page, "shape/cube"), picture(page, "shape/grey")
+    cube, grey = drawn_mesh(page, "shape/cube"), drawn_mesh(page, "shape/grey")
     page.get_by_role("checkbox", name="Same camera").first.uncheck()
     expect(page).to_have_url(re.compile("cameras=0"))
-    before = pixels(grey)
+    before = read_pixels(grey)
     drag(page, cube, 70, 0)
     expect(page).to_have_url(re.compile("own-cameras=shape/cube,"))
-    settle(grey)
-    assert np.array_equal(pixels(grey), before)
+    wait_until_drawn(grey)
+    assert np.array_equal(read_pixels(grey), before)
     # Linking the cameras again applies the one of the card that was used last.
     page.get_by_role("checkbox", name="Same camera").first.check()
     expect(page).to_have_url(re.compile(r"[?&]camera="))
     expect(page).not_to_have_url(re.compile("own-cameras"))
-    settle(grey)
-    holds(page, lambda: not np.array_equal(pixels(grey), before))
+    wait_until_drawn(grey)
+    wait_for_condition(page, lambda: not np.array_equal(read_pixels(grey), before))
 
 
 def test_shift_drag_pans(solids: str, open_page: OpenPage) -> None:
-    page = open_page(f"{solids}&tags=cube{FRONT}&lens=orthographic")
-    image = picture(page, "shape/cube")
-    box = place_at_rest(image)
+    page = open_page(f"{solids}&tags=cube{FRONT_CAMERA}&lens=orthographic")
+    image = drawn_mesh(page, "shape/cube")
+    box = get_stable_box(image)
     across, down = compute_drawn_center(image)
     page.keyboard.down("Shift")
     drag(page, image, 40, 20)
@@ -99,28 +106,28 @@ def test_shift_drag_pans(solids: str, open_page: OpenPage) -> None:
 
 def test_wheel_zooms_only_with_ctrl(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
-    image = picture(page, "shape/cube")
-    before = covered(image)
+    image = drawn_mesh(page, "shape/cube")
+    before = drawn_fraction(image)
     image.hover()
     page.mouse.wheel(0, -200)
     page.wait_for_timeout(300)
-    assert covered(image) == before
+    assert drawn_fraction(image) == before
     page.keyboard.down("Control")
     page.mouse.wheel(0, -200)
     page.keyboard.up("Control")
     assert read_camera(page)[2] > 1.2
-    settle(image)
-    holds(page, lambda: covered(image) > 1.2 * before)
+    wait_until_drawn(image)
+    wait_for_condition(page, lambda: drawn_fraction(image) > 1.2 * before)
 
 
 def test_all_reset_actions_restore_default_camera(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
-    image = picture(page, "shape/cube")
-    home = pixels(image)
+    image = drawn_mesh(page, "shape/cube")
+    home = read_pixels(image)
     actions: list[Callable[[], object]] = [
         lambda: image.dblclick(),
         lambda: card(page, "shape/cube").get_by_role("button", name="Fit shape/cube").first.click(),
-        lambda: choose(page, "shape/cube", "Fit"),
+        lambda: choose_menu_item(page, "shape/cube", "Fit"),
         lambda: image.press("0"),
     ]
     for reset in actions:
@@ -128,13 +135,13 @@ def test_all_reset_actions_restore_default_camera(solids: str, open_page: OpenPa
         read_camera(page)
         reset()
         expect(page).not_to_have_url(re.compile("camera="))
-        settle(image)
-        holds(page, lambda: np.array_equal(pixels(image), home))
+        wait_until_drawn(image)
+        wait_for_condition(page, lambda: np.array_equal(read_pixels(image), home))
 
 
 def test_keyboard_controls_camera(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
-    image = picture(page, "shape/cube")
+    image = drawn_mesh(page, "shape/cube")
     image.focus()
     for key in ("ArrowLeft", "ArrowUp", "+", "+", "-", "Shift+ArrowRight"):
         image.press(key)
@@ -148,9 +155,9 @@ def test_keyboard_controls_camera(solids: str, open_page: OpenPage) -> None:
 
 def test_pinch_zooms(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube", has_touch=True)
-    image = picture(page, "shape/cube")
-    box = place_at_rest(image)
-    x, y = box.middle
+    image = drawn_mesh(page, "shape/cube")
+    box = get_stable_box(image)
+    x, y = box.center
     touch = page.context.new_cdp_session(page)
 
     def send(kind: str, *points: tuple[float, float]) -> None:

@@ -10,17 +10,26 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.cards import card, choose
-from tests.web.conftest import board_over
-from tests.web.patience import becomes, holds, place_at_rest
-from tests.web.solids import BLUE, RED, covered, picture, pixels, settle, shades, write_solids
+from tests.web.cards import card, choose_menu_item
+from tests.web.conftest import board_fixture
+from tests.web.mesh_log import (
+    BLUE,
+    RED,
+    drawn_fraction,
+    drawn_mesh,
+    opaque_colors,
+    read_pixels,
+    wait_until_drawn,
+    write_mesh_log,
+)
+from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
 
-solids = board_over(write_solids, "module", "?tab=mesh")
+solids = board_fixture(write_mesh_log, "module", "?tab=mesh")
 
 
 def open_settings(page: Page) -> Locator:
@@ -36,23 +45,23 @@ def select_setting(page: Page, label: str, choice: str) -> None:
 
 def wait_for_change(image: Locator, before: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Wait until the rendering differs from ``before`` and return its pixels."""
-    settle(image)
-    holds(image.page, lambda: not np.array_equal(pixels(image), before))
-    settle(image)
-    return pixels(image)
+    wait_until_drawn(image)
+    wait_for_condition(image.page, lambda: not np.array_equal(read_pixels(image), before))
+    wait_until_drawn(image)
+    return read_pixels(image)
 
 
 def test_draw_modes(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=grey")
-    image = picture(page, "shape/grey")
-    surface = covered(image)
-    seen = {"Surface": pixels(image)}
+    image = drawn_mesh(page, "shape/grey")
+    surface = drawn_fraction(image)
+    seen = {"Surface": read_pixels(image)}
     last = seen["Surface"]
     for name in ("Edges", "Wires", "Points"):
         page.get_by_role("button", name=name, exact=True).click()
         expect(page).to_have_url(re.compile(f"mesh-draw={name.lower()}"))
         last = seen[name] = wait_for_change(image, last)
-    holds(page, lambda: covered(image) < 0.05 * surface)  # eight points
+    wait_for_condition(page, lambda: drawn_fraction(image) < 0.05 * surface)  # eight points
     drawn = {name: (picture[..., 3] > 0).mean() for name, picture in seen.items()}
     assert drawn["Wires"] < 0.5 * surface
     assert drawn["Edges"] == pytest.approx(surface, rel=0.05)
@@ -64,50 +73,52 @@ def test_draw_modes(solids: str, open_page: OpenPage) -> None:
 
 def test_color_modes(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
-    image = picture(page, "shape/cube")
-    becomes(page, lambda: shades(image), {BLUE})
+    image = drawn_mesh(page, "shape/cube")
+    wait_for_value(page, lambda: opaque_colors(image), {BLUE})
     select_setting(page, "Colours", "By height")
     expect(page).to_have_url(re.compile("mesh-colour=height"))
-    settle(image)
-    holds(page, lambda: len(shades(image)) > 20)
+    wait_until_drawn(image)
+    wait_for_condition(page, lambda: len(opaque_colors(image)) > 20)
     select_setting(page, "Colours", "Of the run")
-    settle(image)
-    settle(picture(page, "shape/cube", "second"))
-    second = picture(page, "shape/cube", "second")
-    holds(page, lambda: len(shades(image) | shades(second)) == 2)
-    assert len(shades(image)) == len(shades(second)) == 1
+    wait_until_drawn(image)
+    wait_until_drawn(drawn_mesh(page, "shape/cube", "second"))
+    second = drawn_mesh(page, "shape/cube", "second")
+    wait_for_condition(page, lambda: len(opaque_colors(image) | opaque_colors(second)) == 2)
+    assert len(opaque_colors(image)) == len(opaque_colors(second)) == 1
     select_setting(page, "Colours", "Grey")
-    settle(image)
-    becomes(page, lambda: shades(image), {(0x9A, 0xA0, 0xA8)})
+    wait_until_drawn(image)
+    wait_for_value(page, lambda: opaque_colors(image), {(0x9A, 0xA0, 0xA8)})
 
 
 def test_point_clouds_without_colors_are_colored_by_height(
     solids: str, open_page: OpenPage
 ) -> None:
     page = open_page(f"{solids}&tags=ball")
-    holds(page, lambda: len(shades(picture(page, "cloud/ball"))) > 50)
+    wait_for_condition(page, lambda: len(opaque_colors(drawn_mesh(page, "cloud/ball"))) > 50)
 
 
 def test_flat_shading(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=grey")
-    image = picture(page, "shape/grey")
-    smooth = len(shades(image))
+    image = drawn_mesh(page, "shape/grey")
+    smooth = len(opaque_colors(image))
     select_setting(page, "Shading", "Flat")
     expect(page).to_have_url(re.compile("mesh-shading=flat"))
-    settle(image)
-    holds(page, lambda: len(shades(image)) < 10 < smooth)  # three faces are visible
+    wait_until_drawn(image)
+    wait_for_condition(
+        page, lambda: len(opaque_colors(image)) < 10 < smooth
+    )  # three faces are visible
 
 
 def test_point_size(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=ball")
     size = open_settings(page).get_by_role("slider", name="Point size")
     size.wait_for()
-    image = picture(page, "cloud/ball")
-    before = covered(image)
+    image = drawn_mesh(page, "cloud/ball")
+    before = drawn_fraction(image)
     size.fill("12")
     expect(page).to_have_url(re.compile("mesh-size=12"))
-    settle(image)
-    holds(page, lambda: covered(image) > before)
+    wait_until_drawn(image)
+    wait_for_condition(page, lambda: drawn_fraction(image) > before)
     open_settings(page).get_by_role("button", name="Usual point size").click()
     expect(page).not_to_have_url(re.compile("mesh-size"))
 
@@ -117,30 +128,30 @@ def test_axes_and_grid(solids: str, open_page: OpenPage, name: str) -> None:
     page = open_page(f"{solids}&tags=ball")
     switch = open_settings(page).get_by_role("checkbox", name=name)
     switch.wait_for()
-    image = picture(page, "cloud/ball")
-    before = covered(image)
+    image = drawn_mesh(page, "cloud/ball")
+    before = drawn_fraction(image)
     switch.check()
     expect(page).to_have_url(re.compile(f"mesh-{name.lower()}=1"))
-    settle(image)
-    holds(page, lambda: covered(image) > before)
+    wait_until_drawn(image)
+    wait_for_condition(page, lambda: drawn_fraction(image) > before)
 
 
 def test_overlays_all_runs_in_one_rendering(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
-    picture(page, "shape/cube", "second")
+    drawn_mesh(page, "shape/cube", "second")
     open_settings(page).get_by_role("checkbox", name="All runs in one picture").check()
     expect(card(page, "shape/cube").get_by_role("img")).to_have_count(1)
     image = card(page, "shape/cube").get_by_role("img", name="shape/cube, first, second, step 20")
-    settle(image)
-    becomes(page, lambda: shades(image), {BLUE})
+    wait_until_drawn(image)
+    wait_for_value(page, lambda: opaque_colors(image), {BLUE})
 
 
 def test_projection_field_of_view_and_up_axis(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube&step=0")
     open_settings(page).wait_for()
-    image = picture(page, "shape/cube")
-    becomes(page, lambda: shades(image), {RED})
-    seen = pixels(image)
+    image = drawn_mesh(page, "shape/cube")
+    wait_for_value(page, lambda: opaque_colors(image), {RED})
+    seen = read_pixels(image)
     select_setting(page, "Lens", "Parallel")
     seen = wait_for_change(image, seen)
     select_setting(page, "Lens", "Perspective")
@@ -149,7 +160,7 @@ def test_projection_field_of_view_and_up_axis(solids: str, open_page: OpenPage) 
     wait_for_change(image, seen)
     select_setting(page, "Up", "z")
     expect(page).to_have_url(re.compile("up=z"))
-    settle(image)
+    wait_until_drawn(image)
     open_settings(page).get_by_role("button", name="Usual field of view").click()
     expect(page).not_to_have_url(re.compile("fov="))
 
@@ -157,19 +168,19 @@ def test_projection_field_of_view_and_up_axis(solids: str, open_page: OpenPage) 
 def test_brightness_and_light_position(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=grey")
     open_settings(page).wait_for()
-    image = picture(page, "shape/grey")
-    before = pixels(image)[..., :3].max()
+    image = drawn_mesh(page, "shape/grey")
+    before = read_pixels(image)[..., :3].max()
     open_settings(page).get_by_role("slider", name="Brightness").fill("0.4")
     expect(page).to_have_url(re.compile(r"mesh-light=0\.4"))
-    settle(image)
-    holds(page, lambda: pixels(image)[..., :3].max() < 0.7 * before)
+    wait_until_drawn(image)
+    wait_for_condition(page, lambda: read_pixels(image)[..., :3].max() < 0.7 * before)
     select_setting(page, "Lights", "From the eye")
     expect(page).to_have_url(re.compile("mesh-lights=head"))
 
 
 def test_reset_cameras(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube&camera=1,1,2")
-    picture(page, "shape/cube")
+    drawn_mesh(page, "shape/cube")
     open_settings(page).get_by_role("button", name="Reset cameras").click()
     expect(page).not_to_have_url(re.compile("camera="))
     expect(open_settings(page).get_by_role("button", name="Reset cameras")).to_be_disabled()
@@ -177,16 +188,16 @@ def test_reset_cameras(solids: str, open_page: OpenPage) -> None:
 
 def test_full_screen_and_full_width(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=grey")
-    image = picture(page, "shape/grey")
-    small = place_at_rest(image)
-    choose(page, "shape/grey", "Full screen")
+    image = drawn_mesh(page, "shape/grey")
+    small = get_stable_box(image)
+    choose_menu_item(page, "shape/grey", "Full screen")
     expect(page).to_have_url(re.compile("card=shape/grey"))
     full = page.locator("article.full").get_by_role("img")
-    settle(full)
-    large = place_at_rest(full)
+    wait_until_drawn(full)
+    large = get_stable_box(full)
     assert large.height > 1.5 * small.height
-    holds(page, lambda: covered(full) > 0.05)
+    wait_for_condition(page, lambda: drawn_fraction(full) > 0.05)
     page.keyboard.press("Escape")
     expect(page.locator("article.full")).to_have_count(0)
-    choose(page, "shape/grey", "Full width")
+    choose_menu_item(page, "shape/grey", "Full width")
     expect(page).to_have_url(re.compile("wide=shape/grey"))

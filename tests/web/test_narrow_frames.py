@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests import builders as b
-from tests.web.conftest import board_over
+from tests.web.conftest import board_fixture
+from tests.web.event_writer import append_records, loss_records
 from tests.web.test_looks import find_violations, overflows
-from tests.web.writing import append, scalars
 
 pytestmark = pytest.mark.browser
 
@@ -27,10 +27,10 @@ def write_many_kinds(logdir: Path) -> None:
     plugins = ["images", "audio", "text", "histograms", "pr_curves", "mesh", "custom_scalars"]
     values = [b.value(name, b.image_tensor(), b.metadata(name)) for name in plugins]
     event = b.event(b.summary(*values), step=0, wall=time.time())
-    append(logdir / "run", *scalars("loss", range(50)), b.record(event))
+    append_records(logdir / "run", *loss_records("loss", range(50)), b.record(event))
 
 
-many_kinds = board_over(write_many_kinds, "module")
+many_kinds = board_fixture(write_many_kinds, "module")
 
 
 def tabs(page: Page) -> Locator:

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.index import logs
 from tests.server.waiting import wait_until
-from tests.web.notebooks import find_port, is_open, run_cell, write_notebook
+from tests.web.notebooks import find_free_port, is_port_open, run_cell, write_notebook
 from tracklight.server.instances import list_instances
 
 pytestmark = pytest.mark.browser
@@ -38,7 +38,7 @@ def lab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     write_notebook(folder / "board.ipynb")
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(folder / name.lower()))
-    port = find_port()
+    port = find_free_port()
     settings = {
         "IdentityProvider.token": "",
         "ServerApp.port": port,
@@ -52,7 +52,7 @@ def lab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     flags = [f"--{name}={value}" for name, value in settings.items()]
     with (folder / "lab.txt").open("w") as log:
         process = subprocess.Popen([sys.executable, "-m", "jupyterlab", *flags], stderr=log)
-    wait_until(lambda: is_open(port), 60)
+    wait_until(lambda: is_port_open(port), 60)
     yield f"http://127.0.0.1:{port}/user/ada/lab/tree/board.ipynb"
     process.terminate()
     process.wait(60)

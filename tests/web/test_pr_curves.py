@@ -15,12 +15,20 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.web.cards import card, choose, table_rows, titles
+from tests.web.cards import card, card_titles, choose_menu_item, read_table
 from tests.web.conftest import Board, Serve
-from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
-from tests.web.pr_log import CLASSES, RUNS, STEPS, record, rows, write_pr_curves, write_step
+from tests.web.event_writer import append_records
+from tests.web.pr_curve_log import (
+    CLASSES,
+    RUNS,
+    STEPS,
+    curve_record,
+    make_curve,
+    write_pr_curves,
+    write_step,
+)
 from tests.web.test_static_board import copy
-from tests.web.writing import append
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 from tracklight.analysis.pr_curves import PRCurve, compute_metrics, parse_pr_curve
 from tracklight.formats.values import Tensor
 
@@ -46,7 +54,7 @@ def board(logdir: Path) -> Iterator[str]:
 
 
 def curve(run: str, name: str, step: int = 200) -> PRCurve:
-    return parse_pr_curve(Tensor(rows(run, name, step).astype(np.float32)))
+    return parse_pr_curve(Tensor(make_curve(run, name, step).astype(np.float32)))
 
 
 def chart(page: Page, title: str) -> Locator:
@@ -73,7 +81,7 @@ def legend(page: Page, title: str) -> dict[str, list[float]]:
 def expect_legend(page: Page, title: str, name: str, wanted: list[float]) -> None:
     """Wait until the first numbers of a curve in the legend are those wanted."""
     about = pytest.approx(wanted, abs=5e-4)
-    becomes(page, lambda: legend(page, title).get(name, [])[: len(wanted)], about)
+    wait_for_value(page, lambda: legend(page, title).get(name, [])[: len(wanted)], about)
 
 
 def tooltip(page: Page) -> Locator:
@@ -82,7 +90,7 @@ def tooltip(page: Page) -> Locator:
 
 def point_at(page: Page, title: str, x: float, y: float) -> tuple[float, float]:
     """Move the pointer to a point in data coordinates and return its screen position."""
-    box = place_at_rest(chart(page, title))
+    box = get_stable_box(chart(page, title))
     left, right, top, foot = 38, 10, 8, 22
     across = box.x + left + x * (box.width - left - right)
     down = box.y + top + (1 - y) * (box.height - top - foot)
@@ -103,7 +111,7 @@ def test_each_tag_has_a_card_with_metrics(board: str, open_page: OpenPage) -> No
             expected = compute_metrics(curve(run, name))
             wanted = [expected.average_precision, expected.best_f1]
             expect_legend(page, f"pr/{name}", run, wanted)
-    becomes(page, lambda: titles(page), ["odd/shape", "odd/uncounted", *CARDS])
+    wait_for_value(page, lambda: card_titles(page), ["odd/shape", "odd/uncounted", *CARDS])
 
 
 def test_tooltip_shows_counts_at_threshold_for_each_run(board: str, open_page: OpenPage) -> None:
@@ -139,12 +147,12 @@ def test_click_pins_threshold_on_all_cards(board: str, open_page: OpenPage) -> N
     place = point_at(page, "pr/cat", base.recall[4], base.precision[4])
     page.mouse.click(*place)
     expect(page).to_have_url(re.compile("threshold="))
-    threshold = float(re.findall(r"threshold=([\d.]+)", address_at_rest(page))[0])
+    threshold = float(re.findall(r"threshold=([\d.]+)", get_stable_url(page))[0])
     at = round(threshold * 10)
     for name in CLASSES:
         region = card(page, f"pr/{name}").get_by_role("region", name=re.compile("at threshold"))
         expect(region.locator("tbody tr")).to_have_count(len(RUNS))
-        cells = table_rows(region)
+        cells = read_table(region)
         for run in RUNS:
             expected = curve(run, name, 0)
             assert float(cells[run]["TP"]) == expected.true_positives[at]
@@ -165,7 +173,7 @@ def test_table_shows_best_f1_without_pinned_threshold(board: str, open_page: Ope
     region = card(page, "pr/cat").get_by_role("region", name=re.compile("best F1"))
     expect(region.locator("tbody tr")).to_have_count(len(RUNS))
     best = pytest.approx(compute_metrics(curve("base", "cat")).best_f1, abs=5e-4)
-    becomes(page, lambda: float(table_rows(region)["base"]["F1"]), best)
+    wait_for_value(page, lambda: float(read_table(region)["base"]["F1"]), best)
 
 
 def test_legend_button_pins_best_f1(board: str, open_page: OpenPage) -> None:
@@ -193,7 +201,7 @@ def test_shows_all_classes_of_a_run_in_one_chart(board: str, open_page: OpenPage
     chart(page, "pr/cat")
     page.get_by_role("button", name="Classes", exact=True).click()
     expect(card(page, "base")).to_be_visible()
-    becomes(page, lambda: titles(page), list(RUNS))
+    wait_for_value(page, lambda: card_titles(page), list(RUNS))
     for run in RUNS:
         expect(legend_items(page, run)).to_have_count(len(CLASSES))
         assert list(legend(page, run)) == list(CLASSES)
@@ -239,7 +247,7 @@ def test_click_in_history_selects_step(board: str, open_page: OpenPage) -> None:
     chart(page, "pr/cat")
     history = card(page, "pr/cat").get_by_role("img", name=re.compile("^AP of .* over steps"))
     expect(history).to_have_attribute("aria-label", re.compile("2 lines"))
-    box = place_at_rest(history)
+    box = get_stable_box(history)
     page.mouse.click(box.x + 38 + (box.width - 48) * 0.52, box.y + 30)
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "100")
     expect(page).to_have_url(re.compile("step=100"))
@@ -281,7 +289,7 @@ def test_drag_zooms_and_shortcut_resets_zoom(board: str, open_page: OpenPage) ->
 def test_shows_why_a_curve_cannot_be_drawn(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=odd")
     expect(card(page, "odd/shape")).to_contain_text("the shape is [4, 7]")
-    holds(page, lambda: "large" in legend(page, "odd/uncounted"))
+    wait_for_condition(page, lambda: "large" in legend(page, "odd/uncounted"))
     page.get_by_role("button", name="ROC", exact=True).click()
     expect(card(page, "odd/uncounted")).to_contain_text("there is no ROC curve")
 
@@ -297,14 +305,16 @@ def test_downloads(board: str, open_page: OpenPage) -> None:
 
     def download_file(item: str) -> tuple[str, bytes]:
         with page.expect_download() as download:
-            choose(page, "pr/cat", item)
+            choose_menu_item(page, "pr/cat", item)
         return download.value.suggested_filename, download.value.path().read_bytes()
 
     name, content = download_file("Download CSV")
     table = list(csv.DictReader(io.StringIO(content.decode())))
     assert name == "pr_cat.csv"
     base = [row for row in table if row["run"] == "base"]
-    assert [float(row["true_positives"]) for row in base] == rows("base", "cat", 100)[0].tolist()
+    assert [float(row["true_positives"]) for row in base] == make_curve("base", "cat", 100)[
+        0
+    ].tolist()
     assert {row["step"] for row in base} == {"100"}
     _, content = download_file("Download JSON")
     assert len(json.loads(content)) == len(table)
@@ -318,14 +328,14 @@ def test_downloads(board: str, open_page: OpenPage) -> None:
 def test_copied_python_code_runs(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr/cat&step=150")
     chart(page, "pr/cat")
-    choose(page, "pr/cat", "Copy as Python …")
+    choose_menu_item(page, "pr/cat", "Copy as Python …")
     code = page.get_by_role("dialog").locator("code, pre").first.inner_text()
     code += "\n    print(run, true_positives.tolist())"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.splitlines() == [
-        f"{run} {rows(run, 'cat', 100)[0].tolist()}" for run in RUNS
+        f"{run} {make_curve(run, 'cat', 100)[0].tolist()}" for run in RUNS
     ]
 
 
@@ -348,14 +358,14 @@ def test_shows_new_steps(tmp_path: Path, serve: Serve, open_page: OpenPage) -> N
     write_pr_curves(logdir)
     page = open_page(serve(logdir).address + TAB + "&tags=pr")
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "200")
-    other = open_page(address_at_rest(page) + "&step=100")
+    other = open_page(get_stable_url(page) + "&step=100")
     expect(card(other, "pr/cat")).to_have_attribute("data-step", "100")
     write_step(logdir, 300, like=STEPS[0])
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "300")
     expected = compute_metrics(curve("base", "cat", 0)).average_precision
     expect_legend(page, "pr/cat", "base", [expected])
     expect(card(other, "pr/cat")).to_have_attribute("data-step", "100")
-    append(logdir / "base", record("pr/cat", 400, rows("base", "cat", 0)))
+    append_records(logdir / "base", curve_record("pr/cat", 400, make_curve("base", "cat", 0)))
     for step in (300, 400):
         expect(card(page, "pr/cat").get_by_role("list")).to_contain_text(f"step {step}")
 

@@ -9,18 +9,18 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.cards import card, open_menu
-from tests.web.conftest import board_over
-from tests.web.patience import address_at_rest, place_at_rest
-from tests.web.pr_log import write_pr_curves
+from tests.web.conftest import board_fixture
+from tests.web.pr_curve_log import write_pr_curves
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_pr_curves import TAB, chart, point_at, settings, tooltip
+from tests.web.waiting import get_stable_box, get_stable_url
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
 
-board = board_over(write_pr_curves, "module", TAB)
+board = board_fixture(write_pr_curves, "module", TAB)
 
 
 def test_has_no_accessibility_violations(board: str, open_page: OpenPage) -> None:
@@ -78,7 +78,7 @@ def test_fits_phone_width(board: str, open_page: OpenPage) -> None:
     chart(page, "pr/cat")
     assert not overflows(page)
     point_at(page, "pr/cat", 0.9, 0.5)
-    tip = place_at_rest(tooltip(page))
+    tip = get_stable_box(tooltip(page))
     assert tip.x >= 0 and tip.x + tip.width <= 390
     panel = settings(page)
     expect(panel.get_by_role("button", name="Classes")).to_be_visible()
@@ -89,7 +89,7 @@ def test_url_restores_view(board: str, open_page: OpenPage) -> None:
     query = "&tags=pr&curve=ROC&threshold=0.4&step=100&table=1&pin=pr/dog&measure=f1"
     one = open_page(board + query)
     chart(one, "pr/cat")
-    other = open_page(address_at_rest(one))
+    other = open_page(get_stable_url(one))
     chart(other, "pr/cat")
     for page in (one, other):
         expect(page.get_by_role("article", name="pr/dog")).to_have_count(2)

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.captures import TAB, open_tool, section, tool, write_captures
-from tests.web.conftest import Serve, board_over
+from tests.web.conftest import Serve, board_fixture
+from tests.web.event_writer import append_records, loss_records
+from tests.web.profile_log import TAB, open_tool, section, tool_panel, write_captures
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
-from tests.web.writing import append, scalars
 from tracklight.cli.demo.flowers import write_flowers
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
-board = board_over(write_captures, "module", TAB)
+board = board_fixture(write_captures, "module", TAB)
 
 
 def test_is_accessible_by_keyboard_on_a_phone(board: str, open_page: OpenPage) -> None:
@@ -47,7 +47,7 @@ def test_is_accessible_by_keyboard_on_a_phone(board: str, open_page: OpenPage) -
 def test_first_capture_adds_tab_and_is_requested_by_charts(
     tmp_path: Path, serve: Serve, open_page: OpenPage
 ) -> None:
-    append(tmp_path / "flowers" / "old", *scalars("loss", range(5)))
+    append_records(tmp_path / "flowers" / "old", *loss_records("loss", range(5)))
     page = open_page(serve(tmp_path).address)
     expect(page.get_by_role("article", name="loss")).to_be_visible()
     with page.expect_request("**/api/v1/profile/captures"):
@@ -62,7 +62,7 @@ def test_static_export_shows_profile(tmp_path: Path, open_page: OpenPage) -> Non
     expect(section(page, "What to change")).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("^Time of each step"))).to_be_visible()
     open_tool(page, "Input")
-    expect(tool(page, "input")).to_contain_text("of a step")
+    expect(tool_panel(page, "input")).to_contain_text("of a step")
     open_tool(page, "Trace")
     field = page.get_by_role("application")
     expect(field).to_have_attribute("data-complete", "true")

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.web.captures import (
+from tests.web.conftest import serve_log
+from tests.web.profile_log import (
     TAB,
-    choose,
-    in_ms,
+    choose_capture,
+    format_ms,
+    load_summary,
     open_tool,
     section,
-    summary_of,
-    tool,
+    tool_panel,
     write_captures,
 )
-from tests.web.conftest import serve_written
-from tests.web.patience import address_at_rest
+from tests.web.waiting import get_stable_url
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
@@ -34,21 +34,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def board(folder: Path) -> Iterator[str]:
-    with serve_written(folder, write_captures) as address:
+    with serve_log(folder, write_captures) as address:
         yield address + TAB
 
 
 def test_overview_lists_findings_with_their_events(
     board: str, folder: Path, open_page: OpenPage
 ) -> None:
-    expected = summary_of(folder / "logs", "flowers/before")
+    expected = load_summary(folder / "logs", "flowers/before")
     page = open_page(board)
-    choose(page, "Choose a capture", "flowers/before")
+    choose_capture(page, "Choose a capture", "flowers/before")
     time = section(page, "Step time")
-    expect(time).to_contain_text(in_ms(expected.steps.mean_ms))
+    expect(time).to_contain_text(format_ms(expected.steps.mean_ms))
     parts = page.get_by_role("region", name="Parts of a step")
     input_wait = next(part for part in expected.parts if part.name == "input")
-    expect(parts.locator("[data-part=input]")).to_contain_text(in_ms(input_wait.ms))
+    expect(parts.locator("[data-part=input]")).to_contain_text(format_ms(input_wait.ms))
     expect(section(page, "Who worked").locator("[data-share=long]")).to_contain_text("100 %")
     page.get_by_role("button", name="Download").click()
     with page.expect_download() as download:
@@ -64,8 +64,8 @@ def test_overview_lists_findings_with_their_events(
     expect(first.get_by_role("region", name="Code")).to_contain_text("AUTOTUNE")
     evidence = expected.findings[0].evidence[0]
     first.get_by_title(f"{evidence.name} on {evidence.track}").first.click()
-    expect(tool(page, "trace")).to_contain_text(evidence.name)
-    assert f"p-event={evidence.event}" in address_at_rest(page, 600)
+    expect(tool_panel(page, "trace")).to_contain_text(evidence.name)
+    assert f"p-event={evidence.event}" in get_stable_url(page, 600)
 
     page.go_back()
     expect(section(page, "Step time")).to_be_visible()
@@ -77,9 +77,9 @@ def test_overview_lists_findings_with_their_events(
 def test_changed_thresholds_are_stored_in_url(
     board: str, folder: Path, open_page: OpenPage
 ) -> None:
-    count = len(summary_of(folder / "logs", "flowers/before").findings)
+    count = len(load_summary(folder / "logs", "flowers/before").findings)
     page = open_page(board)
-    choose(page, "Choose a capture", "flowers/before")
+    choose_capture(page, "Choose a capture", "flowers/before")
     findings = section(page, "What to change").locator("[data-finding]")
     expect(findings).to_have_count(count)
     page.get_by_role("button", name="Thresholds").click()
@@ -90,7 +90,7 @@ def test_changed_thresholds_are_stored_in_url(
     expect(findings).to_have_count(count - 1)
     expect(page.get_by_role("button", name="Thresholds (1 changed)")).to_be_visible()
 
-    other = open_page(address_at_rest(page, 600))
+    other = open_page(get_stable_url(page, 600))
     findings = section(other, "What to change").locator("[data-finding]")
     expect(findings).to_have_count(count - 1)
     other.get_by_role("button", name="Thresholds").click()
@@ -100,10 +100,12 @@ def test_changed_thresholds_are_stored_in_url(
 
 
 def test_compares_findings_of_two_captures(board: str, folder: Path, open_page: OpenPage) -> None:
-    before, after = (summary_of(folder / "logs", f"flowers/{name}") for name in ("before", "after"))
+    before, after = (
+        load_summary(folder / "logs", f"flowers/{name}") for name in ("before", "after")
+    )
     page = open_page(board)
     page.get_by_role("button", name="Compare with flowers/before").click()
-    saved = in_ms(before.steps.mean_ms - after.steps.mean_ms)
+    saved = format_ms(before.steps.mean_ms - after.steps.mean_ms)
     expect(section(page, "Step time")).to_contain_text(f"\N{MINUS SIGN}{saved}")
     changes = page.get_by_role("list", name="What became of the findings")
     expect(changes.locator("[data-change=input]")).to_contain_text("gone")
@@ -113,37 +115,39 @@ def test_compares_findings_of_two_captures(board: str, folder: Path, open_page: 
     ops = page.get_by_role("region", name="Ops by their change")
     row = ops.locator('[data-op="decode_image/DecodeImage"]')
     old_op = next(op for op in before.ops if op.name == "decode_image/DecodeImage")
-    expect(row).to_contain_text(f"\N{MINUS SIGN}{in_ms(old_op.self_ms / before.steps.count)} gone")
+    expect(row).to_contain_text(
+        f"\N{MINUS SIGN}{format_ms(old_op.self_ms / before.steps.count)} gone"
+    )
     page.keyboard.press("x")
     expect(
         page.get_by_role("button", name=re.compile("^Choose a capture: .*before"))
     ).to_be_visible()
     expect(row).to_contain_text("new")
-    link = address_at_rest(page)
+    link = get_stable_url(page)
 
     other = open_page(link)
     expect(other.locator('[data-op="decode_image/DecodeImage"]')).to_contain_text("new")
-    choose(other, "Compare with the capture before", "none")
-    expect(tool(other, "overview")).to_be_visible()
+    choose_capture(other, "Compare with the capture before", "none")
+    expect(tool_panel(other, "overview")).to_be_visible()
 
 
 def test_input_pipeline_shows_slowest_stage(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "flowers/before")
+    choose_capture(page, "Choose a capture", "flowers/before")
     open_tool(page, "Input")
     expect(section(page, "Waiting for input")).to_contain_text("Map")
     slowest = page.locator("tr.slowest")
     expect(slowest).to_contain_text("Map")
     expect(page.locator("p.advice").first).to_contain_text("num_parallel_calls")
-    choose(page, "Compare with the capture before", "flowers/after")
+    choose_capture(page, "Compare with the capture before", "flowers/after")
     expect(section(page, "Waiting for input").locator("[data-tone=worse]").first).to_be_visible()
     slowest.get_by_role("button", name="Map").click()
-    expect(tool(page, "trace")).to_be_visible()
+    expect(tool_panel(page, "trace")).to_be_visible()
 
 
 def test_reads_steps_by_keyboard_and_with_another_marker(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "flowers/before")
+    choose_capture(page, "Choose a capture", "flowers/before")
     steps = page.get_by_role("img", name=re.compile("^Time of each step: 10 steps"))
     steps.focus()
     page.keyboard.press("ArrowRight")
@@ -165,12 +169,12 @@ def test_reads_steps_by_keyboard_and_with_another_marker(board: str, open_page: 
     steps.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    expect(tool(page, "trace")).to_be_visible()
+    expect(tool_panel(page, "trace")).to_be_visible()
 
 
 def test_selects_hosts_and_reports_damaged_capture(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "jax")
+    choose_capture(page, "Choose a capture", "jax")
     bits = section(page, "Who worked").locator("[data-share=short]")
     host = page.get_by_role("combobox", name="Host", exact=True)
     host.select_option("worker-f32")
@@ -181,7 +185,7 @@ def test_selects_hosts_and_reports_damaged_capture(board: str, open_page: OpenPa
     hosts.get_by_role("button", name="worker-bf16").click()
     expect(host).to_have_value("worker-bf16")
     expect(bits).to_contain_text("%")
-    choose(page, "Choose a capture", "damaged")
+    choose_capture(page, "Choose a capture", "damaged")
     expect(page.get_by_role("alert")).to_contain_text("worker.xplane.pb")
 
 

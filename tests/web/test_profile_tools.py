@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.captures import DATA, SESSION, TAB, choose, open_tool, tool
-from tests.web.conftest import serve_written
-from tests.web.patience import address_at_rest
+from tests.web.conftest import serve_log
+from tests.web.profile_log import DATA, SESSION, TAB, choose_capture, open_tool, tool_panel
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import get_stable_url
 from tracklight.analysis.profiles.captures.files import open_capture
 from tracklight.analysis.profiles.ops import OpSide, OpStats, compute_op_stats
 
@@ -54,7 +54,7 @@ def _write_leak(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("tools"), write_tools) as address:
+    with serve_log(tmp_path_factory.mktemp("tools"), write_tools) as address:
         yield address + TAB
 
 
@@ -77,7 +77,7 @@ def format_us(ms: float) -> str:
 
 def test_sorts_and_filters_ops_and_opens_them_in_trace(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "torch")
+    choose_capture(page, "Choose a capture", "torch")
     open_tool(page, "Ops")
     rows = table_rows(page, "Ops")
     expect(rows.first).to_contain_text("aten::convolution_backward")
@@ -90,20 +90,20 @@ def test_sorts_and_filters_ops_and_opens_them_in_trace(board: str, open_page: Op
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("aten::convolution_backward (32x64x30x30")
     expect(rows.get_by_role("cell").nth(2)).to_have_text("3")
-    link = address_at_rest(page)
+    link = get_stable_url(page)
     other = open_page(link)
     expect(table_rows(other, "Ops")).to_have_count(1)
     table_rows(other, "Ops").get_by_title("Find it in the trace").click()
-    expect(tool(other, "trace")).to_be_visible()
-    assert "p-event=" in address_at_rest(other, 600)
+    expect(tool_panel(other, "trace")).to_be_visible()
+    assert "p-event=" in get_stable_url(other, 600)
 
 
 def test_compares_two_captures_in_every_tool(board: str, open_page: OpenPage) -> None:
     before, after = (read_device_ops(f"jax_{name}.xplane.pb") for name in ("f32", "bf16"))
     saved = format_us((before["gemm_fusion_dot"] - after["gemm_fusion_dot"]) / 4)
     page = open_page(board)
-    choose(page, "Choose a capture", "jax/after")
-    choose(page, "Compare with the capture before", "jax/before")
+    choose_capture(page, "Choose a capture", "jax/after")
+    choose_capture(page, "Compare with the capture before", "jax/before")
     open_tool(page, "Ops")
     page.get_by_role("group", name="Grouping").get_by_role("button", name="each op").click()
     product = table_rows(page, "Ops").filter(has_text=re.compile(r"^\s*gemm_fusion_dot\s"))
@@ -121,8 +121,8 @@ def test_compares_two_captures_in_every_tool(board: str, open_page: OpenPage) ->
     )
 
     open_tool(page, "Memory")
-    expect(tool(page, "memory")).to_contain_text("14.7 MB")
-    expect(tool(page, "memory")).to_contain_text(f"{MINUS}6.3 MB {MINUS}30 %")
+    expect(tool_panel(page, "memory")).to_contain_text("14.7 MB")
+    expect(tool_panel(page, "memory")).to_contain_text(f"{MINUS}6.3 MB {MINUS}30 %")
     expect(table_rows(page, "In use at the peak").first).to_contain_text("9.4 MB")
 
     open_tool(page, "Roofline")
@@ -134,7 +134,7 @@ def test_compares_two_captures_in_every_tool(board: str, open_page: OpenPage) ->
 
 def test_shows_program_as_tree_and_text(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "jax/after")
+    choose_capture(page, "Choose a capture", "jax/after")
     open_tool(page, "Program")
     tree = page.get_by_role("treegrid", name="What ran")
     product = tree.get_by_role("row").filter(has_text="matrix product")
@@ -159,22 +159,22 @@ def test_shows_program_as_tree_and_text(board: str, open_page: OpenPage) -> None
 
 def test_memory_tool_marks_leaks(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "leak")
+    choose_capture(page, "Choose a capture", "leak")
     open_tool(page, "Memory")
-    expect(tool(page, "memory")).to_contain_text("4 MB were taken step after step")
+    expect(tool_panel(page, "memory")).to_contain_text("4 MB were taken step after step")
     leaked = table_rows(page, "In use at the peak").filter(has_text="aten::cat")
     expect(leaked).to_contain_text("lost")
     expect(page.get_by_role("img", name="Memory of CPU")).to_have_attribute("data-drawn", "1")
-    choose(page, "Choose a capture", "held")
+    choose_capture(page, "Choose a capture", "held")
     allocations = table_rows(page, "What is held")
     expect(allocations.first).to_contain_text("4 MB")
     expect(allocations.first).to_contain_text("<stdin>:")
-    expect(tool(page, "memory")).to_contain_text("8 MB held")
+    expect(tool_panel(page, "memory")).to_contain_text("8 MB held")
 
 
 def test_tools_are_accessible_on_a_phone_in_dark_mode(board: str, open_page: OpenPage) -> None:
     page = open_page(board, width=390, color_scheme="dark")
-    choose(page, "Choose a capture", "torch")
+    choose_capture(page, "Choose a capture", "torch")
     for title, label in (("Ops", "Ops"), ("Kernels", "Kernels"), ("Memory", "In use at the peak")):
         open_tool(page, title)
         expect(table_rows(page, label).first).to_be_visible()

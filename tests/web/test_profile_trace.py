@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, Request, expect
 
-from tests.web.captures import choose
-from tests.web.conftest import board_over
-from tests.web.patience import Place, address_at_rest, holds, place_at_rest
+from tests.web.conftest import board_fixture
+from tests.web.profile_log import choose_capture
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import Box, get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
@@ -57,7 +57,7 @@ def write_trace(logdir: Path) -> None:
         (folder / "vm_7.1700000000000.pt.trace.json").write_text(json.dumps(content))
 
 
-board = board_over(write_trace, "module", "?tab=profile&tool=trace")
+board = board_fixture(write_trace, "module", "?tab=profile&tool=trace")
 
 
 def wait_for_trace(page: Page) -> Locator:
@@ -73,7 +73,7 @@ def time_to_fraction(us: float) -> float:
     return (us / whole + MARGIN) / (1 + 2 * MARGIN)
 
 
-def event_position(place: Place, us: float, lane: int) -> tuple[float, float]:
+def event_position(place: Box, us: float, lane: int) -> tuple[float, float]:
     """Return the screen position of a time in a lane of the first track, the main thread."""
     return place.x + place.width * time_to_fraction(us), place.y + 3 + 18 * lane + 8
 
@@ -94,13 +94,13 @@ def read_color(field: Locator, us: float, lane: int) -> list[int]:
 
 def test_draws_searches_and_follows_events(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
+    choose_capture(page, "Choose a capture", "slow")
     field = wait_for_trace(page)
     details = page.get_by_role("complementary", name="Details")
     expect(details).to_contain_text("steps marked by the profiler")
     expect(page.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(2)
     # Calls of the same name have the same color, and the gap between them another.
-    holds(
+    wait_for_condition(
         page,
         lambda: (
             read_color(field, 2_000, 1)
@@ -129,7 +129,7 @@ def test_draws_searches_and_follows_events(board: str, open_page: OpenPage) -> N
     expect(around.first).to_contain_text("ProfilerStep#3")
     around.nth(1).click()
     expect(details.get_by_role("heading", name="aten::mm")).to_be_visible()
-    link = address_at_rest(page, URL_DELAY_MS)
+    link = get_stable_url(page, URL_DELAY_MS)
 
     other = open_page(link)
     wait_for_trace(other)
@@ -141,7 +141,7 @@ def test_draws_searches_and_follows_events(board: str, open_page: OpenPage) -> N
 
 def test_searches_by_regular_expression_and_in_arguments(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
+    choose_capture(page, "Choose a capture", "slow")
     field = wait_for_trace(page)
     details = page.get_by_role("complementary", name="Details")
     search = page.get_by_role("searchbox", name="Find events")
@@ -159,11 +159,11 @@ def test_searches_by_regular_expression_and_in_arguments(board: str, open_page: 
     expect(match_count).to_have_text("4")
     expect(details).to_contain_text("4 events")
     # Only the matching launches are highlighted.
-    holds(page, lambda: read_color(field, 31_600, 2) != read_color(field, 1_600, 2))
+    wait_for_condition(page, lambda: read_color(field, 31_600, 2) != read_color(field, 1_600, 2))
     search.press("Enter")
     expect(match_count).to_have_text("1 of 4")
 
-    other = open_page(address_at_rest(page, URL_DELAY_MS))
+    other = open_page(get_stable_url(page, URL_DELAY_MS))
     wait_for_trace(other)
     expect(other.get_by_role("status", name="Found")).to_have_text("1 of 4")
     other.get_by_role("button", name="Find all").click()
@@ -178,7 +178,7 @@ def test_searches_by_regular_expression_and_in_arguments(board: str, open_page: 
 
 def test_search_sends_one_valid_request_for_each_query(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
+    choose_capture(page, "Choose a capture", "slow")
     wait_for_trace(page)
     sent: list[dict[str, object]] = []
 
@@ -198,10 +198,10 @@ def test_search_sends_one_valid_request_for_each_query(board: str, open_page: Op
 
 def test_exports_visible_trace_as_png_on_white(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
+    choose_capture(page, "Choose a capture", "slow")
     field = wait_for_trace(page)
-    place = place_at_rest(field)
-    names = place_at_rest(page.get_by_role("list", name="Tracks"))
+    place = get_stable_box(field)
+    names = get_stable_box(page.get_by_role("list", name="Tracks"))
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name="Trace as seen, as PNG").click()
@@ -223,8 +223,8 @@ def test_exports_visible_trace_as_png_on_white(board: str, open_page: OpenPage) 
 
 def test_measured_range_snaps_to_events_and_is_summarized(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
-    place = place_at_rest(wait_for_trace(page))
+    choose_capture(page, "Choose a capture", "slow")
+    place = get_stable_box(wait_for_trace(page))
     page.mouse.move(*event_position(place, 11_000, 1))
     page.mouse.down()
     page.mouse.move(*event_position(place, 14_000, 1), steps=4)
@@ -252,7 +252,7 @@ def test_navigates_by_keyboard_and_collapses_pins_and_hides_tracks(
     board: str, open_page: OpenPage
 ) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
+    choose_capture(page, "Choose a capture", "slow")
     field = wait_for_trace(page)
     expect(field).to_have_accessible_name(re.compile("2 tracks, 41600 micro"))
     page.keyboard.press("w")
@@ -273,7 +273,7 @@ def test_navigates_by_keyboard_and_collapses_pins_and_hides_tracks(
     tracks.get_by_role("listitem").first.hover()
     tracks.get_by_role("button", name="Hide python").click()
     expect(tracks.get_by_role("listitem")).to_have_count(1)
-    other = open_page(address_at_rest(page, URL_DELAY_MS))
+    other = open_page(get_stable_url(page, URL_DELAY_MS))
     expect(other.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(1)
     other.get_by_role("button", name="Tracks (1 hidden)").click()
     other.get_by_role("menuitemcheckbox", name="python").click()
@@ -282,14 +282,14 @@ def test_navigates_by_keyboard_and_collapses_pins_and_hides_tracks(
 
 def test_compares_two_traces_accessibly_on_a_phone(board: str, open_page: OpenPage) -> None:
     page = open_page(board, width=390, color_scheme="dark")
-    choose(page, "Choose a capture", "fast")
+    choose_capture(page, "Choose a capture", "fast")
     wait_for_trace(page)
     assert not overflows(page)
     page.get_by_role("button", name="Details").click()
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
     assert find_violations(page) == []
     page.get_by_role("button", name="Close the details").click()
-    choose(page, "Compare with the capture before", "slow")
+    choose_capture(page, "Compare with the capture before", "slow")
     fields = page.get_by_role("application")
     expect(fields).to_have_count(2)
     expect(fields.nth(1)).to_have_attribute("data-complete", "true")

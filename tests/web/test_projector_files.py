@@ -12,21 +12,21 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import Serve, board_over
-from tests.web.patience import becomes, holds
-from tests.web.points import (
-    COUNT,
-    cloud,
+from tests.web.conftest import Serve, board_fixture
+from tests.web.embedding_log import (
+    POINT_COUNT,
+    choose_vectors,
+    combobox,
     count_pixels,
+    drawn_points,
     format_labels,
     make_vectors,
-    open_vectors,
     panel,
-    pick,
-    write_sheet,
+    write_sprite,
     write_vectors,
 )
 from tests.web.test_looks import overflows
+from tests.web.waiting import wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -77,18 +77,18 @@ def write_invalid_files(logdir: Path) -> None:
     )
 
 
-invalid_files = board_over(write_invalid_files, "module", "?tab=projector")
+invalid_files = board_fixture(write_invalid_files, "module", "?tab=projector")
 
 
 def test_shows_message_for_invalid_files(invalid_files: str, open_page: OpenPage) -> None:
     page = open_page(invalid_files)
-    cloud(page)
+    drawn_points(page)
     for name, message in MESSAGES.items():
-        open_vectors(page, re.compile(f"^{name}"))
+        choose_vectors(page, re.compile(f"^{name}"))
         messages = page.get_by_role("status").or_(page.get_by_role("alert"))
         expect(messages.filter(has_text=message).first).to_be_visible()
     phone = open_page(invalid_files, width=390)
-    open_vectors(phone, re.compile("^cut"))
+    choose_vectors(phone, re.compile("^cut"))
     expect(phone.get_by_role("alert")).to_be_visible()
     assert not overflows(phone)
 
@@ -109,29 +109,29 @@ def test_drops_file_and_adds_labels_and_sprite(
     invalid_files: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
     page = open_page(f"{invalid_files}&dims=2")
-    cloud(page)
+    drawn_points(page)
     np.save(tmp_path / "mine.npy", make_vectors().astype("f4"))
     drop_file(page, tmp_path / "mine.npy")
     expect(page.get_by_role("button", name="Choose vectors")).to_contain_text("mine")
-    canvas = cloud(page)
+    canvas = drawn_points(page)
     upload_panel = panel(page, "Your file")
     (tmp_path / "labels.tsv").write_text(format_labels())
     page.get_by_label("File of labels").set_input_files(tmp_path / "labels.tsv")
-    expect(pick(page, "Colour")).to_be_visible()
+    expect(combobox(page, "Colour")).to_be_visible()
     page.get_by_role("searchbox", name="Find points").fill("east")
     expect(page.get_by_role("status", name="Matches")).to_have_text("20 matches")
     page.get_by_role("searchbox", name="Find points").fill("")
     Image.new("RGB", (4, 4)).save(tmp_path / "small.png")
     page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "small.png")
     expect(upload_panel.get_by_role("alert")).to_contain_text("has 0 cells")
-    write_sheet(tmp_path / "sheet.png")
+    write_sprite(tmp_path / "sheet.png")
     page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "sheet.png")
-    holds(page, lambda: count_pixels(canvas, RED) > 500)
+    wait_for_condition(page, lambda: count_pixels(canvas, RED) > 500)
     # A dropped image is used as a sprite as well.
     Image.new("RGB", (56, 56), GREEN).save(tmp_path / "green.png")
     drop_file(page, tmp_path / "green.png")
-    becomes(page, lambda: count_pixels(canvas, RED), 0)
-    holds(page, lambda: count_pixels(canvas, GREEN) > 500)
+    wait_for_value(page, lambda: count_pixels(canvas, RED), 0)
+    wait_for_condition(page, lambda: count_pixels(canvas, GREEN) > 500)
 
 
 def drop_file(page: Page, path: Path) -> None:
@@ -164,8 +164,10 @@ def test_draws_sprites_of_several_tiles(serve: Serve, open_page: OpenPage, tmp_p
         'image_path: "sheet.png" single_image_dim: 64 single_image_dim: 64 } }'
     )
     page = open_page(f"{serve(logdir).address}?tab=projector&dims=2")
-    canvas = cloud(page)
-    holds(page, lambda: count_pixels(canvas, RED) > 500 and count_pixels(canvas, GREEN) > 500)
+    canvas = drawn_points(page)
+    wait_for_condition(
+        page, lambda: count_pixels(canvas, RED) > 500 and count_pixels(canvas, GREEN) > 500
+    )
 
 
 def test_shows_new_and_changed_vectors(serve: Serve, open_page: OpenPage, tmp_path: Path) -> None:
@@ -175,8 +177,8 @@ def test_shows_new_and_changed_vectors(serve: Serve, open_page: OpenPage, tmp_pa
     expect(page.get_by_text("No runs yet")).to_be_visible()
     np.save(logdir / "words-1.npy", make_vectors().astype("f4"))
     canvas = page.get_by_role("application")
-    expect(canvas).to_have_accessible_name(f"PCA of {COUNT} points")
-    cloud(page).press("+")
+    expect(canvas).to_have_accessible_name(f"PCA of {POINT_COUNT} points")
+    drawn_points(page).press("+")
     expect(page).to_have_url(re.compile("eye="))
     # A new step: the slider was at the last step and follows; the camera stays.
     np.save(logdir / "words-2.npy", make_vectors().astype("f4") * 2)
@@ -197,10 +199,10 @@ def test_shows_new_and_changed_vectors(serve: Serve, open_page: OpenPage, tmp_pa
         'embeddings { tensor_name: "said" tensor_path: "v.tsv" metadata_path: "labels.tsv" }'
     )
     # The new embedding is listed first, but the selected one stays.
-    becomes(page, lambda: count_embeddings(page), 2)
+    wait_for_value(page, lambda: count_embeddings(page), 2)
     expect(canvas).to_have_accessible_name("PCA of 30 points")
-    open_vectors(page, "said")
-    expect(canvas).to_have_accessible_name(f"PCA of {COUNT} points")
+    choose_vectors(page, "said")
+    expect(canvas).to_have_accessible_name(f"PCA of {POINT_COUNT} points")
     write_vectors(logdir / "v.tsv", make_vectors()[:25])
     expect(canvas).to_have_accessible_name("PCA of 25 points")
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.cards import choose, drawn, settings
+from tests.web.cards import choose_menu_item, drawn_chart, open_settings
 from tests.web.conftest import Board
-from tests.web.curves import RUNS, STEPS, loss, write_curves
-from tests.web.parts import run
+from tests.web.locators import run_row
+from tests.web.scalar_log import RUNS, STEPS, loss, write_scalar_log
 
 pytestmark = pytest.mark.browser
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     logdir = tmp_path_factory.mktemp("curves") / "logs"
-    write_curves(logdir)
+    write_scalar_log(logdir)
     return logdir
 
 
@@ -39,13 +39,13 @@ def board(logdir: Path) -> Iterator[str]:
 @pytest.fixture
 def page(board: str, open_page: Callable[..., Page]) -> Page:
     page = open_page(f"{board}?tags=train/loss&smooth=0", accept_downloads=True)
-    drawn(page, "train/loss")
+    drawn_chart(page, "train/loss")
     return page
 
 
 def download_file(page: Page, item: str, title: str = "train/loss") -> tuple[str, bytes]:
     with page.expect_download() as download:
-        choose(page, title, item)
+        choose_menu_item(page, title, item)
     return download.value.suggested_filename, download.value.path().read_bytes()
 
 
@@ -77,7 +77,7 @@ def test_downloads_card_as_svg_and_png(page: Page) -> None:
 
 def test_downloads_view_as_one_file(page: Page) -> None:
     page.get_by_role("textbox", name="Filter tags").fill("train/loss")
-    panel = settings(page)
+    panel = open_settings(page)
     with page.expect_download() as download:
         panel.get_by_role("button", name="CSV").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
@@ -90,7 +90,7 @@ def test_downloads_view_as_one_file(page: Page) -> None:
 
 
 def test_downloads_only_selected_runs(page: Page) -> None:
-    run(page, "vit").get_by_role("checkbox").click()
+    run_row(page, "vit").get_by_role("checkbox").click()
     expect(page.get_by_role("img").first).to_have_attribute("aria-label", re.compile("2 lines"))
     _, content = download_file(page, "Download CSV")
     assert {row["run"] for row in csv.DictReader(io.StringIO(content.decode()))} == {
@@ -100,9 +100,9 @@ def test_downloads_only_selected_runs(page: Page) -> None:
 
 
 def test_python_code_of_card_reads_same_values(page: Page, logdir: Path) -> None:
-    run(page, "conv/a").get_by_role("checkbox").click()
+    run_row(page, "conv/a").get_by_role("checkbox").click()
     expect(page.get_by_role("img").first).to_have_attribute("aria-label", re.compile("2 lines"))
-    choose(page, "train/loss", "Copy as Python …")
+    choose_menu_item(page, "train/loss", "Copy as Python …")
     code = page.get_by_role("dialog").get_by_role("region", name="Code").inner_text()
     assert str(logdir) in code
     check = "import json; print(json.dumps([sorted(set(table['run'])), values.tolist()]))"
@@ -115,7 +115,7 @@ def test_python_code_of_card_reads_same_values(page: Page, logdir: Path) -> None
 
 
 def test_python_code_of_view_runs(page: Page) -> None:
-    panel = settings(page)
+    panel = open_settings(page)
     panel.get_by_role("button", name="Python").click()
     code = panel.get_by_role("region", name="Code").inner_text()
     assert "run=" not in code
@@ -124,5 +124,5 @@ def test_python_code_of_view_runs(page: Page) -> None:
 
 def test_shows_error_when_download_fails(page: Page) -> None:
     page.route("**/scalars/table", lambda route: route.abort())
-    settings(page).get_by_role("button", name="CSV").click()
+    open_settings(page).get_by_role("button", name="CSV").click()
     expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")

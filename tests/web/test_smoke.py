@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import board_over
+from tests.web.conftest import board_fixture
 from tracklight.cli.demo import write_demo
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
@@ -31,7 +31,7 @@ DASHBOARDS = {
     "overview": ("Overview", "[role=table][aria-label=Tags] [role=row]"),
 }
 
-demo = board_over(write_demo)
+demo = board_fixture(write_demo)
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.cards import choose
-from tests.web.library import entries
+from tests.web.cards import choose_menu_item
+from tests.web.text_log import text_entries
 
 pytestmark = pytest.mark.browser
 
@@ -26,8 +26,8 @@ def changed_words(page: Page) -> Locator:
 
 def test_compares_two_runs(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&step=50")
-    expect(entries(page, "story")).to_have_count(2)
-    choose(page, "story", "Compare two texts")
+    expect(text_entries(page, "story")).to_have_count(2)
+    choose_menu_item(page, "story", "Compare two texts")
     expect(page).to_have_url(re.compile("diff=a,50,b,50"))
     expect(page.get_by_text("+1 \N{MINUS SIGN}1 lines")).to_be_visible()
     expect(diff_region(page)).to_contain_text("The cat sat on mat 5.")
@@ -70,7 +70,7 @@ def test_closes_comparison(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&card=story&diff=a,10,a,20")
     page.get_by_role("button", name="Back to the texts").click()
     expect(page).not_to_have_url(re.compile("diff="))
-    entries(page, "story").first.hover()
+    text_entries(page, "story").first.hover()
     page.keyboard.press("c")
     expect(page).to_have_url(re.compile("diff=a,,b,"))
     page.keyboard.press("Escape")

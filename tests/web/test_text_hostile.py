@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, Request, expect
 
 from tests.hostile_markdown import VECTORS
-from tests.web.conftest import board_over
-from tests.web.library import entries, texts, write_hostile
+from tests.web.conftest import board_fixture
+from tests.web.text_log import text_entries, text_list, write_hostile_texts
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +26,7 @@ FIND_FAULTS = """list => [...list.querySelectorAll('.prose, .prose *')].flatMap(
 })"""
 
 
-hostile = board_over(write_hostile, "module")
+hostile = board_fixture(write_hostile_texts, "module")
 
 
 @pytest.mark.parametrize("form", ["markdown", "raw"])
@@ -40,15 +40,15 @@ def test_hostile_texts_run_and_load_nothing(
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.add_init_script("window.hits = []; window.hit = what => window.hits.push(what)")
     page.goto(f"{hostile}?tab=text&show=all&card=x&form={form}")
-    expect(entries(page, "x").first).to_be_visible()
+    expect(text_entries(page, "x").first).to_be_visible()
     seen: set[str] = set()
     for _ in range(400):
-        expect(texts(page, "x").get_by_text("Reading …")).to_have_count(0)
-        assert texts(page, "x").evaluate(FIND_FAULTS) == []
-        seen.update(entries(page, "x").evaluate_all("all => all.map(one => one.ariaPosInSet)"))
+        expect(text_list(page, "x").get_by_text("Reading …")).to_have_count(0)
+        assert text_list(page, "x").evaluate(FIND_FAULTS) == []
+        seen.update(text_entries(page, "x").evaluate_all("all => all.map(one => one.ariaPosInSet)"))
         if len(seen) == len(VECTORS):
             break
-        texts(page, "x").evaluate("list => list.scrollBy(0, 700)")
+        text_list(page, "x").evaluate("list => list.scrollBy(0, 700)")
         page.wait_for_timeout(30)
     assert len(seen) == len(VECTORS), "every one of them was on the page"
     assert (page.evaluate("window.hits"), foreign_requests, dialogs) == ([], [], [])

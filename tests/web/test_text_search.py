@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.library import texts
+from tests.web.text_log import text_list
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +43,7 @@ def test_navigates_between_hits(library: str, open_page: Open) -> None:
     search_field(page).press("Enter")
     expect(page).to_have_url(re.compile("card=story"))
     expect(page).to_have_url(re.compile("step=390"))
-    expect(texts(page, "story")).to_contain_text("on mat 39.")
+    expect(text_list(page, "story")).to_contain_text("on mat 39.")
     page.wait_for_function(HAS_CURRENT, arg="on mat 3")
     search_bar(page).get_by_role("button", name="Next hit").click()
     expect(page).to_have_url(re.compile("step=380"))
@@ -67,7 +67,7 @@ def test_lists_hits(library: str, open_page: Open) -> None:
 def test_scrolls_to_hit_in_all_steps(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&show=all&q=cat+sat+on+mat+7.")
     search_field(page).press("Enter")
-    expect(texts(page, "story").get_by_text("The cat sat on mat 7.")).to_be_in_viewport()
+    expect(text_list(page, "story").get_by_text("The cat sat on mat 7.")).to_be_in_viewport()
 
 
 def test_highlights_hits_on_the_page(library: str, open_page: Open) -> None:

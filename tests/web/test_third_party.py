@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 
 from tests.plugin.skeleton import SKELETON, register
 from tests.web.conftest import Serve
-from tests.web.parts import run, tab
-from tests.web.writing import append, scalars, write_sweep
+from tests.web.event_writer import append_records, loss_records, write_sweep
+from tests.web.locators import dashboard_tab, run_row
 from tracklight.cli import main
 
 pytestmark = pytest.mark.browser
@@ -34,7 +34,7 @@ def page(
 
 
 def test_plugin_tab_follows_updates_and_stores_settings_in_url(page: Page, logdir: Path) -> None:
-    tab(page, "Leaderboard").click()
+    dashboard_tab(page, "Leaderboard").click()
     rows = page.locator("table.leaderboard tbody tr")
     expect(rows).to_have_count(3)
     page.get_by_label("Scalar").select_option("train/loss")
@@ -45,20 +45,20 @@ def test_plugin_tab_follows_updates_and_stores_settings_in_url(page: Page, logdi
     best = first.inner_text()
 
     # Only selected runs are ranked.
-    run(page, best).get_by_role("checkbox").click()
+    run_row(page, best).get_by_role("checkbox").click()
     expect(rows).to_have_count(2)
-    run(page, best).get_by_role("checkbox").click()
+    run_row(page, best).get_by_role("checkbox").click()
     expect(rows).to_have_count(3)
 
     # New points are ranked while the page is open.
     loser = rows.last.locator("td").nth(1).inner_text()
-    append(logdir / loser, *scalars("train/loss", [60], scale=1e6))
+    append_records(logdir / loser, *loss_records("train/loss", [60], scale=1e6))
     expect(first).to_have_text(loser)
 
     page.reload()
     expect(page.get_by_label("Goal")).to_have_value("max")
     expect(first).to_have_text(loser)
-    tab(page, "Scalars").click()
+    dashboard_tab(page, "Scalars").click()
     expect(rows).to_have_count(0)
 
 
@@ -77,7 +77,7 @@ def test_plugin_tab_works_in_static_export(
     assert main(["export", str(tmp_path / "logs"), "--no-cache", f"--static={exported}"]) == 0
     index = exported / "index.html" if exported.is_dir() else exported
     page = open_page(index.as_uri())
-    tab(page, "Leaderboard").click()
+    dashboard_tab(page, "Leaderboard").click()
     rows = page.locator("table.leaderboard tbody tr")
     expect(rows).to_have_count(3)
     page.get_by_label("Scalar").select_option("train/loss")

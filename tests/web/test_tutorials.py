@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.interop.test_corpus import read_oracle, unpack
 from tests.web.conftest import Board
-from tests.web.parts import tab
+from tests.web.locators import dashboard_tab
 
 pytestmark = pytest.mark.browser
 
@@ -92,7 +92,7 @@ def test_every_tag_has_a_card(case: str, tmp_path: Path, open_page: Callable[...
         page = open_page(address)
         for plugin, tags in expected_tags(case).items():
             for title in TABS[plugin]:
-                tab(page, title).click()
-                expect(tab(page, title)).to_have_attribute("aria-current", "page")
+                dashboard_tab(page, title).click()
+                expect(dashboard_tab(page, title)).to_have_attribute("aria-current", "page")
                 missing = tags - find_cards(page)
                 assert not missing, (title, missing)
