@@ -8,6 +8,7 @@ import {
   mockHandlers,
   STATUS,
 } from './live-test-tools';
+import type { Alert } from './schemas';
 
 const BASE = 'http://localhost:6006/board/';
 
@@ -87,14 +88,15 @@ test('after two streams without events it polls, and tries a stream again later'
   await vi.advanceTimersByTimeAsync(5000); // open, but a proxy holds all events back
   expect(stream().closed).toBe(true);
   await vi.advanceTimersByTimeAsync(2000);
-  const events = [{ name: 'alert', data: 1 }];
+  const alert = { rule: 'r1' } as unknown as Alert;
+  const events = [{ name: 'alert', data: alert } as const];
   fetched.mockResolvedValueOnce(
     Response.json(makePollResponse('a.2', { delta: makeDelta('a.2'), events, last_event: 4 })),
   );
   stream().onerror?.();
   await vi.advanceTimersByTimeAsync(1000);
   expect(handlers.onDelta).toHaveBeenCalledOnce();
-  expect(handlers.onEvent).toHaveBeenCalledWith('alert', 1);
+  expect(handlers.onEvent).toHaveBeenCalledWith('alert', alert);
   expect(fetched.mock.calls.map(([url]) => url as string)).toEqual([
     `${BASE}api/v1/live/poll?since=a.1`,
     `${BASE}api/v1/live/poll?since=a.2&last_event=4`,

@@ -1,5 +1,5 @@
 import { parseTimestamp } from '../api/decode';
-import type { RunChanges, RunRow } from '../api/schemas';
+import type { DeltaEvent, RunRow } from '../api/schemas';
 import { sortNatural } from '../lib/sorting';
 
 export function sortRuns(runs: Iterable<RunRow>): RunRow[] {
@@ -7,7 +7,10 @@ export function sortRuns(runs: Iterable<RunRow>): RunRow[] {
 }
 
 /** The list of runs after a change, in natural order. */
-export function applyDelta(runs: readonly RunRow[], delta: RunChanges): RunRow[] {
+export function applyDelta(
+  runs: readonly RunRow[],
+  delta: Pick<DeltaEvent, 'added' | 'removed' | 'changed'>,
+): RunRow[] {
   const gone = new Set(delta.removed);
   const news = new Map([...delta.added, ...delta.changed].map((run) => [run.name, run]));
   const kept = runs.filter((run) => !gone.has(run.name));

@@ -1,4 +1,4 @@
-"""A log of sounds, and the parts of the Audio page as a person or a screen reader finds them."""
+"""A log of audio clips, and locators of the Audio dashboard."""
 
 from __future__ import annotations
 
@@ -16,43 +16,46 @@ from tracklight.formats.media import encode_wav
 from tracklight.formats.tfrecord import encode_record
 from tracklight.types import Float64
 
-RATE = 8000
+SAMPLE_RATE = 8000
 SECONDS = 4.0
 STEPS = (0, 10, 20)
 
 
-def write_sounds(logdir: Path) -> None:
-    """Two runs with two clips at each step, a stereo clip, and files that no server can draw."""
+def write_audio_log(logdir: Path) -> None:
+    """Write two runs with two clips per step, a stereo clip, and clips the server cannot decode."""
     for number, run in enumerate(("alto", "basso")):
         records = []
         for step in STEPS:
             hertz = 440 / (number + 1) + step
-            clips = [encode_wav(_tone(hertz), RATE), encode_wav(0.2 * _tone(2 * hertz), RATE)]
-            records.append(record("voice", step, clips, ["low **note**", "high note"]))
+            clips = [
+                encode_wav(_tone(hertz), SAMPLE_RATE),
+                encode_wav(0.2 * _tone(2 * hertz), SAMPLE_RATE),
+            ]
+            records.append(audio_record("voice", step, clips, ["low **note**", "high note"]))
         logs.write(logdir, run, b"".join(records))
-    both = np.stack([_tone(300), _tone(900)], axis=1)
+    stereo = np.stack([_tone(300), _tone(900)], axis=1)
     others = [
-        encode_flac((0.5 * _tone(500) * 32767).astype(np.int16), RATE),
+        encode_flac((0.5 * _tone(500) * 32767).astype(np.int16), SAMPLE_RATE),
         b"ID3" + bytes(200),
         b"<svg onload='alert(1)'>",
-        encode_wav(np.zeros(0), RATE),
+        encode_wav(np.zeros(0), SAMPLE_RATE),
     ]
-    extra = record("music/stereo", 5, [encode_wav(both, 16_000)])
-    extra += record("odd/files", 5, others, ["flac", "noise", "page", "nothing"])
+    extra = audio_record("music/stereo", 5, [encode_wav(stereo, 16_000)])
+    extra += audio_record("odd/files", 5, others, ["flac", "noise", "page", "nothing"])
     logs.write(logdir, "extra", extra)
 
 
-def record(tag: str, step: int, clips: Sequence[bytes], labels: Sequence[str] = ()) -> bytes:
+def audio_record(tag: str, step: int, clips: Sequence[bytes], labels: Sequence[str] = ()) -> bytes:
     value = summary.audio(tag, list(clips), list(labels))
     return encode_record(encode_event(1.7e9 + step, step, [value]))
 
 
 def _tone(hertz: float) -> Float64:
-    time = np.arange(int(RATE * SECONDS)) / RATE
+    time = np.arange(int(SAMPLE_RATE * SECONDS)) / SAMPLE_RATE
     return np.asarray(0.5 * np.sin(2 * np.pi * hertz * time) * np.exp(-time / 3))
 
 
-# ---- the page
+# ---- locators
 
 
 def card(page: Page, tag: str) -> Locator:
@@ -63,13 +66,15 @@ def clip(page: Page, tag: str, run: str, part: int = 0) -> Locator:
     return card(page, tag).locator(f'[data-run="{run}"] > .clip').nth(part)
 
 
-def wave(page: Page, tag: str, run: str, part: int = 0) -> Locator:
+def waveform(page: Page, tag: str, run: str, part: int = 0) -> Locator:
     return clip(page, tag, run, part).get_by_role("slider")
 
 
-def drawn(page: Page, tag: str, run: str, part: int = 0, what: str = "wave tones") -> Locator:
-    """The chart of a clip, once there is something on it."""
-    chart = wave(page, tag, run, part)
+def drawn_waveform(
+    page: Page, tag: str, run: str, part: int = 0, what: str = "wave tones"
+) -> Locator:
+    """Return the chart of a clip once it is drawn."""
+    chart = waveform(page, tag, run, part)
     expect(chart).to_have_attribute("data-drawn", what)
     return chart
 
@@ -78,8 +83,8 @@ def play_button(page: Page, tag: str, run: str, part: int = 0) -> Locator:
     return clip(page, tag, run, part).locator("button").first
 
 
-def position(page: Page) -> float:
-    """Where the sound is, in seconds, as the toolbar says."""
+def read_position(page: Page) -> float:
+    """Return the playback position in seconds, as shown in the toolbar."""
     minutes, seconds = page.get_by_label("Position of what plays").inner_text().split(":")
     return 60 * int(minutes) + float(seconds)
 

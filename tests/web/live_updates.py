@@ -1,4 +1,4 @@
-"""How a page follows its board: the open event streams, and whether the page is hidden."""
+"""Count open event streams, and hide or show a page."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from playwright.sync_api import Page
 
 
 def count_streams(address: str, token: str = "") -> int:
-    """The number of open event streams, by the server's metrics."""
+    """Return the number of open event streams from the server's metrics."""
     headers = {"authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(f"{address}metrics", headers=headers)
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        lines = answer.read().decode().splitlines()
+    with urllib.request.urlopen(request, timeout=60) as response:
+        lines = response.read().decode().splitlines()
     name = "tracklight_event_streams "
     return int(next(line for line in lines if line.startswith(name)).split()[1])
 

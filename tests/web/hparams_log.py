@@ -1,4 +1,4 @@
-"""A grid of units, dropout and learning rate, as tutorials have it, with results known to tests."""
+"""A grid search over units, dropout and learning rate with known results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests import builders as b
-from tests.web.writing import append
+from tests.web.event_writer import append_records
 from tracklight.formats.hparams import Status, build_session_end, build_session_start
 
 
@@ -23,7 +23,7 @@ class Session(NamedTuple):
 
     @property
     def accuracy(self) -> float:
-        """Rises with units and learning rate, falls with dropout; no two are the same."""
+        """Accuracy that rises with units and learning rate, falls with dropout, and is unique."""
         rise = 0.05 * math.log2(self.units / 64) + 0.09 * math.log10(self.learning_rate / 1e-4)
         return round(0.6 + rise - 0.35 * self.dropout + 0.003 * (self.optimizer == "adam"), 4)
 
@@ -36,14 +36,14 @@ def _make_grid() -> list[Session]:
     settings = itertools.product((64, 128, 256, 512), (0.1, 0.2, 0.4), (1e-4, 1e-3, 1e-2))
     return [
         Session(
-            f"run-{place:02d}",
+            f"run-{index:02d}",
             units,
             dropout,
             rate,
-            "adam" if place % 2 else "sgd",
-            Status.FAILURE if place % 12 == 5 else Status.SUCCESS,
+            "adam" if index % 2 else "sgd",
+            Status.FAILURE if index % 12 == 5 else Status.SUCCESS,
         )
-        for place, (units, dropout, rate) in enumerate(settings)
+        for index, (units, dropout, rate) in enumerate(settings)
     ]
 
 
@@ -54,11 +54,11 @@ STEPS = 5
 
 def write_grid(logdir: Path) -> None:
     start = time.time() - 86_400
-    for place, session in enumerate(GRID):
-        append(logdir / session.name, *records(session, start + 600 * place))
+    for index, session in enumerate(GRID):
+        append_records(logdir / session.name, *session_records(session, start + 600 * index))
 
 
-def records(session: Session, start: float) -> list[bytes]:
+def session_records(session: Session, start: float) -> list[bytes]:
     hparams = {
         "units": float(session.units),
         "dropout": session.dropout,
@@ -67,18 +67,18 @@ def records(session: Session, start: float) -> list[bytes]:
     }
     end = build_session_end(session.status, wall_time=start + 60 * STEPS)
     return [
-        _said(build_session_start(hparams, wall_time=start).SerializeToString(), start),
-        *(_point(session, step, start + 60 * step) for step in range(1, STEPS + 1)),
-        _said(end.SerializeToString(), start + 60 * STEPS),
+        _session_record(build_session_start(hparams, wall_time=start).SerializeToString(), start),
+        *(_metrics_record(session, step, start + 60 * step) for step in range(1, STEPS + 1)),
+        _session_record(end.SerializeToString(), start + 60 * STEPS),
     ]
 
 
-def _said(record: bytes, wall: float) -> bytes:
+def _session_record(record: bytes, wall: float) -> bytes:
     return b.record(b.event(b.summary(b.blob(1, record)), step=0, wall=wall))
 
 
-def _point(session: Session, step: int, wall: float) -> bytes:
+def _metrics_record(session: Session, step: int, wall: float) -> bytes:
     share = step / STEPS
     values = {"accuracy": session.accuracy * share, "loss": session.loss / share}
-    said = [b.value(tag, b.simple(value)) for tag, value in values.items()]
-    return b.record(b.event(b.summary(*said), step=step, wall=wall))
+    fields = [b.value(tag, b.simple(value)) for tag, value in values.items()]
+    return b.record(b.event(b.summary(*fields), step=step, wall=wall))

@@ -1,4 +1,4 @@
-"""A log with captures: a network before and after it was tuned, two hosts, and a damaged file."""
+"""A log of profiles: a model before and after tuning, two hosts, and a damaged file."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def write_captures(logdir: Path) -> None:
     (damaged / "worker.xplane.pb").write_bytes(b"\x0a\xff\xff\xff\x0fnothing of the kind")
 
 
-def summary_of(logdir: Path, run: str) -> ProfileSummary:
+def load_summary(logdir: Path, run: str) -> ProfileSummary:
     (path,) = (logdir / run).rglob("*.xplane.pb")
     return summarize(open_capture(path))
 
 
-def in_ms(value: float) -> str:
-    """As the page writes a time of some milliseconds."""
+def format_ms(value: float) -> str:
+    """Format a duration in milliseconds as the page does."""
     return f"{value:.3g} ms"
 
 
-def choose(page: Page, label: str, name: str) -> None:
-    """Picks a capture by its run."""
+def choose_capture(page: Page, label: str, name: str) -> None:
+    """Choose a capture by its run."""
     page.get_by_role("button", name=re.compile(f"^{label}")).click()
     page.get_by_role("dialog", name=label).get_by_role("button", name=name).click()
 
@@ -50,11 +50,11 @@ def open_tool(page: Page, title: str) -> None:
     tools.get_by_role("button", name=title, exact=True).click()
 
 
-def tool(page: Page, name: str) -> Locator:
-    """The tool that is open, once its code and its first answer are there."""
-    found = page.locator(f'[data-tool="{name}"]')
-    expect(found).to_be_visible()
-    return found
+def tool_panel(page: Page, name: str) -> Locator:
+    """Return the open tool once its code and first response have loaded."""
+    locator = page.locator(f'[data-tool="{name}"]')
+    expect(locator).to_be_visible()
+    return locator
 
 
 def section(page: Page, title: str) -> Locator:

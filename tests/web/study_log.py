@@ -1,4 +1,4 @@
-"""Eight runs of three models, as a search over learning rates leaves them behind."""
+"""A study of eight trials: three models with several learning rates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests import builders as b
-from tests.web.writing import append
+from tests.web.event_writer import append_records
 from tracklight.formats.hparams import build_session_start
 
 HOUR_S = 3600
@@ -30,7 +30,7 @@ class Trial(NamedTuple):
         return self.accuracies[-1]
 
 
-STUDY = [
+TRIALS = [
     Trial("conv/bn-lr3e-3", 0.003, "adam", (0.5, 0.8, 0.9142), 7.5),
     Trial("conv/lr1e-3", 0.001, "adam", (0.5, 0.95, 0.9087), 6.5),
     Trial("conv/lr3e-4", 0.0003, "sgd", (0.4, 0.7, 0.8991), 5.5),
@@ -40,16 +40,16 @@ STUDY = [
     Trial("vit/tiny-lr3e-4/train", 0.0003, "sgd", (0.1, 0.3, 0.858), 1.5),
     Trial("vit/tiny-lr3e-4/validation", 0.0003, "sgd", (0.1, 0.25, 0.8), 0.5),
 ]
-NAMES = [trial.name for trial in STUDY]
-LASTS = {trial.name: trial.last for trial in STUDY}
+TRIAL_NAMES = [trial.name for trial in TRIALS]
+LAST_ACCURACIES = {trial.name: trial.last for trial in TRIALS}
 
 
 def write_study(logdir: Path) -> None:
-    for trial in STUDY:
-        append(logdir / trial.name, *_records(trial))
+    for trial in TRIALS:
+        append_records(logdir / trial.name, *_records(trial))
 
 
-def mean_and_spread(trials: list[Trial]) -> tuple[float, float]:
+def mean_and_stdev(trials: list[Trial]) -> tuple[float, float]:
     values = [trial.last for trial in trials]
     return statistics.mean(values), statistics.stdev(values)
 
@@ -57,9 +57,9 @@ def mean_and_spread(trials: list[Trial]) -> tuple[float, float]:
 def _records(trial: Trial) -> list[bytes]:
     start = time.time() - trial.hours_ago * HOUR_S
     settings = build_session_start({"lr": trial.lr, "optimizer": trial.optimizer, "seed": 1})
-    said = b.event(b.summary(b.blob(1, settings.SerializeToString())), step=0, wall=start)
+    session_start = b.event(b.summary(b.blob(1, settings.SerializeToString())), step=0, wall=start)
     points = [
         b.event(b.summary(b.value("val/acc", b.simple(value))), step=step, wall=start + 60 * step)
         for step, value in enumerate(trial.accuracies)
     ]
-    return [b.record(payload) for payload in (said, *points)]
+    return [b.record(payload) for payload in (session_start, *points)]

@@ -1,4 +1,4 @@
-"""Graphs whose nodes tests know, and the parts of the Graphs view."""
+"""Graphs with known nodes, and locators and actions of the Graphs dashboard."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, expect
 
 from tests.dashboards.graphs.graph_log import write_graph
-from tests.web.patience import place_at_rest
+from tests.web.waiting import get_stable_box
 from tracklight.cli.demo.graph_builder import BATCH, GraphBuilder
 from tracklight.formats.proto import Message
 
-#: A hub that nobody would want to see among the others: so many read it.
-READERS = 20
-
 
 def build_network(*, width: int = 64, blocks: int = 3) -> Message:
-    """Blocks with a skip connection each, a head, and a control edge from one to the other."""
+    """Build blocks with skip connections, a head, and a control edge from input to head."""
     builder = GraphBuilder()
     flow = builder.add("images", "Placeholder", shape=(BATCH, 32))
     for number in range(1, blocks + 1):
@@ -34,42 +31,42 @@ def _add_block(builder: GraphBuilder, scope: str, flow: str, width: int) -> str:
     return builder.add(f"{scope}/add", "AddV2", [active, flow], (BATCH, width))
 
 
-def build_many(count: int) -> Message:
-    """One scope with more nodes than are shown at once, all read by one."""
+def build_large_scope(count: int) -> Message:
+    """Build one scope with more nodes than are shown at once, all inputs of one node."""
     builder = GraphBuilder()
-    names = [builder.add(f"many/in{place}x", "Placeholder", shape=(2,)) for place in range(count)]
+    names = [builder.add(f"many/in{box}x", "Placeholder", shape=(2,)) for box in range(count)]
     builder.add("many/all", "AddN", names, (2,))
     return builder.graph()
 
 
-def write_blueprints(folder: Path) -> None:
-    """A network, the same with other sizes and one block less, and a crowd."""
+def write_graph_log(folder: Path) -> None:
+    """Write a network, a wider variant with one block less, and a scope with many nodes."""
     write_graph(folder, build_network(), "a_deep")
     write_graph(folder, build_network(width=96, blocks=2), "b_wide")
-    write_graph(folder, build_many(450), "c_many")
+    write_graph(folder, build_large_scope(450), "c_many")
 
 
-def box(page: Page, path: str) -> Locator:
-    """A node of the picture."""
+def node(page: Page, path: str) -> Locator:
+    """Return a node of the graph."""
     return page.locator(f'[data-node="{path}"]')
 
 
-def at(found: Locator) -> tuple[float, float]:
-    """The middle of a node, or of the heading of an open one, on the screen."""
-    expect(found).to_be_visible()
-    place = place_at_rest(found)
-    return place.middle[0], place.y + min(place.height / 2, 12)
+def get_node_point(locator: Locator) -> tuple[float, float]:
+    """Return the screen position of a node's center, or of an expanded group's title."""
+    expect(locator).to_be_visible()
+    box = get_stable_box(locator)
+    return box.center[0], box.y + min(box.height / 2, 12)
 
 
-def choose(page: Page, path: str) -> None:
-    page.mouse.click(*at(box(page, path)))
-    expect(box(page, path)).to_have_attribute("aria-pressed", "true")
+def select_node(page: Page, path: str) -> None:
+    page.mouse.click(*get_node_point(node(page, path)))
+    expect(node(page, path)).to_have_attribute("aria-pressed", "true")
 
 
-def toggle(page: Page, path: str) -> None:
-    """Open a group, or close it."""
-    found = box(page, path)
-    before = found.get_attribute("aria-expanded")
-    page.mouse.dblclick(*at(found))
-    expect(found).to_have_attribute("aria-expanded", "false" if before == "true" else "true")
+def toggle_group(page: Page, path: str) -> None:
+    """Expand or collapse a group."""
+    locator = node(page, path)
+    before = locator.get_attribute("aria-expanded")
+    page.mouse.dblclick(*get_node_point(locator))
+    expect(locator).to_have_attribute("aria-expanded", "false" if before == "true" else "true")
     expect(page.get_by_role("application")).to_have_attribute("aria-busy", "false")
