@@ -56,7 +56,7 @@ const NUMBERED = 9;
 /** Returns how to take them back. */
 export function registerActions(): () => void {
   const stops = ACTIONS.flatMap(({ keys: pressed, label, always = label(), run }) =>
-    pressed ? [keys.register({ keys: pressed, label: always, group: 'Page', run })] : [],
+    pressed ? [keys.registerForPage({ keys: pressed, label: always, group: 'Page', run })] : [],
   );
   stops.push(commands.register(findActions));
   return () => stops.forEach((stop) => stop());
@@ -65,7 +65,7 @@ export function registerActions(): () => void {
 /** Number keys for the tabs that there are right now. */
 export function registerTabs(tabs: readonly Entry[]): () => void {
   const stops = tabs.slice(0, NUMBERED).map(({ name, title }, at) =>
-    keys.register({
+    keys.registerForPage({
       keys: String(at + 1),
       label: title,
       group: 'Dashboards',

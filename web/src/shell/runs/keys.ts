@@ -13,6 +13,6 @@ export function registerKeys(focusFilter: () => void): () => void {
     { keys: 'Shift+N', label: 'Tick none of them', run: () => selection.tickFound(false) },
     { keys: 'Shift+I', label: 'Invert the ticks', run: () => selection.invert() },
   ];
-  const stops = shortcuts.map((shortcut) => keys.register({ ...shortcut, group: 'Runs' }));
+  const stops = shortcuts.map((shortcut) => keys.registerForPage({ ...shortcut, group: 'Runs' }));
   return () => stops.forEach((stop) => stop());
 }
