@@ -10,6 +10,7 @@ import { Abouts } from './data/abouts';
 import { Pictures } from './data/pictures';
 import { PixelReader } from './data/pixels';
 import type { Value } from './data/value';
+import { WHOLE } from './geometry/viewport';
 import { type ImageSettings, openImageSettings } from './state/settings';
 
 /** How many values after the one on the screen, and before it, are fetched ahead. */
@@ -67,6 +68,26 @@ export class Images {
   follow(): void {
     this.wall.follow();
     $effect(() => () => this.pictures.stop());
+    this.#resetWithCard();
+  }
+
+  /**
+   * Viewport, part and comparison belong to the full-screen card and are reset when it changes.
+   * The viewer cannot do this when it is unmounted: it is also unmounted while the log is read
+   * again or no run is shown.
+   */
+  #resetWithCard(): void {
+    const { fullScreen } = this.wall.settings;
+    let before = untrack(() => fullScreen.value);
+    $effect(() => {
+      const card = fullScreen.value;
+      if (before !== null && card !== before) {
+        this.settings.viewport.set(WHOLE);
+        this.settings.part.set(null);
+        this.settings.compared.set(null);
+      }
+      before = card;
+    });
   }
 
   /** Series with what is known of their runs. */

@@ -1,4 +1,5 @@
 import { createContext } from 'svelte';
+import { SvelteMap } from 'svelte/reactivity';
 
 import type { Param } from '../../../plugin/context';
 import {
@@ -21,8 +22,15 @@ export class Looking {
   pointer = $state.raw<Spot | null>(null);
   /** The place that is pointed at, by its name. */
   pointed = $state<string | null>(null);
-  /** The picture that buttons and keys are for: the one pointed at last. */
-  pane = $state.raw<Pane | null>(null);
+  /** All panes on the screen by ID, with their current sizes. */
+  readonly #panes = new SvelteMap<string, Pane>();
+  #activeId = $state<string | null>(null);
+
+  /** The pane that buttons and keys act on: the last one under the pointer, or else the first. */
+  readonly pane = $derived.by((): Pane | null => {
+    const active = this.#activeId === null ? undefined : this.#panes.get(this.#activeId);
+    return active ?? this.#panes.values().next().value ?? null;
+  });
 
   /** Pixels of the screen that each of the picture takes. */
   readonly scale = $derived.by(() =>
@@ -31,6 +39,18 @@ export class Looking {
 
   constructor(viewport: Param<Viewport>) {
     this.#viewport = viewport;
+  }
+
+  setPane(id: string, pane: Pane): void {
+    this.#panes.set(id, pane);
+  }
+
+  removePane(id: string): void {
+    this.#panes.delete(id);
+  }
+
+  activatePane(id: string): void {
+    this.#activeId = id;
   }
 
   get viewport(): Viewport {
