@@ -203,7 +203,7 @@ test('a page that was taken for crashed joins again by itself', async () => {
   frozen.crash();
   for (let beats = 0; beats < 6; beats++) {
     await vi.advanceTimersByTimeAsync(15_000);
-    stream().send('ping', {});
+    stream().send('ping', { interval_s: 15 });
   }
   fetched.mockResolvedValueOnce(Response.json(answer('a.3', { delta: delta('a.3') })));
   stream().send('delta', delta('a.3'));

@@ -1,9 +1,13 @@
 import type { LiveHandlers, LiveSource, StreamEnd } from './live-connection';
+import type { PingEvent } from './schemas';
 import type { Delta, Status } from './types';
 
-/** The server sends an event at once, and then at least every 15 seconds. */
+/** The server sends an event at once. */
 const FIRST_EVENT_MS = 5000;
-const SILENCE_MS = 40_000;
+/** The interval of pings until the first one, which says it. */
+const PING_INTERVAL_MS = 15_000;
+/** How many intervals without any event end a stream. */
+const SILENT_INTERVALS = 3;
 
 /** Events that are not about the runs. */
 const OTHER_EVENTS = ['alert', 'notes'];
@@ -17,6 +21,7 @@ export function openStream(
   const query = new URLSearchParams({ since: source.cursor });
   const events = new EventSource(`${source.baseUrl}api/v1/live?${query}`);
   let isOpen = false;
+  let pingIntervalMs = PING_INTERVAL_MS;
   let silence = setTimeout(() => end('unheard'), FIRST_EVENT_MS);
 
   function close(): void {
@@ -31,7 +36,7 @@ export function openStream(
 
   function noteEvent(): void {
     clearTimeout(silence);
-    silence = setTimeout(() => end('silent'), SILENCE_MS);
+    silence = setTimeout(() => end('silent'), SILENT_INTERVALS * pingIntervalMs);
     if (!isOpen) handlers.onOpen();
     isOpen = true;
   }
@@ -54,6 +59,9 @@ export function openStream(
     handlers.onReset(cursor);
   });
   for (const name of OTHER_EVENTS) listen(name, (body) => handlers.onOther(name, body));
-  listen('ping', () => undefined);
+  listen<PingEvent>('ping', ({ interval_s }) => {
+    pingIntervalMs = interval_s * 1000;
+    noteEvent();
+  });
   return close;
 }
