@@ -55,7 +55,7 @@ const MAX_TAB_SHORTCUTS = 9;
 export function registerPageActions(): () => void {
   const stops = PAGE_ACTIONS.flatMap(({ keys: pressed, label, shortcutLabel = label(), run }) =>
     pressed
-      ? [pageShortcuts.register({ keys: pressed, label: shortcutLabel, group: 'Page', run })]
+      ? [pageShortcuts.registerForPage({ keys: pressed, label: shortcutLabel, group: 'Page', run })]
       : [],
   );
   stops.push(commands.register(findActions));
@@ -65,7 +65,7 @@ export function registerPageActions(): () => void {
 /** Number keys for the tabs that there are right now. */
 export function registerTabShortcuts(tabs: readonly DashboardEntry[]): () => void {
   const stops = tabs.slice(0, MAX_TAB_SHORTCUTS).map(({ name, title }, at) =>
-    pageShortcuts.register({
+    pageShortcuts.registerForPage({
       keys: String(at + 1),
       label: title,
       group: 'Dashboards',

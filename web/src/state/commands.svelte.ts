@@ -14,24 +14,32 @@ export interface ShortcutGroup {
   readonly shortcuts: readonly Shortcut[];
 }
 
-/** All shortcuts of the page; of two for the same keys the one that came last is taken. */
+/**
+ * All shortcuts. Of several for the same keys, those of a dashboard precede those of the page, which
+ * may be registered again at any time; among equals, the last one registered precedes.
+ */
 class PageShortcuts implements Shortcuts {
-  #shortcuts = $state.raw<readonly Shortcut[]>([]);
+  #pageShortcuts = $state.raw<readonly Shortcut[]>([]);
+  #dashboardShortcuts = $state.raw<readonly Shortcut[]>([]);
 
+  readonly #shortcuts = $derived([...this.#pageShortcuts, ...this.#dashboardShortcuts]);
   readonly groups = $derived(groupShortcuts(this.#shortcuts));
 
   constructor() {
     addEventListener('keydown', (event) => this.#press(event));
   }
 
-  /** May be called in an effect, which must not run again because of it. */
+  /** Register a shortcut of a dashboard. An effect that calls this does not depend on it. */
   register(shortcut: Shortcut): () => void {
-    this.#change((shortcuts) => [...shortcuts, shortcut]);
-    return () => this.#change((shortcuts) => shortcuts.filter((other) => other !== shortcut));
+    untrack(() => (this.#dashboardShortcuts = [...this.#dashboardShortcuts, shortcut]));
+    return () =>
+      untrack(() => (this.#dashboardShortcuts = without(this.#dashboardShortcuts, shortcut)));
   }
 
-  #change(change: (shortcuts: readonly Shortcut[]) => Shortcut[]): void {
-    this.#shortcuts = untrack(() => change(this.#shortcuts));
+  /** Register a shortcut of the page, which dashboards can override. */
+  registerForPage(shortcut: Shortcut): () => void {
+    untrack(() => (this.#pageShortcuts = [...this.#pageShortcuts, shortcut]));
+    return () => untrack(() => (this.#pageShortcuts = without(this.#pageShortcuts, shortcut)));
   }
 
   #press(event: KeyboardEvent): void {
@@ -43,6 +51,10 @@ class PageShortcuts implements Shortcuts {
     event.preventDefault();
     shortcut.run(event);
   }
+}
+
+function without(shortcuts: readonly Shortcut[], removed: Shortcut): readonly Shortcut[] {
+  return shortcuts.filter((shortcut) => shortcut !== removed);
 }
 
 function groupShortcuts(shortcuts: readonly Shortcut[]): ShortcutGroup[] {

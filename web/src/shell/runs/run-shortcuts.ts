@@ -24,7 +24,9 @@ export function registerRunShortcuts(focusFilter: () => void): () => void {
     },
     { keys: 'Shift+I', label: 'Invert the ticks', run: () => selectedRuns.invert() },
   ];
-  const stops = shortcuts.map((shortcut) => pageShortcuts.register({ ...shortcut, group: 'Runs' }));
+  const stops = shortcuts.map((shortcut) =>
+    pageShortcuts.registerForPage({ ...shortcut, group: 'Runs' }),
+  );
   return () => stops.forEach((stop) => stop());
 }
 
