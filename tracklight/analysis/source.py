@@ -14,6 +14,7 @@ from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
+from tracklight.errors import Message
 from tracklight.index.series_query import SeriesQuery, View
 from tracklight.logdir.roots import Root
 from tracklight.types import (
@@ -32,11 +33,28 @@ from tracklight.types import (
 ResultT = TypeVar("ResultT")
 
 
-class Problem(msgspec.Struct):
-    """An error for the page: what failed, and what to do about it."""
+class Problem(msgspec.Struct, omit_defaults=True):
+    """An error for the page: what failed, and what to do about it.
+
+    ``code`` and ``args`` identify the message for translation, ``hint_code`` the hint. They are
+    absent if the sentence has no code.
+    """
 
     message: str
     hint: str
+    code: str = ""
+    args: dict[str, str | int | float | Message] = msgspec.field(default_factory=dict)
+    hint_code: str = ""
+
+    @classmethod
+    def make(cls, message: str | Message, hint: str | Message) -> Problem:
+        """Return the problem of two sentences, with their codes if they have any."""
+        problem = cls(str(message), str(hint))
+        if isinstance(message, Message):
+            problem.code, problem.args = message.code, message.args
+        if isinstance(hint, Message):
+            problem.hint_code = hint.code
+        return problem
 
 
 class Empty(msgspec.Struct):
