@@ -49,6 +49,7 @@ check-python:
 
 check-web:
 	npm --prefix web run --silent check
+	npm --prefix web run --silent check-messages
 	npm --prefix web run --silent lint
 	npm --prefix web run --silent format
 

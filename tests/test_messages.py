@@ -19,7 +19,7 @@ from tracklight.errors import FormatError, Message, UsageError, find_message
 PACKAGE = Path(tracklight.__file__).parent
 CATALOG = PACKAGE.parent / "web" / "messages"
 CODE = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
-MAKES_MESSAGE = re.compile(r"(^Message|^Message\.format|Error|super\(\)\.__init__)$")
+MAKES_MESSAGE = re.compile(r"(^Message|^Message\.format|(?<!Dependency)Error|super\(\)\.__init__)$")
 ARGUMENT = re.compile(r"\{(\w+)")
 
 

@@ -5,6 +5,7 @@ from starlette.testclient import TestClient
 
 from tests.server.memory_source import MemorySource
 from tracklight import errors
+from tracklight.analysis.source import Sentence
 from tracklight.analysis.graphs.parsers import parse_logged_graph
 from tracklight.server.responses import describe_error, find_error_status
 
@@ -64,9 +65,7 @@ def test_errors_carry_the_codes_of_their_sentences() -> None:
     assert problem.message == 'No run "trian"; nearest: "train".'
     assert problem.code == "log.nearest_name"
     assert problem.args["nearest"] == "train"
-    assert problem.args["message"] == errors.Message(
-        "log.no_run", 'no run "trian"', {"run": "trian"}
-    )
+    assert problem.args["message"] == Sentence("log.no_run", 'no run "trian"', {"run": "trian"})
     assert problem.hint_code == "hints.no_run"
 
 

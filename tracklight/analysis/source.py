@@ -33,6 +33,26 @@ from tracklight.types import (
 ResultT = TypeVar("ResultT")
 
 
+class Sentence(msgspec.Struct):
+    """A sentence for the page: the English text, and what the page translates it by."""
+
+    code: str
+    """Empty if there is no translation."""
+    text: str
+    args: dict[str, str | int | float | Sentence]
+
+    @classmethod
+    def make(cls, message: str | Message) -> Sentence:
+        """Return a message in the form in which it is sent."""
+        if isinstance(message, str):
+            return cls("", message, {})
+        args = {
+            name: cls.make(value) if isinstance(value, Message) else value
+            for name, value in message.args.items()
+        }
+        return cls(message.code, message.text, args)
+
+
 class Problem(msgspec.Struct, omit_defaults=True):
     """An error for the page: what failed, and what to do about it.
 
@@ -43,7 +63,7 @@ class Problem(msgspec.Struct, omit_defaults=True):
     message: str
     hint: str
     code: str = ""
-    args: dict[str, str | int | float | Message] = msgspec.field(default_factory=dict)
+    args: dict[str, str | int | float | Sentence] = msgspec.field(default_factory=dict)
     hint_code: str = ""
 
     @classmethod
@@ -51,7 +71,7 @@ class Problem(msgspec.Struct, omit_defaults=True):
         """Return the problem of two sentences, with their codes if they have any."""
         problem = cls(str(message), str(hint))
         if isinstance(message, Message):
-            problem.code, problem.args = message.code, message.args
+            problem.code, problem.args = message.code, Sentence.make(message).args
         if isinstance(hint, Message):
             problem.hint_code = hint.code
         return problem

@@ -1,11 +1,11 @@
 /** Load the texts of the page's locale. English needs no loading: it is part of the code. */
 import { LOADERS } from '../catalog/loaders';
-import { BASE_LOCALE, PSEUDO_LOCALE, intlLocale, locale } from './locale';
+import { BASE_LOCALE, PSEUDO_LOCALE, locale, setDocumentLanguage } from './locale';
 import { addTables, setTransform } from './messages';
 
 /** Load what every page needs and set the `lang` attribute; call it before importing the page. */
 export async function loadLocale(): Promise<void> {
-  document.documentElement.lang = intlLocale;
+  setDocumentLanguage();
   if (locale === PSEUDO_LOCALE) setTransform((await import('./pseudo')).lengthenMessage);
   else await Promise.all([loadTables('start'), loadTables('server')]);
 }

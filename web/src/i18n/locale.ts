@@ -58,3 +58,8 @@ export const locale = chooseLocale(readStoredLanguage(), globalThis.navigator?.l
 
 /** The locale for `Intl` and for the `lang` attribute. */
 export const intlLocale: string = locale === PSEUDO_LOCALE ? BASE_LOCALE : locale;
+
+/** Tell the browser and assistive technology the language of the page. */
+export function setDocumentLanguage(): void {
+  document.documentElement.lang = intlLocale;
+}
