@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 
-import { addTables, choose, findServerMessage, plural, select, show } from './messages';
+import {
+  addTables,
+  choose,
+  findServerMessage,
+  plural,
+  select,
+  setServerMessages,
+  show,
+} from './messages';
 import { lengthen, lengthenMessage } from './pseudo';
 import { translate, translateProblem } from './server-messages';
 
@@ -35,7 +43,7 @@ test('numbers are grouped, text is unchanged', () => {
 });
 
 test('sentences of the server are translated by code, also inside of others', () => {
-  addTables({ server: SERVER });
+  setServerMessages(SERVER);
   const inner = { code: 'log.no_run', text: 'no run "a"', args: { run: 'a' } };
   expect(translate(inner)).toBe('没有运行“a”');
   const problem = {
