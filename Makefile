@@ -45,6 +45,7 @@ check-python:
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python tools/check_imports.py
+	$(BIN)/python -m tools.write_web_types --check
 
 check-web:
 	npm --prefix web run --silent check

@@ -79,6 +79,18 @@ class ServerEvent(msgspec.Struct):
     data: object
 
 
+class ResetEvent(msgspec.Struct):
+    """The changes are not known: the client has to fetch everything again."""
+
+    cursor: str
+
+
+class NotesEvent(msgspec.Struct):
+    """Notes, layouts or alert rules have changed."""
+
+    revision: int
+
+
 class PollRequest(msgspec.Struct, frozen=True):
     """Where the client is: ``cursor`` and ``last_event`` of the previous response."""
 
@@ -209,7 +221,7 @@ _PING = encode_event("ping", {})
 def _encode_updates(response: PollResponse) -> list[bytes]:
     messages = [encode_event(event.name, event.data) for event in response.events]
     if response.reset:
-        messages.append(encode_event("reset", {"cursor": response.cursor}, response.cursor))
+        messages.append(encode_event("reset", ResetEvent(response.cursor), response.cursor))
     elif response.delta is not None:
         messages.append(encode_event("delta", response.delta, response.cursor))
     return messages

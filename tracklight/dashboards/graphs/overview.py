@@ -35,6 +35,7 @@ from tracklight.analysis.graphs.statistics import (
     list_color_scales,
 )
 from tracklight.dashboards.graphs.schemas import (
+    CategoryCount,
     ChangeCounts,
     ChangedEdgeRow,
     ChangedNodeRow,
@@ -211,7 +212,10 @@ def apply_scale(scale: ColorScale, children: Sequence[Child]) -> ColoringRespons
     if isinstance(scale, NumberScale):
         value = np.array([scale.total(child.first, child.last) for child in children])
         return ColoringResponse(scale.by, "number", [], [], value)
-    counts = [scale.count(child.first, child.last) for child in children]
+    counts = [
+        [CategoryCount(*pair) for pair in scale.count(child.first, child.last)]
+        for child in children
+    ]
     return ColoringResponse(scale.by, "category", list(scale.names), counts, None)
 
 
