@@ -727,3 +727,23 @@ test('the transport decides which routes there are', () => {
   expect(cache.supports('GET demo/value')).toBe(true);
   expect(cache.supports('POST demo/value')).toBe(false);
 });
+
+test('exceptions in callbacks of a definition do not stop its queue', async () => {
+  const fragile = definePluginQuery<Named, Named, string>('GET demo/fragile', {
+    scope: 'log',
+    concurrency: 1,
+    cost: (text) => text.length,
+    recover: () => {
+      throw new RangeError('recover');
+    },
+  });
+  const [one, two, three] = ['a', 'b', 'c'].map((name) => watch(fragile, { name }));
+  await settle();
+  await transport.get().respond(null);
+  await transport.get().fail(refusal(404));
+  await transport.get().respond('C');
+  expect(one?.state.bug?.error).toBeInstanceOf(TypeError);
+  expect(two?.state.bug?.error).toBeInstanceOf(RangeError);
+  expect(three?.state.data).toBe('C');
+  expect(bugs).toHaveLength(2);
+});

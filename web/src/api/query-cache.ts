@@ -1,8 +1,7 @@
-import { getBackoffMs, getRetryDelayMs, NetworkError, QueryError, ServerError } from './errors';
-import { type ObservedEntry, QueryObserver, type Watcher } from './query-observer';
+import { Connection } from './connection';
+import { getRetryDelayMs, NetworkError, QueryError, ServerError } from './errors';
 import {
   type AnyDefinition,
-  KeyMaker,
   type ObserveOptions,
   type Priority,
   type QueryDefinition,
@@ -11,8 +10,9 @@ import {
   type ResponseOf,
   type RouteName,
 } from './query-definition';
+import { type Entry, EntryTable, type Flight, type Group, NEVER } from './query-entries';
+import { QueryObserver, type Watcher } from './query-observer';
 import { getRoutePath, makeWireRequest, splitRoute, type Transport } from './query-transport';
-import { Revisions } from './revisions';
 
 /** A browser allows six connections per server, for all tabs; one of them may be the live stream. */
 const MAX_IN_FLIGHT: Readonly<Record<Priority, number>> = { high: 5, normal: 4, low: 1 };
@@ -20,53 +20,6 @@ const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 const DEFAULT_MIN_REFRESH_MS = 1000;
 /** A slow log is polled less often: the pause is this many times the duration of the last request. */
 const PAUSE_FACTOR = 5;
-const DEFAULT_MAX_COST = 200;
-const NEVER = -1;
-
-/** The result of one request, or of one part of a batched request. */
-interface Entry extends ObservedEntry {
-  readonly group: Group;
-  readonly request: unknown;
-  /** Entries with the same number can be in one batch. */
-  readonly sharedId: number;
-  data: unknown;
-  hasData: boolean;
-  error: QueryError | null;
-  bug: { readonly error: unknown } | null;
-  flight: Flight | null;
-  /** Revision that the last completed attempt saw; `NEVER` if the entry must be fetched. */
-  revision: number;
-  failures: number;
-  /** Times in milliseconds: last attempt, earliest next attempt, next poll. */
-  attemptedAt: number;
-  notBefore: number;
-  pollAt: number;
-  cost: number;
-  readonly watchers: Set<Watcher<Entry>>;
-}
-
-/** All entries of one definition. */
-interface Group {
-  readonly definition: AnyDefinition;
-  /** Least recently used first. */
-  readonly entries: Map<string, Entry>;
-  cost: number;
-  inFlight: number;
-  /** Refreshes wait until this time, except for entries that have not had theirs since `waveStart`. */
-  restUntil: number;
-  waveStart: number;
-  isFirst: boolean;
-}
-
-/** One request to the transport. */
-interface Flight {
-  readonly group: Group;
-  readonly entries: readonly Entry[];
-  readonly revisions: readonly number[];
-  readonly priority: Priority;
-  readonly controller: AbortController;
-  readonly isProbe: boolean;
-}
 
 export interface CacheOptions {
   readonly transport: Transport;
@@ -86,19 +39,15 @@ export class QueryCache {
   readonly transport: Transport;
   readonly #onBug: (error: unknown) => void;
   readonly #afterPaint: () => Promise<unknown>;
-  readonly #revisions = new Revisions();
-  readonly #keys = new KeyMaker();
-  readonly #groups = new Map<AnyDefinition, Group>();
+  readonly #entries = new EntryTable();
   /** In the order of subscription: cards subscribe from top to bottom. */
   readonly #watched = new Set<Entry>();
   readonly #flights = new Set<Flight>();
+  readonly #connection = new Connection();
   #isPaused = false;
   #isDisposed = false;
   #isFlushScheduled = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Set while the server is unreachable: one request at a time finds out whether it is back. */
-  #offline: { error: NetworkError; failures: number; retryAt: number; isProbing: boolean } | null =
-    null;
 
   constructor({ transport, onBug, afterPaint }: CacheOptions) {
     this.transport = transport;
@@ -142,7 +91,7 @@ export class QueryCache {
         isLive: true,
         onChange: () => {
           const error = entry.bug?.error ?? this.getError(entry);
-          if (error === null && (entry.flight || !this.#isFresh(entry))) return;
+          if (error === null && (entry.flight || !this.#entries.isFresh(entry))) return;
           finish();
           if (error === null) resolve(entry.data as Data);
           else reject(error as Error);
@@ -152,7 +101,7 @@ export class QueryCache {
       if (signal?.aborted) return abort();
       signal?.addEventListener('abort', abort);
       // While updates are paused a stale entry would not be fetched.
-      if (!this.#isFresh(entry) && !entry.flight) entry.revision = NEVER;
+      if (!this.#entries.isFresh(entry) && !entry.flight) entry.revision = NEVER;
       watcher.onChange(entry);
     });
   }
@@ -162,8 +111,7 @@ export class QueryCache {
     definition: QueryDefinition<Request, Data>,
     request: Request,
   ): Data | undefined {
-    const key = this.makeKey(definition, request);
-    return this.#groups.get(definition)?.entries.get(key)?.data as Data | undefined;
+    return this.#entries.find(definition, request)?.data as Data | undefined;
   }
 
   /** Fetch what will probably be needed; failures are reported to whoever needs it then. */
@@ -203,16 +151,16 @@ export class QueryCache {
     request: Request,
     data: Data,
   ): void {
-    const entry = this.#getEntry(definition, request);
+    const entry = this.#entries.get(definition, request);
     if (entry.flight) this.#abort(entry.flight);
-    this.#store(entry, data, this.#getRevision(entry));
+    this.#entries.store(entry, data, this.#entries.getRevision(entry));
     this.#notify(entry);
     this.#schedule();
   }
 
   /** Mark all entries of a definition as stale, and fetch again those in use. */
   invalidate(definition: AnyDefinition): void {
-    for (const entry of this.#groups.get(definition)?.entries.values() ?? []) {
+    for (const entry of this.#entries.list(definition)) {
       entry.revision = NEVER;
       // A response under way was computed before the change.
       if (entry.flight) this.#abort(entry.flight);
@@ -223,17 +171,17 @@ export class QueryCache {
   // ---- Changes of the log and of the connection
 
   markRuns(names: Iterable<string>): void {
-    this.#revisions.markRuns(names);
+    this.#entries.revisions.markRuns(names);
     this.#schedule();
   }
 
   markLog(): void {
-    this.#revisions.markLog();
+    this.#entries.revisions.markLog();
     this.#schedule();
   }
 
   markEvent(name: string): void {
-    this.#revisions.markEvent(name);
+    this.#entries.revisions.markEvent(name);
     this.#schedule();
   }
 
@@ -245,7 +193,7 @@ export class QueryCache {
 
   /** The network may be back: try at once instead of waiting for the next attempt. */
   reconnect(): void {
-    if (this.#offline) this.#offline.retryAt = 0;
+    this.#connection.retryAt = 0;
     this.#schedule();
   }
 
@@ -254,20 +202,20 @@ export class QueryCache {
     clearTimeout(this.#timer);
     for (const flight of [...this.#flights]) this.#abort(flight);
     this.#watched.clear();
-    this.#groups.clear();
+    this.#entries.clear();
   }
 
   // ---- For observers
 
   acquire(definition: AnyDefinition, request: unknown, watcher: Watcher<Entry>): Entry {
-    const entry = this.#getEntry(definition, request);
+    const entry = this.#entries.get(definition, request);
     if (entry.watchers.size === 0) {
       // Another attempt: an error is not worth keeping.
       if (entry.error || entry.bug) [entry.error, entry.bug, entry.revision] = [null, null, NEVER];
       this.#watched.add(entry);
     }
     entry.watchers.add(watcher);
-    if (!watcher.isLive && !entry.flight && !this.#isFresh(entry)) entry.revision = NEVER;
+    if (!watcher.isLive && !entry.flight && !this.#entries.isFresh(entry)) entry.revision = NEVER;
     this.#schedule();
     return entry;
   }
@@ -279,7 +227,7 @@ export class QueryCache {
     const { flight } = entry;
     // A card that is moved on the page is removed and added again at once.
     if (flight) setTimeout(() => this.#abortIfUnused(flight));
-    this.#evict(entry.group);
+    this.#entries.evict(entry.group);
   }
 
   retry(entry: Entry): void {
@@ -289,12 +237,11 @@ export class QueryCache {
   }
 
   makeKey(definition: AnyDefinition, request: unknown): string {
-    return this.#keys.makeKey(definition, request);
+    return this.#entries.makeKey(definition, request);
   }
 
   getError(entry: Entry): QueryError | null {
-    if (entry.error || !this.#offline) return entry.error;
-    return this.#isFresh(entry) ? null : this.#offline.error;
+    return entry.error ?? (this.#entries.isFresh(entry) ? null : this.#connection.error);
   }
 
   // ---- Scheduling
@@ -315,7 +262,7 @@ export class QueryCache {
     let wakeAt = Infinity;
     const due: Entry[] = [];
     for (const entry of this.#watched) {
-      const dueAt = Math.max(this.#getDueTime(entry), this.#offline?.retryAt ?? 0);
+      const dueAt = Math.max(this.#getDueTime(entry), this.#connection.retryAt);
       if (dueAt <= now) due.push(entry);
       else wakeAt = Math.min(wakeAt, dueAt);
     }
@@ -336,13 +283,13 @@ export class QueryCache {
     if (flight) return Infinity;
     if (revision === NEVER) return notBefore;
     const isRefreshed = !this.#isPaused && [...entry.watchers].some(({ isLive }) => isLive);
-    if (!isRefreshed || this.#isFresh(entry)) return pollAt;
+    if (!isRefreshed || this.#entries.isFresh(entry)) return pollAt;
     const isNext = attemptedAt < group.waveStart;
     return Math.min(pollAt, Math.max(notBefore, isNext ? 0 : group.restUntil));
   }
 
   #canSend({ definition, inFlight }: Group, priority: Priority): boolean {
-    if (this.#offline?.isProbing) return false;
+    if (this.#connection.isProbing) return false;
     if (this.#flights.size >= MAX_IN_FLIGHT[priority]) return false;
     return inFlight < (definition.concurrency ?? (definition.batch ? 1 : Infinity));
   }
@@ -364,11 +311,11 @@ export class QueryCache {
 
   #send(entries: readonly Entry[], priority: Priority, now: number): void {
     const [{ group }] = entries as [Entry];
-    const revisions = entries.map((entry) => this.#getRevision(entry));
+    const revisions = entries.map((entry) => this.#entries.getRevision(entry));
     const controller = new AbortController();
-    const isProbe = this.#offline !== null;
+    const isProbe = this.#connection.error !== null;
     const flight = { group, entries, revisions, priority, controller, isProbe };
-    if (this.#offline) this.#offline.isProbing = true;
+    this.#connection.isProbing = isProbe;
     if (entries.some(({ revision }) => revision !== NEVER) && group.restUntil <= now) {
       group.waveStart = now;
     }
@@ -397,16 +344,17 @@ export class QueryCache {
     this.#updateConnection(flight, results[0]);
     for (const [at, entry] of entries.entries()) {
       entry.flight = null;
-      this.#settle(entry, results[at] as Result, revisions[at] ?? NEVER);
+      this.#settle(entry, results[at] ?? NO_RESULT, revisions[at] ?? NEVER);
     }
-    this.#reportBugs(results);
+    const bugs = new Set(entries.flatMap(({ bug }) => (bug ? [bug.error] : [])));
+    for (const error of bugs) this.#onBug(error);
     for (const entry of entries) this.#notify(entry);
     const wasFirst = group.isFirst && batch?.firstItems !== undefined;
     group.isFirst = false;
     this.#flights.delete(flight);
     if (wasFirst) await this.#afterPaint();
     group.inFlight--;
-    this.#evict(group);
+    this.#entries.evict(group);
     this.#schedule();
   }
 
@@ -432,54 +380,35 @@ export class QueryCache {
   }
 
   #settle(entry: Entry, result: Result, revision: number): void {
-    if (!('error' in result)) return this.#store(entry, result.data, revision);
-    const { error } = result;
+    try {
+      if ('error' in result) this.#fail(entry, result.error, revision);
+      else this.#entries.store(entry, result.data, revision);
+    } catch (error) {
+      [entry.bug, entry.revision, entry.failures] = [{ error }, revision, 0];
+    }
+  }
+
+  /** Rethrows programming errors. */
+  #fail(entry: Entry, error: unknown, revision: number): void {
     // Without a connection the entry stays due; `getError` reports the lost connection.
     if (error instanceof NetworkError) return;
     if (error instanceof ServerError) {
       const data: unknown = entry.group.definition.recover?.(error);
-      if (data !== undefined) return this.#store(entry, data, revision);
+      if (data !== undefined) return this.#entries.store(entry, data, revision);
       const delay = getRetryDelayMs(error, ++entry.failures);
       if (delay !== null) {
         entry.notBefore = performance.now() + delay;
         return;
       }
     }
-    entry.failures = 0;
-    entry.revision = revision;
-    if (error instanceof QueryError) entry.error = error;
-    else entry.bug = { error };
-  }
-
-  #store(entry: Entry, data: unknown, revision: number): void {
-    const { group } = entry;
-    const { cost, poll } = group.definition;
-    const delay = poll?.(data, entry.data) ?? null;
-    entry.pollAt = delay === null ? Infinity : performance.now() + delay;
-    const size = cost?.(data) ?? 1;
-    group.cost += size - entry.cost;
-    [entry.data, entry.hasData, entry.cost, entry.revision] = [data, true, size, revision];
-    [entry.error, entry.bug, entry.failures, entry.notBefore] = [null, null, 0, 0];
+    if (!(error instanceof QueryError)) throw error;
+    [entry.error, entry.revision, entry.failures] = [error, revision, 0];
   }
 
   #updateConnection({ isProbe }: Flight, result: Result | undefined): void {
     const error = result && 'error' in result ? result.error : null;
-    const before = this.#offline;
-    if (error instanceof NetworkError) {
-      const failures = (before?.failures ?? 0) + (before === null || isProbe ? 1 : 0);
-      const retryAt =
-        before === null || isProbe ? performance.now() + getBackoffMs(failures) : before.retryAt;
-      this.#offline = { error, failures, retryAt, isProbing: false };
-    } else {
-      this.#offline = null;
-    }
-    if ((before === null) === (this.#offline === null)) return;
+    if (!this.#connection.update(error, isProbe)) return;
     for (const entry of [...this.#watched]) this.#notify(entry);
-  }
-
-  #reportBugs(results: readonly Result[]): void {
-    const errors = results.flatMap((result) => ('error' in result ? [result.error] : []));
-    for (const error of new Set(errors)) if (!(error instanceof QueryError)) this.#onBug(error);
   }
 
   #abortIfUnused(flight: Flight): void {
@@ -492,82 +421,17 @@ export class QueryCache {
     this.#flights.delete(flight);
     flight.group.inFlight--;
     for (const entry of flight.entries) entry.flight = null;
-    if (flight.isProbe && this.#offline) this.#offline.isProbing = false;
+    if (flight.isProbe) this.#connection.isProbing = false;
     this.#schedule();
-  }
-
-  // ---- Entries
-
-  #getEntry(definition: AnyDefinition, request: unknown): Entry {
-    const group = this.#getGroup(definition);
-    const key = this.#keys.makeKey(definition, request);
-    const entry = group.entries.get(key) ?? this.#makeEntry(group, request);
-    group.entries.delete(key);
-    group.entries.set(key, entry);
-    return entry;
-  }
-
-  #makeEntry(group: Group, request: unknown): Entry {
-    const { batch } = group.definition;
-    return {
-      group,
-      request,
-      sharedId: batch ? this.#keys.intern(batch.shared(request)) : 0,
-      data: undefined,
-      hasData: false,
-      error: null,
-      bug: null,
-      revision: NEVER,
-      failures: 0,
-      attemptedAt: NEVER,
-      notBefore: 0,
-      pollAt: Infinity,
-      cost: 0,
-      flight: null,
-      watchers: new Set(),
-    };
-  }
-
-  #getGroup(definition: AnyDefinition): Group {
-    const known = this.#groups.get(definition);
-    if (known) return known;
-    const group: Group = {
-      definition,
-      entries: new Map(),
-      cost: 0,
-      inFlight: 0,
-      restUntil: 0,
-      waveStart: 0,
-      isFirst: true,
-    };
-    this.#groups.set(definition, group);
-    return group;
-  }
-
-  #getRevision({ group, request }: Entry): number {
-    const { scope } = group.definition;
-    return this.#revisions.get(typeof scope === 'function' ? scope(request) : scope);
-  }
-
-  #isFresh(entry: Entry): boolean {
-    return entry.revision !== NEVER && entry.revision === this.#getRevision(entry);
   }
 
   #notify(entry: Entry): void {
     for (const watcher of [...entry.watchers]) watcher.onChange(entry);
   }
-
-  #evict(group: Group): void {
-    const { maxCost = DEFAULT_MAX_COST } = group.definition;
-    if (group.cost <= maxCost) return;
-    for (const [key, entry] of group.entries) {
-      if (group.cost <= maxCost) return;
-      if (entry.watchers.size > 0 || entry.flight) continue;
-      group.entries.delete(key);
-      group.cost -= entry.cost;
-    }
-  }
 }
+
+/** A batch function that returns too few items has a bug. */
+const NO_RESULT: Result = { error: new RangeError('a batch returned too few items') };
 
 type Result = { readonly data: unknown } | { readonly error: unknown };
 
