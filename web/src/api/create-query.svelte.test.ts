@@ -1,7 +1,7 @@
 import { flushSync } from 'svelte';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { createQuery, type Query } from './create-query.svelte';
+import { createQuery, type Query, QueryMap } from './create-query.svelte';
 import { QueryCache } from './query-cache';
 import { definePluginQuery } from './query-definition';
 import { FakeTransport, settle } from './query-test-tools';
@@ -87,5 +87,36 @@ test('a bug is thrown where the data is read', async () => {
   await transport.get().respond(null);
   expect(() => query?.data).toThrow(TypeError);
   expect(query?.error).toBeNull();
+  unmount();
+});
+
+test('components share the queries of a map', async () => {
+  let prefix = $state('a');
+  const map = new QueryMap(cache, lengths, (key) => ({ name: prefix + key }));
+  const shown: (number | undefined)[] = [];
+  const unmount = $effect.root(() => {
+    $effect(() => void shown.push(map.get('1')?.data));
+  });
+  flushSync();
+  const [first, second] = [map.subscribe('1'), map.subscribe('1')];
+  await settle();
+  expect(transport.sent.map(({ path }) => path)).toEqual(['api/v1/demo/length?name=a1']);
+  await transport.get().respond('one');
+  flushSync();
+  first();
+  prefix = 'b';
+  flushSync();
+  await settle();
+  await transport.get().respond('three');
+  flushSync();
+  expect(shown.filter((data) => data !== undefined)).toEqual([3, 5]);
+  expect(map.keys).toEqual(['1']);
+  second();
+  flushSync();
+  expect(map.has('1')).toBe(false);
+  // Cached data is there as soon as somebody subscribes again.
+  const third = map.subscribe('1');
+  expect(map.get('1')?.data).toBe(5);
+  third();
   unmount();
 });

@@ -1,4 +1,5 @@
 import { untrack } from 'svelte';
+import { SvelteMap } from 'svelte/reactivity';
 
 import type { QueryError } from './errors';
 import type { QueryCache } from './query-cache';
@@ -81,4 +82,76 @@ export function createQuery<Request, Data>(
   });
   $effect.pre(() => () => observer.dispose());
   return query;
+}
+
+interface SharedQuery<Data> {
+  readonly query: Query<Data>;
+  readonly stop: () => void;
+  users: number;
+}
+
+/** Queries of one definition by a key, for state that several components share. */
+export class QueryMap<Request, Data> {
+  readonly #cache: QueryCache;
+  readonly #definition: QueryDefinition<Request, Data>;
+  readonly #makeRequest: (key: string) => Request | null;
+  readonly #options: ObserveOptions<Request>;
+  readonly #queries = new SvelteMap<string, SharedQuery<Data>>();
+
+  /** `makeRequest` is reactive. */
+  constructor(
+    cache: QueryCache,
+    definition: QueryDefinition<Request, Data>,
+    makeRequest: (key: string) => Request | null,
+    options: ObserveOptions<Request> = {},
+  ) {
+    this.#cache = cache;
+    this.#definition = definition;
+    this.#makeRequest = makeRequest;
+    this.#options = options;
+  }
+
+  /** Follow the query of a key until the returned function is called. May be called in an effect. */
+  subscribe(key: string): () => void {
+    untrack(() => {
+      const known = this.#queries.get(key);
+      if (known) known.users++;
+      else this.#queries.set(key, this.#start(key));
+    });
+    return () => untrack(() => this.#leave(key));
+  }
+
+  /** Return the query of a key that somebody has subscribed to. */
+  get(key: string): Query<Data> | undefined {
+    return this.#queries.get(key)?.query;
+  }
+
+  has(key: string): boolean {
+    return this.#queries.has(key);
+  }
+
+  /** The keys that somebody has subscribed to. */
+  get keys(): string[] {
+    return [...this.#queries.keys()];
+  }
+
+  #start(key: string): SharedQuery<Data> {
+    let query: Query<Data> | undefined;
+    const stop = $effect.root(() => {
+      query = createQuery(
+        this.#cache,
+        this.#definition,
+        () => this.#makeRequest(key),
+        this.#options,
+      );
+    });
+    return { query: query as Query<Data>, stop, users: 1 };
+  }
+
+  #leave(key: string): void {
+    const known = this.#queries.get(key);
+    if (!known || --known.users > 0) return;
+    known.stop();
+    this.#queries.delete(key);
+  }
 }
