@@ -106,6 +106,7 @@ test('paths are filled in, and bodies sent where the method has one', () => {
   expect(makeWireRequest('DELETE projector/project', { job: 'j' }).path).toBe(
     'api/v1/projector/project?job=j',
   );
+  expect(makeWireRequest('PUT alerts/rules', [{ id: 'a' }]).body).toEqual([{ id: 'a' }]);
   const body = new Blob(['data']);
   expect(makeWireRequest('POST graphs/upload', { name: 'm.onnx', body })).toEqual({
     method: 'POST',

@@ -57,6 +57,7 @@ export function makeWireRequest(route: string, request: unknown, isFile = false)
   });
   const fields = Object.fromEntries(Object.entries(all).filter(([name]) => !inPath.has(name)));
   const file = isFile ? { isFile } : {};
+  if (Array.isArray(request)) return { method, path: API_ROOT + path, body: request, ...file };
   if (method !== 'GET' && method !== 'DELETE') {
     const { body, ...params } = fields;
     if (!(body instanceof Blob)) return { method, path: API_ROOT + path, body: fields, ...file };
