@@ -35,13 +35,9 @@ export class HttpTransport implements Transport {
   }
 }
 
-function makeInit(
-  { method, body, isFile, priority }: WireRequest,
-  signal: AbortSignal,
-): RequestInit {
+function makeInit({ method, body, isFile }: WireRequest, signal: AbortSignal): RequestInit {
   const accept = isFile ? '*/*' : `${COLUMNS_TYPE}, application/json;q=0.9`;
   const init: RequestInit = { method, signal, headers: { accept } };
-  if (priority) init.priority = priority;
   if (body === undefined) return init;
   if (body instanceof Blob) return { ...init, body };
   const headers = { accept, 'content-type': 'application/json' };

@@ -135,7 +135,7 @@ export class QueryCache {
     request: RequestOf<Name>,
     { signal, undo }: { signal?: AbortSignal; undo?: () => void } = {},
   ): Promise<ResponseOf<Name>> {
-    const wire = makeWireRequest(route, request);
+    const wire = { ...makeWireRequest(route, request), isMutation: true };
     try {
       const response = await this.transport.send(wire, signal ?? new AbortController().signal);
       return response as ResponseOf<Name>;

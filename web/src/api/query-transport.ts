@@ -18,6 +18,10 @@ export interface Transport {
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface WireRequest {
+  /** Method and path with placeholders, below `api/v1/`: `GET blobs/{fingerprint}`. */
+  readonly route: string;
+  /** The request from which path, query and body were made; a static export handles it itself. */
+  readonly fields: unknown;
   readonly method: HttpMethod;
   /** Relative to the page, with the query: `api/v1/tags?run=train`. */
   readonly path: string;
@@ -25,7 +29,8 @@ export interface WireRequest {
   readonly body?: unknown;
   /** Return the body of the response as a file. */
   readonly isFile?: boolean;
-  readonly priority?: RequestPriority;
+  /** Changes something on the server. */
+  readonly isMutation?: boolean;
 }
 
 const API_ROOT = 'api/v1/';
@@ -56,14 +61,14 @@ export function makeWireRequest(route: string, request: unknown, isFile = false)
     return encodeURIComponent(String(all[name]));
   });
   const fields = Object.fromEntries(Object.entries(all).filter(([name]) => !inPath.has(name)));
-  const file = isFile ? { isFile } : {};
-  if (Array.isArray(request)) return { method, path: API_ROOT + path, body: request, ...file };
-  if (method !== 'GET' && method !== 'DELETE') {
-    const { body, ...params } = fields;
-    if (!(body instanceof Blob)) return { method, path: API_ROOT + path, body: fields, ...file };
-    return { method, path: API_ROOT + addQuery(path, params), body, ...file };
+  const common = { route, fields: request, method, ...(isFile ? { isFile } : {}) };
+  if (method === 'GET' || method === 'DELETE') {
+    return { ...common, path: API_ROOT + addQuery(path, fields) };
   }
-  return { method, path: API_ROOT + addQuery(path, fields), ...file };
+  if (Array.isArray(request)) return { ...common, path: API_ROOT + path, body: request };
+  const { body, ...params } = fields;
+  if (!(body instanceof Blob)) return { ...common, path: API_ROOT + path, body: fields };
+  return { ...common, path: API_ROOT + addQuery(path, params), body };
 }
 
 function addQuery(path: string, fields: Readonly<Record<string, unknown>>): string {
