@@ -86,7 +86,7 @@ export function toProblem(error: unknown): Problem {
 const BACKOFF_S = [1, 2, 4, 8, 16, 30];
 const MAX_BUSY_RETRIES = 3;
 const SERVER_FAILURE_RETRY_MS = 2000;
-const TOO_MANY_REQUESTS = 429;
+export const TOO_MANY_REQUESTS = 429;
 const UNAVAILABLE = 503;
 const INTERNAL_ERROR = 500;
 

@@ -199,6 +199,21 @@ test('an error of one item does not affect the others', async () => {
   expect(bad.state).toMatchObject({ status: 'error', error: { message: 'no b' } });
 });
 
+test('a batch that is refused is sent again item by item', async () => {
+  const view = { runs: ['r'] };
+  const [good, bad] = ['a', 'gone'].map((tag) => watch(batched, { view, tag }));
+  await settle();
+  await transport.get().fail(refusal(404));
+  expect(good?.state).toMatchObject({ status: 'loading', error: null });
+  expect(tagsOf()).toEqual(['a']);
+  await transport.get().respond({ a: '1' });
+  expect(tagsOf()).toEqual(['gone']);
+  await transport.get().fail(refusal(404));
+  expect(good?.state.data).toBe('1');
+  expect(bad?.state).toMatchObject({ status: 'error', error: { status: 404 } });
+  expect(transport.sent).toHaveLength(3);
+});
+
 // ---- Cancellation
 
 test('a request is aborted when its last observer leaves, not before', async () => {

@@ -1,5 +1,11 @@
 import { Connection } from './connection';
-import { getRetryDelayMs, NetworkError, QueryError, ServerError } from './errors';
+import {
+  getRetryDelayMs,
+  NetworkError,
+  QueryError,
+  ServerError,
+  TOO_MANY_REQUESTS,
+} from './errors';
 import {
   type AnyDefinition,
   type ObserveOptions,
@@ -297,12 +303,16 @@ export class QueryCache {
   #pickBatch(first: Entry, due: readonly Entry[]): Entry[] {
     const { group, sharedId, request } = first;
     const { batch } = group.definition;
-    if (!batch) return [first];
+    if (!batch || first.isAlone) return [first];
     const limit = (group.isFirst ? batch.firstItems : undefined) ?? batch.maxItems;
     const size = typeof limit === 'number' ? limit : limit(request);
     const others = due.filter(
       (entry) =>
-        entry !== first && entry.group === group && entry.sharedId === sharedId && !entry.flight,
+        entry !== first &&
+        entry.group === group &&
+        entry.sharedId === sharedId &&
+        !entry.flight &&
+        !entry.isAlone,
     );
     return [first, ...others.slice(0, Math.max(0, size - 1))];
   }
@@ -342,9 +352,11 @@ export class QueryCache {
     const endedAt = performance.now();
     group.restUntil = endedAt + Math.max(minRefreshMs, PAUSE_FACTOR * (endedAt - startedAt));
     this.#updateConnection(flight, results[0]);
+    const isSplit = isRefusedBatch(results);
     for (const [at, entry] of entries.entries()) {
       entry.flight = null;
-      this.#settle(entry, results[at] ?? NO_RESULT, revisions[at] ?? NEVER);
+      if (isSplit) [entry.isAlone, entry.revision] = [true, NEVER];
+      else this.#settle(entry, results[at] ?? NO_RESULT, revisions[at] ?? NEVER);
     }
     const bugs = new Set(entries.flatMap(({ bug }) => (bug ? [bug.error] : [])));
     for (const error of bugs) this.#onBug(error);
@@ -434,6 +446,16 @@ export class QueryCache {
 const NO_RESULT: Result = { error: new RangeError('a batch returned too few items') };
 
 type Result = { readonly data: unknown } | { readonly error: unknown };
+
+/** Whether one error of the client's fault is the result of several requests: one of them is bad. */
+function isRefusedBatch(results: readonly Result[]): boolean {
+  const [first] = results;
+  if (results.length < 2 || !first || !('error' in first)) return false;
+  const { error } = first;
+  const isRefusal = error instanceof ServerError && error.status >= 400 && error.status < 500;
+  if (!isRefusal || error.status === TOO_MANY_REQUESTS) return false;
+  return results.every((result) => 'error' in result && result.error === error);
+}
 
 function select({ group, request }: Entry, item: unknown): unknown {
   const { select: convert } = group.definition;

@@ -13,6 +13,8 @@ export interface Entry extends ObservedEntry {
   readonly request: unknown;
   /** Entries with the same number can be in one batch. */
   readonly sharedId: number;
+  /** The server refused a batch with this entry, so it is sent by itself. */
+  isAlone: boolean;
   data: unknown;
   hasData: boolean;
   error: QueryError | null;
@@ -90,6 +92,7 @@ export class EntryTable {
       group,
       request,
       sharedId: batch ? this.#keys.intern(batch.shared(request)) : 0,
+      isAlone: false,
       data: undefined,
       hasData: false,
       error: null,
