@@ -72,20 +72,20 @@ ANALYSIS = {
 }
 
 WEB = {
-    "base": "",
-    "api": "base",
-    "charts": "base",
-    "widgets": "base api charts",
-    "plugin": "base api charts widgets",
-    "wall": "base api charts widgets plugin",
-    "curves": "base api charts widgets plugin wall",
-    "dashboards": "base api charts widgets plugin wall curves",
-    "core": "base api plugin",
-    "shell": "base api charts widgets plugin core",
-    "gallery": "base api charts widgets wall shell",
+    "lib": "",
+    "api": "lib",
+    "charts": "lib",
+    "components": "lib api charts",
+    "plugin": "lib api charts components",
+    "cards": "lib api charts components plugin",
+    "scalar-cards": "lib api charts components plugin cards",
+    "dashboards": "lib api charts components plugin cards scalar-cards",
+    "state": "lib api plugin",
+    "shell": "lib api charts components plugin state",
+    "gallery": "lib api charts components cards shell",
     "main": "dashboards shell",
     "static": "api dashboards shell",
-    "notebook": "base api charts widgets plugin curves",
+    "notebook": "lib api charts components plugin scalar-cards",
 }
 
 WEB_IMPORT = re.compile(

@@ -2,7 +2,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
 
 /** What every dashboard stands on comes as one file: forty small ones took the page longer to ask for. */
-const PARTS = /\/src\/(base|api|charts|widgets|plugin|wall|curves)\/|\/node_modules\/svelte\//;
+const PARTS = /\/src\/(lib|api|charts|components|plugin|cards|scalar-cards)\/|\/node_modules\/svelte\//;
 
 export default defineConfig({
   // The page may live under any path, so it refers to its own parts relatively.

@@ -32,7 +32,7 @@ class LastPoint(NamedTuple):
     step: int
     wall_time: JsonNumber
     value: JsonNumber
-    count: int
+    point_count: int
 
 
 class NewTag(msgspec.Struct):

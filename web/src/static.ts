@@ -1,5 +1,5 @@
 // First: everything that is imported after it asks the copy, and finds the view in the address.
-import './api/static/open';
+import './api/static/install';
 
 import { mount } from 'svelte';
 

@@ -261,7 +261,7 @@ class CategoryCount(NamedTuple):
     """The number of nodes in a category, which is an index in ``names``; an array in JSON."""
 
     category: int
-    count: int
+    node_count: int
 
 
 class ColoringResponse(msgspec.Struct):

@@ -342,7 +342,7 @@ export type LastPoint = readonly [
   step: number,
   wall_time: JsonNumber,
   value: JsonNumber,
-  count: number,
+  point_count: number,
 ];
 
 /** Whether the log is being read, and what is wrong with it. */
@@ -1758,7 +1758,7 @@ export interface BoundaryColumns {
 }
 
 /** The number of nodes in a category, which is an index in `names`; an array in JSON. */
-export type CategoryCount = readonly [category: number, count: number];
+export type CategoryCount = readonly [category: number, node_count: number];
 
 /** Number of nodes or edges for each kind of change. */
 export interface ChangeCounts {

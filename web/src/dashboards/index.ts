@@ -1,7 +1,7 @@
-import type { BuiltIn } from '../plugin/registry';
+import type { BuiltInDashboard } from '../plugin/registry';
 
 /** The dashboards that come with the page, in the order of their tabs. */
-export const BUILT_IN: readonly BuiltIn[] = [
+export const BUILT_IN: readonly BuiltInDashboard[] = [
   {
     name: 'scalars',
     title: 'Scalars',
@@ -45,7 +45,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'distributions',
     title: 'Distributions',
-    server: 'histograms',
+    apiName: 'histograms',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.histogram("layer1/weights", weights, step=0)`,
@@ -70,7 +70,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'custom_scalars',
     title: 'Custom scalars',
-    makes: true,
+    isEditor: true,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.custom_scalars({"Quality": {"Loss": ["Multiline", ["train/loss", "eval/loss"]]}})`,
@@ -82,7 +82,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_graph(model, example_input)`,
-    ahead: () => 'list',
+    prefetch: () => 'list',
     load: () => import('./graphs'),
   },
   {
@@ -90,7 +90,7 @@ with SummaryWriter("logs/run-1") as writer:
     title: 'HParams',
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
-    ahead: (query) => (/\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?how=last'),
+    prefetch: (query) => (/\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?how=last'),
     load: () => import('./hparams'),
   },
   {
@@ -112,8 +112,8 @@ with SummaryWriter("logs/run-1") as writer:
   {
     name: 'overview',
     title: 'Overview',
-    server: 'scalars',
-    always: true,
+    apiName: 'scalars',
+    isAlwaysActive: true,
     load: () => import('./overview'),
   },
 ];
