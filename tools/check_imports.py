@@ -84,7 +84,8 @@ WEB = {
     "shell": "lib api charts components plugin state",
     "gallery": "lib api charts components cards shell",
     "main": "dashboards shell",
-    "static": "api dashboards shell",
+    "static": "static-setup dashboards shell",
+    "static-setup": "api dashboards",
     "notebook": "lib api charts components plugin scalar-cards",
 }
 

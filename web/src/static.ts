@@ -1,5 +1,5 @@
-// First: everything that is imported after it asks the copy, and finds the view in the address.
-import './api/static/install';
+// First: the modules after it read the transport and the URL when they are loaded.
+import './static-setup';
 
 import { mount } from 'svelte';
 

@@ -9,7 +9,7 @@ import {
   UnexpectedResponseError,
 } from './errors';
 import { HttpTransport } from './http-transport';
-import { encodeQuery, makeWireRequest } from './query-transport';
+import { encodeQuery, makeWireRequest } from './transport';
 
 const signal = new AbortController().signal;
 const json = { 'content-type': 'application/json' };

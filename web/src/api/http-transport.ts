@@ -1,6 +1,6 @@
-import { COLUMNS_TYPE, decodeColumns } from './columns';
+import { COLUMNS_MEDIA_TYPE, decodeColumns } from './decode';
 import { isAbortError, NetworkError, ServerError, UnexpectedResponseError } from './errors';
-import type { Transport, WireRequest } from './query-transport';
+import type { Transport, WireRequest } from './transport';
 import type { Problem } from './schemas';
 
 type Fetch = (path: string, init: RequestInit) => Promise<Response>;
@@ -28,7 +28,8 @@ export class HttpTransport implements Transport {
     if (!response.ok) throw await readError(response);
     if (request.isFile) return receive(() => response.blob());
     const type = response.headers.get('content-type') ?? '';
-    if (type === COLUMNS_TYPE) return decodeColumns(await receive(() => response.arrayBuffer()));
+    if (type === COLUMNS_MEDIA_TYPE)
+      return decodeColumns(await receive(() => response.arrayBuffer()));
     if (!type.startsWith('application/json')) throw new UnexpectedResponseError(response.status);
     // Two steps: a body that breaks off is a network error, malformed JSON of our server is a bug.
     return JSON.parse(await receive(() => response.text()));
@@ -36,7 +37,7 @@ export class HttpTransport implements Transport {
 }
 
 function makeInit({ method, body, isFile }: WireRequest, signal: AbortSignal): RequestInit {
-  const accept = isFile ? '*/*' : `${COLUMNS_TYPE}, application/json;q=0.9`;
+  const accept = isFile ? '*/*' : `${COLUMNS_MEDIA_TYPE}, application/json;q=0.9`;
   const init: RequestInit = { method, signal, headers: { accept } };
   if (body === undefined) return init;
   if (body instanceof Blob) return { ...init, body };

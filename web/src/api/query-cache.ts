@@ -18,7 +18,7 @@ import {
 } from './query-definition';
 import { type Entry, EntryTable, type Flight, type Group, NEVER } from './query-entries';
 import { QueryObserver, type Watcher } from './query-observer';
-import { getRoutePath, makeWireRequest, splitRoute, type Transport } from './query-transport';
+import { makeWireRequest, type Transport } from './transport';
 
 /** A browser allows six connections per server, for all tabs; one of them may be the live stream. */
 const MAX_IN_FLIGHT: Readonly<Record<Priority, number>> = { high: 5, normal: 4, low: 1 };
@@ -130,7 +130,7 @@ export class QueryCache {
   }
 
   supports(route: string): boolean {
-    return this.transport.supports(splitRoute(route)[0], getRoutePath(route));
+    return this.transport.supports(route);
   }
 
   // ---- Writing

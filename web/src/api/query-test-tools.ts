@@ -1,4 +1,4 @@
-import type { Transport, WireRequest } from './query-transport';
+import type { Transport, WireRequest } from './transport';
 
 /** One request that a test answers. */
 export interface SentRequest extends WireRequest {
@@ -26,8 +26,8 @@ export class FakeTransport implements Transport {
     });
   }
 
-  supports(method: string): boolean {
-    return method === 'GET';
+  supports(route: string): boolean {
+    return route.startsWith('GET ');
   }
 
   resolveUrl(path: string): Promise<string> {

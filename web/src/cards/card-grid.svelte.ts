@@ -1,4 +1,4 @@
-import { isAbortError } from '../api/client';
+import { isAbortError } from '../api/errors';
 import { RequestScheduler } from '../api/request-scheduler';
 import type { TagRow } from '../api/schemas';
 import type { Context, Shortcut, Tags } from '../plugin/context';

@@ -1,7 +1,7 @@
 import { untrack } from 'svelte';
 import { SvelteMap } from 'svelte/reactivity';
 
-import { isAbortError, toProblem } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import { RequestScheduler } from '../../api/request-scheduler';
 import type { Card } from '../card-sections';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../api/client';
+import { ServerError } from '../../api/errors';
 import {
   type ChannelWaveform,
   type FrequencyScaleType,
@@ -278,7 +278,7 @@ export class BrowserClipSource implements ClipSource {
     } catch {
       this.#sounds.delete(path);
       const what = 'The browser cannot decode this clip.';
-      throw new ApiError({ message: what, hint: 'Download it to look at it elsewhere.' }, 0);
+      throw new ServerError({ message: what, hint: 'Download it to look at it elsewhere.' }, 0);
     }
   }
 

@@ -1,4 +1,4 @@
-import { toProblem } from '../../api/client';
+import { toProblem } from '../../api/errors';
 import { downloadBlob, type ImageExporter, imageExportItems, toFileName } from '../../cards/export';
 import { toggleItem } from '../../cards/grid-settings';
 import type { MenuItem } from '../../components/menu';

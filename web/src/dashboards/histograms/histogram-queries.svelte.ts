@@ -1,6 +1,6 @@
 import { SvelteMap } from 'svelte/reactivity';
 
-import { isAbortError, toProblem } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import { RequestScheduler } from '../../api/request-scheduler';
 import type { Problem } from '../../api/schemas';
 import type { HistogramViewport } from '../../charts/histogram/histogram-model';

@@ -1,4 +1,4 @@
-import { ApiError, toProblem } from '../../api/client';
+import { ServerError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import { LruCache } from '../../lib/caches';
 import type { DashboardApi } from '../../plugin/context';
@@ -106,11 +106,11 @@ export class ImageLoader {
 
   /** An `<img>` does not say what is wrong; the server does. */
   async #explain(path: string, error: unknown): Promise<Problem> {
-    if (error instanceof ApiError) return error.problem;
+    if (error instanceof ServerError) return error.problem;
     try {
       await this.#api.get(path);
     } catch (failure) {
-      if (failure instanceof ApiError || failure instanceof TypeError) return toProblem(failure);
+      if (failure instanceof ServerError || failure instanceof TypeError) return toProblem(failure);
     }
     return { message: 'This picture is damaged: the browser cannot read it.', hint: '' };
   }

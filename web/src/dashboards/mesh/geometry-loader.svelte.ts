@@ -1,4 +1,5 @@
-import { isAbortError, type SortedSteps, toProblem, valuePath } from '../../api/client';
+import { type SortedSteps, valuePath } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import type { DashboardApi } from '../../plugin/context';
 import { type GeometryResponse, getByteSize, isSampled } from './mesh-geometry';

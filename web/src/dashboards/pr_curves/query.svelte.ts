@@ -1,7 +1,8 @@
 import { untrack } from 'svelte';
 import { SvelteMap } from 'svelte/reactivity';
 
-import { isAbortError, type SortedSteps, toProblem, valuePath } from '../../api/client';
+import { type SortedSteps, valuePath } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import { RequestScheduler } from '../../api/request-scheduler';
 import type { Problem } from '../../api/schemas';
 import type { Context } from '../../plugin/context';

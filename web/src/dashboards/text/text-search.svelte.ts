@@ -1,4 +1,4 @@
-import { isAbortError, toProblem } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import type { TagGridState } from '../../cards/card-grid.svelte';
 import type { SortedSteps } from '../../cards/steps/step-series';
