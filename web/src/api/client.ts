@@ -7,8 +7,15 @@ import type {
   StatusResponse,
   TagNamesResponse,
   TagsResponse,
+  ValueRequest,
 } from './schemas';
-import { type HttpMethod, makePathRequest, type PathRequest, type Transport } from './transport';
+import {
+  encodeQuery,
+  type HttpMethod,
+  makePathRequest,
+  type PathRequest,
+  type Transport,
+} from './transport';
 
 let transport: Transport = new HttpTransport();
 
@@ -78,19 +85,25 @@ export interface SortedSteps {
   readonly mark: Int32Array;
 }
 
+/** The request for one value of a series, in the order of fields that static exports expect. */
+export function makeValueRequest(
+  { run, tag, index, mark }: Pick<SortedSteps, 'run' | 'tag' | 'index' | 'mark'>,
+  position: number,
+): Required<ValueRequest> {
+  return { run, tag, index: index[position] ?? 0, mark: mark[position] ?? 0 };
+}
+
 /**
  * The address of a value, the same to the letter as `value_path` in `tracklight/analysis/media` makes it:
  * copies of boards carry values under it.
  */
 export function valuePath(
   verb: string,
-  { run, tag, index, mark }: SortedSteps,
+  steps: SortedSteps,
   place: number,
   extra: Readonly<Record<string, string | number>> = {},
 ): string {
-  const about = { run, tag, index: index[place] ?? 0, mark: mark[place] ?? 0, ...extra };
-  const query = Object.entries(about).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
-  return `${verb}?${query.join('&')}`;
+  return `${verb}?${encodeQuery({ ...makeValueRequest(steps, place), ...extra })}`;
 }
 
 /** What is kept of one run; an empty text is none. */

@@ -695,6 +695,22 @@ test('unused entries are evicted by cost, least recently used first', async () =
   expect(cache.peek(large, { name: 'used' })).toBeUndefined();
 });
 
+test('an entry that exceeds the limit does not evict the others', async () => {
+  const large = definePluginQuery<Named, Named, string>('GET demo/large', {
+    scope: 'immutable',
+    cost: (text) => text.length,
+    maxCost: 10,
+  });
+  for (const [name, text] of Object.entries({ a: '1234', giant: '12345678901' })) {
+    const result = cache.fetch(large, { name });
+    await settle();
+    await transport.get().respond(text);
+    await result;
+  }
+  expect(cache.peek(large, { name: 'a' })).toBe('1234');
+  expect(cache.peek(large, { name: 'giant' })).toBeUndefined();
+});
+
 // ---- Changes
 
 test('a failed mutation is undone and not repeated', async () => {

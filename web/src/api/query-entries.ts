@@ -133,15 +133,22 @@ export class EntryTable {
     return entry.revision !== NEVER && entry.revision === this.getRevision(entry);
   }
 
-  /** Delete entries that nobody uses until the group is within its limit. */
+  /**
+   * Delete entries that nobody uses until the group is within its limit: those that exceed it by
+   * themselves, then the least recently used.
+   */
   evict(group: Group): void {
     const { maxCost = DEFAULT_MAX_COST } = group.definition;
     if (group.cost <= maxCost) return;
-    for (const [key, entry] of group.entries) {
+    const unused = [...group.entries].filter(
+      ([, { watchers, flight }]) => watchers.size === 0 && !flight,
+    );
+    const isOversized = ([, { cost }]: (typeof unused)[number]): boolean => cost > maxCost;
+    const order = [...unused.filter(isOversized), ...unused.filter((one) => !isOversized(one))];
+    for (const [key, { cost }] of order) {
       if (group.cost <= maxCost) return;
-      if (entry.watchers.size > 0 || entry.flight) continue;
       group.entries.delete(key);
-      group.cost -= entry.cost;
+      group.cost -= cost;
     }
   }
 

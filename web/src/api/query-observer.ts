@@ -155,7 +155,7 @@ export class QueryObserver<Request, Data, Entry extends ObservedEntry = Observed
     const error = entry ? this.#cache.getError(entry) : null;
     const isBusy = entry === null || entry.flight !== null;
     let status: QueryState<Data>['status'] = 'ready';
-    if (error && !isBusy) status = hasData ? 'ready' : 'error';
+    if (error && !hasData) status = 'error';
     else if (isBusy || !hasData) status = hasData ? 'refreshing' : 'loading';
     const isStale = !hasData && data !== undefined;
     this.#listener({ data, error, status, isStale, bug: entry?.bug ?? null });

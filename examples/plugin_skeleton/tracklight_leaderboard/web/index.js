@@ -85,7 +85,7 @@ function fillTable(body, ranking, runs) {
     if (run === undefined) return;
     const value = ranking.values[at].toPrecision(4);
     const row = makeRow('', run.label, value, ranking.steps[at].toLocaleString());
-    row.cells[0].style.backgroundColor = run.colour;
+    row.cells[0].style.backgroundColor = run.color;
     rows.push(row);
   });
   body.replaceChildren(...rows);
