@@ -90,7 +90,8 @@ WEB = {
     "gallery": "lib api charts components cards shell",
     "main": "app",
     "app": "dashboards shell",
-    "static": "api dashboards shell",
+    "static": "static-setup dashboards shell",
+    "static-setup": "api dashboards",
     "notebook": "lib api charts components plugin scalar-cards",
 }
 

@@ -1,6 +1,7 @@
-// First: modules that are imported later read the export, and use messages in constants.
-import './api/static/install';
+// First: modules that are imported later use messages in constants, and read the transport and the
+// URL when they are loaded.
 import './catalog/all-locales';
+import './static-setup';
 
 import { mount } from 'svelte';
 

@@ -1,31 +1,32 @@
-import { translateProblem, type ServerProblem } from '../i18n/server-messages';
-import { COLUMNS_MEDIA_TYPE, decodeColumns } from './decode';
+import { HttpTransport } from './http-transport';
 import type {
   DashboardRow,
   FilesResponse,
   JsonNumber,
-  Problem,
   RunsResponse,
   StatusResponse,
   TagNamesResponse,
   TagsResponse,
+  ValueRequest,
 } from './schemas';
-import { findStaticTransport } from './transport';
+import {
+  encodeQuery,
+  type HttpMethod,
+  makePathRequest,
+  type PathRequest,
+  type Transport,
+} from './transport';
 
-/** Something went wrong, in words fit for the page. */
-export class ApiError extends Error {
-  constructor(
-    readonly problem: Problem,
-    readonly status: number,
-  ) {
-    super(problem.message);
-  }
+let transport: Transport = new HttpTransport();
+
+/** Replace the server by something else; call it before anything is requested. */
+export function setTransport(other: Transport): void {
+  transport = other;
 }
 
-const SERVER_UNREACHABLE: Problem = {
-  message: 'The server does not answer.',
-  hint: 'Check that tracklight still runs, then try again.',
-};
+export function getTransport(): Transport {
+  return transport;
+}
 
 export const getStatus = (): Promise<StatusResponse> => apiRequest('api/v1/status');
 
@@ -43,84 +44,33 @@ export const getDamagedFiles = (): Promise<FilesResponse> => apiRequest('api/v1/
 export const getDashboards = (): Promise<readonly DashboardRow[]> =>
   apiRequest('api/v1/dashboards');
 
-export function postJson(body: unknown, signal?: AbortSignal): RequestInit {
-  const headers = { 'content-type': 'application/json' };
-  return { method: 'POST', body: JSON.stringify(body), headers, ...(signal ? { signal } : {}) };
-}
-
-/** True for the rejection of a request that we took back ourselves. */
-export function isAbortError(error: unknown): boolean {
-  return error instanceof DOMException && error.name === 'AbortError';
-}
-
-export function toProblem(error: unknown): Problem {
-  return error instanceof ApiError ? error.problem : SERVER_UNREACHABLE;
+export function postJson(body: unknown, signal?: AbortSignal): PathRequest {
+  return { method: 'POST', body, ...(signal ? { signal } : {}) };
 }
 
 const prefetched = new Map<string, Promise<unknown>>();
 
-/** Asks what somebody is about to ask, who then gets this answer. */
+/** Request what will be requested soon, and use the response then. */
 export function prefetch(path: string): void {
-  const answer = apiRequest(path);
-  // Who asks is told.
-  answer.catch(() => undefined);
-  prefetched.set(path, answer);
+  const response = apiRequest(path);
+  // Reported to whoever requests it.
+  response.catch(() => undefined);
+  prefetched.set(path, response);
 }
 
-/** Columns in the answer come as typed arrays. */
-export async function apiRequest<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
-  const answer = init.method ? undefined : prefetched.get(path);
+/** Send a request and return the decoded response. */
+export async function apiRequest<Response>(
+  path: string,
+  request: PathRequest = {},
+): Promise<Response> {
+  const response = request.method ? undefined : prefetched.get(path);
   prefetched.delete(path);
-  return (await (answer ?? sendRequest(path, init))) as Answer;
+  const { signal = new AbortController().signal } = request;
+  return (await (response ?? transport.send(makePathRequest(path, request), signal))) as Response;
 }
 
-async function sendRequest(path: string, init: RequestInit): Promise<unknown> {
-  const door = findStaticTransport();
-  if (door) return door.request(path, init);
-  const headers = new Headers(init.headers);
-  headers.set('accept', `${COLUMNS_MEDIA_TYPE}, application/json;q=0.9`);
-  const response = await fetchOk(path, { ...init, headers });
-  const isColumns = response.headers.get('content-type') === COLUMNS_MEDIA_TYPE;
-  return isColumns ? decodeColumns(await response.arrayBuffer()) : response.json();
-}
-
-export async function apiRequestBlob(path: string, init: RequestInit = {}): Promise<Blob> {
-  const door = findStaticTransport();
-  if (door) return (await door.request(path, init)) as Blob;
-  return (await fetchOk(path, init)).blob();
-}
-
-/** Addresses are relative to the page, which may live under any path. */
-async function fetchOk(path: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(path, init);
-  if (!response.ok) throw new ApiError(await readProblem(response), response.status);
-  return response;
-}
-
-async function readProblem(response: Response): Promise<Problem> {
-  try {
-    const { error } = (await response.json()) as { error: ServerProblem };
-    return translateProblem(error);
-  } catch {
-    // A proxy in between answers in its own words.
-    return { message: `The server answered ${response.status}.`, hint: SERVER_UNREACHABLE.hint };
-  }
-}
-
-/** Addresses of what a copy carries, as long as the page is open. */
-const objectUrls = new Map<string, Promise<string>>();
-
-/** What an image or a link can show: with a server the address itself. */
-export function getFileUrl(path: string): Promise<string> {
-  const door = findStaticTransport();
-  if (!door) return Promise.resolve(path);
-  const known = objectUrls.get(path);
-  if (known) return known;
-  const url = door.request(path, {}).then((file) => URL.createObjectURL(file as Blob));
-  objectUrls.set(path, url);
-  // A script that was missing may be there the next time.
-  url.catch(() => objectUrls.delete(path));
-  return url;
+export function apiRequestBlob(path: string, request: PathRequest = {}): Promise<Blob> {
+  return apiRequest<Blob>(path, { ...request, isFile: true });
 }
 
 /** At which steps one tag of one run was logged, in the order of the steps. */
@@ -135,19 +85,25 @@ export interface SortedSteps {
   readonly mark: Int32Array;
 }
 
+/** The request for one value of a series, in the order of fields that static exports expect. */
+export function makeValueRequest(
+  { run, tag, index, mark }: Pick<SortedSteps, 'run' | 'tag' | 'index' | 'mark'>,
+  position: number,
+): Required<ValueRequest> {
+  return { run, tag, index: index[position] ?? 0, mark: mark[position] ?? 0 };
+}
+
 /**
  * The address of a value, the same to the letter as `value_path` in `tracklight/analysis/media` makes it:
  * copies of boards carry values under it.
  */
 export function valuePath(
   verb: string,
-  { run, tag, index, mark }: SortedSteps,
+  steps: SortedSteps,
   place: number,
   extra: Readonly<Record<string, string | number>> = {},
 ): string {
-  const about = { run, tag, index: index[place] ?? 0, mark: mark[place] ?? 0, ...extra };
-  const query = Object.entries(about).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
-  return `${verb}?${query.join('&')}`;
+  return `${verb}?${encodeQuery({ ...makeValueRequest(steps, place), ...extra })}`;
 }
 
 /** What is kept of one run; an empty text is none. */
@@ -280,7 +236,7 @@ export function saveAlertRules(rules: readonly AlertRule[]): Promise<NotesRespon
   return sendJson('PUT', 'api/v1/alerts/rules', rules);
 }
 
-function sendJson<Answer>(method: string, path: string, body: unknown): Promise<Answer> {
+function sendJson<Answer>(method: HttpMethod, path: string, body: unknown): Promise<Answer> {
   return apiRequest(path, { ...postJson(body), method });
 }
 

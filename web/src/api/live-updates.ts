@@ -5,7 +5,7 @@ import {
   type StreamEnd,
 } from './live-connection';
 import type { HubMessage, PageMessage } from './live-hub';
-import { findStaticTransport } from './transport';
+import { getTransport } from './client';
 
 const RENEW_MS = 10_000;
 /** The worker replies to every renewal; a worker that does not is not there. */
@@ -100,7 +100,7 @@ function createSharedWorker(): SharedWorker | undefined {
  */
 export function subscribeToLive(cursor: string, handlers: LiveHandlers): () => void {
   // A static copy of a board never changes.
-  if (findStaticTransport()) return () => undefined;
+  if (getTransport().exportedAt !== null) return () => undefined;
   const connection = new LiveConnection({ baseUrl: '', cursor }, handlers, openSharedStream, 1);
   const update = (): void => (document.hidden ? connection.stop() : connection.start());
   // Browsers also send this when a page is left or a frame is removed.

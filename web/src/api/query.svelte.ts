@@ -1,4 +1,4 @@
-import { isAbortError, toProblem } from './client';
+import { isAbortError, toProblem } from './errors';
 import type { Problem } from './schemas';
 
 /** One question that changes: of its answers only that to the last one counts. */

@@ -1,7 +1,7 @@
-import { isAbortError } from '../api/client';
-import { RequestScheduler } from '../api/request-scheduler';
-import type { TagRow } from '../api/schemas';
-import type { Context, Shortcut, Tags } from '../plugin/context';
+import type { Query } from '../api/create-query.svelte';
+import { defineQuery } from '../api/query-definition';
+import type { TagNamesResponse, TagRow } from '../api/schemas';
+import type { Context, Shortcut } from '../plugin/context';
 import {
   buildSections,
   type Card,
@@ -13,59 +13,8 @@ import {
 } from './card-sections';
 import { type CardGridSettings, createCardGridSettings, toggleItem } from './grid-settings';
 
-const TAGS_REFRESH_MS = 1000;
-
-/** Which tags the runs have that are shown; there is no card for a tag that none of them has. */
-export class VisibleTags {
-  /** null: not known, or all of them. */
-  #names = $state.raw<readonly string[] | null>(null);
-  readonly #tags: Tags;
-  readonly #pace = new RequestScheduler(() => this.#load(), TAGS_REFRESH_MS);
-  #runs: readonly string[] | null = null;
-  #revision = -1;
-  #abort = new AbortController();
-
-  constructor(tags: Tags) {
-    this.#tags = tags;
-  }
-
-  /** null stands for all runs. */
-  setRuns(runs: readonly string[] | null): void {
-    this.#runs = runs;
-    this.#abort.abort();
-    if (runs === null) this.#names = null;
-    else this.#pace.scheduleNow();
-  }
-
-  /** The runs have grown. */
-  refresh(revision: number): void {
-    if (revision === this.#revision) return;
-    this.#revision = revision;
-    if (this.#runs !== null) this.#pace.schedule();
-  }
-
-  stop(): void {
-    this.#runs = null;
-    this.#abort.abort();
-  }
-
-  filter(rows: readonly TagRow[]): readonly TagRow[] {
-    return this.#names === null ? rows : rowsWithTags(rows, this.#names);
-  }
-
-  async #load(): Promise<void> {
-    const runs = this.#runs;
-    this.#abort = new AbortController();
-    if (runs === null) return;
-    try {
-      const names = await this.#tags.listNames(runs, this.#abort.signal);
-      if (runs === this.#runs) this.#names = names;
-    } catch (error) {
-      // Cards without anything in them are better than none.
-      if (!isAbortError(error)) this.#names = null;
-    }
-  }
-}
+/** The names of the tags that any of some runs has. */
+const tagNamesQuery = defineQuery('POST tags', { scope: ({ runs }) => ({ runs }) });
 
 /** What a wall is called and is about. */
 export interface CardGridInfo {
@@ -89,7 +38,8 @@ export abstract class CardGridState<C extends Card> {
   /** The card that keys are for: the pointer or the focus is in it. */
   activeCardId = $state.raw<string | null>(null);
 
-  readonly #shownTags: VisibleTags;
+  /** There are no cards for tags that no visible run has. Null until effects are started. */
+  #tagNames = $state.raw<Query<TagNamesResponse> | null>(null);
   /** Names of the runs that are shown; null: all. */
   readonly requestedRuns = $derived.by(() => requestedRuns(this.context.runs));
   /** The tags of all runs that belong here, in natural order. */
@@ -97,7 +47,7 @@ export abstract class CardGridState<C extends Card> {
     this.context.tags.rows.filter((row) => this.includesTag(row)),
   );
   /** Those of them that the runs have that are shown. */
-  readonly visibleRows = $derived.by(() => this.mergeRows(this.#shownTags.filter(this.allRows)));
+  readonly visibleRows = $derived.by(() => this.mergeRows(this.#filterRows(this.allRows)));
   /** Grows when one of the runs that are shown does. */
   readonly revision = $derived.by(() => {
     const { runs, live } = this.context;
@@ -107,7 +57,6 @@ export abstract class CardGridState<C extends Card> {
   constructor(context: Context, about: CardGridInfo) {
     this.context = context;
     this.info = about;
-    this.#shownTags = new VisibleTags(context.tags);
   }
 
   protected abstract includesTag(row: TagRow): boolean;
@@ -119,11 +68,17 @@ export abstract class CardGridState<C extends Card> {
 
   /** Keeps what is known in step with the page; to be called where effects live. */
   startEffects(): void {
-    $effect(() => this.#shownTags.setRuns(this.requestedRuns));
-    $effect(() => {
-      if (!this.context.live.isPaused) this.#shownTags.refresh(this.revision);
+    this.#tagNames = this.context.query(tagNamesQuery, () => {
+      const runs = this.requestedRuns;
+      return runs && { runs };
     });
-    $effect(() => () => this.#shownTags.stop());
+  }
+
+  /** If the names cannot be loaded, empty cards are better than none. */
+  #filterRows(rows: readonly TagRow[]): readonly TagRow[] {
+    const query = this.#tagNames;
+    const names = query?.status === 'error' ? undefined : query?.data?.tags;
+    return names ? rowsWithTags(rows, names) : rows;
   }
 
   findCard(id: string): C | undefined {

@@ -1,4 +1,7 @@
 import type { LayoutCategory, ChartLayout } from '../api/client';
+import type { Query } from '../api/create-query.svelte';
+import type { QueryCache } from '../api/query-cache';
+import type { ObserveOptions, QueryDefinition } from '../api/query-definition';
 import type { Problem, RunRow, TagRow } from '../api/schemas';
 import type { Codec } from '../lib/codecs';
 
@@ -16,6 +19,19 @@ export interface Context {
   readonly shortcuts: Shortcuts;
   readonly commands: Commands;
   readonly notes: Notes;
+  /**
+   * Follow a query while the surrounding component or effect lives. `request` is reactive; null means
+   * that nothing is needed.
+   */
+  query<Request, Data>(
+    definition: QueryDefinition<Request, Data>,
+    request: () => Request | null,
+    options?: ObserveOptions<Request>,
+  ): Query<Data>;
+  /** The cache behind `query`: single requests, changes on the server, use without Svelte. */
+  readonly queries: QueryCache;
+  /** Whether a route such as `POST graphs/upload` is available; a static export has only some. */
+  supports(route: string): boolean;
   readonly api: DashboardApi;
   /** The server half of another dashboard, for one that shows the same data in another way. */
   getApi(dashboard: string): DashboardApi;

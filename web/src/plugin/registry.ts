@@ -1,6 +1,7 @@
 import { type Component, mount, unmount } from 'svelte';
 
 import type { Context, DashboardModule } from './context';
+import DashboardRoot from './DashboardRoot.svelte';
 
 /** A dashboard that comes with the page. Its code is loaded when it is opened. */
 export interface BuiltInDashboard {
@@ -39,7 +40,7 @@ function isDashboardModule(module: unknown): module is DashboardModule {
 export function createDashboardModule(View: Component<{ context: Context }>): DashboardModule {
   return {
     mount(target, context) {
-      const view = mount(View, { target, props: { context } });
+      const view = mount(DashboardRoot, { target, props: { View, context } });
       return () => void unmount(view);
     },
   };

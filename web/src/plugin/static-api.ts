@@ -1,4 +1,4 @@
-import { ApiError } from '../api/client';
+import { ServerError } from '../api/errors';
 import type { DashboardApi } from './context';
 
 /** Answers in a copy of a board as the server would, from what is carried of each thing. */
@@ -33,9 +33,9 @@ export abstract class StaticApi<Copy> implements DashboardApi {
   }
 }
 
-export function makeNotExportedError(): ApiError {
+export function makeNotExportedError(): ServerError {
   const what = 'A copy of a board does not carry this.';
-  return new ApiError(
+  return new ServerError(
     { message: what, hint: 'Open the log itself with tracklight to see it.' },
     404,
   );

@@ -1,5 +1,6 @@
 import { parseJsonNumber } from '../api/decode';
-import type { BandRow, ChartRow, LineRow, NearestPointRow, PointRow } from '../api/scalar-schemas';
+import type { ChartRow } from '../api/scalar-schemas';
+import type { BandRow, LineRow, NearestPointRow, PointRow } from '../api/schemas';
 import type { Band, Line, PointMarker } from '../charts/types';
 import { RUN_COLORS } from '../lib/colors';
 import { formatStep, formatValue } from '../lib/format';

@@ -1,8 +1,8 @@
 import { SvelteMap } from 'svelte/reactivity';
 
-import { isAbortError, toProblem } from '../api/client';
-import type { ChartRow, ChartsResponse, ChartsView } from '../api/scalar-schemas';
-import type { Problem } from '../api/schemas';
+import { isAbortError, toProblem } from '../api/errors';
+import type { ChartRow, ChartsView } from '../api/scalar-schemas';
+import type { ChartsResponse, Problem } from '../api/schemas';
 import { RequestScheduler } from '../api/request-scheduler';
 import type { NumberRange } from '../charts/types';
 import type { DashboardApi } from '../plugin/context';

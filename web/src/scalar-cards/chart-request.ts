@@ -1,4 +1,5 @@
-import type { ChartsRequest, ChartsView, RunGroup } from '../api/scalar-schemas';
+import type { ChartsView } from '../api/scalar-schemas';
+import type { ChartsRequest, RunGroup } from '../api/schemas';
 import { requestedRuns } from '../cards/card-sections';
 import type { NumberRange } from '../charts/types';
 import type { Runs } from '../plugin/context';

@@ -1,5 +1,5 @@
-import { toProblem } from '../api/client';
-import type { TableFormat } from '../api/scalar-schemas';
+import { toProblem } from '../api/errors';
+import type { DownloadFormat } from '../api/schemas';
 import { downloadBlob, type LogRoot, openLogLines, quotePython, toFileName } from '../cards/export';
 import type { ScalarCard } from './scalar-card';
 import type { ScalarGridState } from './scalar-grid.svelte';
@@ -33,13 +33,13 @@ function names(list: readonly string[]): string {
 export function exportCard(
   curves: ScalarGridState,
   card: ScalarCard,
-  format: TableFormat,
+  format: DownloadFormat,
 ): Promise<void> {
   return exportTags(curves, card.tags, format, toFileName(card.title));
 }
 
 /** The points of all cards of the view as one file. */
-export function exportView(curves: ScalarGridState, format: TableFormat): Promise<void> {
+export function exportView(curves: ScalarGridState, format: DownloadFormat): Promise<void> {
   return exportTags(curves, viewTags(curves), format, curves.info.name);
 }
 
@@ -51,7 +51,7 @@ export function viewTags({ sections }: ScalarGridState): string[] {
 async function exportTags(
   curves: ScalarGridState,
   tags: readonly string[],
-  format: TableFormat,
+  format: DownloadFormat,
   name: string,
 ): Promise<void> {
   const { runs, smoothing, x, overwritten } = curves.viewRequest;

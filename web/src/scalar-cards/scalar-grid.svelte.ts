@@ -1,13 +1,8 @@
 import { createContext } from 'svelte';
 
-import { isAbortError } from '../api/client';
-import type {
-  ChartRow,
-  ChartsView,
-  NearestPointRow,
-  NearestPointsResponse,
-} from '../api/scalar-schemas';
-import type { Problem, TagRow } from '../api/schemas';
+import { isAbortError } from '../api/errors';
+import type { ChartRow, ChartsView } from '../api/scalar-schemas';
+import type { NearestPointRow, NearestPointsResponse, Problem, TagRow } from '../api/schemas';
 import { type CardGridInfo, CardGridState } from '../cards/card-grid.svelte';
 import { hasCard } from '../cards/grid-settings';
 import type { Annotation, AxisFormat, Band, Line, NumberRange, ScaleType } from '../charts/types';

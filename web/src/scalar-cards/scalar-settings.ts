@@ -1,10 +1,4 @@
-import type {
-  BandCenter,
-  BandKind,
-  BaselineMode,
-  Smoothing,
-  SmoothingKind,
-} from '../api/scalar-schemas';
+import type { BandCenter, BandSpread, BaselineMode, Smoothing, SmoothingKind } from '../api/schemas';
 import {
   cardSetCodec,
   createCardGridSettings,
@@ -234,7 +228,7 @@ function createLineParams(address: UrlState) {
   return {
     mode: enumParam<LineMode>(address, 'mode', ['lines', 'bands', 'baseline']),
     center: enumParam<BandCenter>(address, 'center', ['mean', 'median']),
-    spread: enumParam<BandKind>(address, 'band', ['std', 'stderr', 'ci95', 'minmax']),
+    spread: enumParam<BandSpread>(address, 'band', ['std', 'stderr', 'ci95', 'minmax']),
     comparison: enumParam<BaselineMode>(address, 'diff', ['difference', 'ratio']),
     /** Whether points that later ones took the place of are drawn, too. */
     overwritten: address.param('odd', flag, false),
@@ -283,14 +277,14 @@ function enumParam<Word extends string>(
   return place.param(name, choice(words, words[0]), words[0]);
 }
 
-export const SPREAD_LABELS: Readonly<Record<BandKind, string>> = {
+export const SPREAD_LABELS: Readonly<Record<BandSpread, string>> = {
   std: '± std',
   stderr: '± std error',
   ci95: '± 95 % CI',
   minmax: 'min – max',
 };
 
-export function bandName(center: BandCenter, spread: BandKind): string {
+export function bandName(center: BandCenter, spread: BandSpread): string {
   return `${center === 'mean' ? 'Mean' : 'Median'} ${SPREAD_LABELS[spread]}`;
 }
 

@@ -1,5 +1,5 @@
 import { parseJsonNumber } from '../api/decode';
-import type { NearestPointRow } from '../api/scalar-schemas';
+import type { NearestPointRow } from '../api/schemas';
 import { getValuesAt } from '../charts/line/line-hit-test';
 import type { Band, Line } from '../charts/types';
 import { formatDateTime, formatDuration, formatStep, formatValue } from '../lib/format';

@@ -1,5 +1,5 @@
 import { parseJsonNumber } from '../api/decode';
-import type { NearestPointRow, LineRow, RangeStatsRow } from '../api/scalar-schemas';
+import type { NearestPointRow, LineRow, RangeStatsRow } from '../api/schemas';
 import type { Line } from '../charts/types';
 import { formatDuration, formatDateTime, formatStep, formatValue } from '../lib/format';
 import { lineId } from './chart-lines';

@@ -1,13 +1,7 @@
 import { SvelteMap } from 'svelte/reactivity';
 
-import {
-  getDamagedFiles,
-  getRuns,
-  getStatus,
-  getTagNames,
-  getTags,
-  toProblem,
-} from '../api/client';
+import { getDamagedFiles, getRuns, getStatus, getTagNames, getTags } from '../api/client';
+import { toProblem } from '../api/errors';
 import { subscribeToLive } from '../api/live-updates';
 import { RequestScheduler } from '../api/request-scheduler';
 import type {
@@ -23,6 +17,7 @@ import { flag, number } from '../lib/codecs';
 import { sortTags } from '../lib/grouping';
 import type { Live, Tags } from '../plugin/context';
 import { preferences } from './preferences.svelte';
+import { queries } from './queries';
 import { applyDelta, computeRunTotals, sortRuns } from './run-list';
 import { pageUrl } from './url.svelte';
 
@@ -95,16 +90,23 @@ class LiveLog implements Live {
   /** Listens to the server from where the picture stands, until the function it returns is called. */
   subscribe(): () => void {
     return subscribeToLive(this.cursor, {
-      onOpen: () => this.#setConnection('open'),
+      onOpen: () => {
+        this.#setConnection('open');
+        queries.reconnect();
+      },
       onLost: () => this.#setConnection('lost'),
       onStatus: (status) => this.#setStatus(status),
       onDelta: (delta) => this.#apply(delta),
       onReset: (cursor) => {
         this.cursor = cursor;
         this.#listing.scheduleNow();
+        queries.markLog();
         this.#say('reset', null);
       },
-      onEvent: (name, body) => this.#say(name, body),
+      onEvent: (name, body) => {
+        queries.markEvent(name);
+        this.#say(name, body);
+      },
     });
   }
 
@@ -142,8 +144,10 @@ class LiveLog implements Live {
   #apply(delta: DeltaEvent): void {
     this.cursor = delta.cursor;
     this.#setRuns(applyDelta(this.runs, delta));
-    for (const run of [...delta.added, ...delta.changed]) this.#touch(run.name);
-    for (const name of delta.removed) this.#touch(name);
+    const names = [...delta.added, ...delta.changed].map(({ name }) => name);
+    names.push(...delta.removed);
+    for (const name of names) this.#touch(name);
+    queries.markRuns(names);
     if (delta.added.length + delta.changed.length > 0) this.changedAt = Date.now();
   }
 
@@ -163,6 +167,7 @@ class LiveLog implements Live {
       this.serverInfo = about;
       this.#setRuns(sortRuns(list.runs));
       for (const run of list.runs) this.#touch(run.name);
+      queries.markLog();
     } catch {
       // Whether the server is gone is for the stream to tell.
       this.#listing.schedule();

@@ -1,7 +1,6 @@
 import {
   addAnnotation,
   type AlertRule,
-  ApiError,
   type ChartLayout,
   deleteAnnotation,
   getNotes,
@@ -10,9 +9,9 @@ import {
   type RunNote,
   saveAlertRules,
   saveLayout,
-  toProblem,
   updateRunNotes,
 } from '../api/client';
+import { ServerError, toProblem } from '../api/errors';
 import { RequestScheduler } from '../api/request-scheduler';
 import type { Problem } from '../api/schemas';
 import { list } from '../lib/codecs';
@@ -96,7 +95,7 @@ class LogNotes implements Notes {
       this.#take(await getNotes());
     } catch (error) {
       // A copy of a board has no notes; that the server is gone is told by the live mark.
-      if (error instanceof ApiError && error.status !== NOT_FOUND) this.error = error.problem;
+      if (error instanceof ServerError && error.status !== NOT_FOUND) this.error = error.problem;
     }
   }
 

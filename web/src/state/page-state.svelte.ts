@@ -1,7 +1,7 @@
 import { untrack } from 'svelte';
 
-import { apiRequest, apiRequestBlob, getFileUrl, postJson } from '../api/client';
-import { findStaticTransport } from '../api/transport';
+import { apiRequest, apiRequestBlob, getTransport, postJson } from '../api/client';
+import { createQuery } from '../api/create-query.svelte';
 import { optionalNumber, range } from '../lib/codecs';
 import type { Context, Cursor, DashboardApi, XAxis } from '../plugin/context';
 import type { BuiltInDashboard } from '../plugin/registry';
@@ -10,6 +10,7 @@ import { dashboards } from './dashboards.svelte';
 import { liveLog, tags } from './live-log.svelte';
 import { notes } from './notes.svelte';
 import { preferences, theme } from './preferences.svelte';
+import { queries } from './queries';
 import { runs } from './runs/runs.svelte';
 import { pageUrl } from './url.svelte';
 
@@ -49,7 +50,7 @@ export function createDashboardApi(name: string): DashboardApi {
   const url = (path: string): string => `api/v1/${name}/${path}`;
   return {
     url,
-    fileUrl: (path) => getFileUrl(url(path)),
+    fileUrl: (path) => getTransport().resolveUrl(url(path)),
     get: (path, signal) => apiRequest(url(path), signal ? { signal } : {}),
     post: (path, body, signal) => apiRequest(url(path), postJson(body, signal)),
     blob: (path, body, signal) => apiRequestBlob(url(path), postJson(body, signal)),
@@ -70,12 +71,15 @@ export function createDashboardContext(server: string): Context {
     notes,
     api: createDashboardApi(server),
     getApi: createDashboardApi,
+    queries,
+    query: (definition, request, options) => createQuery(queries, definition, request, options),
+    supports: (route) => queries.supports(route),
     isDashboardActive: (name) => dashboards.active.some((entry) => entry.name === name),
     theme,
     get roots() {
       return liveLog.serverInfo?.roots ?? [];
     },
-    isStatic: findStaticTransport() !== null,
+    isStatic: getTransport().exportedAt !== null,
     subscribe,
   };
 }
@@ -115,7 +119,10 @@ export function startPage(builtIn: readonly BuiltInDashboard[]): () => void {
     notes.refresh();
     void dashboards.refresh();
   });
-  return $effect.root(() => {
+  const reconnect = (): void => queries.reconnect();
+  addEventListener('online', reconnect);
+  const stop = $effect.root(() => {
+    $effect(() => queries.setPaused(liveLog.isPaused));
     $effect(() => {
       if (liveLog.isStarted && !liveLog.isPaused) return untrack(() => liveLog.subscribe());
     });
@@ -125,4 +132,8 @@ export function startPage(builtIn: readonly BuiltInDashboard[]): () => void {
       if (!liveLog.isPaused && tags.isReady) dashboards.scheduleRefresh();
     });
   });
+  return () => {
+    removeEventListener('online', reconnect);
+    stop();
+  };
 }

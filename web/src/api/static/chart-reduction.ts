@@ -1,19 +1,19 @@
 import { computeStats } from '../../lib/statistics';
+import type { ChartRow } from '../scalar-schemas';
 import type {
   BandCenter,
-  BandKind,
   BandRow,
+  BandSpread,
   ChartRequest,
-  ChartRow,
   ChartsRequest,
+  JsonNumber,
   LineRow,
   NearestPointRow,
   NonFiniteRow,
   PointRow,
   RangeStatsRow,
   RunGroup,
-} from '../scalar-schemas';
-import type { JsonNumber } from '../schemas';
+} from '../schemas';
 import {
   bisectLeft,
   interpolate,
@@ -191,7 +191,7 @@ export interface BandPlan {
   readonly stop: number;
   readonly maxPositions: number;
   readonly center: BandCenter;
-  readonly spread: BandKind;
+  readonly spread: BandSpread;
 }
 
 type BandMember = readonly [SeriesKey, SeriesView];
@@ -256,7 +256,7 @@ function aggregate(
   return [middle - reach, middle, middle + reach];
 }
 
-function getBandFactor(spread: BandKind, count: number): number {
+function getBandFactor(spread: BandSpread, count: number): number {
   if (spread === 'std') return 1;
   return (spread === 'ci95' ? getTQuantile(count - 1) : 1) / Math.sqrt(count);
 }
@@ -318,8 +318,8 @@ const MIN_POINTS_BUDGET = 2000;
 
 /** A chart of some curves, as the server would draw it out of the same points. */
 export function makeChartRow(
-  chart: ChartRequest,
-  ask: ChartsRequest,
+  chart: Required<ChartRequest>,
+  ask: Required<ChartsRequest>,
   members: readonly Member[],
 ): ChartRow {
   const [start, stop] = getXRange(chart, members);
@@ -345,7 +345,10 @@ export function makeChartRow(
 }
 
 /** From where to where the chart shows its lines. */
-function getXRange({ start, stop }: ChartRequest, members: readonly Member[]): [number, number] {
+function getXRange(
+  { start, stop }: Required<ChartRequest>,
+  members: readonly Member[],
+): [number, number] {
   let [low, high] = [Infinity, -Infinity];
   for (const [, curve] of members) {
     for (const row of listRowsInRange(curve, start, stop)) {
@@ -359,7 +362,7 @@ function getXRange({ start, stop }: ChartRequest, members: readonly Member[]): [
 
 function makeLinePlan(
   members: readonly Member[],
-  ask: ChartsRequest,
+  ask: Required<ChartsRequest>,
   start: number,
   stop: number,
 ): LinePlan {
@@ -383,7 +386,7 @@ function makeLinePlan(
 }
 
 /** Those of the log where all of a series is seen, else those that are here. */
-function countPoints({ start, stop }: ChartRequest, members: readonly Member[]): number {
+function countPoints({ start, stop }: Required<ChartRequest>, members: readonly Member[]): number {
   const all = start === null && stop === null;
   return members.reduce(
     (sum, [, curve]) =>

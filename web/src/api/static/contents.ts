@@ -1,5 +1,6 @@
-import { ApiError, type ColumnsResponse } from '../client';
+import { ServerError } from '../errors';
 import { decodeColumns } from '../decode';
+import type { ExportHead } from '../schemas';
 
 /** What `pack` in `tracklight/server/static_export` has packed: columns, deflated, in base64. */
 export async function unpackResponse(text: string): Promise<unknown> {
@@ -10,27 +11,12 @@ export async function unpackResponse(text: string): Promise<unknown> {
   return decodeColumns(await new Response(stream).arrayBuffer());
 }
 
-function makeUnsupportedError(): ApiError {
+function makeUnsupportedError(): ServerError {
   const problem = {
-    message: 'This browser cannot unpack the copy.',
-    hint: 'Open it in a browser of 2023 or later.',
+    message: 'This browser cannot read static exports.',
+    hint: 'Use a browser from 2023 or later.',
   };
-  return new ApiError(problem, 501);
-}
-
-/** What a copy begins with; `tracklight/server/static_export` writes it. */
-export interface ExportHead {
-  readonly created: number;
-  /** The query of the address that was copied. */
-  readonly view: string;
-  readonly responses: Readonly<Record<string, unknown>>;
-  /** Every column of the table of runs. */
-  readonly columns: ColumnsResponse;
-  /** For each tag the place of its runs in `sets`. */
-  readonly tag_runs: {
-    readonly sets: readonly (readonly string[])[];
-    readonly tags: Readonly<Record<string, number>>;
-  };
+  return new ServerError(problem, 501);
 }
 
 /** The one global of a copy: its scripts put their data here. */
@@ -59,6 +45,17 @@ export class ExportContents {
 
   has(address: string): boolean {
     return address in this.#carried.packed || address in this.#carried.files;
+  }
+
+  /** Return whether there is a response at the path, with any query, or below it. */
+  hasBelow(path: string): boolean {
+    const { head, packed, files } = this.#carried;
+    return [head.responses, packed, files].some((known) =>
+      Object.keys(known).some(
+        (key) =>
+          key === path || (/[/?]/.test(key.slice(path.length)[0] ?? '') && key.startsWith(path)),
+      ),
+    );
   }
 
   read(address: string): Promise<unknown> {
@@ -95,10 +92,10 @@ function loadScript(file: string): Promise<void> {
   });
 }
 
-function makeMissingError(what: string): ApiError {
+function makeMissingError(what: string): ServerError {
   const problem = {
-    message: `This copy of the board has no ${what}.`,
-    hint: 'Keep all files of the copy together, or make it again.',
+    message: `This static export has no ${what}.`,
+    hint: 'Keep all files of the export together, or export again.',
   };
-  return new ApiError(problem, 404);
+  return new ServerError(problem, 404);
 }

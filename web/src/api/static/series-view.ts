@@ -1,4 +1,4 @@
-import type { BaselineMode, Smoothing, SmoothingKind } from '../scalar-schemas';
+import type { BaselineMode, Smoothing, SmoothingKind } from '../schemas';
 import type { ExportContents } from './contents';
 
 /** One series as it was copied, without overwritten points. */

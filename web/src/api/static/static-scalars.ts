@@ -1,17 +1,19 @@
-import { ApiError } from '../client';
+import { ServerError } from '../errors';
+import type { ChartRow } from '../scalar-schemas';
 import type {
-  BaselineMode,
   ChartRequest,
-  ChartRow,
   ChartsRequest,
   ChartsResponse,
+  DownloadFormat,
+  DownloadRequest,
+  NearestPointsRequest,
   NearestPointsResponse,
+  RangeStatsRequest,
   RangeStatsResponse,
-  Smoothing,
-  TableFormat,
-} from '../scalar-schemas';
+} from '../schemas';
 import { findNearest, makeChartRow, makeRangeStatsRow, toJsonNumber } from './chart-reduction';
 import type { ExportContents } from './contents';
+import type { StaticHandlers } from './static-transport';
 import {
   applyView,
   compareWithBaseline,
@@ -24,7 +26,7 @@ import {
 
 /** Which columns the points of a file have; the server's files have the same. */
 export interface TableOptions {
-  readonly format: TableFormat;
+  readonly format: DownloadFormat;
   readonly x: string;
   readonly smoothing: unknown;
 }
@@ -96,74 +98,63 @@ function formatCsvNumber(value = NaN): string {
   return String(value).toLowerCase().replace('infinity', 'inf');
 }
 
-/** What all asks have in common. */
-interface SeriesViewRequest {
-  readonly runs: readonly string[] | null;
-  readonly x: string;
-  readonly smoothing: Smoothing | null;
-  readonly baseline: { readonly run: string; readonly mode: BaselineMode } | null;
-}
+/** The fields of requests that select and transform series. */
+type SeriesViewRequest = Required<
+  Pick<NearestPointsRequest, 'runs' | 'x' | 'smoothing' | 'baseline'>
+>;
 
-interface NearestPointsRequest extends SeriesViewRequest {
-  readonly tags: readonly string[];
-  readonly at: number;
-}
-
-interface RangeStatsRequest extends SeriesViewRequest {
-  readonly tags: readonly string[];
-  readonly start: number | null;
-  readonly stop: number | null;
-}
-
-interface DownloadRequest extends SeriesViewRequest, TableOptions {
-  readonly tags: readonly string[];
-  readonly smoothing: Smoothing | null;
-}
+const SERIES_DEFAULTS = { runs: null, x: 'step', smoothing: null, baseline: null } as const;
+const CHARTS_DEFAULTS = {
+  ...SERIES_DEFAULTS,
+  width: 400,
+  overwritten: false,
+  groups: null,
+  center: 'mean',
+  band: 'std',
+} as const;
 
 type Member = readonly [SeriesKey, SeriesView];
 
 const METRIC = 'metric:';
 
-/** The server half of the Scalars dashboard, over the points that a copy carries. */
-export class StaticScalars {
-  static readonly pathPrefix = 'api/v1/scalars/';
+/** Serve the routes of Scalars from the points in an export. */
+export function makeScalarHandlers(contents: ExportContents): StaticHandlers {
+  const scalars = new StaticScalars(contents);
+  return {
+    'POST scalars/query': (request) => scalars.query({ ...CHARTS_DEFAULTS, ...request }),
+    'POST scalars/at': (request) => scalars.findNearest({ ...SERIES_DEFAULTS, ...request }),
+    'POST scalars/range': (request) =>
+      scalars.summarize({ ...SERIES_DEFAULTS, start: null, stop: null, ...request }),
+    'POST scalars/table': (request) =>
+      scalars.writeTable({ ...SERIES_DEFAULTS, format: 'csv', overwritten: false, ...request }),
+  };
+}
+
+class StaticScalars {
   readonly #library: SeriesReader;
 
   constructor(contents: ExportContents) {
-    this.#library = new SeriesReader(contents, StaticScalars.pathPrefix);
+    this.#library = new SeriesReader(contents, 'api/v1/scalars/');
   }
 
-  handle(path: string, ask: unknown): Promise<unknown> {
-    switch (path) {
-      case 'query':
-        return this.#query(ask as ChartsRequest);
-      case 'at':
-        return this.#at(ask as NearestPointsRequest);
-      case 'range':
-        return this.#range(ask as RangeStatsRequest);
-      case 'table':
-        return this.#table(ask as DownloadRequest);
-      default:
-        return Promise.reject(new ApiError(NOT_EXPORTED, 404));
-    }
-  }
-
-  async #query(ask: ChartsRequest): Promise<ChartsResponse> {
-    const charts = await Promise.all(ask.charts.map((chart) => this.#chart(chart, ask)));
+  async query(request: Required<ChartsRequest>): Promise<ChartsResponse> {
+    const charts = await Promise.all(
+      request.charts.map((chart) => this.#chart({ start: null, stop: null, ...chart }, request)),
+    );
     return { cursor: 'copy', charts };
   }
 
-  async #chart(chart: ChartRequest, ask: ChartsRequest): Promise<ChartRow> {
+  async #chart(chart: Required<ChartRequest>, ask: Required<ChartsRequest>): Promise<ChartRow> {
     return makeChartRow(chart, ask, await this.#look(chart.tags, ask));
   }
 
-  async #at(ask: NearestPointsRequest): Promise<NearestPointsResponse> {
+  async findNearest(ask: Required<NearestPointsRequest>): Promise<NearestPointsResponse> {
     const members = await this.#look(ask.tags, ask);
     const rows = members.map(([key, curve]) => findNearest(key.run, key.tag, curve, ask.at));
     return { rows: rows.filter((row) => row !== null) };
   }
 
-  async #range(ask: RangeStatsRequest): Promise<RangeStatsResponse> {
+  async summarize(ask: Required<RangeStatsRequest>): Promise<RangeStatsResponse> {
     const members = await this.#look(ask.tags, ask);
     const rows = members.map(([{ run, tag }, curve]) =>
       makeRangeStatsRow(run, tag, curve, ask.start, ask.stop),
@@ -171,9 +162,9 @@ export class StaticScalars {
     return { rows: rows.filter((row) => row !== null) };
   }
 
-  async #table(ask: DownloadRequest): Promise<Blob> {
+  async writeTable(ask: Required<DownloadRequest>): Promise<Blob> {
     const file = writeTable(ask, await this.#look(ask.tags, { ...ask, baseline: null }));
-    if (!file) throw new ApiError(NO_PARQUET, 501);
+    if (!file) throw new ServerError(NO_PARQUET, 501);
     return file;
   }
 
@@ -195,7 +186,7 @@ export class StaticScalars {
     const bases = new Map(found.map(([key, series]) => [key.tag, makeBaseline(see(series))]));
     return members.map(([key, curve]) => [
       key,
-      compareWithBaseline(curve, bases.get(key.tag), baseline.mode),
+      compareWithBaseline(curve, bases.get(key.tag), baseline.mode ?? 'difference'),
     ]);
   }
 
@@ -223,12 +214,7 @@ const EMPTY_SERIES: ExportedSeries = {
   index: null,
 };
 
-const NOT_EXPORTED = {
-  message: 'A copy of a board cannot answer this.',
-  hint: 'Open the log itself with tracklight.',
-};
-
 const NO_PARQUET = {
-  message: 'A copy of a board cannot write Parquet.',
-  hint: 'Take CSV or JSON, or open the log itself with tracklight.',
+  message: 'A static export cannot write Parquet files.',
+  hint: 'Use CSV or JSON, or open the log directory with tracklight.',
 };

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 
-import { type ApiError, postJson } from '../client';
-import type { Transport } from '../transport';
-import type { ChartsResponse, RangeStatsResponse } from '../scalar-schemas';
+import { NotExportedError, type ServerError } from '../errors';
+import { makeWireRequest } from '../transport';
+import type { ChartsResponse, RangeStatsResponse } from '../schemas';
 import { type ExportData, ExportContents } from './contents';
-import { createStaticTransport } from './static-transport';
+import { makeScalarHandlers } from './static-scalars';
+import { StaticTransport } from './static-transport';
 import { makeChartsRequest } from './test-series';
 
 /** As `tracklight/server/static_export` packs; arrays stand as columns of f8. */
@@ -58,7 +59,7 @@ async function carry(): Promise<ExportData> {
   };
 }
 
-async function openCopy(loaded: string[] = []): Promise<Transport> {
+async function openExport(loaded: string[] = []): Promise<StaticTransport> {
   const carried = await carry();
   const contents = new ExportContents(carried, async (file) => {
     loaded.push(file);
@@ -67,36 +68,38 @@ async function openCopy(loaded: string[] = []): Promise<Transport> {
       series: [series('a', 1, 2, 3), series('b', 9)],
     });
   });
-  return createStaticTransport(contents);
+  return new StaticTransport(contents, makeScalarHandlers(contents));
 }
 
-test('what a page asks for at first is there', async () => {
-  expect(await (await openCopy()).request('api/v1/runs', {})).toEqual({ runs: [] });
+const send = (transport: StaticTransport, route: string, request: unknown): Promise<unknown> =>
+  transport.send(makeWireRequest(route, request));
+
+test('responses in the head are returned', async () => {
+  expect(await send(await openExport(), 'GET runs', {})).toEqual({ runs: [] });
 });
 
-test('series are loaded once, when a chart asks for them', async () => {
+test('series are loaded once, when a chart needs them', async () => {
   const loaded: string[] = [];
-  const door = await openCopy(loaded);
+  const transport = await openExport(loaded);
   expect(loaded).toEqual([]);
-  const asked = postJson(makeChartsRequest({ runs: ['a'] }));
-  const answer = (await door.request('api/v1/scalars/query', asked)) as ChartsResponse;
-  await door.request('api/v1/scalars/query', asked);
-  expect(answer.charts[0]?.lines.map((line) => [line.run, [...line.y]])).toEqual([
+  const request = makeChartsRequest({ runs: ['a'] });
+  const response = (await send(transport, 'POST scalars/query', request)) as ChartsResponse;
+  await send(transport, 'POST scalars/query', request);
+  expect(response.charts[0]?.lines.map((line) => [line.run, [...line.y]])).toEqual([
     ['a', [1, 2, 3]],
   ]);
   expect(loaded).toEqual(['data/scalars-0.js']);
 });
 
-test('tables are worked out of the same points', async () => {
-  const ask = { runs: null, tags: ['loss'], x: 'step', smoothing: null, baseline: null };
-  const door = await openCopy();
-  const range = postJson({ ...ask, start: 1, stop: null });
-  const { rows } = (await door.request('api/v1/scalars/range', range)) as RangeStatsResponse;
+test('tables are computed from the same points', async () => {
+  const transport = await openExport();
+  const range = { tags: ['loss'], start: 1 };
+  const { rows } = (await send(transport, 'POST scalars/range', range)) as RangeStatsResponse;
   expect(rows.map(({ run, mean, count, change }) => [run, mean, count, change])).toEqual([
     ['a', 2.5, 2, 1],
   ]);
-  const at = await door.request('api/v1/scalars/at', postJson({ ...ask, at: 1.2 }));
-  expect(at).toMatchObject({
+  const nearest = await send(transport, 'POST scalars/at', { tags: ['loss'], at: 1.2 });
+  expect(nearest).toMatchObject({
     rows: [
       { run: 'a', step: 1, value: 2 },
       { run: 'b', step: 0 },
@@ -104,36 +107,58 @@ test('tables are worked out of the same points', async () => {
   });
 });
 
-test('tags are those of the runs that are meant', async () => {
-  const door = await openCopy();
-  const ask = (runs: string[]) => door.request('api/v1/tags', postJson({ runs }));
-  expect(await ask(['b'])).toEqual({ tags: ['loss'] });
-  expect(await ask(['a', 'b'])).toEqual({ tags: ['loss', 'acc'] });
-  expect(await ask(['c'])).toEqual({ tags: [] });
+test('tags are those of the selected runs', async () => {
+  const transport = await openExport();
+  const listTags = (runs: string[]) => send(transport, 'POST tags', { runs });
+  expect(await listTags(['b'])).toEqual({ tags: ['loss'] });
+  expect(await listTags(['a', 'b'])).toEqual({ tags: ['loss', 'acc'] });
+  expect(await listTags(['c'])).toEqual({ tags: [] });
 });
 
-test('files are files again', async () => {
-  const file = await (await openCopy()).request('api/v1/images/thumbnail', {});
+test('files are returned as files', async () => {
+  const file = await send(await openExport(), 'GET images/thumbnail', {});
   expect(file).toBeInstanceOf(Blob);
   expect((file as Blob).type).toBe('image/png');
 });
 
-test('columns of runs are picked out of all', async () => {
-  const ask = postJson({ columns: ['last:loss', 'hparam:lr'] });
-  expect(await (await openCopy()).request('api/v1/runs/columns', ask)).toEqual({
+test('columns of the run table are selected', async () => {
+  const request = { columns: ['last:loss', 'hparam:lr'] };
+  expect(await send(await openExport(), 'POST runs/columns', request)).toEqual({
     runs: ['a', 'b'],
     columns: { 'last:loss': [1, 2], 'hparam:lr': [null, null] },
   });
 });
 
-test('a copy keeps nothing, and says so', async () => {
-  const change = (await openCopy()).request('api/v1/notes/runs', {
-    ...postJson({}),
-    method: 'PATCH',
+test('changes are refused, missing data is reported', async () => {
+  const transport = await openExport();
+  const change = transport.send({
+    ...makeWireRequest('PATCH notes/runs', { runs: [] }),
+    isMutation: true,
   });
-  const error = await change.catch((error: unknown) => error as ApiError);
+  const error = await change.catch((caught: unknown) => caught as ServerError);
   expect(error).toMatchObject({
     status: 405,
-    problem: { message: expect.stringContaining('keeps nothing') },
+    problem: { message: expect.stringContaining('read-only') },
   });
+  const search = send(transport, 'POST text/search', { query: 'a' });
+  await expect(search).rejects.toBeInstanceOf(NotExportedError);
+});
+
+test('supported routes have a handler or a response', async () => {
+  const transport = await openExport();
+  const supported = [
+    'GET runs',
+    'GET images/thumbnail',
+    'GET scalars/series',
+    'POST scalars/at',
+    'GET images/thumb',
+    'GET audio/waveform',
+    'POST text/search',
+  ].filter((route) => transport.supports(route));
+  expect(supported).toEqual([
+    'GET runs',
+    'GET images/thumbnail',
+    'GET scalars/series',
+    'POST scalars/at',
+  ]);
 });

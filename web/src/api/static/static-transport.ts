@@ -1,68 +1,95 @@
-import { ApiError, type ColumnsResponse } from '../client';
-import type { Transport } from '../transport';
-import type { TagNamesResponse } from '../schemas';
-import type { ExportContents, ExportHead } from './contents';
-import { StaticScalars } from './static-scalars';
+import { NotExportedError, ReadOnlyError } from '../errors';
+import type { RequestOf, ResponseOf, RouteName } from '../query-definition';
+import type { ColumnsResponse, ExportHead, TagNamesResponse } from '../schemas';
+import { getRoutePath, splitRoute, type Transport, type WireRequest } from '../transport';
+import type { ExportContents } from './contents';
 
-/** Answers as a server would, as far as what the copy carries allows. */
-export function createStaticTransport(contents: ExportContents): Transport {
-  const scalars = new StaticScalars(contents);
+/** Computes in the page what a server would return for a route. */
+export type StaticHandler<Name extends RouteName> = (
+  request: RequestOf<Name>,
+  contents: ExportContents,
+) => ResponseOf<Name> | Promise<ResponseOf<Name>>;
 
-  async function answer(path: string, init: RequestInit): Promise<unknown> {
-    const method = init.method ?? 'GET';
-    const { responses, columns, tag_runs } = contents.head;
-    if (method === 'GET' && path in responses) return responses[path];
-    if (method === 'GET' && contents.has(path)) return toBlobIfFile(await contents.read(path));
-    if (method === 'POST' && path === 'api/v1/tags') return listTagNames(tag_runs, readBody(init));
-    if (method === 'POST' && path === 'api/v1/runs/columns')
-      return selectColumns(columns, readBody(init));
-    if (method === 'POST' && path.startsWith(StaticScalars.pathPrefix)) {
-      return scalars.handle(path.slice(StaticScalars.pathPrefix.length), readBody(init));
-    }
-    throw method === 'GET' ? makeNotExportedError() : makeReadOnlyError();
+/** Handlers by route; routes without one are served from the responses in the export. */
+export type StaticHandlers = { readonly [Name in RouteName]?: StaticHandler<Name> };
+
+type AnyHandler = (request: unknown, contents: ExportContents) => unknown;
+
+/** Serves requests from the data of a static export. */
+export class StaticTransport implements Transport {
+  readonly exportedAt: number;
+  readonly #contents: ExportContents;
+  readonly #handlers: Readonly<Record<string, AnyHandler>>;
+  readonly #urls = new Map<string, Promise<string>>();
+
+  constructor(contents: ExportContents, handlers: StaticHandlers = {}) {
+    this.#contents = contents;
+    this.exportedAt = contents.head.created;
+    const all: StaticHandlers = { ...serverHandlers, ...handlers };
+    this.#handlers = all as Readonly<Record<string, AnyHandler>>;
   }
 
-  return { createdAt: contents.head.created, request: answer };
+  async send({ method, path, route, fields, isMutation }: WireRequest): Promise<unknown> {
+    const { responses } = this.#contents.head;
+    if (method === 'GET' && path in responses) return responses[path];
+    if (method === 'GET' && this.#contents.has(path)) {
+      return toBlobIfFile(await this.#contents.read(path));
+    }
+    const handle = this.#handlers[route];
+    if (handle) return handle(fields, this.#contents);
+    throw isMutation ? new ReadOnlyError() : new NotExportedError();
+  }
+
+  supports(route: string): boolean {
+    const isRead = splitRoute(route)[0] === 'GET';
+    return route in this.#handlers || (isRead && this.#contents.hasBelow(getRoutePath(route)));
+  }
+
+  resolveUrl(path: string): Promise<string> {
+    const known = this.#urls.get(path);
+    if (known) return known;
+    const url = this.#contents.read(path).then((file) => {
+      const blob = toBlobIfFile(file);
+      if (!(blob instanceof Blob)) throw new NotExportedError();
+      return URL.createObjectURL(blob);
+    });
+    this.#urls.set(path, url);
+    // The script that holds it may be there the next time.
+    url.catch(() => this.#urls.delete(path));
+    return url;
+  }
 }
 
-function readBody(init: RequestInit): unknown {
-  return JSON.parse(typeof init.body === 'string' ? init.body : 'null');
-}
+const serverHandlers: StaticHandlers = {
+  'POST tags': ({ runs }, { head }) => listTagNames(head.tag_runs, runs),
+  'POST runs/columns': ({ columns }, { head }) => selectColumns(head.columns, columns),
+};
 
-function selectColumns({ runs, columns }: ColumnsResponse, body: unknown): ColumnsResponse {
-  const wanted = (body as { columns: readonly string[] }).columns;
-  const nothing = runs.map(() => null);
+function selectColumns(
+  { runs, columns }: ColumnsResponse,
+  names: readonly string[],
+): ColumnsResponse {
+  const empty = runs.map(() => null);
   return {
     runs,
-    columns: Object.fromEntries(wanted.map((key) => [key, columns[key] ?? nothing])),
+    columns: Object.fromEntries(names.map((name) => [name, columns[name] ?? empty])),
   };
 }
 
-function listTagNames({ sets, tags }: ExportHead['tag_runs'], body: unknown): TagNamesResponse {
-  const wanted = new Set((body as { runs: readonly string[] }).runs);
-  const found = sets.map((runs) => runs.some((run) => wanted.has(run)));
-  return { tags: Object.keys(tags).filter((tag) => found[tags[tag] ?? -1]) };
+function listTagNames(
+  { sets, tags }: ExportHead['tag_runs'],
+  runs: readonly string[],
+): TagNamesResponse {
+  const wanted = new Set(runs);
+  const isWanted = sets.map((names) => names.some((name) => wanted.has(name)));
+  return { tags: Object.keys(tags).filter((tag) => isWanted[tags[tag] ?? -1]) };
 }
 
-/** A file comes as bytes with a type; any other answer as it is. */
-function toBlobIfFile(answer: unknown): unknown {
-  if (typeof answer !== 'object' || answer === null || !('content' in answer)) return answer;
-  if (!('media_type' in answer) || !(answer.content instanceof Uint8Array)) return answer;
-  return new Blob([Uint8Array.from(answer.content)], { type: String(answer.media_type) });
-}
-
-function makeNotExportedError(): ApiError {
-  const problem = {
-    message: 'This is not part of the copy of the board.',
-    hint: 'Open the log itself with tracklight to see it.',
-  };
-  return new ApiError(problem, 404);
-}
-
-function makeReadOnlyError(): ApiError {
-  const problem = {
-    message: 'A copy of a board keeps nothing that is said to it.',
-    hint: 'Say it on the board itself, and copy it again.',
-  };
-  return new ApiError(problem, 405);
+/** Files are stored as bytes with a media type. */
+function toBlobIfFile(response: unknown): unknown {
+  if (typeof response !== 'object' || response === null || !('content' in response)) {
+    return response;
+  }
+  if (!('media_type' in response) || !(response.content instanceof Uint8Array)) return response;
+  return new Blob([Uint8Array.from(response.content)], { type: String(response.media_type) });
 }

@@ -1,4 +1,4 @@
-import type { ChartsRequest } from '../scalar-schemas';
+import type { ChartsRequest } from '../schemas';
 import type { ExportedSeries } from './series-view';
 
 /** Series and asks for tests. */
@@ -21,7 +21,7 @@ export function makeSeries(
   };
 }
 
-export function makeChartsRequest(more: Partial<ChartsRequest> = {}): ChartsRequest {
+export function makeChartsRequest(more: Partial<ChartsRequest> = {}): Required<ChartsRequest> {
   return {
     runs: null,
     x: 'step',

@@ -1,20 +1,7 @@
 import type { SortedSteps } from '../../api/client';
+import type { SeriesSteps } from '../../api/schemas';
 
 export type { SortedSteps } from '../../api/client';
-
-/** One series as `POST steps` tells of it. */
-export interface SeriesSteps {
-  readonly run: string;
-  readonly tag: string;
-  readonly index: Int32Array;
-  readonly step: Float64Array;
-  readonly wall_time: Float64Array;
-  readonly mark: Int32Array;
-}
-
-export interface StepsAnswer {
-  readonly series: readonly SeriesSteps[];
-}
 
 /** In the order of the steps; several workers may have logged them in another. */
 export function runSteps({ run, tag, index, step, wall_time, mark }: SeriesSteps): SortedSteps {

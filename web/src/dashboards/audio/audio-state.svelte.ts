@@ -63,8 +63,8 @@ export class AudioState {
     this.stepSelection = new StepSelection(context.url);
     this.stepLoader = new StepsQuery(this.cardGrid);
     this.player = new AudioPlayer(context, this.settings);
-    this.serverSource = new ServerClipSource(context.api);
-    this.browserSource = new BrowserClipSource(context.api);
+    this.serverSource = new ServerClipSource(context.queries);
+    this.browserSource = new BrowserClipSource(context.queries);
     this.cardGrid.clearLoopRange = () => this.#release();
   }
 

@@ -1,4 +1,6 @@
-import { ApiError } from '../../api/client';
+import { makeValueRequest } from '../../api/client';
+import { ServerError } from '../../api/errors';
+import type { QueryCache } from '../../api/query-cache';
 import {
   type ChannelWaveform,
   type FrequencyScaleType,
@@ -6,9 +8,9 @@ import {
   type Spectrogram,
   type Waveform,
 } from '../../charts/audio/audio-data';
-import type { DashboardApi } from '../../plugin/context';
 import {
   type ClipAddress,
+  clipFileQuery,
   clipPath,
   type ClipSource,
   type SpectrogramOptions,
@@ -237,15 +239,20 @@ function powerToLevel(power: number): number {
 /** Decoded clips take a lot of memory, four bytes a sample, and are soon decoded again. */
 const MAX_CACHED_SAMPLES = 32 << 20;
 
+const NOT_DECODABLE = {
+  message: 'The browser cannot decode this clip.',
+  hint: 'Download it and open it in another program.',
+};
+
 /** The page itself: for what only the browser can decode, and for copies, which have no server. */
 export class BrowserClipSource implements ClipSource {
-  readonly #api: DashboardApi;
+  readonly #queries: QueryCache;
   /** In the order of use. */
   readonly #sounds = new Map<string, Promise<DecodedAudio>>();
   readonly #sizes = new Map<string, number>();
 
-  constructor(api: DashboardApi) {
-    this.#api = api;
+  constructor(queries: QueryCache) {
+    this.#queries = queries;
   }
 
   async loadWaveform(
@@ -262,23 +269,29 @@ export class BrowserClipSource implements ClipSource {
   decode(clip: ClipAddress): Promise<DecodedAudio> {
     const path = clipPath(clip);
     const known = this.#sounds.get(path);
-    const sound = known ?? this.#decode(path, clip.sampleRate);
+    const sound = known ?? this.#decode(path, clip);
     this.#sounds.delete(path);
     this.#sounds.set(path, sound);
     return sound;
   }
 
-  async #decode(path: string, sampleRate: number | null): Promise<DecodedAudio> {
-    const file = await (await fetch(await this.#api.fileUrl(path))).arrayBuffer();
+  async #decode(
+    path: string,
+    { steps, position, part, sampleRate }: ClipAddress,
+  ): Promise<DecodedAudio> {
     try {
-      const sound = await decodeAudio(file, sampleRate);
+      const request = { ...makeValueRequest(steps, position), part };
+      const file = await this.#queries.fetch(clipFileQuery, request);
+      const sound = await decodeAudio(await file.arrayBuffer(), sampleRate).catch(() => {
+        throw new ServerError(NOT_DECODABLE, 0);
+      });
       this.#sizes.set(path, sound.frames * sound.channels.length);
       this.#forgetOldest(path);
       return sound;
-    } catch {
+    } catch (error) {
+      // A failure is not kept: the next attempt may succeed.
       this.#sounds.delete(path);
-      const what = 'The browser cannot decode this clip.';
-      throw new ApiError({ message: what, hint: 'Download it to look at it elsewhere.' }, 0);
+      throw error;
     }
   }
 

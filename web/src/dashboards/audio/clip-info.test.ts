@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { ClipInfo } from './query';
+import type { ClipInfo } from '../../api/schemas';
 import { findAudioFormat, isPlayable, fileExtension, chooseClipSource } from './clip-info';
 
 const WAV: ClipInfo = {

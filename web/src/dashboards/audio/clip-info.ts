@@ -1,5 +1,5 @@
 import type { AudioFormat } from './clip-plots.svelte';
-import type { ClipInfo } from './query';
+import type { ClipInfo } from '../../api/schemas';
 
 /** What no browser takes for sound. */
 const UNKNOWN_CONTENT_TYPE = 'application/octet-stream';

@@ -1,6 +1,6 @@
 import { untrack } from 'svelte';
 
-import { isAbortError, toProblem } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import type { FrequencyScaleType, Spectrogram, Waveform } from '../../charts/audio/audio-data';
 import type { NumberRange } from '../../charts/types';

@@ -1,51 +1,24 @@
-import { type SortedSteps, valuePath } from '../../api/client';
+import { makeValueRequest, type SortedSteps, valuePath } from '../../api/client';
+import type { QueryCache } from '../../api/query-cache';
+import { defineQuery } from '../../api/query-definition';
+import type { SpectrogramResponse, WaveformResponse } from '../../api/schemas';
 import type { FrequencyScaleType, Spectrogram, Waveform } from '../../charts/audio/audio-data';
-import type { DashboardApi } from '../../plugin/context';
 
-/** One clip, as the server describes it. */
-export interface ClipInfo {
-  readonly label: string;
-  readonly bytes: number;
-  readonly content_type: string;
-  readonly encoding: string;
-  readonly sample_rate: number | null;
-  readonly channels: number | null;
-  readonly bits: number | null;
-  readonly frames: number | null;
-  readonly duration_s: number | null;
-  /** Why the server has no picture of it. */
-  readonly problem: string | null;
-}
+export const clipInfoQuery = defineQuery('GET audio/about', { scope: 'immutable' });
 
-export interface ClipsResponse {
-  readonly total: number;
-  readonly clips: readonly ClipInfo[];
-}
+/** A clip as a file; the decoded audio is cached, so few files are. */
+export const clipFileQuery = defineQuery('GET audio/clip', {
+  scope: 'immutable',
+  isFile: true,
+  maxCost: 2,
+});
 
-export interface WaveformResponse {
-  readonly sample_rate: number;
-  readonly channels: number;
-  readonly start: number;
-  readonly stop: number;
-  /** The columns of the first channel, then those of the next. */
-  readonly low: Float32Array;
-  readonly high: Float32Array;
-  readonly rms: Float32Array;
-}
+const waveformQuery = defineQuery('GET audio/waveform', { scope: 'immutable', select: toWaveform });
 
-export interface SpectrogramResponse {
-  readonly sample_rate: number;
-  readonly start: number;
-  readonly stop: number;
-  readonly width: number;
-  readonly height: number;
-  readonly scale: FrequencyScaleType;
-  readonly low_hz: number;
-  readonly high_hz: number;
-  readonly low_db: number;
-  readonly high_db: number;
-  readonly levels: Uint8Array;
-}
+const spectrogramQuery = defineQuery('GET audio/spectrogram', {
+  scope: 'immutable',
+  select: toSpectrogram,
+});
 
 export function toWaveform(answer: WaveformResponse): Waveform {
   const { sample_rate, channels: count, start, stop, low, high, rms } = answer;
@@ -109,30 +82,29 @@ export function clipPath({ steps, position, part }: ClipAddress): string {
   return valuePath('clip', steps, position, { part });
 }
 
-/** The server, which need not send the clip itself. */
+/** Plots that the server computes, so that the clip itself need not be loaded. */
 export class ServerClipSource implements ClipSource {
-  readonly #api: DashboardApi;
+  readonly #queries: QueryCache;
 
-  constructor(api: DashboardApi) {
-    this.#api = api;
+  constructor(queries: QueryCache) {
+    this.#queries = queries;
   }
 
-  async loadWaveform(
+  loadWaveform(
     { steps, position, part }: ClipAddress,
-    ask: WaveformOptions,
+    options: WaveformOptions,
     signal: AbortSignal,
   ): Promise<Waveform> {
-    const path = valuePath('waveform', steps, position, { part, ...ask });
-    return toWaveform(await this.#api.get<WaveformResponse>(path, signal));
+    const request = { ...makeValueRequest(steps, position), part, ...options };
+    return this.#queries.fetch(waveformQuery, request, { signal });
   }
 
-  async loadSpectrogram(
+  loadSpectrogram(
     { steps, position, part }: ClipAddress,
-    { window, ...ask }: SpectrogramOptions,
+    options: SpectrogramOptions,
     signal: AbortSignal,
   ): Promise<Spectrogram> {
-    const extra = { part, ...ask, ...(window === null ? {} : { window }) };
-    const path = valuePath('spectrogram', steps, position, extra);
-    return toSpectrogram(await this.#api.get<SpectrogramResponse>(path, signal));
+    const request = { ...makeValueRequest(steps, position), part, ...options };
+    return this.#queries.fetch(spectrogramQuery, request, { signal });
   }
 }

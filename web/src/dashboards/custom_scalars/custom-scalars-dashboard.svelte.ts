@@ -1,6 +1,7 @@
 import { createContext } from 'svelte';
 
-import { ApiError, type LayoutCategory, toProblem } from '../../api/client';
+import type { LayoutCategory } from '../../api/client';
+import { ServerError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import { optionalText } from '../../lib/codecs';
 import { RequestScheduler } from '../../api/request-scheduler';
@@ -127,7 +128,7 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
       this.error = null;
     } catch (error) {
       // A copy of a board carries no layout where there is none.
-      const isNone = error instanceof ApiError && error.status === NOT_FOUND;
+      const isNone = error instanceof ServerError && error.status === NOT_FOUND;
       this.loggedLayout ??= NO_LAYOUT;
       this.error = isNone ? null : toProblem(error);
     }

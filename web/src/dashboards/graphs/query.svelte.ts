@@ -1,6 +1,7 @@
 import { untrack } from 'svelte';
 
-import { apiRequest, isAbortError, toProblem } from '../../api/client';
+import { apiRequest } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import { ListQuery, Query } from '../../api/query.svelte';
 import type { Problem } from '../../api/schemas';
 import type { Context, DashboardApi } from '../../plugin/context';

@@ -1,9 +1,9 @@
-import { toProblem } from '../../api/client';
+import { toProblem } from '../../api/errors';
 import { downloadBlob, type ImageExporter, imageExportItems, toFileName } from '../../cards/export';
 import { toggleItem } from '../../cards/grid-settings';
 import type { MenuItem } from '../../components/menu';
 import type { HistogramCardModel, HistogramsState } from './histograms-state.svelte';
-import type { TableFormat } from './schemas';
+import type { TableFormat } from '../../api/schemas';
 
 /** What the lines of Python are to read. */
 export interface PythonSnippetOptions {

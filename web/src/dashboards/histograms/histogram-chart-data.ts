@@ -2,7 +2,7 @@ import type { HistogramData, HistogramMode } from '../../charts/histogram/histog
 import { formatCount, formatInteger, formatPlural } from '../../lib/format';
 import type { Runs } from '../../plugin/context';
 import { withoutSharedFolder } from '../../scalar-cards/tooltip-rows';
-import type { HistogramChartRow, HistogramSeriesRow } from './schemas';
+import type { HistogramChartRow, HistogramSeriesRow } from '../../api/schemas';
 
 const NO_DATA: HistogramData = { binEdges: new Float64Array(), series: [] };
 

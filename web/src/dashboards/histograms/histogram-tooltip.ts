@@ -1,4 +1,4 @@
-import type { BucketsResponse, HistogramSeriesRow } from './schemas';
+import type { BucketsResponse, HistogramSeriesRow } from '../../api/schemas';
 import { parseJsonNumber } from '../../api/decode';
 import { formatCount, formatInteger, formatValue } from '../../lib/format';
 import { getBinIndex } from '../../charts/histogram/histogram-interaction';

@@ -3,7 +3,7 @@ import type { HistogramViewport } from '../../charts/histogram/histogram-model';
 import type { NumberRange } from '../../charts/types';
 import { choice, type Codec, flag, list, number } from '../../lib/codecs';
 import type { Context } from '../../plugin/context';
-import type { HistogramAxis } from './schemas';
+import type { HistogramAxis } from '../../api/schemas';
 
 /** How histograms are drawn. */
 export type HistogramStyle = 'offset' | 'overlay' | 'heat';

@@ -1,5 +1,6 @@
 import { createContext } from 'svelte';
 
+import type { Query } from '../../api/create-query.svelte';
 import type { Problem } from '../../api/schemas';
 import { type TagGridInfo, TagGridState } from '../../cards/card-grid.svelte';
 import type { TagCard } from '../../cards/card-sections';
@@ -21,18 +22,18 @@ import {
   makeHistogramData,
   summarizeIssues,
 } from './histogram-chart-data';
-import { BucketCache, type ChartSubscription, HistogramLoader } from './histogram-queries.svelte';
+import {
+  histogramQuery,
+  type HistogramRequest,
+  type HistogramResult,
+  type HistogramsView,
+} from './query';
 import {
   DEFAULT_CARD_WIDTH_PX,
   type HistogramSettings,
   openHistogramSettings,
 } from './histograms-settings';
-import type {
-  HistogramAxis,
-  HistogramChartRow,
-  HistogramSeriesRow,
-  HistogramsView,
-} from './schemas';
+import type { HistogramAxis, HistogramChartRow, HistogramSeriesRow } from '../../api/schemas';
 
 /** What is pointed at with. */
 export interface HoveredHistogram {
@@ -67,8 +68,8 @@ export class HistogramCardModel {
   readonly viewport = $derived.by(() => this.#settings.zooms.value.get(this.card.id) ?? null);
   readonly skippedRuns = $derived.by(() => this.#settings.skips.value.get(this.card.id) ?? 0);
   readonly maxRuns = $derived.by(() => getMaxRuns(this.#board.mode, this.width, this.height));
-  readonly result = $derived.by(() => this.#board.loader.find(this.card.id, this.#asked));
-  readonly response = $derived<HistogramChartRow | null>(this.result?.response ?? null);
+  readonly query: Query<HistogramResult>;
+  readonly response = $derived.by<HistogramChartRow | null>(() => this.query.data?.row ?? null);
   readonly series = $derived<readonly HistogramSeriesRow[]>(this.response?.series ?? []);
   readonly data = $derived.by(() => makeHistogramData(this.response, this.#board.context.runs));
   readonly issues = $derived(summarizeIssues(this.series));
@@ -78,7 +79,7 @@ export class HistogramCardModel {
   readonly fullNote = $derived.by(() =>
     this.response ? formatFullCardNote(this.response, this.#isCopy) : '',
   );
-  readonly format = $derived<AxisFormat>(AXIS_FORMATS[this.result?.axis ?? 'step']);
+  readonly format = $derived.by<AxisFormat>(() => AXIS_FORMATS[this.query.data?.axis ?? 'step']);
   readonly isTable = $derived.by(() => this.#settings.tables.value.includes(this.card.id));
 
   readonly view = $derived.by<HistogramViewOptions>(() => ({
@@ -93,6 +94,7 @@ export class HistogramCardModel {
   constructor(board: HistogramsState, card: TagCard) {
     this.#board = board;
     this.card = $state.raw(card);
+    this.query = board.context.query(histogramQuery, () => (this.width > 0 ? this.#request : null));
   }
 
   get #settings() {
@@ -111,9 +113,12 @@ export class HistogramCardModel {
     return viewport.steps || values ? { steps: viewport.steps, values } : null;
   }
 
-  get subscription(): ChartSubscription {
-    const { id, tag } = this.card;
-    return { id, tag, runs: this.maxRuns, skip: this.skippedRuns, zoom: this.#asked };
+  get #request(): HistogramRequest {
+    const { steps, values } = this.#asked ?? { steps: null, values: null };
+    const [start, stop] = steps ?? [null, null];
+    const [low, high] = values ?? [null, null];
+    const chart = { tag: this.card.tag, skip: this.skippedRuns, start, stop, low, high };
+    return { view: this.#board.request, maxRuns: this.maxRuns, chart };
   }
 
   setViewport(zoom: HistogramViewport | null): void {
@@ -153,8 +158,6 @@ const TAB_INFO: Readonly<Record<HistogramTab, TagGridInfo>> = {
 export class HistogramsState extends TagGridState {
   readonly tab: HistogramTab;
   override readonly settings: HistogramSettings;
-  readonly loader: HistogramLoader;
-  readonly bucketCache: BucketCache;
   readonly hover = new HoverState();
   /** Why something that was asked for beside the cards did not come. */
   exportError = $state.raw<Problem | null>(null);
@@ -169,7 +172,6 @@ export class HistogramsState extends TagGridState {
     percentiles: true,
     ignore_outliers: this.settings.ignoreOutliers.value,
     most: MAX_STEPS[this.mode],
-    most_runs: 1,
   }));
   readonly isLog = $derived.by(() =>
     this.tab === 'histograms' ? this.settings.logCounts.value : this.settings.logValues.value,
@@ -179,17 +181,6 @@ export class HistogramsState extends TagGridState {
     super(context, TAB_INFO[kind]);
     this.tab = kind;
     this.settings = openHistogramSettings(context);
-    this.loader = new HistogramLoader(context.api, context.isStatic);
-    this.bucketCache = new BucketCache(context.api);
-  }
-
-  override startEffects(): void {
-    super.startEffects();
-    $effect(() => this.loader.setRequest(this.request));
-    $effect(() => {
-      if (!this.context.live.isPaused) this.loader.refresh(this.revision);
-    });
-    $effect(() => () => this.loader.stop());
   }
 
   override clearSelection(): void {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { BucketsResponse, HistogramChartRow, HistogramSeriesRow } from './schemas';
+import type { BucketsResponse, HistogramChartRow, HistogramSeriesRow } from '../../api/schemas';
 import {
   formatCardNote as say,
   formatFullCardNote,
@@ -8,13 +8,7 @@ import {
   getMaxRuns,
   summarizeIssues,
 } from './histogram-chart-data';
-import {
-  getAxisValues,
-  getCacheKey,
-  getCardId,
-  mergeBins,
-  SubscriptionSet,
-} from './histogram-queries.svelte';
+import { getAxisValues, mergeBins } from './static-histograms';
 import { viewportsCodec } from './histograms-settings';
 import { makePythonSnippet } from './histogram-card-actions';
 import {
@@ -164,19 +158,6 @@ test('a copy is seen along any axis, and with fewer bins that hold as much', () 
   const { grid, merge } = mergeBins(Float64Array.of(0, 1, 2, 3, 4), 2);
   expect([...(grid ?? [])]).toEqual([0, 2, 4]);
   expect([...merge(Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8))]).toEqual([3, 7, 11, 15]);
-});
-
-test('only charts that are asked for in the same way are asked for together', () => {
-  const wants = new SubscriptionSet();
-  const want = { tag: 'w', runs: 2, skip: 0, zoom: null };
-  wants.add({ ...want, id: 'a' });
-  const remove = wants.add({ ...want, id: 'b', runs: 3 });
-  wants.add({ ...want, id: 'c' });
-  wants.add({ ...want, id: 'a' });
-  expect(wants.pickBatch(() => true, 9).map(({ id }) => id)).toEqual(['a', 'c']);
-  remove();
-  expect(wants.has('b')).toBe(false);
-  expect(getCardId(getCacheKey({ id: 'a', zoom: { steps: [0, 1], values: null } }))).toBe('a');
 });
 
 test('what is seen of cards goes into the address and back', () => {

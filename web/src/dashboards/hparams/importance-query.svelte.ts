@@ -1,4 +1,4 @@
-import { isAbortError, toProblem } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import { RequestScheduler } from '../../api/request-scheduler';
 import type { ImportanceResponse } from './schemas';

@@ -1,6 +1,6 @@
 import { SvelteMap } from 'svelte/reactivity';
 
-import { isAbortError } from '../../api/client';
+import { isAbortError } from '../../api/errors';
 import { RequestScheduler, SubscriptionSet } from '../../api/request-scheduler';
 import type { SparklineSeries } from '../../charts/sparkline';
 import type { SparklinesResponse } from './schemas';

@@ -9,7 +9,7 @@ import {
   sampleEvenly,
   selectImages,
 } from './image-layout';
-import type { ImageInfo } from './schemas';
+import type { ImageInfo } from '../../api/schemas';
 
 const part = (at: number, width: number, height: number): ImageInfo =>
   ({ part: at, width, height, video: false, problem: null }) as ImageInfo;

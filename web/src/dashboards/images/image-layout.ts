@@ -1,6 +1,6 @@
 import { type GridLayout, layoutGrid, layoutGroups, type Size } from './image-geometry';
 import { type ImageValue, neededImageSize, thumbnailPath } from './query';
-import type { ImageInfo } from './schemas';
+import type { ImageInfo } from '../../api/schemas';
 
 /** More pictures than this of one step are told of, and looked at one by one. */
 const MAX_IMAGES_PER_STEP = 256;

@@ -1,4 +1,4 @@
-import { ApiError, toProblem } from '../../api/client';
+import { QueryError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import { LruCache } from '../../lib/caches';
 import type { DashboardApi } from '../../plugin/context';
@@ -106,11 +106,11 @@ export class ImageLoader {
 
   /** An `<img>` does not say what is wrong; the server does. */
   async #explain(path: string, error: unknown): Promise<Problem> {
-    if (error instanceof ApiError) return error.problem;
+    if (error instanceof QueryError) return error.problem;
     try {
       await this.#api.get(path);
     } catch (failure) {
-      if (failure instanceof ApiError || failure instanceof TypeError) return toProblem(failure);
+      if (failure instanceof QueryError) return failure.problem;
     }
     return { message: 'This picture is damaged: the browser cannot read it.', hint: '' };
   }
@@ -155,18 +155,25 @@ export class LatestRequest<Ask, Got> {
 
   async #work(): Promise<void> {
     this.#busy = true;
-    while (this.#wanted !== null) {
-      const [ask, turn] = [this.#wanted, this.#turn];
-      const result = await this.#get(ask).then(
-        (got) => ({ got, problem: null }),
-        (error: unknown) => ({ got: this.data, problem: describeFailure(error) }),
-      );
-      if (turn !== this.#turn) continue;
-      this.data = result.got;
-      this.error = result.problem;
-      if (this.#wanted === ask) this.#wanted = null;
+    try {
+      while (this.#wanted !== null) await this.#next(this.#wanted, this.#turn);
+    } finally {
+      this.#busy = false;
     }
-    this.#busy = false;
+  }
+
+  async #next(ask: Ask, turn: number): Promise<void> {
+    try {
+      const got = await this.#get(ask);
+      if (turn !== this.#turn) return;
+      [this.data, this.error] = [got, null];
+    } catch (error) {
+      if (turn !== this.#turn) return;
+      // Also if describing it throws: a bug must not be repeated forever.
+      if (this.#wanted === ask) this.#wanted = null;
+      this.error = describeFailure(error);
+    }
+    if (this.#wanted === ask) this.#wanted = null;
   }
 }
 

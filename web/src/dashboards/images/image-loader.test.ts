@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { NetworkError } from '../../api/errors';
 import { LatestRequest } from './image-loader.svelte';
 
 /** Answers when the test says so. */
@@ -9,7 +10,7 @@ function slowly() {
   const latest = new LatestRequest<string, string>((ask) => {
     asked.push(ask);
     return new Promise((resolve, reject) =>
-      waiting.push((fine) => (fine ? resolve(ask.toUpperCase()) : reject(new TypeError()))),
+      waiting.push((fine) => (fine ? resolve(ask.toUpperCase()) : reject(new NetworkError()))),
     );
   });
   const answer = async (fine = true): Promise<void> => {
@@ -44,7 +45,7 @@ test('what went wrong is told, and what was there stays', async () => {
   latest.request('b');
   await answer(false);
   expect(latest.data).toBe('A');
-  expect(latest.error?.message).toContain('does not answer');
+  expect(latest.error?.message).toContain('unreachable');
   latest.request('c');
   await answer();
   expect(latest.error).toBeNull();

@@ -1,12 +1,12 @@
 import { createContext, untrack } from 'svelte';
 
-import type { ImageInfo } from './schemas';
+import type { ImageInfo } from '../../api/schemas';
 import type { SortedSteps } from '../../api/client';
 import type { Context, VisibleRun } from '../../plugin/context';
 import { StepSelection } from '../../cards/steps/step-selection.svelte';
 import { StepsQuery } from '../../cards/steps/steps-query.svelte';
 import { TagGridState } from '../../cards/card-grid.svelte';
-import { ImageInfoCache, type ImageValue } from './query';
+import { imageInfoQuery, type ImageValue } from './query';
 import { ImageLoader } from './image-loader.svelte';
 import { FIT_VIEWPORT } from './image-geometry';
 import { PixelReader } from './viewer/pixel-values';
@@ -28,7 +28,6 @@ export class ImagesState {
   readonly settings: ImageSettings;
   readonly stepSelection: StepSelection;
   readonly stepLoader: StepsQuery;
-  readonly imageInfos: ImageInfoCache;
   readonly imageLoader: ImageLoader;
   readonly pixelReader: PixelReader;
   /** How many pictures on the screen are still those of another step. */
@@ -47,9 +46,17 @@ export class ImagesState {
     this.settings = createImageSettings(context.url);
     this.stepSelection = new StepSelection(context.url);
     this.stepLoader = new StepsQuery(this.cardGrid);
-    this.imageInfos = new ImageInfoCache(context.api);
     this.imageLoader = new ImageLoader(context.api);
-    this.pixelReader = new PixelReader(context.api);
+    this.pixelReader = new PixelReader(context.queries);
+  }
+
+  loadInfo(value: ImageValue): Promise<readonly ImageInfo[]> {
+    return this.context.queries.fetch(imageInfoQuery, value.request);
+  }
+
+  /** What is known already. */
+  peekInfo(value: ImageValue): readonly ImageInfo[] | undefined {
+    return this.context.queries.peek(imageInfoQuery, value.request);
   }
 
   /** Whether all that is to be seen is seen, so that playing may go on. */
@@ -106,7 +113,7 @@ export class ImagesState {
       const next = value.neighbor(distance);
       if (!next) continue;
       try {
-        this.imageLoader.prefetch(pathsOf(next, await this.imageInfos.load(next)));
+        this.imageLoader.prefetch(pathsOf(next, await this.loadInfo(next)));
       } catch {
         // It will be told when somebody goes there.
       }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { ImageInfo } from './schemas';
+import type { ImageInfo } from '../../api/schemas';
 import { describeImage, hasAlpha, ImageValue, neededImageSize, thumbnailPath } from './query';
 
 const STEPS = {

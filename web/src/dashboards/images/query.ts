@@ -1,8 +1,7 @@
-import { type SortedSteps, valuePath } from '../../api/client';
-import { LruCache } from '../../lib/caches';
-import type { DashboardApi } from '../../plugin/context';
+import { makeValueRequest, type SortedSteps, valuePath } from '../../api/client';
+import { defineQuery } from '../../api/query-definition';
+import type { ImageInfo, ValueRequest } from '../../api/schemas';
 import type { Size } from './image-geometry';
-import type { ImageInfo, ImageInfoResponse } from './schemas';
 
 /** One logged value: the pictures of a tag of a run at a step. */
 export class ImageValue {
@@ -27,6 +26,10 @@ export class ImageValue {
   /** In seconds since 1970. */
   get wallTime(): number {
     return this.steps.wallTime[this.position] ?? NaN;
+  }
+
+  get request(): Required<ValueRequest> {
+    return makeValueRequest(this.steps, this.position);
   }
 
   path(verb: string, extra: Readonly<Record<string, number>> = {}): string {
@@ -92,38 +95,20 @@ export function describeImage(about: ImageInfo): string {
     .join(' · ');
 }
 
-/** How many descriptions of pictures are remembered. */
-const MAX_CACHED_INFOS = 20_000;
+/** What a value holds, before any image is loaded: how many images, and of what size. */
+export const imageInfoQuery = defineQuery('GET images/about', {
+  scope: 'immutable',
+  select: ({ parts }) => parts,
+  cost: (parts) => Math.max(1, parts.length),
+  maxCost: 20_000,
+});
 
-/** What values hold, before any picture is loaded: how many pictures, and of what size. */
-export class ImageInfoCache {
-  readonly #api: DashboardApi;
-  readonly #known = new LruCache<readonly ImageInfo[]>(MAX_CACHED_INFOS);
-  readonly #asked = new Map<string, Promise<readonly ImageInfo[]>>();
+const MAX_CACHED_PIXEL_VALUES = 2 ** 20;
 
-  constructor(api: DashboardApi) {
-    this.#api = api;
-  }
-
-  peek(value: ImageValue): readonly ImageInfo[] | undefined {
-    return this.#known.get(value.key);
-  }
-
-  load(value: ImageValue): Promise<readonly ImageInfo[]> {
-    const known = this.peek(value);
-    if (known) return Promise.resolve(known);
-    const asked = this.#asked.get(value.key) ?? this.#ask(value.key);
-    this.#asked.set(value.key, asked);
-    return asked;
-  }
-
-  async #ask(key: string): Promise<readonly ImageInfo[]> {
-    try {
-      const { parts } = await this.#api.get<ImageInfoResponse>(key);
-      this.#known.set(key, parts, Math.max(1, parts.length));
-      return parts;
-    } finally {
-      this.#asked.delete(key);
-    }
-  }
-}
+/** The values of a block of pixels. */
+export const pixelsQuery = defineQuery('GET images/pixels', {
+  scope: 'immutable',
+  cost: ({ values }) => values.length,
+  maxCost: MAX_CACHED_PIXEL_VALUES,
+  priority: 'high',
+});

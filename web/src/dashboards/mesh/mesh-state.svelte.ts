@@ -7,7 +7,6 @@ import { StepSelection } from '../../cards/steps/step-selection.svelte';
 import { StepsQuery } from '../../cards/steps/steps-query.svelte';
 import type { Orbit } from '../../charts/webgl/orbit-camera';
 import type { Context, Shortcut, VisibleRun } from '../../plugin/context';
-import { GeometryCache } from './geometry-loader.svelte';
 import { DRAW_MODES, type MeshSettings, openMeshSettings } from './mesh-settings';
 import { mergeMeshTags } from './mesh-tags';
 import type { RendererPool } from './scene/scene-types';
@@ -29,7 +28,6 @@ export class MeshState {
   readonly settings: MeshSettings;
   readonly stepSelection: StepSelection;
   readonly stepLoader: StepsQuery;
-  readonly geometryCache: GeometryCache;
   /** Undefined until its code is there; null where the browser cannot draw in space. */
   rendererPool = $state.raw<RendererPool | null | undefined>(undefined);
   /** What a hand is turning; the address is told when it rests. */
@@ -51,7 +49,6 @@ export class MeshState {
     this.settings = openMeshSettings(context.url);
     this.stepSelection = new StepSelection(context.url);
     this.stepLoader = new StepsQuery(this.cardGrid);
-    this.geometryCache = new GeometryCache(context.api, context.isStatic);
   }
 
   /** Keeps what is loaded in step with the page; to be called where effects live. */

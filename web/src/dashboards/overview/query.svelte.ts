@@ -1,9 +1,10 @@
 import { SvelteMap } from 'svelte/reactivity';
 
-import { isAbortError } from '../../api/client';
+import { isAbortError } from '../../api/errors';
 import { parseJsonNumber } from '../../api/decode';
 import { RequestScheduler, SubscriptionSet } from '../../api/request-scheduler';
-import type { ChartRow, ChartsRequest, ChartsResponse, LineRow } from '../../api/scalar-schemas';
+import type { ChartRow } from '../../api/scalar-schemas';
+import type { ChartsRequest, ChartsResponse, LineRow } from '../../api/schemas';
 import type { SparklineSeries } from '../../charts/sparkline';
 import type { Context, VisibleRun } from '../../plugin/context';
 

@@ -1,4 +1,4 @@
-import type { CurveRow } from './schemas';
+import type { CurveRow } from '../../api/schemas';
 import type { PrCurve } from './pr-curve';
 
 /** A curve for tests: three thresholds, of which nothing is called positive at the last. */

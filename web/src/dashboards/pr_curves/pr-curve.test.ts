@@ -14,7 +14,7 @@ import {
   readCurveAt,
 } from './pr-curve';
 import { makeTestCurve } from './pr-curve-fixtures';
-import type { MeasuresRow } from './schemas';
+import type { MeasuresRow } from '../../api/schemas';
 
 const curve = makeTestCurve('a');
 

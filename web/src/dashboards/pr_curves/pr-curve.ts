@@ -6,7 +6,7 @@ import type {
   ReferenceLine,
 } from '../../charts/types';
 import { formatValue } from '../../lib/format';
-import type { CurveRow } from './schemas';
+import type { CurveRow } from '../../api/schemas';
 
 /** What the two axes count: precision over recall, or true over false positives. */
 export type CurveType = 'PR' | 'ROC';

@@ -1,7 +1,8 @@
-import { createContext } from 'svelte';
+import { createContext, untrack } from 'svelte';
 
-import type { SortedSteps } from '../../api/client';
-import type { TagRow } from '../../api/schemas';
+import { makeValueRequest, type SortedSteps } from '../../api/client';
+import { type Query, QueryMap } from '../../api/create-query.svelte';
+import type { CurveRow, HistoryRow, Problem, TagRow } from '../../api/schemas';
 import { type CardGridInfo, CardGridState } from '../../cards/card-grid.svelte';
 import { buildSections } from '../../cards/card-sections';
 import { createCardGridSettings, type PerCard, perCardCodec } from '../../cards/grid-settings';
@@ -30,8 +31,7 @@ import {
   makeTagCard,
   type PrCurveCardModel,
 } from './pr-curve-cards';
-import { CurvesQuery, type CurveSubscription, HistoryQuery } from './query.svelte';
-import type { HistoryRow } from './schemas';
+import { type CurveRequest, curveQuery, historyQuery, type TagHistoryRequest } from './query';
 
 /** What stands in one chart: the runs of a tag, or the tags of a run. */
 export type Grouping = 'runs' | 'classes';
@@ -82,8 +82,9 @@ export class PrCurvesDashboard extends CardGridState<PrCurveCardModel> {
   readonly settings: PrCurveSettings;
   readonly stepSelection: StepSelection;
   readonly stepsQuery: StepsQuery;
-  readonly curvesQuery: CurvesQuery;
-  readonly historyQuery: HistoryQuery;
+  readonly histories: QueryMap<TagHistoryRequest, readonly HistoryRow[]>;
+  /** Cards that wait for curves; playback waits for them too. */
+  loadingCards = $state(0);
   readonly thresholdHover = new ThresholdHover();
 
   readonly sections = $derived.by(() => {
@@ -107,25 +108,19 @@ export class PrCurvesDashboard extends CardGridState<PrCurveCardModel> {
     this.settings = makePrCurveSettings(context);
     this.stepSelection = new StepSelection(context.url);
     this.stepsQuery = new StepsQuery(this);
-    this.curvesQuery = new CurvesQuery(context);
-    this.historyQuery = new HistoryQuery(context);
+    this.histories = new QueryMap(context.queries, historyQuery, (tag) => ({
+      view: { runs: this.requestedRuns },
+      tag,
+    }));
   }
 
   override startEffects(): void {
     super.startEffects();
-    $effect(() => this.historyQuery.setRuns(this.requestedRuns));
-    $effect(() => {
-      if (!this.context.live.isPaused) this.historyQuery.refresh(this.revision);
-    });
     // Which tags a run has is not known before its steps are.
     $effect(() => {
       if (this.settings.grouping.value !== 'classes') return;
       const stops = this.visibleRows.map(({ tag }) => this.stepsQuery.subscribe(tag));
       return () => stops.forEach((stop) => stop());
-    });
-    $effect(() => () => {
-      this.curvesQuery.dispose();
-      this.historyQuery.dispose();
     });
   }
 
@@ -159,11 +154,17 @@ export class PrCurveCardState {
   readonly series = $derived.by(() => this.#findSeries());
   readonly step = $derived.by(() => this.#dashboard.stepSelection.stepOf(this.card.id));
   readonly allSteps = $derived(mergeSteps(this.series));
-  readonly subscriptions = $derived.by((): readonly CurveSubscription[] =>
+  /** The series that have a curve at the step, and its position. */
+  readonly positions = $derived.by(() =>
     this.series
-      .map((steps) => ({ steps, index: indexAtStep(steps, this.step), step: this.step }))
-      .filter(({ index }) => index >= 0),
+      .map((steps) => ({ steps, position: indexAtStep(steps, this.step) }))
+      .filter(({ position }) => position >= 0),
   );
+  readonly #queries: QueryMap<CurveRequest, CurveRow | null>;
+  /** Changes only when there are other series. */
+  readonly #seriesIds = $derived(JSON.stringify(this.series.map(makeSeriesId)));
+  readonly error = $derived.by(() => this.#findError());
+  readonly isLoading = $derived.by(() => this.#listQueries().some(({ isLoading }) => isLoading));
   /** The curves at the step, or those seen last while they are on their way. */
   readonly allCurves = $derived.by(() => this.#findCurves());
   readonly curves = $derived(this.allCurves.filter(({ row }) => row.columns !== null));
@@ -189,6 +190,38 @@ export class PrCurveCardState {
   constructor(wall: PrCurvesDashboard, card: PrCurveCardModel) {
     this.#dashboard = wall;
     this.card = $state.raw(card);
+    this.#queries = new QueryMap(wall.context.queries, curveQuery, (id) => this.#makeRequest(id));
+  }
+
+  /** Load the curves and histories of the card. */
+  startEffects(): void {
+    $effect(() => subscribeAll(this.#queries, JSON.parse(this.#seriesIds) as string[]));
+    $effect(() => {
+      if (!this.#dashboard.settings.showHistory.value) return;
+      return subscribeAll(this.#dashboard.histories, this.card.tags);
+    });
+    $effect(() => {
+      if (!this.isLoading) return;
+      untrack(() => this.#dashboard.loadingCards++);
+      return () => untrack(() => this.#dashboard.loadingCards--);
+    });
+  }
+
+  retry(): void {
+    for (const query of this.#listQueries()) if (query.error) query.retry();
+  }
+
+  #makeRequest(id: string): CurveRequest | null {
+    const found = this.positions.find(({ steps }) => makeSeriesId(steps) === id);
+    return found ? { value: makeValueRequest(found.steps, found.position), step: this.step } : null;
+  }
+
+  #listQueries(): Query<CurveRow | null>[] {
+    return this.#queries.keys.flatMap((id) => this.#queries.get(id) ?? []);
+  }
+
+  #findError(): Problem | null {
+    return this.#listQueries().find(({ error }) => error)?.error?.problem ?? null;
   }
 
   readCurvesAt(threshold: number): ThresholdReading[] {
@@ -203,9 +236,8 @@ export class PrCurveCardState {
   }
 
   #findCurves(): PrCurve[] {
-    const { curvesQuery } = this.#dashboard;
-    const found = this.subscriptions.flatMap(({ steps, index }) => {
-      const row = curvesQuery.find(steps, index) ?? curvesQuery.findLatest(steps);
+    const found = this.positions.flatMap(({ steps }) => {
+      const row = this.#queries.get(makeSeriesId(steps))?.data;
       return row ? { id: makeSeriesId(row), row, ...this.#getStyle(row) } : [];
     });
     const short = withoutSharedFolder(found.map(({ label }) => label));
@@ -227,7 +259,7 @@ export class PrCurveCardState {
     const shown = this.series.map(makeSeriesId);
     const column = this.#historyColumn;
     return this.card.tags
-      .flatMap((tag) => this.#dashboard.historyQuery.find(tag))
+      .flatMap((tag) => this.#dashboard.histories.get(tag)?.data ?? [])
       .filter((row) => shown.includes(makeSeriesId(row)))
       .map((row) => ({
         id: makeSeriesId(row),
@@ -257,6 +289,14 @@ export class PrCurveCardState {
         : formatPlural(allCurves.length, 'tag');
     return `${many} · step ${formatStep(shownStep)}`;
   }
+}
+
+function subscribeAll<Request, Data>(
+  queries: QueryMap<Request, Data>,
+  keys: readonly string[],
+): () => void {
+  const stops = keys.map((key) => queries.subscribe(key));
+  return () => stops.forEach((stop) => stop());
 }
 
 type CurveStyle = Pick<Line, 'label' | 'color' | 'dash'>;

@@ -1,38 +1,27 @@
 import { expect, test } from 'vitest';
 
-import type { SortedSteps } from '../../api/client';
+import { QueryCache } from '../../api/query-cache';
+import { FakeTransport, settle } from '../../api/query-test-tools';
 import { makeTestCurve } from './pr-curve-fixtures';
-import { groupByStep, makeCurveKey } from './query.svelte';
+import { curveQuery, type CurveRequest } from './query';
 
-function steps(run: string): SortedSteps {
-  return {
-    run,
-    tag: 'pr/cat',
-    index: Int32Array.of(0, 1),
-    step: Float64Array.of(10, 20),
-    wallTime: Float64Array.of(1, 2),
-    mark: Int32Array.of(7, 8),
+test('curves of one step share a request, and each finds its own', async () => {
+  const transport = new FakeTransport();
+  const cache = new QueryCache({ transport });
+  const rows = ['a', 'b'].map((run) => makeTestCurve(run).row);
+  const makeRequest = (at: number, step: number | null): CurveRequest => {
+    const { run = '', tag = '', index = 0, mark = 0 } = rows[at] ?? {};
+    return { value: { run, tag, index, mark }, step };
   };
-}
-
-test('a curve is found under the key that it was wanted by', () => {
-  expect(makeCurveKey(makeTestCurve('a').row)).toBe(makeCurveKey(steps('a'), 0));
-  expect(makeCurveKey(steps('a'), 0)).not.toBe(makeCurveKey(steps('a'), 1));
-});
-
-test('curves of one step are asked for at once, and none twice', () => {
-  const [one, other] = [steps('a'), steps('b')];
-  const groups = groupByStep([
-    { steps: one, index: 0, step: 10 },
-    { steps: one, index: 1, step: null },
-    { steps: other, index: 1, step: null },
-    { steps: other, index: 1, step: null },
-  ]);
-  expect(groups.map((group) => group.map(({ steps: { run }, index }) => [run, index]))).toEqual([
-    [
-      ['a', 1],
-      ['b', 1],
-    ],
-    [['a', 0]],
-  ]);
+  const last = [0, 1].map((at) => cache.fetch(curveQuery, makeRequest(at, null)));
+  const earlier = cache.fetch(curveQuery, makeRequest(0, 10));
+  await settle();
+  expect(transport.get(0).body).toMatchObject({ runs: ['a', 'b'], step: null });
+  await transport.get(0).respond({ curves: [...rows].reverse() });
+  expect(await Promise.all(last)).toEqual(rows);
+  expect(transport.get(1).body).toMatchObject({ runs: ['a'], step: 10 });
+  // The run has another curve by now.
+  await transport.get(1).respond({ curves: [] });
+  expect(await earlier).toBeNull();
+  cache.dispose();
 });

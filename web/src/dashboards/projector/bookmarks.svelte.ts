@@ -1,4 +1,4 @@
-import { isAbortError, toProblem } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import type { Orbit } from '../../charts/webgl/orbit-camera';
 import { NO_AXES, PROJECTION_METHODS, type ProjectorParams } from './projector-params';

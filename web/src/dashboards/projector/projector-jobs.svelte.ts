@@ -1,4 +1,5 @@
-import { apiRequest, isAbortError, toProblem } from '../../api/client';
+import { apiRequest } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import type { DashboardApi } from '../../plugin/context';
 import { type EmbeddingReference, formatProjectorQuery } from './query.svelte';

@@ -1,7 +1,8 @@
 import { untrack } from 'svelte';
 import { SvelteMap } from 'svelte/reactivity';
 
-import { apiRequest, isAbortError, toProblem } from '../../api/client';
+import { apiRequest } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import { ListQuery, Query } from '../../api/query.svelte';
 import type { Problem } from '../../api/schemas';
 import type { Context, DashboardApi } from '../../plugin/context';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../api/client';
+import { ServerError } from '../../api/errors';
 import { makeNotExportedError, StaticApi } from '../../plugin/static-api';
 import { LabelColumn } from './point-colors';
 import type {
@@ -187,7 +187,10 @@ function createMatcher(query: string, isRegex: boolean): (text: string) => boole
     const expression = new RegExp(query, 'i');
     return (text) => expression.test(text);
   } catch {
-    throw new ApiError({ message: `${query} is no regular expression.`, hint: 'Correct it.' }, 400);
+    throw new ServerError(
+      { message: `${query} is no regular expression.`, hint: 'Correct it.' },
+      400,
+    );
   }
 }
 

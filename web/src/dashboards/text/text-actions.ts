@@ -2,6 +2,7 @@ import type { TagCard } from '../../cards/card-sections';
 import { type LogRoot, openLogLines, quotePython } from '../../cards/export';
 import type { MenuItem } from '../../components/menu';
 import type { Shortcut } from '../../plugin/context';
+import { textDiffQuery } from './query';
 import type { TextState } from './text-state.svelte';
 
 /** The keys that other walls do not have; returns how to take them back. */
@@ -34,7 +35,7 @@ function textShortcuts(texts: TextState, focusSearch: () => void): Omit<Shortcut
       label: 'Compare two texts of the card',
       run: () => {
         const card = texts.activeCardId === null ? undefined : texts.findCard(texts.activeCardId);
-        if (card && !texts.context.isStatic) texts.openComparison(card);
+        if (card && texts.context.supports(textDiffQuery.route)) texts.openComparison(card);
       },
     },
   ];
@@ -50,7 +51,7 @@ export function textCardMenu(texts: TextState, card: TagCard, showPython: () => 
   };
   const python: MenuItem = { label: 'Copy as Python', run: showPython };
   // What compares is the server, and a copy of a board has none.
-  return texts.context.isStatic ? [python] : [compare, python];
+  return texts.context.supports(textDiffQuery.route) ? [compare, python] : [python];
 }
 
 /** What the lines of Python are to read. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { TextDiffLine } from './schemas';
+import type { TextDiffLine } from '../../api/schemas';
 import {
   alignDiffLines,
   allEntries,

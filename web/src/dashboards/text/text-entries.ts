@@ -1,5 +1,5 @@
 import { indexAtStep, type SortedSteps } from '../../cards/steps/step-series';
-import type { TextDiffLine } from './schemas';
+import type { TextDiffLine } from '../../api/schemas';
 
 /** One text of a card. */
 export interface TextEntry {

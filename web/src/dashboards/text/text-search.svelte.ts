@@ -1,10 +1,11 @@
-import { isAbortError, toProblem } from '../../api/client';
+import { isAbortError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import type { TagGridState } from '../../cards/card-grid.svelte';
 import type { SortedSteps } from '../../cards/steps/step-series';
 import { reuseIfEqual } from '../../lib/caches';
+import { textSearchQuery } from './query';
 import type { HighlightTerms } from './rendered-text';
-import type { TextHit, TextSearchResponse } from './schemas';
+import type { TextHit, TextSearchResponse } from '../../api/schemas';
 import type { TextSettings } from './text-settings';
 
 /** A hit inside of one text: its line, and how many hits of the same text come before it. */
@@ -106,13 +107,13 @@ export class TextSearch {
 
   /** Goes on until there are enough further hits, or nothing is left to be searched. */
   async searchMore(): Promise<void> {
-    if (this.#wall.context.isStatic) return;
+    if (!this.#wall.context.supports(textSearchQuery.route)) return;
     const { signal } = (this.#abort = new AbortController());
     const enough = this.hits.length + MATCHES_PER_PAGE;
     this.isSearching = true;
     try {
       do {
-        const answer = await this.#ask(signal);
+        const answer = await this.#fetchPage(signal);
         this.hits = [...this.hits, ...answer.hits];
         this.searched = answer.searched;
         this.total = answer.texts;
@@ -151,9 +152,9 @@ export class TextSearch {
     return this.current && findMatchTarget(this.hits, this.currentIndex, steps, place);
   }
 
-  #ask(signal: AbortSignal): Promise<TextSearchResponse> {
+  #fetchPage(signal: AbortSignal): Promise<TextSearchResponse> {
     const { query, queryRegex, queryCase } = this.#look;
-    const ask = {
+    const request = {
       query: query.value,
       regex: queryRegex.value,
       case_sensitive: queryCase.value,
@@ -161,7 +162,7 @@ export class TextSearch {
       runs: this.#wall.requestedRuns,
       skip: this.searched,
     };
-    return this.#wall.context.api.post<TextSearchResponse>('search', ask, signal);
+    return this.#wall.context.queries.fetch(textSearchQuery, request, { signal });
   }
 
   #forget(): void {

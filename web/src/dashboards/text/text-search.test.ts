@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { TextHit } from './schemas';
+import type { TextHit } from '../../api/schemas';
 import { findMatchTarget } from './text-search.svelte';
 
 function hit(run: string, index: number, line: number): TextHit {

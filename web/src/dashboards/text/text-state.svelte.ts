@@ -5,7 +5,6 @@ import type { TagCard } from '../../cards/card-sections';
 import { StepSelection } from '../../cards/steps/step-selection.svelte';
 import { StepsQuery } from '../../cards/steps/steps-query.svelte';
 import type { Context } from '../../plugin/context';
-import { TextCache } from './query';
 import { TextSearch } from './text-search.svelte';
 import { createTextSettings, defaultTextPair, type TextSettings } from './text-settings';
 
@@ -23,7 +22,6 @@ export class TextState extends TagGridState {
   readonly textSettings: TextSettings;
   readonly stepSelection: StepSelection;
   readonly stepLoader: StepsQuery;
-  readonly textCache: TextCache;
   readonly search: TextSearch;
   /** Texts that are on their way to the screen: who plays waits for them. */
   pendingCount = $state(0);
@@ -33,7 +31,6 @@ export class TextState extends TagGridState {
     this.textSettings = createTextSettings(context);
     this.stepSelection = new StepSelection(context.url);
     this.stepLoader = new StepsQuery(this);
-    this.textCache = new TextCache(context.api);
     this.search = new TextSearch(this, this.textSettings);
   }
 

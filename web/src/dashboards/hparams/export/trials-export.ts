@@ -1,4 +1,4 @@
-import { toProblem } from '../../../api/client';
+import { toProblem } from '../../../api/errors';
 import {
   downloadBlob,
   downloadImage,

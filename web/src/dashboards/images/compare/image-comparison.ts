@@ -6,7 +6,7 @@ import { displaySize } from '../image-layout';
 import type { ImagePair, ImageRef } from '../image-settings';
 import type { ImagesState, RunSeries } from '../images-state.svelte';
 import { ImageValue, originalPath, thumbnailPath } from '../query';
-import type { ImageInfo } from '../schemas';
+import type { ImageInfo } from '../../../api/schemas';
 
 /** One of two pictures that are compared. */
 export interface ComparedImage {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { ImageInfo } from '../schemas';
+import type { ImageInfo } from '../../../api/schemas';
 import { formatPixel, pixelFromBlock, visiblePixels } from './pixel-values';
 
 const SQUARE = {

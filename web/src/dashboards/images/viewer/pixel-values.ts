@@ -1,12 +1,10 @@
-import { LruCache } from '../../../lib/caches';
-import type { DashboardApi } from '../../../plugin/context';
+import type { QueryCache } from '../../../api/query-cache';
 import type { ImageTransform, Point, Size } from '../image-geometry';
-import type { ImageValue } from '../query';
-import type { ImageInfo, PixelsResponse } from '../schemas';
+import { type ImageValue, pixelsQuery } from '../query';
+import type { ImageInfo, PixelsResponse } from '../../../api/schemas';
 
 /** Side of the squares in which pixels are asked for, so that a moving pointer asks seldom. */
 export const PIXEL_BLOCK_SIZE_PX = 64;
-const MAX_CACHED_VALUES = 1 << 20;
 
 /** A pixel in the numbers of the file. */
 export interface Pixel extends Point {
@@ -17,11 +15,10 @@ export interface Pixel extends Point {
 
 /** Reads what pixels are exactly: a canvas would only know eight bits, and not of what is behind. */
 export class PixelReader {
-  readonly #api: DashboardApi;
-  readonly #squares = new LruCache<Promise<PixelsResponse>>(MAX_CACHED_VALUES);
+  readonly #queries: QueryCache;
 
-  constructor(api: DashboardApi) {
-    this.#api = api;
+  constructor(queries: QueryCache) {
+    this.#queries = queries;
   }
 
   async readPixel(value: ImageValue, part: number, at: Point): Promise<Pixel> {
@@ -29,22 +26,14 @@ export class PixelReader {
   }
 
   readBlock(value: ImageValue, part: number, at: Point): Promise<PixelsResponse> {
-    const corner = {
+    return this.#queries.fetch(pixelsQuery, {
+      ...value.request,
+      part,
       x: at.x - (at.x % PIXEL_BLOCK_SIZE_PX),
       y: at.y - (at.y % PIXEL_BLOCK_SIZE_PX),
-    };
-    const path = value.path('pixels', {
-      part,
-      ...corner,
       width: PIXEL_BLOCK_SIZE_PX,
       height: PIXEL_BLOCK_SIZE_PX,
     });
-    const found = this.#squares.get(path);
-    if (found) return found;
-    const square = this.#api.get<PixelsResponse>(path);
-    this.#squares.set(path, square, PIXEL_BLOCK_SIZE_PX * PIXEL_BLOCK_SIZE_PX * 3);
-    square.catch(() => this.#squares.delete(path));
-    return square;
   }
 }
 

@@ -69,7 +69,7 @@ export class MeshCardModel {
       this.#shelves.delete(run);
     }
     for (const [run, one] of wanted) {
-      const shelf = this.#shelves.get(run) ?? new GeometryLoader(this.#mesh.geometryCache);
+      const shelf = this.#shelves.get(run) ?? new GeometryLoader(this.#mesh.context);
       this.#shelves.set(run, shelf);
       shelf.setQuery(one);
     }

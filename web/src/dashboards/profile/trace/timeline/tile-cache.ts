@@ -1,4 +1,4 @@
-import { isAbortError } from '../../../../api/client';
+import { isAbortError } from '../../../../api/errors';
 import type { Tiles } from '../../schemas';
 import type { TimeSpan } from './time-axis';
 
