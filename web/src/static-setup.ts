@@ -4,6 +4,7 @@ import { makeScalarHandlers } from './api/static/static-scalars';
 import { stepsHandlers } from './api/static/static-steps';
 import { StaticTransport } from './api/static/static-transport';
 import { histogramHandlers } from './dashboards/histograms/static-histograms';
+import { hparamsHandlers } from './dashboards/hparams/static-hparams';
 import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';
 
 declare global {
@@ -18,6 +19,7 @@ setTransport(
     ...stepsHandlers,
     ...histogramHandlers,
     ...prCurveHandlers,
+    ...hparamsHandlers,
   }),
 );
 if (location.search === '' && contents.head.view !== '') restoreView(contents.head.view);

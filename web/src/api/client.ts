@@ -48,25 +48,13 @@ export function postJson(body: unknown, signal?: AbortSignal): PathRequest {
   return { method: 'POST', body, ...(signal ? { signal } : {}) };
 }
 
-const prefetched = new Map<string, Promise<unknown>>();
-
-/** Request what will be requested soon, and use the response then. */
-export function prefetch(path: string): void {
-  const response = apiRequest(path);
-  // Reported to whoever requests it.
-  response.catch(() => undefined);
-  prefetched.set(path, response);
-}
-
 /** Send a request and return the decoded response. */
 export async function apiRequest<Response>(
   path: string,
   request: PathRequest = {},
 ): Promise<Response> {
-  const response = request.method ? undefined : prefetched.get(path);
-  prefetched.delete(path);
   const { signal = new AbortController().signal } = request;
-  return (await (response ?? transport.send(makePathRequest(path, request), signal))) as Response;
+  return (await transport.send(makePathRequest(path, request), signal)) as Response;
 }
 
 export function apiRequestBlob(path: string, request: PathRequest = {}): Promise<Blob> {

@@ -1,8 +1,11 @@
 import { translateProblem, type ServerProblem } from '../i18n/server-messages';
 import { COLUMNS_MEDIA_TYPE, decodeColumns } from './decode';
 import { isAbortError, NetworkError, ServerError, UnexpectedResponseError } from './errors';
-import type { Transport, WireRequest } from './transport';
+import { makePathRequest, type Transport, type WireRequest } from './transport';
 import type { Problem } from './schemas';
+
+/** Unused prefetched responses are dropped after this time. */
+const PREFETCH_MS = 10_000;
 
 type Fetch = (path: string, init: RequestInit) => Promise<Response>;
 
@@ -10,6 +13,7 @@ type Fetch = (path: string, init: RequestInit) => Promise<Response>;
 export class HttpTransport implements Transport {
   readonly exportedAt = null;
   readonly #fetch: Fetch;
+  readonly #prefetched = new Map<string, Promise<Response>>();
 
   constructor(fetchResponse: Fetch = (path, init) => fetch(path, init)) {
     this.#fetch = fetchResponse;
@@ -23,9 +27,21 @@ export class HttpTransport implements Transport {
     return Promise.resolve(path);
   }
 
+  /** Send a GET request whose response the next `send` with the same path uses. */
+  prefetch(path: string): void {
+    const { signal } = new AbortController();
+    const response = this.#fetch(path, makeInit(makePathRequest(path), signal));
+    // Reported to whoever sends the request; a response that nobody uses is dropped.
+    response.catch(() => undefined);
+    this.#prefetched.set(path, response);
+    setTimeout(() => this.#prefetched.delete(path), PREFETCH_MS);
+  }
+
   async send(request: WireRequest, signal: AbortSignal): Promise<unknown> {
     const init = makeInit(request, signal);
-    const response = await receive(() => this.#fetch(request.path, init));
+    const response = await receive(
+      () => this.#takePrefetched(request) ?? this.#fetch(request.path, init),
+    );
     if (!response.ok) throw await readError(response);
     if (request.isFile) return receive(() => response.blob());
     const type = response.headers.get('content-type') ?? '';
@@ -34,6 +50,13 @@ export class HttpTransport implements Transport {
     if (!type.startsWith('application/json')) throw new UnexpectedResponseError(response.status);
     // Two steps: a body that breaks off is a network error, malformed JSON of our server is a bug.
     return JSON.parse(await receive(() => response.text()));
+  }
+
+  #takePrefetched({ method, path }: WireRequest): Promise<Response> | undefined {
+    if (method !== 'GET') return undefined;
+    const response = this.#prefetched.get(path);
+    this.#prefetched.delete(path);
+    return response;
   }
 }
 

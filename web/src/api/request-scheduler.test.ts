@@ -71,3 +71,19 @@ test('what begins at once is not begun twice', async () => {
   await vi.advanceTimersByTimeAsync(200);
   expect(calls).toBe(2);
 });
+
+test('an exception does not stop later runs, and is reported', async () => {
+  const report = vi.fn();
+  vi.stubGlobal('reportError', report);
+  const scheduler = new RequestScheduler(() => {
+    calls++;
+    return calls === 1 ? Promise.reject(new TypeError('a bug')) : Promise.resolve();
+  }, 1000);
+  scheduler.schedule();
+  await vi.advanceTimersByTimeAsync(1);
+  scheduler.schedule();
+  await vi.advanceTimersByTimeAsync(1001);
+  expect(calls).toBe(2);
+  expect(report).toHaveBeenCalledOnce();
+  vi.unstubAllGlobals();
+});

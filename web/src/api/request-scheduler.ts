@@ -17,7 +17,7 @@ export class RequestScheduler {
 
   /** Here and now; where effects run, what `work` reads would be taken for theirs. */
   startNow(): void {
-    if (!this.#running) void this.#run();
+    if (!this.#running) this.#run().catch((error: unknown) => reportError(error));
   }
 
   /** With the next turn that the pause allows. */
@@ -39,48 +39,30 @@ export class RequestScheduler {
 
   #schedule(): void {
     const delay = Math.max(0, this.#restUntil - performance.now());
-    this.#timer ??= setTimeout(() => void this.#run(), delay);
+    this.#timer ??= setTimeout(
+      () => this.#run().catch((error: unknown) => reportError(error)),
+      delay,
+    );
   }
 
   async #run(): Promise<void> {
     this.#timer = undefined;
     this.#running = true;
     const began = performance.now();
-    await this.#work();
-    const ended = performance.now();
+    try {
+      await this.#work();
+    } finally {
+      // Also after an exception: one bug must not stop all further refreshes.
+      this.#finish(performance.now() - began);
+    }
+  }
+
+  #finish(durationMs: number): void {
     const again = this.#again;
     this.#running = false;
     this.#again = 'no';
     this.#restUntil =
-      again === 'at once' ? 0 : ended + Math.max(this.#shortestPauseMs, 5 * (ended - began));
+      again === 'at once' ? 0 : performance.now() + Math.max(this.#shortestPauseMs, 5 * durationMs);
     if (again !== 'no') this.#schedule();
-  }
-}
-
-/** Counts who wants which things, and knows which of them are still to be fetched. */
-export class SubscriptionSet {
-  readonly #wanted = new Map<string, number>();
-  readonly #fresh = new Set<string>();
-
-  /** Wants a thing until the function that it returns is called. */
-  subscribe(thing: string): () => void {
-    this.#wanted.set(thing, (this.#wanted.get(thing) ?? 0) + 1);
-    return () => {
-      const left = (this.#wanted.get(thing) ?? 1) - 1;
-      if (left > 0) this.#wanted.set(thing, left);
-      else this.#wanted.delete(thing);
-    };
-  }
-
-  listStale(): string[] {
-    return [...this.#wanted.keys()].filter((thing) => !this.#fresh.has(thing));
-  }
-
-  markFresh(things: Iterable<string>): void {
-    for (const thing of things) this.#fresh.add(thing);
-  }
-
-  markStale(): void {
-    this.#fresh.clear();
   }
 }

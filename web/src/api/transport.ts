@@ -11,6 +11,8 @@ export interface Transport {
   supports(route: string): boolean;
   /** Return a URL for images, players and links, which may be an object URL. */
   resolveUrl(path: string): Promise<string>;
+  /** Request early what will be requested soon; a static export has everything at hand. */
+  prefetch?(path: string): void;
   /** When a static export was created, in seconds since 1970; null if there is a server. */
   readonly exportedAt: number | null;
 }

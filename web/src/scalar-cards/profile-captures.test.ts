@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { captureFlags } from './profile-captures.svelte';
+import { captureFlags } from './profile-captures';
 
 const ROWS = [
   { id: 'a', run: 'one', wall_s: 1_700_000_000, step: 20 },

@@ -1,20 +1,31 @@
 import { createContext } from 'svelte';
 
-import { isAbortError } from '../api/errors';
+import { type Query, QueryMap } from '../api/create-query.svelte';
+import { ServerError } from '../api/errors';
 import type { ChartRow, ChartsView } from '../api/scalar-schemas';
-import type { NearestPointRow, NearestPointsResponse, Problem, TagRow } from '../api/schemas';
+import type { CaptureRow, NearestPointRow, Problem, RangeStatsRow, TagRow } from '../api/schemas';
 import { type CardGridInfo, CardGridState } from '../cards/card-grid.svelte';
 import { hasCard } from '../cards/grid-settings';
 import type { Annotation, AxisFormat, Band, Line, NumberRange, ScaleType } from '../charts/types';
 import { formatCount, formatInteger, formatPlural } from '../lib/format';
 import type { Context, DashboardApi, XAxis } from '../plugin/context';
 import { bandCenterLine, countNonFinite, drawBands, drawLines, marginBands } from './chart-lines';
-import { type ChartResult, ChartsQuery } from './chart-query.svelte';
-import { type ChartSubscription, createViewRequest } from './chart-request';
-import { captureFlags, ProfileCaptures } from './profile-captures.svelte';
+import { createViewRequest } from './chart-request';
+import { captureFlags } from './profile-captures';
+import {
+  captureMarksQuery,
+  CHART_ERROR_STATUS,
+  chartQuery,
+  hoverQuery,
+  makeChartRequest,
+  nearestPointsQuery,
+  rangeStatsQuery,
+  type ScalarChartRequest,
+  type TagPositionRequest,
+  type TagRangeRequest,
+} from './query';
 import type { ScalarCard } from './scalar-card';
 import { AUTO_RANGES, createScalarSettings, type ScalarSettings } from './scalar-settings';
-import { ValueTableQuery } from './table-query.svelte';
 
 const NO_LINES: readonly Line[] = [];
 
@@ -24,10 +35,15 @@ export class ScalarChartModel {
   /** Held here, as who points at a chart may still look at it when its card has gone. */
   card: ScalarCard;
 
-  readonly result = $derived.by((): ChartResult | undefined =>
-    this.#curves.charts.get(this.card.id, this.#seen),
-  );
-  readonly response = $derived(this.result?.response ?? null);
+  /** Of the chart, in pixels; nothing is loaded while it is 0. */
+  width = $state(0);
+  readonly query: Query<ChartRow>;
+  /** The server refused this chart, for example because the baseline does not have its tags. */
+  readonly isRejected = $derived.by(() => {
+    const { error } = this.query;
+    return error instanceof ServerError && error.status === CHART_ERROR_STATUS;
+  });
+  readonly response = $derived.by(() => (this.isRejected ? null : (this.query.data ?? null)));
   /** A line for each series of the answer. */
   readonly series = $derived.by(() => this.#drawLines(this.response));
   readonly #margins = $derived.by(() => marginBands(this.series, this.card));
@@ -60,6 +76,9 @@ export class ScalarChartModel {
   constructor(curves: ScalarGridState, card: ScalarCard) {
     this.#curves = curves;
     this.card = $state.raw(card);
+    this.query = curves.context.query(chartQuery, () =>
+      this.width > 0 && this.card.tags.length > 0 ? this.#request : null,
+    );
   }
 
   get #settings() {
@@ -78,10 +97,20 @@ export class ScalarChartModel {
     return xFormatOf(this.#settings.x.value);
   }
 
-  /** What the loader is to get for a chart so many pixels wide. */
-  subscriptionFor(width: number): ChartSubscription {
-    const { id, tags } = this.card;
-    return { id, tags, visibleRange: this.#seen, width };
+  /** A chart that has every point needs no other response for a part of it. */
+  get #request(): ScalarChartRequest {
+    const { context, viewRequest } = this.#curves;
+    const make = (visible: NumberRange | null): ScalarChartRequest =>
+      makeChartRequest(
+        viewRequest,
+        context.runs.visible.length,
+        this.card.tags,
+        this.width,
+        visible,
+      );
+    const whole = make(null);
+    const isComplete = context.queries.peek(chartQuery, whole)?.reduced === false;
+    return this.#seen === null || isComplete ? whole : make(this.#seen);
   }
 
   get #isScatter(): boolean {
@@ -106,7 +135,7 @@ export class ScalarChartModel {
   #findFlags(): readonly Annotation[] {
     const axis = this.#settings.x.value;
     const runs = this.response?.lines.map(({ run }) => run) ?? [];
-    return [...this.#findNotes(axis), ...captureFlags(this.#curves.captures.rows, runs, axis)];
+    return [...this.#findNotes(axis), ...captureFlags(this.#curves.captures, runs, axis)];
   }
 
   #findNotes(axis: XAxis): Annotation[] {
@@ -162,7 +191,7 @@ export interface PointerTarget {
   readonly nearest: string | null;
 }
 
-/** How long a pointer rests before exact values are asked for. */
+/** How long the pointer rests before exact values are fetched. */
 const HOVER_DELAY_MS = 90;
 
 /** The chart under the pointer, and the one that was clicked. */
@@ -171,50 +200,24 @@ export class PointerState {
   pinned = $state.raw<PointerTarget | null>(null);
   /** The card that keys are for. */
   activeChart = $state.raw<{ key: string; chart: ScalarChartModel } | null>(null);
-  /** Points as they were logged, of the lines that are pointed at. */
-  exact = $state.raw<readonly NearestPointRow[]>([]);
-
-  readonly #api: DashboardApi;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  /** What was asked for last. */
-  #place = '';
-  #abort = new AbortController();
-
-  constructor(api: DashboardApi) {
-    this.#api = api;
-  }
-
-  /** Asks for the points at a place once the pointer rests there. */
-  requestExact(view: ChartsView, spot: PointerTarget | null): void {
-    clearTimeout(this.#timer);
-    this.#abort.abort();
-    const ask = spot && view.groups === null ? nearestPointsRequest(view, spot) : null;
-    const place = JSON.stringify(ask);
-    // At the same place new points may have come in; what was told there holds until they are told.
-    if (place !== this.#place) this.exact = [];
-    this.#place = place;
-    if (ask) this.#timer = setTimeout(() => void this.#ask(ask), HOVER_DELAY_MS);
-  }
-
-  async #ask(ask: NearestPointsRequest): Promise<void> {
-    this.#abort = new AbortController();
-    try {
-      const { rows } = await this.#api.post<NearestPointsResponse>('at', ask, this.#abort.signal);
-      this.exact = rows;
-    } catch (error) {
-      // What is drawn is shown all the same.
-      if (!isAbortError(error)) this.exact = [];
-    }
-  }
 }
 
-type NearestPointsRequest = ReturnType<typeof nearestPointsRequest>;
-
-function nearestPointsRequest(
-  { runs, x, smoothing, baseline }: ChartsView,
-  { chart, x: at }: PointerTarget,
-) {
-  return { runs, x, smoothing, baseline, tags: chart.card.tags, at };
+/** Follow the points as they were logged of the lines at the pointer. */
+export function queryExactPoints(
+  { context }: ScalarGridState,
+  getView: () => ChartsView,
+  getTarget: () => PointerTarget | null,
+): Query<readonly NearestPointRow[]> {
+  return context.query(
+    hoverQuery,
+    () => {
+      const [view, target] = [getView(), getTarget()];
+      if (!target || view.groups !== null) return null;
+      const { runs, x, smoothing, baseline } = view;
+      return { runs, x, smoothing, baseline, tags: target.chart.card.tags, at: target.x };
+    },
+    { debounceMs: HOVER_DELAY_MS, keepPrevious: false },
+  );
 }
 
 /** A wall of cards of curves: all that the parts of such a view share. */
@@ -222,14 +225,30 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
   readonly settings: ScalarSettings;
   /** Where points come from. */
   readonly api: DashboardApi;
-  readonly charts: ChartsQuery;
-  readonly tables: ValueTableQuery;
-  readonly pointer: PointerState;
-  readonly captures: ProfileCaptures;
+  readonly pointer = new PointerState();
+  /** The captures of a profiler; null until effects are started. */
+  #captures = $state.raw<Query<readonly CaptureRow[]> | null>(null);
   /** Why something that was asked for beside the cards did not come. */
   exportError = $state.raw<Problem | null>(null);
 
   readonly viewRequest = $derived.by(() => createViewRequest(this.settings, this.context.runs));
+
+  readonly #seriesView = $derived.by(() => {
+    const { runs, x, smoothing, baseline } = this.viewRequest;
+    return { runs, x, smoothing, baseline };
+  });
+  readonly #pinnedView = $derived.by(() => {
+    const { pinned, range } = this.context.cursor;
+    return pinned === null || range ? null : { ...this.#seriesView, at: pinned };
+  });
+  readonly #rangeView = $derived.by(() => {
+    const { range } = this.context.cursor;
+    return range && { ...this.#seriesView, start: range[0], stop: range[1] };
+  });
+  /** The values at the pinned position, by tag, for the tables below charts. */
+  readonly pinnedPoints: QueryMap<TagPositionRequest, readonly NearestPointRow[]>;
+  /** Statistics of the selected range, by tag. */
+  readonly rangeStats: QueryMap<TagRangeRequest, readonly RangeStatsRow[]>;
 
   constructor(
     context: Context,
@@ -240,26 +259,32 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
     super(context, about);
     this.settings = settings;
     this.api = api;
-    this.charts = new ChartsQuery(api);
-    this.tables = new ValueTableQuery(api);
-    this.pointer = new PointerState(api);
-    this.captures = new ProfileCaptures(context);
+    // Values of another position would be wrong, so they are not kept.
+    const options = { keepPrevious: false };
+    const { queries } = context;
+    this.pinnedPoints = new QueryMap(
+      queries,
+      nearestPointsQuery,
+      (tag) => this.#pinnedView && { view: this.#pinnedView, tag },
+      options,
+    );
+    this.rangeStats = new QueryMap(
+      queries,
+      rangeStatsQuery,
+      (tag) => this.#rangeView && { view: this.#rangeView, tag },
+      options,
+    );
   }
 
   override startEffects(): void {
     super.startEffects();
-    $effect(() => this.charts.setView(this.viewRequest, this.context.runs.visible.length));
-    $effect(() => {
-      const { pinned, range } = this.context.cursor;
-      this.tables.setPosition({ view: this.viewRequest, at: pinned, range });
-    });
-    $effect(() => {
-      if (this.context.live.isPaused) return;
-      this.charts.refresh(this.revision);
-      this.tables.refresh();
-    });
-    this.captures.startEffects();
-    $effect(() => () => this.charts.stop());
+    const isActive = (): boolean => this.context.isDashboardActive('profile');
+    this.#captures = this.context.query(captureMarksQuery, () => (isActive() ? {} : null));
+  }
+
+  /** Charts are useful without captures; the Profile dashboard shows why they cannot be loaded. */
+  get captures(): readonly CaptureRow[] {
+    return this.#captures?.data ?? [];
   }
 
   override clearSelection(): void {

@@ -1,4 +1,4 @@
-import { prefetch, getDashboards } from '../api/client';
+import { getDashboards, getTransport } from '../api/client';
 import type { DashboardRow } from '../api/schemas';
 import { text } from '../lib/codecs';
 import { RequestScheduler } from '../api/request-scheduler';
@@ -109,7 +109,8 @@ class Dashboards {
   #fetchAhead(): void {
     const likely = this.#builtIn.find(({ name }) => name === this.#tab.value) ?? this.#builtIn[0];
     const first = likely?.prefetch?.(pageUrl.search);
-    if (likely && first) prefetch(`api/v1/${likely.apiName ?? likely.name}/${first}`);
+    if (likely && first)
+      getTransport().prefetch?.(`api/v1/${likely.apiName ?? likely.name}/${first}`);
     // Who opens it then is told what went wrong.
     likely?.load().catch(() => undefined);
   }

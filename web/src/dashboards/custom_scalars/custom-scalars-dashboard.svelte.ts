@@ -1,10 +1,9 @@
 import { createContext } from 'svelte';
 
-import type { LayoutCategory } from '../../api/client';
-import { ServerError, toProblem } from '../../api/errors';
-import type { Problem } from '../../api/schemas';
+import type { Query } from '../../api/create-query.svelte';
+import { defineQuery } from '../../api/query-definition';
+import type { CustomScalarsLayoutResponse, Problem } from '../../api/schemas';
 import { optionalText } from '../../lib/codecs';
-import { RequestScheduler } from '../../api/request-scheduler';
 import { ScalarGridState } from '../../scalar-cards/scalar-grid.svelte';
 import { createScalarSettings } from '../../scalar-cards/scalar-settings';
 import type { Context, Param } from '../../plugin/context';
@@ -17,12 +16,6 @@ import {
 } from './layout-cards';
 import { type ChartLayout, layoutCodec } from './chart-layout';
 
-interface LayoutResponse {
-  readonly categories: readonly LayoutCategory[];
-  readonly runs: readonly string[];
-  readonly problems: readonly string[];
-}
-
 const INFO: CardGridInfo = {
   name: 'custom_scalars',
   title: 'Custom scalars',
@@ -34,19 +27,19 @@ const INFO: CardGridInfo = {
 export const LOGGED_LAYOUT = '';
 const LAYOUT_TAG = 'custom_scalars__config__';
 const NOT_FOUND = 404;
-const MIN_REFRESH_MS = 2000;
-const NO_LAYOUT: LayoutResponse = { categories: [], runs: [], problems: [] };
+const NO_LAYOUT: CustomScalarsLayoutResponse = { categories: [], runs: [], problems: [] };
+
+/** The layout in the log. A static export has none if there is none. */
+const layoutQuery = defineQuery('GET custom_scalars/layout', {
+  scope: 'immutable',
+  recover: ({ status }) => (status === NOT_FOUND ? NO_LAYOUT : undefined),
+});
 
 /** Charts as somebody laid them out: in the log, beside it, or just now in this page. */
 export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel> {
-  /** null: not known yet. */
-  loggedLayout = $state.raw<LayoutResponse | null>(null);
-  /** Why the layout of the log did not come. */
-  error = $state.raw<Problem | null>(null);
-
+  #loggedLayout = $state.raw<Query<CustomScalarsLayoutResponse> | null>(null);
   readonly #selectedName: Param<string | null>;
   readonly #draft: Param<ChartLayout | null>;
-  readonly #scheduler = new RequestScheduler(() => this.#load(), MIN_REFRESH_MS);
 
   /** The names of the layouts that there are. */
   readonly layoutNames = $derived.by(() => [
@@ -82,6 +75,16 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
     this.#draft = context.url.param('charts', layoutCodec, null);
   }
 
+  /** null: not known yet. */
+  get loggedLayout(): CustomScalarsLayoutResponse | null {
+    return this.#loggedLayout?.data ?? (this.error ? NO_LAYOUT : null);
+  }
+
+  /** Why the layout in the log could not be loaded. */
+  get error(): Problem | null {
+    return this.#loggedLayout?.error?.problem ?? null;
+  }
+
   /** Whether something was changed that is kept nowhere but in the address. */
   get hasDraft(): boolean {
     return this.#draft.value !== null;
@@ -89,11 +92,12 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
 
   override startEffects(): void {
     super.startEffects();
-    const { tags } = this.context;
+    const { tags, queries } = this.context;
+    this.#loggedLayout = this.context.query(layoutQuery, () => ({}));
     const count = $derived(tags.rows.find(({ tag }) => tag === LAYOUT_TAG)?.count ?? 0);
     $effect(() => {
       void count;
-      this.#scheduler.scheduleNow();
+      queries.invalidate(layoutQuery);
     });
   }
 
@@ -120,18 +124,6 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
   async deleteLayout(name: string): Promise<void> {
     await this.context.notes.saveLayout(name, null);
     this.selectLayout(null);
-  }
-
-  async #load(): Promise<void> {
-    try {
-      this.loggedLayout = await this.context.api.get<LayoutResponse>('layout');
-      this.error = null;
-    } catch (error) {
-      // A copy of a board carries no layout where there is none.
-      const isNone = error instanceof ServerError && error.status === NOT_FOUND;
-      this.loggedLayout ??= NO_LAYOUT;
-      this.error = isNone ? null : toProblem(error);
-    }
   }
 }
 

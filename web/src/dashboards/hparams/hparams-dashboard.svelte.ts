@@ -1,6 +1,7 @@
 import { getContext, setContext } from 'svelte';
 
-import type { Problem } from '../../api/schemas';
+import type { Query } from '../../api/create-query.svelte';
+import type { Problem, SessionsResponse } from '../../api/schemas';
 import { text } from '../../lib/codecs';
 import { runAfterPaint, runInSlices } from '../../lib/tasks';
 import type { Context, Shortcut } from '../../plugin/context';
@@ -41,7 +42,7 @@ import {
   type Trials,
 } from './model/trials';
 import { readMetrics, readTrials, type TrialMetric } from './model/trials-response';
-import { TrialsQuery } from './query.svelte';
+import { makeSessionsRequest, sessionsQuery } from './query';
 
 const NO_TRIALS = makeTrials([], [], []);
 
@@ -49,7 +50,7 @@ const NO_TRIALS = makeTrials([], [], []);
 export class HParamsDashboard {
   readonly context: Context;
   readonly settings: HParamsSettings;
-  readonly trialsQuery: TrialsQuery;
+  readonly trialsQuery: Query<SessionsResponse>;
   /** The session under the pointer, in whichever view. */
   hoveredRow = $state<number | null>(null);
   /** What is drawn of the sessions at present. */
@@ -62,7 +63,7 @@ export class HParamsDashboard {
   constructor(context: Context) {
     this.context = context;
     this.settings = makeHParamsSettings(context);
-    this.trialsQuery = new TrialsQuery(context, this.settings);
+    this.trialsQuery = context.query(sessionsQuery, () => makeSessionsRequest(this.settings));
   }
 
   readonly trials: Trials = $derived.by(() => {
@@ -235,7 +236,6 @@ export class HParamsDashboard {
 
   startEffects(): void {
     $effect(() => this.#highlightRun());
-    $effect(() => this.trialsQuery.refresh());
     $effect(() => {
       const [goal, rows] = [this.objective, this.committedRows];
       const differing = this.hparams.filter(({ varies }) => varies);
@@ -245,7 +245,6 @@ export class HParamsDashboard {
           )
         : void (this.insights = null);
     });
-    $effect(() => () => this.trialsQuery.dispose());
   }
 }
 

@@ -3,7 +3,7 @@ import type { Context } from '../../plugin/context';
 import type { AxisScale } from './model/column-axes';
 import { type ColumnFilter, type ColumnFilters, NO_FILTERS } from './model/trial-filters';
 import type { SortKey } from './model/trials';
-import type { Reduction } from './schemas';
+import type { ReductionKind } from '../../api/schemas';
 
 export const HPARAMS_VIEWS = [
   'table',
@@ -28,7 +28,7 @@ export const VIEW_TITLES: Readonly<Record<HParamsView, string>> = {
   progress: 'Best so far',
 };
 
-const REDUCTIONS: readonly Reduction[] = ['last', 'min', 'max', 'mean', 'step'];
+const REDUCTIONS: readonly ReductionKind[] = ['last', 'min', 'max', 'mean', 'step'];
 const REPEAT_MODES = ['each', 'mean', 'median', 'min', 'max'] as const;
 
 export type RepeatMode = (typeof REPEAT_MODES)[number];
@@ -45,7 +45,7 @@ export function makeHParamsSettings({ url, preferences }: Pick<Context, 'url' | 
     /** The metric that sessions are judged by, and whether less of it is better. */
     metric: url.param('hp-metric', optionalText, null),
     goal: url.param('hp-goal', choice(['usual', 'min', 'max'], 'usual'), 'usual'),
-    reduction: url.param<Reduction>('hp-how', choice(REDUCTIONS, 'last'), 'last'),
+    reduction: url.param<ReductionKind>('hp-how', choice(REDUCTIONS, 'last'), 'last'),
     lastCount: url.param('hp-n', number(10), 10),
     step: url.param('hp-step', number(0), 0),
     repeats: url.param<RepeatMode>('hp-repeats', choice(REPEAT_MODES, 'each'), 'each'),

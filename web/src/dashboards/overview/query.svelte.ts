@@ -1,97 +1,55 @@
-import { SvelteMap } from 'svelte/reactivity';
-
-import { isAbortError } from '../../api/errors';
+import { QueryMap } from '../../api/create-query.svelte';
 import { parseJsonNumber } from '../../api/decode';
-import { RequestScheduler, SubscriptionSet } from '../../api/request-scheduler';
-import type { ChartRow } from '../../api/scalar-schemas';
-import type { ChartsRequest, ChartsResponse, LineRow } from '../../api/schemas';
+import type { ChartRow, ChartsView } from '../../api/scalar-schemas';
+import type { LineRow } from '../../api/schemas';
 import type { SparklineSeries } from '../../charts/sparkline';
 import type { Context, VisibleRun } from '../../plugin/context';
+import { chartQuery, type ScalarChartRequest } from '../../scalar-cards/query';
 
 /** How many runs one sparkline can show and still be read. */
 export const MAX_SPARKLINE_RUNS = 8;
 
-/** Not every run has every tag, so more are asked for than are shown. */
+/** Not every run has every tag, so more are requested than shown. */
 const MAX_REQUESTED_RUNS = 32;
-const MAX_BATCH = 64;
-const MIN_REFRESH_MS = 1000;
 
-/** The sparklines of the rows that are on the screen; nothing else is asked for. */
+/** The sparklines of the rows on the screen. */
 export class TagSparklines {
-  readonly #context: Context;
-  readonly #charts = new SvelteMap<string, readonly TagSparkline[]>();
-  readonly #subscriptions = new SubscriptionSet();
-  #runs: readonly VisibleRun[] = [];
-  #abort = new AbortController();
-  readonly #scheduler = new RequestScheduler(() => this.#load(), MIN_REFRESH_MS);
+  readonly #charts: QueryMap<ScalarChartRequest, ChartRow>;
+  readonly #runs: readonly VisibleRun[];
+  readonly #view: ChartsView;
 
   constructor(context: Context) {
-    this.#context = context;
+    this.#runs = $derived(context.runs.visible.slice(0, MAX_REQUESTED_RUNS));
+    this.#view = $derived({ ...VIEW, runs: this.#runs.map(({ name }) => name) });
+    this.#charts = new QueryMap(context.queries, chartQuery, (tag) => ({
+      view: this.#view,
+      width: SPARKLINE_COLUMNS,
+      runCount: this.#runs.length,
+      chart: { tags: [tag], start: null, stop: null },
+    }));
   }
 
-  setRuns(runs: readonly VisibleRun[]): void {
-    this.#abort.abort();
-    this.#runs = runs.slice(0, MAX_REQUESTED_RUNS);
-    this.#subscriptions.markStale();
-    this.#scheduler.scheduleNow();
-  }
-
-  refresh(): void {
-    this.#subscriptions.markStale();
-    this.#scheduler.schedule();
-  }
-
-  dispose(): void {
-    this.#abort.abort();
-  }
-
+  /** Rows are useful without sparklines, so errors are not shown. */
   find(tag: string): readonly TagSparkline[] | undefined {
-    return this.#charts.get(tag);
+    const chart = this.#charts.get(tag)?.data;
+    return chart && readTagSparklines(chart, this.#runs).slice(0, MAX_SPARKLINE_RUNS);
   }
 
-  /** Keeps the chart of `tag` up to date until the function that it returns is called. */
+  /** Keep the sparkline of a tag up to date until the returned function is called. */
   subscribe(tag: string): () => void {
-    const letGo = this.#subscriptions.subscribe(tag);
-    if (this.#subscriptions.listStale().length > 0) this.#scheduler.scheduleNow();
-    return letGo;
-  }
-
-  async #load(): Promise<void> {
-    const missing = this.#subscriptions.listStale();
-    const asked = missing.slice(0, MAX_BATCH);
-    if (asked.length === 0) return;
-    this.#abort = new AbortController();
-    this.#subscriptions.markFresh(asked);
-    try {
-      const ask = makeChartsRequest(asked, this.#runs);
-      const answer = await this.#context.api.post<ChartsResponse>('query', ask, this.#abort.signal);
-      for (const chart of answer.charts) this.#charts.set(chart.id, this.#read(chart));
-    } catch (error) {
-      // Rows are worth showing without their lines; the next change asks for these again.
-      if (!isAbortError(error)) this.#subscriptions.markStale();
-    }
-    if (missing.length > asked.length) this.#scheduler.scheduleNow();
-  }
-
-  #read(chart: ChartRow): readonly TagSparkline[] {
-    return readTagSparklines(chart, this.#runs).slice(0, MAX_SPARKLINE_RUNS);
+    return this.#charts.subscribe(tag);
   }
 }
 
-function makeChartsRequest(tags: readonly string[], runs: readonly VisibleRun[]): ChartsRequest {
-  return {
-    width: SPARKLINE_COLUMNS,
-    runs: runs.map(({ name }) => name),
-    x: 'step',
-    smoothing: null,
-    overwritten: false,
-    baseline: null,
-    groups: null,
-    center: 'mean',
-    band: 'std',
-    charts: tags.map((tag) => ({ id: tag, tags: [tag], start: null, stop: null })),
-  };
-}
+const VIEW: Omit<ChartsView, 'runs'> = {
+  x: 'step',
+  smoothing: null,
+  overwritten: false,
+  baseline: null,
+  groups: null,
+  center: 'mean',
+  band: 'std',
+};
 
 /** One run's line on columns that all lines of its chart share, and the value it ends with. */
 export interface TagSparkline extends SparklineSeries {

@@ -2,7 +2,7 @@ import { untrack } from 'svelte';
 import { SvelteMap } from 'svelte/reactivity';
 
 import { apiRequest } from '../../api/client';
-import { isAbortError, toProblem } from '../../api/errors';
+import { isAbortError, NetworkError, toProblem } from '../../api/errors';
 import { ListQuery, Query } from '../../api/query.svelte';
 import type { Problem } from '../../api/schemas';
 import type { Context, DashboardApi } from '../../plugin/context';
@@ -82,8 +82,8 @@ export class EmbeddingCatalog extends ListQuery<EmbeddingRow> {
   readonly otherReference = $derived.by(() => createReference(this.other, this.otherVersion));
 
   /** What is looked at stays, though what comes may be listed before it. */
-  override async load(signal?: AbortSignal): Promise<void> {
-    await super.load(signal);
+  override async load(): Promise<void> {
+    await super.load();
     this.#lastId = this.current?.id ?? '';
   }
 
@@ -108,6 +108,8 @@ function createReference(
     ? { id: row.id, index: version.index, mark: version.mark }
     : null;
 }
+
+const RETRY_COLUMN_MS = 2000;
 
 /** Columns of labels that somebody looked at, of one embedding. */
 export class LabelColumnCache {
@@ -145,9 +147,15 @@ export class LabelColumnCache {
     try {
       const path = `column?${formatProjectorQuery({ ...of, name })}`;
       const answer = await this.#api.get<ColumnResponse>(path);
-      if (this.#reference === of) this.#columns.set(name, new LabelColumn(answer));
+      if (this.#reference !== of) return;
+      this.#columns.set(name, new LabelColumn(answer));
+      this.error = null;
     } catch (error) {
-      if (!isAbortError(error) && this.#reference === of) this.error = toProblem(error);
+      if (isAbortError(error) || this.#reference !== of) return;
+      this.error = toProblem(error);
+      // Without its entry the column is requested again by whoever still needs it.
+      if (error instanceof NetworkError)
+        setTimeout(() => this.#reference === of && this.#columns.delete(name), RETRY_COLUMN_MS);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { formatRawValue, formatTrialValue } from './trials';
-import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../schemas';
+import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../../../api/schemas';
 import { applyTrialsUpdate, readMetrics, readTrials } from './trials-response';
 
 function rowsOf(
@@ -22,6 +22,10 @@ function rowsOf(
     start: Float64Array.from(names, () => 1000),
     end: none,
     last: Float64Array.from(names, () => 1060),
+    source: Uint8Array.from(names, () => 0),
+    experiments: Int32Array.from(names, () => 0),
+    experiment_names: [''],
+    links: {},
   };
 }
 
@@ -34,6 +38,7 @@ function hparam(
   const words: string[] = [];
   return {
     ...{ name, key: `hparam:${name}`, label: name, description: '', type, differs: true },
+    ...{ declared: false, distinct: values.length, low: null, high: null, log: false },
     ...{ words, values: Float64Array.from(values), states: null },
     ...more,
   };
@@ -45,12 +50,13 @@ function metric(group: string, values: number[], steps: number[]): MetricCells {
     values: Float64Array.from(values),
     steps: Float64Array.from(steps),
     deviation: null,
+    ...{ low: null, high: null, log: false },
   };
   return { key, group, tag, label: tag, description: '', declared: false, goal: 'max', ...columns };
 }
 
 const ANSWER: SessionsResponse = {
-  revision: 1,
+  revision: '1',
   base: null,
   rows: rowsOf(['a', 'b', 'c'], [0, 1, 2], [0, 1, 0]),
   hparams: [
@@ -94,8 +100,8 @@ test('metrics of the same name are told apart by their group', () => {
 test('what has changed since is put in its place, with words in a new order', () => {
   const news: SessionsResponse = {
     ...ANSWER,
-    revision: 2,
-    base: 1,
+    revision: '2',
+    base: '1',
     rows: rowsOf(['b', 'd'], [1, 3], [2, 3]),
     hparams: [
       hparam('lr', 'number', [0.2, 0.3], {}),
@@ -119,8 +125,8 @@ test('an answer without news leaves everything as it is', () => {
   const empty = rowsOf([], [], []);
   const news = {
     ...ANSWER,
-    revision: 5,
-    base: 1,
+    revision: '5',
+    base: '1',
     rows: empty,
     hparams: ANSWER.hparams.map((one) => ({ ...one, values: new Float64Array(), states: null })),
   };

@@ -1,5 +1,5 @@
 import { sortNatural } from '../../../lib/sorting';
-import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../schemas';
+import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../../../api/schemas';
 import { makeTrials, type TrialColumn, type Trials } from './trials';
 
 /** States of cells, as the server counts them. */
@@ -235,6 +235,10 @@ function mergeRows(known: SessionRows, news: SessionRows, count: number): Sessio
     start: floats('start'),
     end: floats('end'),
     last: floats('last'),
+    source: Uint8Array.from(mergeNumbers(known.source, news.source, at, count)),
+    experiments: Int32Array.from(mergeNumbers(known.experiments, news.experiments, at, count)),
+    experiment_names: news.experiment_names,
+    links: { ...known.links, ...news.links },
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ChartTheme } from '../../../charts/renderer/chart-theme';
 import { makePath, type Renderer } from '../../../charts/renderer/renderer';
-import type { ImportanceBar } from '../schemas';
+import type { ImportanceBar } from '../../../api/schemas';
 
 const ROW_HEIGHT_PX = 30;
 const BAR_HEIGHT_PX = 14;

@@ -1,4 +1,4 @@
-import { isAbortError } from '../../../../api/errors';
+import { getBackoffMs, isAbortError, NetworkError } from '../../../../api/errors';
 import type { Tiles } from '../../schemas';
 import type { TimeSpan } from './time-axis';
 
@@ -125,6 +125,7 @@ export class TileCache {
   /** The only level there is. */
   #fixed: number | null = null;
   #asking = false;
+  #failures = 0;
 
   constructor(
     readonly fetchTiles: FetchTiles,
@@ -190,12 +191,20 @@ export class TileCache {
         if (isAbortError(error)) return;
         this.error = error;
         this.onchange();
+        if (error instanceof NetworkError) this.#retryLater();
         break;
       }
+      this.#failures = 0;
       this.#asking = this.#next() !== null;
       this.onchange();
     }
     this.#asking = false;
+  }
+
+  /** Recover by itself when the server is back. */
+  #retryLater(): void {
+    const timer = setTimeout(() => this.retry(), getBackoffMs(++this.#failures));
+    this.#stopping.signal.addEventListener('abort', () => clearTimeout(timer));
   }
 
   /** The first of what is wanted that is not there, as one rectangle of tiles and tracks. */
