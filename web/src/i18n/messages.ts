@@ -72,7 +72,7 @@ function getPluralRules(): Intl.PluralRules {
 
 /**
  * Group the digits of a number. English and Chinese do it alike, so this equals
- * `Intl.NumberFormat`, whose first use takes 15 ms before the first chart is drawn.
+ * `Intl.NumberFormat`, whose first use takes tens of milliseconds before the first chart is drawn.
  */
 function formatNumber(value: number): string {
   const [whole = '', fraction] = String(value).split('.');
