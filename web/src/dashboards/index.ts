@@ -1,3 +1,4 @@
+import * as m from '../catalog/shell';
 import { importWithMessages } from '../i18n/load';
 import type { BuiltInDashboard } from '../plugin/registry';
 
@@ -5,7 +6,7 @@ import type { BuiltInDashboard } from '../plugin/registry';
 export const BUILT_IN: readonly BuiltInDashboard[] = [
   {
     name: 'scalars',
-    title: 'Scalars',
+    title: m.dashboardScalars,
     example: `with tracklight.run("logs/run-1") as run:
     for step in range(1000):
         run.log({"train/loss": 1 / (step + 1)}, step)`,
@@ -13,7 +14,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
   },
   {
     name: 'images',
-    title: 'Images',
+    title: m.dashboardImages,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.image("samples", pixels, step=0)  # [k, height, width, channels]`,
@@ -21,7 +22,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'audio',
-    title: 'Audio',
+    title: m.dashboardAudio,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.audio("speech", clips, sample_rate=16_000, step=0)  # [k, frames, channels]`,
@@ -29,7 +30,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'text',
-    title: 'Text',
+    title: m.dashboardText,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.text("samples", "The **model** says: " + generate(), step=0)`,
@@ -37,7 +38,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'histograms',
-    title: 'Histograms',
+    title: m.dashboardHistograms,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.histogram("layer1/weights", weights, step=0)`,
@@ -45,7 +46,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'distributions',
-    title: 'Distributions',
+    title: m.dashboardDistributions,
     apiName: 'histograms',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -54,7 +55,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'pr_curves',
-    title: 'PR curves',
+    title: m.dashboardPrCurves,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.pr_curve("pr/cat", labels, predictions, step=0)  # scores from 0 to 1`,
@@ -62,7 +63,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'mesh',
-    title: 'Mesh',
+    title: m.dashboardMesh,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.mesh("scan", vertices, faces, colors, step=0)  # [k, n, 3] each`,
@@ -70,7 +71,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'custom_scalars',
-    title: 'Custom scalars',
+    title: m.dashboardCustomScalars,
     isEditor: true,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -79,7 +80,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'graphs',
-    title: 'Graphs',
+    title: m.dashboardGraphs,
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_graph(model, example_input)`,
@@ -88,7 +89,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'hparams',
-    title: 'HParams',
+    title: m.dashboardHparams,
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
     prefetch: (query) => (/\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?how=last'),
@@ -96,7 +97,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'projector',
-    title: 'Projector',
+    title: m.dashboardProjector,
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_embedding(vectors, metadata=words, tag="words")`,
@@ -104,7 +105,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'profile',
-    title: 'Profile',
+    title: m.dashboardProfile,
     example: `with tracklight.profile("logs/run-1", steps=10) as profile:
     for batch in batches:
         profile.step()`,
@@ -112,7 +113,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'overview',
-    title: 'Overview',
+    title: m.dashboardOverview,
     apiName: 'scalars',
     isAlwaysActive: true,
     load: () => importWithMessages('overview', () => import('./overview')),
