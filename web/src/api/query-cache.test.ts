@@ -660,7 +660,7 @@ test('there is a limit of requests, with a place for urgent ones', async () => {
   for (const name of 'abcdefg') watch(plain, { name });
   watch(plain, { name: 'low' }, { priority: 'low' });
   await settle();
-  expect(transport.sent).toHaveLength(4);
+  expect(transport.sent).toHaveLength(5);
   watch(plain, { name: 'high' }, { priority: 'high' });
   await settle();
   expect(transport.get().path).toContain('name=high');
