@@ -66,7 +66,7 @@ def test_tooltip_shows_the_exact_bucket(page: Page, mode: str) -> None:
     expect(tooltip).to_contain_text(re.compile(r"step 1,\d+0"))
     expect(tooltip.locator("tr.strong")).not_to_contain_text("≈")
     (name, *cells) = tooltip.locator("tr.strong").locator("th, td").all_inner_texts()
-    step = int(re.sub(r"\D", "", tooltip.locator(".when").inner_text().split("·")[0]))
+    step = int(re.sub(r"\D", "", tooltip.locator(".step").inner_text().split("·")[0]))
     bucket = next(one for one in make_buckets(step) if f"{one[2]:,.0f}" == cells[0])
     assert name in (f"[{bucket[0]:g}, {bucket[1]:g})", f"[{bucket[0]:g}, {bucket[1]:g}]")
     share = bucket[2] / sum(one[2] for one in make_buckets(step))
@@ -235,12 +235,12 @@ def test_new_histograms_appear(tmp_path: Path, open_page: OpenPage, serve: Serve
     expect_label(page, "w", "3 histograms of 1 run, 0 to 2")
 
 
-def test_failed_request_can_be_retried(board: str, open_page: OpenPage) -> None:
+def test_shows_network_error_and_recovers(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
     page.route("**/api/v1/histograms/query", lambda route: route.abort())
     page.goto(f"{board}?tab=histograms")
     weights_card = card(page, "layer/weights")
     expect(weights_card).to_contain_text("Server unreachable")
+    expect(weights_card.get_by_role("button", name="Try again")).to_be_visible()
     page.unroute("**/api/v1/histograms/query")
-    weights_card.get_by_role("button", name="Try again").click()
     drawn_histogram(page, "layer/weights")
