@@ -660,7 +660,7 @@ test('there is a limit of requests, with a place for urgent ones', async () => {
   for (const name of 'abcdefg') watch(plain, { name });
   watch(plain, { name: 'low' }, { priority: 'low' });
   await settle();
-  expect(transport.sent).toHaveLength(4);
+  expect(transport.sent).toHaveLength(5);
   watch(plain, { name: 'high' }, { priority: 'high' });
   await settle();
   expect(transport.get().path).toContain('name=high');
@@ -778,3 +778,51 @@ test('exceptions in callbacks of a definition do not stop its queue', async () =
   expect(three?.state.data).toBe('C');
   expect(bugs).toHaveLength(2);
 });
+
+// ---- Many observers that come and go
+
+/** A small generator of pseudo-random numbers, so that failures can be repeated. */
+function makeRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1103515245 + 12345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'every observer gets its data in the end (seed %i)',
+  async (seed) => {
+    const random = makeRandom(seed);
+    const pick = (count: number): number => Math.floor(random() * count);
+    const watchers = new Map<number, Watched<Named, string>>();
+    const answered = new Set<unknown>();
+    const respondToSome = async (share: number): Promise<void> => {
+      for (const request of [...transport.sent]) {
+        if (answered.has(request) || request.signal.aborted || random() > share) continue;
+        answered.add(request);
+        if (share < 1 && random() < 0.1) await request.fail(new NetworkError());
+        else await request.respond(request.path);
+      }
+    };
+    for (let turn = 0; turn < 150; turn++) {
+      const id = pick(8);
+      const known = watchers.get(id);
+      const action = pick(4);
+      if (!known) watchers.set(id, watch(plain, { name: String(pick(12)) }));
+      else if (action === 0) {
+        await known.leave();
+        watchers.delete(id);
+      } else if (action === 1) await known.set({ name: String(pick(12)) });
+      else if (action === 2) cache.markRuns(['r']);
+      if (pick(3) === 0) await advance(pick(3));
+      if (pick(3) === 0) await respondToSome(0.5);
+    }
+    for (let turn = 0; turn < 40; turn++) {
+      await advance(5000);
+      await respondToSome(1);
+    }
+    const states = [...watchers.values()].map(({ state }) => [state.status, state.isStale]);
+    expect(states).toEqual(states.map(() => ['ready', false]));
+  },
+);

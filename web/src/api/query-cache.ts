@@ -20,8 +20,8 @@ import { type Entry, EntryTable, type Flight, type Group, NEVER } from './query-
 import { QueryObserver, type Watcher } from './query-observer';
 import { makeWireRequest, type Transport } from './transport';
 
-/** A browser allows six connections per server, for all tabs; one of them may be the live stream. */
-const MAX_IN_FLIGHT: Readonly<Record<Priority, number>> = { high: 5, normal: 4, low: 1 };
+/** A browser allows six connections per server. Requests of lower priority leave some of them free. */
+const MAX_IN_FLIGHT: Readonly<Record<Priority, number>> = { high: 6, normal: 5, low: 2 };
 const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 const DEFAULT_MIN_REFRESH_MS = 1000;
 /** A slow log is polled less often: the pause is this many times the duration of the last request. */

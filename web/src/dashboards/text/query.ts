@@ -10,9 +10,14 @@ export const textQuery = defineQuery('GET text/render', {
   maxCost: MAX_CACHED_CHARACTERS,
 });
 
-export const textDiffQuery = defineQuery('POST text/diff', { scope: 'immutable' });
+export const textDiffQuery = defineQuery('POST text/diff', {
+  scope: 'immutable',
+  priority: 'high',
+});
 
 /** One page of search results. */
 export const textSearchQuery = defineQuery('POST text/search', {
   scope: ({ runs = null }) => ({ runs }),
+  // A user waits for it, while hundreds of texts may be loading.
+  priority: 'high',
 });
