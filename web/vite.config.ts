@@ -24,7 +24,22 @@ export default defineConfig({
   server: { proxy: { '/api': 'http://localhost:6006' } },
   // Module state is created per test, so files may share a worker; isolating them costs six times the CPU.
   test: {
-    include: ['src/**/*.test.ts'],
+    projects: [
+      {
+        extends: true,
+        test: { name: 'unit', include: ['src/**/*.test.ts'], exclude: ['src/**/*.svelte.test.ts'] },
+      },
+      {
+        extends: true,
+        // Reactive state needs the runtime of the browser, not that for server rendering.
+        resolve: { conditions: ['browser'] },
+        test: {
+          name: 'runes',
+          include: ['src/**/*.svelte.test.ts'],
+          environment: './vitest.environment.ts',
+        },
+      },
+    ],
     pool: 'threads',
     isolate: false,
     coverage: {

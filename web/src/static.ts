@@ -1,4 +1,4 @@
-// First: everything that is imported after it asks the copy, and finds the view in the address.
+// First: it sets the transport and restores the exported view before the page reads the URL.
 import './api/static/install';
 
 import { mount } from 'svelte';

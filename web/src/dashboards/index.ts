@@ -1,10 +1,11 @@
 import type { BuiltInDashboard } from '../plugin/registry';
 
-/** The dashboards that come with the page, in the order of their tabs. */
+/** The built-in dashboards. Tabs are ordered by group, and in a group as listed here. */
 export const BUILT_IN: readonly BuiltInDashboard[] = [
   {
     name: 'scalars',
     title: 'Scalars',
+    group: 'metrics',
     example: `with tracklight.run("logs/run-1") as run:
     for step in range(1000):
         run.log({"train/loss": 1 / (step + 1)}, step)`,
@@ -13,6 +14,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
   {
     name: 'images',
     title: 'Images',
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.image("samples", pixels, step=0)  # [k, height, width, channels]`,
@@ -21,6 +23,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'audio',
     title: 'Audio',
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.audio("speech", clips, sample_rate=16_000, step=0)  # [k, frames, channels]`,
@@ -29,6 +32,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'text',
     title: 'Text',
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.text("samples", "The **model** says: " + generate(), step=0)`,
@@ -37,6 +41,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'histograms',
     title: 'Histograms',
+    group: 'model',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.histogram("layer1/weights", weights, step=0)`,
@@ -45,6 +50,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'distributions',
     title: 'Distributions',
+    group: 'model',
     apiName: 'histograms',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -54,6 +60,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'pr_curves',
     title: 'PR curves',
+    group: 'evaluation',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.pr_curve("pr/cat", labels, predictions, step=0)  # scores from 0 to 1`,
@@ -62,6 +69,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'mesh',
     title: 'Mesh',
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.mesh("scan", vertices, faces, colors, step=0)  # [k, n, 3] each`,
@@ -70,6 +78,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'custom_scalars',
     title: 'Custom scalars',
+    group: 'metrics',
     isEditor: true,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -79,6 +88,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'graphs',
     title: 'Graphs',
+    group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_graph(model, example_input)`,
@@ -88,6 +98,7 @@ with SummaryWriter("logs/run-1") as writer:
   {
     name: 'hparams',
     title: 'HParams',
+    group: 'metrics',
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
     prefetch: (query) => (/\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?how=last'),
@@ -96,6 +107,7 @@ with SummaryWriter("logs/run-1") as writer:
   {
     name: 'projector',
     title: 'Projector',
+    group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_embedding(vectors, metadata=words, tag="words")`,
@@ -104,6 +116,7 @@ with SummaryWriter("logs/run-1") as writer:
   {
     name: 'profile',
     title: 'Profile',
+    group: 'performance',
     example: `with tracklight.profile("logs/run-1", steps=10) as profile:
     for batch in batches:
         profile.step()`,
@@ -112,6 +125,7 @@ with SummaryWriter("logs/run-1") as writer:
   {
     name: 'overview',
     title: 'Overview',
+    group: 'metrics',
     apiName: 'scalars',
     isAlwaysActive: true,
     load: () => import('./overview'),
