@@ -1,9 +1,12 @@
-// First: it sets the transport and restores the exported view before the page reads the URL.
+// First: modules that load later read the export, its view in the URL, and messages in constants.
 import './api/static/install';
+import './catalog/all-locales';
 
 import { mount } from 'svelte';
 
 import { BUILT_IN } from './dashboards';
+import { setDocumentLanguage } from './i18n/locale';
 import App from './shell/App.svelte';
 
+setDocumentLanguage();
 mount(App, { target: document.body, props: { builtIn: BUILT_IN } });
