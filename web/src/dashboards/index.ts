@@ -1,3 +1,4 @@
+import * as m from '../catalog/shell';
 import { importWithMessages } from '../i18n/load';
 import type { BuiltInDashboard } from '../plugin/registry';
 
@@ -5,7 +6,7 @@ import type { BuiltInDashboard } from '../plugin/registry';
 export const BUILT_IN: readonly BuiltInDashboard[] = [
   {
     name: 'scalars',
-    title: 'Scalars',
+    title: m.tabScalars,
     group: 'metrics',
     example: `with tracklight.run("logs/run-1") as run:
     for step in range(1000):
@@ -14,7 +15,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
   },
   {
     name: 'images',
-    title: 'Images',
+    title: m.tabImages,
     group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -23,7 +24,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'audio',
-    title: 'Audio',
+    title: m.tabAudio,
     group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -32,7 +33,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'text',
-    title: 'Text',
+    title: m.tabText,
     group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -41,7 +42,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'histograms',
-    title: 'Histograms',
+    title: m.tabHistograms,
     group: 'model',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -50,7 +51,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'distributions',
-    title: 'Distributions',
+    title: m.tabDistributions,
     group: 'model',
     apiName: 'histograms',
     example: `from tracklight import summary
@@ -60,7 +61,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'pr_curves',
-    title: 'PR curves',
+    title: m.tabPrCurves,
     group: 'evaluation',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -69,7 +70,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'mesh',
-    title: 'Mesh',
+    title: m.tabMesh,
     group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -78,7 +79,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'custom_scalars',
-    title: 'Custom scalars',
+    title: m.tabCustomScalars,
     group: 'metrics',
     isEditor: true,
     example: `from tracklight import summary
@@ -88,7 +89,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'graphs',
-    title: 'Graphs',
+    title: m.tabGraphs,
     group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
@@ -98,7 +99,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'hparams',
-    title: 'HParams',
+    title: m.tabHparams,
     group: 'metrics',
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
@@ -107,7 +108,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'projector',
-    title: 'Projector',
+    title: m.tabProjector,
     group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
@@ -116,7 +117,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'profile',
-    title: 'Profile',
+    title: m.tabProfile,
     group: 'performance',
     example: `with tracklight.profile("logs/run-1", steps=10) as profile:
     for batch in batches:
@@ -125,7 +126,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'overview',
-    title: 'Overview',
+    title: m.tabOverview,
     group: 'metrics',
     apiName: 'scalars',
     isAlwaysActive: true,

@@ -1,3 +1,4 @@
+import * as m from '../catalog/shell';
 import { type Component, mount, unmount } from 'svelte';
 
 import type { Context, DashboardModule } from './context';
@@ -36,7 +37,7 @@ export interface BuiltInDashboard {
 /** Import the module of a plugin from the server. */
 export async function loadDashboardModule(url: string): Promise<DashboardModule> {
   const module: unknown = await import(/* @vite-ignore */ new URL(url, document.baseURI).href);
-  if (!isDashboardModule(module)) throw new TypeError(`${url} does not export a mount() function`);
+  if (!isDashboardModule(module)) throw new TypeError(m.pluginNoMount({ url }));
   return module;
 }
 

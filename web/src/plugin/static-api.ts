@@ -1,3 +1,4 @@
+import * as common from '../catalog/common';
 import { ApiError } from '../api/client';
 import type { DashboardApi } from './context';
 
@@ -36,8 +37,8 @@ export abstract class StaticApi<Data> implements DashboardApi {
 export function makeNotExportedError(): ApiError {
   return new ApiError(
     {
-      message: 'Not included in this static export.',
-      hint: 'Open the log directory with tracklight to see it.',
+      message: common.staticNotExportedMessage,
+      hint: common.staticNotExportedHint,
     },
     404,
   );

@@ -1,3 +1,6 @@
+import * as common from '../catalog/common';
+import * as runsMessages from '../catalog/runs';
+import * as m from '../catalog/shell';
 import { copyText } from './clipboard';
 import { getKeyLabels } from '../lib/keyboard';
 import { FuzzyIndex } from '../lib/text-filter';
@@ -17,34 +20,34 @@ interface PageAction {
 /** Return the actions of the page itself, for shortcuts and the command palette. */
 function listActions({ openPanels, runsPanel, liveLog, theme, url }: PageState): PageAction[] {
   return [
-    { label: () => 'Search', keys: 'Mod+K', run: () => openPanels.toggleDialog('search') },
+    { label: () => common.search, keys: 'Mod+K', run: () => openPanels.toggleDialog('search') },
     {
-      label: () => 'Show keyboard shortcuts',
+      label: () => m.actionShowShortcuts,
       keys: '?',
       run: () => openPanels.toggleDialog('shortcuts'),
     },
     {
-      label: () => (runsPanel.isOpen ? 'Hide runs' : 'Show runs'),
-      shortcutLabel: 'Show or hide runs',
+      label: () => (runsPanel.isOpen ? runsMessages.hidePanel : runsMessages.showPanel),
+      shortcutLabel: m.actionToggleRuns,
       keys: 'b',
       run: () => runsPanel.toggle(),
     },
     {
-      label: () => (liveLog.isPaused ? 'Resume live updates' : 'Pause live updates'),
-      shortcutLabel: 'Pause or resume live updates',
+      label: () => (liveLog.isPaused ? m.liveResume : m.livePause),
+      shortcutLabel: m.actionToggleLive,
       keys: 'l',
       run: () => liveLog.setPaused(!liveLog.isPaused),
     },
     {
-      label: () => (theme.dark ? 'Switch to light theme' : 'Switch to dark theme'),
-      shortcutLabel: 'Toggle light/dark theme',
+      label: () => (theme.dark ? m.themeSwitchToLight : m.themeSwitchToDark),
+      shortcutLabel: m.actionToggleTheme,
       keys: 't',
       run: () => theme.toggle(),
     },
-    { label: () => 'Settings', keys: ',', run: () => openPanels.togglePanel('settings') },
-    { label: () => 'Alerts', run: () => openPanels.togglePanel('alerts') },
-    { label: () => 'Reset view', run: () => url.clear() },
-    { label: () => 'Copy link', run: () => copyText(location.href) },
+    { label: () => common.settings, keys: ',', run: () => openPanels.togglePanel('settings') },
+    { label: () => m.alertsTitle, run: () => openPanels.togglePanel('alerts') },
+    { label: () => common.resetView, run: () => url.clear() },
+    { label: () => common.copyLink, run: () => copyText(location.href) },
   ];
 }
 
@@ -55,7 +58,9 @@ const MAX_TAB_SHORTCUTS = 9;
 export function registerPageActions(page: PageState): () => void {
   const actions = listActions(page);
   const stops = actions.flatMap(({ keys, label, shortcutLabel = label(), run }) =>
-    keys ? [page.shortcuts.register({ keys, label: shortcutLabel, group: 'General', run })] : [],
+    keys
+      ? [page.shortcuts.register({ keys, label: shortcutLabel, group: m.shortcutsGroupPage, run })]
+      : [],
   );
   stops.push(page.commands.register((query) => findActions(actions, query)));
   return () => stops.forEach((stop) => stop());
@@ -70,7 +75,7 @@ export function registerTabShortcuts(
     shortcuts.register({
       keys: String(index + 1),
       label: title,
-      group: 'Dashboards',
+      group: m.navDashboards,
       run: () => dashboards.open(name),
     }),
   );

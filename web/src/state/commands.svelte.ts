@@ -1,3 +1,5 @@
+import * as common from '../catalog/common';
+import * as m from '../catalog/shell';
 import { untrack } from 'svelte';
 
 import { flag, text } from '../lib/codecs';
@@ -130,7 +132,7 @@ export class PageSearch {
     return this.#dashboardIndex.search(query, count).map(({ item }) => ({
       label: item.title,
       kind: 'Dashboard',
-      ...(item.active ? {} : { hint: 'no data' }),
+      ...(item.active ? {} : { hint: common.noData }),
       run: () => this.#dashboards.open(item.name),
     }));
   }
@@ -140,7 +142,7 @@ export class PageSearch {
     return this.#runIndex.search(query, MAX_RUN_RESULTS).map(({ item }) => ({
       label: item.name,
       kind: 'Run',
-      hint: 'Show only this run',
+      hint: m.commandsRunHint,
       run: () => this.#runs.solo(item.name),
     }));
   }
@@ -150,7 +152,7 @@ export class PageSearch {
     return this.#tagIndex.search(query, MAX_TAG_RESULTS).map(({ item }) => ({
       label: item.tag,
       kind: 'Tag',
-      hint: item.kind,
+      hint: m.commandsTagKind({ kind: item.kind }),
       run: () => this.showTag(item.tag),
     }));
   }

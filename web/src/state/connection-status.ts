@@ -1,11 +1,7 @@
+import * as common from '../catalog/common';
+import * as m from '../catalog/shell';
 import type { LoadStatus } from '../api/schemas';
-import {
-  formatAgo,
-  formatDateTime,
-  formatInteger,
-  formatProgress,
-  formatTimeOrDate,
-} from '../lib/format';
+import { formatAgo, formatDateTime, formatProgress, formatTimeOrDate } from '../lib/format';
 
 /** What the top bar shows about the connection to the server. */
 export interface ConnectionStatus {
@@ -39,17 +35,16 @@ export function connectionStatus(input: ConnectionInput): ConnectionStatus {
   if (input.connection === 'lost') {
     return {
       kind: 'lost',
-      label: 'Server unreachable',
-      detail: 'reconnecting…',
-      tooltip: 'Server unreachable. Showing the last known data. Reconnecting automatically.',
+      label: common.errorNetworkMessage,
+      detail: m.connectionLostDetail,
+      tooltip: m.connectionLostTooltip,
       progress: null,
     };
   }
-  if (!input.status) return { ...EMPTY, kind: 'connecting', label: 'Connecting…' };
+  if (!input.status) return { ...EMPTY, kind: 'connecting', label: m.connectionConnectingLabel };
   if (input.paused) {
-    const tooltip =
-      'Updates paused. No data is lost; resume to load what was logged in the meantime.';
-    return { ...EMPTY, kind: 'paused', label: 'Updates paused', tooltip };
+    const tooltip = m.connectionPausedTooltip;
+    return { ...EMPTY, kind: 'paused', label: m.connectionPausedLabel, tooltip };
   }
   return input.status.loading ? describeLoading(input.status) : describeActivity(input);
 }
@@ -57,22 +52,22 @@ export function connectionStatus(input: ConnectionInput): ConnectionStatus {
 function describeExport(exportedAt: Date, now: number): ConnectionStatus {
   return {
     kind: 'static',
-    label: 'Static export',
-    detail: `exported ${formatTimeOrDate(exportedAt, new Date(now))}`,
-    tooltip: `Static export of ${formatDateTime(exportedAt)}. Later data is not included.`,
+    label: m.connectionStaticLabel,
+    detail: m.connectionStaticDetail({ time: formatTimeOrDate(exportedAt, new Date(now)) }),
+    tooltip: m.connectionStaticTooltip({ time: formatDateTime(exportedAt) }),
     progress: null,
   };
 }
 
 function describeLoading({ progress }: LoadStatus): ConnectionStatus {
   const { files_done, files_total, bytes_done, bytes_total } = progress;
-  const files = `${formatInteger(files_done)} of ${formatInteger(files_total)} files`;
+  const files = m.connectionLoadingFiles({ done: files_done, total: files_total });
   const bytes = formatProgress(bytes_done, bytes_total);
   return {
     kind: 'loading',
-    label: 'Loading…',
-    detail: bytes_total > 0 ? `${files}, ${bytes}` : '',
-    tooltip: files_total > 0 ? `Read ${files}, ${bytes}` : 'Scanning logs…',
+    label: common.loading,
+    detail: bytes_total > 0 ? m.connectionLoadingDetail({ files, bytes }) : '',
+    tooltip: files_total > 0 ? m.connectionLoadingTooltip({ files, bytes }) : common.scanningLogs,
     progress: bytes_total > 0 ? bytes_done / bytes_total : 0,
   };
 }
@@ -81,14 +76,26 @@ function describeActivity({ changedAt, lastPoint, now }: ConnectionInput): Conne
   // The clock of a writer may be ahead of this one.
   const latest = Math.min(now, Math.max(changedAt ?? -Infinity, lastPoint?.getTime() ?? -Infinity));
   if (latest === -Infinity) {
-    const tooltip = 'Waiting for the first data point';
-    return { ...EMPTY, kind: 'live', label: 'Live', detail: 'no data yet', tooltip };
+    const tooltip = m.connectionLiveWaiting;
+    return {
+      ...EMPTY,
+      kind: 'live',
+      label: m.connectionLiveLabel,
+      detail: m.connectionLiveEmpty,
+      tooltip,
+    };
   }
   const time = new Date(latest);
-  const tooltip = `Last data point: ${formatDateTime(time)}`;
+  const tooltip = m.connectionLiveTooltip({ time: formatDateTime(time) });
   const age_s = (now - latest) / 1000;
   if (age_s < IDLE_AFTER_S)
-    return { ...EMPTY, kind: 'live', label: 'Live', detail: formatAgo(age_s), tooltip };
-  const detail = `since ${formatTimeOrDate(time, new Date(now))}`;
-  return { ...EMPTY, kind: 'idle', label: 'Idle', detail, tooltip };
+    return {
+      ...EMPTY,
+      kind: 'live',
+      label: m.connectionLiveLabel,
+      detail: formatAgo(age_s),
+      tooltip,
+    };
+  const detail = m.connectionIdleDetail({ time: formatTimeOrDate(time, new Date(now)) });
+  return { ...EMPTY, kind: 'idle', label: m.connectionIdleLabel, detail, tooltip };
 }

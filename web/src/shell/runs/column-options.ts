@@ -1,5 +1,7 @@
 /** Titles and cell texts of columns, and the columns that menus offer. */
 
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/runs';
 import type { HParamColumn } from '../../api/client';
 import type { Option, OptionGroup } from '../../components/combobox-options';
 import type { FieldValue } from '../../lib/filter-expression';
@@ -8,8 +10,6 @@ import {
   formatCount,
   formatDateTime,
   formatDuration,
-  formatInteger,
-  formatPlural,
   formatValue,
 } from '../../lib/format';
 import { getPathDepth, getPathPart } from '../../lib/grouping';
@@ -32,11 +32,11 @@ export function formatCell(key: string, value: FieldValue, now: Date): CellText 
     case 'start':
       return formatTimeCell(new Date(value * 1000), now);
     case 'duration':
-      return { text: formatDuration(value), title: `${value.toFixed(1)} s` };
+      return { text: formatDuration(value), title: common.seconds({ seconds: value.toFixed(1) }) };
     case 'points':
-      return { text: formatCount(value), title: `${formatInteger(value)} points` };
+      return { text: formatCount(value), title: common.pointCount({ count: value }) };
     case 'tags':
-      return { text: formatCount(value), title: `${formatInteger(value)} tags` };
+      return { text: formatCount(value), title: common.tagCount({ count: value }) };
     default:
       return { text: formatValue(value), title: String(value) };
   }
@@ -60,14 +60,14 @@ export function isTextColumn(key: string, hparams: readonly HParamColumn[]): boo
 }
 
 const PLAIN_TITLES: Readonly<Record<string, string>> = {
-  start: 'Start time',
-  duration: 'Duration',
+  start: common.startTime,
+  duration: common.duration,
   points: 'Points',
-  tags: 'Logged tags',
-  labels: 'Tags',
-  note: 'Notes',
-  run: 'Run',
-  group: 'Group',
+  tags: m.columnTags,
+  labels: common.tags,
+  note: m.editNotes,
+  run: common.run,
+  group: m.groupByChip,
 };
 
 /** Return the heading of a column. */
@@ -77,13 +77,13 @@ export function columnTitle(key: string): CellText {
   const name = key.slice(colon + 1);
   switch (key.slice(0, colon)) {
     case 'last':
-      return { text: name, title: `Last value of ${name}` };
+      return { text: name, title: m.columnLastOf({ tag: name }) };
     case 'min':
-      return { text: `min ${name}`, title: `Minimum of ${name}` };
+      return { text: m.columnMinShort({ tag: name }), title: m.columnMinOf({ tag: name }) };
     case 'max':
-      return { text: `max ${name}`, title: `Maximum of ${name}` };
+      return { text: m.columnMaxShort({ tag: name }), title: m.columnMaxOf({ tag: name }) };
     default:
-      return { text: name, title: `Hyperparameter ${name}` };
+      return { text: name, title: m.columnHparam({ name }) };
   }
 }
 
@@ -94,7 +94,13 @@ export function columnOption(
   isSelected: (key: string) => boolean,
   label = columnTitle(key).text,
 ): Option {
-  return { key, label, hint, title: hint ? `${label}: ${hint}` : label, selected: isSelected(key) };
+  return {
+    key,
+    label,
+    hint,
+    title: hint ? common.labelAndHint({ label, hint }) : label,
+    selected: isSelected(key),
+  };
 }
 
 export function hparamOptions(
@@ -102,9 +108,9 @@ export function hparamOptions(
   isSelected: (key: string) => boolean,
 ): OptionGroup {
   return {
-    title: 'Hyperparameters',
+    title: common.hyperparameters,
     options: available.hparams.map(({ name, distinct }) =>
-      columnOption(`hparam:${name}`, formatPlural(distinct, 'value'), isSelected),
+      columnOption(`hparam:${name}`, common.valueCount({ count: distinct }), isSelected),
     ),
   };
 }
@@ -115,7 +121,7 @@ export function metricOptions(
   isSelected: (key: string) => boolean,
 ): OptionGroup {
   return {
-    title: 'Metrics',
+    title: common.metrics,
     options: available.metrics.map((tag) => columnOption(`${summary}:${tag}`, '', isSelected, tag)),
   };
 }
@@ -129,9 +135,9 @@ export function pathOptions(
   const options = Array.from({ length: getPathDepth(names) }, (_, index) => {
     const level = index + 1;
     const hint = listExamples(names, level);
-    return columnOption(`path:${level}`, hint, isSelected, `Path level ${level}`);
+    return columnOption(`path:${level}`, hint, isSelected, m.optionsPathPart({ number: level }));
   });
-  return { title: 'Path', options };
+  return { title: m.optionsPath, options };
 }
 
 const MAX_EXAMPLES = 4;
@@ -141,7 +147,8 @@ function listExamples(names: readonly string[], level: number): string {
   for (const name of names) {
     const example = getPathPart(name, level);
     if (example !== null) examples.add(example);
-    if (examples.size > MAX_EXAMPLES) return `${[...examples].slice(0, -1).join(', ')}, …`;
+    if (examples.size > MAX_EXAMPLES)
+      return common.listMore({ items: [...examples].slice(0, -1).join(', ') });
   }
   return [...examples].join(', ');
 }

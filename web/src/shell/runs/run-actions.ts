@@ -1,5 +1,6 @@
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/runs';
 import type { MenuItem } from '../../components/menu';
-import { formatPlural } from '../../lib/format';
 import type { PageState } from '../../state/page-state.svelte';
 import { copyText } from '../clipboard';
 
@@ -44,16 +45,16 @@ function visibilityItems(
 ): MenuItem[] {
   const isHidden = names.every((name) => runEntries.byName.get(name)?.userNote.hidden);
   const isSelected = names.every((name) => selectedRuns.isSelected(name));
-  const target = names.length === 1 ? 'this run' : `these ${formatPlural(names.length, 'run')}`;
+  const count = names.length;
   return [
-    { label: `Show only ${target}`, hint: 'Enter', run: () => selectedRuns.solo(names) },
+    { label: m.menuOnly({ count }), hint: common.keyEnter, run: () => selectedRuns.solo(names) },
     {
-      label: isSelected ? 'Deselect' : 'Select',
-      hint: 'Space',
+      label: isSelected ? m.menuDeselect : m.menuSelect,
+      hint: common.keySpace,
       run: () => selectedRuns.setSelected(names, !isSelected),
     },
     {
-      label: isHidden ? 'Unhide' : 'Hide',
+      label: isHidden ? m.menuUnhide : common.hide,
       run: () => void notes.updateRuns(names, { hidden: !isHidden }),
     },
   ];
@@ -64,7 +65,7 @@ function baselineItems({ runs }: PageState, only: string | null): MenuItem[] {
   const isBaseline = runs.baseline === only;
   return [
     {
-      label: 'Use as baseline',
+      label: m.menuBaseline,
       checked: isBaseline,
       run: () => runs.setBaseline(isBaseline ? null : only),
     },
@@ -77,18 +78,18 @@ function editItems(
   only: string | null,
 ): MenuItem[] {
   const edit: MenuItem = {
-    label: 'Edit notes, tags, color…',
+    label: m.menuEdit,
     run: () => (runEditing.editing = names),
   };
   if (only === null) return [edit];
-  return [{ label: 'Rename', hint: 'F2', run: () => (runEditing.renaming = only) }, edit];
+  return [{ label: m.menuRename, hint: 'F2', run: () => (runEditing.renaming = only) }, edit];
 }
 
 function copyItems(page: PageState, names: readonly string[]): MenuItem[] {
-  const isSingle = names.length === 1;
+  const count = names.length;
   return [
-    { label: isSingle ? 'Copy name' : 'Copy names', run: () => copyNames(names) },
-    { label: isSingle ? 'Copy path' : 'Copy paths', run: () => copyPaths(page, names) },
+    { label: m.menuCopyNames({ count }), run: () => copyNames(names) },
+    { label: m.menuCopyPaths({ count }), run: () => copyPaths(page, names) },
   ];
 }
 
@@ -98,17 +99,17 @@ export function columnMenu({ visibleColumns, runOrder }: PageState, key: string)
   const index = keys.indexOf(key);
   return [
     [
-      { label: 'Sort ascending', run: () => runOrder.setSorting({ key, descending: false }) },
-      { label: 'Sort descending', run: () => runOrder.setSorting({ key, descending: true }) },
+      { label: common.sortAscending, run: () => runOrder.setSorting({ key, descending: false }) },
+      { label: common.sortDescending, run: () => runOrder.setSorting({ key, descending: true }) },
     ],
     [
-      { label: 'Move left', disabled: index === 0, run: () => visibleColumns.move(key, -1) },
+      { label: common.moveLeft, disabled: index === 0, run: () => visibleColumns.move(key, -1) },
       {
-        label: 'Move right',
+        label: common.moveRight,
         disabled: index === keys.length - 1,
         run: () => visibleColumns.move(key, 1),
       },
-      { label: 'Remove column', run: () => visibleColumns.remove(key) },
+      { label: m.columnRemove, run: () => visibleColumns.remove(key) },
     ],
   ];
 }

@@ -1,3 +1,5 @@
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/runs';
 import { groupingCodec } from '../../lib/grouping';
 import type { Command } from '../../plugin/context';
 import type { PageState } from '../../state/page-state.svelte';
@@ -7,20 +9,20 @@ export function registerRunShortcuts(
   { shortcuts, selectedRuns }: PageState,
   focusFilter: () => void,
 ): () => void {
-  const group = 'Runs';
+  const group = common.runs;
   const stops = [
-    { keys: '/', label: 'Filter runs', run: focusFilter },
+    { keys: '/', label: m.filterLabel, run: focusFilter },
     {
       keys: 'Shift+A',
-      label: 'Select all matching runs',
+      label: m.headSelectAll,
       run: () => selectedRuns.setMatchingSelected(true),
     },
     {
       keys: 'Shift+N',
-      label: 'Deselect all matching runs',
+      label: m.commandDeselectAll,
       run: () => selectedRuns.setMatchingSelected(false),
     },
-    { keys: 'Shift+I', label: 'Invert run selection', run: () => selectedRuns.invert() },
+    { keys: 'Shift+I', label: m.commandInvert, run: () => selectedRuns.invert() },
   ].map((shortcut) => shortcuts.register({ ...shortcut, group }));
   return () => stops.forEach((stop) => stop());
 }
@@ -83,7 +85,7 @@ function handleRowKey(page: PageState, key: string): boolean {
 function collapseOrMoveToGroup({ rowSelection, runGroups, runTable }: PageState): void {
   const { activeIndex, activeRow } = rowSelection;
   if (activeRow?.kind === 'group') runGroups.setCollapsed(activeRow.key, true);
-  else if (runGroups.keys)
+  else if (runTable.isTree)
     rowSelection.moveTo(
       runTable.rows.findLastIndex((row, index) => index < activeIndex && row.kind === 'group'),
     );
@@ -104,10 +106,10 @@ export function registerRunCommands(page: PageState): () => void {
 
 function selectionCommands({ selectedRuns, runGroups }: PageState): Command[] {
   return [
-    makeCommand('Select all matching runs', () => selectedRuns.setMatchingSelected(true)),
-    makeCommand('Deselect all matching runs', () => selectedRuns.setMatchingSelected(false)),
-    makeCommand('Invert run selection', () => selectedRuns.invert()),
-    makeCommand('Ungroup runs', () => runGroups.groupBy(null)),
+    makeCommand(m.headSelectAll, () => selectedRuns.setMatchingSelected(true)),
+    makeCommand(m.commandDeselectAll, () => selectedRuns.setMatchingSelected(false)),
+    makeCommand(m.commandInvert, () => selectedRuns.invert()),
+    makeCommand(m.commandUngroup, () => runGroups.groupBy(null)),
   ];
 }
 
@@ -116,19 +118,19 @@ function hparamCommands(page: PageState): Command[] {
   return columnValues.available.hparams.flatMap(({ name }) => {
     const key = `hparam:${name}`;
     return [
-      makeCommand(`Group runs by ${name}`, () => runGroups.groupBy(groupingCodec.parse(key))),
-      makeCommand(`Color runs by ${name}`, () => runColors.setColorBy({ by: 'column', key })),
-      makeCommand(`Add column ${name}`, () => visibleColumns.add(key)),
+      makeCommand(m.commandGroupBy({ name }), () => runGroups.groupBy(groupingCodec.parse(key))),
+      makeCommand(m.commandColorBy({ name }), () => runColors.setColorBy({ by: 'column', key })),
+      makeCommand(m.commandAddColumn({ name }), () => visibleColumns.add(key)),
     ];
   });
 }
 
 function metricCommands({ columnValues, visibleColumns }: PageState): Command[] {
   return columnValues.available.metrics.map((tag) =>
-    makeCommand(`Add column: last ${tag}`, () => visibleColumns.add(`last:${tag}`)),
+    makeCommand(m.commandAddLastColumn({ tag }), () => visibleColumns.add(`last:${tag}`)),
   );
 }
 
 function makeCommand(label: string, run: () => void): Command {
-  return { label, kind: 'Action', hint: 'runs', run };
+  return { label, kind: 'Action', hint: m.commandHint, run };
 }

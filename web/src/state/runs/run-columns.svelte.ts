@@ -13,7 +13,6 @@ import type { FieldValue } from '../../lib/filter-expression';
 import type { Param, Preferences, UrlState } from '../../plugin/context';
 import type { RunsPanelState } from '../page-layout.svelte';
 import type { RunEntries } from './run-entries.svelte';
-import { getLongestDistinctPart } from './run-names';
 
 const COLUMNS_REFRESH_MS = 1000;
 const SERVER_COLUMN = /^(hparam|last|min|max):/;
@@ -136,8 +135,10 @@ export class VisibleColumns {
   });
 
   readonly #nameWidth = $derived.by(() => {
-    const labels = this.#entries.all.map((entry) => this.#entries.getShortLabel(entry));
-    return CHARACTER_PX * Math.min(MAX_NAME_CHARACTERS, getLongestDistinctPart(labels));
+    const entries = this.#entries;
+    const lengths = entries.all.map((entry) => entries.getLabelInFolder(entry).length);
+    const longest = lengths.reduce((max, length) => Math.max(max, length), 0);
+    return CHARACTER_PX * Math.min(MAX_NAME_CHARACTERS, longest);
   });
 
   constructor(

@@ -8,7 +8,7 @@ import type { Param, UrlState } from '../../plugin/context';
 import type { LiveLog } from '../live-log.svelte';
 import { EMPTY_NOTE, type LogNotes } from '../notes.svelte';
 import type { RunColumnValues } from './run-columns.svelte';
-import { findCommonFolder } from './run-names';
+import { countFolders, findCommonFolder, getFolder } from './run-names';
 
 /** A run with everything that the table shows of it. A change creates another object. */
 export class RunEntry implements FilterSubject {
@@ -83,6 +83,9 @@ export class RunEntries {
   /** The folder that all runs are in, with a slash; the table shows it once. */
   readonly commonFolder = $derived.by(() => findCommonFolder(this.all.map(({ name }) => name)));
 
+  /** Number of runs by folder. */
+  readonly #folderSizes = $derived.by(() => countFolders(this.all.map(({ name }) => name)));
+
   constructor(liveLog: LiveLog, notes: LogNotes, columnValues: RunColumnValues) {
     this.#liveLog = liveLog;
     this.#notes = notes;
@@ -92,6 +95,21 @@ export class RunEntries {
   /** Return the label of a run without the folder that all runs are in. */
   getShortLabel({ name, label }: RunEntry): string {
     return label === name ? name.slice(this.commonFolder.length) : label;
+  }
+
+  /** Return the folder of a run, with its slash, if other runs are in it but not all. */
+  findFolder({ name }: RunEntry): string | null {
+    const folder = getFolder(name);
+    const isShared = (this.#folderSizes.get(folder) ?? 0) > 1;
+    return isShared && folder !== this.commonFolder ? folder : null;
+  }
+
+  /** Return the label of a run below the row of its folder. */
+  getLabelInFolder(run: RunEntry): string {
+    const folder = this.findFolder(run);
+    return folder === null || run.label !== run.name
+      ? this.getShortLabel(run)
+      : run.name.slice(folder.length);
   }
 
   /** Unchanged runs keep their entry, so that nothing that depends on it is computed again. */

@@ -1,3 +1,4 @@
+import * as common from '../../catalog/common';
 import { list } from '../../lib/codecs';
 import { formatValue } from '../../lib/format';
 import {
@@ -89,14 +90,14 @@ export class RunGroups {
     this.#collapsed.set(collapsed ? [...others, key] : others);
   }
 
-  setAllCollapsed(collapsed: boolean): void {
-    this.#collapsed.set(collapsed ? this.sortedKeys : []);
+  setAllCollapsed(keys: readonly string[]): void {
+    this.#collapsed.set(keys);
   }
 
   #describe(key: string, members: readonly RunEntry[]): RunGroupRow {
     const column = this.#order.sorting.key;
     const stats = column === 'name' ? null : computeStats(iterNumbers(members, column));
-    return { kind: 'group', id: `group:${key}`, key, label: key || 'Other', members, stats };
+    return { kind: 'group', id: `group:${key}`, key, label: key || common.other, members, stats };
   }
 }
 
@@ -139,15 +140,31 @@ export type TableRow = RunEntry | RunGroupRow;
 
 /** The rows of the table. */
 export class RunTable {
+  readonly #entries: RunEntries;
   readonly #order: RunOrder;
   readonly #filter: RunFilter;
   readonly #groups: RunGroups;
 
+  /** Runs sorted by name are shown below rows for their folders, unless they are grouped. */
+  readonly hasFolders: boolean = $derived.by(
+    () =>
+      this.#groups.keys === null &&
+      this.#order.sorting.key === 'name' &&
+      this.#entries.all.some((entry) => this.#entries.findFolder(entry) !== null),
+  );
+
+  /** Whether rows are below a row of a group or folder. */
+  readonly isTree: boolean = $derived.by(() => this.#groups.keys !== null || this.hasFolders);
+
+  readonly #groupedRows: readonly TableRow[] = $derived.by(() => {
+    if (this.#groups.keys !== null) return this.#groups.matching;
+    return this.hasFolders ? this.#listFolders() : this.#filter.matching;
+  });
+
   readonly rows: readonly TableRow[] = $derived.by(() => {
-    const groups = this.#groups;
-    if (groups.keys === null) return this.#filter.matching;
-    return groups.matching.flatMap((group): TableRow[] =>
-      groups.isCollapsed(group.key) ? [group] : [group, ...group.members],
+    if (!this.isTree) return this.#groupedRows;
+    return this.#groupedRows.flatMap((row): TableRow[] =>
+      row.kind === 'run' || this.#groups.isCollapsed(row.key) ? [row] : [row, ...row.members],
     );
   });
 
@@ -159,9 +176,49 @@ export class RunTable {
     filter: [this.#filter.mode, this.#filter.text, this.#filter.showsHidden],
   }));
 
-  constructor(order: RunOrder, filter: RunFilter, groups: RunGroups) {
+  constructor(entries: RunEntries, order: RunOrder, filter: RunFilter, groups: RunGroups) {
+    this.#entries = entries;
     this.#order = order;
     this.#filter = filter;
     this.#groups = groups;
+  }
+
+  /** Return the text of a run's row, without what the header or the row of its folder shows. */
+  getLabel(run: RunEntry): string {
+    return this.hasFolders ? this.#entries.getLabelInFolder(run) : this.#entries.getShortLabel(run);
+  }
+
+  /** Return whether a run is below a row of a group or folder. */
+  isNested(run: RunEntry): boolean {
+    if (this.#groups.keys !== null) return true;
+    return this.hasFolders && this.#entries.findFolder(run) !== null;
+  }
+
+  setAllCollapsed(collapsed: boolean): void {
+    const keys = this.#groupedRows.flatMap((row) => (row.kind === 'group' ? [row.key] : []));
+    this.#groups.setAllCollapsed(collapsed ? keys : []);
+  }
+
+  /** Runs without a shared folder and folders, in the order of their first run. */
+  #listFolders(): TableRow[] {
+    const rows: TableRow[] = [];
+    const members = new Map<string, RunEntry[]>();
+    for (const entry of this.#filter.matching) {
+      const folder = this.#entries.findFolder(entry);
+      const known = folder === null ? undefined : members.get(folder);
+      if (folder === null) rows.push(entry);
+      else if (known) known.push(entry);
+      else {
+        const runs = [entry];
+        members.set(folder, runs);
+        rows.push(this.#describeFolder(folder, runs));
+      }
+    }
+    return rows;
+  }
+
+  #describeFolder(folder: string, members: readonly RunEntry[]): RunGroupRow {
+    const label = folder.slice(this.#entries.commonFolder.length, -1);
+    return { kind: 'group', id: `folder:${folder}`, key: folder, label, members, stats: null };
   }
 }

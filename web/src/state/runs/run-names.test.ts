@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { findCommonFolder, getLongestDistinctPart, getSharedLength } from './run-names';
+import { countFolders, findCommonFolder, getSharedLength } from './run-names';
 
 test('the common folder is the longest one that all names are in', () => {
   expect(findCommonFolder(['a/b/x', 'a/b/y', 'a/b/c/z'])).toBe('a/b/');
@@ -40,7 +40,12 @@ test('a name is never shared as a whole', () => {
   expect(getSharedLength('a/b', 'a/b', undefined)).toBe(2);
 });
 
-test('the longest distinct part ignores what neighbors repeat', () => {
-  expect(getLongestDistinctPart(['sweep/a-long-folder/x', 'sweep/a-long-folder/yy'])).toBe(2);
-  expect(getLongestDistinctPart(['alpha', 'b'])).toBe(5);
+test('runs are counted in the folder that they are directly in', () => {
+  expect(countFolders(['a/x', 'a/y', 'a/b/z', 'plain'])).toEqual(
+    new Map([
+      ['a/', 2],
+      ['a/b/', 1],
+      ['', 1],
+    ]),
+  );
 });

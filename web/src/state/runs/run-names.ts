@@ -1,10 +1,25 @@
 /** How run names are shortened in the table without hiding what tells runs apart. */
 
+/** Return the folder of a run, with its slash; empty if it is not in a folder. */
+export function getFolder(name: string): string {
+  return name.slice(0, name.lastIndexOf('/') + 1);
+}
+
+/** Count the runs that are directly in each folder. */
+export function countFolders(names: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) {
+    const folder = getFolder(name);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return counts;
+}
+
 /** Return the longest folder, with its slash, that all names are in; empty if there is none. */
 export function findCommonFolder(names: Iterable<string>): string {
   let folder: string | null = null;
   for (const name of names) {
-    folder ??= name.slice(0, name.lastIndexOf('/') + 1);
+    folder ??= getFolder(name);
     while (folder !== '' && !name.startsWith(folder))
       folder = folder.slice(0, folder.lastIndexOf('/', folder.length - 2) + 1);
     if (folder === '') break;
@@ -25,18 +40,6 @@ export function getSharedLength(name: string, before = '', after = ''): number {
   const folder = shared.lastIndexOf('/') + 1;
   if (name.includes('/') && name.length - folder <= MAX_COMPONENT) return folder;
   return Math.max(folder, ...['-', '_', '.'].map((mark) => shared.lastIndexOf(mark) + 1));
-}
-
-/** Return the length of the longest part that tells a name from its neighbors in the list. */
-export function getLongestDistinctPart(names: readonly string[]): number {
-  let longest = 0;
-  for (let index = 0; index < names.length; index++) {
-    const name = names[index] ?? '';
-    if (name.length <= longest) continue;
-    const shared = getSharedLength(name, names[index - 1], names[index + 1]);
-    longest = Math.max(longest, name.length - shared);
-  }
-  return longest;
 }
 
 function getCommonLength(one: string, other: string): number {

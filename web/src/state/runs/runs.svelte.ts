@@ -41,7 +41,7 @@ export function createRunState(
   const runOrder = new RunOrder(url, runEntries);
   const runFilter = new RunFilter(url, runEntries, runOrder, columnValues);
   const runGroups = new RunGroups(url, runEntries, runOrder, runFilter);
-  const runTable = new RunTable(runOrder, runFilter, runGroups);
+  const runTable = new RunTable(runEntries, runOrder, runFilter, runGroups);
   const state = {
     columnValues,
     visibleColumns: new VisibleColumns(url, preferences, panel, columnValues, runEntries),

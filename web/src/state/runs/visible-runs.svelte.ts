@@ -1,3 +1,4 @@
+import * as common from '../../catalog/common';
 import { flag, text } from '../../lib/codecs';
 import { compileExpression, type Field, withLocation } from '../../lib/filter-expression';
 import {
@@ -115,9 +116,9 @@ export class RunFilter {
     for (const { key, offset } of this.#compiled.fields) {
       const [kind, name] = splitKey(key);
       if (kind === 'hparam' && !hparams.some((known) => known.name === name))
-        return withLocation(`No run has a hyperparameter “${name}”`, offset, this.text);
+        return withLocation(common.filterUnknownHparam({ name }), offset, this.text);
       if (/^(last|min|max)$/.test(kind) && !metrics.includes(name))
-        return withLocation(`No run has a metric “${name}”`, offset, this.text);
+        return withLocation(common.filterUnknownMetric({ name }), offset, this.text);
     }
     return null;
   }
@@ -144,7 +145,7 @@ function compileRegex(text: string): CompiledRunFilter {
   return {
     matches: ({ name, userNote }) =>
       matches(name) || (userNote.alias !== '' && matches(userNote.alias)),
-    error: error === null ? null : `Invalid regular expression: ${error.toLowerCase()}`,
+    error: error === null ? null : common.invalidRegex({ reason: error.toLowerCase() }),
     fields: [],
   };
 }
