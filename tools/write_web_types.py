@@ -29,10 +29,16 @@ from tracklight.dashboards.graphs.dashboard import StaticGraph
 from tracklight.dashboards.profile.schemas import StaticTimeline
 from tracklight.dashboards.projector.static_export import StaticEmbedding
 from tracklight.dashboards.scalars.static_export import ExportedTag, ExportedTagList
-from tracklight.plugin import Blob, Empty, Route, Stream
+from tracklight.plugin import Blob, Route, Stream
 from tracklight.server.alerts.monitor import Alert
 from tracklight.server.changelog import DeltaEvent
-from tracklight.server.events import LoadStatus, NotesEvent, ResetEvent, ServerEvent
+from tracklight.server.events import (
+    LoadStatus,
+    NotesEvent,
+    PingEvent,
+    ResetEvent,
+    ServerEvent,
+)
 from tracklight.server.routing import ErrorResponse
 from tracklight.server.static_export.contents import ExportHead
 from tracklight.server.static_export.writer import ExportedFile
@@ -48,7 +54,7 @@ LIVE_EVENTS: dict[str, type[msgspec.Struct]] = {
     "reset": ResetEvent,
     "alert": Alert,
     "notes": NotesEvent,
-    "ping": Empty,
+    "ping": PingEvent,
 }
 
 #: What a static export contains besides responses of routes.

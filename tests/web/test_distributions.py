@@ -51,8 +51,8 @@ def test_all_steps_of_all_runs_are_shown(page: Page) -> None:
 def test_tooltip_shows_nine_percentiles(page: Page) -> None:
     hover_chart(page, "layer/weights", 0.7, 0.3)
     tooltip = page.get_by_role("status", name="Values at the cursor")
-    expect(tooltip.locator(".when")).to_contain_text("·")
-    step = int(re.sub(r"\D", "", tooltip.locator(".when").inner_text().split("·")[0]))
+    expect(tooltip.locator(".step")).to_contain_text("·")
+    step = int(re.sub(r"\D", "", tooltip.locator(".step").inner_text().split("·")[0]))
     (expected,) = compute_percentiles(make_columns(make_buckets(step)))
     cells = read_tooltip_cells(page)
     names = [
@@ -118,4 +118,4 @@ def test_pinned_step_is_shared_with_histograms(page: Page) -> None:
     expect(page).to_have_url(re.compile("at=0"))
     dashboard_tab(page, "Histograms").click()
     drawn_histogram(page, "layer/weights")
-    expect(page.locator("[data-card='layer/weights'] canvas.unused")).to_have_count(0)
+    expect(page.locator("[data-card='layer/weights'] canvas.empty")).to_have_count(0)

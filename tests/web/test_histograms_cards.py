@@ -66,7 +66,7 @@ def test_tooltip_shows_the_exact_bucket(page: Page, mode: str) -> None:
     expect(tooltip).to_contain_text(re.compile(r"step 1,\d+0"))
     expect(tooltip.locator("tr.strong")).not_to_contain_text("≈")
     (name, *cells) = tooltip.locator("tr.strong").locator("th, td").all_inner_texts()
-    step = int(re.sub(r"\D", "", tooltip.locator(".when").inner_text().split("·")[0]))
+    step = int(re.sub(r"\D", "", tooltip.locator(".step").inner_text().split("·")[0]))
     bucket = next(one for one in make_buckets(step) if f"{one[2]:,.0f}" == cells[0])
     assert name in (f"[{bucket[0]:g}, {bucket[1]:g})", f"[{bucket[0]:g}, {bucket[1]:g}]")
     share = bucket[2] / sum(one[2] for one in make_buckets(step))
@@ -79,11 +79,11 @@ def test_tooltip_shows_the_exact_bucket(page: Page, mode: str) -> None:
 
 
 def test_hover_is_linked_across_cards(page: Page) -> None:
-    unused_overlay = page.locator("[data-card='layer/bias'] canvas.unused")
+    unused_overlay = page.locator("[data-card='layer/bias'] canvas.empty")
     expect(unused_overlay).to_have_count(1)
     hover_chart(page, "layer/weights", 0.2, 0.45)
     hover_chart(page, "layer/bias", 0.2, 0.4)
-    expect(page.locator("[data-card='odd/gradients'] canvas.unused")).to_have_count(0)
+    expect(page.locator("[data-card='odd/gradients'] canvas.empty")).to_have_count(0)
     page.mouse.move(5, 5)
     expect(unused_overlay).to_have_count(1)
 

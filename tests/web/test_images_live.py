@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.event_writer import append_records
+from tests.web.event_writer import append_records, loss_records
 from tests.web.image_log import (
     as_rgba,
     encode_image,
@@ -20,6 +20,7 @@ from tests.web.image_log import (
     make_photo,
     read_pixels,
 )
+from tests.web.locators import dashboard_tab
 from tests.web.waiting import get_stable_box, wait_for_value
 
 pytestmark = pytest.mark.browser
@@ -48,6 +49,19 @@ def test_card_follows_new_steps_unless_a_step_is_chosen(
     expect(slider).to_have_attribute("max", "4")
     expect(page.get_by_role("article").locator("[data-step]")).to_have_attribute("data-step", "10")
     expect(page).to_have_url(re.compile("step=10$"))
+
+
+def test_viewer_shortcuts_precede_tab_shortcuts_that_change(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    append_photos(logdir, 0)
+    page = open_page(f"{serve(logdir).address}?tab=images&card=photo")
+    expect(page.locator("article.full .pane")).to_have_count(1)
+    # Tabs are numbered again when a tag adds one.
+    append_records(logdir / "conv", *loss_records("loss", range(3)))
+    expect(dashboard_tab(page, "Scalars")).to_be_visible()
+    page.keyboard.press("1")
+    expect(page).to_have_url(re.compile("tab=images&card=photo&spot="))
 
 
 def test_zoom_is_kept_when_a_new_step_arrives(

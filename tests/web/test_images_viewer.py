@@ -23,7 +23,7 @@ from tests.web.image_log import (
     read_pixels,
     read_zoom,
 )
-from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -91,6 +91,22 @@ def test_zoom_with_buttons_keys_and_wheel(image_board: str, open_page: Callable[
     wait_for_condition(page, lambda: read_zoom(page) > fit)
 
 
+def test_zoom_is_kept_while_no_run_is_shown(
+    image_board: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{image_board}{PHOTO}&spot=0.5,0.5,4")
+    pane = image_pane(page, "conv, step 30")
+    expect(pane.locator("img")).to_be_visible()
+    zoom = read_zoom(page)
+    show_all = page.get_by_role("checkbox", name="Show all runs that are found")
+    show_all.uncheck()
+    expect(pane).to_have_count(0)
+    show_all.check()
+    expect(pane.locator("img")).to_be_visible()
+    wait_for_value(page, lambda: read_zoom(page), zoom)
+    assert "spot=0.5,0.5,4" in get_stable_url(page)
+
+
 def test_images_pan_together(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}{PHOTO}&spot=0.5,0.5,4")
     panes = [image_pane(page, f"{run}, step 30") for run in ("conv", "vit")]
@@ -149,12 +165,13 @@ def test_huge_images_are_tiled(image_board: str, open_page: Callable[..., Page])
     page = open_page(f"{image_board}?tab=images&card=odd/huge")
     pane = image_pane(page, "conv, step 0")
     expect(pane.locator("img")).to_have_count(1)
-    # The shortcut has no effect before the image is loaded.
-    wait_for_condition(page, lambda: pane.locator("img").evaluate("img => img.naturalWidth > 0"))
-    page.keyboard.press("1")
     tiles = pane.locator("img[src*='tile']")
-    expect(tiles.first).to_be_visible()
-    wait_for_condition(page, lambda: 2 <= tiles.count() <= 12)
+
+    def show_actual_size() -> bool:
+        page.keyboard.press("1")
+        return 2 <= tiles.count() <= 12
+
+    wait_for_condition(page, show_actual_size)
     source = str(tiles.first.get_attribute("src"))
     x, y = (int(re.search(rf"&{axis}=(\d+)", source)[1]) for axis in "xy")
     expected = make_huge_image()[512 * y : 512 * y + 512, 512 * x : 512 * x + 512]

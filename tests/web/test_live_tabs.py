@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Frame, Page, expect
+from starlette.types import Message, Receive, Scope, Send
 
 from tests.server.server_process import serve as serve_with_flags
 from tests.server.waiting import wait_until
@@ -20,6 +23,10 @@ from tests.web.event_writer import append_records, loss_records, write_sweep
 from tests.web.live_updates import count_streams, set_hidden
 from tests.web.locators import connection_status, run_row
 from tests.web.scalar_log import loss, scalar_records, write_scalar_log
+from tests.web.waiting import wait_for_condition
+from tracklight.reader.opening import create_catalog
+from tracklight.server.app import Settings
+from tracklight.server.serve import MountedApp
 
 pytestmark = pytest.mark.browser
 
@@ -176,26 +183,57 @@ def test_all_tabs_recover_from_a_server_restart(
     wait_until(lambda: count_streams(restarted.address) == 1)
 
 
-@pytest.mark.slow
-def test_idle_board_stays_connected_for_three_minutes(
-    sweep: str, open_page: Callable[..., Page]
-) -> None:
-    page = open_page(sweep)
-    expect(run_row(page, "vit")).to_be_visible()
-    page.evaluate(
-        """() => {
-            const mark = document.querySelector('header [role=status]');
-            window.marks = new Set([mark.textContent]);
-            new MutationObserver(() => window.marks.add(mark.textContent)).observe(mark, {
-                characterData: true, childList: true, subtree: true,
-            });
-        }"""
-    )
-    deadline_s = time.monotonic() + 180
-    while time.monotonic() < deadline_s:
-        page.wait_for_timeout(1000)
+@contextmanager
+def serve_with_fast_pings(logdir: Path, pings_by_stream: list[int]) -> Iterator[str]:
+    """Serve a log with a ping every two seconds, and count the pings of each event stream."""
+    catalog = create_catalog(logdir, (), (), False, "1GB")
+    board = MountedApp(catalog, Settings(heartbeat_s=2.0))
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if not scope.get("path", "").endswith("/api/v1/live"):
+            await board(scope, receive, send)
+            return
+        stream = len(pings_by_stream)
+        pings_by_stream.append(0)
+
+        async def count_pings(message: Message) -> None:
+            if message.get("body", b"").startswith(b"event: ping"):
+                pings_by_stream[stream] += 1
+            await send(message)
+
+        await board(scope, receive, count_pings)
+
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None))
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        finally:
+            server.force_exit = server.should_exit = True
+            thread.join(60)
+
+
+def test_idle_board_stays_connected(logdir: Path, open_page: Callable[..., Page]) -> None:
+    """A page takes a stream for lost after three intervals without a ping."""
+    write_sweep(logdir)
+    pings_by_stream: list[int] = []
+    with serve_with_fast_pings(logdir, pings_by_stream) as address:
+        page = open_page(address)
+        expect(run_row(page, "vit")).to_be_visible()
+        expect(connection_status(page, "Live|Idle")).to_be_visible()
+        page.evaluate(
+            """() => {
+                const mark = document.querySelector('header [role=status]');
+                window.marks = new Set([mark.textContent]);
+                new MutationObserver(() => window.marks.add(mark.textContent)).observe(mark, {
+                    characterData: true, childList: true, subtree: true,
+                });
+            }"""
+        )
+        wait_for_condition(page, lambda: max(pings_by_stream) >= 7)
         assert set(page.evaluate("[...window.marks]")) <= {"Live", "Idle"}
-    assert count_streams(sweep) == 1
+        page.close()
 
 
 def test_stream_is_authorized_by_the_cookie_of_the_page(

@@ -305,9 +305,9 @@ def test_copies_names_and_paths(open_table: Callable[..., Page]) -> None:
 def test_hover_highlights_row(open_table: Callable[..., Page]) -> None:
     page = open_table()
     run_name(page, "conv/lr1e-3").hover()
-    expect(row(page, "conv/lr1e-3")).to_have_class(re.compile(r"\blit\b"))
+    expect(row(page, "conv/lr1e-3")).to_have_class(re.compile(r"\bhighlighted\b"))
     run_name(page, "vit/tiny-lr1e-4").hover()
-    expect(row(page, "conv/lr1e-3")).not_to_have_class(re.compile(r"\blit\b"))
+    expect(row(page, "conv/lr1e-3")).not_to_have_class(re.compile(r"\bhighlighted\b"))
 
 
 def test_actions_button_does_not_cover_name(

@@ -12,7 +12,7 @@ events are
     reset   {"cursor"}                                the changes are not known: fetch all again
     alert   {"id", "run", "tag", "text", …}           an alert fired or was resolved
     notes   {"revision"}                              notes, layouts or alert rules have changed
-    ping    {}                                        nothing else was sent for about 15 seconds
+    ping    {"interval_s"}                            nothing else was sent for about that long
 
 Where streams do not get through, poll ``api/v1/live/poll``, which returns the same.
 """
@@ -92,6 +92,12 @@ class NotesEvent(msgspec.Struct):
     revision: int
 
 
+class PingEvent(msgspec.Struct):
+    """The stream is open; the next event follows within ``interval_s`` seconds."""
+
+    interval_s: float
+
+
 class PollRequest(msgspec.Struct, frozen=True):
     """Where the client is: ``cursor`` and ``last_event`` of the previous response."""
 
@@ -133,6 +139,7 @@ class LiveUpdates:
         self.notifier = Notifier()
         self.server_problems: list[str] = []
         self._heartbeat_s = heartbeat_s
+        self._ping = encode_event("ping", PingEvent(heartbeat_s))
         self._coalescer = Coalescer(self.notifier, self._collect_updates, PROGRESS_S)
         refresher.listeners.append(self._on_refresh)
 
@@ -188,7 +195,7 @@ class LiveUpdates:
                     sent_status = response.status
                     events = [status_event, *events]
                 if not events and time.monotonic() >= ping_due_s:
-                    events = [_PING]
+                    events = [self._ping]
                 for encoded in events:
                     yield encoded
                 now_s = time.monotonic()
@@ -214,9 +221,6 @@ def encode_event(name: str, data: object, cursor: str | None = None) -> bytes:
     """Encode one server-sent event; browsers send its id back when they reconnect."""
     head = f"event: {name}\n" + (f"id: {cursor}\n" if cursor else "")
     return head.encode() + b"data: " + msgspec.json.encode(data) + b"\n\n"
-
-
-_PING = encode_event("ping", {})
 
 
 def _encode_updates(response: PollResponse) -> list[bytes]:

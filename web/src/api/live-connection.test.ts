@@ -60,7 +60,7 @@ test('a stream with a heartbeat every 15 seconds stays open for hours', async ()
   stream().send('status', STATUS);
   for (let beats = 0; beats < 1000; beats++) {
     await vi.advanceTimersByTimeAsync(15_000);
-    stream().send('ping', {});
+    stream().send('ping', { interval_s: 15 });
   }
   expect(FakeEventSource.all).toHaveLength(1);
   expect(handlers.onLost).not.toHaveBeenCalled();
@@ -69,16 +69,26 @@ test('a stream with a heartbeat every 15 seconds stays open for hours', async ()
 test('a silent stream is reopened without reporting a lost connection', async () => {
   connect();
   stream().send('status', STATUS);
-  await vi.advanceTimersByTimeAsync(41_000);
+  await vi.advanceTimersByTimeAsync(46_000);
   expect(FakeEventSource.all).toHaveLength(2);
   stream().send('status', STATUS);
   expect(handlers.onLost).not.toHaveBeenCalled();
 });
 
+test('how long a stream may be silent depends on the interval of its pings', async () => {
+  connect();
+  stream().send('status', STATUS);
+  stream().send('ping', { interval_s: 2 });
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(FakeEventSource.all).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(FakeEventSource.all).toHaveLength(2);
+});
+
 test('a silent stream that cannot be reopened is reported as lost', async () => {
   connect();
   stream().send('status', STATUS);
-  await vi.advanceTimersByTimeAsync(41_000);
+  await vi.advanceTimersByTimeAsync(46_000);
   stream().onerror?.();
   expect(handlers.onLost).toHaveBeenCalledOnce();
 });

@@ -1,5 +1,5 @@
 import { apiRequest } from './client';
-import type { DeltaEvent, LoadStatus, PollResponse } from './schemas';
+import type { DeltaEvent, LoadStatus, PingEvent, PollResponse } from './schemas';
 
 export interface LiveHandlers {
   readonly onOpen: () => void;
@@ -149,9 +149,12 @@ export function startPolling(
   };
 }
 
-/** The server sends an event at once, and then at least every 15 seconds. */
+/** The server sends an event at once. */
 const FIRST_EVENT_MS = 5000;
-const SILENCE_MS = 40_000;
+/** The interval of pings until the first one, which says it. */
+const PING_INTERVAL_MS = 15_000;
+/** How many intervals without any event end a stream. */
+const SILENT_INTERVALS = 3;
 
 /** Events that are not about the runs. */
 const EVENT_NAMES = ['alert', 'notes'];
@@ -165,6 +168,7 @@ export function openEventStream(
   const query = new URLSearchParams({ since: source.cursor });
   const events = new EventSource(`${source.baseUrl}api/v1/live?${query}`);
   let isOpen = false;
+  let pingIntervalMs = PING_INTERVAL_MS;
   let silence = setTimeout(() => end('unheard'), FIRST_EVENT_MS);
 
   function close(): void {
@@ -179,7 +183,7 @@ export function openEventStream(
 
   function noteEvent(): void {
     clearTimeout(silence);
-    silence = setTimeout(() => end('silent'), SILENCE_MS);
+    silence = setTimeout(() => end('silent'), SILENT_INTERVALS * pingIntervalMs);
     if (!isOpen) handlers.onOpen();
     isOpen = true;
   }
@@ -202,6 +206,9 @@ export function openEventStream(
     handlers.onReset(cursor);
   });
   for (const name of EVENT_NAMES) listen(name, (body) => handlers.onEvent(name, body));
-  listen('ping', () => undefined);
+  listen<PingEvent>('ping', ({ interval_s }) => {
+    pingIntervalMs = interval_s * 1000;
+    noteEvent();
+  });
   return close;
 }

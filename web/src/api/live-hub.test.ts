@@ -207,7 +207,7 @@ test('a page that was taken for crashed joins again by itself', async () => {
   frozen.crash();
   for (let beats = 0; beats < 6; beats++) {
     await vi.advanceTimersByTimeAsync(15_000);
-    stream().send('ping', {});
+    stream().send('ping', { interval_s: 15 });
   }
   fetched.mockResolvedValueOnce(
     Response.json(makePollResponse('a.3', { delta: makeDelta('a.3') })),

@@ -137,7 +137,7 @@ test('a page polls when the script of the worker cannot be loaded, and tries aga
 test('a page polls when the worker stops replying', async () => {
   subscribeToLive('a.1', handlers);
   worker().reply({ kind: 'open' });
-  await vi.advanceTimersByTimeAsync(41_000);
+  await vi.advanceTimersByTimeAsync(46_000);
   expect(worker().closed).toBe(true);
   expect(fetched).toHaveBeenCalled();
 });

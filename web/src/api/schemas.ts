@@ -121,7 +121,7 @@ export interface LiveEvents {
   readonly reset: ResetEvent;
   readonly alert: Alert;
   readonly notes: NotesEvent;
-  readonly ping: Empty;
+  readonly ping: PingEvent;
 }
 
 /** A violated rule; `value` and `wall_time` are those of the point that violated it. */
@@ -390,6 +390,11 @@ export interface OpenApiDocument {
   readonly info: Readonly<Record<string, unknown>>;
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly components: Readonly<Record<string, unknown>>;
+}
+
+/** The stream is open; the next event follows within `interval_s` seconds. */
+export interface PingEvent {
+  readonly interval_s: number;
 }
 
 /** Where the client is: `cursor` and `last_event` of the previous response. */

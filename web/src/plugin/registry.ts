@@ -1,6 +1,6 @@
-import * as m from '../catalog/shell';
 import { type Component, mount, unmount } from 'svelte';
 
+import * as m from '../catalog/shell';
 import type { Context, DashboardModule } from './context';
 import DashboardBoundary from './DashboardBoundary.svelte';
 

@@ -1,5 +1,5 @@
-import * as common from '../catalog/common';
 import { ApiError } from '../api/client';
+import * as common from '../catalog/common';
 import type { DashboardApi } from './context';
 
 /** The API of a dashboard in a static export, computed from the exported data. */

@@ -59,7 +59,7 @@ export function registerPageActions(page: PageState): () => void {
   const actions = listActions(page);
   const stops = actions.flatMap(({ keys, label, shortcutLabel = label(), run }) =>
     keys
-      ? [page.shortcuts.register({ keys, label: shortcutLabel, group: m.shortcutsGroupPage, run })]
+      ? [page.shortcuts.registerForPage({ keys, label: shortcutLabel, group: m.shortcutsGroupPage, run })]
       : [],
   );
   stops.push(page.commands.register((query) => findActions(actions, query)));
@@ -72,7 +72,7 @@ export function registerTabShortcuts(
   tabs: readonly DashboardEntry[],
 ): () => void {
   const stops = tabs.slice(0, MAX_TAB_SHORTCUTS).map(({ name, title }, index) =>
-    shortcuts.register({
+    shortcuts.registerForPage({
       keys: String(index + 1),
       label: title,
       group: m.navDashboards,

@@ -1,7 +1,7 @@
-import * as common from '../catalog/common';
-import * as m from '../catalog/shell';
 import { untrack } from 'svelte';
 
+import * as common from '../catalog/common';
+import * as m from '../catalog/shell';
 import { flag, text } from '../lib/codecs';
 import { isActivating, isTyping, matchesShortcut } from '../lib/keyboard';
 import { FuzzyIndex } from '../lib/text-filter';
@@ -15,10 +15,15 @@ export interface ShortcutGroup {
   readonly shortcuts: readonly Shortcut[];
 }
 
-/** All keyboard shortcuts of the page. Of two for the same keys, the one registered last wins. */
+/**
+ * All shortcuts. Of several for the same keys, those of a dashboard precede those of the page, which
+ * may be registered again at any time; among equals, the last one registered precedes.
+ */
 export class PageShortcuts implements Shortcuts {
-  #shortcuts = $state.raw<readonly Shortcut[]>([]);
+  #pageShortcuts = $state.raw<readonly Shortcut[]>([]);
+  #dashboardShortcuts = $state.raw<readonly Shortcut[]>([]);
 
+  readonly #shortcuts = $derived([...this.#pageShortcuts, ...this.#dashboardShortcuts]);
   readonly groups = $derived(groupShortcuts(this.#shortcuts));
 
   /** Handle keys until the returned function is called. */
@@ -28,14 +33,17 @@ export class PageShortcuts implements Shortcuts {
     return () => listeners.abort();
   }
 
-  /** May be called in an effect, which does not depend on the shortcuts. */
+  /** Register a shortcut of a dashboard. An effect that calls this does not depend on it. */
   register(shortcut: Shortcut): () => void {
-    this.#update((shortcuts) => [...shortcuts, shortcut]);
-    return () => this.#update((shortcuts) => shortcuts.filter((other) => other !== shortcut));
+    untrack(() => (this.#dashboardShortcuts = [...this.#dashboardShortcuts, shortcut]));
+    return () =>
+      untrack(() => (this.#dashboardShortcuts = without(this.#dashboardShortcuts, shortcut)));
   }
 
-  #update(change: (shortcuts: readonly Shortcut[]) => Shortcut[]): void {
-    this.#shortcuts = untrack(() => change(this.#shortcuts));
+  /** Register a shortcut of the page, which dashboards can override. */
+  registerForPage(shortcut: Shortcut): () => void {
+    untrack(() => (this.#pageShortcuts = [...this.#pageShortcuts, shortcut]));
+    return () => untrack(() => (this.#pageShortcuts = without(this.#pageShortcuts, shortcut)));
   }
 
   #handleKey(event: KeyboardEvent): void {
@@ -47,6 +55,10 @@ export class PageShortcuts implements Shortcuts {
     event.preventDefault();
     shortcut.run(event);
   }
+}
+
+function without(shortcuts: readonly Shortcut[], removed: Shortcut): readonly Shortcut[] {
+  return shortcuts.filter((shortcut) => shortcut !== removed);
 }
 
 function groupShortcuts(shortcuts: readonly Shortcut[]): ShortcutGroup[] {

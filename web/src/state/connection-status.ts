@@ -1,6 +1,6 @@
+import type { LoadStatus } from '../api/schemas';
 import * as common from '../catalog/common';
 import * as m from '../catalog/shell';
-import type { LoadStatus } from '../api/schemas';
 import { formatAgo, formatDateTime, formatProgress, formatTimeOrDate } from '../lib/format';
 
 /** What the top bar shows about the connection to the server. */

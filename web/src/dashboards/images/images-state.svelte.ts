@@ -8,6 +8,7 @@ import { StepsQuery } from '../../cards/steps/steps-query.svelte';
 import { TagGridState } from '../../cards/card-grid.svelte';
 import { ImageInfoCache, type ImageValue } from './query';
 import { ImageLoader } from './image-loader.svelte';
+import { FIT_VIEWPORT } from './image-geometry';
 import { PixelReader } from './viewer/pixel-values';
 import { type ImageSettings, createImageSettings } from './image-settings';
 
@@ -66,6 +67,26 @@ export class ImagesState {
   follow(): void {
     this.cardGrid.startEffects();
     $effect(() => () => this.imageLoader.dispose());
+    this.#resetWithCard();
+  }
+
+  /**
+   * Viewport, part and comparison belong to the full-screen card and are reset when it changes.
+   * The viewer cannot do this when it is unmounted: it is also unmounted while the log is read
+   * again or no run is shown.
+   */
+  #resetWithCard(): void {
+    const { fullScreen } = this.cardGrid.settings;
+    let previous = untrack(() => fullScreen.value);
+    $effect(() => {
+      const card = fullScreen.value;
+      if (previous !== null && card !== previous) {
+        this.settings.viewport.set(FIT_VIEWPORT);
+        this.settings.part.set(null);
+        this.settings.comparedPair.set(null);
+      }
+      previous = card;
+    });
   }
 
   /** Series with what is known of their runs. */

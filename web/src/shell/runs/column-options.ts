@@ -1,8 +1,8 @@
 /** Titles and cell texts of columns, and the columns that menus offer. */
 
+import type { HParamColumn } from '../../api/client';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/runs';
-import type { HParamColumn } from '../../api/client';
 import type { Option, OptionGroup } from '../../components/combobox-options';
 import type { FieldValue } from '../../lib/filter-expression';
 import {

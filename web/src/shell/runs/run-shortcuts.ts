@@ -23,7 +23,7 @@ export function registerRunShortcuts(
       run: () => selectedRuns.setMatchingSelected(false),
     },
     { keys: 'Shift+I', label: m.commandInvert, run: () => selectedRuns.invert() },
-  ].map((shortcut) => shortcuts.register({ ...shortcut, group }));
+  ].map((shortcut) => shortcuts.registerForPage({ ...shortcut, group }));
   return () => stops.forEach((stop) => stop());
 }
 

@@ -1,4 +1,5 @@
 import { createContext } from 'svelte';
+import { SvelteMap } from 'svelte/reactivity';
 
 import type { GestureHandlers } from '../../../charts/surface/gestures';
 import type { Param, Shortcut, Shortcuts } from '../../../plugin/context';
@@ -24,8 +25,15 @@ export class ViewerState {
   pointer = $state.raw<Point | null>(null);
   /** The place that is pointed at, by its name. */
   hoveredPane = $state<string | null>(null);
-  /** The picture that buttons and keys are for: the one pointed at last. */
-  activePane = $state.raw<PaneGeometry | null>(null);
+  /** All panes on the screen by ID, with their current sizes. */
+  readonly #panes = new SvelteMap<string, PaneGeometry>();
+  #activeId = $state<string | null>(null);
+
+  /** The pane that buttons and keys act on: the last one under the pointer, or else the first. */
+  readonly activePane = $derived.by((): PaneGeometry | null => {
+    const active = this.#activeId === null ? undefined : this.#panes.get(this.#activeId);
+    return active ?? this.#panes.values().next().value ?? null;
+  });
 
   /** Pixels of the screen that each of the picture takes. */
   readonly scale = $derived.by(() =>
@@ -34,6 +42,18 @@ export class ViewerState {
 
   constructor(viewport: Param<Viewport>) {
     this.#viewport = viewport;
+  }
+
+  setPane(id: string, pane: PaneGeometry): void {
+    this.#panes.set(id, pane);
+  }
+
+  removePane(id: string): void {
+    this.#panes.delete(id);
+  }
+
+  activatePane(id: string): void {
+    this.#activeId = id;
   }
 
   get viewport(): Viewport {
