@@ -59,7 +59,14 @@ export function registerPageActions(page: PageState): () => void {
   const actions = listActions(page);
   const stops = actions.flatMap(({ keys, label, shortcutLabel = label(), run }) =>
     keys
-      ? [page.shortcuts.registerForPage({ keys, label: shortcutLabel, group: m.shortcutsGroupPage, run })]
+      ? [
+          page.shortcuts.registerForPage({
+            keys,
+            label: shortcutLabel,
+            group: m.shortcutsGroupPage,
+            run,
+          }),
+        ]
       : [],
   );
   stops.push(page.commands.register((query) => findActions(actions, query)));

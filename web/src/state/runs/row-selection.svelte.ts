@@ -70,10 +70,14 @@ export class RowSelection {
   }
 }
 
+/** A header row stands for the runs below it, unless these are in the list themselves. */
 function listNames(rows: readonly TableRow[]): string[] {
-  const names = rows.flatMap((row) =>
-    row.kind === 'run' ? [row.name] : row.members.map((member) => member.name),
-  );
+  const ids = new Set(rows.map(({ id }) => id));
+  const names = rows.flatMap((row) => {
+    if (row.kind === 'run') return [row.name];
+    const [first] = row.members;
+    return first && ids.has(first.id) ? [] : row.members.map(({ name }) => name);
+  });
   return [...new Set(names)];
 }
 
