@@ -62,7 +62,7 @@ export function isTextColumn(key: string, hparams: readonly HParamColumn[]): boo
 const PLAIN_TITLES: Readonly<Record<string, string>> = {
   start: common.startTime,
   duration: common.duration,
-  points: 'Points',
+  points: common.points,
   tags: m.columnTags,
   labels: common.tags,
   note: m.editNotes,
