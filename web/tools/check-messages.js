@@ -4,6 +4,7 @@
  * - Every English message has a translation with the same arguments in every locale.
  * - No visible string is inline in the folders listed in `DONE`.
  * - No message is unused, in namespaces whose folders are all done.
+ * - The messages of a dashboard are only used by that dashboard.
  * - A message with arguments is called, and not shown as it is.
  *
  * Strings that are the same in every language are listed in tools/untranslated.json.
@@ -12,7 +13,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { BASE_LOCALE, parseMessage, readMessages } from './compile-messages.js';
+import { BASE_LOCALE, START, parseMessage, readMessages } from './compile-messages.js';
 import { findVisibleStrings } from './visible-strings.js';
 
 const WEB = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -83,6 +84,9 @@ export function checkUses(sources, messages, done = DONE) {
   const problems = [];
   for (const [path, source] of sources) {
     for (const [, alias, namespace] of source.matchAll(CATALOG_IMPORT)) {
+      // Otherwise the texts of a dashboard would be part of the code that every page loads.
+      if (!START.includes(namespace) && !path.startsWith(`src/dashboards/${namespace}/`))
+        problems.push(`${path}: catalog/${namespace} is only for src/dashboards/${namespace}`);
       for (const [, key, call] of source.matchAll(new RegExp(`\\b${alias}\\.(\\w+)(\\(?)`, 'g'))) {
         const text = english[namespace]?.[key];
         if (text === undefined) continue; // Not a message; otherwise the type check reports it.

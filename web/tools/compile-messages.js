@@ -171,10 +171,6 @@ function emitTranslations(locale, namespaces, translations, english) {
     });
     return [`  ${namespace}: [`, ...values, `  ],`].join('\n');
   });
-  return emitTables(tables);
-}
-
-function emitTables(tables) {
   return [
     HEADER,
     `import { ${listHelpers(tables, 'type Tables')} } from '../../i18n/messages';\n`,
@@ -187,47 +183,60 @@ function emitTables(tables) {
 /** Return the module with the sentences of the server, by message code. */
 function emitServer(locale, messages) {
   const entries = Object.entries(messages).map(
-    ([code, text]) => `    '${code}': ${emitMessage(parseMessage(text, locale), true)},`,
+    ([code, text]) => `  '${code}': ${emitMessage(parseMessage(text, locale), true)},`,
   );
-  return emitTables([`  ${SERVER}: {`, ...entries, `  },`]);
+  return [
+    HEADER,
+    `import { ${listHelpers(entries, 'type ServerMessages')} } from '../../i18n/messages';\n`,
+    `export const serverMessages: ServerMessages = {`,
+    ...entries,
+    `};\n`,
+  ].join('\n');
 }
 
 /** Return the module that lists how to load the text of each locale. */
 function emitLoaders(locales, lazy) {
-  const lines = locales.map((locale) => {
-    const parts = ['start', SERVER, ...lazy].map(
+  const loaders = locales.map((locale) => {
+    const parts = ['start', ...lazy].map(
       (part) => `    ${part}: () => import('./${locale}/${part}'),`,
     );
     return [`  '${locale}': {`, ...parts, `  },`].join('\n');
   });
+  const serverLoaders = locales.map(
+    (locale) => `  '${locale}': () => import('./${locale}/${SERVER}'),`,
+  );
   return [
     HEADER,
-    `import type { Tables } from '../i18n/messages';\n`,
-    `type Loaders = Record<string, () => Promise<{ tables: Tables }>>;\n`,
-    `export const LOADERS: Record<string, Loaders> = {`,
-    ...lines,
+    `import type { ServerMessages, Tables } from '../i18n/messages';\n`,
+    `type Load<Module> = () => Promise<Module>;\n`,
+    `export const LOADERS: Record<string, Record<string, Load<{ tables: Tables }>>> = {`,
+    ...loaders,
+    `};\n`,
+    `export const SERVER_LOADERS: Record<string, Load<{ serverMessages: ServerMessages }>> = {`,
+    ...serverLoaders,
     `};\n`,
   ].join('\n');
 }
 
 /** Return the module that contains the text of all locales, for builds of a single file. */
 function emitBundle(locales, parts) {
-  const names = locales.map((_, at) => parts.map((part) => `l${at}_${part}`));
-  const imports = locales.flatMap((locale, at) =>
-    parts.map((part) => `import { tables as l${at}_${part} } from './${locale}/${part}';`),
-  );
-  const tables = locales.map(
-    (locale, at) => `  '${locale}': { ${names[at].map((name) => `...${name}`).join(', ')} },`,
-  );
+  const imports = locales.flatMap((locale, at) => [
+    ...parts.map((part) => `import { tables as l${at}_${part} } from './${locale}/${part}';`),
+    `import { serverMessages as l${at}_${SERVER} } from './${locale}/${SERVER}';`,
+  ]);
+  const cases = locales.flatMap((locale, at) => [
+    `if (locale === '${locale}') {`,
+    ...parts.map((part) => `  addTables(l${at}_${part});`),
+    `  setServerMessages(l${at}_${SERVER});`,
+    `}`,
+  ]);
   return [
     HEADER,
     ...imports,
-    `import { addTables, type Tables } from '../i18n/messages';`,
-    `import { locale } from '../i18n/locale';\n`,
-    `const TABLES: Record<string, Tables> = {`,
-    ...tables,
-    `};\n`,
-    `addTables(TABLES[locale] ?? {});\n`,
+    `import { locale } from '../i18n/locale';`,
+    `import { addTables, setServerMessages } from '../i18n/messages';\n`,
+    ...cases,
+    ``,
   ].join('\n');
 }
 
@@ -246,8 +255,8 @@ export function compileMessages(messages = readMessages()) {
     modules.set(`${locale}/${SERVER}.ts`, emitServer(locale, translations[locale][SERVER] ?? {}));
   }
   modules.set('loaders.ts', emitLoaders(locales, lazy));
-  modules.set('all-locales.ts', emitBundle(locales, ['start', SERVER, ...lazy]));
-  modules.set('start-locales.ts', emitBundle(locales, ['start', SERVER]));
+  modules.set('all-locales.ts', emitBundle(locales, ['start', ...lazy]));
+  modules.set('start-locales.ts', emitBundle(locales, ['start']));
   return modules;
 }
 

@@ -6,7 +6,7 @@ import type { BuiltInDashboard } from '../plugin/registry';
 export const BUILT_IN: readonly BuiltInDashboard[] = [
   {
     name: 'scalars',
-    title: m.tabScalars,
+    title: m.dashboardScalars,
     group: 'metrics',
     example: `with tracklight.run("logs/run-1") as run:
     for step in range(1000):
@@ -15,7 +15,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
   },
   {
     name: 'images',
-    title: m.tabImages,
+    title: m.dashboardImages,
     group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -24,7 +24,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'audio',
-    title: m.tabAudio,
+    title: m.dashboardAudio,
     group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -33,7 +33,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'text',
-    title: m.tabText,
+    title: m.dashboardText,
     group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -42,7 +42,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'histograms',
-    title: m.tabHistograms,
+    title: m.dashboardHistograms,
     group: 'model',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -51,7 +51,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'distributions',
-    title: m.tabDistributions,
+    title: m.dashboardDistributions,
     group: 'model',
     apiName: 'histograms',
     example: `from tracklight import summary
@@ -61,7 +61,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'pr_curves',
-    title: m.tabPrCurves,
+    title: m.dashboardPrCurves,
     group: 'evaluation',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -70,7 +70,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'mesh',
-    title: m.tabMesh,
+    title: m.dashboardMesh,
     group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -79,7 +79,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'custom_scalars',
-    title: m.tabCustomScalars,
+    title: m.dashboardCustomScalars,
     group: 'metrics',
     isEditor: true,
     example: `from tracklight import summary
@@ -89,7 +89,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'graphs',
-    title: m.tabGraphs,
+    title: m.dashboardGraphs,
     group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
@@ -99,7 +99,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'hparams',
-    title: m.tabHparams,
+    title: m.dashboardHparams,
     group: 'metrics',
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
@@ -108,7 +108,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'projector',
-    title: m.tabProjector,
+    title: m.dashboardProjector,
     group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
@@ -117,7 +117,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'profile',
-    title: m.tabProfile,
+    title: m.dashboardProfile,
     group: 'performance',
     example: `with tracklight.profile("logs/run-1", steps=10) as profile:
     for batch in batches:
@@ -126,7 +126,7 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'overview',
-    title: m.tabOverview,
+    title: m.dashboardOverview,
     group: 'metrics',
     apiName: 'scalars',
     isAlwaysActive: true,

@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 
-import { addTables, choose, findServerMessage, plural, select, show } from './messages';
+import {
+  addTables,
+  choose,
+  findServerMessage,
+  plural,
+  select,
+  setServerMessages,
+  show,
+} from './messages';
 import { lengthen, lengthenMessage } from './pseudo';
 import { translate, translateProblem } from './server-messages';
 
@@ -29,13 +37,19 @@ test('words choose a form, unknown ones the last', () => {
   expect(select('toString', { image: 'Image', other: '?' })).toBe('?');
 });
 
-test('numbers are grouped, text is unchanged', () => {
-  expect(show(1234567.5)).toBe('1,234,567.5');
+test.each([0, 7, 999, 1000, -12345, 1234567.5, 0.25, 1e15])('%d is grouped as by Intl', (value) => {
+  for (const locale of ['en', 'zh-CN']) {
+    const format = new Intl.NumberFormat(locale, { maximumFractionDigits: 20 });
+    expect(show(value)).toBe(format.format(value));
+  }
+});
+
+test('text is shown unchanged', () => {
   expect(show('1234')).toBe('1234');
 });
 
 test('sentences of the server are translated by code, also inside of others', () => {
-  addTables({ server: SERVER });
+  setServerMessages(SERVER);
   const inner = { code: 'log.no_run', text: 'no run "a"', args: { run: 'a' } };
   expect(translate(inner)).toBe('没有运行“a”');
   const problem = {

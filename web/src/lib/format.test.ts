@@ -75,7 +75,7 @@ test('one and many', () => {
 });
 
 test.each([
-  [0.4, 'now'],
+  [0.4, 'just now'],
   [2.9, '2 s ago'],
   [200, '3 min ago'],
   [7200, '2 h ago'],

@@ -1,7 +1,7 @@
-/** Numbers, sizes and times are put into words here and nowhere else. */
+/** Format numbers, sizes, durations and times in the language of the page. */
+import * as common from '../catalog/common';
+import { intlLocale } from '../i18n/locale';
 
-// Not the browser's formatters: they take tens of milliseconds to wake up, before a page is seen.
-const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec'.split(' ');
 const SI = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 const MINUTE_S = 60;
@@ -46,7 +46,7 @@ export function formatBytes(bytes: number): string {
 export function formatProgress(done: number, total: number): string {
   const power = getUnitIndex(total, BYTES);
   const [one, other] = [done, total].map((bytes) => roundForDisplay(bytes / 1000 ** power));
-  return `${one} of ${other} ${BYTES[power]}`;
+  return common.progressBytes({ done: one ?? '', total: other ?? '', unit: BYTES[power] ?? '' });
 }
 
 /** `count` things, in the right number. */
@@ -54,12 +54,13 @@ export function formatPlural(count: number, one: string, format = formatCount): 
   return `${format(count)} ${count === 1 ? one : `${one}s`}`;
 }
 
+/** How long ago something was: 3 min ago. */
 export function formatAgo(seconds: number): string {
-  if (seconds < 1) return 'now';
-  if (seconds < MINUTE_S) return `${Math.floor(seconds)} s ago`;
-  if (seconds < HOUR_S) return `${Math.floor(seconds / MINUTE_S)} min ago`;
-  if (seconds < DAY_S) return `${Math.floor(seconds / HOUR_S)} h ago`;
-  return `${groupDigits(Math.floor(seconds / DAY_S))} d ago`;
+  if (seconds < 1) return common.agoNow;
+  if (seconds < MINUTE_S) return common.agoSeconds({ count: Math.floor(seconds) });
+  if (seconds < HOUR_S) return common.agoMinutes({ count: Math.floor(seconds / MINUTE_S) });
+  if (seconds < DAY_S) return common.agoHours({ count: Math.floor(seconds / HOUR_S) });
+  return common.agoDays({ count: Math.floor(seconds / DAY_S) });
 }
 
 /** How long ago or, where that is more than a month, on which day. */
@@ -72,19 +73,35 @@ export function formatAgoOrDate(at: Date, now: Date): string {
 /** How long something took, in its two largest units: 45 s, 4 min 12 s, 2 h 5 min, 3 d 4 h. */
 export function formatDuration(seconds: number): string {
   if (seconds < 0) return `−${formatDuration(-seconds)}`;
-  if (seconds < MINUTE_S)
-    return `${seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds)} s`;
+  if (seconds < MINUTE_S) {
+    const count = seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds);
+    return common.durationSeconds({ count });
+  }
   const whole = Math.round(seconds);
-  if (whole < HOUR_S) return formatTwoUnits(whole, MINUTE_S, 'min', 1, 's');
-  if (whole < DAY_S) return formatTwoUnits(whole, HOUR_S, 'h', MINUTE_S, 'min');
-  return formatTwoUnits(whole, DAY_S, 'd', HOUR_S, 'h');
+  const at = DURATION_UNITS.findIndex(([unit]) => whole >= unit);
+  return DURATION_UNITS.slice(at, at + 2)
+    .map(([unit, format], index) => {
+      const above = DURATION_UNITS[at + index - 1];
+      const count = Math.floor((index === 0 || !above ? whole : whole % above[0]) / unit);
+      return index > 0 && count === 0 ? '' : format({ count });
+    })
+    .filter(Boolean)
+    .join(' ');
 }
+
+/** Units of durations in seconds, the largest first. */
+const DURATION_UNITS: [number, (values: { count: number }) => string][] = [
+  [DAY_S, common.durationDays],
+  [HOUR_S, common.durationHours],
+  [MINUTE_S, common.durationMinutes],
+  [1, common.durationSeconds],
+];
 
 /** A short duration in the unit that reads best: 3.7 s, 49.2 ms, 38.4 µs. */
 export function formatMs(ms: number): string {
   const size = Math.abs(ms);
-  if (size >= 1000) return `${formatValue(ms / 1000, 3)} s`;
-  if (size >= 0.1 || size === 0) return `${formatValue(ms, 3)} ms`;
+  if (size >= 1000) return common.unitS({ value: formatValue(ms / 1000, 3) });
+  if (size >= 0.1 || size === 0) return common.unitMs({ value: formatValue(ms, 3) });
   return formatUs(ms * 1000);
 }
 
@@ -92,18 +109,9 @@ export function formatMs(ms: number): string {
 export function formatUs(us: number): string {
   const size = Math.abs(us);
   if (size >= 1000) return formatMs(us / 1000);
-  return size >= 0.1 || size === 0 ? `${formatValue(us, 3)} µs` : `${formatValue(us * 1000, 3)} ns`;
-}
-
-function formatTwoUnits(
-  whole: number,
-  large: number,
-  unit: string,
-  small: number,
-  smaller: string,
-): string {
-  const rest = Math.floor((whole % large) / small);
-  return `${groupDigits(Math.floor(whole / large))} ${unit}${rest ? ` ${rest} ${smaller}` : ''}`;
+  return size >= 0.1 || size === 0
+    ? common.unitUs({ value: formatValue(us, 3) })
+    : common.unitNs({ value: formatValue(us * 1000, 3) });
 }
 
 /** A place in something that plays, to the millisecond where that is asked for: 1:02, 0:01.250. */
@@ -117,36 +125,50 @@ export function formatPlaybackTime(seconds: number, fine = false): string {
 
 /** A frequency, or how many samples there are a second: 440 Hz, 44.1 kHz. */
 export function formatHz(hz: number): string {
-  if (hz < 1000) return `${Math.round(hz)} Hz`;
-  return `${Number((hz / 1000).toFixed(hz < 10_000 ? 2 : 1))} kHz`;
+  if (hz < 1000) return common.unitHz({ value: String(Math.round(hz)) });
+  return common.unitKhz({ value: String(Number((hz / 1000).toFixed(hz < 10_000 ? 2 : 1))) });
 }
 
 /** A level: −12 dB. */
 export function formatDb(db: number): string {
-  return `${withMinusSign(String(Math.round(db) || 0))} dB`;
+  return common.unitDb({ value: withMinusSign(String(Math.round(db) || 0)) });
 }
 
-/** The time of day, with the date where that is not today. */
+/** The time of day, with the date unless it is today. */
 export function formatTimeOrDate(at: Date, now: Date): string {
-  const time = formatTime(at).slice(0, 5);
-  return at.toDateString() === now.toDateString() ? time : `${formatDay(at, now)}, ${time}`;
+  const isToday = at.toDateString() === now.toDateString();
+  return formatDate(at, { ...(isToday ? {} : getDayOptions(at, now)), ...TIME });
 }
 
-/** A moment to the second, for hovers. */
+/** A moment to the second, for tooltips. */
 export function formatDateTime(at: Date): string {
-  return `${formatDay(at)}, ${formatTime(at)}`;
+  return formatDate(at, { ...getDayOptions(at), ...TIME, second: '2-digit' });
 }
 
-/** A day, without the year where it is this one. */
+/** A day, without the year if it is the current one. */
 function formatDay(at: Date, now?: Date): string {
-  const day = `${at.getDate()} ${MONTHS[at.getMonth()]}`;
-  return at.getFullYear() === now?.getFullYear() ? day : `${day} ${at.getFullYear()}`;
+  return formatDate(at, getDayOptions(at, now));
 }
 
-function formatTime(at: Date): string {
-  return [at.getHours(), at.getMinutes(), at.getSeconds()]
-    .map((part) => String(part).padStart(2, '0'))
-    .join(':');
+const TIME: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
+
+function getDayOptions(at: Date, now?: Date): Intl.DateTimeFormatOptions {
+  const day: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' };
+  return at.getFullYear() === now?.getFullYear() ? day : { ...day, year: 'numeric' };
+}
+
+/** Formatters by options: creating one takes longer than formatting a thousand dates. */
+const dateFormats = new Map<string, Intl.DateTimeFormat>();
+
+function formatDate(at: Date, options: Intl.DateTimeFormatOptions): string {
+  const key = Object.keys(options).join();
+  let format = dateFormats.get(key);
+  if (!format) {
+    // Day before month, as in all other dates of the page.
+    format = new Intl.DateTimeFormat(intlLocale === 'en' ? 'en-GB' : intlLocale, options);
+    dateFormats.set(key, format);
+  }
+  return format.format(at);
 }
 
 /** A whole number in groups of three digits. */
