@@ -31,7 +31,7 @@ test('a recent point means live', () => {
 });
 
 test('a writer with a clock ahead of ours has logged now', () => {
-  expect(describe({ lastPoint: new Date(now + 60_000) })).toBe('live: Live now');
+  expect(describe({ lastPoint: new Date(now + 60_000) })).toBe('live: Live just now');
 });
 
 test('a log without new points is idle', () => {
