@@ -70,7 +70,7 @@ export class RowSelection {
   }
 }
 
-/** A header row stands for the runs below it, unless these are in the list themselves. */
+/** A header row represents the runs below it, unless these are in the list themselves. */
 function listNames(rows: readonly TableRow[]): string[] {
   const ids = new Set(rows.map(({ id }) => id));
   const names = rows.flatMap((row) => {
