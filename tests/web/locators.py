@@ -55,7 +55,7 @@ def search_box(page: Page) -> Locator:
 
 def search_results(page: Page) -> Locator:
     """Return the results listed by the search box."""
-    return page.get_by_role("listbox", name="Found").get_by_role("option")
+    return page.get_by_role("listbox", name="Results").get_by_role("option")
 
 
 def step_range(first: int, last: int) -> str:

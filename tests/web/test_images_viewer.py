@@ -98,7 +98,7 @@ def test_zoom_is_kept_while_no_run_is_shown(
     pane = image_pane(page, "conv, step 30")
     expect(pane.locator("img")).to_be_visible()
     zoom = read_zoom(page)
-    show_all = page.get_by_role("checkbox", name="Show all runs that are found")
+    show_all = page.get_by_role("checkbox", name="Select all matching runs")
     show_all.uncheck()
     expect(pane).to_have_count(0)
     show_all.check()

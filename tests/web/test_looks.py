@@ -71,13 +71,13 @@ def _run_axe(page: Page, **options: object) -> list[str]:
 def test_theme_follows_system_until_overridden(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep, color_scheme="dark")
     wait_for_value(page, lambda: page.evaluate(BACKGROUND), DARK)
-    page.get_by_role("button", name="Use the light theme").click()
+    page.get_by_role("button", name="Switch to light theme").click()
     wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
     page.reload()
     expect(run_rows(page)).to_have_count(3)
     wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
     assert "theme" not in get_stable_url(page)
-    page.get_by_role("button", name="Use the dark theme").click()
+    page.get_by_role("button", name="Switch to dark theme").click()
     page.emulate_media(color_scheme="light")
     wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
 
@@ -89,7 +89,7 @@ def test_phone_shows_either_tags_or_runs(sweep: str, open_page: Callable[..., Pa
     )
     expect(run_rows(page)).to_have_count(0)
     assert not overflows(page)
-    page.get_by_role("button", name="Show the runs").click()
+    page.get_by_role("button", name="Show runs").click()
     expect(run_row(page, "vit")).to_be_visible()
     assert not overflows(page)
     page.get_by_role("button", name="Done").click()
@@ -123,7 +123,7 @@ def test_error_page_is_accessible(sweep: str, open_page: Callable[..., Page]) ->
 
 def test_run_list_can_be_resized(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW)
-    grip = page.get_by_role("separator", name="Width of the list of runs")
+    grip = page.get_by_role("separator", name="Resize runs panel")
     grip.focus()
     page.keyboard.press("ArrowRight")
     expect(grip).to_have_attribute("aria-valuenow", "336")

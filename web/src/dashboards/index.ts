@@ -2,11 +2,12 @@ import * as m from '../catalog/shell';
 import { importWithMessages } from '../i18n/load';
 import type { BuiltInDashboard } from '../plugin/registry';
 
-/** The dashboards that come with the page, in the order of their tabs. */
+/** The built-in dashboards. Tabs are ordered by group, and in a group as listed here. */
 export const BUILT_IN: readonly BuiltInDashboard[] = [
   {
     name: 'scalars',
     title: m.dashboardScalars,
+    group: 'metrics',
     example: `with tracklight.run("logs/run-1") as run:
     for step in range(1000):
         run.log({"train/loss": 1 / (step + 1)}, step)`,
@@ -15,6 +16,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
   {
     name: 'images',
     title: m.dashboardImages,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.image("samples", pixels, step=0)  # [k, height, width, channels]`,
@@ -23,6 +25,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'audio',
     title: m.dashboardAudio,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.audio("speech", clips, sample_rate=16_000, step=0)  # [k, frames, channels]`,
@@ -31,6 +34,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'text',
     title: m.dashboardText,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.text("samples", "The **model** says: " + generate(), step=0)`,
@@ -39,6 +43,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'histograms',
     title: m.dashboardHistograms,
+    group: 'model',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.histogram("layer1/weights", weights, step=0)`,
@@ -47,6 +52,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'distributions',
     title: m.dashboardDistributions,
+    group: 'model',
     apiName: 'histograms',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -56,6 +62,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'pr_curves',
     title: m.dashboardPrCurves,
+    group: 'evaluation',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.pr_curve("pr/cat", labels, predictions, step=0)  # scores from 0 to 1`,
@@ -64,6 +71,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'mesh',
     title: m.dashboardMesh,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.mesh("scan", vertices, faces, colors, step=0)  # [k, n, 3] each`,
@@ -72,6 +80,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'custom_scalars',
     title: m.dashboardCustomScalars,
+    group: 'metrics',
     isEditor: true,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -81,6 +90,7 @@ with summary.create_file_writer("logs/run-1").as_default():
   {
     name: 'graphs',
     title: m.dashboardGraphs,
+    group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_graph(model, example_input)`,
@@ -90,6 +100,7 @@ with SummaryWriter("logs/run-1") as writer:
   {
     name: 'hparams',
     title: m.dashboardHparams,
+    group: 'metrics',
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
     prefetch: (query) => (/\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?how=last'),
@@ -98,6 +109,7 @@ with SummaryWriter("logs/run-1") as writer:
   {
     name: 'projector',
     title: m.dashboardProjector,
+    group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_embedding(vectors, metadata=words, tag="words")`,
@@ -106,6 +118,7 @@ with SummaryWriter("logs/run-1") as writer:
   {
     name: 'profile',
     title: m.dashboardProfile,
+    group: 'performance',
     example: `with tracklight.profile("logs/run-1", steps=10) as profile:
     for batch in batches:
         profile.step()`,
@@ -114,6 +127,7 @@ with SummaryWriter("logs/run-1") as writer:
   {
     name: 'overview',
     title: m.dashboardOverview,
+    group: 'metrics',
     apiName: 'scalars',
     isAlwaysActive: true,
     load: () => importWithMessages('overview', () => import('./overview')),

@@ -1,10 +1,12 @@
 import { getTransport } from '../api/client';
 import { QueryCache } from '../api/query-cache';
 
-/** The queries of the page. */
-export const queries = new QueryCache({ transport: getTransport(), afterPaint: waitForPaint });
+/** Create the cache of one mounted page. */
+export function createQueryCache(): QueryCache {
+  return new QueryCache({ transport: getTransport(), afterPaint: waitForPaint });
+}
 
-/** Wait until what was changed now is on the screen, so that it is not held up by later responses. */
+/** Wait until the last changes are on the screen, so that later responses do not delay them. */
 async function waitForPaint(): Promise<void> {
   await nextFrame();
   await nextFrame();

@@ -1,3 +1,4 @@
+import * as common from '../../catalog/common';
 import { ServerError } from '../errors';
 import { decodeColumns } from '../decode';
 import type { ExportHead } from '../schemas';
@@ -13,8 +14,8 @@ export async function unpackResponse(text: string): Promise<unknown> {
 
 function makeUnsupportedError(): ServerError {
   const problem = {
-    message: 'This browser cannot read static exports.',
-    hint: 'Use a browser from 2023 or later.',
+    message: common.staticUnsupportedMessage,
+    hint: common.staticUnsupportedHint,
   };
   return new ServerError(problem, 501);
 }
@@ -92,10 +93,10 @@ function loadScript(file: string): Promise<void> {
   });
 }
 
-function makeMissingError(what: string): ServerError {
+function makeMissingError(path: string): ServerError {
   const problem = {
-    message: `This static export has no ${what}.`,
-    hint: 'Keep all files of the export together, or export again.',
+    message: common.staticMissingMessage({ path }),
+    hint: common.staticMissingHint,
   };
   return new ServerError(problem, 404);
 }

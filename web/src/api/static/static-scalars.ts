@@ -1,3 +1,4 @@
+import * as common from '../../catalog/common';
 import { ServerError } from '../errors';
 import type { ChartRow } from '../scalar-schemas';
 import type {
@@ -215,6 +216,6 @@ const EMPTY_SERIES: ExportedSeries = {
 };
 
 const NO_PARQUET = {
-  message: 'A static export cannot write Parquet files.',
-  hint: 'Use CSV or JSON, or open the log directory with tracklight.',
+  message: common.staticNoParquetMessage,
+  hint: common.staticNoParquetHint,
 };

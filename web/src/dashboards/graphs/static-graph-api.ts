@@ -1,4 +1,5 @@
-import { StaticApi, makeNotExportedError } from '../../plugin/static-api';
+import { NotExportedError } from '../../api/errors';
+import { StaticApi } from '../../plugin/static-api';
 import type { StaticGraph, GroupsResponse, SearchHitRow, SearchResponse } from './schemas';
 
 /** Answers as the server would from what a copy of a board carries of its graphs. */
@@ -8,7 +9,7 @@ export class StaticGraphApi extends StaticApi<StaticGraph> {
     const asked = new URLSearchParams(query);
     const copy = await this.getExported(asked.get('id') ?? '');
     const answer = findResponse(copy, name, asked);
-    if (answer === undefined) throw makeNotExportedError();
+    if (answer === undefined) throw new NotExportedError();
     return answer as Answer;
   }
 
@@ -16,7 +17,7 @@ export class StaticGraphApi extends StaticApi<StaticGraph> {
     const { id, groups } = body as { readonly id: string; readonly groups: readonly string[] };
     const copy = await this.getExported(id);
     const found = copy.groups.filter(({ path }) => groups.includes(path));
-    if (found.length < groups.length) throw makeNotExportedError();
+    if (found.length < groups.length) throw new NotExportedError();
     return { groups: found } satisfies GroupsResponse as Answer;
   }
 }

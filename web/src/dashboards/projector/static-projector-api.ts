@@ -1,5 +1,6 @@
 import { ServerError } from '../../api/errors';
-import { makeNotExportedError, StaticApi } from '../../plugin/static-api';
+import { NotExportedError } from '../../api/errors';
+import { StaticApi } from '../../plugin/static-api';
 import { LabelColumn } from './point-colors';
 import type {
   ColumnResponse,
@@ -78,7 +79,7 @@ export class StaticProjectorApi extends StaticApi<StaticEmbedding> {
     // A job is named after the embedding and the method.
     const [id = '', method = ''] = (asked.get('id') ?? asked.get('job') ?? '').split(' ');
     const answer = findResponse(await this.getExported(id), name, asked, method);
-    if (answer === undefined) throw makeNotExportedError();
+    if (answer === undefined) throw new NotExportedError();
     return answer as Answer;
   }
 
@@ -88,7 +89,7 @@ export class StaticProjectorApi extends StaticApi<StaticEmbedding> {
     if (path === 'project') return createJobStatus(copy, asked) as Answer;
     if (path === 'search') return searchLabels(copy, asked) as Answer;
     if (path === 'neighbours') return searchNeighbors(copy, asked) as Answer;
-    throw makeNotExportedError();
+    throw new NotExportedError();
   }
 }
 
@@ -128,7 +129,7 @@ function findLayout(
 function createJobStatus(copy: StaticEmbedding, { method, rows, id }: StaticRequest): JobStatus {
   const layout = findLayout(copy, method.type);
   const isThere = layout && (method.dimensions ?? 0) <= layout.places.length;
-  if (!isThere || rows !== null) throw makeNotExportedError();
+  if (!isThere || rows !== null) throw new NotExportedError();
   const job = `${id} ${method.type}`;
   return { job, state: 'done', doing: '', done: 1, total: 1, problem: '', frame: 1, device: 'cpu' };
 }
@@ -198,7 +199,7 @@ function searchNeighbors(
   { about, vectors }: StaticEmbedding,
   asked: StaticRequest,
 ): NeighborsResponse {
-  if (!vectors) throw makeNotExportedError();
+  if (!vectors) throw new NotExportedError();
   const { dimensions } = about;
   return computeNeighbors(vectors, dimensions, asked.row, asked.metric, asked.count);
 }

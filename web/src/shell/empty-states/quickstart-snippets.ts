@@ -1,6 +1,6 @@
-/** The few lines that write a first run into a log directory, for each way of training. */
+/** Code that logs a first run, by framework. */
 
-const pathIn = (directory: string): string =>
+const quotePath = (directory: string): string =>
   JSON.stringify(`${directory.replace(/\/+$/, '')}/run-1`);
 
 const SNIPPETS: Record<string, (path: string) => string> = {
@@ -28,6 +28,7 @@ with tracklight.run(${path}, config={"lr": 0.1}) as run:
 
 export const FRAMEWORKS = Object.keys(SNIPPETS);
 
-export function snippetFor(way: string, directory: string): string {
-  return SNIPPETS[way]?.(pathIn(directory)) ?? '';
+/** Return code that logs a run below a directory. */
+export function makeSnippet(framework: string, directory: string): string {
+  return SNIPPETS[framework]?.(quotePath(directory)) ?? '';
 }

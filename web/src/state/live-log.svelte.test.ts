@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { RunRow } from '../api/schemas';
-import { applyDelta } from './run-list';
+import { applyDelta } from './live-log.svelte';
 
 const run = (name: string, points: number): RunRow => ({
   name,
@@ -14,7 +14,7 @@ const run = (name: string, points: number): RunRow => ({
   damaged: 0,
 });
 
-test('runs that only grow stay where they are', () => {
+test('changed runs keep their place', () => {
   const before = [run('b', 5), run('a', 5)];
   const after = applyDelta(before, {
     added: [],
@@ -27,7 +27,7 @@ test('runs that only grow stay where they are', () => {
   ]);
 });
 
-test('runs come, grow and go, and stay in natural order', () => {
+test('added and removed runs keep the natural order', () => {
   const before = [run('run2', 5), run('run10', 5)];
   const after = applyDelta(before, {
     added: [run('run3', 1)],
