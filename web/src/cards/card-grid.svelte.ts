@@ -15,9 +15,9 @@ import { type CardGridSettings, createCardGridSettings, toggleItem } from './gri
 
 const TAGS_REFRESH_MS = 1000;
 
-/** Which tags the runs have that are shown; there is no card for a tag that none of them has. */
+/** The tags of the visible runs. Tags that no visible run has get no card. */
 export class VisibleTags {
-  /** null: not known, or all of them. */
+  /** null if unknown: show all tags. */
   #names = $state.raw<readonly string[] | null>(null);
   readonly #tags: Tags;
   readonly #pace = new RequestScheduler(() => this.#load(), TAGS_REFRESH_MS);
@@ -29,7 +29,7 @@ export class VisibleTags {
     this.#tags = tags;
   }
 
-  /** null stands for all runs. */
+  /** null means all runs. */
   setRuns(runs: readonly string[] | null): void {
     this.#runs = runs;
     this.#abort.abort();
@@ -37,7 +37,7 @@ export class VisibleTags {
     else this.#pace.scheduleNow();
   }
 
-  /** The runs have grown. */
+  /** Reload after new data, rate limited. */
   refresh(revision: number): void {
     if (revision === this.#revision) return;
     this.#revision = revision;
@@ -61,44 +61,42 @@ export class VisibleTags {
       const names = await this.#tags.listNames(runs, this.#abort.signal);
       if (runs === this.#runs) this.#names = names;
     } catch (error) {
-      // Cards without anything in them are better than none.
+      // Fall back to all tags: empty cards are better than none.
       if (!isAbortError(error)) this.#names = null;
     }
   }
 }
 
-/** What a wall is called and is about. */
 export interface CardGridInfo {
-  /** As the server calls the dashboard; the browser remembers tastes by it. */
+  /** Name of the dashboard, also used as the key of its preferences. */
   readonly name: string;
   readonly title: string;
-  /** What is shown, in the plural: `images`. */
+  /** Plural noun: `images`. */
   readonly noun: string;
-  /** What would become a card here, in a sentence. */
+  /** How to log data that is shown here. */
   readonly emptyHint: string;
 }
 
-/** What all walls of cards share. Which cards there are is for those who extend it to say. */
+/** State of a dashboard with cards. Subclasses define the cards. */
 export abstract class CardGridState<C extends Card> {
   readonly context: Context;
   readonly info: CardGridInfo;
   abstract readonly settings: CardGridSettings;
-  /** What is shown, from top to bottom. */
   abstract readonly sections: readonly Section<C>[];
 
-  /** The card that keys are for: the pointer or the focus is in it. */
+  /** The card that keyboard shortcuts apply to: the one with the pointer or the focus. */
   activeCardId = $state.raw<string | null>(null);
 
   readonly #shownTags: VisibleTags;
-  /** Names of the runs that are shown; null: all. */
+  /** Names of the visible runs; null means all. */
   readonly requestedRuns = $derived.by(() => requestedRuns(this.context.runs));
-  /** The tags of all runs that belong here, in natural order. */
+  /** The tags of this dashboard in all runs, in natural order. */
   readonly allRows = $derived.by(() =>
     this.context.tags.rows.filter((row) => this.includesTag(row)),
   );
-  /** Those of them that the runs have that are shown. */
+  /** The tags that a visible run has. */
   readonly visibleRows = $derived.by(() => this.mergeRows(this.#shownTags.filter(this.allRows)));
-  /** Grows when one of the runs that are shown does. */
+  /** Increases when a visible run gets new data. */
   readonly revision = $derived.by(() => {
     const { runs, live } = this.context;
     return runs.visible.reduce((sum, { name }) => sum + live.getRevision(name), 0);
@@ -112,12 +110,12 @@ export abstract class CardGridState<C extends Card> {
 
   protected abstract includesTag(row: TagRow): boolean;
 
-  /** Where several tags are one thing, makes one row of theirs. */
+  /** Merges tags that are shown in one card. */
   protected mergeRows(rows: readonly TagRow[]): readonly TagRow[] {
     return rows;
   }
 
-  /** Keeps what is known in step with the page; to be called where effects live. */
+  /** Start to follow runs and live updates; call it where effects can be created. */
   startEffects(): void {
     $effect(() => this.#shownTags.setRuns(this.requestedRuns));
     $effect(() => {
@@ -134,7 +132,7 @@ export abstract class CardGridState<C extends Card> {
     return undefined;
   }
 
-  /** What the Escape key does. */
+  /** Handle Escape: leave full screen. */
   clearSelection(): void {
     const { fullScreen } = this.settings;
     if (fullScreen.value !== null) fullScreen.set(null, 'push');
@@ -142,15 +140,14 @@ export abstract class CardGridState<C extends Card> {
 }
 
 export interface TagGridInfo extends CardGridInfo {
-  /** The plugins whose tags are shown. */
   readonly plugins: readonly string[];
-  /** How wide a card is, in pixels, until somebody says otherwise. */
+  /** Default card width in pixels. */
   readonly defaultWidth: number;
-  /** Where several tags are one thing, makes one row of theirs. */
+  /** Merges tags that are shown in one card. */
   readonly mergeRows?: (rows: readonly TagRow[]) => readonly TagRow[];
 }
 
-/** A wall with one card for each tag of some plugins. */
+/** A grid with one card per tag. */
 export class TagGridState extends CardGridState<TagCard> {
   readonly settings: CardGridSettings;
   readonly #about: TagGridInfo;
@@ -177,7 +174,7 @@ export class TagGridState extends CardGridState<TagCard> {
   }
 }
 
-/** The keys that all walls have; returns how to take them back. */
+/** Register the keyboard shortcuts of a card grid; return a function that removes them. */
 export function registerGridShortcuts<C extends Card>(
   wall: CardGridState<C>,
   focusFilter: () => void,

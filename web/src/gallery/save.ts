@@ -1,4 +1,4 @@
-/** Gives a file to the user. */
+/** Save content as a file. */
 export function saveFile(name: string, content: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);

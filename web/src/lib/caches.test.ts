@@ -2,28 +2,28 @@ import { expect, test } from 'vitest';
 
 import { IdentityCache, LruCache, reuseIfEqual } from './caches';
 
-test('a list with the same items is the same list', () => {
+test('an equal list is returned as the same object', () => {
   const before = [1, 2];
   expect(reuseIfEqual(before, [1, 2])).toBe(before);
   expect(reuseIfEqual(before, [2, 1])).toEqual([2, 1]);
   expect(reuseIfEqual(before, [1])).toEqual([1]);
 });
 
-test('only what has changed is another thing', () => {
-  const kept = new IdentityCache<{ name: string; colour: string }>(({ name }) => name);
+test('unchanged items keep their identity', () => {
+  const kept = new IdentityCache<{ name: string; color: string }>(({ name }) => name);
   const before = kept.update([
-    { name: 'a', colour: 'red' },
-    { name: 'b', colour: 'blue' },
+    { name: 'a', color: 'red' },
+    { name: 'b', color: 'blue' },
   ]);
   const after = kept.update([
-    { name: 'b', colour: 'green' },
-    { name: 'a', colour: 'red' },
+    { name: 'b', color: 'green' },
+    { name: 'a', color: 'red' },
   ]);
   expect(after.get('a')).toBe(before.get('a'));
-  expect(after.get('b')).toEqual({ name: 'b', colour: 'green' });
+  expect(after.get('b')).toEqual({ name: 'b', color: 'green' });
 });
 
-test('what was not used for longest goes first', () => {
+test('the least recently used item is evicted first', () => {
   const gone: string[] = [];
   const shelf = new LruCache<string>(3, (thing) => gone.push(thing));
   for (const name of ['a', 'b', 'c']) shelf.set(name, name, 1);
@@ -33,7 +33,7 @@ test('what was not used for longest goes first', () => {
   expect(shelf.size).toBe(3);
 });
 
-test('something larger than the shelf is held until the next comes', () => {
+test('an item above the limit is kept until the next one is added', () => {
   const shelf = new LruCache<string>(3);
   shelf.set('small', 'small', 1);
   shelf.set('large', 'large', 10);
@@ -43,7 +43,7 @@ test('something larger than the shelf is held until the next comes', () => {
   expect(shelf.size).toBe(1);
 });
 
-test('the same key again takes the place of what was there', () => {
+test('setting a key again replaces its value', () => {
   const shelf = new LruCache<string>(9);
   shelf.set('a', 'old', 4);
   shelf.set('a', 'new', 2);

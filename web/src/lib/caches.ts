@@ -1,4 +1,4 @@
-/** The list from before if the new one has the very same items. */
+/** Return the previous list if the new one has the same items. */
 export function reuseIfEqual<Item>(before: readonly Item[], now: readonly Item[]): readonly Item[] {
   return before.length === now.length && before.every((item, at) => item === now[at])
     ? before
@@ -6,8 +6,8 @@ export function reuseIfEqual<Item>(before: readonly Item[], now: readonly Item[]
 }
 
 /**
- * Things that are made anew all the time. One that has not changed stays the same object, so that who
- * looks at it can tell.
+ * Keeps the identity of objects that are created again with equal properties, so that derived state
+ * that depends on them is not recomputed.
  */
 export class IdentityCache<Thing extends object> {
   readonly #keyOf: (thing: Thing) => string;
@@ -37,7 +37,7 @@ function isShallowEqual<Thing extends object>(one: Thing, other: Thing): boolean
   return (Object.keys(other) as (keyof Thing)[]).every((key) => one[key] === other[key]);
 }
 
-/** Holds the things used last, up to so many bytes (or whatever sizes are told in). */
+/** An LRU cache with a limit on the total size of its items, in any unit. */
 export class LruCache<Thing> {
   readonly #things = new Map<string, { readonly thing: Thing; readonly size: number }>();
   readonly #limit: number;
@@ -65,7 +65,7 @@ export class LruCache<Thing> {
     this.delete(key);
     this.#things.set(key, { thing, size });
     this.#held += size;
-    // What came last stays even if it is larger than the shelf: somebody looks at it.
+    // The newest item stays even if it exceeds the limit: it is in use.
     for (const oldest of this.#things.keys()) {
       if (this.#held <= this.#limit || oldest === key) break;
       this.delete(oldest);

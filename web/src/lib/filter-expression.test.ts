@@ -59,7 +59,7 @@ test.each([
   expect(pick(text)).toBe(expected);
 });
 
-describe('a mistake is told with its place', () => {
+describe('errors report their position', () => {
   test.each([
     ['lr <', 'There has to be a value after “<”, at the end.'],
     ['(conv', 'This “(” is not closed, at character 1.'],
@@ -77,7 +77,7 @@ describe('a mistake is told with its place', () => {
   });
 });
 
-test('the fields say which columns have to be asked for', () => {
+test('fields list the columns to request', () => {
   const compiled = compileExpression('lr < 1 and (last("acc") > 2 or not name ~ x)');
   expect('fields' in compiled && compiled.fields.map(({ key, offset }) => [key, offset])).toEqual([
     ['hparam:lr', 0],

@@ -1,4 +1,4 @@
-/** An expression is wrong; `at` is where, counted from 0. */
+/** A syntax error at an offset of the expression. */
 export class ExpressionError extends Error {
   constructor(
     readonly what: string,
@@ -20,7 +20,7 @@ const SPACE = /\s*/y;
 const OPERATOR = /<=|>=|!=|==|[<>=~:]/y;
 const STRING = /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'/y;
 const WORD = /[^\s()[\],"'<>=!~:]+/y;
-/** Lists may stand in either kind of bracket. */
+/** Lists may use round or square brackets. */
 const BRACKETS: Readonly<Record<string, TokenKind>> = {
   '(': '(',
   ')': ')',
@@ -68,19 +68,19 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 }
 
-/** Only quotes are freed of their backslash: in a regular expression the others have a meaning. */
+/** Unescape quotes only: other backslashes have a meaning in regular expressions. */
 function unquote(match: RegExpExecArray): string {
   return (match[1] ?? match[2] ?? '').replace(/\\(["'])/g, '$1');
 }
 
-/** What a filter expression says, freed of how it was written. */
+/** The syntax tree of a filter expression. */
 
 export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>=' | '~' | ':';
 
-/** What is known of a run under a key such as `name`, `hparam:lr` or `last:val/acc`. */
+/** A property of runs with a key such as `name`, `hparam:lr` or `last:val/acc`. */
 export interface Field {
   readonly key: string;
-  /** Where the expression names it. */
+  /** Offset in the expression. */
   readonly offset: number;
 }
 
@@ -101,7 +101,7 @@ export type Expression =
     }
   | { readonly kind: 'in'; readonly field: Field; readonly values: readonly Literal[] };
 
-/** Words that name something every run has; any other names a hyperparameter. */
+/** Properties that every run has; any other name is a hyperparameter. */
 const BUILT_IN_FIELDS: Readonly<Record<string, string>> = {
   name: 'name',
   run: 'name',
@@ -120,7 +120,7 @@ export function getFieldKey(name: string): string {
   return BUILT_IN_FIELDS[name.toLowerCase()] ?? `hparam:${name}`;
 }
 
-/** All fields that the expression looks at. */
+/** Return all fields of an expression. */
 export function listFields(expression: Expression): Field[] {
   switch (expression.kind) {
     case 'all':
@@ -138,8 +138,8 @@ export function listFields(expression: Expression): Field[] {
 const AGGREGATES = ['last', 'min', 'max'];
 
 /**
- * Reads `lr < 0.01 and tag:best`. Terms that only stand side by side must all hold; a word by itself has to
- * occur in the name. Throws an ExpressionError.
+ * Parse an expression such as `lr < 0.01 and tag:best`. Adjacent terms are combined with `and`; a
+ * single word must occur in the name. Throws an ExpressionError.
  */
 export function parseExpression(text: string): Expression {
   return new Parser(tokenize(text)).parse();
@@ -199,7 +199,7 @@ class Parser {
     return { kind: 'word', text: name.text.toLowerCase() };
   }
 
-  /** `last("val/acc")`, or null where something else stands. */
+  /** Parse `last("val/acc")`; return null if the next term is something else. */
   #parseSummary(): Field | null {
     const { text, kind, offset } = this.#peek();
     const summary = text.toLowerCase();
@@ -290,9 +290,9 @@ function checkPattern({ text, offset }: Literal): void {
 
 export type FieldValue = number | string | boolean | null | readonly string[];
 
-/** What an expression asks about. */
+/** A run, as seen by an expression. */
 export interface FilterSubject {
-  /** The name in lower case. */
+  /** The name in lowercase. */
   readonly searchText: string;
   getValue(key: string): FieldValue;
 }
@@ -302,12 +302,11 @@ type ScalarValue = number | string | boolean;
 
 export interface CompiledExpression {
   readonly matches: Predicate;
-  /** Each field that is looked at, in order. */
+  /** The fields of the expression, in order. */
   readonly fields: readonly Field[];
 }
 
 export interface ExpressionSyntaxError {
-  /** A sentence that says what is wrong and where. */
   readonly message: string;
 }
 
@@ -321,7 +320,7 @@ export function compileExpression(text: string): CompiledExpression | Expression
   }
 }
 
-/** People count from one, and what is missing is missing at the end. */
+/** Append the position, counted from one, to an error message. */
 export function withLocation(what: string, at: number, text: string): string {
   return `${what}, at ${at >= text.trimEnd().length ? 'the end' : `character ${at + 1}`}.`;
 }
@@ -352,13 +351,13 @@ function compile(expression: Expression): Predicate {
 }
 
 function compileComparison(field: Field, operator: Operator, literal: Literal): Predicate {
-  // A run that says nothing is different from every value, and on neither side of any.
+  // A missing value is unequal to every value, and neither smaller nor larger.
   if (operator !== '!=') return makeFieldTest(field, makeComparison(operator, literal));
   const equal = makeFieldTest(field, makeComparison('=', literal));
   return (subject) => !equal(subject);
 }
 
-/** Of several values one has to pass. */
+/** A list matches if one of its values does. */
 function makeFieldTest({ key }: Field, test: (value: ScalarValue) => boolean): Predicate {
   return (subject) => {
     const value = subject.getValue(key);
@@ -413,7 +412,10 @@ const UNITS_S: Readonly<Record<string, number>> = { s: 1, m: 60, min: 60, h: 360
 const DURATION = /^([0-9.]+)(s|m|min|h|d)$/i;
 const DATE = /^\d{4}-\d{2}(-\d{2})?(T.*)?$/;
 
-/** A number, a time such as 90m in seconds, or a day such as 2026-05-01 in seconds since 1970. */
+/**
+ * Parse a number, a duration such as 90m (in seconds), or a date such as 2026-05-01 (seconds since
+ * 1970).
+ */
 function parseQuantity(text: string): number | null {
   const lasting = DURATION.exec(text);
   if (lasting) return Number(lasting[1]) * (UNITS_S[lasting[2]?.toLowerCase() ?? ''] ?? NaN);

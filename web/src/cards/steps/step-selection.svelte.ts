@@ -14,7 +14,7 @@ const stepsCodec = perCardCodec<number>(
   (step) => [String(step)],
 );
 
-/** At which step cards are looked at: all at one, or each at its own. */
+/** The selected steps: one for all cards, or one per card. */
 export class StepSelection {
   readonly linked: Param<boolean>;
   readonly #step: Param<number | null>;
@@ -26,12 +26,12 @@ export class StepSelection {
     this.#steps = address.param('steps', stepsCodec, EMPTY_PER_CARD);
   }
 
-  /** The step of all cards that are linked; null: each at its last. */
+  /** The step of all linked cards; null is the last step of each. */
   get sharedStep(): number | null {
     return this.#step.value;
   }
 
-  /** null: at the last, also when further ones come. */
+  /** null follows the last step. */
   stepOf(cardId: string): number | null {
     return this.linked.value ? this.sharedStep : (this.#steps.value.get(cardId) ?? null);
   }
@@ -45,34 +45,33 @@ export class StepSelection {
     this.#step.set(step);
   }
 
-  /** What was chosen card by card is forgotten, so that linking shows all at one step. */
+  /** Clears the steps of single cards, so that linking shows the same step everywhere. */
   setLinked(linked: boolean): void {
     this.linked.set(linked);
     if (linked) this.#steps.set(EMPTY_PER_CARD);
   }
 }
 
-/** The steps of one card: which there are, which is looked at, and what is said of them. */
+/** The steps of one card and the selected one. */
 export class CardStepState {
   readonly #wall: CardGridState<TagCard>;
   readonly #loader: StepsQuery;
   readonly #choice: StepSelection;
   readonly #card: () => TagCard;
 
-  /** Those of each run that is shown; undefined: not known yet. */
+  /** Steps per visible run; undefined while loading. */
   readonly series = $derived.by((): readonly SortedSteps[] | undefined =>
     this.#loader.get(this.#card().tag),
   );
-  /** Of all runs, sorted, each once. */
+  /** Steps of all runs, sorted and without duplicates. */
   readonly allSteps = $derived.by(() => mergeSteps(this.series ?? []));
-  /** null: at the last. */
+  /** null is the last step. */
   readonly step = $derived.by(() => this.#choice.stepOf(this.#card().id));
   readonly error = $derived.by((): Problem | null => this.#loader.errorOf(this.#card().tag));
-  /** Whether the card has a slider of its own. */
   readonly hasOwnSlider = $derived.by(() => !this.#choice.linked.value && this.allSteps.length > 1);
   readonly caption = $derived.by((): string | CardCaption => this.#tell());
 
-  /** To be made where effects live. */
+  /** Create it where effects can be created. */
   constructor(
     wall: CardGridState<TagCard>,
     loader: StepsQuery,
@@ -107,7 +106,7 @@ export class CardStepState {
   }
 }
 
-/** The keys that go through steps; returns how to take them back. `play` starts and stops. */
+/** Register the keyboard shortcuts for steps; return a function that removes them. */
 export function registerStepShortcuts<C extends Card & { readonly tag: string }>(
   wall: CardGridState<C>,
   choice: StepSelection,
@@ -127,7 +126,7 @@ export function registerStepShortcuts<C extends Card & { readonly tag: string }>
   return () => stops.forEach((stop) => stop());
 }
 
-/** All cards, or where they are not linked the one that keys are for. */
+/** Move all cards or, if they are not linked, the active one. */
 function moveStep<C extends Card & { readonly tag: string }>(
   wall: CardGridState<C>,
   choice: StepSelection,

@@ -8,33 +8,32 @@ import type { Card } from '../card-sections';
 import type { CardGridState } from '../card-grid.svelte';
 import { mergeSteps, type SortedSteps, runSteps, type StepsAnswer } from './step-series';
 
-/** What is known of a tag. */
 interface StepsResult {
   readonly series: readonly SortedSteps[];
   readonly problem: Problem | null;
-  /** What was asked; an answer to something else is stale. */
+  /** Key of the request; a response to another request is stale. */
   readonly ask: string;
 }
 
 const STEPS_REFRESH_MS = 500;
-/** What one request may ask for: more would keep the first cards waiting for the last. */
+/** Tags per request: with more, the first cards would wait for the last. */
 const MAX_TAGS_PER_REQUEST = 16;
 const MAX_CACHED_TAGS = 200;
 
-/** The steps of the tags on the screen. To be made where effects live. */
+/** Loads the steps of the visible tags. Create it where effects can be created. */
 export class StepsQuery {
   readonly #wall: CardGridState<Card>;
   readonly #known = new SvelteMap<string, StepsResult>();
-  /** How many cards want each tag. */
+  /** Number of subscribers per tag. */
   readonly #wants = new SvelteMap<string, number>();
   readonly #pace = new RequestScheduler(() => this.#load(), STEPS_REFRESH_MS);
   #runs: readonly string[] | null = null;
-  /** Counts changes of the runs; a number is shorter than the names of 500. */
+  /** Counts changes of the visible runs, as part of the request key. */
   #runsCount = 0;
   #revision = 0;
   #abort = new AbortController();
 
-  /** The steps that any card on the screen has, sorted; of one over all others, its own. */
+  /** Steps of all visible cards or of the full-screen card, sorted. */
   readonly allSteps = $derived.by(() => {
     const full = this.#wall.settings.fullScreen.value;
     const tags = full !== null && this.#wants.has(full) ? [full] : [...this.#wants.keys()];
@@ -51,8 +50,8 @@ export class StepsQuery {
   }
 
   /**
-   * Keeps the steps of a tag up to date until the function that it returns is called. May be called
-   * in an effect, which must not run again because of it.
+   * Subscribe to the steps of a tag; return a function that unsubscribes. Reads no reactive state,
+   * so it can be called in an effect.
    */
   subscribe(tag: string): () => void {
     untrack(() => {
@@ -62,7 +61,7 @@ export class StepsQuery {
     return () => untrack(() => this.#leave(tag));
   }
 
-  /** Of the runs that are shown, in their order; undefined: not known yet. */
+  /** Return the steps of the visible runs in their order; undefined while loading. */
   get(tag: string): readonly SortedSteps[] | undefined {
     const known = this.#known.get(tag);
     if (!known) return undefined;
@@ -92,7 +91,7 @@ export class StepsQuery {
     this.#pace.scheduleNow();
   }
 
-  /** The runs have grown. */
+  /** Reload after new data, rate limited. */
   #refresh(revision: number): void {
     if (revision === this.#revision) return;
     this.#revision = revision;
@@ -115,20 +114,20 @@ export class StepsQuery {
       if (!isAbortError(error)) this.#fail(tags, ask, toProblem(error));
     }
     this.#forgetOldest();
-    // What is stale because of new values waits for its turn.
+    // Refreshes after new data are rate limited.
     if (revision === this.#revision && this.#findStale().length > 0) this.#pace.scheduleNow();
   }
 
   async #fetch(tags: readonly string[], signal: AbortSignal): Promise<readonly SortedSteps[]> {
     const { api, isStatic } = this.#wall.context;
-    // A copy carries the steps tag by tag.
+    // A static export has one file per tag.
     const answers = isStatic
       ? tags.map((tag) => api.get<StepsAnswer>(`steps/${encodeURIComponent(tag)}`, signal))
       : [api.post<StepsAnswer>('steps', { tags, runs: this.#runs }, signal)];
     return (await Promise.all(answers)).flatMap(({ series }) => series.map(runSteps));
   }
 
-  /** It is not asked again by itself, but by the next change or by who looks at it. */
+  /** Not retried automatically, only after a change or by the user. */
   #fail(tags: readonly string[], ask: string, problem: Problem): void {
     for (const tag of tags) {
       this.#known.set(tag, { series: this.#known.get(tag)?.series ?? [], problem, ask });

@@ -3,21 +3,19 @@ import { measureText, type Renderer } from './renderer';
 import { SvgRenderer } from './svg-renderer';
 import type { Size } from '../axes/plot-layout';
 
-/** So many pixels has one of the page in a picture that is taken away. */
 const EXPORT_PIXEL_RATIO = 2;
 
-type DrawImage = (pen: Renderer) => void;
+type DrawImage = (renderer: Renderer) => void;
 
-/** What is drawn, as a file. */
 export function renderSvg(
   { width, height }: Size,
   title: string,
   draw: DrawImage,
   measure: Renderer['measureText'] = measureText,
 ): string {
-  const pen = new SvgRenderer(measure);
-  draw(pen);
-  return pen.toSvg(width, height, title);
+  const renderer = new SvgRenderer(measure);
+  draw(renderer);
+  return renderer.toSvg(width, height, title);
 }
 
 export async function renderPng({ width, height }: Size, draw: DrawImage): Promise<Blob> {
