@@ -71,7 +71,12 @@ ANALYSIS = {
     "experiments": "source",
 }
 
+#: Layers of the page that every other layer may import.
+WEB_COMMON = ("catalog", "i18n")
+
 WEB = {
+    "i18n": "",
+    "catalog": "",
     "lib": "",
     "api": "lib",
     "charts": "lib",
@@ -83,7 +88,8 @@ WEB = {
     "state": "lib api plugin",
     "shell": "lib api charts components plugin state",
     "gallery": "lib api charts components cards shell",
-    "main": "dashboards shell",
+    "main": "app",
+    "app": "dashboards shell",
     "static": "api dashboards shell",
     "notebook": "lib api charts components plugin scalar-cards",
 }
@@ -231,6 +237,8 @@ def iter_web_imports(sources: Path) -> Iterator[Import]:
             if name.startswith("."):
                 target = posixpath.normpath(f"{relative.parent.as_posix()}/{name}")
                 line = text.count("\n", 0, match.end()) + 1
+                if _web_layer(target) in WEB_COMMON:
+                    continue
                 yield Import(f"{path}:{line}", _web_layer(relative.as_posix()), _web_layer(target))
 
 

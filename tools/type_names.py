@@ -129,13 +129,21 @@ def describe_default(field: msgspec.structs.FieldInfo) -> str:
     return f"`{msgspec.json.encode(default).decode()}`"
 
 
-def iter_structs(kind: Any) -> Iterator[type[msgspec.Struct]]:
-    """Yield the structs that a type is made of, at any depth, with repeats."""
+def iter_structs(
+    kind: Any, within: tuple[type[msgspec.Struct], ...] = ()
+) -> Iterator[type[msgspec.Struct]]:
+    """Yield the structs that a type is made of, at any depth, with repeats.
+
+    A struct that contains itself is entered once; ``within`` are the structs around the type.
+    """
+    if kind in within:
+        return
     if is_struct(kind):
         yield kind
+        within = (*within, kind)
     if is_struct(kind) or is_named_tuple(kind):
         parts = list(get_type_hints(kind, include_extras=True).values())
     else:
         parts = [] if get_origin(kind) is Literal else list(get_args(kind))
     for part in parts:
-        yield from iter_structs(part)
+        yield from iter_structs(part, within)

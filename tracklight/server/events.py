@@ -34,6 +34,7 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
+from tracklight.errors import Message
 from tracklight.plugin import Route
 from tracklight.server.changelog import ChangeLog, DeltaEvent
 from tracklight.server.responses import create_error_response
@@ -274,7 +275,9 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 def create_stream_route(live: LiveUpdates) -> StarletteRoute:
     async def stream(request: Request) -> Response:
         if live.notifier.subscriber_count >= get_open_file_limit() // 2:
-            return create_error_response(503, "too many pages are connected to this server")
+            return create_error_response(
+                503, Message("http.too_many_pages", "too many pages are connected to this server")
+            )
         since = request.query_params.get("since", "")
         return EventStreamResponse(live.stream(request.headers.get("last-event-id") or since))
 

@@ -204,7 +204,9 @@ def color_group(
     scales = _list_scales(graph_index, location.subgraph, profile)
     scale = next((scale for scale in scales if scale.by == request.by), None)
     if scale is None:
-        raise UsageError(f'this graph cannot be colored by "{request.by}"')
+        raise UsageError(
+            "graphs.unknown_coloring", 'this graph cannot be colored by "{by}"', by=request.by
+        )
     return apply_scale(scale, group.children[request.offset : request.offset + request.most])
 
 
@@ -357,7 +359,7 @@ def list_changes(graph_index: GraphIndex, request: ChangesRequest) -> ChangesRes
     """
     comparison = graph_index.comparison
     if comparison is None:
-        raise UsageError("this graph is not a comparison of two graphs")
+        raise UsageError("graphs.not_a_comparison", "this graph is not a comparison of two graphs")
     root = Location(graph_index.root, "", "")
     nodes = _iter_changed(comparison.change, request.most)
     edges = _iter_changed(comparison.edges.change, request.most)

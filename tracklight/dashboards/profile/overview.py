@@ -176,7 +176,9 @@ def get_comparison(store: CaptureStore, request: CaptureRequest) -> Comparison:
         UsageError: The request names no other capture.
     """
     if not request.before:
-        raise UsageError('There is nothing to compare with. Pass a capture id as "before"')
+        raise UsageError(
+            "profile.no_baseline", 'There is nothing to compare with. Pass a capture id as "before"'
+        )
     baseline = make_baseline_request(request)
     return compare_captures(_get_compared(store, baseline), _get_compared(store, request))
 

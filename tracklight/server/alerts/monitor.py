@@ -339,7 +339,7 @@ class AlertService:
         fixed = {rule.id for rule in self._settings.rules}
         stored = tuple(rule for rule in rules if rule.id not in fixed)
         if len({rule.id for rule in stored}) < len(stored):
-            raise UsageError("two rules have the same id")
+            raise UsageError("alerts.duplicate_id", "two rules have the same id")
         for rule in stored:
             validate_rule(rule)
         self._store.save_rules(stored)

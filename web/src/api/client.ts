@@ -1,3 +1,4 @@
+import { translateProblem, type ServerProblem } from '../i18n/server-messages';
 import { COLUMNS_MEDIA_TYPE, decodeColumns } from './decode';
 import type {
   DashboardRow,
@@ -98,8 +99,8 @@ async function fetchOk(path: string, init: RequestInit): Promise<Response> {
 
 async function readProblem(response: Response): Promise<Problem> {
   try {
-    const { error } = (await response.json()) as { error: Problem };
-    return { message: error.message, hint: error.hint };
+    const { error } = (await response.json()) as { error: ServerProblem };
+    return translateProblem(error);
   } catch {
     // A proxy in between answers in its own words.
     return { message: `The server answered ${response.status}.`, hint: SERVER_UNREACHABLE.hint };

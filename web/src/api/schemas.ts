@@ -4098,10 +4098,24 @@ export interface LayoutMargin {
   readonly upper: string;
 }
 
-/** An error for the page: what failed, and what to do about it. */
+/**
+ * An error for the page: what failed, and what to do about it. `code` and `args` identify the
+ * message for translation, `hint_code` the hint. They are absent if the sentence has no code.
+ */
 export interface Problem {
   readonly message: string;
   readonly hint: string;
+  readonly code?: string;
+  readonly args?: Readonly<Record<string, string | number | Sentence>>;
+  readonly hint_code?: string;
+}
+
+/** A sentence for the page: the English text, and what the page translates it by. */
+export interface Sentence {
+  /** Empty if there is no translation. */
+  readonly code: string;
+  readonly text: string;
+  readonly args: Readonly<Record<string, string | number | Sentence>>;
 }
 
 /** The values of one tag of one run, in the order written. */

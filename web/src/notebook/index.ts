@@ -1,3 +1,6 @@
+// First: modules that are imported later use messages in constants.
+import '../catalog/start-locales';
+
 import { mount, unmount } from 'svelte';
 
 import NotebookChart from './NotebookChart.svelte';
