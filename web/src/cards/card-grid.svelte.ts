@@ -1,3 +1,5 @@
+import * as common from '../catalog/common';
+import * as m from '../catalog/cards';
 import { isAbortError } from '../api/client';
 import { RequestScheduler } from '../api/request-scheduler';
 import type { TagRow } from '../api/schemas';
@@ -20,7 +22,7 @@ export class VisibleTags {
   /** null if unknown: show all tags. */
   #names = $state.raw<readonly string[] | null>(null);
   readonly #tags: Tags;
-  readonly #pace = new RequestScheduler(() => this.#load(), TAGS_REFRESH_MS);
+  readonly #scheduler = new RequestScheduler(() => this.#load(), TAGS_REFRESH_MS);
   #runs: readonly string[] | null = null;
   #revision = -1;
   #abort = new AbortController();
@@ -34,14 +36,14 @@ export class VisibleTags {
     this.#runs = runs;
     this.#abort.abort();
     if (runs === null) this.#names = null;
-    else this.#pace.scheduleNow();
+    else this.#scheduler.scheduleNow();
   }
 
   /** Reload after new data, rate limited. */
   refresh(revision: number): void {
     if (revision === this.#revision) return;
     this.#revision = revision;
-    if (this.#runs !== null) this.#pace.schedule();
+    if (this.#runs !== null) this.#scheduler.schedule();
   }
 
   stop(): void {
@@ -71,7 +73,9 @@ export interface CardGridInfo {
   /** Name of the dashboard, also used as the key of its preferences. */
   readonly name: string;
   readonly title: string;
-  /** Plural noun: `images`. */
+  /** For example "No images yet." */
+  readonly emptyTitle?: string;
+  /** Deprecated: builds the empty title from a plural noun, `images`. */
   readonly noun: string;
   /** How to log data that is shown here. */
   readonly emptyHint: string;
@@ -87,7 +91,7 @@ export abstract class CardGridState<C extends Card> {
   /** The card that keyboard shortcuts apply to: the one with the pointer or the focus. */
   activeCardId = $state.raw<string | null>(null);
 
-  readonly #shownTags: VisibleTags;
+  readonly #visibleTags: VisibleTags;
   /** Names of the visible runs; null means all. */
   readonly requestedRuns = $derived.by(() => requestedRuns(this.context.runs));
   /** The tags of this dashboard in all runs, in natural order. */
@@ -95,17 +99,17 @@ export abstract class CardGridState<C extends Card> {
     this.context.tags.rows.filter((row) => this.includesTag(row)),
   );
   /** The tags that a visible run has. */
-  readonly visibleRows = $derived.by(() => this.mergeRows(this.#shownTags.filter(this.allRows)));
+  readonly visibleRows = $derived.by(() => this.mergeRows(this.#visibleTags.filter(this.allRows)));
   /** Increases when a visible run gets new data. */
   readonly revision = $derived.by(() => {
     const { runs, live } = this.context;
     return runs.visible.reduce((sum, { name }) => sum + live.getRevision(name), 0);
   });
 
-  constructor(context: Context, about: CardGridInfo) {
+  constructor(context: Context, info: CardGridInfo) {
     this.context = context;
-    this.info = about;
-    this.#shownTags = new VisibleTags(context.tags);
+    this.info = info;
+    this.#visibleTags = new VisibleTags(context.tags);
   }
 
   protected abstract includesTag(row: TagRow): boolean;
@@ -117,11 +121,11 @@ export abstract class CardGridState<C extends Card> {
 
   /** Start to follow runs and live updates; call it where effects can be created. */
   startEffects(): void {
-    $effect(() => this.#shownTags.setRuns(this.requestedRuns));
+    $effect(() => this.#visibleTags.setRuns(this.requestedRuns));
     $effect(() => {
-      if (!this.context.live.isPaused) this.#shownTags.refresh(this.revision);
+      if (!this.context.live.isPaused) this.#visibleTags.refresh(this.revision);
     });
-    $effect(() => () => this.#shownTags.stop());
+    $effect(() => () => this.#visibleTags.stop());
   }
 
   findCard(id: string): C | undefined {
@@ -150,7 +154,7 @@ export interface TagGridInfo extends CardGridInfo {
 /** A grid with one card per tag. */
 export class TagGridState extends CardGridState<TagCard> {
   readonly settings: CardGridSettings;
-  readonly #about: TagGridInfo;
+  readonly #gridInfo: TagGridInfo;
 
   readonly sections = $derived.by(() =>
     buildSections(this.visibleRows, createTagCard, {
@@ -159,55 +163,55 @@ export class TagGridState extends CardGridState<TagCard> {
     }),
   );
 
-  constructor(context: Context, about: TagGridInfo) {
-    super(context, about);
-    this.settings = createCardGridSettings(context, about.name, about.defaultWidth);
-    this.#about = about;
+  constructor(context: Context, info: TagGridInfo) {
+    super(context, info);
+    this.settings = createCardGridSettings(context, info.name, info.defaultWidth);
+    this.#gridInfo = info;
   }
 
   protected override includesTag({ plugin }: TagRow): boolean {
-    return this.#about.plugins.includes(plugin);
+    return this.#gridInfo.plugins.includes(plugin);
   }
 
   protected override mergeRows(rows: readonly TagRow[]): readonly TagRow[] {
-    return this.#about.mergeRows?.(rows) ?? rows;
+    return this.#gridInfo.mergeRows?.(rows) ?? rows;
   }
 }
 
 /** Register the keyboard shortcuts of a card grid; return a function that removes them. */
 export function registerGridShortcuts<C extends Card>(
-  wall: CardGridState<C>,
+  grid: CardGridState<C>,
   focusFilter: () => void,
   hasPanel: boolean,
 ): () => void {
-  const group = wall.info.title;
-  const stops = gridShortcuts(wall, focusFilter, hasPanel).map((key) =>
-    wall.context.shortcuts.register({ ...key, group }),
+  const group = grid.info.title;
+  const stops = gridShortcuts(grid, focusFilter, hasPanel).map((key) =>
+    grid.context.shortcuts.register({ ...key, group }),
   );
   return () => stops.forEach((stop) => stop());
 }
 
 function gridShortcuts<C extends Card>(
-  wall: CardGridState<C>,
+  grid: CardGridState<C>,
   focusFilter: () => void,
   hasPanel: boolean,
 ): Omit<Shortcut, 'group'>[] {
-  const { panel, pinned, fullScreen } = wall.settings;
-  const settings = { keys: 's', label: 'Settings', run: () => panel.set(!panel.value) };
+  const { panel, pinned, fullScreen } = grid.settings;
+  const settings = { keys: 's', label: common.settings, run: () => panel.set(!panel.value) };
   return [
-    { keys: 'f', label: 'Filter tags', run: focusFilter },
+    { keys: 'f', label: common.filterTags, run: focusFilter },
     ...(hasPanel ? [settings] : []),
     {
       keys: 'm',
-      label: 'Full screen, and back',
-      run: () => fullScreen.set(fullScreen.value === null ? wall.activeCardId : null, 'push'),
+      label: m.toggleFullScreen,
+      run: () => fullScreen.set(fullScreen.value === null ? grid.activeCardId : null, 'push'),
     },
     {
       keys: 'p',
-      label: 'Pin card',
+      label: m.togglePin,
       run: () =>
-        wall.activeCardId !== null && pinned.set(toggleItem(pinned.value, wall.activeCardId)),
+        grid.activeCardId !== null && pinned.set(toggleItem(pinned.value, grid.activeCardId)),
     },
-    { keys: 'Escape', label: 'Let go, or leave the full screen', run: () => wall.clearSelection() },
+    { keys: 'Escape', label: m.escape, run: () => grid.clearSelection() },
   ];
 }

@@ -1,3 +1,4 @@
+import * as common from '../catalog/common';
 import type { TagRow } from '../api/schemas';
 import { groupByPrefix } from '../lib/grouping';
 import { compileTextFilter, type TextFilter } from '../lib/text-filter';
@@ -56,12 +57,12 @@ export function buildSections<C extends Card>(
   const { matches } = compileTextFilter(filter);
   const found = rows.filter(({ tag, display_name }) => matches(tag) || matches(display_name));
   const single = groupByPrefix(found).map(({ title, items }) => ({
-    title: title || 'no prefix',
+    title: title || common.ungrouped,
     key: title,
     cards: items.map(cardOf),
   }));
   const cards = findPinned(pinned, rows, cardOf, extra);
-  const sections = [{ title: 'Pinned', key: ' pinned', cards }, ...extra, ...single];
+  const sections = [{ title: common.pinned, key: ' pinned', cards }, ...extra, ...single];
   return sections.filter(({ cards }) => cards.length > 0);
 }
 

@@ -1,3 +1,4 @@
+import * as common from '../catalog/common';
 import type { MenuItem } from '../components/menu';
 
 /** A chart that can be exported as an image. */
@@ -23,16 +24,16 @@ export function downloadUrl(address: string, name = ''): void {
 }
 
 export async function downloadImage(
-  pictures: ImageExporter | null,
+  exporter: ImageExporter | null,
   format: 'svg' | 'png',
   title: string,
 ): Promise<void> {
-  if (!pictures) return;
-  const picture =
+  if (!exporter) return;
+  const image =
     format === 'png'
-      ? await pictures.exportPng(title)
-      : new Blob([pictures.exportSvg(title)], { type: 'image/svg+xml' });
-  downloadBlob(picture, `${toFileName(title)}.${format}`);
+      ? await exporter.exportPng(title)
+      : new Blob([exporter.exportSvg(title)], { type: 'image/svg+xml' });
+  downloadBlob(image, `${toFileName(title)}.${format}`);
 }
 
 /** Return a file name that is valid on all file systems. */
@@ -42,18 +43,17 @@ export function toFileName(title: string): string {
 
 /** Return menu items that export the chart of a card. */
 export function imageExportItems(
-  takePicture: () => ImageExporter | null,
+  getExporter: () => ImageExporter | null,
   title: string,
 ): MenuItem[] {
-  const disabled = takePicture() === null;
+  const disabled = getExporter() === null;
   return (['svg', 'png'] as const).map((format) => ({
-    label: `Download ${format.toUpperCase()}`,
+    label: format === 'svg' ? common.exportSvg : common.exportPng,
     disabled,
-    run: () => void downloadImage(takePicture(), format, title),
+    run: () => void downloadImage(getExporter(), format, title),
   }));
 }
 
-/** Return a table as CSV. */
 export interface ExportTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | null)[])[];

@@ -12,6 +12,11 @@ export interface OptionGroup {
   readonly options: readonly Option[];
 }
 
+/** Return the id of an option element; ids must not contain spaces. */
+export function getOptionId(listId: string, key: string): string {
+  return `${listId}-${encodeURIComponent(key)}`;
+}
+
 /** Return options grouped by title, both in the order of the items. */
 export function groupOptions<Item>(
   items: readonly Item[],

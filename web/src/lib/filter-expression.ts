@@ -1,10 +1,13 @@
+import * as common from '../catalog/common';
+import { getRegexError } from './text-filter';
+
 /** A syntax error at an offset of the expression. */
 export class ExpressionError extends Error {
   constructor(
-    readonly what: string,
+    message: string,
     readonly offset: number,
   ) {
-    super(what);
+    super(message);
   }
 }
 
@@ -53,7 +56,9 @@ function readToken(text: string, at: number): [Token, number] {
   if (word) return [{ kind: 'word', text: word[0], offset: at }, WORD.lastIndex];
   const isQuote = sign === '"' || sign === "'";
   throw new ExpressionError(
-    isQuote ? `The quote ${sign} is not closed` : `“${sign}” means nothing here`,
+    isQuote
+      ? common.filterErrorUnclosedQuote({ quote: sign })
+      : common.filterErrorUnexpectedCharacter({ character: sign }),
     at,
   );
 }
@@ -156,7 +161,7 @@ class Parser {
   parse(): Expression {
     if (this.#peek().kind === 'end') return { kind: 'all', parts: [] };
     const whole = this.#parseAny();
-    if (this.#peek().kind !== 'end') throw this.#surprise('This “)” closes nothing');
+    if (this.#peek().kind !== 'end') throw this.#makeError(common.filterErrorUnmatchedClose);
     return whole;
   }
 
@@ -177,7 +182,8 @@ class Parser {
     if (this.#peek().kind !== '(') return this.#parseTerm();
     const opened = this.#take('(').offset;
     const inner = this.#parseAny();
-    if (this.#peek().kind !== ')') throw new ExpressionError('This “(” is not closed', opened);
+    if (this.#peek().kind !== ')')
+      throw new ExpressionError(common.filterErrorUnclosedParen, opened);
     this.#take(')');
     return inner;
   }
@@ -185,7 +191,7 @@ class Parser {
   #parseTerm(): Expression {
     const start = this.#peek();
     const summary = this.#parseSummary();
-    const name = summary ? null : this.#takeText('a name or a value');
+    const name = summary ? null : this.#takeText(common.filterErrorExpectedTerm);
     const field = (): Field =>
       summary ?? { key: getFieldKey(name?.text ?? ''), offset: start.offset };
     if (this.#peek().kind === 'operator') return this.#parseComparison(field());
@@ -195,7 +201,10 @@ class Parser {
       return { kind: 'not', part: { kind: 'in', field: field(), values: this.#parseList() } };
     }
     if (!name)
-      throw new ExpressionError(`Say what ${start.text}(…) is compared with`, start.offset);
+      throw new ExpressionError(
+        common.filterErrorExpectedComparison({ function: start.text }),
+        start.offset,
+      );
     return { kind: 'word', text: name.text.toLowerCase() };
   }
 
@@ -205,9 +214,11 @@ class Parser {
     const summary = text.toLowerCase();
     if (kind !== 'word' || !AGGREGATES.includes(summary) || this.#peek(1).kind !== '(') return null;
     this.#at += 2;
-    const tag = this.#takeText('the name of a metric');
+    const tag = this.#takeText(common.filterErrorExpectedMetric);
     if (this.#peek().kind !== ')')
-      throw this.#surprise(`“)” is missing after ${summary}("${tag.text}"`);
+      throw this.#makeError(
+        common.filterErrorExpectedCloseAfter({ function: summary, tag: tag.text }),
+      );
     this.#take(')');
     return { key: `${summary}:${tag.text}`, offset };
   }
@@ -215,19 +226,19 @@ class Parser {
   #parseComparison(field: Field): Expression {
     const sign = this.#take('operator').text;
     const operator = (sign === '==' ? '=' : sign) as Operator;
-    const value = this.#takeText(`a value after “${sign}”`);
+    const value = this.#takeText(common.filterErrorExpectedValueAfter({ operator: sign }));
     if (operator === '~') checkPattern(value);
     return { kind: 'compare', field, operator, value };
   }
 
   #parseList(): Literal[] {
-    if (this.#peek().kind !== '(')
-      throw this.#surprise('A list such as (adam, sgd) has to follow “in”');
+    if (this.#peek().kind !== '(') throw this.#makeError(common.filterErrorExpectedList);
     const opened = this.#take('(').offset;
     const values: Literal[] = [];
     while (this.#peek().kind !== ')') {
-      if (this.#peek().kind === 'end') throw new ExpressionError('This list is not closed', opened);
-      values.push(this.#takeText('a value'));
+      if (this.#peek().kind === 'end')
+        throw new ExpressionError(common.filterErrorUnclosedList, opened);
+      values.push(this.#takeText(common.filterErrorExpectedValue));
       if (this.#peek().kind === ',') this.#at++;
     }
     this.#take(')');
@@ -240,14 +251,15 @@ class Parser {
 
   #take(kind: TokenKind): Token {
     const token = this.#peek();
-    if (token.kind !== kind) throw this.#surprise(`“${kind}” is missing`);
+    if (token.kind !== kind)
+      throw this.#makeError(common.filterErrorExpectedToken({ token: kind }));
     this.#at++;
     return token;
   }
 
-  #takeText(wanted: string): Literal {
+  #takeText(errorMessage: string): Literal {
     const { kind, text, offset } = this.#peek();
-    if (kind !== 'word' && kind !== 'string') throw this.#surprise(`There has to be ${wanted}`);
+    if (kind !== 'word' && kind !== 'string') throw this.#makeError(errorMessage);
     this.#at++;
     return { text, offset };
   }
@@ -268,8 +280,8 @@ class Parser {
     return (kind === 'word' && !this.#isWord('or')) || kind === 'string' || kind === '(';
   }
 
-  #surprise(what: string): ExpressionError {
-    return new ExpressionError(what, this.#peek().offset);
+  #makeError(message: string): ExpressionError {
+    return new ExpressionError(message, this.#peek().offset);
   }
 }
 
@@ -282,9 +294,7 @@ function checkPattern({ text, offset }: Literal): void {
   try {
     new RegExp(text, 'i');
   } catch (error) {
-    const reason =
-      error instanceof Error ? error.message.replace(/^.*\/[a-z]*: /s, '') : 'It is wrong';
-    throw new ExpressionError(`Regular expression: ${reason.toLowerCase()}`, offset);
+    throw new ExpressionError(common.invalidRegex({ reason: getRegexError(error) }), offset);
   }
 }
 
@@ -316,13 +326,15 @@ export function compileExpression(text: string): CompiledExpression | Expression
     return { matches: compile(expression), fields: listFields(expression) };
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
-    return { message: withLocation(error.what, error.offset, text) };
+    return { message: withLocation(error.message, error.offset, text) };
   }
 }
 
 /** Append the position, counted from one, to an error message. */
-export function withLocation(what: string, at: number, text: string): string {
-  return `${what}, at ${at >= text.trimEnd().length ? 'the end' : `character ${at + 1}`}.`;
+export function withLocation(message: string, offset: number, text: string): string {
+  return offset >= text.trimEnd().length
+    ? common.filterErrorAtEnd({ message })
+    : common.filterErrorAtPosition({ message, position: offset + 1 });
 }
 
 function compile(expression: Expression): Predicate {

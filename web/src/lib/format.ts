@@ -1,6 +1,9 @@
-/** Formats numbers, sizes, durations and dates for the whole page. */
+/** Formats numbers, sizes, durations and dates for the whole page, in its language. */
+import * as common from '../catalog/common';
+import { intlLocale } from '../i18n/locale';
 
-// Creating Intl formatters takes tens of milliseconds, before anything is shown.
+// Creating Intl.DateTimeFormat takes tens of milliseconds, before anything is shown: English dates are
+// formatted here.
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec'.split(' ');
 const SI = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
@@ -10,8 +13,8 @@ const DAY_S = 24 * HOUR_S;
 
 /** Format a measured value with its significant digits. */
 export function formatValue(value: number, digits = 4): string {
-  if (Number.isNaN(value)) return 'NaN';
-  if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
+  if (Number.isNaN(value)) return common.nan;
+  if (!Number.isFinite(value)) return value > 0 ? '∞' : common.negativeInfinity;
   if (value === 0) return '0';
   const size = Math.abs(value);
   if (size >= 1e6 || size < 10 ** -digits)
@@ -45,21 +48,34 @@ export function formatBytes(bytes: number): string {
 /** Format two sizes in the same unit: 1.2 of 1.9 GB. */
 export function formatProgress(done: number, total: number): string {
   const power = getUnitIndex(total, BYTES);
-  const [one, other] = [done, total].map((bytes) => roundForDisplay(bytes / 1000 ** power));
-  return `${one} of ${other} ${BYTES[power]}`;
+  const round = (bytes: number): string => roundForDisplay(bytes / 1000 ** power);
+  return common.progressBytes({
+    done: round(done),
+    total: round(total),
+    unit: BYTES[power] ?? '',
+  });
 }
 
-/** Format a count with an English noun. */
+/** Format both ends of a range. */
+export function formatRange(
+  [low, high]: readonly [number, number],
+  format: (end: number) => string,
+): string {
+  return common.fromTo({ from: format(low), to: format(high) });
+}
+
+/** Deprecated: format a count with an English noun. Use a message with a plural form. */
 export function formatPlural(count: number, one: string, format = formatCount): string {
   return `${format(count)} ${count === 1 ? one : `${one}s`}`;
 }
 
 export function formatAgo(seconds: number): string {
-  if (seconds < 1) return 'now';
-  if (seconds < MINUTE_S) return `${Math.floor(seconds)} s ago`;
-  if (seconds < HOUR_S) return `${Math.floor(seconds / MINUTE_S)} min ago`;
-  if (seconds < DAY_S) return `${Math.floor(seconds / HOUR_S)} h ago`;
-  return `${groupDigits(Math.floor(seconds / DAY_S))} d ago`;
+  if (seconds < 1) return common.agoNow;
+  if (seconds < MINUTE_S) return common.agoSeconds({ count: groupDigits(Math.floor(seconds)) });
+  if (seconds < HOUR_S)
+    return common.agoMinutes({ count: groupDigits(Math.floor(seconds / MINUTE_S)) });
+  if (seconds < DAY_S) return common.agoHours({ count: groupDigits(Math.floor(seconds / HOUR_S)) });
+  return common.agoDays({ count: Math.floor(seconds / DAY_S) });
 }
 
 /** Format a time as an age, or as a date if it is more than 30 days ago. */
@@ -72,19 +88,21 @@ export function formatAgoOrDate(at: Date, now: Date): string {
 /** Format a duration in its two largest units: 45 s, 4 min 12 s, 2 h 5 min, 3 d 4 h. */
 export function formatDuration(seconds: number): string {
   if (seconds < 0) return `−${formatDuration(-seconds)}`;
-  if (seconds < MINUTE_S)
-    return `${seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds)} s`;
+  if (seconds < MINUTE_S) {
+    const rounded = seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds);
+    return formatSeconds(String(rounded));
+  }
   const whole = Math.round(seconds);
-  if (whole < HOUR_S) return formatTwoUnits(whole, MINUTE_S, 'min', 1, 's');
-  if (whole < DAY_S) return formatTwoUnits(whole, HOUR_S, 'h', MINUTE_S, 'min');
-  return formatTwoUnits(whole, DAY_S, 'd', HOUR_S, 'h');
+  if (whole < HOUR_S) return formatTwoUnits(whole, MINUTE_S, formatMinutes, 1, formatSeconds);
+  if (whole < DAY_S) return formatTwoUnits(whole, HOUR_S, formatHours, MINUTE_S, formatMinutes);
+  return formatTwoUnits(whole, DAY_S, formatDays, HOUR_S, formatHours);
 }
 
 /** Format a short duration: 3.7 s, 49.2 ms, 38.4 µs. */
 export function formatMs(ms: number): string {
   const size = Math.abs(ms);
-  if (size >= 1000) return `${formatValue(ms / 1000, 3)} s`;
-  if (size >= 0.1 || size === 0) return `${formatValue(ms, 3)} ms`;
+  if (size >= 1000) return common.unitS({ value: formatValue(ms / 1000, 3) });
+  if (size >= 0.1 || size === 0) return common.unitMs({ value: formatValue(ms, 3) });
   return formatUs(ms * 1000);
 }
 
@@ -92,18 +110,28 @@ export function formatMs(ms: number): string {
 export function formatUs(us: number): string {
   const size = Math.abs(us);
   if (size >= 1000) return formatMs(us / 1000);
-  return size >= 0.1 || size === 0 ? `${formatValue(us, 3)} µs` : `${formatValue(us * 1000, 3)} ns`;
+  return size >= 0.1 || size === 0
+    ? common.unitUs({ value: formatValue(us, 3) })
+    : common.unitNs({ value: formatValue(us * 1000, 3) });
 }
+
+type FormatUnit = (count: string) => string;
+
+const formatSeconds: FormatUnit = (count) => common.durationSeconds({ count });
+const formatMinutes: FormatUnit = (count) => common.durationMinutes({ count });
+const formatHours: FormatUnit = (count) => common.durationHours({ count });
+const formatDays: FormatUnit = (count) => common.durationDays({ count });
 
 function formatTwoUnits(
   whole: number,
   large: number,
-  unit: string,
+  formatLarge: FormatUnit,
   small: number,
-  smaller: string,
+  formatSmall: FormatUnit,
 ): string {
+  const first = formatLarge(groupDigits(Math.floor(whole / large)));
   const rest = Math.floor((whole % large) / small);
-  return `${groupDigits(Math.floor(whole / large))} ${unit}${rest ? ` ${rest} ${smaller}` : ''}`;
+  return rest ? `${first} ${formatSmall(String(rest))}` : first;
 }
 
 /** Format a playback position, optionally in milliseconds: 1:02, 0:01.250. */
@@ -117,30 +145,49 @@ export function formatPlaybackTime(seconds: number, fine = false): string {
 
 /** Format a frequency or a sample rate: 440 Hz, 44.1 kHz. */
 export function formatHz(hz: number): string {
-  if (hz < 1000) return `${Math.round(hz)} Hz`;
-  return `${Number((hz / 1000).toFixed(hz < 10_000 ? 2 : 1))} kHz`;
+  if (hz < 1000) return common.unitHz({ value: Math.round(hz) });
+  return common.unitKhz({ value: String(Number((hz / 1000).toFixed(hz < 10_000 ? 2 : 1))) });
 }
 
 /** Format a level: −12 dB. */
 export function formatDb(db: number): string {
-  return `${withMinusSign(String(Math.round(db) || 0))} dB`;
+  return common.unitDb({ value: withMinusSign(String(Math.round(db) || 0)) });
 }
 
 /** Format the time of day, with the date if it is not today. */
 export function formatTimeOrDate(at: Date, now: Date): string {
   const time = formatTime(at).slice(0, 5);
-  return at.toDateString() === now.toDateString() ? time : `${formatDay(at, now)}, ${time}`;
+  return at.toDateString() === now.toDateString() ? time : joinDayAndTime(formatDay(at, now), time);
 }
 
 /** Format a date and time to the second. */
 export function formatDateTime(at: Date): string {
-  return `${formatDay(at)}, ${formatTime(at)}`;
+  return joinDayAndTime(formatDay(at), formatTime(at));
 }
+
+const isEnglish = intlLocale === 'en';
 
 /** Format a date, without the year if it is the current one. */
 function formatDay(at: Date, now?: Date): string {
+  const hasYear = at.getFullYear() !== now?.getFullYear();
+  if (!isEnglish) return getDateFormat(hasYear).format(at);
   const day = `${at.getDate()} ${MONTHS[at.getMonth()]}`;
-  return at.getFullYear() === now?.getFullYear() ? day : `${day} ${at.getFullYear()}`;
+  return hasYear ? `${day} ${at.getFullYear()}` : day;
+}
+
+const dateFormats = new Map<boolean, Intl.DateTimeFormat>();
+
+function getDateFormat(hasYear: boolean): Intl.DateTimeFormat {
+  const year = hasYear ? ({ year: 'numeric' } as const) : {};
+  const format =
+    dateFormats.get(hasYear) ??
+    new Intl.DateTimeFormat(intlLocale, { ...year, month: 'short', day: 'numeric' });
+  dateFormats.set(hasYear, format);
+  return format;
+}
+
+function joinDayAndTime(day: string, time: string): string {
+  return isEnglish ? `${day}, ${time}` : `${day} ${time}`;
 }
 
 function formatTime(at: Date): string {

@@ -1,3 +1,4 @@
+import * as common from '../catalog/common';
 /** Keyboard shortcuts such as `f`, `Shift+P` and `Mod+K`; Mod is ⌘ on a Mac, otherwise Ctrl. */
 
 type KeyPress = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>;
@@ -30,12 +31,14 @@ export function getKeyLabels(keys: string, mac = isMac()): string[] {
   const caps: Record<string, string> = {
     Mod: mac ? '⌘' : 'Ctrl',
     Alt: mac ? '⌥' : 'Alt',
-    Escape: 'Esc',
+    Escape: common.keyEscape,
+    Shift: common.keyShift,
+    Enter: common.keyEnter,
     ArrowLeft: '←',
     ArrowRight: '→',
     ArrowUp: '↑',
     ArrowDown: '↓',
-    ' ': 'Space',
+    ' ': common.keySpace,
   };
   const shown = key.length === 1 ? key.toUpperCase() : key;
   return [...modifiers, shown].map((cap) => caps[cap] ?? cap);

@@ -17,7 +17,7 @@ test('a regular expression may match anywhere', () => {
 
 test('an invalid expression has an error and matches everything', () => {
   const matcher = compileTextFilter({ text: '(loss', regex: true });
-  expect(matcher.error).toBe('Unterminated group');
+  expect(matcher.error).toBe('Invalid regular expression: Unterminated group');
   expect(matcher.matches('anything')).toBe(true);
 });
 

@@ -1,3 +1,4 @@
+import * as common from '../catalog/common';
 /** A text filter: words that must all occur, or a regular expression. */
 export interface TextFilter {
   readonly text: string;
@@ -34,9 +35,14 @@ function compileRegex(text: string): TextMatcher {
     const pattern = new RegExp(text, 'i');
     return { matches: (name) => pattern.test(name), error: null };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { matches: matchAll, error: message.replace(/^.*\/[a-z]*: /s, '') };
+    return { matches: matchAll, error: common.invalidRegex({ reason: getRegexError(error) }) };
   }
+}
+
+/** Return what a browser says about an invalid regular expression, without the expression. */
+export function getRegexError(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/^.*\/[a-z]*: /s, '');
 }
 
 export interface FuzzyMatch<Item> {

@@ -59,7 +59,7 @@ describe('layout', () => {
 
   it('the x axis shows seconds', () => {
     const { x } = layoutAudio(PLAN, SIZE, measure);
-    expect(x.ticks.map(({ label }) => label)).toContain('1s');
+    expect(x.ticks.map(({ label }) => label)).toContain('1 s');
     expect(x.scale.toPixel(1)).toBe(234);
   });
 });

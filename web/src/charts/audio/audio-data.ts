@@ -1,3 +1,4 @@
+import * as m from '../../catalog/charts';
 import { makeTicks, type Tick } from '../axes/ticks';
 
 /** Samples of a channel per pixel column; NaN for a column without samples. */
@@ -79,7 +80,10 @@ export function makeFrequencyTicks(axis: FrequencyAxis, gap: number): Tick[] {
   for (const value of ROUND_HZ) {
     const place = toPosition(value);
     if (value < axis.lowHz || value > axis.highHz || place - below < gap) continue;
-    ticks.push({ value, label: value < 1000 ? String(value) : `${value / 1000}k` });
+    ticks.push({
+      value,
+      label: value < 1000 ? String(value) : m.tickThousand({ value: String(value / 1000) }),
+    });
     below = place;
   }
   return ticks;

@@ -1,3 +1,4 @@
+import * as m from '../../catalog/charts';
 import { getSequentialRamp } from '../../lib/colors';
 import { alignToPixel } from '../axes/axis-renderer';
 import { LABEL_GAP_PX, LABEL_SIZE_PX } from '../axes/plot-layout';
@@ -84,7 +85,9 @@ function drawWaveformAxis(
 
 function getChannelLabel(at: number, count: number): string {
   if (count < 2) return '';
-  return count === 2 ? (['L', 'R'][at] ?? '') : String(at + 1);
+  return count === 2
+    ? ([m.audioChannelLeft, m.audioChannelRight][at] ?? '')
+    : m.audioChannelNumber({ number: String(at + 1) });
 }
 
 type DrawChannel = (

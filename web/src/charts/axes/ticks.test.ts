@@ -101,25 +101,31 @@ const labelsOf = (ticks: readonly Tick[]): string[] => ticks.map(({ label }) => 
 
 test.each([
   [0, '0'],
-  [0.25, '250ms'],
-  [45, '45s'],
-  [90, '1m 30s'],
-  [7200, '2h'],
-  [5400, '1h 30m'],
-  [90_000, '1d 1h'],
-  [-60, '−1m'],
+  [0.25, '250 ms'],
+  [45, '45 s'],
+  [90, '1 min 30 s'],
+  [7200, '2 h'],
+  [5400, '1 h 30 min'],
+  [90_000, '1 d 1 h'],
+  [-60, '−1 min'],
 ])('%d seconds read %s', (seconds, text) => {
   expect(formatDurationTick(seconds)).toBe(text);
 });
 
 test('duration ticks use clock units', () => {
-  expect(labelsOf(makeDurationTicks([0, 3600], 4))).toEqual(['0', '15m', '30m', '45m', '1h']);
-  expect(labelsOf(makeDurationTicks([0, 90], 3))).toEqual(['0', '30s', '1m', '1m 30s']);
-  expect(labelsOf(makeDurationTicks([0, 2], 4))).toEqual(['0', '500ms', '1s', '1.5s', '2s']);
+  expect(labelsOf(makeDurationTicks([0, 3600], 4))).toEqual([
+    '0',
+    '15 min',
+    '30 min',
+    '45 min',
+    '1 h',
+  ]);
+  expect(labelsOf(makeDurationTicks([0, 90], 3))).toEqual(['0', '30 s', '1 min', '1 min 30 s']);
+  expect(labelsOf(makeDurationTicks([0, 2], 4))).toEqual(['0', '500 ms', '1 s', '1.5 s', '2 s']);
 });
 
 test('long durations are in days', () => {
-  expect(labelsOf(makeDurationTicks([0, 40 * 86_400], 4))).toEqual(['0', '14d', '28d']);
+  expect(labelsOf(makeDurationTicks([0, 40 * 86_400], 4))).toEqual(['0', '14 d', '28 d']);
 });
 
 test('clock ticks use local time, with the date at midnight', () => {

@@ -1,5 +1,7 @@
+import * as m from '../../catalog/charts';
 import { tickStep } from 'd3-array';
 
+import { intlLocale } from '../../i18n/locale';
 import { formatDateTime, formatStep, formatValue } from '../../lib/format';
 import type { AxisFormat, NumberRange, ScaleType } from '../types';
 
@@ -163,22 +165,23 @@ function findTimeStep(span: number, count: number): number | undefined {
   return TIME_STEPS_S.find((step) => span / step <= count);
 }
 
-/** Format a duration compactly, with at most two units: 250ms, 45s, 1m 30s, 2h, 3d 12h. */
+/** Format a duration compactly, with at most two units: 250 ms, 45 s, 1 min 30 s, 2 h, 3 d 12 h. */
 export function formatDurationTick(seconds: number): string {
   if (seconds === 0) return '0';
   const sign = seconds < 0 ? '−' : '';
   const size = Math.abs(seconds);
-  if (size < 1) return `${sign}${Number((size * 1000).toPrecision(6))}ms`;
-  if (size < MINUTE_S) return `${sign}${Number(size.toPrecision(6))}s`;
+  if (size < 1)
+    return sign + m.tickMilliseconds({ value: String(Number((size * 1000).toPrecision(6))) });
+  if (size < MINUTE_S) return sign + m.tickSeconds({ value: String(Number(size.toPrecision(6))) });
   const units = [
-    [Math.floor(size / DAY_S), 'd'],
-    [Math.floor((size % DAY_S) / HOUR_S), 'h'],
-    [Math.floor((size % HOUR_S) / MINUTE_S), 'm'],
-    [Math.round(size % MINUTE_S), 's'],
+    [Math.floor(size / DAY_S), (value: number) => m.tickDays({ value })],
+    [Math.floor((size % DAY_S) / HOUR_S), (value: number) => m.tickHours({ value })],
+    [Math.floor((size % HOUR_S) / MINUTE_S), (value: number) => m.tickMinutes({ value })],
+    [Math.round(size % MINUTE_S), (value: number) => m.tickSeconds({ value })],
   ] as const;
   const first = units.findIndex(([amount]) => amount > 0);
   const shown = units.slice(first, first + 2).filter(([amount]) => amount > 0);
-  return sign + shown.map(([amount, unit]) => `${amount}${unit}`).join(' ');
+  return sign + shown.map(([amount, format]) => format(amount)).join(' ');
 }
 
 /** Return ticks in local time; the domain is in seconds since 1970. */
@@ -240,7 +243,7 @@ function formatClockTick(at: Date, step: number): string {
 }
 
 function formatDate(at: Date, options: Intl.DateTimeFormatOptions): string {
-  return new Intl.DateTimeFormat('en-GB', options).format(at);
+  return new Intl.DateTimeFormat(intlLocale === 'en' ? 'en-GB' : intlLocale, options).format(at);
 }
 
 /** Format a value of the x axis. */

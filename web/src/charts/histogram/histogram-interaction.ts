@@ -1,4 +1,6 @@
-import { formatPlural, formatValue } from '../../lib/format';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/charts';
+import { formatRange, formatValue } from '../../lib/format';
 import type { PlotLayout } from '../axes/plot-layout';
 import { formatAxisValue } from '../axes/ticks';
 import { getAxesAt, getDragAxes, panBy, zoomAround, type ZoomAxes, zoomToRect } from '../axes/zoom';
@@ -301,10 +303,17 @@ export function describeHistogramChart(
   { mode, format }: HistogramViewOptions,
 ): string {
   const count = series.reduce((sum, { x }) => sum + x.length, 0);
-  const what = isPercentileMode(mode) ? 'distribution' : 'histogram';
-  if (count === 0) return `${label}: no ${what}s`;
-  const runs = formatPlural(series.length, 'run');
-  const steps = extents.steps.map((end) => formatAxisValue(end, format)).join(' to ');
-  const values = extents.values.map((end) => formatValue(end)).join(' to ');
-  return `${label}: ${formatPlural(count, what)} of ${runs}, ${steps}, values ${values}`;
+  const isDistribution = isPercentileMode(mode);
+  if (count === 0)
+    return isDistribution
+      ? m.distributionSummaryEmpty({ label })
+      : m.histogramSummaryEmpty({ label });
+  const values = {
+    label,
+    count,
+    runs: common.runCount({ count: series.length }),
+    steps: formatRange(extents.steps, (end) => formatAxisValue(end, format)),
+    values: formatRange(extents.values, formatValue),
+  };
+  return isDistribution ? m.distributionSummary(values) : m.histogramSummary(values);
 }

@@ -1,3 +1,4 @@
+import * as common from '../../catalog/common';
 import { type AxesSpec, layoutPlot, type PlotLayout, type Size } from '../axes/plot-layout';
 import { type ChartTheme, LIGHT_THEME } from '../renderer/chart-theme';
 import { renderPng, renderSvg } from '../renderer/image-export';
@@ -46,7 +47,7 @@ export function layoutLegend(
     left += needed + LEGEND_ENTRY_GAP;
   }
   const more = all.length - MAX_LEGEND_ENTRIES;
-  const rest = more > 0 ? `and ${more} more` : '';
+  const rest = more > 0 ? common.andMore({ count: more }) : '';
   return { entries, moreLabel: rest, height: top + LEGEND_ROW_HEIGHT * (rest ? 2 : 1) };
 }
 

@@ -1,4 +1,5 @@
-import { formatPlural, formatValue } from '../../lib/format';
+import * as m from '../../catalog/charts';
+import { formatRange, formatValue } from '../../lib/format';
 import { type AxisSettings, type ChartContent, fitAxisY, resolveAxes } from '../axes/domain';
 import { countYTicks, layoutPlot, type PlotLayout } from '../axes/plot-layout';
 import type { Scale } from '../axes/scale';
@@ -223,10 +224,11 @@ export function describeLineChart(
   layout: PlotLayout,
 ): string {
   const count = lines.length + bands.length;
-  if (count === 0) return `${label}: no lines`;
-  const across = layout.x.scale.domain
-    .map((end) => formatAxisValue(end, layout.format))
-    .join(' to ');
-  const up = layout.y.scale.domain.map((end) => formatValue(end)).join(' to ');
-  return `${label}: ${formatPlural(count, 'line')}, ${across} across, ${up} up`;
+  if (count === 0) return m.lineSummaryEmpty({ label });
+  return m.lineSummary({
+    label,
+    count,
+    xRange: formatRange(layout.x.scale.domain, (end) => formatAxisValue(end, layout.format)),
+    yRange: formatRange(layout.y.scale.domain, formatValue),
+  });
 }

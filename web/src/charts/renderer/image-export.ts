@@ -1,3 +1,4 @@
+import * as m from '../../catalog/charts';
 import { CanvasRenderer } from './canvas-renderer';
 import { measureText, type Renderer } from './renderer';
 import { SvgRenderer } from './svg-renderer';
@@ -24,7 +25,7 @@ export async function renderPng({ width, height }: Size, draw: DrawImage): Promi
     Math.ceil(height * EXPORT_PIXEL_RATIO),
   );
   const context = canvas.getContext('2d');
-  if (!context) throw new Error('this browser gives no more canvases');
+  if (!context) throw new Error(m.exportErrorNoCanvas);
   context.scale(EXPORT_PIXEL_RATIO, EXPORT_PIXEL_RATIO);
   draw(new CanvasRenderer(context, EXPORT_PIXEL_RATIO));
   return canvas.convertToBlob({ type: 'image/png' });
