@@ -9,7 +9,7 @@ import { START, messages } from './tools/compile-messages.js';
  * some dashboards use are loaded with those.
  */
 const PARTS =
-  /\/src\/(lib|api|charts\/(?!audio|histogram|webgl)|components|plugin|cards|scalar-cards)\/?|\/node_modules\/svelte\//;
+  /\/src\/(lib\/(?!colors\.)|api|charts\/(?!audio|histogram|webgl)|components|plugin|cards|scalar-cards)|\/node_modules\/svelte\//;
 /** So are the messages of that code. */
 const PART_MESSAGES = new RegExp(`/src/catalog/(${START.join('|')})\\.ts$`);
 /** The entry loads the texts of the language before that code runs, so it must not import it. */

@@ -28,7 +28,7 @@ test('letters find the label that starts with them', () => {
   expect(typeahead.find('x', LABELS, 3, 300)).toBeNull();
 });
 
-test('a repeated letter cycles, a pause starts anew', () => {
+test('a repeated letter cycles, a pause resets the text', () => {
   const typeahead = new Typeahead();
   expect(typeahead.find('d', LABELS, 0, 0)).toBe(1);
   expect(typeahead.find('d', LABELS, 1, 100)).toBe(0);

@@ -45,8 +45,8 @@ function benchmarkLines(count: number, size: Size): BenchmarkResult[] {
   const layout = arrange();
   const canvas = document.createElement('canvas');
   const draw = (): void => {
-    drawOnCanvas(canvas, size, devicePixelRatio, (pen) =>
-      drawLineChart(pen, { ...content, layout }, LIGHT_THEME),
+    drawOnCanvas(canvas, size, devicePixelRatio, (renderer) =>
+      drawLineChart(renderer, { ...content, layout }, LIGHT_THEME),
     );
     flushCanvas(canvas);
   };
@@ -89,8 +89,8 @@ function simulateHover(
     highlighted: lines.filter((line) => line.id === id),
     dimsOthers: true,
   };
-  drawOnCanvas(canvas, size, devicePixelRatio, (pen) =>
-    drawLineOverlay(pen, layout, lines, overlay, LIGHT_THEME),
+  drawOnCanvas(canvas, size, devicePixelRatio, (renderer) =>
+    drawLineOverlay(renderer, layout, lines, overlay, LIGHT_THEME),
   );
   flushCanvas(canvas);
 }

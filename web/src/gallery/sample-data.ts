@@ -1,6 +1,6 @@
 import type { Spectrogram, Waveform } from '../charts/audio/audio-data';
 import type { Band, Line, NumberArray, PointMarker } from '../charts/types';
-import { RUN_COLORS } from '../lib/colors';
+import { RUN_COLORS } from '../lib/run-colors';
 
 /** Generated curves that look like training curves, the same on every machine. */
 

@@ -10,12 +10,12 @@ test('an equal list is returned as the same object', () => {
 });
 
 test('unchanged items keep their identity', () => {
-  const kept = new IdentityCache<{ name: string; color: string }>(({ name }) => name);
-  const before = kept.update([
+  const cache = new IdentityCache<{ name: string; color: string }>(({ name }) => name);
+  const before = cache.update([
     { name: 'a', color: 'red' },
     { name: 'b', color: 'blue' },
   ]);
-  const after = kept.update([
+  const after = cache.update([
     { name: 'b', color: 'green' },
     { name: 'a', color: 'red' },
   ]);
@@ -24,30 +24,30 @@ test('unchanged items keep their identity', () => {
 });
 
 test('the least recently used item is evicted first', () => {
-  const gone: string[] = [];
-  const shelf = new LruCache<string>(3, (thing) => gone.push(thing));
-  for (const name of ['a', 'b', 'c']) shelf.set(name, name, 1);
-  expect(shelf.get('a')).toBe('a');
-  shelf.set('d', 'd', 1);
-  expect(gone).toEqual(['b']);
-  expect(shelf.size).toBe(3);
+  const evicted: string[] = [];
+  const cache = new LruCache<string>(3, (item) => evicted.push(item));
+  for (const name of ['a', 'b', 'c']) cache.set(name, name, 1);
+  expect(cache.get('a')).toBe('a');
+  cache.set('d', 'd', 1);
+  expect(evicted).toEqual(['b']);
+  expect(cache.size).toBe(3);
 });
 
-test('an item above the limit is kept until the next one is added', () => {
-  const shelf = new LruCache<string>(3);
-  shelf.set('small', 'small', 1);
-  shelf.set('large', 'large', 10);
-  expect(shelf.get('large')).toBe('large');
-  expect(shelf.get('small')).toBeUndefined();
-  shelf.set('next', 'next', 1);
-  expect(shelf.size).toBe(1);
+test('an item above the limit is cache until the next one is added', () => {
+  const cache = new LruCache<string>(3);
+  cache.set('small', 'small', 1);
+  cache.set('large', 'large', 10);
+  expect(cache.get('large')).toBe('large');
+  expect(cache.get('small')).toBeUndefined();
+  cache.set('next', 'next', 1);
+  expect(cache.size).toBe(1);
 });
 
 test('setting a key again replaces its value', () => {
-  const shelf = new LruCache<string>(9);
-  shelf.set('a', 'old', 4);
-  shelf.set('a', 'new', 2);
-  expect([shelf.get('a'), shelf.size]).toEqual(['new', 2]);
-  shelf.clear();
-  expect(shelf.size).toBe(0);
+  const cache = new LruCache<string>(9);
+  cache.set('a', 'old', 4);
+  cache.set('a', 'new', 2);
+  expect([cache.get('a'), cache.size]).toEqual(['new', 2]);
+  cache.clear();
+  expect(cache.size).toBe(0);
 });

@@ -55,7 +55,7 @@ export function getRobustExtent(columns: Columns): Extent | null {
   const sorted = Float64Array.from(values as number[]).sort();
   const low = sorted[Math.floor(OUTLIER_FRACTION * (sorted.length - 1))] ?? whole.low;
   const high = sorted[Math.ceil((1 - OUTLIER_FRACTION) * (sorted.length - 1))] ?? whole.high;
-  const room = (high - low) / 2;
-  if (room === 0 || whole.high - whole.low < OUTLIER_RATIO * (high - low)) return whole;
-  return { low: Math.max(whole.low, low - room), high: Math.min(whole.high, high + room) };
+  const margin = (high - low) / 2;
+  if (margin === 0 || whole.high - whole.low < OUTLIER_RATIO * (high - low)) return whole;
+  return { low: Math.max(whole.low, low - margin), high: Math.min(whole.high, high + margin) };
 }

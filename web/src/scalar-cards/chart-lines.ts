@@ -1,7 +1,7 @@
 import { parseJsonNumber } from '../api/decode';
 import type { BandRow, ChartRow, LineRow, NearestPointRow, PointRow } from '../api/scalar-schemas';
 import type { Band, Line, PointMarker } from '../charts/types';
-import { RUN_COLORS } from '../lib/colors';
+import { RUN_COLORS } from '../lib/run-colors';
 import { formatStep, formatValue } from '../lib/format';
 import type { Runs } from '../plugin/context';
 import { ALL_RUNS_GROUP } from './chart-request';

@@ -35,25 +35,25 @@ const WAVEFORM_HEIGHT_RATIO = 0.4;
 const LABEL_SPACING_PX = 30;
 
 export function layoutAudio(
-  plan: AudioLayoutOptions,
+  options: AudioLayoutOptions,
   size: Size,
   measure: Renderer['measureText'],
 ): AudioLayout {
   const width = Math.max(1, size.width - LEFT - RIGHT);
   const height = Math.max(1, size.height - TOP - BOTTOM);
   const frame = { left: LEFT, top: TOP, width, height };
-  const waveHeight = plan.hasSpectrogram
+  const waveHeight = options.hasSpectrogram
     ? Math.round(WAVEFORM_HEIGHT_RATIO * (height - GAP))
     : height;
   const spectrum = { ...frame, top: TOP + waveHeight + GAP, height: height - waveHeight - GAP };
   return {
     size,
     plotArea: frame,
-    waveforms: splitVertically({ ...frame, height: waveHeight }, plan.channels),
-    spectrogram: plan.hasSpectrogram ? spectrum : null,
+    waveforms: splitVertically({ ...frame, height: waveHeight }, options.channels),
+    spectrogram: options.hasSpectrogram ? spectrum : null,
     x: {
-      scale: makeScale('linear', plan.span, [LEFT, LEFT + width]),
-      ticks: fitTicks(plan.span, width, measure),
+      scale: makeScale('linear', options.span, [LEFT, LEFT + width]),
+      ticks: fitTicks(options.span, width, measure),
     },
   };
 }
@@ -63,7 +63,7 @@ function splitVertically(box: Rect, count: number): Rect[] {
   return Array.from({ length: count }, (_, at) => ({ ...box, top: box.top + at * height, height }));
 }
 
-/** Return as many ticks as their labels leave room for. */
+/** Return as many ticks as their labels allow. */
 function fitTicks(span: NumberRange, width: number, measure: Renderer['measureText']): Tick[] {
   for (let count = Math.max(1, Math.round(width / 50)); count > 1; count--) {
     const ticks = makeTicks('linear', 'duration', span, count);

@@ -82,10 +82,10 @@ export const CHIP_PADDING_PX = 4;
 export function drawLabelChip(
   renderer: Renderer,
   { text, x, top, color, background }: LabelChip,
-  { width: room }: Size,
+  { width: maxWidth }: Size,
 ): void {
   const width = measureLabelChip(renderer, text);
-  const left = Math.max(0, Math.min(room - width, x - width / 2));
+  const left = Math.max(0, Math.min(maxWidth - width, x - width / 2));
   renderer.rect({ left, top, width, height: CHIP_HEIGHT_PX }, { color: background, radius: 3 });
   const style = { color, size: LABEL_SIZE_PX, align: 'left', baseline: 'middle' } as const;
   renderer.text(text, left + CHIP_PADDING_PX, top + CHIP_HEIGHT_PX / 2, style);
@@ -99,10 +99,10 @@ export function measureLabelChip(renderer: Pick<Renderer, 'measureText'>, text: 
 export function truncateToWidth(
   renderer: Pick<Renderer, 'measureText'>,
   text: string,
-  room: number,
+  maxWidth: number,
 ): string {
-  if (measureLabelChip(renderer, text) <= room) return text;
+  if (measureLabelChip(renderer, text) <= maxWidth) return text;
   let length = text.length;
-  while (length > 1 && measureLabelChip(renderer, `${text.slice(0, length)}…`) > room) length--;
+  while (length > 1 && measureLabelChip(renderer, `${text.slice(0, length)}…`) > maxWidth) length--;
   return `${text.slice(0, length).trimEnd()}…`;
 }

@@ -220,8 +220,8 @@ function widenRange(span: NumberRange | null, kind: ScaleType): NumberRange {
 
 function roundRange([low, high]: NumberRange, { kind, ticks }: YDomainOptions): NumberRange {
   if (kind === 'linear') return niceRange([low, high], ticks);
-  const room = (high / low) ** LOG_PADDING;
-  return [low / room, high * room];
+  const factor = (high / low) ** LOG_PADDING;
+  return [low / factor, high * factor];
 }
 
 /** Apply limits, except those that would leave an empty range. */

@@ -11,7 +11,7 @@ const makeSpec = (high: number, more: Partial<AxesSpec> = {}): AxesSpec => ({
   ...more,
 });
 
-test('charts with short labels are aligned, long labels get more room', () => {
+test('charts with short labels are aligned, long labels get more space', () => {
   const size = { width: 400, height: 210 };
   expect(layoutPlot(makeSpec(1), size, measure).plotArea.left).toBe(
     layoutPlot(makeSpec(50), size, measure).plotArea.left,
@@ -36,8 +36,8 @@ test.each([120, 200, 380, 1200])('labels of a chart %d wide do not touch', (widt
   const { x } = layoutPlot(makeSpec(1), { width, height: 210 }, measure);
   const gaps = x.ticks.slice(1).map((tick, at) => {
     const before = x.ticks[at] ?? tick;
-    const room = x.scale.toPixel(tick.value) - x.scale.toPixel(before.value);
-    return room - (measure(tick.label) + measure(before.label)) / 2;
+    const distance = x.scale.toPixel(tick.value) - x.scale.toPixel(before.value);
+    return distance - (measure(tick.label) + measure(before.label)) / 2;
   });
   expect(Math.min(...gaps, 99)).toBeGreaterThan(4);
 });

@@ -58,7 +58,7 @@ const LABEL_SPACING_PX = 28;
 type MeasureText = Renderer['measureText'];
 
 export function layoutPlot(
-  plan: AxesSpec,
+  axes: AxesSpec,
   size: Size,
   measure: MeasureText,
   margins = NO_MARGINS,
@@ -66,10 +66,10 @@ export function layoutPlot(
   const inner = size.height - margins.top - margins.bottom;
   const height = Math.max(1, inner - TOP - BOTTOM);
   const count = countYTicks(inner);
-  const yTicks = makeTicks(plan.y.kind, 'number', plan.y.domain, count);
-  const y2Ticks = plan.y2 ? makeTicks(plan.y2.kind, 'number', plan.y2.domain, count) : [];
+  const yTicks = makeTicks(axes.y.kind, 'number', axes.y.domain, count);
+  const y2Ticks = axes.y2 ? makeTicks(axes.y2.kind, 'number', axes.y2.domain, count) : [];
   const left = margins.left + Math.max(LEFT, findMaxLabelWidth(yTicks, measure) + 2 * LABEL_GAP_PX);
-  const beside = plan.y2
+  const beside = axes.y2
     ? Math.max(LEFT, findMaxLabelWidth(y2Ticks, measure) + 2 * LABEL_GAP_PX)
     : RIGHT;
   const width = Math.max(1, size.width - left - beside - margins.right);
@@ -79,10 +79,10 @@ export function layoutPlot(
   return {
     size,
     plotArea: { left, top, width, height },
-    format: plan.x.format,
-    x: makeAxis(plan.x, across, fitXTicks(plan.x, width, measure)),
-    y: makeAxis(plan.y, up, yTicks),
-    y2: plan.y2 && makeAxis(plan.y2, up, y2Ticks),
+    format: axes.x.format,
+    x: makeAxis(axes.x, across, fitXTicks(axes.x, width, measure)),
+    y: makeAxis(axes.y, up, yTicks),
+    y2: axes.y2 && makeAxis(axes.y2, up, y2Ticks),
   };
 }
 
@@ -95,7 +95,7 @@ function makeAxis({ kind, domain }: AxisSpec, range: NumberRange, ticks: readonl
   return { scale: makeScale(kind, domain, range), ticks };
 }
 
-/** Return as many ticks as their labels leave room for. */
+/** Return as many ticks as their labels allow. */
 function fitXTicks(
   { kind, domain, format }: AxesSpec['x'],
   width: number,

@@ -71,7 +71,7 @@ test('ranges near the limits of doubles have few ticks', () => {
   expect(tickLabels([5e-324, 1e-323], 5).length).toBeLessThan(20);
 });
 
-test('a log axis has powers of ten, and more if there is room', () => {
+test('a log axis has powers of ten, and more if they fit', () => {
   expect(tickLabels([1e-4, 1e-2], 2, 'log')).toEqual(['1e-4', '1e-3', '0.01']);
   expect(tickLabels([1e-4, 1e-2], 5, 'log')).toEqual(['1e-4', '3e-4', '1e-3', '3e-3', '0.01']);
   expect(tickLabels([1, 100], 6, 'log')).toEqual(['1', '2', '5', '10', '20', '50', '100']);

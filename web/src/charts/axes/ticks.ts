@@ -79,7 +79,7 @@ function chooseLogFactors(decades: number, count: number): readonly number[] {
   return 2 * decades <= count + 1 ? [1, 3] : [1];
 }
 
-/** Return powers of ten, with multiples if there is room, or linear ticks within a decade. */
+/** Return powers of ten, with multiples if they fit, or linear ticks within a decade. */
 function makeLogTicks(domain: NumberRange, count: number): Tick[] {
   const [low, high] = [Math.log10(domain[0]), Math.log10(domain[1])];
   if (!Number.isFinite(low) || !Number.isFinite(high)) return [];

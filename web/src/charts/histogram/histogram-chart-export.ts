@@ -32,8 +32,8 @@ function drawExport(renderer: Renderer, { title, content, view }: HistogramExpor
   const measure: Renderer['measureText'] = (text, style) => renderer.measureText(text, style);
   const hasLegend = view.mode === 'together' || content.series.length === 1;
   const margins = hasLegend ? { ...MARGINS, bottom: MARGINS.bottom + LEGEND_HEIGHT } : MARGINS;
-  const set = layoutPanels(content, view, SIZE, measure, margins);
-  drawHistograms(renderer, content, set, view.mode, LIGHT_THEME);
+  const panels = layoutPanels(content, view, SIZE, measure, margins);
+  drawHistograms(renderer, content, panels, view.mode, LIGHT_THEME);
   const style = {
     size: 15,
     bold: true,

@@ -176,8 +176,8 @@ function slicePercentiles(
 
 function padRange([low, high]: NumberRange, log: boolean): NumberRange {
   if (log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
-  const room = low === high ? Math.abs(low) / 10 || 0.5 : (high - low) * BAND_PADDING;
-  return [low - room, high + room];
+  const margin = low === high ? Math.abs(low) / 10 || 0.5 : (high - low) * BAND_PADDING;
+  return [low - margin, high + margin];
 }
 
 const isPositive = (value: number): boolean => value > 0 && value < Infinity;

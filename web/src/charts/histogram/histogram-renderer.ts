@@ -178,13 +178,13 @@ export function traceRidge(
   at: number,
   binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
 ): AreaEdges {
   const bins = binEdges.length - 1;
   const bottom = layout.y.scale.toPixel(entry.x[at] ?? 0);
-  const level = makeCountScale(ends.maxCount, ends.isLog);
+  const level = makeCountScale(extents.maxCount, extents.isLog);
   const tallest =
-    layout.plotArea.height * (ends.steps[0] === ends.steps[1] ? 0.94 : RIDGE_HEIGHT_RATIO);
+    layout.plotArea.height * (extents.steps[0] === extents.steps[1] ? 0.94 : RIDGE_HEIGHT_RATIO);
   const { x, low, high } = makeAreaEdges(bins + 2);
   for (let point = 0; point < bins + 2; point++) {
     const bin = Math.min(bins - 1, Math.max(0, point - 1));
@@ -195,7 +195,7 @@ export function traceRidge(
   return { x, low, high, length: bins + 2 };
 }
 
-/** Return the value of a ridge point: bin centers, with the outer edges at the ends. */
+/** Return the value of a ridge point: bin centers, with the outer edges at the extents. */
 function getRidgeValue(binEdges: Float64Array, point: number): number {
   const bins = binEdges.length - 1;
   if (point === 0) return binEdges[0] ?? 0;
@@ -217,7 +217,7 @@ export function drawRidges(
   entry: HistogramSeries,
   binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   { background }: ChartTheme,
 ): void {
   // Thinner separators between dense ridges.
@@ -225,10 +225,10 @@ export function drawRidges(
   const width = Math.min(1, apart / 2.5);
   for (let at = 0; at < entry.x.length; at++) {
     const x = entry.x[at] ?? 0;
-    if (x < ends.steps[0] || x > ends.steps[1]) continue;
-    const edges = traceRidge(entry, at, binEdges, layout, ends);
+    if (x < extents.steps[0] || x > extents.steps[1]) continue;
+    const edges = traceRidge(entry, at, binEdges, layout, extents);
     renderer.area(edges, { color: background });
-    renderer.area(edges, { color: entry.color, opacity: getAgeOpacity(x, ends.steps) });
+    renderer.area(edges, { color: entry.color, opacity: getAgeOpacity(x, extents.steps) });
     renderer.stroke(traceCrest(edges), { color: background, width, opacity: 0.9 });
   }
 }
@@ -240,10 +240,10 @@ export function drawHighlightedRidge(
   at: number,
   binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   { text, background }: ChartTheme,
 ): void {
-  const edges = traceRidge(entry, at, binEdges, layout, ends);
+  const edges = traceRidge(entry, at, binEdges, layout, extents);
   renderer.area(edges, { color: background, opacity: 0.75 });
   renderer.area(edges, { color: entry.color, opacity: 0.92 });
   renderer.stroke(dropBaseline(traceCrest(edges), edges.low[0] ?? 0), { color: text, width: 1.25 });
@@ -273,14 +273,14 @@ export function traceCounts(
   at: number,
   binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
 ): Path {
   const bins = binEdges.length - 1;
   const points = new Float32Array(2 * bins);
   for (let bin = 0; bin < bins; bin++) {
     points[2 * bin] = layout.x.scale.toPixel(((binEdges[bin] ?? 0) + (binEdges[bin + 1] ?? 0)) / 2);
     points[2 * bin + 1] = layout.y.scale.toPixel(
-      toCountAxis(entry.counts[at * bins + bin] ?? 0, ends),
+      toCountAxis(entry.counts[at * bins + bin] ?? 0, extents),
     );
   }
   return { points, length: 2 * bins };
@@ -296,19 +296,19 @@ export function drawCountLines(
   entry: HistogramSeries,
   binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
 ): void {
   const last = entry.x.length - 1;
   for (let at = 0; at <= last; at++) {
     const x = entry.x[at] ?? 0;
-    if (x < ends.steps[0] || x > ends.steps[1]) continue;
-    const opacity = 0.8 * getAgeOpacity(x, ends.steps) ** 1.5 + (at === last ? 0.3 : 0);
+    if (x < extents.steps[0] || x > extents.steps[1]) continue;
+    const opacity = 0.8 * getAgeOpacity(x, extents.steps) ** 1.5 + (at === last ? 0.3 : 0);
     const style = {
       color: entry.color,
       width: at === last ? 1.8 : 1.1,
       opacity: Math.min(1, opacity),
     };
-    renderer.stroke(traceCounts(entry, at, binEdges, layout, ends), style);
+    renderer.stroke(traceCounts(entry, at, binEdges, layout, extents), style);
   }
 }
 
@@ -318,10 +318,10 @@ export function drawHighlightedLine(
   at: number,
   binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   { background, text }: ChartTheme,
 ): void {
-  const line = traceCounts(entry, at, binEdges, layout, ends);
+  const line = traceCounts(entry, at, binEdges, layout, extents);
   renderer.stroke(line, { color: background, width: 5, opacity: 0.8 });
   renderer.stroke(line, { color: text, width: 2 });
 }

@@ -54,29 +54,29 @@ export function layoutPanels(
   measure: MeasureText,
   margins = NO_MARGINS,
 ): PanelLayout {
-  const ends = computeExtents(content, view);
+  const extents = computeExtents(content, view);
   const groups = groupSeries(content, view);
-  const room = computePanelArea(ends, view, size, measure, margins);
-  const [columns, rows] = choosePanelGrid(groups.length, room.width, room.height);
+  const area = computePanelArea(extents, view, size, measure, margins);
+  const [columns, rows] = choosePanelGrid(groups.length, area.width, area.height);
   const named = groups.length > 1;
-  const width = (room.width - GAP * (columns - 1)) / columns;
-  const height = (room.height + MIN_RIGHT) / rows;
+  const width = (area.width - GAP * (columns - 1)) / columns;
+  const height = (area.height + MIN_RIGHT) / rows;
   const panels = groups.map((entries, number): Panel => {
     const [column, row] = [number % columns, Math.floor(number / columns)];
-    const left = room.left + column * (width + GAP);
-    const top = room.top + row * height;
+    const left = area.left + column * (width + GAP);
+    const top = area.top + row * height;
     const head = named ? TITLE_HEIGHT : 0;
     const frame = { left, top: top + head, width, height: Math.max(1, height - head - MIN_RIGHT) };
     const isLow = number + columns >= groups.length;
     const labels = { bottom: isLow, left: column === 0, right: column === columns - 1 };
-    const layout = layoutPanel(frame, ends, view, size, measure, labels);
+    const layout = layoutPanel(frame, extents, view, size, measure, labels);
     return {
       seriesIndexes: entries,
       layout,
       title: named ? { left, top, width, height: TITLE_HEIGHT } : null,
     };
   });
-  return { extents: ends, panels };
+  return { extents, panels };
 }
 
 function groupSeries({ series }: HistogramData, { mode }: HistogramViewOptions): number[][] {
@@ -86,7 +86,7 @@ function groupSeries({ series }: HistogramData, { mode }: HistogramViewOptions):
 
 /** Return the area of the panels without the labels. */
 function computePanelArea(
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   view: HistogramViewOptions,
   size: Size,
   measure: MeasureText,
@@ -94,15 +94,17 @@ function computePanelArea(
 ): Rect {
   const high = size.height - top - bottom;
   const steps =
-    view.mode === 'offset' ? findMaxLabelWidth(makeStepTicks(ends, view.format, high), measure) : 0;
-  const values = hasHorizontalValues(view.mode) ? [] : makeValueTicks(ends, view, high);
+    view.mode === 'offset'
+      ? findMaxLabelWidth(makeStepTicks(extents, view.format, high), measure)
+      : 0;
+  const values = hasHorizontalValues(view.mode) ? [] : makeValueTicks(extents, view, high);
   const side =
     view.mode === 'offset'
       ? MIN_RIGHT
       : Math.max(
           MIN_LEFT,
           findMaxLabelWidth(
-            view.mode === 'overlay' ? makeCountTicks(ends, high) : values,
+            view.mode === 'overlay' ? makeCountTicks(extents, high) : values,
             measure,
           ) +
             2 * LABEL_GAP_PX,
@@ -142,7 +144,7 @@ interface PanelLabels {
 
 function layoutPanel(
   frame: Rect,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   view: HistogramViewOptions,
   size: Size,
   measure: MeasureText,
@@ -156,33 +158,33 @@ function layoutPanel(
   const fitted = (kind: 'linear' | 'log', format: AxisFormat, domain: NumberRange): Tick[] =>
     blank(fitTicks(kind, format, domain, frame.width, measure), bottom);
   if (view.mode === 'offset') {
-    const scale = makeRidgeScale(ends.steps, frame);
+    const scale = makeRidgeScale(extents.steps, frame);
     const x = {
-      scale: makeScale('linear', ends.values, across),
-      ticks: fitted('linear', 'number', ends.values),
+      scale: makeScale('linear', extents.values, across),
+      ticks: fitted('linear', 'number', extents.values),
     };
-    const ticks = blank(makeStepTicks(ends, view.format, frame.height), right);
+    const ticks = blank(makeStepTicks(extents, view.format, frame.height), right);
     return { ...base, x, y: { scale, ticks: [] }, y2: { scale, ticks } };
   }
   if (view.mode === 'overlay') {
     const x = {
-      scale: makeScale('linear', ends.values, across),
-      ticks: fitted('linear', 'number', ends.values),
+      scale: makeScale('linear', extents.values, across),
+      ticks: fitted('linear', 'number', extents.values),
     };
     const y = {
-      scale: makeScale('linear', getCountRange(ends), up),
-      ticks: blank(makeCountTicks(ends, frame.height), left),
+      scale: makeScale('linear', getCountRange(extents), up),
+      ticks: blank(makeCountTicks(extents, frame.height), left),
     };
     return { ...base, x, y, y2: null };
   }
-  const kind = ends.isLog && view.mode !== 'heat' ? 'log' : 'linear';
+  const kind = extents.isLog && view.mode !== 'heat' ? 'log' : 'linear';
   const x = {
-    scale: makeScale('linear', widenStepRange(ends.steps), across),
-    ticks: fitted('linear', view.format, widenStepRange(ends.steps)),
+    scale: makeScale('linear', widenStepRange(extents.steps), across),
+    ticks: fitted('linear', view.format, widenStepRange(extents.steps)),
   };
   const y = {
-    scale: makeScale(kind, ends.values, up),
-    ticks: blank(makeValueTicks(ends, view, frame.height), left),
+    scale: makeScale(kind, extents.values, up),
+    ticks: blank(makeValueTicks(extents, view, frame.height), left),
   };
   return { ...base, x, y, y2: null };
 }
@@ -207,9 +209,10 @@ function getCountRange({ maxCount, isLog }: HistogramExtents): NumberRange {
   return [0, isLog ? Math.log1p(maxCount || 1) : (maxCount || 1) * 1.04];
 }
 
-function makeCountTicks(ends: HistogramExtents, height: number): Tick[] {
-  const most = ends.maxCount || 1;
-  if (!ends.isLog) return makeTicks('linear', 'number', getCountRange(ends), countTickRows(height));
+function makeCountTicks(extents: HistogramExtents, height: number): Tick[] {
+  const most = extents.maxCount || 1;
+  if (!extents.isLog)
+    return makeTicks('linear', 'number', getCountRange(extents), countTickRows(height));
   const ticks = makeTicks('log', 'number', [1, Math.max(10, most)], countTickRows(height));
   return [0, ...ticks.map(({ value }) => value)]
     .filter((value) => value <= most * 1.001)
@@ -227,19 +230,19 @@ function makeStepTicks({ steps }: HistogramExtents, format: AxisFormat, height: 
 }
 
 function makeValueTicks(
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   { mode }: HistogramViewOptions,
   height: number,
 ): Tick[] {
-  const kind = ends.isLog && mode !== 'heat' ? 'log' : 'linear';
-  return makeTicks(kind, 'number', ends.values, countTickRows(height));
+  const kind = extents.isLog && mode !== 'heat' ? 'log' : 'linear';
+  return makeTicks(kind, 'number', extents.values, countTickRows(height));
 }
 
 function countTickRows(height: number): number {
   return Math.max(1, Math.round(height / TICK_SPACING_PX));
 }
 
-/** Return as many ticks as their labels leave room for. */
+/** Return as many ticks as their labels allow. */
 function fitTicks(
   kind: 'linear' | 'log',
   format: AxisFormat,

@@ -98,45 +98,45 @@ const AXIS_TITLE_SIZE = 11.5;
 const AXIS_TITLE_HEIGHT = 20;
 
 export function exportLineChartSvg(
-  sheet: LineChartExport,
+  content: LineChartExport,
   measure: Renderer['measureText'] = measureText,
 ): string {
-  const arranged = layoutExport(sheet, measure);
-  return renderSvg(arranged.layout.size, sheet.title, makeExportRenderer(sheet, arranged), measure);
+  const layout = layoutExport(content, measure);
+  return renderSvg(layout.layout.size, content.title, makeExportRenderer(content, layout), measure);
 }
 
-export function exportLineChartPng(sheet: LineChartExport): Promise<Blob> {
-  const arranged = layoutExport(sheet, measureText);
-  return renderPng(arranged.layout.size, makeExportRenderer(sheet, arranged));
+export function exportLineChartPng(content: LineChartExport): Promise<Blob> {
+  const layout = layoutExport(content, measureText);
+  return renderPng(layout.layout.size, makeExportRenderer(content, layout));
 }
 
-function layoutExport(sheet: LineChartExport, measure: Renderer['measureText']): ExportLayout {
-  const legend = layoutLegend(sheet.lines, sheet.bands, WIDTH - 2 * MARGIN, measure);
+function layoutExport(content: LineChartExport, measure: Renderer['measureText']): ExportLayout {
+  const legend = layoutLegend(content.lines, content.bands, WIDTH - 2 * MARGIN, measure);
   const size: Size = { width: WIDTH, height: HEIGHT + legend.height };
   const margins = {
-    top: sheet.title ? TITLE_HEIGHT : MARGIN,
-    right: MARGIN + (sheet.axes.y2 && sheet.y2Label ? AXIS_TITLE_HEIGHT : 0),
-    bottom: MARGIN + legend.height + (sheet.xLabel ? AXIS_TITLE_HEIGHT : 0),
-    left: MARGIN + (sheet.yLabel ? AXIS_TITLE_HEIGHT - MARGIN / 2 : 0),
+    top: content.title ? TITLE_HEIGHT : MARGIN,
+    right: MARGIN + (content.axes.y2 && content.y2Label ? AXIS_TITLE_HEIGHT : 0),
+    bottom: MARGIN + legend.height + (content.xLabel ? AXIS_TITLE_HEIGHT : 0),
+    left: MARGIN + (content.yLabel ? AXIS_TITLE_HEIGHT - MARGIN / 2 : 0),
   };
-  return { legend, layout: layoutPlot(sheet.axes, size, measure, margins) };
+  return { legend, layout: layoutPlot(content.axes, size, measure, margins) };
 }
 
 function makeExportRenderer(
-  sheet: LineChartExport,
+  content: LineChartExport,
   { legend, layout }: ExportLayout,
 ): (renderer: Renderer) => void {
   const { size } = layout;
   return (renderer) => {
     renderer.rect({ left: 0, top: 0, ...size }, { color: LIGHT_THEME.background });
-    drawLineChart(renderer, { ...sheet, layout }, LIGHT_THEME);
-    drawTitles(renderer, sheet, layout.plotArea);
+    drawLineChart(renderer, { ...content, layout }, LIGHT_THEME);
+    drawTitles(renderer, content, layout.plotArea);
     drawLegend(renderer, legend, MARGIN, size.height - legend.height - MARGIN / 2, LIGHT_THEME);
   };
 }
 
-function drawTitles(renderer: Renderer, sheet: LineChartExport, frame: Rect): void {
-  const { title, xLabel, yLabel, y2Label, axes } = sheet;
+function drawTitles(renderer: Renderer, content: LineChartExport, frame: Rect): void {
+  const { title, xLabel, yLabel, y2Label, axes } = content;
   const start = { align: 'left', baseline: 'top' } as const;
   const name = { size: AXIS_TITLE_SIZE, color: LIGHT_THEME.label, align: 'center' } as const;
   const [center, middle] = [frame.left + frame.width / 2, frame.top + frame.height / 2];

@@ -162,13 +162,13 @@ function drawDots(
 function drawHoverPoints(
   renderer: Renderer,
   { plotArea, x, y }: PlotLayout,
-  spots: readonly HoverPoint[],
+  hoverPoints: readonly HoverPoint[],
   { background }: ChartTheme,
 ): void {
   renderer.clip(expandRect(plotArea, 5), () => {
-    for (const spot of spots)
-      renderer.dot(x.scale.toPixel(spot.x), y.scale.toPixel(spot.y), 4, {
-        color: spot.color,
+    for (const point of hoverPoints)
+      renderer.dot(x.scale.toPixel(point.x), y.scale.toPixel(point.y), 4, {
+        color: point.color,
         ring: background,
       });
   });

@@ -128,11 +128,11 @@ export function drawAnnotations(
 ): void {
   const { plotArea, x } = layout;
   const right = plotArea.left + plotArea.width;
-  const seen = annotations
+  const visible = annotations
     .map(({ x: value, text }) => ({ at: alignToPixel(x.scale.toPixel(value)), text }))
     .filter(({ at }) => at >= plotArea.left - 1 && at <= right + 1)
     .sort((one, other) => one.at - other.at);
-  for (const [index, { at, text }] of seen.entries()) {
+  for (const [index, { at, text }] of visible.entries()) {
     const pole = makePath(at, plotArea.top, at, plotArea.top + plotArea.height);
     renderer.stroke(pole, { color: theme.accent, width: 1, dash: [2, 2] });
     drawAnnotationLabel(
@@ -140,7 +140,7 @@ export function drawAnnotations(
       layout,
       text,
       at,
-      (seen[index + 1]?.at ?? right) - at - ANNOTATION_GAP_PX,
+      (visible[index + 1]?.at ?? right) - at - ANNOTATION_GAP_PX,
       theme,
     );
   }
@@ -164,12 +164,12 @@ function drawAnnotationLabel(
   { plotArea, size }: PlotLayout,
   text: string,
   at: number,
-  room: number,
+  maxWidth: number,
   { background, accent }: ChartTheme,
 ): void {
-  const isLast = at + room + ANNOTATION_GAP_PX >= plotArea.left + plotArea.width;
-  const shown = truncateToWidth(renderer, text, isLast ? plotArea.width / 2 : room);
-  if (!isLast && room < MIN_ANNOTATION_WIDTH_PX) return;
+  const isLast = at + maxWidth + ANNOTATION_GAP_PX >= plotArea.left + plotArea.width;
+  const shown = truncateToWidth(renderer, text, isLast ? plotArea.width / 2 : maxWidth);
+  if (!isLast && maxWidth < MIN_ANNOTATION_WIDTH_PX) return;
   const half = measureLabelChip(renderer, shown) / 2;
   drawLabelChip(
     renderer,

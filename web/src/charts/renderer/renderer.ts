@@ -108,8 +108,13 @@ export interface Rect {
 }
 
 /** Return a rectangle with a margin around it. */
-export function expandRect({ left, top, width, height }: Rect, room: number): Rect {
-  return { left: left - room, top: top - room, width: width + 2 * room, height: height + 2 * room };
+export function expandRect({ left, top, width, height }: Rect, margin: number): Rect {
+  return {
+    left: left - margin,
+    top: top - margin,
+    width: width + 2 * margin,
+    height: height + 2 * margin,
+  };
 }
 
 export const FONT_FAMILY = "system-ui, 'Segoe UI', Roboto, sans-serif";
