@@ -4,9 +4,12 @@ import { defineConfig } from 'vitest/config';
 
 import { messages } from './tools/compile-messages.js';
 
-/** Code that every dashboard uses is one chunk: forty small ones took longer to load. */
+/**
+ * Code that every dashboard uses is one chunk: forty small ones took longer to load. Charts that only
+ * some dashboards use are loaded with those.
+ */
 const PARTS =
-  /\/src\/(lib|api|charts|components|plugin|cards|scalar-cards)\/|\/node_modules\/svelte\//;
+  /\/src\/(lib\/(?!colors\.)|api|charts\/(?!audio|histogram|webgl)|components|plugin|cards|scalar-cards)|\/node_modules\/svelte\//;
 /** So are the messages of that code. */
 const PART_MESSAGES = new RegExp(`/src/catalog/(cards|charts|common|scalars)\\.ts$`);
 /** The entry loads the texts of the language before that code runs, so it must not import it. */
@@ -52,9 +55,7 @@ export default defineConfig({
     // The policy of the server allows no inline parts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // The gallery of parts is a page of its own, which nobody loads who does not ask for it.
     rollupOptions: {
-      input: ['index.html', 'gallery.html'],
       output: {
         manualChunks: chooseChunk,
       },

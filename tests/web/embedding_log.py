@@ -176,7 +176,7 @@ def drag(page: Page, *points: tuple[float, float]) -> None:
 def choose_vectors(page: Page, name: str | Pattern[str]) -> None:
     """Choose another embedding in the toolbar."""
     page.get_by_role("button", name="Choose vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name=name).click()
+    page.get_by_role("dialog").get_by_role("option", name=name).click()
 
 
 def panel(page: Page, name: str) -> Locator:

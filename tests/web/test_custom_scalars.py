@@ -135,7 +135,7 @@ def test_axes_filter_and_pins_work_as_in_scalars(page: Page) -> None:
     expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("19m 40s"))
     card(page, "Band").get_by_role("button", name="Pin", exact=True).click()
     expect(cards(page).first).to_have_attribute("aria-label", "Band")
-    page.get_by_role("textbox", name="Filter tags").fill("acc")
+    page.get_by_role("combobox", name="Filter tags").fill("acc")
     expect(card(page, "Loss")).to_have_count(0)
     expect(card(page, "Broken")).to_have_count(1)
 

@@ -141,7 +141,7 @@ def get_fill(page: Page, path: str) -> str | None:
 def test_compare_two_graphs(graph_board: str, open_page: OpenPage) -> None:
     page = open_page(f"{graph_board}&open=net")
     page.get_by_role("button", name="Compare with another graph").click()
-    page.get_by_role("dialog").get_by_role("button", name=re.compile("b_wide")).click()
+    page.get_by_role("dialog").get_by_role("option", name=re.compile("b_wide")).click()
     summary = details(page).get_by_role("region", name="What is different")
     expect(summary).to_contain_text("From a_deep to b_wide")
     expect(summary).to_contain_text("removed")
@@ -207,7 +207,7 @@ def test_search_result_that_is_not_loaded_can_be_shown(
 ) -> None:
     page = open_page(graph_board)
     page.get_by_role("button", name="Choose a graph").click()
-    page.get_by_role("dialog").get_by_role("button", name=re.compile("c_many")).click()
+    page.get_by_role("dialog").get_by_role("option", name=re.compile("c_many")).click()
     expect(node(page, "many/in0x")).to_be_visible()
     expect(node(page, "many/in449x")).to_have_count(0)
     search(page, "in449x").first.click()

@@ -136,7 +136,7 @@ def test_pan_zoom_fit_and_restore_from_url(graph_board: str, open_page: OpenPage
 def test_large_scope_is_loaded_in_pages(graph_board: str, open_page: OpenPage) -> None:
     page = open_page(graph_board)
     page.get_by_role("button", name="Choose a graph").click()
-    page.get_by_role("dialog").get_by_role("button", name=re.compile("c_many")).click()
+    page.get_by_role("dialog").get_by_role("option", name=re.compile("c_many")).click()
     expect(node(page, "many/in0x")).to_be_visible()
     page.get_by_role("button", name="Fit to the screen").click()
     canvas(page).focus()

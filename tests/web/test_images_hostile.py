@@ -41,7 +41,7 @@ address = board_fixture(write_hostile, "module", "?tab=images")
 def test_invalid_images_show_an_error(address: str, open_page: Callable[..., Page]) -> None:
     page = open_page(address)
     for name, message in MESSAGES.items():
-        page.get_by_role("textbox", name="Filter tags").fill(name)
+        page.get_by_role("combobox", name="Filter tags").fill(name)
         expect(card(page, name).get_by_role("note").filter(has_text=message).first).to_be_visible()
 
 

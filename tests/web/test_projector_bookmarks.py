@@ -97,7 +97,7 @@ def test_compares_points_with_another_run(points: str, open_page: OpenPage) -> N
     page = open_page(f"{points}&dims=2&paint=side&draw=points")
     canvas = drawn_points(page)
     page.get_by_role("button", name="Compare with other vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name=re.compile("moved")).click()
+    page.get_by_role("dialog").get_by_role("option", name=re.compile("moved")).click()
     steps = page.get_by_role("group", name="Steps")
     expect(steps).to_contain_text(f"{SECOND_RUN_COUNT} points there")
     slider = page.get_by_role("slider", name="Way to the other vectors")
@@ -123,7 +123,7 @@ def test_compares_points_with_another_run(points: str, open_page: OpenPage) -> N
     drawn_points(page)
     wait_for_condition(page, lambda: np.array_equal(take_screenshot(canvas), here))
     page.get_by_role("button", name="Compare with other vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name="with none").click()
+    page.get_by_role("dialog").get_by_role("option", name="with none").click()
     expect(slider).to_have_count(0)
 
 

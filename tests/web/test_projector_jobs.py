@@ -86,7 +86,7 @@ def test_large_layout_starts_only_on_request(points: str, open_page: OpenPage) -
     page = open_page(points)
     drawn_points(page)
     page.get_by_role("button", name="Choose vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name="many").click()
+    page.get_by_role("dialog").get_by_role("option", name="many").click()
     expect(page.get_by_role("application")).to_have_accessible_name("PCA of 20,001 points")
     page.get_by_role("button", name="t-SNE", exact=True).click()
     expect(page.get_by_text("This takes a while with so many points")).to_be_visible()

@@ -86,7 +86,7 @@ def test_plays_steps_and_compares_embeddings(points: str, open_page: OpenPage) -
     page.get_by_role("button", name="Play the steps").click()
     expect(step).to_have_value("1")
     page.get_by_role("button", name="Compare with other vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name=re.compile("places")).click()
+    page.get_by_role("dialog").get_by_role("option", name=re.compile("places")).click()
     slider = page.get_by_role("slider", name="Way to the other vectors")
     expect(slider).to_be_enabled()
     expect(page.get_by_role("group", name="Steps")).to_contain_text(f"{POINT_COUNT} points there")
@@ -161,7 +161,7 @@ def test_is_accessible_and_reports_mismatched_labels(points: str, open_page: Ope
     )
     assert find_violations(page) == []
     page.get_by_role("button", name="Choose vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name=re.compile("too_few")).click()
+    page.get_by_role("dialog").get_by_role("option", name=re.compile("too_few")).click()
     expect(page.get_by_role("status").filter(has_text="41 rows of labels")).to_be_visible()
     phone = open_page(points, width=390)
     drawn_points(phone)

@@ -86,7 +86,7 @@ def test_shows_notes_and_labels_as_columns_and_groups(page: Page) -> None:
 
 def test_custom_color_overrides_color_mode(page: Page, open_page: Callable[..., Page]) -> None:
     choose_from_menu(page, "vit/tiny-lr1e-4", "Edit notes")
-    page.get_by_role("radio", name="Colour 3", exact=True).check()
+    page.get_by_role("radio", name="Color 3", exact=True).check()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     wait_for_value(page, lambda: run_color(page, "vit/tiny-lr1e-4"), "rgb(47, 158, 91)")

@@ -77,7 +77,7 @@ def test_collapsed_sections_survive_reload(page: Page) -> None:
 
 
 def test_filters_tags_by_words_and_regular_expression(page: Page) -> None:
-    box = page.get_by_role("textbox", name="Filter tags")
+    box = page.get_by_role("combobox", name="Filter tags")
     box.fill("train loss")
     expect(cards(page)).to_have_count(3)
     box.fill("^train/loss$|bleu")
@@ -92,13 +92,13 @@ def test_filters_tags_by_words_and_regular_expression(page: Page) -> None:
 
 def test_invalid_regular_expression_shows_error_and_hides_nothing(page: Page) -> None:
     page.get_by_role("toolbar").get_by_role("button", name="Regular expression").click()
-    page.get_by_role("textbox", name="Filter tags").fill("(loss")
+    page.get_by_role("combobox", name="Filter tags").fill("(loss")
     expect(page.get_by_text("Unterminated group")).to_be_visible()
     expect(card(page, "epoch")).to_be_visible()
 
 
 def test_filter_completes_tags(page: Page) -> None:
-    box = page.get_by_role("textbox", name="Filter tags")
+    box = page.get_by_role("combobox", name="Filter tags")
     box.fill("loss")
     options = page.get_by_role("listbox", name="Tags that match").get_by_role("option")
     expect(options).to_have_text(["train/loss", "train/loss_2", "train/loss_10"])
@@ -111,7 +111,7 @@ def test_filter_completes_tags(page: Page) -> None:
 
 
 def test_offers_reset_when_no_tag_matches(page: Page) -> None:
-    page.get_by_role("textbox", name="Filter tags").fill("nowhere")
+    page.get_by_role("combobox", name="Filter tags").fill("nowhere")
     expect(page.get_by_text("No tag matches “nowhere”.")).to_be_visible()
     page.get_by_role("button", name="Show all tags").click()
     expect(card(page, "epoch")).to_be_visible()

@@ -32,7 +32,7 @@ def test_keyboard_reaches_all_actions(board: str, open_page: Callable[..., Page]
     keys.type("train/loss_2")
     keys.press("Escape")
     keys.press("Escape")
-    expect(page.get_by_role("textbox", name="Filter tags")).to_have_value("")
+    expect(page.get_by_role("combobox", name="Filter tags")).to_have_value("")
     chart(page, "epoch").focus()
     keys.press("p")
     expect(page).to_have_url(re.compile("pin=epoch"))

@@ -76,7 +76,7 @@ def test_downloads_card_as_svg_and_png(page: Page) -> None:
 
 
 def test_downloads_view_as_one_file(page: Page) -> None:
-    page.get_by_role("textbox", name="Filter tags").fill("train/loss")
+    page.get_by_role("combobox", name="Filter tags").fill("train/loss")
     panel = open_settings(page)
     with page.expect_download() as download:
         panel.get_by_role("button", name="CSV").click()

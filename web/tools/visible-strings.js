@@ -31,9 +31,9 @@ const COMPARISONS = new Set(['===', '!==', '==', '!=', 'in']);
 const LETTERS = /\p{L}/u;
 const TWO_WORDS = /\p{L}[\p{L}’'.,:;)-]*\s+[(“"]?\p{L}/u;
 const CAPITALIZED = /^[(“"]?\p{Lu}\p{Ll}+[\p{Ll}…?!.:]*$/u;
-/** Style values and lines of Python, which are the same in every language. */
+/** Style values, routes and lines of Python, which are the same in every language. */
 const CODE =
-  /^(color-mix|var|rgba?|hsla?|calc|translate|cubic-bezier)\(|^(from|import|with|for|def|print)\b.*[(:=]|^# |^[\w.]+ = |\w\(.*\)$/;
+  /^(GET|POST|PUT|PATCH|DELETE) |^(color-mix|var|rgba?|hsla?|calc|translate|cubic-bezier)\(|^(from|import|with|for|def|print)\b.*[(:=]|^# |^[\w.]+ = |\w\(.*\)$/;
 
 /**
  * List the visible strings of a file.

@@ -2,11 +2,11 @@ import { compileTextFilter, type TextFilter } from '../lib/text-filter';
 
 export interface Completions {
   readonly tags: readonly string[];
-  /** How many match beyond those. */
+  /** Number of further matches. */
   readonly more: number;
 }
 
-/** The tags that a filter finds: those that begin with it first. */
+/** Return the tags that match a filter, those that start with it first. */
 export function completeTags(
   tags: readonly string[],
   filter: TextFilter,

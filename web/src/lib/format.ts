@@ -1,17 +1,20 @@
-/** Format numbers, sizes, durations and times in the language of the page. */
+/** Formats numbers, sizes, durations and dates for the whole page, in its language. */
 import * as common from '../catalog/common';
 import { intlLocale } from '../i18n/locale';
 
+// Creating Intl.DateTimeFormat takes tens of milliseconds, before anything is shown: English dates are
+// formatted here.
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec'.split(' ');
 const SI = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 const MINUTE_S = 60;
 const HOUR_S = 60 * MINUTE_S;
 const DAY_S = 24 * HOUR_S;
 
-/** A measured value with the digits that matter. */
+/** Format a measured value with its significant digits. */
 export function formatValue(value: number, digits = 4): string {
-  if (Number.isNaN(value)) return 'NaN';
-  if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
+  if (Number.isNaN(value)) return common.nan;
+  if (!Number.isFinite(value)) return value > 0 ? '∞' : common.negativeInfinity;
   if (value === 0) return '0';
   const size = Math.abs(value);
   if (size >= 1e6 || size < 10 ** -digits)
@@ -20,18 +23,18 @@ export function formatValue(value: number, digits = 4): string {
   return withMinusSign(size >= 1000 ? value.toFixed(1) : String(Number(value.toPrecision(digits))));
 }
 
-/** A count in steps of a thousand: 9,999 then 12.3k. */
+/** Format a count: 9,999, then 12.3k. */
 export function formatCount(count: number): string {
   if (count < 10_000) return groupDigits(count);
   return formatScaled(count, SI, '');
 }
 
-/** A count in full. */
+/** Format an integer in full. */
 export function formatInteger(count: number): string {
   return groupDigits(count);
 }
 
-/** A step: in full as long as that can be read. */
+/** Format a step, in full up to seven digits. */
 export function formatStep(step: number): string {
   return Math.abs(step) < 10_000_000
     ? withMinusSign(groupDigits(step))
@@ -42,62 +45,60 @@ export function formatBytes(bytes: number): string {
   return withMinusSign(formatScaled(bytes, BYTES, ' '));
 }
 
-/** Two sizes in one unit: 1.2 of 1.9 GB. */
+/** Format two sizes in the same unit: 1.2 of 1.9 GB. */
 export function formatProgress(done: number, total: number): string {
   const power = getUnitIndex(total, BYTES);
-  const [one, other] = [done, total].map((bytes) => roundForDisplay(bytes / 1000 ** power));
-  return common.progressBytes({ done: one ?? '', total: other ?? '', unit: BYTES[power] ?? '' });
+  const round = (bytes: number): string => roundForDisplay(bytes / 1000 ** power);
+  return common.progressBytes({
+    done: round(done),
+    total: round(total),
+    unit: BYTES[power] ?? '',
+  });
 }
 
-/** `count` things, in the right number. */
+/** Format both ends of a range. */
+export function formatRange(
+  [low, high]: readonly [number, number],
+  format: (end: number) => string,
+): string {
+  return common.fromTo({ from: format(low), to: format(high) });
+}
+
+/** Deprecated: format a count with an English noun. Use a message with a plural form. */
 export function formatPlural(count: number, one: string, format = formatCount): string {
   return `${format(count)} ${count === 1 ? one : `${one}s`}`;
 }
 
-/** How long ago something was: 3 min ago. */
 export function formatAgo(seconds: number): string {
   if (seconds < 1) return common.agoNow;
-  if (seconds < MINUTE_S) return common.agoSeconds({ count: Math.floor(seconds) });
-  if (seconds < HOUR_S) return common.agoMinutes({ count: Math.floor(seconds / MINUTE_S) });
-  if (seconds < DAY_S) return common.agoHours({ count: Math.floor(seconds / HOUR_S) });
+  if (seconds < MINUTE_S) return common.agoSeconds({ count: groupDigits(Math.floor(seconds)) });
+  if (seconds < HOUR_S)
+    return common.agoMinutes({ count: groupDigits(Math.floor(seconds / MINUTE_S)) });
+  if (seconds < DAY_S) return common.agoHours({ count: groupDigits(Math.floor(seconds / HOUR_S)) });
   return common.agoDays({ count: Math.floor(seconds / DAY_S) });
 }
 
-/** How long ago or, where that is more than a month, on which day. */
+/** Format a time as an age, or as a date if it is more than 30 days ago. */
 export function formatAgoOrDate(at: Date, now: Date): string {
   const seconds = (now.getTime() - at.getTime()) / 1000;
   if (seconds < 30 * DAY_S) return formatAgo(seconds);
   return formatDay(at, now);
 }
 
-/** How long something took, in its two largest units: 45 s, 4 min 12 s, 2 h 5 min, 3 d 4 h. */
+/** Format a duration in its two largest units: 45 s, 4 min 12 s, 2 h 5 min, 3 d 4 h. */
 export function formatDuration(seconds: number): string {
   if (seconds < 0) return `−${formatDuration(-seconds)}`;
   if (seconds < MINUTE_S) {
-    const count = seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds);
-    return common.durationSeconds({ count });
+    const rounded = seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds);
+    return formatSeconds(String(rounded));
   }
   const whole = Math.round(seconds);
-  const at = DURATION_UNITS.findIndex(([unit]) => whole >= unit);
-  return DURATION_UNITS.slice(at, at + 2)
-    .map(([unit, format], index) => {
-      const above = DURATION_UNITS[at + index - 1];
-      const count = Math.floor((index === 0 || !above ? whole : whole % above[0]) / unit);
-      return index > 0 && count === 0 ? '' : format({ count });
-    })
-    .filter(Boolean)
-    .join(' ');
+  if (whole < HOUR_S) return formatTwoUnits(whole, MINUTE_S, formatMinutes, 1, formatSeconds);
+  if (whole < DAY_S) return formatTwoUnits(whole, HOUR_S, formatHours, MINUTE_S, formatMinutes);
+  return formatTwoUnits(whole, DAY_S, formatDays, HOUR_S, formatHours);
 }
 
-/** Units of durations in seconds, the largest first. */
-const DURATION_UNITS: [number, (values: { count: number }) => string][] = [
-  [DAY_S, common.durationDays],
-  [HOUR_S, common.durationHours],
-  [MINUTE_S, common.durationMinutes],
-  [1, common.durationSeconds],
-];
-
-/** A short duration in the unit that reads best: 3.7 s, 49.2 ms, 38.4 µs. */
+/** Format a short duration: 3.7 s, 49.2 ms, 38.4 µs. */
 export function formatMs(ms: number): string {
   const size = Math.abs(ms);
   if (size >= 1000) return common.unitS({ value: formatValue(ms / 1000, 3) });
@@ -105,7 +106,7 @@ export function formatMs(ms: number): string {
   return formatUs(ms * 1000);
 }
 
-/** The same, from microseconds. */
+/** Like `formatMs`, for microseconds. */
 export function formatUs(us: number): string {
   const size = Math.abs(us);
   if (size >= 1000) return formatMs(us / 1000);
@@ -114,7 +115,26 @@ export function formatUs(us: number): string {
     : common.unitNs({ value: formatValue(us * 1000, 3) });
 }
 
-/** A place in something that plays, to the millisecond where that is asked for: 1:02, 0:01.250. */
+type FormatUnit = (count: string) => string;
+
+const formatSeconds: FormatUnit = (count) => common.durationSeconds({ count });
+const formatMinutes: FormatUnit = (count) => common.durationMinutes({ count });
+const formatHours: FormatUnit = (count) => common.durationHours({ count });
+const formatDays: FormatUnit = (count) => common.durationDays({ count });
+
+function formatTwoUnits(
+  whole: number,
+  large: number,
+  formatLarge: FormatUnit,
+  small: number,
+  formatSmall: FormatUnit,
+): string {
+  const first = formatLarge(groupDigits(Math.floor(whole / large)));
+  const rest = Math.floor((whole % large) / small);
+  return rest ? `${first} ${formatSmall(String(rest))}` : first;
+}
+
+/** Format a playback position, optionally in milliseconds: 1:02, 0:01.250. */
 export function formatPlaybackTime(seconds: number, fine = false): string {
   const whole = fine ? Math.round(seconds * 1000) / 1000 : Math.floor(seconds + 1e-6);
   const minutes = Math.floor(whole / MINUTE_S);
@@ -123,55 +143,60 @@ export function formatPlaybackTime(seconds: number, fine = false): string {
   return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}:${rest}`;
 }
 
-/** A frequency, or how many samples there are a second: 440 Hz, 44.1 kHz. */
+/** Format a frequency or a sample rate: 440 Hz, 44.1 kHz. */
 export function formatHz(hz: number): string {
-  if (hz < 1000) return common.unitHz({ value: String(Math.round(hz)) });
+  if (hz < 1000) return common.unitHz({ value: Math.round(hz) });
   return common.unitKhz({ value: String(Number((hz / 1000).toFixed(hz < 10_000 ? 2 : 1))) });
 }
 
-/** A level: −12 dB. */
+/** Format a level: −12 dB. */
 export function formatDb(db: number): string {
   return common.unitDb({ value: withMinusSign(String(Math.round(db) || 0)) });
 }
 
-/** The time of day, with the date unless it is today. */
+/** Format the time of day, with the date if it is not today. */
 export function formatTimeOrDate(at: Date, now: Date): string {
-  const isToday = at.toDateString() === now.toDateString();
-  return formatDate(at, { ...(isToday ? {} : getDayOptions(at, now)), ...TIME });
+  const time = formatTime(at).slice(0, 5);
+  return at.toDateString() === now.toDateString() ? time : joinDayAndTime(formatDay(at, now), time);
 }
 
-/** A moment to the second, for tooltips. */
+/** Format a date and time to the second. */
 export function formatDateTime(at: Date): string {
-  return formatDate(at, { ...getDayOptions(at), ...TIME, second: '2-digit' });
+  return joinDayAndTime(formatDay(at), formatTime(at));
 }
 
-/** A day, without the year if it is the current one. */
+const isEnglish = intlLocale === 'en';
+
+/** Format a date, without the year if it is the current one. */
 function formatDay(at: Date, now?: Date): string {
-  return formatDate(at, getDayOptions(at, now));
+  const hasYear = at.getFullYear() !== now?.getFullYear();
+  if (!isEnglish) return getDateFormat(hasYear).format(at);
+  const day = `${at.getDate()} ${MONTHS[at.getMonth()]}`;
+  return hasYear ? `${day} ${at.getFullYear()}` : day;
 }
 
-const TIME: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
+const dateFormats = new Map<boolean, Intl.DateTimeFormat>();
 
-function getDayOptions(at: Date, now?: Date): Intl.DateTimeFormatOptions {
-  const day: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' };
-  return at.getFullYear() === now?.getFullYear() ? day : { ...day, year: 'numeric' };
+function getDateFormat(hasYear: boolean): Intl.DateTimeFormat {
+  const year = hasYear ? ({ year: 'numeric' } as const) : {};
+  const format =
+    dateFormats.get(hasYear) ??
+    new Intl.DateTimeFormat(intlLocale, { ...year, month: 'short', day: 'numeric' });
+  dateFormats.set(hasYear, format);
+  return format;
 }
 
-/** Formatters by options: creating one takes longer than formatting a thousand dates. */
-const dateFormats = new Map<string, Intl.DateTimeFormat>();
-
-function formatDate(at: Date, options: Intl.DateTimeFormatOptions): string {
-  const key = Object.keys(options).join();
-  let format = dateFormats.get(key);
-  if (!format) {
-    // Day before month, as in all other dates of the page.
-    format = new Intl.DateTimeFormat(intlLocale === 'en' ? 'en-GB' : intlLocale, options);
-    dateFormats.set(key, format);
-  }
-  return format.format(at);
+function joinDayAndTime(day: string, time: string): string {
+  return isEnglish ? `${day}, ${time}` : `${day} ${time}`;
 }
 
-/** A whole number in groups of three digits. */
+function formatTime(at: Date): string {
+  return [at.getHours(), at.getMinutes(), at.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
+}
+
+/** Format an integer with digit grouping. */
 function groupDigits(value: number): string {
   const whole = Math.sign(value) * Math.round(Math.abs(value));
   const digits = Number.isFinite(whole) ? BigInt(whole).toString() : String(whole);
@@ -184,7 +209,7 @@ function formatScaled(value: number, units: string[], space: string): string {
 }
 
 function getUnitIndex(value: number, units: string[]): number {
-  // 999.95 rounds up to 1000.0, which is already the next unit.
+  // 999.95 rounds to 1000.0, which belongs to the next unit.
   const power = Math.floor(Math.log10(Math.max(1, Math.abs(value) * 1.00005)) / 3);
   return Math.min(units.length - 1, power);
 }
@@ -193,7 +218,7 @@ function roundForDisplay(value: number): string {
   return String(Math.abs(value) < 100 ? Number(value.toFixed(1)) : Math.round(value));
 }
 
-/** The real minus sign, as wide as a plus. */
+/** Replace the hyphen by a minus sign, which is as wide as a plus. */
 function withMinusSign(text: string): string {
   return text.replace(/^-/, '−');
 }

@@ -10,7 +10,7 @@ const press = (key: string, held: string[] = []): Parameters<typeof matchesShort
   shiftKey: held.includes('shift'),
 });
 
-test('keys are taken with just the modifiers they name', () => {
+test('shortcuts match exact modifiers', () => {
   expect(matchesShortcut('f', press('f'))).toBe(true);
   expect(matchesShortcut('f', press('f', ['ctrl']))).toBe(false);
   expect(matchesShortcut('Shift+P', press('P', ['shift']))).toBe(true);
@@ -19,13 +19,13 @@ test('keys are taken with just the modifiers they name', () => {
   expect(matchesShortcut('Mod+K', press('k', ['ctrl']))).toBe(true);
 });
 
-test('a sign is itself, wherever the keyboard has it', () => {
+test('symbols match on any keyboard layout', () => {
   expect(matchesShortcut('?', press('?', ['shift']))).toBe(true);
   expect(matchesShortcut('/', press('/', ['shift']))).toBe(true);
   expect(matchesShortcut('+', press('+'))).toBe(true);
 });
 
-test('the caps are those of the machine', () => {
+test('key labels depend on the platform', () => {
   expect(getKeyLabels('Mod+K', true)).toEqual(['⌘', 'K']);
   expect(getKeyLabels('Mod+K', false)).toEqual(['Ctrl', 'K']);
   expect(getKeyLabels('Shift+ArrowLeft')).toEqual(['Shift', '←']);

@@ -15,18 +15,18 @@ test.each([
 const order = (values: readonly Sortable[], descending = false): Sortable[] =>
   sortByValue(values, (value) => value, descending);
 
-test('numbers by size, with what is none last both ways', () => {
+test('numbers are sorted by value, missing ones last in both directions', () => {
   expect(order([3, null, -Infinity, NaN, 0.5])).toEqual([-Infinity, 0.5, 3, null, NaN]);
   expect(order([3, null, -Infinity, NaN, 0.5], true)).toEqual([3, 0.5, -Infinity, null, NaN]);
 });
 
-test('texts in natural order, and empty ones as none', () => {
+test('text is sorted in natural order, empty text counts as missing', () => {
   expect(order(['b10', '', 'b9', 'a'])).toEqual(['a', 'b9', 'b10', '']);
   expect(order([['b'], [], ['a', 'c']])).toEqual([['a', 'c'], ['b'], []]);
   expect(order([true, false, null])).toEqual([false, true, null]);
 });
 
-test('equals keep their order', () => {
+test('sorting is stable', () => {
   const items = [1, 2, 3, 4];
   expect(sortByValue(items, (item) => item % 2, false)).toEqual([2, 4, 1, 3]);
   expect(sortByValue(items, (item) => item % 2, true)).toEqual([1, 3, 2, 4]);

@@ -5,7 +5,7 @@ import { runToEnd, runInSlices, type Task } from './tasks';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Takes so many milliseconds in each of its parts. */
+/** A task that takes a given time in each of its slices. */
 function* slow(parts: number, partMs: number, log: number[]): Task<string> {
   for (let part = 0; part < parts; part++) {
     vi.spyOn(performance, 'now').mockReturnValue((log.length + 1) * partMs);
@@ -15,7 +15,7 @@ function* slow(parts: number, partMs: number, log: number[]): Task<string> {
   return 'done';
 }
 
-test('others have their turn between pieces, and the result comes at the end', () => {
+test('other work runs between slices, and the result is passed on at the end', () => {
   const [log, results]: [number[], string[]] = [[], []];
   runInSlices(slow(5, 10, log), (result) => results.push(result));
   expect(log.length).toBeLessThan(5);
@@ -25,7 +25,7 @@ test('others have their turn between pieces, and the result comes at the end', (
   expect(results).toEqual(['done']);
 });
 
-test('what was called off is not gone on with', () => {
+test('a canceled task does not continue', () => {
   const [log, results]: [number[], string[]] = [[], []];
   const stop = runInSlices(slow(50, 10, log), (result) => results.push(result));
   stop();
@@ -34,6 +34,6 @@ test('what was called off is not gone on with', () => {
   expect(results).toEqual([]);
 });
 
-test('it can be done at once as well', () => {
+test('a task can be run synchronously', () => {
   expect(runToEnd(slow(3, 10, []))).toBe('done');
 });

@@ -1,7 +1,7 @@
 import { decodeColumns } from '../api/decode';
 import type { ChartRow } from '../api/scalar-schemas';
 import type { Line } from '../charts/types';
-import { assignRunColors, getRunColor } from '../lib/colors';
+import { assignRunColors, getRunColor } from '../lib/run-colors';
 import type { XAxis } from '../plugin/context';
 import { columnsOf, nonFiniteMarkers } from '../scalar-cards/chart-lines';
 

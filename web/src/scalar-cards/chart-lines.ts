@@ -2,7 +2,7 @@ import { parseJsonNumber } from '../api/decode';
 import type { ChartRow } from '../api/scalar-schemas';
 import type { BandRow, LineRow, NearestPointRow, PointRow } from '../api/schemas';
 import type { Band, Line, PointMarker } from '../charts/types';
-import { RUN_COLORS } from '../lib/colors';
+import { RUN_COLORS } from '../lib/run-colors';
 import { formatStep, formatValue } from '../lib/format';
 import type { Runs } from '../plugin/context';
 import { ALL_RUNS_GROUP } from './chart-request';

@@ -15,7 +15,7 @@ const at = (x: number, y: number): { x: number; y: number } => ({
   y: plotArea.top + y * plotArea.height,
 });
 
-test('a box spans what it covers on all axes', () => {
+test('a rectangle selects a range on all axes', () => {
   const extent = zoomToRect(layout, at(0.25, 0.5), at(0.75, 1));
   expect(extent?.x[0]).toBeCloseTo(25);
   expect(extent?.x[1]).toBeCloseTo(75);
@@ -24,19 +24,19 @@ test('a box spans what it covers on all axes', () => {
   expect(extent?.y2?.[1]).toBeCloseTo(5);
 });
 
-test('a box that leaves the frame ends there', () => {
+test('a rectangle is clipped to the plot area', () => {
   const extent = zoomToRect(layout, at(0.5, 0.5), at(9, 9));
   expect(extent?.x[1]).toBeCloseTo(100);
   expect(extent?.y[0]).toBeCloseTo(1);
 });
 
-test('a flat drag is along the horizontal axis, a narrow one along the vertical', () => {
+test('a flat drag zooms x, a narrow one y', () => {
   expect(getDragAxes(layout, at(0.2, 0.5), at(0.8, 0.51))).toBe('x');
   expect(getDragAxes(layout, at(0.5, 0.2), at(0.51, 0.8))).toBe('y');
   expect(zoomToRect(layout, at(0.2, 0.5), at(0.8, 0.51))?.y).toEqual([1, 100]);
 });
 
-test('beside the frame there is one axis', () => {
+test('outside the plot area there is one axis', () => {
   expect(getAxesAt(layout, { x: plotArea.left + 9, y: plotArea.top + plotArea.height + 9 })).toBe(
     'x',
   );
@@ -44,20 +44,20 @@ test('beside the frame there is one axis', () => {
   expect(getAxesAt(layout, at(0.5, 0.5))).toBe('both');
 });
 
-test('moving the paper to the right shows what was further left', () => {
+test('panning to the right shows smaller x values', () => {
   const extent = panBy(layout, plotArea.width / 10, 0);
   expect(extent?.x[0]).toBeCloseTo(-10);
   expect(extent?.x[1]).toBeCloseTo(90);
 });
 
-test('the place under the pointer stays where it is', () => {
+test('zooming keeps the position under the pointer', () => {
   const extent = zoomAround(layout, at(0.25, 0.5), 2, 'both');
   expect(extent?.x[0]).toBeCloseTo(12.5);
   expect(extent?.x[1]).toBeCloseTo(62.5);
   expect(Math.sqrt((extent?.y[0] ?? 0) * (extent?.y[1] ?? 0))).toBeCloseTo(10);
 });
 
-test('finer than numbers are nobody can zoom', () => {
+test('zoom is limited by the resolution of doubles', () => {
   expect(zoomAround(layout, at(0.5, 0.5), 1e15, 'both')).toBe(null);
   expect(zoomToRect(layout, at(0.5, 0.2), at(0.5, 0.2))).toEqual(null);
 });

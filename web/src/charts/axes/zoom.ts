@@ -3,15 +3,15 @@ import type { Rect, Point } from '../renderer/renderer';
 import type { PlotLayout } from './plot-layout';
 import type { ChartViewport, NumberRange } from '../types';
 
-/** What a drag or a wheel moves: one axis where it was on that axis or along it, else both. */
+/** The axes that a drag or the wheel changes. */
 export type ZoomAxes = 'x' | 'y' | 'both';
 
-/** A drag flatter, or narrower, than this is along one axis. */
+/** A drag that is flatter or narrower changes one axis. */
 const SINGLE_AXIS_PX = 12;
-/** Two ends nearer than this part of themselves are the same to a number with 53 bits. */
+/** Smallest range relative to its values that doubles can resolve. */
 const MIN_RELATIVE_RANGE = 1e-12;
 
-/** Which axes a drag is about. */
+/** Return the axes that a drag changes. */
 export function getDragAxes(layout: PlotLayout, from: Point, to: Point): ZoomAxes {
   const start = getAxesAt(layout, from);
   if (start !== 'both') return start;
@@ -19,13 +19,13 @@ export function getDragAxes(layout: PlotLayout, from: Point, to: Point): ZoomAxe
   return Math.abs(to.x - from.x) < SINGLE_AXIS_PX ? 'y' : 'both';
 }
 
-/** Which axes a place is about: beside the frame only the one that is there. */
+/** Return the axes at a point: outside the plot area, the adjacent one. */
 export function getAxesAt({ plotArea }: PlotLayout, { x, y }: Point): ZoomAxes {
   if (y > plotArea.top + plotArea.height) return 'x';
   return x < plotArea.left || x > plotArea.left + plotArea.width ? 'y' : 'both';
 }
 
-/** What a box dragged over a chart holds. */
+/** Return the viewport of a dragged rectangle. */
 export function zoomToRect(layout: PlotLayout, from: Point, to: Point): ChartViewport | null {
   const across = getDragAxes(layout, from, to);
   return mapViewport(layout, across, (scale, isX) => {
@@ -34,7 +34,7 @@ export function zoomToRect(layout: PlotLayout, from: Point, to: Point): ChartVie
   });
 }
 
-/** What is seen when the paper is moved by some pixels. */
+/** Return the viewport after panning by pixels. */
 export function panBy(layout: PlotLayout, dx: number, dy: number): ChartViewport | null {
   return mapViewport(layout, 'both', (scale, isX) => {
     const by = isX ? dx : dy;
@@ -42,7 +42,7 @@ export function panBy(layout: PlotLayout, dx: number, dy: number): ChartViewport
   });
 }
 
-/** What is seen `factor` times larger, with the place under the pointer left where it is. */
+/** Return the viewport after zooming by `factor` around a point. */
 export function zoomAround(
   layout: PlotLayout,
   at: Point,
@@ -85,21 +85,21 @@ function clampToScale({ range: [a, b] }: Scale, pixel: number): number {
   return Math.max(Math.min(a, b), Math.min(Math.max(a, b), pixel));
 }
 
-/** The part of the frame that a drag marks. */
+/** Return the rectangle of a drag within the plot area. */
 export function getDragRect(layout: PlotLayout, from: Point, to: Point, upright: boolean): Rect {
   const { plotArea, x, y } = layout;
   const across = upright ? 'x' : getDragAxes(layout, from, to);
   const [left, right] = [from.x, to.x]
     .map((pixel) => clampToScale(x.scale, pixel))
     .sort(compareNumbers);
-  const [top, foot] = [from.y, to.y]
+  const [top, bottom] = [from.y, to.y]
     .map((pixel) => clampToScale(y.scale, pixel))
     .sort(compareNumbers);
   const wide = across !== 'y' && left !== undefined && right !== undefined;
-  const tall = across !== 'x' && top !== undefined && foot !== undefined;
+  const tall = across !== 'x' && top !== undefined && bottom !== undefined;
   return {
     ...(wide ? { left, width: right - left } : { left: plotArea.left, width: plotArea.width }),
-    ...(tall ? { top, height: foot - top } : { top: plotArea.top, height: plotArea.height }),
+    ...(tall ? { top, height: bottom - top } : { top: plotArea.top, height: plotArea.height }),
   };
 }
 

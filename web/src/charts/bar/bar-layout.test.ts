@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { layoutBars } from './bar-layout';
 
-test('bars begin at zero and the longest fills the room', () => {
+test('bars start at zero and the longest fills the width', () => {
   expect(layoutBars([1, 4])).toEqual({
     zero: 0,
     bars: [
@@ -12,7 +12,7 @@ test('bars begin at zero and the longest fills the room', () => {
   });
 });
 
-test('values below zero go the other way', () => {
+test('negative bars point to the left', () => {
   const { zero, bars } = layoutBars([-1, 3]);
   expect(zero).toBe(0.25);
   expect(bars).toEqual([
@@ -21,7 +21,7 @@ test('values below zero go the other way', () => {
   ]);
 });
 
-test('what is not finite has no bar', () => {
+test('non-finite values have no bar', () => {
   expect(layoutBars([NaN, Infinity, 2]).bars.map(({ width }) => width)).toEqual([0, 0, 1]);
   expect(layoutBars([]).bars).toEqual([]);
 });

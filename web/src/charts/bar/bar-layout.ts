@@ -1,4 +1,4 @@
-/** A bar in parts of the width there is. */
+/** A bar, as fractions of the width. */
 export interface BarRect {
   readonly left: number;
   readonly width: number;
@@ -6,11 +6,13 @@ export interface BarRect {
 
 export interface BarLayout {
   readonly bars: readonly BarRect[];
-  /** Where zero is. */
+  /** Position of zero. */
   readonly zero: number;
 }
 
-/** Bars from zero to each value, the longest as long as there is room; none for what is not finite. */
+/**
+ * Return bars from zero to each value, scaled to the width; non-finite values have an empty bar.
+ */
 export function layoutBars(values: readonly number[]): BarLayout {
   const finite = values.filter(Number.isFinite);
   const low = Math.min(0, ...finite);

@@ -5,7 +5,7 @@ import type { ChartTheme } from '../renderer/chart-theme';
 import { type AreaEdges, expandRect, type Path, type Renderer } from '../renderer/renderer';
 import type { Band, Line, NumberArray, NumberRange, ReferenceLine } from '../types';
 
-/** One buffer for every path: a pen has used a path before the next one is traced. */
+/** Shared by all paths: a renderer has drawn a path before the next one is traced. */
 let pathBuffer = new Float32Array(4096);
 
 function reserveBuffer(numbers: number): Float32Array {
@@ -13,14 +13,14 @@ function reserveBuffer(numbers: number): Float32Array {
   return pathBuffer;
 }
 
-/** The points of a curve that are seen, with the two that lie next to them outside. */
+/** Return the index range of the visible points and one point beyond each end. */
 export function findVisibleRange(x: NumberArray, scale: Scale, isRising: boolean): NumberRange {
   if (!isRising) return [0, x.length];
   const [low, high] = scale.domain;
   return [Math.max(0, bisectLeft(x, low) - 1), Math.min(x.length, bisectLeft(x, high) + 1)];
 }
 
-/** A curve in pixels, with a gap where a value is none. */
+/** Return a curve in pixels, with gaps at non-finite values. */
 export function traceCurve(
   x: NumberArray,
   y: NumberArray,
@@ -45,7 +45,7 @@ interface MinMaxCurve {
   readonly high: NumberArray;
 }
 
-/** One line that goes from low to high at one point and from high to low at the next. */
+/** Return a line that alternates between the minima and maxima of the points. */
 export function traceMinMax(
   { x, low, high }: MinMaxCurve,
   xs: Scale,
@@ -64,7 +64,7 @@ export function traceMinMax(
   return { points, length };
 }
 
-/** The edges of the area between two curves, in pixels. */
+/** Return the area between two curves, in pixels. */
 export function traceArea(
   { x, low, high }: MinMaxCurve,
   xs: Scale,
@@ -81,7 +81,7 @@ export function traceArea(
 const LINE_WIDTH = 1.5;
 const THIN_LINE_WIDTH = 1;
 const HAIRLINE_WIDTH = 0;
-/** More lines than this are thin, and a crowd of them is as fine as can be: more is seen of each. */
+/** Charts with many lines use thinner ones. */
 const THIN_LINES_FROM = 40;
 const HAIRLINES_FROM = 100;
 const SINGLE_POINT_RADIUS = 2.5;
@@ -91,9 +91,9 @@ const BAND_OPACITY = 0.16;
 const OVERWRITTEN_OPACITY = 0.45;
 const DIMMED_OPACITY = 0.15;
 
-/** The curves of a chart: areas first, then what is pale, then the lines. */
+/** Draw bands, then raw and overwritten values, then lines. */
 export function drawCurves(
-  pen: Renderer,
+  renderer: Renderer,
   layout: PlotLayout,
   { lines, bands }: ChartContent,
 ): void {
@@ -103,14 +103,14 @@ export function drawCurves(
     lines.filter(({ dimmed }) => dimmed),
     lines.filter((line) => !line.dimmed),
   ];
-  // A line along the very edge is seen in its whole width.
-  pen.clip(expandRect(layout.plotArea, LINE_WIDTH), () => {
-    for (const band of bands) drawBand(pen, layout, band);
-    for (const line of front) drawBackground(pen, layout, line, isCrowded);
-    for (const line of back) drawLine(pen, layout, line, width);
+  // Lines along the edge are drawn in full width.
+  renderer.clip(expandRect(layout.plotArea, LINE_WIDTH), () => {
+    for (const band of bands) drawBand(renderer, layout, band);
+    for (const line of front) drawBackground(renderer, layout, line, isCrowded);
+    for (const line of back) drawLine(renderer, layout, line, width);
     for (const line of front) {
-      if (isCrowded && !line.raw) drawMinMaxLine(pen, layout, line, width);
-      else drawLine(pen, layout, line, width);
+      if (isCrowded && !line.raw) drawMinMaxLine(renderer, layout, line, width);
+      else drawLine(renderer, layout, line, width);
     }
   });
 }
@@ -120,24 +120,34 @@ function chooseLineWidth(lines: number): number {
   return lines <= HAIRLINES_FROM ? THIN_LINE_WIDTH : HAIRLINE_WIDTH;
 }
 
-/** The scale of the axis that a curve belongs to. */
+/** Return the y scale of an axis. */
 export function getYScale({ y, y2 }: PlotLayout, axis: 0 | 1): Scale {
   return axis === 1 && y2 ? y2.scale : y.scale;
 }
 
-export function drawLine(pen: Renderer, layout: PlotLayout, line: Line, width = LINE_WIDTH): void {
+export function drawLine(
+  renderer: Renderer,
+  layout: PlotLayout,
+  line: Line,
+  width = LINE_WIDTH,
+): void {
   const { color, dash, x, y } = line;
   const ys = getYScale(layout, line.axis);
   const part = findVisibleRange(x, layout.x.scale, !line.scatter);
   const opacity = line.dimmed ? DIMMED_OPACITY : 1;
-  pen.stroke(traceCurve(x, y, layout.x.scale, ys, part), { color, width, dash, opacity });
+  renderer.stroke(traceCurve(x, y, layout.x.scale, ys, part), { color, width, dash, opacity });
   for (const at of iterSinglePoints(y, part))
-    pen.dot(layout.x.scale.toPixel(x[at] ?? NaN), ys.toPixel(y[at] ?? NaN), SINGLE_POINT_RADIUS, {
-      color,
-    });
+    renderer.dot(
+      layout.x.scale.toPixel(x[at] ?? NaN),
+      ys.toPixel(y[at] ?? NaN),
+      SINGLE_POINT_RADIUS,
+      {
+        color,
+      },
+    );
 }
 
-/** A value with none beside it would be a line of no length. */
+/** Return points without neighbors, which a line does not show. */
 function* iterSinglePoints(y: Line['y'], [from, to]: NumberRange): Generator<number> {
   let before = false;
   for (let at = from; at < to; at++) {
@@ -147,27 +157,32 @@ function* iterSinglePoints(y: Line['y'], [from, to]: NumberRange): Generator<num
   }
 }
 
-/** Among many lines one shows how far its values reach by itself, without an area behind it. */
-function drawMinMaxLine(pen: Renderer, layout: PlotLayout, line: Line, width: number): void {
+/** Draw a line with the extremes of its columns, without an area behind it. */
+function drawMinMaxLine(renderer: Renderer, layout: PlotLayout, line: Line, width: number): void {
   const { color, dash, x, low, high } = line;
-  if (!low || !high) return drawLine(pen, layout, line, width);
+  if (!low || !high) return drawLine(renderer, layout, line, width);
   const part = findVisibleRange(x, layout.x.scale, !line.scatter);
   const ys = getYScale(layout, line.axis);
-  pen.stroke(traceMinMax({ x, low, high }, layout.x.scale, ys, part), { color, width, dash });
+  renderer.stroke(traceMinMax({ x, low, high }, layout.x.scale, ys, part), { color, width, dash });
 }
 
-/** What a line stands for besides itself: overwritten points, all values of a column, raw values. */
-function drawBackground(pen: Renderer, layout: PlotLayout, line: Line, isCrowded: boolean): void {
+/** Draw what is behind a line: overwritten points, column extremes or raw values. */
+function drawBackground(
+  renderer: Renderer,
+  layout: PlotLayout,
+  line: Line,
+  isCrowded: boolean,
+): void {
   const { color, x, low, high, raw } = line;
   const xs = layout.x.scale;
   const ys = getYScale(layout, line.axis);
   const part = findVisibleRange(x, xs, !line.scatter);
-  drawOverwritten(pen, layout, line);
+  drawOverwritten(renderer, layout, line);
   if (isCrowded) return;
   if (low && high)
-    pen.area(traceArea({ x, low, high }, xs, ys, part), { color, opacity: ENVELOPE_OPACITY });
+    renderer.area(traceArea({ x, low, high }, xs, ys, part), { color, opacity: ENVELOPE_OPACITY });
   else if (raw)
-    pen.stroke(traceCurve(x, raw, xs, ys, part), {
+    renderer.stroke(traceCurve(x, raw, xs, ys, part), {
       color,
       width: THIN_LINE_WIDTH,
       opacity: RAW_OPACITY,
@@ -175,64 +190,68 @@ function drawBackground(pen: Renderer, layout: PlotLayout, line: Line, isCrowded
 }
 
 function drawOverwritten(
-  pen: Renderer,
+  renderer: Renderer,
   layout: PlotLayout,
   { color, axis, overwritten = [] }: Line,
 ): void {
   const ys = getYScale(layout, axis);
   for (const { x, y } of overwritten) {
     const path = traceCurve(x, y, layout.x.scale, ys, [0, x.length]);
-    pen.stroke(path, { color, width: THIN_LINE_WIDTH, opacity: OVERWRITTEN_OPACITY });
+    renderer.stroke(path, { color, width: THIN_LINE_WIDTH, opacity: OVERWRITTEN_OPACITY });
   }
 }
 
-function drawBand(pen: Renderer, layout: PlotLayout, band: Band): void {
+function drawBand(renderer: Renderer, layout: PlotLayout, band: Band): void {
   const { color, x, center } = band;
   const ys = getYScale(layout, band.axis);
   const part = findVisibleRange(x, layout.x.scale, true);
-  pen.area(traceArea(band, layout.x.scale, ys, part), { color, opacity: BAND_OPACITY });
-  pen.stroke(traceCurve(x, center, layout.x.scale, ys, part), { color, width: LINE_WIDTH });
+  renderer.area(traceArea(band, layout.x.scale, ys, part), { color, opacity: BAND_OPACITY });
+  renderer.stroke(traceCurve(x, center, layout.x.scale, ys, part), { color, width: LINE_WIDTH });
 }
 
 const REFERENCE_LABEL_GAP_PX = 3;
 
-/** Lines that others are read against. */
+/** Draw reference lines and their labels. */
 export function drawReferenceLines(
-  pen: Renderer,
+  renderer: Renderer,
   layout: PlotLayout,
-  guides: readonly ReferenceLine[],
+  referenceLines: readonly ReferenceLine[],
   { axis, label }: ChartTheme,
 ): void {
   const { plotArea, x, y } = layout;
-  pen.clip(plotArea, () => {
-    for (const guide of guides) {
-      const path = traceCurve(guide.x, guide.y, x.scale, y.scale, [0, guide.x.length]);
-      pen.stroke(path, { color: axis, width: 1, dash: guide.dash ?? [] });
+  renderer.clip(plotArea, () => {
+    for (const referenceLine of referenceLines) {
+      const path = traceCurve(referenceLine.x, referenceLine.y, x.scale, y.scale, [
+        0,
+        referenceLine.x.length,
+      ]);
+      renderer.stroke(path, { color: axis, width: 1, dash: referenceLine.dash ?? [] });
     }
   });
-  for (const guide of guides) drawReferenceLabel(pen, layout, guide, label);
+  for (const referenceLine of referenceLines)
+    drawReferenceLabel(renderer, layout, referenceLine, label);
 }
 
 function drawReferenceLabel(
-  pen: Renderer,
+  renderer: Renderer,
   layout: PlotLayout,
-  guide: ReferenceLine,
+  referenceLine: ReferenceLine,
   color: string,
 ): void {
   const { plotArea, x, y } = layout;
-  const place = findLabelIndex(guide, layout);
-  if (place < 0 || guide.label === '') return;
-  const isEnd = place === guide.x.length - 1;
+  const place = findLabelIndex(referenceLine, layout);
+  if (place < 0 || referenceLine.label === '') return;
+  const isEnd = place === referenceLine.x.length - 1;
   const align = isEnd ? 'right' : 'left';
   const across =
-    x.scale.toPixel(guide.x[place] ?? NaN) +
+    x.scale.toPixel(referenceLine.x[place] ?? NaN) +
     (isEnd ? -REFERENCE_LABEL_GAP_PX : REFERENCE_LABEL_GAP_PX);
-  // The word of a line that ends in the upper edge has no room above it.
-  const foot = Math.max(
-    y.scale.toPixel(guide.y[place] ?? NaN) - REFERENCE_LABEL_GAP_PX,
+  // Keep the label below the upper edge.
+  const bottom = Math.max(
+    y.scale.toPixel(referenceLine.y[place] ?? NaN) - REFERENCE_LABEL_GAP_PX,
     plotArea.top + LABEL_SIZE_PX + REFERENCE_LABEL_GAP_PX,
   );
-  pen.text(guide.label, across, foot, {
+  renderer.text(referenceLine.label, across, bottom, {
     color,
     size: LABEL_SIZE_PX,
     align,
@@ -240,13 +259,14 @@ function drawReferenceLabel(
   });
 }
 
-/** Where the word stands; -1 for a guide that is not seen. */
-function findLabelIndex(guide: ReferenceLine, { x, y }: PlotLayout): number {
+/** Return the index of the labeled point; -1 if the line is not visible. */
+function findLabelIndex(referenceLine: ReferenceLine, { x, y }: PlotLayout): number {
   const isIn = (value: number | undefined, [low, high]: readonly [number, number]): boolean =>
     value !== undefined && value >= low && value <= high;
   const isSeen = (across: number | undefined, at: number): boolean =>
-    isIn(across, x.scale.domain) && isIn(guide.y[at], y.scale.domain);
-  const { labelIndex } = guide;
-  if (labelIndex !== undefined && isSeen(guide.x[labelIndex], labelIndex)) return labelIndex;
-  return guide.x.findLastIndex(isSeen);
+    isIn(across, x.scale.domain) && isIn(referenceLine.y[at], y.scale.domain);
+  const { labelIndex } = referenceLine;
+  if (labelIndex !== undefined && isSeen(referenceLine.x[labelIndex], labelIndex))
+    return labelIndex;
+  return referenceLine.x.findLastIndex(isSeen);
 }

@@ -15,10 +15,10 @@ import type { OverlayLabel } from './line-overlay';
 
 const MARKER_SIZE_PX = 4;
 const LAST_DOT_RADIUS_PX = 2.5;
-/** How near to a mark a pointer is on it. */
+/** Maximum distance of the pointer to a marker. */
 const MARKER_REACH_PX = 8;
 
-/** A mark with its place in pixels. */
+/** A marker and its position in pixels. */
 interface PlacedMarker {
   readonly marker: PointMarker;
   readonly color: string;
@@ -26,7 +26,7 @@ interface PlacedMarker {
   readonly y: number;
 }
 
-/** The marks that are seen. Those of no finite value stand at the edge where it would be. */
+/** Return the visible markers. Non-finite values are at the top or bottom edge. */
 function* iterPlacedMarkers(lines: readonly Line[], layout: PlotLayout): Generator<PlacedMarker> {
   for (const line of lines)
     for (const mark of line.markers ?? []) {
@@ -36,7 +36,7 @@ function* iterPlacedMarkers(lines: readonly Line[], layout: PlotLayout): Generat
     }
 }
 
-/** What the mark under a pointer says. */
+/** Return the label of the marker at a point. */
 export function findMarkerAt(
   lines: readonly Line[],
   layout: PlotLayout,
@@ -64,26 +64,34 @@ function isInPlotArea(x: number, y: number, { plotArea }: PlotLayout): boolean {
 }
 
 export function drawMarkers(
-  pen: Renderer,
+  renderer: Renderer,
   layout: PlotLayout,
   lines: readonly Line[],
   { background }: ChartTheme,
 ): void {
   for (const { marker, color, x, y } of iterPlacedMarkers(lines, layout)) {
-    if (marker.kind === 'last') pen.dot(x, y, LAST_DOT_RADIUS_PX, { color, ring: background });
-    else if (marker.kind === 'nan') drawCross(pen, x, y, color);
-    else drawTriangle(pen, x, y, marker.kind === 'inf' || marker.kind === 'max', color, background);
+    if (marker.kind === 'last') renderer.dot(x, y, LAST_DOT_RADIUS_PX, { color, ring: background });
+    else if (marker.kind === 'nan') drawCross(renderer, x, y, color);
+    else
+      drawTriangle(
+        renderer,
+        x,
+        y,
+        marker.kind === 'inf' || marker.kind === 'max',
+        color,
+        background,
+      );
   }
 }
 
-/** Points up at a largest value and at infinity, down at the others. */
+/** Draw a triangle: up for maxima and infinity, down otherwise. */
 function drawTriangle(
-  pen: Renderer,
+  renderer: Renderer,
   x: number,
   y: number,
   up: boolean,
   color: string,
-  paper: string,
+  background: string,
 ): void {
   const tip = up ? -MARKER_SIZE_PX : MARKER_SIZE_PX;
   const shape = (size: number): Path =>
@@ -95,93 +103,97 @@ function drawTriangle(
       x,
       y + tip * (size / MARKER_SIZE_PX),
     );
-  pen.fill(shape(MARKER_SIZE_PX + 1.5), { color: paper });
-  pen.fill(shape(MARKER_SIZE_PX), { color });
+  renderer.fill(shape(MARKER_SIZE_PX + 1.5), { color: background });
+  renderer.fill(shape(MARKER_SIZE_PX), { color });
 }
 
-function drawCross(pen: Renderer, x: number, y: number, color: string): void {
+function drawCross(renderer: Renderer, x: number, y: number, color: string): void {
   const reach = MARKER_SIZE_PX - 1;
   const one = [x - reach, y - reach, x + reach, y + reach];
   const other = [x - reach, y + reach, x + reach, y - reach];
-  pen.stroke(makePath(...one, NaN, NaN, ...other), { color, width: 1.5 });
+  renderer.stroke(makePath(...one, NaN, NaN, ...other), { color, width: 1.5 });
 }
 
 const ANNOTATION_GAP_PX = 4;
 const ANNOTATION_REACH_PX = 4;
-/** Narrower than this a word says nothing. */
+/** Narrower labels are omitted. */
 const MIN_ANNOTATION_WIDTH_PX = 24;
 
-/** What somebody wrote down at a step: a line, and its words as far as the next flag. */
+/** Draw annotations: a vertical line with a label that ends at the next annotation. */
 export function drawAnnotations(
-  pen: Renderer,
+  renderer: Renderer,
   layout: PlotLayout,
-  flags: readonly Annotation[],
-  palette: ChartTheme,
+  annotations: readonly Annotation[],
+  theme: ChartTheme,
 ): void {
   const { plotArea, x } = layout;
   const right = plotArea.left + plotArea.width;
-  const seen = flags
+  const visible = annotations
     .map(({ x: value, text }) => ({ at: alignToPixel(x.scale.toPixel(value)), text }))
     .filter(({ at }) => at >= plotArea.left - 1 && at <= right + 1)
     .sort((one, other) => one.at - other.at);
-  for (const [index, { at, text }] of seen.entries()) {
+  for (const [index, { at, text }] of visible.entries()) {
     const pole = makePath(at, plotArea.top, at, plotArea.top + plotArea.height);
-    pen.stroke(pole, { color: palette.accent, width: 1, dash: [2, 2] });
+    renderer.stroke(pole, { color: theme.accent, width: 1, dash: [2, 2] });
     drawAnnotationLabel(
-      pen,
+      renderer,
       layout,
       text,
       at,
-      (seen[index + 1]?.at ?? right) - at - ANNOTATION_GAP_PX,
-      palette,
+      (visible[index + 1]?.at ?? right) - at - ANNOTATION_GAP_PX,
+      theme,
     );
   }
 }
 
-/** What the flag whose pole is under a pointer says, in full. */
+/** Return the full label of the annotation at a point. */
 export function findAnnotationAt(
-  flags: readonly Annotation[],
+  annotations: readonly Annotation[],
   { x, plotArea }: PlotLayout,
   at: Point,
 ): OverlayLabel | null {
-  const near = flags.find(
+  const near = annotations.find(
     ({ x: value }) => Math.abs(x.scale.toPixel(value) - at.x) <= ANNOTATION_REACH_PX,
   );
   return near ? { text: near.text, x: x.scale.toPixel(near.x), y: plotArea.top } : null;
 }
 
-/** To the right of the pole, or at the end of the chart where there is more room on its left. */
+/** Draw the label to the right of the line; the last one is moved left to fit. */
 function drawAnnotationLabel(
-  pen: Renderer,
+  renderer: Renderer,
   { plotArea, size }: PlotLayout,
   text: string,
   at: number,
-  room: number,
+  maxWidth: number,
   { background, accent }: ChartTheme,
 ): void {
-  const isLast = at + room + ANNOTATION_GAP_PX >= plotArea.left + plotArea.width;
-  const shown = truncateToWidth(pen, text, isLast ? plotArea.width / 2 : room);
-  if (!isLast && room < MIN_ANNOTATION_WIDTH_PX) return;
-  const half = measureLabelChip(pen, shown) / 2;
+  const isLast = at + maxWidth + ANNOTATION_GAP_PX >= plotArea.left + plotArea.width;
+  const shown = truncateToWidth(renderer, text, isLast ? plotArea.width / 2 : maxWidth);
+  if (!isLast && maxWidth < MIN_ANNOTATION_WIDTH_PX) return;
+  const half = measureLabelChip(renderer, shown) / 2;
   drawLabelChip(
-    pen,
+    renderer,
     { text: shown, x: at + half, top: plotArea.top, color: background, background: accent },
     size,
   );
 }
 
-/** All of a chart that does not change with the pointer. */
+/** The part of a chart that does not follow the pointer. */
 export interface LineChartContent extends ChartContent {
   readonly annotations: readonly Annotation[];
   readonly referenceLines?: readonly ReferenceLine[];
   readonly layout: PlotLayout;
 }
 
-export function drawLineChart(pen: Renderer, picture: LineChartContent, palette: ChartTheme): void {
+export function drawLineChart(
+  renderer: Renderer,
+  picture: LineChartContent,
+  theme: ChartTheme,
+): void {
   const { layout, lines, annotations, referenceLines = [] } = picture;
-  drawAxes(pen, layout, palette);
-  drawReferenceLines(pen, layout, referenceLines, palette);
-  drawCurves(pen, layout, picture);
-  drawAnnotations(pen, layout, annotations, palette);
-  drawMarkers(pen, layout, lines, palette);
+  drawAxes(renderer, layout, theme);
+  drawReferenceLines(renderer, layout, referenceLines, theme);
+  drawCurves(renderer, layout, picture);
+  drawAnnotations(renderer, layout, annotations, theme);
+  drawMarkers(renderer, layout, lines, theme);
 }

@@ -23,7 +23,7 @@ const LENS: Projection = { fov: 40, orthographic: false, aspect: 1 };
 const dot = (one: Vec3, other: Vec3): number =>
   one[0] * other[0] + one[1] * other[1] + one[2] * other[2];
 
-/** Where a place of the frame is in the picture, from -1 to 1 in height. */
+/** Project a point into the image; y is from -1 to 1. */
 function project(
   place: Vec3,
   orbit = DEFAULT_ORBIT,
@@ -37,7 +37,7 @@ function project(
   return [dot(off, right) / reach, dot(off, above) / reach];
 }
 
-test('the whole frame fits, in wide pictures and in tall ones', () => {
+test('the scene fits into wide and tall images', () => {
   for (const aspect of [0.5, 1, 2]) {
     const lens = { ...LENS, aspect };
     const distance = getEyeDistance(DEFAULT_ORBIT, lens);
@@ -47,7 +47,7 @@ test('the whole frame fits, in wide pictures and in tall ones', () => {
   }
 });
 
-test('what is looked at is in the middle, and up is up', () => {
+test('the target is centered, and up is up', () => {
   for (const up of ['y', 'z'] as const) {
     project([0, 0, 0], DEFAULT_ORBIT, LENS, up).forEach((at) => expect(at).toBeCloseTo(0));
     const top: Vec3 = up === 'y' ? [0, 0.5, 0] : [0, 0, 0.5];
@@ -57,7 +57,7 @@ test('what is looked at is in the middle, and up is up', () => {
   }
 });
 
-test('the directions of a picture stand upright on each other, right-handed', () => {
+test('view axes are orthogonal and right-handed', () => {
   const { right, above, back } = getViewAxes({ ...DEFAULT_ORBIT, yaw: 2, pitch: -0.7 }, 'z');
   for (const one of [dot(right, above), dot(right, back), dot(above, back)]) {
     expect(one).toBeCloseTo(0);
@@ -70,7 +70,7 @@ test('the directions of a picture stand upright on each other, right-handed', ()
   back.forEach((value, axis) => expect(cross[axis]).toBeCloseTo(value));
 });
 
-test('a drag to the right turns what is near to the right', () => {
+test('a drag to the right rotates near points to the right', () => {
   const near = getViewAxes(DEFAULT_ORBIT, 'y').back;
   const [before] = project(near);
   const [after] = project(near, rotateOrbit(DEFAULT_ORBIT, 30, 0, 300));
@@ -79,25 +79,25 @@ test('a drag to the right turns what is near to the right', () => {
   expect(above).toBeLessThan(0);
 });
 
-test('turning never goes over the top', () => {
+test('the pitch is limited', () => {
   expect(rotateOrbit(DEFAULT_ORBIT, 0, 1e6, 300).pitch).toBeLessThan(Math.PI / 2);
   expect(Math.abs(rotateOrbit(DEFAULT_ORBIT, 1e4, 0, 300).yaw)).toBeLessThanOrEqual(Math.PI);
 });
 
-test('what is panned stays under the pointer', () => {
+test('panning keeps the position under the pointer', () => {
   const moved = panOrbit(DEFAULT_ORBIT, 30, -60, 300, LENS, 'y');
   const [x, y] = project([0, 0, 0], moved);
   expect(x * 150).toBeCloseTo(30, 3);
   expect(y * 150).toBeCloseTo(60, 3);
 });
 
-test('zooming shows less of the middle', () => {
+test('zooming in shows a smaller part', () => {
   const closer = zoomOrbit(DEFAULT_ORBIT, 2);
   expect(getHeightAtTarget(closer, LENS)).toBeCloseTo(getHeightAtTarget(DEFAULT_ORBIT, LENS) / 2);
   expect(zoomOrbit(DEFAULT_ORBIT, 1e9).zoom).toBe(1000);
 });
 
-test('what is zoomed at stays under the pointer', () => {
+test('zooming keeps the position under the pointer', () => {
   const place = panOrbit(DEFAULT_ORBIT, 30, -60, 300, LENS, 'y').target;
   const before = project(place);
   const [x, y] = [before[0] * 150, -before[1] * 150];
@@ -106,7 +106,7 @@ test('what is zoomed at stays under the pointer', () => {
   expect(after[1]).toBeCloseTo(before[1]);
 });
 
-test('an orbit survives the address', () => {
+test('an orbit is encoded in the URL', () => {
   const orbit = { yaw: -1.234, pitch: 0.5, zoom: 2.5, target: [0.1, -0.2, 0.3] as const };
   expect(orbitCodec.parse(orbitCodec.format(orbit))).toEqual(orbit);
   expect(orbitCodec.format({ ...DEFAULT_ORBIT })).toBe('0.6,0.42,1');
@@ -134,7 +134,7 @@ function openControls() {
 const press = (find: () => OrbitControls, key: string, shiftKey = false): boolean =>
   handleOrbitKey({ key, shiftKey } as KeyboardEvent, find());
 
-test('a drag counts from where it began', () => {
+test('a drag is relative to its start', () => {
   const { seen, hand } = openControls();
   hand.drag({ x: 0, y: 0 }, { x: 50, y: 0 });
   hand.drag({ x: 0, y: 0 }, { x: 100, y: 0 });
@@ -144,14 +144,14 @@ test('a drag counts from where it began', () => {
   expect(seen.orbit.yaw).toBeCloseTo(DEFAULT_ORBIT.yaw);
 });
 
-test('a drag that is given up leaves no trace', () => {
+test('a canceled drag restores the orbit', () => {
   const { seen, hand } = openControls();
   hand.drag({ x: 0, y: 0 }, { x: 50, y: 20 });
   hand.dragCancel();
   expect(seen.orbit).toBe(DEFAULT_ORBIT);
 });
 
-test('keys turn, move, zoom and fit', () => {
+test('keys rotate, pan, zoom and reset', () => {
   const { seen, find } = openControls();
   press(find, 'ArrowRight');
   expect(seen.orbit.yaw).toBeLessThan(DEFAULT_ORBIT.yaw);

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 
 import { RenderBudget } from './render-budget';
 
-test('a graphics card draws a million points at once from the start', () => {
+test('a GPU draws a million points at once from the start', () => {
   expect(new RenderBudget(false).maxElements(true)).toBeGreaterThan(1_000_000);
 });
 
-test('what takes long is drawn in smaller parts', () => {
+test('slow drawing is split into smaller batches', () => {
   const pace = new RenderBudget(true);
   for (let turn = 0; turn < 20; turn++) pace.recordCost(200_000, 50);
   const most = pace.maxElements(true);
@@ -16,7 +16,7 @@ test('what takes long is drawn in smaller parts', () => {
   expect(pace.maxElements(true, 0.5)).toBeLessThan(most);
 });
 
-test('it is quick to slow down, and never stops', () => {
+test('the budget shrinks quickly and never reaches zero', () => {
   const pace = new RenderBudget(false);
   pace.recordCost(1_000_000, 1000);
   expect(pace.maxElements(true)).toBeLessThan(100_000);
@@ -24,7 +24,7 @@ test('it is quick to slow down, and never stops', () => {
   expect(pace.maxElements(true)).toBe(40_000);
 });
 
-test('few elements tell nothing', () => {
+test('small batches do not change the estimate', () => {
   const pace = new RenderBudget(false);
   pace.recordCost(10, 1000);
   expect(pace.maxElements(true)).toBeGreaterThan(1_000_000);

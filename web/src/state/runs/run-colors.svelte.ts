@@ -4,7 +4,7 @@ import {
   RUN_COLORS,
   getRunColor,
   interpolateColor,
-} from '../../lib/colors';
+} from '../../lib/run-colors';
 import type { Codec } from '../../lib/codecs';
 import { matchCapture } from '../../lib/grouping';
 import { sortNatural } from '../../lib/sorting';
