@@ -4,7 +4,7 @@
  */
 export class RequestScheduler {
   #running = false;
-  #again: 'no' | 'later' | 'at once' = 'no';
+  #again: 'no' | 'later' | 'now' = 'no';
   #timer: ReturnType<typeof setTimeout> | undefined;
   #restUntil = 0;
   readonly #work: () => Promise<void>;
@@ -29,7 +29,7 @@ export class RequestScheduler {
   /** Without a pause, because somebody waits for it. */
   scheduleNow(): void {
     this.#restUntil = 0;
-    if (this.#running) this.#again = 'at once';
+    if (this.#running) this.#again = 'now';
     else {
       clearTimeout(this.#timer);
       this.#timer = undefined;
@@ -62,7 +62,7 @@ export class RequestScheduler {
     this.#running = false;
     this.#again = 'no';
     this.#restUntil =
-      again === 'at once' ? 0 : performance.now() + Math.max(this.#shortestPauseMs, 5 * durationMs);
+      again === 'now' ? 0 : performance.now() + Math.max(this.#shortestPauseMs, 5 * durationMs);
     if (again !== 'no') this.#schedule();
   }
 }
