@@ -15,12 +15,14 @@ import {
   makeCategoryKey,
 } from './layout-cards';
 import { type ChartLayout, layoutCodec } from './chart-layout';
+import * as m from '../../catalog/custom_scalars';
 
 const INFO: CardGridInfo = {
   name: 'custom_scalars',
-  title: 'Custom scalars',
-  noun: 'scalars',
-  emptyHint: 'A number logged at a step becomes a point here, within a second.',
+  title: m.title,
+  noun: '',
+  emptyTitle: m.emptyTitle,
+  emptyHint: m.emptyHint,
 };
 
 /** The name of the layout that the log holds; others have names that are not empty. */

@@ -1,7 +1,8 @@
 import type { LayoutCategory, LayoutChart } from '../../api/client';
 import type { Section } from '../../cards/card-sections';
 import { toggleItem } from '../../cards/grid-settings';
-import { formatInteger } from '../../lib/format';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/custom_scalars';
 import { compileTextFilter, type TextFilter } from '../../lib/text-filter';
 import type { Param } from '../../plugin/context';
 import type { ScalarCard } from '../../scalar-cards/scalar-card';
@@ -10,19 +11,19 @@ import type { ChartLayout, ChartLocation } from './chart-layout';
 /** A chart of a layout. */
 export interface LayoutChartCardModel extends ScalarCard {
   readonly location: ChartLocation;
-  /** What is not right with it, in sentences. */
+  /** Problems of the chart, as sentences. */
   readonly warnings: readonly string[];
 }
 
-/** How many tags one chart can show and still be read. */
+/** Charts with more lines are unreadable. */
 const MAX_CHART_TAGS = 100;
 
-/** What folding remembers a category by. */
+/** Return the key of a category in the list of collapsed sections. */
 export function makeCategoryKey({ title }: LayoutCategory): string {
   return ` layout ${title}`;
 }
 
-/** Pinned charts, then the categories with those of their charts that the filter finds. */
+/** Return the pinned charts, then the categories with the charts that match the filter. */
 export function buildLayoutSections(
   layout: ChartLayout,
   tags: readonly string[],
@@ -31,7 +32,7 @@ export function buildLayoutSections(
 ): Section<LayoutChartCardModel>[] {
   const { matches } = compileTextFilter(filter);
   const all = layout.map((category, at) => ({
-    title: category.title || 'no title',
+    title: category.title || common.untitled,
     key: makeCategoryKey(category),
     cards: makeCategoryCards(category, at, tags),
   }));
@@ -39,7 +40,7 @@ export function buildLayoutSections(
   const isFound = ({ title, tags }: LayoutChartCardModel): boolean =>
     matches(title) || tags.some(matches);
   return [
-    { title: 'Pinned', key: ' pinned', cards: pinned.flatMap((id) => cards.get(id) ?? []) },
+    { title: common.pinned, key: ' pinned', cards: pinned.flatMap((id) => cards.get(id) ?? []) },
     ...all.map((section) => ({ ...section, cards: section.cards.filter(isFound) })),
   ].filter(({ cards }) => cards.length > 0);
 }
@@ -67,7 +68,7 @@ function makeChartCard(
 ): LayoutChartCardModel {
   const content =
     chart.margins.length > 0 ? resolveMargins(chart, known) : resolveTags(chart, known);
-  const title = chart.title || content.tags.join(' + ') || 'no title';
+  const title = chart.title || content.tags.join(' + ') || common.untitled;
   return { id, title, right: [], description: '', location: place, ...content };
 }
 
@@ -76,33 +77,38 @@ type ChartContent = Pick<LayoutChartCardModel, 'tags' | 'margins' | 'warnings'>;
 function resolveTags({ tags: texts }: LayoutChart, known: readonly string[]): ChartContent {
   const patterns = texts.map(compileTagPattern);
   const found = known.filter((tag) => patterns.some(({ matches }) => matches(tag)));
-  const remarks = patterns.flatMap(({ error }) => error ?? []);
-  if (remarks.length === 0 && found.length === 0)
-    remarks.push(`No tag of these runs matches ${texts.map((text) => `“${text}”`).join(' or ')}.`);
+  const warnings = patterns.flatMap(({ error }) => error ?? []);
+  if (warnings.length === 0 && found.length === 0)
+    warnings.push(m.warningNoMatch({ patterns: quote(texts) }));
   if (found.length > MAX_CHART_TAGS)
-    remarks.push(`Shows ${MAX_CHART_TAGS} of ${formatInteger(found.length)} tags that match.`);
-  return { tags: found.slice(0, MAX_CHART_TAGS), margins: [], warnings: remarks };
+    warnings.push(m.warningTooMany({ max: MAX_CHART_TAGS, count: found.length }));
+  return { tags: found.slice(0, MAX_CHART_TAGS), margins: [], warnings };
 }
 
 function resolveMargins({ margins }: LayoutChart, known: readonly string[]): ChartContent {
-  const there = new Set(known);
+  const knownTags = new Set(known);
   const wanted = margins.flatMap(({ value, lower, upper }) => [value, lower, upper]);
-  const missing = [...new Set(wanted.filter((tag) => !there.has(tag)))];
-  const whole = margins.filter((margin) => Object.values(margin).every((tag) => there.has(tag)));
-  const tags = [...new Set(whole.flatMap(({ value, lower, upper }) => [value, lower, upper]))];
-  const remarks =
-    missing.length > 0 ? [`No band without ${missing.map((tag) => `“${tag}”`).join(', ')}.`] : [];
-  return { tags, margins: whole, warnings: remarks };
+  const missing = [...new Set(wanted.filter((tag) => !knownTags.has(tag)))];
+  const complete = margins.filter((margin) =>
+    Object.values(margin).every((tag) => knownTags.has(tag)),
+  );
+  const tags = [...new Set(complete.flatMap(({ value, lower, upper }) => [value, lower, upper]))];
+  const warnings = missing.length > 0 ? [m.warningMissingTags({ tags: quote(missing) })] : [];
+  return { tags, margins: complete, warnings };
 }
 
-/** A regular expression of a layout, which Python would match at the beginning of a tag. */
+function quote(texts: readonly string[]): string {
+  return texts.map((text) => `“${text}”`).join(', ');
+}
+
+/** A regular expression of a layout, matched at the start of a tag as by Python's `re.match`. */
 export interface TagPattern {
   readonly matches: (tag: string) => boolean;
-  /** Why it matches nothing, in a sentence. */
+  /** Why it is invalid. */
   readonly error: string | null;
 }
 
-/** What Python writes in another way than JavaScript. */
+/** Python syntax and its JavaScript equivalent. */
 const PYTHON_REGEX_TRANSLATIONS: readonly (readonly [RegExp, string])[] = [
   [/\(\?P</g, '(?<'],
   [/\(\?P=(\w+)\)/g, '\\k<$1>'],
@@ -110,14 +116,14 @@ const PYTHON_REGEX_TRANSLATIONS: readonly (readonly [RegExp, string])[] = [
   [/\\Z/g, '$'],
 ];
 const PYTHON_REGEX_FLAGS = /^\(\?([aimsux]+)\)/;
-/** Something repeated that is itself repeated: such an expression may not come to an end. */
+/** A repetition inside a repetition may backtrack without end. */
 const NESTED_QUANTIFIER = /\((?:[^()\\]|\\.)*[+*](?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,\})/;
 const MAX_PATTERN_LENGTH = 1000;
 
 export function compileTagPattern(text: string): TagPattern {
-  if (text.length > MAX_PATTERN_LENGTH) return makeInvalidPattern(text, 'It is too long.');
-  if (NESTED_QUANTIFIER.test(text))
-    return makeInvalidPattern(text, 'It could take forever: it repeats a repetition.');
+  if (text.length > MAX_PATTERN_LENGTH)
+    return makeInvalidPattern(text, m.patternTooLong({ max: MAX_PATTERN_LENGTH }));
+  if (NESTED_QUANTIFIER.test(text)) return makeInvalidPattern(text, m.patternNestedQuantifier);
   const flags = PYTHON_REGEX_FLAGS.exec(text)?.[1] ?? '';
   const plain = PYTHON_REGEX_TRANSLATIONS.reduce(
     (translated, [from, to]) => translated.replace(from, to),
@@ -128,45 +134,44 @@ export function compileTagPattern(text: string): TagPattern {
     return { matches: (tag) => expression.test(tag), error: null };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return makeInvalidPattern(text, `${reason.replace(/^.*\/[a-z]*: /s, '')}.`);
+    return makeInvalidPattern(text, reason.replace(/^.*\/[a-z]*: /s, ''));
   }
 }
 
 function makeInvalidPattern(text: string, reason: string): TagPattern {
   const shown = text.length > 60 ? `${text.slice(0, 60)} …` : text;
-  return { matches: () => false, error: `“${shown}” is no expression for tags. ${reason}` };
+  return { matches: () => false, error: m.patternInvalid({ pattern: shown, reason }) };
 }
 
-/** The expression for one tag and no other. */
+/** Return the expression that matches only this tag. */
 export function makeExactPattern(tag: string): string {
   return `${tag.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
 }
 
-/** Which sections are folded, where some are unless the address says otherwise. */
+/** The collapsed sections. Some are collapsed by default; the URL has the differences. */
 export class CollapsedSections implements Param<readonly string[]> {
   readonly #toggled: Param<readonly string[]>;
   #getDefaults: () => readonly string[] = () => [];
 
-  /** `changed` names those that are not as they were. */
-  constructor(changed: Param<readonly string[]>) {
-    this.#toggled = changed;
+  /** `toggled` has the sections that differ from the default. */
+  constructor(toggled: Param<readonly string[]>) {
+    this.#toggled = toggled;
   }
 
-  /** Says which sections are folded at first. */
-  setDefaults(closed: () => readonly string[]): void {
-    this.#getDefaults = closed;
+  setDefaults(getDefaults: () => readonly string[]): void {
+    this.#getDefaults = getDefaults;
   }
 
   get value(): readonly string[] {
     return symmetricDifference(this.#getDefaults(), this.#toggled.value);
   }
 
-  set(folded: readonly string[], how?: 'push' | 'replace'): void {
-    this.#toggled.set(symmetricDifference(this.#getDefaults(), folded), how);
+  set(collapsed: readonly string[], mode?: 'push' | 'replace'): void {
+    this.#toggled.set(symmetricDifference(this.#getDefaults(), collapsed), mode);
   }
 }
 
-/** What is in one of two lists only. */
+/** Return the items that are in only one of two lists. */
 export function symmetricDifference(
   one: readonly string[],
   other: readonly string[],
