@@ -80,7 +80,7 @@ test('a request that was taken back rejects as such', async () => {
 });
 
 test('programming errors have no message for users', () => {
-  expect(toProblem(new NetworkError()).message).toBe('Server unreachable.');
+  expect(toProblem(new NetworkError()).message).toBe('Server unreachable');
   expect(() => toProblem(new TypeError('x is undefined'))).toThrow(TypeError);
 });
 

@@ -520,7 +520,7 @@ test('while the server is unreachable one request at a time tries again', async 
   await settle();
   await transport.get(0).fail(new NetworkError());
   await transport.get(1).fail(new NetworkError());
-  expect(one.state).toMatchObject({ status: 'error', error: { message: 'Server unreachable.' } });
+  expect(one.state).toMatchObject({ status: 'error', error: { message: 'Server unreachable' } });
   const late = watch(plain, { name: 'c' });
   await settle();
   expect(late.state.error).toBeInstanceOf(NetworkError);

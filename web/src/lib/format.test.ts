@@ -79,7 +79,7 @@ test.each([
   [2.9, '2 s ago'],
   [200, '3 min ago'],
   [7200, '2 h ago'],
-  [200_000, '2 days ago'],
+  [200_000, '2 d ago'],
 ])('%d seconds are %s', (seconds, text) => {
   expect(formatAgo(seconds)).toBe(text);
 });
@@ -106,7 +106,7 @@ test.each([
 
 test('old times are shown as dates', () => {
   const now = new Date(2026, 4, 1);
-  expect(formatAgoOrDate(new Date(2026, 3, 28), now)).toBe('3 days ago');
+  expect(formatAgoOrDate(new Date(2026, 3, 28), now)).toBe('3 d ago');
   expect(formatAgoOrDate(new Date(2026, 2, 14), now)).toBe('14 Mar');
   expect(formatAgoOrDate(new Date(2023, 10, 14), now)).toBe('14 Nov 2023');
 });

@@ -124,8 +124,8 @@ export function startPage(page: PageState): () => void {
     notes.refresh();
     void dashboards.refresh();
   });
-  const reconnect = (): void => queries.reconnect();
-  addEventListener('online', reconnect);
+  const listeners = new AbortController();
+  addEventListener('online', () => queries.reconnect(), { signal: listeners.signal });
   const stopEffects = $effect.root(() => {
     $effect(() => queries.setPaused(liveLog.isPaused));
     $effect(() => {
@@ -139,7 +139,7 @@ export function startPage(page: PageState): () => void {
     runs.startEffects();
   });
   return () => {
-    removeEventListener('online', reconnect);
+    listeners.abort();
     stopEffects();
     liveLog.stop();
     queries.dispose();

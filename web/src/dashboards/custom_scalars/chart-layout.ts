@@ -1,4 +1,5 @@
 import type { LayoutCategory, LayoutChart } from '../../api/client';
+import * as m from '../../catalog/custom_scalars';
 import { quotePython } from '../../cards/export';
 import { type Codec, json } from '../../lib/codecs';
 
@@ -145,7 +146,7 @@ function isText(value: unknown): boolean {
   return typeof value === 'string';
 }
 
-/** Lines of Python that log the same layout, so that any TensorBoard shows it, too. */
+/** Return Python code that logs the layout, for TensorBoard as well. */
 export function layoutToPython(layout: ChartLayout): string {
   return [
     'from tracklight import summary',
@@ -160,7 +161,7 @@ export function layoutToPython(layout: ChartLayout): string {
     'with summary.create_file_writer("logs/layout").as_default():',
     '    summary.custom_scalars(layout)',
     '',
-    '# or, with a SummaryWriter of PyTorch: writer.add_custom_scalars(layout)',
+    m.pythonTorch,
     '',
   ].join('\n');
 }
