@@ -10,13 +10,17 @@ import { messages } from './tools/compile-messages.js';
  */
 const PARTS =
   /\/src\/(lib\/(?!colors\.)|api|charts\/(?!audio|histogram|webgl)|components|plugin|cards|scalar-cards)|\/node_modules\/svelte\//;
-/** So are the messages of that code. */
+/** The part of that code that neither the page nor the Scalars dashboard needs is another chunk. */
+const LATER_PARTS =
+  /\/src\/(api\/query\.svelte|cards\/steps\/|charts\/[sS]parkline|components\/(ComboboxButton|DescriptionList|EmptyState|ItemToolbar|ListButton|SliderRow|UploadButton|variable-heights)|lib\/(near-viewport|tasks)|plugin\/static-api)/;
+/** The messages of that code. */
 const PART_MESSAGES = new RegExp(`/src/catalog/(cards|charts|common|scalars)\\.ts$`);
 /** The entry loads the texts of the language before that code runs, so it must not import it. */
 const LOCALE = /\/src\/i18n\/|vite\/preload-helper/;
 
 function chooseChunk(id: string): string | undefined {
   if (LOCALE.test(id)) return 'locale';
+  if (LATER_PARTS.test(id)) return 'later-parts';
   return PARTS.test(id) || PART_MESSAGES.test(id) ? 'parts' : undefined;
 }
 
