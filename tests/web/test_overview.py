@@ -37,7 +37,7 @@ def test_tags_are_grouped_in_natural_order(page: Page) -> None:
 
 def test_shows_range_of_last_values(page: Page) -> None:
     row = tag_row(page, "train/loss")
-    for text in ("0.0863 – 0.259", "Scalar", "150", step_range(0, 49)):
+    for text in ("0.0863 \N{EN DASH} 0.259", "Scalar", "150", step_range(0, 49)):
         expect(row).to_contain_text(text)
     expect(row.get_by_role("img")).to_be_visible()
 
