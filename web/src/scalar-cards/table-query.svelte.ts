@@ -2,7 +2,13 @@ import { SvelteMap } from 'svelte/reactivity';
 
 import { isAbortError, toProblem } from '../api/errors';
 import type { ChartsView } from '../api/scalar-schemas';
-import type { NearestPointRow, NearestPointsResponse, Problem, RangeStatsResponse, RangeStatsRow } from '../api/schemas';
+import type {
+  NearestPointRow,
+  NearestPointsResponse,
+  Problem,
+  RangeStatsResponse,
+  RangeStatsRow,
+} from '../api/schemas';
 import { RequestScheduler } from '../api/request-scheduler';
 import type { NumberRange } from '../charts/types';
 import type { DashboardApi } from '../plugin/context';
