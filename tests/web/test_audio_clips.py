@@ -200,7 +200,7 @@ def test_failed_request_can_be_retried(audio_board: str, open_page: OpenPage) ->
     page.route(re.compile("/audio/about"), lambda route: route.abort())
     page.goto(f"{audio_board}&tags=voice")
     alert = card(page, "voice").get_by_role("alert").first
-    expect(alert).to_contain_text("The server does not answer.")
+    expect(alert).to_contain_text("Server unreachable")
     page.unroute(re.compile("/audio/about"))
     alert.get_by_role("button", name="Try again").click()
     drawn_waveform(page, "voice", "alto")

@@ -131,7 +131,7 @@ def test_failed_request_can_be_retried(
     page = open_page("about:blank")
     page.route("**/api/v1/runs", lambda route: route.abort())
     page.goto(serve(logdir).address)
-    expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
+    expect(page.get_by_role("alert")).to_contain_text("Server unreachable")
     page.unroute("**/api/v1/runs")
     page.get_by_role("button", name="Try again").click()
     expect(run_row(page, "vit")).to_be_visible()

@@ -240,7 +240,7 @@ def test_failed_request_can_be_retried(board: str, open_page: OpenPage) -> None:
     page.route("**/api/v1/histograms/query", lambda route: route.abort())
     page.goto(f"{board}?tab=histograms")
     weights_card = card(page, "layer/weights")
-    expect(weights_card).to_contain_text("The server does not answer")
+    expect(weights_card).to_contain_text("Server unreachable")
     page.unroute("**/api/v1/histograms/query")
     weights_card.get_by_role("button", name="Try again").click()
     drawn_histogram(page, "layer/weights")

@@ -153,7 +153,7 @@ def test_failed_request_can_be_retried(image_board: str, open_page: Callable[...
     page.route(re.compile("/api/v1/images/about"), handle_route)
     page.goto(f"{image_board}{IMAGES}&tags=photo")
     notes = image_strip(page, "samples/photo", "conv").get_by_role("note")
-    expect(notes).to_contain_text("The server does not answer.")
+    expect(notes).to_contain_text("Server unreachable")
     is_failing = False
     notes.get_by_role("button", name="Try again").click()
     images_at_step(page, "samples/photo", "conv", 30)

@@ -347,7 +347,7 @@ def test_retries_failed_request(board: str, open_page: OpenPage) -> None:
 
     page.route("**/api/v1/pr_curves/curves", fail)
     page.goto(board + "&tags=pr/cat")
-    expect(card(page, "pr/cat")).to_contain_text("The server does not answer.")
+    expect(card(page, "pr/cat")).to_contain_text("Server unreachable")
     page.unroute("**/api/v1/pr_curves/curves", fail)
     card(page, "pr/cat").get_by_role("button", name="Try again").click()
     chart(page, "pr/cat")

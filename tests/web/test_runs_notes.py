@@ -119,5 +119,5 @@ def test_shows_changes_from_another_page(page: Page, open_page: Callable[..., Pa
 def test_reverts_change_that_was_not_saved(page: Page) -> None:
     page.route("**/api/v1/notes/runs", lambda route: route.abort())
     choose_from_menu(page, "conv/lr1e-3", "Hide from the table")
-    expect(runs_panel(page).get_by_role("alert")).to_contain_text("The server does not answer.")
+    expect(runs_panel(page).get_by_role("alert")).to_contain_text("Server unreachable")
     wait_for_condition(page, lambda: "conv/lr1e-3" in run_names(page))

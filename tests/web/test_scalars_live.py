@@ -90,7 +90,7 @@ def test_shows_error_and_retries_failed_request(
     page.route("**/scalars/query", lambda route: route.abort())
     page.goto(f"{address}?tags=train/loss")
     alert = card(page, "train/loss").get_by_role("alert")
-    expect(alert).to_contain_text("The server does not answer.")
+    expect(alert).to_contain_text("Server unreachable")
     page.unroute("**/scalars/query")
     card(page, "train/loss").get_by_role("button", name="Try again").click()
     drawn_chart(page, "train/loss")

@@ -125,4 +125,4 @@ def test_python_code_of_view_runs(page: Page) -> None:
 def test_shows_error_when_download_fails(page: Page) -> None:
     page.route("**/scalars/table", lambda route: route.abort())
     open_settings(page).get_by_role("button", name="CSV").click()
-    expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
+    expect(page.get_by_role("alert")).to_contain_text("Server unreachable")

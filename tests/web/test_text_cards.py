@@ -187,7 +187,7 @@ def test_shows_error_and_retries_failed_request(library: str, open_page: Open) -
     page.route("**/api/v1/text/render?**", lambda route: route.abort())
     page.get_by_role("button", name="As logged").click()
     alert = card(page, "story").get_by_role("alert").first
-    expect(alert).to_contain_text("The server does not answer")
+    expect(alert).to_contain_text("Server unreachable")
     page.unroute("**/api/v1/text/render?**")
     card(page, "story").get_by_role("button", name="Try again").first.click()
     expect(text_entries(page, "story").first).to_contain_text("## Chapter 59")
