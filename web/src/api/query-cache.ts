@@ -99,8 +99,9 @@ export class QueryCache {
         onChange: () => {
           // An error from before the call is no reason to reject: this is another attempt.
           isAttempted ||= entry.flight !== null;
+          const hasFailed = isAttempted && entry.flight === null;
           const error =
-            entry.bug?.error ?? entry.error ?? (isAttempted ? this.getError(entry) : null);
+            entry.bug?.error ?? entry.error ?? (hasFailed ? this.getError(entry) : null);
           if (error === null && (entry.flight || !this.#entries.isFresh(entry))) return;
           finish();
           if (error === null) resolve(entry.data as Data);
