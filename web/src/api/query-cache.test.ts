@@ -553,6 +553,20 @@ test('a restored connection is used at once', async () => {
   expect(one.state).toMatchObject({ data: 'A', error: null });
 });
 
+test('fetch tries again although the connection was lost', async () => {
+  const failed = cache.fetch(immutable, { name: 'a' });
+  await settle();
+  await Promise.all([
+    expect(failed).rejects.toBeInstanceOf(NetworkError),
+    transport.get().fail(new NetworkError()),
+  ]);
+  const second = cache.fetch(immutable, { name: 'a' });
+  await settle();
+  expect(transport.sent).toHaveLength(2);
+  await transport.get().respond('A');
+  await expect(second).resolves.toBe('A');
+});
+
 test('data stays when the server becomes unreachable', async () => {
   const one = watch(plain, { name: 'a' });
   await settle();

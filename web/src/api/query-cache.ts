@@ -84,6 +84,7 @@ export class QueryCache {
     { signal, priority }: { signal?: AbortSignal; priority?: Priority } = {},
   ): Promise<Data> {
     return new Promise((resolve, reject) => {
+      let isAttempted = false;
       const finish = (): void => {
         signal?.removeEventListener('abort', abort);
         this.release(entry, watcher);
@@ -96,7 +97,11 @@ export class QueryCache {
         priority: priority ?? definition.priority ?? 'normal',
         isLive: true,
         onChange: () => {
-          const error = entry.bug?.error ?? this.getError(entry);
+          // An error from before the call is no reason to reject: this is another attempt.
+          isAttempted ||= entry.flight !== null;
+          const hasFailed = isAttempted && entry.flight === null;
+          const error =
+            entry.bug?.error ?? entry.error ?? (hasFailed ? this.getError(entry) : null);
           if (error === null && (entry.flight || !this.#entries.isFresh(entry))) return;
           finish();
           if (error === null) resolve(entry.data as Data);
@@ -108,6 +113,7 @@ export class QueryCache {
       signal?.addEventListener('abort', abort);
       // While updates are paused a stale entry would not be fetched.
       if (!this.#entries.isFresh(entry) && !entry.flight) entry.revision = NEVER;
+      if (this.#connection.error !== null && watcher.priority !== 'low') this.reconnect();
       watcher.onChange(entry);
     });
   }

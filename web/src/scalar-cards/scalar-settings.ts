@@ -1,4 +1,10 @@
-import type { BandCenter, BandSpread, BaselineMode, Smoothing, SmoothingKind } from '../api/schemas';
+import type {
+  BandCenter,
+  BandSpread,
+  BaselineMode,
+  Smoothing,
+  SmoothingKind,
+} from '../api/schemas';
 import {
   cardSetCodec,
   createCardGridSettings,
