@@ -5,7 +5,7 @@
  * - No visible string is inline in the folders listed in `DONE`.
  * - No message is unused, in namespaces whose folders are all done.
  * - The messages of a dashboard are only used by that dashboard.
- * - A message with arguments is called, and not shown as it is.
+ * - A message with arguments is called.
  *
  * Strings that are the same in every language are listed in tools/untranslated.json.
  */

@@ -402,7 +402,7 @@ def _make_problem(result: ImportanceResult) -> Problem:
         return Problem.make(
             Message.format(
                 "hparams.too_few_sessions",
-                "Only {count} of at least {min_count} required sessions have this metric.",
+                "Only {count} sessions have this metric; at least {min_count} are needed.",
                 count=result.sessions,
                 min_count=MIN_SESSIONS,
             ),
