@@ -87,11 +87,13 @@ export function checkUses(sources, messages, done = DONE) {
       // Otherwise the texts of a dashboard would be part of the code that every page loads.
       if (!START.includes(namespace) && !path.startsWith(`src/dashboards/${namespace}/`))
         problems.push(`${path}: catalog/${namespace} is only for src/dashboards/${namespace}`);
-      for (const [, key, call] of source.matchAll(new RegExp(`\\b${alias}\\.(\\w+)(\\(?)`, 'g'))) {
+      // Shown as text: `{m.more}` in markup or in a template, but not `message={m.more}`.
+      const uses = new RegExp(`((?<!=)\\{\\s*)?\\b${alias}\\.(\\w+)(\\s*\\})?`, 'g');
+      for (const [, before, key, after] of source.matchAll(uses)) {
         const text = english[namespace]?.[key];
         if (text === undefined) continue; // Not a message; otherwise the type check reports it.
         used.get(namespace).add(key);
-        if (!call && parseMessage(text, BASE_LOCALE).types.size > 0)
+        if (before && after && parseMessage(text, BASE_LOCALE).types.size > 0)
           problems.push(`${path}: ${alias}.${key} has arguments and must be called`);
       }
     }
