@@ -5,7 +5,7 @@
  * - No visible string is inline in the folders listed in `DONE`.
  * - No message is unused, in namespaces whose folders are all done.
  * - The messages of a dashboard are only used by that dashboard.
- * - A message with arguments is called, and not shown as it is.
+ * - A message with arguments is called.
  *
  * Strings that are the same in every language are listed in tools/untranslated.json.
  */
@@ -100,11 +100,13 @@ export function checkUses(sources, messages, done = DONE) {
       // Otherwise the texts of a dashboard would be part of the code that every page loads.
       if (!START.includes(namespace) && !path.startsWith(`src/dashboards/${namespace}/`))
         problems.push(`${path}: catalog/${namespace} is only for src/dashboards/${namespace}`);
-      for (const [, key, call] of source.matchAll(new RegExp(`\\b${alias}\\.(\\w+)(\\(?)`, 'g'))) {
+      // Shown as text: `{m.more}` in markup or in a template, but not `message={m.more}`.
+      const uses = new RegExp(`((?<!=)\\{\\s*)?\\b${alias}\\.(\\w+)(\\s*\\})?`, 'g');
+      for (const [, before, key, after] of source.matchAll(uses)) {
         const text = english[namespace]?.[key];
         if (text === undefined) continue; // Not a message; otherwise the type check reports it.
         used.get(namespace).add(key);
-        if (!call && parseMessage(text, BASE_LOCALE).types.size > 0)
+        if (before && after && parseMessage(text, BASE_LOCALE).types.size > 0)
           problems.push(`${path}: ${alias}.${key} has arguments and must be called`);
       }
     }
