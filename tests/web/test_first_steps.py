@@ -134,7 +134,7 @@ def test_failed_request_can_be_retried(
     page.goto(serve(logdir).address)
     expect(page.get_by_role("alert")).to_contain_text("Server unreachable")
     page.unroute("**/api/v1/runs")
-    page.get_by_role("button", name="Try again").click()
+    page.get_by_role("button", name="Retry").click()
     expect(run_row(page, "vit")).to_be_visible()
 
 

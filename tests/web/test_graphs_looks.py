@@ -137,7 +137,7 @@ def test_failed_requests_can_be_retried(graph_board: str, open_page: OpenPage) -
     ):
         expect(page.get_by_role("main").get_by_text("It broke.")).to_be_visible()
         failing.remove(endpoint)
-        page.get_by_role("button", name="Try again").click()
+        page.get_by_role("button", name="Retry").click()
         expect(loaded).to_be_visible()
     page.goto(f"{graph_board}&node=nowhere/at/all")
     expect(details(page)).to_contain_text("nowhere/at/all")

@@ -241,6 +241,6 @@ def test_shows_network_error_and_recovers(board: str, open_page: OpenPage) -> No
     page.goto(f"{board}?tab=histograms")
     weights_card = card(page, "layer/weights")
     expect(weights_card).to_contain_text("Server unreachable")
-    expect(weights_card.get_by_role("button", name="Try again")).to_be_visible()
+    expect(weights_card.get_by_role("button", name="Retry")).to_be_visible()
     page.unroute("**/api/v1/histograms/query")
     drawn_histogram(page, "layer/weights")

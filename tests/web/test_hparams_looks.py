@@ -89,7 +89,7 @@ def test_failed_request_can_be_retried(board: str, open_page: OpenPage) -> None:
     page.goto(board)
     expect(page.get_by_text("It broke.")).to_be_visible()
     failing[0] = False
-    page.get_by_role("button", name="Try again").click()
+    page.get_by_role("button", name="Retry").click()
     expect_sessions(page, GRID)
 
 

@@ -348,7 +348,7 @@ def test_shows_network_error_and_recovers(board: str, open_page: OpenPage) -> No
     page.route("**/api/v1/pr_curves/curves", fail)
     page.goto(board + "&tags=pr/cat")
     expect(card(page, "pr/cat")).to_contain_text("Server unreachable")
-    expect(card(page, "pr/cat").get_by_role("button", name="Try again")).to_be_visible()
+    expect(card(page, "pr/cat").get_by_role("button", name="Retry")).to_be_visible()
     page.unroute("**/api/v1/pr_curves/curves", fail)
     chart(page, "pr/cat")
 

@@ -224,5 +224,5 @@ def test_shows_loading_progress_and_retries_failed_request(board: str, open_page
     expect(dialog).to_contain_text("Memory No allocation was recorded.")
     page.keyboard.press("Escape")
     broken[0] = False
-    page.get_by_role("button", name="Try again").click()
+    page.get_by_role("button", name="Retry").click()
     expect(section(page, "Step time")).to_be_visible()

@@ -89,7 +89,7 @@ def test_shows_network_error_and_recovers(address: str, open_page: Callable[...,
     page.goto(f"{address}?tags=train/loss")
     alert = card(page, "train/loss").get_by_role("alert")
     expect(alert).to_contain_text("Server unreachable")
-    expect(card(page, "train/loss").get_by_role("button", name="Try again")).to_be_visible()
+    expect(card(page, "train/loss").get_by_role("button", name="Retry")).to_be_visible()
     page.unroute("**/scalars/query")
     drawn_chart(page, "train/loss")
     expect(alert).to_have_count(0)

@@ -188,7 +188,7 @@ def test_shows_network_error_and_recovers(library: str, open_page: Open) -> None
     page.get_by_role("button", name="As logged").click()
     alert = card(page, "story").get_by_role("alert").first
     expect(alert).to_contain_text("Server unreachable")
-    expect(card(page, "story").get_by_role("button", name="Try again").first).to_be_visible()
+    expect(card(page, "story").get_by_role("button", name="Retry").first).to_be_visible()
     page.unroute("**/api/v1/text/render?**")
     expect(text_entries(page, "story").first).to_contain_text("## Chapter 59")
 
