@@ -379,5 +379,5 @@ def test_column_without_values_takes_no_space(open_table: Callable[..., Page]) -
     expect(column_header(page, "lr")).to_be_visible()
     expect(column_header(page, "Notes")).to_have_count(0)
     runs_panel(page).get_by_role("button", name="Columns").click()
-    notes = page.get_by_role("dialog").get_by_role("button", name="Notes")
+    notes = page.get_by_role("dialog").get_by_role("option", name="Notes")
     expect(notes).to_contain_text("no values")
