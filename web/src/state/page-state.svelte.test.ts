@@ -145,9 +145,7 @@ test('a dashboard of a plugin is in a group of its own, after the others', async
     active: true,
     module_url: 'means.js',
   };
-  vi.stubGlobal('fetch', () =>
-    Promise.resolve(new Response(JSON.stringify([row]), { status: 200 })),
-  );
+  vi.stubGlobal('fetch', () => Promise.resolve(Response.json([row])));
   const page = createPage(['a']);
   await page.dashboards.refresh();
   expect(page.dashboards.entries.at(-1)).toMatchObject({ name: 'means', group: 'plugins' });
