@@ -160,7 +160,7 @@ def test_create_chart_and_share_it_by_url(page: Page, open_page: Callable[..., P
     expect(layout_bar(page)).to_contain_text("5 charts · Unsaved changes")
     other = open_page(get_stable_url(page))
     drawn_chart(other, "Mine")
-    wait_for_value(other, lambda: card_titles(other)[-1], "Mine")
+    wait_for_value(other, lambda: card_titles(other)[-1:], ["Mine"])
     page.get_by_role("button", name="Discard changes").click()
     expect(card(page, "Mine")).to_have_count(0)
     page.go_back()
