@@ -26,10 +26,12 @@ const DONE = [
   'src/components',
   'src/dashboards/custom_scalars',
   'src/dashboards/overview',
+  'src/dashboards/scalars',
   'src/i18n',
   'src/lib',
   'src/notebook',
   'src/plugin',
+  'src/scalar-cards',
   'src/shell',
   'src/state',
 ];

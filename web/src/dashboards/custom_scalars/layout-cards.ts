@@ -5,7 +5,7 @@ import * as common from '../../catalog/common';
 import * as m from '../../catalog/custom_scalars';
 import { compileTextFilter, type TextFilter } from '../../lib/text-filter';
 import type { Param } from '../../plugin/context';
-import type { ScalarCard } from '../../scalar-cards/scalar-card';
+import type { ScalarCard } from '../../scalar-cards/chart-lines';
 import type { ChartLayout, ChartLocation } from './chart-layout';
 
 /** A chart of a layout. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { pythonSnippet } from './scalar-export';
+import { pythonSnippet } from './scalar-actions';
 
 test('one directory is named by its path', () => {
   const code = pythonSnippet({
