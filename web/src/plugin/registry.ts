@@ -16,6 +16,15 @@ export const DASHBOARD_GROUPS = [
 
 export type DashboardGroup = (typeof DASHBOARD_GROUPS)[number];
 
+export const GROUP_LABELS: Readonly<Record<DashboardGroup, string>> = {
+  metrics: m.groupMetrics,
+  media: m.groupMedia,
+  model: m.groupModel,
+  performance: m.groupPerformance,
+  evaluation: m.groupEvaluation,
+  plugins: m.groupPlugins,
+};
+
 /** A dashboard that is part of the page. Its code is loaded when it is opened. */
 export interface BuiltInDashboard {
   readonly name: string;
