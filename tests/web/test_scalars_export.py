@@ -50,7 +50,7 @@ def download_file(page: Page, item: str, title: str = "train/loss") -> tuple[str
 
 
 def test_downloads_card_as_csv(page: Page) -> None:
-    name, content = download_file(page, "Download CSV")
+    name, content = download_file(page, "Export CSV")
     assert name == "train_loss.csv"
     rows = list(csv.DictReader(io.StringIO(content.decode())))
     found = [float(row["value"]) for row in rows if row["run"] == "vit"]
@@ -60,17 +60,17 @@ def test_downloads_card_as_csv(page: Page) -> None:
 
 
 def test_downloads_card_as_json(page: Page) -> None:
-    name, content = download_file(page, "Download JSON")
+    name, content = download_file(page, "Export JSON")
     assert name == "train_loss.json"
     assert "conv/b" in content.decode()
     json.loads(content)
 
 
 def test_downloads_card_as_svg_and_png(page: Page) -> None:
-    name, content = download_file(page, "Download SVG")
+    name, content = download_file(page, "Export SVG")
     assert name == "train_loss.svg"
     assert b"<svg" in content and b"train/loss" in content
-    name, content = download_file(page, "Download PNG")
+    name, content = download_file(page, "Export PNG")
     assert name == "train_loss.png"
     assert content.startswith(b"\x89PNG")
 
@@ -92,7 +92,7 @@ def test_downloads_view_as_one_file(page: Page) -> None:
 def test_downloads_only_selected_runs(page: Page) -> None:
     run_row(page, "vit").get_by_role("checkbox").click()
     expect(page.get_by_role("img").first).to_have_attribute("aria-label", re.compile("2 lines"))
-    _, content = download_file(page, "Download CSV")
+    _, content = download_file(page, "Export CSV")
     assert {row["run"] for row in csv.DictReader(io.StringIO(content.decode()))} == {
         "conv/a",
         "conv/b",
@@ -102,7 +102,7 @@ def test_downloads_only_selected_runs(page: Page) -> None:
 def test_python_code_of_card_reads_same_values(page: Page, logdir: Path) -> None:
     run_row(page, "conv/a").get_by_role("checkbox").click()
     expect(page.get_by_role("img").first).to_have_attribute("aria-label", re.compile("2 lines"))
-    choose_menu_item(page, "train/loss", "Copy as Python …")
+    choose_menu_item(page, "train/loss", "Copy as Python…")
     code = page.get_by_role("dialog").get_by_role("region", name="Code").inner_text()
     assert str(logdir) in code
     check = "import json; print(json.dumps([sorted(set(table['run'])), values.tolist()]))"
