@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Serve
+from tests.web.scalar_log import write_scalar_log
+from tests.web.test_looks import overflows
 
 STORED_LANGUAGE = "tracklight.language"
 
@@ -41,3 +47,41 @@ def test_the_pseudo_locale_lengthens_text(sweep: str, open_page: Callable[..., P
     page.evaluate(f"localStorage.setItem('{STORED_LANGUAGE}', 'en-XA')")
     page.reload()
     expect(page.get_by_role("link", name="[Šçálárs")).to_be_visible()
+
+
+#: Dashboard, log, and the label of a control in Chinese.
+DASHBOARDS = [
+    pytest.param("scalars", write_scalar_log, "平滑", id="scalars"),
+]
+
+
+@pytest.mark.parametrize(("dashboard", "write_log", "label"), DASHBOARDS)
+def test_a_dashboard_is_shown_in_chinese(
+    tmp_path: Path,
+    serve: Serve,
+    open_page: Callable[..., Page],
+    dashboard: str,
+    write_log: Callable[[Path], None],
+    label: str,
+) -> None:
+    write_log(tmp_path)
+    page = open_page(f"{serve(tmp_path).address}?tab={dashboard}", locale="zh-CN")
+    expect(page.get_by_role("article").first).to_be_visible()
+    expect(page.get_by_label(label).first).to_be_visible()
+
+
+@pytest.mark.parametrize(("dashboard", "write_log", "label"), DASHBOARDS)
+def test_long_text_fits_on_a_phone(
+    tmp_path: Path,
+    serve: Serve,
+    open_page: Callable[..., Page],
+    dashboard: str,
+    write_log: Callable[[Path], None],
+    label: str,
+) -> None:
+    write_log(tmp_path)
+    page = open_page("about:blank", width=390)
+    page.add_init_script(f"localStorage.setItem('{STORED_LANGUAGE}', 'en-XA')")
+    page.goto(f"{serve(tmp_path).address}?tab={dashboard}")
+    expect(page.get_by_role("article").first).to_be_visible()
+    assert not overflows(page)

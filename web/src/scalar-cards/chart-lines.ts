@@ -36,7 +36,7 @@ export function equalCards(one: ScalarCard, other: ScalarCard): boolean {
 export const ALL_RUNS_GROUP = '';
 /** With more lines, only the best value of all lines is marked. */
 const MAX_MARKED_LINES = 8;
-/** Colors are those of the runs, so the tags of a card are told apart by dashes. */
+/** Colors identify runs, so dashes distinguish the tags of a card. */
 const TAG_DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [10, 3, 2, 3], [5, 2]];
 const NO_NUMBERS = new Float64Array(0);
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { pythonSnippet } from './scalar-actions';
 
-test('one directory is named by its path', () => {
+test('the code opens one directory by its path', () => {
   const code = pythonSnippet({
     roots: [{ name: '', path: '/logs "a"' }],
     runs: null,
@@ -13,7 +13,7 @@ test('one directory is named by its path', () => {
   expect(code).not.toContain('run=');
 });
 
-test('several directories keep their names', () => {
+test('the code opens several directories by name', () => {
   const roots = [
     { name: 'old', path: '/a' },
     { name: 'new', path: '/b' },
