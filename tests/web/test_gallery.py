@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -422,4 +423,4 @@ def test_list_of_measured_rows_reaches_every_row(gallery: Page) -> None:
         "rows => rows.map(row => [row.getBoundingClientRect().top,"
         " row.getBoundingClientRect().bottom])"
     )
-    assert all(abs(top - bottom) < 1 for (_, bottom), (top, _) in zip(tops, tops[1:], strict=False))
+    assert all(abs(top - bottom) < 1 for (_, bottom), (top, _) in pairwise(tops))
