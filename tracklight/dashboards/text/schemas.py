@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.source import Sentence
 
 TextForm = Literal["markdown", "raw"]
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -30,7 +31,7 @@ class TextCell(msgspec.Struct):
 
     html: str | None
     text: str | None
-    note: str | None
+    notes: list[Sentence]
     """Why it is not rendered, or truncated."""
 
 
@@ -126,5 +127,5 @@ class TextDiffResponse(msgspec.Struct):
     lines: list[TextDiffLine]
     added: int
     removed: int
-    note: str | None
+    notes: list[Sentence]
     """What was left out, if the texts are too long."""

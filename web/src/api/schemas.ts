@@ -1117,7 +1117,7 @@ export interface TextCell {
   readonly html: string | null;
   readonly text: string | null;
   /** Why it is not rendered, or truncated. */
-  readonly note: string | null;
+  readonly notes: readonly Sentence[];
 }
 
 /**
@@ -1146,7 +1146,7 @@ export interface TextDiffResponse {
   readonly added: number;
   readonly removed: number;
   /** What was left out, if the texts are too long. */
-  readonly note: string | null;
+  readonly notes: readonly Sentence[];
 }
 
 export type TextForm = 'markdown' | 'raw';
