@@ -1311,7 +1311,7 @@ export interface HistogramChartRow {
 /** A histogram that could not be read, and why. */
 export interface HistogramErrorRow {
   readonly step: number;
-  readonly what: string;
+  readonly what: Sentence;
 }
 
 /**

@@ -4,6 +4,7 @@ import type { CardGridSettings } from '../../cards/grid-settings';
 import { groupByPrefix } from '../../lib/grouping';
 import { compileTextFilter } from '../../lib/text-filter';
 import type { VisibleRun } from '../../plugin/context';
+import * as common from '../../catalog/common';
 
 /** Curves in one chart: one tag of all runs, or all tags of a section of one run. */
 export interface PrCurveCardModel extends Card {
@@ -32,13 +33,13 @@ export function buildClassSections(
   const { matches } = compileTextFilter(filter.value);
   const found = rows.filter(({ tag, display_name }) => matches(tag) || matches(display_name));
   const sections = groupByPrefix(found).map(({ title, items }) => ({
-    title: title || 'no prefix',
+    title: title || common.ungrouped,
     key: title,
     cards: runs.flatMap((run) => makeClassCards(title, items, run, hasTag)),
   }));
   const all = sections.flatMap(({ cards }) => cards);
   const cards = pinned.value.flatMap((id) => all.find((card) => card.id === id) ?? []);
-  return [{ title: 'Pinned', key: ' pinned', cards }, ...sections].filter(
+  return [{ title: common.pinned, key: ' pinned', cards }, ...sections].filter(
     ({ cards }) => cards.length > 0,
   );
 }

@@ -14,6 +14,7 @@ import { withCardValue } from '../../cards/grid-settings';
 import type { MenuItem } from '../../components/menu';
 import type { PrCurve } from './pr-curve';
 import type { PrCurveCardState, PrCurvesDashboard } from './pr-curves-dashboard.svelte';
+import * as common from '../../catalog/common';
 
 const NUMBER_COLUMNS = [
   'threshold',
@@ -81,7 +82,7 @@ export function makeCardMenu(
   const { zooms } = settings;
   const { id, title } = card.card;
   const save = (format: 'csv' | 'json'): MenuItem => ({
-    label: `Download ${format.toUpperCase()}`,
+    label: common.downloadItem({ label: format.toUpperCase() }),
     disabled: card.curves.length === 0,
     run() {
       const table = makeCurvesTable(card.curves);
@@ -91,11 +92,11 @@ export function makeCardMenu(
     },
   });
   const fit: MenuItem = {
-    label: 'Fit to data',
+    label: common.resetZoom,
     icon: 'fit',
     disabled: card.zoom === null,
     run: () => zooms.set(withCardValue(zooms.value, id, null)),
   };
-  const python: MenuItem = { label: 'Copy as Python …', run: showPython };
+  const python: MenuItem = { label: common.copyAsPython, run: showPython };
   return [[fit], [save('csv'), save('json'), ...imageExportItems(takePicture, title), python]];
 }

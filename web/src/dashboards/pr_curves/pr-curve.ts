@@ -7,6 +7,7 @@ import type {
 } from '../../charts/types';
 import { formatValue } from '../../lib/format';
 import type { CurveRow } from '../../api/schemas';
+import * as m from '../../catalog/pr_curves';
 
 /** What the two axes count: precision over recall, or true over false positives. */
 export type CurveType = 'PR' | 'ROC';
@@ -199,7 +200,7 @@ export function makeGuides(
 }
 
 function makeChanceGuide(x: Float64Array, y: Float64Array, wordAt: number): ReferenceLine {
-  return { id: 'chance', x, y, label: 'chance', labelIndex: wordAt, dash: CHANCE_DASH };
+  return { id: 'chance', x, y, label: m.chance, labelIndex: wordAt, dash: CHANCE_DASH };
 }
 
 /**
@@ -240,28 +241,28 @@ export interface ReadingColumn {
 
 const PRECISION: ReadingColumn = {
   name: 'prec',
-  title: 'Precision',
+  title: m.precision,
   getValue: ({ precision }) => precision,
 };
-const RECALL: ReadingColumn = { name: 'rec', title: 'Recall', getValue: ({ recall }) => recall };
+const RECALL: ReadingColumn = { name: 'rec', title: m.recall, getValue: ({ recall }) => recall };
 const ROC_COLUMNS: readonly ReadingColumn[] = [
   {
     name: 'FPR',
-    title: 'False positive rate',
+    title: m.falsePositiveRate,
     getValue: ({ falsePositiveRate }) => falsePositiveRate,
   },
   {
     name: 'TPR',
-    title: 'True positive rate, the same as recall',
+    title: m.truePositiveRateTooltip,
     getValue: ({ recall }) => recall,
   },
 ];
 const COUNT_COLUMNS: readonly ReadingColumn[] = [
   { name: 'F1', title: 'F1', getValue: ({ f1 }) => f1 },
-  { name: 'TP', title: 'True positives', getValue: ({ truePositives }) => truePositives },
-  { name: 'FP', title: 'False positives', getValue: ({ falsePositives }) => falsePositives },
-  { name: 'TN', title: 'True negatives', getValue: ({ trueNegatives }) => trueNegatives },
-  { name: 'FN', title: 'False negatives', getValue: ({ falseNegatives }) => falseNegatives },
+  { name: 'TP', title: m.truePositives, getValue: ({ truePositives }) => truePositives },
+  { name: 'FP', title: m.falsePositives, getValue: ({ falsePositives }) => falsePositives },
+  { name: 'TN', title: m.trueNegatives, getValue: ({ trueNegatives }) => trueNegatives },
+  { name: 'FN', title: m.falseNegatives, getValue: ({ falseNegatives }) => falseNegatives },
 ];
 
 /** What is told of a curve at a threshold. */

@@ -32,6 +32,8 @@ import {
   type PrCurveCardModel,
 } from './pr-curve-cards';
 import { type CurveRequest, curveQuery, historyQuery, type TagHistoryRequest } from './query';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/pr_curves';
 
 /** What stands in one chart: the runs of a tag, or the tags of a run. */
 export type Grouping = 'runs' | 'classes';
@@ -72,9 +74,9 @@ const zoomsCodec = perCardCodec<ChartViewport>(
 
 const INFO: CardGridInfo = {
   name: 'pr_curves',
-  title: 'PR curves',
-  noun: 'PR curves',
-  emptyHint: 'Labels and scores that are logged together become a curve here.',
+  title: m.title,
+  noun: m.title,
+  emptyHint: m.emptyHint,
 };
 
 /** All that the parts of the view share. To be made where effects live. */
@@ -305,7 +307,7 @@ export const MEASURE_LABELS: Readonly<Record<keyof HistoryColumns, string>> = {
   average_precision: 'AP',
   area: 'area',
   roc_area: 'AUC',
-  best_f1: 'best F1',
+  best_f1: m.measureBestF1,
 };
 
 type HistoryColumns = Pick<HistoryRow, 'average_precision' | 'area' | 'roc_area' | 'best_f1'>;
@@ -351,18 +353,18 @@ function makeShortcuts(wall: PrCurvesDashboard): Omit<Shortcut, 'group'>[] {
   return [
     {
       keys: 'o',
-      label: 'PR or ROC curves',
+      label: m.shortcutCurveType,
       run: () => curveType.set(curveType.value === 'PR' ? 'ROC' : 'PR'),
     },
     {
       keys: 'c',
-      label: 'Runs or classes in one chart',
+      label: m.shortcutGrouping,
       run: () => grouping.set(grouping.value === 'runs' ? 'classes' : 'runs', 'push'),
     },
-    { keys: 'd', label: 'Table of counts', run: () => showTables.set(!showTables.value) },
-    { keys: 'z', label: 'Fit all charts', run: () => zooms.set(new Map()) },
-    { keys: ',', label: 'Pinned threshold to the one below', run: move(-1) },
-    { keys: '.', label: 'Pinned threshold to the one above', run: move(1) },
+    { keys: 'd', label: m.tableToggle, run: () => showTables.set(!showTables.value) },
+    { keys: 'z', label: common.resetAllZooms, run: () => zooms.set(new Map()) },
+    { keys: ',', label: m.shortcutPreviousThreshold, run: move(-1) },
+    { keys: '.', label: m.shortcutNextThreshold, run: move(1) },
   ];
 }
 
@@ -370,13 +372,13 @@ function makeShortcuts(wall: PrCurvesDashboard): Omit<Shortcut, 'group'>[] {
 export function registerPrCurveCommands({ settings, context }: PrCurvesDashboard): () => void {
   const { curveType, grouping, showTables, showF1Contours, showHistory } = settings;
   const actions: readonly Omit<Command, 'kind'>[] = [
-    { label: 'Show PR curves', run: () => curveType.set('PR') },
-    { label: 'Show ROC curves', run: () => curveType.set('ROC') },
-    { label: 'Compare runs in one chart', run: () => grouping.set('runs', 'push') },
-    { label: 'Compare classes in one chart', run: () => grouping.set('classes', 'push') },
-    { label: 'Table of counts', hint: 'd', run: () => showTables.set(!showTables.value) },
-    { label: 'Lines of equal F1', run: () => showF1Contours.set(!showF1Contours.value) },
-    { label: 'Chart over steps', run: () => showHistory.set(!showHistory.value) },
+    { label: m.commandShowPr, run: () => curveType.set('PR') },
+    { label: m.commandShowRoc, run: () => curveType.set('ROC') },
+    { label: m.commandGroupByRuns, run: () => grouping.set('runs', 'push') },
+    { label: m.commandGroupByClasses, run: () => grouping.set('classes', 'push') },
+    { label: m.tableToggle, hint: 'd', run: () => showTables.set(!showTables.value) },
+    { label: m.f1Contours, run: () => showF1Contours.set(!showF1Contours.value) },
+    { label: m.historyToggle, run: () => showHistory.set(!showHistory.value) },
   ];
   return context.commands.register((query) => {
     const words = query.toLowerCase();
