@@ -1,3 +1,4 @@
+/** The cards of the dashboard and their height. */
 import type { TagRow } from '../../api/schemas';
 import { type Card, createTagCard, type Section } from '../../cards/card-sections';
 import type { CardGridSettings } from '../../cards/grid-settings';
@@ -6,12 +7,12 @@ import { compileTextFilter } from '../../lib/text-filter';
 import type { VisibleRun } from '../../plugin/context';
 import * as common from '../../catalog/common';
 
-/** Curves in one chart: one tag of all runs, or all tags of a section of one run. */
+/** A card shows one tag of all visible runs, or all tags of a section of one run. */
 export interface PrCurveCardModel extends Card {
   readonly tags: readonly string[];
-  /** The first of them: keys go through its steps. */
+  /** The first tag; shortcuts select its steps. */
   readonly tag: string;
-  /** null: every run that is shown. */
+  /** null is all visible runs. */
   readonly run: string | null;
 }
 
@@ -20,10 +21,10 @@ export function makeTagCard(row: TagRow): PrCurveCardModel {
   return { id, title, description, tags: [tag], tag, run: null };
 }
 
-/** Who has which tag, as far as that is known. */
+/** Returns whether a run is known to have a tag. */
 export type HasTag = (run: string, tag: string) => boolean;
 
-/** Of each section a card for each run, with the tags of the section in it. */
+/** Return sections with one card per run. */
 export function buildClassSections(
   rows: readonly TagRow[],
   runs: readonly VisibleRun[],
@@ -56,15 +57,14 @@ function makeClassCards(
   return [{ id: `${prefix}\n${name}`, title: label, description: '', tags, tag, run: name }];
 }
 
-/** What tells a tag from the others of its section. */
+/** Return the part of a tag after the prefix of its section. */
 export function getClassName(tag: string): string {
   return tag.slice(tag.indexOf('/') + 1);
 }
 
-/** Sizes of the parts of a card, in pixels. */
 const CARD_HEADER_HEIGHT_PX = 34;
 const LEGEND_ROW_HEIGHT_PX = 19;
-/** Names beyond these are scrolled to. */
+/** Further rows are scrolled to. */
 const MAX_LEGEND_ROWS = 4;
 const SLIDER_HEIGHT_PX = 34;
 const WIDE_CHART_HEIGHT_PX = 420;
@@ -72,7 +72,7 @@ export const LEGEND_HEIGHT_PX = MAX_LEGEND_ROWS * LEGEND_ROW_HEIGHT_PX;
 export const HISTORY_HEIGHT_PX = 92;
 export const TABLE_HEIGHT_PX = 132;
 
-/** Both axes go from 0 to 1, so a chart is nearly a square. */
+/** Both axes range from 0 to 1, so that charts are nearly square. */
 const CHART_ASPECT_RATIO = 0.74;
 
 export interface CardParts {
@@ -80,7 +80,7 @@ export interface CardParts {
   readonly hasTable: boolean;
   readonly hasHistory: boolean;
   readonly hasSlider: boolean;
-  /** How many curves there may be. */
+  /** Maximum number of curves. */
   readonly curves: number;
 }
 
