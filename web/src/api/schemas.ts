@@ -1659,7 +1659,7 @@ export interface CustomScalarsLayoutResponse {
   /** The runs whose layouts were merged. */
   readonly runs: readonly string[];
   /** Messages about layouts that could not be read and charts that were left out. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
 }
 
 // ---- Dashboard: graphs

@@ -51,7 +51,7 @@ function isDashboardModule(module: unknown): module is DashboardModule {
 }
 
 /** Return the module of a dashboard that is one Svelte component, with fixed props if it has any. */
-export function createDashboardModule<Props extends object = object>(
+export function createDashboardModule<const Props extends object = object>(
   View: Component<{ context: Context } & Props>,
   viewProps?: Props,
 ): DashboardModule {

@@ -1,3 +1,4 @@
+/** The cards of a layout, the tag patterns of its charts and collapsed categories. */
 import type { LayoutCategory, LayoutChart } from '../../api/client';
 import type { Section } from '../../cards/card-sections';
 import { toggleItem } from '../../cards/grid-settings';
@@ -31,23 +32,23 @@ export function buildLayoutSections(
   pinned: readonly string[],
 ): Section<LayoutChartCardModel>[] {
   const { matches } = compileTextFilter(filter);
-  const all = layout.map((category, at) => ({
+  const all = layout.map((category, index) => ({
     title: category.title || common.untitled,
     key: makeCategoryKey(category),
-    cards: makeCategoryCards(category, at, tags),
+    cards: makeCategoryCards(category, index, tags),
   }));
   const cards = new Map(all.flatMap(({ cards }) => cards).map((card) => [card.id, card]));
-  const isFound = ({ title, tags }: LayoutChartCardModel): boolean =>
+  const isMatch = ({ title, tags }: LayoutChartCardModel): boolean =>
     matches(title) || tags.some(matches);
   return [
     { title: common.pinned, key: ' pinned', cards: pinned.flatMap((id) => cards.get(id) ?? []) },
-    ...all.map((section) => ({ ...section, cards: section.cards.filter(isFound) })),
+    ...all.map((section) => ({ ...section, cards: section.cards.filter(isMatch) })),
   ].filter(({ cards }) => cards.length > 0);
 }
 
 function makeCategoryCards(
   category: LayoutCategory,
-  at: number,
+  categoryIndex: number,
   tags: readonly string[],
 ): LayoutChartCardModel[] {
   const seen = new Map<string, number>();
@@ -56,20 +57,20 @@ function makeCategoryCards(
     const count = (seen.get(name) ?? 0) + 1;
     seen.set(name, count);
     const id = `chart:${name}${count > 1 ? `#${count}` : ''}`;
-    return makeChartCard(chart, id, { category: at, chart: index }, tags);
+    return makeChartCard(chart, id, { category: categoryIndex, chart: index }, tags);
   });
 }
 
 function makeChartCard(
   chart: LayoutChart,
   id: string,
-  place: ChartLocation,
+  location: ChartLocation,
   known: readonly string[],
 ): LayoutChartCardModel {
   const content =
     chart.margins.length > 0 ? resolveMargins(chart, known) : resolveTags(chart, known);
   const title = chart.title || content.tags.join(' + ') || common.untitled;
-  return { id, title, right: [], description: '', location: place, ...content };
+  return { id, title, right: [], description: '', location, ...content };
 }
 
 type ChartContent = Pick<LayoutChartCardModel, 'tags' | 'margins' | 'warnings'>;
