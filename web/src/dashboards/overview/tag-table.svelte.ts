@@ -1,18 +1,38 @@
+/** Data of the tag table: kinds of tags and sparklines. */
 import { QueryMap } from '../../api/create-query.svelte';
 import { parseJsonNumber } from '../../api/decode';
 import type { ChartRow, ChartsView } from '../../api/scalar-schemas';
 import type { LineRow } from '../../api/schemas';
 import type { SparklineSeries } from '../../charts/sparkline';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/overview';
 import type { Context, VisibleRun } from '../../plugin/context';
 import { chartQuery, type ScalarChartRequest } from '../../scalar-cards/query';
 
-/** How many runs one sparkline can show and still be read. */
+/** Names of the kinds of tags, in the order of the filter. */
+const KIND_LABELS = new Map([
+  ['scalar', m.kindScalar],
+  ['image', common.image],
+  ['audio', common.audio],
+  ['text', common.text],
+  ['histogram', m.kindHistogram],
+  ['tensor', m.kindTensor],
+  ['graph', common.graph],
+]);
+
+export const KINDS: readonly string[] = [...KIND_LABELS.keys()];
+
+export function getKindLabel(kind: string): string {
+  return KIND_LABELS.get(kind) ?? kind;
+}
+
+/** More runs in one sparkline would be illegible. */
 export const MAX_SPARKLINE_RUNS = 8;
 
 /** Not every run has every tag, so more are requested than shown. */
 const MAX_REQUESTED_RUNS = 32;
 
-/** The sparklines of the rows on the screen. */
+/** The sparklines of the visible rows. */
 export class TagSparklines {
   readonly #charts: QueryMap<ScalarChartRequest, ChartRow>;
   readonly #runs: readonly VisibleRun[];
@@ -51,7 +71,7 @@ const VIEW: Omit<ChartsView, 'runs'> = {
   band: 'std',
 };
 
-/** One run's line on columns that all lines of its chart share, and the value it ends with. */
+/** The line of one run, on columns that all lines of a chart share. */
 export interface TagSparkline extends SparklineSeries {
   readonly run: string;
   readonly lastValue: number | null;
@@ -59,10 +79,10 @@ export interface TagSparkline extends SparklineSeries {
 
 type SparklineCells = (number | null)[];
 
-export const SPARKLINE_COLUMNS = 120;
+const SPARKLINE_COLUMNS = 120;
 
-/** The lines of the runs that have the tag, in the order of the runs. */
-export function readTagSparklines(chart: ChartRow, runs: readonly VisibleRun[]): TagSparkline[] {
+/** Return the lines of the runs that have the tag, in the order of the runs. */
+function readTagSparklines(chart: ChartRow, runs: readonly VisibleRun[]): TagSparkline[] {
   const lines = new Map(chart.lines.map((line) => [line.run, line]));
   const columnOf = makeColumnLookup(chart);
   return runs.flatMap((run) => {
@@ -77,33 +97,27 @@ function readTagSparkline(
   columnOf: (x: number) => number,
   grid: Float64Array | null,
 ): TagSparkline {
-  const [low, high, last]: [SparklineCells, SparklineCells, SparklineCells] = [
-    makeEmptyCells(),
-    makeEmptyCells(),
-    makeEmptyCells(),
-  ];
-  (line.x ?? grid ?? []).forEach((x, at) => {
+  const [low, high, last] = [makeEmptyCells(), makeEmptyCells(), makeEmptyCells()];
+  (line.x ?? grid ?? []).forEach((x, index) => {
     const column = columnOf(x);
-    const value = line.y[at] ?? NaN;
+    const value = line.y[index] ?? NaN;
     if (!Number.isFinite(value)) return;
     last[column] = value;
-    low[column] = Math.min(low[column] ?? Infinity, line.low?.[at] ?? value);
-    high[column] = Math.max(high[column] ?? -Infinity, line.high?.[at] ?? value);
+    low[column] = Math.min(low[column] ?? Infinity, line.low?.[index] ?? value);
+    high[column] = Math.max(high[column] ?? -Infinity, line.high?.[index] ?? value);
   });
-  const { color, name } = run;
-  const end = parseJsonNumber(line.last?.value);
   return {
-    run: name,
-    color,
+    run: run.name,
+    color: run.color,
     dashed: run.dash.length > 0,
     min: low,
     max: high,
     last,
-    lastValue: end,
+    lastValue: parseJsonNumber(line.last?.value),
   };
 }
 
-/** The column of an x, over all lines of the chart. */
+/** Return a function from x to columns, for the range of all lines. */
 function makeColumnLookup(chart: ChartRow): (x: number) => number {
   let [first, last] = [Infinity, -Infinity];
   for (const line of chart.lines) {
@@ -111,9 +125,11 @@ function makeColumnLookup(chart: ChartRow): (x: number) => number {
     first = Math.min(first, xs?.[0] ?? Infinity);
     last = Math.max(last, xs?.at(-1) ?? -Infinity);
   }
-  const span = last - first;
+  const range = last - first;
   return (x) =>
-    span > 0 ? Math.round(((x - first) / span) * (SPARKLINE_COLUMNS - 1)) : SPARKLINE_COLUMNS >> 1;
+    range > 0
+      ? Math.round(((x - first) / range) * (SPARKLINE_COLUMNS - 1))
+      : SPARKLINE_COLUMNS >> 1;
 }
 
 function makeEmptyCells(): SparklineCells {
