@@ -1,5 +1,5 @@
-import { Connection } from './connection';
 import {
+  Connection,
   getRetryDelayMs,
   NetworkError,
   QueryError,

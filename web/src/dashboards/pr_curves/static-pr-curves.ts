@@ -1,7 +1,6 @@
 import { makeValueRequest } from '../../api/client';
 import type { CurveRow, HistoryResponse, StepsResponse } from '../../api/schemas';
-import type { ExportContents } from '../../api/static/contents';
-import type { StaticHandlers } from '../../api/static/static-transport';
+import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
 import { encodeQuery } from '../../api/transport';
 import { indexAtStep, runSteps } from '../../cards/steps/step-series';
 

@@ -8,8 +8,7 @@ import {
   toProblem,
   UnexpectedResponseError,
 } from './errors';
-import { HttpTransport } from './http-transport';
-import { encodeQuery, makeWireRequest } from './transport';
+import { encodeQuery, HttpTransport, makeWireRequest } from './transport';
 
 const signal = new AbortController().signal;
 const json = { 'content-type': 'application/json' };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { layoutBars } from './bar-layout';
+import { layoutBars } from './BarChart.svelte';
 
 test('bars start at zero and the longest fills the width', () => {
   expect(layoutBars([1, 4])).toEqual({
