@@ -4,7 +4,7 @@ import { valuePath } from './client';
 import { decodeColumns, parseJsonNumber, parseJsonNumbers, parseTimestamp } from './decode';
 
 describe('decoding', () => {
-  /** An answer put together by hand: header and body, with the padding between them. */
+  /** Encode a response: header, padding and body. */
   function lay(header: unknown, body: ArrayBuffer): ArrayBuffer {
     const text = new TextEncoder().encode(JSON.stringify(header));
     const length = Math.ceil(text.length / 8) * 8;
@@ -20,7 +20,7 @@ describe('decoding', () => {
     $column: [dtype, offset, length],
   });
 
-  test('columns stand where the header refers to them', () => {
+  test('references in the header become columns', () => {
     const body = new Float64Array([0.5, NaN, -Infinity]).buffer;
     const answer = decodeColumns(
       lay({ charts: [{ id: 'ä', y: column('f8', 0, 3), x: null }], n: 2 }, body),
@@ -31,7 +31,7 @@ describe('decoding', () => {
     });
   });
 
-  test('every type is read', () => {
+  test('all types are decoded', () => {
     const body = new ArrayBuffer(40);
     new Float32Array(body, 0, 1)[0] = 1.5;
     new Int32Array(body, 8, 2).set([-1, 7]);
@@ -53,30 +53,30 @@ describe('decoding', () => {
     ]);
   });
 
-  test('columns are views and not copies', () => {
+  test('columns are views of the buffer', () => {
     const buffer = lay({ y: column('f8', 0, 1) }, new Float64Array([3]).buffer);
     expect((decodeColumns(buffer) as { y: Float64Array }).y.buffer).toBe(buffer);
   });
 
-  test('what only looks like a reference stays as it is', () => {
+  test('values that only resemble a reference are kept', () => {
     const header = { $column: 'name', more: { $column: [1], beside: 2 } };
     expect(decodeColumns(lay(header, new ArrayBuffer(0)))).toEqual(header);
   });
 
-  test('other bytes are refused', () => {
+  test('other bytes are rejected', () => {
     expect(() => decodeColumns(new ArrayBuffer(4))).toThrow();
     expect(() => decodeColumns(new TextEncoder().encode('{"charts": []}').buffer)).toThrow();
     expect(() => decodeColumns(lay([column('f2', 0, 1)], new ArrayBuffer(8)))).toThrow('f2');
     expect(() => decodeColumns(lay([column('f8', 0, 9)], new ArrayBuffer(8)))).toThrow();
   });
 
-  test('numbers without a word in JSON come back', () => {
+  test('non-finite numbers are parsed', () => {
     expect(parseJsonNumbers([1.5, 'NaN', '-Infinity', null])).toEqual([1.5, NaN, -Infinity, null]);
     expect(parseJsonNumbers(undefined)).toEqual([]);
     expect(parseJsonNumber(undefined)).toBeNull();
   });
 
-  test('a time that says nothing is no time', () => {
+  test('invalid timestamps are null', () => {
     expect(parseTimestamp(1_700_000_000)?.getFullYear()).toBe(2023);
     for (const nothing of [null, 'NaN', 'Infinity', 1e300] as const) {
       expect(parseTimestamp(nothing)).toBeNull();
@@ -94,7 +94,7 @@ describe('value paths', () => {
     mark: Int32Array.of(11, 12),
   };
 
-  test('an address names the value to the letter', () => {
+  test('the path of a value is that of the server', () => {
     expect(valuePath('thumbnail', STEPS, 1, { part: 0, size: 256 })).toBe(
       "thumbnail?run=a%2Fb%20c&tag=grid%3F%26%C3%A9'(1)&index=8&mark=12&part=0&size=256",
     );

@@ -166,7 +166,7 @@ describe('connection', () => {
 });
 
 describe('updates of a page', () => {
-  /** Stands in for the browser's SharedWorker; tests reply through it. */
+  /** A fake SharedWorker; tests reply through it. */
   class FakeSharedWorker {
     static all: FakeSharedWorker[] = [];
     onerror: (() => void) | null = null;

@@ -138,7 +138,7 @@ export class EntryTable {
   }
 
   /**
-   * Delete entries that nobody uses until the group is within its limit: those that exceed it by
+   * Delete unused entries until the group is within its limit: those that exceed it by
    * themselves, then the least recently used.
    */
   evict(group: Group): void {

@@ -1084,12 +1084,12 @@ export interface TextRoutes {
     readonly request: StepsRequest;
     readonly response: StepsResponse;
   };
-  /** Return a text as safe HTML or as it was logged, or a part of an array as a table. */
+  /** Return a text as safe HTML or raw, or a part of an array as a table. */
   readonly 'GET render': {
     readonly request: TextRequest;
     readonly response: TextResponse;
   };
-  /** Return a text as it was logged, as a file; an array as JSON. */
+  /** Return a raw text as a file; an array as JSON. */
   readonly 'GET raw': {
     readonly request: RawTextRequest;
     readonly response: Blob;
@@ -1112,7 +1112,7 @@ export interface RawTextRequest extends ValueRequest {
   readonly download?: boolean;
 }
 
-/** A string: safe HTML, or `html` null and the text as it was logged. */
+/** A string: safe HTML, or `html` null and the raw text. */
 export interface TextCell {
   readonly html: string | null;
   readonly text: string | null;
@@ -1122,7 +1122,7 @@ export interface TextCell {
 
 /**
  * A line of one or both texts; line numbers count from 1. In `parts` the words at odd indexes
- * differ. A `gap` stands for `lines` lines that both texts have.
+ * differ. A `gap` represents `lines` lines that both texts have.
  */
 export interface TextDiffLine {
   readonly kind: 'same' | 'removed' | 'added' | 'gap';
@@ -1169,9 +1169,8 @@ export interface TextHit {
 }
 
 /**
- * A text, rendered or as it was logged. Of an array, a part of a table is returned: from `row` and
- * `column` on, at the index `fixed` (numbers separated by commas) of the dimensions before the last
- * two.
+ * A text, rendered or raw. Of an array, a part of a table is returned: from `row` and `column` on,
+ * at the index `fixed` (numbers separated by commas) of the dimensions before the last two.
  */
 export interface TextRequest extends ValueRequest {
   /** Default: `"markdown"`. */

@@ -29,7 +29,7 @@ test('JSON and columns are decoded', async () => {
   expect(await send(columns)).toEqual({ x: Float64Array.of(7) });
 });
 
-test('requests are JSON, files stay files', async () => {
+test('requests are sent as JSON, files unchanged', async () => {
   const seen: [string, RequestInit][] = [];
   const transport = new HttpTransport((path, init) => {
     seen.push([path, init]);
@@ -42,7 +42,7 @@ test('requests are JSON, files stay files', async () => {
   expect(seen[0]?.[1]).toMatchObject({ method: 'POST', body: '{"tags":["loss"]}' });
 });
 
-test('errors of the server carry message, hint and when to come back', async () => {
+test('errors of the server have a message, a hint and a retry time', async () => {
   const body = JSON.stringify({ error: { message: 'Too many requests.', hint: 'Wait.' } });
   const error = await send(
     new Response(body, { status: 429, headers: { ...json, 'retry-after': '2' } }),
@@ -55,7 +55,7 @@ test('errors of the server carry message, hint and when to come back', async () 
   });
 });
 
-test('a page of a proxy is an unexpected response', async () => {
+test('an HTML page of a proxy is an unexpected response', async () => {
   const html = { 'content-type': 'text/html' };
   for (const status of [200, 502]) {
     const page = send(new Response('<h1>Log in</h1>', { status, headers: html }));
@@ -67,13 +67,13 @@ test('only a failed fetch and a broken body are network errors', async () => {
   await expect(send(new TypeError('Failed to fetch'))).rejects.toBeInstanceOf(NetworkError);
   const broken = new ReadableStream({ start: (body) => body.error(new TypeError('cut off')) });
   await expect(send(new Response(broken, { headers: json }))).rejects.toBeInstanceOf(NetworkError);
-  // A bug of ours.
+  // A programming error.
   const malformed = send(new Response('{', { headers: json }));
   await expect(malformed).rejects.toBeInstanceOf(SyntaxError);
   await expect(malformed).rejects.not.toBeInstanceOf(QueryError);
 });
 
-test('a request that was taken back rejects as such', async () => {
+test('a canceled request rejects with an AbortError', async () => {
   const aborted = new DOMException('aborted', 'AbortError');
   await expect(send(aborted)).rejects.toBe(aborted);
 });
@@ -91,13 +91,13 @@ test('the pause between attempts grows to half a minute', () => {
   expect(getBackoffMs(1, 1)).toBeCloseTo(1200);
 });
 
-test('queries repeat lists and leave out what is not given', () => {
+test('query strings repeat lists and omit missing fields', () => {
   expect(encodeQuery({ job: 'a b', axes: [0, 2], seen: null, all: false, not: undefined })).toBe(
     'job=a%20b&axes=0&axes=2&all=false',
   );
 });
 
-test('paths are filled in, and bodies sent where the method has one', () => {
+test('placeholders are replaced, and methods with a body send one', () => {
   expect(
     makeWireRequest('GET blobs/{fingerprint}', { fingerprint: 'a/b', run: 'r' }),
   ).toMatchObject({

@@ -3,7 +3,7 @@ import { COLUMNS_MEDIA_TYPE, decodeColumns } from './decode';
 import { isAbortError, NetworkError, ServerError, UnexpectedResponseError } from './errors';
 import type { Problem } from './schemas';
 
-/** Where responses come from: a server, a static export or the kernel of a notebook. */
+/** The source of responses: a server, a static export or the kernel of a notebook. */
 export interface Transport {
   /**
    * Send a request and return the decoded response.
@@ -32,7 +32,7 @@ export interface WireRequest {
   readonly method: HttpMethod;
   /** Relative to the page, with the query: `api/v1/tags?run=train`. */
   readonly path: string;
-  /** Sent as JSON; a Blob is sent as it is. */
+  /** Sent as JSON; a Blob is sent unchanged. */
   readonly body?: unknown;
   /** Return the body of the response as a file. */
   readonly isFile?: boolean;
@@ -138,7 +138,7 @@ export class HttpTransport implements Transport {
   prefetch(path: string): void {
     const { signal } = new AbortController();
     const response = this.#fetch(path, makeInit(makePathRequest(path), signal));
-    // Reported to whoever sends the request; a response that nobody uses is dropped.
+    // Errors are reported by the request; unused responses are dropped.
     response.catch(() => undefined);
     this.#prefetched.set(path, response);
     setTimeout(() => this.#prefetched.delete(path), PREFETCH_MS);

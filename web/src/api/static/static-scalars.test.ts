@@ -19,7 +19,7 @@ describe('tables', () => {
     [{ run: 'a,b', tag: 'say "x"' }, applyView(series, 'step', null, null)],
   ] as const;
 
-  test('a table has a line for each point', async () => {
+  test('a table has one line per point', async () => {
     const file = writeTable({ format: 'csv', x: 'step', smoothing: null }, members);
     expect(await file?.text()).toBe(
       [
@@ -31,7 +31,7 @@ describe('tables', () => {
     );
   });
 
-  test('JSON has an object for each series', async () => {
+  test('JSON has one object per series', async () => {
     const smoothing = { kind: 'ema', amount: 0.5 } as const;
     const smoothed = applyView(makeSeries('r', [1, 3]), 'relative', smoothing, null);
     const ask = { format: 'json', x: 'relative', smoothing } as const;
@@ -49,7 +49,7 @@ describe('tables', () => {
     ]);
   });
 
-  test('no browser writes Parquet', () => {
+  test('Parquet is not supported', () => {
     expect(writeTable({ format: 'parquet', x: 'step', smoothing: null }, members)).toBeNull();
   });
 });
@@ -61,18 +61,18 @@ describe('series views', () => {
   const rounded = (column: Float64Array): number[] =>
     [...column].map((value) => Number(value.toFixed(6)));
 
-  /** Worked out by the server's own smoothers. */
+  /** Computed by the server. */
   test.each([
     ['ema', 0.5, [1, 1.666667, NaN, 3, 3]],
     ['time_ema', 2, [1, 1.585786, NaN, 3.091326, 3.026135]],
     ['mean', 3, [1.5, 1.5, NaN, 3.5, 3.5]],
     ['median', 4, [1.5, 1.5, NaN, 3, 3.5]],
     ['gaussian', 1, [1.395883, 1.814743, NaN, 3.480581, 3.36759]],
-  ] as const)('%s smooths as the server does', (kind, amount, smoothed) => {
+  ] as const)('%s is equal to that of the server', (kind, amount, smoothed) => {
     expect(rounded(smooth(values, steps, { kind, amount }))).toEqual(smoothed);
   });
 
-  test('what never changes stays as it is', () => {
+  test('constant values are not smoothed', () => {
     const flat = Float64Array.of(0.1, 0.1, 0.1);
     expect(smooth(flat, flat, { kind: 'ema', amount: 0.9 })).toBe(flat);
   });
@@ -85,16 +85,16 @@ describe('series views', () => {
     ['relative', [0, 1, 2]],
     ['wall', [1000, 1001, 1002]],
     ['index', [0, 1, 2]],
-  ])('points have their place on the axis %s', (axis, x) => {
+  ])('x values of the axis %s', (axis, x) => {
     expect([...applyView(series, axis, null, null).x]).toEqual(x);
   });
 
-  test('points that were left behind still count', () => {
+  test('points that were not exported are counted', () => {
     const thinned = { ...series, index: Int32Array.of(0, 7, 9) };
     expect([...applyView(thinned, 'index', null, null).x]).toEqual([0, 7, 9]);
   });
 
-  test('another metric stands on the axis with its last value', () => {
+  test('a metric on the x axis has its last value', () => {
     const epoch = makeSeries('a', [0, 1], { step: Float64Array.of(105, 115) });
     const curve = applyView(series, 'metric:epoch', null, epoch);
     expect([[...curve.x], [...curve.value]]).toEqual([
@@ -103,7 +103,7 @@ describe('series views', () => {
     ]);
   });
 
-  test('a clock that went back is put in order', () => {
+  test('points are sorted if the clock was set back', () => {
     const odd = makeSeries('a', [1, 2, 3], { wall_time: Float64Array.of(5, 3, 4) });
     const curve = applyView(odd, 'wall', null, null);
     expect([[...curve.x], [...curve.value], curve.startTime]).toEqual([[3, 4, 5], [2, 3, 1], 5]);
@@ -117,7 +117,7 @@ describe('series views', () => {
 
   const base = makeBaseline(applyView(makeSeries('base', [2, NaN, 4]), 'step', null, null));
 
-  test('runs are compared where the baseline has values', () => {
+  test('runs are compared within the range of the baseline', () => {
     const run = applyView(
       makeSeries('a', [3, 6, 9, 9], { step: Float64Array.of(0, 10, 20, 30) }),
       'step',
@@ -128,7 +128,7 @@ describe('series views', () => {
     expect([...compareWithBaseline(run, base, 'ratio').value]).toEqual([1.5, 2, 2.25]);
   });
 
-  test('without a baseline there is nothing to see', () => {
+  test('without a baseline there are no points', () => {
     const run = applyView(makeSeries('a', [3, 6]), 'step', null, null);
     expect(compareWithBaseline(run, undefined, 'ratio').x.length).toBe(0);
   });
@@ -142,7 +142,7 @@ describe('charts', () => {
   const ask = makeChartsRequest();
   const chart = { id: 'a', tags: ['loss'], start: null, stop: null };
 
-  test('few points are all there, exactly', () => {
+  test('few points are not reduced', () => {
     const answer = makeChartRow(chart, ask, members(makeSeries('a', [3, NaN, 1])));
     const [line] = answer.lines;
     expect([answer.reduced, answer.thinned, answer.points, answer.runs]).toEqual([
@@ -160,7 +160,7 @@ describe('charts', () => {
     expect(line?.odd).toEqual([{ x: 10, step: 10, kind: 'nan' }]);
   });
 
-  test('many points are reduced to columns without losing a peak', () => {
+  test('many points are reduced to columns, with their extremes', () => {
     const values = Array.from({ length: 5000 }, (_, at) => (at === 2501 ? 99 : at % 2));
     const answer = makeChartRow(chart, ask, members(makeSeries('a', values)));
     const [line] = answer.lines;
@@ -174,21 +174,21 @@ describe('charts', () => {
     expect(line?.low?.every((value) => value === 0)).toBe(true);
   });
 
-  test('a zoom has the points next to its edges, too', () => {
+  test('a zoomed range includes the points next to its edges', () => {
     const zoomed = { ...chart, start: 15, stop: 25 };
     const answer = makeChartRow(zoomed, ask, members(makeSeries('a', [0, 1, 2, 3, 4])));
     expect([...(answer.lines[0]?.x ?? [])]).toEqual([10, 20, 30]);
     expect(answer.points).toBe(1);
   });
 
-  test('points that the copy left behind are counted, and said to be', () => {
+  test('points that were not exported are counted, and the chart is marked', () => {
     const index = Int32Array.of(0, 5000, 9999);
     const series = makeSeries('a', [1, 2, 3], { points: 10_000, index });
     const answer = makeChartRow(chart, ask, members(series));
     expect([answer.points, answer.reduced, answer.thinned]).toEqual([10_000, true, true]);
   });
 
-  test('groups become bands, and the others stay lines', () => {
+  test('groups become bands, other runs stay lines', () => {
     const grouped = makeChartsRequest({ groups: [{ key: 'g', runs: ['a', 'b'] }] });
     const runs = [makeSeries('a', [1, 2]), makeSeries('b', [3, 4]), makeSeries('c', [5, 6])];
     const answer = makeChartRow(chart, grouped, members(...runs));
