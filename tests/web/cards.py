@@ -33,13 +33,13 @@ def drawn_chart(page: Page, title: str) -> Locator:
 def read_axes(page: Page, title: str) -> tuple[str, str, float, float]:
     """Return the first and last x labels and the limits of the y axis."""
     label = str(drawn_chart(page, title).get_attribute("aria-label"))
-    match = re.search(r"lines?, (.*) to (.*) across, (\S+) to (\S+) up", label)
+    match = re.search(r"lines?, x axis (.*) to (.*), y axis (\S+) to (\S+)", label)
     assert match, label
     return match[1], match[2], parse_number(match[3]), parse_number(match[4])
 
 
 def open_menu(page: Page, title: str) -> Locator:
-    page.get_by_role("button", name=f"More for {title}", exact=True).first.click()
+    page.get_by_role("button", name=f"More actions for {title}", exact=True).first.click()
     return page.get_by_role("menu")
 
 
@@ -90,7 +90,7 @@ def read_table(table: Locator) -> dict[str, dict[str, str]]:
 def parse_number(text: str) -> float:
     """Parse a number as the page formats it."""
     plain = text.replace("\N{MINUS SIGN}", "-").replace(",", "").replace("∞", "inf").strip()
-    return float(plain.removesuffix(" %"))
+    return float(plain.removesuffix("%"))
 
 
 def open_settings(page: Page) -> Locator:

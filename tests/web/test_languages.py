@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Serve
+from tests.web.histogram_log import write_histogram_log
+from tests.web.pr_curve_log import write_pr_curves
+from tests.web.test_looks import overflows
+from tests.web.text_log import write_text_log
 
 STORED_LANGUAGE = "tracklight.language"
 
@@ -41,3 +49,44 @@ def test_the_pseudo_locale_lengthens_text(sweep: str, open_page: Callable[..., P
     page.evaluate(f"localStorage.setItem('{STORED_LANGUAGE}', 'en-XA')")
     page.reload()
     expect(page.get_by_role("link", name="[Šçálárs")).to_be_visible()
+
+
+#: Dashboard, log, and the label of a control in Chinese.
+DASHBOARDS = [
+    pytest.param("distributions", write_histogram_log, "运行布局", id="distributions"),
+    pytest.param("histograms", write_histogram_log, "直方图模式", id="histograms"),
+    pytest.param("pr_curves", write_pr_curves, "曲线类型", id="pr_curves"),
+    pytest.param("text", write_text_log, "文本格式", id="text"),
+]
+
+
+@pytest.mark.parametrize(("dashboard", "write_log", "label"), DASHBOARDS)
+def test_a_dashboard_is_shown_in_chinese(
+    tmp_path: Path,
+    serve: Serve,
+    open_page: Callable[..., Page],
+    dashboard: str,
+    write_log: Callable[[Path], None],
+    label: str,
+) -> None:
+    write_log(tmp_path)
+    page = open_page(f"{serve(tmp_path).address}?tab={dashboard}", locale="zh-CN")
+    expect(page.get_by_role("article").first).to_be_visible()
+    expect(page.get_by_label(label).first).to_be_visible()
+
+
+@pytest.mark.parametrize(("dashboard", "write_log", "label"), DASHBOARDS)
+def test_long_text_fits_on_a_phone(
+    tmp_path: Path,
+    serve: Serve,
+    open_page: Callable[..., Page],
+    dashboard: str,
+    write_log: Callable[[Path], None],
+    label: str,
+) -> None:
+    write_log(tmp_path)
+    page = open_page("about:blank", width=390)
+    page.add_init_script(f"localStorage.setItem('{STORED_LANGUAGE}', 'en-XA')")
+    page.goto(f"{serve(tmp_path).address}?tab={dashboard}")
+    expect(page.get_by_role("article").first).to_be_visible()
+    assert not overflows(page)

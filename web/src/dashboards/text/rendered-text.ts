@@ -8,9 +8,6 @@ import { getKeyLabels } from '../../lib/keyboard';
 export function enhanceRenderedText(element: HTMLElement): void {
   shiftHeadings(element);
   for (const block of element.querySelectorAll<HTMLElement>('pre')) addCopyButton(block);
-  for (const image of element.querySelectorAll<HTMLElement>('.image')) {
-    image.dataset['label'] = m.renderedImage;
-  }
   for (const table of element.querySelectorAll('table')) makeScrollable(table, common.table);
   for (const formula of element.querySelectorAll('div > math[display="block"]')) {
     makeScrollable(formula, m.renderedFormula);
