@@ -9,8 +9,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
+from tests.web.histogram_log import write_histogram_log
+from tests.web.pr_curve_log import write_pr_curves
 from tests.web.scalar_log import write_scalar_log
 from tests.web.test_looks import overflows
+from tests.web.text_log import write_text_log
 
 STORED_LANGUAGE = "tracklight.language"
 
@@ -52,6 +55,10 @@ def test_the_pseudo_locale_lengthens_text(sweep: str, open_page: Callable[..., P
 #: Dashboard, log, and the label of a control in Chinese.
 DASHBOARDS = [
     pytest.param("scalars", write_scalar_log, "平滑", id="scalars"),
+    pytest.param("distributions", write_histogram_log, "运行布局", id="distributions"),
+    pytest.param("histograms", write_histogram_log, "直方图模式", id="histograms"),
+    pytest.param("pr_curves", write_pr_curves, "曲线类型", id="pr_curves"),
+    pytest.param("text", write_text_log, "文本格式", id="text"),
 ]
 
 

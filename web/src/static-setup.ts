@@ -1,8 +1,11 @@
 import { setTransport } from './api/client';
-import { ExportContents, type ExportData } from './api/static/contents';
+import {
+  ExportContents,
+  type ExportData,
+  StaticTransport,
+  stepsHandlers,
+} from './api/static/static-transport';
 import { makeScalarHandlers } from './api/static/static-scalars';
-import { stepsHandlers } from './api/static/static-steps';
-import { StaticTransport } from './api/static/static-transport';
 import { histogramHandlers } from './dashboards/histograms/static-histograms';
 import { hparamsHandlers } from './dashboards/hparams/static-hparams';
 import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';

@@ -249,7 +249,7 @@ test('a batch is aborted when none of its items is needed', async () => {
   await two?.leave();
   await advance(1);
   expect(transport.get().signal.aborted).toBe(true);
-  // The queue goes on.
+  // The queue continues.
   watch(batched, { view, tag: 'c' });
   await settle();
   expect(tagsOf()).toEqual(['c']);
@@ -443,7 +443,7 @@ test('without observers nothing is refreshed', async () => {
   expect(transport.sent).toHaveLength(2);
 });
 
-test('while paused only new things are fetched', async () => {
+test('while paused, only new data is fetched', async () => {
   watch(plain, { name: 'a' });
   await settle();
   await transport.get().respond('A');
@@ -578,7 +578,7 @@ test('data stays when the server becomes unreachable', async () => {
   expect(one.state.error).toBeInstanceOf(NetworkError);
 });
 
-test('a busy server is asked again three times, when it says', async () => {
+test('requests to a busy server are retried three times, after the requested pause', async () => {
   const one = watch(plain, { name: 'a' });
   await settle();
   await transport.get().fail(refusal(429, 3));
@@ -594,7 +594,7 @@ test('a busy server is asked again three times, when it says', async () => {
   expect(one.state).toMatchObject({ status: 'error', error: { status: 503 } });
 });
 
-test('a server error is tried once more, a refusal is not', async () => {
+test('a server error is retried once, a rejected request is not', async () => {
   const failing = watch(plain, { name: 'a' });
   const refused = watch(immutable, { name: 'b' });
   await settle();
@@ -637,7 +637,7 @@ test('an error that is an answer becomes data', async () => {
   expect(one.state).toMatchObject({ data: null, error: null, status: 'ready' });
 });
 
-test('a programming error is reported and the queue goes on', async () => {
+test('a programming error is reported and the queue continues', async () => {
   const broken = definePluginQuery<Named, Named, Named, Named, string>('GET demo/broken', {
     scope: 'log',
     concurrency: 1,
@@ -670,7 +670,7 @@ test('exceptions in join, split and the transport fail their batch only', async 
 
 // ---- Limits
 
-test('there is a limit of requests, with a place for urgent ones', async () => {
+test('the number of requests is limited, with one slot for urgent ones', async () => {
   for (const name of 'abcdefg') watch(plain, { name });
   watch(plain, { name: 'low' }, { priority: 'low' });
   await settle();
@@ -793,7 +793,7 @@ test('exceptions in callbacks of a definition do not stop its queue', async () =
   expect(bugs).toHaveLength(2);
 });
 
-// ---- Many observers that come and go
+// ---- Many observers
 
 /** A small generator of pseudo-random numbers, so that failures can be repeated. */
 function makeRandom(seed: number): () => number {

@@ -1,5 +1,5 @@
-import { Connection } from './connection';
 import {
+  Connection,
   getRetryDelayMs,
   NetworkError,
   QueryError,
@@ -36,7 +36,7 @@ export interface CacheOptions {
 }
 
 /**
- * Fetches and caches what the page shows. Requests are batched, shared, canceled when nobody needs
+ * Fetches and caches what the page shows. Requests are batched, shared, canceled when nothing needs
  * them, limited in number and repeated after failures; data is refreshed when its revision changes.
  *
  * Knows neither Svelte nor the DOM; `createQuery` makes it reactive.
@@ -76,7 +76,7 @@ export class QueryCache {
    * Return up-to-date data, from the cache if possible.
    *
    * Rejects with a `QueryError`, or with an AbortError when `signal` is aborted. The request itself
-   * is aborted only if nobody else waits for it.
+   * is aborted only if no other caller waits for it.
    */
   fetch<Request, Data>(
     definition: QueryDefinition<Request, Data>,

@@ -1084,12 +1084,12 @@ export interface TextRoutes {
     readonly request: StepsRequest;
     readonly response: StepsResponse;
   };
-  /** Return a text as safe HTML or as it was logged, or a part of an array as a table. */
+  /** Return a text as safe HTML or raw, or a part of an array as a table. */
   readonly 'GET render': {
     readonly request: TextRequest;
     readonly response: TextResponse;
   };
-  /** Return a text as it was logged, as a file; an array as JSON. */
+  /** Return a raw text as a file; an array as JSON. */
   readonly 'GET raw': {
     readonly request: RawTextRequest;
     readonly response: Blob;
@@ -1112,17 +1112,17 @@ export interface RawTextRequest extends ValueRequest {
   readonly download?: boolean;
 }
 
-/** A string: safe HTML, or `html` null and the text as it was logged. */
+/** A string: safe HTML, or `html` null and the raw text. */
 export interface TextCell {
   readonly html: string | null;
   readonly text: string | null;
   /** Why it is not rendered, or truncated. */
-  readonly note: string | null;
+  readonly notes: readonly Sentence[];
 }
 
 /**
  * A line of one or both texts; line numbers count from 1. In `parts` the words at odd indexes
- * differ. A `gap` stands for `lines` lines that both texts have.
+ * differ. A `gap` represents `lines` lines that both texts have.
  */
 export interface TextDiffLine {
   readonly kind: 'same' | 'removed' | 'added' | 'gap';
@@ -1146,7 +1146,7 @@ export interface TextDiffResponse {
   readonly added: number;
   readonly removed: number;
   /** What was left out, if the texts are too long. */
-  readonly note: string | null;
+  readonly notes: readonly Sentence[];
 }
 
 export type TextForm = 'markdown' | 'raw';
@@ -1169,9 +1169,8 @@ export interface TextHit {
 }
 
 /**
- * A text, rendered or as it was logged. Of an array, a part of a table is returned: from `row` and
- * `column` on, at the index `fixed` (numbers separated by commas) of the dimensions before the last
- * two.
+ * A text, rendered or raw. Of an array, a part of a table is returned: from `row` and `column` on,
+ * at the index `fixed` (numbers separated by commas) of the dimensions before the last two.
  */
 export interface TextRequest extends ValueRequest {
   /** Default: `"markdown"`. */
@@ -1311,7 +1310,7 @@ export interface HistogramChartRow {
 /** A histogram that could not be read, and why. */
 export interface HistogramErrorRow {
   readonly step: number;
-  readonly what: string;
+  readonly what: Sentence;
 }
 
 /**
@@ -1659,7 +1658,7 @@ export interface CustomScalarsLayoutResponse {
   /** The runs whose layouts were merged. */
   readonly runs: readonly string[];
   /** Messages about layouts that could not be read and charts that were left out. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
 }
 
 // ---- Dashboard: graphs
