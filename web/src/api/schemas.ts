@@ -2364,7 +2364,7 @@ export interface ImportanceRequest {
 /** The importance of each hyperparameter, the largest first. `problem` says why there is none. */
 export interface ImportanceResponse {
   readonly metric: string;
-  readonly sentence: string;
+  readonly sentence: Sentence;
   readonly trust: ImportanceTrust;
   readonly bars: readonly ImportanceBar[];
   readonly pairs: readonly HParamInteraction[];
@@ -2376,7 +2376,7 @@ export interface ImportanceTrust {
   readonly level: 'good' | 'fair' | 'poor' | 'none';
   readonly r2: number;
   readonly sessions: number;
-  readonly sentence: string;
+  readonly sentence: Sentence;
 }
 
 /**
@@ -2448,8 +2448,8 @@ export interface SessionsRequest {
 
 /**
  * The table, or the rows that changed since the revision `base`. Columns hold only the rows of this
- * response; everything else is complete. `repeats` is the number of sessions that are not the first
- * of their group.
+ * response; everything else is complete. `notes` are about unreadable files and hidden columns.
+ * `repeats` is the number of sessions that are not the first of their group.
  */
 export interface SessionsResponse {
   readonly revision: string;
@@ -2457,7 +2457,7 @@ export interface SessionsResponse {
   readonly rows: SessionRows;
   readonly hparams: readonly HParamCells[];
   readonly metrics: readonly MetricCells[];
-  readonly notes: readonly string[];
+  readonly notes: readonly Sentence[];
   readonly repeats: number;
 }
 
