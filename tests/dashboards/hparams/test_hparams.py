@@ -60,7 +60,10 @@ def test_importance_is_summarized(board: HParams) -> None:
     assert [bar.direction for bar in response.bars] == [1, -1, 1]
     assert response.trust.level == "good"
     assert response.sentence.text.startswith("Accuracy depends mostly on Learning rate (")
-    best = "high Learning rate (0.01 \N{EN DASH} 0.1), low Dropout (0.1) and high Units (64 \N{EN DASH} 128)."
+    dash = "\N{EN DASH}"
+    best = (
+        f"high Learning rate (0.01 {dash} 0.1), low Dropout (0.1) and high Units (64 {dash} 128)."
+    )
     assert response.sentence.text.endswith(f"It is best with {best}")
     assert response.sentence.code == "hparams.depends_on_best"
     assert response.trust.sentence.code == "hparams.trust_good"
