@@ -4,6 +4,7 @@ import type {
   FilesResponse,
   JsonNumber,
   RunsResponse,
+  Sentence,
   StatusResponse,
   TagNamesResponse,
   TagsResponse,
@@ -144,6 +145,8 @@ export interface Alert {
   readonly wall_time: JsonNumber;
   readonly text: string;
   readonly resolved: boolean;
+  readonly code: string;
+  readonly args: Readonly<Record<string, string | number | Sentence>>;
 }
 
 /** Three tags: a line, and the lower and upper edge of the band around it. */

@@ -124,7 +124,10 @@ export interface LiveEvents {
   readonly ping: PingEvent;
 }
 
-/** A violated rule; `value` and `wall_time` are those of the point that violated it. */
+/**
+ * A violated rule; `value` and `wall_time` are those of the point that violated it. The page
+ * translates `text` by `code` and `args`.
+ */
 export interface Alert {
   readonly id: string;
   readonly rule: string;
@@ -135,6 +138,8 @@ export interface Alert {
   readonly wall_time: JsonNumber;
   readonly text: string;
   readonly resolved: boolean;
+  readonly code: string;
+  readonly args: Readonly<Record<string, string | number | Sentence>>;
 }
 
 /** When to raise an alert; `tag` is a pattern for series, see docs/patterns.md. */
@@ -246,7 +251,7 @@ export interface ColumnsResponse {
 }
 
 /** A damaged region of an event file, in bytes; an array in JSON. */
-export type DamageRow = readonly [offset: number, size: number, reason: string];
+export type DamageRow = readonly [offset: number, size: number, reason: Sentence];
 
 /**
  * A dashboard; `active` if the log has something for it to show. `module_url` is the URL of its web
@@ -350,7 +355,7 @@ export interface LoadStatus {
   readonly loading: boolean;
   readonly progress: ProgressRow;
   /** The first messages about what could not be read; `problem_count` counts all. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
   readonly problem_count: number;
 }
 
