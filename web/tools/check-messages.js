@@ -26,6 +26,7 @@ const DONE = [
   'src/components',
   'src/dashboards/custom_scalars',
   'src/dashboards/histograms',
+  'src/dashboards/hparams',
   'src/dashboards/overview',
   'src/dashboards/scalars',
   'src/dashboards/pr_curves',

@@ -124,7 +124,10 @@ export interface LiveEvents {
   readonly ping: PingEvent;
 }
 
-/** A violated rule; `value` and `wall_time` are those of the point that violated it. */
+/**
+ * A violated rule; `value` and `wall_time` are those of the point that violated it. The page
+ * translates `text` by `code` and `args`.
+ */
 export interface Alert {
   readonly id: string;
   readonly rule: string;
@@ -135,6 +138,8 @@ export interface Alert {
   readonly wall_time: JsonNumber;
   readonly text: string;
   readonly resolved: boolean;
+  readonly code: string;
+  readonly args: Readonly<Record<string, string | number | Sentence>>;
 }
 
 /** When to raise an alert; `tag` is a pattern for series, see docs/patterns.md. */
@@ -246,7 +251,7 @@ export interface ColumnsResponse {
 }
 
 /** A damaged region of an event file, in bytes; an array in JSON. */
-export type DamageRow = readonly [offset: number, size: number, reason: string];
+export type DamageRow = readonly [offset: number, size: number, reason: Sentence];
 
 /**
  * A dashboard; `active` if the log has something for it to show. `module_url` is the URL of its web
@@ -350,7 +355,7 @@ export interface LoadStatus {
   readonly loading: boolean;
   readonly progress: ProgressRow;
   /** The first messages about what could not be read; `problem_count` counts all. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
   readonly problem_count: number;
 }
 
@@ -2363,7 +2368,7 @@ export interface ImportanceRequest {
 /** The importance of each hyperparameter, the largest first. `problem` says why there is none. */
 export interface ImportanceResponse {
   readonly metric: string;
-  readonly sentence: string;
+  readonly sentence: Sentence;
   readonly trust: ImportanceTrust;
   readonly bars: readonly ImportanceBar[];
   readonly pairs: readonly HParamInteraction[];
@@ -2375,7 +2380,7 @@ export interface ImportanceTrust {
   readonly level: 'good' | 'fair' | 'poor' | 'none';
   readonly r2: number;
   readonly sessions: number;
-  readonly sentence: string;
+  readonly sentence: Sentence;
 }
 
 /**
@@ -2447,8 +2452,8 @@ export interface SessionsRequest {
 
 /**
  * The table, or the rows that changed since the revision `base`. Columns hold only the rows of this
- * response; everything else is complete. `repeats` is the number of sessions that are not the first
- * of their group.
+ * response; everything else is complete. `notes` are about unreadable files and hidden columns.
+ * `repeats` is the number of sessions that are not the first of their group.
  */
 export interface SessionsResponse {
   readonly revision: string;
@@ -2456,7 +2461,7 @@ export interface SessionsResponse {
   readonly rows: SessionRows;
   readonly hparams: readonly HParamCells[];
   readonly metrics: readonly MetricCells[];
-  readonly notes: readonly string[];
+  readonly notes: readonly Sentence[];
   readonly repeats: number;
 }
 

@@ -2,7 +2,7 @@ import type { ImportanceResponse, SparklinesResponse } from '../../api/schemas';
 import type { StaticHandlers } from '../../api/static/static-transport';
 import { encodeQuery } from '../../api/transport';
 
-/** A static export has the importance and the sparklines of each metric, for all sessions. */
+/** A static export has the importance and the sparklines of each metric, for all trials. */
 export const hparamsHandlers: StaticHandlers = {
   'POST hparams/importance': async ({ metric }, contents) => {
     const query = encodeQuery({ metric, how: 'last' });
