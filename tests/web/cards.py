@@ -39,7 +39,7 @@ def read_axes(page: Page, title: str) -> tuple[str, str, float, float]:
 
 
 def open_menu(page: Page, title: str) -> Locator:
-    page.get_by_role("button", name=f"More for {title}", exact=True).first.click()
+    page.get_by_role("button", name=f"More actions for {title}", exact=True).first.click()
     return page.get_by_role("menu")
 
 

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
+
+from tests.web.audio_log import write_audio_log
+from tests.web.conftest import Serve
+from tests.web.image_log import write_image_log
+from tests.web.mesh_log import write_mesh_log
+from tests.web.test_looks import overflows
 
 STORED_LANGUAGE = "tracklight.language"
 
@@ -41,3 +49,43 @@ def test_the_pseudo_locale_lengthens_text(sweep: str, open_page: Callable[..., P
     page.evaluate(f"localStorage.setItem('{STORED_LANGUAGE}', 'en-XA')")
     page.reload()
     expect(page.get_by_role("link", name="[Šçálárs")).to_be_visible()
+
+
+#: Dashboard, log, and the label of a control in Chinese.
+DASHBOARDS = [
+    pytest.param("audio", write_audio_log, "频谱图", id="audio"),
+    pytest.param("images", write_image_log, "卡片布局", id="images"),
+    pytest.param("mesh", write_mesh_log, "绘制模式", id="mesh"),
+]
+
+
+@pytest.mark.parametrize(("dashboard", "write_log", "label"), DASHBOARDS)
+def test_a_dashboard_is_shown_in_chinese(
+    tmp_path: Path,
+    serve: Serve,
+    open_page: Callable[..., Page],
+    dashboard: str,
+    write_log: Callable[[Path], None],
+    label: str,
+) -> None:
+    write_log(tmp_path)
+    page = open_page(f"{serve(tmp_path).address}?tab={dashboard}", locale="zh-CN")
+    expect(page.get_by_role("article").first).to_be_visible()
+    expect(page.get_by_label(label).first).to_be_visible()
+
+
+@pytest.mark.parametrize(("dashboard", "write_log", "label"), DASHBOARDS)
+def test_long_text_fits_on_a_phone(
+    tmp_path: Path,
+    serve: Serve,
+    open_page: Callable[..., Page],
+    dashboard: str,
+    write_log: Callable[[Path], None],
+    label: str,
+) -> None:
+    write_log(tmp_path)
+    page = open_page("about:blank", width=390)
+    page.add_init_script(f"localStorage.setItem('{STORED_LANGUAGE}', 'en-XA')")
+    page.goto(f"{serve(tmp_path).address}?tab={dashboard}")
+    expect(page.get_by_role("article").first).to_be_visible()
+    assert not overflows(page)
