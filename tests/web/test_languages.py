@@ -14,6 +14,11 @@ from tests.web.pr_curve_log import write_pr_curves
 from tests.web.scalar_log import write_scalar_log
 from tests.web.test_looks import overflows
 from tests.web.text_log import write_text_log
+from tests.web.audio_log import write_audio_log
+from tests.web.conftest import Serve
+from tests.web.image_log import write_image_log
+from tests.web.mesh_log import write_mesh_log
+from tests.web.test_looks import overflows
 
 STORED_LANGUAGE = "tracklight.language"
 
@@ -59,6 +64,9 @@ DASHBOARDS = [
     pytest.param("histograms", write_histogram_log, "直方图模式", id="histograms"),
     pytest.param("pr_curves", write_pr_curves, "曲线类型", id="pr_curves"),
     pytest.param("text", write_text_log, "文本格式", id="text"),
+    pytest.param("audio", write_audio_log, "频谱图", id="audio"),
+    pytest.param("images", write_image_log, "卡片布局", id="images"),
+    pytest.param("mesh", write_mesh_log, "绘制模式", id="mesh"),
 ]
 
 

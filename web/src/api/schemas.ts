@@ -894,7 +894,7 @@ export interface ImageInfo {
   readonly duration_ms: number;
   readonly video: boolean;
   readonly tiled: boolean;
-  readonly problem: string | null;
+  readonly problem: Problem | null;
 }
 
 /** The first 1,000 images of a value; `total` is the number of all of them. */
@@ -997,7 +997,7 @@ export interface ClipInfo {
   readonly frames: number | null;
   readonly duration_s: number | null;
   /** Why there is no waveform and no spectrogram. A browser may be able to play the clip. */
-  readonly problem: string | null;
+  readonly problem: Sentence | null;
 }
 
 /** One clip of a value; `part` is its index. */
@@ -1549,9 +1549,9 @@ export interface Camera {
   readonly fov?: number;
   readonly near?: number;
   readonly far?: number;
-  readonly position?: readonly number[];
-  readonly look_at?: readonly number[];
-  readonly up?: readonly number[];
+  readonly position?: readonly [number, number, number];
+  readonly look_at?: readonly [number, number, number];
+  readonly up?: readonly [number, number, number];
 }
 
 /** One mesh with at most `most` points; larger ones are sampled. */
@@ -1561,13 +1561,13 @@ export interface GeometryRequest extends MeshRequest {
 }
 
 /**
- * A mesh to be drawn. A vertex is at `centre + scale * position`. Points, and the faces of a large
+ * A mesh to be drawn. A vertex is at `center + scale * position`. Points, and the faces of a large
  * surface, are in a random but reproducible order, so that any number of the first ones is a fair
  * sample.
  */
 export interface GeometryResponse {
   readonly about: MeshInfo;
-  readonly centre: readonly number[];
+  readonly center: readonly [number, number, number];
   readonly scale: number;
   /** Three coordinates in [-1, 1] for each vertex. */
   readonly position: Float32Array;
@@ -1579,13 +1579,15 @@ export interface GeometryResponse {
   readonly color: Uint8Array | null;
 }
 
-/** A light of the kind `ambient`, `directional` or `point`; its color is a CSS color. */
+/** A light; its color is a CSS color. */
 export interface Light {
-  readonly kind: string;
+  readonly kind: LightKind;
   readonly color?: string;
   readonly intensity?: number;
-  readonly position?: readonly number[];
+  readonly position?: readonly [number, number, number];
 }
+
+export type LightKind = 'ambient' | 'directional' | 'point';
 
 /**
  * The material of the surface or the points. `size` is the size of a point in the coordinates of
@@ -1621,16 +1623,16 @@ export interface MeshInfo {
   readonly drawable: number;
   readonly faces: number;
   /** Lower corner of the bounding box, in the logged coordinates. */
-  readonly low: readonly number[];
+  readonly low: readonly [number, number, number];
   /** Upper corner of the bounding box. */
-  readonly high: readonly number[];
+  readonly high: readonly [number, number, number];
   /** Largest distance of a point from the center of the bounding box. */
   readonly radius: number;
   /** Type and shape of the logged arrays `vertex`, `face` and `color`. */
   readonly parts: Readonly<Record<string, string>>;
   readonly look: SceneConfig;
   /** Messages about what was repaired, left out or taken from another step. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Sentence[];
 }
 
 /** One mesh of the batch of a step; the last one if the batch is smaller. */
