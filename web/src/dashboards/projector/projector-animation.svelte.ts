@@ -134,9 +134,8 @@ export class Playback {
 
   /** A slow layout must not make the playback skip steps. */
   #waitForLayout(next: () => void): void {
-    const { main } = this.#layouts;
     if (!this.isPlaying) return;
-    if (main.isDone || main.error) next();
+    if (!this.#layouts.isPending) next();
     else this.#timer = setTimeout(() => this.#waitForLayout(next), WAIT_FOR_LAYOUT_MS);
   }
 }

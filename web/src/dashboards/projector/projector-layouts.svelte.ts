@@ -129,8 +129,10 @@ export class ProjectorLayouts {
       : { count, current: own, previous: null };
   });
 
+  /** The embedding is being loaded, or a layout computed. */
   get isPending(): boolean {
-    return [this.main, this.#base, this.other].some((job) => job.isPending);
+    const jobs = [this.main, this.#base, this.other];
+    return this.#source.info.isLoading || jobs.some((job) => job.isPending);
   }
 
   get matchedCount(): number | null {
