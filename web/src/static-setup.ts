@@ -9,6 +9,7 @@ import { makeScalarHandlers } from './api/static/static-scalars';
 import { histogramHandlers } from './dashboards/histograms/static-histograms';
 import { hparamsHandlers } from './dashboards/hparams/static-hparams';
 import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';
+import { projectorHandlers } from './dashboards/projector/static-projector';
 
 declare global {
   // The scripts of an export are not modules: they share their data through a global.
@@ -23,6 +24,7 @@ setTransport(
     ...histogramHandlers,
     ...prCurveHandlers,
     ...hparamsHandlers,
+    ...projectorHandlers,
   }),
 );
 if (location.search === '' && contents.head.view !== '') restoreView(contents.head.view);

@@ -34,6 +34,7 @@ const DONE = [
   'src/dashboards/scalars',
   'src/dashboards/pr_curves',
   'src/dashboards/text',
+  'src/dashboards/projector',
   'src/i18n',
   'src/lib',
   'src/notebook',

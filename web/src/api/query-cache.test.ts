@@ -512,6 +512,46 @@ test('polling ends with the last response', async () => {
   expect(transport.sent).toHaveLength(2);
 });
 
+test('polling continues after a lost connection and in a new observer', async () => {
+  const job = definePluginQuery<Named, Named, number>('GET demo/job', {
+    scope: 'immutable',
+    poll: (progress) => (progress < 1 ? 150 : null),
+  });
+  const one = watch(job, { name: 'j' });
+  await settle();
+  await transport.get().respond(0.2);
+  await advance(150);
+  await transport.get().fail(new NetworkError());
+  await advance(2000);
+  expect(transport.sent).toHaveLength(3);
+  await transport.get().respond(0.4);
+  await advance(150);
+  expect(transport.sent).toHaveLength(4);
+  await one.leave();
+  await advance(1000);
+  expect(transport.get().signal.aborted).toBe(true);
+  const two = watch(job, { name: 'j' });
+  await settle();
+  expect(two.state.data).toBe(0.4);
+  await transport.get().respond(1);
+  expect(two.state.data).toBe(1);
+});
+
+test('polling ends with an error', async () => {
+  const job = definePluginQuery<Named, Named, number>('GET demo/job', {
+    scope: 'immutable',
+    poll: () => 150,
+  });
+  const one = watch(job, { name: 'j' });
+  await settle();
+  await transport.get().respond(0.2);
+  await advance(150);
+  await transport.get().fail(new ServerError({ message: 'unknown', hint: '' }, 404));
+  expect(one.state.error?.problem.message).toBe('unknown');
+  await advance(10_000);
+  expect(transport.sent).toHaveLength(2);
+});
+
 // ---- Errors
 
 test('while the server is unreachable one request at a time tries again', async () => {

@@ -2666,7 +2666,7 @@ export interface CameraDef {
   readonly zoom: number;
 }
 
-/** A cluster and the words that are typical of it. */
+/** A cluster and the words that are typical of it; without any, its name is its number. */
 export interface ClusterInfo {
   readonly name: string;
   readonly count: number;
@@ -2792,7 +2792,7 @@ export interface EmbeddingInfo {
   readonly rows: number;
   readonly dimensions: number;
   readonly revision: number;
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
   readonly usable: Uint8Array | null;
   readonly columns: readonly ColumnInfo[];
   readonly label: string | null;
@@ -2812,7 +2812,7 @@ export interface EmbeddingRequest {
   readonly mark?: string | null;
 }
 
-/** An embedding in the list; `problem` says why it cannot be read. */
+/** An embedding in the list; `problem` says why it cannot be read, null if it can. */
 export interface EmbeddingRow {
   readonly id: string;
   readonly run: string;
@@ -2822,7 +2822,7 @@ export interface EmbeddingRow {
   readonly has_labels: boolean;
   readonly has_sprite: boolean;
   readonly has_bookmarks: boolean;
-  readonly problem: string;
+  readonly problem: Sentence | null;
   readonly versions: readonly VersionRow[];
 }
 
@@ -2847,14 +2847,17 @@ export interface JobRequest {
 
 export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
 
-/** The state of a job; `frame` increases with every intermediate result. */
+/**
+ * The state of a job; `frame` increases with every intermediate result. `doing` names the current
+ * stage, `problem` says why the job failed.
+ */
 export interface JobStatus {
   readonly job: string;
   readonly state: JobState;
-  readonly doing: string;
+  readonly doing: Sentence;
   readonly done: number;
   readonly total: number;
-  readonly problem: string;
+  readonly problem: Sentence | null;
   readonly frame: number;
   readonly device: Device;
 }
@@ -2984,7 +2987,7 @@ export interface ProjectorLayoutResponse {
   readonly places: readonly Float32Array[];
   readonly explained: readonly number[];
   readonly exact: boolean;
-  readonly notes: readonly string[];
+  readonly notes: readonly Sentence[];
 }
 
 /** The rows whose labels contain a text or match a regular expression, in one column or any. */
@@ -3017,13 +3020,16 @@ export interface QualityRequest extends JobRequest {
   readonly axes?: readonly number[];
 }
 
-/** The trustworthiness of a layout, from 0 to 1, on a sample of its `of` points. */
+/**
+ * The trustworthiness of a layout, from 0 to 1, on a sample of its `of` points. `explanation` says
+ * what it means for this layout.
+ */
 export interface QualityResponse {
   readonly trust: number;
   readonly of: number;
   readonly sample: number;
   readonly neighbours: number;
-  readonly sentence: string;
+  readonly explanation: readonly Sentence[];
 }
 
 /** A view that was saved in the dashboard. */
