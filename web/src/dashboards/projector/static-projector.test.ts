@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { StaticEmbedding } from '../../api/schemas';
-import { ExportContents } from '../../api/static/contents';
-import { StaticTransport } from '../../api/static/static-transport';
+import { ExportContents, StaticTransport } from '../../api/static/static-transport';
 import type { RequestOf, ResponseOf, RouteName } from '../../api/query-definition';
 import { makeWireRequest } from '../../api/transport';
 import { projectorHandlers } from './static-projector';

@@ -11,8 +11,7 @@ import type {
   StaticEmbedding,
   StaticLayout,
 } from '../../api/schemas';
-import type { ExportContents } from '../../api/static/contents';
-import type { StaticHandlers } from '../../api/static/static-transport';
+import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
 import * as common from '../../catalog/common';
 import { LabelColumn } from './point-colors';
 
