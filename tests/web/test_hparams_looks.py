@@ -121,3 +121,7 @@ def test_static_export_works_without_a_server(tmp_path: Path, open_page: OpenPag
     assert b"accuracy" in download_plot(page, "SVG")
     page.get_by_role("button", name="Importance").click()
     expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()
+    # Importance is exported for all trials only.
+    insights = page.get_by_role("region", name="Insights")
+    insights.get_by_role("button", name="low dropout").click()
+    expect(page.get_by_text("Not included in this export")).to_be_visible()

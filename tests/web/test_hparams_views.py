@@ -265,7 +265,8 @@ def test_export_every_plot_as_image(board: str, open_page: OpenPage) -> None:
         if title == "Importance":
             expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()
         else:
-            expect(page.get_by_role("img", name=" vs. ").first).to_be_visible()
+            plot_name = re.compile(" vs. |^Parallel coordinates")
+            expect(page.get_by_role("img", name=plot_name).first).to_be_visible()
         plot = ElementTree.fromstring(download_plot(page, "SVG"))
         texts = {str(text.text) for text in plot.iter(f"{SVG}text")}
         assert {f"{title} · accuracy · {count} trials"} | expected <= texts, title
@@ -316,7 +317,7 @@ def test_importance_slice_contour_and_history(board: str, open_page: OpenPage) -
     # Choose another metric, and the opposite direction.
     page.get_by_role("button", name="Objective: accuracy").click()
     objective = page.get_by_role("group", name="Objective")
-    objective.get_by_role("button", name="loss", exact=True).click()
+    objective.get_by_role("option", name="loss", exact=True).click()
     expect(page.get_by_role("region", name="Insights")).to_contain_text(f"Best loss: {BEST.loss}")
     objective.get_by_role("button", name="Minimize").click()
     worst = max(GRID, key=lambda session: session.loss)

@@ -9,7 +9,7 @@ export type ValueFormat = 'value' | 'time' | 'duration';
 
 /** A hyperparameter, a metric, or information about the trial itself. */
 export interface TrialColumn {
-  /** `hparam:lr`, `metric:validation/accuracy`, `status`. */
+  /** `hparam:lr`, `metric:validation|accuracy`, `status`. */
   readonly key: string;
   readonly kind: 'hparam' | 'metric' | 'info';
   readonly title: string;
