@@ -393,7 +393,7 @@ class ExecutionRow(msgspec.Struct):
 
 class DifferenceRow(msgspec.Struct):
     what: str
-    """``operation``, ``inputs``, ``outputs``, ``parameters``, ``device``, ``source`` or an attribute."""
+    """A property of every node, such as ``operation`` or ``inputs``, or the name of an attribute."""
     before: str
     after: str
 

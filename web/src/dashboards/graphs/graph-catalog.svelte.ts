@@ -25,7 +25,7 @@ const viewCodec: Codec<ViewTransform | null> = {
       : '',
 };
 
-/** Stands for an empty list; no group can have this name. */
+/** The parameter for an empty list; no group can have this name. */
 const ALL_COLLAPSED = '/';
 
 /** Null means the default view. */

@@ -8,7 +8,7 @@ import type {
   GroupResponse,
 } from '../../api/schemas';
 
-/** A `function` calls a body that can be expanded; a `placeholder` stands for hidden nodes. */
+/** A `function` calls a body that can be expanded; a `placeholder` replaces hidden nodes. */
 export type NodeKind = 'op' | 'group' | 'series' | 'function' | 'input' | 'output' | 'placeholder';
 
 /** Why a node is drawn beside the main graph. */

@@ -112,7 +112,7 @@ export class GraphsState {
     this.viewport.reveal(id);
   }
 
-  /** Handle a click on a node: select it, or show what a placeholder stands for. */
+  /** Handle a click on a node: select it, or show the nodes behind a placeholder. */
   activate(id: string, expands = false): void {
     const node = this.#findNode(id);
     const placeholder = node?.kind === 'placeholder' ? parsePlaceholder(id) : null;

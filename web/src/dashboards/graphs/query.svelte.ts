@@ -36,18 +36,22 @@ const MAX_GROUPS = 500;
 
 type GroupKey = Required<Pick<GroupRequest, 'id' | 'group' | 'fold' | 'most'>> & GraphRequest;
 
-export const groupQuery = defineQuery<'POST graphs/groups', GroupKey, GroupResponse, GraphGroup>(
+function getSharedFields({ id, index, mark, fold, most }: GroupKey): Omit<GroupKey, 'group'> {
+  return { id, index: index ?? null, mark: mark ?? null, fold, most };
+}
+
+const groupQuery = defineQuery<'POST graphs/groups', GroupKey, GroupResponse, GraphGroup>(
   'POST graphs/groups',
   {
     scope: 'immutable',
     batch: {
-      shared: ({ group: _, ...shared }) => shared,
+      shared: getSharedFields,
       item: ({ group }) => group,
       maxItems: MAX_GROUPS,
-      join(requests) {
-        const [{ group: _, ...shared }] = requests as [GroupKey];
-        return { ...shared, groups: requests.map(({ group }) => group) };
-      },
+      join: (requests) => ({
+        ...getSharedFields((requests as [GroupKey])[0]),
+        groups: requests.map(({ group }) => group),
+      }),
       split: ({ groups }, requests) =>
         requests.map(
           ({ group }) => groups.find(({ path }) => path === group) ?? new NotExportedError(),

@@ -29,7 +29,7 @@ export type VisibleGroups = ReadonlyMap<string, VisibleGroup>;
 const MORE_SUFFIX = ' rest';
 const AUXILIARY_SUFFIX = ' aside';
 
-/** What a placeholder stands for. */
+/** Which nodes a placeholder replaces. */
 export interface Placeholder {
   readonly kind: 'auxiliary' | 'notLoaded';
   readonly group: string;

@@ -9,7 +9,7 @@ import { LIGHT_THEME } from '../../../charts/renderer/chart-theme';
 import type { MenuItem } from '../../../components/menu';
 import { NO_HIGHLIGHTS } from '../canvas/graph-drawing';
 import type { GraphsState } from '../graphs-state.svelte';
-import GraphExportSheet from './GraphExportSheet.svelte';
+import GraphExportImage from './GraphExportImage.svelte';
 
 const EXPORT_PIXEL_RATIO = 2;
 /** Browsers limit the size of a canvas. */
@@ -54,7 +54,7 @@ export function graphExportItems(graphs: GraphsState): MenuItem[][] {
 /** Render the whole drawing on a white background, whatever part of it is on the screen. */
 function renderSvg({ viewport, params, coloring, highlights }: GraphsState, title: string): string {
   const target = document.createElement('div');
-  const sheet = mount(GraphExportSheet, {
+  const component = mount(GraphExportImage, {
     target,
     props: {
       drawing: viewport.drawing,
@@ -68,7 +68,7 @@ function renderSvg({ viewport, params, coloring, highlights }: GraphsState, titl
   });
   const svg = target.querySelector('svg');
   const text = svg ? new XMLSerializer().serializeToString(svg) : '';
-  void unmount(sheet);
+  void unmount(component);
   return text;
 }
 
