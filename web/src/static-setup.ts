@@ -6,6 +6,7 @@ import {
   stepsHandlers,
 } from './api/static/static-transport';
 import { makeScalarHandlers } from './api/static/static-scalars';
+import { graphHandlers } from './dashboards/graphs/static-graphs';
 import { histogramHandlers } from './dashboards/histograms/static-histograms';
 import { hparamsHandlers } from './dashboards/hparams/static-hparams';
 import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';
@@ -21,6 +22,7 @@ setTransport(
   new StaticTransport(contents, {
     ...makeScalarHandlers(contents),
     ...stepsHandlers,
+    ...graphHandlers,
     ...histogramHandlers,
     ...prCurveHandlers,
     ...hparamsHandlers,

@@ -30,6 +30,7 @@ const DONE = [
   'src/dashboards/hparams',
   'src/dashboards/images',
   'src/dashboards/mesh',
+  'src/dashboards/graphs',
   'src/dashboards/overview',
   'src/dashboards/scalars',
   'src/dashboards/pr_curves',

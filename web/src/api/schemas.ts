@@ -1857,7 +1857,7 @@ export interface ColoringRequest extends GroupRequest {
 
 /** The category or number of each child; the scale is in the statistics. */
 export interface ColoringResponse {
-  readonly by: string;
+  readonly by: ScaleName;
   readonly kind: 'category' | 'number';
   readonly names: readonly string[];
   /** For each child, the categories of its nodes. */
@@ -1867,6 +1867,7 @@ export interface ColoringResponse {
 }
 
 export interface DifferenceRow {
+  /** `operation`, `inputs`, `outputs`, `parameters`, `device`, `source` or an attribute. */
   readonly what: string;
   readonly before: string;
   readonly after: string;
@@ -2093,7 +2094,7 @@ export interface OverviewResponse {
   readonly functions: readonly NamedCount[];
   /** The most frequent first. */
   readonly ops: readonly NamedCount[];
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
   /** Groups that are open in the default view. */
   readonly open: readonly string[];
   readonly changes: ChangeCounts | null;
@@ -2137,16 +2138,28 @@ export interface RankedRow {
   readonly inside: readonly string[];
 }
 
+export type ScaleName =
+  | 'device'
+  | 'op'
+  | 'time'
+  | 'memory'
+  | 'parameters'
+  | 'cluster'
+  | 'tpu'
+  | 'change';
+
 /** A property that nodes can be colored by, with its range in the default view. */
 export interface ScaleRow {
-  readonly by: string;
-  readonly title: string;
+  readonly by: ScaleName;
   readonly kind: 'category' | 'number';
-  readonly unit: '' | 'us' | 'bytes';
+  readonly unit: ScaleUnit;
   readonly low: number;
   readonly high: number;
+  /** The names of `tpu` are "compatible" and "incompatible", those of `change` are changes. */
   readonly categories: readonly NamedCount[];
 }
+
+export type ScaleUnit = '' | 'us' | 'bytes';
 
 export type SearchField = 'name' | 'op' | 'attribute' | 'shape' | 'dtype' | 'device';
 
@@ -2167,7 +2180,7 @@ export interface SearchHitRow {
 export interface ShapeIssueRow {
   readonly path: string;
   readonly op: string;
-  readonly what: string;
+  readonly what: Sentence;
   readonly inside: readonly string[];
 }
 
