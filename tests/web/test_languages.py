@@ -13,15 +13,13 @@ from playwright.sync_api import Page, expect
 from tests.web.audio_log import write_audio_log
 from tests.web.conftest import Serve
 from tests.web.histogram_log import write_histogram_log
+from tests.web.hparams_log import write_grid as write_hparams
 from tests.web.image_log import write_image_log
 from tests.web.mesh_log import write_mesh_log
 from tests.web.pr_curve_log import write_pr_curves
 from tests.web.scalar_log import write_scalar_log
 from tests.web.test_looks import overflows
 from tests.web.text_log import write_text_log
-from tests.web.conftest import Serve
-from tests.web.hparams_log import write_grid as write_hparams
-from tests.web.test_looks import overflows
 
 STORED_LANGUAGE = "tracklight.language"
 

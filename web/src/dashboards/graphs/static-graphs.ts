@@ -1,6 +1,5 @@
 import { NotExportedError } from '../../api/errors';
-import type { ExportContents } from '../../api/static/contents';
-import type { StaticHandlers } from '../../api/static/static-transport';
+import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
 import type {
   GraphRequest,
   GraphsSearchResponse,
