@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import type { ExportedSeries } from '../schemas';
 import { makeChartRow } from './chart-reduction';
 import {
   applyView,
