@@ -1,6 +1,7 @@
 import { flushSync } from 'svelte';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
+import { createQuery } from '../../api/create-query.svelte';
 import { NotExportedError, ServerError } from '../../api/errors';
 import { QueryCache } from '../../api/query-cache';
 import { FakeTransport, settle } from '../../api/query-test-tools';
@@ -16,10 +17,11 @@ import type {
 import { ExportContents } from '../../api/static/contents';
 import type { Codec } from '../../lib/codecs';
 import type { Context } from '../../plugin/context';
-import { createQuery } from '../../api/create-query.svelte';
 import { createGraphParams, GraphCatalog } from './graph-catalog.svelte';
 import { GraphQueries } from './query.svelte';
 import { graphHandlers } from './static-graphs';
+
+vi.stubGlobal('innerWidth', 1440);
 
 const LIST: GraphsResponse = {
   cursor: '',
@@ -86,10 +88,9 @@ async function openGraph(open: readonly string[] | null) {
   const stop = $effect.root(() => {
     queries = new GraphQueries(context, params, new GraphCatalog(context, params));
   });
-  await settle();
+  await update();
   await transport.get().respond(LIST);
-  flushSync();
-  await settle();
+  await update();
   const findLast = (route: string) => {
     const found = transport.sent.findLast((request) => request.route === route);
     if (!found) throw new Error(`no request for ${route}`);
