@@ -180,7 +180,7 @@ def get_mesh_step(log: Source, request: ValueRequest) -> MeshStep:
     """
     steps = join_mesh_parts(locate_mesh_parts(log, request.run, request.tag))
     index: int | None = request.index
-    fingerprint = request.mark
+    fingerprint = request.fingerprint
     if fingerprint is not None and (
         request.index >= len(steps) or steps.fingerprint[request.index] != fingerprint
     ):

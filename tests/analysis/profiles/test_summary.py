@@ -21,7 +21,7 @@ def hidden(summary: ProfileSummary, name: str) -> float:
 def test_keras_batches_are_steps_without_markers() -> None:
     """xprof finds no steps in these captures."""
     fast, slow = summarize(read_case("cnn")), summarize(read_case("inputbound"))
-    assert fast.rule == slow.rule == "batches profiled by Keras"
+    assert fast.step_rule == slow.step_rule == "batches profiled by Keras"
     assert (fast.steps.averaged, slow.steps.averaged) == (4, 4)
     assert fast.steps.mean_ms == pytest.approx(12.4, abs=0.05)
     assert slow.steps.mean_ms == pytest.approx(49.3, abs=0.05)
@@ -31,12 +31,12 @@ def test_keras_batches_are_steps_without_markers() -> None:
 
 def test_step_markers_of_the_program_take_precedence() -> None:
     summary = summarize(read_case("customloop"))
-    assert (summary.rule, summary.steps.averaged) == ("step markers of the program", 6)
+    assert (summary.step_rule, summary.steps.averaged) == ("step markers of the program", 6)
 
 
 def test_chosen_marker_takes_precedence() -> None:
     summary = summarize(read_case("customloop"), marker="FunctionRun")
-    assert summary.rule == "events named FunctionRun, as chosen"
+    assert summary.step_rule == "events named FunctionRun, as chosen"
     assert summary.steps.averaged == 6
 
 
@@ -84,7 +84,7 @@ def test_copy_during_device_compute_is_hidden() -> None:
 @pytest.mark.parametrize("name", ["jax_f32.xplane.pb", "jax_bf16.xplane.pb"])
 def test_detects_jax_steps(name: str) -> None:
     summary = summarize(open_file(name))
-    assert (summary.rule, summary.steps.averaged) == ("step markers of the program", 4)
+    assert (summary.step_rule, summary.steps.averaged) == ("step markers of the program", 4)
     assert 0 < part(summary, "device compute") < summary.steps.mean_ms
 
 
@@ -99,7 +99,7 @@ def test_detects_jax_steps(name: str) -> None:
 )
 def test_measures_low_precision_share(name: str, min_share: float, max_share: float) -> None:
     """xprof reports 0 % for all captures of JAX."""
-    share = summarize(open_file(name)).precision.short_share
+    share = summarize(open_file(name)).precision.low_share
     assert share is not None and min_share <= share <= max_share
 
 
@@ -109,11 +109,11 @@ def test_first_finding_of_input_bound_program_is_input() -> None:
         summarize(open_file("torch_input.pt.trace.json.gz")),
     )
     assert [each.findings[0].name for each in (keras, torch)] == ["input", "input"]
-    assert keras.findings[0].what == "87 % of a step (42.8 ms) is spent waiting for input"
+    assert keras.findings[0].summary == "87 % of a step (42.8 ms) is spent waiting for input"
     assert "the stage MapAndBatch" in keras.findings[0].advice
     assert "prefetch(tf.data.AUTOTUNE)" in keras.findings[0].advice
     assert "num_workers" in torch.findings[0].advice
-    assert torch.findings[0].win_ms == pytest.approx(part(torch, "input"))
+    assert torch.findings[0].savings_ms == pytest.approx(part(torch, "input"))
 
 
 def test_fast_program_has_no_findings() -> None:

@@ -45,11 +45,11 @@ def test_reports_findings_from_the_chosen_threshold() -> None:
     assert "input" not in {finding.name for finding in above.findings}
     assert above.findings == below.findings[1:]
     (row,) = (row for row in above.thresholds if row.name == "input")
-    assert (row.title, row.percent, row.usual) == (FINDING_TITLES["input"], 88, 5)
+    assert (row.title, row.percent, row.default) == (FINDING_TITLES["input"], 88, 5)
 
 
 def test_threshold_rows_are_in_percent() -> None:
-    rows = {row.name: (row.percent, row.usual) for row in iter_thresholds(DEFAULT_THRESHOLDS)}
+    rows = {row.name: (row.percent, row.default) for row in iter_thresholds(DEFAULT_THRESHOLDS)}
     assert rows["kernel launch"] == (15, 15)
 
 

@@ -36,7 +36,7 @@ def walk(graph_index: GraphIndex, max_groups: int = 60) -> int:
     """Open all groups and call all routes; return the number of nodes."""
     queue, seen = [""], 0
     while queue and max_groups:
-        group = build_group(graph_index, GroupRequest("", group=queue.pop(), most=2000))
+        group = build_group(graph_index, GroupRequest("", group=queue.pop(), limit=2000))
         max_groups -= 1
         for child in group.children:
             is_group = child.kind in ("scope", "series")

@@ -32,9 +32,9 @@ def test_lists_graphs_with_their_steps(tmp_path: Path) -> None:
     assert [step.step for step in listed[1].steps] == [0, 7]
     assert client.request("about").nodes == 2
     first = listed[1].steps[0]
-    assert client.request("about", index=first.index, mark=first.mark).nodes == 1
+    assert client.request("about", index=first.index, mark=first.fingerprint).nodes == 1
     with pytest.raises(LogError, match="no longer"):
-        client.request("about", index=first.index, mark=first.mark + 1)
+        client.request("about", index=first.index, mark=first.fingerprint + 1)
     with pytest.raises(LogError, match="no longer"):
         client.request("about", id="nothing")
     client.catalog.close()

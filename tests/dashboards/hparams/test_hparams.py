@@ -59,14 +59,14 @@ def test_importance_is_summarized(board: HParams) -> None:
     assert [bar.name for bar in response.bars] == ["learning_rate", "dropout", "units"]
     assert [bar.direction for bar in response.bars] == [1, -1, 1]
     assert response.trust.level == "good"
-    assert response.sentence.text.startswith("Accuracy depends mostly on Learning rate (")
+    assert response.summary.text.startswith("Accuracy depends mostly on Learning rate (")
     dash = "\N{EN DASH}"
     best = (
         f"high Learning rate (0.01 {dash} 0.1), low Dropout (0.1) and high Units (64 {dash} 128)."
     )
-    assert response.sentence.text.endswith(f"It is best with {best}")
-    assert response.sentence.code == "hparams.depends_on_best"
-    assert response.trust.sentence.code == "hparams.trust_good"
+    assert response.summary.text.endswith(f"It is best with {best}")
+    assert response.summary.code == "hparams.depends_on_best"
+    assert response.trust.summary.code == "hparams.trust_good"
     assert [bar.label for bar in response.bars] == ["Learning rate", "Dropout", "Units"]
     assert response.problem is None
 
@@ -86,11 +86,13 @@ def test_sparklines_are_downsampled(board: HParams) -> None:
     names = board.sessions(SessionsRequest()).rows.names
     request = SparklinesRequest(ACCURACY, ["gone", names[0]], points=6)
     (line,) = board.sparklines(request).lines
-    assert (line.session, line.odd) == (names[0], 0)
+    assert (line.session, line.nonfinite_count) == (names[0], 0)
     assert (line.x[0], line.x[-1]) == (0.0, 19.0)
     assert len(line.x) <= 8
     assert len(board.sparklines(SparklinesRequest(ACCURACY)).lines) == 36
-    diverged = [it for it in board.sparklines(SparklinesRequest(ACCURACY)).lines if it.odd]
+    diverged = [
+        it for it in board.sparklines(SparklinesRequest(ACCURACY)).lines if it.nonfinite_count
+    ]
     assert [it.session for it in diverged] == ["grid/units=16,dropout=0.5,lr=0.1"]
     assert board.sparklines(SparklinesRequest("|gone")).lines == []
 
@@ -98,7 +100,7 @@ def test_sparklines_are_downsampled(board: HParams) -> None:
 def test_table_can_be_exported(board: HParams) -> None:
     names = board.sessions(SessionsRequest()).rows.names[:2]
     columns = ["name", "status", "start", "duration", "hparam:units", f"metric:{ACCURACY}"]
-    request = ExportRequest(format="json", columns=columns, sessions=names[::-1], how="max")
+    request = ExportRequest(format="json", columns=columns, sessions=names[::-1], reduction="max")
     found = json.loads(board.export(request).content)
     assert found["header"] == ["name", "status", "start", "duration", "Units", "Accuracy"]
     assert [row[0] for row in found["rows"]] == names[::-1]

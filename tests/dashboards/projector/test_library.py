@@ -36,7 +36,7 @@ def test_info_of_an_embedding(board: Board) -> None:
     assert (tree.kind, tree.distinct, tree.values) == ("text", ROWS, [])
     assert [(it.text, it.count) for it in kind.values] == [(name, 15) for name in NAMES]
     assert (height.kind, height.min, height.max) == ("number", 0, 29.5)
-    assert (info.label, info.colour, info.spherize) == ("tree", "kind", False)
+    assert (info.label_column, info.color_column, info.spherize) == ("tree", "kind", False)
     assert info.problems == []
 
 
@@ -127,7 +127,7 @@ def test_unreadable_labels_and_images_are_reported(board: Board, logdir: Path) -
         "no labels",
         "no images",
     ]
-    assert (info.columns, info.sprite, info.label) == ([], None, None)
+    assert (info.columns, info.sprite, info.label_column) == ([], None, None)
 
 
 def test_non_finite_vectors_are_reported(board: Board, logdir: Path) -> None:

@@ -112,7 +112,9 @@ def test_clusters_are_named_by_typical_words(
 def test_clusters_of_a_layout_of_some_rows(board: Board) -> None:
     trees = board.find("trees").id
     layout = board.wait(board.projector.project(ProjectionRequest(trees, rows=SOME_ROWS)))
-    job = board.projector.cluster(ClusterRequest(trees, method=KmeansMethod(2), on=layout.job.job))
+    job = board.projector.cluster(
+        ClusterRequest(trees, method=KmeansMethod(2), layout_job=layout.job.job)
+    )
     board.wait(job)
     codes = board.projector.clusters(JobRequest(job.job)).codes
     assert np.flatnonzero(codes >= 0).tolist() == [4, 5, 6, 7, 8, 9]

@@ -158,8 +158,8 @@ def _iter_finding_pairs(before: list[Finding], after: list[Finding]) -> Iterator
     old = {finding.name: finding for finding in before}
     new = {finding.name: finding for finding in after}
     for name in dict.fromkeys([*old, *new]):
-        before_ms = old[name].win_ms if name in old else 0.0
-        after_ms = new[name].win_ms if name in new else 0.0
+        before_ms = old[name].savings_ms if name in old else 0.0
+        after_ms = new[name].savings_ms if name in new else 0.0
         title = (old.get(name) or new[name]).title
         yield FindingPair(name, title, _get_change(before_ms, after_ms), before_ms, after_ms)
 

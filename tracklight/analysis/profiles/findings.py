@@ -54,7 +54,7 @@ class ThresholdRow(msgspec.Struct):
     name: str
     title: str
     percent: float
-    usual: float
+    default: float
 
 
 def parse_thresholds(text: str) -> Mapping[str, float]:
@@ -213,7 +213,7 @@ class Finding(msgspec.Struct):
 
     name: str
     title: str
-    what: str
+    summary: str
     """What was measured, in a sentence."""
     share: float
     """Share of a step."""
@@ -222,7 +222,7 @@ class Finding(msgspec.Struct):
     advice: str
     code: str
     """Lines to paste; empty if there are none."""
-    win_ms: float
+    savings_ms: float
     """Time of a step that would be saved if all of it went away."""
     evidence: list[EvidenceRow]
     """The longest events, at most twenty."""
@@ -263,8 +263,8 @@ def list_findings(data: FindingInput) -> list[Finding]:
     """List the findings, those that save most time first."""
     if not data.step_ms:
         return []
-    findings = (finding for finding in _iter_findings(data) if finding.win_ms > 0)
-    return sorted(findings, key=lambda finding: -finding.win_ms)
+    findings = (finding for finding in _iter_findings(data) if finding.savings_ms > 0)
+    return sorted(findings, key=lambda finding: -finding.savings_ms)
 
 
 def _iter_findings(data: FindingInput) -> Iterator[Finding]:
@@ -363,7 +363,7 @@ def _check_precision(data: FindingInput) -> Iterator[Finding]:
     evidence = _collect_evidence(data.trace, is_kernel, data.analysis.steps)
     savings_ms = device_ms * (1 - 1 / _LOW_PRECISION_SPEEDUP)
     finding = _make_finding(data, "precision", savings_ms, "", evidence)
-    finding.what = (
+    finding.summary = (
         f"{100 * low_share:.0f} % of the device's compute time ({format_ms(device_ms)} per step) "
         "is in 16 bits"
     )
@@ -382,12 +382,12 @@ def _make_finding(
     return Finding(
         name=name,
         title=FINDING_TITLES[name],
-        what=f"{100 * share:.0f} % of a step ({format_ms(time_ms)}) {description}",
+        summary=f"{100 * share:.0f} % of a step ({format_ms(time_ms)}) {description}",
         share=share,
         threshold=f"at least {100 * data.thresholds[name]:.3g} %",
         advice=advice.text,
         code=advice.code,
-        win_ms=time_ms,
+        savings_ms=time_ms,
         evidence=evidence.rows,
         events=evidence.events,
         query=evidence.query,

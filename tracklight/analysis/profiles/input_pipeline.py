@@ -253,7 +253,7 @@ class InputPart(msgspec.Struct):
     """Time of an average step in which the program waited for this kind of work only."""
 
     name: str
-    what: str
+    description: str
     ms: float
     share: float
 
@@ -270,7 +270,7 @@ class StageRow(msgspec.Struct):
     self_ms: float
     critical_ms: float
     """How long the program waited for this stage and no other."""
-    parallel: int | None
+    parallelism: int | None
     is_slowest: bool
     advice: str
     event: int
@@ -305,7 +305,7 @@ class InputAnalysis(msgspec.Struct):
     pipelines: list[PipelineRow]
     loaders: list[LoaderRow]
     findings: list[Finding]
-    why: str
+    empty_reason: str
     """Why there is neither a pipeline nor a loader; empty if there is one."""
 
 
@@ -346,7 +346,7 @@ def analyze_input(
         pipelines=pipelines,
         loaders=loaders,
         findings=[finding for finding in findings if finding.name in _INPUT_FINDINGS],
-        why="" if pipelines or loaders else _EMPTY_REASONS[framework],
+        empty_reason="" if pipelines or loaders else _EMPTY_REASONS[framework],
     )
 
 
@@ -391,7 +391,7 @@ def _make_pipeline_row(
             total_ms=stage.total_ps / ps_per_step_ms,
             self_ms=stage.self_ps / ps_per_step_ms,
             critical_ms=stage.critical_ps / ps_per_step_ms,
-            parallel=stage.parallelism,
+            parallelism=stage.parallelism,
             is_slowest=stage.critical_ps == slowest_ps > 0,
             advice=get_stage_advice(stage.op) if needs_advice else "",
             event=stage.longest_event,

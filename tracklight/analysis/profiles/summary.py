@@ -72,7 +72,7 @@ class StepTimes(msgspec.Struct):
     median_ms: float
     min_ms: float
     max_ms: float
-    deviation_ms: float
+    std_ms: float
 
 
 class PartTime(msgspec.Struct):
@@ -84,7 +84,7 @@ class PartTime(msgspec.Struct):
     share: float
     hidden_ms: float
     """Time that ran behind a part of higher priority."""
-    what: str
+    description: str
 
 
 class Overlap(msgspec.Struct):
@@ -136,11 +136,11 @@ class EnvironmentFact(msgspec.Struct):
 class PrecisionTimes(msgspec.Struct):
     """How long kernels ran in each precision."""
 
-    short_ms: float
+    low_ms: float
     """In at most 16 bits."""
-    long_ms: float
+    full_ms: float
     unknown_ms: float
-    short_share: float | None
+    low_share: float | None
     """Share of the time of known precision; null if there is none."""
 
 
@@ -150,7 +150,7 @@ class ProfileSummary(msgspec.Struct):
     events: int
     span_ms: float
     framework: Framework
-    rule: str
+    step_rule: str
     """How the steps were found, in words."""
     markers: list[StepMarker]
     steps: StepTimes
@@ -193,7 +193,7 @@ def summarize_analysis(
         events=len(trace),
         span_ms=float(span_ps) / PS_PER_MS,
         framework=framework,
-        rule=analysis.steps.rule,
+        step_rule=analysis.steps.rule,
         markers=_list_step_markers(trace),
         steps=_measure_steps(analysis),
         parts=list(_iter_part_times(analysis)),
@@ -221,7 +221,7 @@ def _measure_steps(analysis: StepAnalysis) -> StepTimes:
         median_ms=median(total_ms.tolist()),
         min_ms=float(total_ms.min()),
         max_ms=float(total_ms.max()),
-        deviation_ms=float(total_ms.std(ddof=1)) if len(total_ms) > 1 else 0.0,
+        std_ms=float(total_ms.std(ddof=1)) if len(total_ms) > 1 else 0.0,
     )
 
 
@@ -237,7 +237,7 @@ def _iter_part_times(analysis: StepAnalysis) -> Iterator[PartTime]:
             ms=ms,
             share=ms / step_ms,
             hidden_ms=max(hidden_ms, 0.0),
-            what=STEP_PART_DESCRIPTIONS[part],
+            description=STEP_PART_DESCRIPTIONS[part],
         )
     ms = analysis.average_ms(breakdown.other_ps)
     description = "Nothing that the profiler recorded: Python, waiting, or disabled event types."
@@ -324,10 +324,10 @@ def _list_step_markers(trace: Trace) -> list[StepMarker]:
 
 def _make_precision_times(precision: Precision) -> PrecisionTimes:
     return PrecisionTimes(
-        short_ms=precision.low_ps / PS_PER_MS,
-        long_ms=precision.full_ps / PS_PER_MS,
+        low_ms=precision.low_ps / PS_PER_MS,
+        full_ms=precision.full_ps / PS_PER_MS,
         unknown_ms=precision.unknown_ps / PS_PER_MS,
-        short_share=precision.low_share,
+        low_share=precision.low_share,
     )
 
 
@@ -362,17 +362,17 @@ def _iter_devices(devices: tuple[Device, ...]) -> Iterator[tuple[str, str]]:
 
 def iter_summary_lines(summary: ProfileSummary) -> Iterator[str]:
     """Yield an overview as lines of text, for the command line."""
-    yield f"{summary.events:,} events; steps: {summary.rule}"
+    yield f"{summary.events:,} events; steps: {summary.step_rule}"
     yield f"{summary.steps.mean_ms:.3f} ms per step, average of {summary.steps.averaged} steps"
     *parts, other = summary.parts
     shown = [part for part in parts if part.ms or part.hidden_ms]
     for part in [*sorted(shown, key=lambda part: -part.ms), other]:
         hidden = f", and {part.hidden_ms:.3f} ms hidden" if part.hidden_ms >= 0.0005 else ""
         yield f"  {100 * part.share:5.1f} %  {part.label}: {part.ms:.3f} ms{hidden}"
-    if summary.precision.short_share is not None:
-        yield f"{summary.precision.short_share:.0%} of the device's compute time is in 16 bits"
+    if summary.precision.low_share is not None:
+        yield f"{summary.precision.low_share:.0%} of the device's compute time is in 16 bits"
     for finding in summary.findings:
-        yield f"could save {format_ms(finding.win_ms)}: {finding.what}. {finding.advice}"
+        yield f"could save {format_ms(finding.savings_ms)}: {finding.summary}. {finding.advice}"
     if summary.ops and all(op.type == PYTHON_OP_TYPE for op in summary.ops):
         yield from _iter_python_lines(summary.ops)
     elif summary.ops:

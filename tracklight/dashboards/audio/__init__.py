@@ -114,21 +114,23 @@ class Audio(Dashboard):
 
     def _read_clip(self, request: ClipRequest) -> bytes:
         clips = self._read_value(request).clips
-        if request.part >= len(clips):
+        if request.clip >= len(clips):
             raise LogError(
                 "audio.no_clip",
                 "no clip {part}: the value has {clips} clips",
-                part=request.part,
+                part=request.clip,
                 clips=len(clips),
             )
-        return clips[request.part]
+        return clips[request.clip]
 
     def _iter_exported(self, request: ValueRequest) -> Iterator[tuple[str, object]]:
         """Yield the responses for one value. An exported page draws waveforms by itself."""
         about = self.about(request)
         yield value_path("about", request), about
         for index in range(len(about.clips)):
-            clip_request = ClipRequest(request.run, request.tag, request.index, request.mark, index)
+            clip_request = ClipRequest(
+                request.run, request.tag, request.index, request.fingerprint, index
+            )
             yield value_path("clip", request, part=index), self.clip(clip_request)
 
 

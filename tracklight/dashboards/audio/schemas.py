@@ -20,7 +20,7 @@ _NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
 class ClipRequest(ValueRequest):
     """One clip of a value; ``part`` is its index."""
 
-    part: _NonNegativeInt = 0
+    clip: _NonNegativeInt = 0
 
 
 class WaveformRequest(ClipRequest):

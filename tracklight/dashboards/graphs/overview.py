@@ -92,7 +92,7 @@ def build_overview(graph_index: GraphIndex) -> OverviewResponse:
         functions=[NamedCount(name, len(body)) for name, body in functions],
         ops=[NamedCount(*pair) for pair in Counter(graph.ops).most_common(_MAX_OVERVIEW_OPS)],
         problems=[Sentence.make(problem) for problem in graph.problems],
-        open=list_default_groups(graph_index),
+        default_groups=list_default_groups(graph_index),
         changes=None if comparison is None else _count_changes(comparison.change),
         edge_changes=None if comparison is None else _count_changes(comparison.edges.change),
     )
@@ -208,7 +208,7 @@ def color_group(
         raise UsageError(
             "graphs.unknown_coloring", 'this graph cannot be colored by "{by}"', by=request.by
         )
-    return apply_scale(scale, group.children[request.offset : request.offset + request.most])
+    return apply_scale(scale, group.children[request.offset : request.offset + request.limit])
 
 
 def apply_scale(scale: ColorScale, children: Sequence[Child]) -> ColoringResponse:
@@ -235,11 +235,11 @@ def build_statistics(graph_index: GraphIndex, profile: Profile) -> StatisticsRes
         scales=[_make_scale_row(graph_index, scale) for scale in scales],
         parameters=int(statistics.parameters.sum()),
         largest=[_make_tensor_row(subgraph, rank) for rank in largest],
-        owners=_make_ranked_rows(subgraph, numbers.get("parameters")),
+        most_parameters=_make_ranked_rows(subgraph, numbers.get("parameters")),
         slowest=_make_ranked_rows(subgraph, numbers.get("time")),
-        hungriest=_make_ranked_rows(subgraph, numbers.get("memory")),
-        skips=skips,
-        misfits=issues,
+        most_memory=_make_ranked_rows(subgraph, numbers.get("memory")),
+        skip_connections=skips,
+        shape_issues=issues,
     )
 
 
@@ -363,8 +363,8 @@ def list_changes(graph_index: GraphIndex, request: ChangesRequest) -> ChangesRes
     if comparison is None:
         raise UsageError("graphs.not_a_comparison", "this graph is not a comparison of two graphs")
     root = Location(graph_index.root, "", "")
-    nodes = _iter_changed(comparison.change, request.most)
-    edges = _iter_changed(comparison.edges.change, request.most)
+    nodes = _iter_changed(comparison.change, request.limit)
+    edges = _iter_changed(comparison.edges.change, request.limit)
     return ChangesResponse(
         [_make_changed_node_row(root, comparison, node, request.fold) for node in nodes],
         [_make_changed_edge_row(root, comparison, edge, request.fold) for edge in edges],
@@ -384,7 +384,7 @@ def _make_changed_node_row(
         path=subgraph.hierarchy.paths[node],
         op=subgraph.graph.ops[node],
         change=CHANGE_NAMES[comparison.change[node]],
-        inside=root.list_ancestors(subgraph.get_node_group(node), fold),
+        ancestors=root.list_ancestors(subgraph.get_node_group(node), fold),
     )
 
 
@@ -401,5 +401,5 @@ def _make_changed_edge_row(
         change=CHANGE_NAMES[comparison.edges.change[edge]],
         before="" if before is None else format_output(before),
         after="" if after is None else format_output(after),
-        inside=root.list_ancestors(subgraph.get_node_group(target), fold),
+        ancestors=root.list_ancestors(subgraph.get_node_group(target), fold),
     )

@@ -22,7 +22,7 @@ class HistogramChartRequest(msgspec.Struct, forbid_unknown_fields=True):
 
     id: str
     tag: str
-    skip: Annotated[int, msgspec.Meta(ge=0)] = 0
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Number of runs with the tag to skip."""
     start: float | None = None
     stop: float | None = None
@@ -41,9 +41,9 @@ class HistogramsRequest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True
 
     charts: Annotated[list[HistogramChartRequest], msgspec.Meta(max_length=256)]
     runs: list[str] | None = None
-    most_runs: Annotated[int, msgspec.Meta(ge=1, le=200)] = 12
+    max_runs: Annotated[int, msgspec.Meta(ge=1, le=200)] = 12
     x: HistogramAxis = "step"
-    most: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 51
+    max_points: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 51
     bins: Annotated[int, msgspec.Meta(ge=0, le=512)] = 30
     percentiles: bool = False
     ignore_outliers: bool = False
@@ -65,7 +65,7 @@ class HistogramErrorRow(msgspec.Struct):
     """A histogram that could not be read, and why."""
 
     step: int
-    what: Sentence
+    message: Sentence
 
 
 class HistogramSeriesRow(msgspec.Struct):
@@ -83,22 +83,22 @@ class HistogramSeriesRow(msgspec.Struct):
     tag: str
     count: int
     index: Int32
-    mark: Int32
+    fingerprint: Int32
     step: Int64
     wall_time: Float64
     x: Float64
     low: Float64
     high: Float64
-    counted: Float64
+    bucket_sum: Float64
     num: Float64
     nan: Float64
     positive_infinity: Float64
     negative_infinity: Float64
-    unplaced: Float64
-    spoiled: Bool
+    unbounded: Float64
+    has_nan: Bool
     bins: Float32 | Float64 | None
     percentiles: Float64 | None
-    flaws: list[HistogramErrorRow]
+    errors: list[HistogramErrorRow]
 
 
 class HistogramChartRow(msgspec.Struct):
@@ -113,7 +113,7 @@ class HistogramChartRow(msgspec.Struct):
     error: Problem | None = None
     runs: int = 0
     grid: Float64 | None = None
-    cut: bool = False
+    is_clipped: bool = False
     series: list[HistogramSeriesRow] = []
 
 

@@ -235,18 +235,18 @@ def select_rows(table: SessionTable, names: list[str] | None) -> Int64:
 
 def make_sessions_response(study: Study, request: SessionsRequest) -> SessionsResponse:
     """Return the table, or the rows that changed since the requested revision."""
-    table = SessionTable(study, request.get_reduction(), request.over)
+    table = SessionTable(study, request.get_reduction(), request.aggregation)
     snapshot = table.snapshot
     since = _find_revision(study, request.since, snapshot.epoch)
     if since is None:
         rows = np.arange(len(table.names))
     else:
         rows = np.flatnonzero(table.get_row_revisions() > since)
-    metrics = table.read_metrics(request.metric)
+    metrics = table.read_metrics(request.metrics)
     sessions = table.first_sessions[rows]
     return SessionsResponse(
         revision=f"{study.token}.{snapshot.epoch}.{snapshot.revision}",
-        base=None if since is None else request.since,
+        since=None if since is None else request.since,
         rows=_make_rows(table, rows),
         hparams=[_make_hparam_cells(column, sessions) for column in table.get_hparam_columns()],
         metrics=[_make_metric_cells(column, rows) for column in metrics],
@@ -276,7 +276,7 @@ def _make_rows(table: SessionTable, rows: Int64) -> SessionRows:
     ]
     experiment_of = {name: index for index, name in enumerate(experiments)}
     return SessionRows(
-        at=rows.astype(np.int32),
+        indices=rows.astype(np.int32),
         names=[names[index] for index in indices],
         labels=[labels[index] for index in indices],
         groups=(rows if is_grouped else table.groups.group_of[rows]).astype(np.int32),
@@ -286,7 +286,7 @@ def _make_rows(table: SessionTable, rows: Int64) -> SessionRows:
         status=np.array([statuses[index] for index in indices], np.uint8),
         start=start,
         end=end,
-        last=last,
+        last_logged=last,
         source=np.array([session.source for session in sessions], np.uint8),
         experiments=np.array(
             [experiment_of.get(session.experiment, -1) for session in sessions], np.int32
@@ -316,11 +316,11 @@ def _make_hparam_cells(column: HParamColumn, sessions: Int64) -> HParamCells:
         type=column.type,
         declared=column.is_declared,
         distinct=column.distinct_count,
-        differs=column.differs,
-        low=low,
-        high=high,
-        log=should_use_log_scale(numbers),
-        words=column.categories,
+        varies=column.differs,
+        min=low,
+        max=high,
+        log_scale=should_use_log_scale(numbers),
+        categories=column.categories,
         values=column.values[sessions],
         states=None if column.states is None else column.states[sessions],
     )
@@ -337,9 +337,9 @@ def _make_metric_cells(column: MetricColumn, rows: Int64) -> MetricCells:
         description=metric.description,
         declared=metric.is_declared,
         goal=metric.goal,
-        low=low,
-        high=high,
-        log=should_use_log_scale(column.values),
+        min=low,
+        max=high,
+        log_scale=should_use_log_scale(column.values),
         values=column.values[rows],
         steps=column.steps[rows],
         deviation=None if column.deviation is None else column.deviation[rows],
@@ -351,7 +351,7 @@ def _make_metric_cells(column: MetricColumn, rows: Int64) -> MetricCells:
 
 def make_importance_response(study: Study, request: ImportanceRequest) -> ImportanceResponse:
     """Return the importance of every hyperparameter that differs between the rows."""
-    table = SessionTable(study, request.get_reduction(), request.over)
+    table = SessionTable(study, request.get_reduction(), request.aggregation)
     column = table.read_metric(table.get_metric(request.metric))
     rows = select_rows(table, request.sessions)
     rows = rows[~np.isnan(column.steps[rows])]
@@ -361,7 +361,7 @@ def make_importance_response(study: Study, request: ImportanceRequest) -> Import
     )
     return ImportanceResponse(
         metric=request.metric,
-        sentence=Sentence.make(_summarize(column.metric, result)),
+        summary=Sentence.make(_summarize(column.metric, result)),
         trust=_assess_trust(result),
         bars=[
             ImportanceBar(
@@ -374,7 +374,7 @@ def make_importance_response(study: Study, request: ImportanceRequest) -> Import
             )
             for share in result.shares
         ],
-        pairs=[HParamInteraction(*pair) for pair in result.pairs],
+        interactions=[HParamInteraction(*pair) for pair in result.pairs],
         problem=None if result.shares else _make_problem(result),
     )
 

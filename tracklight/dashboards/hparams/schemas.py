@@ -37,20 +37,20 @@ class ReductionRequest(msgspec.Struct, forbid_unknown_fields=True):
     last value up to ``step``. With ``over``, repeats of a trial are aggregated to one row.
     """
 
-    how: ReductionKind = "last"
-    over: Aggregation | None = None
-    n: PositiveInt = 10
+    reduction: ReductionKind = "last"
+    aggregation: Aggregation | None = None
+    count: PositiveInt = 10
     step: Step = 0
 
     def get_reduction(self) -> MetricReduction:
-        return make_reduction(self.how, self.n, self.step)
+        return make_reduction(self.reduction, self.count, self.step)
 
 
 class SessionsRequest(ReductionRequest):
     """All sessions, or the changes since a revision. ``metric`` requests additional metrics."""
 
     since: str | None = None
-    metric: Annotated[list[str], msgspec.Meta(max_length=1000)] = []
+    metrics: Annotated[list[str], msgspec.Meta(max_length=1000)] = []
 
 
 class ImportanceRequest(ReductionRequest, kw_only=True):
@@ -102,7 +102,7 @@ class SessionRows(msgspec.Struct):
     if each row is a session.
     """
 
-    at: Int32
+    indices: Int32
     names: list[str]
     labels: list[str]
     groups: Int32
@@ -112,7 +112,7 @@ class SessionRows(msgspec.Struct):
     status: UInt8
     start: Float64
     end: Float64
-    last: Float64
+    last_logged: Float64
     source: UInt8
     experiments: Int32
     experiment_names: list[str]
@@ -133,11 +133,11 @@ class HParamCells(msgspec.Struct):
     type: HParamType
     declared: bool
     distinct: int
-    differs: bool
-    low: float | None
-    high: float | None
-    log: bool
-    words: list[str]
+    varies: bool
+    min: float | None
+    max: float | None
+    log_scale: bool
+    categories: list[str]
     values: Float64
     states: UInt8 | None
 
@@ -155,9 +155,9 @@ class MetricCells(msgspec.Struct):
     description: str
     declared: bool
     goal: Goal
-    low: float | None
-    high: float | None
-    log: bool
+    min: float | None
+    max: float | None
+    log_scale: bool
     values: Float64
     steps: Float64
     deviation: Float64 | None
@@ -172,7 +172,7 @@ class SessionsResponse(msgspec.Struct):
     """
 
     revision: str
-    base: str | None
+    since: str | None
     rows: SessionRows
     hparams: list[HParamCells]
     metrics: list[MetricCells]
@@ -186,7 +186,7 @@ class ImportanceTrust(msgspec.Struct):
     level: Literal["good", "fair", "poor", "none"]
     r2: float
     sessions: int
-    sentence: Sentence
+    summary: Sentence
 
 
 class ImportanceBar(msgspec.Struct):
@@ -219,10 +219,10 @@ class ImportanceResponse(msgspec.Struct):
     """
 
     metric: str
-    sentence: Sentence
+    summary: Sentence
     trust: ImportanceTrust
     bars: list[ImportanceBar]
-    pairs: list[HParamInteraction]
+    interactions: list[HParamInteraction]
     problem: Problem | None
 
 
@@ -232,7 +232,7 @@ class Sparkline(msgspec.Struct):
     session: str
     x: Float32
     y: Float32
-    odd: int
+    nonfinite_count: int
 
 
 class SparklinesResponse(msgspec.Struct):

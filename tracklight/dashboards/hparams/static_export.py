@@ -28,12 +28,12 @@ _MAX_METRICS = 10
 def iter_static_responses(context: Context, study: Study) -> Iterator[tuple[str, object]]:
     """Yield the URLs that the page requests and their responses; nothing without sessions."""
     for reduction in _REDUCTIONS:
-        sessions = make_sessions_response(study, SessionsRequest(how=reduction))
+        sessions = make_sessions_response(study, SessionsRequest(reduction=reduction))
         if not sessions.rows.names:
             return
         yield f"sessions?how={reduction}", sessions
     for aggregation in _AGGREGATIONS if sessions.repeats else ():
-        request = SessionsRequest(over=aggregation)
+        request = SessionsRequest(aggregation=aggregation)
         yield f"sessions?how=last&over={aggregation}", make_sessions_response(study, request)
     for metric in sessions.metrics[:_MAX_METRICS]:
         key = quote(metric.key, safe="")

@@ -53,9 +53,9 @@ class ArchiveRequest(msgspec.Struct):
     """The images of a tag between two steps; without runs, of all runs that have the tag."""
 
     tag: str
-    run: list[str] = []
-    first: int | None = None
-    last: int | None = None
+    runs: list[str] = []
+    first_step: int | None = None
+    last_step: int | None = None
 
 
 class ImageInfo(msgspec.Struct):

@@ -55,7 +55,7 @@ class MeshRequest(ValueRequest):
 class GeometryRequest(MeshRequest):
     """One mesh with at most ``most`` points; larger ones are sampled."""
 
-    most: Annotated[int, msgspec.Meta(ge=1, le=1 << 31)] = 100_000
+    max_points: Annotated[int, msgspec.Meta(ge=1, le=1 << 31)] = 100_000
 
 
 class MeshFileRequest(MeshRequest):
@@ -72,19 +72,19 @@ class MeshInfo(msgspec.Struct):
     items: int
     """Number of meshes in the batch of this step."""
     item: int
-    points: int
-    drawable: int
+    vertex_count: int
+    finite_count: int
     """Number of points with finite coordinates."""
-    faces: int
-    low: Vector
+    face_count: int
+    min: Vector
     """Lower corner of the bounding box, in the logged coordinates."""
-    high: Vector
+    max: Vector
     """Upper corner of the bounding box."""
     radius: float
     """Largest distance of a point from the center of the bounding box."""
     parts: dict[str, str]
     """Type and shape of the logged arrays ``vertex``, ``face`` and ``color``."""
-    look: SceneConfig
+    scene: SceneConfig
     notes: list[Sentence]
     """Messages about what was repaired, left out or taken from another step."""
 
@@ -96,7 +96,7 @@ class GeometryResponse(msgspec.Struct):
     number of the first ones is a fair sample.
     """
 
-    about: MeshInfo
+    info: MeshInfo
     center: Vector
     scale: float
     position: Float32
@@ -146,14 +146,14 @@ def load_mesh(reader: MeshPartReader, mesh_step: MeshStep, item: int) -> LoadedM
         wall_time=mesh_step.wall_time,
         items=items,
         item=item,
-        points=points,
-        drawable=len(vertices),
-        faces=0 if faces is None else len(faces),
-        low=low,
-        high=high,
+        vertex_count=points,
+        finite_count=len(vertices),
+        face_count=0 if faces is None else len(faces),
+        min=low,
+        max=high,
         radius=_compute_radius(vertices, low, high),
         parts={kind.name.lower(): describe_array(part.array) for kind, part in parts.items()},
-        look=parse_scene_config(vertex_part.config, notes),
+        scene=parse_scene_config(vertex_part.config, notes),
         notes=[Sentence.make(note) for note in notes],
     )
     return LoadedMesh(info, vertices, faces, colors)
@@ -416,7 +416,7 @@ def _make_points(mesh: LoadedMesh, max_points: int) -> GeometryResponse:
     sample = _shuffle(len(mesh.vertices))[:max_points]
     center, scale = _compute_frame(mesh.info)
     return GeometryResponse(
-        about=mesh.info,
+        info=mesh.info,
         center=center,
         scale=scale,
         position=_normalize_positions(mesh.vertices[sample], center, scale),
@@ -432,7 +432,7 @@ def _make_surface(mesh: LoadedMesh, faces: Int32) -> GeometryResponse:
         faces = faces[_shuffle(len(faces))]
     position = _normalize_positions(mesh.vertices, center, scale)
     return GeometryResponse(
-        about=mesh.info,
+        info=mesh.info,
         center=center,
         scale=scale,
         position=position,
@@ -444,7 +444,7 @@ def _make_surface(mesh: LoadedMesh, faces: Int32) -> GeometryResponse:
 
 def _compute_frame(info: MeshInfo) -> tuple[Vector, float]:
     """Return the center of the bounding box and half of its longest side."""
-    low, high = np.array(info.low), np.array(info.high)
+    low, high = np.array(info.min), np.array(info.max)
     # Halve first: the sum of two large numbers may overflow.
     scale = float((high / 2 - low / 2).max())
     return _to_vector(low / 2 + high / 2), scale if scale > 0 else 1.0
@@ -489,7 +489,7 @@ def write_mesh_file(request: MeshFileRequest, mesh: LoadedMesh) -> Blob:
     media_type = "model/ply" if request.format == "ply" else "model/obj"
     name = re.sub(r"[^\w.-]+", "-", f"{request.run}-{request.tag}").strip("-.") or "mesh"
     filename = f"{name}-{mesh.info.step}.{request.format}"
-    return Blob(content, media_type, filename, immutable=request.mark is not None)
+    return Blob(content, media_type, filename, immutable=request.fingerprint is not None)
 
 
 def _encode_ply(mesh: LoadedMesh) -> bytes:

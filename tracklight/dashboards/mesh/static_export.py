@@ -28,11 +28,11 @@ def iter_static_responses(
         item, items = 0, 1
         while item < items:
             request = GeometryRequest(
-                value.run, value.tag, value.index, value.mark, item, _STATIC_MAX_POINTS
+                value.run, value.tag, value.index, value.fingerprint, item, _STATIC_MAX_POINTS
             )
             response = geometry(request)
-            items = min(response.about.items, _MAX_ITEMS)
-            response.about = msgspec.structs.replace(response.about, items=items)
+            items = min(response.info.items, _MAX_ITEMS)
+            response.info = msgspec.structs.replace(response.info, items=items)
             yield value_path("geometry", value, item=item, most=_STATIC_MAX_POINTS), response
             item += 1
 

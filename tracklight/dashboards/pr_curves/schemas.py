@@ -81,12 +81,12 @@ class CurveRow(msgspec.Struct):
     run: str
     tag: str
     index: int
-    mark: int
+    fingerprint: int
     step: int
     wall_time: JsonNumber
     error: Problem | None = None
     thresholds: int = 0
-    counted: bool = False
+    has_counts: bool = False
     measures: MeasuresRow | None = None
     columns: ColumnsRow | None = None
 

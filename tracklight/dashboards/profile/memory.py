@@ -72,9 +72,9 @@ def _make_allocator_row(allocator: Allocator) -> AllocatorRow:
         stack=np.array([event.stack_bytes for event in points], np.float64),
         cache=np.array([event.cache_bytes for event in points], np.float64),
         events=np.array([event.event for event in points], np.int32),
-        pieces=_make_allocation_columns(allocator.peak_groups[:_MAX_ALLOCATION_GROUPS]),
+        peak_allocations=_make_allocation_columns(allocator.peak_groups[:_MAX_ALLOCATION_GROUPS]),
         leaks=_make_allocation_columns(allocator.leaks[:_MAX_ALLOCATION_GROUPS]),
-        step_heaps=allocator.step_heap_bytes.astype(np.float64),
+        step_heap_bytes=allocator.step_heap_bytes.astype(np.float64),
     )
 
 
@@ -89,7 +89,7 @@ def _make_peak(allocator: Allocator) -> MemoryPeak:
         cache=event.cache_bytes,
         free=event.free_bytes if event.free_bytes >= 0 else None,
         fragmentation=event.fragmentation if event.fragmentation >= 0 else None,
-        ever=lifetime_peak_bytes if lifetime_peak_bytes >= 0 else None,
+        lifetime_peak_bytes=lifetime_peak_bytes if lifetime_peak_bytes >= 0 else None,
     )
 
 
@@ -112,7 +112,7 @@ def get_heap_response(store: CaptureStore, request: CaptureRequest) -> HeapRespo
         samples = _read_samples(store, request) if capture.file.kind == "pprof" else []
         shown = samples[:_MAX_HEAP_ROWS]
         return HeapResponse(
-            wheres=[sample.location for sample in shown],
+            locations=[sample.location for sample in shown],
             stacks=["\n".join(sample.stack) for sample in shown],
             kinds=[sample.kind for sample in shown],
             devices=[sample.device for sample in shown],

@@ -122,7 +122,7 @@ def _make_kernels_response(capture: LoadedCapture, steps: int) -> KernelsRespons
         registers=np.array([launch.registers for launch in launches], np.int32),
         shared_bytes=np.array([launch.shared_bytes for launch in launches], np.int32),
         occupancy=np.array([launch.occupancy for launch in launches], np.float32),
-        occupancy_is="achieved" if any(capture.trace.categories) else "theoretical",
+        occupancy_kind="achieved" if any(capture.trace.categories) else "theoretical",
         fill=np.array(
             [_get_fill(launch.blocks, multiprocessors) for launch in launches], np.float32
         ),
@@ -224,7 +224,7 @@ def get_program_text_response(
         lines=[line.text for line in shown],
         names=names,
         ms=np.array([total_ps.get(name, np.nan) for name in names], np.float64) / PS_PER_MS,
-        rest=len(lines) - len(shown),
+        omitted_lines=len(lines) - len(shown),
     )
 
 
@@ -249,13 +249,13 @@ def _make_programs_response(capture: LoadedCapture, steps: int) -> ProgramsRespo
         scopes=[instruction.op_name for instruction in instructions],
         sources=[time.ref.program.get_source(time.ref.instruction) for time in times],
         shapes=[format_shape(instruction.shape) for instruction in instructions],
-        programs_of=program_index.astype(np.int32),
+        program_indices=program_index.astype(np.int32),
         counts=np.array([time.run_count for time in times], np.int32),
         total_ms=total_ms,
         flops=np.array([time.run_count * time.cost.flops for time in times], np.float64),
         bytes=np.array([time.run_count * time.cost.bytes for time in times], np.float64),
         longest=np.array([time.longest_event for time in times], np.int32),
-        unplaced_ms=_measure_unmapped_ms(capture),
+        unmapped_ms=_measure_unmapped_ms(capture),
         steps=steps,
     )
 
@@ -266,7 +266,7 @@ def _make_program_rows(programs: list[XlaProgram], total_ms: Float64) -> list[Pr
         ProgramRow(
             index=index,
             name=program.module.name,
-            number=program.module.id,
+            module_id=program.module.id,
             instructions=len(program.instructions),
             total_ms=float(total_ms[index]),
         )
@@ -350,7 +350,7 @@ def _make_roofline_response(capture: LoadedCapture, steps: int) -> RooflineRespo
         device=devices[0].name if devices else "",
         roofs=_list_roofs(rates) if rates else [],
         bytes_per_s=rates.bytes_per_s if rates else 0.0,
-        is_guess=rates.is_estimate if rates else False,
+        is_estimate=rates.is_estimate if rates else False,
         names=[point.op.name for point in points],
         types=[point.op.type for point in points],
         counts=np.array([point.call_count for point in points], np.int32),

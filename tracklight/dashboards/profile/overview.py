@@ -67,12 +67,12 @@ def get_steps_response(store: CaptureStore, request: CaptureRequest) -> StepsRes
                 PartColumns(
                     name=part.name.lower(),
                     label=part.label,
-                    counted=breakdown.exclusive_ps[:, part] / PS_PER_MS,
-                    alone=breakdown.inclusive_ps[:, part] / PS_PER_MS,
+                    exclusive_ms=breakdown.exclusive_ps[:, part] / PS_PER_MS,
+                    inclusive_ms=breakdown.inclusive_ps[:, part] / PS_PER_MS,
                 )
                 for part in StepPart
             ],
-            other=breakdown.other_ps / PS_PER_MS,
+            other_ms=breakdown.other_ps / PS_PER_MS,
             averaged=StepRange(start, stop),
         )
 
@@ -175,7 +175,7 @@ def get_comparison(store: CaptureStore, request: CaptureRequest) -> Comparison:
     Raises:
         UsageError: The request names no other capture.
     """
-    if not request.before:
+    if not request.baseline:
         raise UsageError(
             "profile.no_baseline", 'There is nothing to compare with. Pass a capture id as "before"'
         )
@@ -203,7 +203,7 @@ def _iter_compare_static(
     others = [row.id for row in rows if row.id != request.capture and row.kind != "pprof"]
     for before in others[:_MAX_STATIC_BASELINES]:
         with suppress(TracklightError, OSError):
-            comparison = get_comparison(store, CaptureRequest(request.capture, before=before))
+            comparison = get_comparison(store, CaptureRequest(request.capture, baseline=before))
             yield f"compare?capture={request.capture}&before={before}", comparison
 
 

@@ -37,10 +37,10 @@ class CaptureRequest(msgspec.Struct):
     marker: RequestText = ""
     """Name of the events that mark steps; detected if empty."""
     rules: StepRules = "ours"
-    before: RequestText = ""
+    baseline: RequestText = ""
     """Id of another capture to compare with."""
-    before_host: RequestText = ""
-    mark: int | None = None
+    baseline_host: RequestText = ""
+    version: int | None = None
     """Version of the capture. With it, the response can be cached forever."""
     thresholds: RequestText = ""
     """Thresholds of findings in percent, if not the defaults: ``input:10,host:30``."""
@@ -49,8 +49,8 @@ class CaptureRequest(msgspec.Struct):
 def make_baseline_request(request: CaptureRequest) -> CaptureRequest:
     """Return the same request for the capture to compare with."""
     return CaptureRequest(
-        capture=request.before,
-        host=request.before_host,
+        capture=request.baseline,
+        host=request.baseline_host,
         marker=request.marker,
         rules=request.rules,
         thresholds=request.thresholds,
@@ -82,7 +82,7 @@ class CaptureRow(msgspec.Struct):
     step: int | None
     """The last step at which the run logged a scalar before the capture; null if it logged none."""
     bytes: int
-    mark: int
+    version: int
     hosts: list[HostRow]
 
 
@@ -98,7 +98,7 @@ class OpeningResponse(msgspec.Struct):
 
     state: str
     share: float | None
-    what: str
+    message: str
     problem: Problem | None
 
 
@@ -107,8 +107,8 @@ class ToolRow(msgspec.Struct):
 
     name: str
     title: str
-    why: str
-    next: str
+    empty_reason: str
+    hint: str
 
 
 class ToolsResponse(msgspec.Struct):
@@ -125,9 +125,9 @@ class PartColumns(msgspec.Struct):
 
     name: str
     label: str
-    counted: Float64
+    exclusive_ms: Float64
     """Every instant counted once, for the part of the highest priority."""
-    alone: Float64
+    inclusive_ms: Float64
     """As if there were no other part."""
 
 
@@ -145,7 +145,7 @@ class StepsResponse(msgspec.Struct):
     start_ms: Float64
     total_ms: Float64
     parts: list[PartColumns]
-    other: Float64
+    other_ms: Float64
     averaged: StepRange
     """The steps that averages are taken over."""
 
@@ -215,7 +215,7 @@ class KernelsResponse(msgspec.Struct):
     registers: Int32
     shared_bytes: Int32
     occupancy: Float32
-    occupancy_is: Literal["theoretical", "achieved"]
+    occupancy_kind: Literal["theoretical", "achieved"]
     fill: Float32
     tensor_cores: NDArray[np.uint8]
     eligible: NDArray[np.uint8]
@@ -232,7 +232,7 @@ class ProgramRow(msgspec.Struct):
 
     index: int
     name: str
-    number: int
+    module_id: int
     instructions: int
     total_ms: float
 
@@ -253,13 +253,13 @@ class ProgramsResponse(msgspec.Struct):
     scopes: list[str]
     sources: list[str]
     shapes: list[str]
-    programs_of: Int32
+    program_indices: Int32
     counts: Int32
     total_ms: Float64
     flops: Float64
     bytes: Float64
     longest: Int32
-    unplaced_ms: float
+    unmapped_ms: float
     steps: int
 
 
@@ -280,7 +280,7 @@ class ProgramTextResponse(msgspec.Struct):
     names: list[str]
     """The instruction of each line; empty for none."""
     ms: Float64
-    rest: int
+    omitted_lines: int
 
 
 class Roof(msgspec.Struct):
@@ -300,7 +300,7 @@ class RooflineResponse(msgspec.Struct):
     device: str
     roofs: list[Roof]
     bytes_per_s: float
-    is_guess: bool
+    is_estimate: bool
     names: list[str]
     types: list[str]
     counts: Int32
@@ -344,7 +344,7 @@ class MemoryPeak(msgspec.Struct):
     cache: int
     free: int | None
     fragmentation: float | None
-    ever: int | None
+    lifetime_peak_bytes: int | None
     """Most memory in use since the start of the program."""
 
 
@@ -365,10 +365,10 @@ class AllocatorRow(msgspec.Struct):
     stack: Float64
     cache: Float64
     events: Int32
-    pieces: AllocationColumns
+    peak_allocations: AllocationColumns
     """What was in use at the peak."""
     leaks: AllocationColumns
-    step_heaps: Float64
+    step_heap_bytes: Float64
     """Heap in use at the end of each step."""
 
 
@@ -388,7 +388,7 @@ class HeapResponse(msgspec.Struct):
     per line, innermost first. ``total_bytes`` includes samples that were left out.
     """
 
-    wheres: list[str]
+    locations: list[str]
     stacks: list[str]
     kinds: list[str]
     devices: list[str]
@@ -442,8 +442,8 @@ class StepColumns(msgspec.Struct):
     rule: str
     """How the steps were found, in words."""
     names: list[str]
-    start: Float64
-    end: Float64
+    start_ps: Float64
+    end_ps: Float64
 
 
 class TimelineResponse(msgspec.Struct):

@@ -133,7 +133,7 @@ def _make_capture_row(id: str, files: Sequence[CaptureFile], steps: _RunSteps) -
         wall_s=wall_s,
         step=steps.find_step(first.run, wall_s),
         bytes=sum(file.bytes for file in files),
-        mark=zlib.crc32("".join(file.version for file in files).encode()),
+        version=zlib.crc32("".join(file.version for file in files).encode()),
         hosts=[HostRow(file.host, file.bytes) for file in files],
     )
 

@@ -19,11 +19,7 @@ from tracklight.analysis.profiles.timeline.details import (
     select_flow_arrows,
     summarize_selection,
 )
-from tracklight.analysis.profiles.timeline.layout import (
-    TextMatcher,
-    Timeline,
-    list_tracks,
-)
+from tracklight.analysis.profiles.timeline.layout import TextMatcher, Timeline, list_tracks
 from tracklight.analysis.profiles.timeline.search import (
     SearchResult,
     make_word_matcher,
@@ -187,7 +183,7 @@ def _iter_timeline_static(
     level, range_ = choose_level(timeline, _MAX_STATIC_ENTRIES)
     tiles = make_tiles(timeline, level, range_, [track.id for track in response.tracks])
     # Without a server, names cannot be requested later: include all of them.
-    tiles.words = make_name_table(timeline, np.unique(tiles.name).tolist())
+    tiles.names = make_name_table(timeline, np.unique(tiles.name).tolist())
     path = f"timeline?capture={quote(request.capture, safe='')}"
     yield path, StaticTimeline(response, level, range_.start, range_.stop - 1, tiles)
 

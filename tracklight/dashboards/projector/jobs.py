@@ -137,7 +137,7 @@ def make_job_status(job: Job[Float32], context: JobContext) -> JobStatus:
     return JobStatus(
         job=job.key,
         state=job.state,
-        doing=Sentence.make(job.stage_message),
+        stage=Sentence.make(job.stage_message),
         done=job.done,
         total=job.total,
         problem=Sentence.make(job.problem_message) if job.problem else None,
@@ -187,10 +187,12 @@ class ClusterJobs:
         ref = self._library.resolve(request)
         embedding = self._library.load(ref)
         rows = embedding.select_rows(request.rows)
-        context = JobContext(ref, rows, request.spherize, name_column=request.words)
-        if request.words is not None:
-            embedding.get_column(request.words)  # fail early if it does not exist
-        layout = None if request.on is None else self._get_layout(context, request.on)
+        context = JobContext(ref, rows, request.spherize, name_column=request.name_column)
+        if request.name_column is not None:
+            embedding.get_column(request.name_column)  # fail early if it does not exist
+        layout = (
+            None if request.layout_job is None else self._get_layout(context, request.layout_job)
+        )
         method, seed = request.method, request.seed
 
         def compute(progress: JobProgress) -> Float32:
@@ -204,7 +206,13 @@ class ClusterJobs:
             return clusters.astype(np.float32)[:, None]
 
         key = make_job_key(
-            ref.mark, method, request.rows, request.on, request.spherize, seed, request.words
+            ref.mark,
+            method,
+            request.rows,
+            request.layout_job,
+            request.spherize,
+            seed,
+            request.name_column,
         )
         return self._jobs.start(key, context, compute)
 

@@ -213,7 +213,7 @@ def _make_pca_computation(
 def _make_iterative_computation(
     layout_input: LayoutInput, method: TsneMethod | UmapMethod, seed: int
 ) -> LayoutComputation:
-    target_weight = 0.0 if method.supervise is None else method.pull
+    target_weight = 0.0 if method.supervise_column is None else method.supervise_factor
     if isinstance(method, TsneMethod):
         tsne_settings = TsneSettings(
             dimensions=method.dimensions,
@@ -230,7 +230,7 @@ def _make_iterative_computation(
     else:
         umap_settings = UmapSettings(
             dimensions=method.dimensions,
-            n_neighbors=method.neighbours,
+            n_neighbors=method.n_neighbors,
             min_dist=method.min_dist,
             metric=method.metric,
             epochs=method.epochs,
@@ -239,7 +239,7 @@ def _make_iterative_computation(
         )
         umap_settings.validate(layout_input.count)
         compute_layout = partial(compute_umap, settings=umap_settings)
-    labels = layout_input.find_label_codes(method.supervise)
+    labels = layout_input.find_label_codes(method.supervise_column)
 
     def compute(progress: JobProgress) -> Float32:
         layout = compute_layout(
@@ -340,9 +340,9 @@ class LayoutJobs:
         if is_iterative and request.device == "auto":
             context.device = list_devices()[-1]
         target = None
-        if request.align is not None:
+        if request.align_to is not None:
             target = get_alignment_target(
-                self._library, self._jobs, embedding, context, request.align, request.align_by
+                self._library, self._jobs, embedding, context, request.align_to, request.align_by
             )
         layout_input = LayoutInput(embedding, context, target)
         compute = make_computation(layout_input, method, request.seed, self._searcher)
@@ -353,8 +353,8 @@ class LayoutJobs:
             request.spherize,
             request.seed,
             context.device,
-            request.align,
-            request.align and request.align_by,
+            request.align_to,
+            request.align_to and request.align_by,
             embedding.revision if _uses_labels(method) else 0,
         )
         return self._jobs.start(key, context, compute, is_cached=is_iterative)
@@ -365,7 +365,7 @@ class LayoutJobs:
         status = make_job_status(job, context)
         layout = job.result
         coordinates: list[Float32] = []
-        if layout is not None and status.frame != request.seen:
+        if layout is not None and status.frame != request.known_frame:
             coordinates = [layout[:, axis] for axis in request.axes if axis < layout.shape[1]]
         return LayoutResponse(
             status,
@@ -398,17 +398,17 @@ class LayoutJobs:
         trust = compute_trustworthiness(vectors, shown, n_neighbors, context.metric)
         messages = _describe_trust(trust, context.keeps_only_neighbors)
         return QualityResponse(
-            trust=trust,
-            of=count,
-            sample=min(count, TRUST_SAMPLE_SIZE),
-            neighbours=n_neighbors,
+            trustworthiness=trust,
+            point_count=count,
+            sample_size=min(count, TRUST_SAMPLE_SIZE),
+            n_neighbors=n_neighbors,
             explanation=[Sentence.make(message) for message in messages],
         )
 
 
 def _uses_labels(method: ProjectionMethod) -> bool:
     if isinstance(method, TsneMethod | UmapMethod):
-        return bool(method.supervise)
+        return bool(method.supervise_column)
     return isinstance(method, CustomAxesMethod)
 
 

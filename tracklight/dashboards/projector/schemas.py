@@ -80,20 +80,20 @@ class TsneMethod(msgspec.Struct, tag="tsne", frozen=True, forbid_unknown_fields=
     learning_rate: float | None = None
     early_exaggeration: float = 12.0
     metric: DistanceMetric = "euclidean"
-    supervise: str | None = None
-    pull: Fraction = 0.0
+    supervise_column: str | None = None
+    supervise_factor: Fraction = 0.0
 
 
 class UmapMethod(msgspec.Struct, tag="umap", frozen=True, forbid_unknown_fields=True):
     """UMAP, supervised as in t-SNE."""
 
     dimensions: Literal[2, 3] = 2
-    neighbours: int = 15
+    n_neighbors: int = 15
     min_dist: float = 0.1
     metric: DistanceMetric = "euclidean"
     epochs: int | None = None
-    supervise: str | None = None
-    pull: Fraction = 0.0
+    supervise_column: str | None = None
+    supervise_factor: Fraction = 0.0
 
 
 class AxisEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,7 +136,7 @@ class ProjectionRequest(EmbeddingRequest):
     spherize: bool = False
     seed: Seed = 0
     device: Literal["auto", "cpu"] = "auto"
-    align: Key | None = None
+    align_to: Key | None = None
     align_by: str | None = AUTO_COLUMN
 
 
@@ -149,7 +149,7 @@ class JobRequest(msgspec.Struct, forbid_unknown_fields=True):
 class LayoutRequest(JobRequest):
     """The coordinates along some axes, unless ``seen`` is the current frame of the job."""
 
-    seen: int = 0
+    known_frame: int = 0
     axes: Axes = msgspec.field(default_factory=lambda: [0, 1, 2])
 
 
@@ -209,10 +209,10 @@ class ClusterRequest(EmbeddingRequest):
 
     method: KmeansMethod | HdbscanMethod = KmeansMethod()
     rows: RowBits | None = None
-    on: Key | None = None
+    layout_job: Key | None = None
     spherize: bool = False
     seed: Seed = 0
-    words: str | None = None
+    name_column: str | None = None
 
 
 class EditRequest(EmbeddingRequest, kw_only=True):
@@ -243,7 +243,7 @@ class UploadRequest(msgspec.Struct):
 class EmbeddingFileRequest(EmbeddingRequest, kw_only=True):
     """Labels, vectors or the layout of a job as a file."""
 
-    what: Literal["labels", "vectors", "layout"]
+    content: Literal["labels", "vectors", "layout"]
     format: Literal["tsv", "npy"] = "tsv"
     job: Key | None = None
 
@@ -320,9 +320,9 @@ class EmbeddingInfo(msgspec.Struct):
     problems: list[Sentence]
     usable: Bool | None
     columns: list[ColumnInfo]
-    label: str | None
-    colour: str | None
-    sequence: str | None
+    label_column: str | None
+    color_column: str | None
+    sequence_column: str | None
     sprite: SpriteTiles | None
     spherize: bool
 
@@ -366,7 +366,7 @@ class JobStatus(msgspec.Struct):
 
     job: str
     state: JobState
-    doing: Sentence
+    stage: Sentence
     done: int
     total: int
     problem: Sentence | None
@@ -379,22 +379,22 @@ class LayoutResponse(msgspec.Struct):
 
     job: JobStatus
     rows: Int32 | None
-    places: list[Float32]
-    explained: list[float]
-    exact: bool
+    coordinates: list[Float32]
+    explained_ratio: list[float]
+    is_exact: bool
     notes: list[Sentence]
 
 
 class QualityResponse(msgspec.Struct):
-    """The trustworthiness of a layout, from 0 to 1, on a sample of its ``of`` points.
+    """The trustworthiness of a layout, from 0 to 1, on a sample of its points.
 
     ``explanation`` says what it means for this layout.
     """
 
-    trust: float
-    of: int
-    sample: int
-    neighbours: int
+    trustworthiness: float
+    point_count: int
+    sample_size: int
+    n_neighbors: int
     explanation: list[Sentence]
 
 

@@ -34,7 +34,7 @@ class ExportedSeries(msgspec.Struct):
     run: str
     points: int
     overwritten: int
-    odd: int
+    nonfinite_count: int
     step: Float64
     wall_time: Float64
     value: Float32 | Float64
@@ -87,7 +87,7 @@ def export_curve(curve: Curve) -> ExportedSeries:
         run=curve.series.run,
         points=len(curve),
         overwritten=int(np.count_nonzero(curve.series.overwritten)),
-        odd=curve.stats.nonfinite_count,
+        nonfinite_count=curve.stats.nonfinite_count,
         step=kept.step.astype(np.float64),
         wall_time=kept.wall_time,
         value=to_float32_if_exact(kept.value),

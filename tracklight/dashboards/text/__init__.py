@@ -84,7 +84,7 @@ class TextDashboard(Dashboard):
     def _export_value(self, request: ValueRequest) -> Iterator[tuple[str, object]]:
         """Yield the responses with which the page shows a text in both forms."""
         texts = self._reader.read(request)
-        fields = request.run, request.tag, request.index, request.mark
+        fields = request.run, request.tag, request.index, request.fingerprint
         for form in ("markdown", "raw"):
             response = render_texts(texts, TextRequest(*fields, form))
             yield value_path("render", request, form=form), response

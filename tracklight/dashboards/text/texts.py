@@ -96,7 +96,7 @@ def create_text_file(texts: TextArray, request: RawTextRequest) -> Blob:
     media_type = "application/json" if texts.ndim else "text/plain; charset=utf-8"
     suffix = "json" if texts.ndim else "md"
     name = f"{request.run}_{request.tag}_{request.index}.{suffix}".replace("/", "_")
-    is_immutable = request.mark is not None
+    is_immutable = request.fingerprint is not None
     return Blob(content, media_type, name if request.download else None, is_immutable)
 
 

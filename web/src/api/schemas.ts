@@ -665,7 +665,7 @@ export interface ExportedSeries {
   readonly run: string;
   readonly points: number;
   readonly overwritten: number;
-  readonly odd: number;
+  readonly nonfinite_count: number;
   readonly step: Float64Array;
   readonly wall_time: Float64Array;
   readonly value: Float32Array | Float64Array;
@@ -710,9 +710,9 @@ export interface LineRow {
   readonly last: PointRow | null;
   readonly min: PointRow | null;
   readonly max: PointRow | null;
-  readonly odd: readonly NonFiniteRow[];
-  readonly odd_count: number;
-  readonly faded: readonly OverwrittenPartRow[];
+  readonly nonfinite: readonly NonFiniteRow[];
+  readonly nonfinite_count: number;
+  readonly overwritten_parts: readonly OverwrittenPartRow[];
 }
 
 /** The nearest point of one series; `relative_s` is the time since its first point. */
@@ -735,7 +735,7 @@ export interface NearestPointsRequest {
   readonly smoothing?: Smoothing | null;
   readonly baseline?: BaselineRun | null;
   readonly tags: readonly string[];
-  readonly at: number;
+  readonly x_value: number;
 }
 
 /** A row for each series that has points. */
@@ -869,9 +869,9 @@ export interface ImagesRoutes {
 export interface ArchiveRequest {
   readonly tag: string;
   /** Default: `[]`. */
-  readonly run?: readonly string[];
-  readonly first?: number | null;
-  readonly last?: number | null;
+  readonly runs?: readonly string[];
+  readonly first_step?: number | null;
+  readonly last_step?: number | null;
 }
 
 /**
@@ -1003,7 +1003,7 @@ export interface ClipInfo {
 /** One clip of a value; `part` is its index. */
 export interface ClipRequest extends ValueRequest {
   /** Default: `0`. */
-  readonly part?: number;
+  readonly clip?: number;
 }
 
 /** The first clips of a value; `total` is the number of all clips. */
@@ -1291,7 +1291,7 @@ export interface HistogramChartRequest {
   readonly id: string;
   readonly tag: string;
   /** Number of runs with the tag to skip. Default: `0`. */
-  readonly skip?: number;
+  readonly offset?: number;
   readonly start?: number | null;
   readonly stop?: number | null;
   readonly low?: number | null;
@@ -1308,14 +1308,14 @@ export interface HistogramChartRow {
   readonly error: Problem | null;
   readonly runs: number;
   readonly grid: Float64Array | null;
-  readonly cut: boolean;
+  readonly is_clipped: boolean;
   readonly series: readonly HistogramSeriesRow[];
 }
 
 /** A histogram that could not be read, and why. */
 export interface HistogramErrorRow {
   readonly step: number;
-  readonly what: Sentence;
+  readonly message: Sentence;
 }
 
 /**
@@ -1331,22 +1331,22 @@ export interface HistogramSeriesRow {
   readonly tag: string;
   readonly count: number;
   readonly index: Int32Array;
-  readonly mark: Int32Array;
+  readonly fingerprint: Int32Array;
   readonly step: Float64Array;
   readonly wall_time: Float64Array;
   readonly x: Float64Array;
   readonly low: Float64Array;
   readonly high: Float64Array;
-  readonly counted: Float64Array;
+  readonly bucket_sum: Float64Array;
   readonly num: Float64Array;
   readonly nan: Float64Array;
   readonly positive_infinity: Float64Array;
   readonly negative_infinity: Float64Array;
-  readonly unplaced: Float64Array;
-  readonly spoiled: Uint8Array;
+  readonly unbounded: Float64Array;
+  readonly has_nan: Uint8Array;
   readonly bins: Float32Array | Float64Array | null;
   readonly percentiles: Float64Array | null;
-  readonly flaws: readonly HistogramErrorRow[];
+  readonly errors: readonly HistogramErrorRow[];
 }
 
 /** Statistics of all values; NaN and infinite values are not in any bucket. */
@@ -1371,11 +1371,11 @@ export interface HistogramsRequest {
   readonly charts: readonly HistogramChartRequest[];
   readonly runs?: readonly string[] | null;
   /** Default: `12`. */
-  readonly most_runs?: number;
+  readonly max_runs?: number;
   /** Default: `"step"`. */
   readonly x?: HistogramAxis;
   /** Default: `51`. */
-  readonly most?: number;
+  readonly max_points?: number;
   /** Default: `30`. */
   readonly bins?: number;
   /** Default: `false`. */
@@ -1444,12 +1444,12 @@ export interface CurveRow {
   readonly run: string;
   readonly tag: string;
   readonly index: number;
-  readonly mark: number;
+  readonly fingerprint: number;
   readonly step: number;
   readonly wall_time: JsonNumber;
   readonly error: Problem | null;
   readonly thresholds: number;
-  readonly counted: boolean;
+  readonly has_counts: boolean;
   readonly measures: MeasuresRow | null;
   readonly columns: ColumnsRow | null;
 }
@@ -1557,7 +1557,7 @@ export interface Camera {
 /** One mesh with at most `most` points; larger ones are sampled. */
 export interface GeometryRequest extends MeshRequest {
   /** Default: `100000`. */
-  readonly most?: number;
+  readonly max_points?: number;
 }
 
 /**
@@ -1566,7 +1566,7 @@ export interface GeometryRequest extends MeshRequest {
  * sample.
  */
 export interface GeometryResponse {
-  readonly about: MeshInfo;
+  readonly info: MeshInfo;
   readonly center: readonly [number, number, number];
   readonly scale: number;
   /** Three coordinates in [-1, 1] for each vertex. */
@@ -1618,19 +1618,19 @@ export interface MeshInfo {
   /** Number of meshes in the batch of this step. */
   readonly items: number;
   readonly item: number;
-  readonly points: number;
+  readonly vertex_count: number;
   /** Number of points with finite coordinates. */
-  readonly drawable: number;
-  readonly faces: number;
+  readonly finite_count: number;
+  readonly face_count: number;
   /** Lower corner of the bounding box, in the logged coordinates. */
-  readonly low: readonly [number, number, number];
+  readonly min: readonly [number, number, number];
   /** Upper corner of the bounding box. */
-  readonly high: readonly [number, number, number];
+  readonly max: readonly [number, number, number];
   /** Largest distance of a point from the center of the bounding box. */
   readonly radius: number;
   /** Type and shape of the logged arrays `vertex`, `face` and `color`. */
   readonly parts: Readonly<Record<string, string>>;
-  readonly look: SceneConfig;
+  readonly scene: SceneConfig;
   /** Messages about what was repaired, left out or taken from another step. */
   readonly notes: readonly Sentence[];
 }
@@ -1790,7 +1790,7 @@ export interface ChangedEdgeRow {
   readonly before: string;
   readonly after: string;
   /** The groups to open so that the target is visible. */
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 /** A node that was added, removed or changed. */
@@ -1798,7 +1798,7 @@ export interface ChangedNodeRow {
   readonly path: string;
   readonly op: string;
   readonly change: ChangeName;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 /** The differences of two graphs: at most `most` nodes and edges for each kind of change. */
@@ -1806,7 +1806,7 @@ export interface ChangesRequest extends GraphRequest {
   /** Default: `true`. */
   readonly fold?: boolean;
   /** Default: `100`. */
-  readonly most?: number;
+  readonly limit?: number;
 }
 
 /** The differences of two graphs, within the requested limit for each kind. */
@@ -1834,18 +1834,18 @@ export interface ChildRow {
   /** Called functions; the body of each is the group `path|name|`. */
   readonly functions: readonly string[];
   /** Why it is drawn aside; empty for most children. */
-  readonly aux: ChildRole;
+  readonly role: ChildRole;
   readonly inputs: number;
   /** Number of edges into it and out of it. */
   readonly outputs: number;
   /** Scopes with the same number have the same structure; -1 if it is unique. */
-  readonly structure: number;
+  readonly structure_id: number;
   /** Number of trainable values inside; -1 in graphs that are too large to count. */
   readonly parameters: number;
   /** Set in comparisons; "changed" if the nodes inside have different changes. */
   readonly change: ChangeName | null;
   /** Groups to open together with it, each the only child of the one before. */
-  readonly chain: readonly string[];
+  readonly single_child_chain: readonly string[];
 }
 
 /** The colors of the children of a group. */
@@ -1861,14 +1861,14 @@ export interface ColoringResponse {
   readonly kind: 'category' | 'number';
   readonly names: readonly string[];
   /** For each child, the categories of its nodes. */
-  readonly share: readonly (readonly CategoryCount[])[];
+  readonly counts: readonly (readonly CategoryCount[])[];
   /** For each child a number; NaN if unknown. */
   readonly value: Float64Array | null;
 }
 
 export interface DifferenceRow {
   /** A property of nodes, such as `operation` or `inputs`, or the name of an attribute. */
-  readonly what: string;
+  readonly property_name: string;
   readonly before: string;
   readonly after: string;
 }
@@ -1912,7 +1912,7 @@ export interface GraphRequest {
   readonly id: string;
   readonly index?: number | null;
   /** The fingerprint of the logged value; with it the response never changes. */
-  readonly mark?: number | null;
+  readonly fingerprint?: number | null;
 }
 
 /** A graph that can be opened. */
@@ -1935,7 +1935,7 @@ export interface GraphStepRow {
   readonly index: number;
   readonly step: number;
   readonly wall_time: number;
-  readonly mark: number;
+  readonly fingerprint: number;
 }
 
 export interface GraphsResponse {
@@ -1950,7 +1950,7 @@ export interface GraphsSearchRequest extends GraphRequest {
   /** Default: `true`. */
   readonly fold?: boolean;
   /** Default: `100`. */
-  readonly most?: number;
+  readonly limit?: number;
 }
 
 export interface GraphsSearchResponse {
@@ -1980,7 +1980,7 @@ export interface GroupRequest extends GraphRequest {
   /** Default: `0`. */
   readonly offset?: number;
   /** Maximum number of children, from `offset` on. Default: `400`. */
-  readonly most?: number;
+  readonly limit?: number;
 }
 
 /** The content of an open group. */
@@ -1992,8 +1992,8 @@ export interface GroupResponse {
   readonly offset: number;
   readonly children: readonly ChildRow[];
   readonly edges: EdgeColumns;
-  readonly ins: BoundaryColumns;
-  readonly outs: BoundaryColumns;
+  readonly incoming: BoundaryColumns;
+  readonly outgoing: BoundaryColumns;
 }
 
 /** Several groups at once. */
@@ -2003,7 +2003,7 @@ export interface GroupsRequest extends GraphRequest {
   /** Default: `true`. */
   readonly fold?: boolean;
   /** Default: `400`. */
-  readonly most?: number;
+  readonly limit?: number;
 }
 
 export interface GroupsResponse {
@@ -2030,10 +2030,10 @@ export interface NeighborRow {
   readonly size: number | null;
   /** Number of edges. */
   readonly count: number;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
   readonly change: ChangeName | null;
   /** The tensor before the change, if it differs. */
-  readonly was: string;
+  readonly previous: string;
 }
 
 /** A node or group, with at most `most` of its edges from `offset` on. */
@@ -2045,7 +2045,7 @@ export interface NodeRequest extends GraphRequest {
   /** Default: `0`. */
   readonly offset?: number;
   /** Default: `100`. */
-  readonly most?: number;
+  readonly limit?: number;
   readonly profile?: string | null;
 }
 
@@ -2069,11 +2069,11 @@ export interface NodeResponse {
   readonly functions: readonly string[];
   readonly ops: readonly NamedCount[];
   /** The groups to open so that it is visible, outermost first. */
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
   readonly first: number;
   readonly last: number;
   readonly body: string;
-  readonly ran: ExecutionRow | null;
+  readonly execution: ExecutionRow | null;
   readonly change: ChangeName | null;
   readonly changes: readonly DifferenceRow[];
 }
@@ -2096,7 +2096,7 @@ export interface OverviewResponse {
   readonly ops: readonly NamedCount[];
   readonly problems: readonly Sentence[];
   /** Groups that are open in the default view. */
-  readonly open: readonly string[];
+  readonly default_groups: readonly string[];
   readonly changes: ChangeCounts | null;
   readonly edge_changes: ChangeCounts | null;
 }
@@ -2105,7 +2105,7 @@ export interface PathNodeRow {
   readonly path: string;
   readonly op: string;
   readonly rank: number;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 /** The shortest path between two nodes or groups of the same graph or function body. */
@@ -2135,7 +2135,7 @@ export interface RankedRow {
   readonly path: string;
   readonly op: string;
   readonly value: number;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 export type ScaleName =
@@ -2168,20 +2168,20 @@ export interface SearchHitRow {
   readonly path: string;
   readonly kind: ChildKind;
   readonly op: string;
-  readonly where: SearchField;
+  readonly field: SearchField;
   readonly text: string;
   readonly first: number;
   readonly last: number;
   readonly body: string;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 /** A node whose input shapes are incompatible or probably unintended. */
 export interface ShapeIssueRow {
   readonly path: string;
   readonly op: string;
-  readonly what: Sentence;
-  readonly inside: readonly string[];
+  readonly message: Sentence;
+  readonly ancestors: readonly string[];
 }
 
 /** A node that joins the output of layers with their input. */
@@ -2192,7 +2192,7 @@ export interface SkipConnectionRow {
   readonly source: string;
   /** Number of nodes on the longer path. */
   readonly passed: number;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 /** A graph in a static export; groups that are not included cannot be opened. */
@@ -2215,13 +2215,13 @@ export interface StatisticsResponse {
   readonly parameters: number;
   readonly largest: readonly TensorRow[];
   /** The nodes with the most parameters. */
-  readonly owners: readonly RankedRow[];
+  readonly most_parameters: readonly RankedRow[];
   readonly slowest: readonly RankedRow[];
   /** The nodes that used the most memory. */
-  readonly hungriest: readonly RankedRow[];
-  readonly skips: readonly SkipConnectionRow[];
+  readonly most_memory: readonly RankedRow[];
+  readonly skip_connections: readonly SkipConnectionRow[];
   /** Both are computed for graphs of up to 50,000 nodes, with at most 200 rows each. */
-  readonly misfits: readonly ShapeIssueRow[];
+  readonly shape_issues: readonly ShapeIssueRow[];
 }
 
 /** A large output of a node. */
@@ -2232,7 +2232,7 @@ export interface TensorRow {
   readonly shape: string;
   readonly elements: number;
   readonly bytes: number;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 /** All nodes that a node or group depends on, or that depend on it. */
@@ -2307,10 +2307,10 @@ export type ExportFormat = 'csv' | 'json' | 'latex' | 'markdown';
  */
 export interface ExportRequest {
   /** Default: `"last"`. */
-  readonly how?: ReductionKind;
-  readonly over?: Aggregation | null;
+  readonly reduction?: ReductionKind;
+  readonly aggregation?: Aggregation | null;
   /** Default: `10`. */
-  readonly n?: number;
+  readonly count?: number;
   /** Default: `0`. */
   readonly step?: number;
   readonly format: ExportFormat;
@@ -2334,11 +2334,11 @@ export interface HParamCells {
   readonly type: HParamType;
   readonly declared: boolean;
   readonly distinct: number;
-  readonly differs: boolean;
-  readonly low: number | null;
-  readonly high: number | null;
-  readonly log: boolean;
-  readonly words: readonly string[];
+  readonly varies: boolean;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly log_scale: boolean;
+  readonly categories: readonly string[];
   readonly values: Float64Array;
   readonly states: Uint8Array | null;
 }
@@ -2368,10 +2368,10 @@ export interface ImportanceBar {
 /** The importance of hyperparameters for a metric, for all rows or those with these names. */
 export interface ImportanceRequest {
   /** Default: `"last"`. */
-  readonly how?: ReductionKind;
-  readonly over?: Aggregation | null;
+  readonly reduction?: ReductionKind;
+  readonly aggregation?: Aggregation | null;
   /** Default: `10`. */
-  readonly n?: number;
+  readonly count?: number;
   /** Default: `0`. */
   readonly step?: number;
   readonly metric: string;
@@ -2383,10 +2383,10 @@ export interface ImportanceRequest {
 /** The importance of each hyperparameter, the largest first. `problem` says why there is none. */
 export interface ImportanceResponse {
   readonly metric: string;
-  readonly sentence: Sentence;
+  readonly summary: Sentence;
   readonly trust: ImportanceTrust;
   readonly bars: readonly ImportanceBar[];
-  readonly pairs: readonly HParamInteraction[];
+  readonly interactions: readonly HParamInteraction[];
   readonly problem: Problem | null;
 }
 
@@ -2395,7 +2395,7 @@ export interface ImportanceTrust {
   readonly level: 'good' | 'fair' | 'poor' | 'none';
   readonly r2: number;
   readonly sessions: number;
-  readonly sentence: Sentence;
+  readonly summary: Sentence;
 }
 
 /**
@@ -2410,9 +2410,9 @@ export interface MetricCells {
   readonly description: string;
   readonly declared: boolean;
   readonly goal: Goal;
-  readonly low: number | null;
-  readonly high: number | null;
-  readonly log: boolean;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly log_scale: boolean;
   readonly values: Float64Array;
   readonly steps: Float64Array;
   readonly deviation: Float64Array | null;
@@ -2434,7 +2434,7 @@ export interface SessionLinks {
  * of the newest point. `sessions` are the members of each group, null if each row is a session.
  */
 export interface SessionRows {
-  readonly at: Int32Array;
+  readonly indices: Int32Array;
   readonly names: readonly string[];
   readonly labels: readonly string[];
   readonly groups: Int32Array;
@@ -2444,7 +2444,7 @@ export interface SessionRows {
   readonly status: Uint8Array;
   readonly start: Float64Array;
   readonly end: Float64Array;
-  readonly last: Float64Array;
+  readonly last_logged: Float64Array;
   readonly source: Uint8Array;
   readonly experiments: Int32Array;
   readonly experiment_names: readonly string[];
@@ -2454,15 +2454,15 @@ export interface SessionRows {
 /** All sessions, or the changes since a revision. `metric` requests additional metrics. */
 export interface SessionsRequest {
   /** Default: `"last"`. */
-  readonly how?: ReductionKind;
-  readonly over?: Aggregation | null;
+  readonly reduction?: ReductionKind;
+  readonly aggregation?: Aggregation | null;
   /** Default: `10`. */
-  readonly n?: number;
+  readonly count?: number;
   /** Default: `0`. */
   readonly step?: number;
   readonly since?: string | null;
   /** Default: `[]`. */
-  readonly metric?: readonly string[];
+  readonly metrics?: readonly string[];
 }
 
 /**
@@ -2472,7 +2472,7 @@ export interface SessionsRequest {
  */
 export interface SessionsResponse {
   readonly revision: string;
-  readonly base: string | null;
+  readonly since: string | null;
   readonly rows: SessionRows;
   readonly hparams: readonly HParamCells[];
   readonly metrics: readonly MetricCells[];
@@ -2485,7 +2485,7 @@ export interface Sparkline {
   readonly session: string;
   readonly x: Float32Array;
   readonly y: Float32Array;
-  readonly odd: number;
+  readonly nonfinite_count: number;
 }
 
 /** Downsampled curves of a metric; of the first thousand sessions if none are given. */
@@ -2694,12 +2694,12 @@ export interface ClusterRequest extends EmbeddingRequest {
   /** Default: `{"type":"kmeans","count":10}`. */
   readonly method?: KmeansMethod | HdbscanMethod;
   readonly rows?: Base64 | null;
-  readonly on?: string | null;
+  readonly layout_job?: string | null;
   /** Default: `false`. */
   readonly spherize?: boolean;
   /** Default: `0`. */
   readonly seed?: number;
-  readonly words?: string | null;
+  readonly name_column?: string | null;
 }
 
 /** The cluster of each row, -1 for none. */
@@ -2787,7 +2787,7 @@ export interface EditResponse {
 
 /** Labels, vectors or the layout of a job as a file. */
 export interface EmbeddingFileRequest extends EmbeddingRequest {
-  readonly what: 'labels' | 'vectors' | 'layout';
+  readonly content: 'labels' | 'vectors' | 'layout';
   /** Default: `"tsv"`. */
   readonly format?: 'tsv' | 'npy';
   readonly job?: string | null;
@@ -2808,9 +2808,9 @@ export interface EmbeddingInfo {
   readonly problems: readonly Sentence[];
   readonly usable: Uint8Array | null;
   readonly columns: readonly ColumnInfo[];
-  readonly label: string | null;
-  readonly colour: string | null;
-  readonly sequence: string | null;
+  readonly label_column: string | null;
+  readonly color_column: string | null;
+  readonly sequence_column: string | null;
   readonly sprite: SpriteTiles | null;
   readonly spherize: boolean;
 }
@@ -2867,7 +2867,7 @@ export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
 export interface JobStatus {
   readonly job: string;
   readonly state: JobState;
-  readonly doing: Sentence;
+  readonly stage: Sentence;
   readonly done: number;
   readonly total: number;
   readonly problem: Sentence | null;
@@ -2897,7 +2897,7 @@ export interface LabelCount {
 /** The coordinates along some axes, unless `seen` is the current frame of the job. */
 export interface LayoutRequest extends JobRequest {
   /** Default: `0`. */
-  readonly seen?: number;
+  readonly known_frame?: number;
   /** Default: `[0,1,2]`. */
   readonly axes?: readonly number[];
 }
@@ -2988,7 +2988,7 @@ export interface ProjectionRequest extends EmbeddingRequest {
   readonly seed?: number;
   /** Default: `"auto"`. */
   readonly device?: 'auto' | 'cpu';
-  readonly align?: string | null;
+  readonly align_to?: string | null;
   /** Default: `""`. */
   readonly align_by?: string | null;
 }
@@ -2997,9 +2997,9 @@ export interface ProjectionRequest extends EmbeddingRequest {
 export interface ProjectorLayoutResponse {
   readonly job: JobStatus;
   readonly rows: Int32Array | null;
-  readonly places: readonly Float32Array[];
-  readonly explained: readonly number[];
-  readonly exact: boolean;
+  readonly coordinates: readonly Float32Array[];
+  readonly explained_ratio: readonly number[];
+  readonly is_exact: boolean;
   readonly notes: readonly Sentence[];
 }
 
@@ -3034,14 +3034,14 @@ export interface QualityRequest extends JobRequest {
 }
 
 /**
- * The trustworthiness of a layout, from 0 to 1, on a sample of its `of` points. `explanation` says
- * what it means for this layout.
+ * The trustworthiness of a layout, from 0 to 1, on a sample of its points. `explanation` says what
+ * it means for this layout.
  */
 export interface QualityResponse {
-  readonly trust: number;
-  readonly of: number;
-  readonly sample: number;
-  readonly neighbours: number;
+  readonly trustworthiness: number;
+  readonly point_count: number;
+  readonly sample_size: number;
+  readonly n_neighbors: number;
   readonly explanation: readonly Sentence[];
 }
 
@@ -3069,7 +3069,7 @@ export interface SpriteTiles {
 
 /** An embedding without a server. `vectors` are flattened; null if there are too many. */
 export interface StaticEmbedding {
-  readonly about: EmbeddingInfo;
+  readonly info: EmbeddingInfo;
   readonly columns: readonly ColumnResponse[];
   readonly layouts: readonly StaticLayout[];
   readonly vectors: Float32Array | null;
@@ -3079,8 +3079,8 @@ export interface StaticEmbedding {
 export interface StaticLayout {
   readonly method: ProjectionMethod;
   readonly rows: Int32Array | null;
-  readonly places: readonly Float32Array[];
-  readonly explained: readonly number[];
+  readonly coordinates: readonly Float32Array[];
+  readonly explained_ratio: readonly number[];
 }
 
 /** t-SNE. Neighbors with another label in the column `supervise` weigh less by `pull`. */
@@ -3092,8 +3092,8 @@ export interface TsneMethod {
   readonly learning_rate: number | null;
   readonly early_exaggeration: number;
   readonly metric: DistanceMetric;
-  readonly supervise: string | null;
-  readonly pull: number;
+  readonly supervise_column: string | null;
+  readonly supervise_factor: number;
 }
 
 /** t-SNE. Neighbors with another label in the column `supervise` weigh less by `pull`. */
@@ -3110,21 +3110,21 @@ export interface TsneMethodInput {
   readonly early_exaggeration?: number;
   /** Default: `"euclidean"`. */
   readonly metric?: DistanceMetric;
-  readonly supervise?: string | null;
+  readonly supervise_column?: string | null;
   /** Default: `0.0`. */
-  readonly pull?: number;
+  readonly supervise_factor?: number;
 }
 
 /** UMAP, supervised as in t-SNE. */
 export interface UmapMethod {
   readonly type: 'umap';
   readonly dimensions: 2 | 3;
-  readonly neighbours: number;
+  readonly n_neighbors: number;
   readonly min_dist: number;
   readonly metric: DistanceMetric;
   readonly epochs: number | null;
-  readonly supervise: string | null;
-  readonly pull: number;
+  readonly supervise_column: string | null;
+  readonly supervise_factor: number;
 }
 
 /** UMAP, supervised as in t-SNE. */
@@ -3133,15 +3133,15 @@ export interface UmapMethodInput {
   /** Default: `2`. */
   readonly dimensions?: 2 | 3;
   /** Default: `15`. */
-  readonly neighbours?: number;
+  readonly n_neighbors?: number;
   /** Default: `0.1`. */
   readonly min_dist?: number;
   /** Default: `"euclidean"`. */
   readonly metric?: DistanceMetric;
   readonly epochs?: number | null;
-  readonly supervise?: string | null;
+  readonly supervise_column?: string | null;
   /** Default: `0.0`. */
-  readonly pull?: number;
+  readonly supervise_factor?: number;
 }
 
 /** An embedding at one step; `rows` and `dimensions` are 0 if they are not known yet. */
@@ -3312,10 +3312,10 @@ export interface AllocatorRow {
   readonly cache: Float64Array;
   readonly events: Int32Array;
   /** What was in use at the peak. */
-  readonly pieces: AllocationColumns;
+  readonly peak_allocations: AllocationColumns;
   readonly leaks: AllocationColumns;
   /** Heap in use at the end of each step. */
-  readonly step_heaps: Float64Array;
+  readonly step_heap_bytes: Float64Array;
 }
 
 /** A capture file: as it is, or in the Chrome trace format, which Perfetto opens. */
@@ -3336,11 +3336,11 @@ export interface CaptureRequest {
   /** Default: `"ours"`. */
   readonly rules?: StepRules;
   /** Id of another capture to compare with. Default: `""`. */
-  readonly before?: string;
+  readonly baseline?: string;
   /** Default: `""`. */
-  readonly before_host?: string;
+  readonly baseline_host?: string;
   /** Version of the capture. With it, the response can be cached forever. */
-  readonly mark?: number | null;
+  readonly version?: number | null;
   /** Thresholds of findings in percent, if not the defaults: `input:10,host:30`. Default: `""`. */
   readonly thresholds?: string;
 }
@@ -3356,7 +3356,7 @@ export interface CaptureRow {
   /** The last step at which the run logged a scalar before the capture; null if it logged none. */
   readonly step: number | null;
   readonly bytes: number;
-  readonly mark: number;
+  readonly version: number;
   readonly hosts: readonly HostRow[];
 }
 
@@ -3405,10 +3405,10 @@ export interface EventDetails {
   /** Direct children by name. */
   readonly children: readonly NameRow[];
   /** Sources of flows to this event. */
-  readonly came_from: readonly EventRow[];
+  readonly incoming: readonly EventRow[];
   /** Targets of flows from this event. */
-  readonly led_to: readonly EventRow[];
-  readonly same: SameNameStats;
+  readonly outgoing: readonly EventRow[];
+  readonly same_name: SameNameStats;
 }
 
 /** An event by its number in the trace. */
@@ -3447,7 +3447,7 @@ export interface Finding {
   readonly name: string;
   readonly title: string;
   /** What was measured, in a sentence. */
-  readonly what: string;
+  readonly summary: string;
   /** Share of a step. */
   readonly share: number;
   /** From which value on it is reported, in words. */
@@ -3456,7 +3456,7 @@ export interface Finding {
   /** Lines to paste; empty if there are none. */
   readonly code: string;
   /** Time of a step that would be saved if all of it went away. */
-  readonly win_ms: number;
+  readonly savings_ms: number;
   /** The longest events, at most twenty. */
   readonly evidence: readonly EvidenceRow[];
   readonly events: number;
@@ -3502,7 +3502,7 @@ export type Framework = 'tensorflow' | 'torch' | 'jax' | 'python' | 'chrome';
  * samples that were left out.
  */
 export interface HeapResponse {
-  readonly wheres: readonly string[];
+  readonly locations: readonly string[];
   readonly stacks: readonly string[];
   readonly kinds: readonly string[];
   readonly devices: readonly string[];
@@ -3541,13 +3541,13 @@ export interface InputAnalysis {
   readonly loaders: readonly LoaderRow[];
   readonly findings: readonly Finding[];
   /** Why there is neither a pipeline nor a loader; empty if there is one. */
-  readonly why: string;
+  readonly empty_reason: string;
 }
 
 /** Time of an average step in which the program waited for this kind of work only. */
 export interface InputPart {
   readonly name: string;
-  readonly what: string;
+  readonly description: string;
   readonly ms: number;
   readonly share: number;
 }
@@ -3569,7 +3569,7 @@ export interface KernelsResponse {
   readonly registers: Int32Array;
   readonly shared_bytes: Int32Array;
   readonly occupancy: Float32Array;
-  readonly occupancy_is: 'theoretical' | 'achieved';
+  readonly occupancy_kind: 'theoretical' | 'achieved';
   readonly fill: Float32Array;
   readonly tensor_cores: Uint8Array;
   readonly eligible: Uint8Array;
@@ -3602,7 +3602,7 @@ export interface MemoryPeak {
   readonly free: number | null;
   readonly fragmentation: number | null;
   /** Most memory in use since the start of the program. */
-  readonly ever: number | null;
+  readonly lifetime_peak_bytes: number | null;
 }
 
 /** All allocators, those of devices first; start and end of steps in milliseconds. */
@@ -3666,7 +3666,7 @@ export interface OpRow {
 export interface OpeningResponse {
   readonly state: string;
   readonly share: number | null;
-  readonly what: string;
+  readonly message: string;
   readonly problem: Problem | null;
 }
 
@@ -3701,9 +3701,9 @@ export interface PartColumns {
   readonly name: string;
   readonly label: string;
   /** Every instant counted once, for the part of the highest priority. */
-  readonly counted: Float64Array;
+  readonly exclusive_ms: Float64Array;
   /** As if there were no other part. */
-  readonly alone: Float64Array;
+  readonly inclusive_ms: Float64Array;
 }
 
 /** Time of an average step in one part. */
@@ -3724,7 +3724,7 @@ export interface PartTime {
   readonly share: number;
   /** Time that ran behind a part of higher priority. */
   readonly hidden_ms: number;
-  readonly what: string;
+  readonly description: string;
 }
 
 export interface PipelineRow {
@@ -3735,11 +3735,11 @@ export interface PipelineRow {
 /** How long kernels ran in each precision. */
 export interface PrecisionTimes {
   /** In at most 16 bits. */
-  readonly short_ms: number;
-  readonly long_ms: number;
+  readonly low_ms: number;
+  readonly full_ms: number;
   readonly unknown_ms: number;
   /** Share of the time of known precision; null if there is none. */
-  readonly short_share: number | null;
+  readonly low_share: number | null;
 }
 
 /**
@@ -3763,7 +3763,7 @@ export interface ProfileStepsResponse {
   readonly start_ms: Float64Array;
   readonly total_ms: Float64Array;
   readonly parts: readonly PartColumns[];
-  readonly other: Float64Array;
+  readonly other_ms: Float64Array;
   /** The steps that averages are taken over. */
   readonly averaged: StepRange;
 }
@@ -3774,7 +3774,7 @@ export interface ProfileSummary {
   readonly span_ms: number;
   readonly framework: Framework;
   /** How the steps were found, in words. */
-  readonly rule: string;
+  readonly step_rule: string;
   readonly markers: readonly StepMarker[];
   readonly steps: StepTimes;
   readonly parts: readonly PartTime[];
@@ -3793,7 +3793,7 @@ export interface ProfileSummary {
 export interface ProgramRow {
   readonly index: number;
   readonly name: string;
-  readonly number: number;
+  readonly module_id: number;
   readonly instructions: number;
   readonly total_ms: number;
 }
@@ -3814,7 +3814,7 @@ export interface ProgramTextResponse {
   /** The instruction of each line; empty for none. */
   readonly names: readonly string[];
   readonly ms: Float64Array;
-  readonly rest: number;
+  readonly omitted_lines: number;
 }
 
 /**
@@ -3831,13 +3831,13 @@ export interface ProgramsResponse {
   readonly scopes: readonly string[];
   readonly sources: readonly string[];
   readonly shapes: readonly string[];
-  readonly programs_of: Int32Array;
+  readonly program_indices: Int32Array;
   readonly counts: Int32Array;
   readonly total_ms: Float64Array;
   readonly flops: Float64Array;
   readonly bytes: Float64Array;
   readonly longest: Int32Array;
-  readonly unplaced_ms: number;
+  readonly unmapped_ms: number;
   readonly steps: number;
 }
 
@@ -3856,7 +3856,7 @@ export interface RooflineResponse {
   readonly device: string;
   readonly roofs: readonly Roof[];
   readonly bytes_per_s: number;
-  readonly is_guess: boolean;
+  readonly is_estimate: boolean;
   readonly names: readonly string[];
   readonly types: readonly string[];
   readonly counts: Int32Array;
@@ -3875,7 +3875,7 @@ export interface SameNameStats {
   readonly min_ps: number;
   readonly max_ps: number;
   /** Position of the event among them by start, from 0. */
-  readonly place: number;
+  readonly index: number;
   /** How many took longer. */
   readonly rank: number;
   readonly previous: number | null;
@@ -3890,9 +3890,9 @@ export interface SearchResult {
   /** By total duration, longest first. */
   readonly names: readonly NameRow[];
   /** All matching names. */
-  readonly ids: Int32Array;
+  readonly name_ids: Int32Array;
   /** One bit per event of the trace if arguments were searched; empty otherwise. */
-  readonly told: Uint8Array;
+  readonly matches: Uint8Array;
   /** Number of matching events, by start, before the first one in the columns. */
   readonly offset: number;
   readonly event: Int32Array;
@@ -3925,7 +3925,7 @@ export interface SelectedTrack {
 export interface SelectionSummary {
   readonly count: number;
   /** Number of unique names, of which only the longest are listed. */
-  readonly unlike: number;
+  readonly unique_names: number;
   readonly names: readonly SelectedName[];
   readonly tracks: readonly SelectedTrack[];
 }
@@ -3941,7 +3941,7 @@ export interface StageRow {
   readonly self_ms: number;
   /** How long the program waited for this stage and no other. */
   readonly critical_ms: number;
-  readonly parallel: number | null;
+  readonly parallelism: number | null;
   readonly is_slowest: boolean;
   readonly advice: string;
   /** The longest call. */
@@ -3962,8 +3962,8 @@ export interface StepColumns {
   /** How the steps were found, in words. */
   readonly rule: string;
   readonly names: readonly string[];
-  readonly start: Float64Array;
-  readonly end: Float64Array;
+  readonly start_ps: Float64Array;
+  readonly end_ps: Float64Array;
 }
 
 /** Events that could mark steps. */
@@ -3993,7 +3993,7 @@ export interface StepTimes {
   readonly median_ms: number;
   readonly min_ms: number;
   readonly max_ms: number;
-  readonly deviation_ms: number;
+  readonly std_ms: number;
 }
 
 /** Threshold of a finding, in percent of a step; for precision, of the device's compute time. */
@@ -4001,7 +4001,7 @@ export interface ThresholdRow {
   readonly name: string;
   readonly title: string;
   readonly percent: number;
-  readonly usual: number;
+  readonly default: number;
 }
 
 /** Columns of the visible entries, sorted by tile, track, lane and start. */
@@ -4019,7 +4019,7 @@ export interface Tiles {
   /** Share of the time in which an event ran, from 0 to 255. */
   readonly busy: Uint8Array;
   /** Names of the entries that are wide enough for a label. */
-  readonly words: NameTable;
+  readonly names: NameTable;
 }
 
 /** The tiles from `first` to `last` of some tracks; each is 1,024 * 2 ** level ps wide. */
@@ -4061,8 +4061,8 @@ export interface TimelineResponse {
 export interface ToolRow {
   readonly name: string;
   readonly title: string;
-  readonly why: string;
-  readonly next: string;
+  readonly empty_reason: string;
+  readonly hint: string;
 }
 
 /** All tools in display order, whether or not they have something to show. */
@@ -4157,7 +4157,7 @@ export interface SeriesSteps {
   readonly step: Float64Array;
   readonly wall_time: Float64Array;
   /** The fingerprint of the value. */
-  readonly mark: Int32Array;
+  readonly fingerprint: Int32Array;
 }
 
 /** The steps of some tags; without `runs`, of all runs that have them. */
@@ -4179,5 +4179,5 @@ export interface ValueRequest {
   readonly tag: string;
   readonly index: number;
   /** The fingerprint; with it the response never changes. */
-  readonly mark?: number | null;
+  readonly fingerprint?: number | null;
 }
