@@ -111,7 +111,7 @@ def test_multiline_chart_has_all_matching_tags(page: Page) -> None:
 
 def test_tooltip_shows_margin_bounds(page: Page) -> None:
     expect(card(page, "Band").get_by_role("img")).to_have_attribute(
-        "aria-label", re.compile("0 to 590 across")
+        "aria-label", re.compile("x axis 0 to 590")
     )
     move_cursor_to(page, "Band", 2)
     expect(tooltip(page).locator("thead")).to_contain_text("low")

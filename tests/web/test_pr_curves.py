@@ -180,7 +180,7 @@ def test_legend_button_pins_best_f1(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr&step=0")
     chart(page, "pr/cat")
     button = card(page, "pr/cat").get_by_role(
-        "button", name=re.compile("^Pin threshold of best F1 .* of base$")
+        "button", name=re.compile("^F1 .* of base: pin threshold$")
     )
     button.click()
     best = compute_metrics(curve("base", "cat", 0)).best_threshold
