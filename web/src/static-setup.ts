@@ -6,6 +6,7 @@ import { StaticTransport } from './api/static/static-transport';
 import { histogramHandlers } from './dashboards/histograms/static-histograms';
 import { hparamsHandlers } from './dashboards/hparams/static-hparams';
 import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';
+import { profileHandlers } from './dashboards/profile/static-profile';
 
 declare global {
   // The scripts of an export are not modules: they share their data through a global.
@@ -20,6 +21,7 @@ setTransport(
     ...histogramHandlers,
     ...prCurveHandlers,
     ...hparamsHandlers,
+    ...profileHandlers,
   }),
 );
 if (location.search === '' && contents.head.view !== '') restoreView(contents.head.view);

@@ -26,6 +26,7 @@ const DONE = [
   'src/components',
   'src/dashboards/custom_scalars',
   'src/dashboards/overview',
+  'src/dashboards/profile',
   'src/i18n',
   'src/lib',
   'src/notebook',

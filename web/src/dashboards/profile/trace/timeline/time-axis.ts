@@ -1,52 +1,55 @@
 import { listMultiples, niceStep } from '../../../../charts/axes/ticks';
-import type { StepColumns } from '../../schemas';
+import * as common from '../../../../catalog/common';
+import type { StepColumns } from '../../../../api/schemas';
 
-/** A stretch of time, in picoseconds since the trace began. */
+// ---- Time spans
+
+/** A time span in picoseconds since the start of the trace. */
 export interface TimeSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** Nothing happens in less than this. */
 const MIN_SPAN_PS = 500;
-/** What takes no time is looked at in the midst of what does. */
+/** Minimum margin, for events without a duration. */
 const MIN_PADDING_PS = 2e6;
-/** Beyond the ends of a trace there is so much of its length to be seen. */
+/** Margin around a trace, as a fraction of its duration. */
 const MARGIN_SHARE = 0.02;
+
+const MAX_SCREEN_PX = 5000;
 
 export const getSpanLength = ({ start, end }: TimeSpan): number => end - start;
 
-/** All of a trace, with some air around it. */
 export function addMargin({ start, end }: TimeSpan): TimeSpan {
-  const air = Math.max(MARGIN_SHARE * (end - start), MIN_SPAN_PS);
-  return { start: start - air, end: end + air };
+  const margin = Math.max(MARGIN_SHARE * (end - start), MIN_SPAN_PS);
+  return { start: start - margin, end: end + margin };
 }
 
-/** The span enlarged or, with less than one, shrunk around a place that stays where it is. */
-export function zoomSpan({ start, end }: TimeSpan, by: number, around: number): TimeSpan {
-  return { start: around + (start - around) * by, end: around + (end - around) * by };
+/** Scale a span around a time that keeps its position. */
+export function zoomSpan({ start, end }: TimeSpan, factor: number, around: number): TimeSpan {
+  return { start: around + (start - around) * factor, end: around + (end - around) * factor };
 }
 
 export function shiftSpan({ start, end }: TimeSpan, by: number): TimeSpan {
   return { start: start + by, end: end + by };
 }
 
-/** Neither so short that nothing is seen, nor longer than the whole, nor beside it. */
-export function clampSpan(span: TimeSpan, whole: TimeSpan): TimeSpan {
-  const length = Math.min(Math.max(getSpanLength(span), MIN_SPAN_PS), getSpanLength(whole));
+/** Limit a span to the bounds and to a minimum length. */
+export function clampSpan(span: TimeSpan, bounds: TimeSpan): TimeSpan {
+  const length = Math.min(Math.max(getSpanLength(span), MIN_SPAN_PS), getSpanLength(bounds));
   const middle = (span.start + span.end) / 2;
   const half = length / 2;
-  const kept = Math.min(Math.max(middle, whole.start + half), whole.end - half);
-  return { start: kept - half, end: kept + half };
+  const center = Math.min(Math.max(middle, bounds.start + half), bounds.end - half);
+  return { start: center - half, end: center + half };
 }
 
-/** Where something can be seen well: with about three times its own length around it. */
+/** Add a margin of the same length on both sides. */
 export function padSpan({ start, end }: TimeSpan): TimeSpan {
-  const air = Math.max(end - start, MIN_PADDING_PS);
-  return { start: start - air, end: end + air };
+  const margin = Math.max(end - start, MIN_PADDING_PS);
+  return { start: start - margin, end: end + margin };
 }
 
-/** On the way from one to another; the length changes evenly in factors. */
+/** Return a span between two others, at a fraction of the way. */
 export function interpolateSpan(from: TimeSpan, to: TimeSpan, share: number): TimeSpan {
   return {
     start: from.start + (to.start - from.start) * share,
@@ -54,102 +57,104 @@ export function interpolateSpan(from: TimeSpan, to: TimeSpan, share: number): Ti
   };
 }
 
-/** Whether nobody could see a difference on a screen. */
-export function looksEqual(one: TimeSpan, other: TimeSpan): boolean {
-  const hair = getSpanLength(one) / 5000;
-  return Math.abs(one.start - other.start) < hair && Math.abs(one.end - other.end) < hair;
+/** Return whether two spans differ by less than a pixel. */
+export function looksEqual(first: TimeSpan, second: TimeSpan): boolean {
+  const tolerance = getSpanLength(first) / MAX_SCREEN_PX;
+  const isClose = (a: number, b: number): boolean => Math.abs(a - b) < tolerance;
+  return isClose(first.start, second.start) && isClose(first.end, second.end);
 }
 
-const TIME_UNITS = [
-  ['s', 1e12],
-  ['ms', 1e9],
-  ['µs', 1e6],
-  ['ns', 1e3],
-  ['ps', 1],
-] as const;
+// ---- Formatting and ticks
 
-/** A mark about every so many pixels. */
+const PICOSECONDS = [common.unitPsName, 1] as const;
+const TIME_UNITS: readonly (readonly [name: string, ps: number])[] = [
+  [common.unitSName, 1e12],
+  [common.unitMsName, 1e9],
+  [common.unitUsName, 1e6],
+  [common.unitNsName, 1e3],
+  PICOSECONDS,
+];
+
 const TICK_SPACING_PX = 110;
-/** Numbers beside marks are smaller than this. */
+/** Larger numbers are shown in a larger unit, in thousandths. */
 const MAX_TICK_VALUE = 10_000;
 
 export interface TimeTick {
-  readonly at: number;
+  readonly timePs: number;
   readonly text: string;
 }
 
-/** How long something took, with the digits that matter. */
+/** Format a duration with four digits. */
 export function formatDurationPs(ps: number): string {
   if (ps === 0) return '0';
   const size = Math.abs(ps);
-  const [unit, of] = TIME_UNITS.find(([, of]) => size >= of) ?? ['ps', 1];
-  const value = ps / of;
+  const [unit, unitPs] = TIME_UNITS.find(([, unitPs]) => size >= unitPs) ?? PICOSECONDS;
+  const value = ps / unitPs;
   const digits = Math.max(0, 3 - Math.floor(Math.log10(Math.abs(value))));
   return `${Number(value.toFixed(digits))} ${unit}`.replace('-', '−');
 }
 
-/** The same to the last picosecond, for who hovers. */
+/** Format a duration with all digits. */
 export function formatExactPs(ps: number): string {
   const size = Math.abs(ps);
-  const [unit, of] = TIME_UNITS.find(([, of]) => size >= of) ?? ['ps', 1];
-  const [whole = '', rest = ''] = String(ps / of).split('.');
-  return `${whole}${rest ? `.${rest}` : ''} ${unit}`;
+  const [unit, unitPs] = TIME_UNITS.find(([, unitPs]) => size >= unitPs) ?? PICOSECONDS;
+  return `${ps / unitPs} ${unit}`;
 }
 
-/** How many marks there are along so many pixels. */
+/** Return the number of ticks for a width. */
 export function getTickCount(width: number): number {
   return Math.max(2, Math.round(width / TICK_SPACING_PX));
 }
 
-/** When something was: in the unit of the step between marks, and to its digits. */
+/** Return ticks in the unit of the distance between them. */
 export function makeTimeTicks(span: TimeSpan, count: number): TimeTick[] {
   const step = niceStep(getSpanLength(span), count);
-  const furthest = Math.max(Math.abs(span.start), Math.abs(span.end));
-  // In the unit of the step, unless numbers become so long that nobody reads them.
-  const [unit, of] =
-    TIME_UNITS.find(([, of]) => step >= of || furthest / of >= MAX_TICK_VALUE / 1000) ??
-    TIME_UNITS[4];
-  const digits = Math.max(0, -Math.floor(Math.log10(step / of)));
-  return listMultiples(step, [span.start, span.end]).map((at) => ({
-    at,
-    text: `${(at / of).toFixed(digits)} ${unit}`.replace('-', '−'),
+  const maxTime = Math.max(Math.abs(span.start), Math.abs(span.end));
+  const [unit, unitPs] =
+    TIME_UNITS.find(([, ps]) => step >= ps || maxTime / ps >= MAX_TICK_VALUE / 1000) ?? PICOSECONDS;
+  const digits = Math.max(0, -Math.floor(Math.log10(step / unitPs)));
+  return listMultiples(step, [span.start, span.end]).map((timePs) => ({
+    timePs,
+    text: `${(timePs / unitPs).toFixed(digits)} ${unit}`.replace('-', '−'),
   }));
 }
+
+// ---- Steps
 
 const MIN_STEP_PX = 14;
 const MIN_NAME_PX = 80;
 const MIN_NUMBER_PX = 24;
 
-/** A step on the ruler, in pixels from the left. */
+/** A step on the ruler, in pixels. */
 export interface StepBox extends TimeSpan {
   readonly index: number;
   readonly name: string;
   readonly left: number;
   readonly width: number;
-  /** What there is room for of its name. */
+  /** As much of the name as fits. */
   readonly text: string;
-  /** Whether there is room for how long it took as well. */
+  /** Whether the duration fits as well. */
   readonly showsDuration: boolean;
 }
 
-/** The steps that are wide enough to be seen. */
+/** Lay out the steps that are wide enough. */
 export function layoutSteps(steps: StepColumns, span: TimeSpan, width: number): StepBox[] {
-  const place = (ps: number): number => ((ps - span.start) / getSpanLength(span)) * width;
+  const getX = (ps: number): number => ((ps - span.start) / getSpanLength(span)) * width;
   return steps.names.flatMap((name, index) => {
     const [start, end] = [steps.start[index] ?? 0, steps.end[index] ?? 0];
-    const [left, right] = [Math.max(0, place(start)), Math.min(width, place(end))];
-    const room = right - left;
-    if (room < MIN_STEP_PX) return [];
-    const showsDuration = room > MIN_NAME_PX;
-    const number = room > MIN_NUMBER_PX ? (/\d+$/.exec(name)?.[0] ?? '') : '';
+    const [left, right] = [Math.max(0, getX(start)), Math.min(width, getX(end))];
+    const boxWidth = right - left;
+    if (boxWidth < MIN_STEP_PX) return [];
+    const showsDuration = boxWidth > MIN_NAME_PX;
+    const number = boxWidth > MIN_NUMBER_PX ? (/\d+$/.exec(name)?.[0] ?? '') : '';
     const text = showsDuration ? name : number;
-    return [{ index, name, start, end, left, width: room, text, showsDuration }];
+    return [{ index, name, start, end, left, width: boxWidth, text, showsDuration }];
   });
 }
 
-/** What the step is called in which a moment is; empty where it is in none. */
-export function findStepName(steps: StepColumns | undefined, moment: number): string {
-  const at = steps?.start.findLastIndex((start) => start <= moment) ?? -1;
-  if (!steps || at < 0 || moment >= (steps.end[at] ?? 0)) return '';
-  return steps.names[at] ?? '';
+/** Return the name of the step at a time; empty if there is none. */
+export function findStepName(steps: StepColumns | undefined, timePs: number): string {
+  const index = steps?.start.findLastIndex((start) => start <= timePs) ?? -1;
+  if (!steps || index < 0 || timePs >= (steps.end[index] ?? 0)) return '';
+  return steps.names[index] ?? '';
 }

@@ -1,27 +1,26 @@
-import type { TrackRow } from '../../schemas';
+import type { TrackRow } from '../../../../api/schemas';
 
-/** The height of a lane that has room for words, with the gap below it. */
+/** The height of a lane with labels, including the gap below it. */
 export const LANE_HEIGHT_PX = 18;
 const COLLAPSED_HEIGHT_PX = 20;
 const TRACK_PADDING_PX = 3;
 const MIN_LANE_PX = 2;
-/** A thread with this many lanes or fewer is open from the start, if it is one to look at first. */
+/** The main thread and devices with more lanes are collapsed by default. */
 const MAX_EXPANDED_LANES = 40;
 
-/** A track where it lies; `top` counts from the top of its part of the stage. */
+/** A track with its position; `top` is relative to the pinned or the other tracks. */
 export interface TrackBand {
   readonly track: TrackRow;
   readonly isExpanded: boolean;
   readonly isPinned: boolean;
   readonly top: number;
   readonly height: number;
-  /** The height of a lane, and how many of them are seen. */
   readonly laneHeight: number;
+  /** Number of visible lanes. */
   readonly laneCount: number;
 }
 
 export interface TrackLayout {
-  /** They stay at the top while the others are scrolled. */
   readonly pinned: readonly TrackBand[];
   readonly pinnedHeight: number;
   readonly unpinned: readonly TrackBand[];
@@ -29,7 +28,7 @@ export interface TrackLayout {
 }
 
 export interface TrackChoices {
-  /** Tracks that are open though they would not be, or the other way round. */
+  /** Tracks that are expanded or collapsed, unlike the default. */
   readonly toggled: readonly number[];
   readonly pinned: readonly number[];
   readonly hidden: readonly number[];
@@ -42,7 +41,7 @@ export function layoutTracks(tracks: readonly TrackRow[], choices: TrackChoices)
     choices,
     true,
   );
-  const rest = stackTracks(
+  const unpinned = stackTracks(
     shown.filter(({ id }) => !choices.pinned.includes(id)),
     choices,
     false,
@@ -50,28 +49,25 @@ export function layoutTracks(tracks: readonly TrackRow[], choices: TrackChoices)
   return {
     pinned,
     pinnedHeight: getTotalHeight(pinned),
-    unpinned: rest,
-    unpinnedHeight: getTotalHeight(rest),
+    unpinned,
+    unpinnedHeight: getTotalHeight(unpinned),
   };
 }
 
-/** Whether a track is open as long as nobody said anything. */
 export function isExpandedByDefault({ is_main, is_device, lanes }: TrackRow): boolean {
   return lanes <= 2 || ((is_main || is_device) && lanes <= MAX_EXPANDED_LANES);
 }
 
-/** The band at a height of its part of the stage. */
 export function findBandAt(bands: readonly TrackBand[], y: number): TrackBand | undefined {
   return bands.find(({ top, height }) => y >= top && y < top + height);
 }
 
-/** Which lane of a band is at a height; null: between them. */
+/** Return the lane at a height; null between lanes. */
 export function findLaneAt({ top, laneHeight, laneCount }: TrackBand, y: number): number | null {
-  const at = Math.floor((y - top - TRACK_PADDING_PX) / laneHeight);
-  return at >= 0 && at < laneCount ? at : null;
+  const lane = Math.floor((y - top - TRACK_PADDING_PX) / laneHeight);
+  return lane >= 0 && lane < laneCount ? lane : null;
 }
 
-/** Where a lane begins. */
 export function getLaneTop(band: TrackBand, lane: number): number {
   return band.top + TRACK_PADDING_PX + Math.min(lane, band.laneCount - 1) * band.laneHeight;
 }
@@ -100,10 +96,10 @@ function measureTrack(
       laneCount: lanes,
       height: Math.max(lanes * LANE_HEIGHT_PX, COLLAPSED_HEIGHT_PX) + 2 * TRACK_PADDING_PX,
     };
-  const lane = Math.max(MIN_LANE_PX, Math.floor(COLLAPSED_HEIGHT_PX / lanes));
+  const laneHeight = Math.max(MIN_LANE_PX, Math.floor(COLLAPSED_HEIGHT_PX / lanes));
   return {
-    laneHeight: lane,
-    laneCount: Math.min(lanes, Math.floor(COLLAPSED_HEIGHT_PX / lane)),
+    laneHeight,
+    laneCount: Math.min(lanes, Math.floor(COLLAPSED_HEIGHT_PX / laneHeight)),
     height: COLLAPSED_HEIGHT_PX + 2 * TRACK_PADDING_PX,
   };
 }
