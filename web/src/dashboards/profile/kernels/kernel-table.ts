@@ -100,7 +100,7 @@ function readKernelRow(response: KernelsResponse, index: number, steps: number):
   };
 }
 
-/** Kernels are sorted by time, so the first one stands for all. */
+/** Kernels are sorted by time, so the first one represents all. */
 function mergeKernelRows(first: KernelRow, second: KernelRow): KernelRow {
   return {
     ...first,

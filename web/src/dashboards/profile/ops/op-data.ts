@@ -224,7 +224,7 @@ export interface Slice {
   readonly value: number;
 }
 
-/** A slice as it is drawn. */
+/** A slice with its path. */
 export interface DonutSlice extends Slice {
   readonly share: number;
   readonly path: string;

@@ -6,14 +6,14 @@ import { makeBarPalette } from './timeline/bar-renderer';
 import { makeOverlay, makeGeometry, makeScene } from './timeline/trace-scene';
 import type { TraceModel } from './trace-model.svelte';
 import type { TraceState } from './trace-state.svelte';
-import type { TrackBand } from './timeline/track-layout';
 import {
   formatDurationPs,
   getSpanLength,
   getTickCount,
   layoutSteps,
   makeTimeTicks,
-} from './timeline/time-axis';
+  type TrackBand,
+} from './timeline/timeline-layout';
 
 const [TITLE_PX, RULER_PX, LABELS_PX, INSET_PX] = [36, 44, 190, 10];
 const MIN_TICK_LABEL_PX = 44;

@@ -6,8 +6,15 @@ import {
   type TileEntry,
   type TrackTile,
 } from './timeline/tile-cache';
-import { getSpanLength, shiftSpan, type TimeSpan, zoomSpan } from './timeline/time-axis';
-import { findBandAt, findLaneAt, type TrackBand } from './timeline/track-layout';
+import {
+  findBandAt,
+  findLaneAt,
+  getSpanLength,
+  shiftSpan,
+  type TimeSpan,
+  type TrackBand,
+  zoomSpan,
+} from './timeline/timeline-layout';
 import type { TraceModel } from './trace-model.svelte';
 import type { TraceState } from './trace-state.svelte';
 import * as common from '../../../catalog/common';

@@ -15,14 +15,14 @@ import type { ProfileState } from '../profile-state.svelte';
 import * as queries from '../query';
 import { makeHighlight } from './timeline/bar-renderer';
 import { TileCache, type TileEntry } from './timeline/tile-cache';
-import type { TimeSpan } from './timeline/time-axis';
 import {
   getLaneTop,
   LANE_HEIGHT_PX,
   layoutTracks,
+  type TimeSpan,
   type TrackBand,
   type TrackLayout,
-} from './timeline/track-layout';
+} from './timeline/timeline-layout';
 
 const RANGE_DEBOUNCE_MS = 120;
 const SEARCH_DEBOUNCE_MS = 150;

@@ -13,7 +13,7 @@ import {
   shiftSpan,
   type TimeSpan,
   zoomSpan,
-} from './timeline/time-axis';
+} from './timeline/timeline-layout';
 import { makeBaselineParams, TraceModel } from './trace-model.svelte';
 
 /** Share of the remaining distance that is covered in a frame. */

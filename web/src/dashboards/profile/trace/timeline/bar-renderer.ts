@@ -1,6 +1,6 @@
 import { parseRgb, RUN_COLORS } from '../../../../lib/colors';
 import { findFirstEndingAfter, type TrackTile } from './tile-cache';
-import type { TimeSpan } from './time-axis';
+import type { TimeSpan } from './timeline-layout';
 
 /** Opacity of bars, on which labels are readable. */
 const BAR_STRENGTH = { light: 0.52, dark: 0.62 };

@@ -1,6 +1,6 @@
 import type { QueryState } from '../../../../api/query-definition';
 import type { Problem, TileRange, Tiles } from '../../../../api/schemas';
-import type { TimeSpan } from './time-axis';
+import type { TimeSpan } from './timeline-layout';
 
 /** The entries of a track in a tile, by lane, then by start. */
 export interface TrackTile {

@@ -12,8 +12,7 @@ import type {
   TimelineScene,
 } from './track-renderer';
 import { getTileLevel, getTileNumbers, type TileRequest } from './tile-cache';
-import { getSpanLength, type TimeSpan } from './time-axis';
-import type { TrackBand } from './track-layout';
+import { getSpanLength, type TimeSpan, type TrackBand } from './timeline-layout';
 
 /** Return the flows of the selected event and, with `all`, those of other visible events. */
 function makeFlowArrows(model: TraceModel, all: boolean): FlowArrow[] {

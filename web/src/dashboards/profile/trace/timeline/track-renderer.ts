@@ -8,8 +8,14 @@ import {
   type LaneStyle,
 } from './bar-renderer';
 import { getTileLevel, type TileCache, type TrackTile } from './tile-cache';
-import { getSpanLength, type TimeSpan } from './time-axis';
-import { getLaneTop, LANE_HEIGHT_PX, type TrackBand, type TrackLayout } from './track-layout';
+import {
+  getLaneTop,
+  getSpanLength,
+  LANE_HEIGHT_PX,
+  type TimeSpan,
+  type TrackBand,
+  type TrackLayout,
+} from './timeline-layout';
 
 /** Give a canvas the resolution of the screen; returns the device pixel ratio. */
 export function resizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): number {

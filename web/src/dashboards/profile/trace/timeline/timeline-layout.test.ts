@@ -1,17 +1,23 @@
 import { describe, expect, it } from 'vitest';
 
+import type { TrackRow } from '../../../../api/schemas';
 import {
   addMargin,
   clampSpan,
+  findBandAt,
+  findLaneAt,
   formatDurationPs,
   formatExactPs,
+  getLaneTop,
   getSpanLength,
+  LANE_HEIGHT_PX,
   layoutSteps,
+  layoutTracks,
   looksEqual,
   makeTimeTicks,
   padSpan,
   zoomSpan,
-} from './time-axis';
+} from './timeline-layout';
 
 const BOUNDS = { start: 0, end: 1e9 };
 
@@ -98,4 +104,40 @@ it('leaves out narrow and invisible steps, and clips the others', () => {
     ['train 9', 500, 20],
   ]);
   expect(layoutSteps(STEPS, { start: 600, end: 700 }, 13)).toEqual([]);
+});
+
+const track = (id: number, lanes: number, more: Partial<TrackRow> = {}): TrackRow => ({
+  ...{ id, lanes, process: 'host', name: `thread ${id}`, events: 1, busy_ps: 1 },
+  ...{ is_device: false, is_main: false },
+  ...more,
+});
+
+const TRACKS = [track(7, 5, { is_main: true }), track(1, 3, { is_device: true }), track(2, 12)];
+const DEFAULTS = { toggled: [], pinned: [], hidden: [] };
+
+describe('the layout of tracks', () => {
+  it('expands the main thread and devices by default', () => {
+    const { unpinned, unpinnedHeight } = layoutTracks(TRACKS, DEFAULTS);
+    expect(unpinned.map(({ isExpanded }) => isExpanded)).toEqual([true, true, false]);
+    expect(unpinned[0]?.height).toBe(5 * LANE_HEIGHT_PX + 6);
+    expect(unpinned[2]?.laneHeight).toBeLessThan(LANE_HEIGHT_PX);
+    expect(unpinnedHeight).toBe(unpinned.reduce((sum, { height }) => sum + height, 0));
+  });
+
+  it('expands, pins and hides tracks', () => {
+    const { pinned, unpinned } = layoutTracks(TRACKS, { toggled: [2], pinned: [1], hidden: [7] });
+    expect(pinned.map(({ track }) => track.id)).toEqual([1]);
+    expect(unpinned.map(({ track, isExpanded }) => [track.id, isExpanded])).toEqual([[2, true]]);
+    expect(unpinned[0]?.top).toBe(0);
+  });
+
+  it('finds tracks and lanes by their position', () => {
+    const { unpinned } = layoutTracks(TRACKS, DEFAULTS);
+    const [first, second] = unpinned;
+    expect(findBandAt(unpinned, (second?.top ?? 0) + 1)).toBe(second);
+    expect(findBandAt(unpinned, 1e6)).toBeUndefined();
+    if (!first) throw new Error('there is no track');
+    expect(findLaneAt(first, getLaneTop(first, 3) + 2)).toBe(3);
+    expect(findLaneAt(first, first.top)).toBeNull();
+  });
 });
