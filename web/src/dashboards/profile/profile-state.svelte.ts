@@ -172,11 +172,11 @@ export class CaptureLoader {
 /** Responses about the current and the baseline capture. */
 export interface ComparedData<Data> {
   readonly current: Data;
-  /** Null while no captures are compared. */
+  /** Null without a baseline, and until its response arrives. */
   readonly baseline: Data | null;
 }
 
-/** The same query about the current and the baseline capture; it has data when both have. */
+/** The same query about the current and the baseline capture. */
 export class ComparedQuery<Data> {
   readonly #current: Query<Data>;
   readonly #baseline: Query<Data>;
@@ -187,10 +187,8 @@ export class ComparedQuery<Data> {
   }
 
   readonly data = $derived.by<ComparedData<Data> | undefined>(() => {
-    const [current, baseline] = [this.#current.data, this.#baseline.data];
-    if (current === undefined) return undefined;
-    if (this.#baseline.status === 'idle') return { current, baseline: null };
-    return baseline && { current, baseline };
+    const current = this.#current.data;
+    return current === undefined ? undefined : { current, baseline: this.#baseline.data ?? null };
   });
 
   get error(): { readonly problem: Problem } | null {

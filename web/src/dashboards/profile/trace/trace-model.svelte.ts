@@ -1,3 +1,5 @@
+import { untrack } from 'svelte';
+
 import type { Query } from '../../../api/create-query.svelte';
 import type {
   CaptureRequest,
@@ -132,11 +134,16 @@ export class TraceModel {
     $effect(() => {
       const [entry, row] = [this.#unnamedEntry, nameQuery.data?.row];
       if (!entry || row?.event !== entry.event) return;
-      this.tiles?.names.set(entry.name, row.name);
-      this.#unnamedEntry = null;
-      this.tilesRevision++;
+      untrack(() => {
+        this.tiles?.names.set(entry.name, row.name);
+        this.#unnamedEntry = null;
+        this.tilesRevision++;
+      });
     });
-    $effect(() => this.#openTiles(getRequest(), this.timelineQuery.data));
+    $effect(() => {
+      const [request, timeline] = [getRequest(), this.timelineQuery.data];
+      return untrack(() => this.#openTiles(request, timeline));
+    });
   }
 
   /** Whether events can be searched and inspected; a static export only shows them. */
