@@ -188,7 +188,7 @@ export function makeKernelColumns(
   hasBaseline: boolean,
   occupancyKind: KernelsResponse['occupancy_is'],
 ): TableColumn<KernelRow>[] {
-  const longest = rows.reduce((most, row) => Math.max(most, row.total), 0);
+  const longest = rows.reduce((max, row) => Math.max(max, row.total), 0);
   const occupancyHint =
     occupancyKind === 'achieved'
       ? m.kernelsColumnOccupancyAchievedHint

@@ -85,7 +85,7 @@ export function makeAllocationColumns(
   total: number,
   hasBaseline: boolean,
 ): TableColumn<AllocationRow>[] {
-  const largest = rows.reduce((most, { bytes }) => Math.max(most, bytes), 0);
+  const largest = rows.reduce((max, { bytes }) => Math.max(max, bytes), 0);
   return [
     { key: 'op', title: m.columnOp, width: 240, isText: true, value: ({ op }) => op },
     {
@@ -204,7 +204,7 @@ export function makeHeapColumns(
   total: number,
   hasBaseline: boolean,
 ): TableColumn<HeapRow>[] {
-  const largest = rows.reduce((most, { bytes }) => Math.max(most, bytes), 0);
+  const largest = rows.reduce((max, { bytes }) => Math.max(max, bytes), 0);
   return [
     {
       key: 'where',

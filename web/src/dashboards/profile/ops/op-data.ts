@@ -127,7 +127,7 @@ export function makeOpColumns(
   hasBaseline: boolean,
   color = 'var(--accent)',
 ): TableColumn<OpTableRow>[] {
-  const longest = rows.reduce((most, { current }) => Math.max(most, current.self), 0);
+  const longest = rows.reduce((max, { current }) => Math.max(max, current.self), 0);
   const share = ({ current }: OpTableRow): number => current.self / (total || 1);
   return [
     {
