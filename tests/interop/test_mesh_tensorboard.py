@@ -21,7 +21,7 @@ CONFIG = {"camera": {"cls": "PerspectiveCamera", "fov": 40}, "material": {"cls":
 
 
 def get_positions(geometry: Any) -> np.ndarray:
-    return geometry.position.reshape(-1, 3) * geometry.scale + geometry.centre
+    return geometry.position.reshape(-1, 3) * geometry.scale + geometry.center
 
 
 def test_reads_messages_of_tensorboard(tmp_path: Path) -> None:

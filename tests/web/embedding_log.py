@@ -173,9 +173,9 @@ def drag(page: Page, *points: tuple[float, float]) -> None:
     page.mouse.up()
 
 
-def choose_vectors(page: Page, name: str | Pattern[str]) -> None:
-    """Choose another embedding in the toolbar."""
-    page.get_by_role("button", name="Choose vectors").click()
+def select_embedding(page: Page, name: str | Pattern[str]) -> None:
+    """Select another embedding in the toolbar."""
+    page.get_by_role("button", name="Select an embedding").click()
     page.get_by_role("dialog").get_by_role("option", name=name).click()
 
 

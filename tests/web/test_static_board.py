@@ -14,7 +14,7 @@ from tests import builders as b
 from tests.web import locators
 from tests.web.conftest import Serve
 from tests.web.event_writer import append_records, write_sweep
-from tests.web.waiting import wait_for_condition, wait_for_value
+from tests.web.waiting import wait_for_value
 from tracklight.cli import main
 from tracklight.server.page import PAGE_DIR
 
@@ -69,7 +69,7 @@ def test_export_shows_values_of_the_log(
     view = "?" + urlencode({"as": "train/loss,table"})
     page = open_page(copy(sweep_dir, tmp_path / target, view))
     expect(locators.run_rows(page)).to_have_count(3)
-    expect(locators.connection_status(page, "Copy")).to_be_visible()
+    expect(locators.connection_status(page, "Static export")).to_be_visible()
     wanted = {
         run: [decay(step, scale) for step in (49, 49, 0, 0)]
         for run, scale in (("conv/lr1e-3", 1.0), ("conv/lr3e-4", 2.0), ("vit", 3.0))
@@ -86,7 +86,7 @@ def test_export_has_view_of_the_url(
         "sel": "none;+conv/lr3e-4,vit",
         "smooth": "0.8",
         "tags": "train",
-        "colour": "re:(.*)",
+        "color": "re:(.*)",
     }
     board = serve(sweep_dir)
     address = f"{board.address}?{urlencode(query)}"
@@ -98,7 +98,7 @@ def test_export_has_view_of_the_url(
     expect(card(page, "lr")).to_have_count(0)
     expect(page.get_by_role("slider", name="Smoothing")).to_have_value("0.8")
     wait_for_value(page, lambda: len(read_colors(page)), 2)
-    wait_for_condition(page, lambda: read_colors(page) == read_colors(original))
+    wait_for_value(page, lambda: read_colors(page), read_colors(original))
 
 
 def read_colors(page: Page) -> dict[str, str]:
@@ -106,7 +106,7 @@ def read_colors(page: Page) -> dict[str, str]:
     rows = locators.run_rows(page).filter(has=page.get_by_role("checkbox", checked=True)).all()
     return {
         row.get_attribute("data-run") or "": row.locator(
-            "[style*=colour], [style*=background]"
+            "[style*=color], [style*=background]"
         ).first.get_attribute("style")
         or ""
         for row in rows

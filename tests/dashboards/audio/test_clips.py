@@ -83,7 +83,7 @@ def test_explains_why_there_is_no_waveform(
     context = open_log(tmp_path)
     (row,) = call_route(context, "about").clips
     assert (row.content_type, row.encoding) == (kind, encoding)
-    assert problem in row.problem
+    assert problem in row.problem.text
     assert call_route(context, "clip").media_type == kind
 
 

@@ -59,7 +59,7 @@ def test_device_cluster_and_tpu_scales(open_graph: OpenGraph) -> None:
     }
     assert names["device"] == ["/device:CPU:0"]
     assert names["cluster"] == ["c0"]
-    assert names["tpu"] == ["runs on a TPU", "does not run on a TPU"]
+    assert names["tpu"] == ["compatible", "incompatible"]
 
 
 def test_lists_largest_tensors(open_graph: OpenGraph) -> None:

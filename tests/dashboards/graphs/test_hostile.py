@@ -64,9 +64,9 @@ def test_reports_missing_inputs_and_duplicate_names(open_graph: OpenGraph) -> No
     graph = graphdef({"a": ["nowhere", "^gone"], "b": ["a"]})
     graph.node.add().CopyFrom(graph.node[1])
     overview = (client := open_graph(graph)).request("about")
-    assert overview.problems == [
-        "2 missing inputs: nowhere, gone",
-        "1 duplicate name: b",
+    assert [(it.code, it.text) for it in overview.problems] == [
+        ("graphs.missing_inputs", "missing inputs (2): nowhere, gone"),
+        ("graphs.duplicate_names", "duplicate names (1): b"),
     ]
     assert [child.path for child in client.group().children] == ["a", "b", "b (2)"]
 

@@ -149,7 +149,12 @@ def test_unreadable_histograms_are_reported(tmp_path: Path, open_log: Open) -> N
     (series,) = query(context).series
     assert series.counted.tolist() == [10, 0, 12, 0]
     assert [error.step for error in series.flaws] == [1, 3]
-    assert "not a histogram" in series.flaws[0].what and "checksum" in series.flaws[1].what
+    assert [error.what.code for error in series.flaws] == [
+        "log.not_a_histogram",
+        "log.record_checksum",
+    ]
+    assert "not a histogram" in series.flaws[0].what.text
+    assert "checksum" in series.flaws[1].what.text
 
 
 def test_fewer_large_histograms_are_selected(

@@ -59,9 +59,14 @@ def test_importance_is_summarized(board: HParams) -> None:
     assert [bar.name for bar in response.bars] == ["learning_rate", "dropout", "units"]
     assert [bar.direction for bar in response.bars] == [1, -1, 1]
     assert response.trust.level == "good"
-    assert response.sentence.startswith("Accuracy depends mostly on Learning rate (")
-    best = "high Learning rate (0.01 to 0.1), low Dropout (0.1) and high Units (64 to 128)."
-    assert response.sentence.endswith(f"It is best with {best}")
+    assert response.sentence.text.startswith("Accuracy depends mostly on Learning rate (")
+    dash = "\N{EN DASH}"
+    best = (
+        f"high Learning rate (0.01 {dash} 0.1), low Dropout (0.1) and high Units (64 {dash} 128)."
+    )
+    assert response.sentence.text.endswith(f"It is best with {best}")
+    assert response.sentence.code == "hparams.depends_on_best"
+    assert response.trust.sentence.code == "hparams.trust_good"
     assert [bar.label for bar in response.bars] == ["Learning rate", "Dropout", "Units"]
     assert response.problem is None
 
@@ -74,7 +79,7 @@ def test_importance_of_selected_sessions(board: HParams) -> None:
     few = board.importance(ImportanceRequest(metric=ACCURACY, sessions=names[:3]))
     assert (few.trust.level, few.bars) == ("none", [])
     assert few.problem is not None
-    assert few.problem.message == "Only 3 sessions have this metric; at least 8 are needed."
+    assert few.problem.message == "Only 3 trials have this metric; at least 8 are needed."
 
 
 def test_sparklines_are_downsampled(board: HParams) -> None:
@@ -172,7 +177,9 @@ def test_hostile_records_are_shown_and_exported(tmp_path: Path) -> None:
     board = open_board(tmp_path)[1]
     response = board.sessions(SessionsRequest())
     assert len(response.hparams) == 1000
-    assert response.notes == ["Only the first 1,000 hyperparameters are shown."]
+    (note,) = response.notes
+    assert (note.code, note.args) == ("hparams.hidden_hparams", {"max_hparams": 1000})
+    assert note.text == "Showing the first 1,000 hyperparameters."
     assert response.metrics[0].key == "|</script>|\n"
     for kind in ("csv", "json", "latex", "markdown"):
         board.export(ExportRequest(format=kind))

@@ -13,7 +13,7 @@ from tracklight.errors import FormatError
 
 
 def get_vertices(geometry: Any) -> np.ndarray:
-    return geometry.position.reshape(-1, 3) * geometry.scale + geometry.centre
+    return geometry.position.reshape(-1, 3) * geometry.scale + geometry.center
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_points_are_drawn_if_faces_are_invalid(open_scene: OpenScene) -> None:
     )
     geometry = scene.geometry("m")
     assert (geometry.face, len(geometry.position)) == (None, 12)
-    assert "not [batch, faces, 3]" in geometry.about.notes[0]
+    assert "not [batch, faces, 3]" in geometry.about.notes[0].text
 
 
 @pytest.mark.parametrize(

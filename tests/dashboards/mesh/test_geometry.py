@@ -25,7 +25,7 @@ def test_points_keep_their_colors(open_scene: OpenScene) -> None:
         (0, [make_part("m_VERTEX", points[None]), make_part("m_COLOR", points[None])])
     )
     geometry = scene.geometry("m", most=100)
-    vertices = geometry.position.reshape(-1, 3) * geometry.scale + geometry.centre
+    vertices = geometry.position.reshape(-1, 3) * geometry.scale + geometry.center
     np.testing.assert_allclose(vertices, geometry.color.reshape(-1, 3), atol=1e-3)
 
 
@@ -33,7 +33,7 @@ def test_precision_far_from_the_origin(open_scene: OpenScene) -> None:
     far = VERTICES.astype(np.float64) + np.array([5e6, -3e6, 1e5])
     geometry = open_scene((0, [make_part("m_VERTEX", far[None])])).geometry("m")
     offset = geometry.position.reshape(-1, 3).astype(np.float64) * geometry.scale
-    assert sorted((offset + geometry.centre).tolist()) == sorted(far.tolist())
+    assert sorted((offset + geometry.center).tolist()) == sorted(far.tolist())
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e300, 0.0])
@@ -55,7 +55,9 @@ def test_surfaces_that_are_too_large_are_drawn_as_points(
     monkeypatch.setattr(geometry, "_MAX_FACES", 3)
     points = scene.geometry("m", most=2)
     assert (points.face, len(points.position), points.about.faces) == (None, 6, 4)
-    assert points.about.notes == ["The mesh has too many faces; its points are shown instead."]
+    assert [note.text for note in points.about.notes] == [
+        "The mesh has too many faces; its points are shown instead."
+    ]
     assert len(scene.geometry("m", most=4).face) == 12
 
 

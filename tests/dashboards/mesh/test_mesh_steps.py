@@ -18,7 +18,7 @@ def test_faces_apply_to_all_later_vertices(open_scene: OpenScene) -> None:
     )
     assert scene.steps("m") == {("run", "m"): [0, 10, 20]}
     assert [scene.geometry("m", index).about.faces for index in range(3)] == [4, 4, 1]
-    assert scene.geometry("m", 1).about.high == [4, 4, 8]
+    assert scene.geometry("m", 1).about.high == (4, 4, 8)
     assert scene.notes("m", 1) == ["The faces are from step 0."]
     assert scene.notes("m", 2) == []
 

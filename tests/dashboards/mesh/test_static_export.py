@@ -21,7 +21,7 @@ def test_exports_some_steps_of_each_mesh(open_scene: OpenScene) -> None:
     assert "steps/n" in parts
     row = steps.series[0]
     path = f"geometry?run=run&tag=a%2Fm&index=99&mark={row.mark[-1]}&item=0&most=100000"
-    assert parts[path].about.low == [99, 99, 99]  # type: ignore[attr-defined]
+    assert parts[path].about.low == (99, 99, 99)  # type: ignore[attr-defined]
 
 
 def test_exports_the_first_meshes_of_a_batch(open_scene: OpenScene) -> None:

@@ -113,7 +113,8 @@ def test_damaged_edits_are_renamed_and_reported(
     (renamed,) = path.parent.glob("*.damaged-*")
     assert renamed.read_bytes() == content
     info = board.projector.about(EmbeddingRequest(trees))
-    assert any("is damaged" in problem and renamed.name in problem for problem in info.problems)
+    texts = [problem.text for problem in info.problems]
+    assert any("is damaged" in text and renamed.name in text for text in texts)
     cells = [board.projector.point(PointRequest(trees, row=row)).cells[1].text for row in (0, 1)]
     assert cells == ["oak", "new"]
 

@@ -167,11 +167,13 @@ def test_quality_of_a_layout(board: Board) -> None:
     quality = board.projector.quality(QualityRequest(done.job.job))
     assert (quality.of, quality.sample, quality.neighbours) == (ROWS, ROWS, 5)
     assert 0.5 < quality.trust <= 1
-    assert quality.sentence.endswith("Sizes of clusters and distances between them mean little.")
+    assert quality.explanation[-1].code == "projector.trust_neighbors_only"
     full = board.wait(board.projector.project(ProjectionRequest(trees)))
     exact = board.projector.quality(QualityRequest(full.job.job, axes=list(range(10))))
     assert exact.trust == pytest.approx(1)
-    assert exact.sentence == "Points that are close here are close in the data."
+    assert [it.text for it in exact.explanation] == [
+        "Points that are close here are close in the data."
+    ]
     pair = board.wait(board.projector.project(ProjectionRequest(trees, rows=b"\x03")))
     with pytest.raises(UsageError, match="too few to compare neighbors"):
         board.projector.quality(QualityRequest(pair.job.job))

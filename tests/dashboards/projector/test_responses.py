@@ -120,8 +120,7 @@ def test_clusters_of_a_layout_of_some_rows(board: Board) -> None:
         ClusterRequest(trees, method=KmeansMethod(50), rows=SOME_ROWS)
     )
     failed = board.wait(too_many).job
-    assert (failed.state, failed.problem.partition(";")[0]) == (
-        "failed",
-        "6 points cannot form 50 clusters",
-    )
+    assert failed.state == "failed" and failed.problem is not None
+    assert failed.problem.code == "projector.too_many_clusters"
+    assert failed.problem.args == {"points": 6, "count": 50}
     assert board.projector.clusters(JobRequest(too_many.job)).clusters == []

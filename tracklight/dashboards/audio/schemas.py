@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.source import Sentence
 from tracklight.types import Float32
 
 FrequencyScale = Literal["linear", "log", "mel"]
@@ -59,7 +60,7 @@ class ClipInfo(msgspec.Struct, kw_only=True):
     bits: int | None = None
     frames: int | None = None
     duration_s: float | None = None
-    problem: str | None = None
+    problem: Sentence | None = None
     """Why there is no waveform and no spectrogram. A browser may be able to play the clip."""
 
 

@@ -34,6 +34,7 @@ from tracklight.analysis.graphs.statistics import (
     NumberScale,
     list_color_scales,
 )
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.graphs.schemas import (
     CategoryCount,
     ChangeCounts,
@@ -90,7 +91,7 @@ def build_overview(graph_index: GraphIndex) -> OverviewResponse:
         depth=int(hierarchy.scopes.depth[hierarchy.node_scope].max(initial=-1)) + 1,
         functions=[NamedCount(name, len(body)) for name, body in functions],
         ops=[NamedCount(*pair) for pair in Counter(graph.ops).most_common(_MAX_OVERVIEW_OPS)],
-        problems=list(graph.problems),
+        problems=[Sentence.make(problem) for problem in graph.problems],
         open=list_default_groups(graph_index),
         changes=None if comparison is None else _count_changes(comparison.change),
         edge_changes=None if comparison is None else _count_changes(comparison.edges.change),
@@ -251,13 +252,13 @@ def _make_scale_row(graph_index: GraphIndex, scale: ColorScale) -> ScaleRow:
     if isinstance(scale, CategoryScale):
         counts = scale.count(0, len(scale.code))[:_MAX_CATEGORIES]
         categories = [NamedCount(scale.names[index], count) for index, count in counts]
-        return ScaleRow(scale.by, scale.title, "category", "", 0.0, 0.0, categories)
+        return ScaleRow(scale.by, "category", "", 0.0, 0.0, categories)
     # The range is that of the innermost open group outside of functions.
     opened = [path for path in list_default_groups(graph_index) if FUNCTION_SEPARATOR not in path]
     children = graph_index.root.get_group(opened[-1] if opened else "", True).children
     totals = [scale.total(child.first, child.last) for child in children]
     high = max((total for total in totals if not isnan(total)), default=0.0)
-    return ScaleRow(scale.by, scale.title, "number", scale.unit, 0.0, high, [])
+    return ScaleRow(scale.by, "number", scale.unit, 0.0, high, [])
 
 
 def _list_top_ranks(column: Int64 | Float64) -> list[int]:
@@ -315,7 +316,8 @@ def _make_skip_row(subgraph: Subgraph, skip: SkipConnection) -> SkipConnectionRo
 
 def _make_shape_issue_row(subgraph: Subgraph, issue: ShapeIssue) -> ShapeIssueRow:
     path, op = _get_path_and_op(subgraph, issue.rank)
-    return ShapeIssueRow(path, op, issue.message, subgraph.list_ancestors_of_rank(issue.rank))
+    message = Sentence.make(issue.message)
+    return ShapeIssueRow(path, op, message, subgraph.list_ancestors_of_rank(issue.rank))
 
 
 def _get_path_and_op(subgraph: Subgraph, rank: int) -> tuple[str, str]:

@@ -9,6 +9,8 @@ import msgspec
 from tracklight.analysis.graphs.comparison import ChangeName
 from tracklight.analysis.graphs.groups import ChildKind, ChildRole
 from tracklight.analysis.graphs.queries import Direction, SearchField
+from tracklight.analysis.graphs.statistics import ScaleName, ScaleUnit
+from tracklight.analysis.source import Sentence
 from tracklight.types import Float64, Int32
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
@@ -168,7 +170,7 @@ class OverviewResponse(msgspec.Struct):
     """With the number of nodes of each."""
     ops: list[NamedCount]
     """The most frequent first."""
-    problems: list[str]
+    problems: list[Sentence]
     open: list[str]
     """Groups that are open in the default view."""
     changes: ChangeCounts | None
@@ -267,7 +269,7 @@ class CategoryCount(NamedTuple):
 class ColoringResponse(msgspec.Struct):
     """The category or number of each child; the scale is in the statistics."""
 
-    by: str
+    by: ScaleName
     kind: Literal["category", "number"]
     names: list[str]
     share: list[list[CategoryCount]]
@@ -279,13 +281,13 @@ class ColoringResponse(msgspec.Struct):
 class ScaleRow(msgspec.Struct):
     """A property that nodes can be colored by, with its range in the default view."""
 
-    by: str
-    title: str
+    by: ScaleName
     kind: Literal["category", "number"]
-    unit: Literal["", "us", "bytes"]
+    unit: ScaleUnit
     low: float
     high: float
     categories: list[NamedCount]
+    """The names of ``tpu`` are "compatible" and "incompatible", those of ``change`` are changes."""
 
 
 class TensorRow(msgspec.Struct):
@@ -326,7 +328,7 @@ class ShapeIssueRow(msgspec.Struct):
 
     path: str
     op: str
-    what: str
+    what: Sentence
     inside: list[str]
 
 
@@ -391,6 +393,7 @@ class ExecutionRow(msgspec.Struct):
 
 class DifferenceRow(msgspec.Struct):
     what: str
+    """A property of nodes, such as ``operation`` or ``inputs``, or the name of an attribute."""
     before: str
     after: str
 

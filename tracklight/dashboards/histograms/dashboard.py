@@ -19,6 +19,7 @@ from tracklight.analysis.media.values import (
     has_fingerprint,
     list_steps,
 )
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.histograms.binning import (
     HistogramSelection,
     ValueRange,
@@ -44,7 +45,7 @@ from tracklight.dashboards.histograms.schemas import (
     TableFormat,
     make_totals_row,
 )
-from tracklight.errors import LogError, UsageError
+from tracklight.errors import LogError, TracklightError, UsageError, find_message
 from tracklight.formats.values import TOTALS_COLUMNS, Histogram, HistogramBatch, decode_histograms
 from tracklight.index.downsampling import to_float32_if_exact
 from tracklight.plugin import Blob, Context, Dashboard, Route
@@ -204,13 +205,13 @@ def read_histograms(
         pass
     # Read one by one to find out which ones fail.
     values: list[bytes | None] = []
-    errors: dict[int, str] = {}
+    errors: dict[int, TracklightError] = {}
     for row, index in enumerate(indexes):
         try:
             values.append(context.log.read(locations, index))
         except LogError as error:
             values.append(None)
-            errors[row] = str(error)
+            errors[row] = error
     histograms = decode_histograms(values)
     histograms.errors.update(errors)
     return histograms
@@ -316,8 +317,10 @@ def _get_outer_edges(histograms: HistogramBatch) -> tuple[Float64, Float64]:
 
 def _iter_errors(series: SeriesHistograms) -> Iterator[HistogramErrorRow]:
     steps = series.locations.step[series.selection.index]
-    for row, message in sorted(series.histograms.errors.items())[:_MAX_ERRORS]:
-        yield HistogramErrorRow(int(steps[row]), message)
+    errors = series.histograms.errors
+    for row in sorted(errors)[:_MAX_ERRORS]:
+        message = find_message(errors[row]) or str(errors[row])
+        yield HistogramErrorRow(int(steps[row]), Sentence.make(message))
 
 
 # Download

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from tracklight.analysis.source import Sentence
 from tracklight.formats.values import HistogramStats
 from tracklight.plugin import Problem
 from tracklight.types import Bool, Float32, Float64, Int32, Int64
@@ -64,7 +65,7 @@ class HistogramErrorRow(msgspec.Struct):
     """A histogram that could not be read, and why."""
 
     step: int
-    what: str
+    what: Sentence
 
 
 class HistogramSeriesRow(msgspec.Struct):

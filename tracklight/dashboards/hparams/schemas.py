@@ -16,6 +16,7 @@ from tracklight.analysis.experiments.metrics import (
     ReductionKind,
     make_reduction,
 )
+from tracklight.analysis.source import Sentence
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32
 
@@ -165,8 +166,9 @@ class MetricCells(msgspec.Struct):
 class SessionsResponse(msgspec.Struct):
     """The table, or the rows that changed since the revision ``base``.
 
-    Columns hold only the rows of this response; everything else is complete. ``repeats`` is the
-    number of sessions that are not the first of their group.
+    Columns hold only the rows of this response; everything else is complete. ``notes`` are about
+    unreadable files and hidden columns. ``repeats`` is the number of sessions that are not the
+    first of their group.
     """
 
     revision: str
@@ -174,7 +176,7 @@ class SessionsResponse(msgspec.Struct):
     rows: SessionRows
     hparams: list[HParamCells]
     metrics: list[MetricCells]
-    notes: list[str]
+    notes: list[Sentence]
     repeats: int
 
 
@@ -184,7 +186,7 @@ class ImportanceTrust(msgspec.Struct):
     level: Literal["good", "fair", "poor", "none"]
     r2: float
     sessions: int
-    sentence: str
+    sentence: Sentence
 
 
 class ImportanceBar(msgspec.Struct):
@@ -217,7 +219,7 @@ class ImportanceResponse(msgspec.Struct):
     """
 
     metric: str
-    sentence: str
+    sentence: Sentence
     trust: ImportanceTrust
     bars: list[ImportanceBar]
     pairs: list[HParamInteraction]

@@ -221,9 +221,7 @@ def describe_image(
     try:
         header = read_header(data)
     except FormatError as error:
-        return ImageInfo(
-            part, detect_format(data).name, len(data), problem=describe_error(error).message
-        )
+        return ImageInfo(part, detect_format(data).name, len(data), problem=describe_error(error))
     width, height = header.display_size
     return ImageInfo(
         part=part,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.source import Problem
 from tracklight.types import Float32, Int32
 
 _NonNegative = Annotated[int, msgspec.Meta(ge=0)]
@@ -78,7 +79,7 @@ class ImageInfo(msgspec.Struct):
     duration_ms: int = 0
     video: bool = False
     tiled: bool = False
-    problem: str | None = None
+    problem: Problem | None = None
 
 
 class ImageInfoResponse(msgspec.Struct):

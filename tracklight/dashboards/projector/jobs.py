@@ -20,6 +20,7 @@ from tracklight.analysis.embeddings.projections.clustering import cluster_hdbsca
 from tracklight.analysis.embeddings.projections.gpu import Device
 from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric
 from tracklight.analysis.jobs import Job, JobProgress, Jobs, make_job_key
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.library import EmbeddingLibrary, EmbeddingRef
 from tracklight.dashboards.projector.schemas import (
     ClusterInfo,
@@ -28,7 +29,7 @@ from tracklight.dashboards.projector.schemas import (
     JobStatus,
     KmeansMethod,
 )
-from tracklight.errors import LogError, UsageError
+from tracklight.errors import LogError, Message, UsageError
 from tracklight.plugin import Context
 from tracklight.types import Float32, Int32
 from tracklight.util.file_cache import FileCache
@@ -60,7 +61,7 @@ class JobContext:
     """The column whose words name clusters; None for all."""
     explained_ratio: list[float] = field(default_factory=list)
     is_exact: bool = True
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     device: Device = "cpu"
 
 
@@ -136,10 +137,10 @@ def make_job_status(job: Job[Float32], context: JobContext) -> JobStatus:
     return JobStatus(
         job=job.key,
         state=job.state,
-        doing=job.stage,
+        doing=Sentence.make(job.stage_message),
         done=job.done,
         total=job.total,
-        problem=job.problem,
+        problem=Sentence.make(job.problem_message) if job.problem else None,
         frame=job.revision,
         device=context.device,
     )

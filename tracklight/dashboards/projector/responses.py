@@ -16,6 +16,7 @@ from tracklight.analysis.embeddings.metadata import (
 )
 from tracklight.analysis.embeddings.projections.neighbors import query_nearest
 from tracklight.analysis.embeddings.sprites import plan_tiles
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.jobs import ProjectorJobs
 from tracklight.dashboards.projector.library import EmbeddingRef
 from tracklight.dashboards.projector.schemas import (
@@ -55,7 +56,7 @@ def make_embedding_info(ref: EmbeddingRef, embedding: LoadedEmbedding) -> Embedd
         rows=rows,
         dimensions=dimensions,
         revision=embedding.revision,
-        problems=list(embedding.problems),
+        problems=[Sentence.make(problem) for problem in embedding.problems],
         usable=None if usable.all() else usable,
         columns=[_make_column_info(column) for column in embedding.columns],
         label=find_label_column(embedding.columns),

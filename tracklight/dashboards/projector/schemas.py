@@ -14,6 +14,7 @@ from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric
 from tracklight.analysis.embeddings.projector_files import Bookmark
 from tracklight.analysis.embeddings.sprites import SpriteTiles
 from tracklight.analysis.jobs import JobState
+from tracklight.analysis.source import Sentence
 from tracklight.types import Bool, Float32, Int32
 
 NonNegativeInt = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
@@ -261,7 +262,7 @@ class VersionRow(msgspec.Struct):
 
 
 class EmbeddingRow(msgspec.Struct):
-    """An embedding in the list; ``problem`` says why it cannot be read."""
+    """An embedding in the list; ``problem`` says why it cannot be read, null if it can."""
 
     id: str
     run: str
@@ -271,7 +272,7 @@ class EmbeddingRow(msgspec.Struct):
     has_labels: bool
     has_sprite: bool
     has_bookmarks: bool
-    problem: str
+    problem: Sentence | None
     versions: list[VersionRow]
 
 
@@ -316,7 +317,7 @@ class EmbeddingInfo(msgspec.Struct):
     rows: int
     dimensions: int
     revision: int
-    problems: list[str]
+    problems: list[Sentence]
     usable: Bool | None
     columns: list[ColumnInfo]
     label: str | None
@@ -358,14 +359,17 @@ class PointResponse(msgspec.Struct):
 
 
 class JobStatus(msgspec.Struct):
-    """The state of a job; ``frame`` increases with every intermediate result."""
+    """The state of a job; ``frame`` increases with every intermediate result.
+
+    ``doing`` names the current stage, ``problem`` says why the job failed.
+    """
 
     job: str
     state: JobState
-    doing: str
+    doing: Sentence
     done: int
     total: int
-    problem: str
+    problem: Sentence | None
     frame: int
     device: Device
 
@@ -378,17 +382,20 @@ class LayoutResponse(msgspec.Struct):
     places: list[Float32]
     explained: list[float]
     exact: bool
-    notes: list[str]
+    notes: list[Sentence]
 
 
 class QualityResponse(msgspec.Struct):
-    """The trustworthiness of a layout, from 0 to 1, on a sample of its ``of`` points."""
+    """The trustworthiness of a layout, from 0 to 1, on a sample of its ``of`` points.
+
+    ``explanation`` says what it means for this layout.
+    """
 
     trust: float
     of: int
     sample: int
     neighbours: int
-    sentence: str
+    explanation: list[Sentence]
 
 
 class NeighborsResponse(msgspec.Struct):
@@ -414,7 +421,7 @@ class MatchResponse(msgspec.Struct):
 
 
 class ClusterInfo(msgspec.Struct):
-    """A cluster and the words that are typical of it."""
+    """A cluster and the words that are typical of it; without any, its name is its number."""
 
     name: str
     count: int

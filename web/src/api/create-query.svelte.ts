@@ -121,7 +121,7 @@ export class QueryMap<Request, Data> {
     return () => untrack(() => this.#leave(key));
   }
 
-  /** Return the query of a key that somebody has subscribed to. */
+  /** Return the query of a key that has subscribers. */
   get(key: string): Query<Data> | undefined {
     return this.#queries.get(key)?.query;
   }
@@ -130,7 +130,7 @@ export class QueryMap<Request, Data> {
     return this.#queries.has(key);
   }
 
-  /** The keys that somebody has subscribed to. */
+  /** The keys that have subscribers. */
   get keys(): string[] {
     return [...this.#queries.keys()];
   }

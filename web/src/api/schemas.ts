@@ -124,7 +124,10 @@ export interface LiveEvents {
   readonly ping: PingEvent;
 }
 
-/** A violated rule; `value` and `wall_time` are those of the point that violated it. */
+/**
+ * A violated rule; `value` and `wall_time` are those of the point that violated it. The page
+ * translates `text` by `code` and `args`.
+ */
 export interface Alert {
   readonly id: string;
   readonly rule: string;
@@ -135,6 +138,8 @@ export interface Alert {
   readonly wall_time: JsonNumber;
   readonly text: string;
   readonly resolved: boolean;
+  readonly code: string;
+  readonly args: Readonly<Record<string, string | number | Sentence>>;
 }
 
 /** When to raise an alert; `tag` is a pattern for series, see docs/patterns.md. */
@@ -246,7 +251,7 @@ export interface ColumnsResponse {
 }
 
 /** A damaged region of an event file, in bytes; an array in JSON. */
-export type DamageRow = readonly [offset: number, size: number, reason: string];
+export type DamageRow = readonly [offset: number, size: number, reason: Sentence];
 
 /**
  * A dashboard; `active` if the log has something for it to show. `module_url` is the URL of its web
@@ -350,7 +355,7 @@ export interface LoadStatus {
   readonly loading: boolean;
   readonly progress: ProgressRow;
   /** The first messages about what could not be read; `problem_count` counts all. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
   readonly problem_count: number;
 }
 
@@ -889,7 +894,7 @@ export interface ImageInfo {
   readonly duration_ms: number;
   readonly video: boolean;
   readonly tiled: boolean;
-  readonly problem: string | null;
+  readonly problem: Problem | null;
 }
 
 /** The first 1,000 images of a value; `total` is the number of all of them. */
@@ -992,7 +997,7 @@ export interface ClipInfo {
   readonly frames: number | null;
   readonly duration_s: number | null;
   /** Why there is no waveform and no spectrogram. A browser may be able to play the clip. */
-  readonly problem: string | null;
+  readonly problem: Sentence | null;
 }
 
 /** One clip of a value; `part` is its index. */
@@ -1084,12 +1089,12 @@ export interface TextRoutes {
     readonly request: StepsRequest;
     readonly response: StepsResponse;
   };
-  /** Return a text as safe HTML or as it was logged, or a part of an array as a table. */
+  /** Return a text as safe HTML or raw, or a part of an array as a table. */
   readonly 'GET render': {
     readonly request: TextRequest;
     readonly response: TextResponse;
   };
-  /** Return a text as it was logged, as a file; an array as JSON. */
+  /** Return a raw text as a file; an array as JSON. */
   readonly 'GET raw': {
     readonly request: RawTextRequest;
     readonly response: Blob;
@@ -1112,17 +1117,17 @@ export interface RawTextRequest extends ValueRequest {
   readonly download?: boolean;
 }
 
-/** A string: safe HTML, or `html` null and the text as it was logged. */
+/** A string: safe HTML, or `html` null and the raw text. */
 export interface TextCell {
   readonly html: string | null;
   readonly text: string | null;
   /** Why it is not rendered, or truncated. */
-  readonly note: string | null;
+  readonly notes: readonly Sentence[];
 }
 
 /**
  * A line of one or both texts; line numbers count from 1. In `parts` the words at odd indexes
- * differ. A `gap` stands for `lines` lines that both texts have.
+ * differ. A `gap` represents `lines` lines that both texts have.
  */
 export interface TextDiffLine {
   readonly kind: 'same' | 'removed' | 'added' | 'gap';
@@ -1146,7 +1151,7 @@ export interface TextDiffResponse {
   readonly added: number;
   readonly removed: number;
   /** What was left out, if the texts are too long. */
-  readonly note: string | null;
+  readonly notes: readonly Sentence[];
 }
 
 export type TextForm = 'markdown' | 'raw';
@@ -1169,9 +1174,8 @@ export interface TextHit {
 }
 
 /**
- * A text, rendered or as it was logged. Of an array, a part of a table is returned: from `row` and
- * `column` on, at the index `fixed` (numbers separated by commas) of the dimensions before the last
- * two.
+ * A text, rendered or raw. Of an array, a part of a table is returned: from `row` and `column` on,
+ * at the index `fixed` (numbers separated by commas) of the dimensions before the last two.
  */
 export interface TextRequest extends ValueRequest {
   /** Default: `"markdown"`. */
@@ -1311,7 +1315,7 @@ export interface HistogramChartRow {
 /** A histogram that could not be read, and why. */
 export interface HistogramErrorRow {
   readonly step: number;
-  readonly what: string;
+  readonly what: Sentence;
 }
 
 /**
@@ -1545,9 +1549,9 @@ export interface Camera {
   readonly fov?: number;
   readonly near?: number;
   readonly far?: number;
-  readonly position?: readonly number[];
-  readonly look_at?: readonly number[];
-  readonly up?: readonly number[];
+  readonly position?: readonly [number, number, number];
+  readonly look_at?: readonly [number, number, number];
+  readonly up?: readonly [number, number, number];
 }
 
 /** One mesh with at most `most` points; larger ones are sampled. */
@@ -1557,13 +1561,13 @@ export interface GeometryRequest extends MeshRequest {
 }
 
 /**
- * A mesh to be drawn. A vertex is at `centre + scale * position`. Points, and the faces of a large
+ * A mesh to be drawn. A vertex is at `center + scale * position`. Points, and the faces of a large
  * surface, are in a random but reproducible order, so that any number of the first ones is a fair
  * sample.
  */
 export interface GeometryResponse {
   readonly about: MeshInfo;
-  readonly centre: readonly number[];
+  readonly center: readonly [number, number, number];
   readonly scale: number;
   /** Three coordinates in [-1, 1] for each vertex. */
   readonly position: Float32Array;
@@ -1575,13 +1579,15 @@ export interface GeometryResponse {
   readonly color: Uint8Array | null;
 }
 
-/** A light of the kind `ambient`, `directional` or `point`; its color is a CSS color. */
+/** A light; its color is a CSS color. */
 export interface Light {
-  readonly kind: string;
+  readonly kind: LightKind;
   readonly color?: string;
   readonly intensity?: number;
-  readonly position?: readonly number[];
+  readonly position?: readonly [number, number, number];
 }
+
+export type LightKind = 'ambient' | 'directional' | 'point';
 
 /**
  * The material of the surface or the points. `size` is the size of a point in the coordinates of
@@ -1617,16 +1623,16 @@ export interface MeshInfo {
   readonly drawable: number;
   readonly faces: number;
   /** Lower corner of the bounding box, in the logged coordinates. */
-  readonly low: readonly number[];
+  readonly low: readonly [number, number, number];
   /** Upper corner of the bounding box. */
-  readonly high: readonly number[];
+  readonly high: readonly [number, number, number];
   /** Largest distance of a point from the center of the bounding box. */
   readonly radius: number;
   /** Type and shape of the logged arrays `vertex`, `face` and `color`. */
   readonly parts: Readonly<Record<string, string>>;
   readonly look: SceneConfig;
   /** Messages about what was repaired, left out or taken from another step. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Sentence[];
 }
 
 /** One mesh of the batch of a step; the last one if the batch is smaller. */
@@ -1659,7 +1665,7 @@ export interface CustomScalarsLayoutResponse {
   /** The runs whose layouts were merged. */
   readonly runs: readonly string[];
   /** Messages about layouts that could not be read and charts that were left out. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
 }
 
 // ---- Dashboard: graphs
@@ -1851,7 +1857,7 @@ export interface ColoringRequest extends GroupRequest {
 
 /** The category or number of each child; the scale is in the statistics. */
 export interface ColoringResponse {
-  readonly by: string;
+  readonly by: ScaleName;
   readonly kind: 'category' | 'number';
   readonly names: readonly string[];
   /** For each child, the categories of its nodes. */
@@ -1861,6 +1867,7 @@ export interface ColoringResponse {
 }
 
 export interface DifferenceRow {
+  /** A property of nodes, such as `operation` or `inputs`, or the name of an attribute. */
   readonly what: string;
   readonly before: string;
   readonly after: string;
@@ -2087,7 +2094,7 @@ export interface OverviewResponse {
   readonly functions: readonly NamedCount[];
   /** The most frequent first. */
   readonly ops: readonly NamedCount[];
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
   /** Groups that are open in the default view. */
   readonly open: readonly string[];
   readonly changes: ChangeCounts | null;
@@ -2131,16 +2138,28 @@ export interface RankedRow {
   readonly inside: readonly string[];
 }
 
+export type ScaleName =
+  | 'device'
+  | 'op'
+  | 'time'
+  | 'memory'
+  | 'parameters'
+  | 'cluster'
+  | 'tpu'
+  | 'change';
+
 /** A property that nodes can be colored by, with its range in the default view. */
 export interface ScaleRow {
-  readonly by: string;
-  readonly title: string;
+  readonly by: ScaleName;
   readonly kind: 'category' | 'number';
-  readonly unit: '' | 'us' | 'bytes';
+  readonly unit: ScaleUnit;
   readonly low: number;
   readonly high: number;
+  /** The names of `tpu` are "compatible" and "incompatible", those of `change` are changes. */
   readonly categories: readonly NamedCount[];
 }
+
+export type ScaleUnit = '' | 'us' | 'bytes';
 
 export type SearchField = 'name' | 'op' | 'attribute' | 'shape' | 'dtype' | 'device';
 
@@ -2161,7 +2180,7 @@ export interface SearchHitRow {
 export interface ShapeIssueRow {
   readonly path: string;
   readonly op: string;
-  readonly what: string;
+  readonly what: Sentence;
   readonly inside: readonly string[];
 }
 
@@ -2364,7 +2383,7 @@ export interface ImportanceRequest {
 /** The importance of each hyperparameter, the largest first. `problem` says why there is none. */
 export interface ImportanceResponse {
   readonly metric: string;
-  readonly sentence: string;
+  readonly sentence: Sentence;
   readonly trust: ImportanceTrust;
   readonly bars: readonly ImportanceBar[];
   readonly pairs: readonly HParamInteraction[];
@@ -2376,7 +2395,7 @@ export interface ImportanceTrust {
   readonly level: 'good' | 'fair' | 'poor' | 'none';
   readonly r2: number;
   readonly sessions: number;
-  readonly sentence: string;
+  readonly sentence: Sentence;
 }
 
 /**
@@ -2448,8 +2467,8 @@ export interface SessionsRequest {
 
 /**
  * The table, or the rows that changed since the revision `base`. Columns hold only the rows of this
- * response; everything else is complete. `repeats` is the number of sessions that are not the first
- * of their group.
+ * response; everything else is complete. `notes` are about unreadable files and hidden columns.
+ * `repeats` is the number of sessions that are not the first of their group.
  */
 export interface SessionsResponse {
   readonly revision: string;
@@ -2457,7 +2476,7 @@ export interface SessionsResponse {
   readonly rows: SessionRows;
   readonly hparams: readonly HParamCells[];
   readonly metrics: readonly MetricCells[];
-  readonly notes: readonly string[];
+  readonly notes: readonly Sentence[];
   readonly repeats: number;
 }
 
@@ -2660,7 +2679,7 @@ export interface CameraDef {
   readonly zoom: number;
 }
 
-/** A cluster and the words that are typical of it. */
+/** A cluster and the words that are typical of it; without any, its name is its number. */
 export interface ClusterInfo {
   readonly name: string;
   readonly count: number;
@@ -2786,7 +2805,7 @@ export interface EmbeddingInfo {
   readonly rows: number;
   readonly dimensions: number;
   readonly revision: number;
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
   readonly usable: Uint8Array | null;
   readonly columns: readonly ColumnInfo[];
   readonly label: string | null;
@@ -2806,7 +2825,7 @@ export interface EmbeddingRequest {
   readonly mark?: string | null;
 }
 
-/** An embedding in the list; `problem` says why it cannot be read. */
+/** An embedding in the list; `problem` says why it cannot be read, null if it can. */
 export interface EmbeddingRow {
   readonly id: string;
   readonly run: string;
@@ -2816,7 +2835,7 @@ export interface EmbeddingRow {
   readonly has_labels: boolean;
   readonly has_sprite: boolean;
   readonly has_bookmarks: boolean;
-  readonly problem: string;
+  readonly problem: Sentence | null;
   readonly versions: readonly VersionRow[];
 }
 
@@ -2841,14 +2860,17 @@ export interface JobRequest {
 
 export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
 
-/** The state of a job; `frame` increases with every intermediate result. */
+/**
+ * The state of a job; `frame` increases with every intermediate result. `doing` names the current
+ * stage, `problem` says why the job failed.
+ */
 export interface JobStatus {
   readonly job: string;
   readonly state: JobState;
-  readonly doing: string;
+  readonly doing: Sentence;
   readonly done: number;
   readonly total: number;
-  readonly problem: string;
+  readonly problem: Sentence | null;
   readonly frame: number;
   readonly device: Device;
 }
@@ -2978,7 +3000,7 @@ export interface ProjectorLayoutResponse {
   readonly places: readonly Float32Array[];
   readonly explained: readonly number[];
   readonly exact: boolean;
-  readonly notes: readonly string[];
+  readonly notes: readonly Sentence[];
 }
 
 /** The rows whose labels contain a text or match a regular expression, in one column or any. */
@@ -3011,13 +3033,16 @@ export interface QualityRequest extends JobRequest {
   readonly axes?: readonly number[];
 }
 
-/** The trustworthiness of a layout, from 0 to 1, on a sample of its `of` points. */
+/**
+ * The trustworthiness of a layout, from 0 to 1, on a sample of its `of` points. `explanation` says
+ * what it means for this layout.
+ */
 export interface QualityResponse {
   readonly trust: number;
   readonly of: number;
   readonly sample: number;
   readonly neighbours: number;
-  readonly sentence: string;
+  readonly explanation: readonly Sentence[];
 }
 
 /** A view that was saved in the dashboard. */

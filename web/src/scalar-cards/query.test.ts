@@ -62,7 +62,7 @@ test('a part is requested with a margin, and as many columns for what is visible
   expect(chart).toEqual({ tags: ['a'], start: 75, stop: 225 });
 });
 
-test('only smoothing leaves a response in flight useful', () => {
+test('a response in flight is only useful for other smoothing', () => {
   const smoother = { ...VIEW, smoothing: { kind: 'ema', amount: 0.6 } } as const;
   expect(needsOtherPoints(VIEW, smoother)).toBe(false);
   expect(needsOtherPoints(VIEW, { ...VIEW, x: 'wall' })).toBe(true);

@@ -3,9 +3,8 @@ import { expect, test } from 'vitest';
 import { NotExportedError, type ServerError } from '../errors';
 import { makeWireRequest } from '../transport';
 import type { ChartsResponse, RangeStatsResponse } from '../schemas';
-import { type ExportData, ExportContents } from './contents';
+import { ExportContents, type ExportData, StaticTransport } from './static-transport';
 import { makeScalarHandlers } from './static-scalars';
-import { StaticTransport } from './static-transport';
 import { makeChartsRequest } from './test-series';
 
 /** As `tracklight/server/static_export` packs; arrays stand as columns of f8. */

@@ -1,9 +1,10 @@
+/** The queries of the dashboard. The server calls a trial a session. */
 import { defineQuery } from '../../api/query-definition';
 import type { ImportanceRequest, SessionsRequest, SessionsResponse } from '../../api/schemas';
 import type { HParamsSettings } from './hparams-settings';
 import { applyTrialsUpdate } from './model/trials-response';
 
-/** All sessions; later responses have only what changed. */
+/** All trials. Later responses have only the rows that changed. */
 export const sessionsQuery = defineQuery('GET hparams/sessions', {
   scope: 'log',
   update: {
@@ -13,7 +14,7 @@ export const sessionsQuery = defineQuery('GET hparams/sessions', {
   },
 });
 
-/** How metrics and repeated trials are summarized. A static export has the response for `last`. */
+/** Return how metrics are reduced and repeats aggregated. A static export has only `last`. */
 export function makeSessionsRequest(settings: HParamsSettings): SessionsRequest {
   const { reduction, lastCount, step, repeats } = settings;
   return {
@@ -30,7 +31,7 @@ export const importanceQuery = defineQuery('POST hparams/importance', {
   maxCost: 20,
 });
 
-/** `sessions`: those that pass the filters; null: all. */
+/** `sessions` are the trials that pass the filters; null means all. */
 export function makeImportanceRequest(
   settings: HParamsSettings,
   metric: string,
@@ -54,7 +55,7 @@ export interface SparklineRequest {
 
 const SPARKLINE_POINTS = 40;
 
-/** The metric of one session over its steps; null if it has none. */
+/** The values of a metric of one trial; null if it does not have the metric. */
 export const sparklineQuery = defineQuery('POST hparams/sparklines', {
   scope: 'log',
   maxCost: 1000,

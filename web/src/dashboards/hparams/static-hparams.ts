@@ -1,10 +1,13 @@
+import { NotExportedError } from '../../api/errors';
 import type { ImportanceResponse, SparklinesResponse } from '../../api/schemas';
 import type { StaticHandlers } from '../../api/static/static-transport';
 import { encodeQuery } from '../../api/transport';
 
-/** A static export has the importance and the sparklines of each metric, for all sessions. */
+/** A static export has the importance and the sparklines of each metric, for all trials. */
 export const hparamsHandlers: StaticHandlers = {
-  'POST hparams/importance': async ({ metric }, contents) => {
+  'POST hparams/importance': async ({ metric, how, over, sessions }, contents) => {
+    const isExported = how === 'last' && over === null && sessions === null;
+    if (!isExported) throw new NotExportedError();
     const query = encodeQuery({ metric, how: 'last' });
     return (await contents.read(`api/v1/hparams/importance?${query}`)) as ImportanceResponse;
   },
