@@ -1,6 +1,5 @@
 import type { StaticTimeline } from '../../api/schemas';
-import type { ExportContents } from '../../api/static/contents';
-import type { StaticHandlers } from '../../api/static/static-transport';
+import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
 
 /** The timeline of a capture in a static export, which has tiles of one level of detail. */
 export const profileHandlers: StaticHandlers = {
