@@ -465,7 +465,7 @@ def _iter_input_parts(
             yield InputPart(
                 name=name,
                 label=Sentence.make(label),
-                what=Sentence.make(description),
+                description=Sentence.make(description),
                 ms=waited_ms[name],
                 share=waited_ms[name] / step_ms,
             )

@@ -252,7 +252,7 @@ def _iter_part_times(analysis: StepAnalysis) -> Iterator[PartTime]:
         ms=ms,
         share=ms / step_ms,
         hidden_ms=0.0,
-        what=Sentence.make(OTHER_DESCRIPTION),
+        description=Sentence.make(OTHER_DESCRIPTION),
     )
 
 

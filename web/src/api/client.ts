@@ -98,7 +98,7 @@ export function makeValueRequest(
   { run, tag, index, mark }: Pick<SortedSteps, 'run' | 'tag' | 'index' | 'mark'>,
   position: number,
 ): Required<ValueRequest> {
-  return { run, tag, index: index[position] ?? 0, mark: mark[position] ?? 0 };
+  return { run, tag, index: index[position] ?? 0, fingerprint: mark[position] ?? 0 };
 }
 
 /**

@@ -79,7 +79,7 @@ export function lineColumns(line: LineRow, grid: Float64Array | null) {
     y: line.y,
     ...(line.raw ? { raw: line.raw } : {}),
     ...(line.low && line.high ? { low: line.low, high: line.high } : {}),
-    ...(line.faded ? { overwritten: line.faded } : {}),
+    ...(line.overwritten_parts ? { overwritten: line.overwritten_parts } : {}),
   };
 }
 
@@ -114,7 +114,7 @@ const NON_FINITE_LABELS = { nan: common.nan, inf: m.inf, '-inf': m.negativeInf }
 
 /** Return markers for the NaN and infinite values of a line. */
 export function nonFiniteMarkers(line: LineRow): PointMarker[] {
-  return line.odd.map(({ x, step, kind }) => ({
+  return line.nonfinite.map(({ x, step, kind }) => ({
     x: Number(x),
     y: NaN,
     kind,
@@ -123,7 +123,7 @@ export function nonFiniteMarkers(line: LineRow): PointMarker[] {
 }
 
 export function countNonFinite(response: ChartRow): number {
-  return response.lines.reduce((sum, line) => sum + line.odd_count, 0);
+  return response.lines.reduce((sum, line) => sum + line.nonfinite_count, 0);
 }
 
 type Extreme = 'min' | 'max';

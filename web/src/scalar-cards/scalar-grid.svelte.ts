@@ -225,7 +225,7 @@ export function queryExactPoints(
       const target = getTarget();
       const { runs, x, smoothing, baseline, groups } = grid.chartsView;
       if (!target || groups !== null) return null;
-      return { runs, x, smoothing, baseline, tags: target.chart.card.tags, at: target.x };
+      return { runs, x, smoothing, baseline, tags: target.chart.card.tags, x_value: target.x };
     },
     { debounceMs: HOVER_DELAY_MS, keepPrevious: false },
   );

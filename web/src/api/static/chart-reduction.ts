@@ -112,9 +112,9 @@ export function makeLineRow(key: SeriesKey, curve: SeriesView, plan: LinePlan): 
     last: makePointRow(curve, last),
     min: makePointRow(curve, low),
     max: makePointRow(curve, high),
-    odd: listNonFinite(curve),
-    odd_count: curve.series.odd,
-    faded: [],
+    nonfinite: listNonFinite(curve),
+    nonfinite_count: curve.series.nonfinite_count,
+    overwritten_parts: [],
   };
 }
 

@@ -158,7 +158,7 @@ describe('charts', () => {
     ]);
     expect(line?.last).toEqual({ step: 20, wall_time: 1002, x: 20, value: 1, smoothed: 1 });
     expect([line?.min?.step, line?.max?.step]).toEqual([20, 0]);
-    expect(line?.odd).toEqual([{ x: 10, step: 10, kind: 'nan' }]);
+    expect(line?.nonfinite).toEqual([{ x: 10, step: 10, kind: 'nan' }]);
   });
 
   test('many points are reduced to columns, with their extremes', () => {

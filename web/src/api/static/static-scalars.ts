@@ -156,7 +156,9 @@ class StaticScalars {
 
   async findNearest(request: Required<NearestPointsRequest>): Promise<NearestPointsResponse> {
     const members = await this.#readViews(request.tags, request);
-    const rows = members.map(([key, curve]) => findNearest(key.run, key.tag, curve, request.at));
+    const rows = members.map(([key, curve]) =>
+      findNearest(key.run, key.tag, curve, request.x_value),
+    );
     return { rows: rows.filter((row) => row !== null) };
   }
 
@@ -221,7 +223,7 @@ const EMPTY_SERIES: ExportedSeries = {
   run: '',
   points: 0,
   overwritten: 0,
-  odd: 0,
+  nonfinite_count: 0,
   step: new Float64Array(),
   wall_time: new Float64Array(),
   value: new Float64Array(),

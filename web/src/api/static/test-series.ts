@@ -10,7 +10,7 @@ export function makeSeries(
     run,
     points: value.length,
     overwritten: 0,
-    odd: 0,
+    nonfinite_count: 0,
     step: Float64Array.from(value, (_, index) => 10 * index),
     wall_time: Float64Array.from(value, (_, index) => 1000 + index),
     value: Float64Array.from(value),

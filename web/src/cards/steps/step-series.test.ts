@@ -9,7 +9,7 @@ const series = (...steps: number[]) =>
     index: Int32Array.from(steps.keys()),
     step: Float64Array.from(steps),
     wall_time: Float64Array.from(steps, (step) => 1000 + step),
-    mark: Int32Array.from(steps, (step) => 7 * step),
+    fingerprint: Int32Array.from(steps, (step) => 7 * step),
   });
 
 test('the value at a step is the last one at or before it', () => {

@@ -55,7 +55,7 @@ export interface ClipAddress {
 }
 
 export function makeClipRequest({ steps, position, part }: ClipAddress): Required<ClipRequest> {
-  return { ...makeValueRequest(steps, position), part };
+  return { ...makeValueRequest(steps, position), clip: part };
 }
 
 export function clipPath({ steps, position, part }: ClipAddress): string {

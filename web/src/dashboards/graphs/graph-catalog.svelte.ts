@@ -103,8 +103,8 @@ export class GraphCatalog {
     if (!current) return null;
     if (other) return { id: `compare~${current.id}~${other.id}` };
     const selected = current.steps.find(({ index }) => index === this.#params.step.value);
-    const { index, mark } = selected ?? current.steps.at(-1) ?? {};
-    return { id: current.id, index: index ?? null, mark: mark ?? null };
+    const { index, fingerprint } = selected ?? current.steps.at(-1) ?? {};
+    return { id: current.id, index: index ?? null, fingerprint: fingerprint ?? null };
   });
 
   /** Changes when another graph is shown. */

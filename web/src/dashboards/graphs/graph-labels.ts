@@ -99,8 +99,8 @@ export const differenceLabel = (property: string): string =>
   DIFFERENCE_LABELS[property] ?? property;
 
 /** Why a search found a node. */
-export function describeHit({ where, op, text }: SearchHitRow): string {
-  switch (where) {
+export function describeHit({ field, op, text }: SearchHitRow): string {
+  switch (field) {
     case 'name':
       return op;
     case 'op':

@@ -102,8 +102,8 @@ export function toGraphGroup(row: GroupResponse): GraphGroup {
     nodes: row.children.map(toGraphNode),
     edges: [
       ...toEdges(row.edges),
-      ...toBoundaryEdges(row.ins, 'in'),
-      ...toBoundaryEdges(row.outs, 'out'),
+      ...toBoundaryEdges(row.incoming, 'in'),
+      ...toBoundaryEdges(row.outgoing, 'out'),
     ],
   };
 }
@@ -120,11 +120,11 @@ function toGraphNode(row: ChildRow): GraphNode {
     shape: row.shape,
     dtype: row.dtype,
     parameters: row.parameters < 0 ? null : row.parameters,
-    role: row.aux === '' ? null : row.aux,
-    structure: row.structure < 0 ? null : row.structure,
+    role: row.role === '' ? null : row.role,
+    structure: row.structure_id < 0 ? null : row.structure_id,
     change: row.change,
     bodies: listBodies(row),
-    autoOpenGroups: row.chain,
+    autoOpenGroups: row.single_child_chain,
   };
 }
 

@@ -294,7 +294,7 @@ export class GraphHighlights implements Highlights {
   );
 
   readonly #shapeIssues = $derived.by(() =>
-    this.#findDrawnNodes(this.#graphs.queries.statistics.data?.misfits ?? []),
+    this.#findDrawnNodes(this.#graphs.queries.statistics.data?.shape_issues ?? []),
   );
 
   readonly isTracing = $derived.by(() => this.#tracedNodes !== null);

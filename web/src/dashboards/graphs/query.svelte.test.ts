@@ -28,7 +28,7 @@ const LIST: GraphsResponse = {
   graphs: [
     {
       ...{ id: 'g', run: 'train', tag: 't', title: 'Model', kind: 'op', plugin: 'graphs' },
-      ...{ bytes: 10, steps: [{ index: 0, step: 1, wall_time: 0, mark: 7 }], profiles: [] },
+      ...{ bytes: 10, steps: [{ index: 0, step: 1, wall_time: 0, fingerprint: 7 }], profiles: [] },
     },
   ],
 };
@@ -43,8 +43,8 @@ const NO_BOUNDARY: BoundaryColumns = { ...EDGES, child: new Int32Array(), partne
 function makeChild(path: string, more: Partial<ChildRow> = {}): ChildRow {
   return {
     ...{ path, label: path, kind: 'op', op: 'Relu', nodes: 1, first: 0, last: 1 },
-    ...{ shape: '', dtype: '', functions: [], aux: '', inputs: 0, outputs: 0 },
-    ...{ structure: -1, parameters: -1, change: null, chain: [] },
+    ...{ shape: '', dtype: '', functions: [], role: '', inputs: 0, outputs: 0 },
+    ...{ structure_id: -1, parameters: -1, change: null, single_child_chain: [] },
     ...more,
   };
 }
@@ -56,7 +56,7 @@ function makeGroup(
 ): GroupResponse {
   return {
     ...{ path, kind: 'scope', total, offset: 0, children },
-    ...{ edges: NO_EDGES, ins: NO_BOUNDARY, outs: NO_BOUNDARY },
+    ...{ edges: NO_EDGES, incoming: NO_BOUNDARY, outgoing: NO_BOUNDARY },
   };
 }
 
@@ -187,7 +187,7 @@ test('an export finds nodes by name and operation, with the groups around them',
   const search = graphHandlers['GET graphs/search'];
   const find = async (query: string) => {
     const response = await search?.({ id: 'g', query }, contents);
-    return response?.hits.map(({ path, inside }) => [path, inside]);
+    return response?.hits.map(({ path, ancestors }) => [path, ancestors]);
   };
   expect(await find('op:add')).toEqual([['net/add', ['net']]]);
   expect(await find('NET relu')).toEqual([['net/relu', ['net']]]);

@@ -34,10 +34,16 @@ export const changesQuery = defineQuery('GET graphs/changes', { scope: 'immutabl
 /** The server accepts this many groups in a request. */
 const MAX_GROUPS = 500;
 
-type GroupKey = Required<Pick<GroupRequest, 'id' | 'group' | 'fold' | 'most'>> & GraphRequest;
+type GroupKey = Required<Pick<GroupRequest, 'id' | 'group' | 'fold' | 'limit'>> & GraphRequest;
 
-function getSharedFields({ id, index, mark, fold, most }: GroupKey): Omit<GroupKey, 'group'> {
-  return { id, index: index ?? null, mark: mark ?? null, fold, most };
+function getSharedFields({
+  id,
+  index,
+  fingerprint,
+  fold,
+  limit,
+}: GroupKey): Omit<GroupKey, 'group'> {
+  return { id, index: index ?? null, fingerprint: fingerprint ?? null, fold, limit };
 }
 
 const groupQuery = defineQuery<'POST graphs/groups', GroupKey, GroupResponse, GraphGroup>(
@@ -72,7 +78,9 @@ const SEARCH_DEBOUNCE_MS = 120;
 const BAD_REQUEST = 400;
 
 const isSameGraph = (previous: GraphRequest, next: GraphRequest): boolean =>
-  previous.id === next.id && previous.index === next.index && previous.mark === next.mark;
+  previous.id === next.id &&
+  previous.index === next.index &&
+  previous.fingerprint === next.fingerprint;
 
 /** Everything that is loaded of the current graph. Create it where effects can be created. */
 export class GraphQueries {
@@ -180,7 +188,7 @@ export class GraphQueries {
 
   /** Paths of the expanded groups: those in the URL, or those of the default view. */
   readonly openGroups = $derived.by<readonly string[]>(
-    () => this.#params.open.value ?? this.overview.data?.open ?? [],
+    () => this.#params.open.value ?? this.overview.data?.default_groups ?? [],
   );
 
   /** The root and the expanded groups. */

@@ -55,8 +55,8 @@ function searchNodes(graph: StaticGraph, query: string): GraphsSearchResponse {
     return children
       .filter(({ path, op }) => words.every((word) => matchesWord(word, path, op)))
       .map(({ path, kind, op, first, last }): SearchHitRow => ({
-        ...{ path, kind, op, where: 'name', text: path },
-        ...{ first, last, body: '', inside },
+        ...{ path, kind, op, field: 'name', text: path },
+        ...{ first, last, body: '', ancestors: inside },
       }));
   });
   return { total: hits.length, hits: hits.slice(0, MAX_HITS) };

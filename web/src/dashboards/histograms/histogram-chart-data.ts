@@ -29,7 +29,10 @@ export function makeHistogramData(response: HistogramChartRow | null, runs: Runs
 }
 
 /** Return how many runs and steps a card shows, and what it leaves out. */
-export function formatCaption({ runs, series, cut }: HistogramChartRow, isExport: boolean): string {
+export function formatCaption(
+  { runs, series, is_clipped }: HistogramChartRow,
+  isExport: boolean,
+): string {
   const steps = Math.max(0, ...series.map(({ count }) => count));
   const drawn = Math.max(0, ...series.map(({ x }) => x.length));
   const counts = { steps, drawn: formatCount(drawn) };
@@ -40,12 +43,12 @@ export function formatCaption({ runs, series, cut }: HistogramChartRow, isExport
       : isExport
         ? m.noteExported(counts)
         : m.noteSampled(counts),
-    ...(cut ? [m.noteOutliersHidden] : []),
+    ...(is_clipped ? [m.noteOutliersHidden] : []),
   ].join(' · ');
 }
 
 export function formatCaptionDetails(
-  { series, cut }: HistogramChartRow,
+  { series, is_clipped }: HistogramChartRow,
   isExport: boolean,
 ): string {
   const all = series.reduce((sum, { count }) => sum + count, 0);
@@ -57,7 +60,7 @@ export function formatCaptionDetails(
       : isExport
         ? m.noteFullExported(counts)
         : m.noteFullSampled(counts),
-    ...(cut ? [m.noteFullOutliersHidden] : []),
+    ...(is_clipped ? [m.noteFullOutliersHidden] : []),
   ].join(' ');
 }
 
@@ -71,13 +74,13 @@ export interface HistogramIssues {
 
 export function summarizeIssues(series: readonly HistogramSeriesRow[]): HistogramIssues {
   const steps = series.reduce((sum, one) => sum + countIssues(one), 0);
-  const errors = series.flatMap(({ flaws }) => flaws);
+  const errors = series.flatMap(({ errors: flaws }) => flaws);
   const lines = [
     ...(steps > 0 ? [m.issuesNonFinite({ count: steps })] : []),
     ...errors
       .slice(0, MAX_LISTED_ERRORS)
-      .map(({ step, what }) =>
-        m.issuesStep({ step: formatInteger(step), message: translate(what) }),
+      .map(({ step, message }) =>
+        m.issuesStep({ step: formatInteger(step), message: translate(message) }),
       ),
   ];
   return { nonFiniteSteps: steps, unreadableCount: errors.length, description: lines.join('\n') };
@@ -90,8 +93,8 @@ function countIssues(series: HistogramSeriesRow): number {
 }
 
 function hasIssue(series: HistogramSeriesRow, index: number): boolean {
-  const { nan, positive_infinity: above, negative_infinity: below, spoiled, unplaced } = series;
-  return [nan, above, below, spoiled, unplaced].some((column) => (column[index] ?? 0) > 0);
+  const { nan, positive_infinity: above, negative_infinity: below, has_nan, unbounded } = series;
+  return [nan, above, below, has_nan, unbounded].some((column) => (column[index] ?? 0) > 0);
 }
 
 /** Smallest size at which the chart of a run is legible. */

@@ -23,7 +23,7 @@ export function makeBucketRow(
   exact: BucketsResponse | undefined,
 ): TooltipRow | null {
   if (value === null) return null;
-  const total = series.counted[index] ?? 0;
+  const total = series.bucket_sum[index] ?? 0;
   if (exact) {
     const bucket = findBucketIndex(exact, value);
     if (bucket < 0) return { name: formatValue(value), value: m.tooltipNoBucket, tone: 'strong' };
@@ -88,7 +88,7 @@ export function makeTotalRows(
   index: number,
   exact: BucketsResponse | undefined,
 ): TooltipRow[] {
-  const counted = series.counted[index] ?? 0;
+  const counted = series.bucket_sum[index] ?? 0;
   const range = common.range({
     min: formatValue(series.low[index] ?? NaN),
     max: formatValue(series.high[index] ?? NaN),
@@ -129,14 +129,14 @@ function makeMeanRows(exact: BucketsResponse | undefined): TooltipRow[] {
 function makeIssueRows(series: HistogramSeriesRow, index: number): TooltipRow[] {
   const countRow = (name: string, count: number | undefined): TooltipRow[] =>
     count && count > 0 ? [{ name, value: formatInteger(count), tone: 'warning' }] : [];
-  const [num, counted] = [series.num[index] ?? NaN, series.counted[index] ?? 0];
+  const [num, counted] = [series.num[index] ?? NaN, series.bucket_sum[index] ?? 0];
   const differs = Number.isFinite(num) && Math.abs(num - counted) > 1e-6 * Math.max(1, num);
   return [
     ...countRow(common.nan, series.nan[index]),
     ...countRow(common.positiveInfinity, series.positive_infinity[index]),
     ...countRow(common.negativeInfinity, series.negative_infinity[index]),
-    ...countRow(m.tooltipUnbounded, series.unplaced[index]),
-    ...(series.spoiled[index]
+    ...countRow(m.tooltipUnbounded, series.unbounded[index]),
+    ...(series.has_nan[index]
       ? [
           {
             name: m.tooltipInvalidEdges,

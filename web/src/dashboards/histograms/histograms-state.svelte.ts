@@ -178,7 +178,7 @@ export class HistogramsState extends TagGridState {
     bins: this.tab === 'histograms' ? this.settings.bins.value : 0,
     percentiles: true,
     ignore_outliers: this.settings.ignoreOutliers.value,
-    most: MAX_STEPS[this.mode],
+    max_points: MAX_STEPS[this.mode],
   }));
   readonly isLog = $derived.by(() =>
     this.tab === 'histograms' ? this.settings.logCounts.value : this.settings.logValues.value,

@@ -34,22 +34,22 @@ function makeSeries(rest: Partial<HistogramSeriesRow> = {}): HistogramSeriesRow 
     tag: 'w',
     count: 1000,
     index: Int32Array.of(0, 9),
-    mark: Int32Array.of(1, 2),
+    fingerprint: Int32Array.of(1, 2),
     step: Float64Array.of(0, 900),
     wall_time: Float64Array.of(1e9, 1e9 + 60),
     x: Float64Array.of(0, 900),
     low: Float64Array.of(-1, -2),
     high: Float64Array.of(1, 2),
-    counted: Float64Array.of(10, 200),
+    bucket_sum: Float64Array.of(10, 200),
     num: Float64Array.of(NaN, NaN),
     nan: zeros,
     positive_infinity: zeros,
     negative_infinity: zeros,
-    unplaced: zeros,
-    spoiled: new Uint8Array(2),
+    unbounded: zeros,
+    has_nan: new Uint8Array(2),
     bins: Float32Array.of(4, 6, 50, 150),
     percentiles: Float64Array.from({ length: 18 }, (_, index) => index % 9),
-    flaws: [],
+    errors: [],
     ...rest,
   };
 }
@@ -77,7 +77,7 @@ const makeChart = (...series: HistogramSeriesRow[]): HistogramChartRow => ({
   error: null,
   runs: series.length,
   grid: Float64Array.of(-2, 0, 2),
-  cut: false,
+  is_clipped: false,
   series,
 });
 
@@ -87,7 +87,7 @@ describe('captions', () => {
     expect(
       formatCaption(makeChart(makeSeries({ count: 2 }), makeSeries({ count: 2 })), false),
     ).toBe('2 runs · all 2 steps');
-    expect(formatCaption({ ...makeChart(makeSeries()), cut: true }, true)).toBe(
+    expect(formatCaption({ ...makeChart(makeSeries()), is_clipped: true }, true)).toBe(
       '2 of 1,000 steps in this export · outliers not shown',
     );
     expect(formatCaptionDetails(makeChart(makeSeries()), false)).toContain('Zoom in');
@@ -96,8 +96,8 @@ describe('captions', () => {
   test('steps with NaN, infinities or unreadable values', () => {
     const invalid = makeSeries({
       nan: Float64Array.of(3, 0),
-      spoiled: Uint8Array.of(0, 1),
-      flaws: [{ step: 7, what: { code: '', text: 'no histogram', args: {} } }],
+      has_nan: Uint8Array.of(0, 1),
+      errors: [{ step: 7, message: { code: '', text: 'no histogram', args: {} } }],
     });
     expect(summarizeIssues([invalid, makeSeries()])).toMatchObject({
       nonFiniteSteps: 2,
@@ -194,14 +194,14 @@ test('Python code names the runs and the tag', () => {
 const VIEW: HistogramsView = {
   runs: ['a'],
   x: 'step',
-  most: 51,
+  max_points: 51,
   bins: 30,
   percentiles: true,
   ignore_outliers: false,
 };
 
 const makeRow = (id: string): HistogramChartRow => ({
-  ...{ id, error: null, runs: 1, grid: null, cut: false, series: [] },
+  ...{ id, error: null, runs: 1, grid: null, is_clipped: false, series: [] },
 });
 
 test('only charts with the same number of runs and steps share a request', async () => {
@@ -220,7 +220,7 @@ test('only charts with the same number of runs and steps share a request', async
     await settle();
     const request = transport.get(index).body as HistogramsRequest;
     const tags = request.charts.map(({ tag }) => tag).join();
-    sent.push(`${tags} ${request.most_runs} ${request.most}`);
+    sent.push(`${tags} ${request.max_runs} ${request.max_points}`);
     await transport.get(index).respond({ charts: request.charts.map(({ id }) => makeRow(id)) });
   }
   expect(sent).toEqual(['a,b 4 51', 'c 1 51', 'd 4 600']);

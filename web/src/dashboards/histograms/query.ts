@@ -9,7 +9,7 @@ import type {
 } from '../../api/schemas';
 
 /** The fields of a request that all charts of a view share. */
-export type HistogramsView = Required<Omit<HistogramsRequest, 'charts' | 'most_runs'>>;
+export type HistogramsView = Required<Omit<HistogramsRequest, 'charts' | 'max_runs'>>;
 
 /** One chart of at most `maxRuns` runs. */
 export interface HistogramRequest {
@@ -50,8 +50,8 @@ export const histogramQuery = defineQuery('POST histograms/query', {
 
 function makeShared({ view, maxRuns, chart }: HistogramRequest): Omit<HistogramsRequest, 'charts'> {
   const isZoomed = typeof chart.start === 'number';
-  const most = isZoomed ? Math.max(view.most, MAX_STEPS_ZOOMED) : view.most;
-  return { ...view, most, most_runs: maxRuns };
+  const most = isZoomed ? Math.max(view.max_points, MAX_STEPS_ZOOMED) : view.max_points;
+  return { ...view, max_points: most, max_runs: maxRuns };
 }
 
 /** The logged buckets of one histogram. */

@@ -9,10 +9,10 @@ import type {
 /** Answer requests from the charts of a static export: one per tag, with all runs and most bins. */
 export const histogramHandlers: StaticHandlers = {
   'POST histograms/query': async (request, contents) => {
-    const charts = request.charts.map(async ({ id, tag, skip = 0 }) => {
+    const charts = request.charts.map(async ({ id, tag, offset = 0 }) => {
       const path = `api/v1/histograms/charts/${encodeURIComponent(tag)}`;
       const chart = (await contents.read(path)) as HistogramChartRow;
-      return { ...selectSeries(chart, request, skip), id };
+      return { ...selectSeries(chart, request, offset), id };
     });
     return { cursor: '', charts: await Promise.all(charts) };
   },
@@ -20,7 +20,7 @@ export const histogramHandlers: StaticHandlers = {
 
 function selectSeries(
   chart: HistogramChartRow,
-  { runs = null, bins = 0, most_runs: maxRuns = 1, x = 'step' }: HistogramsRequest,
+  { runs = null, bins = 0, max_runs: maxRuns = 1, x = 'step' }: HistogramsRequest,
   skip: number,
 ): HistogramChartRow {
   const selected = runs && new Set(runs);

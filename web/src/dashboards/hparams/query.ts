@@ -10,7 +10,7 @@ export const sessionsQuery = defineQuery('GET hparams/sessions', {
   update: {
     request: (request, { revision }) => ({ ...request, since: revision }),
     merge: (data: SessionsResponse, changes) =>
-      changes.base === null ? changes : applyTrialsUpdate(data, changes),
+      changes.since === null ? changes : applyTrialsUpdate(data, changes),
   },
 });
 

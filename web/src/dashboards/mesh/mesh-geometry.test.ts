@@ -62,7 +62,7 @@ test('the sphere is not larger than the common box', () => {
 });
 
 const makeGeometry = (drawable: number, shown: number, faces: number | null): GeometryResponse => ({
-  about: { points: drawable, drawable } as MeshInfo,
+  info: { vertex_count: drawable, finite_count: drawable } as MeshInfo,
   center: [0, 0, 0],
   scale: 1,
   position: new Float32Array(3 * shown),

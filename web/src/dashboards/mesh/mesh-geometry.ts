@@ -17,7 +17,7 @@ export function countPoints({ position }: GeometryResponse): number {
 
 /** Return whether the response has only some of the points. */
 export function isSampled(geometry: GeometryResponse): boolean {
-  return geometry.face === null && geometry.about.drawable > countPoints(geometry);
+  return geometry.face === null && geometry.info.finite_count > countPoints(geometry);
 }
 
 export function getByteSize({ position, face, normal, color }: GeometryResponse): number {
@@ -32,15 +32,15 @@ export interface BoundingSphere {
 
 /** Return a sphere around some meshes; null if none has points. */
 export function findBoundingSphere(
-  meshes: readonly Pick<MeshInfo, 'low' | 'high' | 'radius' | 'drawable'>[],
+  meshes: readonly Pick<MeshInfo, 'min' | 'max' | 'radius' | 'finite_count'>[],
 ): BoundingSphere | null {
-  const visible = meshes.filter(({ drawable }) => drawable > 0);
+  const visible = meshes.filter(({ finite_count }) => finite_count > 0);
   if (visible.length === 0) return null;
   const low = combineCorners(visible, 'low', Math.min);
   const high = combineCorners(visible, 'high', Math.max);
   const center = getMidpoint(low, high);
   const radii = visible.map((mesh) => {
-    const [x, y, z] = getMidpoint(mesh.low, mesh.high);
+    const [x, y, z] = getMidpoint(mesh.min, mesh.max);
     return Math.hypot(x - center[0], y - center[1], z - center[2]) + mesh.radius;
   });
   // The common bounding box may be smaller than the spheres of the single meshes.
@@ -49,7 +49,7 @@ export function findBoundingSphere(
 }
 
 function combineCorners(
-  meshes: readonly Pick<MeshInfo, 'low' | 'high'>[],
+  meshes: readonly Pick<MeshInfo, 'min' | 'max'>[],
   end: 'low' | 'high',
   combine: (...values: number[]) => number,
 ): Vec3 {
@@ -92,12 +92,12 @@ export function getLoggedUpAxis(camera: Camera | undefined): UpAxis {
 
 /** For example "200,000 of 5,000,000 points" or "800 vertices, 1,600 faces". */
 export function describeGeometry(geometry: GeometryResponse): string {
-  const { about, face } = geometry;
+  const { info, face } = geometry;
   if (isSampled(geometry)) {
     const shown = formatInteger(countPoints(geometry));
-    return m.infoSampledPoints({ shown, count: about.drawable });
+    return m.infoSampledPoints({ shown, count: info.finite_count });
   }
-  if (face === null) return common.pointCount({ count: about.drawable });
+  if (face === null) return common.pointCount({ count: info.finite_count });
   const faces = m.infoFaces({ count: face.length / 3 });
-  return m.infoVertices({ count: about.points, faces });
+  return m.infoVertices({ count: info.vertex_count, faces });
 }

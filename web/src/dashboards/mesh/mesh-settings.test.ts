@@ -68,19 +68,19 @@ function makeGeometry(
   rest: Partial<GeometryResponse> = {},
 ): GeometryResponse {
   return {
-    about: {
+    info: {
       step: 0,
       wall_time: 0,
       items: 1,
       item: 0,
-      points: 1,
-      drawable: 1,
-      faces: 0,
-      low: [0, 0, 0],
-      high: [1, 1, 1],
+      vertex_count: 1,
+      finite_count: 1,
+      face_count: 0,
+      min: [0, 0, 0],
+      max: [1, 1, 1],
       radius: 1,
       parts: {},
-      look,
+      scene: look,
       notes: [],
     },
     center: [0, 0, 0],

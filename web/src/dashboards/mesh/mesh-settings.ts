@@ -115,7 +115,7 @@ export function resolveAppearance(
   runColor: string,
   hasOtherRuns: boolean,
 ): Appearance {
-  const material = geometry.about.look.material ?? null;
+  const material = geometry.info.scene.material ?? null;
   const shading = overrides.shading?.value ?? 'auto';
   return {
     drawMode: resolveDrawMode(overrides.drawMode?.value ?? 'auto', material?.wireframe ?? false),
@@ -138,18 +138,18 @@ function resolveDrawMode(mode: 'auto' | DrawMode, isWireframe: boolean): DrawMod
 
 function resolveColoring(
   mode: (typeof COLOR_MODES)[number],
-  { color, face, about }: GeometryResponse,
+  { color, face, info }: GeometryResponse,
   runColor: string,
   hasOtherRuns: boolean,
 ): Coloring {
-  const plain = { plain: about.look.material?.color ?? DEFAULT_COLOR };
+  const plain = { plain: info.scene.material?.color ?? DEFAULT_COLOR };
   if (mode === 'height') return 'height';
   if (mode === 'run') return { plain: runColor };
   if (mode === 'plain') return plain;
   if (color) return 'logged';
   if (hasOtherRuns) return { plain: runColor };
   // Lighting shows the shape of a surface, but not that of a point cloud.
-  return face === null && !about.look.material?.color ? 'height' : plain;
+  return face === null && !info.scene.material?.color ? 'height' : plain;
 }
 
 export function resolveProjection(

@@ -80,11 +80,11 @@ function withRocCorners({ x, y }: { x: NumberArray; y: NumberArray }): {
 
 /** Return the values of a curve at its threshold nearest to the given one. */
 export function readCurveAt(curve: PrCurve, threshold: number): ThresholdReading | null {
-  const { columns, counted } = curve.row;
+  const { columns, has_counts } = curve.row;
   if (!columns) return null;
   const index = getNearestIndex(columns.threshold, threshold);
   const cell = (column: NumberArray | null): number => column?.[index] ?? NaN;
-  const count = (column: NumberArray): number => (counted ? cell(column) : NaN);
+  const count = (column: NumberArray): number => (has_counts ? cell(column) : NaN);
   const { id, shortLabel, color } = curve;
   return {
     id,

@@ -30,12 +30,12 @@ function makeTestCurve(run: string, fields: Partial<CurveRow> = {}): PrCurve {
     run,
     tag: 'pr/cat',
     index: 0,
-    mark: 7,
+    fingerprint: 7,
     step: 10,
     wall_time: 1.7e9,
     error: null,
     thresholds: 3,
-    counted: true,
+    has_counts: true,
     measures: {
       average_precision: 0.75,
       area: 0.8,
@@ -86,7 +86,7 @@ test('curves without columns or false positive rate are not drawn', () => {
 
 test('a curve is read at its nearest threshold', () => {
   expect(readCurveAt(curve, 0.4)).toMatchObject({ threshold: 0.5, truePositives: 1, precision: 1 });
-  expect(readCurveAt(makeTestCurve('c', { counted: false }), 0.4)?.truePositives).toBeNaN();
+  expect(readCurveAt(makeTestCurve('c', { has_counts: false }), 0.4)?.truePositives).toBeNaN();
   expect(readCurveAt(makeTestCurve('b', { columns: null }), 0.4)).toBeNull();
 });
 
@@ -280,8 +280,8 @@ test('curves at the same step share a request', async () => {
   const cache = new QueryCache({ transport });
   const rows = ['a', 'b'].map((run) => makeTestCurve(run).row);
   const makeRequest = (index: number, step: number | null): CurveRequest => {
-    const { run = '', tag = '', index: position = 0, mark = 0 } = rows[index] ?? {};
-    return { value: { run, tag, index: position, mark }, step };
+    const { run = '', tag = '', index: position = 0, fingerprint = 0 } = rows[index] ?? {};
+    return { value: { run, tag, index: position, fingerprint }, step };
   };
   const last = [0, 1].map((index) => cache.fetch(curveQuery, makeRequest(index, null)));
   const earlier = cache.fetch(curveQuery, makeRequest(0, 10));

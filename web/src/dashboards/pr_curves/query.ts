@@ -31,8 +31,8 @@ export const curveQuery = defineQuery('POST pr_curves/curves', {
   },
 });
 
-function makeKey({ run, tag, index, mark }: Required<ValueRequest>): string {
-  return JSON.stringify([run, tag, index, mark]);
+function makeKey({ run, tag, index, fingerprint }: Required<ValueRequest>): string {
+  return JSON.stringify([run, tag, index, fingerprint]);
 }
 
 export interface TagHistoryRequest {

@@ -14,7 +14,7 @@ import type { CaptureRow } from '../../api/schemas';
 it('leaves default values out of requests', () => {
   const defaults = { host: '', marker: '', rules: 'ours', thresholds: '', mark: null } as const;
   expect(makeCaptureRequest({ capture: 'a', ...defaults })).toEqual({ capture: 'a' });
-  expect(makeCaptureRequest({ capture: '', ...defaults, rules: 'xprof', mark: 7 })).toEqual({
+  expect(makeCaptureRequest({ capture: '', ...defaults, rules: 'xprof', version: 7 })).toEqual({
     capture: '',
     rules: 'xprof',
     mark: 7,
@@ -67,7 +67,7 @@ const makeCapture = (id: string, run: string, step: number | null): CaptureRow =
   wall_s: 0,
   step,
   bytes: 10,
-  mark: 1,
+  version: 1,
   hosts: [],
 });
 

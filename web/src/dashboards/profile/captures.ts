@@ -77,7 +77,7 @@ export function makeCaptureRequest(request: CaptureRequest): CaptureRequest {
 /** Return the thresholds that are not the defaults, as in the URL: `input:10,host:30`. */
 export function formatThresholds(rows: readonly ThresholdRow[]): string {
   return rows
-    .filter(({ percent, usual }) => percent !== usual)
+    .filter((row) => row.percent !== row.default)
     .map(({ name, percent }) => `${name}:${percent}`)
     .join(',');
 }
@@ -90,7 +90,7 @@ export function setThreshold(
 ): string {
   const change = (row: ThresholdRow): ThresholdRow =>
     row.name === name
-      ? { ...row, percent: percent === null ? row.usual : Math.min(100, Math.max(0, percent)) }
+      ? { ...row, percent: percent === null ? row.default : Math.min(100, Math.max(0, percent)) }
       : row;
   return formatThresholds(rows.map(change));
 }

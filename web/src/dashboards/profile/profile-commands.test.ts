@@ -10,9 +10,14 @@ it('exports a row per step', () => {
     start_ms: Float64Array.of(0, 2),
     total_ms: Float64Array.of(1.5, 2),
     parts: [
-      { name: 'input', label: { code: '', text: 'input', args: {} }, counted: input, alone: input },
+      {
+        name: 'input',
+        label: { code: '', text: 'input', args: {} },
+        exclusive_ms: input,
+        inclusive_ms: input,
+      },
     ],
-    other: Float64Array.of(1, 1.75),
+    other_ms: Float64Array.of(1, 1.75),
     averaged: [0, 2],
   });
   expect(toCsv(table)).toBe(

@@ -17,13 +17,13 @@ export function makeStepsTable({
   start_ms,
   total_ms,
   parts,
-  other,
+  other_ms,
 }: ProfileStepsResponse): ExportTable {
   const columns = [
     ['start_ms', start_ms],
     ['total_ms', total_ms],
-    ...parts.map(({ name, counted }) => [`${name}_ms`, counted] as const),
-    ['other_ms', other],
+    ...parts.map(({ name, exclusive_ms }) => [`${name}_ms`, exclusive_ms] as const),
+    ['other_ms', other_ms],
   ] as const;
   return {
     columns: ['step', ...columns.map(([name]) => name)],

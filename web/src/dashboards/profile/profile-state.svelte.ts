@@ -129,9 +129,9 @@ export class CaptureLoader {
     const { context } = profile;
     // The tools do not depend on how steps are found.
     const request = $derived.by(() => {
-      const { capture, host, mark } = profile.request;
+      const { capture, host, version } = profile.request;
       if (capture === '') return null;
-      return makeCaptureRequest({ capture, host: host ?? '', mark: mark ?? null });
+      return makeCaptureRequest({ capture, host: host ?? '', version: version ?? null });
     });
     this.query = context.query(toolsQuery, () => request, { keepPrevious: false });
     const canFollow = context.supports(progressQuery.route);
@@ -148,7 +148,7 @@ export class CaptureLoader {
   readonly availableTools = $derived.by<readonly Tool[]>(() => {
     const rows = this.query.data?.tools ?? [];
     const hasData = (name: string): boolean =>
-      rows.some((row) => row.name === name && row.why === null);
+      rows.some((row) => row.name === name && row.empty_reason === null);
     return TOOLS.filter(({ name, needsBaseline }) =>
       needsBaseline ? this.#profile.baseline !== null : hasData(name),
     );
@@ -158,7 +158,7 @@ export class CaptureLoader {
     const rows = this.query.data?.tools ?? [];
     return rows.flatMap((row) => {
       const tool = TOOLS.find(({ name, needsBaseline }) => name === row.name && !needsBaseline);
-      return tool && row.why ? [{ ...row, title: tool.title }] : [];
+      return tool && row.empty_reason ? [{ ...row, title: tool.title }] : [];
     });
   });
 
@@ -278,7 +278,7 @@ export class ProfileState {
   queryComparison(): Query<Comparison> {
     return this.context.query(comparisonQuery, () => {
       const before = this.baselineRequest?.capture;
-      return before === undefined ? null : { ...this.request, before };
+      return before === undefined ? null : { ...this.request, baseline: before };
     });
   }
 
@@ -301,7 +301,7 @@ export class ProfileState {
       marker: this.params.marker.value,
       rules: this.params.rules.value,
       thresholds: this.params.thresholds.value,
-      mark: row?.mark ?? null,
+      version: row?.version ?? null,
     });
   }
 }

@@ -80,7 +80,7 @@ export class PointAppearance {
       label: this.#queryColumn(() => this.labelBy),
       color: this.#queryColumn(() => this.colorBy),
       size: this.#queryColumn(() => this.#params.sizeBy.value),
-      sequence: this.#queryColumn(() => this.#info?.sequence ?? null),
+      sequence: this.#queryColumn(() => this.#info?.sequence_column ?? null),
     };
   }
 

@@ -44,7 +44,7 @@ export class LayoutJob {
     $effect.pre(() => {
       const { data } = this.#layout;
       if (getRequest() === null) this.layout = null;
-      else if (data && data.places.length > 0) this.layout = data;
+      else if (data && data.coordinates.length > 0) this.layout = data;
     });
   }
 
@@ -189,7 +189,7 @@ export class ClusterJob {
 export const CLUSTERS_COLUMN = ' clusters';
 
 /** Return the properties of a progress bar for a running job. */
-export function describeProgress({ state, doing, done, total, device }: JobStatus): {
+export function describeProgress({ state, stage: doing, done, total, device }: JobStatus): {
   readonly label: string;
   readonly value: number | null;
   readonly details: string;

@@ -101,7 +101,7 @@ export class ProjectorLayouts {
     const count = this.rowCount;
     if (!layout || !this.#bounds || count === 0) return null;
     // The layout of another version, until that of this one is there.
-    const isOfOtherSize = layout.rows === null && layout.places[0]?.length !== count;
+    const isOfOtherSize = layout.rows === null && layout.coordinates[0]?.length !== count;
     return isOfOtherSize ? null : normalizePositions(layout, count, this.#bounds);
   });
 

@@ -45,9 +45,11 @@ export const layoutQuery = defineQuery('GET projector/layout', {
   scope: 'immutable',
   update: {
     // A job that has ended may have been started again: its frames are counted from 0.
-    request: (request, { job }) => ({ ...request, seen: isRunning(job) ? job.frame : 0 }),
+    request: (request, { job }) => ({ ...request, known_frame: isRunning(job) ? job.frame : 0 }),
     merge: (data, item) =>
-      item.places.length > 0 ? item : { ...item, rows: data.rows, places: data.places },
+      item.coordinates.length > 0
+        ? item
+        : { ...item, rows: data.rows, coordinates: data.coordinates },
   },
   poll: ({ job }, previous) => getPollDelayMs(job, previous?.job),
   cost: getLayoutBytes,
@@ -72,6 +74,6 @@ function getPollDelayMs(job: JobStatus, previous: JobStatus | undefined): number
   return job.frame === previous?.frame ? IDLE_POLL_MS : POLL_MS;
 }
 
-function getLayoutBytes({ places }: ProjectorLayoutResponse): number {
-  return places.reduce((total, { byteLength }) => total + byteLength, 0);
+function getLayoutBytes({ coordinates }: ProjectorLayoutResponse): number {
+  return coordinates.reduce((total, { byteLength }) => total + byteLength, 0);
 }

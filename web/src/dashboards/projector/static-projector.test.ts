@@ -50,8 +50,8 @@ test('a layout in the export is done at once, along the requested axes', async (
     rows: null,
   });
   expect(state).toBe('done');
-  const { places } = await send('GET projector/layout', { job, axes: [2, 0] });
-  expect(places.map((axis) => axis[0])).toEqual([2, 0]);
+  const { coordinates } = await send('GET projector/layout', { job, axes: [2, 0] });
+  expect(coordinates.map((axis) => axis[0])).toEqual([2, 0]);
 });
 
 test('other layouts are reported as missing', async () => {

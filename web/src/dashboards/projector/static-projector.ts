@@ -17,7 +17,7 @@ import { LabelColumn } from './point-colors';
 
 /** A static export has the labels, some layouts and, of small embeddings, the vectors. */
 export const projectorHandlers: StaticHandlers = {
-  'GET projector/about': async ({ id }, contents) => (await readEmbedding(contents, id)).about,
+  'GET projector/about': async ({ id }, contents) => (await readEmbedding(contents, id)).info,
   'GET projector/column': async ({ id, name }, contents) => {
     const { columns } = await readEmbedding(contents, id);
     return columns.find((column) => column.name === name) ?? failNotExported();
@@ -33,10 +33,10 @@ export const projectorHandlers: StaticHandlers = {
   'POST projector/search': async (request, contents) =>
     searchLabels(await readEmbedding(contents, request.id), request),
   'POST projector/neighbours': async (request, contents) => {
-    const { about, vectors } = await readEmbedding(contents, request.id);
+    const { info, vectors } = await readEmbedding(contents, request.id);
     const { row, metric = 'cosine', count = 100 } = request;
     if (!vectors || row === null || row === undefined) return failNotExported();
-    return findNeighbors(vectors, about.dimensions, row, metric, count);
+    return findNeighbors(vectors, info.dimensions, row, metric, count);
   },
 };
 
@@ -57,17 +57,17 @@ function findLayout({ layouts }: StaticEmbedding, type: string): StaticLayout {
 
 function makeJobStatus(embedding: StaticEmbedding, request: ProjectionRequest): JobStatus {
   const { method = { type: 'pca' }, rows = null } = request;
-  const { places } = findLayout(embedding, method.type);
+  const { coordinates } = findLayout(embedding, method.type);
   const dimensions = ('dimensions' in method ? method.dimensions : undefined) ?? 0;
-  if (dimensions > places.length || rows !== null) return failNotExported();
+  if (dimensions > coordinates.length || rows !== null) return failNotExported();
   return makeDoneStatus(embedding, method.type);
 }
 
-function makeDoneStatus({ about }: StaticEmbedding, type: string): JobStatus {
+function makeDoneStatus({ info }: StaticEmbedding, type: string): JobStatus {
   return {
-    job: about.id + JOB_SEPARATOR + type,
+    job: info.id + JOB_SEPARATOR + type,
     state: 'done',
-    doing: { code: '', text: '', args: {} },
+    stage: { code: '', text: '', args: {} },
     done: 1,
     total: 1,
     problem: null,
@@ -81,27 +81,27 @@ function makeLayoutResponse(
   type: string,
   axes: readonly number[],
 ): ProjectorLayoutResponse {
-  const { rows, places, explained } = findLayout(embedding, type);
-  const shown = axes.flatMap((axis) => places[axis] ?? []);
+  const { rows, coordinates, explained_ratio } = findLayout(embedding, type);
+  const shown = axes.flatMap((axis) => coordinates[axis] ?? []);
   const job = makeDoneStatus(embedding, type);
-  return { job, rows, places: shown, explained, exact: true, notes: [] };
+  return { job, rows, coordinates: shown, explained_ratio, is_exact: true, notes: [] };
 }
 
 function makePointResponse(
-  { about, columns, vectors }: StaticEmbedding,
+  { info, columns, vectors }: StaticEmbedding,
   row: number,
 ): PointResponse {
   const cells = columns.map((column) => ({
     name: column.name,
     text: new LabelColumn(column).textAt(row),
   }));
-  const { dimensions } = about;
+  const { dimensions } = info;
   const vector = vectors?.subarray(row * dimensions, (row + 1) * dimensions) ?? new Float32Array();
   return { row, cells, vector, length: Math.hypot(...vector) };
 }
 
 function searchLabels(
-  { columns, about }: StaticEmbedding,
+  { columns, info }: StaticEmbedding,
   { query = '', regex = false, column = null }: ProjectorSearchRequest,
 ): ProjectorSearchResponse {
   const matches = makeMatcher(query, regex);
@@ -109,7 +109,7 @@ function searchLabels(
     .filter(({ name }) => column === null || name === column)
     .map((response) => new LabelColumn(response));
   const rows: number[] = [];
-  for (let row = 0; row < about.rows; row++) {
+  for (let row = 0; row < info.rows; row++) {
     if (searched.some((labels) => matches(labels.textAt(row)))) rows.push(row);
   }
   return { count: rows.length, rows: Int32Array.from(rows) };

@@ -174,7 +174,7 @@ function getScaleAppearance(
       ? null
       : getRampAppearance(Math.sqrt(value / (scale.high || 1)), theme);
   }
-  const counts = coloring.share[child] ?? [];
+  const counts = coloring.counts[child] ?? [];
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
   const parts = counts.map(([category, count]) => ({
     color: getCategoryColor(scale, coloring.names[category] ?? ''),

@@ -11,7 +11,7 @@ function makeRows(
 ): SessionRows {
   const none = Float64Array.from(names, () => NaN);
   return {
-    at: Int32Array.from(at),
+    indices: Int32Array.from(at),
     names,
     labels: names,
     groups: Int32Array.from(at),
@@ -21,7 +21,7 @@ function makeRows(
     status: Uint8Array.from(status),
     start: Float64Array.from(names, () => 1000),
     end: none,
-    last: Float64Array.from(names, () => 1060),
+    last_logged: Float64Array.from(names, () => 1060),
     source: Uint8Array.from(names, () => 0),
     experiments: Int32Array.from(names, () => 0),
     experiment_names: [''],
@@ -37,9 +37,9 @@ function makeHParam(
 ): HParamCells {
   const words: string[] = [];
   return {
-    ...{ name, key: `hparam:${name}`, label: name, description: '', type, differs: true },
-    ...{ declared: false, distinct: values.length, low: null, high: null, log: false },
-    ...{ words, values: Float64Array.from(values), states: null },
+    ...{ name, key: `hparam:${name}`, label: name, description: '', type, varies: true },
+    ...{ declared: false, distinct: values.length, min: null, max: null, log_scale: false },
+    ...{ categories: words, values: Float64Array.from(values), states: null },
     ...more,
   };
 }
@@ -57,11 +57,11 @@ function makeMetric(group: string, values: number[], steps: number[]): MetricCel
 
 const RESPONSE: SessionsResponse = {
   revision: '1',
-  base: null,
+  since: null,
   rows: makeRows(['a', 'b', 'c'], [0, 1, 2], [0, 1, 0]),
   hparams: [
     makeHParam('lr', 'number', [0.1, NaN, NaN], { states: Uint8Array.of(0, 1, 0) }),
-    makeHParam('mixed', 'mixed', [0, 1, 2], { states: Uint8Array.of(2, 3, 0), words: ['x'] }),
+    makeHParam('mixed', 'mixed', [0, 1, 2], { states: Uint8Array.of(2, 3, 0), categories: ['x'] }),
   ],
   metrics: [
     makeMetric('', [0.5, NaN, NaN], [9, 9, NaN]),
@@ -106,11 +106,14 @@ test('updates are merged, also if categories have a new order', () => {
   const update: SessionsResponse = {
     ...RESPONSE,
     revision: '2',
-    base: '1',
+    since: '1',
     rows: makeRows(['b', 'd'], [1, 3], [2, 3]),
     hparams: [
       makeHParam('lr', 'number', [0.2, 0.3], {}),
-      makeHParam('mixed', 'mixed', [0, 1], { states: Uint8Array.of(2, 2), words: ['new', 'x'] }),
+      makeHParam('mixed', 'mixed', [0, 1], {
+        states: Uint8Array.of(2, 2),
+        categories: ['new', 'x'],
+      }),
     ],
     metrics: [makeMetric('', [0.8, 0.9], [10, 1]), makeMetric('val', [0.1, 0.2], [10, 1])],
   };

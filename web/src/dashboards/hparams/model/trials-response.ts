@@ -68,7 +68,7 @@ function makeMetricTitles(metrics: readonly MetricCells[]): string[] {
 }
 
 function readHParam(cells: HParamCells): TrialColumn {
-  const { key, label: title, description, values, states, differs: varies } = cells;
+  const { key, label: title, description, values, states, varies: varies } = cells;
   const missingMask = states?.includes(MISSING_CELL)
     ? states.map((state) => +(state === MISSING_CELL))
     : null;
@@ -86,7 +86,7 @@ function maskMissing(values: Float64Array, mask: Uint8Array | null): Float64Arra
 function toCategories({
   values,
   states,
-  words,
+  categories: words,
 }: HParamCells): Pick<TrialColumn, 'values' | 'categories'> {
   const texts = Array.from(values, (value, row) => toText(value, states?.[row] ?? 0, words));
   const distinct = new Set(texts.filter((text) => text !== null));
@@ -123,11 +123,13 @@ function readMetric(cells: MetricCells, title: string): TrialColumn {
 
 function makeInfoColumns(rows: SessionRows, nowS: number): TrialColumn[] {
   const status = rows.status.map((status, row) =>
-    status === 0 && nowS - (rows.last[row] ?? NaN) < MAX_RUNNING_SILENCE_S
+    status === 0 && nowS - (rows.last_logged[row] ?? NaN) < MAX_RUNNING_SILENCE_S
       ? RUNNING_STATUS
       : status,
   );
-  const ends = rows.end.map((end, row) => (Number.isNaN(end) ? (rows.last[row] ?? NaN) : end));
+  const ends = rows.end.map((end, row) =>
+    Number.isNaN(end) ? (rows.last_logged[row] ?? NaN) : end,
+  );
   const durations = ends.map((end, row) => end - (rows.start[row] ?? NaN));
   return [
     makeNameColumn(rows.labels),
@@ -183,9 +185,9 @@ export function applyTrialsUpdate(
   previous: SessionsResponse,
   update: SessionsResponse,
 ): SessionsResponse {
-  const { at } = update.rows;
-  const count = at.reduce((max, row) => Math.max(max, row + 1), previous.rows.names.length);
-  if (at.length === 0 && hasSameColumns(previous, update))
+  const { indices } = update.rows;
+  const count = indices.reduce((max, row) => Math.max(max, row + 1), previous.rows.names.length);
+  if (indices.length === 0 && hasSameColumns(previous, update))
     return { ...previous, revision: update.revision };
   return {
     ...update,
@@ -194,7 +196,7 @@ export function applyTrialsUpdate(
       mergeHParam(
         previous.hparams.find(({ key }) => key === hparam.key),
         hparam,
-        at,
+        indices,
         count,
       ),
     ),
@@ -202,7 +204,7 @@ export function applyTrialsUpdate(
       mergeMetric(
         previous.metrics.find(({ key }) => key === metric.key),
         metric,
-        at,
+        indices,
         count,
       ),
     ),
@@ -217,24 +219,28 @@ function hasSameColumns(previous: SessionsResponse, update: SessionsResponse): b
 }
 
 function mergeRows(previous: SessionRows, update: SessionRows, count: number): SessionRows {
-  const { at } = update;
+  const { indices } = update;
   const floats = (name: 'start' | 'end' | 'last'): Float64Array =>
-    mergeNumbers(previous[name], update[name], at, count);
+    mergeNumbers(previous[name], update[name], indices, count);
   return {
-    at: Int32Array.from({ length: count }, (_, row) => row),
-    names: mergeList(previous.names, update.names, at),
-    labels: mergeList(previous.labels, update.labels, at),
-    groups: Int32Array.from(mergeNumbers(previous.groups, update.groups, at, count)),
+    indices: Int32Array.from({ length: count }, (_, row) => row),
+    names: mergeList(previous.names, update.names, indices),
+    labels: mergeList(previous.labels, update.labels, indices),
+    groups: Int32Array.from(mergeNumbers(previous.groups, update.groups, indices, count)),
     group_names: update.group_names,
-    counts: Int32Array.from(mergeNumbers(previous.counts, update.counts, at, count)),
+    counts: Int32Array.from(mergeNumbers(previous.counts, update.counts, indices, count)),
     sessions:
-      previous.sessions && update.sessions && mergeList(previous.sessions, update.sessions, at),
-    status: Uint8Array.from(mergeNumbers(previous.status, update.status, at, count)),
+      previous.sessions &&
+      update.sessions &&
+      mergeList(previous.sessions, update.sessions, indices),
+    status: Uint8Array.from(mergeNumbers(previous.status, update.status, indices, count)),
     start: floats('start'),
     end: floats('end'),
-    last: floats('last'),
-    source: Uint8Array.from(mergeNumbers(previous.source, update.source, at, count)),
-    experiments: Int32Array.from(mergeNumbers(previous.experiments, update.experiments, at, count)),
+    last_logged: floats('last'),
+    source: Uint8Array.from(mergeNumbers(previous.source, update.source, indices, count)),
+    experiments: Int32Array.from(
+      mergeNumbers(previous.experiments, update.experiments, indices, count),
+    ),
     experiment_names: update.experiment_names,
     links: { ...previous.links, ...update.links },
   };
@@ -249,7 +255,7 @@ function mergeHParam(
   const before = previous ? getStates(previous) : new Uint8Array();
   const states = Uint8Array.from(mergeNumbers(before, getStates(update), at, count, MISSING_CELL));
   const values = mergeNumbers(
-    previous ? remapCategories(previous, update.words) : [],
+    previous ? remapCategories(previous, update.categories) : [],
     update.values,
     at,
     count,
@@ -263,11 +269,11 @@ function getStates({ states, values }: HParamCells): Uint8Array {
 
 /** Replace indices into the old categories by indices into the new ones. */
 function remapCategories(
-  { values, states, words }: HParamCells,
+  { values, states, categories }: HParamCells,
   newWords: readonly string[],
 ): Float64Array {
   if (!states) return values;
-  const indices = words.map((word) => newWords.indexOf(word));
+  const indices = categories.map((word) => newWords.indexOf(word));
   return values.map((value, row) => (states[row] === TEXT_CELL ? (indices[value] ?? NaN) : value));
 }
 

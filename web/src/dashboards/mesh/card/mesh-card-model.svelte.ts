@@ -93,7 +93,7 @@ export class MeshCardModel {
 
   /** Fit the bounds to the current meshes. */
   fitBounds(): void {
-    this.bounds = findBoundingSphere(this.geometries.map(({ about }) => about)) ?? this.bounds;
+    this.bounds = findBoundingSphere(this.geometries.map(({ info }) => info)) ?? this.bounds;
   }
 
   #makeSampleRequest(run: string): GeometryRequest | null {
@@ -101,7 +101,7 @@ export class MeshCardModel {
     const position = steps ? indexAtStep(steps, this.#step()) : -1;
     if (!steps || position < 0) return null;
     const item = this.#state.settings.item.value;
-    return { ...makeValueRequest(steps, position), item, most: INITIAL_POINTS };
+    return { ...makeValueRequest(steps, position), item, max_points: INITIAL_POINTS };
   }
 
   #makeRefineRequest(run: string): GeometryRequest | null {
@@ -121,7 +121,7 @@ export class MeshCardModel {
   /** Extend the bounds until the first mesh of every run has arrived. */
   #includeNewRuns(): void {
     const isPending = this.#isPending;
-    const infos = this.geometries.map(({ about }) => about);
+    const infos = this.geometries.map(({ info }) => info);
     if (this.#boundsIncludeAllRuns || infos.length === 0) return;
     this.bounds = findBoundingSphere(infos) ?? untrack(() => this.bounds);
     this.#boundsIncludeAllRuns = !isPending && this.bounds !== null;
@@ -129,8 +129,8 @@ export class MeshCardModel {
 }
 
 function needsRefinement(geometry: GeometryResponse, allPoints: boolean): boolean {
-  if (!allPoints) return isSampled(geometry) && geometry.about.drawable <= FULL_POINTS;
-  return isSampled(geometry) || (geometry.face === null && geometry.about.faces > 0);
+  if (!allPoints) return isSampled(geometry) && geometry.info.finite_count <= FULL_POINTS;
+  return isSampled(geometry) || (geometry.face === null && geometry.info.face_count > 0);
 }
 
 const HEADER_HEIGHT_PX = 36;

@@ -12,7 +12,7 @@ const stage = (id: number, parent: number | null): StageRow => ({
   total_ms: 1,
   self_ms: 1,
   critical_ms: 0,
-  parallel: null,
+  parallelism: null,
   is_slowest: false,
   advice: null,
   event: 0,

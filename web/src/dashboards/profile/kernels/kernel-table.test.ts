@@ -25,7 +25,7 @@ function makeResponse(kernels: readonly KernelFields[], steps = 2): KernelsRespo
     registers: ints(() => 32),
     shared_bytes: ints(() => 0),
     occupancy: Float32Array.from(kernels, ({ occupancy = NaN }) => occupancy),
-    occupancy_is: 'achieved',
+    occupancy_kind: 'achieved',
     fill: Float32Array.from(kernels, () => 0.5),
     tensor_cores: Uint8Array.from(kernels, ({ tensor = 0 }) => tensor),
     eligible: Uint8Array.from(kernels, ({ eligible = 0 }) => eligible),

@@ -186,7 +186,7 @@ export function makeKernelColumns(
   total: number,
   grouping: KernelGrouping,
   hasBaseline: boolean,
-  occupancyKind: KernelsResponse['occupancy_is'],
+  occupancyKind: KernelsResponse['occupancy_kind'],
 ): TableColumn<KernelRow>[] {
   const longest = rows.reduce((max, row) => Math.max(max, row.total), 0);
   const occupancyHint =

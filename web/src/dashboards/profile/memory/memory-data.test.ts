@@ -50,16 +50,16 @@ function makeAllocator(
       cache: 0,
       free: null,
       fragmentation: null,
-      ever: 9,
+      lifetime_peak_bytes: 9,
     },
     ms: Float64Array.of(1, 2, 4),
     heap: Float64Array.of(5, 9, 5),
     stack: Float64Array.of(0, 0, 0),
     cache: Float64Array.of(0, 1, 1),
     events: Int32Array.of(1, 2, 3),
-    pieces: makeAllocations(rows),
+    peak_allocations: makeAllocations(rows),
     leaks: makeAllocations(leaks),
-    step_heaps: Float64Array.of(10, 12, 16),
+    step_heap_bytes: Float64Array.of(10, 12, 16),
   };
 }
 
@@ -120,7 +120,7 @@ function makeHeapResponse(
   rows: readonly (readonly [where: string, bytes: number])[],
 ): HeapResponse {
   return {
-    wheres: rows.map(([where]) => where),
+    locations: rows.map(([where]) => where),
     stacks: rows.map(([where]) => `full lax.py:3\n${where}`),
     kinds: rows.map(() => 'buffer'),
     devices: rows.map(() => 'gpu:0'),

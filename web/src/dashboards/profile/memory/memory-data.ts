@@ -38,8 +38,8 @@ export function makeAllocationRows(
   baseline: AllocatorRow | null,
 ): AllocationRow[] {
   const leaks = new Set(readAllocations(current.leaks).map(getAllocationKey));
-  const baselineBytes = baseline && sumByKey(readAllocations(baseline.pieces));
-  return readAllocations(current.pieces).map((row) => ({
+  const baselineBytes = baseline && sumByKey(readAllocations(baseline.peak_allocations));
+  return readAllocations(current.peak_allocations).map((row) => ({
     ...row,
     isLeaked: leaks.has(getAllocationKey(row)),
     baseline: baselineBytes && (baselineBytes.get(getAllocationKey(row)) ?? 0),
@@ -75,7 +75,7 @@ function sumByKey(rows: readonly AllocationRow[]): Map<string, number> {
 }
 
 /** Return by how much the memory in use grows per step, on average. */
-export function getGrowthPerStep({ step_heaps: heaps }: AllocatorRow): number {
+export function getGrowthPerStep({ step_heap_bytes: heaps }: AllocatorRow): number {
   const [first = 0, last = 0] = [heaps[0], heaps.at(-1)];
   return heaps.length > 1 ? (last - first) / (heaps.length - 1) : 0;
 }
@@ -182,7 +182,7 @@ export function makeHeapRows(current: HeapResponse, baseline: HeapResponse | nul
 
 function groupHeap(response: HeapResponse): Map<string, HeapRow> {
   const rows = new Map<string, HeapRow>();
-  response.wheres.forEach((where, index) => {
+  response.locations.forEach((where, index) => {
     const [kind = '', device = ''] = [response.kinds[index], response.devices[index]];
     const key = [where, kind, device].join('\n');
     const known = rows.get(key);

@@ -43,7 +43,7 @@ it('leaves out parts without time', () => {
     start_ms: Float64Array.of(0, 5),
     total_ms: Float64Array.of(5, 5),
     parts: [part('input', 1, 0), part('output', 0, 0)],
-    other: Float64Array.of(0, 0),
+    other_ms: Float64Array.of(0, 0),
     averaged: [0, 2],
   });
   expect(layers.map(({ name }) => name)).toEqual(['input']);

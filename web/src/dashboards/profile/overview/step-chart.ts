@@ -15,13 +15,13 @@ export interface StepLayer {
 }
 
 /** Return the parts with any time, from the bottom up. */
-export function makeStepLayers({ parts, other }: ProfileStepsResponse): StepLayer[] {
-  const layers = parts.map(({ name, label, counted }) => ({
+export function makeStepLayers({ parts, other_ms }: ProfileStepsResponse): StepLayer[] {
+  const layers = parts.map(({ name, label, exclusive_ms }) => ({
     name,
     label: translate(label),
-    ms: counted,
+    ms: exclusive_ms,
   }));
-  return [...layers, { name: 'other', label: common.other, ms: other }].filter(({ ms }) =>
+  return [...layers, { name: 'other', label: common.other, ms: other_ms }].filter(({ ms }) =>
     ms.some((each) => each > 0),
   );
 }

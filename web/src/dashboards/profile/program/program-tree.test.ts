@@ -20,8 +20,8 @@ function makeResponse(rows: readonly InstructionTuple[], steps = 1): ProgramsRes
   const numbers = (value: number): Float64Array => Float64Array.from(rows, () => value);
   return {
     programs: [
-      { index: 1, name: 'jit_step', number: 7, instructions: 9, total_ms: 1 },
-      { index: 0, name: 'jit_init', number: 3, instructions: 2, total_ms: 0 },
+      { index: 1, name: 'jit_step', module_id: 7, instructions: 9, total_ms: 1 },
+      { index: 0, name: 'jit_init', module_id: 3, instructions: 2, total_ms: 0 },
     ],
     names: rows.map(([name]) => name),
     opcodes: rows.map(() => 'fusion'),
@@ -29,13 +29,13 @@ function makeResponse(rows: readonly InstructionTuple[], steps = 1): ProgramsRes
     scopes: rows.map(([, , scope]) => scope),
     sources: rows.map(() => 'train.py:3'),
     shapes: rows.map(() => 'f32[2]'),
-    programs_of: Int32Array.from(rows, ([, , , , program = 1]) => program),
+    program_indices: Int32Array.from(rows, ([, , , , program = 1]) => program),
     counts: Int32Array.from(rows, () => 4),
     total_ms: Float64Array.from(rows, ([, , , ms]) => ms),
     flops: numbers(8),
     bytes: numbers(2),
     longest: Int32Array.from(rows, (_, at) => at),
-    unplaced_ms: 0,
+    unmapped_ms: 0,
     steps,
   };
 }

@@ -102,7 +102,9 @@ function getGroupPath(response: ProgramsResponse, index: number, by: ProgramGrou
   const kindLabel = KIND_LABELS[kind] ?? kind;
   if (by === 'kind') return [kindLabel];
   if (by === 'program') {
-    const program = response.programs.find((each) => each.index === response.programs_of[index]);
+    const program = response.programs.find(
+      (each) => each.index === response.program_indices[index],
+    );
     return [program?.name ?? '', kindLabel];
   }
   const scope = (response.scopes[index] ?? '').split('/').filter(Boolean);

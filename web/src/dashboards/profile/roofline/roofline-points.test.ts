@@ -13,7 +13,7 @@ function makeResponse(rows: readonly OpTuple[], steps = 1): RooflineResponse {
       { precision: 'fp16', flops_per_s: 8e12 },
     ],
     bytes_per_s: 1e11,
-    is_guess: false,
+    is_estimate: false,
     names: rows.map(([name]) => name),
     types: rows.map(() => ''),
     counts: Int32Array.from(rows, () => steps),

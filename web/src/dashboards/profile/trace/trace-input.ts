@@ -313,7 +313,7 @@ export function registerTraceShortcuts(trace: TraceState, focusSearch: () => voi
   const scroll = (by: number): void =>
     trace.models.forEach((model) => model.scrollTo(model.scroll + by));
   const goToSame = (which: 'next' | 'previous' | 'longest') => (): void => {
-    const event = trace.active.eventQuery.data?.same[which] ?? null;
+    const event = trace.active.eventQuery.data?.same_name[which] ?? null;
     if (event !== null) trace.goToEvent(trace.active, event);
   };
   const zoomIn = (): void => viewport.zoomBy(ZOOM_FACTOR, getCenter());

@@ -91,7 +91,7 @@ export class TraceModel {
   /** The matches of the search; null without one. */
   readonly highlight = $derived.by(() => {
     const { data } = this.searchQuery;
-    return data ? makeHighlight(data.ids, data.told) : null;
+    return data ? makeHighlight(data.name_ids, data.matches) : null;
   });
   readonly shownTracks = $derived.by<readonly number[]>(() =>
     [...this.layout.pinned, ...this.layout.unpinned].map(({ track }) => track.id),

@@ -179,7 +179,7 @@ export class TraceState {
   getOffset(model: TraceModel): number {
     const [start, currentStart] = [model, this.current].map(
       ({ timelineQuery }) =>
-        timelineQuery.data?.steps.start[0] ?? timelineQuery.data?.start_ps ?? 0,
+        timelineQuery.data?.steps.start_ps[0] ?? timelineQuery.data?.start_ps ?? 0,
     );
     return model === this.current ? 0 : (start ?? 0) - (currentStart ?? 0);
   }

@@ -59,7 +59,7 @@ export interface PointRenderer {
   dispose(): void;
 }
 
-type LayoutPlaces = Pick<ProjectorLayoutResponse, 'rows' | 'places'>;
+type LayoutPlaces = Pick<ProjectorLayoutResponse, 'rows' | 'coordinates'>;
 
 /** Center and radius by which a layout is normalized. */
 export interface BoundingSphere {
@@ -71,20 +71,20 @@ export interface BoundingSphere {
 const RADIUS_QUANTILE = 0.995;
 const MAX_MEASURED_POINTS = 20_000;
 
-export function computeBounds({ places }: LayoutPlaces): BoundingSphere {
-  const center = places.map(computeMean);
-  return { center, radius: computeRadius(places, center) || 1 };
+export function computeBounds({ coordinates }: LayoutPlaces): BoundingSphere {
+  const center = coordinates.map(computeMean);
+  return { center, radius: computeRadius(coordinates, center) || 1 };
 }
 
 /** Return `x y z` for each of `count` rows, NaN for rows that the layout does not have. */
 export function normalizePositions(
-  { rows, places }: LayoutPlaces,
+  { rows, coordinates }: LayoutPlaces,
   count: number,
   bounds: BoundingSphere,
 ): Float32Array {
   const positions = new Float32Array(3 * count).fill(rows ? NaN : 0);
   if (rows) for (const row of rows) positions.fill(0, 3 * row, 3 * row + 3);
-  places.slice(0, 3).forEach((column, axis) => {
+  coordinates.slice(0, 3).forEach((column, axis) => {
     const center = bounds.center[axis] ?? 0;
     for (let index = 0; index < column.length; index++) {
       const row = rows ? (rows[index] ?? 0) : index;

@@ -29,7 +29,7 @@ function makeTiles({ level, first, last, tracks }: TileRequest): Tiles {
     name: new Int32Array(count),
     hue: new Uint8Array(count),
     busy: new Uint8Array(count).fill(255),
-    words: { ids: Int32Array.of(0), texts: ['conv'] },
+    names: { ids: Int32Array.of(0), texts: ['conv'] },
   };
 }
 

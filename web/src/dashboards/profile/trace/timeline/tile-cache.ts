@@ -232,7 +232,7 @@ export class TileCache {
   }
 
   #store({ level, first, tracks }: TileRequest, response: Tiles): void {
-    const { ids, texts } = response.words;
+    const { ids, texts } = response.names;
     texts.forEach((text, index) => this.names.set(ids[index] ?? -1, text));
     let index = 0;
     for (const tile of iterTrackTiles(response)) {

@@ -141,7 +141,7 @@ export interface StepBox extends TimeSpan {
 export function layoutSteps(steps: StepColumns, span: TimeSpan, width: number): StepBox[] {
   const getX = (ps: number): number => ((ps - span.start) / getSpanLength(span)) * width;
   return steps.names.flatMap((name, index) => {
-    const [start, end] = [steps.start[index] ?? 0, steps.end[index] ?? 0];
+    const [start, end] = [steps.start_ps[index] ?? 0, steps.end_ps[index] ?? 0];
     const [left, right] = [Math.max(0, getX(start)), Math.min(width, getX(end))];
     const boxWidth = right - left;
     if (boxWidth < MIN_STEP_PX) return [];
@@ -154,8 +154,8 @@ export function layoutSteps(steps: StepColumns, span: TimeSpan, width: number): 
 
 /** Return the name of the step at a time; empty if there is none. */
 export function findStepName(steps: StepColumns | undefined, timePs: number): string {
-  const index = steps?.start.findLastIndex((start) => start <= timePs) ?? -1;
-  if (!steps || index < 0 || timePs >= (steps.end[index] ?? 0)) return '';
+  const index = steps?.start_ps.findLastIndex((start) => start <= timePs) ?? -1;
+  if (!steps || index < 0 || timePs >= (steps.end_ps[index] ?? 0)) return '';
   return steps.names[index] ?? '';
 }
 

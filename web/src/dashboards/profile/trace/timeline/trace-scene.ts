@@ -21,11 +21,11 @@ function makeFlowArrows(model: TraceModel, all: boolean): FlowArrow[] {
   return selected ? [...others, ...makeEventArrows(selected)] : others;
 }
 
-function makeEventArrows({ row, came_from, led_to }: EventDetails): FlowArrow[] {
+function makeEventArrows({ row, incoming, outgoing }: EventDetails): FlowArrow[] {
   const end = ({ track, lane, start_ps }: EventRow): ArrowEnd => ({ track, lane, ps: start_ps });
   return [
-    ...came_from.map((from) => ({ from: end(from), to: end(row), isSelected: true })),
-    ...led_to.map((to) => ({ from: end(row), to: end(to), isSelected: true })),
+    ...incoming.map((from) => ({ from: end(from), to: end(row), isSelected: true })),
+    ...outgoing.map((to) => ({ from: end(row), to: end(to), isSelected: true })),
   ];
 }
 

@@ -155,12 +155,12 @@ function drawStepStripes(
 ): void {
   const scale = bars.width / getSpanLength(span);
   const getX = (ps: number): number => Math.round((ps - span.start) * scale);
-  const length = (steps.end.at(-1) ?? 0) - (steps.start[0] ?? 0);
+  const length = (steps.end_ps.at(-1) ?? 0) - (steps.start_ps[0] ?? 0);
   if (steps.names.length < 2 || (length / steps.names.length) * scale < 6) return;
   for (let step = 0; step < steps.names.length; step += 2)
     bars.fillRect(
-      getX(steps.start[step] ?? 0),
-      getX(steps.end[step] ?? 0),
+      getX(steps.start_ps[step] ?? 0),
+      getX(steps.end_ps[step] ?? 0),
       palette.stripe,
       0,
       bottom,
