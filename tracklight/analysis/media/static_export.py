@@ -50,7 +50,7 @@ def value_path(verb: str, request: ValueRequest, **extra: str | int) -> str:
         "run": request.run,
         "tag": request.tag,
         "index": request.index,
-        "mark": request.fingerprint,
+        "fingerprint": request.fingerprint,
         **extra,
     }
     pairs = (

@@ -131,7 +131,7 @@ class Audio(Dashboard):
             clip_request = ClipRequest(
                 request.run, request.tag, request.index, request.fingerprint, index
             )
-            yield value_path("clip", request, part=index), self.clip(clip_request)
+            yield value_path("clip", request, clip=index), self.clip(clip_request)
 
 
 def _get_media_type(clip: bytes) -> str:

@@ -33,7 +33,7 @@ def iter_static_responses(
             response = geometry(request)
             items = min(response.info.items, _MAX_ITEMS)
             response.info = msgspec.structs.replace(response.info, items=items)
-            yield value_path("geometry", value, item=item, most=_STATIC_MAX_POINTS), response
+            yield value_path("geometry", value, item=item, max_points=_STATIC_MAX_POINTS), response
             item += 1
 
     tags = [tag.tag for tag in context.log.shared_tags(runs) if tag.plugin == "mesh"]

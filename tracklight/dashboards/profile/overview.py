@@ -203,7 +203,7 @@ def _iter_compare_static(
     for before in others[:_MAX_STATIC_BASELINES]:
         with suppress(TracklightError, OSError):
             comparison = get_comparison(store, CaptureRequest(request.capture, baseline=before))
-            yield f"compare?capture={request.capture}&before={before}", comparison
+            yield f"compare?capture={request.capture}&baseline={before}", comparison
 
 
 COMPARE_TOOL = Tool("compare", _make_compare_routes, explain_empty, _iter_compare_static)

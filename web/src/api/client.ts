@@ -90,15 +90,15 @@ export interface SortedSteps {
   readonly step: Float64Array;
   readonly wallTime: Float64Array;
   /** Fingerprint of each value: with it, a URL always refers to the same value. */
-  readonly mark: Int32Array;
+  readonly fingerprint: Int32Array;
 }
 
 /** Return the request for one value, with fields in the order that static exports expect. */
 export function makeValueRequest(
-  { run, tag, index, mark }: Pick<SortedSteps, 'run' | 'tag' | 'index' | 'mark'>,
+  { run, tag, index, fingerprint }: Pick<SortedSteps, 'run' | 'tag' | 'index' | 'fingerprint'>,
   position: number,
 ): Required<ValueRequest> {
-  return { run, tag, index: index[position] ?? 0, fingerprint: mark[position] ?? 0 };
+  return { run, tag, index: index[position] ?? 0, fingerprint: fingerprint[position] ?? 0 };
 }
 
 /**

@@ -91,12 +91,12 @@ describe('value paths', () => {
     index: Int32Array.of(3, 8),
     step: Float64Array.of(0, 10),
     wallTime: Float64Array.of(0, 1),
-    mark: Int32Array.of(11, 12),
+    fingerprint: Int32Array.of(11, 12),
   };
 
   test('the path of a value is that of the server', () => {
     expect(valuePath('thumbnail', STEPS, 1, { part: 0, size: 256 })).toBe(
-      "thumbnail?run=a%2Fb%20c&tag=grid%3F%26%C3%A9'(1)&index=8&mark=12&part=0&size=256",
+      "thumbnail?run=a%2Fb%20c&tag=grid%3F%26%C3%A9'(1)&index=8&fingerprint=12&part=0&size=256",
     );
   });
 });

@@ -92,9 +92,9 @@ test('the pause between attempts grows to half a minute', () => {
 });
 
 test('query strings repeat lists and omit missing fields', () => {
-  expect(encodeQuery({ job: 'a b', axes: [0, 2], seen: null, all: false, not: undefined })).toBe(
-    'job=a%20b&axes=0&axes=2&all=false',
-  );
+  expect(
+    encodeQuery({ job: 'a b', axes: [0, 2], known_frame: null, all: false, not: undefined }),
+  ).toBe('job=a%20b&axes=0&axes=2&all=false');
 });
 
 test('placeholders are replaced, and methods with a body send one', () => {

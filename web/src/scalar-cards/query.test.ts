@@ -88,7 +88,7 @@ test('an error of one chart does not affect the others', async () => {
 
 test('tables of several tags share a request', async () => {
   const { transport, cache } = open();
-  const view = { runs: null, x: 'step', smoothing: null, baseline: null, at: 7 };
+  const view = { runs: null, x: 'step', smoothing: null, baseline: null, x_value: 7 };
   const rows = ['a', 'b'].map((tag) => cache.fetch(nearestPointsQuery, { view, tag }));
   await settle();
   expect(transport.get().body).toEqual({ ...view, tags: ['a', 'b'] });

@@ -100,7 +100,7 @@ type SeriesView = Pick<ChartsView, 'runs' | 'x' | 'smoothing' | 'baseline'>;
 
 /** The points of a tag that are nearest to a position. */
 export interface TagPositionRequest {
-  readonly view: SeriesView & { readonly at: number };
+  readonly view: SeriesView & { readonly x_value: number };
   readonly tag: string;
 }
 

@@ -249,7 +249,7 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
   });
   readonly #pinnedView = $derived.by(() => {
     const { pinned, range } = this.context.cursor;
-    return pinned === null || range ? null : { ...this.#seriesView, at: pinned };
+    return pinned === null || range ? null : { ...this.#seriesView, x_value: pinned };
   });
   readonly #rangeView = $derived.by(() => {
     const { range } = this.context.cursor;

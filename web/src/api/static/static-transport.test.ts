@@ -30,7 +30,7 @@ const series = (run: string, ...values: number[]) => ({
   run,
   points: values.length,
   overwritten: 0,
-  odd: 0,
+  nonfinite_count: 0,
   step: column(...values.keys()),
   wall_time: column(...values.keys()),
   value: column(...values),
@@ -97,7 +97,7 @@ test('tables are computed from the same points', async () => {
   expect(rows.map(({ run, mean, count, change }) => [run, mean, count, change])).toEqual([
     ['a', 2.5, 2, 1],
   ]);
-  const nearest = await send(transport, 'POST scalars/at', { tags: ['loss'], at: 1.2 });
+  const nearest = await send(transport, 'POST scalars/at', { tags: ['loss'], x_value: 1.2 });
   expect(nearest).toMatchObject({
     rows: [
       { run: 'a', step: 1, value: 2 },

@@ -27,11 +27,11 @@ test('the later value of a step that was logged twice wins', () => {
 });
 
 test('steps of several workers are sorted', () => {
-  const { step, index, wallTime, mark } = series(5, 1, 3);
+  const { step, index, wallTime, fingerprint } = series(5, 1, 3);
   expect([...step]).toEqual([1, 3, 5]);
   expect([...index]).toEqual([1, 2, 0]);
   expect([...wallTime]).toEqual([1001, 1003, 1005]);
-  expect([...mark]).toEqual([7, 21, 35]);
+  expect([...fingerprint]).toEqual([7, 21, 35]);
 });
 
 test('steps of several series are merged without duplicates', () => {

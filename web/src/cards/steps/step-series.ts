@@ -12,7 +12,7 @@ export function runSteps({
   wall_time,
   fingerprint,
 }: SeriesSteps): SortedSteps {
-  if (isSorted(step)) return { run, tag, index, step, wallTime: wall_time, mark: fingerprint };
+  if (isSorted(step)) return { run, tag, index, step, wallTime: wall_time, fingerprint };
   const order = Array.from(step.keys()).sort((a, b) => (step[a] ?? 0) - (step[b] ?? 0));
   const pick = (column: Int32Array | Float64Array) => order.map((at) => column[at] ?? 0);
   return {
@@ -21,7 +21,7 @@ export function runSteps({
     index: Int32Array.from(pick(index)),
     step: Float64Array.from(pick(step)),
     wallTime: Float64Array.from(pick(wall_time)),
-    mark: Int32Array.from(pick(fingerprint)),
+    fingerprint: Int32Array.from(pick(fingerprint)),
   };
 }
 

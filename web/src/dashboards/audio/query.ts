@@ -59,7 +59,7 @@ export function makeClipRequest({ steps, position, part }: ClipAddress): Require
 }
 
 export function clipPath({ steps, position, part }: ClipAddress): string {
-  return valuePath('clip', steps, position, { part });
+  return valuePath('clip', steps, position, { clip: part });
 }
 
 export interface AudioFormat {

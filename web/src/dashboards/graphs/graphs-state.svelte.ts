@@ -332,11 +332,11 @@ export class GraphHighlights implements Highlights {
 
   /** A node in a collapsed group is represented by the group. */
   #findDrawnNodes(
-    rows: readonly { readonly path: string; readonly inside: readonly string[] }[],
+    rows: readonly { readonly path: string; readonly ancestors: readonly string[] }[],
   ): ReadonlySet<string> {
     const { byId } = this.#graphs.viewport.drawing;
-    const drawn = rows.map(({ path, inside }) =>
-      [path, ...[...inside].reverse()].find((id) => byId.has(id)),
+    const drawn = rows.map(({ path, ancestors }) =>
+      [path, ...[...ancestors].reverse()].find((id) => byId.has(id)),
     );
     return new Set(drawn.filter((id) => id !== undefined));
   }

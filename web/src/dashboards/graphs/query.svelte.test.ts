@@ -14,7 +14,7 @@ import type {
   GroupsRequest,
   StaticGraph,
 } from '../../api/schemas';
-import { ExportContents } from '../../api/static/contents';
+import { ExportContents } from '../../api/static/static-transport';
 import type { Codec } from '../../lib/codecs';
 import type { Context } from '../../plugin/context';
 import { createGraphParams, GraphCatalog } from './graph-catalog.svelte';
@@ -81,9 +81,9 @@ async function openGraph(open: readonly string[] | null) {
   params.open.set(open);
   const context = {
     queries: cache,
-    query: (definition, request, options) => createQuery(cache, definition, request, options),
+    query: (...args: Parameters<Context['query']>) => createQuery(cache, ...args),
     runs: { visible: [] },
-  } as Partial<Context> as Context;
+  } as unknown as Context;
   let queries!: GraphQueries;
   const stop = $effect.root(() => {
     queries = new GraphQueries(context, params, new GraphCatalog(context, params));
@@ -108,7 +108,7 @@ test('the expanded groups of a link are loaded together', async () => {
   const { queries, findLast, stop } = await openGraph(['a', 'a/b']);
   const request = findLast('POST graphs/groups');
   expect(request.body).toEqual({
-    ...{ id: 'g', index: 0, mark: 7, fold: true, most: 200 },
+    ...{ id: 'g', index: 0, fingerprint: 7, fold: true, limit: 200 },
     groups: ['', 'a', 'a/b'],
   });
   expect(queries.isSettled).toBe(false);
@@ -120,7 +120,7 @@ test('the expanded groups of a link are loaded together', async () => {
 
 test('without a link the groups of the default view are expanded', async () => {
   const { queries, findLast, stop } = await openGraph(null);
-  await findLast('GET graphs/about').respond({ open: ['net'] });
+  await findLast('GET graphs/about').respond({ default_groups: ['net'] });
   await update();
   await findLast('POST graphs/groups').respond({ groups: [makeGroup('')] });
   await update();
@@ -150,13 +150,13 @@ test('nodes that are loaded later are colored too', async () => {
   await findLast('POST graphs/groups').respond({ groups: [makeGroup('', [makeChild('x')], 450)] });
   queries.setScale('op');
   await update();
-  expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'op', most: 200 });
+  expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'op', limit: 200 });
   expect(queries.hasMore('')).toBe(true);
   queries.loadMore('');
   await update();
   expect(queries.hasMore('')).toBe(false);
-  expect(findLast('POST graphs/groups').body).toMatchObject({ groups: [''], most: 400 });
-  expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'op', most: 400 });
+  expect(findLast('POST graphs/groups').body).toMatchObject({ groups: [''], limit: 400 });
+  expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'op', limit: 400 });
   expect(queries.groups.get('')?.nodes).toHaveLength(1);
   stop();
 });
@@ -165,7 +165,7 @@ test('nodes that are loaded later are colored too', async () => {
 
 const EXPORTED: Partial<StaticGraph> = {
   groups: [
-    makeGroup('', [makeChild('net', { kind: 'scope' }), makeChild('call', { functions: ['f'] })]),
+    makeGroup('', [makeChild('net', { kind: 'scope', op: '' }), makeChild('call', { functions: ['f'] })]),
     makeGroup('net', [makeChild('net/relu'), makeChild('net/add', { op: 'AddV2' })]),
     makeGroup('call|f|', [makeChild('call|f|relu')]),
   ],

@@ -112,7 +112,7 @@ export class GraphQueries {
     this.#groups = new QueryMap(
       queries,
       groupQuery,
-      (group) => withReference({ group, fold: fold(), most: this.#getLimit(group) }),
+      (group) => withReference({ group, fold: fold(), limit: this.#getLimit(group) }),
       { keepPrevious: isSameGraph },
     );
     this.#colorings = new QueryMap(
@@ -123,7 +123,7 @@ export class GraphQueries {
           this.#scale && {
             group,
             fold: fold(),
-            most: this.#getLimit(group),
+            limit: this.#getLimit(group),
             by: this.#scale,
             profile: catalog.profile,
           },

@@ -51,12 +51,12 @@ function getExported<Value>(value: Value | undefined): Value {
 function searchNodes(graph: StaticGraph, query: string): GraphsSearchResponse {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const hits = graph.groups.flatMap(({ path: group, children }) => {
-    const inside = [...listEnclosingGroups(graph, group), ...(group === '' ? [] : [group])];
+    const ancestors = [...listEnclosingGroups(graph, group), ...(group === '' ? [] : [group])];
     return children
       .filter(({ path, op }) => words.every((word) => matchesWord(word, path, op)))
       .map(({ path, kind, op, first, last }): SearchHitRow => ({
         ...{ path, kind, op, field: 'name', text: path },
-        ...{ first, last, body: '', ancestors: inside },
+        ...{ first, last, body: '', ancestors },
       }));
   });
   return { total: hits.length, hits: hits.slice(0, MAX_HITS) };

@@ -123,7 +123,7 @@ export class HistogramCardModel {
     const { steps, values } = this.#requestedRange;
     const [start, stop] = steps ?? [null, null];
     const [low, high] = values ?? [null, null];
-    const chart = { tag: this.card.tag, skip: this.skippedRuns, start, stop, low, high };
+    const chart = { tag: this.card.tag, offset: this.skippedRuns, start, stop, low, high };
     return { view: this.#state.request, maxRuns: this.maxRuns, chart };
   }
 

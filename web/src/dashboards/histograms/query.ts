@@ -50,8 +50,8 @@ export const histogramQuery = defineQuery('POST histograms/query', {
 
 function makeShared({ view, maxRuns, chart }: HistogramRequest): Omit<HistogramsRequest, 'charts'> {
   const isZoomed = typeof chart.start === 'number';
-  const most = isZoomed ? Math.max(view.max_points, MAX_STEPS_ZOOMED) : view.max_points;
-  return { ...view, max_points: most, max_runs: maxRuns };
+  const maxPoints = isZoomed ? Math.max(view.max_points, MAX_STEPS_ZOOMED) : view.max_points;
+  return { ...view, max_points: maxPoints, max_runs: maxRuns };
 }
 
 /** The logged buckets of one histogram. */

@@ -18,9 +18,9 @@ export const sessionsQuery = defineQuery('GET hparams/sessions', {
 export function makeSessionsRequest(settings: HParamsSettings): SessionsRequest {
   const { reduction, lastCount, step, repeats } = settings;
   return {
-    how: reduction.value,
-    ...(repeats.value === 'each' ? {} : { over: repeats.value }),
-    ...(reduction.value === 'mean' ? { n: lastCount.value } : {}),
+    reduction: reduction.value,
+    ...(repeats.value === 'each' ? {} : { aggregation: repeats.value }),
+    ...(reduction.value === 'mean' ? { count: lastCount.value } : {}),
     ...(reduction.value === 'step' ? { step: step.value } : {}),
   };
 }
@@ -40,10 +40,10 @@ export function makeImportanceRequest(
   const { reduction, lastCount, step, repeats } = settings;
   return {
     metric,
-    how: reduction.value,
-    n: lastCount.value,
+    reduction: reduction.value,
+    count: lastCount.value,
     step: step.value,
-    over: repeats.value === 'each' ? null : repeats.value,
+    aggregation: repeats.value === 'each' ? null : repeats.value,
     sessions,
   };
 }

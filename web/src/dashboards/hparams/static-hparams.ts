@@ -5,10 +5,10 @@ import { encodeQuery } from '../../api/transport';
 
 /** A static export has the importance and the sparklines of each metric, for all trials. */
 export const hparamsHandlers: StaticHandlers = {
-  'POST hparams/importance': async ({ metric, how, over, sessions }, contents) => {
-    const isExported = how === 'last' && over === null && sessions === null;
+  'POST hparams/importance': async ({ metric, reduction, aggregation, sessions }, contents) => {
+    const isExported = reduction === 'last' && aggregation === null && sessions === null;
     if (!isExported) throw new NotExportedError();
-    const query = encodeQuery({ metric, how: 'last' });
+    const query = encodeQuery({ metric, reduction: 'last' });
     return (await contents.read(`api/v1/hparams/importance?${query}`)) as ImportanceResponse;
   },
   'POST hparams/sparklines': async ({ metric }, contents) => {

@@ -54,10 +54,10 @@ function makeExportRequest(dashboard: HParamsDashboard, format: ExportFormat): E
     format,
     columns: ['name', ...dashboard.visibleColumns.map(({ key }) => key)],
     sessions: Array.from(dashboard.sortedRows, (row) => names[row] ?? ''),
-    how: reduction.value,
-    n: lastCount.value,
+    reduction: reduction.value,
+    count: lastCount.value,
     step: step.value,
-    over: repeats.value === 'each' ? null : repeats.value,
+    aggregation: repeats.value === 'each' ? null : repeats.value,
   };
 }
 

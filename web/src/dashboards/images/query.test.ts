@@ -17,7 +17,7 @@ const STEPS = {
   index: Int32Array.of(4, 5),
   step: Float64Array.of(10, 20),
   wallTime: Float64Array.of(1, 2),
-  mark: Int32Array.of(77, 78),
+  fingerprint: Int32Array.of(77, 78),
 };
 const VALUE = new ImageValue(STEPS, 1);
 
@@ -30,7 +30,7 @@ function makeInfo(changes: Partial<ImageInfo> = {}): ImageInfo {
 }
 
 test('the key of a value contains its fingerprint', () => {
-  expect(VALUE.key).toBe('about?run=a%20b&tag=x%2Fy&index=5&mark=78');
+  expect(VALUE.key).toBe('about?run=a%20b&tag=x%2Fy&index=5&fingerprint=78');
   expect(VALUE.step).toBe(20);
   expect(VALUE.neighbor(-1)?.step).toBe(10);
   expect(VALUE.neighbor(1)).toBeUndefined();
@@ -44,7 +44,7 @@ test('the needed size is in screen pixels and at most that of the image', () => 
 
 test('the smallest sufficient thumbnail is used, else the original', () => {
   const end = (side: number, changes: Partial<ImageInfo> = {}): string =>
-    thumbnailPath(VALUE, makeInfo(changes), side, true).replace(/.*&mark=78/, '');
+    thumbnailPath(VALUE, makeInfo(changes), side, true).replace(/.*&fingerprint=78/, '');
   expect(end(60)).toBe('&part=2&size=64');
   expect(end(65)).toBe('&part=2&size=128');
   expect(end(2048)).toBe('&part=2&size=2048');
@@ -70,7 +70,7 @@ test('describes the format of an image', () => {
 });
 
 test('the archive contains the selected runs', () => {
-  expect(archivePath('a/b', ['x', 'y z'])).toBe('archive?tag=a%2Fb&run=x&run=y%20z');
+  expect(archivePath('a/b', ['x', 'y z'])).toBe('archive?tag=a%2Fb&runs=x&runs=y%20z');
 });
 
 test('Python code reads the shown step, or the last one', () => {

@@ -124,7 +124,7 @@ export const pixelsQuery = defineQuery('GET images/pixels', {
 
 /** Return the path of a ZIP archive with all images of a tag and some runs. */
 export function archivePath(tag: string, runs: readonly string[]): string {
-  const query = [['tag', tag], ...runs.map((run) => ['run', run])];
+  const query = [['tag', tag], ...runs.map((run) => ['runs', run])];
   return `archive?${query.map(([key, value]) => `${key}=${encodeURIComponent(value ?? '')}`).join('&')}`;
 }
 

@@ -37,11 +37,9 @@ test('the up axis is that of the camera', () => {
   ]).toEqual(['y', 'z', 'y']);
 });
 
-const box = (low: Vec3, high: Vec3, radius: number, drawable = 1) => ({
-  low,
-  high,
-  radius,
-  drawable,
+const box = (min: Vec3, max: Vec3, radius: number, finiteCount = 1) => ({
+  ...{ min, max, radius },
+  finite_count: finiteCount,
 });
 
 test('the sphere encloses all meshes with points', () => {

@@ -36,8 +36,8 @@ export function findBoundingSphere(
 ): BoundingSphere | null {
   const visible = meshes.filter(({ finite_count }) => finite_count > 0);
   if (visible.length === 0) return null;
-  const low = combineCorners(visible, 'low', Math.min);
-  const high = combineCorners(visible, 'high', Math.max);
+  const low = combineCorners(visible, 'min', Math.min);
+  const high = combineCorners(visible, 'max', Math.max);
   const center = getMidpoint(low, high);
   const radii = visible.map((mesh) => {
     const [x, y, z] = getMidpoint(mesh.min, mesh.max);
@@ -50,7 +50,7 @@ export function findBoundingSphere(
 
 function combineCorners(
   meshes: readonly Pick<MeshInfo, 'min' | 'max'>[],
-  end: 'low' | 'high',
+  end: 'min' | 'max',
   combine: (...values: number[]) => number,
 ): Vec3 {
   const along = (axis: 0 | 1 | 2): number => combine(...meshes.map((mesh) => mesh[end][axis]));

@@ -12,19 +12,19 @@ import {
 import type { CaptureRow } from '../../api/schemas';
 
 it('leaves default values out of requests', () => {
-  const defaults = { host: '', marker: '', rules: 'ours', thresholds: '', mark: null } as const;
+  const defaults = { host: '', marker: '', rules: 'ours', thresholds: '', version: null } as const;
   expect(makeCaptureRequest({ capture: 'a', ...defaults })).toEqual({ capture: 'a' });
   expect(makeCaptureRequest({ capture: '', ...defaults, rules: 'xprof', version: 7 })).toEqual({
     capture: '',
     rules: 'xprof',
-    mark: 7,
+    version: 7,
   });
 });
 
 const title = { code: '', text: '', args: {} };
 const THRESHOLDS = [
-  { name: 'input', title, percent: 5, usual: 5 },
-  { name: 'kernel launch', title, percent: 30, usual: 15 },
+  { name: 'input', title, percent: 5, default: 5 },
+  { name: 'kernel launch', title, percent: 30, default: 15 },
 ];
 
 it('formats the thresholds that are not the defaults', () => {

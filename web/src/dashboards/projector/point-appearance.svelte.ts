@@ -113,11 +113,13 @@ export class PointAppearance {
   }
 
   /** The column that points are labeled by; null for the row number. */
-  readonly labelBy = $derived.by(() => this.#resolveColumn(this.#params.labelBy.value, 'label'));
+  readonly labelBy = $derived.by(() =>
+    this.#resolveColumn(this.#params.labelBy.value, 'label_column'),
+  );
 
   readonly colorBy = $derived.by(() => {
     const { value } = this.#params.colorBy;
-    return value === CLUSTERS_COLUMN ? value : this.#resolveColumn(value, 'colour');
+    return value === CLUSTERS_COLUMN ? value : this.#resolveColumn(value, 'color_column');
   });
 
   get labels(): LabelColumn | undefined {
@@ -268,7 +270,7 @@ export class PointAppearance {
   }
 
   /** Return an existing column, else the one that the server suggests; null for none. */
-  #resolveColumn(name: string | null, suggestion: 'label' | 'colour'): string | null {
+  #resolveColumn(name: string | null, suggestion: 'label_column' | 'color_column'): string | null {
     if (name === null) return null;
     const isKnown = this.#info?.columns.some((column) => column.name === name) ?? false;
     return isKnown ? name : (this.#info?.[suggestion] ?? null);

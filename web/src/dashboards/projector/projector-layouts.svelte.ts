@@ -172,7 +172,7 @@ export class ProjectorLayouts {
     if (!request || this.needsStart) return null;
     if (!this.#alignedWith) return request;
     if (this.#base.isPending) return 'pending';
-    return { ...request, align: this.#base.isDone ? (this.#base.status?.job ?? null) : null };
+    return { ...request, align_to: this.#base.isDone ? (this.#base.status?.job ?? null) : null };
   }
 
   #getOtherRequest() {
@@ -182,7 +182,7 @@ export class ProjectorLayouts {
     if (!this.main.isDone) return this.main.isPending ? 'pending' : null;
     const { otherBy } = this.#source.params;
     const align = this.main.status?.job ?? null;
-    return { ...other, ...fields, rows: null, align, align_by: otherBy.value };
+    return { ...other, ...fields, rows: null, align_to: align, align_by: otherBy.value };
   }
 
   #getMatchRequest() {

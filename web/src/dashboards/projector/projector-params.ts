@@ -240,8 +240,8 @@ function buildMethod(params: ProjectorParams): ProjectionMethodInput | null {
   const shared = {
     dimensions,
     metric: params.metric.value,
-    supervise,
-    pull: supervise === null ? 0 : params.supervisionWeight.value,
+    supervise_column: supervise,
+    supervise_factor: supervise === null ? 0 : params.supervisionWeight.value,
   };
   switch (params.method.value) {
     case 'pca':
@@ -259,7 +259,7 @@ function buildMethod(params: ProjectorParams): ProjectionMethodInput | null {
       return {
         type: 'umap',
         ...shared,
-        neighbours: params.neighbors.value,
+        n_neighbors: params.neighbors.value,
         min_dist: params.minDist.value,
         epochs: params.epochs.value,
       };

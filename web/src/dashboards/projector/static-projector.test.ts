@@ -8,7 +8,7 @@ import { projectorHandlers } from './static-projector';
 
 const words = ['cat', 'dog', 'tree'];
 const embedding = {
-  about: { id: 'a', rows: 3, dimensions: 2 },
+  info: { id: 'a', rows: 3, dimensions: 2 },
   columns: [
     {
       ...{ name: 'word', kind: 'text' as const, numbers: null, codes: null },
@@ -20,8 +20,8 @@ const embedding = {
     {
       method: { type: 'pca' },
       rows: null,
-      places: [0, 1, 2].map((axis) => Float32Array.of(axis, axis, axis)),
-      explained: [0.7, 0.2, 0.1],
+      coordinates: [0, 1, 2].map((axis) => Float32Array.of(axis, axis, axis)),
+      explained_ratio: [0.7, 0.2, 0.1],
     },
   ],
   vectors: Float32Array.of(1, 0, 2, 0, 0, 3),

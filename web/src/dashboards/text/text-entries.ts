@@ -31,8 +31,8 @@ export function entryStep({ steps, position }: TextEntry): number {
   return steps.step[position] ?? 0;
 }
 
-function entryKey({ run, index, mark }: SortedSteps, position: number): string {
-  return `${run}\n${index[position]}\n${mark[position]}`;
+function entryKey({ run, index, fingerprint }: SortedSteps, position: number): string {
+  return `${run}\n${index[position]}\n${fingerprint[position]}`;
 }
 
 /** A row of a side-by-side diff; null is an empty cell. */

@@ -18,7 +18,7 @@ import { textPythonCode } from './text-state.svelte';
 function makeSteps(run: string, ...steps: number[]) {
   const step = Float64Array.from(steps);
   const index = Int32Array.from(steps.keys());
-  return { run, tag: 'notes', index, step, wallTime: step, mark: index };
+  return { run, tag: 'notes', index, step, wallTime: step, fingerprint: index };
 }
 
 const RUNS = [makeSteps('a', 0, 10, 20), makeSteps('b', 10, 30)];

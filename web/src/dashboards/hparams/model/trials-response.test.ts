@@ -50,7 +50,7 @@ function makeMetric(group: string, values: number[], steps: number[]): MetricCel
     values: Float64Array.from(values),
     steps: Float64Array.from(steps),
     deviation: null,
-    ...{ low: null, high: null, log: false },
+    ...{ min: null, max: null, log_scale: false },
   };
   return { key, group, tag, label: tag, description: '', declared: false, goal: 'max', ...columns };
 }
@@ -134,7 +134,7 @@ test('an update without changes keeps the rows', () => {
   const update = {
     ...RESPONSE,
     revision: '5',
-    base: '1',
+    since: '1',
     rows: empty,
     hparams: RESPONSE.hparams.map((cells) => ({
       ...cells,

@@ -220,7 +220,7 @@ function hasSameColumns(previous: SessionsResponse, update: SessionsResponse): b
 
 function mergeRows(previous: SessionRows, update: SessionRows, count: number): SessionRows {
   const { indices } = update;
-  const floats = (name: 'start' | 'end' | 'last'): Float64Array =>
+  const floats = (name: 'start' | 'end' | 'last_logged'): Float64Array =>
     mergeNumbers(previous[name], update[name], indices, count);
   return {
     indices: Int32Array.from({ length: count }, (_, row) => row),
@@ -236,7 +236,7 @@ function mergeRows(previous: SessionRows, update: SessionRows, count: number): S
     status: Uint8Array.from(mergeNumbers(previous.status, update.status, indices, count)),
     start: floats('start'),
     end: floats('end'),
-    last_logged: floats('last'),
+    last_logged: floats('last_logged'),
     source: Uint8Array.from(mergeNumbers(previous.source, update.source, indices, count)),
     experiments: Int32Array.from(
       mergeNumbers(previous.experiments, update.experiments, indices, count),

@@ -113,7 +113,7 @@ export class MeshCardModel {
     const isNeeded =
       this.#state.hasAllPoints && sample?.data && needsRefinement(sample.data, allPoints);
     const refined =
-      request && isNeeded ? { ...request, most: allPoints ? ALL_POINTS : FULL_POINTS } : null;
+      request && isNeeded ? { ...request, max_points: allPoints ? ALL_POINTS : FULL_POINTS } : null;
     this.#refineRequests.set(run, refined);
     return refined;
   }

@@ -35,8 +35,8 @@ it('leaves out parts without time', () => {
   const part = (name: string, ...ms: number[]) => ({
     name,
     label: { code: '', text: name, args: {} },
-    counted: Float64Array.of(...ms),
-    alone: Float64Array.of(...ms),
+    exclusive_ms: Float64Array.of(...ms),
+    inclusive_ms: Float64Array.of(...ms),
   });
   const layers = makeStepLayers({
     names: ['1', '2'],

@@ -43,7 +43,7 @@ test('tells which positions are inside a polygon', () => {
 const normalize = (count: number, rows: number[] | null, ...columns: number[][]) => {
   const layout = {
     rows: rows && Int32Array.from(rows),
-    places: columns.map((column) => Float32Array.from(column)),
+    coordinates: columns.map((column) => Float32Array.from(column)),
   };
   return [...normalizePositions(layout, count, computeBounds(layout))];
 };

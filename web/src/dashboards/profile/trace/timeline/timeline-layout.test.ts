@@ -83,8 +83,8 @@ describe('formatted times', () => {
 const STEPS = {
   rule: { code: '', text: '', args: {} },
   names: ['train 7', 'train 8', 'train 9'],
-  start: Float64Array.of(0, 500, 900),
-  end: Float64Array.of(500, 900, 1000),
+  start_ps: Float64Array.of(0, 500, 900),
+  end_ps: Float64Array.of(500, 900, 1000),
 };
 
 it('labels steps with as much as fits', () => {
