@@ -101,7 +101,7 @@ def _wait_until_read(site: Website, runs: int) -> None:
         or len(site.get("api/v1/runs")["runs"]) < runs
     ):
         time.sleep(0.2)
-    site.read("api/v1/hparams/sessions", how="last")
+    site.read("api/v1/hparams/sessions", reduction="last")
 
 
 def _look(browser: Browser, site: Website) -> tuple[float, float, float]:

@@ -79,8 +79,8 @@ def test_deeply_nested_scopes(open_graph: OpenGraph) -> None:
     assert client.request("about").depth == 51
     bottom = client.group(deep)
     assert [child.label for child in bottom.children] == ["x", "y"]
-    assert bottom.outs.partner == ["out"]
-    assert len(client.request("node", path=f"{deep}/x").inside) == 50
+    assert bottom.outgoing.partner == ["out"]
+    assert len(client.request("node", path=f"{deep}/x").ancestors) == 50
 
 
 def test_truncated_graph_raises_format_error(tmp_path: Path) -> None:

@@ -117,9 +117,13 @@ def test_table_can_be_exported(board: HParams) -> None:
 
 def test_static_export_has_the_responses_of_the_page(board: HParams) -> None:
     parts = dict(board.export_static([]))
-    assert [*parts][:3] == ["sessions?how=last", "sessions?how=min", "sessions?how=max"]
+    assert [*parts][:3] == [
+        "sessions?reduction=last",
+        "sessions?reduction=min",
+        "sessions?reduction=max",
+    ]
     quoted = "validation%7Caccuracy"
-    assert f"importance?metric={quoted}&how=last" in parts
+    assert f"importance?metric={quoted}&reduction=last" in parts
     assert len(parts[f"sparklines?metric={quoted}"].lines) == 36  # type: ignore[attr-defined]
 
 
@@ -142,19 +146,19 @@ def client(logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def test_routes(client: TestClient) -> None:
     columns = client.get(
-        "/api/v1/hparams/sessions?how=last", headers={"Accept": COLUMNS_MEDIA_TYPE}
+        "/api/v1/hparams/sessions?reduction=last", headers={"Accept": COLUMNS_MEDIA_TYPE}
     )
     response = read_columns(columns.content)
     assert len(response["metrics"][0]["values"]) == 36
     revision = response["revision"]
     update = client.get(
-        "/api/v1/hparams/sessions", params={"how": "last", "since": revision}
+        "/api/v1/hparams/sessions", params={"reduction": "last", "since": revision}
     ).json()
-    assert (update["base"], update["rows"]["at"]) == (revision, [])
-    for query in ("how=best", "n=0", "over=sum", "step=x"):
+    assert (update["since"], update["rows"]["indices"]) == (revision, [])
+    for query in ("reduction=best", "count=0", "aggregation=sum", "step=x"):
         assert client.get(f"/api/v1/hparams/sessions?{query}").status_code == 400
     huge = revision.rpartition(".")[0] + "." + "9" * 5000
-    assert client.get(f"/api/v1/hparams/sessions?since={huge}").json()["base"] is None
+    assert client.get(f"/api/v1/hparams/sessions?since={huge}").json()["since"] is None
     unknown = client.post("/api/v1/hparams/importance", json={"metric": "|gone"})
     assert unknown.status_code == 400
     assert "No session has the metric" in unknown.json()["error"]["message"]

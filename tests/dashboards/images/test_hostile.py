@@ -79,7 +79,7 @@ def test_images_have_a_strict_content_security_policy(serve: Serve, verb: str) -
         {"index": 7},
         {"run": "b"},
         {"tag": "other"},
-        {"mark": 3},
+        {"fingerprint": 3},
     ],
 )
 @pytest.mark.parametrize("verb", ["picture", "thumbnail", "tile", "pixels", "file"])

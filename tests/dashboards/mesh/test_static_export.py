@@ -29,7 +29,7 @@ def test_exports_the_first_meshes_of_a_batch(open_scene: OpenScene) -> None:
     scene = open_scene((0, [make_part("m_VERTEX", np.zeros((9, 2, 3)))]))
     parts = dict(scene.dashboard.export_static(["run"]))
     geometries = [response for path, response in parts.items() if path.startswith("geometry")]
-    assert [geometry.about.items for geometry in geometries] == [4] * 4  # type: ignore[attr-defined]
+    assert [geometry.info.items for geometry in geometries] == [4] * 4  # type: ignore[attr-defined]
 
 
 def test_unreadable_meshes_are_left_out(open_scene: OpenScene) -> None:

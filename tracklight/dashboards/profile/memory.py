@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracklight.analysis.media.values import has_fingerprint
 from tracklight.analysis.profiles.memory import (
     AllocationGroup,
     Allocator,
@@ -23,6 +22,7 @@ from tracklight.dashboards.profile.schemas import (
     HeapResponse,
     MemoryPeak,
     MemoryResponse,
+    has_version,
 )
 from tracklight.dashboards.profile.store import (
     CaptureStore,
@@ -153,8 +153,8 @@ def _make_memory_routes(store: CaptureStore) -> Sequence[Route]:
         return get_heap_response(store, request)
 
     return [
-        Route("memory", CaptureRequest, memory, "GET", immutable=has_fingerprint),
-        Route("heap", CaptureRequest, heap, "GET", immutable=has_fingerprint),
+        Route("memory", CaptureRequest, memory, "GET", immutable=has_version),
+        Route("heap", CaptureRequest, heap, "GET", immutable=has_version),
     ]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracklight.analysis.media.values import has_fingerprint
 from tracklight.analysis.profiles.kernels import KernelStats, list_kernels
 from tracklight.analysis.profiles.ops import OpSide
 from tracklight.analysis.profiles.roofline import (
@@ -30,6 +29,7 @@ from tracklight.dashboards.profile.schemas import (
     ProgramTextResponse,
     Roof,
     RooflineResponse,
+    has_version,
 )
 from tracklight.dashboards.profile.store import (
     CaptureStore,
@@ -86,7 +86,7 @@ def _make_ops_routes(store: CaptureStore) -> Sequence[Route]:
         """Return how long each op took, with and without nested ops."""
         return get_ops_response(store, request)
 
-    return [Route("ops", CaptureRequest, ops, "GET", immutable=has_fingerprint)]
+    return [Route("ops", CaptureRequest, ops, "GET", immutable=has_version)]
 
 
 def _iter_ops_static(store: CaptureStore, request: CaptureRequest) -> Iterator[tuple[str, object]]:
@@ -180,7 +180,7 @@ def _make_kernels_routes(store: CaptureStore) -> Sequence[Route]:
         """Return the kernels that ran on devices, and how they were launched."""
         return get_kernels_response(store, request)
 
-    return [Route("kernels", CaptureRequest, kernels, "GET", immutable=has_fingerprint)]
+    return [Route("kernels", CaptureRequest, kernels, "GET", immutable=has_version)]
 
 
 def _iter_kernels_static(
@@ -313,8 +313,8 @@ def _make_program_routes(store: CaptureStore) -> Sequence[Route]:
         return get_program_text_response(store, request)
 
     return [
-        Route("program", CaptureRequest, program, "GET", immutable=has_fingerprint),
-        Route("program/text", ProgramTextRequest, text, "GET", immutable=has_fingerprint),
+        Route("program", CaptureRequest, program, "GET", immutable=has_version),
+        Route("program/text", ProgramTextRequest, text, "GET", immutable=has_version),
     ]
 
 
@@ -395,7 +395,7 @@ def _make_roofline_routes(store: CaptureStore) -> Sequence[Route]:
         """Return FLOPs, bytes and time of ops, and the peak rates of their device."""
         return get_roofline_response(store, request)
 
-    return [Route("roofline", CaptureRequest, roofline, "GET", immutable=has_fingerprint)]
+    return [Route("roofline", CaptureRequest, roofline, "GET", immutable=has_version)]
 
 
 def _iter_roofline_static(

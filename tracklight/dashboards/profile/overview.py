@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from tracklight.analysis.media.values import has_fingerprint
 from tracklight.analysis.profiles.comparison import ComparedCapture, Comparison, compare_captures
 from tracklight.analysis.profiles.findings import parse_thresholds
 from tracklight.analysis.profiles.input_pipeline import (
@@ -24,6 +23,7 @@ from tracklight.dashboards.profile.schemas import (
     PartColumns,
     StepRange,
     StepsResponse,
+    has_version,
     make_baseline_request,
 )
 from tracklight.dashboards.profile.store import (
@@ -90,8 +90,8 @@ def _make_overview_routes(store: CaptureStore) -> Sequence[Route]:
         return get_steps_response(store, request)
 
     return [
-        Route("overview", CaptureRequest, overview, "GET", immutable=has_fingerprint),
-        Route("steps", CaptureRequest, steps, "GET", immutable=has_fingerprint),
+        Route("overview", CaptureRequest, overview, "GET", immutable=has_version),
+        Route("steps", CaptureRequest, steps, "GET", immutable=has_version),
     ]
 
 
@@ -153,7 +153,7 @@ def _make_input_routes(store: CaptureStore) -> Sequence[Route]:
         """Return how long the program waited for input, stage by stage."""
         return get_input_analysis(store, request)
 
-    return [Route("input", CaptureRequest, input_analysis, "GET", immutable=has_fingerprint)]
+    return [Route("input", CaptureRequest, input_analysis, "GET", immutable=has_version)]
 
 
 def _iter_input_static(

@@ -47,6 +47,11 @@ class CaptureRequest(msgspec.Struct):
     """Thresholds of findings in percent, if not the defaults: ``input:10,host:30``."""
 
 
+def has_version(request: CaptureRequest) -> bool:
+    """Return whether the response never changes; for `Route.immutable`."""
+    return request.version is not None
+
+
 def make_baseline_request(request: CaptureRequest) -> CaptureRequest:
     """Return the same request for the capture to compare with."""
     return CaptureRequest(

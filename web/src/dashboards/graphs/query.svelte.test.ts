@@ -165,7 +165,10 @@ test('nodes that are loaded later are colored too', async () => {
 
 const EXPORTED: Partial<StaticGraph> = {
   groups: [
-    makeGroup('', [makeChild('net', { kind: 'scope', op: '' }), makeChild('call', { functions: ['f'] })]),
+    makeGroup('', [
+      makeChild('net', { kind: 'scope', op: '' }),
+      makeChild('call', { functions: ['f'] }),
+    ]),
     makeGroup('net', [makeChild('net/relu'), makeChild('net/add', { op: 'AddV2' })]),
     makeGroup('call|f|', [makeChild('call|f|relu')]),
   ],
