@@ -18,7 +18,7 @@ _NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class ClipRequest(ValueRequest):
-    """One clip of a value; ``part`` is its index."""
+    """One clip of a value; ``clip`` is its index."""
 
     clip: _NonNegativeInt = 0
 

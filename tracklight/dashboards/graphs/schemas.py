@@ -60,7 +60,7 @@ class StatisticsRequest(GraphRequest):
 
 
 class NodeRequest(GraphRequest):
-    """A node or group, with at most ``most`` of its edges from ``offset`` on."""
+    """A node or group, with at most ``limit`` of its edges from ``offset`` on."""
 
     path: NodePath = ""
     fold: bool = True
@@ -95,7 +95,7 @@ class PathRequest(GraphRequest):
 
 
 class ChangesRequest(GraphRequest):
-    """The differences of two graphs: at most ``most`` nodes and edges for each kind of change."""
+    """The differences of two graphs: at most ``limit`` nodes and edges for each kind of change."""
 
     fold: bool = True
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100

@@ -33,7 +33,7 @@ class HistogramChartRequest(msgspec.Struct, forbid_unknown_fields=True):
 class HistogramsRequest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Histograms of some tags; without ``runs``, of all runs that have them.
 
-    A chart has at most ``most_runs`` runs. Of each series at most ``most`` histograms are
+    A chart has at most ``max_runs`` runs. Of each series at most ``max_points`` histograms are
     returned, chosen evenly along the axis: ``step``, ``relative`` (seconds since the first) or
     ``wall``. With ``bins`` they are returned on a grid with so many bins, with ``percentiles`` as
     nine percentiles each.
@@ -73,9 +73,9 @@ class HistogramSeriesRow(msgspec.Struct):
 
     ``count`` is the number of histograms in the range, of which these are some. ``bins`` has the
     counts on the grid of the chart and ``percentiles`` nine values per histogram, concatenated.
-    ``low`` and ``high`` are the outermost edges, ``counted`` is the sum of the buckets, ``num``
-    the number of values according to the writer (NaN if unknown). ``unplaced`` is the count of
-    buckets without a finite edge. ``spoiled`` histograms have edges or counts that are NaN, which
+    ``low`` and ``high`` are the outermost edges, ``bucket_sum`` is the sum of the buckets, ``num``
+    the number of values according to the writer (NaN if unknown). ``unbounded`` is the count of
+    buckets without a finite edge. ``has_nan`` histograms have edges or counts that are NaN, which
     many writers produce if the data contains NaN.
     """
 
@@ -105,8 +105,8 @@ class HistogramChartRow(msgspec.Struct):
     """One chart.
 
     ``runs`` is the number of runs with the tag, including those that are not in ``series``.
-    ``grid`` has the edges of the bins; null if there are no counts. With ``cut`` there are values
-    outside of the grid.
+    ``grid`` has the edges of the bins; null if there are no counts. With ``is_clipped`` there are
+    values outside of the grid.
     """
 
     id: str

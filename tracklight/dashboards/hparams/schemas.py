@@ -33,8 +33,9 @@ UInt8 = NDArray[np.uint8]
 class ReductionRequest(msgspec.Struct, forbid_unknown_fields=True):
     """How each curve is reduced to one number.
 
-    ``how`` is the last value, the lowest, the highest, the mean of the last ``n`` values, or the
-    last value up to ``step``. With ``over``, repeats of a trial are aggregated to one row.
+    ``reduction`` is the last value, the lowest, the highest, the mean of the last ``count`` values,
+    or the last value up to ``step``. With ``aggregation``, repeats of a trial are aggregated to one
+    row.
     """
 
     reduction: ReductionKind = "last"
@@ -47,7 +48,7 @@ class ReductionRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SessionsRequest(ReductionRequest):
-    """All sessions, or the changes since a revision. ``metric`` requests additional metrics."""
+    """All sessions, or the changes since a revision. ``metrics`` requests additional metrics."""
 
     since: str | None = None
     metrics: Annotated[list[str], msgspec.Meta(max_length=1000)] = []
@@ -95,11 +96,11 @@ class SessionLinks(msgspec.Struct):
 class SessionRows(msgspec.Struct):
     """Sessions, or groups of sessions. Times are in seconds since 1970, NaN if unknown.
 
-    ``at`` are the indices of the rows in the table. ``groups`` are indices into ``group_names``.
-    ``status`` is 0 for unknown, 1 for success, 2 for failure and 3 for running. ``source`` is 0 for
-    records and 1 for a settings file. ``experiments`` are indices into ``experiment_names``, -1 for
-    none. ``last`` is the time of the newest point. ``sessions`` are the members of each group, null
-    if each row is a session.
+    ``indices`` are the indices of the rows in the table. ``groups`` are indices into
+    ``group_names``. ``status`` is 0 for unknown, 1 for success, 2 for failure and 3 for running.
+    ``source`` is 0 for records and 1 for a settings file. ``experiments`` are indices into
+    ``experiment_names``, -1 for none. ``last_logged`` is the time of the newest point. ``sessions``
+    are the members of each group, null if each row is a session.
     """
 
     indices: Int32
@@ -122,8 +123,9 @@ class SessionRows(msgspec.Struct):
 class HParamCells(msgspec.Struct):
     """A hyperparameter and its value in each row.
 
-    ``states`` give the meaning of ``values``: 0 a number, 1 missing, 2 an index into ``words``, 3 a
-    bool. Null means that all are numbers. ``log`` suggests a logarithmic axis.
+    ``states`` give the meaning of ``values``: 0 a number, 1 missing, 2 an index into
+    ``categories``, 3 a bool. Null means that all are numbers. ``log_scale`` suggests a logarithmic
+    axis.
     """
 
     name: str
@@ -164,7 +166,7 @@ class MetricCells(msgspec.Struct):
 
 
 class SessionsResponse(msgspec.Struct):
-    """The table, or the rows that changed since the revision ``base``.
+    """The table, or the rows that changed since the revision ``since``.
 
     Columns hold only the rows of this response; everything else is complete. ``notes`` are about
     unreadable files and hidden columns. ``repeats`` is the number of sessions that are not the
@@ -227,7 +229,7 @@ class ImportanceResponse(msgspec.Struct):
 
 
 class Sparkline(msgspec.Struct):
-    """A downsampled curve. ``odd`` is the number of NaN and infinite values."""
+    """A downsampled curve. ``nonfinite_count`` is the number of NaN and infinite values."""
 
     session: str
     x: Float32

@@ -53,7 +53,7 @@ class MeshRequest(ValueRequest):
 
 
 class GeometryRequest(MeshRequest):
-    """One mesh with at most ``most`` points; larger ones are sampled."""
+    """One mesh with at most ``max_points`` points; larger ones are sampled."""
 
     max_points: Annotated[int, msgspec.Meta(ge=1, le=1 << 31)] = 100_000
 

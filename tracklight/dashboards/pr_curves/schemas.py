@@ -74,8 +74,8 @@ class ColumnsRow(msgspec.Struct):
 class CurveRow(msgspec.Struct):
     """The curve of one run and tag at one step.
 
-    ``counted`` is false if only precision and recall were logged. ``thresholds`` is the number of
-    logged thresholds.
+    ``has_counts`` is false if only precision and recall were logged. ``thresholds`` is the number
+    of logged thresholds.
     """
 
     run: str

@@ -169,7 +169,7 @@ INPUT_TOOL = Tool("input", _make_input_routes, _explain_no_input, _iter_input_st
 
 
 def get_comparison(store: CaptureStore, request: CaptureRequest) -> Comparison:
-    """Compare a capture with the one that the request names as ``before``.
+    """Compare a capture with the one that the request names as ``baseline``.
 
     Raises:
         UsageError: The request names no other capture.

@@ -77,7 +77,7 @@ class HostRow(msgspec.Struct):
 
 
 class CaptureRow(msgspec.Struct):
-    """A capture. Its ``mark`` changes whenever a file of it is written; null in a static export."""
+    """A capture. Its ``version`` changes when one of its files does; null in a static export."""
 
     id: str
     run: str
@@ -110,7 +110,7 @@ class OpeningResponse(msgspec.Struct):
 
 
 class ToolRow(msgspec.Struct):
-    """A tool of the dashboard; ``why`` and ``next`` say why it is empty and what to do about it."""
+    """A tool of the dashboard; if it is empty, ``empty_reason`` and ``hint`` say why."""
 
     name: str
     empty_reason: Sentence | None
@@ -206,7 +206,7 @@ class KernelsResponse(msgspec.Struct):
     """Kernels, longest total time first; one row per kernel, op and launch configuration.
 
     ``grids`` and ``blocks`` are comma-separated sizes. ``occupancy`` is in percent, NaN if unknown;
-    ``occupancy_is`` says whether it is the maximum for the launch or an estimate of what was
+    ``occupancy_kind`` says whether it is the maximum for the launch or an estimate of what was
     achieved. ``fill`` is the share of the multiprocessors that the grid has blocks for.
     ``tensor_cores`` is 0 for no, 1 for yes and 2 for unknown; ``eligible`` is 1 if the kernel could
     use them.
@@ -246,9 +246,9 @@ class ProgramRow(msgspec.Struct):
 class ProgramsResponse(msgspec.Struct):
     """XLA programs and their executed instructions, longest total time first.
 
-    ``programs_of`` are indices into ``programs``. ``scopes`` are the framework's names of what an
-    instruction was compiled from, with slashes between their parts. ``flops`` and ``bytes`` are
-    computed from shapes, for all runs together. ``unplaced_ms`` is the device time of events that
+    ``program_indices`` are indices into ``programs``. ``scopes`` are the framework's names of what
+    an instruction was compiled from, with slashes between their parts. ``flops`` and ``bytes`` are
+    computed from shapes, for all runs together. ``unmapped_ms`` is the device time of events that
     belong to no known instruction.
     """
 
@@ -278,7 +278,7 @@ class ProgramTextRequest(CaptureRequest):
 class ProgramTextResponse(msgspec.Struct):
     """The lines of a program; ``ms`` is NaN for lines that did not run on their own.
 
-    ``rest`` is the number of lines that were left out at the end.
+    ``omitted_lines`` is the number of lines that were left out at the end.
     """
 
     name: str
@@ -300,7 +300,7 @@ class RooflineResponse(msgspec.Struct):
     """Ops with a known cost, longest self time first.
 
     ``flops`` and ``bytes`` are computed from shapes, for all calls together. ``roofs`` is empty if
-    the peak rates of the device are unknown; ``is_guess`` if they were computed from its units.
+    the peak rates of the device are unknown; ``is_estimate`` if they were computed from its units.
     """
 
     device: str
@@ -390,8 +390,8 @@ class MemoryResponse(msgspec.Struct):
 class HeapResponse(msgspec.Struct):
     """Samples of a memory profile, largest first.
 
-    ``wheres`` are function, file and line in the user's code. ``stacks`` are call stacks, one frame
-    per line, innermost first. ``total_bytes`` includes samples that were left out.
+    ``locations`` are function, file and line in the user's code. ``stacks`` are call stacks, one
+    frame per line, innermost first. ``total_bytes`` includes samples that were left out.
     """
 
     locations: list[str]

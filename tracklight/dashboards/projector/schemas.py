@@ -72,7 +72,7 @@ class PcaMethod(msgspec.Struct, tag="pca", frozen=True, forbid_unknown_fields=Tr
 
 
 class TsneMethod(msgspec.Struct, tag="tsne", frozen=True, forbid_unknown_fields=True):
-    """t-SNE. Neighbors with another label in the column ``supervise`` weigh less by ``pull``."""
+    """t-SNE. Neighbors with another label in ``supervise_column`` weigh less."""
 
     dimensions: Literal[2, 3] = 2
     perplexity: float = 30.0
@@ -126,7 +126,7 @@ ProjectionMethod = PcaMethod | TsneMethod | UmapMethod | CustomAxesMethod
 class ProjectionRequest(EmbeddingRequest):
     """A layout of all points, or of some rows.
 
-    ``align`` is the job of another layout to compare with. If the method is iterative, the new
+    ``align_to`` is the job of another layout to compare with. If the method is iterative, the new
     layout starts from that one; in any case it is rotated onto it. ``align_by`` is the column that
     identifies points, as in a match.
     """
@@ -147,7 +147,7 @@ class JobRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LayoutRequest(JobRequest):
-    """The coordinates along some axes, unless ``seen`` is the current frame of the job."""
+    """The coordinates along some axes, unless ``known_frame`` is the current frame of the job."""
 
     known_frame: int = 0
     axes: Axes = msgspec.field(default_factory=lambda: [0, 1, 2])
@@ -202,9 +202,9 @@ class HdbscanMethod(msgspec.Struct, tag="hdbscan", frozen=True, forbid_unknown_f
 
 
 class ClusterRequest(EmbeddingRequest):
-    """Clusters of points, by their vectors or by their positions in the layout of the job ``on``.
+    """Clusters of points, by their vectors or by their positions in the layout of ``layout_job``.
 
-    ``words`` is the column whose words name the clusters; all columns if null.
+    ``name_column`` is the column whose words name the clusters; all columns if null.
     """
 
     method: KmeansMethod | HdbscanMethod = KmeansMethod()
@@ -306,8 +306,9 @@ class ColumnInfo(msgspec.Struct):
 class EmbeddingInfo(msgspec.Struct):
     """A loaded embedding.
 
-    ``usable`` marks the rows with finite vectors, null if all are. ``label``, ``colour`` and
-    ``sequence`` are suggested columns, ``spherize`` a suggested setting.
+    ``usable`` marks the rows with finite vectors, null if all are. ``label_column``,
+    ``color_column`` and ``sequence_column`` are suggested columns, ``spherize`` a suggested
+    setting.
     """
 
     id: str
@@ -361,7 +362,7 @@ class PointResponse(msgspec.Struct):
 class JobStatus(msgspec.Struct):
     """The state of a job; ``frame`` increases with every intermediate result.
 
-    ``doing`` names the current stage, ``problem`` says why the job failed.
+    ``stage`` names the current stage, ``problem`` says why the job failed.
     """
 
     job: str

@@ -77,7 +77,7 @@ class ChartsRequest(SeriesRequest, kw_only=True):
 
 
 class NearestPointsRequest(SeriesRequest, kw_only=True):
-    """Requests the point of each series that is nearest to ``at`` on the axis."""
+    """Requests the point of each series that is nearest to ``x_value`` on the axis."""
 
     tags: list[str]
     x_value: float

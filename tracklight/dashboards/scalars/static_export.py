@@ -27,8 +27,8 @@ _MAX_NONFINITE = 50
 class ExportedSeries(msgspec.Struct):
     """One series without overwritten points.
 
-    ``points``, ``overwritten`` and ``odd`` count all, overwritten and non-finite points of the log.
-    ``index`` has the indexes of the exported points; null if all are exported.
+    ``points``, ``overwritten`` and ``nonfinite_count`` count all, overwritten and non-finite points
+    of the log. ``index`` has the indexes of the exported points; null if all are exported.
     """
 
     run: str

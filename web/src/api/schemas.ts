@@ -657,9 +657,9 @@ export interface DownloadRequest {
 }
 
 /**
- * One series without overwritten points. `points`, `overwritten` and `odd` count all, overwritten
- * and non-finite points of the log. `index` has the indexes of the exported points; null if all are
- * exported.
+ * One series without overwritten points. `points`, `overwritten` and `nonfinite_count` count all,
+ * overwritten and non-finite points of the log. `index` has the indexes of the exported points;
+ * null if all are exported.
  */
 export interface ExportedSeries {
   readonly run: string;
@@ -727,7 +727,7 @@ export interface NearestPointRow {
   readonly smoothed: JsonNumber;
 }
 
-/** Requests the point of each series that is nearest to `at` on the axis. */
+/** Requests the point of each series that is nearest to `x_value` on the axis. */
 export interface NearestPointsRequest {
   readonly runs?: readonly string[] | null;
   /** Default: `"step"`. */
@@ -1000,7 +1000,7 @@ export interface ClipInfo {
   readonly problem: Sentence | null;
 }
 
-/** One clip of a value; `part` is its index. */
+/** One clip of a value; `clip` is its index. */
 export interface ClipRequest extends ValueRequest {
   /** Default: `0`. */
   readonly clip?: number;
@@ -1300,7 +1300,7 @@ export interface HistogramChartRequest {
 
 /**
  * One chart. `runs` is the number of runs with the tag, including those that are not in `series`.
- * `grid` has the edges of the bins; null if there are no counts. With `cut` there are values
+ * `grid` has the edges of the bins; null if there are no counts. With `is_clipped` there are values
  * outside of the grid.
  */
 export interface HistogramChartRow {
@@ -1322,8 +1322,8 @@ export interface HistogramErrorRow {
  * Histograms of one tag of one run; `x` is their position on the axis. `count` is the number of
  * histograms in the range, of which these are some. `bins` has the counts on the grid of the chart
  * and `percentiles` nine values per histogram, concatenated. `low` and `high` are the outermost
- * edges, `counted` is the sum of the buckets, `num` the number of values according to the writer
- * (NaN if unknown). `unplaced` is the count of buckets without a finite edge. `spoiled` histograms
+ * edges, `bucket_sum` is the sum of the buckets, `num` the number of values according to the writer
+ * (NaN if unknown). `unbounded` is the count of buckets without a finite edge. `has_nan` histograms
  * have edges or counts that are NaN, which many writers produce if the data contains NaN.
  */
 export interface HistogramSeriesRow {
@@ -1363,9 +1363,9 @@ export interface HistogramTotals {
 
 /**
  * Histograms of some tags; without `runs`, of all runs that have them. A chart has at most
- * `most_runs` runs. Of each series at most `most` histograms are returned, chosen evenly along the
- * axis: `step`, `relative` (seconds since the first) or `wall`. With `bins` they are returned on a
- * grid with so many bins, with `percentiles` as nine percentiles each.
+ * `max_runs` runs. Of each series at most `max_points` histograms are returned, chosen evenly along
+ * the axis: `step`, `relative` (seconds since the first) or `wall`. With `bins` they are returned
+ * on a grid with so many bins, with `percentiles` as nine percentiles each.
  */
 export interface HistogramsRequest {
   readonly charts: readonly HistogramChartRequest[];
@@ -1437,7 +1437,7 @@ export interface ColumnsRow {
 }
 
 /**
- * The curve of one run and tag at one step. `counted` is false if only precision and recall were
+ * The curve of one run and tag at one step. `has_counts` is false if only precision and recall were
  * logged. `thresholds` is the number of logged thresholds.
  */
 export interface CurveRow {
@@ -1554,7 +1554,7 @@ export interface Camera {
   readonly up?: readonly [number, number, number];
 }
 
-/** One mesh with at most `most` points; larger ones are sampled. */
+/** One mesh with at most `max_points` points; larger ones are sampled. */
 export interface GeometryRequest extends MeshRequest {
   /** Default: `100000`. */
   readonly max_points?: number;
@@ -1801,7 +1801,7 @@ export interface ChangedNodeRow {
   readonly ancestors: readonly string[];
 }
 
-/** The differences of two graphs: at most `most` nodes and edges for each kind of change. */
+/** The differences of two graphs: at most `limit` nodes and edges for each kind of change. */
 export interface ChangesRequest extends GraphRequest {
   /** Default: `true`. */
   readonly fold?: boolean;
@@ -2036,7 +2036,7 @@ export interface NeighborRow {
   readonly previous: string;
 }
 
-/** A node or group, with at most `most` of its edges from `offset` on. */
+/** A node or group, with at most `limit` of its edges from `offset` on. */
 export interface NodeRequest extends GraphRequest {
   /** Default: `""`. */
   readonly path?: string;
@@ -2323,8 +2323,8 @@ export type Goal = 'min' | 'max';
 
 /**
  * A hyperparameter and its value in each row. `states` give the meaning of `values`: 0 a number, 1
- * missing, 2 an index into `words`, 3 a bool. Null means that all are numbers. `log` suggests a
- * logarithmic axis.
+ * missing, 2 an index into `categories`, 3 a bool. Null means that all are numbers. `log_scale`
+ * suggests a logarithmic axis.
  */
 export interface HParamCells {
   readonly name: string;
@@ -2427,11 +2427,12 @@ export interface SessionLinks {
 }
 
 /**
- * Sessions, or groups of sessions. Times are in seconds since 1970, NaN if unknown. `at` are the
- * indices of the rows in the table. `groups` are indices into `group_names`. `status` is 0 for
+ * Sessions, or groups of sessions. Times are in seconds since 1970, NaN if unknown. `indices` are
+ * the indices of the rows in the table. `groups` are indices into `group_names`. `status` is 0 for
  * unknown, 1 for success, 2 for failure and 3 for running. `source` is 0 for records and 1 for a
- * settings file. `experiments` are indices into `experiment_names`, -1 for none. `last` is the time
- * of the newest point. `sessions` are the members of each group, null if each row is a session.
+ * settings file. `experiments` are indices into `experiment_names`, -1 for none. `last_logged` is
+ * the time of the newest point. `sessions` are the members of each group, null if each row is a
+ * session.
  */
 export interface SessionRows {
   readonly indices: Int32Array;
@@ -2451,7 +2452,7 @@ export interface SessionRows {
   readonly links: Readonly<Record<string, SessionLinks>>;
 }
 
-/** All sessions, or the changes since a revision. `metric` requests additional metrics. */
+/** All sessions, or the changes since a revision. `metrics` requests additional metrics. */
 export interface SessionsRequest {
   /** Default: `"last"`. */
   readonly reduction?: ReductionKind;
@@ -2466,9 +2467,9 @@ export interface SessionsRequest {
 }
 
 /**
- * The table, or the rows that changed since the revision `base`. Columns hold only the rows of this
- * response; everything else is complete. `notes` are about unreadable files and hidden columns.
- * `repeats` is the number of sessions that are not the first of their group.
+ * The table, or the rows that changed since the revision `since`. Columns hold only the rows of
+ * this response; everything else is complete. `notes` are about unreadable files and hidden
+ * columns. `repeats` is the number of sessions that are not the first of their group.
  */
 export interface SessionsResponse {
   readonly revision: string;
@@ -2480,7 +2481,7 @@ export interface SessionsResponse {
   readonly repeats: number;
 }
 
-/** A downsampled curve. `odd` is the number of NaN and infinite values. */
+/** A downsampled curve. `nonfinite_count` is the number of NaN and infinite values. */
 export interface Sparkline {
   readonly session: string;
   readonly x: Float32Array;
@@ -2687,8 +2688,8 @@ export interface ClusterInfo {
 }
 
 /**
- * Clusters of points, by their vectors or by their positions in the layout of the job `on`. `words`
- * is the column whose words name the clusters; all columns if null.
+ * Clusters of points, by their vectors or by their positions in the layout of `layout_job`.
+ * `name_column` is the column whose words name the clusters; all columns if null.
  */
 export interface ClusterRequest extends EmbeddingRequest {
   /** Default: `{"type":"kmeans","count":10}`. */
@@ -2794,8 +2795,8 @@ export interface EmbeddingFileRequest extends EmbeddingRequest {
 }
 
 /**
- * A loaded embedding. `usable` marks the rows with finite vectors, null if all are. `label`,
- * `colour` and `sequence` are suggested columns, `spherize` a suggested setting.
+ * A loaded embedding. `usable` marks the rows with finite vectors, null if all are. `label_column`,
+ * `color_column` and `sequence_column` are suggested columns, `spherize` a suggested setting.
  */
 export interface EmbeddingInfo {
   readonly id: string;
@@ -2861,7 +2862,7 @@ export interface JobRequest {
 export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
 
 /**
- * The state of a job; `frame` increases with every intermediate result. `doing` names the current
+ * The state of a job; `frame` increases with every intermediate result. `stage` names the current
  * stage, `problem` says why the job failed.
  */
 export interface JobStatus {
@@ -2894,7 +2895,7 @@ export interface LabelCount {
   readonly count: number;
 }
 
-/** The coordinates along some axes, unless `seen` is the current frame of the job. */
+/** The coordinates along some axes, unless `known_frame` is the current frame of the job. */
 export interface LayoutRequest extends JobRequest {
   /** Default: `0`. */
   readonly known_frame?: number;
@@ -2974,9 +2975,9 @@ export type ProjectionMethodInput =
   | CustomAxesMethodInput;
 
 /**
- * A layout of all points, or of some rows. `align` is the job of another layout to compare with. If
- * the method is iterative, the new layout starts from that one; in any case it is rotated onto it.
- * `align_by` is the column that identifies points, as in a match.
+ * A layout of all points, or of some rows. `align_to` is the job of another layout to compare with.
+ * If the method is iterative, the new layout starts from that one; in any case it is rotated onto
+ * it. `align_by` is the column that identifies points, as in a match.
  */
 export interface ProjectionRequest extends EmbeddingRequest {
   /** Default: `{"type":"pca","components":10}`. */
@@ -3083,7 +3084,7 @@ export interface StaticLayout {
   readonly explained_ratio: readonly number[];
 }
 
-/** t-SNE. Neighbors with another label in the column `supervise` weigh less by `pull`. */
+/** t-SNE. Neighbors with another label in `supervise_column` weigh less. */
 export interface TsneMethod {
   readonly type: 'tsne';
   readonly dimensions: 2 | 3;
@@ -3096,7 +3097,7 @@ export interface TsneMethod {
   readonly supervise_factor: number;
 }
 
-/** t-SNE. Neighbors with another label in the column `supervise` weigh less by `pull`. */
+/** t-SNE. Neighbors with another label in `supervise_column` weigh less. */
 export interface TsneMethodInput {
   readonly type: 'tsne';
   /** Default: `2`. */
@@ -3345,7 +3346,7 @@ export interface CaptureRequest {
   readonly thresholds?: string;
 }
 
-/** A capture. Its `mark` changes whenever a file of it is written; null in a static export. */
+/** A capture. Its `version` changes when one of its files does; null in a static export. */
 export interface CaptureRow {
   readonly id: string;
   readonly run: string;
@@ -3499,7 +3500,7 @@ export interface FlowArrows {
 export type Framework = 'tensorflow' | 'torch' | 'jax' | 'python' | 'chrome';
 
 /**
- * Samples of a memory profile, largest first. `wheres` are function, file and line in the user's
+ * Samples of a memory profile, largest first. `locations` are function, file and line in the user's
  * code. `stacks` are call stacks, one frame per line, innermost first. `total_bytes` includes
  * samples that were left out.
  */
@@ -3557,7 +3558,7 @@ export interface InputPart {
 
 /**
  * Kernels, longest total time first; one row per kernel, op and launch configuration. `grids` and
- * `blocks` are comma-separated sizes. `occupancy` is in percent, NaN if unknown; `occupancy_is`
+ * `blocks` are comma-separated sizes. `occupancy` is in percent, NaN if unknown; `occupancy_kind`
  * says whether it is the maximum for the launch or an estimate of what was achieved. `fill` is the
  * share of the multiprocessors that the grid has blocks for. `tensor_cores` is 0 for no, 1 for yes
  * and 2 for unknown; `eligible` is 1 if the kernel could use them.
@@ -3810,8 +3811,8 @@ export interface ProgramTextRequest extends CaptureRequest {
 }
 
 /**
- * The lines of a program; `ms` is NaN for lines that did not run on their own. `rest` is the number
- * of lines that were left out at the end.
+ * The lines of a program; `ms` is NaN for lines that did not run on their own. `omitted_lines` is
+ * the number of lines that were left out at the end.
  */
 export interface ProgramTextResponse {
   readonly name: string;
@@ -3823,10 +3824,10 @@ export interface ProgramTextResponse {
 }
 
 /**
- * XLA programs and their executed instructions, longest total time first. `programs_of` are indices
- * into `programs`. `scopes` are the framework's names of what an instruction was compiled from,
- * with slashes between their parts. `flops` and `bytes` are computed from shapes, for all runs
- * together. `unplaced_ms` is the device time of events that belong to no known instruction.
+ * XLA programs and their executed instructions, longest total time first. `program_indices` are
+ * indices into `programs`. `scopes` are the framework's names of what an instruction was compiled
+ * from, with slashes between their parts. `flops` and `bytes` are computed from shapes, for all
+ * runs together. `unmapped_ms` is the device time of events that belong to no known instruction.
  */
 export interface ProgramsResponse {
   readonly programs: readonly ProgramRow[];
@@ -3854,8 +3855,8 @@ export interface Roof {
 
 /**
  * Ops with a known cost, longest self time first. `flops` and `bytes` are computed from shapes, for
- * all calls together. `roofs` is empty if the peak rates of the device are unknown; `is_guess` if
- * they were computed from its units.
+ * all calls together. `roofs` is empty if the peak rates of the device are unknown; `is_estimate`
+ * if they were computed from its units.
  */
 export interface RooflineResponse {
   readonly device: string;
@@ -4068,7 +4069,7 @@ export interface TimelineResponse {
   readonly exported: TileRange | null;
 }
 
-/** A tool of the dashboard; `why` and `next` say why it is empty and what to do about it. */
+/** A tool of the dashboard; if it is empty, `empty_reason` and `hint` say why. */
 export interface ToolRow {
   readonly name: string;
   readonly empty_reason: Sentence | null;

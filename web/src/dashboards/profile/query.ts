@@ -5,7 +5,7 @@ const PROGRESS_INTERVAL_MS = 300;
 /** Responses have thousands of rows: keep those of a few captures. */
 const MAX_CACHED_RESPONSES = 8;
 
-/** With a `mark` in the request, the version of the capture, a response never changes. */
+/** With a `version` of the capture in the request, a response never changes. */
 const immutable = { scope: 'immutable', maxCost: MAX_CACHED_RESPONSES } as const;
 
 export const capturesQuery = defineQuery('GET profile/captures', {
