@@ -76,7 +76,7 @@ def test_keys_change_step_and_play(image_board: str, open_page: Callable[..., Pa
     images_at_step(page, "samples/photo", "conv", 10)
     page.keyboard.press("Space")
     images_at_step(page, "samples/photo", "conv", 30)
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
 
 def test_unlinked_cards_have_their_own_step(

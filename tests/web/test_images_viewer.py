@@ -211,7 +211,7 @@ def test_compare_two_runs_side_by_side(image_board: str, open_page: Callable[...
     box.fill("10")
     box.press("Enter")
     expect(image_pane(page, "conv, step 10")).to_be_visible()
-    page.get_by_role("button", name="Back to all cards").click()
+    page.get_by_role("button", name="Exit full screen").click()
     expect(page).not_to_have_url(re.compile("cmp="))
 
 
