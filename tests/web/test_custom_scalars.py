@@ -132,7 +132,7 @@ def test_axes_filter_and_pins_work_as_in_scalars(page: Page) -> None:
     drawn_chart(page, "Loss")
     page.get_by_role("button", name="Relative", exact=True).click()
     expect(page).to_have_url(re.compile("x=relative"))
-    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("19m 40s"))
+    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("19 min 40 s"))
     card(page, "Band").get_by_role("button", name="Pin", exact=True).click()
     expect(cards(page).first).to_have_attribute("aria-label", "Band")
     page.get_by_role("combobox", name="Filter tags").fill("acc")
