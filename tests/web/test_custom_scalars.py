@@ -111,7 +111,7 @@ def test_multiline_chart_has_all_matching_tags(page: Page) -> None:
 
 def test_tooltip_shows_margin_bounds(page: Page) -> None:
     expect(card(page, "Band").get_by_role("img")).to_have_attribute(
-        "aria-label", re.compile("0 to 590 across")
+        "aria-label", re.compile("x axis 0 to 590")
     )
     move_cursor_to(page, "Band", 2)
     expect(tooltip(page).locator("thead")).to_contain_text("low")
@@ -132,7 +132,7 @@ def test_axes_filter_and_pins_work_as_in_scalars(page: Page) -> None:
     drawn_chart(page, "Loss")
     page.get_by_role("button", name="Relative", exact=True).click()
     expect(page).to_have_url(re.compile("x=relative"))
-    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("19m 40s"))
+    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("19 min 40 s"))
     card(page, "Band").get_by_role("button", name="Pin", exact=True).click()
     expect(cards(page).first).to_have_attribute("aria-label", "Band")
     page.get_by_role("combobox", name="Filter tags").fill("acc")

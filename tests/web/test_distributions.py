@@ -91,12 +91,12 @@ def test_scales_and_settings(page: Page) -> None:
     expect(page).to_have_url(re.compile("dlog=1"))
     expect_label(page, "layer/weights", r"values (?!0 )\d\S* to")
     panel = open_settings(page, "Distributions")
-    panel.get_by_label("Logarithmic values").uncheck()
+    panel.get_by_label("Log scale for values").uncheck()
     expect(page).not_to_have_url(re.compile("dlog"))
-    panel.get_by_label("Runs").select_option("Together")
+    panel.get_by_label("Run layout").select_option("Overlaid")
     expect(page).to_have_url(re.compile("dmode=together"))
     page.get_by_role("button", name="Relative").click()
-    expect_label(page, "layer/weights", "0 to 5h 31m")
+    expect_label(page, "layer/weights", "0 to 5 h 31 min")
 
 
 def test_keyboard_navigation(page: Page) -> None:

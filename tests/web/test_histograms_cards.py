@@ -70,12 +70,12 @@ def test_tooltip_shows_the_exact_bucket(page: Page, mode: str) -> None:
     bucket = next(one for one in make_buckets(step) if f"{one[2]:,.0f}" == cells[0])
     assert name in (f"[{bucket[0]:g}, {bucket[1]:g})", f"[{bucket[0]:g}, {bucket[1]:g}]")
     share = bucket[2] / sum(one[2] for one in make_buckets(step))
-    assert cells[1] == f"{share * 100:.1f} %"
-    total, value_range = read_tooltip_cells(page)["all"]
+    assert cells[1] == f"{share * 100:.1f}%"
+    total, value_range = read_tooltip_cells(page)["Total count"]
     assert float(total.rstrip("k")) * 1000 == pytest.approx(
         sum(one[2] for one in make_buckets(step)), 0.01
     )
-    assert value_range == "\N{MINUS SIGN}2 … 2"
+    assert value_range == "\N{MINUS SIGN}2 \N{EN DASH} 2"
 
 
 def test_hover_is_linked_across_cards(page: Page) -> None:
@@ -121,19 +121,19 @@ def test_drag_zooms_and_double_click_resets(page: Page) -> None:
 
 def test_axes_and_scales(page: Page) -> None:
     page.get_by_role("button", name="Relative").click()
-    expect_label(page, "layer/weights", "0 to 5h 31m")
+    expect_label(page, "layer/weights", "0 to 5 h 31 min")
     page.get_by_role("button", name="Wall time").click()
     expect_label(page, "layer/weights", "14 Nov 2023")
     page.get_by_role("button", name="Log", exact=True).click()
     expect(page).to_have_url(re.compile("hlog=1"))
     panel = open_settings(page, "Histograms")
-    panel.get_by_label("Detail").select_option("120 bins")
+    panel.get_by_label("Number of bins").select_option("120 bins")
     expect(page).to_have_url(re.compile("bins=120"))
-    panel.get_by_label("Drawn as").select_option("Heat map")
+    panel.get_by_label("Histogram mode").select_option("Heat map")
     expect(page.get_by_role("button", name="Heat map")).to_have_attribute("aria-pressed", "true")
     panel.get_by_label("Ignore outliers").uncheck()
     expect(page).to_have_url(re.compile("outliers=0"))
-    panel.get_by_label("Steps by").select_option("Step")
+    panel.get_by_label("Step axis").select_option("Step")
     expect_label(page, "layer/weights", "0 to 1,990")
 
 
@@ -196,7 +196,7 @@ def test_export_images_and_copy_as_python(page: Page) -> None:
     with page.expect_download() as download:
         choose_menu_item(page, "layer/weights", "Export PNG")
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
-    choose_menu_item(page, "layer/weights", "Copy as Python")
+    choose_menu_item(page, "layer/weights", "Copy as Python…")
     expect(page.get_by_role("dialog")).to_contain_text('log.histograms(run, "layer/weights")')
 
 

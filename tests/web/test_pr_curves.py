@@ -180,7 +180,7 @@ def test_legend_button_pins_best_f1(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr&step=0")
     chart(page, "pr/cat")
     button = card(page, "pr/cat").get_by_role(
-        "button", name=re.compile("^Pin threshold of best F1 .* of base$")
+        "button", name=re.compile("^F1 .* of base: pin threshold$")
     )
     button.click()
     best = compute_metrics(curve("base", "cat", 0)).best_threshold
@@ -263,7 +263,7 @@ def test_settings(board: str, open_page: OpenPage) -> None:
     expect(page).to_have_url(re.compile("measure=f1"))
     over_steps = re.compile("by step")
     history = card(page, "pr/cat").get_by_role("img", name=over_steps)
-    expect(history).to_have_attribute("aria-label", re.compile("^best F1"))
+    expect(history).to_have_attribute("aria-label", re.compile("^Best F1"))
     panel.get_by_role("checkbox", name="Show history by step").uncheck()
     expect(history).to_have_count(0)
     panel.get_by_role("checkbox", name="F1 contours").uncheck()
@@ -276,7 +276,7 @@ def test_settings(board: str, open_page: OpenPage) -> None:
 
 def test_drag_zooms_and_shortcut_resets_zoom(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr/cat")
-    whole = re.compile("0 to 1 across, 0 to 1 up")
+    whole = re.compile("x axis 0 to 1, y axis 0 to 1")
     expect(chart(page, "pr/cat")).to_have_attribute("aria-label", whole)
     point_at(page, "pr/cat", 0.4, 0.9)
     page.mouse.down()

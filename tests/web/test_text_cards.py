@@ -156,7 +156,7 @@ def test_downloads_text(library: str, open_page: Open) -> None:
 
 def test_shows_python_code(library: str, open_page: Open) -> None:
     page = open_page(library)
-    choose_menu_item(page, "story", "Copy as Python")
+    choose_menu_item(page, "story", "Copy as Python…")
     expect(page.get_by_role("dialog")).to_contain_text('log.text(run, "story")')
 
 
