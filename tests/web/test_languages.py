@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.web.audio_log import write_audio_log
 from tests.web.conftest import Serve
+from tests.web.graph_view import write_graph_log
 from tests.web.histogram_log import write_histogram_log
 from tests.web.hparams_log import write_grid as write_hparams
 from tests.web.image_log import write_image_log
@@ -41,6 +42,14 @@ DASHBOARDS = [
         write_hparams,
         "[data-trial]",
         r"run-\d+|accuracy|loss|dropout|units|learning_rate|optimizer|adam|sgd",
+    ),
+    Dashboard(
+        "graphs",
+        write_graph_log,
+        "[data-node]",
+        r"a_deep|images|net|head|block_\d|kernel|Read|add|float32|resource|VarHandleOp"
+        r"|MatMul|Relu|Softmax|AddV2|Placeholder|ReadVariableOp|conv|op:|shape:|ONNX|pbtxt"
+        r"|Enter|Graphviz",
     ),
 ]
 

@@ -393,7 +393,7 @@ class ExecutionRow(msgspec.Struct):
 
 class DifferenceRow(msgspec.Struct):
     what: str
-    """A property of nodes, such as ``operation`` or ``inputs``, or the name of an attribute."""
+    """A property of all nodes, such as ``operation`` or ``inputs``, or the name of an attribute."""
     before: str
     after: str
 

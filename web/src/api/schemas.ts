@@ -1867,7 +1867,7 @@ export interface ColoringResponse {
 }
 
 export interface DifferenceRow {
-  /** A property of nodes, such as `operation` or `inputs`, or the name of an attribute. */
+  /** A property of all nodes, such as `operation` or `inputs`, or the name of an attribute. */
   readonly what: string;
   readonly before: string;
   readonly after: string;

@@ -125,8 +125,16 @@ const GRAPH_KIND_LABELS: Readonly<Record<GraphRow['kind'], string>> = {
 
 export type RunLabeler = (run: string) => string;
 
+/** TensorFlow logs the graph of a run without a tag; the server gives it this one. */
+const RUN_GRAPH_TAG = '__run_graph__';
+
+export function graphTitle({ tag, title }: GraphRow): string {
+  return tag === RUN_GRAPH_TAG ? m.runGraph : title;
+}
+
 export function graphName(row: GraphRow, labelOf: RunLabeler): string {
-  return row.run === '' ? row.title : `${labelOf(row.run)} · ${row.title}`;
+  const title = graphTitle(row);
+  return row.run === '' ? title : `${labelOf(row.run)} · ${title}`;
 }
 
 /** Options to select a graph, grouped by run. */

@@ -228,8 +228,8 @@ export class GraphQueries {
   });
 
   retry(): void {
-    this.overview.retry();
-    for (const id of this.#visible) if (this.#groups.get(id)?.error) this.#groups.get(id)?.retry();
+    const groups = this.#visible.map((id) => this.#groups.get(id));
+    for (const query of [this.overview, ...groups]) if (query?.error) query.retry();
   }
 
   /** Color the visible groups on a scale; null for none. */

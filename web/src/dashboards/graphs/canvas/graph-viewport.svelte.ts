@@ -60,7 +60,7 @@ export class GraphViewport {
     this.#anchor = node;
   }
 
-  /** Lay out and draw groups; resolves with false if a later call replaced this one. */
+  /** Lay out and draw groups; resolves with false if this was canceled or replaced. */
   async layOut(groups: VisibleGroups, direction: Direction): Promise<boolean> {
     this.isLayingOut = true;
     const nested = toNestedGraph('', groups, measureText);
@@ -71,9 +71,11 @@ export class GraphViewport {
     return true;
   }
 
-  /** Remove the drawing, so that the next one is not animated. */
+  /** Remove the drawing and drop a pending layout; the next drawing is not animated. */
   clear(): void {
     cancelAnimationFrame(this.#frame);
+    this.#layoutClient.cancel();
+    this.isLayingOut = false;
     this.#targetView = null;
     [this.drawing, this.displayed] = [EMPTY_DRAWING, EMPTY_DRAWING];
   }

@@ -30,13 +30,18 @@ export class LayoutClient {
     }
   }
 
-  /** Return the layout, or null if a later request replaced it. */
+  /** Return the layout, or null if it was canceled or replaced by a later request. */
   layout(root: NestedGraph, direction: Direction): Promise<NestedLayout | null> {
     this.#settle(null);
     if (!this.#worker) return Promise.resolve(layoutNestedGraph(root, direction));
     const request: LayoutWorkerRequest = { requestId: ++this.#lastRequestId, root, direction };
     this.#worker.postMessage(request);
     return new Promise((resolve) => (this.#pending = { request, resolve }));
+  }
+
+  /** Drop the pending layout. */
+  cancel(): void {
+    this.#settle(null);
   }
 
   close(): void {
