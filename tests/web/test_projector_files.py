@@ -210,6 +210,6 @@ def test_shows_new_and_changed_vectors(serve: Serve, open_page: OpenPage, tmp_pa
 def count_embeddings(page: Page) -> int:
     """Return the number of embeddings to select from."""
     page.get_by_role("button", name="Select an embedding").click()
-    count = page.get_by_role("dialog").get_by_role("group").get_by_role("button").count()
+    count = page.get_by_role("dialog").get_by_role("option").count()
     page.keyboard.press("Escape")
     return count

@@ -19,6 +19,7 @@ from tests.web.embedding_log import (
     drag,
     drawn_points,
     panel,
+    select_embedding,
     write_embedding_log,
 )
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
@@ -171,8 +172,7 @@ def test_colors_by_column_and_hides_values(points: str, open_page: OpenPage) -> 
 
 def test_draws_sprite_images(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2")
-    page.get_by_role("button", name="Select an embedding").click()
-    page.get_by_role("button", name=re.compile("seen")).click()
+    select_embedding(page, re.compile("seen"))
     canvas = drawn_points(page)
     wait_for_condition(page, lambda: count_pixels(canvas, (230, 20, 20)) > 500)
     wait_for_condition(page, lambda: count_pixels(canvas, (20, 200, 20)) > 500)
