@@ -66,7 +66,7 @@ ANALYSIS = {
     "meshes": "source media",
     "pr_curves": "source media",
     "graphs": "",
-    "profiles": "",
+    "profiles": "source",
     "embeddings": "source jobs media",
     "experiments": "source",
 }

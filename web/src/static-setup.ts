@@ -10,6 +10,7 @@ import { graphHandlers } from './dashboards/graphs/static-graphs';
 import { histogramHandlers } from './dashboards/histograms/static-histograms';
 import { hparamsHandlers } from './dashboards/hparams/static-hparams';
 import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';
+import { profileHandlers } from './dashboards/profile/static-profile';
 import { projectorHandlers } from './dashboards/projector/static-projector';
 
 declare global {
@@ -26,6 +27,7 @@ setTransport(
     ...histogramHandlers,
     ...prCurveHandlers,
     ...hparamsHandlers,
+    ...profileHandlers,
     ...projectorHandlers,
   }),
 );

@@ -32,6 +32,7 @@ const DONE = [
   'src/dashboards/mesh',
   'src/dashboards/graphs',
   'src/dashboards/overview',
+  'src/dashboards/profile',
   'src/dashboards/scalars',
   'src/dashboards/pr_curves',
   'src/dashboards/text',

@@ -101,7 +101,7 @@ def test_reports_gaps_without_events() -> None:
     finding = get_findings(busy(400), EventSpec(2, "more", 700, 1000))["other"]
     assert finding.win_ms == pytest.approx(0.3)
     longest = finding.evidence[0]
-    assert longest.name == "gap after work"
+    assert (longest.is_gap, longest.name) == (True, "work")
     assert longest.duration_ps == 300_000_000
     assert longest.start_ps % 1_000_000_000 == 400_000_000
     assert finding.query == ""

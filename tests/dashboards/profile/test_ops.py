@@ -27,7 +27,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileClient]:
 
 def _empty(tools: ProfileClient, run: str) -> dict[str, str]:
     """Return why tools are empty, by name."""
-    return {row.name: row.why for row in tools.get("tools", run).tools if row.why}
+    return {row.name: row.why.text for row in tools.get("tools", run).tools if row.why}
 
 
 def test_tools_explain_why_they_are_empty(tools: ProfileClient) -> None:
@@ -96,8 +96,8 @@ def test_program_rows_and_text_agree(tools: ProfileClient) -> None:
 def test_roofline_has_peak_rates_of_the_device(tools: ProfileClient) -> None:
     roofline = tools.get("roofline", "jax")
     assert roofline.device == "NVIDIA H200"
-    roofs = {roof.name: roof.flops_per_s for roof in roofline.roofs}
-    assert roofs["16 bits on tensor cores"] == 989e12
+    roofs = {roof.precision: roof.flops_per_s for roof in roofline.roofs}
+    assert roofs["fp16"] == 989e12
     assert (roofline.flops / (roofline.self_ms / 1e3) < 989e12).all()
 
 

@@ -115,6 +115,8 @@ def iter_static_responses(
     listing.captures = [row for row in listing.captures if row.run in frozenset(runs)]
     if not listing.captures:
         return
+    for row in listing.captures:
+        row.mark = None
     yield "captures", listing
     for row in listing.captures:
         request = CaptureRequest(row.id)

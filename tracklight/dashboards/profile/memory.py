@@ -31,6 +31,7 @@ from tracklight.dashboards.profile.store import (
     Tool,
     explain_empty,
 )
+from tracklight.errors import Message
 from tracklight.formats.profiles.pprof import parse_pprof
 from tracklight.index.downsampling import downsample_minmax
 from tracklight.plugin import Route
@@ -133,9 +134,12 @@ def _explain_no_memory(capture: LoadedCapture) -> EmptyReason | None:
     if capture.file.kind == "pprof" or has_allocator_events(capture.trace):
         return None
     return explain_empty(capture) or EmptyReason(
-        "No allocator events were recorded.",
-        "Pass profile_memory=True to PyTorch's profiler. TensorFlow records allocations, except "
-        "for small tensors on a CPU.",
+        Message("profile.no_memory", "No allocator events were recorded."),
+        Message(
+            "profile.no_memory_hint",
+            "Pass profile_memory=True to PyTorch's profiler. TensorFlow records allocations, "
+            "except for small tensors on a CPU.",
+        ),
     )
 
 
@@ -163,4 +167,4 @@ def _iter_memory_static(
         yield f"memory?capture={request.capture}", get_memory_response(store, request)
 
 
-MEMORY_TOOL = Tool("memory", "Memory", _make_memory_routes, _explain_no_memory, _iter_memory_static)
+MEMORY_TOOL = Tool("memory", _make_memory_routes, _explain_no_memory, _iter_memory_static)

@@ -38,7 +38,7 @@ from tracklight.dashboards.profile.store import (
     Tool,
     explain_empty,
 )
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.plugin import Route
 from tracklight.types import Float64
 
@@ -72,8 +72,12 @@ def _explain_no_ops(capture: LoadedCapture) -> EmptyReason | None:
     if capture.get_op_stats().ops:
         return None
     return explain_empty(capture) or EmptyReason(
-        "No ops were recorded.",
-        "Set host_tracer_level=2 in TensorFlow's profiler, or ProfilerActivity.CPU in PyTorch's.",
+        Message("profile.no_ops", "No ops were recorded."),
+        Message(
+            "profile.no_ops_hint",
+            "Set host_tracer_level=2 in TensorFlow's profiler, or ProfilerActivity.CPU in "
+            "PyTorch's.",
+        ),
     )
 
 
@@ -89,7 +93,7 @@ def _iter_ops_static(store: CaptureStore, request: CaptureRequest) -> Iterator[t
     yield f"ops?capture={request.capture}", get_ops_response(store, request)
 
 
-OPS_TOOL = Tool("ops", "Ops", _make_ops_routes, _explain_no_ops, _iter_ops_static)
+OPS_TOOL = Tool("ops", _make_ops_routes, _explain_no_ops, _iter_ops_static)
 
 
 # --- Kernels -------------------------------------------------------------------------------------
@@ -156,11 +160,18 @@ def _explain_no_kernels(capture: LoadedCapture) -> EmptyReason | None:
     if trace.on_device.any():
         if "kernel_details" in trace.arg_keys or "kernel" in trace.categories:
             return None
-        return EmptyReason("A device was used, but kernel launches were not recorded.")
+        return EmptyReason(
+            Message(
+                "profile.no_launches", "A device was used, but kernel launches were not recorded."
+            )
+        )
     return explain_empty(capture) or EmptyReason(
-        "No device was used in this capture.",
-        "Record one on a machine with a GPU. PyTorch needs ProfilerActivity.CUDA; TensorFlow and "
-        "JAX need libcupti.",
+        Message("profile.no_device", "No device was used in this capture."),
+        Message(
+            "profile.no_device_hint",
+            "Record one on a machine with a GPU. PyTorch needs ProfilerActivity.CUDA; TensorFlow "
+            "and JAX need libcupti.",
+        ),
     )
 
 
@@ -178,9 +189,7 @@ def _iter_kernels_static(
     yield f"kernels?capture={request.capture}", get_kernels_response(store, request)
 
 
-KERNELS_TOOL = Tool(
-    "kernels", "Kernels", _make_kernels_routes, _explain_no_kernels, _iter_kernels_static
-)
+KERNELS_TOOL = Tool("kernels", _make_kernels_routes, _explain_no_kernels, _iter_kernels_static)
 
 
 # --- XLA programs --------------------------------------------------------------------------------
@@ -286,8 +295,11 @@ def _explain_no_programs(capture: LoadedCapture) -> EmptyReason | None:
     if capture.programs:
         return None
     return explain_empty(capture) or EmptyReason(
-        "This capture contains no XLA program.",
-        "Captures of JAX do, and those of TensorFlow models compiled with jit_compile=True.",
+        Message("profile.no_xla_program", "This capture contains no XLA program."),
+        Message(
+            "profile.no_xla_program_hint",
+            "Captures of JAX do, and those of TensorFlow models compiled with jit_compile=True.",
+        ),
     )
 
 
@@ -317,9 +329,7 @@ def _iter_program_static(
         yield path, get_program_text_response(store, text_request)
 
 
-PROGRAM_TOOL = Tool(
-    "program", "Program", _make_program_routes, _explain_no_programs, _iter_program_static
-)
+PROGRAM_TOOL = Tool("program", _make_program_routes, _explain_no_programs, _iter_program_static)
 
 
 # --- Roofline ------------------------------------------------------------------------------------
@@ -363,21 +373,20 @@ def _make_roofline_response(capture: LoadedCapture, steps: int) -> RooflineRespo
 
 
 def _list_roofs(rates: PeakRates) -> list[Roof]:
-    roofs = {
-        "32 bits": rates.fp32,
-        "TF32 on tensor cores": rates.tf32,
-        "16 bits on tensor cores": rates.fp16,
-    }
-    return [Roof(name, flops_per_s) for name, flops_per_s in roofs.items() if flops_per_s]
+    roofs = (Roof("fp32", rates.fp32), Roof("tf32", rates.tf32), Roof("fp16", rates.fp16))
+    return [roof for roof in roofs if roof.flops_per_s]
 
 
 def _explain_no_roofline(capture: LoadedCapture) -> EmptyReason | None:
     if capture.programs or len(capture.trace.get_text_args("input_dims")[0]):
         return None
     return explain_empty(capture) or EmptyReason(
-        "The cost of the ops in this capture is unknown.",
-        "Pass record_shapes=True to PyTorch's profiler. For TensorFlow and JAX, costs are computed "
-        "from XLA programs.",
+        Message("profile.no_op_costs", "The cost of the ops in this capture is unknown."),
+        Message(
+            "profile.no_op_costs_hint",
+            "Pass record_shapes=True to PyTorch's profiler. For TensorFlow and JAX, costs are "
+            "computed from XLA programs.",
+        ),
     )
 
 
@@ -395,6 +404,4 @@ def _iter_roofline_static(
     yield f"roofline?capture={request.capture}", get_roofline_response(store, request)
 
 
-ROOFLINE_TOOL = Tool(
-    "roofline", "Roofline", _make_roofline_routes, _explain_no_roofline, _iter_roofline_static
-)
+ROOFLINE_TOOL = Tool("roofline", _make_roofline_routes, _explain_no_roofline, _iter_roofline_static)

@@ -16,6 +16,7 @@ from tracklight.analysis.profiles.input_pipeline import (
 from tracklight.analysis.profiles.steps import StepPart
 from tracklight.analysis.profiles.summary import ProfileSummary, summarize_analysis
 from tracklight.analysis.profiles.trace import PS_PER_MS
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
     HostsResponse,
@@ -66,7 +67,7 @@ def get_steps_response(store: CaptureStore, request: CaptureRequest) -> StepsRes
             parts=[
                 PartColumns(
                     name=part.name.lower(),
-                    label=part.label,
+                    label=Sentence.make(part.label),
                     counted=breakdown.exclusive_ps[:, part] / PS_PER_MS,
                     alone=breakdown.inclusive_ps[:, part] / PS_PER_MS,
                 )
@@ -101,9 +102,7 @@ def _iter_overview_static(
     yield f"steps?capture={request.capture}", get_steps_response(store, request)
 
 
-OVERVIEW_TOOL = Tool(
-    "overview", "Overview", _make_overview_routes, explain_empty, _iter_overview_static
-)
+OVERVIEW_TOOL = Tool("overview", _make_overview_routes, explain_empty, _iter_overview_static)
 
 
 # --- Hosts ---------------------------------------------------------------------------------------
@@ -163,7 +162,7 @@ def _iter_input_static(
     yield f"input?capture={request.capture}", get_input_analysis(store, request)
 
 
-INPUT_TOOL = Tool("input", "Input", _make_input_routes, _explain_no_input, _iter_input_static)
+INPUT_TOOL = Tool("input", _make_input_routes, _explain_no_input, _iter_input_static)
 
 
 # --- Comparison ----------------------------------------------------------------------------------
@@ -207,4 +206,4 @@ def _iter_compare_static(
             yield f"compare?capture={request.capture}&before={before}", comparison
 
 
-COMPARE_TOOL = Tool("compare", "Compare", _make_compare_routes, explain_empty, _iter_compare_static)
+COMPARE_TOOL = Tool("compare", _make_compare_routes, explain_empty, _iter_compare_static)

@@ -16,6 +16,7 @@ from tracklight.analysis.profiles.steps import StepRules
 from tracklight.analysis.profiles.timeline.layout import TrackRow
 from tracklight.analysis.profiles.timeline.pyramid import MAX_LEVELS
 from tracklight.analysis.profiles.timeline.tiles import Tiles
+from tracklight.analysis.source import Sentence
 from tracklight.plugin import Problem
 from tracklight.types import CaptureKind, Float32, Float64, Int32
 
@@ -71,7 +72,7 @@ class HostRow(msgspec.Struct):
 
 
 class CaptureRow(msgspec.Struct):
-    """A capture. Its ``mark`` changes whenever a file of it is written."""
+    """A capture. Its ``mark`` changes whenever a file of it is written; null in a static export."""
 
     id: str
     run: str
@@ -82,7 +83,7 @@ class CaptureRow(msgspec.Struct):
     step: int | None
     """The last step at which the run logged a scalar before the capture; null if it logged none."""
     bytes: int
-    mark: int
+    mark: int | None
     hosts: list[HostRow]
 
 
@@ -96,9 +97,10 @@ class CapturesResponse(msgspec.Struct):
 class OpeningResponse(msgspec.Struct):
     """Progress of reading a capture; ``share`` is null if it is not being read."""
 
-    state: str
+    state: Literal["idle", "opening", "failed", "ready"]
     share: float | None
-    what: str
+    bytes: int
+    """Size of the file."""
     problem: Problem | None
 
 
@@ -106,9 +108,8 @@ class ToolRow(msgspec.Struct):
     """A tool of the dashboard; ``why`` and ``next`` say why it is empty and what to do about it."""
 
     name: str
-    title: str
-    why: str
-    next: str
+    why: Sentence | None
+    next: Sentence | None
 
 
 class ToolsResponse(msgspec.Struct):
@@ -124,7 +125,7 @@ class PartColumns(msgspec.Struct):
     """Time of every step in one part, in milliseconds."""
 
     name: str
-    label: str
+    label: Sentence
     counted: Float64
     """Every instant counted once, for the part of the highest priority."""
     alone: Float64
@@ -284,9 +285,9 @@ class ProgramTextResponse(msgspec.Struct):
 
 
 class Roof(msgspec.Struct):
-    """Peak rate of a device in one precision."""
+    """Peak rate of a device in one precision; TF32 and 16 bits are on tensor cores."""
 
-    name: str
+    precision: Literal["fp32", "tf32", "fp16"]
     flops_per_s: float
 
 
@@ -439,11 +440,19 @@ class TimeRangeRequest(CaptureRequest):
 class StepColumns(msgspec.Struct):
     """The steps of a trace, in picoseconds."""
 
-    rule: str
-    """How the steps were found, in words."""
+    rule: Sentence
+    """How the steps were found."""
     names: list[str]
     start: Float64
     end: Float64
+
+
+class TileRange(msgspec.Struct):
+    """The tiles from ``first`` to ``last`` of a level of detail."""
+
+    level: int
+    first: int
+    last: int
 
 
 class TimelineResponse(msgspec.Struct):
@@ -457,14 +466,13 @@ class TimelineResponse(msgspec.Struct):
     steps: StepColumns
     flows: int
     """Number of flows between events."""
-    problems: list[str]
+    problems: list[Sentence]
+    exported: TileRange | None = None
+    """The only tiles there are, in a static export; null with a server."""
 
 
 class StaticTimeline(msgspec.Struct):
-    """The timeline of a static export: all tracks in all tiles of one level of detail."""
+    """The timeline of a static export, with the exported tiles of all tracks."""
 
     timeline: TimelineResponse
-    level: int
-    first: int
-    last: int
     tiles: Tiles

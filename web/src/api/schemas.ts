@@ -3345,7 +3345,7 @@ export interface CaptureRequest {
   readonly thresholds?: string;
 }
 
-/** A capture. Its `mark` changes whenever a file of it is written. */
+/** A capture. Its `mark` changes whenever a file of it is written; null in a static export. */
 export interface CaptureRow {
   readonly id: string;
   readonly run: string;
@@ -3356,7 +3356,7 @@ export interface CaptureRow {
   /** The last step at which the run logged a scalar before the capture; null if it logged none. */
   readonly step: number | null;
   readonly bytes: number;
-  readonly mark: number;
+  readonly mark: number | null;
   readonly hosts: readonly HostRow[];
 }
 
@@ -3368,7 +3368,7 @@ export interface CapturesResponse {
 
 /** What changed between two captures; the 200 ops that changed most. */
 export interface Comparison {
-  readonly verdict: string;
+  readonly verdict: readonly Sentence[];
   readonly step: StepPair;
   readonly parts: readonly PartPair[];
   readonly ops: readonly OpPair[];
@@ -3386,8 +3386,8 @@ export interface DeviceRow {
 
 /** A property of the program or the machine it ran on. */
 export interface EnvironmentFact {
-  readonly name: string;
-  readonly value: string;
+  readonly name: Sentence;
+  readonly value: Sentence;
 }
 
 export interface EventArgument {
@@ -3426,9 +3426,10 @@ export interface EventRow {
   readonly duration_ps: number;
 }
 
-/** An event that proves a finding. */
+/** An event that proves a finding, or with `is_gap` the time after it without events. */
 export interface EvidenceRow {
   readonly event: number;
+  readonly is_gap: boolean;
   readonly name: string;
   readonly track: string;
   readonly start_ps: number;
@@ -3437,22 +3438,23 @@ export interface EvidenceRow {
 
 /** A difference in the environment. */
 export interface FactPair {
-  readonly name: string;
-  readonly before: string;
-  readonly after: string;
+  readonly name: Sentence;
+  /** Null if only the other capture has it. */
+  readonly before: Sentence | null;
+  readonly after: Sentence | null;
 }
 
 /** Something to change in the program. */
 export interface Finding {
   readonly name: string;
-  readonly title: string;
-  /** What was measured, in a sentence. */
-  readonly what: string;
+  readonly title: Sentence;
+  /** What was measured. */
+  readonly what: Sentence;
   /** Share of a step. */
   readonly share: number;
-  /** From which value on it is reported, in words. */
-  readonly threshold: string;
-  readonly advice: string;
+  /** The values for which it is reported. */
+  readonly threshold: Sentence;
+  readonly advice: readonly Sentence[];
   /** Lines to paste; empty if there are none. */
   readonly code: string;
   /** Time of a step that would be saved if all of it went away. */
@@ -3470,7 +3472,7 @@ export interface Finding {
 /** How a finding changed, by the time it would save. */
 export interface FindingPair {
   readonly name: string;
-  readonly title: string;
+  readonly title: Sentence;
   readonly state: 'gone' | 'new' | 'less' | 'more' | 'same';
   readonly before_ms: number;
   readonly after_ms: number;
@@ -3535,19 +3537,20 @@ export interface InputAnalysis {
   readonly share: number;
   readonly ms: number;
   readonly hidden_ms: number;
-  readonly verdict: string;
+  readonly verdict: readonly Sentence[];
   readonly parts: readonly InputPart[];
   readonly pipelines: readonly PipelineRow[];
   readonly loaders: readonly LoaderRow[];
   readonly findings: readonly Finding[];
-  /** Why there is neither a pipeline nor a loader; empty if there is one. */
-  readonly why: string;
+  /** Why there is neither a pipeline nor a loader; null if there is one. */
+  readonly why: Sentence | null;
 }
 
 /** Time of an average step in which the program waited for this kind of work only. */
 export interface InputPart {
   readonly name: string;
-  readonly what: string;
+  readonly label: Sentence;
+  readonly what: Sentence;
   readonly ms: number;
   readonly share: number;
 }
@@ -3664,9 +3667,10 @@ export interface OpRow {
 
 /** Progress of reading a capture; `share` is null if it is not being read. */
 export interface OpeningResponse {
-  readonly state: string;
+  readonly state: 'idle' | 'opening' | 'failed' | 'ready';
   readonly share: number | null;
-  readonly what: string;
+  /** Size of the file. */
+  readonly bytes: number;
   readonly problem: Problem | null;
 }
 
@@ -3699,7 +3703,7 @@ export interface Overlap {
 /** Time of every step in one part, in milliseconds. */
 export interface PartColumns {
   readonly name: string;
-  readonly label: string;
+  readonly label: Sentence;
   /** Every instant counted once, for the part of the highest priority. */
   readonly counted: Float64Array;
   /** As if there were no other part. */
@@ -3709,7 +3713,7 @@ export interface PartColumns {
 /** Time of an average step in one part. */
 export interface PartPair {
   readonly name: string;
-  readonly label: string;
+  readonly label: Sentence;
   readonly before_ms: number;
   readonly after_ms: number;
   readonly before_hidden_ms: number;
@@ -3719,16 +3723,17 @@ export interface PartPair {
 /** Time of an average step in one part. */
 export interface PartTime {
   readonly name: string;
-  readonly label: string;
+  readonly label: Sentence;
   readonly ms: number;
   readonly share: number;
   /** Time that ran behind a part of higher priority. */
   readonly hidden_ms: number;
-  readonly what: string;
+  readonly what: Sentence;
 }
 
 export interface PipelineRow {
-  readonly name: string;
+  /** From 1. */
+  readonly number: number;
   readonly stages: readonly StageRow[];
 }
 
@@ -3773,8 +3778,8 @@ export interface ProfileSummary {
   readonly events: number;
   readonly span_ms: number;
   readonly framework: Framework;
-  /** How the steps were found, in words. */
-  readonly rule: string;
+  /** How the steps were found. */
+  readonly rule: Sentence;
   readonly markers: readonly StepMarker[];
   readonly steps: StepTimes;
   readonly parts: readonly PartTime[];
@@ -3786,7 +3791,7 @@ export interface ProfileSummary {
   readonly findings: readonly Finding[];
   /** The thresholds of the findings. */
   readonly thresholds: readonly ThresholdRow[];
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
 }
 
 /** An XLA program; `index` identifies it in requests for its text. */
@@ -3841,9 +3846,9 @@ export interface ProgramsResponse {
   readonly steps: number;
 }
 
-/** Peak rate of a device in one precision. */
+/** Peak rate of a device in one precision; TF32 and 16 bits are on tensor cores. */
 export interface Roof {
-  readonly name: string;
+  readonly precision: 'fp32' | 'tf32' | 'fp16';
   readonly flops_per_s: number;
 }
 
@@ -3943,24 +3948,21 @@ export interface StageRow {
   readonly critical_ms: number;
   readonly parallel: number | null;
   readonly is_slowest: boolean;
-  readonly advice: string;
+  readonly advice: Sentence | null;
   /** The longest call. */
   readonly event: number;
 }
 
-/** The timeline of a static export: all tracks in all tiles of one level of detail. */
+/** The timeline of a static export, with the exported tiles of all tracks. */
 export interface StaticTimeline {
   readonly timeline: TimelineResponse;
-  readonly level: number;
-  readonly first: number;
-  readonly last: number;
   readonly tiles: Tiles;
 }
 
 /** The steps of a trace, in picoseconds. */
 export interface StepColumns {
-  /** How the steps were found, in words. */
-  readonly rule: string;
+  /** How the steps were found. */
+  readonly rule: Sentence;
   readonly names: readonly string[];
   readonly start: Float64Array;
   readonly end: Float64Array;
@@ -3999,9 +4001,16 @@ export interface StepTimes {
 /** Threshold of a finding, in percent of a step; for precision, of the device's compute time. */
 export interface ThresholdRow {
   readonly name: string;
-  readonly title: string;
+  readonly title: Sentence;
   readonly percent: number;
   readonly usual: number;
+}
+
+/** The tiles from `first` to `last` of a level of detail. */
+export interface TileRange {
+  readonly level: number;
+  readonly first: number;
+  readonly last: number;
 }
 
 /** Columns of the visible entries, sorted by tile, track, lane and start. */
@@ -4054,15 +4063,16 @@ export interface TimelineResponse {
   readonly steps: StepColumns;
   /** Number of flows between events. */
   readonly flows: number;
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
+  /** The only tiles there are, in a static export; null with a server. */
+  readonly exported: TileRange | null;
 }
 
 /** A tool of the dashboard; `why` and `next` say why it is empty and what to do about it. */
 export interface ToolRow {
   readonly name: string;
-  readonly title: string;
-  readonly why: string;
-  readonly next: string;
+  readonly why: Sentence | null;
+  readonly next: Sentence | null;
 }
 
 /** All tools in display order, whether or not they have something to show. */
