@@ -81,9 +81,10 @@ async function openGraph(open: readonly string[] | null) {
   params.open.set(open);
   const context = {
     queries: cache,
-    query: (definition, request, options) => createQuery(cache, definition, request, options),
+    query: ((definition, request, options) =>
+      createQuery(cache, definition, request, options)) as Context['query'],
     runs: { visible: [] },
-  } as Partial<Context> as Context;
+  } as unknown as Context;
   let queries!: GraphQueries;
   const stop = $effect.root(() => {
     queries = new GraphQueries(context, params, new GraphCatalog(context, params));
