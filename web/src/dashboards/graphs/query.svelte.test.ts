@@ -149,7 +149,7 @@ test('a group that the graph no longer has does not hide the others', async () =
 test('nodes that are loaded later are colored too', async () => {
   const { queries, findLast, stop } = await openGraph([]);
   await findLast('POST graphs/groups').respond({ groups: [makeGroup('', [makeChild('x')], 450)] });
-  queries.setScale('op');
+  const stopColors = $effect.root(() => queries.followColorings(() => 'op'));
   await update();
   expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'op', most: 200 });
   expect(queries.hasMore('')).toBe(true);
@@ -159,6 +159,21 @@ test('nodes that are loaded later are colored too', async () => {
   expect(findLast('POST graphs/groups').body).toMatchObject({ groups: [''], most: 400 });
   expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'op', most: 400 });
   expect(queries.groups.get('')?.nodes).toHaveLength(1);
+  stopColors();
+  stop();
+});
+
+test('colors are loaded again for another scale', async () => {
+  const { queries, findLast, stop } = await openGraph([]);
+  await findLast('POST graphs/groups').respond({ groups: [makeGroup('', [makeChild('x')])] });
+  let scale = $state<'op' | 'parameters'>('op');
+  const stopColors = $effect.root(() => queries.followColorings(() => scale));
+  await update();
+  expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'op' });
+  scale = 'parameters';
+  await update();
+  expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'parameters' });
+  stopColors();
   stop();
 });
 
@@ -166,7 +181,10 @@ test('nodes that are loaded later are colored too', async () => {
 
 const EXPORTED: Partial<StaticGraph> = {
   groups: [
-    makeGroup('', [makeChild('net', { kind: 'scope' }), makeChild('call', { functions: ['f'] })]),
+    makeGroup('', [
+      makeChild('net', { kind: 'scope', op: '' }),
+      makeChild('call', { functions: ['f'] }),
+    ]),
     makeGroup('net', [makeChild('net/relu'), makeChild('net/add', { op: 'AddV2' })]),
     makeGroup('call|f|', [makeChild('call|f|relu')]),
   ],
