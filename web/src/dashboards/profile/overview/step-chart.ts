@@ -1,4 +1,4 @@
-import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/profile';
 import { alignToPixel } from '../../../charts/axes/axis-renderer';
 import { makeTicks } from '../../../charts/axes/ticks';
 import type { ChartTheme } from '../../../charts/renderer/chart-theme';
@@ -21,7 +21,7 @@ export function makeStepLayers({ parts, other }: ProfileStepsResponse): StepLaye
     label: translate(label),
     ms: counted,
   }));
-  return [...layers, { name: 'other', label: common.other, ms: other }].filter(({ ms }) =>
+  return [...layers, { name: 'other', label: m.partOther, ms: other }].filter(({ ms }) =>
     ms.some((each) => each > 0),
   );
 }
