@@ -122,7 +122,9 @@ def test_smoothing_works_in_export(sweep_dir: Path, tmp_path: Path, open_page: O
     values = np.array([decay(step, 3.0) for step in range(50)])
     weights = 0.5 ** np.arange(50)[::-1]
     smoothed = (weights * values).sum() / weights.sum()
-    wait_for_value(page, lambda: float(cells.nth(1).inner_text()), pytest.approx(smoothed, rel=1e-3))
+    wait_for_value(
+        page, lambda: float(cells.nth(1).inner_text()), pytest.approx(smoothed, rel=1e-3)
+    )
 
 
 def test_tag_names_are_escaped(tmp_path: Path, open_page: OpenPage) -> None:
