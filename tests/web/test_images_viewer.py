@@ -281,7 +281,7 @@ def test_blink_comparison(image_board: str, open_page: Callable[..., Page]) -> N
     first = page.locator("[data-side=A]")
     expect(first).to_have_css("visibility", "hidden")
     expect(first).to_have_css("visibility", "visible")
-    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Pause", exact=True).click()
     before = first.evaluate("node => getComputedStyle(node).visibility")
     page.get_by_role("button", name="Switch image").click()
     expect(first).not_to_have_css("visibility", before)

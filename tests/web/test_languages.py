@@ -48,7 +48,7 @@ DASHBOARDS = [
         write_graph_log,
         "[data-node]",
         r"a_deep|images|net|head|block_\d|kernel|Read|add|float32|resource|VarHandleOp"
-        r"|MatMul|Relu|Softmax|AddV2|Placeholder|ReadVariableOp|conv|op:|shape:|ONNX|pbtxt"
+        r"|VariableOp|TPU|MatMul|Relu|Softmax|AddV2|Placeholder|conv|op:|shape:|ONNX|pbtxt"
         r"|Enter|Graphviz",
     ),
 ]
@@ -129,8 +129,8 @@ def test_the_pseudo_locale_lengthens_text(sweep: str, open_page: Callable[..., P
     expect(page.get_by_role("link", name="[Šçálárs")).to_be_visible()
 
 
-#: Dashboard, log, and the label of a control in Chinese.
-DASHBOARDS = [
+#: Dashboards of cards: name, log, and the label of a control in Chinese.
+CARD_DASHBOARDS = [
     pytest.param("scalars", write_scalar_log, "平滑", id="scalars"),
     pytest.param("distributions", write_histogram_log, "运行布局", id="distributions"),
     pytest.param("histograms", write_histogram_log, "直方图模式", id="histograms"),
@@ -142,7 +142,7 @@ DASHBOARDS = [
 ]
 
 
-@pytest.mark.parametrize(("dashboard", "write_log", "label"), DASHBOARDS)
+@pytest.mark.parametrize(("dashboard", "write_log", "label"), CARD_DASHBOARDS)
 def test_a_dashboard_is_shown_in_chinese(
     tmp_path: Path,
     serve: Serve,
@@ -157,7 +157,7 @@ def test_a_dashboard_is_shown_in_chinese(
     expect(page.get_by_label(label).first).to_be_visible()
 
 
-@pytest.mark.parametrize(("dashboard", "write_log", "label"), DASHBOARDS)
+@pytest.mark.parametrize(("dashboard", "write_log", "label"), CARD_DASHBOARDS)
 def test_long_text_fits_on_a_phone(
     tmp_path: Path,
     serve: Serve,

@@ -59,7 +59,7 @@ def test_draw_modes(solids: str, open_page: OpenPage) -> None:
     last = seen["Surface"]
     modes = {"Surface with edges": "edges", "Wireframe": "wires", "Points": "points"}
     for name, value in modes.items():
-        page.get_by_role("button", name=name, exact=True).click()
+        page.get_by_role("toolbar").get_by_role("button", name=name, exact=True).click()
         expect(page).to_have_url(re.compile(f"mesh-draw={value}"))
         last = seen[name] = wait_for_change(image, last)
     wait_for_condition(page, lambda: drawn_fraction(image) < 0.05 * surface)  # eight points

@@ -150,9 +150,9 @@ def test_each_control_of_the_scalars_toolbar_is_visible(
         toolbar.get_by_label("Filter tags"),
         toolbar.get_by_role("button", name="Wall"),
         toolbar.get_by_role("slider", name="Smoothing"),
-        toolbar.get_by_role("spinbutton").or_(toolbar.get_by_label("Smoothing, as a number")),
+        toolbar.get_by_label("Smoothing value"),
         toolbar.get_by_role("button", name="Δ baseline"),
-        toolbar.get_by_role("button", name="Table of values below each chart"),
+        toolbar.get_by_role("button", name="Show value table"),
         toolbar.get_by_role("button", name="Scalars settings"),
     ]
     for control in controls:

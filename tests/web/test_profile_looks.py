@@ -39,7 +39,7 @@ def test_is_accessible_by_keyboard_on_a_phone(board: str, open_page: OpenPage) -
     page.get_by_role("button", name="flowers/before", exact=True).click()
     changes = page.get_by_role("list", name="Changes in recommendations")
     expect(changes).to_contain_text("resolved")
-    expect(page.get_by_role("img", name=re.compile("^Time of each step"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Time of each step:"))).to_be_visible()
     assert not overflows(page)
     assert find_violations(page) == []
     page.keyboard.press("v")
@@ -70,7 +70,7 @@ def test_static_export_shows_profile(tmp_path: Path, open_page: OpenPage) -> Non
     write_flowers(tmp_path / "logs" / "flowers", seed=3, now=time.time())
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy.html", "tab=profile"))
     expect(section(page, "Recommendations")).to_be_visible()
-    expect(page.get_by_role("img", name=re.compile("^Time of each step"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Time of each step:"))).to_be_visible()
     open_tool(page, "Input")
     expect(tool_panel(page, "input")).to_contain_text("of step time")
     open_tool(page, "Trace")

@@ -61,7 +61,7 @@ def test_long_layout_shows_progress_and_can_be_stopped_and_restarted(
     bar = page.get_by_role("group", name="Projection")
     for label, value in (("Iterations", "90000"), ("Perplexity", "5")):
         fill(page, label, value)
-    page.get_by_role("button", name="Run t-SNE").click()
+    page.get_by_role("button", name="Run t-SNE", exact=True).click()
     progress = bar.get_by_role("progressbar")
     wait_for_condition(page, lambda: float(progress.get_attribute("value") or 0) > 0.0002)
     expect(bar).to_contain_text("of 90,000")
@@ -72,11 +72,11 @@ def test_long_layout_shows_progress_and_can_be_stopped_and_restarted(
     expect(bar).to_contain_text(re.compile(r"Stopped after [\d,]+ of 90,000"))
     drawn_points(page)
     # A stopped layout can be started again, from the beginning.
-    page.get_by_role("button", name="Run t-SNE").click()
+    page.get_by_role("button", name="Run t-SNE", exact=True).click()
     expect(progress).to_be_visible()
     bar.get_by_role("button", name="Cancel").click()
     fill(page, "Iterations", "50")
-    page.get_by_role("button", name="Run t-SNE").click()
+    page.get_by_role("button", name="Run t-SNE", exact=True).click()
     expect(bar.get_by_role("status", name="Layout quality")).to_have_attribute(
         "title", re.compile("mean little")
     )
@@ -90,7 +90,7 @@ def test_large_layout_starts_only_on_request(points: str, open_page: OpenPage) -
     expect(page.get_by_role("application")).to_have_accessible_name("PCA of 20,001 points")
     page.get_by_role("button", name="t-SNE", exact=True).click()
     expect(page.get_by_text("This takes a while for this many points")).to_be_visible()
-    page.get_by_role("button", name="Run t-SNE").click()
+    page.get_by_role("button", name="Run t-SNE", exact=True).click()
     bar = page.get_by_role("group", name="Projection")
     expect(bar.get_by_role("progressbar")).to_be_visible()
     bar.get_by_role("button", name="Cancel").click()

@@ -22,7 +22,8 @@ points = board_fixture(write_embedding_log, "module", "?tab=projector")
 #: Words of the log, and names that are the same in every language.
 UNTRANSLATED = re.compile(
     r"(west|east|middle|none|word|side|weight|places|run|PCA|t-SNE|UMAP|TSV|k-means|HDBSCAN"
-    r"|From TensorBoard|TensorBoard|tag|px)\b[-\d]*",
+    r"|From TensorBoard|TensorBoard|tag|px|npy|npz|tsv|csv|parquet|arrow|safetensors|pt|h5)"
+    r"\b[-\d]*",
     re.IGNORECASE,
 )
 #: All texts of an element, visible or for screen readers.

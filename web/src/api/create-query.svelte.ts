@@ -72,9 +72,7 @@ export function createQuery<Request, Data>(
   request: () => Request | null,
   options: ObserveOptions<Request> = {},
 ): Query<Data> {
-  const query = new ReactiveQuery<Data>(() => observer.retry());
-  query.set(IDLE);
-  const observer = cache.observe(definition, (state) => query.set(state), options);
+  const { query, observer } = observe(cache, definition, options);
   // Before the DOM is updated: cached data is part of the first picture.
   $effect.pre(() => {
     const next = request();
@@ -82,6 +80,17 @@ export function createQuery<Request, Data>(
   });
   $effect.pre(() => () => observer.dispose());
   return query;
+}
+
+function observe<Request, Data>(
+  cache: QueryCache,
+  definition: QueryDefinition<Request, Data>,
+  options: ObserveOptions<Request>,
+) {
+  const query = new ReactiveQuery<Data>(() => observer.retry());
+  query.set(IDLE);
+  const observer = cache.observe(definition, (state) => query.set(state), options);
+  return { query, observer };
 }
 
 interface SharedQuery<Data> {
@@ -136,16 +145,26 @@ export class QueryMap<Request, Data> {
   }
 
   #start(key: string): SharedQuery<Data> {
-    let query: Query<Data> | undefined;
-    const stop = $effect.root(() => {
-      query = createQuery(
-        this.#cache,
-        this.#definition,
-        () => this.#makeRequest(key),
-        this.#options,
-      );
+    const { query, observer } = observe(this.#cache, this.#definition, this.#options);
+    const update = (request: Request | null): void => untrack(() => observer.setRequest(request));
+    // Cached data is part of the first picture.
+    update(this.#makeRequest(key));
+    let isStopped = false;
+    let stopEffect = (): void => undefined;
+    // Outside the effect that subscribes: an effect inside it is not updated any more when both
+    // depend on the same state.
+    queueMicrotask(() => {
+      if (isStopped) return;
+      stopEffect = $effect.root(() => {
+        $effect.pre(() => update(this.#makeRequest(key)));
+      });
     });
-    return { query: query as Query<Data>, stop, users: 1 };
+    const stop = (): void => {
+      isStopped = true;
+      stopEffect();
+      observer.dispose();
+    };
+    return { query, stop, users: 1 };
   }
 
   #leave(key: string): void {

@@ -17,6 +17,8 @@ import { makeLineId, rowsByLine } from './chart-lines';
 export interface ValueCell {
   readonly text: string;
   readonly sortKey: number;
+  /** The value with all digits. */
+  readonly title?: string;
   /** The step of a value. */
   readonly step?: string;
 }
@@ -75,8 +77,10 @@ function makeCell(value: number | null, format: (value: number) => string): Valu
 const formatTime = (seconds: number): string => formatDateTime(new Date(seconds * 1000));
 const formatRatio = (ratio: number): string =>
   common.percent({ value: formatValue(ratio * 100, 3) });
-const valueCell = (value: Parameters<typeof parseJsonNumber>[0]): ValueCell =>
-  makeCell(parseJsonNumber(value), formatValue);
+function valueCell(json: Parameters<typeof parseJsonNumber>[0]): ValueCell {
+  const value = parseJsonNumber(json);
+  return value === null ? EMPTY_CELL : { ...makeCell(value, formatValue), title: String(value) };
+}
 const stepCell = (step: number | null): ValueCell => makeCell(step, formatStep);
 
 /** Return the values at one position. */

@@ -81,7 +81,8 @@ async function openGraph(open: readonly string[] | null) {
   params.open.set(open);
   const context = {
     queries: cache,
-    query: (...args: Parameters<Context['query']>) => createQuery(cache, ...args),
+    query: ((definition, request, options) =>
+      createQuery(cache, definition, request, options)) as Context['query'],
     runs: { visible: [] },
   } as unknown as Context;
   let queries!: GraphQueries;
@@ -148,7 +149,7 @@ test('a group that the graph no longer has does not hide the others', async () =
 test('nodes that are loaded later are colored too', async () => {
   const { queries, findLast, stop } = await openGraph([]);
   await findLast('POST graphs/groups').respond({ groups: [makeGroup('', [makeChild('x')], 450)] });
-  queries.setScale('op');
+  const stopColors = $effect.root(() => queries.followColorings(() => 'op'));
   await update();
   expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'op', limit: 200 });
   expect(queries.hasMore('')).toBe(true);
@@ -158,6 +159,21 @@ test('nodes that are loaded later are colored too', async () => {
   expect(findLast('POST graphs/groups').body).toMatchObject({ groups: [''], limit: 400 });
   expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'op', limit: 400 });
   expect(queries.groups.get('')?.nodes).toHaveLength(1);
+  stopColors();
+  stop();
+});
+
+test('colors are loaded again for another scale', async () => {
+  const { queries, findLast, stop } = await openGraph([]);
+  await findLast('POST graphs/groups').respond({ groups: [makeGroup('', [makeChild('x')])] });
+  let scale = $state<'op' | 'parameters'>('op');
+  const stopColors = $effect.root(() => queries.followColorings(() => scale));
+  await update();
+  expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'op' });
+  scale = 'parameters';
+  await update();
+  expect(findLast('GET graphs/paint').fields).toMatchObject({ by: 'parameters' });
+  stopColors();
   stop();
 });
 

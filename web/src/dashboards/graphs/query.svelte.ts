@@ -99,8 +99,8 @@ export class GraphQueries {
   readonly #colorings: QueryMap<ColoringRequest, ColoringResponse>;
   /** Number of pages of groups for which more than one was requested. */
   #pages = $state.raw<Readonly<Record<string, number>>>({});
-  /** The scale on which nodes are colored by the server. */
-  #scale = $state.raw<ScaleName | null>(null);
+  /** Returns the scale on which nodes are colored by the server. */
+  #getScale: () => ScaleName | null = () => null;
 
   constructor({ queries }: Pick<Context, 'queries'>, params: GraphParams, catalog: GraphCatalog) {
     this.#params = params;
@@ -118,16 +118,11 @@ export class GraphQueries {
     this.#colorings = new QueryMap(
       queries,
       coloringQuery,
-      (group) =>
-        withReference(
-          this.#scale && {
-            group,
-            fold: fold(),
-            limit: this.#getLimit(group),
-            by: this.#scale,
-            profile: catalog.profile,
-          },
-        ),
+      (group) => {
+        const by = this.#getScale();
+        const limit = this.#getLimit(group);
+        return withReference(by && { group, fold: fold(), limit, by, profile: catalog.profile });
+      },
       { keepPrevious: false },
     );
     this.overview = createQuery(queries, overviewQuery, () => catalog.reference, {
@@ -183,7 +178,6 @@ export class GraphQueries {
       { keepPrevious: false },
     );
     $effect.pre(() => subscribeAll(this.#groups, this.#visible));
-    $effect.pre(() => subscribeAll(this.#colorings, this.#scale ? [...this.groups.keys()] : []));
   }
 
   /** Paths of the expanded groups: those in the URL, or those of the default view. */
@@ -240,9 +234,10 @@ export class GraphQueries {
     for (const query of [this.overview, ...groups]) if (query?.error) query.retry();
   }
 
-  /** Color the visible groups on a scale; null for none. */
-  setScale(scale: ScaleName | null): void {
-    this.#scale = scale;
+  /** Load the colors of the visible groups on a scale, which is reactive; null for none. */
+  followColorings(getScale: () => ScaleName | null): void {
+    this.#getScale = getScale;
+    $effect.pre(() => subscribeAll(this.#colorings, getScale() ? [...this.groups.keys()] : []));
   }
 
   getColoring(group: string): ColoringResponse | undefined {

@@ -46,11 +46,7 @@ export class NodeColoring {
   constructor(params: GraphParams, queries: GraphQueries) {
     this.#params = params;
     this.#queries = queries;
-    $effect.pre(() => {
-      const { colorBy } = this;
-      const isLocal = colorBy === 'structure' || colorBy === 'none' || colorBy === 'change';
-      queries.setScale(isLocal ? null : colorBy);
-    });
+    queries.followColorings(() => this.#serverScale);
   }
 
   /** The scales for which there is data. */
@@ -71,6 +67,13 @@ export class NodeColoring {
   readonly colorBy = $derived.by<ColorBy>(() => {
     const names = this.options.map(({ value }) => value);
     return names.find((name) => name === this.#params.colorBy.value) ?? names[0] ?? 'none';
+  });
+
+  /** The scale if the server computes its colors. */
+  readonly #serverScale = $derived.by(() => {
+    const { colorBy } = this;
+    const isLocal = colorBy === 'structure' || colorBy === 'none' || colorBy === 'change';
+    return isLocal ? null : colorBy;
   });
 
   readonly #scale = $derived.by<ScaleRow | undefined>(() =>

@@ -173,6 +173,8 @@ const CHARACTER_WIDTH_PX = 7;
 const TITLE_PADDING_PX = 36;
 const [MIN_DEFAULT_WIDTH_PX, MAX_DEFAULT_WIDTH_PX] = [84, 170];
 const NAME_COLUMN_WIDTH_PX = 220;
+/** On phones, leaves space for the objective beside the name. */
+const NARROW_NAME_COLUMN_WIDTH_PX = 150;
 /** With space for a sparkline beside the number. */
 const OBJECTIVE_COLUMN_WIDTH_PX = 190;
 
@@ -180,20 +182,25 @@ interface TableLayoutOptions {
   readonly objectiveKey: string | null;
   readonly pinnedKeys: readonly string[];
   readonly widths: ColumnWidths;
+  /** Whether the window is that of a phone. */
+  readonly isNarrow: boolean;
 }
 
 /** Return the columns in table order: name, objective and pinned columns are sticky and come first. */
 export function layoutTableColumns(
   name: TrialColumn,
   columns: readonly TrialColumn[],
-  { objectiveKey, pinnedKeys, widths }: TableLayoutOptions,
+  { objectiveKey, pinnedKeys, widths, isNarrow }: TableLayoutOptions,
 ): TrialTableColumn[] {
   const isObjective = ({ key }: TrialColumn): boolean => key === objectiveKey;
   const isPinned = (column: TrialColumn): boolean =>
     !isObjective(column) && pinnedKeys.includes(column.key);
   const isScrolling = (column: TrialColumn): boolean => !isObjective(column) && !isPinned(column);
-  const getWidth = (column: TrialColumn): number =>
-    widths.get(column.key) ?? getDefaultWidth(column, column === name, isObjective(column));
+  const nameWidth = isNarrow ? NARROW_NAME_COLUMN_WIDTH_PX : NAME_COLUMN_WIDTH_PX;
+  const getWidth = (column: TrialColumn): number => {
+    const defaultWidth = column === name ? nameWidth : getDefaultWidth(column, isObjective(column));
+    return widths.get(column.key) ?? defaultWidth;
+  };
   let stickyWidth = 0;
   const sticky = [name, ...columns.filter(isObjective), ...columns.filter(isPinned)].map(
     (column) => {
@@ -208,8 +215,7 @@ export function layoutTableColumns(
   return [...sticky, ...scrolling];
 }
 
-function getDefaultWidth({ title }: TrialColumn, isName: boolean, isObjective: boolean): number {
-  if (isName) return NAME_COLUMN_WIDTH_PX;
+function getDefaultWidth({ title }: TrialColumn, isObjective: boolean): number {
   if (isObjective) return OBJECTIVE_COLUMN_WIDTH_PX;
   const titleWidth = title.length * CHARACTER_WIDTH_PX + TITLE_PADDING_PX;
   return Math.min(MAX_DEFAULT_WIDTH_PX, Math.max(MIN_DEFAULT_WIDTH_PX, titleWidth));

@@ -1,4 +1,4 @@
-import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/profile';
 import { alignToPixel } from '../../../charts/axes/axis-renderer';
 import { makeTicks } from '../../../charts/axes/ticks';
 import type { ChartTheme } from '../../../charts/renderer/chart-theme';
@@ -21,7 +21,7 @@ export function makeStepLayers({ parts, other_ms }: ProfileStepsResponse): StepL
     label: translate(label),
     ms: exclusive_ms,
   }));
-  return [...layers, { name: 'other', label: common.other, ms: other_ms }].filter(({ ms }) =>
+  return [...layers, { name: 'other', label: m.partOther, ms: other_ms }].filter(({ ms }) =>
     ms.some((each) => each > 0),
   );
 }
