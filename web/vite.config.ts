@@ -39,6 +39,8 @@ function collectImports(
   return modules;
 }
 
+const APP = /\/src\/app\.ts$/;
+
 /** Preload the page, which the entry imports only after the texts of its language are loaded. */
 const preloadApp: Plugin = {
   name: 'preload-app',
@@ -46,7 +48,7 @@ const preloadApp: Plugin = {
     order: 'post',
     handler(html, { bundle, path }) {
       const chunks = Object.values(bundle ?? {}).filter((file) => file.type === 'chunk');
-      const app = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith('/src/app.ts'));
+      const app = chunks.find(({ moduleIds }) => moduleIds.some((id) => APP.test(id)));
       if (!app || path !== '/index.html') return [];
       const all = [app, ...chunks.filter(({ fileName }) => app.imports.includes(fileName))];
       const links = all.map(({ fileName }) => ({ rel: 'modulepreload', href: `./${fileName}` }));

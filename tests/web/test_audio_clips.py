@@ -77,11 +77,11 @@ def test_hover_shows_time_and_value(audio_board: str, open_page: OpenPage) -> No
     chart = drawn_waveform(page, "voice", "alto")
     box = get_stable_box(chart)
     page.mouse.move(box.center[0], box.y + 30)
-    expect(chart.locator(".tooltip")).to_have_text(
+    expect(chart.locator(".hover-info")).to_have_text(
         re.compile(r"^0:0[12]\.\d{3} · .?[\d.e-]+ … [\d.]+")
     )
     page.mouse.move(box.center[0], box.y + box.height - 40)
-    expect(chart.locator(".tooltip")).to_have_text(re.compile(r"· [\d.]+ k?Hz · .?\d+ dB$"))
+    expect(chart.locator(".hover-info")).to_have_text(re.compile(r"· [\d.]+ k?Hz · .?\d+ dB$"))
 
 
 def test_spectrogram_toggle_and_settings(audio_board: str, open_page: OpenPage) -> None:

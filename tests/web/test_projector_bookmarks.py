@@ -55,6 +55,8 @@ def test_bookmark_restores_all_settings(points: str, open_page: OpenPage) -> Non
     other = open_page(points)
     drawn_points(other)
     other.get_by_role("button", name="all of it", exact=True).click()
+    # A neighbor that comes under the cursor would be highlighted.
+    other.mouse.move(1, 1)
     wait_for_value(other, lambda: read_settings(other), before)
     again = drawn_points(other)
     wait_for_condition(other, lambda: np.array_equal(take_screenshot(again), seen))

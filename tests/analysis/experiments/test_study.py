@@ -197,7 +197,7 @@ def test_more_metrics_can_be_requested(tmp_path: Path) -> None:
     board = open_board(tmp_path)[1]
     response = board.sessions(SessionsRequest())
     assert len(response.metrics) == 100
-    assert response.notes == ["5 more metrics exist; the first 100 are shown."]
+    assert [str(note) for note in response.notes] == ["Showing 100 metrics; 5 more are hidden."]
     more = board.sessions(SessionsRequest(metrics=["|m104"]))
     assert [it.key for it in more.metrics[100:]] == ["|m104"]
     with pytest.raises(UsageError, match="no session has the metric"):
