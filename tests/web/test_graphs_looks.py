@@ -16,6 +16,7 @@ from tests.archives import extract
 from tests.dashboards.graphs.graph_log import write_graph
 from tests.web.conftest import board_fixture
 from tests.web.graph_view import build_network, node, select_node, toggle_group
+from tests.web.locators import click_retry
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
 from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
@@ -137,7 +138,7 @@ def test_failed_requests_can_be_retried(graph_board: str, open_page: OpenPage) -
     ):
         expect(page.get_by_role("main").get_by_text("It broke.")).to_be_visible()
         failing.remove(endpoint)
-        page.get_by_role("button", name="Retry").click()
+        click_retry(page)
         expect(loaded).to_be_visible()
     page.goto(f"{graph_board}&node=nowhere/at/all")
     expect(details(page)).to_contain_text("nowhere/at/all")

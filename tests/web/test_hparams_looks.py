@@ -16,6 +16,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.web.conftest import Serve, board_fixture
 from tests.web.event_writer import append_records
 from tests.web.hparams_log import BEST, GRID, session_records, write_grid
+from tests.web.locators import click_retry
 from tests.web.test_hparams_views import (
     TAB,
     download_plot,
@@ -89,7 +90,7 @@ def test_failed_request_can_be_retried(board: str, open_page: OpenPage) -> None:
     page.goto(board)
     expect(page.get_by_text("It broke.")).to_be_visible()
     failing[0] = False
-    page.get_by_role("button", name="Retry").click()
+    click_retry(page)
     expect_trials(page, GRID)
 
 

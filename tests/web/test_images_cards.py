@@ -18,6 +18,7 @@ from tests.web.image_log import (
     make_photo,
     read_pixels,
 )
+from tests.web.locators import click_retry
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
@@ -155,7 +156,7 @@ def test_failed_request_can_be_retried(image_board: str, open_page: Callable[...
     notes = image_strip(page, "samples/photo", "conv").get_by_role("note")
     expect(notes).to_contain_text("Server unreachable")
     is_failing = False
-    notes.get_by_role("button", name="Retry").click()
+    click_retry(notes)
     images_at_step(page, "samples/photo", "conv", 30)
 
 

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.web.cards import card, card_titles
 from tests.web.conftest import Serve, board_fixture
+from tests.web.locators import click_retry
 from tests.web.mesh_log import (
     BLUE,
     FRONT_CAMERA,
@@ -123,7 +124,7 @@ def test_retries_failed_request(solids: str, open_page: OpenPage) -> None:
     page.goto(f"{solids}&tags=grey")
     expect(card(page, "shape/grey").get_by_role("alert")).to_be_visible()
     failing = False
-    card(page, "shape/grey").get_by_role("button", name="Retry").click()
+    click_retry(card(page, "shape/grey"))
     wait_for_condition(page, lambda: drawn_fraction(drawn_mesh(page, "shape/grey")) > 0.1)
 
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.web.conftest import serve_log
+from tests.web.locators import click_retry
 from tests.web.profile_log import (
     TAB,
     choose_capture,
@@ -222,5 +223,5 @@ def test_shows_loading_progress_and_retries_failed_request(board: str, open_page
     expect(dialog).to_contain_text("Memory No allocation was recorded.")
     page.keyboard.press("Escape")
     broken[0] = False
-    page.get_by_role("button", name="Retry").click()
+    click_retry(page)
     expect(section(page, "Step time")).to_be_visible()

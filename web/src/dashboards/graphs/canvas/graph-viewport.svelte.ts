@@ -16,6 +16,12 @@ export interface ViewTransform extends LayoutPoint {
   readonly scale: number;
 }
 
+/** A view that is computed from the sizes of the drawing and of the canvas. */
+interface AutomaticView {
+  readonly compute: (drawing: Size, canvas: Size) => ViewTransform;
+  readonly view: ViewTransform;
+}
+
 const MIN_SCALE = 0.02;
 const MAX_SCALE = 3;
 /** Names are readable from here on. */
@@ -41,10 +47,18 @@ export class GraphViewport {
   #frame = 0;
   /** The view at the end of a running animation; null if there is none. */
   #targetView: ViewTransform | null = null;
+  /** How the current view was computed, until it is changed by panning, zooming or revealing. */
+  #automaticView: AutomaticView | null = null;
   readonly #layoutClient = new LayoutClient();
 
-  /** Set the size of the canvas; the point in its center stays there. */
+  /** Set the size of the canvas; the point in its center stays there, or the graph is fitted again. */
   resize(size: Size): void {
+    const automatic = this.#automaticView;
+    if (automatic && automatic.view === (this.#targetView ?? this.view)) {
+      this.size = size;
+      this.#showAutomaticView(automatic.compute);
+      return;
+    }
     const getShift = (before: number, after: number): number =>
       before > 0 && after > 0 ? (after - before) / 2 : 0;
     const dx = getShift(this.size.width, size.width);
@@ -81,11 +95,11 @@ export class GraphViewport {
   }
 
   showInitialView(): void {
-    this.#moveTo(getInitialView(this.drawing, this.size));
+    this.#showAutomaticView(getInitialView);
   }
 
   fit(): void {
-    this.#moveTo(fitView(this.drawing, this.size));
+    this.#showAutomaticView(fitView);
   }
 
   zoom(at: LayoutPoint, factor: number): void {
@@ -129,6 +143,12 @@ export class GraphViewport {
     this.#layoutClient.close();
   }
 
+  #showAutomaticView(compute: AutomaticView['compute']): void {
+    const view = compute(this.drawing, this.size);
+    this.#automaticView = { compute, view };
+    this.#moveTo(view);
+  }
+
   /** Set the view; a running animation, which would overwrite it, ends there. */
   #moveTo(view: ViewTransform): void {
     if (this.#targetView) this.#targetView = view;
@@ -140,7 +160,7 @@ export class GraphViewport {
     const [from, view] = [this.displayed, this.view];
     this.drawing = drawing;
     const goal = this.#getAnchoredView(from, drawing, view);
-    [this.#anchor, this.#targetView] = [null, null];
+    [this.#anchor, this.#targetView, this.#automaticView] = [null, null, null];
     if (!canAnimate(from, drawing)) {
       [this.displayed, this.view] = [drawing, goal];
       return;
@@ -151,7 +171,8 @@ export class GraphViewport {
       const progress = Math.min(1, Math.max(0, now - start) / ANIMATION_MS);
       const eased = 1 - (1 - progress) ** 3;
       this.displayed = progress < 1 ? interpolateDrawing(from, drawing, eased) : drawing;
-      this.view = interpolateView(view, this.#targetView ?? goal, eased);
+      const target = this.#targetView ?? goal;
+      this.view = progress < 1 ? interpolateView(view, target, eased) : target;
       if (progress < 1) this.#frame = requestAnimationFrame(step);
       else this.#targetView = null;
     };
