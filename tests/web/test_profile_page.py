@@ -214,8 +214,8 @@ def test_shows_loading_progress_and_retries_failed_request(board: str, open_page
     )
     expect(page.get_by_text("4 MB")).to_be_visible()
     reason = {"code": "", "text": "No allocation was recorded.", "args": {}}
-    empty_tool = {"name": "memory", "why": reason, "next": None}
-    overview_tool = {"name": "overview", "why": None, "next": None}
+    empty_tool = {"name": "memory", "empty_reason": reason, "hint": None}
+    overview_tool = {"name": "overview", "empty_reason": None, "hint": None}
     held[0].fulfill(json={"tools": [overview_tool, empty_tool]})
     expect(page.get_by_role("alert")).to_contain_text("It broke.")
     page.get_by_role("button", name="1 without data").click()
