@@ -46,6 +46,15 @@ def test_no_accessibility_violations(board: str, open_page: OpenPage) -> None:
     assert find_violations(page) == []
 
 
+def test_toolbar_has_one_row_on_a_laptop(board: str, open_page: OpenPage) -> None:
+    page = open_page(board, width=1440)
+    drawn_parallel_plot(page)
+    views = page.get_by_role("toolbar", name="HParams").locator("> *")
+    tops = views.evaluate_all("all => all.map(one => one.getBoundingClientRect())")
+    middles = {round(box["y"] + box["height"] / 2) for box in tops}
+    assert max(middles) - min(middles) < 10
+
+
 def test_fits_on_a_phone_and_keyboard_shortcuts(board: str, open_page: OpenPage) -> None:
     page = open_page(board, width=390)
     drawn_parallel_plot(page)

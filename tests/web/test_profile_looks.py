@@ -43,7 +43,7 @@ def test_is_accessible_by_keyboard_on_a_phone(board: str, open_page: OpenPage) -
     assert not overflows(page)
     assert find_violations(page) == []
     page.keyboard.press("v")
-    expect(page.get_by_role("region", name="Ops by change")).to_be_visible()
+    expect(page.get_by_role("table", name="Ops by change")).to_be_visible()
     assert not overflows(page)
     assert find_violations(page) == []
     page.keyboard.press("v")

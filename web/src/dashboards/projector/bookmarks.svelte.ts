@@ -45,6 +45,8 @@ const EXCLUDED_PARAMS: readonly ProjectorParamName[] = [
 const FORMER_NAMES: Readonly<Record<string, ProjectorParamName>> = {
   colour: 'colorBy',
   count: 'neighborCount',
+  neighbours: 'neighbors',
+  pull: 'supervisionWeight',
 };
 
 /** Views of the embedding that were saved here or by TensorBoard. */

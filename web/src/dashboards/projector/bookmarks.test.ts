@@ -55,11 +55,39 @@ describe('the settings of a saved view', () => {
   it('can be restored from views saved by earlier versions', () => {
     const params = createParams();
     restoreSettings(
-      { colour: 'side', count: 7, near: 'dot', pointSize: 9, minDist: 0.5, embedding: 'a', x: 1 },
+      {
+        colour: 'side',
+        count: 7,
+        neighbours: 9,
+        pull: 0.2,
+        near: 'dot',
+        pointSize: 9,
+        minDist: 0.5,
+        embedding: 'a',
+        x: 1,
+      },
       params,
     );
-    const { colorBy, neighborCount, neighborMetric, pointSize, minDist, embedding } = params;
-    const values = [colorBy, neighborCount, neighborMetric, pointSize, minDist, embedding];
-    expect(values.map(({ value }) => value)).toEqual(['side', 7, 'dot', 9, 0.5, '']);
+    const {
+      colorBy,
+      neighborCount,
+      neighbors,
+      supervisionWeight,
+      neighborMetric,
+      pointSize,
+      minDist,
+      embedding,
+    } = params;
+    const values = [
+      colorBy,
+      neighborCount,
+      neighbors,
+      supervisionWeight,
+      neighborMetric,
+      pointSize,
+      minDist,
+      embedding,
+    ];
+    expect(values.map(({ value }) => value)).toEqual(['side', 7, 9, 0.2, 'dot', 9, 0.5, '']);
   });
 });
