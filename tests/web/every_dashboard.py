@@ -27,7 +27,7 @@ class Dashboard:
     content: str = "main article"
     #: URL parameters that show more of the dashboard.
     query: str = ""
-    #: CSS selector of buttons that switch between views.
+    #: Selector of buttons that switch between views.
     views: str = ""
     #: Whether a preference opens the settings panel.
     has_panel: bool = False
@@ -76,6 +76,8 @@ PROFILED_NAMES = (
     r"|void .*|bfloat16|key=value"
     r"|\b(train|python|Dataset|Shuffle|Prefetch|Root|Relu|Cast|Mean|Mul|copy|output)\b"
 )
+#: The buttons of the first segmented control, which is in the toolbar.
+FIRST_SEGMENTS = "main .segmented >> nth=0 >> button"
 
 DASHBOARDS = [
     Dashboard(
@@ -98,13 +100,13 @@ DASHBOARDS = [
         "&node=输出",
         names=f"{OPERATIONS}|dtype|/device:GPU:0|conv|op:|shape:",
     ),
-    Dashboard("hparams", "[data-trial]", views="main .segmented:first-of-type > button"),
+    Dashboard("hparams", "[data-trial]", views=FIRST_SEGMENTS),
     Dashboard("projector", "[data-drawn='1']", "&dims=2&point=0&find=词1&chosen=3-5"),
     Dashboard(
         "profile",
         "[data-tool] section",
         f"&before={BASELINE_CAPTURE}",
-        views="main .segmented:first-of-type > button",
+        views=FIRST_SEGMENTS,
         names=PROFILED_NAMES,
     ),
 ]

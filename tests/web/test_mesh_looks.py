@@ -28,9 +28,7 @@ OpenPage = Callable[..., Page]
 solids = board_fixture(write_mesh_log, "module", "?tab=mesh")
 
 
-def test_problems_of_meshes_have_no_accessibility_violations(
-    solids: str, open_page: OpenPage
-) -> None:
+def test_invalid_meshes_have_no_accessibility_violations(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=odd")
     drawn_mesh(page, "odd/torn")
     assert find_violations(page) == []
