@@ -93,7 +93,7 @@ def test_sorts_and_filters_ops_and_opens_them_in_trace(board: str, open_page: Op
     link = get_stable_url(page)
     other = open_page(link)
     expect(table_rows(other, "Ops")).to_have_count(1)
-    table_rows(other, "Ops").get_by_title("Show in trace").click()
+    table_rows(other, "Ops").get_by_title("in trace").click()
     expect(tool_panel(other, "trace")).to_be_visible()
     assert "p-event=" in get_stable_url(other, 600)
 

@@ -118,7 +118,9 @@ export function makeAllocationColumns(
 
 /** PyTorch records none of these; empty columns are left out. */
 const TEXT_COLUMNS: readonly TableColumn<AllocationRow>[] = [
-  makeTextColumn('region', m.columnKind, 92, ({ region }) => region),
+  makeTextColumn('region', m.columnKind, 92, ({ region }) =>
+    region in REGION_NAMES ? '' : region,
+  ),
   makeTextColumn('type', common.type, 84, ({ type }) => type),
   makeTextColumn('shape', m.columnShape, 150, ({ shape }) => shape),
 ];
