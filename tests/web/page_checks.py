@@ -50,7 +50,8 @@ FIND_CUT_LABELS = """({ tolerancePx, lineTolerancePx, ignored }) => {
   const hidden = '.visually-hidden, [aria-hidden=true]';
   // Names in the log may be truncated if a tooltip has the whole name.
   const hasTooltip = (node) => {
-    const names = '.name[title], [role=cell] [title], td [title], th [title]';
+    const cells = ':is(td, th, [role=cell], [role=rowheader])';
+    const names = `.name[title], ${cells} [title]`;
     const name = node.parentElement.closest(names);
     return name !== null && name.title.includes(node.data.trim());
   };
