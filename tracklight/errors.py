@@ -18,19 +18,18 @@ NoMatchWarning                  a pattern over runs or tags matches nothing
 
 The message of a `TracklightError` can be shown to users unchanged. Errors that reach the page are
 raised with a message code and arguments, so that the page can translate them. This module imports
-nothing from tracklight, so that every other module may import it.
+nothing from tracklight, so that every other module may import it, and only cheap modules of the
+standard library, because every training program that logs imports it.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """A sentence for users that the page can translate.
 
     Programs and terminals show the text. The page looks the code up in the catalog of its language
@@ -46,8 +45,8 @@ class Message:
     """Identifies the sentence, such as ``graphs.no_group``; it never changes."""
     text: str
     """The sentence in English."""
-    args: dict[str, str | int | float | Message] = field(default_factory=dict)
-    """The arguments by name, for the translation."""
+    args: dict[str, str | int | float | Message] = {}  # noqa: RUF012  # never modified
+    """The arguments by name, for the translation; not to be modified."""
 
     @classmethod
     def format(cls, code: str, template: str, /, **args: Any) -> Message:

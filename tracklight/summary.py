@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from tracklight.profiler.tracing import trace_export, trace_off, trace_on
 from tracklight.writer import defaults, warnings
 from tracklight.writer.defaults import Condition, find_active_writer
 from tracklight.writer.event_writer import EventWriter
@@ -32,6 +31,7 @@ from tracklight.writer.tf_context import add_name_scope, is_tracing, skip_autogr
 
 if TYPE_CHECKING:
     from tracklight.formats.proto import Message
+    from tracklight.profiler.tracing import trace_export, trace_off, trace_on
 
 __all__ = [
     "FileWriter",
@@ -59,6 +59,17 @@ __all__ = [
     "trace_on",
     "write",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Few programs trace, and the tracing module would double the time to import this one.
+    if name not in ("trace_export", "trace_off", "trace_on"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tracklight.profiler import tracing
+
+    function = skip_autograph(getattr(tracing, name))
+    globals()[name] = function
+    return function
 
 
 class SummaryWriter(ABC):
@@ -841,6 +852,6 @@ class experimental:
 for _function in (
     *(audio, create_file_writer, create_noop_writer, custom_scalars, flush, get_step, graph),
     *(histogram, image, mesh, pr_curve, record_if, scalar, set_step, should_record_summaries),
-    *(tensor, text, trace_export, trace_off, trace_on, write, _summary_scope, _write_raw_pb),
+    *(tensor, text, write, _summary_scope, _write_raw_pb),
 ):
     skip_autograph(_function)

@@ -65,6 +65,18 @@ def test_unknown_name_raises_attribute_error() -> None:
         tracklight.opne  # noqa: B018
 
 
+def test_import_of_summary_avoids_slow_modules() -> None:
+    slow = {"dataclasses", "inspect", "numpy", "pathlib", "tempfile", "tracklight.profiler"}
+    script = (
+        "import sys; before = set(sys.modules); import tracklight.summary\n"
+        f"print((set(sys.modules) - before) & {slow})"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "set()"
+
+
 def test_import_loads_nothing_heavy() -> None:
     script = f"import sys, tracklight; print([m for m in {HEAVY} if m in sys.modules])"
     result = subprocess.run(

@@ -86,7 +86,7 @@ def test_every_field_is_declared_as_theirs(their_messages: dict[str, Any]) -> No
 
 
 def list_declared() -> list[str]:
-    texts = [(proto.SCHEMA_DIR / f"{name}.proto").read_text("utf-8") for name in THEIRS_TOO]
+    texts = [Path(proto.SCHEMA_DIR, f"{name}.proto").read_text("utf-8") for name in THEIRS_TOO]
     words = [line.split() for text in texts for line in text.splitlines()]
     return [line[1] for line in words if line[:1] == ["message"]]
 

@@ -16,8 +16,8 @@ The declarations differ from the originals in ways that do not change the encodi
 
 from __future__ import annotations
 
+import os
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tracklight.errors import FormatError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Message: TypeAlias = Any
 
 #: Declares the messages in a subset of the protobuf language: one field per line, no nesting.
-SCHEMA_DIR = Path(__file__).with_name("schemas")
+SCHEMA_DIR = os.path.join(os.path.dirname(__file__), "schemas")
 
 _PACKAGE = "tracklight.formats"
 _SCALAR_TYPES = frozenset(
@@ -76,15 +76,17 @@ def _get_class(name: str) -> Any:
     try:
         return _classes[name]
     except KeyError:
-        raise AttributeError(f"no message {name} is declared in {SCHEMA_DIR.name}/") from None
+        raise AttributeError(f"no message {name} is declared in schemas/") from None
 
 
 def _build_classes() -> dict[str, Any]:
+    from pathlib import Path  # not at the top: programs that only log scalars do without it
+
     from google.protobuf import descriptor_pool, message_factory
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
     file = FileDescriptorProto(name="tracklight/formats.proto", package=_PACKAGE, syntax="proto3")
-    for path in sorted(SCHEMA_DIR.glob("*.proto")):
+    for path in sorted(Path(SCHEMA_DIR).glob("*.proto")):
         _declare_messages(file, path.read_text("utf-8"))
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())

@@ -8,7 +8,6 @@ import itertools
 import os
 import re
 import socket
-import tempfile
 import time
 from typing import Any, Protocol
 
@@ -155,6 +154,8 @@ class RemoteSink:
         return self._spool >= 0
 
     def open(self, header: bytes) -> None:
+        import tempfile
+
         self._spool, self._spool_path = tempfile.mkstemp(prefix="tracklight-")
         self._url = f"{self._directory}/{make_file_name(self._suffix)}"
         os.write(self._spool, header)
