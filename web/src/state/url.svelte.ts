@@ -1,4 +1,4 @@
-import { SvelteMap } from 'svelte/reactivity';
+import { untrack } from 'svelte';
 
 import type { Codec } from '../lib/codecs';
 import type { Param, UrlState } from '../plugin/context';
@@ -13,7 +13,10 @@ const REPLACE_DELAY_MS = 120;
  * open dashboard reads are kept, so that a link restores the state of closed dashboards too.
  */
 export class PageUrl implements UrlState {
-  readonly #values = new SvelteMap<string, string>();
+  readonly #values = new Map<string, string>();
+  /** Notified of a change of each parameter. One signal for all would update the whole page. */
+  readonly #changes = new Map<string, Signal>();
+  readonly #anyChange = new Signal();
   #pending: HistoryMode | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -34,23 +37,25 @@ export class PageUrl implements UrlState {
   }
 
   param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value> {
+    if (!this.#changes.has(name)) this.#changes.set(name, new Signal());
     return new UrlParam(this, name, codec, fallback);
   }
 
   /** The query string of the current view, without the question mark. */
   get search(): string {
+    this.#anyChange.track();
     return formatQuery(this.#values);
   }
 
   get(name: string): string | undefined {
+    (this.#changes.get(name) ?? this.#anyChange).track();
     return this.#values.get(name);
   }
 
   /** Undefined removes the parameter. Changes in one microtask become one history entry. */
   set(name: string, text: string | undefined, mode: HistoryMode): void {
     if (text === this.#values.get(name)) return;
-    if (text === undefined) this.#values.delete(name);
-    else this.#values.set(name, text);
+    this.#store(name, text);
     this.#scheduleWrite(mode);
   }
 
@@ -62,6 +67,7 @@ export class PageUrl implements UrlState {
 
   /** Return the URL of the same view with other values, for links. */
   makeHref(values: Readonly<Record<string, string | undefined>>): string {
+    this.#anyChange.track();
     const kept = [...this.#values].filter(([name]) => !(name in values));
     const changed = Object.entries(values).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,
@@ -96,13 +102,33 @@ export class PageUrl implements UrlState {
   #read(): void {
     this.#cancelWrite();
     const query = new URLSearchParams(location.search);
-    for (const name of [...this.#values.keys()]) if (!query.has(name)) this.#values.delete(name);
-    for (const [name, text] of query) this.#values.set(name, text);
+    for (const name of [...this.#values.keys()]) if (!query.has(name)) this.#store(name, undefined);
+    for (const [name, text] of query) this.#store(name, text);
+  }
+
+  #store(name: string, text: string | undefined): void {
+    if (text === undefined) this.#values.delete(name);
+    else this.#values.set(name, text);
+    this.#changes.get(name)?.notify();
+    this.#anyChange.notify();
   }
 
   #cancelWrite(): void {
     clearTimeout(this.#timer);
     this.#pending = null;
+  }
+}
+
+class Signal {
+  #version = $state(0);
+
+  /** Run the current effect or derived value again after `notify`. */
+  track(): void {
+    void this.#version;
+  }
+
+  notify(): void {
+    this.#version = untrack(() => this.#version) + 1;
   }
 }
 

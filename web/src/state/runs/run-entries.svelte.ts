@@ -85,6 +85,10 @@ export class RunEntries {
 
   /** Number of runs by folder. */
   readonly #folderSizes = $derived.by(() => countFolders(this.all.map(({ name }) => name)));
+  /** Whether runs differ in their folder, and one of the folders has several. */
+  readonly hasFolders = $derived.by(() =>
+    [...this.#folderSizes.keys()].some((folder) => this.#isShown(folder)),
+  );
 
   constructor(liveLog: LiveLog, notes: LogNotes, columnValues: RunColumnValues) {
     this.#liveLog = liveLog;
@@ -100,8 +104,11 @@ export class RunEntries {
   /** Return the folder of a run, with its slash, if other runs are in it but not all. */
   findFolder({ name }: RunEntry): string | null {
     const folder = getFolder(name);
-    const isShared = (this.#folderSizes.get(folder) ?? 0) > 1;
-    return isShared && folder !== this.commonFolder ? folder : null;
+    return this.#isShown(folder) ? folder : null;
+  }
+
+  #isShown(folder: string): boolean {
+    return (this.#folderSizes.get(folder) ?? 0) > 1 && folder !== this.commonFolder;
   }
 
   /** Return the label of a run below the row of its folder. */

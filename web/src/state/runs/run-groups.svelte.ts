@@ -148,9 +148,7 @@ export class RunTable {
   /** Runs sorted by name are shown below rows for their folders, unless they are grouped. */
   readonly hasFolders: boolean = $derived.by(
     () =>
-      this.#groups.keys === null &&
-      this.#order.sorting.key === 'name' &&
-      this.#entries.all.some((entry) => this.#entries.findFolder(entry) !== null),
+      this.#groups.keys === null && this.#order.sorting.key === 'name' && this.#entries.hasFolders,
   );
 
   /** Whether rows are below a row of a group or folder. */
