@@ -84,3 +84,20 @@ export const ICONS = {
 } as const satisfies Record<string, IconNode>;
 
 export type IconName = keyof typeof ICONS;
+
+const markup = new Map<IconName, string>();
+
+/** Return the elements of an icon as SVG text, which a page inserts faster than one by one. */
+export function getIconMarkup(name: IconName): string {
+  let text = markup.get(name);
+  if (text === undefined) {
+    text = ICONS[name].map(formatElement).join('');
+    markup.set(name, text);
+  }
+  return text;
+}
+
+function formatElement([tag, attributes]: IconNode[number]): string {
+  const pairs = Object.entries(attributes).map(([key, value]) => ` ${key}="${String(value)}"`);
+  return `<${tag}${pairs.join('')}/>`;
+}
