@@ -11,7 +11,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The pins were taken with Python 3.11 and hold for later ones; 3.10 takes the newest that it can.
 OLD    := $(shell $(PYTHON) -c 'import sys; print("y" if sys.version_info < (3, 11) else "")')
-PIP    := $(BIN)/python -m pip install --quiet $(if $(OLD),,--constraint tools/constraints.txt)
+# Python compiles a module when it is first imported; compiling all of a framework takes minutes.
+PIP    := $(BIN)/python -m pip install --quiet --no-compile $(if $(OLD),,--constraint tools/constraints.txt)
 
 KERNEL := $(shell find tracklight -name '*.pyx' -o -name '*.pxi' -o -name '*.h') tools/build_kernel.py
 WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/test-results/*' -not -path '*/catalog/*')
@@ -27,7 +28,9 @@ run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given 
 test: .make/test test-web  ## Run the quick tests: units, the page, a browser smoke test; no framework is needed
 	$(BIN)/python tools/run_tests.py quick $(ARGS)
 
-test-all: .make/test .make/test-all .make/docs .make/frameworks .make/proxy .make/programs test-web  ## Run all tests, with frameworks, Jupyter, S3 and all of the browser suite
+test-all: .make/npm  ## Run all tests, with frameworks, Jupyter, S3 and all of the browser suite
+	@# Side by side, as the first mostly waits for downloads.
+	$(MAKE) --no-print-directory --jobs 2 .make/all test-web .make/proxy .make/programs
 	$(BIN)/python tools/run_tests.py all $(ARGS)
 
 test-web: .make/kernel .make/web .make/node .make/chromium
@@ -124,7 +127,7 @@ help:  ## Say what there is to make
 	    tools/debian.sh "browser tests need Chromium" chromium-headless-shell
 	@touch $@
 
-.make/programs: | .make/installed
+.make/programs: | .make/installed .make/chromium
 	@{ command -v zsh && command -v fish && command -v nginx; } >/dev/null || \
 	    tools/debian.sh "tests need zsh, fish and nginx" zsh fish nginx-light
 	@touch $@
@@ -141,3 +144,9 @@ help:  ## Say what there is to make
 	@echo "tracklight: installing PyTorch, TensorFlow, JAX and others, once; it takes minutes"
 	$(PIP) --group frameworks
 	@touch $@
+
+# All that tests need, in one step: every call of pip checks all packages again.
+.make/all: .make/installed
+	@echo "tracklight: installing PyTorch, TensorFlow, JAX and others, once; it takes minutes"
+	$(PIP) --group test --group test-all --group docs --group frameworks
+	@touch .make/test .make/test-all .make/docs .make/frameworks $@
