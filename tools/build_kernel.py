@@ -94,9 +94,12 @@ def compile_kernels() -> list[Path]:
         )
         for kernel in KERNELS
     ]
-    modules = cythonize(extensions, language_level=3, quiet=True)
+    # Cython starts processes for this, which copy the program on Linux only.
+    processes = os.cpu_count() or 1 if sys.platform == "linux" else 0
+    modules = cythonize(extensions, nthreads=processes, language_level=3, quiet=True)
     command = build_ext(Distribution({"name": "tracklight", "ext_modules": modules}))
     command.inplace = True
+    command.parallel = os.cpu_count()
     with tempfile.TemporaryDirectory() as scratch:
         command.build_temp = command.build_lib = scratch
         command.ensure_finalized()
