@@ -209,7 +209,7 @@ def matching_points(page: Page) -> Locator:
 
 def read_camera(page: Page) -> list[float]:
     """Return yaw, pitch, zoom and target from the URL, or an empty list."""
-    match = re.search(r"eye=([^&]*)", get_stable_url(page))
+    match = re.search(r"orbit=([^&]*)", get_stable_url(page))
     return [float(part) for part in match[1].split(",")] if match else []
 
 

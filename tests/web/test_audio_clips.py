@@ -99,11 +99,11 @@ def test_spectrogram_toggle_and_settings(audio_board: str, open_page: OpenPage) 
     with page.expect_request(re.compile("spectrogram.*window=512")):
         page.get_by_role("combobox", name="Window size").select_option("512 samples")
     page.get_by_role("combobox", name="Dynamic range").select_option("60 dB")
-    expect(page).to_have_url(re.compile("tones=linear.*tones-window=512"))
+    expect(page).to_have_url(re.compile("spectrogram=linear.*fft-window=512"))
 
 
 def test_fit_height_scales_quiet_clips(audio_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{audio_board}&tags=voice&tones=off")
+    page = open_page(f"{audio_board}&tags=voice&spectrogram=off")
     chart = drawn_waveform(page, "voice", "alto", 1, "wave")
     before = chart.screenshot()
     page.get_by_role("button", name="Audio settings").click()
@@ -176,7 +176,7 @@ def test_copy_as_python(audio_board: str, open_page: OpenPage) -> None:
 
 
 def test_browser_decodes_other_formats_on_request(audio_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{audio_board}&tags=odd&tones=off")
+    page = open_page(f"{audio_board}&tags=odd&spectrogram=off")
     flac = clip(page, "odd/files", "extra", 0)
     expect(flac).to_contain_text("FLAC audio is decoded in the browser.")
     flac.get_by_role("button", name="Show waveform").click()
@@ -189,7 +189,7 @@ def test_browser_decodes_other_formats_on_request(audio_board: str, open_page: O
 
 
 def test_invalid_clips_show_an_error(audio_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{audio_board}&tags=odd&tones=off")
+    page = open_page(f"{audio_board}&tags=odd&spectrogram=off")
     unknown = clip(page, "odd/files", "extra", 2)
     expect(unknown).to_contain_text("Cannot show the waveform: 23 bytes of an unknown file type")
     expect(unknown.get_by_role("button", name=re.compile("^Play"))).to_be_disabled()

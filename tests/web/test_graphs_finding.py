@@ -126,7 +126,7 @@ def test_color_options_and_legends(graph_board: str, open_page: OpenPage) -> Non
     expect(legend).to_contain_text("MatMul (4)")
     color_select.select_option("Parameters")
     expect(legend).to_contain_text("Parameters")
-    expect(page).to_have_url(re.compile("paint=parameters"))
+    expect(page).to_have_url(re.compile("graph-color=parameters"))
     near_white = re.compile(r"rgb\((2[45]\d, ?){2}2[45]\d\)")
     expect(node(page, "images").locator("rect").first).to_have_attribute("fill", near_white)
     expect(node(page, "net/block_1").locator("rect").first).not_to_have_attribute(

@@ -29,6 +29,7 @@ from tests.web.test_hparams_views import (
 )
 from tests.web.test_looks import overflows
 from tests.web.test_static_board import copy
+from tests.web.waiting import get_stable_box
 
 pytestmark = pytest.mark.browser
 
@@ -61,6 +62,69 @@ def test_fits_on_a_phone_and_keyboard_shortcuts(board: str, open_page: OpenPage)
     assert not overflows(page)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Clear filters")
+
+
+def write_long_names(logdir: Path) -> None:
+    """Write trials whose names are 8 to 60 characters long."""
+    start = time.time() - 86_400
+    for index, session in enumerate(GRID[:12]):
+        name = (
+            f"sweep{index:02d}/"
+            + "lr=0.001,dropout=0.1,units=128,warmup=100,decay=0.5"[: index * 5]
+        )
+        append_records(logdir / name, *session_records(session, start + 600 * index))
+
+
+long_names = board_fixture(write_long_names, "module", TAB)
+
+#: Return what is wrong with truncated names: parts that are cut without an ellipsis, and names
+#: without any visible text at their end.
+FIND_FAULTY_NAMES = """names => names.flatMap((name) => {
+  const row = name.getBoundingClientRect();
+  const faults = [];
+  for (const part of name.children) {
+    const box = part.getBoundingClientRect();
+    // Wrapped to the hidden second line.
+    if (box.top >= row.bottom - 1) continue;
+    const range = document.createRange();
+    range.selectNodeContents(part);
+    const text = range.getBoundingClientRect();
+    const isCut = text.left < box.left - 1 || text.right > box.right + 1;
+    const { textOverflow, fontSize } = getComputedStyle(part);
+    if (isCut && textOverflow !== 'ellipsis') faults.push(`no ellipsis: ${name.textContent}`);
+    if (isCut && box.width < 1.5 * parseFloat(fontSize))
+      faults.push(`no space for an ellipsis: ${name.textContent}`);
+    if (part === name.lastElementChild && text.right > row.right + 1)
+      faults.push(`cut at the end: ${name.textContent}`);
+  }
+  return faults;
+})"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_long_names_keep_their_end(long_names: str, open_page: OpenPage, width: int) -> None:
+    page = open_page(long_names, width=width)
+    names = trial_rows(page).locator(".name")
+    expect(names.nth(3)).to_be_visible()
+    assert names.evaluate_all(FIND_FAULTY_NAMES) == []
+    # The column can be narrower.
+    page.get_by_role("separator", name="Width of Trial").focus()
+    for _ in range(6):
+        page.keyboard.press("ArrowLeft")
+        assert names.evaluate_all(FIND_FAULTY_NAMES) == []
+
+
+def test_parallel_coordinates_scroll_on_a_phone(board: str, open_page: OpenPage) -> None:
+    page = open_page(board, width=390, has_touch=True)
+    plot = drawn_parallel_plot(page)
+    last = page.get_by_role("group", name=re.compile("^Axis: ")).last
+    expect(last).not_to_be_in_viewport(ratio=0.9)
+    # A horizontal drag scrolls, a vertical one selects a range of an axis.
+    assert plot.evaluate("plot => getComputedStyle(plot).touchAction") == "pan-x"
+    box = get_stable_box(plot)
+    page.mouse.move(box.x + 100, box.y + box.height / 2)
+    page.mouse.wheel(600, 0)
+    expect(last).to_be_in_viewport(ratio=0.9)
 
 
 def test_axis_menu_scales_inverts_and_moves(board: str, open_page: OpenPage) -> None:

@@ -61,7 +61,7 @@ def test_viewer_shortcuts_precede_tab_shortcuts_that_change(
     append_records(logdir / "conv", *loss_records("loss", range(3)))
     expect(dashboard_tab(page, "Scalars")).to_be_visible()
     page.keyboard.press("1")
-    expect(page).to_have_url(re.compile("tab=images&card=photo&spot="))
+    expect(page).to_have_url(re.compile("tab=images&card=photo&image-viewport="))
 
 
 def test_zoom_is_kept_when_a_new_step_arrives(
@@ -77,7 +77,7 @@ def test_zoom_is_kept_when_a_new_step_arrives(
     append_photos(logdir, 10)
     expect(pane).to_have_attribute("aria-label", "conv, step 10")
     wait_for_value(page, lambda: get_stable_box(pane.locator("img")), before)
-    expect(page).to_have_url(re.compile("spot="))
+    expect(page).to_have_url(re.compile("image-viewport="))
 
 
 def test_images_of_previous_steps_are_released(

@@ -76,9 +76,9 @@ def test_zoom_with_buttons_keys_and_wheel(image_board: str, open_page: Callable[
     wait_for_value(page, lambda: read_zoom(page), pytest.approx(fit, rel=0.02))
     page.keyboard.press("+")
     page.keyboard.press("+")
-    expect(page).to_have_url(re.compile(r"spot=0\.5,0\.5,2\.25"))
+    expect(page).to_have_url(re.compile(r"image-viewport=0\.5,0\.5,2\.25"))
     page.keyboard.press("0")
-    expect(page).not_to_have_url(re.compile("spot="))
+    expect(page).not_to_have_url(re.compile("image-viewport="))
     zoom_controls(page).get_by_role("button", name="1:1").click()
     wait_for_value(page, lambda: read_zoom(page), 1)
     pane.dblclick()
@@ -87,14 +87,14 @@ def test_zoom_with_buttons_keys_and_wheel(image_board: str, open_page: Callable[
     page.keyboard.down("Control")
     page.mouse.wheel(0, -300)
     page.keyboard.up("Control")
-    expect(page).to_have_url(re.compile("spot="))
+    expect(page).to_have_url(re.compile("image-viewport="))
     wait_for_condition(page, lambda: read_zoom(page) > fit)
 
 
 def test_zoom_is_kept_while_no_run_is_shown(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{image_board}{PHOTO}&spot=0.5,0.5,4")
+    page = open_page(f"{image_board}{PHOTO}&image-viewport=0.5,0.5,4")
     pane = image_pane(page, "conv, step 30")
     expect(pane.locator("img")).to_be_visible()
     zoom = read_zoom(page)
@@ -104,11 +104,11 @@ def test_zoom_is_kept_while_no_run_is_shown(
     show_all.check()
     expect(pane.locator("img")).to_be_visible()
     wait_for_value(page, lambda: read_zoom(page), zoom)
-    assert "spot=0.5,0.5,4" in get_stable_url(page)
+    assert "image-viewport=0.5,0.5,4" in get_stable_url(page)
 
 
 def test_images_pan_together(image_board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{image_board}{PHOTO}&spot=0.5,0.5,4")
+    page = open_page(f"{image_board}{PHOTO}&image-viewport=0.5,0.5,4")
     panes = [image_pane(page, f"{run}, step 30") for run in ("conv", "vit")]
     images = [pane.locator("img") for pane in panes]
     before = [get_stable_box(image) for image in images]
@@ -155,7 +155,7 @@ def test_16bit_pixel_values_are_exact(image_board: str, open_page: Callable[...,
 def test_pixel_values_are_drawn_at_high_zoom(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{image_board}?tab=images&card=odd/deep&spot=0.5,0.5,2")
+    page = open_page(f"{image_board}?tab=images&card=odd/deep&image-viewport=0.5,0.5,2")
     pane = image_pane(page, "conv, step 0")
     expect(pane).to_contain_text(str(make_16bit_image()[8, 8]))
     expect(pane).to_contain_text(str(make_16bit_image()[7, 6]))

@@ -129,7 +129,7 @@ STOPS = [
         "points$",
         ("+",),
         "[data-drawn='1']",
-        "eye=",
+        "orbit=",
     ),
     # Open the trace of the profile.
     Stop(
@@ -193,3 +193,21 @@ def test_every_dashboard_is_operated_by_keyboard(
         expect(page).to_have_url(re.compile(stop.url))
         if stop.role == "button":
             expect(control.first).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.mark.parametrize(
+    ("locale", "text"), [("en-US", "Skip to content"), ("zh-CN", "跳到主要内容")]
+)
+def test_first_tab_stop_skips_to_the_content(
+    sweep: str, open_page: Callable[..., Page], locale: str, text: str
+) -> None:
+    page = open_page(sweep, locale=locale)
+    expect(page.locator("main article").first).to_be_visible()
+    page.keyboard.press("Tab")
+    link = page.get_by_role("link", name=text)
+    expect(link).to_be_focused()
+    expect(link).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.querySelector('main').contains(document.activeElement)")

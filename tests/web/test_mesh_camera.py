@@ -91,7 +91,7 @@ def test_cards_have_separate_cameras_when_unlinked(solids: str, open_page: OpenP
 
 
 def test_shift_drag_pans(solids: str, open_page: OpenPage) -> None:
-    page = open_page(f"{solids}&tags=cube{FRONT_CAMERA}&lens=orthographic")
+    page = open_page(f"{solids}&tags=cube{FRONT_CAMERA}&projection=orthographic")
     image = drawn_mesh(page, "shape/cube")
     box = get_stable_box(image)
     across, down = compute_drawn_center(image)

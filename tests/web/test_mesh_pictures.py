@@ -84,7 +84,7 @@ def test_card_has_separate_step_when_unlinked(solids: str, open_page: OpenPage) 
 
 
 def test_draws_faces_with_32_bit_indices(solids: str, open_page: OpenPage) -> None:
-    page = open_page(f"{solids}&tags=sheet{FRONT_CAMERA}&lens=orthographic")
+    page = open_page(f"{solids}&tags=sheet{FRONT_CAMERA}&projection=orthographic")
     image = drawn_mesh(page, "large/sheet")
     expect(image).to_have_attribute("aria-label", re.compile("90,000 vertices, 178,802 faces"))
     # The sheet spans 0.19 to 0.81 of the height of the canvas, and is blue above 0.355.

@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests import builders as b
-from tests.web.conftest import Serve
+from tests.web.conftest import Serve, board_fixture
 from tests.web.event_writer import append_records, loss_records
 from tests.web.locators import section_buttons, step_range, tag_names, tag_row, tag_table
-from tests.web.waiting import get_stable_url, wait_for_value
+from tests.web.waiting import get_stable_text, get_stable_url, wait_for_value
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
@@ -107,3 +107,26 @@ def test_tag_names_are_escaped(logdir: Path, serve: Serve, open_page: Callable[.
     page = open_page(serve(logdir).address + OVERVIEW)
     expect(tag_table(page)).to_contain_text(evil)
     expect(page.locator("img[src=x]")).to_have_count(0)
+
+
+def write_hundred_runs(logdir: Path) -> None:
+    """Write a tag of all runs, one of the last run, and one of a run in the middle."""
+    for index in range(100):
+        tags = ["shared", *(["middle"] if index == 50 else []), *(["last"] if index == 99 else [])]
+        for tag in tags:
+            append_records(logdir / f"run{index:03d}", *loss_records(tag, range(5)))
+
+
+hundred_runs = board_fixture(write_hundred_runs, "module", "?tab=overview&sel=all")
+
+
+def test_trends_of_a_hundred_runs(hundred_runs: str, open_page: Callable[..., Page]) -> None:
+    page = open_page("about:blank")
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(hundred_runs)
+    for tag in ("shared", "middle", "last"):
+        expect(tag_row(page, tag).get_by_role("img")).to_be_visible()
+    # The first page of runs is enough for `shared`; the other tags share a second request.
+    get_stable_text(tag_table(page))
+    assert len([url for url in requests if "scalars/query" in url]) <= 4

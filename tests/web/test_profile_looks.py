@@ -50,6 +50,13 @@ def test_is_accessible_by_keyboard_on_a_phone(board: str, open_page: OpenPage) -
     expect(page.get_by_role("dialog")).to_contain_text("Swap current and baseline")
 
 
+def test_parts_of_a_step_fit_on_a_phone(board: str, open_page: OpenPage) -> None:
+    page = open_page(board, width=390)
+    table = page.get_by_role("table", name="Step time breakdown")
+    expect(table.get_by_role("columnheader", name="Overlapped")).to_be_visible()
+    assert table.evaluate("table => table.scrollWidth - table.clientWidth") <= 0
+
+
 def test_first_capture_adds_tab_and_is_requested_by_charts(
     tmp_path: Path, serve: Serve, open_page: OpenPage
 ) -> None:

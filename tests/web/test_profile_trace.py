@@ -296,3 +296,48 @@ def test_compares_two_traces_accessibly_on_a_phone(board: str, open_page: OpenPa
     page.get_by_role("searchbox", name="Search events").fill("sgemm")
     expect(page.get_by_role("status", name="Matches")).to_have_text("8")
     assert find_violations(page) == []
+
+
+def test_back_and_forward_restore_zoom_and_selection(board: str, open_page: OpenPage) -> None:
+    page = open_page(board)
+    place = get_stable_box(wait_for_trace(page))
+    whole = get_stable_url(page, URL_DELAY_MS)
+    page.mouse.click(*event_position(place, 1_500, 1))
+    expect(page).to_have_url(re.compile("p-event="))
+    selected = get_stable_url(page, URL_DELAY_MS)
+    details = page.get_by_role("heading", name="aten::mm")
+    expect(details).to_be_visible()
+    page.mouse.dblclick(*event_position(place, 11_500, 1))
+    expect(page).to_have_url(re.compile("p-span="))
+    zoomed = get_stable_url(page, URL_DELAY_MS)
+    for url in (selected, whole):
+        page.go_back()
+        # A double click first selects, so that it adds two entries.
+        if get_stable_url(page, URL_DELAY_MS) not in (selected, whole):
+            page.go_back()
+        assert get_stable_url(page, URL_DELAY_MS) == url
+    expect(details).to_have_count(0)
+    page.go_forward()
+    assert get_stable_url(page, URL_DELAY_MS) == selected
+    expect(details).to_be_visible()
+    page.go_forward()
+    page.go_forward()
+    assert get_stable_url(page, URL_DELAY_MS) == zoomed
+
+
+def test_back_from_another_capture_restores_the_selection(board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{board}&capture=")
+    wait_for_trace(page)
+    place = get_stable_box(page.get_by_role("application").first)
+    page.mouse.click(*event_position(place, 1_500, 1))
+    expect(page).to_have_url(re.compile("p-event="))
+    selected = get_stable_url(page, URL_DELAY_MS)
+    name = (
+        "fast" if page.get_by_role("button", name=re.compile("^Select capture.*slow")).count() else "slow"
+    )
+    choose_capture(page, "Select capture", name)
+    expect(page).not_to_have_url(re.compile("p-event="))
+    wait_for_trace(page)
+    page.go_back()
+    assert get_stable_url(page, URL_DELAY_MS) == selected
+    expect(page.get_by_role("heading", name="aten::mm")).to_be_visible()

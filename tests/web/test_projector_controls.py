@@ -34,7 +34,7 @@ OpenPage = Callable[..., Page]
 
 
 def test_pans_zooms_and_centers_on_a_point(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&paint=side")
+    page = open_page(f"{points}&color-by=side")
     canvas = drawn_points(page)
     page.keyboard.down("Shift")
     drag(page, (0.5, 0.5), (0.6, 0.5))
@@ -53,7 +53,7 @@ def test_pans_zooms_and_centers_on_a_point(points: str, open_page: OpenPage) -> 
     tip = page.get_by_role("status", name="Hovered point")
     expect(tip).to_contain_text("middle")
     page.mouse.wheel(0, -600)
-    expect(page).to_have_url(re.compile("eye="))
+    expect(page).to_have_url(re.compile("orbit="))
     drawn_points(page)
     page.mouse.move(place.center[0] + 1, place.center[1])
     expect(tip).to_contain_text("middle")
@@ -75,7 +75,7 @@ def test_pans_zooms_and_centers_on_a_point(points: str, open_page: OpenPage) -> 
 
 
 def test_shows_matches_neighbors_and_sequences(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2&paint=side&draw=points")
+    page = open_page(f"{points}&dims=2&color-by=side&draw=points")
     canvas = drawn_points(page)
     wait_for_condition(
         page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)) > 100
@@ -162,9 +162,9 @@ def test_shortcuts_work_and_are_listed(points: str, open_page: OpenPage) -> None
     expect(page).to_have_url(re.compile("dims=2"))
     drawn_points(page)
     page.get_by_role("application").press("+")
-    expect(page).to_have_url(re.compile("eye="))
+    expect(page).to_have_url(re.compile("orbit="))
     press("z")
-    expect(page).not_to_have_url(re.compile("eye="))
+    expect(page).not_to_have_url(re.compile("orbit="))
     press("l")
     expect_tool("Lasso")
     press("b")

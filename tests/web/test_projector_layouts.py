@@ -123,7 +123,7 @@ def test_saves_clusters_labels_and_bookmarks(points: str, open_page: OpenPage) -
     other.get_by_role("button", name="my view", exact=True).click()
     expect(selected_points(other)).to_have_text("20 points selected")
     expect(point_search(other)).to_have_value("west")
-    expect(other).to_have_url(re.compile("paint=mine"))
+    expect(other).to_have_url(re.compile("color-by=mine"))
     other.get_by_role("button", name="Delete my view").click()
     expect(other.get_by_role("button", name="my view", exact=True)).to_have_count(0)
 
@@ -154,7 +154,7 @@ def test_downloads_and_uploads_files(points: str, open_page: OpenPage, tmp_path:
 
 
 def test_is_accessible_and_reports_mismatched_labels(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&point=0&find=west&paint=side", color_scheme="dark")
+    page = open_page(f"{points}&point=0&find=west&color-by=side", color_scheme="dark")
     drawn_points(page)
     expect(
         page.get_by_role("list", name="Nearest neighbors").get_by_role("listitem")

@@ -30,7 +30,7 @@ OpenPage = Callable[..., Page]
 
 
 def test_draws_points_and_lists_neighbors(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2&paint=side")
+    page = open_page(f"{points}&dims=2&color-by=side")
     canvas = drawn_points(page)
     expect(canvas).to_have_accessible_name(f"PCA of {POINT_COUNT} points")
     expect(page.get_by_role("group", name="Projection")).to_contain_text("100% variance explained")
@@ -65,16 +65,16 @@ def test_rotates_pans_zooms_and_url_restores_camera(points: str, open_page: Open
     page = open_page(points)
     drawn_points(page)
     drag(page, (0.5, 0.5), (0.6, 0.55))
-    expect(page).to_have_url(re.compile(r"eye=[\d.,-]+"))
+    expect(page).to_have_url(re.compile(r"orbit=[\d.,-]+"))
     page.get_by_role("button", name="2D", exact=True).click()
-    expect(page).not_to_have_url(re.compile("eye="))
+    expect(page).not_to_have_url(re.compile("orbit="))
     drawn_points(page)
     place = get_stable_box(page.get_by_role("application"))
     page.mouse.move(*place.at(0.5, 0.5))
     page.mouse.wheel(0, -300)
-    expect(page).to_have_url(re.compile(r"eye=0,0,1\.\d+(,|&|$)"))
+    expect(page).to_have_url(re.compile(r"orbit=0,0,1\.\d+(,|&|$)"))
     page.get_by_role("application").press("ArrowRight")
-    expect(page).to_have_url(re.compile(r"eye=0,0,[\d.]+,-[\d.]+,[\d.-]+,0"))
+    expect(page).to_have_url(re.compile(r"orbit=0,0,[\d.]+,-[\d.]+,[\d.-]+,0"))
     other = open_page(get_stable_url(page, 700))
     page.mouse.move(1, 1)
     place = get_stable_box(drawn_points(other))
@@ -82,7 +82,7 @@ def test_rotates_pans_zooms_and_url_restores_camera(points: str, open_page: Open
     other.mouse.move(place.center[0] + 18, place.center[1])
     expect(other.get_by_role("status", name="Hovered point")).to_contain_text("middle")
     other.get_by_role("button", name="Fit to screen").click()
-    expect(other).not_to_have_url(re.compile("eye="))
+    expect(other).not_to_have_url(re.compile("orbit="))
 
 
 def test_searches_selects_isolates_hides_and_restores_points(
@@ -135,7 +135,7 @@ def test_searches_selects_isolates_hides_and_restores_points(
 
 
 def test_colors_by_column_and_hides_values(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2&paint=side")
+    page = open_page(f"{points}&dims=2&color-by=side")
     canvas = drawn_points(page)
     legend = page.get_by_role("group", name="Legend")
     west = legend.get_by_role("button", name="west")

@@ -292,7 +292,7 @@ def test_draws_overwritten_points_on_request(board: str, open_page: Callable[...
     drawn_chart(page, "restart")
     before = chart(page, "restart").screenshot()
     open_settings(page).get_by_label("Show points before restart").check()
-    expect(page).to_have_url(re.compile("odd=1"))
+    expect(page).to_have_url(re.compile("overwritten=1"))
     with page.expect_response("**/scalars/query") as response:
         page.reload()
     assert (response.value.request.post_data_json or {})["overwritten"] is True

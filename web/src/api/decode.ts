@@ -66,12 +66,6 @@ export function parseJsonNumber(value: JsonNumber | null | undefined): number | 
   return value === null || value === undefined ? null : Number(value);
 }
 
-export function parseJsonNumbers(
-  values: readonly (JsonNumber | null)[] | undefined,
-): readonly (number | null)[] {
-  return values?.map(parseJsonNumber) ?? [];
-}
-
 /** Convert seconds since 1970 to a date; null if they are invalid. */
 export function parseTimestamp(seconds: JsonNumber | null | undefined): Date | null {
   const value = parseJsonNumber(seconds);

@@ -1,8 +1,15 @@
 /** The queries of scalar cards. Charts with the same settings are loaded in one request. */
-import { ServerError } from '../api/errors';
+import { batchTags, joinCharts, splitCharts, type TagRequest } from '../api/query-batches';
 import { defineQuery } from '../api/query-definition';
-import type { ChartRow, ChartsView } from '../api/scalar-schemas';
-import type { ChartRequest, NearestPointRow, RangeStatsRow, RunGroup } from '../api/schemas';
+import type { ChartsView } from '../api/scalar-schemas';
+import type {
+  ChartRequest,
+  NearestPointRow,
+  NearestPointsResponse,
+  RangeStatsResponse,
+  RangeStatsRow,
+  RunGroup,
+} from '../api/schemas';
 import { requestedRuns } from '../cards/card-sections';
 import type { NumberRange } from '../charts/types';
 import type { Runs } from '../plugin/context';
@@ -47,8 +54,6 @@ const CHARTS_REFRESH_MS = 250;
 const MAX_LINES_PER_REQUEST = 400;
 const MAX_LINES_FIRST_REQUEST = 40;
 const MAX_CHARTS_PER_REQUEST = 32;
-/** The status of an error that affects one chart of a response. */
-export const CHART_ERROR_STATUS = 200;
 
 export const chartQuery = defineQuery('POST scalars/query', {
   scope: ({ view }: ScalarChartRequest) => ({ runs: view.runs }),
@@ -62,11 +67,9 @@ export const chartQuery = defineQuery('POST scalars/query', {
     firstItems: ({ runCount }) => countCharts(MAX_LINES_FIRST_REQUEST, runCount),
     join: (requests) => {
       const [first] = requests as [ScalarChartRequest];
-      const charts = requests.map(({ chart }, index) => ({ ...chart, id: String(index) }));
-      return { ...withWidth(first.view, first.width), charts };
+      return { ...withWidth(first.view, first.width), charts: joinCharts(requests) };
     },
-    split: ({ charts }): (ChartRow | ServerError)[] =>
-      charts.map((row) => (row.error ? new ServerError(row.error, CHART_ERROR_STATUS) : row)),
+    split: splitCharts,
   },
 });
 
@@ -99,53 +102,30 @@ export function needsOtherPoints(one: ChartsView, other: ChartsView): boolean {
 type SeriesView = Pick<ChartsView, 'runs' | 'x' | 'smoothing' | 'baseline'>;
 
 /** The points of a tag that are nearest to a position. */
-export interface TagPositionRequest {
-  readonly view: SeriesView & { readonly x_value: number };
-  readonly tag: string;
-}
+export type TagPositionRequest = TagRequest<SeriesView & { readonly x_value: number }>;
 
 /** The statistics of a tag over a range. */
-export interface TagRangeRequest {
-  readonly view: SeriesView & { readonly start: number; readonly stop: number };
-  readonly tag: string;
-}
+export type TagRangeRequest = TagRequest<
+  SeriesView & { readonly start: number; readonly stop: number }
+>;
 
 const MAX_TAGS_PER_REQUEST = 100;
 
 export const nearestPointsQuery = defineQuery('POST scalars/at', {
   scope: ({ view }: TagPositionRequest) => ({ runs: view.runs }),
-  batch: {
-    shared: ({ view }) => view,
-    item: ({ tag }) => tag,
-    maxItems: MAX_TAGS_PER_REQUEST,
-    join: (requests) => joinTags(requests as readonly [TagPositionRequest]),
-    split: ({ rows }, requests): (readonly NearestPointRow[])[] => splitTags(rows, requests),
-  },
+  batch: batchTags<TagPositionRequest['view'], NearestPointsResponse, NearestPointRow>(
+    MAX_TAGS_PER_REQUEST,
+    ({ rows }) => rows,
+  ),
 });
 
 export const rangeStatsQuery = defineQuery('POST scalars/range', {
   scope: ({ view }: TagRangeRequest) => ({ runs: view.runs }),
-  batch: {
-    shared: ({ view }) => view,
-    item: ({ tag }) => tag,
-    maxItems: MAX_TAGS_PER_REQUEST,
-    join: (requests) => joinTags(requests as readonly [TagRangeRequest]),
-    split: ({ rows }, requests): (readonly RangeStatsRow[])[] => splitTags(rows, requests),
-  },
+  batch: batchTags<TagRangeRequest['view'], RangeStatsResponse, RangeStatsRow>(
+    MAX_TAGS_PER_REQUEST,
+    ({ rows }) => rows,
+  ),
 });
-
-function joinTags<View>(
-  requests: readonly [{ readonly view: View; readonly tag: string }],
-): View & { readonly tags: readonly string[] } {
-  return { ...requests[0].view, tags: requests.map(({ tag }) => tag) };
-}
-
-function splitTags<Row extends { readonly tag: string }>(
-  rows: readonly Row[],
-  requests: readonly { readonly tag: string }[],
-): (readonly Row[])[] {
-  return requests.map(({ tag }) => rows.filter((row) => row.tag === tag));
-}
 
 /** The points nearest to the pointer, of the tags of one chart. */
 export const hoverQuery = defineQuery('POST scalars/at', {

@@ -2,6 +2,7 @@ import { createContext } from 'svelte';
 
 import { type Query, QueryMap } from '../api/create-query.svelte';
 import { ServerError } from '../api/errors';
+import { CHART_ERROR_STATUS } from '../api/query-batches';
 import type { ChartRow } from '../api/scalar-schemas';
 import type { CaptureRow, NearestPointRow, Problem, RangeStatsRow, TagRow } from '../api/schemas';
 import { type CardGridInfo, CardGridState } from '../cards/card-grid.svelte';
@@ -23,7 +24,6 @@ import {
 } from './chart-lines';
 import {
   captureMarksQuery,
-  CHART_ERROR_STATUS,
   chartQuery,
   hoverQuery,
   makeChartRequest,

@@ -238,7 +238,7 @@ function createLineParams(url: UrlState) {
     spread: enumParam<BandSpread>(url, 'band', ['std', 'stderr', 'ci95', 'minmax']),
     comparison: enumParam<BaselineMode>(url, 'diff', ['difference', 'ratio']),
     /** Also draw points that were overwritten after a restart. */
-    overwritten: url.param('odd', flag, false),
+    overwritten: url.param('overwritten', flag, false),
     extremeMarkers: enumParam<ExtremeMarkers>(url, 'best', ['none', 'min', 'max', 'both']),
   };
 }

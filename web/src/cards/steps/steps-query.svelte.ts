@@ -1,14 +1,12 @@
 import { QueryMap } from '../../api/create-query.svelte';
+import { batchTags, type TagRequest } from '../../api/query-batches';
 import { definePluginQuery, type QueryDefinition } from '../../api/query-definition';
-import type { Problem, StepsRequest, StepsResponse } from '../../api/schemas';
+import type { Problem, StepsResponse } from '../../api/schemas';
 import type { CardGridState } from '../card-grid.svelte';
 import type { Card } from '../card-sections';
 import { mergeSteps, runSteps, type SortedSteps } from './step-series';
 
-interface TagStepsRequest {
-  readonly view: { readonly runs: readonly string[] | null };
-  readonly tag: string;
-}
+type TagStepsRequest = TagRequest<{ readonly runs: readonly string[] | null }>;
 
 type StepsDefinition = QueryDefinition<TagStepsRequest, readonly SortedSteps[]>;
 
@@ -21,25 +19,11 @@ const definitions = new Map<string, StepsDefinition>();
 export function getStepsQuery(dashboard: string): StepsDefinition {
   const known = definitions.get(dashboard);
   if (known) return known;
-  const definition: StepsDefinition = definePluginQuery<
-    TagStepsRequest,
-    StepsRequest,
-    StepsResponse,
-    readonly SortedSteps[]
-  >(`POST ${dashboard}/steps`, {
-    scope: ({ view }) => view,
+  const definition: StepsDefinition = definePluginQuery(`POST ${dashboard}/steps`, {
+    scope: ({ view }: TagStepsRequest) => view,
     minRefreshMs: 500,
-    batch: {
-      shared: ({ view }) => view,
-      item: ({ tag }) => tag,
-      maxItems: MAX_TAGS_PER_REQUEST,
-      join: (requests) => ({
-        tags: requests.map(({ tag }) => tag),
-        runs: requests[0]?.view.runs ?? null,
-      }),
-      split: ({ series }, requests) =>
-        requests.map(({ tag }) => series.filter((one) => one.tag === tag).map(runSteps)),
-    },
+    batch: batchTags(MAX_TAGS_PER_REQUEST, ({ series }: StepsResponse) => series),
+    select: (series): readonly SortedSteps[] => series.map(runSteps),
   });
   definitions.set(dashboard, definition);
   return definition;

@@ -66,9 +66,9 @@ export function createAudioSettings({ url, preferences }: Pick<Context, 'url' | 
     loopRange: url.param('clip-range', range, null),
     a: url.param('clip-a', clipRefCodec, null),
     b: url.param('clip-b', clipRefCodec, null),
-    spectrogram: url.param('tones', choice(SPECTROGRAM_MODES, 'mel'), 'mel'),
+    spectrogram: url.param('spectrogram', choice(SPECTROGRAM_MODES, 'mel'), 'mel'),
     /** Samples per Fourier transform; null: automatic. */
-    fftWindow: url.param('tones-window', optionalNumber, null),
+    fftWindow: url.param('fft-window', optionalNumber, null),
     /** Scale waveforms to their loudest sample. */
     normalize: url.param('clip-fit', flag, false),
     /** Visible time ranges by card. */

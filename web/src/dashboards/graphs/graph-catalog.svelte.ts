@@ -50,7 +50,7 @@ export function createGraphParams({ url, preferences }: Pick<Context, 'url' | 'p
     pathStart: url.param('from', codec.optionalText, null),
     trace: url.param('trace', codec.choice(TRACE_MODES, 'off'), 'off'),
     /** Empty for the first available scale. */
-    colorBy: url.param('paint', codec.text, ''),
+    colorBy: url.param('graph-color', codec.text, ''),
     profile: url.param('profile', codec.text, ''),
     direction: url.param('flow', codec.choice(DIRECTIONS, 'down'), 'down'),
     foldSeries: url.param('series', codec.flag, true),
@@ -59,7 +59,7 @@ export function createGraphParams({ url, preferences }: Pick<Context, 'url' | 'p
     /** Nodes that the user moved into the main graph or out of it. */
     movedNodes: url.param('back', codec.list, []),
     query: url.param('find', codec.text, ''),
-    view: url.param('look', viewCodec, null),
+    view: url.param('graph-viewport', viewCodec, null),
     /** Closed by default on a phone, where it would cover half of the graph. */
     panel: preferences.param('graphs-panel', codec.flag, innerWidth > 900),
   };

@@ -1,5 +1,5 @@
 /** Queries of the Histograms and Distributions dashboards. */
-import { ServerError } from '../../api/errors';
+import { joinCharts, splitCharts } from '../../api/query-batches';
 import { defineQuery } from '../../api/query-definition';
 import type {
   HistogramAxis,
@@ -42,9 +42,9 @@ export const histogramQuery = defineQuery('POST histograms/query', {
     firstItems: FIRST_BATCH_SIZE,
     join: (requests) => ({
       ...makeShared(requests[0] as HistogramRequest),
-      charts: requests.map(({ chart }, index) => ({ ...chart, id: String(index) })),
+      charts: joinCharts(requests),
     }),
-    split: ({ charts }) => charts.map((row) => (row.error ? new ServerError(row.error, 200) : row)),
+    split: splitCharts,
   },
 });
 

@@ -5,6 +5,7 @@ import type { Problem, SessionsResponse } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/hparams';
 import { text } from '../../lib/codecs';
+import { findCommonFolder } from '../../lib/run-names';
 import { runAfterPaint, runInSlices } from '../../lib/tasks';
 import type { Context, Shortcut } from '../../plugin/context';
 import {
@@ -76,6 +77,8 @@ export class HParamsDashboard {
     const { data } = this.trialsQuery;
     return data ? readTrials(data, Date.now() / 1000) : NO_TRIALS;
   });
+  /** The length of the folder that all trials are in. */
+  readonly commonFolderLength: number = $derived(findCommonFolder(this.trials.names).length);
   readonly metrics: readonly TrialMetric[] = $derived.by(() => {
     const { data } = this.trialsQuery;
     return data ? readMetrics(data) : [];

@@ -80,7 +80,7 @@ export function createImageSettings(url: UrlState) {
     showAllSteps: url.param('every', flag, false),
     /** Index of the shown image of a step; null: all images. */
     imageIndex: url.param('image-index', optionalNumber, null),
-    viewport: url.param('spot', viewportCodec, FIT_VIEWPORT),
+    viewport: url.param('image-viewport', viewportCodec, FIT_VIEWPORT),
     comparedPair: url.param('cmp', imagePairCodec, null),
     comparisonMode: url.param<ComparisonMode>(
       'cmp-as',

@@ -42,7 +42,7 @@ export function createMeshSettings(url: UrlState) {
     /** Cameras by card if they are not shared. */
     orbits: url.param('own-cameras', orbitsCodec, new Map()),
     up: url.param('up', choice(UP_AXES, 'auto'), 'auto'),
-    projection: url.param('lens', choice(PROJECTIONS, 'auto'), 'auto'),
+    projection: url.param('projection', choice(PROJECTIONS, 'auto'), 'auto'),
     fov: url.param('fov', optionalNumber, null),
     drawMode: url.param('mesh-draw', choice(DRAW_MODES, 'auto'), 'auto'),
     shading: url.param('mesh-shading', choice(SHADING_MODES, 'auto'), 'auto'),

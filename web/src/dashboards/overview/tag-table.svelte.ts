@@ -30,35 +30,104 @@ export function getKindLabel(kind: string): string {
 export const MAX_SPARKLINE_RUNS = 8;
 
 /** Not every run has every tag, so more are requested than shown. */
-const MAX_REQUESTED_RUNS = 32;
+const FIRST_PAGE_RUNS = 32;
+/** Each page has this many times the runs of the one before, so that few requests reach all runs. */
+const PAGE_GROWTH = 8;
 
-/** The sparklines of the visible rows. */
+/** A page of the visible runs. */
+interface RunPage {
+  readonly runs: readonly VisibleRun[];
+  readonly view: ChartsView;
+}
+
+/**
+ * The sparklines of the visible rows. For each tag, further pages of runs are requested until enough
+ * runs have the tag.
+ */
 export class TagSparklines {
   readonly #charts: QueryMap<ScalarChartRequest, ChartRow>;
-  readonly #runs: readonly VisibleRun[];
-  readonly #view: ChartsView;
+  readonly #pages: readonly RunPage[];
 
   constructor(context: Context) {
-    this.#runs = $derived(context.runs.visible.slice(0, MAX_REQUESTED_RUNS));
-    this.#view = $derived({ ...VIEW, runs: this.#runs.map(({ name }) => name) });
-    this.#charts = new QueryMap(context.queries, chartQuery, (tag) => ({
-      view: this.#view,
-      width: SPARKLINE_COLUMNS,
-      runCount: this.#runs.length,
-      chart: { tags: [tag], start: null, stop: null },
-    }));
+    this.#pages = $derived(makeRunPages(context.runs.visible));
+    this.#charts = new QueryMap(context.queries, chartQuery, (key) => {
+      const { index, tag } = parsePageKey(key);
+      const page = this.#pages[index];
+      if (!page) return null;
+      return {
+        view: page.view,
+        width: SPARKLINE_COLUMNS,
+        runCount: page.runs.length,
+        chart: { tags: [tag], start: null, stop: null },
+      };
+    });
   }
 
   /** Rows are useful without sparklines, so errors are not shown. */
   find(tag: string): readonly TagSparkline[] | undefined {
-    const chart = this.#charts.get(tag)?.data;
-    return chart && readTagSparklines(chart, this.#runs).slice(0, MAX_SPARKLINE_RUNS);
+    const charts = this.#findCharts(tag);
+    if (charts.length === 0) return undefined;
+    const runs = this.#pages.slice(0, charts.length).flatMap((page) => page.runs);
+    return readTagSparklines(charts, runs).slice(0, MAX_SPARKLINE_RUNS);
   }
 
-  /** Keep the sparkline of a tag up to date until the returned function is called. */
-  subscribe(tag: string): () => void {
-    return this.#charts.subscribe(tag);
+  /**
+   * Keep the sparkline of a tag up to date until the returned function is called. Call it in an
+   * effect.
+   *
+   * @param runCount The number of runs that have the tag.
+   */
+  subscribe(tag: string, runCount: number): () => void {
+    const removals: (() => void)[] = [];
+    $effect(() => {
+      const pageCount = this.#countPages(tag, runCount);
+      for (let index = removals.length; index < pageCount; index++)
+        removals.push(this.#charts.subscribe(makePageKey(index, tag)));
+    });
+    return () => {
+      for (const remove of removals) remove();
+    };
   }
+
+  /** Return the number of pages that are needed, given the responses so far. */
+  #countPages(tag: string, runCount: number): number {
+    const charts = this.#findCharts(tag);
+    const lineCount = charts.reduce((sum, { lines }) => sum + lines.length, 0);
+    const isEnough = charts.length > 0 && lineCount >= Math.min(runCount, MAX_SPARKLINE_RUNS);
+    return Math.min(this.#pages.length, charts.length + (isEnough ? 0 : 1));
+  }
+
+  /** Return the charts of the first pages, up to one that is not loaded. */
+  #findCharts(tag: string): readonly ChartRow[] {
+    const charts: ChartRow[] = [];
+    for (let index = 0; index < this.#pages.length; index++) {
+      const chart = this.#charts.get(makePageKey(index, tag))?.data;
+      if (!chart) break;
+      charts.push(chart);
+    }
+    return charts;
+  }
+}
+
+function makePageKey(index: number, tag: string): string {
+  return `${index}:${tag}`;
+}
+
+function parsePageKey(key: string): { readonly index: number; readonly tag: string } {
+  const separator = key.indexOf(':');
+  return { index: Number(key.slice(0, separator)), tag: key.slice(separator + 1) };
+}
+
+/** Split the runs into pages, each larger than the one before. There is at least one page. */
+function makeRunPages(runs: readonly VisibleRun[]): readonly RunPage[] {
+  const pages: RunPage[] = [];
+  let [start, size] = [0, FIRST_PAGE_RUNS];
+  do {
+    const page = runs.slice(start, start + size);
+    pages.push({ runs: page, view: { ...VIEW, runs: page.map(({ name }) => name) } });
+    [start, size] = [start + size, size * PAGE_GROWTH];
+  } while (start < runs.length);
+  return pages;
 }
 
 const VIEW: Omit<ChartsView, 'runs'> = {
@@ -82,12 +151,17 @@ type SparklineCells = (number | null)[];
 const SPARKLINE_COLUMNS = 120;
 
 /** Return the lines of the runs that have the tag, in the order of the runs. */
-function readTagSparklines(chart: ChartRow, runs: readonly VisibleRun[]): TagSparkline[] {
-  const lines = new Map(chart.lines.map((line) => [line.run, line]));
-  const columnOf = makeColumnLookup(chart);
+function readTagSparklines(
+  charts: readonly ChartRow[],
+  runs: readonly VisibleRun[],
+): TagSparkline[] {
+  const lines = new Map(
+    charts.flatMap(({ lines, grid }) => lines.map((line) => [line.run, { line, grid }] as const)),
+  );
+  const columnOf = makeColumnLookup(charts);
   return runs.flatMap((run) => {
-    const line = lines.get(run.name);
-    return line ? [readTagSparkline(line, run, columnOf, chart.grid)] : [];
+    const found = lines.get(run.name);
+    return found ? [readTagSparkline(found.line, run, columnOf, found.grid)] : [];
   });
 }
 
@@ -118,13 +192,14 @@ function readTagSparkline(
 }
 
 /** Return a function from x to columns, for the range of all lines. */
-function makeColumnLookup(chart: ChartRow): (x: number) => number {
+function makeColumnLookup(charts: readonly ChartRow[]): (x: number) => number {
   let [first, last] = [Infinity, -Infinity];
-  for (const line of chart.lines) {
-    const xs = line.x ?? chart.grid;
-    first = Math.min(first, xs?.[0] ?? Infinity);
-    last = Math.max(last, xs?.at(-1) ?? -Infinity);
-  }
+  for (const { lines, grid } of charts)
+    for (const line of lines) {
+      const xs = line.x ?? grid;
+      first = Math.min(first, xs?.[0] ?? Infinity);
+      last = Math.max(last, xs?.at(-1) ?? -Infinity);
+    }
   const range = last - first;
   return (x) =>
     range > 0

@@ -1,6 +1,7 @@
 /** Queries of the PR curves dashboard. */
+import { batchTags, type TagRequest } from '../../api/query-batches';
 import { defineQuery } from '../../api/query-definition';
-import type { CurveRow, HistoryRow, ValueRequest } from '../../api/schemas';
+import type { CurveRow, HistoryResponse, HistoryRow, ValueRequest } from '../../api/schemas';
 
 /** A curve, and the step at which the server finds it; null is the last step. */
 export interface CurveRequest {
@@ -35,26 +36,18 @@ function makeKey({ run, tag, index, fingerprint }: Required<ValueRequest>): stri
   return JSON.stringify([run, tag, index, fingerprint]);
 }
 
-export interface TagHistoryRequest {
-  readonly view: { readonly runs: readonly string[] | null };
-  readonly tag: string;
-}
+export type TagHistoryRequest = TagRequest<{ readonly runs: readonly string[] | null }>;
+
+/** Every step of a tag has to be read, so that few tags are requested at once. */
+const MAX_TAGS_PER_REQUEST = 4;
 
 /** The measures of all curves of a tag. */
 export const historyQuery = defineQuery('POST pr_curves/history', {
   scope: ({ view }: TagHistoryRequest) => view,
-  batch: {
-    shared: ({ view }) => view,
-    item: ({ tag }) => tag,
-    // Every step of a tag has to be read.
-    maxItems: 4,
-    join: (requests) => ({
-      tags: requests.map(({ tag }) => tag),
-      runs: requests[0]?.view.runs ?? null,
-    }),
-    split: ({ series }, requests): (readonly HistoryRow[])[] =>
-      requests.map(({ tag }) => series.filter((row) => row.tag === tag)),
-  },
+  batch: batchTags<TagHistoryRequest['view'], HistoryResponse, HistoryRow>(
+    MAX_TAGS_PER_REQUEST,
+    ({ series }) => series,
+  ),
 });
 
 function unique<Item>(items: readonly Item[]): Item[] {

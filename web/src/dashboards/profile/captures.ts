@@ -55,7 +55,7 @@ export function openProfileParams({ url }: Pick<Context, 'url'>) {
     pinned: url.param('p-trace-pinned', trackIdsCodec, []),
     hidden: url.param('p-trace-hidden', trackIdsCodec, []),
     /** Tracks that are expanded or collapsed, unlike the default. */
-    toggled: url.param('p-trace-turned', trackIdsCodec, []),
+    toggled: url.param('p-trace-toggled', trackIdsCodec, []),
     /** Start and end in microseconds. */
     measured: url.param('p-trace-measured', codec.range, null),
     colorBy: url.param('p-trace-color', codec.choice(COLOR_MODES, 'name'), 'name'),

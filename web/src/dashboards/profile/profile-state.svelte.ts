@@ -70,13 +70,22 @@ export class CaptureList {
     return this.current?.hosts.some(({ name }) => name === selected) ? selected : '';
   });
 
-  /** Select a capture, and reset what refers to events and tracks of the previous one. */
   select(id: string): void {
-    const { capture, baseline, host, marker, event, span, measured } = this.#params;
-    const { pinned, hidden, toggled } = this.#params;
+    const { capture, baseline, host, marker } = this.#params;
     capture.set(id, 'push');
     if (baseline.value === id) baseline.set('');
     for (const param of [host, marker]) param.set('');
+    this.#resetTrace();
+  }
+
+  selectHost(name: string): void {
+    this.#params.host.set(name, 'push');
+    this.#resetTrace();
+  }
+
+  /** Forget what refers to events and tracks of another trace. */
+  #resetTrace(): void {
+    const { event, span, measured, pinned, hidden, toggled } = this.#params;
     for (const param of [span, measured]) param.set(null);
     for (const param of [pinned, hidden, toggled]) param.set([]);
     event.set(null);

@@ -45,7 +45,7 @@ describe('the settings of a saved view', () => {
     params.colorBy.set('side');
     params.embedding.set('a');
     const settings = captureSettings(params);
-    expect(settings).toMatchObject({ paint: 'side', 'near-count': 20 });
+    expect(settings).toMatchObject({ 'color-by': 'side', 'near-count': 20 });
     expect(settings).not.toHaveProperty('vectors');
     const restored = createParams();
     restoreSettings(settings, restored);

@@ -67,7 +67,7 @@ export const PARAM_NAMES = {
   axes: 'axes',
   axesColumn: 'axes-by',
   axesRegex: 'axes-regex',
-  colorBy: 'paint',
+  colorBy: 'color-by',
   colorScale: 'scale',
   hiddenValues: 'off',
   labelBy: 'label',
@@ -85,7 +85,7 @@ export const PARAM_NAMES = {
   selectedRows: 'chosen',
   isolatedRows: 'only',
   hiddenRows: 'hidden',
-  orbit: 'eye',
+  orbit: 'orbit',
 } as const;
 
 export type ProjectorParamName = keyof typeof PARAM_NAMES;

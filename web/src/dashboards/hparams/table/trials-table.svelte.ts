@@ -174,7 +174,7 @@ const TITLE_PADDING_PX = 36;
 const [MIN_DEFAULT_WIDTH_PX, MAX_DEFAULT_WIDTH_PX] = [84, 170];
 const NAME_COLUMN_WIDTH_PX = 220;
 /** On phones, leaves space for the objective beside the name. */
-const NARROW_NAME_COLUMN_WIDTH_PX = 150;
+const NARROW_NAME_COLUMN_WIDTH_PX = 176;
 /** With space for a sparkline beside the number. */
 const OBJECTIVE_COLUMN_WIDTH_PX = 190;
 

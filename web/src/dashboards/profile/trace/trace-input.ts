@@ -282,8 +282,8 @@ export function makeGestureHandlers(
     select(from, to, isDone) {
       const [first, second] = [getSnappedTime(from), getSnappedTime(to)];
       const span = { start: Math.min(first, second), end: Math.max(first, second) };
-      trace.measureRange(model(), span, listTracksBetween(model(), from.y, to.y));
       if (isDone && getSpanLength(span) === 0) trace.measureRange(model(), null);
+      else trace.measureRange(model(), span, listTracksBetween(model(), from.y, to.y), isDone);
     },
   };
 }

@@ -30,6 +30,11 @@ export class TraceViewport {
     return this.#bounds;
   }
 
+  /** The visible span, or the one that is being animated to. */
+  get target(): TimeSpan {
+    return this.#target;
+  }
+
   get isAnimating(): boolean {
     return this.#frame !== 0;
   }
@@ -198,19 +203,20 @@ export class TraceState {
     this.active = model;
     model.selectedEvent = event;
     if (event !== null) this.isPanelOpen = true;
-    if (model === this.current) this.params.event.set(event);
+    if (model === this.current) this.params.event.set(event, 'push');
   }
 
-  /** Measure a time span in some tracks; null clears it. */
+  /** Measure a time span in some tracks; null clears it. A drag is in the URL when it is done. */
   measureRange(
     model: TraceModel,
     span: TimeSpan | null,
     tracks: readonly number[] = model.shownTracks,
+    isDone = true,
   ): void {
     this.active = model;
     if (span) this.isPanelOpen = true;
     model.measured = span && { ...span, tracks };
-    if (model === this.current) this.params.measured.set(span && spanToUs(span));
+    if (model === this.current && isDone) this.params.measured.set(span && spanToUs(span), 'push');
   }
 
   measureSelectedEvent(): void {
@@ -274,18 +280,13 @@ export class TraceState {
 
   /** An event to reveal when its position is known. */
   #pendingEvent: number | null = null;
+  /** Whether the viewport moves to a selected event. */
+  #isRevealing = false;
 
   #follow(): void {
-    let isFirst = true;
     $effect(() => {
       const { bounds } = this.current;
-      if (!bounds) return;
-      untrack(() => {
-        this.viewport.setBounds(bounds);
-        if (isFirst) this.#restore();
-        else this.#reset();
-      });
-      isFirst = false;
+      if (bounds) untrack(() => this.#open(bounds));
     });
     $effect(() => {
       const { bounds } = this.current;
@@ -295,32 +296,75 @@ export class TraceState {
       const row = this.active.eventQuery.data?.row;
       if (row?.event === this.#pendingEvent && row) untrack(() => this.#revealPending(row));
     });
-    $effect(() => {
-      const { span, bounds } = this.viewport;
-      const timer = setTimeout(() => {
-        this.params.span.set(looksEqual(span, bounds) ? null : spanToUs(span), 'replace');
-      }, URL_DEBOUNCE_MS);
-      return () => clearTimeout(timer);
-    });
+    this.#readUrl();
+    this.#writeSpan();
     $effect(() => () => this.viewport.stop());
   }
 
-  /** Restore the view from the URL. */
-  #restore(): void {
+  /** Follow the URL, as it changes with the browser's Back and Forward. */
+  #readUrl(): void {
     const { span, measured, event } = this.params;
-    this.viewport.jumpTo(span.value ? spanFromUs(span.value) : this.viewport.bounds);
-    if (measured.value) this.measureRange(this.current, spanFromUs(measured.value));
-    if (event.value === null) return;
-    this.selectEvent(this.current, event.value);
-    if (!span.value) this.#pendingEvent = event.value;
+    const follow = (read: () => unknown, apply: () => void): void => {
+      $effect(() => {
+        read();
+        untrack(() => {
+          if (this.current.bounds) apply();
+        });
+      });
+    };
+    follow(
+      () => span.value,
+      () => {
+        const next = span.value ? spanFromUs(span.value) : this.viewport.bounds;
+        if (!looksEqual(next, this.viewport.target)) this.viewport.animateTo(next);
+      },
+    );
+    follow(
+      () => measured.value,
+      () => {
+        const current = this.current.measured && spanToUs(this.current.measured);
+        if (String(current) === String(measured.value)) return;
+        this.measureRange(this.current, measured.value && spanFromUs(measured.value));
+      },
+    );
+    follow(
+      () => event.value,
+      () => {
+        if (event.value !== this.current.selectedEvent) this.selectEvent(this.current, event.value);
+      },
+    );
   }
 
-  /** Show all of another capture. */
-  #reset(): void {
-    this.clearSelection();
-    for (const param of [this.params.pinned, this.params.hidden, this.params.toggled])
-      param.set([]);
-    this.viewport.jumpTo(this.viewport.bounds);
+  /** Write the visible span to the URL. */
+  #writeSpan(): void {
+    let writtenSpan: TimeSpan | null = null;
+    $effect(() => {
+      const { span, bounds } = this.viewport;
+      // Until a trace is loaded, the viewport has no meaning.
+      if (!this.current.bounds) return;
+      const timer = setTimeout(() => {
+        // A change of the bounds alone, or the way to a selected event, is no new history entry.
+        const isNew = writtenSpan !== null && writtenSpan !== span && !this.#isRevealing;
+        writtenSpan = span;
+        this.#isRevealing = false;
+        this.params.span.set(
+          looksEqual(span, bounds) ? null : spanToUs(span),
+          isNew ? 'push' : 'replace',
+        );
+      }, URL_DEBOUNCE_MS);
+      return () => clearTimeout(timer);
+    });
+  }
+
+  /** Show a trace that has been loaded, as in the URL. */
+  #open(bounds: TimeSpan): void {
+    const { span, measured, event } = this.params;
+    this.baseline.selectedEvent = this.baseline.measured = null;
+    this.viewport.setBounds(bounds);
+    this.viewport.jumpTo(span.value ? spanFromUs(span.value) : this.viewport.bounds);
+    this.measureRange(this.current, measured.value && spanFromUs(measured.value));
+    this.selectEvent(this.current, event.value);
+    if (!span.value) this.#pendingEvent = event.value;
   }
 
   /** Return a span that contains the baseline capture as well. */
@@ -333,6 +377,7 @@ export class TraceState {
 
   #revealPending(row: EventRow): void {
     this.#pendingEvent = null;
+    this.#isRevealing = true;
     this.revealEvent(this.active, row);
   }
 }
