@@ -67,6 +67,7 @@ ANALYSIS = {
     "pr_curves": "source media",
     "graphs": "",
     "profiles": "",
+    "debugger": "source",
     "embeddings": "source jobs media",
     "experiments": "source",
 }

@@ -15,11 +15,14 @@ from tracklight.analysis.source import ResultT
 from tracklight.errors import RunNotFoundError, TagNotFoundError
 from tracklight.index.series_query import SeriesQuery, View, apply
 from tracklight.index.tags import make_shared_tag, merge_shared_tags, summarize
+from tracklight.logdir.filesystem import FileHandle
+from tracklight.logdir.local import LocalFileSystem
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import (
     CaptureFile,
     DamageInfo,
+    DebugEventFile,
     Delta,
     FileInfo,
     Kind,
@@ -129,6 +132,12 @@ class MemorySource:
 
     def captures(self) -> tuple[CaptureFile, ...]:
         return ()
+
+    def debug_files(self) -> tuple[DebugEventFile, ...]:
+        return ()
+
+    def open_debug_file(self, file: DebugEventFile) -> FileHandle:
+        return LocalFileSystem().open(file.path)
 
     def fetch_capture(self, capture: CaptureFile) -> AbstractContextManager[Path]:
         return nullcontext(Path(capture.path))

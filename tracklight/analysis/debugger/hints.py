@@ -1,0 +1,74 @@
+"""What to look at when an operation or a layer produces non-finite values."""
+
+from __future__ import annotations
+
+import re
+
+_LOG = "The logarithm of 0 is -Inf and of a negative number NaN. Clamp the input: log(max(x, eps))."
+_DIVISION = "Division by zero. Add a small constant to the denominator, or mask these elements."
+_SQRT = "The square root of a negative number is NaN. Clamp the input at 0."
+_SQRT_GRADIENT = (
+    "The gradient of sqrt and of norms is infinite at 0, also where a mask or `where` hides the "
+    "result. Compute it of x + eps, or replace x before taking the root."
+)
+_EXP = "exp overflows above 88 in float32 and above 11 in float16. Subtract the maximum first."
+_SOFTMAX = (
+    "A row that is masked completely is -Inf everywhere, and its softmax is NaN. Use a large "
+    "negative number instead of -Inf, or skip such rows."
+)
+_NORM = (
+    "A batch or feature without variance is divided by sqrt(0 + eps). Check that eps is not too "
+    "small for the dtype, and that batches have more than one sample."
+)
+_MATMUL = (
+    "The product exceeds the range of the dtype. In float16 (maximum 65504) scale the inputs, "
+    "compute in float32 or use bfloat16."
+)
+_LOSS = (
+    "The loss of a prediction that is exactly 0 or 1 contains log(0). Compute it from logits, or "
+    "clamp the predictions."
+)
+_POW = "A negative base with a fractional exponent is NaN, and 0 with a negative exponent Inf."
+_DATA = "The input data contains NaN or Inf. Check the batch before it enters the model."
+_PARAMETER = (
+    "A parameter is not finite. It was initialized that way, or the previous update made it so: "
+    "check the learning rate and clip gradients."
+)
+_UPDATE = "The update is too large. Lower the learning rate, warm it up, or clip gradients."
+_GRADIENT = (
+    "The forward pass was finite, so an operation has no finite gradient at these values: sqrt, "
+    "norm or pow at 0, or `where` around a branch that is not finite."
+)
+
+#: Patterns of op and layer types, in order of priority. Names of gradient ops come first.
+_HINTS = (
+    (r"(sqrt|norm|pow).*(grad|backward)", _SQRT_GRADIENT),
+    (r"log_?softmax|softmax|attention", _SOFTMAX),
+    (r"cross_?entropy|bce|nll|_loss$|loss$", _LOSS),
+    (
+        r"batch_?norm|layer_?norm|group_?norm|instance_?norm|rms_?norm|normalization|fusedbatch",
+        _NORM,
+    ),
+    (r"^log|(^|[._/ ])log(1p|2|10)?($|[_.0-9])", _LOG),
+    (r"rsqrt|reciprocal|realdiv|divnonan|(^|[._])div|truediv|^inv$", _DIVISION),
+    (r"sqrt", _SQRT),
+    (r"exp(m1|2)?($|[_.0-9])|sinh|cosh", _EXP),
+    (r"pow", _POW),
+    (r"matmul|linear|dense|conv|einsum|dot_general|bmm|addmm|(^|[._])(mm|mul|square)", _MATMUL),
+)
+_COMPILED = [(re.compile(pattern, re.IGNORECASE), hint) for pattern, hint in _HINTS]
+
+HINTS_BY_ROLE = {
+    "input": _DATA,
+    "parameter": _PARAMETER,
+    "update": _UPDATE,
+    "gradient": _GRADIENT,
+}
+
+
+def find_hint(op_type: str, role: str = "") -> str:
+    """Return advice for an operation or layer, or else for the role of the tensor; may be empty."""
+    for pattern, hint in _COMPILED:
+        if op_type and pattern.search(op_type):
+            return hint
+    return HINTS_BY_ROLE.get(role, "")
