@@ -22,6 +22,7 @@ KERNELS = [
     "tracklight/formats/_encode",
     "tracklight/formats/_debug_events",
     "tracklight/formats/_xplane",
+    "tracklight/debugger/_health",
     "tracklight/index/_loops",
     "tracklight/analysis/embeddings/projections/_forces",
     "tracklight/analysis/embeddings/projections/_neighbors",

@@ -1,0 +1,168 @@
+"""How ``tracklight.debugger`` stores the health of tensors in event files.
+
+A run has these tags of the plugin `PLUGIN`, with a prefix per process (`make_tag`):
+
+- ``layout``: a JSON text (`HealthLayout`) that says which tensors are watched. Tensors are only
+  appended, so the last layout also describes all rows written before.
+- ``health``: for each recorded step, a matrix with a row per tensor and the columns `STATS`.
+- ``report``: a JSON text (`HealthReport`) for a step at which a value became non-finite.
+- ``values/<name>``: tensors that belong to a report.
+
+``loss_scale`` and ``skipped_step`` are ordinary scalars of mixed-precision training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from tracklight.types import Float32, Int64
+
+PLUGIN = "tracklight_debugger"
+LAYOUT_TAG, HEALTH_TAG, REPORT_TAG = "layout", "health", "report"
+VALUES_TAG = "values"
+LOSS_SCALE_TAG, SKIPPED_TAG = "loss_scale", "skipped_step"
+
+#: Columns of the health matrix. ``order`` numbers the tensors of a step as they were computed; it
+#: is NaN for tensors that were not computed in that step. Counts are exact up to 2 ** 24.
+#: ``overflow`` counts elements at or beyond the largest number of a 16-bit type, ``underflow``
+#: nonzero elements below its smallest normal number, ``dead`` channels that are zero everywhere.
+#: ``min`` to ``norm`` are of the finite elements.
+STATS = (
+    "order",
+    "nan",
+    "neg_inf",
+    "pos_inf",
+    "zeros",
+    "negatives",
+    "min",
+    "max",
+    "mean",
+    "std",
+    "norm",
+    "overflow",
+    "underflow",
+    "dead",
+)
+_MASK_WORDS = ("mask", "full", "where", "triu", "tril", "select")
+STAT_INDEX = {name: index for index, name in enumerate(STATS)}
+
+#: What a tensor is: an input of the model, an output of a layer or operation, the loss, a gradient
+#: of one of these, a parameter, or the change of a parameter by the optimizer.
+ROLES = ("input", "output", "loss", "gradient", "parameter", "update")
+
+
+class SourceLocation(msgspec.Struct, frozen=True):
+    """A line of the user's program."""
+
+    path: str = ""
+    line: int = 0
+    function: str = ""
+    code: str = ""
+
+
+class WatchedTensor(msgspec.Struct, frozen=True):
+    """A row of the health matrix."""
+
+    name: str
+    role: str
+    type: str = ""
+    """Class of the layer, or name of the operation."""
+    dtype: str = ""
+    size: int = 0
+    shape: tuple[int, ...] = ()
+    channels: int = 0
+    """Number of units that can be dead; 0 if that is not counted."""
+    inputs: tuple[int, ...] = ()
+    """Rows of the tensors that it was computed from."""
+    of: int = -1
+    """For gradients and updates, the row of the tensor that they belong to."""
+    source: SourceLocation = SourceLocation()
+
+
+class HealthLayout(msgspec.Struct, frozen=True):
+    """The tensors that a process watches."""
+
+    framework: str
+    version: str = ""
+    rank: int = 0
+    tensors: tuple[WatchedTensor, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the recording does not contain, for the user."""
+
+
+class HealthReport(msgspec.Struct, frozen=True):
+    """A step at which a value became non-finite."""
+
+    step: int
+    tensor: int
+    """Row of the first non-finite tensor that was computed from finite ones."""
+    message: str
+    stack: tuple[SourceLocation, ...] = ()
+    values: dict[str, str] = {}
+    """Tags of stored tensors, by description."""
+    random_state: dict[str, str] = {}
+    """Encoded states of random number generators at the start of the step."""
+
+
+def find_non_finite(
+    health: Float32, tensors: Sequence[WatchedTensor], is_skipped: bool = False
+) -> Int64:
+    """Return the rows of a step that are non-finite by mistake, in the order of computation.
+
+    Left out are masks of -Inf, what is computed from them without becoming NaN or +Inf, and the
+    gradients of a step that the optimizer skipped.
+
+    Args:
+        health: The health matrix of the step.
+        tensors: The tensors of its rows.
+        is_skipped: Whether the optimizer skipped the step because of infinite scaled gradients.
+    """
+    rows = np.flatnonzero((health[:, 1:4] > 0).any(axis=1))
+    rows = rows[np.argsort(health[rows, 0], kind="stable")]
+    masks: set[int] = set()
+    found = []
+    for row in rows.tolist():
+        tensor = tensors[row]
+        if _is_mask(health[row], tensor) or (
+            not masks.isdisjoint(tensor.inputs) and not health[row, 1] and not health[row, 3]
+        ):
+            masks.add(row)
+        elif not (is_skipped and tensor.role == "gradient"):
+            found.append(row)
+    return np.array(found, np.int64)
+
+
+def _is_mask(row: Float32, tensor: WatchedTensor) -> bool:
+    """Whether -Inf was put into a tensor on purpose."""
+    _, nan, _, pos_inf = row[:4]
+    if nan or pos_inf or tensor.role not in ("input", "output"):
+        return False
+    kind = tensor.type.lower()
+    is_constant = row[STAT_INDEX["min"]] == row[STAT_INDEX["max"]]
+    return any(word in kind for word in _MASK_WORDS) or (tensor.role == "input" and is_constant)
+
+
+def find_origin(health: Float32, tensors: Sequence[WatchedTensor], rows: Int64) -> int:
+    """Return which of some non-finite rows of a step was computed from finite ones.
+
+    Args:
+        health: The health matrix of the step.
+        tensors: The tensors of its rows.
+        rows: Non-finite rows, in the order of computation; at least one.
+    """
+    bad, row = set(rows.tolist()), int(rows[0])
+    while True:
+        order = health[row, 0]
+        # Parameters are recorded after their update, so they may be later than what uses them.
+        earlier = [it for it in tensors[row].inputs if it in bad and health[it, 0] < order]
+        if not earlier:
+            return row
+        row = earlier[0]
+
+
+def make_tag(tag: str, rank: int = 0) -> str:
+    """Return the tag of a process; all but the first add their rank."""
+    return f"debugger/{tag}" if rank == 0 else f"debugger/rank{rank}/{tag}"
