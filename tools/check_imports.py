@@ -21,7 +21,7 @@ PACKAGE = "tracklight"
 
 MAX_LEVELS = 9
 MAX_MODULES = 15
-MAX_LAYERS = 24
+MAX_LAYERS = 25
 
 #: Layers that every other layer may import.
 COMMON = ("errors", "types", "util")

@@ -1,4 +1,4 @@
-"""Compute the health of arrays in main memory: one row of `tensor_health.STATS` per array."""
+"""Compute the health of arrays in main memory: one row of `recording.STATS` per array."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.formats.tensor_health import STATS
+from tracklight.formats.debug_events.recording import STATS
 from tracklight.types import Float32
 
 try:
-    from tracklight.debugger import _health as kernel
+    from tracklight.debugger._health import compute, count_dead
 except ImportError:
-    kernel = None  # type: ignore[assignment]
+    compute = count_dead = None  # type: ignore[assignment]
 
 #: The kinds of numbers that the kernel reads, by the name of the dtype in every framework.
 KERNEL_KINDS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
@@ -30,20 +30,20 @@ def compute_health(array: NDArray[Any], dtype: str, row: Float32, channel_axis: 
         row: The row to fill.
         channel_axis: The axis of units that may be dead; None to leave that column at 0.
     """
-    if kernel is None or dtype not in KERNEL_KINDS:
+    if compute is None or dtype not in KERNEL_KINDS:
         _compute_in_numpy(array, dtype, row)
     else:
-        kernel.compute(array.ctypes.data, array.size, KERNEL_KINDS[dtype], row)
+        compute(array.ctypes.data, array.size, KERNEL_KINDS[dtype], row)
     row[13] = 0 if channel_axis is None else count_dead_channels(array, channel_axis)
 
 
 def count_dead_channels(array: NDArray[Any], axis: int) -> int:
     """Return how many slices along ``axis`` are zero everywhere."""
     channels = array.shape[axis]
-    if kernel is not None and array.size and array.dtype.kind in "fu":
+    if count_dead is not None and array.size and array.dtype.kind in "fu":
         outer = int(np.prod(array.shape[:axis], dtype=np.int64))
         inner = int(np.prod(array.shape[axis:][1:], dtype=np.int64))
-        return kernel.count_dead(array.ctypes.data, outer, channels, inner, array.itemsize)
+        return count_dead(array.ctypes.data, outer, channels, inner, array.itemsize)
     axes = tuple(i for i in range(array.ndim) if i != axis % array.ndim)
     return channels - int(np.count_nonzero(np.any(array != 0, axis=axes)))
 

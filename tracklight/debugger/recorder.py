@@ -21,7 +21,7 @@ from tracklight.errors import NonFiniteError
 from tracklight.formats import proto
 from tracklight.formats.summary import make_metadata
 from tracklight.formats.tensor import encode_tensor
-from tracklight.formats.tensor_health import (
+from tracklight.formats.debug_events.recording import (
     HEALTH_TAG,
     LAYOUT_TAG,
     LOSS_SCALE_TAG,

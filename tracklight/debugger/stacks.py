@@ -7,7 +7,7 @@ import os
 import sys
 from types import FrameType
 
-from tracklight.formats.tensor_health import SourceLocation
+from tracklight.formats.debug_events.recording import SourceLocation
 from tracklight.util.stack_trace import is_library_path
 
 _OWN_DIR = os.path.dirname(os.path.dirname(__file__)) + os.sep

@@ -20,18 +20,18 @@ import torch
 from numpy.typing import NDArray
 from torch.overrides import TorchFunctionMode
 
-from tracklight.debugger import health
+from tracklight.debugger.health import RANGES, compute_health, make_row
 from tracklight.debugger.recorder import MAX_STORED_BYTES, Recorder, make_matrix
 from tracklight.debugger.stacks import capture_stack
 from tracklight.debugger.tensor_filter import TensorFilter
-from tracklight.formats.tensor_health import SourceLocation, WatchedTensor
+from tracklight.formats.debug_events.recording import SourceLocation, WatchedTensor
 from tracklight.types import Float32
 
 #: Functions that compute nothing, or nothing that could go wrong.
 _IGNORED_FUNCTIONS = frozenset(
     {"__get__", "__set__", "__repr__", "__format__", "__len__", "__bool__", "__hash__", "__iter__"}
     | {"item", "tolist", "numpy", "cpu", "size", "dim", "numel", "stride", "data_ptr"}
-    | {"is_floating_point", "register_hook", "requires_grad_", "backward", "zero_", "is_contiguous", "get_device"}
+    | {"is_floating_point", "register_hook", "requires_grad_", "backward", "zero_", "get_device"}
     | {"empty", "empty_like", "new_empty", "_make_subclass", "clone", "detach", "storage_offset"}
 )  # fmt: skip
 _COMPILED_NOTE = (
@@ -435,10 +435,10 @@ class TorchWatcher:
                 )
                 self._device_rows.append((row, order, statistics))
                 return
-            values = health.make_row()
+            values = make_row()
             values[0] = order
             array, axis = _to_array(tensor, axis)
-            health.compute_health(array, _get_dtype(tensor), values, axis)
+            compute_health(array, _get_dtype(tensor), values, axis)
             self._rows[row] = values
 
     def _collect(self) -> Float32:
@@ -570,8 +570,8 @@ def _compute_on_device(tensor: torch.Tensor, axis: int | None) -> torch.Tensor:
     mean = total / count
     zero = torch.zeros((), device=values.device)
     overflow = underflow = dead = zero
-    if dtype in health.RANGES:
-        limit, tiny = health.RANGES[dtype]
+    if dtype in RANGES:
+        limit, tiny = RANGES[dtype]
         magnitude = values.abs()
         overflow = (magnitude >= limit).sum()
         underflow = ((magnitude > 0) & (magnitude < tiny)).sum()

@@ -14,7 +14,7 @@ from tracklight.analysis.source import Source
 from tracklight.errors import FormatError, TagNotFoundError
 from tracklight.formats import proto
 from tracklight.formats.tensor import decode_tensor
-from tracklight.formats.tensor_health import (
+from tracklight.formats.debug_events.recording import (
     HEALTH_TAG,
     LAYOUT_TAG,
     LOSS_SCALE_TAG,

@@ -18,7 +18,7 @@ from tracklight.analysis.debugger.alerts import (
 )
 from tracklight.analysis.debugger.hints import find_hint
 from tracklight.analysis.debugger.recording import Recording
-from tracklight.formats.tensor_health import (
+from tracklight.formats.debug_events.recording import (
     STAT_INDEX,
     HealthReport,
     SourceLocation,
@@ -244,8 +244,8 @@ class RecordingAnalysis:
         parameters = self._tensors
         for tensor in np.flatnonzero(self._has_role("gradient")).tolist():
             of = parameters[tensor].of
-            if of < 0 or parameters[of].role != "parameter":
-                continue
+            if of >= 0 and parameters[of].role != "parameter":
+                continue  # gradients of JAX belong to no tensor
             values = norm[:, tensor]
             known = np.flatnonzero(np.isfinite(values) & ~self._is_bad[:, tensor])
             if len(known) < _MIN_STEPS:

@@ -1,0 +1,99 @@
+"""All dumps and recordings of a log, opened on demand and updated when the log changes."""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple, TypeAlias
+
+from tracklight.analysis.debugger.dump import DebugDump, iter_dumps
+from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
+from tracklight.analysis.debugger.recording import Recording, RecordingKey, iter_recordings
+from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
+from tracklight.analysis.source import Source
+from tracklight.errors import LogError
+from tracklight.types import DebugEventFile
+
+Analysis: TypeAlias = DumpAnalysis | RecordingAnalysis
+
+#: How many opened dumps are kept; each may take hundreds of megabytes.
+_MAX_OPEN = 4
+
+
+class _Entry(NamedTuple):
+    run: str
+    version: str
+    hosts: list[list[DebugEventFile]]
+    recording: RecordingKey | None
+
+
+class DebuggerLibrary:
+    """Opens dumps and recordings by name. All methods may be called from any thread."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._lock = threading.Lock()
+        self._listed: tuple[int, dict[str, _Entry]] | None = None
+        self._dumps: dict[str, DebugDump] = {}
+        self._open: dict[str, tuple[str, Analysis]] = {}
+
+    def list_names(self) -> list[str]:
+        """Return the names of all dumps and recordings."""
+        with self._lock:
+            return list(self._list())
+
+    def get_run(self, name: str) -> str:
+        """Return the run that a dump or recording belongs to."""
+        with self._lock:
+            return self._get_entry(name).run
+
+    def get(self, name: str) -> Analysis:
+        """Open a dump or recording, or read what was appended to it.
+
+        Raises:
+            LogError: There is no dump or recording of that name.
+        """
+        with self._lock:
+            entry = self._get_entry(name)
+            known = self._open.pop(name, None)
+            if known is None or known[0] != entry.version:
+                known = entry.version, self._analyze(name, entry)
+            self._open[name] = known  # the last one is the most recently used
+            while len(self._open) > _MAX_OPEN:
+                oldest = next(iter(self._open))
+                del self._open[oldest]
+                self._dumps.pop(oldest, None)
+            return known[1]
+
+    def _analyze(self, name: str, entry: _Entry) -> Analysis:
+        if entry.recording is not None:
+            return RecordingAnalysis(Recording(self._source, entry.recording))
+        dump = self._dumps.get(name)
+        if dump is None:
+            dump = self._dumps[name] = DebugDump(entry.hosts, self._source.open_debug_file)
+        else:
+            dump.update(entry.hosts)
+        return DumpAnalysis(dump)
+
+    def _get_entry(self, name: str) -> _Entry:
+        entries = self._list()
+        if name not in entries:
+            names = ", ".join(f'"{it}"' for it in list(entries)[:5]) or "none"
+            raise LogError(f'No debugger data "{name}". Found: {names}')
+        return entries[name]
+
+    def _list(self) -> dict[str, _Entry]:
+        version = self._source.version
+        if self._listed is None or self._listed[0] != version:
+            self._listed = version, self._list_entries()
+        return self._listed[1]
+
+    def _list_entries(self) -> dict[str, _Entry]:
+        entries: dict[str, _Entry] = {}
+        for name, hosts in iter_dumps(self._source.debug_files(), self._source.open_debug_file):
+            files = [file for host in hosts for file in host]
+            version = " ".join(file.version for file in files)
+            entries[name] = _Entry(files[0].run, version, hosts, None)
+        for key in iter_recordings(self._source):
+            name = key.name if key.name not in entries else f"{key.name} (recording)"
+            entries[name] = _Entry(key.run, str(self._source.version), [], key)
+        return entries
