@@ -95,14 +95,14 @@ def _inspect_embeddings(flags: Namespace) -> int:
 
 def _inspect_debugger(flags: Namespace) -> int:
     from tracklight.analysis.debugger.library import DebuggerLibrary
-    from tracklight.reader import debugger
+    from tracklight.reader import summaries
 
     with open_log(flags) as log:
-        summaries = debugger.summarize_debugger(DebuggerLibrary(log.catalog))
+        found = summaries.summarize_debugger(DebuggerLibrary(log.catalog))
         if flags.json:
-            _print_json(debugger.encode_debugger(summaries))
+            _print_json(summaries.encode_json(dumps=found))
         else:
-            _print_lines(debugger.iter_debugger_lines(summaries))
+            _print_lines(summaries.iter_debugger_lines(found))
         return EXIT_FAILURE if log.problems else 0
 
 

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from tracklight.errors import NonFiniteError
 from tracklight.formats import proto
-from tracklight.formats.summary import make_metadata
-from tracklight.formats.tensor import encode_tensor
 from tracklight.formats.debug_events.recording import (
     HEALTH_TAG,
     LAYOUT_TAG,
@@ -38,6 +36,8 @@ from tracklight.formats.debug_events.recording import (
     find_origin,
     make_tag,
 )
+from tracklight.formats.summary import make_metadata
+from tracklight.formats.tensor import encode_tensor
 from tracklight.types import Float32
 from tracklight.util.stack_trace import is_library_path
 from tracklight.writer.event_writer import EventWriter

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.debugger.alerts import Alert, RootCause
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
-from tracklight.analysis.debugger.library import Analysis, DebuggerLibrary
+from tracklight.analysis.debugger.library import Analysis
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
-from tracklight.errors import TracklightError, UsageError
+from tracklight.errors import UsageError
 from tracklight.formats.debug_events.recording import STATS
-from tracklight.reader.listing import escape_unprintable
 from tracklight.types import Float32, Int64
 
 
@@ -155,95 +153,3 @@ def _take(texts: list[str], ids: NDArray[Any]) -> NDArray[np.object_]:
     array = np.array([*texts, ""], object)
     taken: NDArray[np.object_] = array[ids]
     return taken
-
-
-class InspectedDump(msgspec.Struct):
-    """A dump or a recording, for ``tracklight inspect --debugger``."""
-
-    framework: str = ""
-    version: str = ""
-    executions: int = 0
-    graph_executions: int = 0
-    graphs: int = 0
-    source_files: int = 0
-    steps: int = 0
-    tensors: int = 0
-    alerts: list[dict[str, Any]] = []
-    root_cause: dict[str, Any] | None = None
-    damaged: list[dict[str, Any]] = []
-    problem: str | None = None
-
-
-def summarize_debugger(library: DebuggerLibrary) -> dict[str, InspectedDump]:
-    """Summarize all dumps and recordings, by name."""
-    summaries = {}
-    for name in library.list_names():
-        try:
-            summaries[name] = _summarize(library.get(name))
-        except TracklightError as error:
-            summaries[name] = InspectedDump(problem=str(error))
-    return summaries
-
-
-def _summarize(analysis: Analysis) -> InspectedDump:
-    cause = analysis.root_cause
-    summary = InspectedDump(
-        alerts=[_alert_object(alert) for alert in analysis.alerts],
-        root_cause=None if cause is None else msgspec.to_builtins(cause),
-    )
-    if isinstance(analysis, RecordingAnalysis):
-        layout = analysis.recording.layout
-        summary.framework, summary.version = layout.framework, layout.version
-        summary.steps, summary.tensors = len(analysis.recording.step), len(layout.tensors)
-        return summary
-    dump = analysis.dump
-    summary.framework, summary.version = dump.framework, dump.metadata.tensorflow_version
-    summary.executions = len(dump.executions.offset)
-    summary.graph_executions = len(dump.traces.offset)
-    summary.graphs, summary.source_files = len(dump.graphs), len(dump.source_files)
-    summary.damaged = [
-        {"file": it.file, "offset": it.offset, "bytes": it.bytes, "reason": it.reason}
-        for it in dump.damage
-    ]
-    return summary
-
-
-def _alert_object(alert: Alert) -> dict[str, Any]:
-    fields: dict[str, Any] = msgspec.to_builtins(alert)
-    return fields
-
-
-def encode_debugger(summaries: dict[str, InspectedDump]) -> bytes:
-    """Encode summaries as JSON, as documented in ``docs/debugger.md``."""
-    return msgspec.json.format(msgspec.json.encode({"dumps": summaries}), indent=2)
-
-
-def iter_debugger_lines(summaries: dict[str, InspectedDump]) -> Iterator[str]:
-    """Format summaries for a terminal."""
-    for name, dump in summaries.items():
-        yield f"{escape_unprintable(name)}  ({dump.framework} {dump.version})".rstrip()
-        if dump.problem:
-            yield f"  {dump.problem}"
-            continue
-        if dump.steps:
-            yield f"  {dump.steps:,} steps of {dump.tensors:,} tensors"
-        else:
-            yield (
-                f"  {dump.executions:,} executions, {dump.graph_executions:,} graph executions, "
-                f"{dump.graphs:,} graphs, {dump.source_files:,} source files"
-            )
-        counts: dict[str, int] = {}
-        for alert in dump.alerts:
-            counts[alert["kind"]] = counts.get(alert["kind"], 0) + 1
-        listed = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
-        yield f"  {len(dump.alerts):,} alerts{': ' + listed if listed else ''}"
-        if dump.root_cause:
-            yield f"  {escape_unprintable(dump.root_cause['message'])}"
-            if dump.root_cause["hint"]:
-                yield f"  {dump.root_cause['hint']}"
-        for damage in dump.damaged:
-            file = escape_unprintable(damage["file"])
-            yield f"  {file}, byte {damage['offset']:,}: {damage['reason']}"
-        yield ""
-    if not summaries:
-        yield "no debugger data found"

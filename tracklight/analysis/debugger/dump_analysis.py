@@ -289,6 +289,11 @@ class DumpAnalysis:
             inputs.append((f"{op_type}:{producer.slot}", producer))
         return inputs, True
 
+    def find_eager_inputs(self, row: int) -> list[tuple[str, int | None]]:
+        """Return the inputs of an execution, and the executions that produced them."""
+        inputs, _ = self._find_eager_inputs(_TensorRef(False, row, 0))
+        return [(name, None if ref is None else ref.row) for name, ref in inputs]
+
     def _find_producer(self, tensor_id: int, row: int) -> _TensorRef | None:
         """Return the execution that produced an eager tensor; ids may be used again."""
         executions = self.dump.executions

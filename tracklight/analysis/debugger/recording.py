@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tracklight.analysis.source import Source
 from tracklight.errors import FormatError, TagNotFoundError
 from tracklight.formats import proto
-from tracklight.formats.tensor import decode_tensor
 from tracklight.formats.debug_events.recording import (
     HEALTH_TAG,
     LAYOUT_TAG,
@@ -27,6 +26,7 @@ from tracklight.formats.debug_events.recording import (
     HealthReport,
     make_tag,
 )
+from tracklight.formats.tensor import decode_tensor
 from tracklight.types import Float32, Float64, Int64, Series
 
 

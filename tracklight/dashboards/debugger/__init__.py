@@ -1,0 +1,5 @@
+"""The Debugger dashboard: what went wrong with the numbers of a program.
+
+Start with `dashboard.Debugger`. `schemas` are the requests and responses, `responses` builds them
+from the analyses in `tracklight.analysis.debugger`.
+"""

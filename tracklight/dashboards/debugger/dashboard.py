@@ -1,0 +1,182 @@
+"""`Debugger`: the routes of the Debugger dashboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
+
+from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
+from tracklight.analysis.debugger.library import DebuggerLibrary
+from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
+from tracklight.dashboards.debugger import responses
+from tracklight.dashboards.debugger.schemas import (
+    AlertsRequest,
+    AlertsResponse,
+    CompareRequest,
+    CompareResponse,
+    EventColumns,
+    EventRequest,
+    EventResponse,
+    ExportRequest,
+    HeatmapRequest,
+    HeatmapResponse,
+    OpRequest,
+    OpResponse,
+    OverviewResponse,
+    RowsRequest,
+    SourceFileRequest,
+    SourceFileResponse,
+    SourceRequest,
+    SourceRow,
+    SourcesResponse,
+    TensorRequest,
+    TensorResponse,
+    TimelineRequest,
+    TimelineResponse,
+)
+from tracklight.errors import LogError, TracklightError
+from tracklight.formats.debug_events.recording import PLUGIN
+from tracklight.plugin import Context, Dashboard, Empty, Route, Stream
+
+#: Alerts of a static export.
+_MAX_EXPORTED_ALERTS = 1000
+
+
+class Debugger(Dashboard):
+    """Root cause, alerts and details of dumps and recordings."""
+
+    name = "debugger"
+    title = "Debugger"
+    plugins = (PLUGIN,)
+    files = ("debug_files",)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._library = DebuggerLibrary(context.log)
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("sources", Empty, self.sources, "GET"),
+            Route("overview", SourceRequest, self.overview, "GET"),
+            Route("alerts", AlertsRequest, self.alerts),
+            Route("heatmap", HeatmapRequest, self.heatmap),
+            Route("tensor", TensorRequest, self.tensor, "GET"),
+            Route("executions", RowsRequest, self.executions),
+            Route("graph_executions", RowsRequest, self.graph_executions),
+            Route("timeline", TimelineRequest, self.timeline),
+            Route("event", EventRequest, self.event, "GET"),
+            Route("op", OpRequest, self.op, "GET"),
+            Route("source_file", SourceFileRequest, self.source_file, "GET"),
+            Route("compare", CompareRequest, self.compare),
+            Route("export", ExportRequest, self.export, "GET"),
+        ]
+
+    def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
+        listing = self.sources(Empty())
+        listing.sources = [row for row in listing.sources if row.run in frozenset(runs)]
+        if not listing.sources:
+            return
+        yield "sources", listing
+        for row in listing.sources:
+            if row.problem is not None:
+                continue
+            name = quote(row.name, safe="")
+            yield f"overview?source={name}", self.overview(SourceRequest(row.name))
+            alerts = AlertsRequest(row.name, limit=_MAX_EXPORTED_ALERTS)
+            yield f"alerts?source={name}", self.alerts(alerts)
+            if row.kind == "recording":
+                yield f"heatmap?source={name}", self.heatmap(HeatmapRequest(row.name))
+
+    def sources(self, request: Empty) -> SourcesResponse:
+        """List all dumps and recordings of the log."""
+        cursor = self.context.cursor()
+        return SourcesResponse(cursor, [self._make_row(it) for it in self._library.list_names()])
+
+    def overview(self, request: SourceRequest) -> OverviewResponse:
+        """Return the root cause and the number of alerts of each kind."""
+        cursor = self.context.cursor()
+        analysis = self._library.get(request.source)
+        run = self._library.get_run(request.source)
+        row = responses.make_source_row(request.source, run, analysis)
+        return responses.make_overview(cursor, row, analysis)
+
+    def alerts(self, request: AlertsRequest) -> AlertsResponse:
+        """Return alerts in chronological order, filtered by kind, name, dtype and step."""
+        cursor = self.context.cursor()
+        return responses.select_alerts(cursor, self._library.get(request.source), request)
+
+    def heatmap(self, request: HeatmapRequest) -> HeatmapResponse:
+        """Return a statistic of all tensors of a recording over its steps."""
+        cursor = self.context.cursor()
+        return responses.make_heatmap(cursor, self._get_recording(request.source), request)
+
+    def tensor(self, request: TensorRequest) -> TensorResponse:
+        """Return all statistics of one tensor of a recording."""
+        cursor = self.context.cursor()
+        return responses.make_tensor(cursor, self._get_recording(request.source), request.tensor)
+
+    def executions(self, request: RowsRequest) -> EventColumns:
+        """Return executions of a dump."""
+        cursor = self.context.cursor()
+        return responses.list_executions(cursor, self._get_dump(request.source).dump, request)
+
+    def graph_executions(self, request: RowsRequest) -> EventColumns:
+        """Return graph execution traces of a dump."""
+        cursor = self.context.cursor()
+        return responses.list_traces(cursor, self._get_dump(request.source).dump, request)
+
+    def timeline(self, request: TimelineRequest) -> TimelineResponse:
+        """Return the number of executions and traces of a dump over time."""
+        cursor = self.context.cursor()
+        return responses.make_timeline(cursor, self._get_dump(request.source).dump, request)
+
+    def event(self, request: EventRequest) -> EventResponse:
+        """Return an execution or trace with its tensors, inputs and stack."""
+        cursor = self.context.cursor()
+        return responses.make_event(cursor, self._get_dump(request.source), request)
+
+    def op(self, request: OpRequest) -> OpResponse:
+        """Return an operation of a graph with its neighbors."""
+        cursor = self.context.cursor()
+        return responses.make_op(cursor, self._get_dump(request.source), request)
+
+    def source_file(self, request: SourceFileRequest) -> SourceFileResponse:
+        """Return a source file as it was when the program ran."""
+        dump = self._get_dump(request.source).dump
+        return SourceFileResponse(request.path, dump.read_source_lines(request.path, request.host))
+
+    def compare(self, request: CompareRequest) -> CompareResponse:
+        """Return where two recordings first differ."""
+        cursor = self.context.cursor()
+        first, second = self._get_recording(request.first), self._get_recording(request.second)
+        return responses.compare_recordings(cursor, first, second, request)
+
+    def export(self, request: ExportRequest) -> Stream:
+        """Download all alerts as CSV or JSON."""
+        analysis = self._library.get(request.source)
+        name = re.sub(r"[^\w.-]+", "-", request.source).strip("-.") or "debugger"
+        if request.format == "csv":
+            return Stream(responses.iter_alerts_csv(analysis), "text/csv", f"{name}-alerts.csv")
+        chunks = responses.iter_alerts_json(analysis)
+        return Stream(chunks, "application/json", f"{name}-alerts.json")
+
+    def _make_row(self, name: str) -> SourceRow:
+        run = self._library.get_run(name)
+        try:
+            return responses.make_source_row(name, run, self._library.get(name))
+        except (TracklightError, OSError) as error:
+            problem = self.context.describe_error(error)
+            return SourceRow(name, run, "dump", "", "", problem)
+
+    def _get_dump(self, name: str) -> DumpAnalysis:
+        analysis = self._library.get(name)
+        if not isinstance(analysis, DumpAnalysis):
+            raise LogError(f'"{name}" is a recording, which has no executions')
+        return analysis
+
+    def _get_recording(self, name: str) -> RecordingAnalysis:
+        analysis = self._library.get(name)
+        if not isinstance(analysis, RecordingAnalysis):
+            raise LogError(f'"{name}" is a dump, which has no statistics over steps')
+        return analysis
