@@ -43,7 +43,8 @@ def count_dead_channels(array: NDArray[Any], axis: int) -> int:
     if count_dead is not None and array.size and array.dtype.kind in "fu":
         outer = int(np.prod(array.shape[:axis], dtype=np.int64))
         inner = int(np.prod(array.shape[axis:][1:], dtype=np.int64))
-        return count_dead(array.ctypes.data, outer, channels, inner, array.itemsize)
+        dead: int = count_dead(array.ctypes.data, outer, channels, inner, array.itemsize)
+        return dead
     axes = tuple(i for i in range(array.ndim) if i != axis % array.ndim)
     return channels - int(np.count_nonzero(np.any(array != 0, axis=axes)))
 

@@ -150,6 +150,8 @@ class Recorder:
         Raises:
             NonFiniteError: A value became non-finite and ``on_problem`` is ``"stop"``.
         """
+        has_no_finite = health[:, 6] > health[:, 7]
+        health[has_no_finite, 6:8] = 0
         self._steps.append(_Step(step, time.time(), health))
         bad = self._find_bad(health, is_skipped)
         if bad is None:

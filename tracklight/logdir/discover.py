@@ -156,7 +156,7 @@ def discover(
         for file in _iter_debug_event_files(root, listing.files)
         if run_filter.matches(file.run)
     ]
-    with_files = {file.run for file in (*captures, *debug_events)}
+    with_files = {file.run for file in captures} | {file.run for file in debug_events}
     runs = sorted({*filter(run_filter.matches, by_run), *with_files}, key=natural_key)
     return Discovery(
         runs=runs,

@@ -168,7 +168,7 @@ class RecordingAnalysis:
         stack = [_make_line(it) for it in report.stack] if report is not None else []
         source = stack[-1] if stack else _make_line(watched.source)
         hint = self._find_growth(row, tensor) or find_hint(
-            watched.type or watched.name, watched.role
+            self._get_hint_type(watched), watched.role
         )
         return RootCause(
             kind=get_non_finite_kind(*(int(it) for it in health[1:4])),
@@ -183,6 +183,13 @@ class RecordingAnalysis:
             followers=len(self.alerts) - 1,
             is_certain=row > 0 or step == 0,
         )
+
+    def _get_hint_type(self, watched: WatchedTensor) -> str:
+        """Return the type to find a hint for; JAX computes 1 / sqrt(x) for the gradient of sqrt."""
+        types = [self._tensors[it].type for it in watched.inputs]
+        if watched.type == "div" and types and all(it in ("sqrt", "pow") for it in types):
+            return f"{types[0]} backward"
+        return watched.type or watched.name
 
     def _find_origin(self, row: int) -> int:
         health, skipped = self.recording.health[row], self.recording.skipped_steps

@@ -141,8 +141,9 @@ def _is_mask(row: Float32, tensor: WatchedTensor) -> bool:
     if nan or pos_inf or tensor.role not in ("input", "output"):
         return False
     kind = tensor.type.lower()
-    is_constant = row[STAT_INDEX["min"]] == row[STAT_INDEX["max"]]
-    return any(word in kind for word in _MASK_WORDS) or (tensor.role == "input" and is_constant)
+    is_constant = not row[STAT_INDEX["min"]] < row[STAT_INDEX["max"]]
+    is_given = tensor.role == "input" or not tensor.inputs
+    return any(word in kind for word in _MASK_WORDS) or (is_given and is_constant)
 
 
 def find_origin(health: Float32, tensors: Sequence[WatchedTensor], rows: Int64) -> int:
