@@ -74,7 +74,7 @@ def _check_leaf(leaf: Any, name: str, location: str) -> None:
     array = array if array.dtype.kind in "fc" else array.astype(np.float32)
     if not np.isfinite(array).all():
         nan, inf = np.count_nonzero(np.isnan(array)), np.count_nonzero(np.isinf(array))
-        _raise(nan, inf, array.size, name, location)
+        _raise(int(nan), int(inf), array.size, name, location)
 
 
 def _check_traced(jax: Any, leaf: Any, name: str, location: str) -> None:

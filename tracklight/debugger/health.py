@@ -39,7 +39,7 @@ def compute_health(array: NDArray[Any], dtype: str, row: Float32, channel_axis: 
 
 def count_dead_channels(array: NDArray[Any], axis: int) -> int:
     """Return how many slices along ``axis`` are zero everywhere."""
-    channels = array.shape[axis]
+    channels = int(array.shape[axis])
     if count_dead is not None and array.size and array.dtype.kind in "fu":
         outer = int(np.prod(array.shape[:axis], dtype=np.int64))
         inner = int(np.prod(array.shape[axis:][1:], dtype=np.int64))

@@ -313,7 +313,8 @@ def read_summary(message: proto.Message) -> list[float]:
     content = message.tensor_content
     if len(content) % 8 or len(content) > 88:
         return []
-    return np.frombuffer(content, "<f8").tolist()
+    values: list[float] = np.frombuffer(content, "<f8").tolist()
+    return values
 
 
 def _summarize_values(message: proto.Message) -> tuple[tuple[int, ...], list[int], Health]:
