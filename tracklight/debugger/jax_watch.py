@@ -295,12 +295,12 @@ def _enter(equation: Any, caller: _Caller) -> _Caller:
     return _Caller(name, _find_source(equation) or caller.source)
 
 
-def _bind(equation: Any, arguments: Sequence[Any]) -> Sequence[Any]:
+def _bind(equation: Any, arguments: Sequence[Any]) -> list[Any]:
     bound = equation.primitive.get_bind_params(equation.params)
     # Older versions of JAX return functions to call as well.
     functions, params = bound if isinstance(bound, tuple) else ((), bound)
     results = equation.primitive.bind(*functions, *arguments, **params)
-    return results if equation.primitive.multiple_results else [results]
+    return list(results) if equation.primitive.multiple_results else [results]
 
 
 def _compute_statistics(value: Any, dtype: str, axis: int | None) -> Any:

@@ -454,7 +454,7 @@ class TorchWatcher:
         return bool(self._rows or self._device_rows)
 
 
-class _FunctionMode(TorchFunctionMode):
+class _FunctionMode(TorchFunctionMode):  # type: ignore[misc]
     """Tells a watcher about every function of ``torch`` that is called from Python."""
 
     def __init__(self, watcher: TorchWatcher) -> None:
