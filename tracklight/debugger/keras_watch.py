@@ -59,6 +59,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self._records_parameters = parameters
         self.current_step = first_step
         self._rows: dict[int, Float32] = {}
+        self._received: dict[int, Any] = {}
         self._restore: list[Callable[[], None]] = []
         self._stacks: dict[int, tuple[SourceLocation, ...]] = {}
         self._producers: dict[int, int] = {}
@@ -81,6 +82,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         self._rows = {}
+        self._received = {}
         self._is_training = True
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
@@ -91,6 +93,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
         step, self.current_step = self.current_step, self.current_step + 1
         if not self._recorder.is_computed(step):
             return
+        self._convert_received()
         if self._records_parameters and self._recorder.schedule.includes(step):
             self._add_parameters()
         matrix = make_matrix(self._rows, len(self._recorder.tensors))
@@ -225,11 +228,17 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
         _deliver(self._receive, row, _compute_statistics(tensor, dtype, axis))
 
     def _receive(self, row: int, statistics: Any) -> None:
-        values = make_row()
-        # Callbacks may arrive in any order; tensors are numbered as they were traced.
-        values[0] = row
-        values[1:] = np.asarray(statistics, np.float32)[:13]
-        self._rows[row] = values
+        # Converted later: a callback of JAX that waits for an array may wait for itself.
+        self._received[row] = statistics
+
+    def _convert_received(self) -> None:
+        received, self._received = self._received, {}
+        for row, statistics in received.items():
+            values = make_row()
+            # Callbacks may arrive in any order; tensors are numbered as they were traced.
+            values[0] = row
+            values[1:] = np.asarray(statistics, np.float32)[:13]
+            self._rows[row] = values
 
     def _find_parameter(self, variable: Any) -> int | None:
         if not self._records_parameters or "float" not in str(variable.dtype):
@@ -259,6 +268,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
                     keras.ops.convert_to_tensor(array), "float32", None
                 )
                 self._receive(row, keras.ops.convert_to_numpy(statistics))
+                self._convert_received()
                 self._rows[row][0] = last + row
 
 
