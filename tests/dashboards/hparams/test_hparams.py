@@ -73,7 +73,8 @@ def test_importance_of_selected_sessions(board: HParams) -> None:
     assert response.trust.sessions == 12
     few = board.importance(ImportanceRequest(metric=ACCURACY, sessions=names[:3]))
     assert (few.trust.level, few.bars) == ("none", [])
-    assert few.problem is not None and few.problem.message == "Only 3 sessions have this metric."
+    assert few.problem is not None
+    assert few.problem.message == "Only 3 sessions have this metric; at least 8 are needed."
 
 
 def test_sparklines_are_downsampled(board: HParams) -> None:
