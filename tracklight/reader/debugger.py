@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.debugger.alerts import Alert, RootCause
+from tracklight.analysis.debugger.alerts import HealthAlert, RootCause
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.library import Analysis
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
@@ -42,7 +42,7 @@ class DebuggerData:
         return self._analysis.recording.framework
 
     @property
-    def alerts(self) -> Sequence[Alert]:
+    def alerts(self) -> Sequence[HealthAlert]:
         """All alerts in chronological order."""
         return self._analysis.alerts
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from tracklight.analysis.debugger.alerts import Alert
+from tracklight.analysis.debugger.alerts import HealthAlert
 from tracklight.analysis.debugger.library import Analysis, DebuggerLibrary
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.analysis.embeddings.discovery import discover_embeddings, list_file_embeddings
@@ -265,7 +265,7 @@ def _summarize_analysis(analysis: Analysis) -> InspectedDump:
     return summary
 
 
-def _alert_object(alert: Alert) -> dict[str, Any]:
+def _alert_object(alert: HealthAlert) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(alert)
     return fields
 

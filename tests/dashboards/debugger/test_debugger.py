@@ -15,17 +15,17 @@ from tests.archives import extract
 from tests.dashboards.opening import make_context
 from tracklight.dashboards.debugger.dashboard import Debugger
 from tracklight.dashboards.debugger.schemas import (
-    AlertsRequest,
-    CompareRequest,
-    EventRequest,
-    ExportRequest,
+    AlertExportRequest,
+    CompareRecordingsRequest,
+    DebugAlertsRequest,
+    DebugEventRequest,
+    DebugSourceRequest,
+    ExecutionTimelineRequest,
     HeatmapRequest,
     OpRequest,
     RowsRequest,
     SourceFileRequest,
-    SourceRequest,
-    TensorRequest,
-    TimelineRequest,
+    WatchedTensorRequest,
 )
 from tracklight.debugger.health import make_row
 from tracklight.debugger.recorder import Recorder, Schedule
@@ -85,7 +85,7 @@ def test_lists_sources(dashboard: Debugger) -> None:
 
 
 def test_overview_of_a_dump(dashboard: Debugger) -> None:
-    overview = dashboard.overview(SourceRequest("full_health"))
+    overview = dashboard.overview(DebugSourceRequest("full_health"))
     assert overview.root_cause is not None
     assert overview.root_cause.op_type == "Log"
     assert overview.alerts == sum(overview.kinds.values())
@@ -94,7 +94,7 @@ def test_overview_of_a_dump(dashboard: Debugger) -> None:
 
 
 def test_overview_of_a_recording(dashboard: Debugger) -> None:
-    overview = dashboard.overview(SourceRequest("recorded"))
+    overview = dashboard.overview(DebugSourceRequest("recorded"))
     assert overview.root_cause is not None
     assert overview.root_cause.message == (
         'Step 6: "log" produced 2 NaN of 4 values from finite inputs between 0 and 1, '
@@ -105,38 +105,40 @@ def test_overview_of_a_recording(dashboard: Debugger) -> None:
 
 
 def test_selects_alerts(dashboard: Debugger) -> None:
-    every = dashboard.alerts(AlertsRequest("full_health", limit=2000))
+    every = dashboard.alerts(DebugAlertsRequest("full_health", limit=2000))
     assert every.total == len(every.alerts)
-    infinite = dashboard.alerts(AlertsRequest("full_health", kinds=["inf"], limit=5, offset=2))
+    infinite = dashboard.alerts(DebugAlertsRequest("full_health", kinds=["inf"], limit=5, offset=2))
     assert (infinite.total, len(infinite.alerts)) == (9, 5)
     assert every.alerts[int(infinite.indexes[0])] == infinite.alerts[0]
-    logs = dashboard.alerts(AlertsRequest("full_health", query="log", limit=2000))
+    logs = dashboard.alerts(DebugAlertsRequest("full_health", query="log", limit=2000))
     assert {alert.op_type for alert in logs.alerts} >= {"Log"}
-    half = dashboard.alerts(AlertsRequest("recorded", dtype="float16", first_step=7, last_step=8))
+    half = dashboard.alerts(
+        DebugAlertsRequest("recorded", dtype="float16", first_step=7, last_step=8)
+    )
     assert [(it.op_name, it.step) for it in half.alerts] == [("fc", 7), ("fc", 8)]
 
 
 def test_heatmap(dashboard: Debugger) -> None:
     heatmap = dashboard.heatmap(HeatmapRequest("recorded", stat="norm"))
     assert [row.name for row in heatmap.tensors] == ["input", "log", "fc"]
-    assert heatmap.values[2].tolist() == list(range(10))
+    assert heatmap.values.reshape(3, 10)[2].tolist() == list(range(10))
     assert heatmap.first_step.tolist() == heatmap.last_step.tolist() == list(range(10))
     merged = dashboard.heatmap(HeatmapRequest("recorded", query="fc", columns=2, first_step=2))
-    assert merged.values.tolist() == [[5, 9]]
+    assert merged.values.tolist() == [5, 9]
     assert (merged.first_step.tolist(), merged.last_step.tolist()) == ([2, 6], [5, 9])
     counts = dashboard.heatmap(HeatmapRequest("recorded", stat="non_finite", roles=["input"]))
     assert not counts.values.any()
     empty = dashboard.heatmap(HeatmapRequest("recorded", first_step=100))
-    assert empty.values.shape == (3, 0)
+    assert empty.values.shape == (0,)
 
 
 def test_tensor_over_steps(dashboard: Debugger) -> None:
-    tensor = dashboard.tensor(TensorRequest("recorded", 1))
+    tensor = dashboard.tensor(WatchedTensorRequest("recorded", 1))
     assert [it.name for it in tensor.inputs] == ["input"]
     assert [it.name for it in tensor.consumers] == ["fc"]
     assert tensor.stats["nan"].tolist() == [0] * 6 + [2] * 4
     with pytest.raises(UsageError, match="no tensor 7"):
-        dashboard.tensor(TensorRequest("recorded", 7))
+        dashboard.tensor(WatchedTensorRequest("recorded", 7))
 
 
 def test_executions_and_traces(dashboard: Debugger) -> None:
@@ -154,28 +156,30 @@ def test_executions_and_traces(dashboard: Debugger) -> None:
 
 
 def test_timeline_counts_all_events(dashboard: Debugger) -> None:
-    timeline = dashboard.timeline(TimelineRequest("full_health", columns=50))
+    timeline = dashboard.timeline(ExecutionTimelineRequest("full_health", columns=50))
     assert timeline.graph_executions.sum() == 159
-    overview = dashboard.overview(SourceRequest("full_health"))
+    overview = dashboard.overview(DebugSourceRequest("full_health"))
     assert timeline.executions.sum() == overview.executions
 
 
 def test_event_details(dashboard: Debugger) -> None:
-    cause = dashboard.overview(SourceRequest("full_tensor")).root_cause
+    cause = dashboard.overview(DebugSourceRequest("full_tensor")).root_cause
     assert cause is not None
     assert cause.graph_execution is not None
-    event = dashboard.event(EventRequest("full_tensor", "graph_execution", cause.graph_execution))
+    event = dashboard.event(
+        DebugEventRequest("full_tensor", "graph_execution", cause.graph_execution)
+    )
     assert (event.op_type, event.inputs) == ("Log", ["x:0"])
     assert event.execution == cause.execution
     (tensor,) = event.tensors
     assert tensor.values is not None
-    assert tensor.values.shape == (2, 2)
+    assert (tensor.values.shape, tensor.columns) == ((4,), 2)
     assert tensor.neg_inf == 1
     assert any(line.code == "return tf.math.log(x)" for line in event.stack)
-    execution = dashboard.event(EventRequest("full_health", "execution", 3))
+    execution = dashboard.event(DebugEventRequest("full_health", "execution", 3))
     assert len(execution.inputs) == len(execution.input_executions)
     with pytest.raises(UsageError, match="no event"):
-        dashboard.event(EventRequest("full_health", "execution", 10_000))
+        dashboard.event(DebugEventRequest("full_health", "execution", 10_000))
 
 
 def test_operation_with_neighbors(dashboard: Debugger) -> None:
@@ -189,7 +193,7 @@ def test_operation_with_neighbors(dashboard: Debugger) -> None:
 
 
 def test_source_file(dashboard: Debugger) -> None:
-    files = dashboard.overview(SourceRequest("shape")).source_files
+    files = dashboard.overview(DebugSourceRequest("shape")).source_files
     path = next(path for _, path in files if "debug_dump_program" in path)
     lines = dashboard.source_file(SourceFileRequest("shape", path)).lines
     assert lines is not None
@@ -198,22 +202,22 @@ def test_source_file(dashboard: Debugger) -> None:
 
 
 def test_compares_recordings(dashboard: Debugger) -> None:
-    response = dashboard.compare(CompareRequest("recorded", "other"))
+    response = dashboard.compare(CompareRecordingsRequest("recorded", "other"))
     assert (response.step, response.stat) == (4, "norm")
     assert response.tensor is not None
     assert response.tensor.name == "log"
-    same = dashboard.compare(CompareRequest("recorded", "recorded"))
+    same = dashboard.compare(CompareRecordingsRequest("recorded", "recorded"))
     assert (same.step, same.message) == (None, "The recordings do not differ.")
 
 
 def test_exports_alerts(dashboard: Debugger) -> None:
     def read(name: str) -> str:
-        request = ExportRequest("full_health", name)  # type: ignore[arg-type]
+        request = AlertExportRequest("full_health", name)  # type: ignore[arg-type]
         return b"".join(dashboard.export(request).chunks).decode()
 
     rows = list(csv.DictReader(io.StringIO(read("csv"))))
     objects: list[dict[str, Any]] = json.loads(read("json"))
-    assert len(rows) == len(objects) == dashboard.overview(SourceRequest("full_health")).alerts
+    assert len(rows) == len(objects) == dashboard.overview(DebugSourceRequest("full_health")).alerts
     assert rows[0]["op_type"] == objects[0]["op_type"] == "Log"
 
 
@@ -236,4 +240,4 @@ def test_says_what_a_source_does_not_have(dashboard: Debugger) -> None:
     with pytest.raises(LogError, match="is a recording"):
         dashboard.executions(RowsRequest("recorded"))
     with pytest.raises(LogError, match='No debugger data "nothing"'):
-        dashboard.overview(SourceRequest("nothing"))
+        dashboard.overview(DebugSourceRequest("nothing"))

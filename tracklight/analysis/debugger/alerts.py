@@ -6,6 +6,8 @@ from enum import Enum
 
 import msgspec
 
+from tracklight.errors import Message
+
 
 class AlertKind(str, Enum):
     """What is wrong with a tensor."""
@@ -36,7 +38,7 @@ class AlertKind(str, Enum):
         return self in (AlertKind.NAN, AlertKind.INF, AlertKind.NAN_OR_INF)
 
 
-class Alert(msgspec.Struct, frozen=True):
+class HealthAlert(msgspec.Struct, frozen=True):
     """One alert. Numbers that are not recorded are None."""
 
     kind: AlertKind
@@ -56,7 +58,23 @@ class Alert(msgspec.Struct, frozen=True):
     graph_execution: int | None = None
     """Index of the graph execution trace in the dump."""
     dtype: str = ""
+    role: str = ""
+    """What the tensor of a recording is, such as ``gradient``."""
+    tensor: int | None = None
+    """Row of the tensor in the recording."""
     message: str = ""
+    code: str = ""
+    """With ``args``, what the page translates the message by."""
+    args: dict[str, str | int | float] = {}
+
+
+def make_translatable(message: Message) -> tuple[str, str, dict[str, str | int | float]]:
+    """Return the text, the code and the arguments of a message."""
+    args = {
+        name: it if isinstance(it, str | int | float) else str(it)
+        for name, it in message.args.items()
+    }
+    return message.text, message.code, args
 
 
 def get_non_finite_kind(nan: int | None, neg_inf: int | None, pos_inf: int | None) -> AlertKind:
@@ -102,8 +120,23 @@ class RootCause(msgspec.Struct, frozen=True):
     op_name: str
     message: str
     """One sentence: what happened, where and when."""
+    detail: str = ""
+    """What is wrong, for gradual problems; ``code`` and ``args`` translate it."""
+    code: str = ""
+    args: dict[str, str | int | float] = {}
     hint: str = ""
-    """What to look at or to change."""
+    """What to look at or to change; ``hint_code`` and ``hint_args`` translate it."""
+    hint_code: str = ""
+    hint_args: dict[str, str | int | float] = {}
+    role: str = ""
+    """What the tensor of a recording is, such as ``gradient``."""
+    tensor: int | None = None
+    """Row of the tensor in the recording."""
+    dtype: str = ""
+    size: int | None = None
+    nan: int | None = None
+    neg_inf: int | None = None
+    pos_inf: int | None = None
     output_slot: int = 0
     step: int | None = None
     execution: int | None = None

@@ -288,7 +288,7 @@ def describe_tensor(tensor: bytes, mode: int) -> TensorSummary:
     try:
         message = proto.parse("TensorProto", tensor)
         if mode == TensorDebugMode.FULL_TENSOR and message.dtype:
-            return _describe_value(mode, decode_tensor(message), message.dtype)
+            return describe_array(decode_tensor(message), _name_dtype(message.dtype))
         summary = read_summary(message)
     except FormatError:
         return TensorSummary(mode)
@@ -329,9 +329,15 @@ def describe_tensor(tensor: bytes, mode: int) -> TensorSummary:
     return TensorSummary(mode)
 
 
-def _describe_value(mode: int, value: NDArray[Any], dtype: int) -> TensorSummary:
+def describe_array(value: NDArray[Any], dtype: str = "") -> TensorSummary:
+    """Return the summary of a tensor whose values are known."""
     summary = TensorSummary(
-        mode, _name_dtype(dtype), value.ndim, value.size, value.shape, value=value
+        TensorDebugMode.FULL_TENSOR,
+        dtype or value.dtype.name,
+        value.ndim,
+        value.size,
+        value.shape,
+        value=value,
     )
     if value.dtype.kind != "f":
         return summary

@@ -12,15 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.debugger.alerts import (
-    Alert,
     AlertKind,
+    HealthAlert,
     InputSummary,
     RootCause,
     SourceLine,
     get_non_finite_kind,
+    make_translatable,
 )
 from tracklight.analysis.debugger.dump import DebugDump, Frame, TensorSummary
+from tracklight.analysis.debugger.event_rows import EventName, EventRows
 from tracklight.analysis.debugger.hints import find_hint
+from tracklight.errors import Message
 from tracklight.formats.debug_events.columns import UNKNOWN_COUNT, Health
 from tracklight.types import Float64, Int64
 from tracklight.util.stack_trace import is_library_path
@@ -46,6 +49,16 @@ _KINDS = (AlertKind.NAN, AlertKind.INF, AlertKind.NAN_OR_INF)
 _TRACE, _EXECUTION, _OTHER = 0, 1, 2
 
 
+_SHAPE_CHANGED = Message("debugger.shape_changed", "The shape differs from the previous execution.")
+_ALL_ZERO = Message(
+    "debugger.all_zero", "All outputs are zero, so the layer below gets no gradient."
+)
+_DEAD_HINT = Message(
+    "debugger.hint_dead_relu",
+    "Lower the learning rate, use LeakyReLU, or check the bias of the layer below.",
+)
+
+
 class _TensorRef(NamedTuple):
     """A tensor of the dump: a trace, or an output of an execution."""
 
@@ -54,10 +67,10 @@ class _TensorRef(NamedTuple):
     slot: int
 
 
-class DumpAlerts(Sequence[Alert]):
+class DumpAlerts(Sequence[HealthAlert]):
     """All alerts of a dump in chronological order, as columns."""
 
-    def __init__(self, dump: DebugDump, others: Sequence[Alert] = ()) -> None:
+    def __init__(self, dump: DebugDump, others: Sequence[HealthAlert] = ()) -> None:
         self._dump = dump
         self._others = list(others)
         traces, executions = dump.traces, dump.executions
@@ -82,10 +95,10 @@ class DumpAlerts(Sequence[Alert]):
     def __len__(self) -> int:
         return len(self._order)
 
-    def __iter__(self) -> Iterator[Alert]:
+    def __iter__(self) -> Iterator[HealthAlert]:
         return (self._make(int(index)) for index in self._order)
 
-    def __getitem__(self, index: int) -> Alert:  # type: ignore[override]
+    def __getitem__(self, index: int) -> HealthAlert:  # type: ignore[override]
         return self._make(int(self._order[index]))
 
     @cached_property
@@ -106,20 +119,20 @@ class DumpAlerts(Sequence[Alert]):
         is_non_finite = self._order < self._first[2]
         return int(np.argmax(is_non_finite)) if is_non_finite.any() else None
 
-    def _make(self, index: int) -> Alert:
+    def _make(self, index: int) -> HealthAlert:
         if index >= self._first[2]:
             return self._others[index - int(self._first[2])]
         if index < self._first[1]:
             return self._make_trace_alert(index)
         return self._make_execution_alert(index - int(self._first[1]))
 
-    def _make_trace_alert(self, index: int) -> Alert:
+    def _make_trace_alert(self, index: int) -> HealthAlert:
         dump, row = self._dump, int(self._trace_rows[index])
         traces = dump.traces
         name = traces.names[traces.name[row]]
         op = dump.find_op(name.graph, name.op)
         size, neg_inf, pos_inf, nan = _get_counts(traces.bad_counts[index])
-        return Alert(
+        return HealthAlert(
             kind=get_non_finite_kind(nan, neg_inf, pos_inf),
             op_type=op.type if op else "",
             op_name=name.op,
@@ -132,12 +145,12 @@ class DumpAlerts(Sequence[Alert]):
             graph_execution=row,
         )
 
-    def _make_execution_alert(self, index: int) -> Alert:
+    def _make_execution_alert(self, index: int) -> HealthAlert:
         dump, row = self._dump, int(self._execution_rows[index])
         executions = dump.executions
         op_type = dump.execution_names[executions.name[row]].op_type
         size, neg_inf, pos_inf, nan = _get_counts(executions.bad_counts[index])
-        return Alert(
+        return HealthAlert(
             kind=get_non_finite_kind(nan, neg_inf, pos_inf),
             op_type=op_type,
             op_name="",
@@ -186,6 +199,26 @@ class DumpAnalysis:
         ref, inputs, is_certain = self._trace_back(ref)
         followers = len(alerts) - 1
         return self._explain(ref, inputs, followers, is_certain)
+
+    @cached_property
+    def execution_rows(self) -> EventRows:
+        """The executions; the health of one is the worst of its outputs."""
+        columns = self.dump.executions
+        health = np.zeros(len(columns.offset), np.uint8)
+        rows = np.searchsorted(columns.tensor_end, np.arange(len(columns.health)), "right")
+        np.maximum.at(health, rows, columns.health)
+        names = [EventName(it.op_type, graph=it.graph) for it in self.dump.execution_names]
+        return EventRows(names, columns.name, columns.wall_time, health)
+
+    @cached_property
+    def trace_rows(self) -> EventRows:
+        """The graph execution traces."""
+        traces = self.dump.traces
+        names = []
+        for it in traces.names:
+            op = self.dump.find_op(it.graph, it.op)
+            names.append(EventName(op.type if op else "", it.op, it.slot, it.graph))
+        return EventRows(names, traces.name, traces.wall_time, traces.health)
 
     # ---- root cause
 
@@ -323,6 +356,7 @@ class DumpAnalysis:
         origin = " from finite inputs" if is_finite and all(is_finite) else ""
         if not origin and self._may_be_circular:
             is_certain = False
+        hint = find_hint(op_type)
         name = f'{op_type} "{op_name}"' if op_name else op_type
         message = f"{name} produced {describe_counts(summary)}{origin}"
         if source is not None:
@@ -334,7 +368,13 @@ class DumpAnalysis:
             op_type=op_type,
             op_name=op_name,
             message=message + ".",
-            hint=find_hint(op_type),
+            hint=hint.text if hint is not None else "",
+            hint_code=hint.code if hint is not None else "",
+            dtype=summary.dtype or "",
+            size=summary.size,
+            nan=summary.nan,
+            neg_inf=summary.neg_inf,
+            pos_inf=summary.pos_inf,
             output_slot=self.dump.traces.names[self.dump.traces.name[ref.row]].slot
             if ref.is_trace
             else ref.slot,
@@ -408,6 +448,20 @@ class DumpAnalysis:
         matches = np.flatnonzero(np.isin(executions.name[start:], ids))
         return start + int(matches[0]) if len(matches) else None
 
+    def find_traces(self, execution: int) -> tuple[int, int] | None:
+        """Return the first and the last trace that an execution of a function recorded.
+
+        Traces are written while the function runs, the execution when it has finished.
+        """
+        executions, traces = self.dump.executions, self.dump.traces
+        name = self.dump.execution_names[executions.name[execution]]
+        if not name.graph and not get_function_name(name.op_type):
+            return None
+        end = int(np.searchsorted(traces.wall_time, executions.wall_time[execution], "right"))
+        before = executions.wall_time[execution - 1] if execution else -np.inf
+        start = int(np.searchsorted(traces.wall_time, before, "right"))
+        return (start, end - 1) if start < end else None
+
     def get_source_lines(self, frame_ids: Sequence[str]) -> list[SourceLine]:
         """Return a stack, outermost first, with the code of the lines of the user's program."""
         return [self._make_line(frame) for frame in self.dump.get_stack(frame_ids)]
@@ -427,7 +481,7 @@ class DumpAnalysis:
 
     # ---- other alerts
 
-    def _iter_retracing(self) -> Iterator[Alert]:
+    def _iter_retracing(self) -> Iterator[HealthAlert]:
         """Report functions that were traced again and again."""
         graphs = self.dump.graphs
         by_name = Counter(graph.name for graph in graphs.values() if graph.name)
@@ -438,13 +492,19 @@ class DumpAnalysis:
                 continue
             ops = [op for id in ids for op in self.dump.ops.get(id, {}).values()]
             wall_time = max((op.wall_time for op in ops), default=0.0)
-            message = (
-                f'The function "{name}" was traced {count} times. Pass tensors instead of Python '
-                "numbers, and give it an input_signature."
+            message = Message.format(
+                "debugger.function_retraced",
+                'The function "{name}" was traced {count} times. Pass tensors instead of Python '
+                "numbers, and give it an input_signature.",
+                name=name,
+                count=count,
             )
-            yield Alert(AlertKind.RETRACING, name, "", 0, wall_time, message=message)
+            text, code, args = make_translatable(message)
+            yield HealthAlert(
+                AlertKind.RETRACING, name, "", 0, wall_time, message=text, code=code, args=args
+            )
 
-    def _iter_shape_changes(self) -> Iterator[Alert]:
+    def _iter_shape_changes(self) -> Iterator[HealthAlert]:
         """Report tensors in graphs whose rank, dtype or dimensions but the first changed."""
         traces = self.dump.traces
         if len(traces.shapes) < 2 or not len(traces.name):
@@ -459,17 +519,18 @@ class DumpAnalysis:
             name = traces.names[name_id]
             op = self.dump.find_op(name.graph, name.op)
             for row in rows[changes].tolist():
-                yield Alert(
+                yield HealthAlert(
                     AlertKind.SHAPE_CHANGE,
                     op.type if op else "",
                     name.op,
                     name.slot,
                     float(traces.wall_time[row]),
                     graph_execution=row,
-                    message="The shape differs from the previous execution.",
+                    message=_SHAPE_CHANGED.text,
+                    code=_SHAPE_CHANGED.code,
                 )
 
-    def _iter_dead_activations(self) -> Iterator[Alert]:
+    def _iter_dead_activations(self) -> Iterator[HealthAlert]:
         """Report activations that were zero everywhere in their last executions."""
         traces = self.dump.traces
         for name_id, name in enumerate(traces.names):
@@ -481,7 +542,7 @@ class DumpAnalysis:
             is_dead = [tensor.size and tensor.zero == tensor.size for tensor in tensors]
             if len(rows) < _MIN_DEAD_EXECUTIONS or not all(is_dead):
                 continue
-            yield Alert(
+            yield HealthAlert(
                 AlertKind.DEAD_UNITS,
                 op.type,
                 name.op,
@@ -490,10 +551,11 @@ class DumpAnalysis:
                 size=tensors[0].size,
                 graph_execution=int(rows[0]),
                 dtype=tensors[0].dtype or "",
-                message="All outputs are zero, so the layer below gets no gradient.",
+                message=_ALL_ZERO.text,
+                code=_ALL_ZERO.code,
             )
 
-    def _explain_dead(self, alert: Alert) -> RootCause:
+    def _explain_dead(self, alert: HealthAlert) -> RootCause:
         _, _, stack = self._describe(_TensorRef(True, alert.graph_execution or 0, 0))
         lines = self.get_source_lines(stack)
         source = find_user_line(lines)
@@ -503,7 +565,12 @@ class DumpAnalysis:
             op_type=alert.op_type,
             op_name=alert.op_name,
             message=f'All outputs of {alert.op_type} "{alert.op_name}" are zero{where}.',
-            hint="Lower the learning rate, use LeakyReLU, or check the bias of the layer below.",
+            detail=alert.message,
+            code=alert.code,
+            hint=_DEAD_HINT.text,
+            hint_code=_DEAD_HINT.code,
+            dtype=alert.dtype,
+            size=alert.size,
             output_slot=alert.output_slot,
             execution=self.find_execution(alert.graph_execution or 0),
             graph_execution=alert.graph_execution,

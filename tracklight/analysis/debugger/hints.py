@@ -4,40 +4,70 @@ from __future__ import annotations
 
 import re
 
-_LOG = "The logarithm of 0 is -Inf and of a negative number NaN. Clamp the input: log(max(x, eps))."
-_DIVISION = "Division by zero. Add a small constant to the denominator, or mask these elements."
-_SQRT = "The square root of a negative number is NaN. Clamp the input at 0."
-_SQRT_GRADIENT = (
+from tracklight.errors import Message
+
+_LOG = Message(
+    "debugger.hint_log",
+    "The logarithm of 0 is -Inf and of a negative number NaN. Clamp the input: log(max(x, eps)).",
+)
+_DIVISION = Message(
+    "debugger.hint_division",
+    "Division by zero. Add a small constant to the denominator, or mask these elements.",
+)
+_SQRT = Message(
+    "debugger.hint_sqrt",
+    "The square root of a negative number is NaN. Clamp the input at 0.",
+)
+_SQRT_GRADIENT = Message(
+    "debugger.hint_sqrt_gradient",
     "The gradient of sqrt and of norms is infinite at 0, also where a mask or `where` hides the "
-    "result. Compute it of x + eps, or replace x before taking the root."
+    "result. Compute it of x + eps, or replace x before taking the root.",
 )
-_EXP = "exp overflows above 88 in float32 and above 11 in float16. Subtract the maximum first."
-_SOFTMAX = (
+_EXP = Message(
+    "debugger.hint_exp",
+    "exp overflows above 88 in float32 and above 11 in float16. Subtract the maximum first.",
+)
+_SOFTMAX = Message(
+    "debugger.hint_softmax",
     "A row that is masked completely is -Inf everywhere, and its softmax is NaN. Use a large "
-    "negative number instead of -Inf, or skip such rows."
+    "negative number instead of -Inf, or skip such rows.",
 )
-_NORM = (
+_NORM = Message(
+    "debugger.hint_normalization",
     "A batch or feature without variance is divided by sqrt(0 + eps). Check that eps is not too "
-    "small for the dtype, and that batches have more than one sample."
+    "small for the dtype, and that batches have more than one sample.",
 )
-_MATMUL = (
+_MATMUL = Message(
+    "debugger.hint_matmul",
     "The product exceeds the range of the dtype. In float16 (maximum 65504) scale the inputs, "
-    "compute in float32 or use bfloat16."
+    "compute in float32 or use bfloat16.",
 )
-_LOSS = (
+_LOSS = Message(
+    "debugger.hint_loss",
     "The loss of a prediction that is exactly 0 or 1 contains log(0). Compute it from logits, or "
-    "clamp the predictions."
+    "clamp the predictions.",
 )
-_POW = "A negative base with a fractional exponent is NaN, and 0 with a negative exponent Inf."
-_DATA = "The input data contains NaN or Inf. Check the batch before it enters the model."
-_PARAMETER = (
+_POW = Message(
+    "debugger.hint_pow",
+    "A negative base with a fractional exponent is NaN, and 0 with a negative exponent Inf.",
+)
+_DATA = Message(
+    "debugger.hint_data",
+    "The input data contains NaN or Inf. Check the batch before it enters the model.",
+)
+_PARAMETER = Message(
+    "debugger.hint_parameter",
     "A parameter is not finite. It was initialized that way, or the previous update made it so: "
-    "check the learning rate and clip gradients."
+    "check the learning rate and clip gradients.",
 )
-_UPDATE = "The update is too large. Lower the learning rate, warm it up, or clip gradients."
-_GRADIENT = (
+_UPDATE = Message(
+    "debugger.hint_update",
+    "The update is too large. Lower the learning rate, warm it up, or clip gradients.",
+)
+_GRADIENT = Message(
+    "debugger.hint_gradient",
     "The forward pass was finite, so an operation has no finite gradient at these values: sqrt, "
-    "norm or pow at 0, or `where` around a branch that is not finite."
+    "norm or pow at 0, or `where` around a branch that is not finite.",
 )
 
 #: Patterns of op and layer types, in order of priority. Names of gradient ops come first.
@@ -66,9 +96,9 @@ HINTS_BY_ROLE = {
 }
 
 
-def find_hint(op_type: str, role: str = "") -> str:
-    """Return advice for an operation or layer, or else for the role of the tensor; may be empty."""
+def find_hint(op_type: str, role: str = "") -> Message | None:
+    """Return advice for an operation or layer, or else for the role of the tensor."""
     for pattern, hint in _COMPILED:
         if op_type and pattern.search(op_type):
             return hint
-    return HINTS_BY_ROLE.get(role, "")
+    return HINTS_BY_ROLE.get(role)

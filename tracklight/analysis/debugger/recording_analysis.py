@@ -9,15 +9,17 @@ from functools import cached_property
 import numpy as np
 
 from tracklight.analysis.debugger.alerts import (
-    Alert,
     AlertKind,
+    HealthAlert,
     InputSummary,
     RootCause,
     SourceLine,
     get_non_finite_kind,
+    make_translatable,
 )
 from tracklight.analysis.debugger.hints import find_hint
 from tracklight.analysis.debugger.recording import Recording
+from tracklight.errors import Message
 from tracklight.formats.debug_events.recording import (
     STAT_INDEX,
     HealthReport,
@@ -46,35 +48,50 @@ _MIN_SKIPPED = 5
 _GROWTH_RATIO = 1e4
 
 _HINTS = {
-    AlertKind.EXPLODING_GRADIENT: "Clip gradients, lower the learning rate, or add normalization.",
-    AlertKind.VANISHING_GRADIENT: (
+    AlertKind.EXPLODING_GRADIENT: Message(
+        "debugger.hint_exploding_gradient",
+        "Clip gradients, lower the learning rate, or add normalization.",
+    ),
+    AlertKind.VANISHING_GRADIENT: Message(
+        "debugger.hint_vanishing_gradient",
         "Early layers hardly learn. Use residual connections, normalization, another activation "
-        "or a gated recurrent unit."
+        "or a gated recurrent unit.",
     ),
-    AlertKind.DEAD_UNITS: (
+    AlertKind.DEAD_UNITS: Message(
+        "debugger.hint_dead_units",
         "These units are zero for all inputs and get no gradient. Lower the learning rate, use "
-        "LeakyReLU or GELU, or check the bias of the layer before."
+        "LeakyReLU or GELU, or check the bias of the layer before.",
     ),
-    AlertKind.CONSTANT_OUTPUT: "The layer ignores its input. Check its weights and initialization.",
-    AlertKind.OVERFLOW: "Values reach the maximum of the dtype. Use bfloat16 or scale them down.",
-    AlertKind.UNDERFLOW: "Gradients are too small for the dtype. Use loss scaling or bfloat16.",
-    AlertKind.LOSS_SCALE: (
+    AlertKind.CONSTANT_OUTPUT: Message(
+        "debugger.hint_constant_output",
+        "The layer ignores its input. Check its weights and initialization.",
+    ),
+    AlertKind.OVERFLOW: Message(
+        "debugger.hint_overflow",
+        "Values reach the maximum of the dtype. Use bfloat16 or scale them down.",
+    ),
+    AlertKind.UNDERFLOW: Message(
+        "debugger.hint_underflow",
+        "Gradients are too small for the dtype. Use loss scaling or bfloat16.",
+    ),
+    AlertKind.LOSS_SCALE: Message(
+        "debugger.hint_loss_scale",
         "Scaled gradients are not finite at any scale, so the model itself produces NaN or Inf. "
-        "Look at the first non-finite gradient."
+        "Look at the first non-finite gradient.",
     ),
 }
 
 
-class RecordingAlerts(Sequence[Alert]):
+class RecordingAlerts(Sequence[HealthAlert]):
     """All alerts of a recording in chronological order."""
 
-    def __init__(self, alerts: Sequence[Alert]) -> None:
+    def __init__(self, alerts: Sequence[HealthAlert]) -> None:
         self._alerts = sorted(alerts, key=lambda it: (it.step or 0, it.wall_time))
 
     def __len__(self) -> int:
         return len(self._alerts)
 
-    def __getitem__(self, index: int) -> Alert:  # type: ignore[override]
+    def __getitem__(self, index: int) -> HealthAlert:  # type: ignore[override]
         return self._alerts[index]
 
     def count_kinds(self) -> dict[str, int]:
@@ -134,7 +151,7 @@ class RecordingAnalysis:
 
     # ---- non-finite values
 
-    def _iter_non_finite(self) -> Iterator[Alert]:
+    def _iter_non_finite(self) -> Iterator[HealthAlert]:
         recording = self.recording
         rows, tensors = np.nonzero(self._is_bad)
         order = recording.health[rows, tensors, 0]
@@ -142,7 +159,7 @@ class RecordingAnalysis:
             row, tensor = int(rows[index]), int(tensors[index])
             watched = self._tensors[tensor]
             _, nan, neg_inf, pos_inf = recording.health[row, tensor, :4].tolist()
-            yield Alert(
+            yield HealthAlert(
                 kind=get_non_finite_kind(int(nan), int(neg_inf), int(pos_inf)),
                 op_type=watched.type,
                 op_name=watched.name,
@@ -155,7 +172,8 @@ class RecordingAnalysis:
                 neg_inf=int(neg_inf),
                 pos_inf=int(pos_inf),
                 dtype=watched.dtype,
-                message=watched.role,
+                role=watched.role,
+                tensor=tensor,
             )
 
     def _explain_non_finite(self, row: int) -> RootCause:
@@ -170,12 +188,22 @@ class RecordingAnalysis:
         hint = self._find_growth(row, tensor) or find_hint(
             self._get_hint_type(watched), watched.role
         )
+        text, code, args = make_translatable(hint) if hint is not None else ("", "", {})
         return RootCause(
             kind=get_non_finite_kind(*(int(it) for it in health[1:4])),
             op_type=watched.type,
             op_name=watched.name,
             message=_make_message(report, watched, health, step),
-            hint=hint,
+            hint=text,
+            hint_code=code,
+            hint_args=args,
+            role=watched.role,
+            tensor=tensor,
+            dtype=watched.dtype,
+            size=watched.size,
+            nan=int(health[1]),
+            neg_inf=int(health[2]),
+            pos_inf=int(health[3]),
             step=step,
             inputs=tuple(self._describe_input(row, it) for it in watched.inputs),
             source=source if source.path else None,
@@ -218,10 +246,10 @@ class RecordingAnalysis:
             dtype=watched.dtype,
         )
 
-    def _find_growth(self, row: int, tensor: int) -> str:
+    def _find_growth(self, row: int, tensor: int) -> Message | None:
         """Return a sentence if values grew by orders of magnitude before they overflowed."""
         if row < 2:
-            return ""
+            return None
         norm = self.recording.get_stat("norm")[:row]
         rows = [
             it
@@ -237,16 +265,21 @@ class RecordingAnalysis:
             if last / first >= _GROWTH_RATIO:
                 steps = self.recording.step
                 begin = int(steps[known[int(np.argmin(values[known]))]])
-                return (
-                    f'The norm of "{self._tensors[it].name}" grew from {first:.3g} to {last:.3g} '
-                    f"between steps {begin} and {int(steps[known[-1]])}. Lower the "
-                    "learning rate, warm it up, or clip gradients."
+                return Message.format(
+                    "debugger.hint_growth",
+                    'The norm of "{tensor}" grew from {first} to {last} between steps {begin} and '
+                    "{end}. Lower the learning rate, warm it up, or clip gradients.",
+                    tensor=self._tensors[it].name,
+                    first=f"{first:.3g}",
+                    last=f"{last:.3g}",
+                    begin=begin,
+                    end=int(steps[known[-1]]),
                 )
-        return ""
+        return None
 
     # ---- gradual problems
 
-    def _iter_exploding(self) -> Iterator[Alert]:
+    def _iter_exploding(self) -> Iterator[HealthAlert]:
         norm = self.recording.get_stat("norm")
         parameters = self._tensors
         for tensor in np.flatnonzero(self._has_role("gradient")).tolist():
@@ -262,10 +295,15 @@ class RecordingAnalysis:
             beyond = known[values[known] > limit]
             if len(beyond) < 2:
                 continue
-            message = f"The norm is {values[beyond[0]]:.3g}; it was {baseline:.3g} at first."
+            message = Message.format(
+                "debugger.norm_exploded",
+                "The norm is {norm}; it was {baseline} at first.",
+                norm=f"{values[beyond[0]]:.3g}",
+                baseline=f"{baseline:.3g}",
+            )
             yield self._make_alert(AlertKind.EXPLODING_GRADIENT, int(beyond[0]), tensor, message)
 
-    def _iter_vanishing(self) -> Iterator[Alert]:
+    def _iter_vanishing(self) -> Iterator[HealthAlert]:
         rows = [
             row
             for row, it in enumerate(self._tensors)
@@ -290,10 +328,14 @@ class RecordingAnalysis:
                 continue
             first = int(np.flatnonzero(is_small[:, index])[0])
             ratio = ratios[first, index]
-            message = f"The gradient is {ratio:.1e} of the largest one."
+            message = Message.format(
+                "debugger.gradient_vanished",
+                "The gradient is {ratio} of the largest one.",
+                ratio=f"{ratio:.1e}",
+            )
             yield self._make_alert(AlertKind.VANISHING_GRADIENT, first, rows[index], message)
 
-    def _iter_dead(self) -> Iterator[Alert]:
+    def _iter_dead(self) -> Iterator[HealthAlert]:
         dead = self.recording.get_stat("dead")
         for tensor, watched in enumerate(self._tensors):
             if watched.channels <= 1 or watched.role != "output":
@@ -304,10 +346,15 @@ class RecordingAnalysis:
             if first is None:
                 continue
             count = int(dead[known[-1], tensor])
-            message = f"{count:,} of {watched.channels:,} units are zero for all inputs."
+            message = Message.format(
+                "debugger.units_dead",
+                "{count} of {channels} units are zero for all inputs.",
+                count=f"{count:,}",
+                channels=f"{watched.channels:,}",
+            )
             yield self._make_alert(AlertKind.DEAD_UNITS, int(known[first]), tensor, message)
 
-    def _iter_constant(self) -> Iterator[Alert]:
+    def _iter_constant(self) -> Iterator[HealthAlert]:
         std, high = self.recording.get_stat("std"), self.recording.get_stat("max")
         low, zeros = self.recording.get_stat("min"), self.recording.get_stat("zeros")
         for tensor, watched in enumerate(self._tensors):
@@ -321,10 +368,14 @@ class RecordingAnalysis:
                 continue
             value = float(high[known[-1], tensor])
             is_zero = zeros[known[-1], tensor] == watched.size
-            message = f"All values are {0 if is_zero else value:.4g}."
+            message = Message.format(
+                "debugger.output_constant",
+                "All values are {value}.",
+                value=f"{0 if is_zero else value:.4g}",
+            )
             yield self._make_alert(AlertKind.CONSTANT_OUTPUT, int(known[first]), tensor, message)
 
-    def _iter_half_precision(self) -> Iterator[Alert]:
+    def _iter_half_precision(self) -> Iterator[HealthAlert]:
         overflow = self.recording.get_stat("overflow")
         underflow = self.recording.get_stat("underflow")
         zeros = self.recording.get_stat("zeros")
@@ -334,7 +385,11 @@ class RecordingAnalysis:
             beyond = np.flatnonzero((overflow[:, tensor] > 0) & ~self._is_bad[:, tensor])
             beyond = self._without_skipped(beyond)
             if len(beyond):
-                message = f"{overflow[beyond[0], tensor]:,.0f} values are at the maximum."
+                message = Message.format(
+                    "debugger.values_overflowed",
+                    "{count} values are at the maximum.",
+                    count=f"{overflow[beyond[0], tensor]:,.0f}",
+                )
                 yield self._make_alert(AlertKind.OVERFLOW, int(beyond[0]), tensor, message)
             if watched.role != "gradient":
                 continue
@@ -343,10 +398,14 @@ class RecordingAnalysis:
             share = (underflow[:, tensor] / nonzero)[known]
             first = _find_lasting(share >= _UNDERFLOW_SHARE)
             if first is not None:
-                message = f"{share[first]:.0%} of the nonzero values are subnormal."
+                message = Message.format(
+                    "debugger.values_underflowed",
+                    "{share} of the nonzero values are subnormal.",
+                    share=f"{share[first]:.0%}",
+                )
                 yield self._make_alert(AlertKind.UNDERFLOW, int(known[first]), tensor, message)
 
-    def _iter_loss_scale(self) -> Iterator[Alert]:
+    def _iter_loss_scale(self) -> Iterator[HealthAlert]:
         series = self.recording.loss_scale
         if series is None:
             return
@@ -354,15 +413,23 @@ class RecordingAnalysis:
         for step, wall_time, scale in zip(series.step, series.wall_time, series.value, strict=True):
             run = run + 1 if int(step) in self.recording.skipped_steps else 0
             if run == _MIN_SKIPPED:
-                message = f"{run} steps in a row were skipped; the loss scale fell to {scale:g}."
-                yield Alert(
+                message = Message.format(
+                    "debugger.loss_scale_fell",
+                    "{count} steps in a row were skipped; the loss scale fell to {scale}.",
+                    count=run,
+                    scale=f"{scale:g}",
+                )
+                text, code, args = make_translatable(message)
+                yield HealthAlert(
                     AlertKind.LOSS_SCALE,
                     "",
                     "loss scale",
                     0,
                     float(wall_time),
                     int(step),
-                    message=message,
+                    message=text,
+                    code=code,
+                    args=args,
                 )
                 return
 
@@ -372,9 +439,10 @@ class RecordingAnalysis:
             [it for it in rows if int(self.recording.step[it]) not in skipped], np.int64
         )
 
-    def _make_alert(self, kind: AlertKind, row: int, tensor: int, message: str) -> Alert:
+    def _make_alert(self, kind: AlertKind, row: int, tensor: int, message: Message) -> HealthAlert:
         watched = self._tensors[tensor]
-        return Alert(
+        text, code, args = make_translatable(message)
+        return HealthAlert(
             kind=kind,
             op_type=watched.type,
             op_name=watched.name,
@@ -383,10 +451,14 @@ class RecordingAnalysis:
             step=int(self.recording.step[row]),
             size=watched.size,
             dtype=watched.dtype,
-            message=message,
+            role=watched.role,
+            tensor=tensor,
+            message=text,
+            code=code,
+            args=args,
         )
 
-    def _explain_gradual(self, alert: Alert, followers: int) -> RootCause:
+    def _explain_gradual(self, alert: HealthAlert, followers: int) -> RootCause:
         found = [it for it in self._tensors if it.name == alert.op_name]
         source = next((_make_line(it.source) for it in found if it.source.path), None)
         if alert.kind == AlertKind.LOSS_SCALE:
@@ -396,12 +468,22 @@ class RecordingAnalysis:
                 f'{alert.op_type} "{alert.op_name}"' if alert.op_type else f'"{alert.op_name}"'
             )
             message = f"{subject}: {alert.message}"
+        hint = _HINTS.get(alert.kind)
+        text, code, _ = make_translatable(hint) if hint is not None else ("", "", {})
         return RootCause(
             kind=alert.kind,
             op_type=alert.op_type,
             op_name=alert.op_name,
             message=f"Step {alert.step}: {message}",
-            hint=_HINTS.get(alert.kind, ""),
+            detail=alert.message,
+            code=alert.code,
+            args=alert.args,
+            hint=text,
+            hint_code=code,
+            role=alert.role,
+            tensor=alert.tensor,
+            dtype=alert.dtype,
+            size=alert.size,
             step=alert.step,
             source=source,
             followers=followers,

@@ -9,31 +9,33 @@ from urllib.parse import quote
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.library import DebuggerLibrary
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
-from tracklight.dashboards.debugger import responses
+from tracklight.dashboards.debugger import dump_responses, recording_responses, responses
 from tracklight.dashboards.debugger.schemas import (
-    AlertsRequest,
-    AlertsResponse,
-    CompareRequest,
-    CompareResponse,
+    AlertExportRequest,
+    CompareRecordingsRequest,
+    CompareRecordingsResponse,
+    DebugAlertsRequest,
+    DebugAlertsResponse,
+    DebugEventRequest,
+    DebugEventResponse,
+    DebugOverviewResponse,
+    DebugSourceRequest,
+    DebugSourceRow,
+    DebugSourcesResponse,
     EventColumns,
-    EventRequest,
-    EventResponse,
-    ExportRequest,
+    ExecutionTimelineRequest,
+    ExecutionTimelineResponse,
     HeatmapRequest,
     HeatmapResponse,
     OpRequest,
     OpResponse,
-    OverviewResponse,
     RowsRequest,
     SourceFileRequest,
     SourceFileResponse,
-    SourceRequest,
-    SourceRow,
-    SourcesResponse,
-    TensorRequest,
-    TensorResponse,
-    TimelineRequest,
-    TimelineResponse,
+    StoredValueRequest,
+    StoredValueResponse,
+    WatchedTensorRequest,
+    WatchedTensorResponse,
 )
 from tracklight.errors import LogError, TracklightError
 from tracklight.formats.debug_events.recording import PLUGIN
@@ -58,18 +60,19 @@ class Debugger(Dashboard):
     def routes(self) -> Sequence[Route]:
         return [
             Route("sources", Empty, self.sources, "GET"),
-            Route("overview", SourceRequest, self.overview, "GET"),
-            Route("alerts", AlertsRequest, self.alerts),
+            Route("overview", DebugSourceRequest, self.overview, "GET"),
+            Route("alerts", DebugAlertsRequest, self.alerts),
             Route("heatmap", HeatmapRequest, self.heatmap),
-            Route("tensor", TensorRequest, self.tensor, "GET"),
+            Route("tensor", WatchedTensorRequest, self.tensor, "GET"),
             Route("executions", RowsRequest, self.executions),
             Route("graph_executions", RowsRequest, self.graph_executions),
-            Route("timeline", TimelineRequest, self.timeline),
-            Route("event", EventRequest, self.event, "GET"),
+            Route("timeline", ExecutionTimelineRequest, self.timeline),
+            Route("event", DebugEventRequest, self.event, "GET"),
+            Route("value", StoredValueRequest, self.value, "GET"),
             Route("op", OpRequest, self.op, "GET"),
             Route("source_file", SourceFileRequest, self.source_file, "GET"),
-            Route("compare", CompareRequest, self.compare),
-            Route("export", ExportRequest, self.export, "GET"),
+            Route("compare", CompareRecordingsRequest, self.compare),
+            Route("export", AlertExportRequest, self.export, "GET"),
         ]
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
@@ -82,18 +85,20 @@ class Debugger(Dashboard):
             if row.problem is not None:
                 continue
             name = quote(row.name, safe="")
-            yield f"overview?source={name}", self.overview(SourceRequest(row.name))
-            alerts = AlertsRequest(row.name, limit=_MAX_EXPORTED_ALERTS)
+            yield f"overview?source={name}", self.overview(DebugSourceRequest(row.name))
+            alerts = DebugAlertsRequest(row.name, limit=_MAX_EXPORTED_ALERTS)
             yield f"alerts?source={name}", self.alerts(alerts)
             if row.kind == "recording":
                 yield f"heatmap?source={name}", self.heatmap(HeatmapRequest(row.name))
 
-    def sources(self, request: Empty) -> SourcesResponse:
+    def sources(self, request: Empty) -> DebugSourcesResponse:
         """List all dumps and recordings of the log."""
         cursor = self.context.cursor()
-        return SourcesResponse(cursor, [self._make_row(it) for it in self._library.list_names()])
+        return DebugSourcesResponse(
+            cursor, [self._make_row(it) for it in self._library.list_names()]
+        )
 
-    def overview(self, request: SourceRequest) -> OverviewResponse:
+    def overview(self, request: DebugSourceRequest) -> DebugOverviewResponse:
         """Return the root cause and the number of alerts of each kind."""
         cursor = self.context.cursor()
         analysis = self._library.get(request.source)
@@ -101,7 +106,7 @@ class Debugger(Dashboard):
         row = responses.make_source_row(request.source, run, analysis)
         return responses.make_overview(cursor, row, analysis)
 
-    def alerts(self, request: AlertsRequest) -> AlertsResponse:
+    def alerts(self, request: DebugAlertsRequest) -> DebugAlertsResponse:
         """Return alerts in chronological order, filtered by kind, name, dtype and step."""
         cursor = self.context.cursor()
         return responses.select_alerts(cursor, self._library.get(request.source), request)
@@ -109,50 +114,61 @@ class Debugger(Dashboard):
     def heatmap(self, request: HeatmapRequest) -> HeatmapResponse:
         """Return a statistic of all tensors of a recording over its steps."""
         cursor = self.context.cursor()
-        return responses.make_heatmap(cursor, self._get_recording(request.source), request)
+        return recording_responses.make_heatmap(
+            cursor, self._get_recording(request.source), request
+        )
 
-    def tensor(self, request: TensorRequest) -> TensorResponse:
+    def tensor(self, request: WatchedTensorRequest) -> WatchedTensorResponse:
         """Return all statistics of one tensor of a recording."""
         cursor = self.context.cursor()
-        return responses.make_tensor(cursor, self._get_recording(request.source), request.tensor)
+        return recording_responses.make_tensor(
+            cursor, self._get_recording(request.source), request.tensor
+        )
 
     def executions(self, request: RowsRequest) -> EventColumns:
         """Return executions of a dump."""
         cursor = self.context.cursor()
-        return responses.list_executions(cursor, self._get_dump(request.source).dump, request)
+        return dump_responses.list_rows(
+            cursor, self._get_dump(request.source).execution_rows, request
+        )
 
     def graph_executions(self, request: RowsRequest) -> EventColumns:
         """Return graph execution traces of a dump."""
         cursor = self.context.cursor()
-        return responses.list_traces(cursor, self._get_dump(request.source).dump, request)
+        return dump_responses.list_rows(cursor, self._get_dump(request.source).trace_rows, request)
 
-    def timeline(self, request: TimelineRequest) -> TimelineResponse:
+    def timeline(self, request: ExecutionTimelineRequest) -> ExecutionTimelineResponse:
         """Return the number of executions and traces of a dump over time."""
         cursor = self.context.cursor()
-        return responses.make_timeline(cursor, self._get_dump(request.source).dump, request)
+        return dump_responses.make_timeline(cursor, self._get_dump(request.source).dump, request)
 
-    def event(self, request: EventRequest) -> EventResponse:
+    def event(self, request: DebugEventRequest) -> DebugEventResponse:
         """Return an execution or trace with its tensors, inputs and stack."""
         cursor = self.context.cursor()
-        return responses.make_event(cursor, self._get_dump(request.source), request)
+        return dump_responses.make_event(cursor, self._get_dump(request.source), request)
+
+    def value(self, request: StoredValueRequest) -> StoredValueResponse:
+        """Return a tensor that a recording stored when a value became non-finite."""
+        cursor = self.context.cursor()
+        return recording_responses.read_value(cursor, self._get_recording(request.source), request)
 
     def op(self, request: OpRequest) -> OpResponse:
         """Return an operation of a graph with its neighbors."""
         cursor = self.context.cursor()
-        return responses.make_op(cursor, self._get_dump(request.source), request)
+        return dump_responses.make_op(cursor, self._get_dump(request.source), request)
 
     def source_file(self, request: SourceFileRequest) -> SourceFileResponse:
         """Return a source file as it was when the program ran."""
         dump = self._get_dump(request.source).dump
         return SourceFileResponse(request.path, dump.read_source_lines(request.path, request.host))
 
-    def compare(self, request: CompareRequest) -> CompareResponse:
+    def compare(self, request: CompareRecordingsRequest) -> CompareRecordingsResponse:
         """Return where two recordings first differ."""
         cursor = self.context.cursor()
         first, second = self._get_recording(request.first), self._get_recording(request.second)
-        return responses.compare_recordings(cursor, first, second, request)
+        return recording_responses.compare_recordings(cursor, first, second, request)
 
-    def export(self, request: ExportRequest) -> Stream:
+    def export(self, request: AlertExportRequest) -> Stream:
         """Download all alerts as CSV or JSON."""
         analysis = self._library.get(request.source)
         name = re.sub(r"[^\w.-]+", "-", request.source).strip("-.") or "debugger"
@@ -161,13 +177,13 @@ class Debugger(Dashboard):
         chunks = responses.iter_alerts_json(analysis)
         return Stream(chunks, "application/json", f"{name}-alerts.json")
 
-    def _make_row(self, name: str) -> SourceRow:
+    def _make_row(self, name: str) -> DebugSourceRow:
         run = self._library.get_run(name)
         try:
             return responses.make_source_row(name, run, self._library.get(name))
         except (TracklightError, OSError) as error:
             problem = self.context.describe_error(error)
-            return SourceRow(name, run, "dump", "", "", problem)
+            return DebugSourceRow(name, run, "dump", "", "", problem)
 
     def _get_dump(self, name: str) -> DumpAnalysis:
         analysis = self._library.get(name)

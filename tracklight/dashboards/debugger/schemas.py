@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.debugger.alerts import Alert, RootCause, SourceLine
+from tracklight.analysis.debugger.alerts import HealthAlert, RootCause, SourceLine
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32, Int64
 
@@ -26,13 +26,13 @@ Statistic = Literal[
 ]  # fmt: skip
 
 
-class SourceRequest(msgspec.Struct, forbid_unknown_fields=True):
+class DebugSourceRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A dump or recording by its name."""
 
     source: str
 
 
-class AlertsRequest(SourceRequest):
+class DebugAlertsRequest(DebugSourceRequest):
     """Some alerts in chronological order. Empty filters match all alerts.
 
     ``query`` is a part of the name or type of an operation or layer.
@@ -47,7 +47,7 @@ class AlertsRequest(SourceRequest):
     limit: Limit = 200
 
 
-class HeatmapRequest(SourceRequest):
+class HeatmapRequest(DebugSourceRequest):
     """A statistic of all tensors over the steps of a recording."""
 
     stat: Statistic = "norm"
@@ -58,28 +58,29 @@ class HeatmapRequest(SourceRequest):
     columns: Columns = 500
 
 
-class TensorRequest(SourceRequest):
+class WatchedTensorRequest(DebugSourceRequest):
     """A tensor of a recording, by its row in the layout."""
 
     tensor: int
 
 
-class RowsRequest(SourceRequest):
+class RowsRequest(DebugSourceRequest):
     """Rows of executions or of graph execution traces.
 
     ``query`` is a part of the type or name of an operation; ``op_name`` and ``graph`` select the
-    traces of one operation.
+    traces of one operation. ``locate`` is the index of an event whose position is wanted.
     """
 
     query: str = ""
     graph: str = ""
     op_name: str = ""
     only_non_finite: bool = False
+    locate: Offset | None = None
     offset: Offset = 0
     limit: Limit = 200
 
 
-class TimelineRequest(SourceRequest):
+class ExecutionTimelineRequest(DebugSourceRequest):
     """Executions and traces counted in intervals of time, in seconds since the start."""
 
     start_s: float | None = None
@@ -87,7 +88,7 @@ class TimelineRequest(SourceRequest):
     columns: Columns = 500
 
 
-class EventRequest(SourceRequest):
+class DebugEventRequest(DebugSourceRequest):
     """An execution or a graph execution trace of a dump, and a part of one of its tensors."""
 
     kind: Literal["execution", "graph_execution"] = "execution"
@@ -96,21 +97,28 @@ class EventRequest(SourceRequest):
     first_row: Offset = 0
 
 
-class OpRequest(SourceRequest):
+class StoredValueRequest(DebugSourceRequest):
+    """A tensor that a recording stored when a value became non-finite."""
+
+    name: str
+    first_row: Offset = 0
+
+
+class OpRequest(DebugSourceRequest):
     """An operation of a graph."""
 
     graph: str
     op_name: str
 
 
-class SourceFileRequest(SourceRequest):
+class SourceFileRequest(DebugSourceRequest):
     """A source file of a dump."""
 
     path: str
     host: str | None = None
 
 
-class CompareRequest(msgspec.Struct, forbid_unknown_fields=True):
+class CompareRecordingsRequest(msgspec.Struct, forbid_unknown_fields=True):
     """Two recordings; values that differ by less than ``tolerance``, relatively, are equal."""
 
     first: str
@@ -118,13 +126,13 @@ class CompareRequest(msgspec.Struct, forbid_unknown_fields=True):
     tolerance: Annotated[float, msgspec.Meta(ge=0)] = 1e-3
 
 
-class ExportRequest(SourceRequest):
+class AlertExportRequest(DebugSourceRequest):
     """All alerts as a file."""
 
     format: Literal["csv", "json"] = "csv"
 
 
-class SourceRow(msgspec.Struct):
+class DebugSourceRow(msgspec.Struct):
     """A dump or recording of the log."""
 
     name: str
@@ -135,11 +143,11 @@ class SourceRow(msgspec.Struct):
     problem: Problem | None = None
 
 
-class SourcesResponse(msgspec.Struct):
+class DebugSourcesResponse(msgspec.Struct):
     """All dumps and recordings."""
 
     cursor: str
-    sources: list[SourceRow]
+    sources: list[DebugSourceRow]
 
 
 class DamageRow(msgspec.Struct):
@@ -151,11 +159,19 @@ class DamageRow(msgspec.Struct):
     reason: str
 
 
-class OverviewResponse(msgspec.Struct):
+class StatCurve(msgspec.Struct):
+    """A statistic of one tensor over the steps, or the loss scale (``loss_scale``)."""
+
+    stat: str
+    step: Int64
+    value: Float32
+
+
+class DebugOverviewResponse(msgspec.Struct):
     """What went wrong. Counts of a recording are 0 where they belong to dumps, and vice versa."""
 
     cursor: str
-    source: SourceRow
+    source: DebugSourceRow
     root_cause: RootCause | None
     alerts: int
     kinds: dict[str, int]
@@ -168,18 +184,24 @@ class OverviewResponse(msgspec.Struct):
     tensors: int
     notes: list[str]
     damage: list[DamageRow]
+    curve: StatCurve | None
+    """What to look at, for the root cause of a recording."""
+    values: list[str]
+    """Tensors that were stored when a value became non-finite."""
+    random_states: list[str]
+    """Random number generators whose state was stored then."""
 
 
-class AlertsResponse(msgspec.Struct):
+class DebugAlertsResponse(msgspec.Struct):
     """Some of the alerts that match; ``indexes`` are their positions among all alerts."""
 
     cursor: str
     total: int
     indexes: Int64
-    alerts: list[Alert]
+    alerts: list[HealthAlert]
 
 
-class TensorRow(msgspec.Struct):
+class WatchedTensorRow(msgspec.Struct):
     """A watched tensor."""
 
     tensor: int
@@ -193,25 +215,26 @@ class TensorRow(msgspec.Struct):
 
 
 class HeatmapResponse(msgspec.Struct):
-    """``values`` has a row for each of ``tensors`` and a column for each interval of steps.
+    """``values`` are the rows of a matrix, one after another.
 
-    Intervals of several steps hold the largest value. NaN means not computed.
+    It has a row for each of ``tensors`` and a column for each interval of steps. Intervals of
+    several steps hold the largest value. NaN means not computed.
     """
 
     cursor: str
-    tensors: list[TensorRow]
+    tensors: list[WatchedTensorRow]
     first_step: Int64
     last_step: Int64
     values: Float32
 
 
-class TensorResponse(msgspec.Struct):
+class WatchedTensorResponse(msgspec.Struct):
     """All statistics of one tensor over the steps."""
 
     cursor: str
-    tensor: TensorRow
-    inputs: list[TensorRow]
-    consumers: list[TensorRow]
+    tensor: WatchedTensorRow
+    inputs: list[WatchedTensorRow]
+    consumers: list[WatchedTensorRow]
     step: Int64
     wall_time: Float64
     stats: dict[str, Float32]
@@ -229,10 +252,12 @@ class EventColumns(msgspec.Struct):
     slot: Int32
     graph: list[str]
     health: NDArray[np.uint8]
+    position: int | None = None
+    """Where the event of ``locate`` is, or would be, among the rows that match."""
 
 
-class TimelineResponse(msgspec.Struct):
-    """Counts per interval; all intervals have the same width."""
+class ExecutionTimelineResponse(msgspec.Struct):
+    """Counts per interval of the same width. Times are in seconds since the start."""
 
     cursor: str
     start_s: float
@@ -240,6 +265,13 @@ class TimelineResponse(msgspec.Struct):
     executions: Int64
     graph_executions: Int64
     non_finite: Int64
+    first_execution: int = 0
+    """Number of executions before the first interval."""
+    first_graph_execution: int = 0
+    origin: float = 0.0
+    """The start as a wall time."""
+    duration_s: float = 0.0
+    """Time between the first and the last event."""
 
 
 class TensorSummaryRow(msgspec.Struct):
@@ -260,11 +292,14 @@ class TensorSummaryRow(msgspec.Struct):
     min: float | None
     max: float | None
     values: Float64 | None
-    """Some rows of the tensor as a table, in mode FULL_TENSOR."""
+    """Some rows of the tensor as a table, one after another, in mode FULL_TENSOR."""
     rows: int
+    """Rows of the whole table; its columns are the last dimension of the tensor."""
+    columns: int = 0
+    """Columns in ``values``, which may be fewer than the tensor has."""
 
 
-class EventResponse(msgspec.Struct):
+class DebugEventResponse(msgspec.Struct):
     """One execution or trace."""
 
     cursor: str
@@ -277,6 +312,8 @@ class EventResponse(msgspec.Struct):
     device: str
     execution: int | None
     """For a trace, the execution during which it was recorded."""
+    graph_executions: tuple[int, int] | None
+    """For an execution of a function, the first and the last trace that it recorded."""
     inputs: list[str]
     input_executions: list[int | None]
     """For an execution, those that produced its inputs."""
@@ -284,7 +321,16 @@ class EventResponse(msgspec.Struct):
     stack: list[SourceLine]
 
 
-class NeighborRow(msgspec.Struct):
+class StoredValueResponse(msgspec.Struct):
+    """A stored tensor of a recording."""
+
+    cursor: str
+    name: str
+    step: int
+    tensor: TensorSummaryRow
+
+
+class OpNeighborRow(msgspec.Struct):
     """An operation next to another one."""
 
     op_name: str
@@ -302,8 +348,8 @@ class OpResponse(msgspec.Struct):
     graph_names: list[str]
     op_name: str
     op_type: str
-    inputs: list[NeighborRow]
-    consumers: list[NeighborRow]
+    inputs: list[OpNeighborRow]
+    consumers: list[OpNeighborRow]
     traces: int
     stack: list[SourceLine]
 
@@ -315,15 +361,17 @@ class SourceFileResponse(msgspec.Struct):
     lines: list[str] | None
 
 
-class CompareResponse(msgspec.Struct):
+class CompareRecordingsResponse(msgspec.Struct):
     """Where two recordings first differ; ``step`` is null if they do not."""
 
     cursor: str
     step: int | None
-    tensor: TensorRow | None
+    tensor: WatchedTensorRow | None
     stat: str
     first: float | None
     second: float | None
     only_first: list[str]
     only_second: list[str]
+    shared_steps: int
+    """Number of steps that both recorded, with tensors of the same name."""
     message: str

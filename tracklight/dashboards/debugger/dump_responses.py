@@ -1,0 +1,193 @@
+"""Build responses about dumps of TensorFlow's debugger."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracklight.analysis.debugger.dump import DebugDump
+from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
+from tracklight.analysis.debugger.event_rows import EventRows
+from tracklight.dashboards.debugger.responses import make_summary_row
+from tracklight.dashboards.debugger.schemas import (
+    DebugEventRequest,
+    DebugEventResponse,
+    EventColumns,
+    ExecutionTimelineRequest,
+    ExecutionTimelineResponse,
+    OpNeighborRow,
+    OpRequest,
+    OpResponse,
+    RowsRequest,
+)
+from tracklight.errors import UsageError
+from tracklight.formats.debug_events.columns import Health
+
+
+def list_rows(cursor: str, rows: EventRows, request: RowsRequest) -> EventColumns:
+    """Return some of the executions or traces that match a request."""
+    selected = rows.select(request.query, request.graph, request.op_name, request.only_non_finite)
+    total = len(rows.ids) if selected is None else len(selected)
+    stop = min(request.offset + request.limit, total)
+    part = (
+        np.arange(request.offset, max(stop, request.offset), dtype=np.int64)
+        if selected is None
+        else selected[request.offset : stop]
+    )
+    position = request.locate
+    if position is not None and selected is not None:
+        position = int(np.searchsorted(selected, position))
+    names = [rows.names[it] for it in rows.ids[part].tolist()]
+    return EventColumns(
+        cursor,
+        total,
+        part,
+        rows.wall_time[part],
+        [it.op_type for it in names],
+        [it.op_name for it in names],
+        np.array([it.slot for it in names], np.int32),
+        [it.graph for it in names],
+        rows.health[part],
+        position,
+    )
+
+
+def make_timeline(
+    cursor: str, dump: DebugDump, request: ExecutionTimelineRequest
+) -> ExecutionTimelineResponse:
+    executions, traces = dump.executions.wall_time, dump.traces.wall_time
+    times = [it for it in (executions, traces) if len(it)]
+    if not times:
+        empty = np.zeros(request.columns, np.int64)
+        return ExecutionTimelineResponse(cursor, 0.0, 0.0, empty, empty, empty)
+    origin = min(float(it.min()) for it in times)
+    end = max(float(it.max()) for it in times) - origin
+    start_s = 0.0 if request.start_s is None else request.start_s
+    end_s = max(end if request.end_s is None else request.end_s, start_s + 1e-6)
+    edges = origin + np.linspace(start_s, end_s, request.columns + 1)
+    bad = traces[dump.traces.health == Health.NON_FINITE]
+    counts = [np.histogram(it, edges)[0].astype(np.int64) for it in (executions, traces, bad)]
+    return ExecutionTimelineResponse(
+        cursor,
+        start_s,
+        end_s,
+        counts[0],
+        counts[1],
+        counts[2],
+        int(np.count_nonzero(executions < edges[0])),
+        int(np.count_nonzero(traces < edges[0])),
+        origin,
+        end,
+    )
+
+
+def make_event(
+    cursor: str, analysis: DumpAnalysis, request: DebugEventRequest
+) -> DebugEventResponse:
+    dump = analysis.dump
+    is_trace = request.kind == "graph_execution"
+    count = len(dump.traces.offset if is_trace else dump.executions.offset)
+    if request.index >= count:
+        raise UsageError(f"there are {count} events of this kind, so no event {request.index}")
+    return (
+        _make_trace(cursor, analysis, request)
+        if is_trace
+        else _make_execution(cursor, analysis, request)
+    )
+
+
+def _make_trace(
+    cursor: str, analysis: DumpAnalysis, request: DebugEventRequest
+) -> DebugEventResponse:
+    dump, row = analysis.dump, request.index
+    trace = dump.traces.names[dump.traces.name[row]]
+    op = dump.find_op(trace.graph, trace.op)
+    return DebugEventResponse(
+        cursor,
+        request.kind,
+        row,
+        float(dump.traces.wall_time[row]),
+        op.type if op else "",
+        trace.op,
+        dump.list_outer_graphs(trace.graph),
+        trace.device,
+        analysis.find_execution(row),
+        None,
+        list(op.inputs) if op else [],
+        [],
+        [make_summary_row(dump.read_trace_tensor(row), request.first_row)],
+        analysis.get_source_lines(op.stack) if op else [],
+    )
+
+
+def _make_execution(
+    cursor: str, analysis: DumpAnalysis, request: DebugEventRequest
+) -> DebugEventResponse:
+    dump, row = analysis.dump, request.index
+    name = dump.execution_names[dump.executions.name[row]]
+    inputs = analysis.find_eager_inputs(row)
+    tensors = dump.read_execution_tensors(row)
+    first_rows = [request.first_row if slot == request.slot else 0 for slot in range(len(tensors))]
+    return DebugEventResponse(
+        cursor,
+        request.kind,
+        row,
+        float(dump.executions.wall_time[row]),
+        name.op_type,
+        "",
+        [name.graph] if name.graph else [],
+        dump.devices.get(name.devices[0], "") if name.devices else "",
+        None,
+        analysis.find_traces(row),
+        [label for label, _ in inputs],
+        [producer for _, producer in inputs],
+        [make_summary_row(it, first) for it, first in zip(tensors, first_rows, strict=True)],
+        analysis.get_source_lines(name.stack),
+    )
+
+
+def make_op(cursor: str, analysis: DumpAnalysis, request: OpRequest) -> OpResponse:
+    dump = analysis.dump
+    op = dump.find_op(request.graph, request.op_name)
+    if op is None:
+        raise UsageError(f'the graph has no operation "{request.op_name}"')
+    health = _get_last_health(dump, request.graph)
+    inputs, consumers = [], []
+    for tensor in op.inputs:
+        name, _, slot = tensor.rpartition(":")
+        source = dump.find_op(request.graph, name)
+        number = int(slot) if slot.isdigit() else 0
+        kind = source.type if source else ""
+        inputs.append(OpNeighborRow(name, kind, number, health.get((name, number), 0)))
+    for other in dump.ops.get(request.graph, {}).values():
+        for tensor in other.inputs:
+            name, _, slot = tensor.rpartition(":")
+            if name == op.name:
+                number = int(slot) if slot.isdigit() else 0
+                state = health.get((other.name, 0), 0)
+                consumers.append(OpNeighborRow(other.name, other.type, number, state))
+    ids = [i for i, it in enumerate(dump.traces.names) if (it.graph, it.op) == (op.graph, op.name)]
+    graphs = dump.graphs
+    chain = [graphs[it].name for it in dump.list_outer_graphs(op.graph) if it in graphs]
+    return OpResponse(
+        cursor,
+        op.graph,
+        [name for name in chain if name],
+        op.name,
+        op.type,
+        inputs,
+        consumers,
+        int(np.count_nonzero(np.isin(dump.traces.name, ids))),
+        analysis.get_source_lines(op.stack),
+    )
+
+
+def _get_last_health(dump: DebugDump, graph: str) -> dict[tuple[str, int], int]:
+    """Return the health of the last trace of every tensor of a graph."""
+    traces = dump.traces
+    last = np.full(len(traces.names) + 1, -1, np.int64)
+    last[traces.name] = np.arange(len(traces.name))
+    return {
+        (it.op, it.slot): int(traces.health[last[index]])
+        for index, it in enumerate(traces.names)
+        if it.graph == graph and last[index] >= 0
+    }
