@@ -3,6 +3,7 @@ import { ExportContents, type ExportData } from './api/static/contents';
 import { makeScalarHandlers } from './api/static/static-scalars';
 import { stepsHandlers } from './api/static/static-steps';
 import { StaticTransport } from './api/static/static-transport';
+import { debuggerHandlers } from './dashboards/debugger/static-debugger';
 import { histogramHandlers } from './dashboards/histograms/static-histograms';
 import { hparamsHandlers } from './dashboards/hparams/static-hparams';
 import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';
@@ -17,6 +18,7 @@ setTransport(
   new StaticTransport(contents, {
     ...makeScalarHandlers(contents),
     ...stepsHandlers,
+    ...debuggerHandlers,
     ...histogramHandlers,
     ...prCurveHandlers,
     ...hparamsHandlers,

@@ -91,6 +91,8 @@ class SourceLine(msgspec.Struct, frozen=True):
     line: int
     function: str
     code: str = ""
+    is_library: bool = False
+    """Whether the file belongs to a package or to Python itself."""
 
     def __str__(self) -> str:
         file = self.path.replace("\\", "/").rpartition("/")[2]

@@ -468,10 +468,11 @@ class DumpAnalysis:
 
     def _make_line(self, frame: Frame) -> SourceLine:
         code = ""
-        if frame.path and not is_library_path(frame.path):
+        is_library = is_library_path(frame.path)
+        if frame.path and not is_library:
             lines = self._get_lines(frame.host, frame.path)
             code = lines[frame.line - 1].strip() if 0 < frame.line <= len(lines) else ""
-        return SourceLine(frame.path, frame.line, frame.function, code)
+        return SourceLine(frame.path, frame.line, frame.function, code, is_library)
 
     def _get_lines(self, host: str, path: str) -> list[str]:
         cache: dict[tuple[str, str], list[str]] = self.__dict__.setdefault("_lines", {})

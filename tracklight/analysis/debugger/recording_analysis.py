@@ -29,6 +29,7 @@ from tracklight.formats.debug_events.recording import (
     find_origin,
 )
 from tracklight.types import Bool, Float32, Int64
+from tracklight.util.stack_trace import is_library_path
 
 #: Gradual problems are reported if they last for this many recorded steps.
 _MIN_STEPS = 5
@@ -499,7 +500,8 @@ def _find_lasting(condition: Bool) -> int | None:
 
 
 def _make_line(location: SourceLocation) -> SourceLine:
-    return SourceLine(location.path, location.line, location.function, location.code)
+    path = location.path
+    return SourceLine(path, location.line, location.function, location.code, is_library_path(path))
 
 
 def _make_message(

@@ -3584,6 +3584,8 @@ export interface SourceLine {
   readonly line: number;
   readonly function: string;
   readonly code: string;
+  /** Whether the file belongs to a package or to Python itself. */
+  readonly is_library: boolean;
 }
 
 /** A statistic of one tensor over the steps, or the loss scale (`loss_scale`). */

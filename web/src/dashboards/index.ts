@@ -116,6 +116,16 @@ with SummaryWriter("logs/run-1") as writer:
     load: () => importWithMessages('projector', () => import('./projector')),
   },
   {
+    name: 'debugger',
+    title: m.dashboardDebugger,
+    group: 'model',
+    example: `from tracklight import debugger
+with debugger.watch(model, "logs/run-1"):  # PyTorch, JAX or Keras
+    train(model)`,
+    prefetch: () => 'sources',
+    load: () => importWithMessages('debugger', () => import('./debugger')),
+  },
+  {
     name: 'profile',
     title: m.dashboardProfile,
     group: 'performance',

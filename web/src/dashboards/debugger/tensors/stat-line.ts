@@ -1,0 +1,15 @@
+import type { Line } from '../../../charts/types';
+import { getStatLabel } from '../labels';
+
+/** Return the line of a statistic; steps at which the tensor was not computed are gaps. */
+export function makeStatLine(stat: string, step: Float64Array, value: Float32Array): Line {
+  return {
+    id: stat,
+    label: getStatLabel(stat),
+    color: 'var(--accent)',
+    dash: [],
+    axis: 0,
+    x: step,
+    y: value,
+  };
+}
