@@ -23,6 +23,7 @@ from tracklight.formats.debug_events.recording import (
     HEALTH_TAG,
     LAYOUT_TAG,
     LOSS_SCALE_TAG,
+    NON_FINITE_TAG,
     PLUGIN,
     REPORT_TAG,
     SKIPPED_TAG,
@@ -159,6 +160,8 @@ class Recorder:
                 self._write_step(self._steps[-1])
             return
         self._bad_steps += 1
+        count = np.count_nonzero((health[:, 1:4] > 0).any(axis=1))
+        self.writer.scalar(make_tag(NON_FINITE_TAG, self.rank), float(count), step)
         if self._reports >= _MAX_REPORTS:
             if self.schedule.includes(step):
                 self._write_step(self._steps[-1])

@@ -227,7 +227,9 @@ def test_static_export(dashboard: Debugger) -> None:
         "sources",
         "overview?source=recorded",
         "alerts?source=recorded",
-        "heatmap?source=recorded",
+        *(f"heatmap?source=recorded&stat={it}" for it in ("norm", "max", "std", "dead")),
+        "heatmap?source=recorded&stat=non_finite",
+        "tensor?source=recorded&tensor=1",
         "overview?source=shape",
         "alerts?source=shape",
     }

@@ -130,7 +130,7 @@ def iter_dumps(
     for run, prefixes in by_run.items():
         dumps: dict[str, list[tuple[float, list[DebugEventFile]]]] = {}
         for prefix, group in prefixes.items():
-            metadata = _read_metadata(group, open_file)
+            metadata = read_metadata(group, open_file)
             key = metadata.run_id if metadata and metadata.run_id else prefix
             start = metadata.wall_time if metadata else 0.0
             dumps.setdefault(key, []).append((start, group))
@@ -370,7 +370,8 @@ def _join_ids(parts: list[Int32], firsts: NDArray[Any]) -> Int32:
     )
 
 
-def _read_metadata(files: Iterable[DebugEventFile], open_file: OpenFile) -> Metadata | None:
+def read_metadata(files: Iterable[DebugEventFile], open_file: OpenFile) -> Metadata | None:
+    """Return the metadata among the files of a host, without reading the other files."""
     host = _HostFiles(open_file)
     host.update([file for file in files if file.kind == "metadata"])
     return host.metadata

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from tracklight.analysis.debugger.dump import DebugDump, iter_dumps
+from tracklight.analysis.debugger.dump import DebugDump, iter_dumps, read_metadata
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.recording import Recording, RecordingKey, iter_recordings
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
@@ -17,6 +17,16 @@ Analysis: TypeAlias = DumpAnalysis | RecordingAnalysis
 
 #: How many opened dumps are kept; each may take hundreds of megabytes.
 _MAX_OPEN = 4
+
+
+class SourceSummary(NamedTuple):
+    """What is known of a dump or recording without details."""
+
+    kind: Literal["dump", "recording"]
+    framework: str
+    version: str
+    problem_step: int | None = None
+    """The step of the root cause of a recording."""
 
 
 class _Entry(NamedTuple):
@@ -35,6 +45,7 @@ class DebuggerLibrary:
         self._listed: tuple[int, dict[str, _Entry]] | None = None
         self._dumps: dict[str, DebugDump] = {}
         self._open: dict[str, tuple[str, Analysis]] = {}
+        self._summaries: dict[str, tuple[str, SourceSummary]] = {}
 
     def list_names(self) -> list[str]:
         """Return the names of all dumps and recordings."""
@@ -63,6 +74,31 @@ class DebuggerLibrary:
                 del self._open[oldest]
                 self._dumps.pop(oldest, None)
             return known[1]
+
+    def summarize(self, name: str) -> SourceSummary:
+        """Summarize a dump or recording. A dump, which may be large, is not opened.
+
+        Raises:
+            LogError: There is no dump or recording of that name.
+        """
+        with self._lock:
+            entry = self._get_entry(name)
+            known = self._summaries.get(name)
+        if known is not None and known[0] == entry.version:
+            return known[1]
+        if entry.recording is None:
+            metadata = read_metadata(entry.hosts[0], self._source.open_debug_file)
+            version = metadata.tensorflow_version if metadata is not None else ""
+            summary = SourceSummary("dump", DebugDump.framework, version)
+        else:
+            analysis = self.get(name)
+            assert isinstance(analysis, RecordingAnalysis)
+            layout, cause = analysis.recording.layout, analysis.root_cause
+            step = cause.step if cause is not None else None
+            summary = SourceSummary("recording", layout.framework, layout.version, step)
+        with self._lock:
+            self._summaries[name] = entry.version, summary
+        return summary
 
     def _analyze(self, name: str, entry: _Entry) -> Analysis:
         if entry.recording is not None:
@@ -95,5 +131,7 @@ class DebuggerLibrary:
             entries[name] = _Entry(files[0].run, version, hosts, None)
         for key in iter_recordings(self._source):
             name = key.name if key.name not in entries else f"{key.name} (recording)"
-            entries[name] = _Entry(key.run, str(self._source.version), [], key)
+            tags = [it for it in self._source.tags(key.run) if it.tag.startswith("debugger/")]
+            version = " ".join(f"{it.tag} {it.count}" for it in tags)
+            entries[name] = _Entry(key.run, version, [], key)
         return entries

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
+from tracklight.analysis.debugger.alerts import RootCause
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.library import DebuggerLibrary
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
@@ -32,6 +33,7 @@ from tracklight.dashboards.debugger.schemas import (
     RowsRequest,
     SourceFileRequest,
     SourceFileResponse,
+    Statistic,
     StoredValueRequest,
     StoredValueResponse,
     WatchedTensorRequest,
@@ -41,6 +43,8 @@ from tracklight.errors import LogError, TracklightError
 from tracklight.formats.debug_events.recording import PLUGIN
 from tracklight.plugin import Context, Dashboard, Empty, Route, Stream
 
+#: Heat maps of a static export, which has no more than the page needs at first.
+_EXPORTED_STATS: tuple[Statistic, ...] = ("norm", "max", "std", "dead", "non_finite")
 #: Alerts of a static export.
 _MAX_EXPORTED_ALERTS = 1000
 
@@ -85,11 +89,32 @@ class Debugger(Dashboard):
             if row.problem is not None:
                 continue
             name = quote(row.name, safe="")
-            yield f"overview?source={name}", self.overview(DebugSourceRequest(row.name))
+            overview = self.overview(DebugSourceRequest(row.name))
+            yield f"overview?source={name}", overview
             alerts = DebugAlertsRequest(row.name, limit=_MAX_EXPORTED_ALERTS)
             yield f"alerts?source={name}", self.alerts(alerts)
             if row.kind == "recording":
-                yield f"heatmap?source={name}", self.heatmap(HeatmapRequest(row.name))
+                for stat in _EXPORTED_STATS:
+                    heatmap = self.heatmap(HeatmapRequest(row.name, stat=stat))
+                    yield f"heatmap?source={name}&stat={stat}", heatmap
+            cause = overview.root_cause
+            if cause is not None:
+                yield from self._export_cause(name, row.name, cause)
+
+    def _export_cause(
+        self, query: str, source: str, cause: RootCause
+    ) -> Iterator[tuple[str, object]]:
+        """Yield the details of the root cause, as the page requests them."""
+        if cause.tensor is not None:
+            request = WatchedTensorRequest(source, cause.tensor)
+            yield f"tensor?source={query}&tensor={cause.tensor}", self.tensor(request)
+        if cause.graph_execution is not None:
+            index = cause.graph_execution
+            event = self.event(DebugEventRequest(source, "graph_execution", index))
+            yield f"event?source={query}&kind=graph_execution&index={index}", event
+        elif cause.execution is not None:
+            event = self.event(DebugEventRequest(source, "execution", cause.execution))
+            yield f"event?source={query}&kind=execution&index={cause.execution}", event
 
     def sources(self, request: Empty) -> DebugSourcesResponse:
         """List all dumps and recordings of the log."""
@@ -102,9 +127,7 @@ class Debugger(Dashboard):
         """Return the root cause and the number of alerts of each kind."""
         cursor = self.context.cursor()
         analysis = self._library.get(request.source)
-        run = self._library.get_run(request.source)
-        row = responses.make_source_row(request.source, run, analysis)
-        return responses.make_overview(cursor, row, analysis)
+        return responses.make_overview(cursor, self._make_row(request.source), analysis)
 
     def alerts(self, request: DebugAlertsRequest) -> DebugAlertsResponse:
         """Return alerts in chronological order, filtered by kind, name, dtype and step."""
@@ -180,10 +203,11 @@ class Debugger(Dashboard):
     def _make_row(self, name: str) -> DebugSourceRow:
         run = self._library.get_run(name)
         try:
-            return responses.make_source_row(name, run, self._library.get(name))
+            summary = self._library.summarize(name)
+            return DebugSourceRow(name, run, *summary)
         except (TracklightError, OSError) as error:
             problem = self.context.describe_error(error)
-            return DebugSourceRow(name, run, "dump", "", "", problem)
+            return DebugSourceRow(name, run, "dump", "", "", problem=problem)
 
     def _get_dump(self, name: str) -> DumpAnalysis:
         analysis = self._library.get(name)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert
 from tracklight.analysis.debugger.dump import TensorSummary
-from tracklight.analysis.debugger.dump_analysis import DumpAlerts, DumpAnalysis
+from tracklight.analysis.debugger.dump_analysis import DumpAlerts
 from tracklight.analysis.debugger.library import Analysis
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.dashboards.debugger.schemas import (
@@ -30,14 +30,6 @@ from tracklight.types import Int64
 _MAX_VALUE_ROWS = 200
 _MAX_VALUE_COLUMNS = 200
 _CSV_COLUMNS = [field.name for field in msgspec.structs.fields(HealthAlert)]
-
-
-def make_source_row(name: str, run: str, analysis: Analysis) -> DebugSourceRow:
-    if isinstance(analysis, DumpAnalysis):
-        version = analysis.dump.metadata.tensorflow_version
-        return DebugSourceRow(name, run, "dump", analysis.dump.framework, version)
-    layout = analysis.recording.layout
-    return DebugSourceRow(name, run, "recording", layout.framework, layout.version)
 
 
 def make_overview(cursor: str, row: DebugSourceRow, analysis: Analysis) -> DebugOverviewResponse:

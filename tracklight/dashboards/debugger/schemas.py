@@ -140,6 +140,8 @@ class DebugSourceRow(msgspec.Struct):
     kind: Literal["dump", "recording"]
     framework: str
     version: str
+    problem_step: int | None = None
+    """The step of the root cause of a recording."""
     problem: Problem | None = None
 
 

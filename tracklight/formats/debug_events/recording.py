@@ -8,7 +8,8 @@ A run has these tags of the plugin `PLUGIN`, with a prefix per process (`make_ta
 - ``report``: a JSON text (`HealthReport`) for a step at which a value became non-finite.
 - ``values/<name>``: tensors that belong to a report.
 
-``loss_scale`` and ``skipped_step`` are ordinary scalars of mixed-precision training.
+``loss_scale`` and ``skipped_step`` are ordinary scalars of mixed-precision training;
+``non_finite`` counts non-finite tensors at steps with problems, for charts and alert rules.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ PLUGIN = "tracklight_debugger"
 LAYOUT_TAG, HEALTH_TAG, REPORT_TAG = "layout", "health", "report"
 VALUES_TAG = "values"
 LOSS_SCALE_TAG, SKIPPED_TAG = "loss_scale", "skipped_step"
+NON_FINITE_TAG = "non_finite"
 
 #: Columns of the health matrix. ``order`` numbers the tensors of a step as they were computed; it
 #: is NaN for tensors that were not computed in that step. Counts are exact up to 2 ** 24.

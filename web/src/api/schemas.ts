@@ -3329,6 +3329,8 @@ export interface DebugSourceRow {
   readonly kind: 'dump' | 'recording';
   readonly framework: string;
   readonly version: string;
+  /** The step of the root cause of a recording. */
+  readonly problem_step: number | null;
   readonly problem: Problem | null;
 }
 
