@@ -133,6 +133,14 @@ export const captureMarksQuery = defineQuery('GET profile/captures', {
   priority: 'low',
 });
 
+/** Dumps and recordings of the debugger, whose first problems are marked on the charts. */
+export const debuggerMarksQuery = defineQuery('GET debugger/sources', {
+  scope: 'log',
+  select: ({ sources }) => sources,
+  minRefreshMs: 3000,
+  priority: 'low',
+});
+
 /** Widths are rounded up, so that resizing the page does not request at every pixel. */
 const WIDTH_STEP_PX = 100;
 /** Requested on either side of what is visible, so that lines reach the edges. */

@@ -3,7 +3,14 @@ import { createContext } from 'svelte';
 import { type Query, QueryMap } from '../api/create-query.svelte';
 import { ServerError } from '../api/errors';
 import type { ChartRow, ChartsView } from '../api/scalar-schemas';
-import type { CaptureRow, NearestPointRow, Problem, RangeStatsRow, TagRow } from '../api/schemas';
+import type {
+  CaptureRow,
+  DebugSourceRow,
+  NearestPointRow,
+  Problem,
+  RangeStatsRow,
+  TagRow,
+} from '../api/schemas';
 import { type CardGridInfo, CardGridState } from '../cards/card-grid.svelte';
 import { hasCard } from '../cards/grid-settings';
 import type { Annotation, AxisFormat, Band, Line, NumberRange, ScaleType } from '../charts/types';
@@ -11,11 +18,13 @@ import { formatCount, formatInteger, formatPlural } from '../lib/format';
 import type { Context, DashboardApi, XAxis } from '../plugin/context';
 import { bandCenterLine, countNonFinite, drawBands, drawLines, marginBands } from './chart-lines';
 import { createViewRequest } from './chart-request';
+import { makeDebuggerMarks } from './debugger-marks';
 import { captureFlags } from './profile-captures';
 import {
   captureMarksQuery,
   CHART_ERROR_STATUS,
   chartQuery,
+  debuggerMarksQuery,
   hoverQuery,
   makeChartRequest,
   nearestPointsQuery,
@@ -135,7 +144,11 @@ export class ScalarChartModel {
   #findFlags(): readonly Annotation[] {
     const axis = this.#settings.x.value;
     const runs = this.response?.lines.map(({ run }) => run) ?? [];
-    return [...this.#findNotes(axis), ...captureFlags(this.#curves.captures, runs, axis)];
+    return [
+      ...this.#findNotes(axis),
+      ...captureFlags(this.#curves.captures, runs, axis),
+      ...makeDebuggerMarks(this.#curves.debuggerSources, runs, axis),
+    ];
   }
 
   #findNotes(axis: XAxis): Annotation[] {
@@ -228,6 +241,8 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
   readonly pointer = new PointerState();
   /** The captures of a profiler; null until effects are started. */
   #captures = $state.raw<Query<readonly CaptureRow[]> | null>(null);
+  /** Dumps and recordings of the debugger; null until effects are started. */
+  #debuggerSources = $state.raw<Query<readonly DebugSourceRow[]> | null>(null);
   /** Why something that was asked for beside the cards did not come. */
   exportError = $state.raw<Problem | null>(null);
 
@@ -280,6 +295,14 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
     super.startEffects();
     const isActive = (): boolean => this.context.isDashboardActive('profile');
     this.#captures = this.context.query(captureMarksQuery, () => (isActive() ? {} : null));
+    this.#debuggerSources = this.context.query(debuggerMarksQuery, () =>
+      this.context.isDashboardActive('debugger') ? {} : null,
+    );
+  }
+
+  /** Charts are useful without them; the Debugger dashboard shows why they cannot be loaded. */
+  get debuggerSources(): readonly DebugSourceRow[] {
+    return this.#debuggerSources?.data ?? [];
   }
 
   /** Charts are useful without captures; the Profile dashboard shows why they cannot be loaded. */
