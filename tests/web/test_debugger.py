@@ -1,5 +1,7 @@
 """Debugger dashboard: root cause, alerts, heat map, executions, source code and comparison."""
 
+# ruff: noqa: RUF001 (the page uses typographic signs)
+
 from __future__ import annotations
 
 import re

@@ -288,7 +288,7 @@ def describe_tensor(tensor: bytes, mode: int) -> TensorSummary:
     try:
         message = proto.parse("TensorProto", tensor)
         if mode == TensorDebugMode.FULL_TENSOR and message.dtype:
-            return describe_array(decode_tensor(message), _name_dtype(message.dtype))
+            return describe_array(decode_tensor(message), name_dtype(message.dtype))
         summary = read_summary(message)
     except FormatError:
         return TensorSummary(mode)
@@ -309,7 +309,7 @@ def describe_tensor(tensor: bytes, mode: int) -> TensorSummary:
         dtype, rank, size, neg_inf, pos_inf, nan, negative, zero, positive = counts
         return TensorSummary(
             mode,
-            _name_dtype(dtype),
+            name_dtype(dtype),
             rank,
             size,
             None,
@@ -325,7 +325,7 @@ def describe_tensor(tensor: bytes, mode: int) -> TensorSummary:
         dtype, rank, size, *dims = (int(value) for value in summary[1:])
         # Only the last six dimensions are stored.
         shape = (*([None] * (rank - len(dims))), *dims[: min(rank, len(dims))])
-        return TensorSummary(mode, _name_dtype(dtype), rank, size, shape)
+        return TensorSummary(mode, name_dtype(dtype), rank, size, shape)
     return TensorSummary(mode)
 
 
@@ -357,7 +357,8 @@ def describe_array(value: NDArray[Any], dtype: str = "") -> TensorSummary:
     )
 
 
-def _name_dtype(code: int) -> str:
+def name_dtype(code: int) -> str:
+    """Return the name of a dtype of TensorFlow."""
     try:
         return get_dtype_name(DType(code))
     except ValueError:

@@ -20,7 +20,7 @@ from tracklight.analysis.debugger.alerts import (
     get_non_finite_kind,
     make_translatable,
 )
-from tracklight.analysis.debugger.dump import DebugDump, Frame, TensorSummary
+from tracklight.analysis.debugger.dump import DebugDump, Frame, TensorSummary, name_dtype
 from tracklight.analysis.debugger.event_rows import EventName, EventRows
 from tracklight.analysis.debugger.hints import find_hint
 from tracklight.errors import Message
@@ -45,7 +45,12 @@ _FUNCTION_CALL = re.compile(r"__(?:inference|forward)_(.+)_\d+")
 #: The default size of the circular buffer.
 _DEFAULT_BUFFER_EVENTS = 1000
 
-_KINDS = (AlertKind.NAN, AlertKind.INF, AlertKind.NAN_OR_INF)
+#: The kinds of non-finite values come first.
+_ALL_KINDS = tuple(
+    sorted(AlertKind, key=lambda it: (not it.is_non_finite, list(AlertKind).index(it)))
+)
+#: Filtered lists of alerts that are kept, since scrolling asks for the same one again and again.
+_MAX_SELECTIONS = 4
 _TRACE, _EXECUTION, _OTHER = 0, 1, 2
 
 
@@ -78,6 +83,7 @@ class DumpAlerts(Sequence[HealthAlert]):
         tensors = np.flatnonzero(executions.health == Health.NON_FINITE)
         self._execution_rows = np.searchsorted(executions.tensor_end, tensors, "right")
         firsts = np.concatenate([[0], executions.tensor_end]).astype(np.int64)
+        self._tensor_rows = tensors
         self._slots = tensors - firsts[self._execution_rows]
         wall_time = np.concatenate(
             [
@@ -91,6 +97,7 @@ class DumpAlerts(Sequence[HealthAlert]):
         # At the same time, tensors in a graph come before the execution of the graph.
         self._order: Int64 = np.argsort(wall_time, kind="stable")
         self.wall_time: Float64 = wall_time[self._order]
+        self._selections: dict[tuple[tuple[str, ...], str, str], Int64] = {}
 
     def __len__(self) -> int:
         return len(self._order)
@@ -102,17 +109,62 @@ class DumpAlerts(Sequence[HealthAlert]):
         return self._make(int(self._order[index]))
 
     @cached_property
-    def kinds(self) -> NDArray[np.object_]:
-        """The `AlertKind` of every alert."""
-        counts = np.concatenate([self._dump.traces.bad_counts, self._dump.executions.bad_counts])
-        code = np.where(counts[:, 3] == UNKNOWN_COUNT, 2, np.where(counts[:, 3] > 0, 0, 1))
-        kinds = np.array(_KINDS, object)[code]
-        others = np.array([alert.kind for alert in self._others], object)
-        joined: NDArray[np.object_] = np.concatenate([kinds, others])[self._order]
-        return joined
+    def _kinds(self) -> NDArray[np.uint8]:
+        """The kind of every alert, by its position in `_ALL_KINDS`; not yet in order."""
+        nan = np.concatenate(
+            [self._dump.traces.bad_counts[:, 3], self._dump.executions.bad_counts[:, 3]]
+        )
+        codes = np.where(nan == UNKNOWN_COUNT, 2, np.where(nan > 0, 0, 1)).astype(np.uint8)
+        others = [_ALL_KINDS.index(alert.kind) for alert in self._others]
+        return np.concatenate([codes, np.array(others, np.uint8)])
+
+    @cached_property
+    def _kind_counts(self) -> dict[str, int]:
+        counts = np.bincount(self._kinds, minlength=len(_ALL_KINDS)).tolist()
+        return {kind.value: n for kind, n in zip(_ALL_KINDS, counts, strict=True) if n}
 
     def count_kinds(self) -> dict[str, int]:
-        return {kind.value: count for kind, count in Counter(self.kinds.tolist()).items()}
+        return self._kind_counts
+
+    def select(self, kinds: Sequence[str], query: str, dtype: str) -> Int64:
+        """Return the positions of the alerts that match all filters; empty filters match all."""
+        key = tuple(kinds), query.lower(), dtype
+        if key not in self._selections:
+            while len(self._selections) >= _MAX_SELECTIONS:
+                del self._selections[next(iter(self._selections))]
+            self._selections[key] = self._select(*key)
+        return self._selections[key]
+
+    def _select(self, kinds: tuple[str, ...], query: str, dtype: str) -> Int64:
+        is_shown = np.ones(len(self._order), bool)
+        if kinds:
+            is_shown &= np.array([kind.value in kinds for kind in _ALL_KINDS])[self._kinds]
+        first, second = int(self._first[1]), int(self._first[2])
+        if query:
+            # Many alerts share few names.
+            dump = self._dump
+            ops = [dump.find_op(it.graph, it.op) for it in dump.traces.names]
+            types = [op.type if op else "" for op in ops]
+            in_traces = [
+                query in f"{kind}\n{it.op}".lower()
+                for kind, it in zip(types, dump.traces.names, strict=True)
+            ]
+            in_executions = [query in it.op_type.lower() for it in dump.execution_names]
+            is_shown[:first] &= np.array([*in_traces, False])[dump.traces.name[self._trace_rows]]
+            is_shown[first:second] &= np.array([*in_executions, False])[
+                dump.executions.name[self._execution_rows]
+            ]
+            is_shown[second:] &= np.array(
+                [query in f"{it.op_type}\n{it.op_name}".lower() for it in self._others], bool
+            )
+        if dtype:
+            traces, executions = self._dump.traces, self._dump.executions
+            is_shown[:first] &= _has_dtype(traces.shapes, dtype)[traces.shape[self._trace_rows]]
+            is_shown[first:second] &= _has_dtype(executions.shapes, dtype)[
+                executions.shape[self._tensor_rows]
+            ]
+            is_shown[second:] &= np.array([it.dtype == dtype for it in self._others], bool)
+        return np.flatnonzero(is_shown[self._order]).astype(np.int64)
 
     def find_first_non_finite(self) -> int | None:
         """Return the position of the first alert about NaN or infinity."""
@@ -143,6 +195,7 @@ class DumpAlerts(Sequence[HealthAlert]):
             neg_inf=neg_inf,
             pos_inf=pos_inf,
             graph_execution=row,
+            dtype=_get_dtype(traces.shapes[traces.shape[row]]),
         )
 
     def _make_execution_alert(self, index: int) -> HealthAlert:
@@ -161,7 +214,16 @@ class DumpAlerts(Sequence[HealthAlert]):
             neg_inf=neg_inf,
             pos_inf=pos_inf,
             execution=row,
+            dtype=_get_dtype(executions.shapes[executions.shape[self._tensor_rows[index]]]),
         )
+
+
+def _get_dtype(shape: Int64) -> str:
+    return name_dtype(int(shape[0])) if shape[0] > 0 else ""
+
+
+def _has_dtype(shapes: Int64, dtype: str) -> NDArray[np.bool_]:
+    return np.array([*(_get_dtype(it) == dtype for it in shapes), False])
 
 
 def _get_counts(row: NDArray[np.uint32]) -> list[int | None]:

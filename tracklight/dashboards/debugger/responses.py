@@ -104,9 +104,10 @@ def select_alerts(
     indexes: Int64
     if not is_filtered and not has_range:
         indexes = np.arange(len(alerts))
-    elif request.kinds and isinstance(alerts, DumpAlerts) and not request.query + request.dtype:
-        names = np.array([str(kind) for kind in alerts.kinds])
-        indexes = np.flatnonzero(np.isin(names, request.kinds))
+    elif isinstance(alerts, DumpAlerts):
+        # A dump knows nothing of steps.
+        found = alerts.select(request.kinds, request.query, request.dtype)
+        indexes = found[:0] if has_range else found
     else:
         matches = [i for i, alert in enumerate(alerts) if _matches(alert, request)]
         indexes = np.array(matches, np.int64)
