@@ -153,6 +153,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/debugger/graph_executions": DUMP,
     "POST api/v1/debugger/timeline": DUMP,
     "GET api/v1/debugger/event": {**DUMP, "kind": "graph_execution", "index": 1},
+    "GET api/v1/debugger/histogram": {**DUMP, "graph": "", "op_name": "Log", "last": 99},
     "GET api/v1/debugger/op": {**DUMP, "graph": "", "op_name": ""},
     "GET api/v1/debugger/source_file": {**DUMP, "path": "program.py"},
     "GET api/v1/profile/captures": {},

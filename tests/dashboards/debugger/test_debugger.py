@@ -25,6 +25,7 @@ from tracklight.dashboards.debugger.schemas import (
     OpRequest,
     RowsRequest,
     SourceFileRequest,
+    TensorHistogramRequest,
     WatchedTensorRequest,
 )
 from tracklight.debugger.health import make_row
@@ -199,6 +200,20 @@ def test_source_file(dashboard: Debugger) -> None:
     assert lines is not None
     assert lines[0].startswith('"""Write a dump')
     assert dashboard.source_file(SourceFileRequest("shape", "/etc/passwd")).lines is None
+
+
+def test_histogram_of_a_tensor_over_executions(dashboard: Debugger) -> None:
+    request = TensorHistogramRequest("full_tensor", "", "Log", 10**6)
+    histogram = dashboard.histogram(request)
+    executions = len(histogram.index)
+    assert executions > 1
+    counts = histogram.counts.reshape(executions, len(histogram.edges) - 1)
+    event = dashboard.event(
+        DebugEventRequest("full_tensor", "graph_execution", int(histogram.index[0]))
+    )
+    assert event.tensors[0].size == counts[0].sum() + histogram.non_finite[0]
+    without = TensorHistogramRequest("full_health", "", "Log", 10**6)
+    assert len(dashboard.histogram(without).index) == 0
 
 
 def test_compares_recordings(dashboard: Debugger) -> None:

@@ -36,6 +36,8 @@ from tracklight.dashboards.debugger.schemas import (
     Statistic,
     StoredValueRequest,
     StoredValueResponse,
+    TensorHistogramRequest,
+    TensorHistogramResponse,
     WatchedTensorRequest,
     WatchedTensorResponse,
 )
@@ -73,6 +75,7 @@ class Debugger(Dashboard):
             Route("timeline", ExecutionTimelineRequest, self.timeline),
             Route("event", DebugEventRequest, self.event, "GET"),
             Route("value", StoredValueRequest, self.value, "GET"),
+            Route("histogram", TensorHistogramRequest, self.histogram, "GET"),
             Route("op", OpRequest, self.op, "GET"),
             Route("source_file", SourceFileRequest, self.source_file, "GET"),
             Route("compare", CompareRecordingsRequest, self.compare),
@@ -174,6 +177,11 @@ class Debugger(Dashboard):
         """Return a tensor that a recording stored when a value became non-finite."""
         cursor = self.context.cursor()
         return recording_responses.read_value(cursor, self._get_recording(request.source), request)
+
+    def histogram(self, request: TensorHistogramRequest) -> TensorHistogramResponse:
+        """Return histograms of the values of a tensor of a graph over its executions."""
+        cursor = self.context.cursor()
+        return dump_responses.make_histogram(cursor, self._get_dump(request.source), request)
 
     def op(self, request: OpRequest) -> OpResponse:
         """Return an operation of a graph with its neighbors."""

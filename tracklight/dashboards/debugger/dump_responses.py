@@ -18,9 +18,15 @@ from tracklight.dashboards.debugger.schemas import (
     OpRequest,
     OpResponse,
     RowsRequest,
+    TensorHistogramRequest,
+    TensorHistogramResponse,
 )
 from tracklight.errors import UsageError
 from tracklight.formats.debug_events.columns import Health
+
+#: Executions in the histogram of a tensor, and bins of each.
+_MAX_HISTOGRAMS = 60
+_HISTOGRAM_BINS = 40
 
 
 def list_rows(cursor: str, rows: EventRows, request: RowsRequest) -> EventColumns:
@@ -77,6 +83,39 @@ def make_timeline(
         int(np.count_nonzero(traces < edges[0])),
         origin,
         end,
+    )
+
+
+def make_histogram(
+    cursor: str, analysis: DumpAnalysis, request: TensorHistogramRequest
+) -> TensorHistogramResponse:
+    """Return histograms of the values of a tensor over its last executions."""
+    rows = analysis.trace_rows
+    selected = rows.select(graph=request.graph, op_name=request.op_name)
+    assert selected is not None  # there is a filter
+    slots = np.array([*(name.slot for name in rows.names), -1])[rows.ids[selected]]
+    selected = selected[(slots == request.slot) & (selected <= request.last)]
+    indexes, finite, bad = [], [], []
+    for index in selected[-_MAX_HISTOGRAMS:].tolist():
+        value = analysis.dump.read_trace_tensor(index).value
+        if value is None or value.dtype.kind not in "fiu" or not value.size:
+            continue
+        numbers = value.astype(np.float64).ravel()
+        is_finite = np.isfinite(numbers)
+        indexes.append(index)
+        finite.append(numbers[is_finite])
+        bad.append(int(np.count_nonzero(~is_finite)))
+    known = [it for it in finite if it.size]
+    low = min((float(it.min()) for it in known), default=0.0)
+    high = max((float(it.max()) for it in known), default=1.0)
+    edges = np.linspace(low, high if high > low else low + 1, _HISTOGRAM_BINS + 1)
+    counts = [np.histogram(it, edges)[0] for it in finite]
+    return TensorHistogramResponse(
+        cursor,
+        np.array(indexes, np.int64),
+        edges,
+        np.array(counts, np.float32).ravel(),
+        np.array(bad, np.int64),
     )
 
 

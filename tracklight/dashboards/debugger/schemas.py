@@ -111,6 +111,15 @@ class OpRequest(DebugSourceRequest):
     op_name: str
 
 
+class TensorHistogramRequest(DebugSourceRequest):
+    """A tensor of a graph, in the executions up to that with the index ``last``."""
+
+    graph: str
+    op_name: str
+    last: Offset
+    slot: Offset = 0
+
+
 class SourceFileRequest(DebugSourceRequest):
     """A source file of a dump."""
 
@@ -354,6 +363,21 @@ class OpResponse(msgspec.Struct):
     consumers: list[OpNeighborRow]
     traces: int
     stack: list[SourceLine]
+
+
+class TensorHistogramResponse(msgspec.Struct):
+    """Histograms of the finite values of a tensor, one per execution, in mode FULL_TENSOR.
+
+    ``counts`` are the rows of a matrix, one after another, with a row for each of ``index``.
+    """
+
+    cursor: str
+    index: Int64
+    """The graph executions."""
+    edges: Float64
+    """Of the bins; one more than there are bins."""
+    counts: Float32
+    non_finite: Int64
 
 
 class SourceFileResponse(msgspec.Struct):

@@ -3182,6 +3182,11 @@ export interface DebuggerRoutes {
     readonly request: StoredValueRequest;
     readonly response: StoredValueResponse;
   };
+  /** Return histograms of the values of a tensor of a graph over its executions. */
+  readonly 'GET histogram': {
+    readonly request: TensorHistogramRequest;
+    readonly response: TensorHistogramResponse;
+  };
   /** Return an operation of a graph with its neighbors. */
   readonly 'GET op': {
     readonly request: OpRequest;
@@ -3626,6 +3631,29 @@ export interface StoredValueResponse {
   readonly name: string;
   readonly step: number;
   readonly tensor: TensorSummaryRow;
+}
+
+/** A tensor of a graph, in the executions up to that with the index `last`. */
+export interface TensorHistogramRequest extends DebugSourceRequest {
+  readonly graph: string;
+  readonly op_name: string;
+  readonly last: number;
+  /** Default: `0`. */
+  readonly slot?: number;
+}
+
+/**
+ * Histograms of the finite values of a tensor, one per execution, in mode FULL_TENSOR. `counts` are
+ * the rows of a matrix, one after another, with a row for each of `index`.
+ */
+export interface TensorHistogramResponse {
+  readonly cursor: string;
+  /** The graph executions. */
+  readonly index: Float64Array;
+  /** Of the bins; one more than there are bins. */
+  readonly edges: Float64Array;
+  readonly counts: Float32Array;
+  readonly non_finite: Float64Array;
 }
 
 /** What a dump contains of a tensor. Unknown numbers are null. */

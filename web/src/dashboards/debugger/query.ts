@@ -42,6 +42,12 @@ export const eventQuery = defineQuery('GET debugger/event', {
 
 export const opQuery = defineQuery('GET debugger/op', { scope: 'log', minRefreshMs: REFRESH_MS });
 
+/** Histograms of a tensor's values over its executions. */
+export const histogramQuery = defineQuery('GET debugger/histogram', {
+  scope: 'log',
+  minRefreshMs: REFRESH_MS,
+});
+
 /** Source files do not change while a program runs. */
 export const sourceFileQuery = defineQuery('GET debugger/source_file', {
   scope: 'immutable',
