@@ -376,8 +376,8 @@ def _check_runs(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Finding]:
             f"{format_count(len(runs), 'run')} in {format_count(files, 'event file')} "
             f"({size_mb:,.1f} MB) with {format_count(points, 'value')}"
         )
-    others = (*catalog.captures(), *catalog.tensor_files(), *catalog.debug_files())
-    has_files = {it.run for it in others}
+    has_files = {it.run for it in catalog.captures()} | {it.run for it in catalog.tensor_files()}
+    has_files |= {it.run for it in catalog.debug_files()}
     empty = [run.name for run in runs if not run.tags and run.name not in has_files]
     if empty:
         yield note(
