@@ -15,11 +15,11 @@ from tracklight.analysis.debugger.dump_analysis import DumpAlerts
 from tracklight.analysis.debugger.library import Analysis
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.dashboards.debugger.schemas import (
-    DamageRow,
     DebugAlertsRequest,
     DebugAlertsResponse,
     DebugOverviewResponse,
     DebugSourceRow,
+    DumpDamageRow,
     StatCurve,
     TensorSummaryRow,
 )
@@ -66,7 +66,7 @@ def make_overview(cursor: str, row: DebugSourceRow, analysis: Analysis) -> Debug
     overview.graph_executions = len(dump.traces.offset)
     overview.graphs = len(dump.graphs)
     overview.source_files = list(dump.source_files)
-    overview.damage = [DamageRow(*damage) for damage in dump.damage]
+    overview.damage = [DumpDamageRow(*damage) for damage in dump.damage]
     return overview
 
 

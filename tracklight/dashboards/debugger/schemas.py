@@ -161,7 +161,7 @@ class DebugSourcesResponse(msgspec.Struct):
     sources: list[DebugSourceRow]
 
 
-class DamageRow(msgspec.Struct):
+class DumpDamageRow(msgspec.Struct):
     """A part of a dump that is missing or cannot be read."""
 
     file: str
@@ -194,7 +194,7 @@ class DebugOverviewResponse(msgspec.Struct):
     steps: int
     tensors: int
     notes: list[str]
-    damage: list[DamageRow]
+    damage: list[DumpDamageRow]
     curve: StatCurve | None
     """What to look at, for the root cause of a recording."""
     values: list[str]

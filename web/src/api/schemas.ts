@@ -3313,7 +3313,7 @@ export interface DebugOverviewResponse {
   readonly steps: number;
   readonly tensors: number;
   readonly notes: readonly string[];
-  readonly damage: readonly DebuggerDamageRow[];
+  readonly damage: readonly DumpDamageRow[];
   /** What to look at, for the root cause of a recording. */
   readonly curve: StatCurve | null;
   /** Tensors that were stored when a value became non-finite. */
@@ -3346,7 +3346,7 @@ export interface DebugSourcesResponse {
 }
 
 /** A part of a dump that is missing or cannot be read. */
-export interface DebuggerDamageRow {
+export interface DumpDamageRow {
   readonly file: string;
   readonly offset: number;
   readonly bytes: number;

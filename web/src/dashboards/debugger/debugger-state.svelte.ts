@@ -125,13 +125,22 @@ export class DebuggerState {
       null,
   );
 
+  /** The color of the run, as on all charts. */
+  readonly color = $derived(
+    (this.source && this.context.runs.find(this.source.run)?.color) ??
+      (this.context.theme.dark ? '#9a95ff' : '#4f46e5'),
+  );
+
   readonly views = $derived.by<readonly DebuggerView[]>(() => {
     if (!this.source) return [];
     const hasOthers = this.others.length > 0;
     return VIEWS_BY_KIND[this.source.kind].filter((view) => view !== 'compare' || hasOthers);
   });
 
-  readonly view = $derived(this.views.includes(this.#view.value) ? this.#view.value : 'problems');
+  readonly view = $derived.by<DebuggerView>(() => {
+    const { value } = this.#view;
+    return this.views.includes(value) ? value : 'problems';
+  });
 
   /** Recordings that the current one can be compared with. */
   readonly others = $derived(
@@ -141,9 +150,10 @@ export class DebuggerState {
     ),
   );
 
-  readonly selection = $derived(
-    this.#isValid(this.#selection.value) ? this.#selection.value : null,
-  );
+  readonly selection = $derived.by(() => {
+    const { value } = this.#selection;
+    return this.#isValid(value) ? value : null;
+  });
 
   #isValid(selection: Selection | null): boolean {
     if (selection === null || !this.source) return false;

@@ -6,7 +6,7 @@ describe('timeline layout', () => {
   it('draws a bar for each column with events', () => {
     const path = makeBarsPath(Float64Array.of(0, 4, 0, 1), 40, 20);
     expect(path.match(/M/g)).toHaveLength(2);
-    expect(path).toContain('v-20.0');
+    expect(path).toContain('v-20h');
     expect(makeBarsPath(new Float64Array(4), 40, 20)).toBe('');
   });
 
