@@ -7,7 +7,7 @@ import numpy as np
 from tracklight.analysis.debugger.alerts import SourceLine
 from tracklight.analysis.debugger.dump import describe_array
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
-from tracklight.dashboards.debugger.responses import make_summary_row
+from tracklight.dashboards.debugger.responses import make_summary_row, read_stat
 from tracklight.dashboards.debugger.schemas import (
     CompareRecordingsRequest,
     CompareRecordingsResponse,
@@ -45,7 +45,7 @@ def make_heatmap(
     if request.stat == "non_finite":
         values = recording.health[:, :, 1:4].sum(axis=2)[steps][:, rows]
     else:
-        values = recording.get_stat(request.stat)[steps][:, rows]
+        values = read_stat(recording, request.stat)[steps][:, rows]
     count = min(request.columns, max(len(steps), 1))
     edges = np.linspace(0, len(steps), count + 1).astype(np.int64)
     merged: Float32 = np.full((len(rows), count), np.nan, np.float32)
@@ -92,7 +92,7 @@ def make_tensor(cursor: str, analysis: RecordingAnalysis, row: int) -> WatchedTe
         [make_tensor_row(it, tensors[it]) for it in consumers],
         recording.step,
         recording.wall_time,
-        {name: recording.get_stat(name)[:, row] for name in STATS[1:]},
+        {name: read_stat(recording, name)[:, row].copy() for name in STATS[1:]},
     )
 
 

@@ -13,6 +13,7 @@ from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert
 from tracklight.analysis.debugger.dump import TensorSummary
 from tracklight.analysis.debugger.dump_analysis import DumpAlerts
 from tracklight.analysis.debugger.library import Analysis
+from tracklight.analysis.debugger.recording import Recording
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.dashboards.debugger.schemas import (
     DebugAlertsRequest,
@@ -24,7 +25,7 @@ from tracklight.dashboards.debugger.schemas import (
     TensorSummaryRow,
 )
 from tracklight.formats.debug_events.columns import TensorDebugMode
-from tracklight.types import Int64
+from tracklight.types import Float32, Int64
 
 #: Values of a tensor in one response.
 _MAX_VALUE_ROWS = 200
@@ -92,7 +93,18 @@ def _make_curve(analysis: RecordingAnalysis) -> StatCurve | None:
     if cause.tensor is None:
         return None
     stat = _STATS_BY_KIND.get(cause.kind, "norm")
-    return StatCurve(stat, recording.step, recording.get_stat(stat)[:, cause.tensor].copy())
+    return StatCurve(stat, recording.step, read_stat(recording, stat)[:, cause.tensor].copy())
+
+
+def read_stat(recording: Recording, name: str) -> Float32:
+    """Return a statistic (steps, tensors); NaN where a tensor has no finite values."""
+    values = recording.get_stat(name)
+    if name not in ("min", "max", "mean", "std", "norm"):
+        return values
+    sizes = np.array([it.size for it in recording.layout.tensors])
+    has_no_finite = (recording.health[:, :, 1:4].sum(axis=2) >= sizes) & (sizes > 0)
+    result: Float32 = np.where(has_no_finite, np.float32(np.nan), values)
+    return result
 
 
 def select_alerts(
