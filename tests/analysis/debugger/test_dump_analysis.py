@@ -62,6 +62,10 @@ def test_names_the_operation_that_failed_first(dumps_folder: Path, name: str) ->
     assert "logarithm" in cause.hint
     assert cause.is_certain
     assert cause.execution is not None
+    # The argument of the function is a tensor of the loop that calls it.
+    assert [it.is_finite for it in cause.inputs] == [True]
+    if name == "full_tensor":
+        assert (cause.inputs[0].min, cause.inputs[0].max) == (0, 15)
 
 
 def test_admits_that_the_first_events_are_gone(dumps_folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from tracklight.analysis.debugger.event_rows import EventName, EventRows
 from tracklight.analysis.debugger.hints import find_hint
 from tracklight.errors import Message
 from tracklight.formats.debug_events.columns import UNKNOWN_COUNT, Health
+from tracklight.formats.debug_events.messages import GraphOp
 from tracklight.types import Float64, Int64
 from tracklight.util.stack_trace import is_library_path
 
@@ -34,6 +35,10 @@ _MIN_RETRACES = 5
 _MAX_STEPS_BACK = 1000
 #: Ops that only pass on a tensor and are not traced.
 _PASSTHROUGH_OPS = frozenset({"Identity", "StopGradient", "PreventGradient", "Enter", "Exit"})
+#: Ops whose outputs are results of a function or serve control flow, rather than arguments.
+_NOT_PASSED_OPS = frozenset(
+    {"Identity", "NoOp", "Placeholder", "TensorListPushBack", "EmptyTensorList"}
+)
 #: Tensors of threads that run in parallel may be written out of order by so much.
 _MAX_REORDERING_S = 0.05
 _RELU_OPS = frozenset({"Relu", "Relu6", "LeakyRelu", "Elu", "Selu"})
@@ -218,6 +223,21 @@ class DumpAlerts(Sequence[HealthAlert]):
         )
 
 
+def _list_unconsumed(ops: Collection[GraphOp]) -> list[str]:
+    """Return the tensors of a graph that no recorded op uses.
+
+    A dump does not contain the ops that call functions, so these are what was passed to them.
+    """
+    consumed = {tensor for op in ops for tensor in op.inputs}
+    tensors = [
+        f"{op.name}:{slot}"
+        for op in ops
+        if op.type not in _NOT_PASSED_OPS
+        for slot in range(op.outputs)
+    ]
+    return [tensor for tensor in tensors if tensor not in consumed]
+
+
 def _get_dtype(shape: Int64) -> str:
     return name_dtype(int(shape[0])) if shape[0] > 0 else ""
 
@@ -337,17 +357,47 @@ class DumpAnalysis:
     def _find_input_trace(
         self, graph: str, tensor: str, row: int
     ) -> tuple[_TensorRef | None, bool]:
-        """Return the trace of an input, and whether the dump traces that tensor at all."""
+        """Return the trace of an input, and whether the dump traces that tensor at all.
+
+        Arguments of a function are followed to the call of the function.
+        """
         for _ in range(20):
             op_name, _, slot = tensor.rpartition(":")
             ids = self._trace_ids.get((graph, op_name, int(slot) if slot.isdigit() else 0))
             if ids:
                 return self._find_row(ids, row), True
             op = self.dump.find_op(graph, op_name)
+            if op is not None and op.type == "Placeholder":
+                argument = self._find_argument(graph, op_name, row)
+                if argument is None or isinstance(argument, _TensorRef):
+                    return argument, argument is not None
+                graph, tensor = argument
+                continue
             if op is None or op.type not in _PASSTHROUGH_OPS or not op.inputs:
                 return None, False
             tensor = op.inputs[0]
         return None, False
+
+    def _find_argument(
+        self, graph: str, placeholder: str, row: int
+    ) -> tuple[str, str] | _TensorRef | None:
+        """Return what was passed for an argument of a function, if there is no doubt.
+
+        That is a tensor of the enclosing graph, or an output of an eager execution.
+        """
+        dump = self.dump
+        ops = dump.ops.get(graph, {}).values()
+        arguments = [op.name for op in ops if op.type == "Placeholder"]
+        position = arguments.index(placeholder)
+        outer = dump.list_outer_graphs(graph)[:-1]
+        if outer and (outer_ops := dump.ops.get(outer[-1])):
+            passed = _list_unconsumed(outer_ops.values())
+            return (outer[-1], passed[position]) if len(passed) == len(arguments) else None
+        execution = self.find_execution(row)
+        if execution is None:
+            return None
+        inputs, _ = self._find_eager_inputs(_TensorRef(False, execution, 0))
+        return inputs[position][1] if len(inputs) == len(arguments) else None
 
     @cached_property
     def _trace_ids(self) -> dict[tuple[str, str, int], list[int]]:
