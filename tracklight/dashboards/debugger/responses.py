@@ -11,7 +11,7 @@ import numpy as np
 
 from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert
 from tracklight.analysis.debugger.dump import TensorSummary
-from tracklight.analysis.debugger.dump_analysis import DumpAlerts
+from tracklight.analysis.debugger.dump_alerts import DumpAlerts
 from tracklight.analysis.debugger.library import Analysis
 from tracklight.analysis.debugger.recording import Recording
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
