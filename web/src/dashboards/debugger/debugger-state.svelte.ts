@@ -126,10 +126,11 @@ export class DebuggerState {
   );
 
   /** The color of the run, as on all charts. */
-  readonly color = $derived(
-    (this.source && this.context.runs.find(this.source.run)?.color) ??
-      (this.context.theme.dark ? '#9a95ff' : '#4f46e5'),
-  );
+  readonly color = $derived.by(() => {
+    const { runs, theme } = this.context;
+    const color = this.source ? runs.find(this.source.run)?.color : undefined;
+    return color ?? (theme.dark ? '#9a95ff' : '#4f46e5');
+  });
 
   readonly views = $derived.by<readonly DebuggerView[]>(() => {
     if (!this.source) return [];
