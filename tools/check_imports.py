@@ -67,7 +67,7 @@ ANALYSIS = {
     "meshes": "source media",
     "pr_curves": "source media",
     "graphs": "",
-    "profiles": "",
+    "profiles": "source",
     "debugger": "source",
     "embeddings": "source jobs media",
     "experiments": "source",

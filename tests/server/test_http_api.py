@@ -72,7 +72,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "PUT api/v1/alerts/rules": [RULE],
     "GET api/v1/custom_scalars/layout": {},
     "POST api/v1/scalars/query": {"charts": [{"id": "a", "tags": ["loss"]}]},
-    "POST api/v1/scalars/at": {**SCALARS, "at": 1},
+    "POST api/v1/scalars/at": {**SCALARS, "x_value": 1},
     "POST api/v1/scalars/range": SCALARS,
     "POST api/v1/scalars/table": SCALARS,
     "GET api/v1/scalars/table": SCALARS,
@@ -139,7 +139,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/projector/edit": {**VECTORS, "rows": "AQ==", "column": "label", "text": "cat"},
     "GET api/v1/projector/bookmarks": VECTORS,
     "POST api/v1/projector/bookmark": {**VECTORS, "name": "top", "state": "{}"},
-    "GET api/v1/projector/file": {**VECTORS, "what": "labels"},
+    "GET api/v1/projector/file": {**VECTORS, "content": "labels"},
     "POST api/v1/projector/upload": {"name": "v.tsv"},
     "GET api/v1/debugger/sources": {},
     "GET api/v1/debugger/overview": RECORDING,
@@ -164,7 +164,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/profile/overview": CAPTURE,
     "GET api/v1/profile/steps": CAPTURE,
     "GET api/v1/profile/input": CAPTURE,
-    "GET api/v1/profile/compare": {**CAPTURE, "before": CAPTURE["capture"]},
+    "GET api/v1/profile/compare": {**CAPTURE, "baseline": CAPTURE["capture"]},
     "GET api/v1/profile/ops": CAPTURE,
     "GET api/v1/profile/kernels": CAPTURE,
     "GET api/v1/profile/memory": CAPTURE,
@@ -178,7 +178,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/profile/timeline/search": {**CAPTURE, "query": "conv"},
     "POST api/v1/profile/timeline/selection": {**CAPTURE, "end": 1e12, "tracks": [0]},
     "POST api/v1/profile/timeline/flows": {**CAPTURE, "end": 1e12, "tracks": [0]},
-    "GET api/v1/hparams/sessions": {"how": "min", "over": "mean"},
+    "GET api/v1/hparams/sessions": {"reduction": "min", "aggregation": "mean"},
     "GET api/v1/hparams/importance": {"metric": "|loss"},
     "POST api/v1/hparams/importance": {"metric": "|loss", "sessions": ["conv"]},
     "GET api/v1/hparams/sparklines": {"metric": "|loss"},
@@ -319,7 +319,7 @@ def test_all_documented_routes_work(client: TestClient) -> None:
         if name == "POST api/v1/projector/project":
             known["job"] = response.json()["job"]
             layout = f"/api/v1/projector/layout?job={known['job']}"
-            wait_until(lambda layout=layout: client.get(layout).json()["places"])
+            wait_until(lambda layout=layout: client.get(layout).json()["coordinates"])
         if name == "GET api/v1/debugger/event":
             known["graph"], known["op"] = response.json()["graphs"][-1], response.json()["op_name"]
         if name == "POST api/v1/notes/annotations":

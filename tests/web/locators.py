@@ -58,6 +58,11 @@ def search_results(page: Page) -> Locator:
     return page.get_by_role("listbox", name="Results").get_by_role("option")
 
 
+def click_retry(scope: Page | Locator) -> None:
+    """Click all Retry buttons that are left: the page also tries again by itself."""
+    scope.get_by_role("button", name="Retry").evaluate_all("all => all.forEach((b) => b.click())")
+
+
 def step_range(first: int, last: int) -> str:
     """Format a range of steps as the page does."""
     return f"{first} \N{EN DASH} {last}"

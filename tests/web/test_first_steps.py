@@ -13,7 +13,7 @@ import tracklight
 from tests import builders as b
 from tests.web.conftest import Serve
 from tests.web.event_writer import EVENT_FILE_NAME, append_records, loss_records, write_sweep
-from tests.web.locators import dashboard_tab, run_row, tag_row
+from tests.web.locators import click_retry, dashboard_tab, run_row, tag_row
 from tests.web.waiting import wait_for_condition
 
 pytestmark = pytest.mark.browser
@@ -135,8 +135,7 @@ def test_failed_request_can_be_retried(
     expect(page.get_by_role("alert")).to_contain_text("Server unreachable")
     expect(page.get_by_role("button", name="Retry")).to_be_visible()
     page.unroute("**/api/v1/runs")
-    # The page also tries again by itself, which removes the button.
-    page.get_by_role("button", name="Retry").evaluate_all("all => all.forEach((b) => b.click())")
+    click_retry(page)
     expect(run_row(page, "vit")).to_be_visible()
 
 

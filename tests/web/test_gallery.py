@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -404,3 +405,22 @@ def list_violations(page: Page) -> list[str]:
 def test_no_accessibility_violations(gallery: Page) -> None:
     drawn_gallery_chart(gallery, "nothing")
     assert list_violations(gallery) == []
+
+
+def test_list_of_measured_rows_reaches_every_row(gallery: Page) -> None:
+    group = gallery.get_by_role("group", name="light", exact=True)
+    rows = group.get_by_role("list", name="Texts")
+    rows.scroll_into_view_if_needed()
+    expect(rows.get_by_text("Text 0:", exact=True)).to_be_visible()
+    assert rows.get_by_role("listitem").count() < 100
+    # The height of the list changes while rows are measured.
+    last = rows.get_by_text(re.compile(r"^Text 499:"))
+    scroll_down = "list => { list.scrollTop = list.scrollHeight; return true; }"
+    wait_for_condition(
+        gallery, lambda: rows.evaluate(scroll_down) and last.count() == 1 and last.is_visible()
+    )
+    tops = rows.get_by_role("listitem").evaluate_all(
+        "rows => rows.map(row => [row.getBoundingClientRect().top,"
+        " row.getBoundingClientRect().bottom])"
+    )
+    assert all(abs(top - bottom) < 1 for (_, bottom), (top, _) in pairwise(tops))

@@ -34,7 +34,7 @@ def test_new_points_appear(page: Page, logdir: Path) -> None:
     append_records(logdir / "vit", *loss_records("train/loss", range(50, 80), scale=30.0))
     expect(tag_row(page, "train/loss")).to_contain_text(step_range(0, 79))
     expect(tag_row(page, "train/loss")).to_contain_text("180")
-    expect(tag_row(page, "train/loss")).to_contain_text("0.0863 … 0.578")
+    expect(tag_row(page, "train/loss")).to_contain_text("0.0863 \u2013 0.578")
     expect(page.locator("footer")).to_contain_text("375 points")
     expect(connection_status(page, "Live")).to_be_visible()
 
@@ -126,7 +126,7 @@ def test_shows_lost_connection_and_recovers_with_same_view(
     board.stop()
     expect(connection_status(page, "Server unreachable")).to_be_visible()
     expect(tag_row(page, "train/loss")).to_be_visible()
-    notice = page.get_by_role("main").get_by_role("status").filter(has_text="does not answer")
+    notice = page.get_by_role("main").get_by_role("status").filter(has_text="Server unreachable")
     expect(notice).to_contain_text("Showing the last loaded data.")
     append_records(logdir / "late", *loss_records("train/loss", range(5)))
     serve(logdir, port=int(board.address.rstrip("/").rpartition(":")[2]))

@@ -85,7 +85,7 @@ def test_theme_follows_system_until_overridden(sweep: str, open_page: Callable[.
 def test_phone_shows_either_tags_or_runs(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW, width=390)
     expect(tag_row(page, "train/loss")).to_contain_text(
-        "scalar · 150 points · steps " + step_range(0, 49)
+        "Scalar · 150 points · Steps " + step_range(0, 49)
     )
     expect(run_rows(page)).to_have_count(0)
     assert not overflows(page)
@@ -159,7 +159,7 @@ def test_works_in_notebook_frame(
     expect(frame.locator("[data-run]")).to_have_count(3)
     expect(frame.get_by_role("heading", name="tracklight")).to_have_css("width", "1px")
     expect(frame.get_by_role("banner")).to_have_css("height", "40px")
-    expect(frame.get_by_role("table", name="Tags")).to_contain_text("0.0863 … 0.259")
+    expect(frame.get_by_role("table", name="Tags")).to_contain_text("0.0863 \u2013 0.259")
 
 
 @pytest.fixture

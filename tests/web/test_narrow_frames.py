@@ -14,6 +14,7 @@ from tests import builders as b
 from tests.web.conftest import board_fixture
 from tests.web.event_writer import append_records, loss_records
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import get_stable_box, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
@@ -74,13 +75,16 @@ def test_each_dashboard_with_data_is_in_the_bar_or_a_menu_of_it(
 ) -> None:
     page = open_page(f"{many_kinds}?tab=scalars", width=width)
     expect(more_button(page)).to_be_visible()
+    expect(navigation(page)).to_contain_text(re.compile("Model|Histograms"))
+    get_stable_box(more_button(page))
     titles = []
-    for item in navigation(page).locator("> a, > button, > .anchor > button").all():
-        assert is_within_window(page, item), item
+    for item in tabs(page).or_(navigation(page).get_by_role("button")).all():
+        wait_for_condition(page, lambda item=item: is_within_window(page, item))
         if item.get_attribute("href"):
             titles.append(item.inner_text())
         else:
             item.click()
+            expect(page.get_by_role("dialog")).to_be_visible()
             titles += page.get_by_role("dialog").get_by_role("link").all_inner_texts()
             assert find_violations(page) == []
             page.keyboard.press("Escape")
@@ -146,14 +150,14 @@ def test_each_control_of_the_scalars_toolbar_is_visible(
         toolbar.get_by_label("Filter tags"),
         toolbar.get_by_role("button", name="Wall"),
         toolbar.get_by_role("slider", name="Smoothing"),
-        toolbar.get_by_role("spinbutton").or_(toolbar.get_by_label("Smoothing, as a number")),
+        toolbar.get_by_label("Smoothing value"),
         toolbar.get_by_role("button", name="Δ baseline"),
-        toolbar.get_by_role("button", name="Table of values below each chart"),
-        toolbar.get_by_role("button", name="Settings of Scalars"),
+        toolbar.get_by_role("button", name="Show value table"),
+        toolbar.get_by_role("button", name="Scalars settings"),
     ]
     for control in controls:
         expect(control).to_be_visible()
-        assert is_within_window(page, control), control
+        wait_for_condition(page, lambda control=control: is_within_window(page, control))
     assert not overflows(page)
     expected = {1440: 1, 1280: 1, 880: 2, 390: 4}[width]
-    assert len({round(control.bounding_box()["y"] / 30) for control in controls}) == expected
+    assert len({round(get_stable_box(control).y / 30) for control in controls}) == expected

@@ -49,7 +49,7 @@ def test_matches_regular_expression(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"runs-re="))
     filter_box(page).fill("^(conv|dense")
     expect(runs_panel(page).get_by_role("alert")).to_have_text(
-        "Invalid regular expression: unterminated group"
+        "Invalid regular expression: Unterminated group"
     )
     # The last valid filter stays active during typing.
     expect(rows(page)).to_have_count(3)
@@ -85,11 +85,11 @@ def test_shows_position_of_error_and_keeps_last_valid_filter(page: Page) -> None
     expect(rows(page)).to_have_count(4)
     filter_box(page).fill("lr < 0.001 and")
     alert = runs_panel(page).get_by_role("alert")
-    expect(alert).to_have_text("There has to be a name or a value, at the end.")
+    expect(alert).to_have_text("Expected a name or a value (at the end)")
     expect(filter_box(page)).to_have_attribute("aria-invalid", "true")
     expect(rows(page)).to_have_count(4)
     filter_box(page).fill("rl < 3")
-    expect(alert).to_have_text("No run has a hyperparameter “rl”, at character 1.")
+    expect(alert).to_have_text("No run has a hyperparameter “rl” (at character 1)")
 
 
 def test_filters_by_labels_and_notes(page: Page) -> None:

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.web.cards import card, cards, drawn_chart, read_axes, tooltip, value_table
+from tests.web.cards import (
+    card,
+    cards,
+    drawn_chart,
+    read_axes,
+    table_rows,
+    tooltip,
+    value_table,
+)
 from tests.web.conftest import Serve
 from tests.web.event_writer import append_records
 from tests.web.scalar_log import loss, scalar_records, write_scalar_log
@@ -37,7 +45,7 @@ def test_draws_new_points(address: str, logdir: Path, open_page: Callable[..., P
     expect(card(page, "train/loss")).to_have_attribute("data-last-step", "890")
     expect(card(page, "train/loss")).to_have_attribute("data-points", "210")
     wait_for_value(page, lambda: read_axes(page, "train/loss")[1], "890")
-    row = value_table(page, "train/loss").locator("tbody tr").filter(has_text="vit")
+    row = table_rows(value_table(page, "train/loss")).filter(has_text="vit")
     expect(row).to_contain_text("890")
 
 
@@ -119,6 +127,6 @@ def test_cancels_outdated_requests(address: str, open_page: Callable[..., Page])
     page.route("**/scalars/query", hold_first)
     page.get_by_role("button", name="Relative", exact=True).click()
     page.wait_for_function("asked.length == 2")
-    page.get_by_role("button", name="Wall", exact=True).click()
+    page.get_by_role("button", name="Wall time", exact=True).click()
     page.wait_for_function("asked.length == 3")
     assert page.evaluate("asked.map(signal => signal.aborted)")[1:] == [True, False]

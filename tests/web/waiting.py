@@ -55,7 +55,8 @@ def wait_for_value(page: Page, read: Callable[[], object], expected: object) -> 
             if read() == expected:
                 return
         page.wait_for_timeout(50)
-    assert read() == expected
+    value = read()
+    assert value == expected, value
 
 
 def wait_for_condition(page: Page, condition: Callable[[], object]) -> None:

@@ -93,6 +93,8 @@ function collect(node, parents, source, found) {
   else if (node.type === 'Literal' && typeof node.value === 'string')
     collectExpression(node, node.value, [], parents, found);
   else if (node.type === 'TemplateLiteral') {
+    // The code of a shader.
+    if (source.slice(0, getRange(node)[0]).endsWith('/* glsl */ ')) return;
     const text = node.quasis.map((quasi) => quasi.value.cooked).join('{}');
     collectExpression(node, text, node.expressions, parents, found);
   } else if (node.type === 'Attribute' && Array.isArray(node.value))

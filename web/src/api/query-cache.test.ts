@@ -249,7 +249,7 @@ test('a batch is aborted when none of its items is needed', async () => {
   await two?.leave();
   await advance(1);
   expect(transport.get().signal.aborted).toBe(true);
-  // The queue goes on.
+  // The queue continues.
   watch(batched, { view, tag: 'c' });
   await settle();
   expect(tagsOf()).toEqual(['c']);
@@ -443,7 +443,7 @@ test('without observers nothing is refreshed', async () => {
   expect(transport.sent).toHaveLength(2);
 });
 
-test('while paused only new things are fetched', async () => {
+test('while paused, only new data is fetched', async () => {
   watch(plain, { name: 'a' });
   await settle();
   await transport.get().respond('A');
@@ -509,6 +509,46 @@ test('polling ends with the last response', async () => {
   await transport.get().respond(1);
   expect(one.state.data).toBe(1);
   await advance(60_000);
+  expect(transport.sent).toHaveLength(2);
+});
+
+test('polling continues after a lost connection and in a new observer', async () => {
+  const job = definePluginQuery<Named, Named, number>('GET demo/job', {
+    scope: 'immutable',
+    poll: (progress) => (progress < 1 ? 150 : null),
+  });
+  const one = watch(job, { name: 'j' });
+  await settle();
+  await transport.get().respond(0.2);
+  await advance(150);
+  await transport.get().fail(new NetworkError());
+  await advance(2000);
+  expect(transport.sent).toHaveLength(3);
+  await transport.get().respond(0.4);
+  await advance(150);
+  expect(transport.sent).toHaveLength(4);
+  await one.leave();
+  await advance(1000);
+  expect(transport.get().signal.aborted).toBe(true);
+  const two = watch(job, { name: 'j' });
+  await settle();
+  expect(two.state.data).toBe(0.4);
+  await transport.get().respond(1);
+  expect(two.state.data).toBe(1);
+});
+
+test('polling ends with an error', async () => {
+  const job = definePluginQuery<Named, Named, number>('GET demo/job', {
+    scope: 'immutable',
+    poll: () => 150,
+  });
+  const one = watch(job, { name: 'j' });
+  await settle();
+  await transport.get().respond(0.2);
+  await advance(150);
+  await transport.get().fail(new ServerError({ message: 'unknown', hint: '' }, 404));
+  expect(one.state.error?.problem.message).toBe('unknown');
+  await advance(10_000);
   expect(transport.sent).toHaveLength(2);
 });
 
@@ -578,7 +618,7 @@ test('data stays when the server becomes unreachable', async () => {
   expect(one.state.error).toBeInstanceOf(NetworkError);
 });
 
-test('a busy server is asked again three times, when it says', async () => {
+test('requests to a busy server are retried three times, after the requested pause', async () => {
   const one = watch(plain, { name: 'a' });
   await settle();
   await transport.get().fail(refusal(429, 3));
@@ -594,7 +634,7 @@ test('a busy server is asked again three times, when it says', async () => {
   expect(one.state).toMatchObject({ status: 'error', error: { status: 503 } });
 });
 
-test('a server error is tried once more, a refusal is not', async () => {
+test('a server error is retried once, a rejected request is not', async () => {
   const failing = watch(plain, { name: 'a' });
   const refused = watch(immutable, { name: 'b' });
   await settle();
@@ -637,7 +677,7 @@ test('an error that is an answer becomes data', async () => {
   expect(one.state).toMatchObject({ data: null, error: null, status: 'ready' });
 });
 
-test('a programming error is reported and the queue goes on', async () => {
+test('a programming error is reported and the queue continues', async () => {
   const broken = definePluginQuery<Named, Named, Named, Named, string>('GET demo/broken', {
     scope: 'log',
     concurrency: 1,
@@ -670,7 +710,7 @@ test('exceptions in join, split and the transport fail their batch only', async 
 
 // ---- Limits
 
-test('there is a limit of requests, with a place for urgent ones', async () => {
+test('the number of requests is limited, with one slot for urgent ones', async () => {
   for (const name of 'abcdefg') watch(plain, { name });
   watch(plain, { name: 'low' }, { priority: 'low' });
   await settle();
@@ -793,7 +833,7 @@ test('exceptions in callbacks of a definition do not stop its queue', async () =
   expect(bugs).toHaveLength(2);
 });
 
-// ---- Many observers that come and go
+// ---- Many observers
 
 /** A small generator of pseudo-random numbers, so that failures can be repeated. */
 function makeRandom(seed: number): () => number {

@@ -1,5 +1,5 @@
-import { Connection } from './connection';
 import {
+  Connection,
   getRetryDelayMs,
   NetworkError,
   QueryError,
@@ -36,7 +36,7 @@ export interface CacheOptions {
 }
 
 /**
- * Fetches and caches what the page shows. Requests are batched, shared, canceled when nobody needs
+ * Fetches and caches what the page shows. Requests are batched, shared, canceled when nothing needs
  * them, limited in number and repeated after failures; data is refreshed when its revision changes.
  *
  * Knows neither Svelte nor the DOM; `createQuery` makes it reactive.
@@ -76,7 +76,7 @@ export class QueryCache {
    * Return up-to-date data, from the cache if possible.
    *
    * Rejects with a `QueryError`, or with an AbortError when `signal` is aborted. The request itself
-   * is aborted only if nobody else waits for it.
+   * is aborted only if no other caller waits for it.
    */
   fetch<Request, Data>(
     definition: QueryDefinition<Request, Data>,
@@ -295,9 +295,10 @@ export class QueryCache {
     if (flight) return Infinity;
     if (revision === NEVER) return notBefore;
     const isRefreshed = !this.#isPaused && [...entry.watchers].some(({ isLive }) => isLive);
-    if (!isRefreshed || this.#entries.isFresh(entry)) return pollAt;
+    const nextPoll = Math.max(pollAt, notBefore);
+    if (!isRefreshed || this.#entries.isFresh(entry)) return nextPoll;
     const isNext = attemptedAt < group.waveStart;
-    return Math.min(pollAt, Math.max(notBefore, isNext ? 0 : group.restUntil));
+    return Math.min(nextPoll, Math.max(notBefore, isNext ? 0 : group.restUntil));
   }
 
   #canSend({ definition, inFlight }: Group, priority: Priority): boolean {
@@ -338,7 +339,8 @@ export class QueryCache {
     this.#flights.add(flight);
     group.inFlight++;
     for (const entry of entries) {
-      [entry.flight, entry.attemptedAt, entry.pollAt] = [flight, now, Infinity];
+      // `pollAt` stays: a poll that is aborted or fails for a while is still due.
+      [entry.flight, entry.attemptedAt] = [flight, now];
       this.#notify(entry);
     }
     void this.#run(flight, now);
@@ -403,6 +405,7 @@ export class QueryCache {
       else this.#entries.store(entry, result.data, revision);
     } catch (error) {
       [entry.bug, entry.revision, entry.failures] = [{ error }, revision, 0];
+      entry.pollAt = Infinity;
     }
   }
 
@@ -420,7 +423,7 @@ export class QueryCache {
       }
     }
     if (!(error instanceof QueryError)) throw error;
-    [entry.error, entry.revision, entry.failures] = [error, revision, 0];
+    [entry.error, entry.revision, entry.failures, entry.pollAt] = [error, revision, 0, Infinity];
   }
 
   #updateConnection({ isProbe }: Flight, result: Result | undefined): void {

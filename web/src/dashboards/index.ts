@@ -103,7 +103,8 @@ with SummaryWriter("logs/run-1") as writer:
     group: 'metrics',
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
-    prefetch: (query) => (/\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?how=last'),
+    prefetch: (query) =>
+      /\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?reduction=last',
     load: () => importWithMessages('hparams', () => import('./hparams')),
   },
   {

@@ -3,7 +3,7 @@ import type { ChartRow } from '../api/scalar-schemas';
 import type { Line } from '../charts/types';
 import { assignRunColors, getRunColor } from '../lib/run-colors';
 import type { XAxis } from '../plugin/context';
-import { columnsOf, nonFiniteMarkers } from '../scalar-cards/chart-lines';
+import { lineColumns, nonFiniteMarkers } from '../scalar-cards/chart-lines';
 
 /** Return a line for each run; colors are distinct as long as there are enough. */
 export function makeLines(chart: ChartRow): Line[] {
@@ -14,7 +14,7 @@ export function makeLines(chart: ChartRow): Line[] {
     color: colors.get(line.run) ?? getRunColor(line.run),
     dash: [],
     axis: 0,
-    ...columnsOf(line, chart.grid),
+    ...lineColumns(line, chart.grid),
     markers: nonFiniteMarkers(line),
   }));
 }

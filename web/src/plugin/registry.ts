@@ -16,6 +16,15 @@ export const DASHBOARD_GROUPS = [
 
 export type DashboardGroup = (typeof DASHBOARD_GROUPS)[number];
 
+export const GROUP_LABELS: Readonly<Record<DashboardGroup, string>> = {
+  metrics: m.groupMetrics,
+  media: m.groupMedia,
+  model: m.groupModel,
+  performance: m.groupPerformance,
+  evaluation: m.groupEvaluation,
+  plugins: m.groupPlugins,
+};
+
 /** A dashboard that is part of the page. Its code is loaded when it is opened. */
 export interface BuiltInDashboard {
   readonly name: string;
@@ -50,11 +59,15 @@ function isDashboardModule(module: unknown): module is DashboardModule {
   );
 }
 
-/** Return the module of a dashboard that is one Svelte component. */
-export function createDashboardModule(View: Component<{ context: Context }>): DashboardModule {
+/** Return the module of a dashboard that is one Svelte component, with fixed props if it has any. */
+export function createDashboardModule<const Props extends object = object>(
+  View: Component<{ context: Context } & Props>,
+  viewProps?: Props,
+): DashboardModule {
   return {
     mount(target, context) {
-      const view = mount(DashboardBoundary, { target, props: { View, context } });
+      const props = { View: View as Component<{ context: Context }>, viewProps, context };
+      const view = mount(DashboardBoundary, { target, props });
       return () => void unmount(view);
     },
   };

@@ -62,7 +62,7 @@ test('a part is requested with a margin, and as many columns for what is visible
   expect(chart).toEqual({ tags: ['a'], start: 75, stop: 225 });
 });
 
-test('only smoothing leaves a response in flight useful', () => {
+test('a response in flight is only useful for other smoothing', () => {
   const smoother = { ...VIEW, smoothing: { kind: 'ema', amount: 0.6 } } as const;
   expect(needsOtherPoints(VIEW, smoother)).toBe(false);
   expect(needsOtherPoints(VIEW, { ...VIEW, x: 'wall' })).toBe(true);
@@ -88,7 +88,7 @@ test('an error of one chart does not affect the others', async () => {
 
 test('tables of several tags share a request', async () => {
   const { transport, cache } = open();
-  const view = { runs: null, x: 'step', smoothing: null, baseline: null, at: 7 };
+  const view = { runs: null, x: 'step', smoothing: null, baseline: null, x_value: 7 };
   const rows = ['a', 'b'].map((tag) => cache.fetch(nearestPointsQuery, { view, tag }));
   await settle();
   expect(transport.get().body).toEqual({ ...view, tags: ['a', 'b'] });

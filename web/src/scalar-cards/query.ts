@@ -1,24 +1,53 @@
+/** The queries of scalar cards. Charts with the same settings are loaded in one request. */
 import { ServerError } from '../api/errors';
 import { defineQuery } from '../api/query-definition';
 import type { ChartRow, ChartsView } from '../api/scalar-schemas';
-import type { ChartRequest, NearestPointRow, RangeStatsRow } from '../api/schemas';
+import type { ChartRequest, NearestPointRow, RangeStatsRow, RunGroup } from '../api/schemas';
+import { requestedRuns } from '../cards/card-sections';
 import type { NumberRange } from '../charts/types';
+import type { Runs } from '../plugin/context';
+import { ALL_RUNS_GROUP } from './chart-lines';
+import type { ScalarSettings } from './scalar-settings';
+
+/** Return the settings that all charts of a dashboard share. */
+export function makeChartsView(settings: ScalarSettings, runs: Runs): ChartsView {
+  const mode = settings.mode.value;
+  const baseline =
+    mode === 'baseline' && runs.baseline !== null
+      ? { run: runs.baseline, mode: settings.comparison.value }
+      : null;
+  return {
+    runs: requestedRuns(runs),
+    x: settings.x.value,
+    smoothing: settings.smoothing.value,
+    overwritten: settings.overwritten.value,
+    baseline,
+    groups: mode === 'bands' ? makeGroups(runs) : null,
+    center: settings.center.value,
+    band: settings.spread.value,
+  };
+}
+
+function makeGroups({ groups, visible }: Runs): RunGroup[] {
+  if (groups.length === 0) return [{ key: ALL_RUNS_GROUP, runs: visible.map(({ name }) => name) }];
+  return groups.map(({ key, runs }) => ({ key, runs }));
+}
 
 /** One chart of a view, reduced to `width` columns. */
 export interface ScalarChartRequest {
   readonly view: ChartsView;
   readonly width: number;
-  /** How many runs the view has, which limits the number of charts in a request. */
+  /** The number of runs limits the number of charts in a request. */
   readonly runCount: number;
   readonly chart: Omit<Required<ChartRequest>, 'id'>;
 }
 
-/** A new point is on the screen within a second, also if points arrive all the time. */
+/** Short enough to show new points within a second while points arrive continuously. */
 const CHARTS_REFRESH_MS = 250;
 const MAX_LINES_PER_REQUEST = 400;
 const MAX_LINES_FIRST_REQUEST = 40;
 const MAX_CHARTS_PER_REQUEST = 32;
-/** Status of an error that is reported for one chart of a response. */
+/** The status of an error that affects one chart of a response. */
 export const CHART_ERROR_STATUS = 200;
 
 export const chartQuery = defineQuery('POST scalars/query', {
@@ -33,7 +62,7 @@ export const chartQuery = defineQuery('POST scalars/query', {
     firstItems: ({ runCount }) => countCharts(MAX_LINES_FIRST_REQUEST, runCount),
     join: (requests) => {
       const [first] = requests as [ScalarChartRequest];
-      const charts = requests.map(({ chart }, at) => ({ ...chart, id: String(at) }));
+      const charts = requests.map(({ chart }, index) => ({ ...chart, id: String(index) }));
       return { ...withWidth(first.view, first.width), charts };
     },
     split: ({ charts }): (ChartRow | ServerError)[] =>
@@ -47,10 +76,10 @@ const sizedViews = new WeakMap<ChartsView, Map<number, SizedView>>();
 
 /** Return the same object for the same view, so that its hundreds of run names are compared once. */
 function withWidth(view: ChartsView, width: number): SizedView {
-  const known = sizedViews.get(view) ?? new Map<number, SizedView>();
-  sizedViews.set(view, known);
-  const sized = known.get(width) ?? { ...view, width };
-  known.set(width, sized);
+  const views = sizedViews.get(view) ?? new Map<number, SizedView>();
+  sizedViews.set(view, views);
+  const sized = views.get(width) ?? { ...view, width };
+  views.set(width, sized);
   return sized;
 }
 
@@ -59,7 +88,7 @@ function countCharts(maxLines: number, runCount: number): number {
   return Math.min(MAX_CHARTS_PER_REQUEST, Math.max(1, charts));
 }
 
-/** Whether two views differ in more than smoothing, which is what a slider changes. */
+/** Return whether two views differ in more than smoothing, which a slider changes. */
 export function needsOtherPoints(one: ChartsView, other: ChartsView): boolean {
   if (one === other) return false;
   const describe = (view: ChartsView): string => JSON.stringify({ ...view, smoothing: null });
@@ -69,12 +98,13 @@ export function needsOtherPoints(one: ChartsView, other: ChartsView): boolean {
 /** The fields of a view that select and transform series. */
 type SeriesView = Pick<ChartsView, 'runs' | 'x' | 'smoothing' | 'baseline'>;
 
-/** The points of a tag nearest to a position, or its statistics over a range. */
+/** The points of a tag that are nearest to a position. */
 export interface TagPositionRequest {
-  readonly view: SeriesView & { readonly at: number };
+  readonly view: SeriesView & { readonly x_value: number };
   readonly tag: string;
 }
 
+/** The statistics of a tag over a range. */
 export interface TagRangeRequest {
   readonly view: SeriesView & { readonly start: number; readonly stop: number };
   readonly tag: string;
@@ -125,7 +155,7 @@ export const hoverQuery = defineQuery('POST scalars/at', {
   maxCost: 50,
 });
 
-/** The captures of a profiler, which are marked on the charts of their runs. */
+/** Profiler captures, which are marked on the charts of their runs. */
 export const captureMarksQuery = defineQuery('GET profile/captures', {
   scope: 'log',
   select: ({ captures }) => captures,
@@ -141,12 +171,12 @@ export const debuggerMarksQuery = defineQuery('GET debugger/sources', {
   priority: 'low',
 });
 
-/** Widths are rounded up, so that resizing the page does not request at every pixel. */
+/** Widths are rounded up, so that resizing the page does not send a request per pixel. */
 const WIDTH_STEP_PX = 100;
-/** Requested on either side of what is visible, so that lines reach the edges. */
+/** Fraction of the visible range that is also requested at each side, so that lines reach the edges. */
 const RANGE_MARGIN = 0.25;
 
-/** The request for a chart `width` pixels wide of which a part is visible; null: all of it. */
+/** Return the request for a chart of `width` pixels; `visible` is null unless it is zoomed. */
 export function makeChartRequest(
   view: ChartsView,
   runCount: number,
@@ -158,6 +188,6 @@ export function makeChartRequest(
   if (!visible) return { view, runCount, width: columns, chart: { tags, start: null, stop: null } };
   const margin = (visible[1] - visible[0]) * RANGE_MARGIN;
   const chart = { tags, start: visible[0] - margin, stop: visible[1] + margin };
-  // As many columns as pixels are left for the visible part.
+  // The visible part keeps one column per pixel.
   return { view, runCount, width: Math.ceil(columns * (1 + 2 * RANGE_MARGIN)), chart };
 }

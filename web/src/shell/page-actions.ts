@@ -1,7 +1,7 @@
 import * as common from '../catalog/common';
 import * as runsMessages from '../catalog/runs';
 import * as m from '../catalog/shell';
-import { copyText } from './clipboard';
+import { copyText } from '../components/clipboard';
 import { getKeyLabels } from '../lib/keyboard';
 import { FuzzyIndex } from '../lib/text-filter';
 import type { Command } from '../plugin/context';
@@ -47,7 +47,7 @@ function listActions({ openPanels, runsPanel, liveLog, theme, url }: PageState):
     { label: () => common.settings, keys: ',', run: () => openPanels.togglePanel('settings') },
     { label: () => m.alertsTitle, run: () => openPanels.togglePanel('alerts') },
     { label: () => common.resetView, run: () => url.clear() },
-    { label: () => common.copyLink, run: () => copyText(location.href) },
+    { label: () => common.copyLink, run: () => void copyText(location.href) },
   ];
 }
 

@@ -117,11 +117,6 @@ test('Back and Forward restore dashboard, grouping, color and selection', async 
   stop();
 });
 
-test('the old name of a URL parameter still works', () => {
-  browser = new BrowserStub('?colour=group');
-  expect(createPage(['a']).runColors.by).toEqual({ by: 'group' });
-});
-
 test('tabs are ordered by group, whatever has data', () => {
   const page = createPage(['a']);
   setTags(page, 'histograms', 'images', 'scalars');

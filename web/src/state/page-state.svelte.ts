@@ -1,8 +1,8 @@
-import { untrack } from 'svelte';
+import { createContext, untrack } from 'svelte';
 
 import { apiRequest, apiRequestBlob, getTransport, postJson } from '../api/client';
 import { createQuery } from '../api/create-query.svelte';
-import type { QueryCache } from '../api/query-cache';
+import { QueryCache } from '../api/query-cache';
 import { optionalNumber, range } from '../lib/codecs';
 import type { Context, Cursor, DashboardApi, Param, UrlState, XAxis } from '../plugin/context';
 import type { BuiltInDashboard } from '../plugin/registry';
@@ -13,7 +13,6 @@ import { Alerts, LogNotes } from './notes.svelte';
 import { PageErrors } from './page-errors.svelte';
 import { Clock, OpenPanels, PageViewport, RunsPanelState } from './page-layout.svelte';
 import { PageTheme, StoredPreferences } from './preferences.svelte';
-import { createQueryCache } from './queries';
 import { createRunState, type RunState } from './runs/runs.svelte';
 import { PageUrl } from './url.svelte';
 
@@ -73,6 +72,9 @@ export interface PageState extends RunState {
   readonly commands: PageCommands;
   readonly search: PageSearch;
 }
+
+/** The state of the page that a component belongs to. */
+export const [getPage, setPage] = createContext<PageState>();
 
 /** Create the state of a page. Nothing is requested and no listener is added before `startPage`. */
 export function createPageState(builtIn: readonly BuiltInDashboard[]): PageState {
@@ -145,6 +147,24 @@ export function startPage(page: PageState): () => void {
     queries.dispose();
     stops.forEach((stop) => stop());
   };
+}
+
+/** Create the cache of one mounted page. */
+function createQueryCache(): QueryCache {
+  return new QueryCache({ transport: getTransport(), afterPaint: waitForPaint });
+}
+
+/** Wait until the last changes are on the screen, so that later responses do not delay them. */
+async function waitForPaint(): Promise<void> {
+  await nextFrame();
+  await nextFrame();
+}
+
+/** A hidden page draws nothing, so there is nothing to wait for. */
+function nextFrame(): Promise<unknown> {
+  return new Promise((resolve) =>
+    document.hidden ? resolve(null) : requestAnimationFrame(resolve),
+  );
 }
 
 /** Return the API of one dashboard. URLs are relative, as the page may be below any path. */

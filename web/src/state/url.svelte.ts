@@ -8,9 +8,6 @@ type HistoryMode = 'push' | 'replace';
 /** Browsers limit changes of the URL to about a hundred in 30 s, which a slider would exceed. */
 const REPLACE_DELAY_MS = 120;
 
-/** Parameters that had another name in earlier versions, so that old links keep working. */
-const RENAMED: Readonly<Record<string, string>> = { colour: 'color' };
-
 /**
  * The query string of the page's URL, in sync with the view in both directions. Parameters that no
  * open dashboard reads are kept, so that a link restores the state of closed dashboards too.
@@ -98,9 +95,7 @@ export class PageUrl implements UrlState {
 
   #read(): void {
     this.#cancelWrite();
-    const query = new Map<string, string>();
-    for (const [name, text] of new URLSearchParams(location.search))
-      query.set(RENAMED[name] ?? name, text);
+    const query = new URLSearchParams(location.search);
     for (const name of [...this.#values.keys()]) if (!query.has(name)) this.#values.delete(name);
     for (const [name, text] of query) this.#values.set(name, text);
   }

@@ -9,7 +9,7 @@ const series = (...steps: number[]) =>
     index: Int32Array.from(steps.keys()),
     step: Float64Array.from(steps),
     wall_time: Float64Array.from(steps, (step) => 1000 + step),
-    mark: Int32Array.from(steps, (step) => 7 * step),
+    fingerprint: Int32Array.from(steps, (step) => 7 * step),
   });
 
 test('the value at a step is the last one at or before it', () => {
@@ -27,11 +27,11 @@ test('the later value of a step that was logged twice wins', () => {
 });
 
 test('steps of several workers are sorted', () => {
-  const { step, index, wallTime, mark } = series(5, 1, 3);
+  const { step, index, wallTime, fingerprint } = series(5, 1, 3);
   expect([...step]).toEqual([1, 3, 5]);
   expect([...index]).toEqual([1, 2, 0]);
   expect([...wallTime]).toEqual([1001, 1003, 1005]);
-  expect([...mark]).toEqual([7, 21, 35]);
+  expect([...fingerprint]).toEqual([7, 21, 35]);
 });
 
 test('steps of several series are merged without duplicates', () => {

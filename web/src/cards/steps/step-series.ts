@@ -4,8 +4,15 @@ import type { SeriesSteps } from '../../api/schemas';
 export type { SortedSteps } from '../../api/client';
 
 /** Return a series sorted by step: several workers may log out of order. */
-export function runSteps({ run, tag, index, step, wall_time, mark }: SeriesSteps): SortedSteps {
-  if (isSorted(step)) return { run, tag, index, step, wallTime: wall_time, mark };
+export function runSteps({
+  run,
+  tag,
+  index,
+  step,
+  wall_time,
+  fingerprint,
+}: SeriesSteps): SortedSteps {
+  if (isSorted(step)) return { run, tag, index, step, wallTime: wall_time, fingerprint };
   const order = Array.from(step.keys()).sort((a, b) => (step[a] ?? 0) - (step[b] ?? 0));
   const pick = (column: Int32Array | Float64Array) => order.map((at) => column[at] ?? 0);
   return {
@@ -14,7 +21,7 @@ export function runSteps({ run, tag, index, step, wall_time, mark }: SeriesSteps
     index: Int32Array.from(pick(index)),
     step: Float64Array.from(pick(step)),
     wallTime: Float64Array.from(pick(wall_time)),
-    mark: Int32Array.from(pick(mark)),
+    fingerprint: Int32Array.from(pick(fingerprint)),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Point, Rect } from '../renderer/renderer';
 import type {
   AxisFormat,
   AxisLimits,
@@ -8,7 +9,8 @@ import type {
   NumberRange,
   ScaleType,
 } from '../types';
-import type { AxesSpec } from './plot-layout';
+import type { AxesSpec, PlotLayout } from './plot-layout';
+import type { Scale } from './scale';
 import { niceRange } from './ticks';
 
 /** Return the index range of sorted values within a range, as for `subarray`. */
@@ -286,4 +288,108 @@ export function fitAxisY(
 function usableRange(span: NumberRange | undefined, kind: ScaleType): NumberRange | null {
   if (!span || !(span[0] < span[1])) return null;
   return kind === 'log' && span[0] <= 0 ? null : span;
+}
+
+/** The axes that a drag or the wheel changes. */
+export type ZoomAxes = 'x' | 'y' | 'both';
+
+/** A drag that is flatter or narrower changes one axis. */
+const SINGLE_AXIS_PX = 12;
+/** Smallest range relative to its values that doubles can resolve. */
+const MIN_RELATIVE_RANGE = 1e-12;
+
+/** Return the axes that a drag changes. */
+export function getDragAxes(layout: PlotLayout, from: Point, to: Point): ZoomAxes {
+  const start = getAxesAt(layout, from);
+  if (start !== 'both') return start;
+  if (Math.abs(to.y - from.y) < SINGLE_AXIS_PX) return 'x';
+  return Math.abs(to.x - from.x) < SINGLE_AXIS_PX ? 'y' : 'both';
+}
+
+/** Return the axes at a point: outside the plot area, the adjacent one. */
+export function getAxesAt({ plotArea }: PlotLayout, { x, y }: Point): ZoomAxes {
+  if (y > plotArea.top + plotArea.height) return 'x';
+  return x < plotArea.left || x > plotArea.left + plotArea.width ? 'y' : 'both';
+}
+
+/** Return the viewport of a dragged rectangle. */
+export function zoomToRect(layout: PlotLayout, from: Point, to: Point): ChartViewport | null {
+  const across = getDragAxes(layout, from, to);
+  return mapViewport(layout, across, (scale, isX) => {
+    const [a, b] = isX ? [from.x, to.x] : [from.y, to.y];
+    return toRange(scale, clampToScale(scale, a), clampToScale(scale, b));
+  });
+}
+
+/** Return the viewport after panning by pixels. */
+export function panBy(layout: PlotLayout, dx: number, dy: number): ChartViewport | null {
+  return mapViewport(layout, 'both', (scale, isX) => {
+    const by = isX ? dx : dy;
+    return toRange(scale, scale.range[0] - by, scale.range[1] - by);
+  });
+}
+
+/** Return the viewport after zooming by `factor` around a point. */
+export function zoomAround(
+  layout: PlotLayout,
+  at: Point,
+  factor: number,
+  across: ZoomAxes,
+): ChartViewport | null {
+  return mapViewport(layout, across, (scale, isX) => {
+    const center = isX ? at.x : at.y;
+    const end = (pixel: number): number => center + (pixel - center) / factor;
+    return toRange(scale, end(scale.range[0]), end(scale.range[1]));
+  });
+}
+
+function mapViewport(
+  { x, y, y2 }: PlotLayout,
+  across: ZoomAxes,
+  map: (scale: Scale, isX: boolean) => NumberRange,
+): ChartViewport | null {
+  const vertical = (scale: Scale): NumberRange =>
+    across === 'x' ? scale.domain : map(scale, false);
+  const extent: ChartViewport = {
+    x: across === 'y' ? x.scale.domain : map(x.scale, true),
+    y: vertical(y.scale),
+    ...(y2 ? { y2: vertical(y2.scale) } : {}),
+  };
+  return [extent.x, extent.y, extent.y2 ?? extent.y].every(isResolvable) ? extent : null;
+}
+
+function isResolvable([low, high]: NumberRange): boolean {
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  return Number.isFinite(size) && high - low > size * MIN_RELATIVE_RANGE;
+}
+
+function toRange(scale: Scale, a: number, b: number): NumberRange {
+  const [one, other] = [scale.toValue(a), scale.toValue(b)];
+  return one < other ? [one, other] : [other, one];
+}
+
+function clampToScale({ range: [a, b] }: Scale, pixel: number): number {
+  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), pixel));
+}
+
+/** Return the rectangle of a drag within the plot area. */
+export function getDragRect(layout: PlotLayout, from: Point, to: Point, upright: boolean): Rect {
+  const { plotArea, x, y } = layout;
+  const across = upright ? 'x' : getDragAxes(layout, from, to);
+  const [left, right] = [from.x, to.x]
+    .map((pixel) => clampToScale(x.scale, pixel))
+    .sort(compareNumbers);
+  const [top, bottom] = [from.y, to.y]
+    .map((pixel) => clampToScale(y.scale, pixel))
+    .sort(compareNumbers);
+  const wide = across !== 'y' && left !== undefined && right !== undefined;
+  const tall = across !== 'x' && top !== undefined && bottom !== undefined;
+  return {
+    ...(wide ? { left, width: right - left } : { left: plotArea.left, width: plotArea.width }),
+    ...(tall ? { top, height: bottom - top } : { top: plotArea.top, height: plotArea.height }),
+  };
+}
+
+function compareNumbers(one: number, other: number): number {
+  return one - other;
 }

@@ -5,6 +5,7 @@ import { SvgRenderer } from '../renderer/svg-renderer';
 import { LIGHT_THEME } from '../renderer/chart-theme';
 import {
   drawHistograms,
+  exportHistogramSvg,
   findNearestSteps,
   getAgeOpacity,
   renderHeatMap,
@@ -31,7 +32,6 @@ import {
 } from './histogram-interaction';
 import { findIndexAt } from './histogram-overlay';
 import { choosePanelGrid, layoutPanels } from './panel-layout';
-import { exportHistogramSvg } from './histogram-chart-export';
 
 const measure: Renderer['measureText'] = (text, { size }) => text.length * size * 0.5;
 const SIZE = { width: 400, height: 300 };

@@ -3,7 +3,14 @@ import * as m from '../../catalog/charts';
 import { formatRange, formatValue } from '../../lib/format';
 import type { PlotLayout } from '../axes/plot-layout';
 import { formatAxisValue } from '../axes/ticks';
-import { getAxesAt, getDragAxes, panBy, zoomAround, type ZoomAxes, zoomToRect } from '../axes/zoom';
+import {
+  getAxesAt,
+  getDragAxes,
+  panBy,
+  zoomAround,
+  type ZoomAxes,
+  zoomToRect,
+} from '../axes/domain';
 import type { Point } from '../renderer/renderer';
 import type { ChartViewport } from '../types';
 import {

@@ -1,7 +1,8 @@
 import { parseRgb } from '../../lib/colors';
 import { drawAxes, truncateToWidth } from '../axes/axis-renderer';
 import { LABEL_SIZE_PX, type PlotLayout } from '../axes/plot-layout';
-import type { ChartTheme } from '../renderer/chart-theme';
+import { type ChartTheme, LIGHT_THEME } from '../renderer/chart-theme';
+import { renderPng, renderSvg } from '../renderer/image-export';
 import {
   type AreaEdges,
   makePath,
@@ -16,12 +17,13 @@ import {
   type HistogramExtents,
   type HistogramMode,
   type HistogramSeries,
+  type HistogramViewOptions,
   isPercentileMode,
   MAIN_BAND,
   makeCountScale,
   MEDIAN_INDEX,
 } from './histogram-model';
-import { type Panel, type PanelLayout, RIDGE_HEIGHT_RATIO } from './panel-layout';
+import { layoutPanels, type Panel, type PanelLayout, RIDGE_HEIGHT_RATIO } from './panel-layout';
 
 /** Pairs of percentiles that bound a band, widest first. */
 const NESTED_BANDS = [
@@ -403,4 +405,55 @@ function drawTitle(
     baseline: 'middle',
   } as const;
   renderer.text(truncateToWidth(renderer, entry.label, width - 8), left + 11, middle, style);
+}
+
+/** Content of an exported image. */
+export interface HistogramExport {
+  readonly title: string;
+  readonly content: HistogramData;
+  readonly view: HistogramViewOptions;
+}
+
+const SIZE = { width: 880, height: 520 };
+const MARGINS = { top: 40, right: 8, bottom: 8, left: 8 };
+const LEGEND_HEIGHT = 20;
+
+export function exportHistogramSvg(
+  sheet: HistogramExport,
+  measure?: Renderer['measureText'],
+): string {
+  return renderSvg(SIZE, sheet.title, (renderer) => drawExport(renderer, sheet), measure);
+}
+
+export function exportHistogramPng(sheet: HistogramExport): Promise<Blob> {
+  return renderPng(SIZE, (renderer) => drawExport(renderer, sheet));
+}
+
+function drawExport(renderer: Renderer, { title, content, view }: HistogramExport): void {
+  renderer.rect({ left: 0, top: 0, ...SIZE }, { color: LIGHT_THEME.background });
+  const measure: Renderer['measureText'] = (text, style) => renderer.measureText(text, style);
+  const hasLegend = view.mode === 'together' || content.series.length === 1;
+  const margins = hasLegend ? { ...MARGINS, bottom: MARGINS.bottom + LEGEND_HEIGHT } : MARGINS;
+  const panels = layoutPanels(content, view, SIZE, measure, margins);
+  drawHistograms(renderer, content, panels, view.mode, LIGHT_THEME);
+  const style = {
+    size: 15,
+    bold: true,
+    color: LIGHT_THEME.text,
+    align: 'left',
+    baseline: 'top',
+  } as const;
+  renderer.text(title, 16, 12, style);
+  if (hasLegend) drawSeriesLegend(renderer, content);
+}
+
+function drawSeriesLegend(renderer: Renderer, { series }: HistogramData): void {
+  const style = { size: 11, color: LIGHT_THEME.text, align: 'left', baseline: 'middle' } as const;
+  const middle = SIZE.height - LEGEND_HEIGHT / 2 - 4;
+  let left = 16;
+  for (const { label, color } of series) {
+    renderer.rect({ left, top: middle - 4, width: 8, height: 8 }, { color, radius: 2 });
+    renderer.text(label, left + 13, middle, style);
+    left += 13 + renderer.measureText(label, style) + 18;
+  }
 }

@@ -1,10 +1,20 @@
 import * as m from '../../catalog/charts';
 import { formatRange, formatValue } from '../../lib/format';
-import { type AxisSettings, type ChartContent, fitAxisY, resolveAxes } from '../axes/domain';
+import {
+  type AxisSettings,
+  type ChartContent,
+  fitAxisY,
+  getAxesAt,
+  getDragAxes,
+  getDragRect,
+  panBy,
+  resolveAxes,
+  zoomAround,
+  zoomToRect,
+} from '../axes/domain';
 import { countYTicks, layoutPlot, type PlotLayout } from '../axes/plot-layout';
 import type { Scale } from '../axes/scale';
 import { formatAxisValue } from '../axes/ticks';
-import { getAxesAt, getDragAxes, getDragRect, panBy, zoomAround, zoomToRect } from '../axes/zoom';
 import { measureText, type Point } from '../renderer/renderer';
 import { CanvasSurface } from '../surface/canvas-surface.svelte';
 import type { GestureHandlers } from '../surface/gestures';

@@ -4,7 +4,7 @@ import { layoutPlot } from '../axes/plot-layout';
 import { LIGHT_THEME } from '../renderer/chart-theme';
 import { SvgRenderer } from '../renderer/svg-renderer';
 import type { Line } from '../types';
-import { drawReferenceLines } from './curve-renderer';
+import { drawReferenceLines } from './line-renderer';
 import { exportLineChartSvg, type LineChartExport } from './line-chart-export';
 import { findNearestLine, findNextX, getValuesAt } from './line-hit-test';
 

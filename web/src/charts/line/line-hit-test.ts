@@ -3,7 +3,7 @@
 import { bisectLeft } from '../axes/domain';
 import type { Point } from '../renderer/renderer';
 import type { PlotLayout } from '../axes/plot-layout';
-import { getYScale } from './curve-renderer';
+import { getYScale } from './line-renderer';
 import type { Line, NumberArray } from '../types';
 
 export interface LineValue {

@@ -4,7 +4,7 @@ import { expandRect, type Rect, makePath, type Renderer } from '../renderer/rend
 import type { Line, NumberRange, HoverPoint } from '../types';
 import { alignToPixel, CHIP_HEIGHT_PX, drawLabelChip } from '../axes/axis-renderer';
 import type { PlotLayout } from '../axes/plot-layout';
-import { drawLine, getYScale } from './curve-renderer';
+import { drawLine, getYScale } from './line-renderer';
 import type { ChartTheme } from '../renderer/chart-theme';
 
 /** A label at a position in pixels. */

@@ -1,3 +1,4 @@
+/** State of the Custom scalars dashboard: the selected layout and unsaved changes. */
 import { createContext } from 'svelte';
 
 import type { Query } from '../../api/create-query.svelte';
@@ -13,7 +14,7 @@ import {
   CollapsedSections,
   type LayoutChartCardModel,
   makeCategoryKey,
-} from './layout-cards';
+} from './layout-sections';
 import { type ChartLayout, layoutCodec } from './chart-layout';
 import * as m from '../../catalog/custom_scalars';
 
@@ -25,7 +26,7 @@ const INFO: CardGridInfo = {
   emptyHint: m.emptyHint,
 };
 
-/** The name of the layout that the log holds; others have names that are not empty. */
+/** The name of the layout in the log; saved layouts have a name. */
 export const LOGGED_LAYOUT = '';
 const LAYOUT_TAG = 'custom_scalars__config__';
 const NOT_FOUND = 404;
@@ -37,27 +38,24 @@ const layoutQuery = defineQuery('GET custom_scalars/layout', {
   recover: ({ status }) => (status === NOT_FOUND ? NO_LAYOUT : undefined),
 });
 
-/** Charts as somebody laid them out: in the log, beside it, or just now in this page. */
 export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel> {
   #loggedLayout = $state.raw<Query<CustomScalarsLayoutResponse> | null>(null);
   readonly #selectedName: Param<string | null>;
   readonly #draft: Param<ChartLayout | null>;
 
-  /** The names of the layouts that there are. */
   readonly layoutNames = $derived.by(() => [
     ...((this.loggedLayout?.categories.length ?? 0) > 0 ? [LOGGED_LAYOUT] : []),
     ...this.context.notes.layouts.map(({ name }) => name),
   ]);
-  /** The one that is looked at; null where there is none. */
+  /** The selected layout; null if there is none. */
   readonly layoutName = $derived.by(() => this.#selectedName.value ?? this.layoutNames[0] ?? null);
-  /** As it is kept. */
   readonly #savedLayout = $derived.by((): ChartLayout => {
     if (this.layoutName === LOGGED_LAYOUT) return this.loggedLayout?.categories ?? [];
     return (
       this.context.notes.layouts.find(({ name }) => name === this.layoutName)?.categories ?? []
     );
   });
-  /** As it is shown. */
+  /** The layout with unsaved changes. */
   readonly layout = $derived.by((): ChartLayout => this.#draft.value ?? this.#savedLayout);
   readonly sections = $derived.by(() =>
     buildLayoutSections(
@@ -70,14 +68,14 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
 
   constructor(context: Context) {
     const settings = createScalarSettings(context, INFO.name);
-    const folded = new CollapsedSections(settings.collapsed);
-    super(context, INFO, context.getApi('scalars'), { ...settings, collapsed: folded });
-    folded.setDefaults(() => this.layout.filter(({ closed }) => closed).map(makeCategoryKey));
+    const collapsed = new CollapsedSections(settings.collapsed);
+    super(context, INFO, context.getApi('scalars'), { ...settings, collapsed });
+    collapsed.setDefaults(() => this.layout.filter(({ closed }) => closed).map(makeCategoryKey));
     this.#selectedName = context.url.param('layout', optionalText, null);
     this.#draft = context.url.param('charts', layoutCodec, null);
   }
 
-  /** null: not known yet. */
+  /** null while loading. */
   get loggedLayout(): CustomScalarsLayoutResponse | null {
     return this.#loggedLayout?.data ?? (this.error ? NO_LAYOUT : null);
   }
@@ -87,7 +85,7 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
     return this.#loggedLayout?.error?.problem ?? null;
   }
 
-  /** Whether something was changed that is kept nowhere but in the address. */
+  /** Whether there are unsaved changes, which are only in the URL. */
   get hasDraft(): boolean {
     return this.#draft.value !== null;
   }
@@ -108,7 +106,7 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
     this.#draft.set(null);
   }
 
-  /** Shows something else, so that a link to it shows the same and the way back leads here. */
+  /** Show a changed layout; it is part of the URL and of the browser history. */
   setDraft(layout: ChartLayout): void {
     this.#draft.set(layout, 'push');
   }
@@ -117,7 +115,7 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
     this.#draft.set(null, 'push');
   }
 
-  /** Keeps what is shown under a name, for everybody who looks at this log. */
+  /** Save the layout under a name, for all users of the log. */
   async saveLayout(name: string): Promise<void> {
     await this.context.notes.saveLayout(name, this.layout);
     this.selectLayout(name);

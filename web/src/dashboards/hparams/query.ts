@@ -1,25 +1,26 @@
+/** The queries of the dashboard. The server calls a trial a session. */
 import { defineQuery } from '../../api/query-definition';
 import type { ImportanceRequest, SessionsRequest, SessionsResponse } from '../../api/schemas';
 import type { HParamsSettings } from './hparams-settings';
 import { applyTrialsUpdate } from './model/trials-response';
 
-/** All sessions; later responses have only what changed. */
+/** All trials. Later responses have only the rows that changed. */
 export const sessionsQuery = defineQuery('GET hparams/sessions', {
   scope: 'log',
   update: {
     request: (request, { revision }) => ({ ...request, since: revision }),
     merge: (data: SessionsResponse, changes) =>
-      changes.base === null ? changes : applyTrialsUpdate(data, changes),
+      changes.since === null ? changes : applyTrialsUpdate(data, changes),
   },
 });
 
-/** How metrics and repeated trials are summarized. A static export has the response for `last`. */
+/** Return how metrics are reduced and repeats aggregated. A static export has only `last`. */
 export function makeSessionsRequest(settings: HParamsSettings): SessionsRequest {
   const { reduction, lastCount, step, repeats } = settings;
   return {
-    how: reduction.value,
-    ...(repeats.value === 'each' ? {} : { over: repeats.value }),
-    ...(reduction.value === 'mean' ? { n: lastCount.value } : {}),
+    reduction: reduction.value,
+    ...(repeats.value === 'each' ? {} : { aggregation: repeats.value }),
+    ...(reduction.value === 'mean' ? { count: lastCount.value } : {}),
     ...(reduction.value === 'step' ? { step: step.value } : {}),
   };
 }
@@ -30,7 +31,7 @@ export const importanceQuery = defineQuery('POST hparams/importance', {
   maxCost: 20,
 });
 
-/** `sessions`: those that pass the filters; null: all. */
+/** `sessions` are the trials that pass the filters; null means all. */
 export function makeImportanceRequest(
   settings: HParamsSettings,
   metric: string,
@@ -39,10 +40,10 @@ export function makeImportanceRequest(
   const { reduction, lastCount, step, repeats } = settings;
   return {
     metric,
-    how: reduction.value,
-    n: lastCount.value,
+    reduction: reduction.value,
+    count: lastCount.value,
     step: step.value,
-    over: repeats.value === 'each' ? null : repeats.value,
+    aggregation: repeats.value === 'each' ? null : repeats.value,
     sessions,
   };
 }
@@ -54,7 +55,7 @@ export interface SparklineRequest {
 
 const SPARKLINE_POINTS = 40;
 
-/** The metric of one session over its steps; null if it has none. */
+/** The values of a metric of one trial; null if it does not have the metric. */
 export const sparklineQuery = defineQuery('POST hparams/sparklines', {
   scope: 'log',
   maxCost: 1000,

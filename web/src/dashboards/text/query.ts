@@ -1,3 +1,4 @@
+/** Queries of the Text dashboard. */
 import { defineQuery } from '../../api/query-definition';
 
 const MAX_CACHED_CHARACTERS = 20_000_000;
@@ -18,6 +19,6 @@ export const textDiffQuery = defineQuery('POST text/diff', {
 /** One page of search results. */
 export const textSearchQuery = defineQuery('POST text/search', {
   scope: ({ runs = null }) => ({ runs }),
-  // A user waits for it, while hundreds of texts may be loading.
+  // Hundreds of texts may be loading.
   priority: 'high',
 });

@@ -8,7 +8,7 @@ import type { Param, UrlState } from '../../plugin/context';
 import type { LiveLog } from '../live-log.svelte';
 import { EMPTY_NOTE, type LogNotes } from '../notes.svelte';
 import type { RunColumnValues } from './run-columns.svelte';
-import { countFolders, findCommonFolder, getFolder } from './run-names';
+import { countFolders, findCommonFolder, getFolder } from '../../lib/run-names';
 
 /** A run with everything that the table shows of it. A change creates another object. */
 export class RunEntry implements FilterSubject {

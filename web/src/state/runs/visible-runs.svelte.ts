@@ -145,7 +145,7 @@ function compileRegex(text: string): CompiledRunFilter {
   return {
     matches: ({ name, userNote }) =>
       matches(name) || (userNote.alias !== '' && matches(userNote.alias)),
-    error: error === null ? null : common.invalidRegex({ reason: error.toLowerCase() }),
+    error,
     fields: [],
   };
 }
