@@ -17,6 +17,8 @@ except ImportError:
 
 #: The kinds of numbers that the kernel reads, by the name of the dtype in every framework.
 KERNEL_KINDS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
+#: Values of a tensor that a histogram is made of.
+SAMPLE_SIZE = 1024
 #: Largest number and smallest normal number of 16-bit types.
 RANGES = {"float16": (65504.0, 2.0**-14), "bfloat16": (3.3895313892515355e38, 2.0**-126)}
 
@@ -71,6 +73,20 @@ def _compute_in_numpy(array: NDArray[Any], dtype: str, row: Float32) -> None:
         magnitude = np.abs(values)
         row[11] = np.count_nonzero(magnitude >= limit)
         row[12] = np.count_nonzero((magnitude > 0) & (magnitude < tiny))
+
+
+def take_sample(array: NDArray[Any], dtype: str) -> Float32:
+    """Return at most `SAMPLE_SIZE` values at equal distances, for a histogram."""
+    flat = array.reshape(-1)
+    part = flat[:: get_sample_stride(flat.size)]
+    if dtype == "bfloat16" and part.dtype.kind in "iu":
+        part = (part.astype(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return part.astype(np.float32)
+
+
+def get_sample_stride(size: int) -> int:
+    """Return the distance between the values of a sample."""
+    return max(-(-size // SAMPLE_SIZE), 1)
 
 
 def make_row() -> Float32:

@@ -19,11 +19,12 @@ import numpy as np
 from jax.extend import core
 from numpy.typing import NDArray
 
-from tracklight.debugger.health import RANGES
+from tracklight.debugger.health import RANGES, get_sample_stride
 from tracklight.debugger.recorder import Recorder
 from tracklight.debugger.stacks import capture_stack, make_location
 from tracklight.debugger.tensor_filter import TensorFilter
 from tracklight.formats.debug_events.recording import STATS, SourceLocation, WatchedTensor
+from tracklight.types import Float32
 from tracklight.util.stack_trace import is_library_path
 
 #: Calls that are entered, and the parameter that holds what they call.
@@ -105,7 +106,7 @@ class WatchedFunction:
             self._stack = capture_stack()
             program = self._programs[key] = self._build(args, kwargs, leaves, static)
         dynamic = [leaf for leaf, fixed in zip(leaves, static, strict=True) if not fixed]
-        outputs, statistics = program.run(*dynamic)
+        outputs, statistics, samples = program.run(*dynamic)
         table = np.asarray(statistics)
         matrix = np.full((len(self._recorder.tensors), len(STATS)), np.nan, np.float32)
         matrix[program.rows, 0] = np.arange(len(program.rows))
@@ -114,14 +115,10 @@ class WatchedFunction:
         self._recorder.end_step(
             step,
             matrix,
+            get_samples=lambda: program.split_samples(samples),
             get_values=lambda row: _collect_values(arguments),
-            get_stack=self._get_stack,
         )
         return jax.tree_util.tree_unflatten(program.out_tree, outputs)
-
-    def _get_stack(self, row: int) -> Sequence[SourceLocation]:
-        source = self._recorder.tensors[row].source
-        return [*self._stack, source] if source.path else self._stack
 
     def _build(
         self, args: Any, kwargs: Any, leaves: Sequence[Any], static: Sequence[bool]
@@ -154,7 +151,8 @@ class WatchedFunction:
             return None
         if not self._filter.matches(tensor.name, tensor.type, tensor.dtype):
             return None
-        return self._recorder.add(tensor)
+        stack = (*self._stack, tensor.source) if tensor.source.path else self._stack
+        return self._recorder.add(tensor, stack)
 
 
 class _Program:
@@ -168,10 +166,13 @@ class _Program:
         self.rows: list[int] = []
         self._owner = owner
         self._calls: Counter[str] = Counter()
+        self._samples: list[Any] = []
+        self._sample_sizes: list[int] = []
 
-        def evaluate(*values: Any) -> tuple[list[Any], Any]:
+        def evaluate(*values: Any) -> tuple[list[Any], Any, Any]:
             self.rows.clear()
             self._calls.clear()
+            self._samples.clear()
             statistics: list[Any] = []
             rows: list[int | None] = [
                 self._add(name, "input", "", value, (), SourceLocation(), statistics)
@@ -179,7 +180,10 @@ class _Program:
             ]
             outputs, _ = self._evaluate(closed.jaxpr, closed.consts, values, rows, statistics, _TOP)
             table = jnp.stack(statistics) if statistics else jnp.zeros((0, len(STATS) - 1))
-            return outputs, table
+            samples = jnp.concatenate(self._samples) if self._samples else jnp.zeros(0)
+            self._sample_sizes = [it.size for it in self._samples]
+            self._samples.clear()
+            return outputs, table, samples
 
         self.run = jax.jit(evaluate)
 
@@ -276,8 +280,16 @@ class _Program:
         )
         if row is not None:
             self.rows.append(row)
-            statistics.append(_compute_statistics(jnp.asarray(value), dtype.name, axis))
+            array = jnp.asarray(value)
+            statistics.append(_compute_statistics(array, dtype.name, axis))
+            flat = array.reshape(-1)
+            self._samples.append(flat[:: get_sample_stride(flat.size)].astype(jnp.float32))
         return row
+
+    def split_samples(self, samples: Any) -> dict[int, Float32]:
+        """Return the samples of a step by row; they are transferred only if they are needed."""
+        ends = np.cumsum(self._sample_sizes)
+        return dict(zip(self.rows, np.split(np.asarray(samples), ends[:-1]), strict=True))
 
 
 class _Caller(NamedTuple):

@@ -13,15 +13,21 @@ from typing import Any
 import keras
 import numpy as np
 
-from tracklight.debugger.health import RANGES, make_row
+from tracklight.debugger.health import RANGES, SAMPLE_SIZE, make_row
 from tracklight.debugger.recorder import Recorder, make_matrix
 from tracklight.debugger.stacks import capture_stack, make_location
 from tracklight.debugger.tensor_filter import TensorFilter
-from tracklight.formats.debug_events.recording import SourceLocation, WatchedTensor
+from tracklight.errors import Message
+from tracklight.formats.debug_events.recording import STATS, SourceLocation, WatchedTensor
 from tracklight.types import Float32
 from tracklight.util.stack_trace import is_library_path
 
-_XLA_NOTE = "The model was compiled without XLA (jit_compile=False) while it was watched."
+_XLA_NOTE = Message(
+    "debugger.note_xla",
+    "The model was compiled without XLA (jit_compile=False) while it was watched.",
+)
+#: Statistics that are computed with the tensor.
+_COLUMNS = len(STATS) - 1
 
 
 def create_callback(
@@ -61,7 +67,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self._rows: dict[int, Float32] = {}
         self._received: dict[int, Any] = {}
         self._restore: list[Callable[[], None]] = []
-        self._stacks: dict[int, tuple[SourceLocation, ...]] = {}
+        self._samples: dict[int, Float32] = {}
         self._producers: dict[int, int] = {}
         self._calls: dict[str, int] = {}
         self._is_training = False
@@ -83,6 +89,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         self._rows = {}
         self._received = {}
+        self._samples = {}
         self._is_training = True
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
@@ -98,7 +105,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
             self._add_parameters()
         matrix = make_matrix(self._rows, len(self._recorder.tensors))
         try:
-            self._recorder.end_step(step, matrix, get_stack=lambda row: self._stacks.get(row, ()))
+            self._recorder.end_step(step, matrix, get_samples=lambda: self._samples)
         except FloatingPointError:
             self._finish()
             raise
@@ -220,10 +227,9 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
                     channels=0 if axis is None else max(shape[axis], 0),
                     inputs=tuple(dict.fromkeys(it for it in inputs if it is not None)),
                     of=-1 if variable is None else self._find_parameter(variable) or -1,
-                    source=stack[-1] if stack else SourceLocation(),
-                )
+                ),
+                stack,
             )
-            self._stacks[row] = stack
         self._producers[id(tensor)] = row
         _deliver(self._receive, row, _compute_statistics(tensor, dtype, axis))
 
@@ -232,13 +238,15 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self._received[row] = statistics
 
     def _convert_received(self) -> None:
-        received, self._received = self._received, {}
-        for row, statistics in received.items():
+        arrived, self._received = self._received, {}
+        for row, statistics in arrived.items():
             values = make_row()
             # Callbacks may arrive in any order; tensors are numbered as they were traced.
             values[0] = row
-            values[1:] = np.asarray(statistics, np.float32)[:13]
+            received = np.asarray(statistics, np.float32)
+            values[1:] = received[:_COLUMNS]
             self._rows[row] = values
+            self._samples[row] = received[_COLUMNS:]
 
     def _find_parameter(self, variable: Any) -> int | None:
         if not self._records_parameters or "float" not in str(variable.dtype):
@@ -291,7 +299,7 @@ def _deliver(receive: Callable[[int, Any], None], row: int, statistics: Any) -> 
 
 
 def _compute_statistics(tensor: Any, dtype: str, axis: int | None) -> Any:
-    """Return the columns after ``order``."""
+    """Return the columns after ``order``, followed by a sample of the values."""
     ops = keras.ops
     values = ops.cast(ops.stop_gradient(tensor), "float32")
     is_finite = ops.isfinite(values)
@@ -324,7 +332,10 @@ def _compute_statistics(tensor: Any, dtype: str, axis: int | None) -> Any:
         underflow,
         dead,
     ]
-    return ops.stack([ops.cast(it, "float32") for it in columns])
+    flat = ops.reshape(values, (-1,))
+    # With TensorFlow the size is known only when the step runs.
+    stride = ops.shape(flat)[0] // SAMPLE_SIZE + 1
+    return ops.concatenate([ops.stack([ops.cast(it, "float32") for it in columns]), flat[::stride]])
 
 
 def _count(condition: Any) -> Any:

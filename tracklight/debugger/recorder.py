@@ -7,6 +7,7 @@ steps of the schedule, and the last steps before a value became non-finite.
 
 from __future__ import annotations
 
+import linecache
 import sys
 import time
 from collections import deque
@@ -17,22 +18,28 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import NonFiniteError
+from tracklight.errors import Message, NonFiniteError
 from tracklight.formats import proto
 from tracklight.formats.debug_events.recording import (
     HEALTH_TAG,
+    HISTOGRAM_BINS,
+    HISTOGRAM_TAG,
     LAYOUT_TAG,
     LOSS_SCALE_TAG,
     NON_FINITE_TAG,
     PLUGIN,
     REPORT_TAG,
     SKIPPED_TAG,
+    SOURCE_FILES_TAG,
     STATS,
     VALUES_TAG,
     HealthLayout,
     HealthReport,
+    RecordedSourceFile,
+    RecorderNote,
     SourceLocation,
     WatchedTensor,
+    compute_histogram,
     find_non_finite,
     find_origin,
     make_tag,
@@ -49,6 +56,9 @@ OnProblem = Literal["continue", "stop", "debug"]
 
 #: Tensors of a report are stored up to this size.
 MAX_STORED_BYTES = 64 << 20
+#: Source files are stored up to this size and number.
+_MAX_SOURCE_BYTES = 1 << 20
+_MAX_SOURCE_FILES = 200
 #: Reports after the first ones are mostly consequences of the first.
 _MAX_REPORTS = 10
 
@@ -80,6 +90,7 @@ class Recorder:
         schedule: Which steps to write.
         history: Number of steps that are kept in memory and written when something happens.
         on_problem: What to do when a value becomes non-finite.
+        save_code: Whether to store the source files that the tensors are computed in.
         strict: Whether misuse raises exceptions.
     """
 
@@ -93,6 +104,7 @@ class Recorder:
         schedule: Schedule,
         history: int,
         on_problem: OnProblem,
+        save_code: bool = True,
         strict: bool | None = None,
     ) -> None:
         if on_problem not in ("continue", "stop", "debug"):
@@ -102,10 +114,13 @@ class Recorder:
         self.schedule = schedule
         self.history = history
         self.tensors: list[WatchedTensor] = []
-        self.notes: list[str] = []
+        self.notes: list[Message] = []
         self._framework, self._version, self.rank = framework, version, rank
         self._on_problem = on_problem
+        self._save_code = save_code
         self._index: dict[tuple[str, str], int] = {}
+        self._frames: dict[SourceLocation, int] = {}
+        self._saved_files: set[str] = set()
         self._steps: deque[_Step] = deque(maxlen=max(history, 1))
         self._written_tensors = -1
         self._reports = 0
@@ -119,14 +134,28 @@ class Recorder:
     def find(self, name: str, role: str) -> int | None:
         return self._index.get((name, role))
 
-    def add(self, tensor: WatchedTensor) -> int:
-        """Return the row of a tensor, adding it if it is new."""
+    def add(self, tensor: WatchedTensor, stack: Sequence[SourceLocation] = ()) -> int:
+        """Return the row of a tensor, adding it if it is new.
+
+        Args:
+            tensor: The tensor.
+            stack: Where it is computed, outermost frame first.
+        """
         key = tensor.name, tensor.role
         row = self._index.get(key)
         if row is None:
             row = self._index[key] = len(self.tensors)
+            if stack:
+                frames = self._frames
+                indexes = tuple(frames.setdefault(it, len(frames)) for it in stack)
+                tensor = msgspec.structs.replace(tensor, source=stack[-1], stack=indexes)
             self.tensors.append(tensor)
         return row
+
+    def get_stack(self, row: int) -> tuple[SourceLocation, ...]:
+        """Return where a tensor is computed, outermost frame first."""
+        frames = list(self._frames)
+        return tuple(frames[it] for it in self.tensors[row].stack)
 
     def end_step(
         self,
@@ -134,8 +163,8 @@ class Recorder:
         health: Float32,
         *,
         is_skipped: bool = False,
+        get_samples: Callable[[], Mapping[int, Float32]] | None = None,
         get_values: Callable[[int], Mapping[str, NDArray[Any]]] | None = None,
-        get_stack: Callable[[int], Sequence[SourceLocation]] | None = None,
         random_state: Mapping[str, str] | None = None,
     ) -> None:
         """Record a step.
@@ -144,8 +173,8 @@ class Recorder:
             step: Number of the step.
             health: A row of `STATS` for each tensor; NaN in ``order`` if it was not computed.
             is_skipped: Whether the optimizer skipped the step because of infinite scaled gradients.
+            get_samples: Returns some values of each tensor by row, for the histograms.
             get_values: Returns the tensors that explain a non-finite one, by description.
-            get_stack: Returns where it was computed.
             random_state: State of the random number generators at the start of the step.
 
         Raises:
@@ -157,20 +186,22 @@ class Recorder:
         bad = self._find_bad(health, is_skipped)
         if bad is None:
             if self.schedule.includes(step):
-                self._write_step(self._steps[-1])
+                self._write_step(self._steps[-1], get_samples)
             return
         self._bad_steps += 1
         count = np.count_nonzero((health[:, 1:4] > 0).any(axis=1))
         self.writer.scalar(make_tag(NON_FINITE_TAG, self.rank), float(count), step)
         if self._reports >= _MAX_REPORTS:
             if self.schedule.includes(step):
-                self._write_step(self._steps[-1])
+                self._write_step(self._steps[-1], get_samples)
             return
         while self._steps:
             recorded = self._steps.popleft()
-            if recorded.step == step or not self.schedule.includes(recorded.step):
+            if recorded.step == step:
+                self._write_step(recorded, get_samples)
+            elif not self.schedule.includes(recorded.step):
                 self._write_step(recorded)
-        self._report(step, bad, health, get_values, get_stack, random_state or {})
+        self._report(step, bad, health, get_values, random_state or {})
 
     def log_loss_scale(self, step: int, scale: float, is_skipped: bool) -> None:
         self.writer.scalar(make_tag(LOSS_SCALE_TAG, self.rank), scale, step)
@@ -184,14 +215,40 @@ class Recorder:
         rows = find_non_finite(health, self.tensors, is_skipped)
         return find_origin(health, self.tensors, rows) if len(rows) else None
 
-    def _write_step(self, recorded: _Step) -> None:
+    def _write_step(
+        self, recorded: _Step, get_samples: Callable[[], Mapping[int, Float32]] | None = None
+    ) -> None:
         if self._written_tensors != len(self.tensors):
             self._written_tensors = len(self.tensors)
             layout = HealthLayout(
-                self._framework, self._version, self.rank, tuple(self.tensors), tuple(self.notes)
+                self._framework,
+                self._version,
+                self.rank,
+                tuple(self.tensors),
+                tuple(RecorderNote(it.code, it.text) for it in self.notes),
+                tuple(self._frames),
             )
             self._write_text(LAYOUT_TAG, msgspec.json.encode(layout), recorded.step)
+            if self._save_code:
+                self._write_source_files(recorded.step)
         self._write(HEALTH_TAG, recorded.health, recorded.step, recorded.wall_time)
+        samples = get_samples() if get_samples is not None else {}
+        if samples:
+            table = np.zeros((len(recorded.health), HISTOGRAM_BINS), np.uint8)
+            for row, values in samples.items():
+                table[row] = compute_histogram(values)
+            self._write(HISTOGRAM_TAG, table, recorded.step, recorded.wall_time)
+
+    def _write_source_files(self, step: int) -> None:
+        for path in dict.fromkeys(frame.path for frame in self._frames):
+            if path in self._saved_files or len(self._saved_files) >= _MAX_SOURCE_FILES:
+                continue
+            self._saved_files.add(path)
+            # Unlike reading the file, this also finds the cells of a notebook.
+            text = "".join(linecache.getlines(path))
+            if text and len(text) <= _MAX_SOURCE_BYTES:
+                file = RecordedSourceFile(path, text)
+                self._write_text(SOURCE_FILES_TAG, msgspec.json.encode(file), step)
 
     def _report(
         self,
@@ -199,11 +256,10 @@ class Recorder:
         row: int,
         health: Float32,
         get_values: Callable[[int], Mapping[str, NDArray[Any]]] | None,
-        get_stack: Callable[[int], Sequence[SourceLocation]] | None,
         random_state: Mapping[str, str],
     ) -> None:
         self._reports += 1
-        stack = tuple(get_stack(row)) if get_stack is not None else ()
+        stack = self.get_stack(row)
         tags = {}
         if get_values is not None and self._reports == 1:
             for name, value in get_values(row).items():

@@ -20,11 +20,18 @@ import torch
 from numpy.typing import NDArray
 from torch.overrides import TorchFunctionMode
 
-from tracklight.debugger.health import RANGES, compute_health, make_row
+from tracklight.debugger.health import (
+    RANGES,
+    compute_health,
+    get_sample_stride,
+    make_row,
+    take_sample,
+)
 from tracklight.debugger.recorder import MAX_STORED_BYTES, Recorder, make_matrix
 from tracklight.debugger.stacks import capture_stack
 from tracklight.debugger.tensor_filter import TensorFilter
-from tracklight.formats.debug_events.recording import SourceLocation, WatchedTensor
+from tracklight.errors import Message
+from tracklight.formats.debug_events.recording import WatchedTensor
 from tracklight.types import Float32
 
 #: Functions that compute nothing, or nothing that could go wrong.
@@ -34,9 +41,10 @@ _IGNORED_FUNCTIONS = frozenset(
     | {"is_floating_point", "register_hook", "requires_grad_", "backward", "zero_", "get_device"}
     | {"empty", "empty_like", "new_empty", "_make_subclass", "clone", "detach", "storage_offset"}
 )  # fmt: skip
-_COMPILED_NOTE = (
+_COMPILED_NOTE = Message(
+    "debugger.note_compiled",
     "The model is compiled, so only its inputs, outputs, gradients and parameters are recorded. "
-    "Run it without torch.compile to record every layer and operation."
+    "Run it without torch.compile to record every layer and operation.",
 )
 
 
@@ -64,7 +72,6 @@ class TorchWatcher:
         self._mode = _FunctionMode(self)
         self._module_stack: list[tuple[str, torch.nn.Module]] = []
         self._parameter_rows: dict[int, int] = {}
-        self._stacks: dict[int, tuple[SourceLocation, ...]] = {}
         self._is_busy = False
         self._has_explicit_steps = False
         self._scale: float | None = None
@@ -74,6 +81,8 @@ class TorchWatcher:
     def _reset_step(self) -> None:
         self._rows: dict[int, Float32] = {}
         self._device_rows: list[tuple[int, int, torch.Tensor]] = []
+        self._samples: dict[int, Float32 | torch.Tensor] = {}
+        self._takes_samples = False
         self._producers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self._consumers: dict[int, list[int]] = {}
         self._kept: dict[int, tuple[torch.Tensor, list[torch.Tensor]]] = {}
@@ -145,16 +154,17 @@ class TorchWatcher:
         self.current_step += 1
         kept, batch, state = self._kept, self._batch, self._random_state
         is_skipped = self._is_skipped
+        samples = _transfer_samples(self._samples)
         if self._scale is not None:
-            self._divide_gradients(matrix, self._previous_scale or self._scale)
+            self._divide_gradients(matrix, samples, self._previous_scale or self._scale)
             self._recorder.log_loss_scale(step, self._scale, is_skipped)
         self._reset_step()
         self._recorder.end_step(
             step,
             matrix,
             is_skipped=is_skipped,
+            get_samples=lambda: _collect_samples(samples, kept),
             get_values=lambda row: _collect_values(self._recorder, row, kept, batch),
-            get_stack=lambda row: self._stacks.get(row, ()),
             random_state=state,
         )
 
@@ -196,6 +206,7 @@ class TorchWatcher:
         if self._has_started or not self._recorder.is_computed(self.current_step):
             return
         self._has_started = True
+        self._takes_samples = self._recorder.schedule.includes(self.current_step)
         if self._recorder.history:
             self._random_state = _get_random_state()
         if self._records_parameters and self._recorder.schedule.includes(self.current_step):
@@ -259,7 +270,6 @@ class TorchWatcher:
             if not self._filter.matches(name, kind, _get_dtype(tensor)):
                 return
             rows = [*input_rows, *(self._find_row(it) for it in inputs)]
-            stack = capture_stack()
             axis = _get_channel_axis(kind, tensor)
             row = self._recorder.add(
                 WatchedTensor(
@@ -271,10 +281,9 @@ class TorchWatcher:
                     shape=tuple(tensor.shape),
                     channels=0 if axis is None else tensor.shape[axis],
                     inputs=tuple(dict.fromkeys(it for it in rows if it is not None)),
-                    source=stack[-1] if stack else SourceLocation(),
-                )
+                ),
+                capture_stack(),
             )
-            self._stacks[row] = stack
         for input_row in self._recorder.tensors[row].inputs:
             self._consumers.setdefault(input_row, []).append(row)
         self._compute(row, tensor)
@@ -332,9 +341,10 @@ class TorchWatcher:
         found = self._recorder.find(tensor.name, "gradient")
         if found is not None:
             return found
-        consumers = [tensors[it] for it in self._consumers.get(row, ())]
+        consumer_rows = self._consumers.get(row, ())
+        consumers = [tensors[it] for it in consumer_rows]
         rows = [self._recorder.find(it.name, "gradient") for it in consumers if it.role == "output"]
-        found = self._recorder.add(
+        return self._recorder.add(
             WatchedTensor(
                 name=tensor.name,
                 role="gradient",
@@ -345,12 +355,9 @@ class TorchWatcher:
                 shape=tuple(gradient.shape),
                 inputs=tuple(it for it in rows if it is not None),
                 of=row,
-                source=consumers[0].source if consumers else tensor.source,
-            )
+            ),
+            self._recorder.get_stack(consumer_rows[0] if consumer_rows else row),
         )
-        consumer_rows = self._consumers.get(row, ())
-        self._stacks[found] = self._stacks.get(consumer_rows[0] if consumer_rows else row, ())
-        return found
 
     def _add_parameter(self, name: str, parameter: torch.nn.Parameter) -> None:
         if not parameter.is_floating_point() or not self._filter.matches(
@@ -417,9 +424,12 @@ class TorchWatcher:
         self._previous_scale, self._scale = before, after
         self._is_skipped = after < before
 
-    def _divide_gradients(self, matrix: Float32, scale: float) -> None:
+    def _divide_gradients(self, matrix: Float32, samples: dict[int, Float32], scale: float) -> None:
         rows = [row for row, it in enumerate(self._recorder.tensors) if it.role == "gradient"]
         matrix[rows, 6:11] /= scale
+        for row in rows:
+            if row in samples:
+                samples[row] = samples[row] / np.float32(scale)
 
     # ---- statistics
 
@@ -434,12 +444,16 @@ class TorchWatcher:
                     tensor.to_dense() if tensor.is_sparse else tensor, axis
                 )
                 self._device_rows.append((row, order, statistics))
+                if self._takes_samples:
+                    self._samples[row] = _take_device_sample(tensor)
                 return
             values = make_row()
             values[0] = order
             array, axis = _to_array(tensor, axis)
             compute_health(array, _get_dtype(tensor), values, axis)
             self._rows[row] = values
+            if self._takes_samples:
+                self._samples[row] = take_sample(array, _get_dtype(tensor))
 
     def _collect(self) -> Float32:
         """Return the health matrix; all rows on a device are transferred together."""
@@ -604,6 +618,35 @@ def _get_random_state() -> dict[str, str]:
         cuda = torch.cuda.get_rng_state().numpy().tobytes()
         state["torch.cuda"] = base64.b64encode(cuda).decode()
     return state
+
+
+def _take_device_sample(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.layout != torch.strided:
+        tensor = tensor.to_dense()
+    flat = tensor.reshape(-1)
+    return flat[:: get_sample_stride(flat.numel())].to(torch.float32)
+
+
+def _transfer_samples(samples: Mapping[int, Float32 | torch.Tensor]) -> dict[int, Float32]:
+    """Return samples in main memory; those on a device are transferred together."""
+    found = {row: it for row, it in samples.items() if isinstance(it, np.ndarray)}
+    others = {row: it for row, it in samples.items() if isinstance(it, torch.Tensor)}
+    if others:
+        with torch.no_grad(), torch._C.DisableTorchFunction():
+            merged = torch.cat(list(others.values())).cpu().numpy()
+        ends = np.cumsum([len(it) for it in others.values()])
+        found.update(zip(others, np.split(merged, ends[:-1]), strict=True))
+    return found
+
+
+def _collect_samples(
+    samples: dict[int, Float32], kept: Mapping[int, tuple[torch.Tensor, list[torch.Tensor]]]
+) -> dict[int, Float32]:
+    """Return the samples of a step; if none were taken, those of the tensors that are kept."""
+    if samples:
+        return samples
+    with torch.no_grad(), torch._C.DisableTorchFunction():
+        return _transfer_samples({row: _take_device_sample(it) for row, (it, _) in kept.items()})
 
 
 def _collect_values(

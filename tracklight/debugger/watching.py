@@ -26,6 +26,7 @@ def watch(
     types: Iterable[str] | None = None,
     dtypes: Iterable[str] | None = None,
     first_step: int = 0,
+    save_code: bool = True,
     strict: bool | None = None,
 ) -> Any:
     """Record the health of a model's tensors.
@@ -46,6 +47,7 @@ def watch(
         types: Types of layers or operations to record, such as ``["Linear"]``.
         dtypes: Dtypes to record, such as ``["float16"]``.
         first_step: Number of the first step, if the training was resumed.
+        save_code: Whether to store the source files in which the tensors are computed.
         strict: Whether misuse raises an exception instead of a warning.
 
     Returns:
@@ -76,6 +78,7 @@ def watch(
             schedule=Schedule(every, first),
             history=history,
             on_problem=on_problem,
+            save_code=save_code,
             strict=strict,
         )
 

@@ -53,16 +53,17 @@ def write_recording(folder: Path, shift: float = 0.0) -> None:
     recorder = Recorder(
         str(folder), "torch", "2", schedule=Schedule(1, 0), history=5, on_problem="continue"
     )
-    source = SourceLocation("/home/me/model.py", 12, "forward", "torch.log(x)")
+    program = folder.parent / "model.py"
+    program.write_text("def forward(x):\n    return torch.log(x)\n")
+    stack = [SourceLocation(str(program), 2, "forward", "torch.log(x)")]
     recorder.add(WatchedTensor("input", "input", size=4, dtype="float32"))
-    recorder.add(
-        WatchedTensor("log", "output", "log", "float32", 4, (2, 2), inputs=(0,), source=source)
-    )
+    recorder.add(WatchedTensor("log", "output", "log", "float32", 4, (2, 2), inputs=(0,)), stack)
     recorder.add(WatchedTensor("fc", "output", "Linear", "float16", 4, (2, 2), inputs=(1,)))
     for step in range(10):
         nan = 2.0 if step >= 6 else 0.0
         matrix = make_health((0, 1, 1), (nan, 2, 2 + (shift if step >= 4 else 0)), (nan, 3, step))
-        recorder.end_step(step, matrix)
+        samples = {1: np.float32([-1.5, 0, 0, 3.0 if step < 5 else 300.0])}
+        recorder.end_step(step, matrix, get_samples=lambda samples=samples: samples)
     recorder.close()
 
 
@@ -99,7 +100,7 @@ def test_overview_of_a_recording(dashboard: Debugger) -> None:
     assert overview.root_cause is not None
     assert overview.root_cause.message == (
         'Step 6: "log" produced 2 NaN of 4 values from finite inputs between 0 and 1, '
-        "model.py:12 in forward."
+        "model.py:2 in forward."
     )
     assert overview.root_cause.step == 6
     assert (overview.steps, overview.tensors, overview.kinds) == (10, 3, {"nan": 8})
@@ -140,6 +141,28 @@ def test_tensor_over_steps(dashboard: Debugger) -> None:
     assert tensor.stats["nan"].tolist() == [0] * 6 + [2] * 4
     with pytest.raises(UsageError, match="no tensor 7"):
         dashboard.tensor(WatchedTensorRequest("recorded", 7))
+
+
+def test_histogram_of_a_recorded_tensor_has_the_bins_in_use(dashboard: Debugger) -> None:
+    histogram = dashboard.tensor(WatchedTensorRequest("recorded", 1)).histogram
+    assert histogram is not None
+    assert histogram.step.tolist() == list(range(10))
+    assert histogram.edges[0] <= -1.5 < histogram.edges[1]
+    assert histogram.edges[-2] <= 300 < histogram.edges[-1]
+    shares = histogram.shares.reshape(10, -1)
+    zero = int(np.flatnonzero((histogram.edges[:-1] < 0) & (histogram.edges[1:] > 0))[0])
+    assert shares[:, zero].tolist() == [128] * 10
+    assert [row.nonzero()[0].max() for row in shares][4:6] != [shares.shape[1] - 1] * 2
+    assert dashboard.tensor(WatchedTensorRequest("recorded", 2)).histogram is None
+
+
+def test_stack_and_neighborhood_of_a_recorded_tensor(dashboard: Debugger) -> None:
+    response = dashboard.tensor(WatchedTensorRequest("recorded", 1))
+    assert [(it.line, it.function) for it in response.stack] == [(2, "forward")]
+    graph = response.neighborhood
+    assert [(it.name, it.health) for it in graph.nodes] == [("log", 2), ("input", 1), ("fc", 2)]
+    assert graph.edges == [(0, 2), (1, 0)]
+    assert not graph.is_truncated
 
 
 def test_executions_and_traces(dashboard: Debugger) -> None:
@@ -189,6 +212,9 @@ def test_operation_with_neighbors(dashboard: Debugger) -> None:
     assert op.graph_names[-1] == "take_log"
     assert [it.op_type for it in op.inputs] == ["Placeholder"]
     assert [it.op_type for it in op.consumers] == ["Identity"]
+    assert [it.type for it in op.neighborhood.nodes] == ["Log", "Placeholder", "Identity"]
+    assert op.neighborhood.nodes[0].health == 2
+    assert op.neighborhood.edges == [(0, 2), (1, 0)]
     with pytest.raises(UsageError, match="no operation"):
         dashboard.op(OpRequest("full_health", graph, "Missing"))
 
@@ -200,6 +226,13 @@ def test_source_file(dashboard: Debugger) -> None:
     assert lines is not None
     assert lines[0].startswith('"""Write a dump')
     assert dashboard.source_file(SourceFileRequest("shape", "/etc/passwd")).lines is None
+
+
+def test_source_file_of_a_recording(dashboard: Debugger) -> None:
+    ((_, path),) = dashboard.overview(DebugSourceRequest("recorded")).source_files
+    lines = dashboard.source_file(SourceFileRequest("recorded", path)).lines
+    assert lines == ["def forward(x):", "    return torch.log(x)"]
+    assert dashboard.source_file(SourceFileRequest("recorded", "/etc/passwd")).lines is None
 
 
 def test_histogram_of_a_tensor_over_executions(dashboard: Debugger) -> None:
@@ -238,7 +271,10 @@ def test_exports_alerts(dashboard: Debugger) -> None:
 
 def test_static_export(dashboard: Debugger) -> None:
     parts = dict(dashboard.export_static(["recorded", "shape"]))
-    assert set(parts) == {
+    files = [name for name in parts if name.startswith("source_file?")]
+    for name in ("model.py", "debug_dump_program.py"):
+        assert any(file.endswith(name) for file in files)
+    assert set(parts) - set(files) == {
         "sources",
         "overview?source=recorded",
         "alerts?source=recorded",
@@ -247,6 +283,9 @@ def test_static_export(dashboard: Debugger) -> None:
         "tensor?source=recorded&tensor=1",
         "overview?source=shape",
         "alerts?source=shape",
+        "executions?source=shape",
+        "graph_executions?source=shape",
+        "timeline?source=shape",
     }
     assert list(dashboard.export_static(["missing"])) == []
 

@@ -14,6 +14,7 @@ from tests.frameworks.jax.debugger_zoo import BROKEN, HEALTHY, Program
 from tests.frameworks.recordings import analyze, check_root_cause, open_recording
 from tracklight.debugger import check_numerics, watch
 from tracklight.errors import NonFiniteError
+from tracklight.formats.debug_events.recording import get_histogram_edges
 
 
 @pytest.mark.parametrize("program", BROKEN, ids=lambda program: program.__name__)
@@ -51,6 +52,12 @@ def test_statistics_are_those_of_the_arrays(tmp_path: Path) -> None:
     expected = [y.min(), y.max(), y.mean(), y.std(), np.linalg.norm(y)]
     np.testing.assert_allclose(recording.health[0, row, 6:11], expected, rtol=1e-4)
     assert recording.layout.tensors[row].source.path == __file__
+    assert __file__ in recording.source_files
+    steps, histograms = recording.read_histograms(row, limit=10)
+    assert steps.tolist() == [0]
+    edges = get_histogram_edges()
+    expected_shares = np.histogram(y, edges)[0] / y.size
+    np.testing.assert_allclose(histograms[0] / 255, expected_shares, atol=0.01)
 
 
 def test_check_numerics_works_under_jit() -> None:

@@ -22,6 +22,10 @@ def test_keras(backend: str, tmp_path: Path) -> None:
     assert list(healthy.alerts) == []
     assert healthy.recording.framework == f"keras/{backend}"
     assert len(healthy.recording.step) == 12
+    for row, tensor in enumerate(healthy.recording.layout.tensors):
+        steps, _ = healthy.recording.read_histograms(row, limit=20)
+        assert len(steps) == 12, tensor
+    assert str(PROGRAM) in healthy.recording.source_files
     check_root_cause(analyze(tmp_path / "log").root_cause, "inf", "LogLayer.call")
     data = analyze(tmp_path / "data").root_cause
     check_root_cause(data, "nan", "input")

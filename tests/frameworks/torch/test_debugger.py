@@ -15,6 +15,7 @@ from tests.frameworks.torch.debugger_zoo import BROKEN, HEALTHY, Program, make_b
 from tracklight.debugger import check_numerics, health, watch
 from tracklight.debugger.torch_watch import _compute_on_device
 from tracklight.errors import NonFiniteError
+from tracklight.formats.debug_events.recording import HISTOGRAM_BINS
 
 
 @pytest.fixture(autouse=True)
@@ -125,6 +126,31 @@ def test_writes_the_history_and_the_tensors_of_the_first_problem(
     assert message.count("tracklight:") == 1
     assert 'step 7: the input "input" contains 128 NaN' in message
     assert "test_debugger.py" in message
+
+
+def test_stores_source_files_stacks_and_histograms(tmp_path: Path) -> None:
+    model = make_model()
+    with watch(model, tmp_path, first=2, every=0):
+        for _ in range(4):
+            train_step(model)
+    recording = open_recording(tmp_path)
+    assert recording.source_files[__file__] == Path(__file__).read_text()
+    row = next(i for i, it in enumerate(recording.layout.tensors) if it.type == "ReLU")
+    functions = [it.function for it in recording.get_stack(row)]
+    assert functions[-2:] == ["test_stores_source_files_stacks_and_histograms", "train_step"]
+    steps, histograms = recording.read_histograms(row, limit=60)
+    assert steps.tolist() == [0, 1]
+    zero = HISTOGRAM_BINS // 2
+    assert not histograms[:, :zero].any(), "outputs of a ReLU are not negative"
+    zeros = recording.get_stat("zeros")[:, row] / recording.layout.tensors[row].size
+    np.testing.assert_allclose(histograms[:, zero] / 255, zeros, atol=0.01)
+
+
+def test_stores_no_source_files_on_request(tmp_path: Path) -> None:
+    model = make_model()
+    with watch(model, tmp_path, save_code=False):
+        train_step(model)
+    assert open_recording(tmp_path).source_files == {}
 
 
 def test_stops_on_request(tmp_path: Path) -> None:

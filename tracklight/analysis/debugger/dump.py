@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, Message
 from tracklight.formats import proto
 from tracklight.formats.batch import DamageKind
 from tracklight.formats.debug_events.columns import (
@@ -56,11 +56,14 @@ from tracklight.types import DebugEventFile, Float64, Int32, Int64
 OpenFile = Callable[[DebugEventFile], FileHandle]
 
 _DAMAGE_REASONS = {
-    DamageKind.HEADER: "no record starts here",
-    DamageKind.DATA: "the checksum of a record is wrong",
-    DamageKind.PROTO: "a record is not a debug event",
-    DamageKind.TORN: "a record is incomplete",
+    DamageKind.HEADER: Message("debugger.damaged_header", "no record starts here"),
+    DamageKind.DATA: Message("debugger.damaged_data", "the checksum of a record is wrong"),
+    DamageKind.PROTO: Message("debugger.damaged_event", "a record is not a debug event"),
+    DamageKind.TORN: Message("debugger.damaged_record", "a record is incomplete"),
 }
+_MISSING_FILE = Message("debugger.missing_file", "the file is missing")
+_NO_METADATA = Message("debugger.no_metadata", "it has no metadata")
+_INCOMPLETE_END = Message("debugger.incomplete_end", "the last record is incomplete")
 
 
 class DumpDamage(NamedTuple):
@@ -69,7 +72,7 @@ class DumpDamage(NamedTuple):
     file: str
     offset: int
     bytes: int
-    reason: str
+    reason: Message
 
 
 class Frame(NamedTuple):
@@ -483,19 +486,23 @@ class _HostFiles:
             path = f"{prefix}.{kind}"
             follower = self._followers.get(kind)
             if kind not in self._files:
-                yield DumpDamage(path, 0, 0, "the file is missing")
+                yield DumpDamage(path, 0, 0, _MISSING_FILE)
             elif kind in self._problems:
-                yield DumpDamage(path, 0, 0, f"the file cannot be read: {self._problems[kind]}")
+                reason = Message.format(
+                    "debugger.unreadable_file",
+                    "the file cannot be read: {error}",
+                    error=self._problems[kind],
+                )
+                yield DumpDamage(path, 0, 0, reason)
             elif kind == "metadata" and self.metadata is None:
-                yield DumpDamage(path, 0, self._files[kind].bytes, "it has no metadata")
+                yield DumpDamage(path, 0, self._files[kind].bytes, _NO_METADATA)
             elif follower is not None:
                 for damage in follower.damage:
                     reason = _DAMAGE_REASONS[damage.kind]
                     yield DumpDamage(path, damage.offset, damage.size, reason)
                 if follower.incomplete_bytes:
                     position, size = follower.position, follower.incomplete_bytes
-                    reason = "the last record is incomplete"
-                    yield DumpDamage(path, position, size, reason)
+                    yield DumpDamage(path, position, size, _INCOMPLETE_END)
 
     def read_record(self, kind: str, offset: int) -> bytes | None:
         """Return the payload of a record; None if it cannot be read (any more)."""

@@ -15,15 +15,20 @@ from tracklight.errors import FormatError, TagNotFoundError
 from tracklight.formats import proto
 from tracklight.formats.debug_events.recording import (
     HEALTH_TAG,
+    HISTOGRAM_BINS,
+    HISTOGRAM_TAG,
     LAYOUT_TAG,
     LOSS_SCALE_TAG,
     PLUGIN,
     REPORT_TAG,
     SKIPPED_TAG,
+    SOURCE_FILES_TAG,
     STAT_INDEX,
     STATS,
     HealthLayout,
     HealthReport,
+    RecordedSourceFile,
+    SourceLocation,
     make_tag,
 )
 from tracklight.formats.tensor import decode_tensor
@@ -131,6 +136,52 @@ class Recording:
         """Steps that the optimizer skipped because of infinite scaled gradients."""
         series = self._find_scalar(SKIPPED_TAG)
         return set() if series is None else set(series.step[series.value > 0].tolist())
+
+    @cached_property
+    def source_files(self) -> dict[str, str]:
+        """Texts of the files of the user's program, by path."""
+        files = {}
+        for text in self._read_texts(SOURCE_FILES_TAG):
+            try:
+                file = msgspec.json.decode(text, type=RecordedSourceFile)
+            except msgspec.MsgspecError:
+                continue
+            files[file.path] = file.text
+        return files
+
+    def get_stack(self, tensor: int) -> list[SourceLocation]:
+        """Return where a tensor is computed, outermost frame first."""
+        frames, watched = self.layout.frames, self.layout.tensors[tensor]
+        stack = [frames[it] for it in watched.stack if 0 <= it < len(frames)]
+        return stack or ([watched.source] if watched.source.path else [])
+
+    def read_histograms(self, tensor: int, limit: int) -> tuple[Int64, NDArray[np.uint8]]:
+        """Return steps and histograms (steps, bins) of a tensor.
+
+        Args:
+            tensor: Row of the tensor.
+            limit: Number of steps to read, at equal distances and with the last one.
+        """
+        empty = np.empty(0, np.int64), np.empty((0, HISTOGRAM_BINS), np.uint8)
+        try:
+            tag = make_tag(HISTOGRAM_TAG, self.key.rank)
+            locations = self._source.locate(self.key.run, tag)
+        except TagNotFoundError:
+            return empty
+        last = {int(step): index for index, step in enumerate(locations.step.tolist())}
+        steps = sorted(last)
+        chosen = np.unique(np.linspace(0, len(steps) - 1, min(limit, len(steps))).round())
+        steps = [steps[int(it)] for it in chosen]
+        found, rows = [], []
+        tables = self._source.read_many(locations, [last[step] for step in steps])
+        for step, data in zip(steps, tables, strict=True):
+            table = _decode(data)
+            if table is None or table.ndim != 2 or table.shape[1] != HISTOGRAM_BINS:
+                continue
+            if tensor < len(table) and table[tensor].any():
+                found.append(step)
+                rows.append(table[tensor])
+        return (np.array(found, np.int64), np.array(rows, np.uint8)) if rows else empty
 
     def read_value(self, tag: str) -> NDArray[np.generic] | None:
         """Return a tensor that belongs to a report."""

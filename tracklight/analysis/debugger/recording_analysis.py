@@ -184,8 +184,8 @@ class RecordingAnalysis:
         tensor = report.tensor if report is not None else self._find_origin(row)
         watched = self._tensors[tensor]
         health = recording.health[row, tensor]
-        stack = [_make_line(it) for it in report.stack] if report is not None else []
-        source = stack[-1] if stack else _make_line(watched.source)
+        stack = [make_source_line(it) for it in report.stack] if report is not None else []
+        source = stack[-1] if stack else make_source_line(watched.source)
         hint = self._find_growth(row, tensor) or find_hint(
             self._get_hint_type(watched), watched.role
         )
@@ -461,7 +461,7 @@ class RecordingAnalysis:
 
     def _explain_gradual(self, alert: HealthAlert, followers: int) -> RootCause:
         found = [it for it in self._tensors if it.name == alert.op_name]
-        source = next((_make_line(it.source) for it in found if it.source.path), None)
+        source = next((make_source_line(it.source) for it in found if it.source.path), None)
         if alert.kind == AlertKind.LOSS_SCALE:
             message = alert.message
         else:
@@ -499,7 +499,8 @@ def _find_lasting(condition: Bool) -> int | None:
     return int(false[-1]) + 1 if len(false) else 0
 
 
-def _make_line(location: SourceLocation) -> SourceLine:
+def make_source_line(location: SourceLocation) -> SourceLine:
+    """Return a location for the user."""
     path = location.path
     return SourceLine(path, location.line, location.function, location.code, is_library_path(path))
 

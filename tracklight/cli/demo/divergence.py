@@ -7,25 +7,30 @@ probability that is exactly zero makes the loss infinite.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from tracklight.cli.demo.writers import EventFile
 from tracklight.formats import proto, summary
 from tracklight.formats.debug_events.recording import (
     HEALTH_TAG,
+    HISTOGRAM_TAG,
     LAYOUT_TAG,
     PLUGIN,
     REPORT_TAG,
+    SOURCE_FILES_TAG,
     STAT_INDEX,
     STATS,
     VALUES_TAG,
     HealthLayout,
     HealthReport,
+    RecordedSourceFile,
     SourceLocation,
     WatchedTensor,
+    compute_histogram,
     make_tag,
 )
 from tracklight.formats.proto import Message
@@ -35,9 +40,74 @@ from tracklight.types import Float32
 
 STEPS = 120
 _SECONDS_PER_STEP = 0.4
+_HISTOGRAM_STEPS = 3
 _BATCH = 32
 _CLASSES = 10
 _SOURCE = "/home/ada/digits/train.py"
+_PROGRAM = """\
+import torch
+from torch import nn
+
+
+class DigitModel(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 32, 3, padding=1)
+        self.relu1 = nn.ReLU()
+        self.conv2 = nn.Conv2d(32, 64, 3, stride=2, padding=1)
+        self.relu2 = nn.ReLU()
+        self.fc1 = nn.Linear(64 * 14 * 14, 128)
+        self.relu3 = nn.ReLU()
+        self.fc2 = nn.Linear(128, 10)
+
+    def forward(self, x):
+        # Probability of each digit
+        x = self.conv1(x)
+        x = self.relu1(x)
+        x = self.conv2(x)
+        x = self.relu2(x)
+        # Images to vectors
+        x = self.fc1(x.flatten(1))
+        x = self.relu3(x)
+        x = self.fc2(x)
+        p = torch.softmax(x, 1)
+        return p
+
+
+def step(model, batch):
+    # Loss of a batch
+    x, y = batch
+    p, rows = model(x), torch.arange(len(y))
+    loss = -torch.log(p[rows, y]).mean()
+    return loss
+
+
+def train(model, batches):
+    optimizer = torch.optim.SGD(
+        model.parameters(), lr=0.5, momentum=0.9
+    )
+    with debugger.watch(model, "logs/lr=0.5"):
+        for batch in batches:
+            optimizer.zero_grad()
+            # Once the softmax saturates, a probability is exactly 0 and its
+            # logarithm -Inf; cross_entropy of the scores would stay finite.
+            loss = step(model, batch)
+            loss.backward()
+            optimizer.step()
+
+
+if __name__ == "__main__":
+    from digits import load_batches
+    from tracklight import debugger
+
+    model = DigitModel()
+    batches = load_batches()
+    train(model, batches)
+"""
+
+
+#: Frames of the callers of all layers, see `_make_frames`.
+_CALLERS = (0, 1)
 
 
 class _Layer(NamedTuple):
@@ -75,9 +145,11 @@ def write_recording(run: Path, *, seed: int, now: float, diverges_at: int | None
     tensors = _make_tensors()
     steps = STEPS if diverges_at is None else diverges_at + 4
     start = now - steps * _SECONDS_PER_STEP
-    layout = HealthLayout("torch", "2.9.0", 0, tensors)
+    layout = HealthLayout("torch", "2.9.0", 0, tensors, frames=_make_frames())
     with EventFile(run, start) as file:
         file.log(start, 0, _make_value(LAYOUT_TAG, msgspec.json.encode(layout)))
+        program = msgspec.json.encode(RecordedSourceFile(_SOURCE, _PROGRAM))
+        file.log(start, 0, _make_value(SOURCE_FILES_TAG, program))
         for step in range(steps):
             wall_time = start + step * _SECONDS_PER_STEP
             growth = 1.0 if diverges_at is None else float(np.exp(step / diverges_at * 9.0 - 2.0))
@@ -89,6 +161,9 @@ def write_recording(run: Path, *, seed: int, now: float, diverges_at: int | None
             value = float("inf") if is_bad else float(loss)
             scalar = summary.scalar("train/loss", value)
             file.log(wall_time, step, scalar, _make_value(HEALTH_TAG, health))
+            if step % _HISTOGRAM_STEPS == 0 or (is_bad and step == diverges_at):
+                histograms = _make_histograms(tensors, health, random)
+                file.log(wall_time, step, _make_value(HISTOGRAM_TAG, histograms))
             if is_bad and step == diverges_at:
                 _write_report(file, wall_time, step, tensors, random)
 
@@ -96,14 +171,13 @@ def write_recording(run: Path, *, seed: int, now: float, diverges_at: int | None
 def _make_tensors() -> tuple[WatchedTensor, ...]:
     """Return inputs and outputs in the order of computation, then parameters and gradients."""
     tensors = [WatchedTensor("input", "input", "", "float32", _BATCH * 784, (_BATCH, 1, 28, 28))]
-    for layer in _LAYERS:
-        source = SourceLocation(_SOURCE, layer.line, "forward", layer.code)
+    for row, (layer, source) in enumerate(zip(_LAYERS, _make_frames()[2:], strict=True)):
         size = int(np.prod(layer.shape))
         inputs = (len(tensors) - 1,)
         tensors.append(
             WatchedTensor(
                 layer.name, "output", layer.type, "float32", size, layer.shape,
-                layer.channels, inputs, source=source,
+                layer.channels, inputs, source=source, stack=(*_CALLERS, 2 + row),
             )
         )  # fmt: skip
     tensors.append(WatchedTensor("loss", "loss", "", "float32", 1, (), 0, (len(tensors) - 1,)))
@@ -116,6 +190,31 @@ def _make_tensors() -> tuple[WatchedTensor, ...]:
         tensors.append(WatchedTensor(name, "parameter", "", "float32", size, shape))
         tensors.append(WatchedTensor(name, "update", "", "float32", size, shape, of=of + 1))
     return tuple(tensors)
+
+
+def _make_frames() -> tuple[SourceLocation, ...]:
+    """Return the frames of the callers and then those of the layers."""
+    layers = (
+        SourceLocation(_SOURCE, it.line, "step" if it.name == "log" else "forward", it.code)
+        for it in _LAYERS
+    )
+    return (
+        SourceLocation(_SOURCE, 58, "<module>", "train(model, batches)"),
+        SourceLocation(_SOURCE, 47, "train", "loss = step(model, batch)"),
+        *layers,
+    )
+
+
+def _make_histograms(
+    tensors: tuple[WatchedTensor, ...], health: Float32, random: np.random.Generator
+) -> NDArray[np.uint8]:
+    """Return histograms of normal distributions with the recorded range."""
+    columns = [STAT_INDEX[name] for name in ("min", "max", "mean", "std")]
+    rows = []
+    for low, high, mean, std in health[:, columns].tolist():
+        values = np.clip(random.normal(mean, std, 256), low, high).astype(np.float32)
+        rows.append(compute_histogram(values))
+    return np.stack(rows)
 
 
 def _simulate(
@@ -189,11 +288,8 @@ def _write_report(
     values = {"softmax": probabilities, "log": result}
     for name, value in values.items():
         file.log(wall_time, step, _make_value(f"{VALUES_TAG}/{name}", value))
-    stack = (
-        SourceLocation(_SOURCE, 58, "<module>", "train(model, batches)"),
-        SourceLocation(_SOURCE, 47, "train", "loss = step(model, batch)"),
-        SourceLocation(_SOURCE, 34, "step", "loss = -torch.log(p[rows, y]).mean()"),
-    )
+    frames = _make_frames()
+    stack = tuple(frames[it] for it in tensors[row].stack)
     message = (
         f'step {step}: "log" produced 3 -Inf of {_BATCH * _CLASSES} values from finite inputs '
         "between 0 and 1, train.py:34 in step"
@@ -203,6 +299,6 @@ def _write_report(
     file.log(wall_time, step, _make_value(REPORT_TAG, msgspec.json.encode(report)))
 
 
-def _make_value(tag: str, value: bytes | Float32) -> Message:
+def _make_value(tag: str, value: bytes | NDArray[Any]) -> Message:
     name = make_tag(tag).encode()
     return proto.Value(tag=name, tensor=encode_tensor(value), metadata=make_metadata(PLUGIN))

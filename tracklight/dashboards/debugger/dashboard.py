@@ -44,11 +44,14 @@ from tracklight.dashboards.debugger.schemas import (
 from tracklight.errors import LogError, TracklightError
 from tracklight.formats.debug_events.recording import PLUGIN
 from tracklight.plugin import Context, Dashboard, Empty, Route, Stream
+from tracklight.util.stack_trace import is_library_path
 
 #: Heat maps of a static export, which has no more than the page needs at first.
 _EXPORTED_STATS: tuple[Statistic, ...] = ("norm", "max", "std", "dead", "non_finite")
-#: Alerts of a static export.
+#: Alerts, executions, traces and source files of a static export.
 _MAX_EXPORTED_ALERTS = 1000
+_MAX_EXPORTED_ROWS = 2000
+_MAX_EXPORTED_FILES = 50
 
 
 class Debugger(Dashboard):
@@ -100,9 +103,27 @@ class Debugger(Dashboard):
                 for stat in _EXPORTED_STATS:
                     heatmap = self.heatmap(HeatmapRequest(row.name, stat=stat))
                     yield f"heatmap?source={name}&stat={stat}", heatmap
+            else:
+                rows = RowsRequest(row.name, limit=_MAX_EXPORTED_ROWS)
+                yield f"executions?source={name}", self.executions(rows)
+                yield f"graph_executions?source={name}", self.graph_executions(rows)
+                timeline = self.timeline(ExecutionTimelineRequest(row.name))
+                yield f"timeline?source={name}", timeline
+            for path in self._list_exported_files(overview):
+                query = f"source={name}&path={quote(path, safe='')}"
+                yield f"source_file?{query}", self.source_file(SourceFileRequest(row.name, path))
             cause = overview.root_cause
             if cause is not None:
                 yield from self._export_cause(name, row.name, cause)
+
+    @staticmethod
+    def _list_exported_files(overview: DebugOverviewResponse) -> list[str]:
+        """Return the paths of the user's program; those of the root cause first."""
+        cause = overview.root_cause
+        frames = [it.path for it in reversed(cause.stack)] if cause is not None else []
+        stored = [path for _, path in overview.source_files]
+        paths = [it for it in (*frames, *stored) if it in stored and not is_library_path(it)]
+        return list(dict.fromkeys(paths))[:_MAX_EXPORTED_FILES]
 
     def _export_cause(
         self, query: str, source: str, cause: RootCause
@@ -115,6 +136,10 @@ class Debugger(Dashboard):
             index = cause.graph_execution
             event = self.event(DebugEventRequest(source, "graph_execution", index))
             yield f"event?source={query}&kind=graph_execution&index={index}", event
+            if event.graphs:
+                op = OpRequest(source, event.graphs[-1], event.op_name)
+                graph, op_name = quote(op.graph, safe=""), quote(op.op_name, safe="")
+                yield f"op?source={query}&graph={graph}&op_name={op_name}", self.op(op)
         elif cause.execution is not None:
             event = self.event(DebugEventRequest(source, "execution", cause.execution))
             yield f"event?source={query}&kind=execution&index={cause.execution}", event
@@ -190,8 +215,13 @@ class Debugger(Dashboard):
 
     def source_file(self, request: SourceFileRequest) -> SourceFileResponse:
         """Return a source file as it was when the program ran."""
-        dump = self._get_dump(request.source).dump
-        return SourceFileResponse(request.path, dump.read_source_lines(request.path, request.host))
+        analysis = self._library.get(request.source)
+        if isinstance(analysis, DumpAnalysis):
+            lines = analysis.dump.read_source_lines(request.path, request.host)
+        else:
+            text = analysis.recording.source_files.get(request.path)
+            lines = None if text is None else text.splitlines()
+        return SourceFileResponse(request.path, lines)
 
     def compare(self, request: CompareRecordingsRequest) -> CompareRecordingsResponse:
         """Return where two recordings first differ."""

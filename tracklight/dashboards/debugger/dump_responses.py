@@ -7,6 +7,7 @@ import numpy as np
 from tracklight.analysis.debugger.dump import DebugDump
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.event_rows import EventRows
+from tracklight.analysis.debugger.neighborhood import find_neighborhood
 from tracklight.dashboards.debugger.responses import make_summary_row
 from tracklight.dashboards.debugger.schemas import (
     DebugEventRequest,
@@ -14,6 +15,8 @@ from tracklight.dashboards.debugger.schemas import (
     EventColumns,
     ExecutionTimelineRequest,
     ExecutionTimelineResponse,
+    NeighborhoodGraph,
+    NeighborhoodNode,
     OpNeighborRow,
     OpRequest,
     OpResponse,
@@ -23,10 +26,13 @@ from tracklight.dashboards.debugger.schemas import (
 )
 from tracklight.errors import UsageError
 from tracklight.formats.debug_events.columns import Health
+from tracklight.formats.debug_events.messages import GraphOp
 
 #: Executions in the histogram of a tensor, and bins of each.
 _MAX_HISTOGRAMS = 60
 _HISTOGRAM_BINS = 40
+#: Nodes of the graph around an operation.
+_MAX_NEIGHBORS = 40
 
 
 def list_rows(cursor: str, rows: EventRows, request: RowsRequest) -> EventColumns:
@@ -204,6 +210,7 @@ def make_op(cursor: str, analysis: DumpAnalysis, request: OpRequest) -> OpRespon
                 number = int(slot) if slot.isdigit() else 0
                 state = health.get((other.name, 0), 0)
                 consumers.append(OpNeighborRow(other.name, other.type, number, state))
+    neighborhood = _make_neighborhood(dump, op, health)
     ids = [i for i, it in enumerate(dump.traces.names) if (it.graph, it.op) == (op.graph, op.name)]
     graphs = dump.graphs
     chain = [graphs[it].name for it in dump.list_outer_graphs(op.graph) if it in graphs]
@@ -215,9 +222,38 @@ def make_op(cursor: str, analysis: DumpAnalysis, request: OpRequest) -> OpRespon
         op.type,
         inputs,
         consumers,
+        neighborhood,
         int(np.count_nonzero(np.isin(dump.traces.name, ids))),
         analysis.get_source_lines(op.stack),
     )
+
+
+def _make_neighborhood(
+    dump: DebugDump, center: GraphOp, health: dict[tuple[str, int], int]
+) -> NeighborhoodGraph:
+    ops = dump.ops.get(center.graph, {})
+    consumers: dict[str, list[str]] = {}
+    for op in ops.values():
+        for name in _list_input_names(op):
+            consumers.setdefault(name, []).append(op.name)
+    health_by_op: dict[str, int] = {}
+    for (name, _), state in health.items():
+        health_by_op[name] = max(state, health_by_op.get(name, 0))
+    found = find_neighborhood(
+        center.name,
+        lambda name: [it for it in _list_input_names(ops[name]) if it in ops],
+        lambda name: consumers.get(name, ()),
+        _MAX_NEIGHBORS,
+    )
+    nodes = [
+        NeighborhoodNode(name, ops[name].type, "", health_by_op.get(name, 0))
+        for name in found.nodes
+    ]
+    return NeighborhoodGraph(nodes, found.edges, found.is_truncated)
+
+
+def _list_input_names(op: GraphOp) -> list[str]:
+    return list(dict.fromkeys(it.rpartition(":")[0] for it in op.inputs))
 
 
 def _get_last_health(dump: DebugDump, graph: str) -> dict[tuple[str, int], int]:

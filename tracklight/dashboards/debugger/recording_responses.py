@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracklight.analysis.debugger.alerts import SourceLine
 from tracklight.analysis.debugger.dump import describe_array
-from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
+from tracklight.analysis.debugger.neighborhood import find_neighborhood
+from tracklight.analysis.debugger.recording import Recording
+from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis, make_source_line
 from tracklight.dashboards.debugger.responses import make_summary_row, read_stat
 from tracklight.dashboards.debugger.schemas import (
     CompareRecordingsRequest,
     CompareRecordingsResponse,
     HeatmapRequest,
     HeatmapResponse,
+    NeighborhoodGraph,
+    NeighborhoodNode,
     StoredValueRequest,
     StoredValueResponse,
+    WatchedTensorHistogram,
     WatchedTensorResponse,
     WatchedTensorRow,
 )
 from tracklight.errors import UsageError
-from tracklight.formats.debug_events.recording import STATS, WatchedTensor
+from tracklight.formats.debug_events.recording import STATS, WatchedTensor, get_histogram_edges
 from tracklight.types import Float32
+
+#: Steps of the histogram of a tensor, and nodes of the graph around it.
+_MAX_HISTOGRAMS = 60
+_MAX_NEIGHBORS = 40
 
 
 def make_heatmap(
@@ -65,8 +73,6 @@ def make_heatmap(
 
 
 def make_tensor_row(row: int, tensor: WatchedTensor) -> WatchedTensorRow:
-    location = tensor.source
-    source = SourceLine(location.path, location.line, location.function, location.code)
     return WatchedTensorRow(
         row,
         tensor.name,
@@ -75,7 +81,7 @@ def make_tensor_row(row: int, tensor: WatchedTensor) -> WatchedTensorRow:
         tensor.dtype,
         tensor.size,
         tensor.shape,
-        source if location.path else None,
+        make_source_line(tensor.source) if tensor.source.path else None,
     )
 
 
@@ -93,7 +99,48 @@ def make_tensor(cursor: str, analysis: RecordingAnalysis, row: int) -> WatchedTe
         recording.step,
         recording.wall_time,
         {name: read_stat(recording, name)[:, row].copy() for name in STATS[1:]},
+        [make_source_line(it) for it in recording.get_stack(row)],
+        _make_histogram(recording, row),
+        _make_neighborhood(analysis, row),
     )
+
+
+def _make_histogram(recording: Recording, row: int) -> WatchedTensorHistogram | None:
+    step, shares = recording.read_histograms(row, _MAX_HISTOGRAMS)
+    if not len(step):
+        return None
+    # Empty bins at both ends are left out.
+    used = np.flatnonzero(shares.any(axis=0))
+    first, last = int(used[0]), int(used[-1]) + 1
+    edges = get_histogram_edges()[first : last + 1]
+    return WatchedTensorHistogram(step, edges, shares[:, first:last].ravel())
+
+
+def _make_neighborhood(analysis: RecordingAnalysis, row: int) -> NeighborhoodGraph:
+    recording = analysis.recording
+    tensors = recording.layout.tensors
+    consumers: dict[int, list[int]] = {}
+    for index, tensor in enumerate(tensors):
+        for source in tensor.inputs:
+            consumers.setdefault(source, []).append(index)
+    found = find_neighborhood(
+        row,
+        lambda it: [source for source in tensors[it].inputs if 0 <= source < len(tensors)],
+        lambda it: consumers.get(it, ()),
+        _MAX_NEIGHBORS,
+    )
+    cause = analysis.root_cause
+    step = len(recording.step) - 1
+    if cause is not None and cause.step is not None:
+        step = max(int(np.searchsorted(recording.step, cause.step, side="right")) - 1, 0)
+    nodes = []
+    for it in found.nodes:
+        state = 0
+        if len(recording.step) and not np.isnan(recording.health[step, it, 0]):
+            state = 2 if (recording.health[step, it, 1:4] > 0).any() else 1
+        tensor = tensors[it]
+        nodes.append(NeighborhoodNode(tensor.name, tensor.type, tensor.role, state, it))
+    return NeighborhoodGraph(nodes, found.edges, found.is_truncated)
 
 
 def compare_recordings(

@@ -15,6 +15,7 @@ from tracklight.analysis.debugger.dump_alerts import DumpAlerts
 from tracklight.analysis.debugger.library import Analysis
 from tracklight.analysis.debugger.recording import Recording
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.debugger.schemas import (
     DebugAlertsRequest,
     DebugAlertsResponse,
@@ -55,7 +56,9 @@ def make_overview(cursor: str, row: DebugSourceRow, analysis: Analysis) -> Debug
     if isinstance(analysis, RecordingAnalysis):
         overview.steps = len(analysis.recording.step)
         overview.tensors = len(analysis.recording.layout.tensors)
-        overview.notes = list(analysis.recording.layout.notes)
+        notes = analysis.recording.layout.notes
+        overview.notes = [Sentence(it.code, it.text, {}) for it in notes]
+        overview.source_files = [("", path) for path in analysis.recording.source_files]
         overview.curve = _make_curve(analysis)
         report = next(iter(analysis.recording.reports), None)
         if report is not None:
@@ -67,7 +70,9 @@ def make_overview(cursor: str, row: DebugSourceRow, analysis: Analysis) -> Debug
     overview.graph_executions = len(dump.traces.offset)
     overview.graphs = len(dump.graphs)
     overview.source_files = list(dump.source_files)
-    overview.damage = [DumpDamageRow(*damage) for damage in dump.damage]
+    overview.damage = [
+        DumpDamageRow(it.file, it.offset, it.bytes, Sentence.make(it.reason)) for it in dump.damage
+    ]
     return overview
 
 

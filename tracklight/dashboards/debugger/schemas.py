@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.debugger.alerts import HealthAlert, RootCause, SourceLine
+from tracklight.analysis.source import Sentence
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32, Int64
 
@@ -121,7 +122,7 @@ class TensorHistogramRequest(DebugSourceRequest):
 
 
 class SourceFileRequest(DebugSourceRequest):
-    """A source file of a dump."""
+    """A source file of a dump or recording."""
 
     path: str
     host: str | None = None
@@ -167,7 +168,7 @@ class DumpDamageRow(msgspec.Struct):
     file: str
     offset: int
     bytes: int
-    reason: str
+    reason: Sentence
 
 
 class StatCurve(msgspec.Struct):
@@ -193,7 +194,7 @@ class DebugOverviewResponse(msgspec.Struct):
     """Host and path."""
     steps: int
     tensors: int
-    notes: list[str]
+    notes: list[Sentence]
     damage: list[DumpDamageRow]
     curve: StatCurve | None
     """What to look at, for the root cause of a recording."""
@@ -239,6 +240,40 @@ class HeatmapResponse(msgspec.Struct):
     values: Float32
 
 
+class NeighborhoodNode(msgspec.Struct):
+    """A node of a part of a graph: an operation of a dump, or a tensor of a recording."""
+
+    name: str
+    type: str
+    role: str
+    """What the tensor of a recording is; empty for an operation."""
+    health: int
+    """0 unknown, 1 finite, 2 non-finite."""
+    tensor: int | None = None
+    """Row of the tensor of a recording."""
+
+
+class NeighborhoodGraph(msgspec.Struct):
+    """The part of a graph around its first node; edges are pairs of indexes of nodes."""
+
+    nodes: list[NeighborhoodNode]
+    edges: list[tuple[int, int]]
+    is_truncated: bool
+
+
+class WatchedTensorHistogram(msgspec.Struct):
+    """Histograms of a tensor over the steps, from a sample of its finite values.
+
+    ``shares`` are the rows of a matrix, one after another, with a row for each of ``step``;
+    255 is all values.
+    """
+
+    step: Int64
+    edges: Float64
+    """Of the bins; one more than there are bins."""
+    shares: NDArray[np.uint8]
+
+
 class WatchedTensorResponse(msgspec.Struct):
     """All statistics of one tensor over the steps."""
 
@@ -249,6 +284,10 @@ class WatchedTensorResponse(msgspec.Struct):
     step: Int64
     wall_time: Float64
     stats: dict[str, Float32]
+    stack: list[SourceLine]
+    histogram: WatchedTensorHistogram | None
+    neighborhood: NeighborhoodGraph
+    """Marked by the health at the step of the root cause, or at the last step."""
 
 
 class EventColumns(msgspec.Struct):
@@ -361,6 +400,7 @@ class OpResponse(msgspec.Struct):
     op_type: str
     inputs: list[OpNeighborRow]
     consumers: list[OpNeighborRow]
+    neighborhood: NeighborhoodGraph
     traces: int
     stack: list[SourceLine]
 
@@ -381,7 +421,7 @@ class TensorHistogramResponse(msgspec.Struct):
 
 
 class SourceFileResponse(msgspec.Struct):
-    """The lines of a source file; null if the dump does not contain it."""
+    """The lines of a source file; null if it was not stored."""
 
     path: str
     lines: list[str] | None

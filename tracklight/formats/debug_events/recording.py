@@ -5,6 +5,9 @@ A run has these tags of the plugin `PLUGIN`, with a prefix per process (`make_ta
 - ``layout``: a JSON text (`HealthLayout`) that says which tensors are watched. Tensors are only
   appended, so the last layout also describes all rows written before.
 - ``health``: for each recorded step, a matrix with a row per tensor and the columns `STATS`.
+- ``histograms``: for steps of the schedule, a matrix with a row per tensor and `HISTOGRAM_BINS`
+  columns, see `compute_histogram`.
+- ``source_files``: a JSON text (`RecordedSourceFile`) for each file of the user's program.
 - ``report``: a JSON text (`HealthReport`) for a step at which a value became non-finite.
 - ``values/<name>``: tensors that belong to a report.
 
@@ -18,12 +21,14 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from tracklight.types import Float32, Int64
+from tracklight.types import Float32, Float64, Int64
 
 PLUGIN = "tracklight_debugger"
 LAYOUT_TAG, HEALTH_TAG, REPORT_TAG = "layout", "health", "report"
 VALUES_TAG = "values"
+HISTOGRAM_TAG, SOURCE_FILES_TAG = "histograms", "source_files"
 LOSS_SCALE_TAG, SKIPPED_TAG = "loss_scale", "skipped_step"
 NON_FINITE_TAG = "non_finite"
 
@@ -50,6 +55,12 @@ STATS = (
 )
 _MASK_WORDS = ("mask", "full", "where", "triu", "tril", "select")
 STAT_INDEX = {name: index for index, name in enumerate(STATS)}
+
+#: Bins of a histogram: the negative ones from large to small magnitudes, one around zero, and the
+#: positive ones. Each covers a factor of 4; values beyond the last one are counted there.
+HISTOGRAM_BINS = 65
+_SIDE_BINS = HISTOGRAM_BINS // 2
+_MIN_EXPONENT = -40
 
 #: What a tensor is: an input of the model, an output of a layer or operation, the loss, a gradient
 #: of one of these, a parameter, or the change of a parameter by the optimizer.
@@ -82,6 +93,15 @@ class WatchedTensor(msgspec.Struct, frozen=True):
     of: int = -1
     """For gradients and updates, the row of the tensor that they belong to."""
     source: SourceLocation = SourceLocation()
+    stack: tuple[int, ...] = ()
+    """Frames of the user's program, outermost first, as indexes into `HealthLayout.frames`."""
+
+
+class RecorderNote(msgspec.Struct, frozen=True):
+    """What a recording does not contain, for the user; the page translates it by its code."""
+
+    code: str
+    text: str
 
 
 class HealthLayout(msgspec.Struct, frozen=True):
@@ -91,8 +111,15 @@ class HealthLayout(msgspec.Struct, frozen=True):
     version: str = ""
     rank: int = 0
     tensors: tuple[WatchedTensor, ...] = ()
-    notes: tuple[str, ...] = ()
-    """What the recording does not contain, for the user."""
+    notes: tuple[RecorderNote, ...] = ()
+    frames: tuple[SourceLocation, ...] = ()
+
+
+class RecordedSourceFile(msgspec.Struct, frozen=True):
+    """A file of the user's program as it was when it ran."""
+
+    path: str
+    text: str
 
 
 class HealthReport(msgspec.Struct, frozen=True):
@@ -164,6 +191,25 @@ def find_origin(health: Float32, tensors: Sequence[WatchedTensor], rows: Int64) 
         if not earlier:
             return row
         row = earlier[0]
+
+
+def compute_histogram(values: Float32) -> NDArray[np.uint8]:
+    """Return the share of finite values in each bin; 255 is all of them, 0 is none."""
+    finite = values[np.isfinite(values)]
+    _, exponent = np.frexp(finite)
+    index = np.clip((exponent - _MIN_EXPONENT) // 2, 0, _SIDE_BINS - 1) + 1
+    index[exponent < _MIN_EXPONENT] = 0
+    index[finite == 0] = 0
+    index = np.where(finite < 0, _SIDE_BINS - index, _SIDE_BINS + index)
+    counts = np.bincount(index, minlength=HISTOGRAM_BINS)
+    shares: NDArray[np.uint8] = np.ceil(counts * 255 / max(len(finite), 1)).astype(np.uint8)
+    return shares
+
+
+def get_histogram_edges() -> Float64:
+    """Return the edges of the bins, one more than there are bins."""
+    positive = 2.0 ** (_MIN_EXPONENT - 1 + 2 * np.arange(_SIDE_BINS + 1))
+    return np.concatenate([-positive[::-1], positive])
 
 
 def make_tag(tag: str, rank: int = 0) -> str:

@@ -25,6 +25,8 @@ from tracklight.analysis.source import Sentence
 from tracklight.errors import LogError, Message, UsageError
 from tracklight.logdir.names import compile_series_pattern
 from tracklight.server.alerts.rules import (
+    BUILT_IN_RULES,
+    BUILT_IN_TAG_PREFIX,
     AlertRule,
     Points,
     RuleState,
@@ -252,8 +254,13 @@ class AlertMonitor:
                 yield from self.alerts.resolve(rule.id, run, tag)
 
     def _iter_scalars(self, run: str) -> Iterator[TagInfo]:
+        # Mostly there are only built-in rules, and a log may have millions of tags.
+        has_others = any(watched.rule not in BUILT_IN_RULES for watched in self._watched)
+        prefix = "" if has_others else BUILT_IN_TAG_PREFIX
         if self._watched:
-            yield from (info for info in self._log.tags(run) if info.kind is Kind.SCALAR)
+            for info in self._log.tags(run):
+                if info.kind is Kind.SCALAR and info.tag.startswith(prefix):
+                    yield info
 
 
 def _ignore_removed_run(alerts: Iterator[Alert]) -> Iterator[Alert]:
@@ -382,9 +389,9 @@ class AlertService:
         if revision == self._revision:
             return
         rules = [*self._settings.rules, *stored]
-        # Mostly there are no rules, and listing thousands of runs takes a while.
+        # Mostly there are only built-in rules, and listing thousands of runs takes a while.
         runs = [run.name for run in self._source.runs()] if rules else []
-        self._monitor.set_rules(rules, runs)
+        self._monitor.set_rules([*BUILT_IN_RULES, *rules], runs)
         if self._revision >= 0:
             self._live.publish("notes", NotesEvent(revision))
         self._revision = revision

@@ -40,6 +40,15 @@ class AlertRule(msgspec.Struct, frozen=True):
     """Whether lower or higher is better, for ``stalled``."""
 
 
+#: Always checked: `tracklight.debugger` writes this scalar at steps with non-finite values.
+NON_FINITE_RULE = AlertRule(
+    "built-in-non-finite", r"re:^debugger/(rank\d+/)?non_finite$", "above", 0.0
+)
+BUILT_IN_RULES = (NON_FINITE_RULE,)
+#: All tags that built-in rules match begin with this.
+BUILT_IN_TAG_PREFIX = "debugger/"
+
+
 def parse_rule(text: str, id: str) -> AlertRule:
     """Parse a rule given on the command line.
 
@@ -163,6 +172,14 @@ def describe_violation(
 ) -> Message:
     """Describe which series violated a rule, and how."""
     series = {"run": run, "tag": tag, "step": point.step}
+    if rule == NON_FINITE_RULE:
+        return Message.format(
+            "alerts.non_finite_tensors",
+            "{run}: tensors with NaN or Inf at step {step:,}: {count:,}. See the Debugger",
+            run=run,
+            step=point.step,
+            count=round(point.value),
+        )
     if rule.kind == "nan":
         if math.isnan(point.value):
             return Message.format("alerts.nan", "{run}: {tag} is NaN at step {step:,}", **series)

@@ -3338,7 +3338,7 @@ export interface DebugOverviewResponse {
   readonly source_files: readonly (readonly [string, string])[];
   readonly steps: number;
   readonly tensors: number;
-  readonly notes: readonly string[];
+  readonly notes: readonly Sentence[];
   readonly damage: readonly DumpDamageRow[];
   /** What to look at, for the root cause of a recording. */
   readonly curve: StatCurve | null;
@@ -3376,7 +3376,7 @@ export interface DumpDamageRow {
   readonly file: string;
   readonly offset: number;
   readonly bytes: number;
-  readonly reason: string;
+  readonly reason: Sentence;
 }
 
 /** Rows of executions or traces. `health` is 0 unknown, 1 finite, 2 non-finite. */
@@ -3501,6 +3501,25 @@ export interface InputSummary {
   readonly dtype: string;
 }
 
+/** The part of a graph around its first node; edges are pairs of indexes of nodes. */
+export interface NeighborhoodGraph {
+  readonly nodes: readonly NeighborhoodNode[];
+  readonly edges: readonly (readonly [number, number])[];
+  readonly is_truncated: boolean;
+}
+
+/** A node of a part of a graph: an operation of a dump, or a tensor of a recording. */
+export interface NeighborhoodNode {
+  readonly name: string;
+  readonly type: string;
+  /** What the tensor of a recording is; empty for an operation. */
+  readonly role: string;
+  /** 0 unknown, 1 finite, 2 non-finite. */
+  readonly health: number;
+  /** Row of the tensor of a recording. */
+  readonly tensor: number | null;
+}
+
 /** An operation next to another one. */
 export interface OpNeighborRow {
   readonly op_name: string;
@@ -3525,6 +3544,7 @@ export interface OpResponse {
   readonly op_type: string;
   readonly inputs: readonly OpNeighborRow[];
   readonly consumers: readonly OpNeighborRow[];
+  readonly neighborhood: NeighborhoodGraph;
   readonly traces: number;
   readonly stack: readonly SourceLine[];
 }
@@ -3599,13 +3619,13 @@ export interface RowsRequest extends DebugSourceRequest {
   readonly limit?: number;
 }
 
-/** A source file of a dump. */
+/** A source file of a dump or recording. */
 export interface SourceFileRequest extends DebugSourceRequest {
   readonly path: string;
   readonly host?: string | null;
 }
 
-/** The lines of a source file; null if the dump does not contain it. */
+/** The lines of a source file; null if it was not stored. */
 export interface SourceFileResponse {
   readonly path: string;
   readonly lines: readonly string[] | null;
@@ -3706,6 +3726,17 @@ export interface TensorSummaryRow {
   readonly columns: number;
 }
 
+/**
+ * Histograms of a tensor over the steps, from a sample of its finite values. `shares` are the rows
+ * of a matrix, one after another, with a row for each of `step`; 255 is all values.
+ */
+export interface WatchedTensorHistogram {
+  readonly step: Float64Array;
+  /** Of the bins; one more than there are bins. */
+  readonly edges: Float64Array;
+  readonly shares: Uint8Array;
+}
+
 /** A tensor of a recording, by its row in the layout. */
 export interface WatchedTensorRequest extends DebugSourceRequest {
   readonly tensor: number;
@@ -3720,6 +3751,10 @@ export interface WatchedTensorResponse {
   readonly step: Float64Array;
   readonly wall_time: Float64Array;
   readonly stats: Readonly<Record<string, Float32Array>>;
+  readonly stack: readonly SourceLine[];
+  readonly histogram: WatchedTensorHistogram | null;
+  /** Marked by the health at the step of the root cause, or at the last step. */
+  readonly neighborhood: NeighborhoodGraph;
 }
 
 /** A watched tensor. */

@@ -45,7 +45,7 @@ export type RoleFilter = (typeof ROLES)[number];
 
 const VIEWS_BY_KIND: Readonly<Record<DebugSourceRow['kind'], readonly DebuggerView[]>> = {
   dump: ['problems', 'executions', 'graph_executions', 'code'],
-  recording: ['problems', 'tensors', 'compare'],
+  recording: ['problems', 'tensors', 'code', 'compare'],
 };
 
 /** A line of a source file. */

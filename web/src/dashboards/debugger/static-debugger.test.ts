@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import type { DebugAlertsResponse, HealthAlert } from '../../api/schemas';
-import { selectAlerts } from './static-debugger';
+import type { DebugAlertsResponse, EventColumns, HealthAlert } from '../../api/schemas';
+import { selectAlerts, selectEvents } from './static-debugger';
 
 const makeAlert = (kind: HealthAlert['kind'], opName: string, step: number): HealthAlert => ({
   kind,
@@ -45,5 +45,35 @@ describe('selectAlerts', () => {
   it('returns pages with the positions among all alerts', () => {
     const page = selectAlerts(response, { source: '', kinds: ['nan'], offset: 1, limit: 1 });
     expect([page.total, ...page.indexes]).toEqual([2, 2]);
+  });
+});
+
+describe('selectEvents', () => {
+  const response: EventColumns = {
+    cursor: '',
+    total: 3,
+    index: Float64Array.of(0, 1, 2),
+    wall_time: Float64Array.of(1, 2, 3),
+    op_type: ['Relu', 'Log', 'Mean'],
+    op_name: ['relu', 'loss/Log', 'loss/Mean'],
+    slot: Int32Array.of(0, 0, 0),
+    graph: ['a', 'b', 'b'],
+    health: Uint8Array.of(1, 2, 2),
+    position: null,
+  };
+  const select = (request: object): EventColumns =>
+    selectEvents(response, { source: '', ...request });
+
+  it('filters as the server does', () => {
+    expect(select({}).op_type).toEqual(['Relu', 'Log', 'Mean']);
+    expect(select({ query: 'LO' }).op_type).toEqual(['Log', 'Mean']);
+    expect(select({ only_non_finite: true, graph: 'b' }).total).toBe(2);
+    expect(select({ op_name: 'relu' }).wall_time).toEqual(Float64Array.of(1));
+  });
+
+  it('returns a page and the position of an event', () => {
+    const page = select({ only_non_finite: true, offset: 1, limit: 1, locate: 2 });
+    expect(page.index).toEqual(Float64Array.of(2));
+    expect([page.total, page.position]).toEqual([2, 1]);
   });
 });

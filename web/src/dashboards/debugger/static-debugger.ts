@@ -1,10 +1,20 @@
-import type { DebugAlertsRequest, DebugAlertsResponse, HeatmapResponse } from '../../api/schemas';
+import type {
+  DebugAlertsRequest,
+  DebugAlertsResponse,
+  EventColumns,
+  ExecutionTimelineResponse,
+  HeatmapResponse,
+  RowsRequest,
+} from '../../api/schemas';
 import type { StaticHandlers } from '../../api/static/static-transport';
 import { encodeQuery } from '../../api/transport';
 
 const DEFAULT_ROWS = 200;
 
-/** A static export has the first alerts and the heat maps of each source, without filters. */
+/**
+ * A static export has the first alerts and events and the heat maps of each source, without
+ * filters, and the timeline of the whole dump.
+ */
 export const debuggerHandlers: StaticHandlers = {
   'POST debugger/alerts': async (request, contents) => {
     const path = `api/v1/debugger/alerts?${encodeQuery({ source: request.source })}`;
@@ -14,7 +24,49 @@ export const debuggerHandlers: StaticHandlers = {
     const path = `api/v1/debugger/heatmap?${encodeQuery({ source, stat })}`;
     return selectTensors((await contents.read(path)) as HeatmapResponse, roles, query);
   },
+  'POST debugger/executions': async (request, contents) => {
+    const path = `api/v1/debugger/executions?${encodeQuery({ source: request.source })}`;
+    return selectEvents((await contents.read(path)) as EventColumns, request);
+  },
+  'POST debugger/graph_executions': async (request, contents) => {
+    const path = `api/v1/debugger/graph_executions?${encodeQuery({ source: request.source })}`;
+    return selectEvents((await contents.read(path)) as EventColumns, request);
+  },
+  'POST debugger/timeline': async ({ source }, contents) => {
+    const path = `api/v1/debugger/timeline?${encodeQuery({ source })}`;
+    return (await contents.read(path)) as ExecutionTimelineResponse;
+  },
 };
+
+/** Return the events that match a request, as the server does. */
+export function selectEvents(response: EventColumns, request: RowsRequest): EventColumns {
+  const { query = '', graph = '', op_name = '', only_non_finite = false } = request;
+  const { offset = 0, limit = DEFAULT_ROWS, locate = null } = request;
+  const text = query.toLowerCase();
+  const found = response.op_type.flatMap((type, at) => {
+    const name = response.op_name[at] ?? '';
+    const isMatch =
+      `${name}\n${type}`.toLowerCase().includes(text) &&
+      (graph === '' || response.graph[at] === graph) &&
+      (op_name === '' || name === op_name) &&
+      (!only_non_finite || response.health[at] === 2);
+    return isMatch ? [at] : [];
+  });
+  const part = found.slice(offset, offset + limit);
+  const position = found.findIndex((at) => (response.index[at] ?? at) >= (locate ?? 0));
+  return {
+    ...response,
+    total: found.length,
+    index: response.index.filter((_, at) => part.includes(at)),
+    wall_time: response.wall_time.filter((_, at) => part.includes(at)),
+    op_type: part.flatMap((at) => response.op_type[at] ?? []),
+    op_name: part.flatMap((at) => response.op_name[at] ?? []),
+    slot: response.slot.filter((_, at) => part.includes(at)),
+    graph: part.flatMap((at) => response.graph[at] ?? []),
+    health: response.health.filter((_, at) => part.includes(at)),
+    position: locate === null ? null : position < 0 ? found.length : position,
+  };
+}
 
 /** Return the alerts that match a request, as the server does. */
 export function selectAlerts(
