@@ -71,6 +71,33 @@ def test_stored_values(board: str, open_page: OpenPage) -> None:
     assert re.search(r"db-item=v(:|%3A)log", get_stable_url(page))
 
 
+def test_details_of_a_tensor_show_its_neighborhood_histogram_and_stack(
+    board: str, open_page: OpenPage
+) -> None:
+    page = open_debugger(open_page, board, BAD_RUN)
+    root_cause(page).get_by_role("button", name="Show details").click()
+    panel = details(page)
+    graph = panel.get_by_role("region", name="Graph structure")
+    expect(graph.locator("[data-node][aria-pressed=true]")).to_have_attribute(
+        "aria-label", re.compile("log.*NaN/Inf")
+    )
+    expect(graph.get_by_role("button", name=re.compile("softmax.*Finite"))).to_be_visible()
+    expect(panel.get_by_role("img", name=re.compile("Value histograms of"))).to_be_visible()
+    graph.get_by_role("button", name=re.compile("softmax")).click()
+    expect(graph.locator("[data-node][aria-pressed=true]")).to_have_attribute(
+        "aria-label", re.compile("softmax")
+    )
+    panel.get_by_role("button", name="train.py:26").click()
+    expect(page.locator("[aria-current=location] code")).to_contain_text("torch.softmax(x, 1)")
+
+
+def test_source_code_of_a_recording(board: str, open_page: OpenPage) -> None:
+    page = open_debugger(open_page, board, BAD_RUN)
+    root_cause(page).get_by_role("button", name="train.py:34").click()
+    expect(page.locator("[aria-current=location] code")).to_contain_text("torch.log(p[rows, y])")
+    assert "db-view=code" in get_stable_url(page)
+
+
 def test_alerts_are_filtered_and_stepped_through(board: str, open_page: OpenPage) -> None:
     page = open_debugger(open_page, board, BAD_RUN)
     alerts = page.get_by_role("region", name="Alerts")
@@ -133,6 +160,10 @@ def test_root_cause_of_a_dump_leads_to_its_graph_and_source(
     expect(panel.get_by_role("region", name="Values")).to_be_visible()
     expect(panel.get_by_role("group", name="Inputs")).to_be_visible()
     expect(panel.get_by_role("group", name="Consumers").get_by_role("button")).not_to_have_count(0)
+    graph = panel.get_by_role("region", name="Graph structure")
+    expect(graph.locator("[data-node][aria-pressed=true]")).to_have_attribute(
+        "aria-label", re.compile("Log.*NaN/Inf")
+    )
     expect(panel.get_by_role("button", name=re.compile("library frame")).first).to_be_visible()
     panel.get_by_role("button", name=re.compile(r"debug_dump_program\.py:\d+")).first.click()
     expect(page.locator("[aria-current=location] code")).to_have_text(re.compile(r"\S"))
@@ -203,5 +234,27 @@ def test_static_export(tmp_path: Path, open_page: OpenPage) -> None:
     expect(rows(page, "Alerts")).to_have_count(2)
     root_cause(page).get_by_role("button", name="Show details").click()
     expect(details(page)).to_contain_text("Norm")
+    expect(details(page).locator("[data-node][aria-pressed=true]")).to_be_visible()
     page.get_by_role("button", name="Heat map", exact=True).click()
     expect(rows(page, "Heat map of Norm over steps").first).to_be_visible()
+    page.get_by_role("button", name="Source code", exact=True).click()
+    expect(page.locator("[aria-current=location] code")).to_contain_text("torch.log(p[rows, y])")
+
+
+@pytest.mark.skipif(
+    not (PAGE_DIR / "copy" / "board.js").exists(), reason="the page of copies was not built"
+)
+def test_static_export_of_a_dump(tmp_path: Path, open_page: OpenPage) -> None:
+    extract(DUMPS, tmp_path / "dumps")
+    target = tmp_path / "board.html"
+    logdir = str(tmp_path / "dumps/full_health")
+    arguments = ["export", logdir, "--no-cache", f"--static={target}"]
+    assert main([*arguments, "--view=?tab=debugger&db-view=graph_executions"]) == 0
+    page = open_page(target.as_uri())
+    table = page.get_by_role("table", name="Graph executions")
+    expect(table).to_have_attribute("aria-rowcount", "159")
+    page.get_by_label("Only NaN/Inf").check()
+    expect(table).not_to_have_attribute("aria-rowcount", "159")
+    page.get_by_role("button", name="Problems", exact=True).click()
+    root_cause(page).get_by_role("button", name="Show details").click()
+    expect(details(page).locator("[data-node][aria-pressed=true]")).to_be_visible()

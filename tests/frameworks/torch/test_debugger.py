@@ -223,7 +223,7 @@ def test_compiled_models_say_what_is_missing(tmp_path: Path) -> None:
         for step in range(3):
             train_step(model, float("nan") if step == 1 else 1.0)
     recording = open_recording(tmp_path)
-    assert "compiled" in recording.layout.notes[0]
+    assert "compiled" in recording.layout.notes[0].text
     assert recording.reports[0].step == 1
 
 

@@ -211,9 +211,11 @@ def _make_histograms(
     """Return histograms of normal distributions with the recorded range."""
     columns = [STAT_INDEX[name] for name in ("min", "max", "mean", "std")]
     rows = []
-    for low, high, mean, std in health[:, columns].tolist():
-        values = np.clip(random.normal(mean, std, 256), low, high).astype(np.float32)
-        rows.append(compute_histogram(values))
+    for tensor, row in zip(tensors, health, strict=True):
+        low, high, mean, std = row[columns].tolist()
+        has_finite = row[1:4].sum() < tensor.size
+        values = np.clip(random.normal(mean, std, 256 if has_finite else 0), low, high)
+        rows.append(compute_histogram(values.astype(np.float32)))
     return np.stack(rows)
 
 
