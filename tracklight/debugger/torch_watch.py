@@ -231,7 +231,15 @@ class TorchWatcher:
                 continue
             scope = self._module_stack[-1][0] if self._module_stack else ""
             label = f"{scope}/{name}" if scope else name
+            if index == 0:
+                self._record_arguments(label, inputs)
             self._record(f"{label}:{index}" if index else label, name, tensor, inputs)
+
+    def _record_arguments(self, label: str, inputs: Sequence[torch.Tensor]) -> None:
+        """Record arguments of a function that come from outside, such as the targets of a loss."""
+        for index, tensor in enumerate(inputs):
+            if self._find_row(tensor) is None and not tensor.requires_grad:
+                self._record(f"{label} argument {index}", "", tensor, (), role="input")
 
     def note_backward(self, loss: Any) -> None:
         """Called when ``backward`` of a tensor begins."""
@@ -394,19 +402,20 @@ class TorchWatcher:
             row = self._parameter_rows.get(id(parameter))
             if row is None:
                 continue
+            if self._snapshot is not None and not self._is_skipped:
+                before = self._snapshot[index]
+                # The update is not to blame for values that were not finite before.
+                update = torch.where(before.isfinite(), parameter.detach() - before, 0)
+                described = WatchedTensor(
+                    name=name,
+                    role="update",
+                    dtype=_get_dtype(update),
+                    size=update.numel(),
+                    shape=tuple(update.shape),
+                    of=row,
+                )
+                self._compute(self._recorder.add(described), update)
             self._compute(row, parameter.detach())
-            if self._snapshot is None or self._is_skipped:
-                continue
-            update = parameter.detach() - self._snapshot[index]
-            described = WatchedTensor(
-                name=name,
-                role="update",
-                dtype=_get_dtype(update),
-                size=update.numel(),
-                shape=tuple(update.shape),
-                of=row,
-            )
-            self._compute(self._recorder.add(described), update)
 
     def scale_loss(self, scale: Callable[[], Any], outputs: Any) -> Any:
         """Call ``GradScaler.scale`` without recording the scaled loss, which may overflow."""

@@ -6,6 +6,7 @@ its root cause must mention: the kind of the alert, and a part of the name or ty
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -270,6 +271,68 @@ def collapsing_loss_scale(folder: Path) -> None:
             watcher.step()
 
 
+def nan_in_targets(folder: Path) -> None:
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        x, y = make_batch()
+        if step == 5:
+            y[3] = torch.nan
+        return F.mse_loss(model(x), y)
+
+    train(folder, nn.Linear(8, 1), get_loss)
+
+
+def adam_without_eps(folder: Path) -> None:
+    """Adam divides a gradient of 0 by 0."""
+    model = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 1))
+    with torch.no_grad():
+        model[0].weight.zero_()
+        model[0].bias.fill_(-1)
+    optimizer = torch.optim.Adam(model.parameters(), 0.01, eps=0)
+    train(
+        folder,
+        model,
+        lambda model, step: model(make_batch()[0]).pow(2).mean(),
+        optimizer=optimizer,
+    )
+
+
+def angle_of_a_vector_with_itself(folder: Path) -> None:
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        y = model(make_batch()[0])
+        cosine = F.cosine_similarity(y, y, dim=1)
+        return torch.acos(cosine * (1 + 1e-6)).mean()
+
+    train(folder, nn.Linear(8, 4), get_loss)
+
+
+def logsumexp_of_masked_row(folder: Path) -> None:
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        y = model(make_batch()[0])
+        is_masked = torch.zeros_like(y, dtype=torch.bool)
+        is_masked[step % 16] = step >= 3
+        return torch.logsumexp(y.masked_fill(is_masked, -torch.inf), 1).clamp(min=-10).mean()
+
+    train(folder, nn.Linear(8, 4), get_loss)
+
+
+def std_of_one_sample(folder: Path) -> None:
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        y = model(make_batch(16 if step < 4 else 1)[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return (y / (y.std(0) + 1e-5)).mean()
+
+    train(folder, nn.Linear(8, 4), get_loss)
+
+
+def exp_overflow(folder: Path) -> None:
+    train(
+        folder,
+        nn.Linear(8, 4),
+        lambda model, step: torch.exp(200 * model(make_batch()[0])).mean(),
+    )
+
+
 BROKEN: dict[Program, tuple[str, str]] = {
     log_of_zero: ("inf", "log"),
     zero_variance_norm: ("nan", "div"),
@@ -285,6 +348,12 @@ BROKEN: dict[Program, tuple[str, str]] = {
     vanishing_gradient: ("vanishing_gradient", "layers.0"),
     division_by_zero_norm: ("nan", "div"),
     collapsing_loss_scale: ("loss_scale", "skipped"),
+    nan_in_targets: ("nan", "mse_loss argument 1"),
+    adam_without_eps: ("nan", "update of"),
+    angle_of_a_vector_with_itself: ("nan", "acos"),
+    logsumexp_of_masked_row: ("nan", "masked completely"),
+    std_of_one_sample: ("nan", "std"),
+    exp_overflow: ("inf", "exp"),
 }
 
 
@@ -376,6 +445,88 @@ def gan_with_two_backward_passes(folder: Path) -> None:
     train(folder, model, get_loss)
 
 
+def missing_targets(folder: Path) -> None:
+    """NaN marks missing values that the loss leaves out."""
+
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        x, y = make_batch()
+        y[::3] = torch.nan
+        is_known = ~torch.isnan(y)
+        return F.mse_loss(model(x)[is_known], y[is_known])
+
+    train(folder, nn.Linear(8, 1), get_loss)
+
+
+class Imputation(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(torch.nan_to_num(x))
+
+
+def replaced_nan(folder: Path) -> None:
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        x, y = make_batch()
+        return F.mse_loss(model(torch.where(x > 2, torch.nan, x)), y)
+
+    train(folder, Imputation(), get_loss)
+
+
+def contrastive_loss(folder: Path) -> None:
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        z = F.normalize(model(torch.randn(16, 8)), dim=1)
+        similarity = (z @ z.T / 0.1).masked_fill(torch.eye(16, dtype=torch.bool), -torch.inf)
+        return F.cross_entropy(similarity, torch.arange(16).roll(1))
+
+    train(folder, nn.Linear(8, 4), get_loss)
+
+
+class Autoencoder(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.decoder = nn.Linear(8, 8), nn.Linear(4, 8)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        mean, log_variance = self.encoder(x).chunk(2, 1)
+        z = mean + torch.randn_like(mean) * (log_variance / 2).exp()
+        return self.decoder(z), mean, log_variance
+
+
+def variational_autoencoder(folder: Path) -> None:
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        x, _ = make_batch()
+        y, mean, log_variance = model(x)
+        divergence = 1 + log_variance - mean**2 - log_variance.exp()
+        return F.mse_loss(y, x) - divergence.mean() / 2
+
+    train(folder, Autoencoder(), get_loss)
+
+
+def bfloat16(folder: Path) -> None:
+    model = nn.Sequential(nn.Linear(8, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 1))
+
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        x, y = make_batch()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            output = model(x)
+        return F.mse_loss(output.float(), y)
+
+    train(folder, model, get_loss, optimizer=torch.optim.AdamW(model.parameters(), 1e-3))
+
+
+def frozen_layer(folder: Path) -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))
+    model[0].requires_grad_(False)
+
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        x, y = make_batch()
+        return F.mse_loss(model(x), y)
+
+    train(folder, model, get_loss, optimizer=torch.optim.SGD(model[2].parameters(), 0.01))
+
+
 HEALTHY: tuple[Program, ...] = (
     mlp,
     convolutions,
@@ -383,4 +534,10 @@ HEALTHY: tuple[Program, ...] = (
     causal_transformer,
     mixed_precision,
     gan_with_two_backward_passes,
+    missing_targets,
+    replaced_nan,
+    contrastive_loss,
+    variational_autoencoder,
+    bfloat16,
+    frozen_layer,
 )

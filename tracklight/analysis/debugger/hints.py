@@ -51,9 +51,19 @@ _POW = Message(
     "debugger.hint_pow",
     "A negative base with a fractional exponent is NaN, and 0 with a negative exponent Inf.",
 )
+_DOMAIN = Message(
+    "debugger.hint_domain",
+    "acos, asin, atanh and erfinv are defined from -1 to 1, and their gradients are infinite at "
+    "the ends. Clamp the input to a slightly smaller range.",
+)
+_VARIANCE = Message(
+    "debugger.hint_variance",
+    "The variance of a single value is NaN, and the gradient of std is infinite where all values "
+    "are equal. Use correction=0, more samples, or sqrt(var + eps).",
+)
 _DATA = Message(
     "debugger.hint_data",
-    "The input data contains NaN or Inf. Check the batch before it enters the model.",
+    "The data contains NaN or Inf. Check inputs and targets before they enter the model.",
 )
 _PARAMETER = Message(
     "debugger.hint_parameter",
@@ -62,7 +72,8 @@ _PARAMETER = Message(
 )
 _UPDATE = Message(
     "debugger.hint_update",
-    "The update is too large. Lower the learning rate, warm it up, or clip gradients.",
+    "The update is too large. Lower the learning rate, warm it up, clip gradients, or give the "
+    "optimizer a larger eps.",
 )
 _GRADIENT = Message(
     "debugger.hint_gradient",
@@ -73,8 +84,10 @@ _GRADIENT = Message(
 #: Patterns of op and layer types, in order of priority. Names of gradient ops come first.
 _HINTS = (
     (r"(sqrt|norm|pow).*(grad|backward)", _SQRT_GRADIENT),
-    (r"log_?softmax|softmax|attention", _SOFTMAX),
-    (r"cross_?entropy|bce|nll|_loss$|loss$", _LOSS),
+    (r"log_?softmax|softmax|logsumexp|logaddexp|attention", _SOFTMAX),
+    (r"cross_?entropy|bce|nll|kl_?div", _LOSS),
+    (r"(^|[._/ ])(std|var|std_mean|var_mean)($|[_.0-9])", _VARIANCE),
+    (r"a(rc)?(cos|sin|tanh|cosh)($|[_.0-9 ])|erfinv|erf_inv", _DOMAIN),
     (
         r"batch_?norm|layer_?norm|group_?norm|instance_?norm|rms_?norm|normalization|fusedbatch",
         _NORM,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 NodeT = TypeVar("NodeT", bound=Hashable)
 
@@ -13,7 +14,8 @@ _INPUT_LEVELS = 3
 _CONSUMER_LEVELS = 1
 
 
-class Neighborhood(NamedTuple, Generic[NodeT]):
+@dataclass(frozen=True)
+class Neighborhood(Generic[NodeT]):
     """Nodes, the one in the center first, and edges between their indexes."""
 
     nodes: list[NodeT]

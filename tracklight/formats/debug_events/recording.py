@@ -141,8 +141,8 @@ def find_non_finite(
 ) -> Int64:
     """Return the rows of a step that are non-finite by mistake, in the order of computation.
 
-    Left out are masks of -Inf, what is computed from them without becoming NaN or +Inf, and the
-    gradients of a step that the optimizer skipped.
+    Left out are masks of -Inf, what is computed from them without becoming NaN or +Inf, inputs of
+    which only finite values are used, and the gradients of a step that the optimizer skipped.
 
     Args:
         health: The health matrix of the step.
@@ -153,8 +153,11 @@ def find_non_finite(
     rows = rows[np.argsort(health[rows, 0], kind="stable")]
     masks: set[int] = set()
     found = []
+    unused = _find_unused_inputs(health, tensors, set(rows.tolist()))
     for row in rows.tolist():
         tensor = tensors[row]
+        if row in unused:
+            continue
         if _is_mask(health[row], tensor) or (
             not masks.isdisjoint(tensor.inputs) and not health[row, 1] and not health[row, 3]
         ):
@@ -162,6 +165,22 @@ def find_non_finite(
         elif not (is_skipped and tensor.role == "gradient"):
             found.append(row)
     return np.array(found, np.int64)
+
+
+def _find_unused_inputs(
+    health: Float32, tensors: Sequence[WatchedTensor], bad: set[int]
+) -> set[int]:
+    """Return non-finite inputs from which only finite tensors were computed.
+
+    Missing values may be marked by NaN, and left out by the program.
+    """
+    uses: dict[int, list[int]] = {row: [] for row in bad if tensors[row].role == "input"}
+    if uses:
+        for row, tensor in enumerate(tensors):
+            if not np.isnan(health[row, 0]):
+                for it in uses.keys() & set(tensor.inputs):
+                    uses[it].append(row)
+    return {row for row, users in uses.items() if users and bad.isdisjoint(users)}
 
 
 def _is_mask(row: Float32, tensor: WatchedTensor) -> bool:
