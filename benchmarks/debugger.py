@@ -78,6 +78,7 @@ def _measure_opening(quick: bool) -> Iterator[Row]:
 
 def write_dump(folder: Path, traces: int) -> None:
     """Repeat the traces of a small dump."""
+    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         extract(_DUMPS, Path(scratch))
         for path in (Path(scratch) / "full_health").iterdir():
