@@ -78,12 +78,41 @@ def division_by_zero(folder: Path) -> None:
     train(folder, loss, normal(0, 8, 1), make_batch)
 
 
+def empty_mask_row(folder: Path) -> None:
+    def loss(params: Any, x: Any) -> Any:
+        return jnp.mean(jax.nn.softmax(jnp.where(x[:, :1] > 2, x @ params, -jnp.inf)))
+
+    train(folder, loss, normal(0, 8, 4), lambda step: normal(step, 16, 8))
+
+
+def nan_in_targets(folder: Path) -> None:
+    def loss(params: Any, batch: Any) -> Any:
+        return jnp.mean((batch["x"] @ params - batch["y"]) ** 2)
+
+    def make_batch(step: int) -> Any:
+        y = normal(step, 16, 1)
+        return {"x": normal(step, 16, 8), "y": y.at[2].set(jnp.nan) if step >= 4 else y}
+
+    train(folder, loss, normal(0, 8, 1), make_batch)
+
+
+def where_trap(folder: Path) -> None:
+    def loss(params: Any, x: Any) -> Any:
+        y = x @ params
+        return jnp.mean(jnp.where(y > 0, jnp.log(y), 0.0))
+
+    train(folder, loss, normal(0, 8, 4), lambda step: normal(step, 16, 8))
+
+
 BROKEN: dict[Program, tuple[str, str]] = {
     log_of_zero: ("inf", "log"),
     nan_in_data: ("nan", "argument"),
     sqrt_gradient: ("inf", "gradient of sqrt"),
     bad_learning_rate: ("inf", "learning rate"),
     division_by_zero: ("nan", "div"),
+    empty_mask_row: ("nan", "masked completely"),
+    nan_in_targets: ("nan", "argument/1/y"),
+    where_trap: ("nan", "log"),
 }
 
 
@@ -118,4 +147,37 @@ def scanned_rnn(folder: Path) -> None:
     train(folder, loss, params, lambda step: normal(step, 10, 4, 3))
 
 
-HEALTHY: tuple[Program, ...] = (mlp, masked_attention, scanned_rnn)
+def normalized_layers(folder: Path) -> None:
+    """``jnp.var`` contains a constant NaN that is not selected."""
+
+    def apply(params: Any, x: Any) -> Any:
+        y = x @ params
+        return jax.nn.gelu((y - y.mean()) / jnp.sqrt(y.var() + 1e-5))
+
+    def loss(params: Any, x: Any) -> Any:
+        return jnp.mean(jax.vmap(apply, (None, 0))(params, x) ** 2)
+
+    train(folder, loss, normal(0, 8, 4) * 0.3, lambda step: normal(step, 16, 8))
+
+
+def missing_targets(folder: Path) -> None:
+    """NaN marks missing values that the loss leaves out."""
+
+    def loss(params: Any, batch: Any) -> Any:
+        is_known = ~jnp.isnan(batch["y"])
+        error = batch["x"] @ params - jnp.where(is_known, batch["y"], 0)
+        return jnp.mean(jnp.where(is_known, error**2, 0))
+
+    def make_batch(step: int) -> Any:
+        return {"x": normal(step, 16, 8), "y": normal(step, 16, 1).at[::3].set(jnp.nan)}
+
+    train(folder, loss, normal(0, 8, 1) * 0.1, make_batch)
+
+
+HEALTHY: tuple[Program, ...] = (
+    mlp,
+    masked_attention,
+    scanned_rnn,
+    normalized_layers,
+    missing_targets,
+)

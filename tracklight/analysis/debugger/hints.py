@@ -51,6 +51,11 @@ _POW = Message(
     "debugger.hint_pow",
     "A negative base with a fractional exponent is NaN, and 0 with a negative exponent Inf.",
 )
+_DIFFERENCE = Message(
+    "debugger.hint_difference",
+    "Inf - Inf is NaN. In a softmax or logsumexp, this is a row that is masked completely: use a "
+    "large negative number instead of -Inf, or skip such rows.",
+)
 _DOMAIN = Message(
     "debugger.hint_domain",
     "acos, asin, atanh and erfinv are defined from -1 to 1, and their gradients are infinite at "
@@ -97,6 +102,7 @@ _HINTS = (
     (r"sqrt", _SQRT),
     (r"exp(m1|2)?($|[_.0-9])|sinh|cosh", _EXP),
     (r"pow", _POW),
+    (r"(^|[._/ ])r?sub(tract)?($|[_.0-9])", _DIFFERENCE),
     (r"matmul|linear|dense|conv|einsum|dot_general|bmm|addmm|(^|[._])(mm|mul|square)", _MATMUL),
 )
 _COMPILED = [(re.compile(pattern, re.IGNORECASE), hint) for pattern, hint in _HINTS]

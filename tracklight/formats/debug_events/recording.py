@@ -141,8 +141,9 @@ def find_non_finite(
 ) -> Int64:
     """Return the rows of a step that are non-finite by mistake, in the order of computation.
 
-    Left out are masks of -Inf, what is computed from them without becoming NaN or +Inf, inputs of
-    which only finite values are used, and the gradients of a step that the optimizer skipped.
+    Left out are masks of -Inf, what is computed from them without becoming NaN or +Inf, inputs and
+    constants of which only finite values are used, and the gradients of a step that the optimizer
+    skipped.
 
     Args:
         health: The health matrix of the step.
@@ -170,17 +171,23 @@ def find_non_finite(
 def _find_unused_inputs(
     health: Float32, tensors: Sequence[WatchedTensor], bad: set[int]
 ) -> set[int]:
-    """Return non-finite inputs from which only finite tensors were computed.
+    """Return non-finite inputs and constants from which only finite tensors were computed.
 
-    Missing values may be marked by NaN, and left out by the program.
+    Missing values may be marked by NaN, and left out by the program. ``jnp.var`` selects between
+    the variance and a constant NaN.
     """
-    uses: dict[int, list[int]] = {row: [] for row in bad if tensors[row].role == "input"}
+    given = [row for row in bad if tensors[row].role == "input" or _is_constant(tensors[row])]
+    uses: dict[int, list[int]] = {row: [] for row in given}
     if uses:
         for row, tensor in enumerate(tensors):
             if not np.isnan(health[row, 0]):
                 for it in uses.keys() & set(tensor.inputs):
                     uses[it].append(row)
     return {row for row, users in uses.items() if users and bad.isdisjoint(users)}
+
+
+def _is_constant(tensor: WatchedTensor) -> bool:
+    return tensor.role == "output" and not tensor.inputs
 
 
 def _is_mask(row: Float32, tensor: WatchedTensor) -> bool:
