@@ -1,9 +1,9 @@
 """Overhead of `tracklight.debugger`, and opening a dump of 5 million graph execution traces.
 
 The overhead is processor time of a training step of a ResNet-18 (batch 32), beside
-``torch.autograd.set_detect_anomaly``. The dump is opened beside TensorFlow's reader, which
-TensorBoard uses; as that reader takes minutes, it reads a tenth of the traces and the time is
-multiplied.
+``torch.autograd.set_detect_anomaly`` and the dump of TensorFlow. A dump is opened beside
+TensorFlow's reader, which TensorBoard uses; as that reader takes minutes, it reads a tenth of the
+traces and the time is multiplied.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ def _measure_overhead(quick: bool) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         numbers = ("1", "16") if quick else ("5", "32")
         seconds = _run_probe("training", folder, *numbers)
-    off, anomaly = seconds["off"], seconds["anomaly"]
+        peers = f"{seconds['anomaly'] / seconds['off'] - 1:.1%} (set_detect_anomaly)"
+        if importlib.util.find_spec("tensorflow") is not None:
+            dump = _run_probe("dump", f"{folder}/dump", *numbers)
+            peers += f", {dump['dump'] / dump['off'] - 1:.1%} (TensorFlow's dump, FULL_HEALTH)"
+    off = seconds["off"]
     labels = {
         "health": ("outputs and gradients of every step", 0.08),
         "recorder": ("with the flight recorder", 0.15),
@@ -50,7 +54,7 @@ def _measure_overhead(quick: bool) -> Iterator[Row]:
         yield Row(
             f"Debugger overhead per step, {what}",
             f"{share:.1%}",
-            f"{anomaly / off - 1:.1%} (set_detect_anomaly)",
+            peers,
             None,
             "" if limit is None else f"at most {limit:.0%}",
             limit is None or share <= limit,

@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.debugger_probe training FOLDER STEPS SIZE`` trains a ResNet-18 with several
 debuggers and prints the seconds of processor time per step of each as JSON.
-``python -m benchmarks.debugger_probe open FOLDER`` and ``tensorflow FOLDER`` open a dump.
+``python -m benchmarks.debugger_probe dump FOLDER STEPS SIZE`` does the same with TensorFlow and its
+dump. ``python -m benchmarks.debugger_probe open FOLDER`` and ``tensorflow FOLDER`` open a dump.
 """
 
 from __future__ import annotations
@@ -95,6 +96,60 @@ def make_resnet18(torch: Any) -> Any:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
 
 
+def measure_tensorflow_dump(folder: str, steps: int, size: int) -> dict[str, float]:
+    """Return the median processor time of a step without and with TensorFlow's dump, in seconds."""
+    import tensorflow as tf
+
+    times = {}
+    for name in ("off", "dump"):
+        if name == "dump":
+            tf.debugging.experimental.enable_dump_debug_info(folder, "FULL_HEALTH", 1000)
+        tf.random.set_seed(0)
+        train = _make_tensorflow_step(tf, size)
+        train()  # traces the function
+        seconds = []
+        for _ in range(steps):
+            began = time.process_time()
+            train()
+            seconds.append(time.process_time() - began)
+        times[name] = sorted(seconds)[len(seconds) // 2]
+    return times
+
+
+def _make_tensorflow_step(tf: Any, size: int) -> Callable[[], Any]:
+    layers = tf.keras.layers
+
+    def convolve(x: Any, filters: int, kernel: int, stride: int = 1) -> Any:
+        x = layers.Conv2D(filters, kernel, stride, "same", use_bias=False)(x)
+        return layers.BatchNormalization()(x)
+
+    inputs = layers.Input((size, size, 3))
+    x = layers.ReLU()(convolve(inputs, 64, 3))
+    for filters, first_stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
+        for stride in (first_stride, 1):
+            y = layers.ReLU()(convolve(x, filters, 3, stride))
+            y = convolve(y, filters, 3)
+            has_same_shape = stride == 1 and x.shape[-1] == filters
+            x = layers.ReLU()(y + (x if has_same_shape else convolve(x, filters, 1, stride)))
+    outputs = layers.Dense(10)(layers.GlobalAveragePooling2D()(x))
+    model, optimizer = tf.keras.Model(inputs, outputs), tf.keras.optimizers.SGD(0.01)
+    images = tf.random.normal((32, size, size, 3))
+    labels = tf.random.uniform((32,), maxval=10, dtype=tf.int32)
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def train() -> Any:
+        with tf.GradientTape() as tape:
+            scores = model(images, training=True)
+            loss = tf.reduce_mean(
+                tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=scores)
+            )
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return loss
+
+    return lambda: train().numpy()
+
+
 def measure_opening(folder: str) -> dict[str, float]:
     """Open a dump, find its alerts and its root cause."""
     from tracklight.analysis.debugger.library import DebuggerLibrary
@@ -137,6 +192,8 @@ def main() -> None:
     what, folder, *numbers = sys.argv[1:]
     if what == "training":
         result = measure_training(folder, *map(int, numbers))
+    elif what == "dump":
+        result = measure_tensorflow_dump(folder, *map(int, numbers))
     else:
         result = (measure_opening if what == "open" else measure_tensorflow)(folder)
     print(json.dumps(result))
