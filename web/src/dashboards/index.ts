@@ -131,7 +131,7 @@ with SummaryWriter("logs/run-1") as writer:
 with debugger.watch(model, "logs/run-1"):  # PyTorch, JAX or Keras
     train(model)`,
     prefetch: () => 'sources',
-    load: () => importWithMessages('debugger', () => import('./debugger')),
+    load: () => loadView('debugger', () => import('./debugger/View.svelte')),
   },
   {
     name: 'profile',
