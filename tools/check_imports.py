@@ -21,7 +21,7 @@ PACKAGE = "tracklight"
 
 MAX_LEVELS = 9
 MAX_MODULES = 15
-MAX_LAYERS = 25
+MAX_LAYERS = 24
 
 #: Layers that every other layer may import.
 COMMON = ("errors", "types", "util")
@@ -52,8 +52,6 @@ PYTHON = {
     "runs": "formats writer summary hparams",
     "keras": "formats writer summary projector profiler",
     "jax": "writer summary",
-    "lightning": "formats hparams torch",
-    "transformers": "torch",
     # Entry points.
     "__init__": "reader runs summary hparams projector notebook server profiler debugger cli",
     "__main__": "cli",
