@@ -50,6 +50,8 @@ class MemorySource:
     """Plugin data by tag and run."""
     beside: dict[str, dict[str, bytes]] = field(default_factory=dict)
     """Settings files by run and name."""
+    dumped: list[DebugEventFile] = field(default_factory=list)
+    """Files of debugger dumps."""
     failure: Exception | None = None
     gate: threading.Event = field(default_factory=threading.Event)
     """Refreshes wait for it, so that tests can observe a server that is loading."""
@@ -134,7 +136,7 @@ class MemorySource:
         return ()
 
     def debug_files(self) -> tuple[DebugEventFile, ...]:
-        return ()
+        return tuple(self.dumped)
 
     def open_debug_file(self, file: DebugEventFile) -> FileHandle:
         return LocalFileSystem().open(file.path)

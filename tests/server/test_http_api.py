@@ -148,6 +148,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/debugger/tensor": {**RECORDING, "tensor": 1},
     "GET api/v1/debugger/value": {**RECORDING, "name": "log"},
     "POST api/v1/debugger/compare": {"first": "numbers", "second": "numbers"},
+    "POST api/v1/debugger/compare_dumps": {"first": DUMP["source"], "second": DUMP["source"]},
     "GET api/v1/debugger/export": RECORDING,
     "POST api/v1/debugger/executions": DUMP,
     "POST api/v1/debugger/graph_executions": DUMP,

@@ -16,7 +16,7 @@ from tests.dashboards.opening import make_context
 from tracklight.dashboards.debugger.dashboard import Debugger
 from tracklight.dashboards.debugger.schemas import (
     AlertExportRequest,
-    CompareRecordingsRequest,
+    CompareSourcesRequest,
     DebugAlertsRequest,
     DebugEventRequest,
     DebugSourceRequest,
@@ -250,11 +250,11 @@ def test_histogram_of_a_tensor_over_executions(dashboard: Debugger) -> None:
 
 
 def test_compares_recordings(dashboard: Debugger) -> None:
-    response = dashboard.compare(CompareRecordingsRequest("recorded", "other"))
+    response = dashboard.compare(CompareSourcesRequest("recorded", "other"))
     assert (response.step, response.stat) == (4, "norm")
     assert response.tensor is not None
     assert response.tensor.name == "log"
-    same = dashboard.compare(CompareRecordingsRequest("recorded", "recorded"))
+    same = dashboard.compare(CompareSourcesRequest("recorded", "recorded"))
     assert (same.step, same.message) == (None, "The recordings do not differ.")
 
 

@@ -13,8 +13,9 @@ from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.dashboards.debugger import dump_responses, recording_responses, responses
 from tracklight.dashboards.debugger.schemas import (
     AlertExportRequest,
-    CompareRecordingsRequest,
+    CompareDumpsResponse,
     CompareRecordingsResponse,
+    CompareSourcesRequest,
     DebugAlertsRequest,
     DebugAlertsResponse,
     DebugEventRequest,
@@ -81,7 +82,8 @@ class Debugger(Dashboard):
             Route("histogram", TensorHistogramRequest, self.histogram, "GET"),
             Route("op", OpRequest, self.op, "GET"),
             Route("source_file", SourceFileRequest, self.source_file, "GET"),
-            Route("compare", CompareRecordingsRequest, self.compare),
+            Route("compare", CompareSourcesRequest, self.compare),
+            Route("compare_dumps", CompareSourcesRequest, self.compare_dumps),
             Route("export", AlertExportRequest, self.export, "GET"),
         ]
 
@@ -223,11 +225,17 @@ class Debugger(Dashboard):
             lines = None if text is None else text.splitlines()
         return SourceFileResponse(request.path, lines)
 
-    def compare(self, request: CompareRecordingsRequest) -> CompareRecordingsResponse:
+    def compare(self, request: CompareSourcesRequest) -> CompareRecordingsResponse:
         """Return where two recordings first differ."""
         cursor = self.context.cursor()
         first, second = self._get_recording(request.first), self._get_recording(request.second)
         return recording_responses.compare_recordings(cursor, first, second, request)
+
+    def compare_dumps(self, request: CompareSourcesRequest) -> CompareDumpsResponse:
+        """Return where two dumps first differ."""
+        cursor = self.context.cursor()
+        first, second = self._get_dump(request.first), self._get_dump(request.second)
+        return dump_responses.compare(cursor, first, second, request)
 
     def export(self, request: AlertExportRequest) -> Stream:
         """Download all alerts as CSV or JSON."""

@@ -6,12 +6,16 @@ import numpy as np
 
 from tracklight.analysis.debugger.dump import DebugDump
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
+from tracklight.analysis.debugger.dump_comparison import compare_dumps
 from tracklight.analysis.debugger.event_rows import EventRows
 from tracklight.analysis.debugger.neighborhood import find_neighborhood
 from tracklight.dashboards.debugger.responses import make_summary_row
 from tracklight.dashboards.debugger.schemas import (
+    CompareDumpsResponse,
+    CompareSourcesRequest,
     DebugEventRequest,
     DebugEventResponse,
+    DumpDifferenceRow,
     EventColumns,
     ExecutionTimelineRequest,
     ExecutionTimelineResponse,
@@ -266,3 +270,29 @@ def _get_last_health(dump: DebugDump, graph: str) -> dict[tuple[str, int], int]:
         for index, it in enumerate(traces.names)
         if it.graph == graph and last[index] >= 0
     }
+
+
+def compare(
+    cursor: str, first: DumpAnalysis, second: DumpAnalysis, request: CompareSourcesRequest
+) -> CompareDumpsResponse:
+    """Find the first event of a dump whose counterpart in another one differs."""
+    result = compare_dumps(first, second, tolerance=request.tolerance)
+    row = None
+    if (found := result.difference) is not None:
+        rows = first.execution_rows if found.event == "execution" else first.trace_rows
+        name = rows.names[int(rows.ids[found.index])]
+        row = DumpDifferenceRow(
+            event=found.event,
+            index=found.index,
+            other_index=found.other_index,
+            op_type=name.op_type,
+            op_name=name.op_name,
+            slot=found.slot,
+            kind=found.kind,
+            first=found.first,
+            second=found.second,
+            element=None if found.element is None else list(found.element),
+        )
+    return CompareDumpsResponse(
+        cursor, row, result.compared, result.is_limited, result.only_first, result.only_second
+    )

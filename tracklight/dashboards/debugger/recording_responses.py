@@ -10,8 +10,8 @@ from tracklight.analysis.debugger.recording import Recording
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis, make_source_line
 from tracklight.dashboards.debugger.responses import make_summary_row, read_stat
 from tracklight.dashboards.debugger.schemas import (
-    CompareRecordingsRequest,
     CompareRecordingsResponse,
+    CompareSourcesRequest,
     HeatmapRequest,
     HeatmapResponse,
     NeighborhoodGraph,
@@ -147,7 +147,7 @@ def compare_recordings(
     cursor: str,
     first: RecordingAnalysis,
     second: RecordingAnalysis,
-    request: CompareRecordingsRequest,
+    request: CompareSourcesRequest,
 ) -> CompareRecordingsResponse:
     """Find the first step, and in it the first tensor, at which two recordings differ."""
     keys = [

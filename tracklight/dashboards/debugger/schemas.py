@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.debugger.alerts import HealthAlert, RootCause, SourceLine
+from tracklight.analysis.debugger.dump_comparison import DifferenceKind
 from tracklight.analysis.source import Sentence
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32, Int64
@@ -128,8 +129,11 @@ class SourceFileRequest(DebugSourceRequest):
     host: str | None = None
 
 
-class CompareRecordingsRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Two recordings; values that differ by less than ``tolerance``, relatively, are equal."""
+class CompareSourcesRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Two recordings or two dumps.
+
+    Values that differ by less than ``tolerance``, relatively, are equal.
+    """
 
     first: str
     second: str
@@ -441,3 +445,32 @@ class CompareRecordingsResponse(msgspec.Struct):
     shared_steps: int
     """Number of steps that both recorded, with tensors of the same name."""
     message: str
+
+
+class DumpDifferenceRow(msgspec.Struct):
+    """An event of the first dump, and how its counterpart in the second differs."""
+
+    event: Literal["execution", "graph_execution"]
+    index: int
+    other_index: int
+    op_type: str
+    op_name: str
+    slot: int
+    kind: DifferenceKind
+    first: str
+    second: str
+    element: list[int] | None
+    """Position of the first value that differs."""
+
+
+class CompareDumpsResponse(msgspec.Struct):
+    """Where two dumps first differ."""
+
+    cursor: str
+    difference: DumpDifferenceRow | None
+    compared: int
+    """Number of tensors that both dumps have."""
+    is_limited: bool
+    """Whether only the first values were compared."""
+    only_first: list[str]
+    only_second: list[str]

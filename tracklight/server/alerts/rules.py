@@ -45,6 +45,8 @@ NON_FINITE_RULE = AlertRule(
     "built-in-non-finite", r"re:^debugger/(rank\d+/)?non_finite$", "above", 0.0
 )
 BUILT_IN_RULES = (NON_FINITE_RULE,)
+#: Alerts about dumps of TensorFlow's debugger, which are not raised by points of a series.
+DUMP_RULE_ID = "built-in-dump"
 #: All tags that built-in rules match begin with this.
 BUILT_IN_TAG_PREFIX = "debugger/"
 
@@ -219,6 +221,21 @@ def describe_violation(
         steps=steps,
         best=f"{state.best.value:.6g}",
         best_step=state.best.step,
+    )
+
+
+def make_debugger_view(run: str) -> dict[str, str]:
+    """Return the URL parameters of the Debugger dashboard with the data of a run."""
+    return {"tab": "debugger", "db": run}
+
+
+def describe_dump(run: str, op: str) -> Message:
+    """Describe the first non-finite tensor of a dump."""
+    return Message.format(
+        "alerts.non_finite_dump",
+        '{run}: the output of "{op}" contains NaN or Inf. See the Debugger',
+        run=run,
+        op=op,
     )
 
 

@@ -125,21 +125,24 @@ export interface LiveEvents {
 }
 
 /**
- * A violated rule; `value` and `wall_time` are those of the point that violated it. The page
- * translates `text` by `code` and `args`.
+ * A violated rule; `value` and `wall_time` are those of the point that violated it. For a dump of
+ * TensorFlow's debugger, `tag` is an operation and there is no `step`. The page translates `text`
+ * by `code` and `args`.
  */
 export interface Alert {
   readonly id: string;
   readonly rule: string;
   readonly run: string;
   readonly tag: string;
-  readonly step: number;
+  readonly step: number | null;
   readonly value: JsonNumber;
   readonly wall_time: JsonNumber;
   readonly text: string;
   readonly resolved: boolean;
   readonly code: string;
   readonly args: Readonly<Record<string, string | number | Sentence>>;
+  /** URL parameters of the view that shows the problem; if empty, that is the chart of the tag. */
+  readonly view: Readonly<Record<string, string>>;
 }
 
 /** When to raise an alert; `tag` is a pattern for series, see docs/patterns.md. */
@@ -3225,8 +3228,13 @@ export interface DebuggerRoutes {
   };
   /** Return where two recordings first differ. */
   readonly 'POST compare': {
-    readonly request: CompareRecordingsRequest;
+    readonly request: CompareSourcesRequest;
     readonly response: CompareRecordingsResponse;
+  };
+  /** Return where two dumps first differ. */
+  readonly 'POST compare_dumps': {
+    readonly request: CompareSourcesRequest;
+    readonly response: CompareDumpsResponse;
   };
   /** Download all alerts as CSV or JSON. */
   readonly 'GET export': {
@@ -3241,12 +3249,16 @@ export interface AlertExportRequest extends DebugSourceRequest {
   readonly format?: 'csv' | 'json';
 }
 
-/** Two recordings; values that differ by less than `tolerance`, relatively, are equal. */
-export interface CompareRecordingsRequest {
-  readonly first: string;
-  readonly second: string;
-  /** Default: `0.001`. */
-  readonly tolerance?: number;
+/** Where two dumps first differ. */
+export interface CompareDumpsResponse {
+  readonly cursor: string;
+  readonly difference: DumpDifferenceRow | null;
+  /** Number of tensors that both dumps have. */
+  readonly compared: number;
+  /** Whether only the first values were compared. */
+  readonly is_limited: boolean;
+  readonly only_first: readonly string[];
+  readonly only_second: readonly string[];
 }
 
 /** Where two recordings first differ; `step` is null if they do not. */
@@ -3262,6 +3274,16 @@ export interface CompareRecordingsResponse {
   /** Number of steps that both recorded, with tensors of the same name. */
   readonly shared_steps: number;
   readonly message: string;
+}
+
+/**
+ * Two recordings or two dumps. Values that differ by less than `tolerance`, relatively, are equal.
+ */
+export interface CompareSourcesRequest {
+  readonly first: string;
+  readonly second: string;
+  /** Default: `0.001`. */
+  readonly tolerance?: number;
 }
 
 /**
@@ -3371,12 +3393,42 @@ export interface DebugSourcesResponse {
   readonly sources: readonly DebugSourceRow[];
 }
 
+/** What differs: the operation itself, or a property of its output. */
+export type DifferenceKind =
+  | 'operation'
+  | 'dtype'
+  | 'shape'
+  | 'size'
+  | 'non_finite'
+  | 'nan'
+  | 'neg_inf'
+  | 'pos_inf'
+  | 'negative'
+  | 'zero'
+  | 'positive'
+  | 'value';
+
 /** A part of a dump that is missing or cannot be read. */
 export interface DumpDamageRow {
   readonly file: string;
   readonly offset: number;
   readonly bytes: number;
   readonly reason: Sentence;
+}
+
+/** An event of the first dump, and how its counterpart in the second differs. */
+export interface DumpDifferenceRow {
+  readonly event: 'execution' | 'graph_execution';
+  readonly index: number;
+  readonly other_index: number;
+  readonly op_type: string;
+  readonly op_name: string;
+  readonly slot: number;
+  readonly kind: DifferenceKind;
+  readonly first: string;
+  readonly second: string;
+  /** Position of the first value that differs. */
+  readonly element: readonly number[] | null;
 }
 
 /** Rows of executions or traces. `health` is 0 unknown, 1 finite, 2 non-finite. */

@@ -44,7 +44,7 @@ export const ROLES = ['all', 'output', 'gradient', 'parameter', 'update'] as con
 export type RoleFilter = (typeof ROLES)[number];
 
 const VIEWS_BY_KIND: Readonly<Record<DebugSourceRow['kind'], readonly DebuggerView[]>> = {
-  dump: ['problems', 'executions', 'graph_executions', 'code'],
+  dump: ['problems', 'executions', 'graph_executions', 'code', 'compare'],
   recording: ['problems', 'tensors', 'code', 'compare'],
 };
 
@@ -143,11 +143,11 @@ export class DebuggerState {
     return this.views.includes(value) ? value : 'problems';
   });
 
-  /** Recordings that the current one can be compared with. */
+  /** Dumps or recordings that the current one can be compared with. */
   readonly others = $derived(
     this.rows.filter(
       ({ name, kind, problem }) =>
-        kind === 'recording' && problem === null && name !== this.source?.name,
+        kind === this.source?.kind && problem === null && name !== this.source.name,
     ),
   );
 

@@ -1,6 +1,6 @@
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/debugger';
-import type { HealthAlert, RootCause } from '../../api/schemas';
+import type { DumpDifferenceRow, HealthAlert, RootCause } from '../../api/schemas';
 import { translate } from '../../i18n/server-messages';
 import { formatInteger } from '../../lib/format';
 import type { DebuggerView, RoleFilter, Stat } from './debugger-state.svelte';
@@ -53,6 +53,37 @@ export const STAT_LABELS: Readonly<Record<Stat, string>> = {
 /** Return the name of a statistic or of the loss scale. */
 export function getStatLabel(stat: string): string {
   return stat === 'loss_scale' ? m.kindLossScale : (STAT_LABELS[stat as Stat] ?? stat);
+}
+
+const DIFFERENCE_LABELS: Readonly<Record<DumpDifferenceRow['kind'], string>> = {
+  operation: m.operation,
+  dtype: m.dtype,
+  shape: m.shape,
+  size: m.size,
+  non_finite: m.health,
+  nan: m.statNan,
+  neg_inf: m.statNegInf,
+  pos_inf: m.statPosInf,
+  negative: m.statNegatives,
+  zero: m.statZeros,
+  positive: m.statPositives,
+  value: m.value,
+};
+
+/** Return what differs between two tensors, such as `Shape` or `Value at [0, 3]`. */
+export function getDifferenceLabel({
+  kind,
+  element,
+}: Pick<DumpDifferenceRow, 'kind' | 'element'>): string {
+  if (element === null || element.length === 0) return DIFFERENCE_LABELS[kind];
+  return m.valueAt({ position: `[${element.join(', ')}]` });
+}
+
+/** Return one side of a difference as text. */
+export function formatDifferenceSide(kind: DumpDifferenceRow['kind'], side: string): string {
+  if (side === '') return m.notRecorded;
+  if (kind === 'non_finite') return side === 'True' ? m.countsUnknown : m.finite;
+  return side;
 }
 
 export const ROLE_FILTER_LABELS: Readonly<Record<RoleFilter, string>> = {

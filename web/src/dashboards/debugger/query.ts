@@ -76,3 +76,8 @@ export const compareQuery = defineQuery('POST debugger/compare', {
   scope: 'log',
   minRefreshMs: REFRESH_MS,
 });
+
+export const compareDumpsQuery = defineQuery('POST debugger/compare_dumps', {
+  scope: 'log',
+  minRefreshMs: REFRESH_MS,
+});
