@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.archives import extract
 from tests.web.conftest import board_fixture
+from tests.web.debugger_log import write_dump
 from tests.web.waiting import get_stable_url
 from tracklight.cli import main
 from tracklight.cli.demo.divergence import write_divergence
@@ -33,7 +34,14 @@ def write_log(folder: Path) -> None:
     write_divergence(folder / "recorded", now=1.7e9)
 
 
+def write_dumps(folder: Path) -> None:
+    write_dump(folder / "first", shift=0)
+    write_dump(folder / "second", shift=0.5)
+
+
 board = board_fixture(write_log, "module")
+#: Two dumps of the same program with different inputs.
+other_board = board_fixture(write_dumps, "module")
 
 
 def open_debugger(open_page: OpenPage, board: str, source: str, **params: str) -> Page:
@@ -145,6 +153,33 @@ def test_compares_recordings(board: str, open_page: OpenPage) -> None:
     page = open_debugger(open_page, board, BAD_RUN, view="compare")
     difference = page.get_by_role("region", name="First difference")
     expect(difference.get_by_role("heading")).to_contain_text("First difference at step")
+
+
+def test_compares_dumps(other_board: str, open_page: OpenPage) -> None:
+    page = open_debugger(open_page, other_board, "first", view="compare")
+    difference = page.get_by_role("region", name="First difference")
+    expect(difference.get_by_role("heading")).to_have_text("First difference in Sub “差”")
+    expect(difference).to_contain_text("Value at [0, 0]")
+    expect(difference).to_contain_text("2 (Graph execution 0)")
+    expect(difference).to_contain_text("2.5 (Graph execution 0)")
+    difference.get_by_role("button", name="Show in timeline").click()
+    current = page.get_by_role("table", name="Graph executions").locator("[aria-current=true]")
+    expect(current).to_contain_text("Sub")
+
+
+def test_alert_about_a_dump_opens_it(other_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{other_board}?tab=overview")
+    page.get_by_role("button", name=re.compile("alert", re.I)).first.click()
+    panel = page.get_by_role("complementary", name="Alerts")
+    panel.get_by_role("button", name=re.compile("first: the output of")).click()
+    expect(root_cause(page).get_by_role("heading")).to_contain_text("Log “对数” produced")
+    assert "db=first" in get_stable_url(page)
+
+
+def test_step_of_the_problem_is_marked_on_scalars(board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{board}?tab=scalars")
+    card = page.get_by_role("article").filter(has_text="train/loss")
+    expect(card.get_by_text("Problem in recorded/lr=0.5")).to_be_attached()
 
 
 def test_root_cause_of_a_dump_leads_to_its_graph_and_source(

@@ -96,7 +96,8 @@ def test_finds_another_operation(dumps_folder: Path, tmp_path: Path) -> None:
 
 
 def test_dumps_in_other_modes_are_compared_by_their_operations(dumps_folder: Path) -> None:
-    assert compare(dumps_folder / "full_health", dumps_folder / "curt_health").difference is None
+    result = compare(dumps_folder / "full_health", dumps_folder / "curt_health")
+    assert (result.difference, result.compared) == (None, 0)
 
 
 def test_lists_what_only_one_of_them_has(dumps_folder: Path, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class DumpComparison:
 
     difference: DumpDifference | None = None
     compared: int = 0
-    """Number of tensors that both dumps have."""
+    """Number of tensors that both dumps have, in the same mode."""
     is_limited: bool = False
     """Whether values were not compared beyond the first `MAX_COMPARED_VALUES`."""
     only_first: list[str] = field(default_factory=list)
@@ -112,10 +112,13 @@ def compare_dumps(
         collect = _collect_traces if kind == "graph_execution" else _collect_executions
         a, b = collect(first.dump), collect(second.dump)
         pairs = _match(a, b)
-        result.compared += len(pairs.first)
         used_a, used_b = _list_used_keys(a), _list_used_keys(b)
         result.only_first += [str(key) for key in used_a if key not in used_b]
         result.only_second += [str(key) for key in used_b if key not in used_a]
+        # Two modes cannot be compared by what they store.
+        same_mode = a.mode[pairs.first] == b.mode[pairs.second]
+        pairs = _Pairs(pairs.first[same_mode], pairs.second[same_mode])
+        result.compared += len(pairs.first)
         order = np.argsort(a.wall_time[pairs.first], kind="stable")
         pairs = _Pairs(pairs.first[order], pairs.second[order])
         differs = _compare_columns(a, b, pairs)
@@ -247,8 +250,6 @@ def _compare_columns(first: _Tensors, second: _Tensors, pairs: _Pairs) -> Bool:
     differs: Bool = shape_a[first.shape[pairs.first]] != shape_b[second.shape[pairs.second]]
     counts_a, counts_b = first.bad_counts[pairs.first], second.bad_counts[pairs.second]
     differs |= (counts_a != counts_b).any(axis=1)
-    # Two modes cannot be compared by what they store.
-    differs &= first.mode[pairs.first] == second.mode[pairs.second]
     return differs
 
 

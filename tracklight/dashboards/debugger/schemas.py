@@ -469,7 +469,7 @@ class CompareDumpsResponse(msgspec.Struct):
     cursor: str
     difference: DumpDifferenceRow | None
     compared: int
-    """Number of tensors that both dumps have."""
+    """Number of tensors that both dumps have, in the same mode."""
     is_limited: bool
     """Whether only the first values were compared."""
     only_first: list[str]

@@ -3253,7 +3253,7 @@ export interface AlertExportRequest extends DebugSourceRequest {
 export interface CompareDumpsResponse {
   readonly cursor: string;
   readonly difference: DumpDifferenceRow | null;
-  /** Number of tensors that both dumps have. */
+  /** Number of tensors that both dumps have, in the same mode. */
   readonly compared: number;
   /** Whether only the first values were compared. */
   readonly is_limited: boolean;

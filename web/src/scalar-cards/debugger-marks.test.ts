@@ -11,7 +11,7 @@ describe('makeDebuggerMarks', () => {
 
   it('marks the runs on the chart that have a problem', () => {
     expect(makeDebuggerMarks(rows, ['a', 'b'], 'step')).toEqual([
-      { id: 'debugger a', x: 97, text: 'Numerical problem in a' },
+      { id: 'debugger a', x: 97, text: 'Problem in a' },
     ]);
   });
 
