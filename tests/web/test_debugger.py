@@ -176,12 +176,6 @@ def test_alert_about_a_dump_opens_it(other_board: str, open_page: OpenPage) -> N
     assert "db=first" in get_stable_url(page)
 
 
-def test_step_of_the_problem_is_marked_on_scalars(board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{board}?tab=scalars")
-    card = page.get_by_role("article").filter(has_text="train/loss")
-    expect(card.get_by_text("Problem in recorded/lr=0.5")).to_be_attached()
-
-
 def test_root_cause_of_a_dump_leads_to_its_graph_and_source(
     board: str, open_page: OpenPage
 ) -> None:

@@ -7,7 +7,7 @@ ids of graphs are random.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -46,7 +46,8 @@ class TensorKey(NamedTuple):
         return f"{self.graph}/{op}" if self.graph else op
 
 
-class DumpDifference(NamedTuple):
+@dataclass(frozen=True)
+class DumpDifference:
     """An event of the first dump, and how its counterpart in the second differs."""
 
     event: EventKind
@@ -340,7 +341,7 @@ def _find_element(
     position = int(np.argmax(differs))
     element = tuple(int(it) for it in np.unravel_index(position, differs.shape))
     first, second = _format(a[element]), _format(b[element])
-    return difference._replace(first=first, second=second, element=element)
+    return replace(difference, first=first, second=second, element=element)
 
 
 def _format(value: object) -> str:
