@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks import (
+    debugger,
     graphs,
     histograms,
     hparams,
@@ -47,6 +48,7 @@ MEASURES = {
     "hparams": hparams.measure,
     "projector": projector.measure,
     "profile": profile.measure,
+    "debugger": debugger.measure,
     "write": write.measure,
     "import": write.measure_import,
     "help": shell.measure,

@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 KERNELS = [
     "tracklight/formats/_scan",
     "tracklight/formats/_encode",
+    "tracklight/formats/_debug_events",
     "tracklight/formats/_xplane",
+    "tracklight/debugger/_health",
     "tracklight/index/_loops",
     "tracklight/analysis/embeddings/projections/_forces",
     "tracklight/analysis/embeddings/projections/_neighbors",

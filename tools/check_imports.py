@@ -48,13 +48,12 @@ PYTHON = {
     "torch": "formats writer hparams projector",
     "profiler": "formats writer torch",
     "summary": "formats writer profiler",
+    "debugger": "formats writer",
     "runs": "formats writer summary hparams",
     "keras": "formats writer summary projector profiler",
     "jax": "writer summary",
-    "lightning": "formats hparams torch",
-    "transformers": "torch",
     # Entry points.
-    "__init__": "reader runs summary hparams projector notebook server profiler cli",
+    "__init__": "reader runs summary hparams projector notebook server profiler debugger cli",
     "__main__": "cli",
 }
 
@@ -67,6 +66,7 @@ ANALYSIS = {
     "pr_curves": "source media",
     "graphs": "",
     "profiles": "source",
+    "debugger": "source",
     "embeddings": "source jobs media",
     "experiments": "source",
 }

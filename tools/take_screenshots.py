@@ -40,6 +40,7 @@ VIEWS = {
     "graphs": "tab=graphs",
     "hparams": "tab=hparams&runs=grid",
     "projector": "tab=projector",
+    "debugger": "tab=debugger&db=divergence/lr=0.5",
     "profile": "tab=profile&runs=flowers/before",
 }
 #: Pointer position, to show the tooltip there.

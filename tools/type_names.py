@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Iterator
+from enum import Enum
 from typing import (
     Annotated,
     Any,
@@ -54,6 +55,8 @@ def describe_type(kind: Any) -> str:
         return _describe_union(args)
     if origin is Literal:
         return " or ".join(f"`{json.dumps(value)}`" for value in args)
+    if is_enum(kind):
+        return " or ".join(f"`{json.dumps(member.value)}`" for member in kind)
     dtype = find_dtype(kind)
     if dtype is not None:
         return f"column of {_DTYPES[dtype]}"
@@ -73,6 +76,10 @@ def find_dtype(kind: Any) -> type[np.generic] | None:
 
 def is_struct(kind: Any) -> TypeGuard[type[msgspec.Struct]]:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def is_enum(kind: Any) -> TypeGuard[type[Enum]]:
+    return isinstance(kind, type) and issubclass(kind, Enum)
 
 
 def is_named_tuple(kind: Any) -> bool:

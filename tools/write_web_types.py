@@ -23,7 +23,7 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origi
 import msgspec
 import numpy as np
 
-from tools.type_names import describe_default, find_dtype, is_named_tuple, is_struct
+from tools.type_names import describe_default, find_dtype, is_enum, is_named_tuple, is_struct
 from tools.write_http_api import collect_routes, find_dashboard, read_doc, read_field_docs
 from tracklight.dashboards.graphs.dashboard import StaticGraph
 from tracklight.dashboards.profile.schemas import StaticTimeline
@@ -282,6 +282,8 @@ class TypeWriter:
             return self.render(args[0], direction)
         if origin is Literal:
             return " | ".join(map(_quote, args))
+        if is_enum(kind):
+            return " | ".join(_quote(member.value) for member in kind)
         if origin in (Union, types.UnionType):
             parts = (self.render(arg, direction) for arg in args if arg is not msgspec.UnsetType)
             return " | ".join(dict.fromkeys(parts))

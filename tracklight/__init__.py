@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tracklight import errors
 
 if TYPE_CHECKING:
-    from tracklight import hparams, notebook, projector, summary
+    from tracklight import debugger, hparams, notebook, projector, summary
     from tracklight.profiler import profile
     from tracklight.reader import (
         Graph,
@@ -53,6 +53,7 @@ __all__ = [
     "WideTable",
     "__version__",
     "asgi",
+    "debugger",
     "errors",
     "hparams",
     "notebook",
@@ -66,6 +67,7 @@ __all__ = [
 
 #: Modules that are attributes of the package.
 _LAZY_MODULES = {
+    "debugger": "tracklight.debugger",
     "hparams": "tracklight.hparams",
     "notebook": "tracklight.notebook",
     "projector": "tracklight.projector",

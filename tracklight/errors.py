@@ -11,6 +11,7 @@ TracklightError
 ├── SaveError                   a note or another edit could not be saved
 ├── UsageError                  invalid argument, flag or request
 │   └── BindError               the server cannot listen on the address or port
+├── NonFiniteError              a watched value is NaN or infinite (also a FloatingPointError)
 └── MissingDependencyError      an optional dependency is not installed (also an ImportError)
 
 UsageWarning                    issued instead of a UsageError while logging, unless strict
@@ -218,6 +219,10 @@ class UsageWarning(UserWarning):
 
 class NoMatchWarning(UserWarning):
     """A glob or regular expression over runs or tags matches nothing."""
+
+
+class NonFiniteError(TracklightError, FloatingPointError):
+    """A value that `tracklight.debugger` watches is NaN or infinite."""
 
 
 class MissingDependencyError(TracklightError, ImportError):

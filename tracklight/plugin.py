@@ -49,6 +49,7 @@ from tracklight.index.smoothing import Smoothing
 from tracklight.logdir.roots import Root
 from tracklight.types import (
     CaptureFile,
+    DebugEventFile,
     Float32,
     Float64,
     Int32,
@@ -74,6 +75,7 @@ __all__ = [
     "Context",
     "Curve",
     "Dashboard",
+    "DebugEventFile",
     "Empty",
     "ExportPart",
     "FileKind",

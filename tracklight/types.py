@@ -115,8 +115,22 @@ class CaptureFile(msgspec.Struct, frozen=True):
     """Changes whenever the file is written."""
 
 
+class DebugEventFile(msgspec.Struct, frozen=True):
+    """A file of a dump of TensorFlow's debugger (``enable_dump_debug_info``)."""
+
+    run: str
+    prefix: str
+    """Path without the suffix; a host writes one file of each kind with the same prefix."""
+    kind: str
+    """Suffix: ``metadata``, ``execution`` and so on."""
+    path: str
+    bytes: int
+    version: str
+    """Changes whenever the file is written."""
+
+
 class RunInfo(msgspec.Struct, frozen=True):
-    """One run: a directory with event files or profiler captures."""
+    """One run: a directory with event files, profiler captures or a debugger dump."""
 
     name: str
     start_wall: float | None

@@ -78,7 +78,8 @@ def test_runs(logdir: Path) -> None:
     denoisers = {"denoiser/conv", "denoiser/recurrent"}
     tellers = {"storyteller/small", "storyteller/large"}
     flowers = {"flowers/before", "flowers/after"}
-    models = denoisers | painters | tellers | flowers
+    diverging = {"divergence/lr=0.5", "divergence/lr=0.05"}
+    models = denoisers | painters | tellers | flowers | diverging
     single = {"sweep", "grid", "shapes", "resnet50", "embeddings"}
     assert names == {*single, *models, *trials, *grid, *parts}
 
@@ -104,6 +105,7 @@ def test_has_decodable_data_of_every_kind(logdir: Path) -> None:
         "pr_curves",
         "mesh",
         "custom_scalars",
+        "tracklight_debugger",
         "hparams",
         "graph_keras_model",
         "",

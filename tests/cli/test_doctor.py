@@ -113,12 +113,12 @@ def test_recognizes_debugger_dumps(
     for kind in kinds.split():
         (folder / f"tfdbg_events.1700000000.host.{kind}{suffix}").write_bytes(b"x")
     _, findings = run_doctor(capfd, str(tmp_path / "logs"))
-    named = [text for severity, text in findings if severity == "note" and "Debugger V2" in text]
+    named = [text for severity, text in findings if severity == "ok" and "Debugger: " in text]
     if suffix:
         assert named == []
     else:
         (text,) = named
-        assert "enable_dump_debug_info): debug no dashboard shows this yet" in text
+        assert "Debugger: 1 dump of TensorFlow: debug" in text
         assert not any("event file" in text for severity, text in findings if severity == "error")
 
 

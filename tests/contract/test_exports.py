@@ -28,6 +28,7 @@ PUBLIC = {
     "WideTable",
     "__version__",
     "asgi",
+    "debugger",
     "errors",
     "hparams",
     "notebook",

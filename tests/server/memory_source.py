@@ -15,11 +15,14 @@ from tracklight.analysis.source import ResultT
 from tracklight.errors import Message, RunNotFoundError, TagNotFoundError
 from tracklight.index.series_query import SeriesQuery, View, apply
 from tracklight.index.tags import make_shared_tag, merge_shared_tags, summarize
+from tracklight.logdir.filesystem import FileHandle
+from tracklight.logdir.local import LocalFileSystem
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import (
     CaptureFile,
     DamageInfo,
+    DebugEventFile,
     Delta,
     FileInfo,
     Kind,
@@ -47,6 +50,8 @@ class MemorySource:
     """Plugin data by tag and run."""
     beside: dict[str, dict[str, bytes]] = field(default_factory=dict)
     """Settings files by run and name."""
+    dumped: list[DebugEventFile] = field(default_factory=list)
+    """Files of debugger dumps."""
     failure: Exception | None = None
     gate: threading.Event = field(default_factory=threading.Event)
     """Refreshes wait for it, so that tests can observe a server that is loading."""
@@ -129,6 +134,12 @@ class MemorySource:
 
     def captures(self) -> tuple[CaptureFile, ...]:
         return ()
+
+    def debug_files(self) -> tuple[DebugEventFile, ...]:
+        return tuple(self.dumped)
+
+    def open_debug_file(self, file: DebugEventFile) -> FileHandle:
+        return LocalFileSystem().open(file.path)
 
     def fetch_capture(self, capture: CaptureFile) -> AbstractContextManager[Path]:
         return nullcontext(Path(capture.path))

@@ -13,12 +13,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.analysis.profiles.sample_captures import read_bytes
+from tests.archives import extract
 from tests.index import logs
 from tests.server.waiting import wait_until
 from tools.type_names import name_struct
 from tools.write_http_api import TARGET, collect_routes, collect_structs, write_text
 from tracklight.analysis.embeddings.loading import Embedding
 from tracklight.analysis.profiles.captures.files import make_capture_id
+from tracklight.cli.demo.divergence import write_recording
 from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
 from tracklight.dashboards.projector.library import assign_ids
 from tracklight.formats.media import encode_png, encode_wav
@@ -26,6 +28,7 @@ from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 
+DUMPS = Path(__file__).parents[1] / "data/debug_events/dumps.tar.xz"
 RULE = {"id": "r", "tag": "loss", "kind": "above", "value": 9.0}
 SCALARS = {"tags": ["loss"]}
 PICTURE = {"run": "conv", "tag": "picture", "index": 0}
@@ -34,6 +37,8 @@ CLIP = {"run": "conv", "tag": "clip", "index": 0}
 CLOUD = {"run": "conv", "tag": "cloud", "index": 0}
 GRAPH = {"id": make_graph_id("conv", RUN_GRAPH_TAG, "graphs")}
 CAPTURE = {"capture": make_capture_id("conv", "xplane", "now")}
+RECORDING = {"source": "numbers"}
+DUMP = {"source": "full_tensor"}
 VECTORS = {"id": next(iter(assign_ids([Embedding("conv", "cats")])))}
 #: Filled in with the job that was started before.
 JOB: dict[str, Any] = {}
@@ -136,6 +141,22 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/projector/bookmark": {**VECTORS, "name": "top", "state": "{}"},
     "GET api/v1/projector/file": {**VECTORS, "content": "labels"},
     "POST api/v1/projector/upload": {"name": "v.tsv"},
+    "GET api/v1/debugger/sources": {},
+    "GET api/v1/debugger/overview": RECORDING,
+    "POST api/v1/debugger/alerts": RECORDING,
+    "POST api/v1/debugger/heatmap": RECORDING,
+    "GET api/v1/debugger/tensor": {**RECORDING, "tensor": 1},
+    "GET api/v1/debugger/value": {**RECORDING, "name": "log"},
+    "POST api/v1/debugger/compare": {"first": "numbers", "second": "numbers"},
+    "POST api/v1/debugger/compare_dumps": {"first": DUMP["source"], "second": DUMP["source"]},
+    "GET api/v1/debugger/export": RECORDING,
+    "POST api/v1/debugger/executions": DUMP,
+    "POST api/v1/debugger/graph_executions": DUMP,
+    "POST api/v1/debugger/timeline": DUMP,
+    "GET api/v1/debugger/event": {**DUMP, "kind": "graph_execution", "index": 1},
+    "GET api/v1/debugger/histogram": {**DUMP, "graph": "", "op_name": "Log", "last": 99},
+    "GET api/v1/debugger/op": {**DUMP, "graph": "", "op_name": ""},
+    "GET api/v1/debugger/source_file": {**DUMP, "path": "program.py"},
     "GET api/v1/profile/captures": {},
     "GET api/v1/profile/opening": CAPTURE,
     "GET api/v1/profile/tools": CAPTURE,
@@ -184,6 +205,9 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     capture.parent.mkdir(parents=True)
     capture.write_bytes(read_bytes("jit_steps"))
     _write_vectors(tmp_path / "logs/conv")
+    write_recording(tmp_path / "logs/numbers", seed=0, now=1e9, diverges_at=9)
+    extract(DUMPS, tmp_path / "dumps")
+    (tmp_path / "dumps/full_tensor").rename(tmp_path / "logs/full_tensor")
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
@@ -286,6 +310,8 @@ def test_all_documented_routes_work(client: TestClient) -> None:
         method, path = name.split()
         in_query = method in ("GET", "DELETE") or name in FILES
         request = {"job": known["job"]} if REQUESTS[name] is JOB else REQUESTS[name]
+        if name == "GET api/v1/debugger/op":
+            request = {**DUMP, "graph": known["graph"], "op_name": known["op"]}
         options = {"params" if in_query else "json": request, "content": FILES.get(name)}
         response = client.request(method, "/" + path.format(**known), **options)
         assert response.status_code == 200, (name, response.text)
@@ -295,5 +321,7 @@ def test_all_documented_routes_work(client: TestClient) -> None:
             known["job"] = response.json()["job"]
             layout = f"/api/v1/projector/layout?job={known['job']}"
             wait_until(lambda layout=layout: client.get(layout).json()["coordinates"])
+        if name == "GET api/v1/debugger/event":
+            known["graph"], known["op"] = response.json()["graphs"][-1], response.json()["op_name"]
         if name == "POST api/v1/notes/annotations":
             known["id"] = response.json()["annotations"][0]["id"]

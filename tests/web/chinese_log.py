@@ -14,7 +14,7 @@ import numpy as np
 
 from tests.dashboards.mesh.scene import make_part
 from tests.index import logs
-from tests.web import embedding_log, image_log, mesh_log
+from tests.web import debugger_log, embedding_log, image_log, mesh_log
 from tests.web.event_writer import append_records
 from tracklight.analysis.profiles.captures.files import make_capture_id
 from tracklight.cli.demo.flowers import encode_capture
@@ -49,6 +49,10 @@ def write_chinese_log(logdir: Path) -> None:
     _write_graph(logdir / RUNS[2])
     _write_embeddings(logdir / "嵌入")
     _write_captures(logdir / "性能")
+    debugger_log.write_recording(logdir / "数值/发散", first_bad=12)
+    debugger_log.write_recording(logdir / "数值/收敛", first_bad=None)
+    debugger_log.write_dump(logdir / "数值/转储", shift=0)
+    debugger_log.write_dump(logdir / "数值/损坏", shift=0.1, is_cut=True)
 
 
 def event_record(step: int, *values: Message) -> bytes:

@@ -29,13 +29,15 @@ class Dashboard:
     query: str = ""
     #: Selector of buttons that switch between views.
     views: str = ""
+    #: Name of the test, if there are several for the dashboard.
+    id: str = ""
     #: Whether a preference opens the settings panel.
     has_panel: bool = False
     #: Names in the log that are not Chinese, as a regular expression.
     names: str = "(?!)"
 
     def __str__(self) -> str:
-        return self.tab
+        return self.id or self.tab
 
     def open(self, page: Page, address: str, language: str) -> None:
         """Open the dashboard in a language and wait until it has loaded."""
@@ -76,6 +78,11 @@ PROFILED_NAMES = (
     r"|void .*|bfloat16|key=value"
     r"|\b(train|python|Dataset|Shuffle|Prefetch|Root|Relu|Cast|Mean|Mul|copy|output)\b"
 )
+#: Types of tensors and operations, frameworks, and functions called in a hint.
+DEBUGGED_NAMES = (
+    r"\b(softmax|log|torch|tensorflow|float32|Log|Sub|Placeholder|max|eps|dtype)\b"
+    r"|__inference_?|tfdbg_events|graph_execution_traces|FULL_TENSOR"
+)
 #: The buttons of the first segmented control, which is in the toolbar.
 FIRST_SEGMENTS = "main .segmented >> nth=0 >> button"
 
@@ -108,5 +115,20 @@ DASHBOARDS = [
         f"&before={BASELINE_CAPTURE}",
         views=FIRST_SEGMENTS,
         names=PROFILED_NAMES,
+    ),
+    Dashboard(
+        "debugger",
+        "main [role=table]",
+        "&db=数值/发散&db-item=t2@12",
+        views=FIRST_SEGMENTS,
+        names=DEBUGGED_NAMES,
+    ),
+    Dashboard(
+        "debugger",
+        "main [role=table]",
+        "&db=数值/损坏&db-item=g5",
+        views=FIRST_SEGMENTS,
+        id="debugger_dump",
+        names=DEBUGGED_NAMES,
     ),
 ]

@@ -142,6 +142,17 @@ STOPS = [
         "[data-tool=trace] [role=application]",
         "tool=trace",
     ),
+    # Show the source code of a dump.
+    Stop(
+        "debugger",
+        "Debugger",
+        "Model",
+        "button",
+        "^Source code$",
+        ("Enter",),
+        "main [aria-current=location]",
+        "db-view=code",
+    ),
 ]
 
 

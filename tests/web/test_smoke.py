@@ -28,6 +28,7 @@ DASHBOARDS = {
     "graphs": ("Graphs", "[role=application]"),
     "hparams": ("HParams", "main [role=row]"),
     "projector": ("Projector", "[role=application]"),
+    "debugger": ("Debugger", "main section"),
     "profile": ("Profile", "main section"),
     "overview": ("Overview", "[role=table][aria-label=Tags] [role=row]"),
 }

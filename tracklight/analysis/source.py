@@ -16,9 +16,11 @@ import msgspec
 
 from tracklight.errors import Message
 from tracklight.index.series_query import SeriesQuery, View
+from tracklight.logdir.filesystem import FileHandle
 from tracklight.logdir.roots import Root
 from tracklight.types import (
     CaptureFile,
+    DebugEventFile,
     Point,
     RunInfo,
     Series,
@@ -107,7 +109,7 @@ class Stream:
 
 
 #: Files beside event files; the methods of `Source` that list them have the same names.
-FileKind = Literal["settings", "captures", "tensor_files"]
+FileKind = Literal["settings", "captures", "tensor_files", "debug_files"]
 
 
 class Source(Protocol):
@@ -160,6 +162,12 @@ class Source(Protocol):
 
     def tensor_files(self) -> Sequence[TensorFileEntry]:
         """List checkpoints and other files with tensors, and projector configurations."""
+
+    def debug_files(self) -> Sequence[DebugEventFile]:
+        """List the files of dumps of TensorFlow's debugger."""
+
+    def open_debug_file(self, file: DebugEventFile) -> FileHandle:
+        """Open such a file; raises OSError if it was removed."""
 
     def query(
         self, keys: Sequence[tuple[str, str]], query: SeriesQuery, view: View[ResultT]

@@ -238,20 +238,9 @@ def _find_version(package: str) -> str | None:
 
 # --- Files in a log directory that no dashboard shows ---
 
-_DEBUGGER = "Debugger V2 data (tf.debugging.experimental.enable_dump_debug_info)"
 _OLD_PROFILE = "results of an old TensorFlow profiler without the raw data"
 _WANDB = "Weights & Biases run files"
 _CSV_LOGGER = "metrics of Lightning's CSVLogger"
-_DEBUGGER_PREFIX = "tfdbg_events."
-
-_DEBUGGER_SUFFIXES = (
-    ".metadata",
-    ".source_files",
-    ".stack_frames",
-    ".graphs",
-    ".execution",
-    ".graph_execution_traces",
-)
 
 _PROFILE_FOLDER = "plugins/profile/"
 
@@ -287,8 +276,7 @@ def iter_unsupported_files(files: FileSystem, root: str) -> Iterator[tuple[str, 
 
 def _is_candidate(name: str) -> bool:
     return (
-        name.startswith(_DEBUGGER_PREFIX)
-        or name.endswith(_OLD_PROFILE_SUFFIXES)
+        name.endswith(_OLD_PROFILE_SUFFIXES)
         or name.endswith(".wandb")
         or name == "metrics.csv"
         or is_capture(name)
@@ -296,8 +284,6 @@ def _is_candidate(name: str) -> bool:
 
 
 def _describe_file(file: ListedFile) -> str | None:
-    if file.name.startswith(_DEBUGGER_PREFIX):
-        return _DEBUGGER if file.name.endswith(_DEBUGGER_SUFFIXES) else None
     if file.name.endswith(".wandb"):
         return _WANDB
     if file.name == "metrics.csv":
@@ -391,6 +377,7 @@ def _check_runs(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Finding]:
             f"({size_mb:,.1f} MB) with {format_count(points, 'value')}"
         )
     has_files = {it.run for it in catalog.captures()} | {it.run for it in catalog.tensor_files()}
+    has_files |= {it.run for it in catalog.debug_files()}
     empty = [run.name for run in runs if not run.tags and run.name not in has_files]
     if empty:
         yield note(
@@ -414,12 +401,15 @@ def _check_dashboards(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Fin
     titles = _list_dashboard_titles()
     shown = Counter(titles[tag.plugin] for tag in tags if tag.plugin in titles)
     projector = [*_check_embeddings(catalog)]
+    debugger = [*_check_dumps(catalog)]
     profile = [*_check_captures(catalog)]
     for title in dict.fromkeys(titles.values()):
         if shown[title]:
             yield ok(f"{title}: {format_count(shown[title], 'tag')}")
         if title == "Projector":
             yield from projector
+        if title == "Debugger":
+            yield from debugger
         if title == "Profile":
             yield from profile
     without_dashboard: dict[str, list[str]] = defaultdict(list)
@@ -455,6 +445,14 @@ def _check_embeddings(catalog: Catalog) -> Iterator[Finding]:
     for it in embeddings:
         if not it.versions:
             yield note(f"Projector cannot show {it.name} of run {it.run}: {it.problem}")
+
+
+def _check_dumps(catalog: Catalog) -> Iterator[Finding]:
+    files = catalog.debug_files()
+    if files:
+        dumps = {(file.run, file.prefix) for file in files}
+        where = format_names(sorted({file.run for file in files}))
+        yield ok(f"Debugger: {format_count(len(dumps), 'dump')} of TensorFlow: {where}")
 
 
 def _check_captures(catalog: Catalog) -> Iterator[Finding]:

@@ -17,13 +17,15 @@ from tracklight.reader.listing import encode_listing, iter_listing_lines
 
 
 def inspect(flags: Namespace) -> int:
-    """Print files and tags, or a summary of graphs, profiles or embeddings."""
+    """Print files and tags, or a summary of graphs, profiles, embeddings or debugger data."""
     if flags.graph:
         return _inspect_graphs(flags)
     if flags.profile:
         return _inspect_profiles(flags)
     if flags.embeddings:
         return _inspect_embeddings(flags)
+    if flags.debugger:
+        return _inspect_debugger(flags)
     with open_log(flags) as log:
         selection = select_tags(log, flags)
         if flags.json:
@@ -83,6 +85,19 @@ def _inspect_embeddings(flags: Namespace) -> int:
     else:
         _print_lines(summaries.iter_embedding_lines(embeddings))
     return 0
+
+
+def _inspect_debugger(flags: Namespace) -> int:
+    from tracklight.analysis.debugger.library import DebuggerLibrary
+    from tracklight.reader import summaries
+
+    with open_log(flags) as log:
+        found = summaries.summarize_debugger(DebuggerLibrary(log.catalog))
+        if flags.json:
+            _print_json(summaries.encode_json(dumps=found))
+        else:
+            _print_lines(summaries.iter_debugger_lines(found))
+        return EXIT_FAILURE if log.problems else 0
 
 
 def _get_logdir_arg(flags: Namespace, mode: str) -> LogdirArg:

@@ -182,6 +182,11 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="list embeddings instead, of a log or a checkpoint file",
     )
+    add(
+        "--debugger",
+        action="store_true",
+        help="list numerical problems instead: alerts and root cause of dumps and recordings",
+    )
     add("--json", action="store_true", help="print JSON")
 
 

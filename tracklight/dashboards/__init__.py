@@ -77,6 +77,13 @@ BUILT_IN_DASHBOARDS = (
         files=("tensor_files",),
     ),
     BuiltInDashboard(
+        "debugger",
+        "Debugger",
+        ("tracklight_debugger",),
+        "tracklight.dashboards.debugger.dashboard:Debugger",
+        files=("debug_files",),
+    ),
+    BuiltInDashboard(
         "profile",
         "Profile",
         ("profile",),

@@ -17,7 +17,18 @@
 #include <nmmintrin.h>
 #elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
 #define TRACKLIGHT_CRC_ARM 1
+#define TRACKLIGHT_TARGET_CRC
 #include <arm_acle.h>
+#elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+/* The instruction is optional in ARMv8.0, so the compiler does not assume it. */
+#define TRACKLIGHT_CRC_ARM 1
+#define TRACKLIGHT_CRC_ARM_DETECT 1
+#define TRACKLIGHT_TARGET_CRC __attribute__((target("+crc")))
+#include <arm_acle.h>
+#include <sys/auxv.h>
+#ifndef HWCAP_CRC32
+#define HWCAP_CRC32 (1 << 7)
+#endif
 #endif
 
 static uint32_t tl_crc_table[8][256];
@@ -41,6 +52,8 @@ static void tl_crc_init(void) {
 #elif defined(TRACKLIGHT_CRC_X86)
     __builtin_cpu_init();
     tl_crc_has_hardware = __builtin_cpu_supports("sse4.2") ? 1 : 0;
+#elif defined(TRACKLIGHT_CRC_ARM_DETECT)
+    tl_crc_has_hardware = (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
 #elif defined(TRACKLIGHT_CRC_ARM)
     tl_crc_has_hardware = 1;
 #endif
@@ -70,7 +83,7 @@ TRACKLIGHT_TARGET_CRC static uint32_t tl_crc_hardware(uint32_t crc, const uint8_
     return (uint32_t)c;
 }
 #elif defined(TRACKLIGHT_CRC_ARM)
-static uint32_t tl_crc_hardware(uint32_t c, const uint8_t *p, size_t n) {
+TRACKLIGHT_TARGET_CRC static uint32_t tl_crc_hardware(uint32_t c, const uint8_t *p, size_t n) {
     uint64_t word;
     for (; n >= 8; p += 8, n -= 8) {
         memcpy(&word, p, 8);

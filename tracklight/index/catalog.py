@@ -15,12 +15,13 @@ from tracklight.index.shard import SeriesKey, Shard
 from tracklight.index.tags import merge_shared_tags
 from tracklight.logdir.access import escapes_roots, fetch_local_copy, open_filesystem
 from tracklight.logdir.discover import DiscoveredFile, Discovery, discover, iter_ancestors
-from tracklight.logdir.filesystem import FileSystem
+from tracklight.logdir.filesystem import FileHandle, FileSystem
 from tracklight.logdir.names import natural_key
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import (
     CaptureFile,
+    DebugEventFile,
     Delta,
     FileInfo,
     Point,
@@ -264,6 +265,19 @@ class Catalog:
             TensorFileEntry(file.run, file.path, repr(file.stat)) for file in self._iter_tensors()
         )
 
+    def debug_files(self) -> tuple[DebugEventFile, ...]:
+        """Return the files of debugger dumps."""
+        return tuple(self._iter_debug_files())
+
+    def open_debug_file(self, file: DebugEventFile) -> FileHandle:
+        """Open such a file.
+
+        Raises:
+            OSError: The file no longer exists, or is a link to a file outside the log directories.
+        """
+        self._check_inside_roots(file.path)
+        return open_filesystem(file.path)[0].open(file.path)
+
     # ---- internals
 
     def _check_inside_roots(self, path: str) -> None:
@@ -297,6 +311,9 @@ class Catalog:
     def _iter_tensors(self) -> Iterator[DiscoveredFile]:
         return (file for found in self._discoveries.values() for file in found.tensors)
 
+    def _iter_debug_files(self) -> Iterator[DebugEventFile]:
+        return (file for found in self._discoveries.values() for file in found.debug_events)
+
     def _get_roots_to_list(self, changes: Changes) -> set[Root]:
         """Return the roots that changed, and those above changed files that are unknown."""
         unknown = [path for path in changes.files if path not in self._by_path]
@@ -308,6 +325,7 @@ class Catalog:
         old_settings = frozenset(self._iter_settings())
         old_captures = frozenset(self._iter_captures())
         old_tensors = frozenset(self._iter_tensors())
+        old_debug_files = frozenset(self._iter_debug_files())
         for root in roots:
             self._discoveries[root] = self._discover(root, self._filesystems[root])
         self._runs = self._group_files()
@@ -317,6 +335,8 @@ class Catalog:
         changed |= {run for run in self._runs if not settings.isdisjoint(iter_ancestors(run))}
         captures = {file.run for file in old_captures.symmetric_difference(self._iter_captures())}
         changed |= captures & self._runs.keys()
+        debug_files = old_debug_files.symmetric_difference(self._iter_debug_files())
+        changed |= {file.run for file in debug_files} & self._runs.keys()
         tensors = {file.run for file in old_tensors.symmetric_difference(self._iter_tensors())}
         changed |= self._runs.keys() & {self._find_run_above(directory) for directory in tensors}
         # A log with tensor files only has no runs that could change.
@@ -339,8 +359,10 @@ class Catalog:
             files = [file for file in old.files if file.path.startswith(failed)]
             captures = [file for file in old.captures if file.path.startswith(failed)]
             found.files.extend(files)
+            dumps = [file for file in old.debug_events if file.path.startswith(failed)]
             found.captures.extend(captures)
-            runs = {*(file.run for file in files), *(file.run for file in captures)}
+            found.debug_events.extend(dumps)
+            runs = {file.run for group in (files, captures, dumps) for file in group}
             found.runs.extend(runs.difference(found.runs))
         return found
 

@@ -1,9 +1,9 @@
 """Find runs below a log directory, and the files that belong to them.
 
-A directory that contains an event file (``tfevents`` in its name) or a profiler capture is a run.
-The name of the run is its path relative to the root, with ``/`` on every system; the root itself is
-``.``, and a named root adds its name in front. Bytes of a directory name that are not valid UTF-8
-are shown as ``\\xNN``.
+A directory that contains an event file (``tfevents`` in its name), a profiler capture or a dump of
+TensorFlow's debugger is a run. The name of the run is its path relative to the root, with ``/`` on
+every system; the root itself is ``.``, and a named root adds its name in front. Bytes of a
+directory name that are not valid UTF-8 are shown as ``\\xNN``.
 
 Files are recognized by their path alone, nothing is opened:
 
@@ -13,6 +13,7 @@ Files are recognized by their path alone, nothing is opened:
   PyTorch writes ``<run>/<worker>.<time>.pt.trace.json``, compressed or not. JAX saves memory
   profiles under a name chosen by the user; its documentation uses ``memory.prof``.
 - Tensor files: checkpoints, arrays and projector configurations.
+- Debug event files, ``tfdbg_events.<time>.<host>.<kind>``.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tracklight.errors import Message
 from tracklight.logdir.filesystem import FileStat, FileSystem, ListedFile
 from tracklight.logdir.names import RunFilter, natural_key
 from tracklight.logdir.roots import Root
-from tracklight.types import CaptureFile, CaptureKind
+from tracklight.types import CaptureFile, CaptureKind, DebugEventFile
 
 _EVENT_FILE_MARKER = "tfevents"
 
@@ -65,6 +66,17 @@ TENSOR_SUFFIXES = (
 #: Files that a projector configuration may refer to: labels, and vectors as text or raw bytes.
 _COMPANION_SUFFIXES = (".tsv", ".bytes")
 
+#: The kinds of files of a debugger dump.
+DEBUG_EVENT_KINDS = (
+    "metadata",
+    "source_files",
+    "stack_frames",
+    "graphs",
+    "execution",
+    "graph_execution_traces",
+)
+_DEBUG_EVENT_MARKER = "tfdbg_events."
+
 _XPLANE_SUFFIX = ".xplane.pb"
 _TRACE_SUFFIXES = (".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".trace.json")
 _MEMORY_PROFILE = re.compile(r"(.*\.pprof|(.*[._-])?memory[^/]*\.prof)(\.gz)?")
@@ -94,7 +106,7 @@ class ListedCapture(NamedTuple):
 class Discovery:
     """The runs and files below one root at one point in time."""
 
-    #: In natural order. A run with only profiler captures has no event files.
+    #: In natural order. A run with only profiler captures or a debugger dump has no event files.
     runs: list[str]
     #: Event files by run, and within a run by name, which is the order in which they were created.
     files: list[DiscoveredFile]
@@ -110,6 +122,8 @@ class Discovery:
     captures: list[CaptureFile] = field(default_factory=list)
     #: Tensor files and their companions; ``run`` as for settings files.
     tensors: list[DiscoveredFile] = field(default_factory=list)
+    #: Files of debugger dumps, by run and path.
+    debug_events: list[DebugEventFile] = field(default_factory=list)
 
 
 def discover(
@@ -138,8 +152,13 @@ def discover(
         for capture in _iter_capture_files(root, listing.files)
         if run_filter.matches(capture.run)
     ]
-    profiled = {capture.run for capture in captures}
-    runs = sorted({*filter(run_filter.matches, by_run), *profiled}, key=natural_key)
+    debug_events = [
+        file
+        for file in _iter_debug_event_files(root, listing.files)
+        if run_filter.matches(file.run)
+    ]
+    with_files = {file.run for file in captures} | {file.run for file in debug_events}
+    runs = sorted({*filter(run_filter.matches, by_run), *with_files}, key=natural_key)
     return Discovery(
         runs=runs,
         files=[file for run in runs for file in _iter_event_files(run, by_run.get(run, []))],
@@ -149,6 +168,7 @@ def discover(
         settings=list(_iter_settings_files(root, listing.files)),
         captures=captures,
         tensors=list(_iter_tensor_files(root, listing.files)),
+        debug_events=debug_events,
     )
 
 
@@ -170,6 +190,11 @@ def is_tensor_file(name: str) -> bool:
 def is_tensor_companion(name: str) -> bool:
     """Return whether a projector configuration may refer to a file of this base name."""
     return name.endswith(_COMPANION_SUFFIXES)
+
+
+def is_debug_event_file(name: str) -> bool:
+    """Return whether a file of this base name belongs to a dump of TensorFlow's debugger."""
+    return _DEBUG_EVENT_MARKER in name and name.rpartition(".")[2] in DEBUG_EVENT_KINDS
 
 
 def iter_ancestors(run: str) -> Iterator[str]:
@@ -211,6 +236,7 @@ def _is_relevant(name: str) -> bool:
         or is_capture(name)
         or is_tensor_file(name)
         or is_tensor_companion(name)
+        or is_debug_event_file(name)
     )
 
 
@@ -263,6 +289,14 @@ def _iter_capture_files(root: Root, files: list[ListedFile]) -> Iterator[Capture
             mtime_s=stat.mtime_ns / 1e9,
             version=repr(stat),
         )
+
+
+def _iter_debug_event_files(root: Root, files: list[ListedFile]) -> Iterator[DebugEventFile]:
+    for file in sorted(files, key=lambda it: natural_key(it.path)):
+        if is_debug_event_file(file.name):
+            prefix, _, kind = file.path.rpartition(".")
+            run = root.get_run_name(_make_printable(file.directory))
+            yield DebugEventFile(run, prefix, kind, file.path, file.stat.size, repr(file.stat))
 
 
 def _is_memory_profile(name: str) -> bool:

@@ -28,6 +28,7 @@ from tracklight.util import html
 
 if TYPE_CHECKING:
     # Imported on first use: programs that read scalars start a third faster without them.
+    from tracklight.reader.debugger import DebuggerData
     from tracklight.reader.graph import Graph
     from tracklight.reader.hparams import HParamsReader, HParamsTable, Reduction
     from tracklight.reader.mesh import Mesh
@@ -385,6 +386,32 @@ class Log:
         self._check_plugin(run, tag, _PR_CURVES)
         rows, read = self._get_rows(run, tag, Kind.TENSOR)
         return Values(rows, lambda row: parse_pr_curve(Tensor(read(row))))
+
+    def debugger(self, path: str | None = None) -> DebuggerData:
+        """Return a dump of TensorFlow's debugger, or a recording of `tracklight.debugger`.
+
+        Args:
+            path: Name of the dump or recording, which is the name of its run; may be omitted if
+                there is only one.
+
+        Raises:
+            LogError: There is no such dump or recording.
+            UsageError: ``path`` was omitted, and there are several.
+
+        Example:
+            >>> log.debugger("run1").root_cause.message
+            'Step 7: "log" produced 3 -Inf of 64 values from finite inputs ...'
+        """
+        from tracklight.analysis.debugger.library import DebuggerLibrary
+        from tracklight.reader.debugger import DebuggerData
+
+        library = DebuggerLibrary(self._catalog)
+        names = library.list_names()
+        if path is None:
+            if len(names) > 1:
+                raise UsageError(f"choose one of the dumps: {', '.join(names[:10])}")
+            path = names[0] if names else "."
+        return DebuggerData(path, library.get(path))
 
     def meshes(self, run: str, tag: str) -> Values[Mesh]:
         """Return meshes, one batch of them at each step.

@@ -1,4 +1,5 @@
-"""Summaries of graphs, profiles and embeddings for ``tracklight inspect``, as text and JSON.
+"""Summaries of graphs, profiles, embeddings and debugger data for ``tracklight
+inspect``, as text and JSON.
 
 Each ``summarize_`` function yields structs, which `encode_json` encodes for programs and an
 ``iter_`` function formats for people. An item that cannot be read is reported in its ``problem`` or
@@ -7,11 +8,15 @@ Each ``summarize_`` function yields structs, which `encode_json` encodes for pro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from tracklight.analysis.debugger.alerts import HealthAlert
+from tracklight.analysis.debugger.library import Analysis, DebuggerLibrary
+from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.analysis.embeddings.discovery import discover_embeddings, list_file_embeddings
 from tracklight.analysis.embeddings.loading import (
     Embedding,
@@ -70,7 +75,7 @@ class InspectedEmbedding(msgspec.Struct):
     problems: list[str] = []
 
 
-def encode_json(**items: Sequence[object]) -> bytes:
+def encode_json(**items: Sequence[object] | Mapping[str, object]) -> bytes:
     """Encode items under the name of their kind: ``encode_json(graphs=graphs)``."""
     return msgspec.json.format(msgspec.json.encode(items), indent=2)
 
@@ -207,3 +212,90 @@ def _iter_block(names: Sequence[str], lines: Iterable[str | None]) -> Iterator[s
     yield "  ".join(escape_unprintable(name) for name in names if name)
     yield from (f"  {escape_unprintable(line or '')}" for line in lines)
     yield ""
+
+
+class InspectedDump(msgspec.Struct):
+    """A dump or a recording, for ``tracklight inspect --debugger``."""
+
+    framework: str = ""
+    version: str = ""
+    executions: int = 0
+    graph_executions: int = 0
+    graphs: int = 0
+    source_files: int = 0
+    steps: int = 0
+    tensors: int = 0
+    alerts: list[dict[str, Any]] = []
+    root_cause: dict[str, Any] | None = None
+    damaged: list[dict[str, Any]] = []
+    problem: str | None = None
+
+
+def summarize_debugger(library: DebuggerLibrary) -> dict[str, InspectedDump]:
+    """Summarize all dumps and recordings, by name."""
+    summaries = {}
+    for name in library.list_names():
+        try:
+            summaries[name] = _summarize_analysis(library.get(name))
+        except TracklightError as error:
+            summaries[name] = InspectedDump(problem=str(error))
+    return summaries
+
+
+def _summarize_analysis(analysis: Analysis) -> InspectedDump:
+    cause = analysis.root_cause
+    summary = InspectedDump(
+        alerts=[_alert_object(alert) for alert in analysis.alerts],
+        root_cause=None if cause is None else msgspec.to_builtins(cause),
+    )
+    if isinstance(analysis, RecordingAnalysis):
+        layout = analysis.recording.layout
+        summary.framework, summary.version = layout.framework, layout.version
+        summary.steps, summary.tensors = len(analysis.recording.step), len(layout.tensors)
+        return summary
+    dump = analysis.dump
+    summary.framework, summary.version = dump.framework, dump.metadata.tensorflow_version
+    summary.executions = len(dump.executions.offset)
+    summary.graph_executions = len(dump.traces.offset)
+    summary.graphs, summary.source_files = len(dump.graphs), len(dump.source_files)
+    summary.damaged = [
+        {"file": it.file, "offset": it.offset, "bytes": it.bytes, "reason": it.reason.text}
+        for it in dump.damage
+    ]
+    return summary
+
+
+def _alert_object(alert: HealthAlert) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(alert)
+    return fields
+
+
+def iter_debugger_lines(summaries: dict[str, InspectedDump]) -> Iterator[str]:
+    """Format summaries for a terminal."""
+    for name, dump in summaries.items():
+        yield f"{escape_unprintable(name)}  ({dump.framework} {dump.version})".rstrip()
+        if dump.problem:
+            yield f"  {dump.problem}"
+            continue
+        if dump.steps:
+            yield f"  {dump.steps:,} steps of {dump.tensors:,} tensors"
+        else:
+            yield (
+                f"  {dump.executions:,} executions, {dump.graph_executions:,} graph executions, "
+                f"{dump.graphs:,} graphs, {dump.source_files:,} source files"
+            )
+        counts: dict[str, int] = {}
+        for alert in dump.alerts:
+            counts[alert["kind"]] = counts.get(alert["kind"], 0) + 1
+        listed = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+        yield f"  {len(dump.alerts):,} alerts{': ' + listed if listed else ''}"
+        if dump.root_cause:
+            yield f"  {escape_unprintable(dump.root_cause['message'])}"
+            if dump.root_cause["hint"]:
+                yield f"  {dump.root_cause['hint']}"
+        for damage in dump.damaged:
+            file = escape_unprintable(damage["file"])
+            yield f"  {file}, byte {damage['offset']:,}: {damage['reason']}"
+        yield ""
+    if not summaries:
+        yield "no debugger data found"

@@ -84,6 +84,7 @@ class DashboardRegistry:
             "settings": bool(source.settings()),
             "captures": bool(source.captures()),
             "tensor_files": bool(source.tensor_files()),
+            "debug_files": bool(source.debug_files()),
         }
         return [
             entry

@@ -15,6 +15,11 @@ _LIBRARIES = re.compile(r"(?:site|dist)-packages[/\\]")
 _MAX_TRACE_CHARACTERS = 50_000
 
 
+def is_library_path(path: str) -> bool:
+    """Return whether a file belongs to an installed package and not to the user's program."""
+    return _LIBRARIES.search(path) is not None or path.startswith("<")
+
+
 def extract_python_line(trace: str) -> str:
     """Return the innermost frame outside libraries, such as ``model.py:12 in forward``."""
     return _format_user_frame(_PYTHON.findall(trace[-_MAX_TRACE_CHARACTERS:])[::-1])

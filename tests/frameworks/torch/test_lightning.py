@@ -14,7 +14,7 @@ lightning = pytest.importorskip("lightning")
 
 import torch  # noqa: E402
 
-from tracklight.lightning import Logger, flatten_hparams  # noqa: E402
+from tracklight.torch.lightning import Logger, flatten_hparams  # noqa: E402
 
 # What Lightning says about few workers and old interfaces of PyTorch is no business of this test.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -13,7 +13,7 @@ transformers = pytest.importorskip("transformers")
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate", reason="the Trainer needs accelerate")
 
-from tracklight.transformers import Callback  # noqa: E402
+from tracklight.torch.transformers import Callback  # noqa: E402
 
 # What transformers says about other packages is no business of this test.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from tests.archives import extract
 from tests.server.alerts.receiver import Receiver, receive
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
@@ -15,8 +16,10 @@ from tracklight.server.alerts.rules import AlertRule
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.notes import NotesStore
+from tracklight.types import DebugEventFile
 from tracklight.util.user_dirs import get_notes_path
 
+DUMPS = Path(__file__).parents[2] / "data/debug_events/dumps.tar.xz"
 ABOVE = {"id": "1", "tag": "loss", "kind": "above", "value": 8}
 
 
@@ -77,6 +80,35 @@ def test_new_alert_is_sent_and_published(
         (receiver.messages[0]["id"], True),
     ]
     assert len(receiver.messages) == 1
+
+
+def test_dump_with_nan_is_sent_without_a_rule(
+    server: TestClient,
+    source: MemorySource,
+    watch: MemoryWatch,
+    receiver: Receiver,
+    tmp_path: Path,
+) -> None:
+    extract(DUMPS, tmp_path)
+    source.dumped += list_files(tmp_path / "full_health", run="vit")
+    write(source, watch, 1.0)
+    wait_until(lambda: len(receiver.messages) == 1)
+    message = receiver.messages[0]
+    assert message["text"] == 'vit: the output of "Log" contains NaN or Inf. See the Debugger'
+    assert (message["step"], message["view"]) == (None, {"tab": "debugger", "db": "vit"})
+    # Once is enough.
+    write(source, watch, 1.0)
+    write(source, watch, float("nan"))
+    wait_until(lambda: len(receiver.messages) == 2)
+    assert receiver.messages[1]["rule"] == "flag-1"
+
+
+def list_files(folder: Path, run: str) -> list[DebugEventFile]:
+    files = []
+    for path in sorted(folder.iterdir()):
+        prefix, _, kind = str(path).rpartition(".")
+        files.append(DebugEventFile(run, prefix, kind, str(path), path.stat().st_size, ""))
+    return files
 
 
 def test_stored_rules_extend_those_of_the_command_line(

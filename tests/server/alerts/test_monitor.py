@@ -6,7 +6,7 @@ import pytest
 
 from tests.server.memory_source import MemorySource
 from tracklight.server.alerts.monitor import AlertMonitor
-from tracklight.server.alerts.rules import AlertRule
+from tracklight.server.alerts.rules import BUILT_IN_RULES, AlertRule
 
 NAN = AlertRule("nan", "*", "nan")
 ABOVE = AlertRule("above", "loss", "above", 5.0)
@@ -40,6 +40,18 @@ def test_only_new_points_are_checked(log: MemorySource) -> None:
     assert [(one.step, one.value) for one in monitor.check_new_points(["a"])] == [(4, 8.0)]
     write(log, "a", 9.0)
     assert monitor.check_new_points(["a"]) == []
+
+
+def test_tensors_that_are_not_finite_raise_an_alert_without_a_rule(log: MemorySource) -> None:
+    monitor = AlertMonitor(log)
+    assert monitor.set_rules(BUILT_IN_RULES, ["a", "b"]) == []
+    for tag in ("debugger/non_finite", "debugger/rank3/non_finite", "other/non_finite"):
+        write(log, "a", 3.0, tag=tag)
+    fired = monitor.check_new_points(["a"])
+    assert [one.tag for one in fired] == ["debugger/non_finite", "debugger/rank3/non_finite"]
+    assert fired[0].text == "a: tensors with NaN or Inf at step 0: 3. See the Debugger"
+    # A rule of the user is checked on all series.
+    assert [one.run for one in monitor.set_rules([*BUILT_IN_RULES, NAN], ["b"])] == ["b"]
 
 
 def test_alert_fires_again_after_it_was_resolved(log: MemorySource) -> None:

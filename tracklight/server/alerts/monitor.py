@@ -1,8 +1,9 @@
 """Check alert rules while the server runs, and publish the alerts.
 
-`AlertMonitor` evaluates rules on the points of changed runs; `AlertLog` lists what fired.
-`AlertService` runs both in a thread of its own: the refresher only queues what changed. The same
-thread notices when this server or another one has changed the rules or other notes.
+`AlertMonitor` evaluates rules on the points of changed runs; `AlertLog` lists what fired. Dumps of
+TensorFlow's debugger have no points and are checked by `DumpMonitor`. `AlertService` runs all of
+them in a thread of its own: the refresher only queues what changed. The same thread notices when
+this server or another one has changed the rules or other notes.
 """
 
 from __future__ import annotations
@@ -21,16 +22,22 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from tracklight.analysis.debugger.dump_monitor import DumpMonitor, NonFiniteEvent
 from tracklight.analysis.source import Sentence
 from tracklight.errors import LogError, Message, UsageError
 from tracklight.logdir.names import compile_series_pattern
 from tracklight.server.alerts.rules import (
+    BUILT_IN_RULES,
+    BUILT_IN_TAG_PREFIX,
+    DUMP_RULE_ID,
     AlertRule,
     Points,
     RuleState,
+    describe_dump,
     describe_violation,
     evaluate_points,
     evaluate_summary,
+    make_debugger_view,
     slice_points,
     validate_rule,
 )
@@ -62,20 +69,23 @@ _STOP, _RELOAD = object(), object()
 class Alert(msgspec.Struct, frozen=True):
     """A violated rule; ``value`` and ``wall_time`` are those of the point that violated it.
 
-    The page translates ``text`` by ``code`` and ``args``.
+    For a dump of TensorFlow's debugger, ``tag`` is an operation and there is no ``step``. The page
+    translates ``text`` by ``code`` and ``args``.
     """
 
     id: str
     rule: str
     run: str
     tag: str
-    step: int
+    step: int | None
     value: JsonNumber
     wall_time: JsonNumber
     text: str
     resolved: bool = False
     code: str = ""
     args: dict[str, str | int | float | Sentence] = {}
+    view: dict[str, str] = {}
+    """URL parameters of the view that shows the problem; if empty, that is the chart of the tag."""
 
 
 #: The id of a rule, a run and a tag.
@@ -110,8 +120,28 @@ class AlertLog:
             text=message.text,
             code=message.code,
             args=message.args,
+            view=make_debugger_view(run) if rule in BUILT_IN_RULES else {},
         )
         self._firing[rule.id, run, tag] = alert
+        return alert
+
+    def fire_dump(self, event: NonFiniteEvent) -> Alert:
+        """Add the alert about a dump."""
+        message = Sentence.make(describe_dump(event.run, event.op))
+        alert = Alert(
+            id=f"{self._process}-{next(self._numbers)}",
+            rule=DUMP_RULE_ID,
+            run=event.run,
+            tag=event.op,
+            step=None,
+            value=to_json_number(event.value),
+            wall_time=to_json_number(event.wall_time),
+            text=message.text,
+            code=message.code,
+            args=message.args,
+            view=make_debugger_view(event.run),
+        )
+        self._firing[DUMP_RULE_ID, event.run, event.op] = alert
         return alert
 
     def resolve(self, rule: str, run: str, tag: str) -> Iterator[Alert]:
@@ -252,8 +282,13 @@ class AlertMonitor:
                 yield from self.alerts.resolve(rule.id, run, tag)
 
     def _iter_scalars(self, run: str) -> Iterator[TagInfo]:
+        # Mostly there are only built-in rules, and a log may have millions of tags.
+        has_others = any(watched.rule not in BUILT_IN_RULES for watched in self._watched)
+        prefix = "" if has_others else BUILT_IN_TAG_PREFIX
         if self._watched:
-            yield from (info for info in self._log.tags(run) if info.kind is Kind.SCALAR)
+            for info in self._log.tags(run):
+                if info.kind is Kind.SCALAR and info.tag.startswith(prefix):
+                    yield info
 
 
 def _ignore_removed_run(alerts: Iterator[Alert]) -> Iterator[Alert]:
@@ -310,6 +345,7 @@ class AlertService:
         self._live = live
         self._settings = settings
         self._monitor = AlertMonitor(source)
+        self._dumps = DumpMonitor(source)
         self._webhook = self._create_webhook(settings.webhook) if settings.webhook else None
         self._webhook_problem: Message | None = None
         self._revision = -1
@@ -382,23 +418,26 @@ class AlertService:
         if revision == self._revision:
             return
         rules = [*self._settings.rules, *stored]
-        # Mostly there are no rules, and listing thousands of runs takes a while.
+        # Mostly there are only built-in rules, and listing thousands of runs takes a while.
         runs = [run.name for run in self._source.runs()] if rules else []
-        self._monitor.set_rules(rules, runs)
+        self._monitor.set_rules([*BUILT_IN_RULES, *rules], runs)
         if self._revision >= 0:
             self._live.publish("notes", NotesEvent(revision))
         self._revision = revision
 
     def _check_delta(self, delta: Delta) -> None:
         self._monitor.remove_runs(delta.removed)
+        self._dumps.remove_runs(delta.removed)
         runs = [*delta.added, *delta.changed]
-        if self._is_first_refresh:
-            self._is_first_refresh = False
+        is_first, self._is_first_refresh = self._is_first_refresh, False
+        if is_first:
             self._publish(self._monitor.check_current_state(runs), is_new=False)
             if runs:
                 self._warn_unmatched()
         else:
             self._publish(self._monitor.check_new_points(runs), is_new=True)
+        found = self._dumps.check(runs)
+        self._publish([self._monitor.alerts.fire_dump(it) for it in found], is_new=not is_first)
 
     def _warn_unmatched(self) -> None:
         """Warn about rules of the command line that match none of the tags logged so far."""

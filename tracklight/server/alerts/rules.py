@@ -40,6 +40,17 @@ class AlertRule(msgspec.Struct, frozen=True):
     """Whether lower or higher is better, for ``stalled``."""
 
 
+#: Always checked: `tracklight.debugger` writes this scalar at steps with non-finite values.
+NON_FINITE_RULE = AlertRule(
+    "built-in-non-finite", r"re:^debugger/(rank\d+/)?non_finite$", "above", 0.0
+)
+BUILT_IN_RULES = (NON_FINITE_RULE,)
+#: Alerts about dumps of TensorFlow's debugger, which are not raised by points of a series.
+DUMP_RULE_ID = "built-in-dump"
+#: All tags that built-in rules match begin with this.
+BUILT_IN_TAG_PREFIX = "debugger/"
+
+
 def parse_rule(text: str, id: str) -> AlertRule:
     """Parse a rule given on the command line.
 
@@ -163,6 +174,14 @@ def describe_violation(
 ) -> Message:
     """Describe which series violated a rule, and how."""
     series = {"run": run, "tag": tag, "step": point.step}
+    if rule == NON_FINITE_RULE:
+        return Message.format(
+            "alerts.non_finite_tensors",
+            "{run}: tensors with NaN or Inf at step {step:,}: {count:,}. See the Debugger",
+            run=run,
+            step=point.step,
+            count=round(point.value),
+        )
     if rule.kind == "nan":
         if math.isnan(point.value):
             return Message.format("alerts.nan", "{run}: {tag} is NaN at step {step:,}", **series)
@@ -202,6 +221,21 @@ def describe_violation(
         steps=steps,
         best=f"{state.best.value:.6g}",
         best_step=state.best.step,
+    )
+
+
+def make_debugger_view(run: str) -> dict[str, str]:
+    """Return the URL parameters of the Debugger dashboard with the data of a run."""
+    return {"tab": "debugger", "db": run}
+
+
+def describe_dump(run: str, op: str) -> Message:
+    """Describe the first non-finite tensor of a dump."""
+    return Message.format(
+        "alerts.non_finite_dump",
+        '{run}: the output of "{op}" contains NaN or Inf. See the Debugger',
+        run=run,
+        op=op,
     )
 
 

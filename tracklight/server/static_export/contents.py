@@ -41,7 +41,7 @@ from tracklight.server.source import (
     to_valid_unicode,
 )
 from tracklight.server.static_export.view import PageView
-from tracklight.types import CaptureFile, RunInfo, SharedTag, TagInfo
+from tracklight.types import CaptureFile, DebugEventFile, RunInfo, SharedTag, TagInfo
 from tracklight.util.user_dirs import get_notes_path
 
 log = logging.getLogger(__name__)
@@ -193,6 +193,9 @@ class FilteredSource:
 
     def captures(self) -> tuple[CaptureFile, ...]:
         return tuple(file for file in self._source.captures() if file.run in self._runs)
+
+    def debug_files(self) -> tuple[DebugEventFile, ...]:
+        return tuple(file for file in self._source.debug_files() if file.run in self._runs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._source, name)

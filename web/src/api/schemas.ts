@@ -125,21 +125,24 @@ export interface LiveEvents {
 }
 
 /**
- * A violated rule; `value` and `wall_time` are those of the point that violated it. The page
- * translates `text` by `code` and `args`.
+ * A violated rule; `value` and `wall_time` are those of the point that violated it. For a dump of
+ * TensorFlow's debugger, `tag` is an operation and there is no `step`. The page translates `text`
+ * by `code` and `args`.
  */
 export interface Alert {
   readonly id: string;
   readonly rule: string;
   readonly run: string;
   readonly tag: string;
-  readonly step: number;
+  readonly step: number | null;
   readonly value: JsonNumber;
   readonly wall_time: JsonNumber;
   readonly text: string;
   readonly resolved: boolean;
   readonly code: string;
   readonly args: Readonly<Record<string, string | number | Sentence>>;
+  /** URL parameters of the view that shows the problem; if empty, that is the chart of the tag. */
+  readonly view: Readonly<Record<string, string>>;
 }
 
 /** When to raise an alert; `tag` is a pattern for series, see docs/patterns.md. */
@@ -3152,6 +3155,670 @@ export interface VersionRow {
   readonly mark: string;
   readonly rows: number;
   readonly dimensions: number;
+}
+
+// ---- Dashboard: debugger
+
+/** Requests and responses by method and path below `api/v1/debugger/`. */
+export interface DebuggerRoutes {
+  /** List all dumps and recordings of the log. */
+  readonly 'GET sources': {
+    readonly request: Empty;
+    readonly response: DebugSourcesResponse;
+  };
+  /** Return the root cause and the number of alerts of each kind. */
+  readonly 'GET overview': {
+    readonly request: DebugSourceRequest;
+    readonly response: DebugOverviewResponse;
+  };
+  /** Return alerts in chronological order, filtered by kind, name, dtype and step. */
+  readonly 'POST alerts': {
+    readonly request: DebugAlertsRequest;
+    readonly response: DebugAlertsResponse;
+  };
+  /** Return a statistic of all tensors of a recording over its steps. */
+  readonly 'POST heatmap': {
+    readonly request: HeatmapRequest;
+    readonly response: HeatmapResponse;
+  };
+  /** Return all statistics of one tensor of a recording. */
+  readonly 'GET tensor': {
+    readonly request: WatchedTensorRequest;
+    readonly response: WatchedTensorResponse;
+  };
+  /** Return executions of a dump. */
+  readonly 'POST executions': {
+    readonly request: RowsRequest;
+    readonly response: EventColumns;
+  };
+  /** Return graph execution traces of a dump. */
+  readonly 'POST graph_executions': {
+    readonly request: RowsRequest;
+    readonly response: EventColumns;
+  };
+  /** Return the number of executions and traces of a dump over time. */
+  readonly 'POST timeline': {
+    readonly request: ExecutionTimelineRequest;
+    readonly response: ExecutionTimelineResponse;
+  };
+  /** Return an execution or trace with its tensors, inputs and stack. */
+  readonly 'GET event': {
+    readonly request: DebugEventRequest;
+    readonly response: DebugEventResponse;
+  };
+  /** Return a tensor that a recording stored when a value became non-finite. */
+  readonly 'GET value': {
+    readonly request: StoredValueRequest;
+    readonly response: StoredValueResponse;
+  };
+  /** Return histograms of the values of a tensor of a graph over its executions. */
+  readonly 'GET histogram': {
+    readonly request: TensorHistogramRequest;
+    readonly response: TensorHistogramResponse;
+  };
+  /** Return an operation of a graph with its neighbors. */
+  readonly 'GET op': {
+    readonly request: OpRequest;
+    readonly response: OpResponse;
+  };
+  /** Return a source file as it was when the program ran. */
+  readonly 'GET source_file': {
+    readonly request: SourceFileRequest;
+    readonly response: SourceFileResponse;
+  };
+  /** Return where two recordings first differ. */
+  readonly 'POST compare': {
+    readonly request: CompareSourcesRequest;
+    readonly response: CompareRecordingsResponse;
+  };
+  /** Return where two dumps first differ. */
+  readonly 'POST compare_dumps': {
+    readonly request: CompareSourcesRequest;
+    readonly response: CompareDumpsResponse;
+  };
+  /** Download all alerts as CSV or JSON. */
+  readonly 'GET export': {
+    readonly request: AlertExportRequest;
+    readonly response: Blob;
+  };
+}
+
+/** All alerts as a file. */
+export interface AlertExportRequest extends DebugSourceRequest {
+  /** Default: `"csv"`. */
+  readonly format?: 'csv' | 'json';
+}
+
+/** Where two dumps first differ. */
+export interface CompareDumpsResponse {
+  readonly cursor: string;
+  readonly difference: DumpDifferenceRow | null;
+  /** Number of tensors that both dumps have, in the same mode. */
+  readonly compared: number;
+  /** Whether only the first values were compared. */
+  readonly is_limited: boolean;
+  readonly only_first: readonly string[];
+  readonly only_second: readonly string[];
+}
+
+/** Where two recordings first differ; `step` is null if they do not. */
+export interface CompareRecordingsResponse {
+  readonly cursor: string;
+  readonly step: number | null;
+  readonly tensor: WatchedTensorRow | null;
+  readonly stat: string;
+  readonly first: number | null;
+  readonly second: number | null;
+  readonly only_first: readonly string[];
+  readonly only_second: readonly string[];
+  /** Number of steps that both recorded, with tensors of the same name. */
+  readonly shared_steps: number;
+  readonly message: string;
+}
+
+/**
+ * Two recordings or two dumps. Values that differ by less than `tolerance`, relatively, are equal.
+ */
+export interface CompareSourcesRequest {
+  readonly first: string;
+  readonly second: string;
+  /** Default: `0.001`. */
+  readonly tolerance?: number;
+}
+
+/**
+ * Some alerts in chronological order. Empty filters match all alerts. `query` is a part of the name
+ * or type of an operation or layer.
+ */
+export interface DebugAlertsRequest extends DebugSourceRequest {
+  /** Default: `[]`. */
+  readonly kinds?: readonly string[];
+  /** Default: `""`. */
+  readonly query?: string;
+  /** Default: `""`. */
+  readonly dtype?: string;
+  readonly first_step?: number | null;
+  readonly last_step?: number | null;
+  /** Default: `0`. */
+  readonly offset?: number;
+  /** Default: `200`. */
+  readonly limit?: number;
+}
+
+/** Some of the alerts that match; `indexes` are their positions among all alerts. */
+export interface DebugAlertsResponse {
+  readonly cursor: string;
+  readonly total: number;
+  readonly indexes: Float64Array;
+  readonly alerts: readonly HealthAlert[];
+}
+
+/** An execution or a graph execution trace of a dump, and a part of one of its tensors. */
+export interface DebugEventRequest extends DebugSourceRequest {
+  /** Default: `"execution"`. */
+  readonly kind?: 'execution' | 'graph_execution';
+  /** Default: `0`. */
+  readonly index?: number;
+  /** Default: `0`. */
+  readonly slot?: number;
+  /** Default: `0`. */
+  readonly first_row?: number;
+}
+
+/** One execution or trace. */
+export interface DebugEventResponse {
+  readonly cursor: string;
+  readonly kind: string;
+  readonly index: number;
+  readonly wall_time: number;
+  readonly op_type: string;
+  readonly op_name: string;
+  readonly graphs: readonly string[];
+  readonly device: string;
+  /** For a trace, the execution during which it was recorded. */
+  readonly execution: number | null;
+  /** For an execution of a function, the first and the last trace that it recorded. */
+  readonly graph_executions: readonly [number, number] | null;
+  readonly inputs: readonly string[];
+  /** For an execution, those that produced its inputs. */
+  readonly input_executions: readonly (number | null)[];
+  readonly tensors: readonly TensorSummaryRow[];
+  readonly stack: readonly SourceLine[];
+}
+
+/** What went wrong. Counts of a recording are 0 where they belong to dumps, and vice versa. */
+export interface DebugOverviewResponse {
+  readonly cursor: string;
+  readonly source: DebugSourceRow;
+  readonly root_cause: RootCause | null;
+  readonly alerts: number;
+  readonly kinds: Readonly<Record<string, number>>;
+  readonly executions: number;
+  readonly graph_executions: number;
+  readonly graphs: number;
+  /** Host and path. */
+  readonly source_files: readonly (readonly [string, string])[];
+  readonly steps: number;
+  readonly tensors: number;
+  readonly notes: readonly Sentence[];
+  readonly damage: readonly DumpDamageRow[];
+  /** What to look at, for the root cause of a recording. */
+  readonly curve: StatCurve | null;
+  /** Tensors that were stored when a value became non-finite. */
+  readonly values: readonly string[];
+  /** Random number generators whose state was stored then. */
+  readonly random_states: readonly string[];
+}
+
+/** A dump or recording by its name. */
+export interface DebugSourceRequest {
+  readonly source: string;
+}
+
+/** A dump or recording of the log. */
+export interface DebugSourceRow {
+  readonly name: string;
+  readonly run: string;
+  readonly kind: 'dump' | 'recording';
+  readonly framework: string;
+  readonly version: string;
+  /** The step of the root cause of a recording. */
+  readonly problem_step: number | null;
+  readonly problem: Problem | null;
+}
+
+/** All dumps and recordings. */
+export interface DebugSourcesResponse {
+  readonly cursor: string;
+  readonly sources: readonly DebugSourceRow[];
+}
+
+/** What differs: the operation itself, or a property of its output. */
+export type DifferenceKind =
+  | 'operation'
+  | 'dtype'
+  | 'shape'
+  | 'size'
+  | 'non_finite'
+  | 'nan'
+  | 'neg_inf'
+  | 'pos_inf'
+  | 'negative'
+  | 'zero'
+  | 'positive'
+  | 'value';
+
+/** A part of a dump that is missing or cannot be read. */
+export interface DumpDamageRow {
+  readonly file: string;
+  readonly offset: number;
+  readonly bytes: number;
+  readonly reason: Sentence;
+}
+
+/** An event of the first dump, and how its counterpart in the second differs. */
+export interface DumpDifferenceRow {
+  readonly event: 'execution' | 'graph_execution';
+  readonly index: number;
+  readonly other_index: number;
+  readonly op_type: string;
+  readonly op_name: string;
+  readonly slot: number;
+  readonly kind: DifferenceKind;
+  readonly first: string;
+  readonly second: string;
+  /** Position of the first value that differs. */
+  readonly element: readonly number[] | null;
+}
+
+/** Rows of executions or traces. `health` is 0 unknown, 1 finite, 2 non-finite. */
+export interface EventColumns {
+  readonly cursor: string;
+  readonly total: number;
+  readonly index: Float64Array;
+  readonly wall_time: Float64Array;
+  readonly op_type: readonly string[];
+  readonly op_name: readonly string[];
+  readonly slot: Int32Array;
+  readonly graph: readonly string[];
+  readonly health: Uint8Array;
+  /** Where the event of `locate` is, or would be, among the rows that match. */
+  readonly position: number | null;
+}
+
+/** Executions and traces counted in intervals of time, in seconds since the start. */
+export interface ExecutionTimelineRequest extends DebugSourceRequest {
+  readonly start_s?: number | null;
+  readonly end_s?: number | null;
+  /** Default: `500`. */
+  readonly columns?: number;
+}
+
+/** Counts per interval of the same width. Times are in seconds since the start. */
+export interface ExecutionTimelineResponse {
+  readonly cursor: string;
+  readonly start_s: number;
+  readonly end_s: number;
+  readonly executions: Float64Array;
+  readonly graph_executions: Float64Array;
+  readonly non_finite: Float64Array;
+  /** Number of executions before the first interval. */
+  readonly first_execution: number;
+  readonly first_graph_execution: number;
+  /** The start as a wall time. */
+  readonly origin: number;
+  /** Time between the first and the last event. */
+  readonly duration_s: number;
+}
+
+/** One alert. Numbers that are not recorded are None. */
+export interface HealthAlert {
+  readonly kind:
+    | 'nan'
+    | 'inf'
+    | 'nan_or_inf'
+    | 'overflow'
+    | 'underflow'
+    | 'exploding_gradient'
+    | 'vanishing_gradient'
+    | 'dead_units'
+    | 'constant_output'
+    | 'loss_scale'
+    | 'shape_change'
+    | 'retracing';
+  /** Type of the operation or of the layer. */
+  readonly op_type: string;
+  /** Name of the operation, or of the tensor of a recording. */
+  readonly op_name: string;
+  readonly output_slot: number;
+  readonly wall_time: number;
+  readonly step: number | null;
+  readonly size: number | null;
+  readonly nan: number | null;
+  readonly neg_inf: number | null;
+  readonly pos_inf: number | null;
+  /** Index of the execution in the dump. */
+  readonly execution: number | null;
+  /** Index of the graph execution trace in the dump. */
+  readonly graph_execution: number | null;
+  readonly dtype: string;
+  /** What the tensor of a recording is, such as `gradient`. */
+  readonly role: string;
+  /** Row of the tensor in the recording. */
+  readonly tensor: number | null;
+  readonly message: string;
+  /** With `args`, what the page translates the message by. */
+  readonly code: string;
+  readonly args: Readonly<Record<string, string | number>>;
+}
+
+/** A statistic of all tensors over the steps of a recording. */
+export interface HeatmapRequest extends DebugSourceRequest {
+  /** Default: `"norm"`. */
+  readonly stat?: Statistic;
+  /** Default: `[]`. */
+  readonly roles?: readonly string[];
+  /** Default: `""`. */
+  readonly query?: string;
+  readonly first_step?: number | null;
+  readonly last_step?: number | null;
+  /** Default: `500`. */
+  readonly columns?: number;
+}
+
+/**
+ * `values` are the rows of a matrix, one after another. It has a row for each of `tensors` and a
+ * column for each interval of steps. Intervals of several steps hold the largest value. NaN means
+ * not computed.
+ */
+export interface HeatmapResponse {
+  readonly cursor: string;
+  readonly tensors: readonly WatchedTensorRow[];
+  readonly first_step: Float64Array;
+  readonly last_step: Float64Array;
+  readonly values: Float32Array;
+}
+
+/** An input of the operation that went wrong. */
+export interface InputSummary {
+  readonly name: string;
+  /** None if it was not recorded. */
+  readonly is_finite: boolean | null;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly zeros: number | null;
+  readonly negatives: number | null;
+  readonly size: number | null;
+  readonly shape: readonly number[] | null;
+  readonly dtype: string;
+}
+
+/** The part of a graph around its first node; edges are pairs of indexes of nodes. */
+export interface NeighborhoodGraph {
+  readonly nodes: readonly NeighborhoodNode[];
+  readonly edges: readonly (readonly [number, number])[];
+  readonly is_truncated: boolean;
+}
+
+/** A node of a part of a graph: an operation of a dump, or a tensor of a recording. */
+export interface NeighborhoodNode {
+  readonly name: string;
+  readonly type: string;
+  /** What the tensor of a recording is; empty for an operation. */
+  readonly role: string;
+  /** 0 unknown, 1 finite, 2 non-finite. */
+  readonly health: number;
+  /** Row of the tensor of a recording. */
+  readonly tensor: number | null;
+}
+
+/** An operation next to another one. */
+export interface OpNeighborRow {
+  readonly op_name: string;
+  readonly op_type: string;
+  readonly slot: number;
+  /** Of its last trace: 0 unknown, 1 finite, 2 non-finite. */
+  readonly health: number;
+}
+
+/** An operation of a graph. */
+export interface OpRequest extends DebugSourceRequest {
+  readonly graph: string;
+  readonly op_name: string;
+}
+
+/** An operation with what it is computed from and what uses it. */
+export interface OpResponse {
+  readonly cursor: string;
+  readonly graph: string;
+  readonly graph_names: readonly string[];
+  readonly op_name: string;
+  readonly op_type: string;
+  readonly inputs: readonly OpNeighborRow[];
+  readonly consumers: readonly OpNeighborRow[];
+  readonly neighborhood: NeighborhoodGraph;
+  readonly traces: number;
+  readonly stack: readonly SourceLine[];
+}
+
+/** The first non-finite value, or the problem that began first. */
+export interface RootCause {
+  readonly kind:
+    | 'nan'
+    | 'inf'
+    | 'nan_or_inf'
+    | 'overflow'
+    | 'underflow'
+    | 'exploding_gradient'
+    | 'vanishing_gradient'
+    | 'dead_units'
+    | 'constant_output'
+    | 'loss_scale'
+    | 'shape_change'
+    | 'retracing';
+  readonly op_type: string;
+  readonly op_name: string;
+  /** One sentence: what happened, where and when. */
+  readonly message: string;
+  /** What is wrong, for gradual problems; `code` and `args` translate it. */
+  readonly detail: string;
+  readonly code: string;
+  readonly args: Readonly<Record<string, string | number>>;
+  /** What to look at or to change; `hint_code` and `hint_args` translate it. */
+  readonly hint: string;
+  readonly hint_code: string;
+  readonly hint_args: Readonly<Record<string, string | number>>;
+  /** What the tensor of a recording is, such as `gradient`. */
+  readonly role: string;
+  /** Row of the tensor in the recording. */
+  readonly tensor: number | null;
+  readonly dtype: string;
+  readonly size: number | null;
+  readonly nan: number | null;
+  readonly neg_inf: number | null;
+  readonly pos_inf: number | null;
+  readonly output_slot: number;
+  readonly step: number | null;
+  readonly execution: number | null;
+  readonly graph_execution: number | null;
+  readonly inputs: readonly InputSummary[];
+  readonly source: SourceLine | null;
+  readonly stack: readonly SourceLine[];
+  /** Number of later alerts, which are mostly consequences. */
+  readonly followers: number;
+  /** False if what happened before is not recorded, such as in a circular buffer. */
+  readonly is_certain: boolean;
+}
+
+/**
+ * Rows of executions or of graph execution traces. `query` is a part of the type or name of an
+ * operation; `op_name` and `graph` select the traces of one operation. `locate` is the index of an
+ * event whose position is wanted.
+ */
+export interface RowsRequest extends DebugSourceRequest {
+  /** Default: `""`. */
+  readonly query?: string;
+  /** Default: `""`. */
+  readonly graph?: string;
+  /** Default: `""`. */
+  readonly op_name?: string;
+  /** Default: `false`. */
+  readonly only_non_finite?: boolean;
+  readonly locate?: number | null;
+  /** Default: `0`. */
+  readonly offset?: number;
+  /** Default: `200`. */
+  readonly limit?: number;
+}
+
+/** A source file of a dump or recording. */
+export interface SourceFileRequest extends DebugSourceRequest {
+  readonly path: string;
+  readonly host?: string | null;
+}
+
+/** The lines of a source file; null if it was not stored. */
+export interface SourceFileResponse {
+  readonly path: string;
+  readonly lines: readonly string[] | null;
+}
+
+/** A line of the user's program. */
+export interface SourceLine {
+  readonly path: string;
+  readonly line: number;
+  readonly function: string;
+  readonly code: string;
+  /** Whether the file belongs to a package or to Python itself. */
+  readonly is_library: boolean;
+}
+
+/** A statistic of one tensor over the steps, or the loss scale (`loss_scale`). */
+export interface StatCurve {
+  readonly stat: string;
+  readonly step: Float64Array;
+  readonly value: Float32Array;
+}
+
+export type Statistic =
+  | 'nan'
+  | 'neg_inf'
+  | 'pos_inf'
+  | 'non_finite'
+  | 'zeros'
+  | 'negatives'
+  | 'min'
+  | 'max'
+  | 'mean'
+  | 'std'
+  | 'norm'
+  | 'overflow'
+  | 'underflow'
+  | 'dead';
+
+/** A tensor that a recording stored when a value became non-finite. */
+export interface StoredValueRequest extends DebugSourceRequest {
+  readonly name: string;
+  /** Default: `0`. */
+  readonly first_row?: number;
+}
+
+/** A stored tensor of a recording. */
+export interface StoredValueResponse {
+  readonly cursor: string;
+  readonly name: string;
+  readonly step: number;
+  readonly tensor: TensorSummaryRow;
+}
+
+/** A tensor of a graph, in the executions up to that with the index `last`. */
+export interface TensorHistogramRequest extends DebugSourceRequest {
+  readonly graph: string;
+  readonly op_name: string;
+  readonly last: number;
+  /** Default: `0`. */
+  readonly slot?: number;
+}
+
+/**
+ * Histograms of the finite values of a tensor, one per execution, in mode FULL_TENSOR. `counts` are
+ * the rows of a matrix, one after another, with a row for each of `index`.
+ */
+export interface TensorHistogramResponse {
+  readonly cursor: string;
+  /** The graph executions. */
+  readonly index: Float64Array;
+  /** Of the bins; one more than there are bins. */
+  readonly edges: Float64Array;
+  readonly counts: Float32Array;
+  readonly non_finite: Float64Array;
+}
+
+/** What a dump contains of a tensor. Unknown numbers are null. */
+export interface TensorSummaryRow {
+  readonly mode: string;
+  readonly dtype: string | null;
+  readonly rank: number | null;
+  readonly size: number | null;
+  readonly shape: readonly (number | null)[] | null;
+  readonly nan: number | null;
+  readonly neg_inf: number | null;
+  readonly pos_inf: number | null;
+  readonly negative: number | null;
+  readonly zero: number | null;
+  readonly positive: number | null;
+  readonly has_non_finite: boolean | null;
+  readonly min: number | null;
+  readonly max: number | null;
+  /** Some rows of the tensor as a table, one after another, in mode FULL_TENSOR. */
+  readonly values: Float64Array | null;
+  /** Rows of the whole table; its columns are the last dimension of the tensor. */
+  readonly rows: number;
+  /** Columns in `values`, which may be fewer than the tensor has. */
+  readonly columns: number;
+}
+
+/**
+ * Histograms of a tensor over the steps, from a sample of its finite values. `shares` are the rows
+ * of a matrix, one after another, with a row for each of `step`; 255 is all values.
+ */
+export interface WatchedTensorHistogram {
+  readonly step: Float64Array;
+  /** Of the bins; one more than there are bins. */
+  readonly edges: Float64Array;
+  readonly shares: Uint8Array;
+}
+
+/** A tensor of a recording, by its row in the layout. */
+export interface WatchedTensorRequest extends DebugSourceRequest {
+  readonly tensor: number;
+}
+
+/** All statistics of one tensor over the steps. */
+export interface WatchedTensorResponse {
+  readonly cursor: string;
+  readonly tensor: WatchedTensorRow;
+  readonly inputs: readonly WatchedTensorRow[];
+  readonly consumers: readonly WatchedTensorRow[];
+  readonly step: Float64Array;
+  readonly wall_time: Float64Array;
+  readonly stats: Readonly<Record<string, Float32Array>>;
+  readonly stack: readonly SourceLine[];
+  readonly histogram: WatchedTensorHistogram | null;
+  /** Marked by the health at the step of the root cause, or at the last step. */
+  readonly neighborhood: NeighborhoodGraph;
+}
+
+/** A watched tensor. */
+export interface WatchedTensorRow {
+  readonly tensor: number;
+  readonly name: string;
+  readonly role: string;
+  readonly type: string;
+  readonly dtype: string;
+  readonly size: number;
+  readonly shape: readonly number[];
+  readonly source: SourceLine | null;
 }
 
 // ---- Dashboard: profile

@@ -124,6 +124,16 @@ with SummaryWriter("logs/run-1") as writer:
     load: () => loadView('projector', () => import('./projector/View.svelte')),
   },
   {
+    name: 'debugger',
+    title: m.dashboardDebugger,
+    group: 'model',
+    example: `from tracklight import debugger
+with debugger.watch(model, "logs/run-1"):  # PyTorch, JAX or Keras
+    train(model)`,
+    prefetch: () => 'sources',
+    load: () => loadView('debugger', () => import('./debugger/View.svelte')),
+  },
+  {
     name: 'profile',
     title: m.dashboardProfile,
     group: 'performance',

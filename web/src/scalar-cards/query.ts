@@ -143,6 +143,14 @@ export const captureMarksQuery = defineQuery('GET profile/captures', {
   priority: 'low',
 });
 
+/** Dumps and recordings of the debugger, whose first problems are marked on the charts. */
+export const debuggerMarksQuery = defineQuery('GET debugger/sources', {
+  scope: 'log',
+  select: ({ sources }) => sources,
+  minRefreshMs: 3000,
+  priority: 'low',
+});
+
 /** Widths are rounded up, so that resizing the page does not send a request per pixel. */
 const WIDTH_STEP_PX = 100;
 /** Fraction of the visible range that is also requested at each side, so that lines reach the edges. */

@@ -4,7 +4,14 @@ import { type Query, QueryMap } from '../api/create-query.svelte';
 import { ServerError } from '../api/errors';
 import { CHART_ERROR_STATUS } from '../api/query-batches';
 import type { ChartRow } from '../api/scalar-schemas';
-import type { CaptureRow, NearestPointRow, Problem, RangeStatsRow, TagRow } from '../api/schemas';
+import type {
+  CaptureRow,
+  DebugSourceRow,
+  NearestPointRow,
+  Problem,
+  RangeStatsRow,
+  TagRow,
+} from '../api/schemas';
 import { type CardGridInfo, CardGridState } from '../cards/card-grid.svelte';
 import { hasCard } from '../cards/grid-settings';
 import * as common from '../catalog/common';
@@ -22,9 +29,11 @@ import {
   marginBands,
   type ScalarCard,
 } from './chart-lines';
+import { makeDebuggerMarks } from './debugger-marks';
 import {
   captureMarksQuery,
   chartQuery,
+  debuggerMarksQuery,
   hoverQuery,
   makeChartRequest,
   makeChartsView,
@@ -146,7 +155,11 @@ export class ScalarChartModel {
   #makeAnnotations(): readonly Annotation[] {
     const axis = this.#settings.x.value;
     const runs = this.response?.lines.map(({ run }) => run) ?? [];
-    return [...this.#findUserAnnotations(axis), ...captureFlags(this.#grid.captures, runs, axis)];
+    return [
+      ...this.#findUserAnnotations(axis),
+      ...captureFlags(this.#grid.captures, runs, axis),
+      ...makeDebuggerMarks(this.#grid.debuggerSources, runs, axis),
+    ];
   }
 
   #findUserAnnotations(axis: XAxis): Annotation[] {
@@ -238,6 +251,8 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
   readonly pointer = new PointerState();
   /** Profiler captures; null until effects are started. */
   #captures = $state.raw<Query<readonly CaptureRow[]> | null>(null);
+  /** Dumps and recordings of the debugger; null until effects are started. */
+  #debuggerSources = $state.raw<Query<readonly DebugSourceRow[]> | null>(null);
   /** Why the last export failed. */
   exportError = $state.raw<Problem | null>(null);
 
@@ -290,6 +305,14 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
     super.startEffects();
     const isActive = (): boolean => this.context.isDashboardActive('profile');
     this.#captures = this.context.query(captureMarksQuery, () => (isActive() ? {} : null));
+    this.#debuggerSources = this.context.query(debuggerMarksQuery, () =>
+      this.context.isDashboardActive('debugger') ? {} : null,
+    );
+  }
+
+  /** Charts are useful without them; the Debugger dashboard shows why they cannot be loaded. */
+  get debuggerSources(): readonly DebugSourceRow[] {
+    return this.#debuggerSources?.data ?? [];
   }
 
   /** Charts are useful without captures; the Profile dashboard shows why they cannot be loaded. */

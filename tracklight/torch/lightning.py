@@ -1,6 +1,8 @@
 """A logger for the Trainer of Lightning.
 
-    trainer = lightning.Trainer(logger=tracklight.lightning.Logger("logs"))
+    from tracklight.torch.lightning import Logger
+
+    trainer = lightning.Trainer(logger=Logger("logs"))
 
 Runs are ``logs/lightning_logs/version_0`` and so on, as with the TensorBoardLogger. In a module,
 ``self.logger.experiment`` is a `tracklight.torch.SummaryWriter`.
@@ -59,7 +61,7 @@ class Logger(_loggers.Logger):  # type: ignore[misc]
         **options: Further arguments of `tracklight.torch.SummaryWriter`.
 
     Example:
-        >>> trainer = lightning.Trainer(logger=tracklight.lightning.Logger("logs"))
+        >>> trainer = lightning.Trainer(logger=tracklight.torch.lightning.Logger("logs"))
     """
 
     def __init__(

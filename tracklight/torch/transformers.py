@@ -1,6 +1,8 @@
 """A callback for the Trainer of Hugging Face Transformers.
 
-    trainer = transformers.Trainer(..., callbacks=[tracklight.transformers.Callback("logs/run1")])
+    from tracklight.torch.transformers import Callback
+
+    trainer = transformers.Trainer(..., callbacks=[Callback("logs/run1")])
 
 Tags are those of its TensorBoardCallback: ``train/loss``, ``eval/accuracy`` and so on. Pass
 ``report_to="none"`` to the TrainingArguments to disable other loggers.
@@ -33,7 +35,7 @@ class Callback(_base):  # type: ignore[misc]
         writer: The writer during training, otherwise None.
 
     Example:
-        >>> callback = tracklight.transformers.Callback("logs/run1")
+        >>> callback = tracklight.torch.transformers.Callback("logs/run1")
         >>> trainer = transformers.Trainer(model, arguments, callbacks=[callback])
     """
 

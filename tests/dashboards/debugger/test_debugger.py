@@ -1,0 +1,299 @@
+"""The routes of the Debugger dashboard, on dumps and on a recording."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.archives import extract
+from tests.dashboards.opening import make_context
+from tracklight.dashboards.debugger.dashboard import Debugger
+from tracklight.dashboards.debugger.schemas import (
+    AlertExportRequest,
+    CompareSourcesRequest,
+    DebugAlertsRequest,
+    DebugEventRequest,
+    DebugSourceRequest,
+    ExecutionTimelineRequest,
+    HeatmapRequest,
+    OpRequest,
+    RowsRequest,
+    SourceFileRequest,
+    TensorHistogramRequest,
+    WatchedTensorRequest,
+)
+from tracklight.debugger.health import make_row
+from tracklight.debugger.recorder import Recorder, Schedule
+from tracklight.errors import LogError, UsageError
+from tracklight.formats.debug_events.recording import SourceLocation, WatchedTensor
+from tracklight.index.catalog import Catalog
+from tracklight.logdir.roots import parse_roots
+from tracklight.plugin import Empty
+from tracklight.types import Float32
+
+DATA = Path(__file__).parents[2] / "data/debug_events/dumps.tar.xz"
+
+
+def make_health(*rows: tuple[float, float, float]) -> Float32:
+    """Return a matrix from the NaN count, the maximum and the norm of each tensor."""
+    matrix = np.stack([make_row() for _ in rows])
+    for order, (nan, highest, norm) in enumerate(rows):
+        matrix[order] = 0
+        matrix[order, [0, 1, 7, 10]] = order, nan, highest, norm
+    return matrix
+
+
+def write_recording(folder: Path, shift: float = 0.0) -> None:
+    recorder = Recorder(
+        str(folder), "torch", "2", schedule=Schedule(1, 0), history=5, on_problem="continue"
+    )
+    program = folder.parent / "model.py"
+    program.write_text("def forward(x):\n    return torch.log(x)\n")
+    stack = [SourceLocation(str(program), 2, "forward", "torch.log(x)")]
+    recorder.add(WatchedTensor("input", "input", size=4, dtype="float32"))
+    recorder.add(WatchedTensor("log", "output", "log", "float32", 4, (2, 2), inputs=(0,)), stack)
+    recorder.add(WatchedTensor("fc", "output", "Linear", "float16", 4, (2, 2), inputs=(1,)))
+    for step in range(10):
+        nan = 2.0 if step >= 6 else 0.0
+        matrix = make_health((0, 1, 1), (nan, 2, 2 + (shift if step >= 4 else 0)), (nan, 3, step))
+        samples = {1: np.float32([-1.5, 0, 0, 3.0 if step < 5 else 300.0])}
+        recorder.end_step(step, matrix, get_samples=lambda samples=samples: samples)
+    recorder.close()
+
+
+@pytest.fixture(scope="module")
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Debugger:
+    folder = tmp_path_factory.mktemp("logs")
+    extract(DATA, folder)
+    write_recording(folder / "recorded")
+    write_recording(folder / "other", shift=0.5)
+    catalog = Catalog(parse_roots(str(folder)), cache=False)
+    catalog.refresh()
+    return Debugger(make_context(catalog))
+
+
+def test_lists_sources(dashboard: Debugger) -> None:
+    rows = {row.name: row for row in dashboard.sources(Empty()).sources}
+    assert rows["full_health"].kind == "dump"
+    assert rows["full_health"].framework == "tensorflow"
+    assert (rows["recorded"].kind, rows["recorded"].run) == ("recording", "recorded")
+    assert all(row.problem is None for row in rows.values())
+
+
+def test_overview_of_a_dump(dashboard: Debugger) -> None:
+    overview = dashboard.overview(DebugSourceRequest("full_health"))
+    assert overview.root_cause is not None
+    assert overview.root_cause.op_type == "Log"
+    assert overview.alerts == sum(overview.kinds.values())
+    assert overview.graph_executions == 159
+    assert overview.damage == []
+
+
+def test_overview_of_a_recording(dashboard: Debugger) -> None:
+    overview = dashboard.overview(DebugSourceRequest("recorded"))
+    assert overview.root_cause is not None
+    assert overview.root_cause.message == (
+        'Step 6: "log" produced 2 NaN of 4 values from finite inputs between 0 and 1, '
+        "model.py:2 in forward."
+    )
+    assert overview.root_cause.step == 6
+    assert (overview.steps, overview.tensors, overview.kinds) == (10, 3, {"nan": 8})
+
+
+def test_selects_alerts(dashboard: Debugger) -> None:
+    every = dashboard.alerts(DebugAlertsRequest("full_health", limit=2000))
+    assert every.total == len(every.alerts)
+    infinite = dashboard.alerts(DebugAlertsRequest("full_health", kinds=["inf"], limit=5, offset=2))
+    assert (infinite.total, len(infinite.alerts)) == (9, 5)
+    assert every.alerts[int(infinite.indexes[0])] == infinite.alerts[0]
+    logs = dashboard.alerts(DebugAlertsRequest("full_health", query="log", limit=2000))
+    assert {alert.op_type for alert in logs.alerts} >= {"Log"}
+    half = dashboard.alerts(
+        DebugAlertsRequest("recorded", dtype="float16", first_step=7, last_step=8)
+    )
+    assert [(it.op_name, it.step) for it in half.alerts] == [("fc", 7), ("fc", 8)]
+
+
+def test_heatmap(dashboard: Debugger) -> None:
+    heatmap = dashboard.heatmap(HeatmapRequest("recorded", stat="norm"))
+    assert [row.name for row in heatmap.tensors] == ["input", "log", "fc"]
+    assert heatmap.values.reshape(3, 10)[2].tolist() == list(range(10))
+    assert heatmap.first_step.tolist() == heatmap.last_step.tolist() == list(range(10))
+    merged = dashboard.heatmap(HeatmapRequest("recorded", query="fc", columns=2, first_step=2))
+    assert merged.values.tolist() == [5, 9]
+    assert (merged.first_step.tolist(), merged.last_step.tolist()) == ([2, 6], [5, 9])
+    counts = dashboard.heatmap(HeatmapRequest("recorded", stat="non_finite", roles=["input"]))
+    assert not counts.values.any()
+    empty = dashboard.heatmap(HeatmapRequest("recorded", first_step=100))
+    assert empty.values.shape == (0,)
+
+
+def test_tensor_over_steps(dashboard: Debugger) -> None:
+    tensor = dashboard.tensor(WatchedTensorRequest("recorded", 1))
+    assert [it.name for it in tensor.inputs] == ["input"]
+    assert [it.name for it in tensor.consumers] == ["fc"]
+    assert tensor.stats["nan"].tolist() == [0] * 6 + [2] * 4
+    with pytest.raises(UsageError, match="no tensor 7"):
+        dashboard.tensor(WatchedTensorRequest("recorded", 7))
+
+
+def test_histogram_of_a_recorded_tensor_has_the_bins_in_use(dashboard: Debugger) -> None:
+    histogram = dashboard.tensor(WatchedTensorRequest("recorded", 1)).histogram
+    assert histogram is not None
+    assert histogram.step.tolist() == list(range(10))
+    assert histogram.edges[0] <= -1.5 < histogram.edges[1]
+    assert histogram.edges[-2] <= 300 < histogram.edges[-1]
+    shares = histogram.shares.reshape(10, -1)
+    zero = int(np.flatnonzero((histogram.edges[:-1] < 0) & (histogram.edges[1:] > 0))[0])
+    assert shares[:, zero].tolist() == [128] * 10
+    assert [row.nonzero()[0].max() for row in shares][4:6] != [shares.shape[1] - 1] * 2
+    assert dashboard.tensor(WatchedTensorRequest("recorded", 2)).histogram is None
+
+
+def test_stack_and_neighborhood_of_a_recorded_tensor(dashboard: Debugger) -> None:
+    response = dashboard.tensor(WatchedTensorRequest("recorded", 1))
+    assert [(it.line, it.function) for it in response.stack] == [(2, "forward")]
+    graph = response.neighborhood
+    assert [(it.name, it.health) for it in graph.nodes] == [("log", 2), ("input", 1), ("fc", 2)]
+    assert graph.edges == [(0, 2), (1, 0)]
+    assert not graph.is_truncated
+
+
+def test_executions_and_traces(dashboard: Debugger) -> None:
+    executions = dashboard.executions(RowsRequest("full_health", limit=5))
+    assert executions.total == len(executions.index) + executions.total - 5
+    assert executions.op_type[0] == "VarHandleOp"
+    bad = dashboard.graph_executions(RowsRequest("full_health", only_non_finite=True))
+    assert set(bad.health.tolist()) == {2}
+    found = dashboard.graph_executions(RowsRequest("full_health", query="log"))
+    assert all(
+        "log" in f"{a} {b}".lower() for a, b in zip(found.op_type, found.op_name, strict=True)
+    )
+    one = dashboard.graph_executions(RowsRequest("full_health", op_name="Log"))
+    assert set(one.op_name) == {"Log"}
+
+
+def test_timeline_counts_all_events(dashboard: Debugger) -> None:
+    timeline = dashboard.timeline(ExecutionTimelineRequest("full_health", columns=50))
+    assert timeline.graph_executions.sum() == 159
+    overview = dashboard.overview(DebugSourceRequest("full_health"))
+    assert timeline.executions.sum() == overview.executions
+
+
+def test_event_details(dashboard: Debugger) -> None:
+    cause = dashboard.overview(DebugSourceRequest("full_tensor")).root_cause
+    assert cause is not None
+    assert cause.graph_execution is not None
+    event = dashboard.event(
+        DebugEventRequest("full_tensor", "graph_execution", cause.graph_execution)
+    )
+    assert (event.op_type, event.inputs) == ("Log", ["x:0"])
+    assert event.execution == cause.execution
+    (tensor,) = event.tensors
+    assert tensor.values is not None
+    assert (tensor.values.shape, tensor.columns) == ((4,), 2)
+    assert tensor.neg_inf == 1
+    assert any(line.code == "return tf.math.log(x)" for line in event.stack)
+    execution = dashboard.event(DebugEventRequest("full_health", "execution", 3))
+    assert len(execution.inputs) == len(execution.input_executions)
+    with pytest.raises(UsageError, match="no event"):
+        dashboard.event(DebugEventRequest("full_health", "execution", 10_000))
+
+
+def test_operation_with_neighbors(dashboard: Debugger) -> None:
+    (graph, *_) = dashboard.graph_executions(RowsRequest("full_health", op_name="Log")).graph
+    op = dashboard.op(OpRequest("full_health", graph, "Log"))
+    assert op.graph_names[-1] == "take_log"
+    assert [it.op_type for it in op.inputs] == ["Placeholder"]
+    assert [it.op_type for it in op.consumers] == ["Identity"]
+    assert [it.type for it in op.neighborhood.nodes] == ["Log", "Placeholder", "Identity"]
+    assert op.neighborhood.nodes[0].health == 2
+    assert op.neighborhood.edges == [(0, 2), (1, 0)]
+    with pytest.raises(UsageError, match="no operation"):
+        dashboard.op(OpRequest("full_health", graph, "Missing"))
+
+
+def test_source_file(dashboard: Debugger) -> None:
+    files = dashboard.overview(DebugSourceRequest("shape")).source_files
+    path = next(path for _, path in files if "debug_dump_program" in path)
+    lines = dashboard.source_file(SourceFileRequest("shape", path)).lines
+    assert lines is not None
+    assert lines[0].startswith('"""Write a dump')
+    assert dashboard.source_file(SourceFileRequest("shape", "/etc/passwd")).lines is None
+
+
+def test_source_file_of_a_recording(dashboard: Debugger) -> None:
+    ((_, path),) = dashboard.overview(DebugSourceRequest("recorded")).source_files
+    lines = dashboard.source_file(SourceFileRequest("recorded", path)).lines
+    assert lines == ["def forward(x):", "    return torch.log(x)"]
+    assert dashboard.source_file(SourceFileRequest("recorded", "/etc/passwd")).lines is None
+
+
+def test_histogram_of_a_tensor_over_executions(dashboard: Debugger) -> None:
+    request = TensorHistogramRequest("full_tensor", "", "Log", 10**6)
+    histogram = dashboard.histogram(request)
+    executions = len(histogram.index)
+    assert executions > 1
+    counts = histogram.counts.reshape(executions, len(histogram.edges) - 1)
+    event = dashboard.event(
+        DebugEventRequest("full_tensor", "graph_execution", int(histogram.index[0]))
+    )
+    assert event.tensors[0].size == counts[0].sum() + histogram.non_finite[0]
+    without = TensorHistogramRequest("full_health", "", "Log", 10**6)
+    assert len(dashboard.histogram(without).index) == 0
+
+
+def test_compares_recordings(dashboard: Debugger) -> None:
+    response = dashboard.compare(CompareSourcesRequest("recorded", "other"))
+    assert (response.step, response.stat) == (4, "norm")
+    assert response.tensor is not None
+    assert response.tensor.name == "log"
+    same = dashboard.compare(CompareSourcesRequest("recorded", "recorded"))
+    assert (same.step, same.message) == (None, "The recordings do not differ.")
+
+
+def test_exports_alerts(dashboard: Debugger) -> None:
+    def read(name: str) -> str:
+        request = AlertExportRequest("full_health", name)  # type: ignore[arg-type]
+        return b"".join(dashboard.export(request).chunks).decode()
+
+    rows = list(csv.DictReader(io.StringIO(read("csv"))))
+    objects: list[dict[str, Any]] = json.loads(read("json"))
+    assert len(rows) == len(objects) == dashboard.overview(DebugSourceRequest("full_health")).alerts
+    assert rows[0]["op_type"] == objects[0]["op_type"] == "Log"
+
+
+def test_static_export(dashboard: Debugger) -> None:
+    parts = dict(dashboard.export_static(["recorded", "shape"]))
+    files = [name for name in parts if name.startswith("source_file?")]
+    for name in ("model.py", "debug_dump_program.py"):
+        assert any(file.endswith(name) for file in files)
+    assert set(parts) - set(files) == {
+        "sources",
+        "overview?source=recorded",
+        "alerts?source=recorded",
+        *(f"heatmap?source=recorded&stat={it}" for it in ("norm", "max", "std", "dead")),
+        "heatmap?source=recorded&stat=non_finite",
+        "tensor?source=recorded&tensor=1",
+        "overview?source=shape",
+        "alerts?source=shape",
+        "executions?source=shape",
+        "graph_executions?source=shape",
+        "timeline?source=shape",
+    }
+    assert list(dashboard.export_static(["missing"])) == []
+
+
+def test_says_what_a_source_does_not_have(dashboard: Debugger) -> None:
+    with pytest.raises(LogError, match="is a dump"):
+        dashboard.heatmap(HeatmapRequest("shape"))
+    with pytest.raises(LogError, match="is a recording"):
+        dashboard.executions(RowsRequest("recorded"))
+    with pytest.raises(LogError, match='No debugger data "nothing"'):
+        dashboard.overview(DebugSourceRequest("nothing"))

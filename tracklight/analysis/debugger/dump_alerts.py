@@ -1,0 +1,179 @@
+"""The alerts of a dump as columns, since there may be millions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert, get_non_finite_kind
+from tracklight.analysis.debugger.dump import DebugDump, name_dtype
+from tracklight.formats.debug_events.columns import UNKNOWN_COUNT, Health
+from tracklight.types import Float64, Int64
+
+#: The kinds of non-finite values come first.
+_ALL_KINDS = tuple(
+    sorted(AlertKind, key=lambda it: (not it.is_non_finite, list(AlertKind).index(it)))
+)
+#: Filtered lists of alerts that are kept, since scrolling asks for the same one again and again.
+_MAX_SELECTIONS = 4
+
+
+class DumpAlerts(Sequence[HealthAlert]):
+    """All alerts of a dump in chronological order, as columns."""
+
+    def __init__(self, dump: DebugDump, others: Sequence[HealthAlert] = ()) -> None:
+        self._dump = dump
+        self._others = list(others)
+        traces, executions = dump.traces, dump.executions
+        self._trace_rows = np.flatnonzero(traces.health == Health.NON_FINITE)
+        tensors = np.flatnonzero(executions.health == Health.NON_FINITE)
+        self._execution_rows = np.searchsorted(executions.tensor_end, tensors, "right")
+        firsts = np.concatenate([[0], executions.tensor_end]).astype(np.int64)
+        self._tensor_rows = tensors
+        self._slots = tensors - firsts[self._execution_rows]
+        wall_time = np.concatenate(
+            [
+                traces.wall_time[self._trace_rows],
+                executions.wall_time[self._execution_rows],
+                np.array([alert.wall_time for alert in self._others], np.float64),
+            ]
+        )
+        counts = (len(self._trace_rows), len(tensors), len(self._others))
+        self._first = np.cumsum([0, *counts])
+        # At the same time, tensors in a graph come before the execution of the graph.
+        self._order: Int64 = np.argsort(wall_time, kind="stable")
+        self.wall_time: Float64 = wall_time[self._order]
+        self._selections: dict[tuple[tuple[str, ...], str, str], Int64] = {}
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[HealthAlert]:
+        return (self._make(int(index)) for index in self._order)
+
+    def __getitem__(self, index: int) -> HealthAlert:  # type: ignore[override]
+        return self._make(int(self._order[index]))
+
+    @cached_property
+    def _kinds(self) -> NDArray[np.uint8]:
+        """The kind of every alert, by its position in `_ALL_KINDS`; not yet in order."""
+        nan = np.concatenate(
+            [self._dump.traces.bad_counts[:, 3], self._dump.executions.bad_counts[:, 3]]
+        )
+        codes = np.where(nan == UNKNOWN_COUNT, 2, np.where(nan > 0, 0, 1)).astype(np.uint8)
+        others = [_ALL_KINDS.index(alert.kind) for alert in self._others]
+        return np.concatenate([codes, np.array(others, np.uint8)])
+
+    @cached_property
+    def _kind_counts(self) -> dict[str, int]:
+        counts = np.bincount(self._kinds, minlength=len(_ALL_KINDS)).tolist()
+        return {kind.value: n for kind, n in zip(_ALL_KINDS, counts, strict=True) if n}
+
+    def count_kinds(self) -> dict[str, int]:
+        return self._kind_counts
+
+    def select(self, kinds: Sequence[str], query: str, dtype: str) -> Int64:
+        """Return the positions of the alerts that match all filters; empty filters match all."""
+        key = tuple(kinds), query.lower(), dtype
+        if key not in self._selections:
+            while len(self._selections) >= _MAX_SELECTIONS:
+                del self._selections[next(iter(self._selections))]
+            self._selections[key] = self._select(*key)
+        return self._selections[key]
+
+    def _select(self, kinds: tuple[str, ...], query: str, dtype: str) -> Int64:
+        is_shown = np.ones(len(self._order), bool)
+        if kinds:
+            is_shown &= np.array([kind.value in kinds for kind in _ALL_KINDS])[self._kinds]
+        first, second = int(self._first[1]), int(self._first[2])
+        if query:
+            # Many alerts share few names.
+            dump = self._dump
+            ops = [dump.find_op(it.graph, it.op) for it in dump.traces.names]
+            types = [op.type if op else "" for op in ops]
+            in_traces = [
+                query in f"{kind}\n{it.op}".lower()
+                for kind, it in zip(types, dump.traces.names, strict=True)
+            ]
+            in_executions = [query in it.op_type.lower() for it in dump.execution_names]
+            is_shown[:first] &= np.array([*in_traces, False])[dump.traces.name[self._trace_rows]]
+            is_shown[first:second] &= np.array([*in_executions, False])[
+                dump.executions.name[self._execution_rows]
+            ]
+            is_shown[second:] &= np.array(
+                [query in f"{it.op_type}\n{it.op_name}".lower() for it in self._others], bool
+            )
+        if dtype:
+            traces, executions = self._dump.traces, self._dump.executions
+            is_shown[:first] &= _has_dtype(traces.shapes, dtype)[traces.shape[self._trace_rows]]
+            is_shown[first:second] &= _has_dtype(executions.shapes, dtype)[
+                executions.shape[self._tensor_rows]
+            ]
+            is_shown[second:] &= np.array([it.dtype == dtype for it in self._others], bool)
+        return np.flatnonzero(is_shown[self._order]).astype(np.int64)
+
+    def find_first_non_finite(self) -> int | None:
+        """Return the position of the first alert about NaN or infinity."""
+        is_non_finite = self._order < self._first[2]
+        return int(np.argmax(is_non_finite)) if is_non_finite.any() else None
+
+    def _make(self, index: int) -> HealthAlert:
+        if index >= self._first[2]:
+            return self._others[index - int(self._first[2])]
+        if index < self._first[1]:
+            return self._make_trace_alert(index)
+        return self._make_execution_alert(index - int(self._first[1]))
+
+    def _make_trace_alert(self, index: int) -> HealthAlert:
+        dump, row = self._dump, int(self._trace_rows[index])
+        traces = dump.traces
+        name = traces.names[traces.name[row]]
+        op = dump.find_op(name.graph, name.op)
+        size, neg_inf, pos_inf, nan = _get_counts(traces.bad_counts[index])
+        return HealthAlert(
+            kind=get_non_finite_kind(nan, neg_inf, pos_inf),
+            op_type=op.type if op else "",
+            op_name=name.op,
+            output_slot=name.slot,
+            wall_time=float(traces.wall_time[row]),
+            size=size,
+            nan=nan,
+            neg_inf=neg_inf,
+            pos_inf=pos_inf,
+            graph_execution=row,
+            dtype=_get_dtype(traces.shapes[traces.shape[row]]),
+        )
+
+    def _make_execution_alert(self, index: int) -> HealthAlert:
+        dump, row = self._dump, int(self._execution_rows[index])
+        executions = dump.executions
+        op_type = dump.execution_names[executions.name[row]].op_type
+        size, neg_inf, pos_inf, nan = _get_counts(executions.bad_counts[index])
+        return HealthAlert(
+            kind=get_non_finite_kind(nan, neg_inf, pos_inf),
+            op_type=op_type,
+            op_name="",
+            output_slot=int(self._slots[index]),
+            wall_time=float(executions.wall_time[row]),
+            size=size,
+            nan=nan,
+            neg_inf=neg_inf,
+            pos_inf=pos_inf,
+            execution=row,
+            dtype=_get_dtype(executions.shapes[executions.shape[self._tensor_rows[index]]]),
+        )
+
+
+def _get_dtype(shape: Int64) -> str:
+    return name_dtype(int(shape[0])) if shape[0] > 0 else ""
+
+
+def _has_dtype(shapes: Int64, dtype: str) -> NDArray[np.bool_]:
+    return np.array([*(_get_dtype(it) == dtype for it in shapes), False])
+
+
+def _get_counts(row: NDArray[np.uint32]) -> list[int | None]:
+    return [None if count == UNKNOWN_COUNT else count for count in row.tolist()]

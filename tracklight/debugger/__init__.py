@@ -1,0 +1,20 @@
+"""Find the first NaN: record the health of a model's tensors while it trains.
+
+    with tracklight.debugger.watch(model, "logs/run1"):
+        for batch in data:
+            train(batch)
+
+`watch` records the outputs of layers and operations, gradients, parameters and updates of a
+PyTorch model, a JAX function or a Keras model. `check_numerics` checks a single value.
+
+`recorder` decides what is written, `torch_watch`, `jax_watch` and `keras_watch` observe the
+frameworks. Frameworks are imported when they are used. May import `tracklight.writer` and
+`tracklight.formats`.
+"""
+
+from __future__ import annotations
+
+from tracklight.debugger.checks import check_numerics
+from tracklight.debugger.watching import watch
+
+__all__ = ["check_numerics", "watch"]

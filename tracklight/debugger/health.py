@@ -1,0 +1,95 @@
+"""Compute the health of arrays in main memory: one row of `recording.STATS` per array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.formats.debug_events.recording import STATS
+from tracklight.types import Float32
+
+try:
+    from tracklight.debugger._health import compute, count_dead
+except ImportError:
+    compute = count_dead = None  # type: ignore[assignment]
+
+#: The kinds of numbers that the kernel reads, by the name of the dtype in every framework.
+KERNEL_KINDS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
+#: Values of a tensor that a histogram is made of.
+SAMPLE_SIZE = 1024
+#: Largest number and smallest normal number of 16-bit types.
+RANGES = {"float16": (65504.0, 2.0**-14), "bfloat16": (3.3895313892515355e38, 2.0**-126)}
+
+
+def compute_health(array: NDArray[Any], dtype: str, row: Float32, channel_axis: int | None) -> None:
+    """Fill a row, except for the column ``order``.
+
+    Args:
+        array: A C-contiguous array; bfloat16 as its 16-bit integers.
+        dtype: Name of its dtype.
+        row: The row to fill.
+        channel_axis: The axis of units that may be dead; None to leave that column at 0.
+    """
+    if compute is None or dtype not in KERNEL_KINDS:
+        _compute_in_numpy(array, dtype, row)
+    else:
+        compute(array.ctypes.data, array.size, KERNEL_KINDS[dtype], row)
+    row[13] = 0 if channel_axis is None else count_dead_channels(array, channel_axis)
+
+
+def count_dead_channels(array: NDArray[Any], axis: int) -> int:
+    """Return how many slices along ``axis`` are zero everywhere."""
+    channels = int(array.shape[axis])
+    if count_dead is not None and array.size and array.dtype.kind in "fu":
+        outer = int(np.prod(array.shape[:axis], dtype=np.int64))
+        inner = int(np.prod(array.shape[axis:][1:], dtype=np.int64))
+        dead: int = count_dead(array.ctypes.data, outer, channels, inner, array.itemsize)
+        return dead
+    axes = tuple(i for i in range(array.ndim) if i != axis % array.ndim)
+    return channels - int(np.count_nonzero(np.any(array != 0, axis=axes)))
+
+
+def _compute_in_numpy(array: NDArray[Any], dtype: str, row: Float32) -> None:
+    """Compute the same statistics without the kernel."""
+    if dtype == "bfloat16":
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    values = array.astype(np.float64).ravel()
+    is_nan, is_inf = np.isnan(values), np.isinf(values)
+    finite = values[~(is_nan | is_inf)]
+    row[1] = np.count_nonzero(is_nan)
+    row[2] = np.count_nonzero(is_inf & (values < 0))
+    row[3] = np.count_nonzero(is_inf & (values > 0))
+    row[4] = np.count_nonzero(finite == 0)
+    row[5] = np.count_nonzero(finite < 0)
+    row[6:13] = 0
+    if len(finite):
+        row[6], row[7] = finite.min(), finite.max()
+        row[8], row[9] = finite.mean(), finite.std()
+        row[10] = np.sqrt(np.sum(finite * finite))
+    if dtype in RANGES:
+        limit, tiny = RANGES[dtype]
+        magnitude = np.abs(values)
+        row[11] = np.count_nonzero(magnitude >= limit)
+        row[12] = np.count_nonzero((magnitude > 0) & (magnitude < tiny))
+
+
+def take_sample(array: NDArray[Any], dtype: str) -> Float32:
+    """Return at most `SAMPLE_SIZE` values at equal distances, for a histogram."""
+    flat = array.reshape(-1)
+    part = flat[:: get_sample_stride(flat.size)]
+    if dtype == "bfloat16" and part.dtype.kind in "iu":
+        part = (part.astype(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return part.astype(np.float32)
+
+
+def get_sample_stride(size: int) -> int:
+    """Return the distance between the values of a sample."""
+    return max(-(-size // SAMPLE_SIZE), 1)
+
+
+def make_row() -> Float32:
+    """Return a row of a tensor that was not computed."""
+    row: Float32 = np.full(len(STATS), np.nan, np.float32)
+    return row

@@ -1,0 +1,336 @@
+"""Collect the health of tensors step by step, and write it to an event file.
+
+A framework integration calls `Recorder.add` for each tensor in the order of computation, and
+`Recorder.end_step` with the health matrix of the step. The recorder decides what is written: the
+steps of the schedule, and the last steps before a value became non-finite.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.errors import Message, NonFiniteError
+from tracklight.formats import proto
+from tracklight.formats.debug_events.recording import (
+    HEALTH_TAG,
+    HISTOGRAM_BINS,
+    HISTOGRAM_TAG,
+    LAYOUT_TAG,
+    LOSS_SCALE_TAG,
+    NON_FINITE_TAG,
+    PLUGIN,
+    REPORT_TAG,
+    SKIPPED_TAG,
+    SOURCE_FILES_TAG,
+    STATS,
+    VALUES_TAG,
+    HealthLayout,
+    HealthReport,
+    RecordedSourceFile,
+    RecorderNote,
+    SourceLocation,
+    WatchedTensor,
+    compute_histogram,
+    find_non_finite,
+    find_origin,
+    make_tag,
+)
+from tracklight.formats.summary import make_metadata
+from tracklight.formats.tensor import encode_tensor
+from tracklight.types import Float32
+from tracklight.util.stack_trace import is_library_path
+from tracklight.writer.event_writer import EventWriter
+from tracklight.writer.warnings import ArgumentError
+
+#: What to do when a value becomes non-finite.
+OnProblem = Literal["continue", "stop", "debug"]
+
+#: Tensors of a report are stored up to this size.
+MAX_STORED_BYTES = 64 << 20
+#: Source files are stored up to this size and number.
+_MAX_SOURCE_BYTES = 1 << 20
+_MAX_SOURCE_FILES = 200
+#: Reports after the first ones are mostly consequences of the first.
+_MAX_REPORTS = 10
+
+
+class Schedule(NamedTuple):
+    """The steps to write: the first ones, and then every so many."""
+
+    every: int
+    first: int
+
+    def includes(self, step: int) -> bool:
+        return step < self.first or (self.every > 0 and step % self.every == 0)
+
+
+class _Step(NamedTuple):
+    step: int
+    wall_time: float
+    health: Float32
+
+
+class Recorder:
+    """Writes the recording of one process.
+
+    Args:
+        logdir: Directory of the run.
+        framework: Name of the framework, such as ``torch``.
+        version: Version of the framework.
+        rank: Rank of the process in distributed training.
+        schedule: Which steps to write.
+        history: Number of steps that are kept in memory and written when something happens.
+        on_problem: What to do when a value becomes non-finite.
+        save_code: Whether to store the source files that the tensors are computed in.
+        strict: Whether misuse raises exceptions.
+    """
+
+    def __init__(
+        self,
+        logdir: str,
+        framework: str,
+        version: str,
+        *,
+        rank: int = 0,
+        schedule: Schedule,
+        history: int,
+        on_problem: OnProblem,
+        save_code: bool = True,
+        strict: bool | None = None,
+    ) -> None:
+        if on_problem not in ("continue", "stop", "debug"):
+            raise ArgumentError(
+                "on_problem", f'must be "continue", "stop" or "debug", not {on_problem!r}'
+            )
+        self.schedule = schedule
+        self.history = history
+        self.tensors: list[WatchedTensor] = []
+        self.notes: list[Message] = []
+        self._framework, self._version, self.rank = framework, version, rank
+        self._on_problem = on_problem
+        self._save_code = save_code
+        self._index: dict[tuple[str, str], int] = {}
+        self._frames: dict[SourceLocation, int] = {}
+        self._saved_files: set[str] = set()
+        self._steps: deque[_Step] = deque(maxlen=max(history, 1))
+        self._written_tensors = -1
+        self._reports = 0
+        self._bad_steps = 0
+        self.writer = EventWriter(logdir, filename_suffix=".debugger", strict=strict)
+
+    def is_computed(self, step: int) -> bool:
+        """Whether the health of this step is needed, to be written or to be remembered."""
+        return self.history > 0 or self.schedule.includes(step)
+
+    def find(self, name: str, role: str) -> int | None:
+        return self._index.get((name, role))
+
+    def add(self, tensor: WatchedTensor, stack: Sequence[SourceLocation] = ()) -> int:
+        """Return the row of a tensor, adding it if it is new.
+
+        Args:
+            tensor: The tensor.
+            stack: Where it is computed, outermost frame first.
+        """
+        key = tensor.name, tensor.role
+        row = self._index.get(key)
+        if row is None:
+            row = self._index[key] = len(self.tensors)
+            if stack:
+                frames = self._frames
+                indexes = tuple(frames.setdefault(it, len(frames)) for it in stack)
+                tensor = msgspec.structs.replace(tensor, source=stack[-1], stack=indexes)
+            self.tensors.append(tensor)
+        return row
+
+    def get_stack(self, row: int) -> tuple[SourceLocation, ...]:
+        """Return where a tensor is computed, outermost frame first."""
+        frames = list(self._frames)
+        return tuple(frames[it] for it in self.tensors[row].stack)
+
+    def end_step(
+        self,
+        step: int,
+        health: Float32,
+        *,
+        is_skipped: bool = False,
+        get_samples: Callable[[], Mapping[int, Float32]] | None = None,
+        get_values: Callable[[int], Mapping[str, NDArray[Any]]] | None = None,
+        random_state: Mapping[str, str] | None = None,
+    ) -> None:
+        """Record a step.
+
+        Args:
+            step: Number of the step.
+            health: A row of `STATS` for each tensor; NaN in ``order`` if it was not computed.
+            is_skipped: Whether the optimizer skipped the step because of infinite scaled gradients.
+            get_samples: Returns some values of each tensor by row, for the histograms.
+            get_values: Returns the tensors that explain a non-finite one, by description.
+            random_state: State of the random number generators at the start of the step.
+
+        Raises:
+            NonFiniteError: A value became non-finite and ``on_problem`` is ``"stop"``.
+        """
+        has_no_finite = health[:, 6] > health[:, 7]
+        health[has_no_finite, 6:8] = 0
+        self._steps.append(_Step(step, time.time(), health))
+        bad = self._find_bad(health, is_skipped)
+        if bad is None:
+            if self.schedule.includes(step):
+                self._write_step(self._steps[-1], get_samples)
+            return
+        self._bad_steps += 1
+        count = np.count_nonzero((health[:, 1:4] > 0).any(axis=1))
+        self.writer.scalar(make_tag(NON_FINITE_TAG, self.rank), float(count), step)
+        if self._reports >= _MAX_REPORTS:
+            if self.schedule.includes(step):
+                self._write_step(self._steps[-1], get_samples)
+            return
+        while self._steps:
+            recorded = self._steps.popleft()
+            if recorded.step == step:
+                self._write_step(recorded, get_samples)
+            elif not self.schedule.includes(recorded.step):
+                self._write_step(recorded)
+        self._report(step, bad, health, get_values, random_state or {})
+
+    def log_loss_scale(self, step: int, scale: float, is_skipped: bool) -> None:
+        self.writer.scalar(make_tag(LOSS_SCALE_TAG, self.rank), scale, step)
+        self.writer.scalar(make_tag(SKIPPED_TAG, self.rank), float(is_skipped), step)
+
+    def close(self) -> None:
+        self.writer.close()
+
+    def _find_bad(self, health: Float32, is_skipped: bool) -> int | None:
+        """Return the tensor that was the first to become non-finite."""
+        rows = find_non_finite(health, self.tensors, is_skipped)
+        return find_origin(health, self.tensors, rows) if len(rows) else None
+
+    def _write_step(
+        self, recorded: _Step, get_samples: Callable[[], Mapping[int, Float32]] | None = None
+    ) -> None:
+        if self._written_tensors != len(self.tensors):
+            self._written_tensors = len(self.tensors)
+            layout = HealthLayout(
+                self._framework,
+                self._version,
+                self.rank,
+                tuple(self.tensors),
+                tuple(RecorderNote(it.code, it.text) for it in self.notes),
+                tuple(self._frames),
+            )
+            self._write_text(LAYOUT_TAG, msgspec.json.encode(layout), recorded.step)
+            if self._save_code:
+                self._write_source_files(recorded.step)
+        self._write(HEALTH_TAG, recorded.health, recorded.step, recorded.wall_time)
+        samples = get_samples() if get_samples is not None else {}
+        if samples:
+            table = np.zeros((len(recorded.health), HISTOGRAM_BINS), np.uint8)
+            for row, values in samples.items():
+                table[row] = compute_histogram(values)
+            self._write(HISTOGRAM_TAG, table, recorded.step, recorded.wall_time)
+
+    def _write_source_files(self, step: int) -> None:
+        for path in dict.fromkeys(frame.path for frame in self._frames):
+            if path in self._saved_files or len(self._saved_files) >= _MAX_SOURCE_FILES:
+                continue
+            self._saved_files.add(path)
+            # Unlike reading the file, this also finds the cells of a notebook.
+            text = "".join(linecache.getlines(path))
+            if text and len(text) <= _MAX_SOURCE_BYTES:
+                file = RecordedSourceFile(path, text)
+                self._write_text(SOURCE_FILES_TAG, msgspec.json.encode(file), step)
+
+    def _report(
+        self,
+        step: int,
+        row: int,
+        health: Float32,
+        get_values: Callable[[int], Mapping[str, NDArray[Any]]] | None,
+        random_state: Mapping[str, str],
+    ) -> None:
+        self._reports += 1
+        stack = self.get_stack(row)
+        tags = {}
+        if get_values is not None and self._reports == 1:
+            for name, value in get_values(row).items():
+                tag = f"{VALUES_TAG}/{name}"
+                if value.nbytes <= MAX_STORED_BYTES and self._write(tag, value, step):
+                    tags[name] = make_tag(tag, self.rank)
+        message = describe_problem(self.tensors, row, health, step, stack)
+        report = HealthReport(step, row, message, stack, tags, dict(random_state))
+        self._write_text(REPORT_TAG, msgspec.json.encode(report), step)
+        self.writer.flush()
+        if self._reports == 1:
+            print(f"tracklight: {message}", file=sys.stderr, flush=True)
+        if self._on_problem == "stop":
+            raise NonFiniteError(message)
+        if self._on_problem == "debug" and self._reports == 1:
+            breakpoint()
+
+    def _write_text(self, tag: str, text: bytes, step: int) -> None:
+        self._write(tag, text, step)
+
+    def _write(self, tag: str, value: Any, step: int, wall_time: float | None = None) -> bool:
+        message = proto.Value(
+            tag=make_tag(tag, self.rank).encode(),
+            tensor=encode_tensor(value),
+            metadata=make_metadata(PLUGIN),
+        )
+        return self.writer.add([message], step, wall_time)
+
+
+def describe_problem(
+    tensors: Sequence[WatchedTensor],
+    row: int,
+    health: Float32,
+    step: int,
+    stack: Sequence[SourceLocation] = (),
+) -> str:
+    """Return one sentence: which tensor became non-finite, at which step and line."""
+    tensor = tensors[row]
+    counts = zip(health[row, 1:4].tolist(), ("NaN", "-Inf", "+Inf"), strict=True)
+    found = " and ".join(f"{count:,.0f} {name}" for count, name in counts if count > 0)
+    subject = {
+        "input": f'the input "{tensor.name}" contains',
+        "parameter": f'the parameter "{tensor.name}" contains',
+        "update": f'the update of "{tensor.name}" contains',
+        "gradient": f'the gradient of "{tensor.name}" contains',
+    }.get(tensor.role)
+    if subject is None:
+        kind = f"{tensor.type} " if tensor.type and tensor.type != tensor.name else ""
+        subject = f'{kind}"{tensor.name}" produced'
+    inputs = [it for it in tensor.inputs if health[it, 0] < health[row, 0]]
+    origin = ""
+    if inputs and not any((health[it, 1:4] > 0).any() for it in inputs):
+        low = min(float(health[it, 6]) for it in inputs)
+        high = max(float(health[it, 7]) for it in inputs)
+        origin = f" from finite inputs between {low:.4g} and {high:.4g}"
+    source = find_user_location(stack) or tensor.source
+    where = ""
+    if source.path:
+        file = source.path.replace("\\", "/").rpartition("/")[2]
+        where = f", {file}:{source.line}" + (f" in {source.function}" if source.function else "")
+    return f"step {step}: {subject} {found} of {tensor.size:,} values{origin}{where}"
+
+
+def find_user_location(stack: Sequence[SourceLocation]) -> SourceLocation | None:
+    """Return the innermost frame outside libraries."""
+    return next((it for it in reversed(stack) if not is_library_path(it.path)), None)
+
+
+def make_matrix(rows: Mapping[int, Float32], count: int) -> Float32:
+    """Return the health matrix of a step from the rows that were computed."""
+    matrix: Float32 = np.full((count, len(STATS)), np.nan, np.float32)
+    for row, values in rows.items():
+        matrix[row] = values
+    return matrix

@@ -1,0 +1,365 @@
+"""Columns of the events in an execution file or a graph execution trace file.
+
+`create_event_scanner` returns the compiled scanner (``_debug_events.pyx``) if it was built, and
+otherwise an `EventScanner`, which does the same much slower and is the reference in tests.
+
+The *name* of an event is its message without the parts that differ from event to event (tensors and
+tensor ids). Names are numbered in the order of their appearance; a dump of millions of events has a
+few thousand of them, which are decoded by `tracklight.formats.debug_events.messages`.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.errors import FormatError
+from tracklight.formats import proto
+from tracklight.formats.tensor import DType, decode_tensor
+from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES, BytesLike, masked_crc32c
+from tracklight.formats.wire_format import (
+    LENGTH_DELIMITED,
+    VARINT,
+    iter_fields,
+    read_varint,
+    to_int64,
+)
+from tracklight.types import Float64, Int32, Int64
+
+#: Fields of DebugEvent.
+EXECUTION_FIELD = 9
+TRACE_FIELD = 10
+
+#: Columns of `Columns.shapes`: dtype, rank, size and the last six dimensions, -1 where unknown.
+SHAPE_COLUMNS = 9
+#: Counts of a tensor that are not in the dump; see `Columns.bad_counts`.
+UNKNOWN_COUNT = 0xFFFFFFFF
+_MAX_DIMS = 6
+_MAX_SIZE = 1 << 53
+
+_MODE_FIELDS = {EXECUTION_FIELD: 6, TRACE_FIELD: 4}
+_TENSOR_FIELDS = {EXECUTION_FIELD: 7, TRACE_FIELD: 5}
+_INPUTS_FIELD, _OUTPUTS_FIELD = 4, 5
+_WALL_TIME_FIELD = 1
+_COUNTED_DTYPES = frozenset({DType.FLOAT, DType.DOUBLE, DType.BFLOAT16, DType.HALF})
+
+
+class TensorDebugMode(IntEnum):
+    """What a dump contains of each tensor (``tensor_debug_mode``)."""
+
+    UNSPECIFIED = 0
+    NO_TENSOR = 1
+    CURT_HEALTH = 2
+    CONCISE_HEALTH = 3
+    FULL_HEALTH = 4
+    SHAPE = 5
+    FULL_NUMERICS = 6
+    FULL_TENSOR = 7
+    REDUCE_INF_NAN_THREE_SLOTS = 8
+
+
+class Health(IntEnum):
+    """Whether all elements of a tensor are finite."""
+
+    UNKNOWN = 0
+    FINITE = 1
+    NON_FINITE = 2
+
+
+class Stop(IntEnum):
+    """Why a scan ended."""
+
+    END = 0  # no further record is complete
+    HEADER = 1  # the checksum of a length is wrong
+    DATA = 2  # the checksum of a payload is wrong
+    PROTO = 3  # the payload is not a valid message
+
+
+class Columns(NamedTuple):
+    """Events, one row each, and their tensors."""
+
+    names: list[bytes]
+    """Encoded names; an index is an id."""
+    shapes: Int64
+    """One row per distinct shape, with `SHAPE_COLUMNS` columns."""
+    offset: Int64
+    """File offset of the record of each event."""
+    wall_time: Float64
+    name: Int32
+    """Id of the name of each event."""
+    tensor_end: Int64
+    """Executions only: the first tensor after those of each event. A trace has one tensor."""
+    input_end: Int64
+    output_end: Int64
+    input_id: Int64
+    """Executions only: ids of the input tensors of all events."""
+    output_id: Int64
+    shape: Int32
+    """Shape of each tensor, a row of ``shapes``."""
+    health: NDArray[np.uint8]
+    """`Health` of each tensor."""
+    bad_counts: NDArray[np.uint32]
+    """Size and number of -Inf, +Inf and NaN of each tensor that is not finite, in their order.
+
+    `UNKNOWN_COUNT` if the dump has no counts; larger counts are stored as the number before it.
+    """
+
+
+class ScansEvents(Protocol):
+    """Scans the bytes of a file in order."""
+
+    def scan(self, data: BytesLike, base: int) -> tuple[int, int]:
+        """Scan records from the offset ``base`` of the file.
+
+        Returns:
+            The number of bytes that were consumed, and a `Stop`.
+        """
+
+    def take(self) -> dict[str, Any]:
+        """Return the `Columns` of what was scanned since the last call."""
+
+
+def create_event_scanner(field: int) -> ScansEvents:
+    """Create the fastest scanner that is installed, for one kind of events."""
+    try:
+        from tracklight.formats import _debug_events
+    except ImportError:
+        return EventScanner(field)
+    return _debug_events.EventScanner(field)
+
+
+class ColumnStore:
+    """Columns that grow; parts are joined when they are read."""
+
+    def __init__(self, field: int) -> None:
+        self.scanner = create_event_scanner(field)
+        self._parts: list[dict[str, Any]] = [EventScanner(field).take()]
+
+    def collect(self) -> None:
+        """Take over what the scanner has found."""
+        part = self.scanner.take()
+        if len(part["offset"]) or len(part["shape"]):
+            self._parts.append(part)
+
+    def get(self) -> Columns:
+        if len(self._parts) > 1:
+            parts, self._parts = self._parts, []
+            joined: dict[str, Any] = {"names": [it for part in parts for it in part["names"]]}
+            for column in Columns._fields[1:]:
+                # Free each part right away: joining all columns first would take twice the memory.
+                joined[column] = np.concatenate([part.pop(column) for part in parts])
+            self._parts = [joined]
+        return Columns(**self._parts[0])
+
+
+class EventScanner:
+    """The reference implementation of `ScansEvents`."""
+
+    def __init__(self, field: int) -> None:
+        self._field = field
+        self._names: dict[bytes, int] = {}
+        self._shapes: dict[tuple[int, ...], int] = {}
+        self._tensors = self._inputs = self._outputs = 0
+        self._part = _new_part()
+
+    def scan(self, data: BytesLike, base: int) -> tuple[int, int]:
+        used = 0
+        while True:
+            stop, payload = find_record(data, used)
+            if payload is None:
+                return used, stop
+            try:
+                self._add_event(payload, base + used)
+            except FormatError:
+                return used, Stop.PROTO
+            used += len(payload) + FRAME_BYTES
+
+    def take(self) -> dict[str, Any]:
+        part, self._part = self._part, _new_part()
+        return {
+            "names": part["names"],
+            "shapes": np.array(part["shapes"], np.int64).reshape(-1, SHAPE_COLUMNS),
+            "offset": np.array(part["offset"], np.int64),
+            "wall_time": np.array(part["wall_time"], np.float64),
+            "name": np.array(part["name"], np.int32),
+            "tensor_end": np.array(part["tensor_end"], np.int64),
+            "input_end": np.array(part["input_end"], np.int64),
+            "output_end": np.array(part["output_end"], np.int64),
+            "input_id": np.array(part["input_id"], np.int64),
+            "output_id": np.array(part["output_id"], np.int64),
+            "shape": np.array(part["shape"], np.int32),
+            "health": np.array(part["health"], np.uint8),
+            "bad_counts": np.array(part["bad_counts"], np.uint32).reshape(-1, 4),
+        }
+
+    def _add_event(self, payload: bytes, offset: int) -> None:
+        wall_time, message = 0.0, None
+        for field in iter_fields(payload, 0, len(payload)):
+            if field.number == _WALL_TIME_FIELD and field.end - field.start == 8:
+                wall_time = struct.unpack_from("<d", payload, field.start)[0]
+            elif field.number == self._field and field.wire_type == LENGTH_DELIMITED:
+                message = payload[field.start : field.end]
+        if message is not None:
+            self._add_message(message, offset, wall_time)
+
+    def _add_message(self, message: bytes, offset: int, wall_time: float) -> None:
+        part, is_trace = self._part, self._field == TRACE_FIELD
+        key, mode, start = b"", 0, 0
+        tensors: list[bytes] = []
+        inputs: list[int] = []
+        outputs: list[int] = []
+        for field in iter_fields(message, 0, len(message)):
+            if field.number == _MODE_FIELDS[self._field] and field.wire_type == VARINT:
+                mode = field.value
+            if field.number == _TENSOR_FIELDS[self._field]:
+                if field.wire_type == LENGTH_DELIMITED:
+                    tensors.append(message[field.start : field.end])
+            elif not is_trace and field.number == _INPUTS_FIELD:
+                inputs += _read_ids(message, field)
+            elif not is_trace and field.number == _OUTPUTS_FIELD:
+                outputs += _read_ids(message, field)
+            else:
+                key += message[start : field.end]
+            start = field.end
+        if is_trace:
+            tensors = tensors[:1] or [b""]
+        for tensor in tensors:
+            self._add_tensor(tensor, mode)
+        if not is_trace:
+            self._inputs += len(inputs)
+            self._outputs += len(outputs)
+            part["input_id"] += inputs
+            part["output_id"] += outputs
+            part["tensor_end"].append(self._tensors)
+            part["input_end"].append(self._inputs)
+            part["output_end"].append(self._outputs)
+        if key not in self._names:
+            self._names[key] = len(self._names)
+            part["names"].append(key)
+        part["name"].append(self._names[key])
+        part["offset"].append(offset)
+        part["wall_time"].append(wall_time)
+
+    def _add_tensor(self, tensor: bytes, mode: int) -> None:
+        part = self._part
+        shape, counts, health = summarize_tensor(tensor, mode)
+        if shape not in self._shapes:
+            self._shapes[shape] = len(self._shapes)
+            part["shapes"].append(shape)
+        part["shape"].append(self._shapes[shape])
+        part["health"].append(health)
+        if health == Health.NON_FINITE:
+            part["bad_counts"].append([_to_uint32(count) for count in counts])
+        self._tensors += 1
+
+
+def find_record(data: BytesLike, at: int) -> tuple[Stop, bytes | None]:
+    """Return the payload of the record at an offset of ``data``, or why there is none."""
+    header = bytes(data[at : at + HEADER_BYTES])
+    if len(header) < HEADER_BYTES:
+        return Stop.END, None
+    if masked_crc32c(header[:8]) != int.from_bytes(header[8:], "little"):
+        return Stop.HEADER, None
+    start = at + HEADER_BYTES
+    end = start + int.from_bytes(header[:8], "little")
+    if end + FRAME_BYTES - HEADER_BYTES > len(data):
+        return Stop.END, None
+    payload = bytes(data[start:end])
+    if masked_crc32c(payload) != int.from_bytes(data[end : end + 4], "little"):
+        return Stop.DATA, None
+    return Stop.END, payload
+
+
+def summarize_tensor(tensor: bytes, mode: int) -> tuple[tuple[int, ...], list[int], Health]:
+    """Return the shape, the counts and the health of an encoded TensorProto."""
+    shape, counts = [-1] * SHAPE_COLUMNS, [-1] * 4
+    try:
+        message = proto.parse("TensorProto", tensor)
+    except FormatError:
+        return tuple(shape), counts, Health.UNKNOWN
+    if message.dtype == 0:
+        return tuple(shape), counts, Health.UNKNOWN
+    if mode == TensorDebugMode.FULL_TENSOR:
+        return _summarize_values(message)
+    summary = read_summary(message)
+    is_bad = False
+    if mode == TensorDebugMode.CURT_HEALTH and len(summary) == 2:
+        is_bad = summary[1] != 0
+    elif mode == TensorDebugMode.CONCISE_HEALTH and len(summary) == 5:
+        counts = [_to_count(value) for value in summary[1:5]]
+        shape[2] = counts[0]
+        is_bad = any(value != 0 for value in summary[2:5])
+    elif mode == TensorDebugMode.FULL_HEALTH and len(summary) == 11:
+        counts = [_to_count(value) for value in summary[4:8]]
+        shape[:3] = [_to_count(value) for value in summary[2:5]]
+        is_bad = any(value != 0 for value in summary[5:8])
+    else:
+        if mode == TensorDebugMode.SHAPE and len(summary) == 10:
+            shape = [_to_count(value) for value in summary[1:]]
+        return tuple(shape), counts, Health.UNKNOWN
+    return tuple(shape), counts, Health.NON_FINITE if is_bad else Health.FINITE
+
+
+def read_summary(message: proto.Message) -> list[float]:
+    """Return the doubles of a health summary; none if it is not one."""
+    if message.dtype != DType.DOUBLE:
+        return []
+    if not message.tensor_content:
+        return list(message.double_val) if len(message.double_val) <= 11 else []
+    content = message.tensor_content
+    if len(content) % 8 or len(content) > 88:
+        return []
+    values: list[float] = np.frombuffer(content, "<f8").tolist()
+    return values
+
+
+def _summarize_values(message: proto.Message) -> tuple[tuple[int, ...], list[int], Health]:
+    dims = [dim.size for dim in message.tensor_shape.dim]
+    size = -1 if message.tensor_shape.unknown_rank else 1
+    for dim in dims:
+        is_valid = dim >= 0 and size >= 0 and not (dim and size > _MAX_SIZE // dim)
+        size = size * dim if is_valid else -1
+    last = dims[-_MAX_DIMS:]
+    shape = (message.dtype, len(dims), size, *last, *([0] * (_MAX_DIMS - len(last))))
+    unknown = shape, [-1] * 4, Health.UNKNOWN
+    if message.dtype not in _COUNTED_DTYPES or size < 0:
+        return unknown
+    try:
+        values = decode_tensor(message)
+    except FormatError:
+        return unknown
+    is_inf = np.isinf(values)
+    negative = int(np.count_nonzero(is_inf & (values < 0)))
+    positive = int(np.count_nonzero(is_inf)) - negative
+    nan = int(np.count_nonzero(np.isnan(values)))
+    health = Health.NON_FINITE if negative or positive or nan else Health.FINITE
+    return shape, [size, negative, positive, nan], health
+
+
+def _to_uint32(count: int) -> int:
+    return UNKNOWN_COUNT if count < 0 else min(count, UNKNOWN_COUNT - 1)
+
+
+def _to_count(value: float) -> int:
+    return int(value) if 0 <= value <= _MAX_SIZE else -1
+
+
+def _read_ids(message: bytes, field: Any) -> list[int]:
+    if field.wire_type == VARINT:
+        return [to_int64(field.value)]
+    ids, at = [], field.start
+    while field.wire_type == LENGTH_DELIMITED and at < field.end:
+        try:
+            value, at = read_varint(message, at, field.end)
+        except FormatError:
+            break
+        ids.append(to_int64(value))
+    return ids
+
+
+def _new_part() -> dict[str, list[Any]]:
+    return {column: [] for column in Columns._fields}
