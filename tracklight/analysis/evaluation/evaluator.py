@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from tracklight.analysis.evaluation.slices import (
     SliceSpec,
 )
 from tracklight.errors import UsageError
+from tracklight.types import Int64
 
 #: Rows that are summed at once; temporary arrays of this size stay in the processor's cache.
 _BLOCK_ROWS = 1 << 16
@@ -122,6 +123,11 @@ class Evaluator:
         self._is_weighted = False
         self._dropped: dict[str, int] = {}
 
+    def start(self, predictions: NDArray[Any]) -> None:
+        """Choose score bins from a sample of predictions; by default from the first chunk."""
+        finite = predictions[np.isfinite(predictions)] if predictions.ndim == 1 else predictions
+        self.model.start(finite)
+
     def update(self, chunk: Chunk) -> None:
         """Add rows.
 
@@ -184,13 +190,17 @@ class Evaluator:
         estimates = self.model.estimate(slices, self.encoder.keys.index(background), counts)
         keys = self.encoder.keys
         result = build_result(keys, counts, estimates, self.config.resampling, self.warnings())
-        small = counts < self.config.min_slice_size
-        if not small.any():
+        kept = self.find_kept_slices()
+        if len(kept) == slices:
             return result
-        kept = result.select(slices=np.flatnonzero(~small).tolist())
-        omitted = tuple(key for key, is_small in zip(keys, small, strict=True) if is_small)
-        object.__setattr__(kept, "omitted", omitted)
-        return kept
+        omitted = sorted(set(range(slices)) - set(kept.tolist()))
+        chosen = result.select(slices=kept.tolist())
+        return replace(chosen, omitted=tuple(keys[at] for at in omitted))
+
+    def find_kept_slices(self) -> Int64:
+        """Return the numbers of the slices of the result: those that are large enough."""
+        counts = self._examples.get(len(self.encoder))[:, 0, 0]
+        return np.flatnonzero(counts >= self.config.min_slice_size)
 
     def warnings(self) -> list[str]:
         """Return a sentence for each kind of row that was left out."""
