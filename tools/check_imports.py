@@ -67,6 +67,7 @@ ANALYSIS = {
     "meshes": "source media",
     "pr_curves": "source media",
     "evaluation": "",
+    "fairness": "source media evaluation",
     "graphs": "",
     "profiles": "",
     "embeddings": "source jobs media",

@@ -49,6 +49,7 @@ from tracklight.index.smoothing import Smoothing
 from tracklight.logdir.roots import Root
 from tracklight.types import (
     CaptureFile,
+    EvaluationFile,
     Float32,
     Float64,
     Int32,
@@ -75,6 +76,7 @@ __all__ = [
     "Curve",
     "Dashboard",
     "Empty",
+    "EvaluationFile",
     "ExportPart",
     "FileKind",
     "Float32",

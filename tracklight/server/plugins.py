@@ -78,6 +78,7 @@ class DashboardRegistry:
             "settings": bool(source.settings()),
             "captures": bool(source.captures()),
             "tensor_files": bool(source.tensor_files()),
+            "evaluation_files": bool(source.evaluation_files()),
         }
         return [
             entry
