@@ -27,6 +27,7 @@ from tracklight.analysis.evaluation.slices import (
     SliceEncoder,
     SliceKey,
     SliceSpec,
+    make_sort_key,
 )
 from tracklight.errors import UsageError
 from tracklight.types import Int64
@@ -191,16 +192,20 @@ class Evaluator:
         keys = self.encoder.keys
         result = build_result(keys, counts, estimates, self.config.resampling, self.warnings())
         kept = self.find_kept_slices()
-        if len(kept) == slices:
-            return result
         omitted = sorted(set(range(slices)) - set(kept.tolist()))
         chosen = result.select(slices=kept.tolist())
         return replace(chosen, omitted=tuple(keys[at] for at in omitted))
 
     def find_kept_slices(self) -> Int64:
-        """Return the numbers of the slices of the result: those that are large enough."""
+        """Return the numbers of the slices of the result, in its order.
+
+        These are the slices that are large enough, by specification and value.
+        """
         counts = self._examples.get(len(self.encoder))[:, 0, 0]
-        return np.flatnonzero(counts >= self.config.min_slice_size)
+        large = np.flatnonzero(counts >= self.config.min_slice_size).tolist()
+        keys, specs = self.encoder.keys, self.encoder.key_specs
+        order = sorted(large, key=lambda at: (specs[at], make_sort_key(keys[at])))
+        return np.array(order, np.int64)
 
     def warnings(self) -> list[str]:
         """Return a sentence for each kind of row that was left out."""

@@ -113,7 +113,9 @@ class EvaluationResult:
             and (output is None or column.output == output)
         ]
         if len(found) != 1:
-            what = f'no metric "{metric}"' if not found else f'"{metric}" has several thresholds'
+            what = f'no metric "{metric}"'
+            if found:
+                what = f'"{metric}" was computed at several thresholds or for several classes'
             at_text = "" if threshold is None else f" at threshold {threshold:g}"
             raise UsageError(f"{what}{at_text}")
         return found[0]

@@ -83,6 +83,8 @@ class EvaluationLibrary:
         self._cache: LruCache[tuple[str, str], list[ModelEvaluation]] = LruCache(
             max_bytes=_MEMORY_CACHE_BYTES
         )
+        #: Version of the log, and the evaluations it had then.
+        self._listed: tuple[int, list[EvaluationEntry]] = (-1, [])
         folder = log.cache_folder
         self._disk = (
             None
@@ -92,8 +94,15 @@ class EvaluationLibrary:
 
     def list_entries(self, runs: Sequence[str] | None = None) -> list[EvaluationEntry]:
         """Return all evaluations, by run, tag and step; folders last."""
-        chosen = [run.name for run in self._log.runs()] if runs is None else list(runs)
-        return [*self._iter_logged(chosen), *self._iter_folders()]
+        if runs is not None:
+            return [*self._iter_logged(runs), *self._iter_folders()]
+        version, entries = self._listed
+        if version != self._log.version:
+            version = self._log.version
+            names = [run.name for run in self._log.runs()]
+            entries = [*self._iter_logged(names), *self._iter_folders()]
+            self._listed = version, entries
+        return entries
 
     def get_entry(self, id_: str) -> EvaluationEntry:
         """Return an evaluation by its id.
