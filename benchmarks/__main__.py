@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks import (
+    fairness,
     graphs,
     histograms,
     hparams,
@@ -45,6 +46,7 @@ MEASURES = {
     "mesh": mesh.measure,
     "graphs": graphs.measure,
     "hparams": hparams.measure,
+    "fairness": fairness.measure,
     "projector": projector.measure,
     "profile": profile.measure,
     "write": write.measure,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -300,3 +303,13 @@ def test_markdown_report():
 
 def test_package_attribute():
     assert tracklight.fairness.evaluate is evaluate
+
+
+def test_evaluation_does_not_load_index_or_server():
+    program = (
+        "import sys, tracklight.fairness; "
+        "print([name for name in sys.modules if name.startswith("
+        "('tracklight.index', 'tracklight.server', 'tracklight.reader', 'pandas', 'pyarrow'))])"
+    )
+    output = subprocess.check_output([sys.executable, "-c", program], text=True)
+    assert output.strip() == "[]"
