@@ -53,7 +53,7 @@ class FairnessResult(Frame):
 
     @property
     def stored(self) -> StoredEvaluation:
-        """The result with the data of its plots, as it is written."""
+        """The result with the data of its plots, in the form in which it is written."""
         return self._stored
 
     @property

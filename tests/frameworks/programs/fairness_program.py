@@ -25,7 +25,7 @@ def main(logdir: str) -> None:
     mask = (group["group"] == "a") & (y == 1)
     result = callback.last_result
     assert result is not None
-    # A mistake in the evaluation is a warning, and the training goes on.
+    # A mistake in the evaluation is a warning, and the training continues.
     wrong = tracklight.keras.Fairness(logdir, x, y, group, ["grup"])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

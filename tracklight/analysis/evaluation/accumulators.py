@@ -60,7 +60,7 @@ class GroupedSums:
         return len(self._values)
 
     def reserve(self, slices: int) -> None:
-        """Make room for slices; existing sums are kept."""
+        """Allocate memory for slices; existing sums are kept."""
         capacity = self.capacity
         if slices > capacity:
             grown = np.zeros((max(slices, capacity * 5 // 4, 4), self.replicates, self.width))
@@ -150,7 +150,7 @@ class ScoreHistogram:
         return np.searchsorted(self.edges, self._threshold_edges)
 
     def reserve(self, slices: int) -> None:
-        """Make room for slices, merging bins if the histogram becomes too large."""
+        """Allocate memory for slices, merging bins if the histogram becomes too large."""
         while (
             slices * self._sums.replicates * self._sums.width > self.max_cells
             and self.bins > 2 * len(self.thresholds) + 16

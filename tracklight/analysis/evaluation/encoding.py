@@ -35,7 +35,7 @@ MAX_REPLICATE_BYTES = 8 << 20
 
 @dataclass(frozen=True, eq=False)
 class StoredEvaluation:
-    """A result as it is written to an event file."""
+    """A result in the form in which event files store it."""
 
     result: EvaluationResult
     plots: EvaluationPlots | None = None

@@ -123,8 +123,8 @@ def _choose_edges(histogram: ScoreHistogram, total: Float64, bins: int) -> Float
     grid = np.linspace(edges[0], edges[-1], 21)
     even = np.clip(np.searchsorted(edges, grid), 0, len(edges) - 1)
     weight = np.cumsum(total.sum(axis=(0, 1)))[:-1]
-    room = max(bins - len(forced) - len(even), 2)
-    targets = np.linspace(0, weight[-1], room)
+    remaining = max(bins - len(forced) - len(even), 2)
+    targets = np.linspace(0, weight[-1], remaining)
     quantiles = np.clip(np.searchsorted(weight, targets), 0, len(edges) - 1)
     return np.unique(np.concatenate([forced, edges[even], edges[quantiles], edges[-1:]]))
 

@@ -193,7 +193,7 @@ class EvaluationLibrary:
                 for index in _list_valid(locations.step, locations.overwritten):
                     step, wall = int(locations.step[index]), float(locations.wall_time[index])
                     yield EvaluationEntry(
-                        id=hash_key(f"{kind}\n{run}\n{tag.tag}\n{step}\n{wall!r}", size_bytes=8),
+                        id=make_evaluation_id(kind, run, tag.tag, step, wall),
                         run=run,
                         tag=tag.tag,
                         step=step,
@@ -219,6 +219,11 @@ class EvaluationLibrary:
                 version=hash_key("\n".join(sorted(versions)), size_bytes=8),
                 path=folder,
             )
+
+
+def make_evaluation_id(kind: str, run: str, tag: str, step: int, wall_time: float) -> str:
+    """Return the id of an evaluation in an event file."""
+    return hash_key("\n".join((kind, run, tag, str(step), repr(wall_time))), size_bytes=8)
 
 
 def _list_valid(steps: Int64, overwritten: Bool) -> list[int]:
