@@ -246,7 +246,9 @@ def test_minimum_slice_size():
         ({"label": "labl"}, 'no column "labl"; did you mean "label"'),
         ({"slices": ["sexx"]}, 'no column "sexx"; did you mean "sex"'),
         ({"slices": ["height > 3"]}, 'no column "height"'),
-        ({"prediction": "sex"}, 'column "sex" is'),
+        ({"prediction": "sex"}, '"sex" is'),
+        ({"prediction": COLUMNS["sex"]}, '"prediction" is'),
+        ({"prediction": ["a"] * 3000}, "no column|is text"),
         ({"weight": "sex"}, "weights must be numbers"),
         ({"thresholds": [2]}, "thresholds must be between 0 and 1, not 2"),
         ({"intervals": "delta"}, 'unknown interval method "delta"'),
@@ -313,3 +315,29 @@ def test_evaluation_does_not_load_index_or_server():
     )
     output = subprocess.check_output([sys.executable, "-c", program], text=True)
     assert output.strip() == "[]"
+
+
+def test_two_scores_of_a_binary_model():
+    both = np.stack([1 - COLUMNS["score"], COLUMNS["score"]], axis=1)
+    people = {"sex": COLUMNS["sex"]}
+    result = evaluate(people, label=COLUMNS["label"], prediction=both)
+    assert result.stored.task == "binary"
+    assert result.get("recall", threshold=0.5) == pytest.approx(expected_recall())
+    two = evaluate(people, label=COLUMNS["label"], prediction=both, task="multiclass")
+    assert two.stored.task == "multiclass"
+
+
+def test_labels_with_none():
+    frame = {"label": [1, 0, None, 1], "score": [0.9, 0.2, 0.5, 0.4]}
+    result = evaluate(frame, label="label", prediction="score", intervals="none")
+    assert result.get("recall", threshold=0.5) == 0.5
+    assert result.get("example_count") == 3
+
+
+def test_multiclass_scores_with_nan():
+    label, scores, group = make_multiclass()
+    scores = scores.copy()
+    scores[0, 1] = np.nan
+    result = evaluate({"group": group}, label=label, prediction=scores)
+    assert result.get("example_count") == len(label) - 1
+    assert np.isfinite(result.get("auc", output="macro"))

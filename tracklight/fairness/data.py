@@ -50,7 +50,7 @@ def open_source(data: Any) -> DataSource:
         files = [file for path in data for file in _list_parquet_files(os.fspath(path))]
         return ParquetSource(files)
     if isinstance(data, Mapping):
-        return ArraySource({str(name): _to_array(values) for name, values in data.items()})
+        return ArraySource({str(name): to_array(values) for name, values in data.items()})
     if isinstance(data, np.ndarray):
         if data.dtype.names is None:
             raise UsageError("an array needs named fields; pass a dict of arrays instead")
@@ -81,14 +81,14 @@ def check_columns(source: DataSource, names: Sequence[str]) -> None:
 
 def stack_scores(name: str, column: ColumnData) -> NDArray[Any]:
     """Return a column of scores as numbers; a column of lists becomes a matrix."""
-    if isinstance(column, Categorical):
-        raise UsageError(f'column "{name}" is text; predictions must be numbers')
+    if isinstance(column, Categorical) or column.dtype.kind not in "fiubO":
+        raise UsageError(f'"{name}" is text; predictions must be numbers')
     if column.dtype.kind == "O":
         try:
             return np.array([np.asarray(row, np.float64) for row in column])
         except (TypeError, ValueError):
             raise UsageError(
-                f'column "{name}" is not numeric; predictions are numbers or lists of numbers'
+                f'"{name}" is not numeric; predictions are numbers or lists of numbers'
             ) from None
     return column
 
@@ -346,7 +346,8 @@ def _list_parquet_files(path: str) -> list[str]:
     return [path]
 
 
-def _to_array(values: Any) -> NDArray[Any]:
+def to_array(values: Any) -> NDArray[Any]:
+    """Return a list, array, tensor or column of a table as a NumPy array."""
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "detach"):  # a PyTorch tensor

@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.evaluation.accumulators import DEFAULT_BINS, EXACT_BINS
-from tracklight.analysis.evaluation.columns import Categorical, ColumnData
+from tracklight.analysis.evaluation.columns import (
+    Categorical,
+    ColumnData,
+    factorize,
+    is_missing,
+)
 from tracklight.analysis.evaluation.encoding import StoredEvaluation
 from tracklight.analysis.evaluation.evaluator import (
     DEFAULT_THRESHOLDS,
@@ -33,6 +38,7 @@ from tracklight.fairness.data import (
     check_columns,
     open_source,
     stack_scores,
+    to_array,
 )
 from tracklight.fairness.tables import FairnessResult
 
@@ -77,7 +83,8 @@ def evaluate(
         label: Column with labels, or an array. 0 and 1 or booleans for binary models, class numbers
             or names for multi-class models, numbers for regression.
         prediction: Column with scores, or an array. For multi-class models a list of columns, a
-            column of lists, or a matrix with one score per class.
+            column of lists, or a matrix with one score per class. Of two scores for labels 0 and 1,
+            the second is used.
         slices: What to slice by: a column, a list of columns to cross, a mapping of fixed values, a
             filter such as ``"age > 60 and sex = 'F'"``, or a `SliceSpec` with bucket rules. The
             overall slice is always included.
@@ -124,6 +131,9 @@ def evaluate(
         raise UsageError("the data has no rows")
     labels = _LabelEncoder(classes, positive_label)
     task = task or _infer_task(first, labels)
+    if task == "binary" and first.predictions.ndim == 2:
+        chunks = (_take_second_score(rows) for rows in chunks)
+        first = _take_second_score(first)
     if thresholds is None:
         thresholds = DEFAULT_THRESHOLDS if task == "binary" else ()
     is_small = source.rows is not None and source.rows <= _MAX_EXACT_ROWS
@@ -141,7 +151,8 @@ def evaluate(
     )
     evaluator = Evaluator(config, edges)
     if isinstance(source, ArraySource | PandasSource | PolarsSource) and task != "regression":
-        evaluator.start(_sample_predictions(source, columns))
+        sample = _sample_predictions(source, columns)
+        evaluator.start(sample[:, 1] if task == "binary" and sample.ndim == 2 else sample)
     is_outside = False
     for rows in chain([first], chunks):
         chunk = Chunk(
@@ -204,7 +215,7 @@ class _Columns:
         def get_name(role: str, value: Any) -> str | None:
             if value is None or isinstance(value, str):
                 return value
-            arrays[role] = np.asarray(value)
+            arrays[role] = to_array(value)
             if source.rows is not None and len(arrays[role]) != source.rows:
                 raise UsageError(
                     f"the data has {source.rows:,} rows, but {role} has {len(arrays[role]):,}"
@@ -256,7 +267,7 @@ class _Columns:
             parts = [stack_scores(name, columns[name]) for name in self.prediction]
             predictions = parts[0] if len(parts) == 1 else np.stack(parts, axis=1)
         else:
-            predictions = self.arrays["prediction"][part]
+            predictions = stack_scores("prediction", self.arrays["prediction"][part])
         if predictions.ndim == 2 and predictions.shape[1] == 1:
             predictions = predictions[:, 0]
         result = _Rows(
@@ -282,6 +293,13 @@ class _Columns:
         )
 
 
+def _take_second_score(rows: _Rows) -> _Rows:
+    """Return rows with the score of class 1 of a binary model that has a score for each class."""
+    if rows.predictions.ndim != 2 or rows.predictions.shape[1] != 2:
+        raise UsageError("a binary model has one score for each row, or two")
+    return replace(rows, predictions=rows.predictions[:, 1])
+
+
 def _take(column: ColumnData, rows: NDArray[Any]) -> ColumnData:
     if isinstance(column, Categorical):
         return Categorical(column.values, column.codes[rows])
@@ -304,6 +322,8 @@ class _LabelEncoder:
         )
 
     def encode(self, labels: ColumnData, task: Task) -> NDArray[Any]:
+        if not isinstance(labels, Categorical) and labels.dtype.kind == "O":
+            labels = _parse_objects(labels)
         if self._positive is not None and task == "binary":
             return self._is_positive(labels)
         if not isinstance(labels, Categorical) and labels.dtype.kind in "fiub":
@@ -351,6 +371,14 @@ class _LabelEncoder:
         return np.asarray(table[labels.codes])
 
 
+def _parse_objects(labels: NDArray[Any]) -> ColumnData:
+    """Return Python objects as numbers, or as categories if some are text."""
+    try:
+        return np.array([np.nan if is_missing(value) else float(value) for value in labels])
+    except (TypeError, ValueError):
+        return factorize("label", labels, len(labels))
+
+
 def _parse_number(text: str | None) -> float:
     try:
         return float(text or "nan")
@@ -359,11 +387,22 @@ def _parse_number(text: str | None) -> float:
 
 
 def _infer_task(rows: _Rows, labels: _LabelEncoder) -> Task:
-    if rows.predictions.ndim == 2:
+    if rows.predictions.ndim == 2 and rows.predictions.shape[1] != 2:
         return "multiclass"
+    try:
+        return _infer_from_labels(rows, labels)
+    except UsageError:
+        if rows.predictions.ndim == 2:
+            return "multiclass"
+        raise
+
+
+def _infer_from_labels(rows: _Rows, labels: _LabelEncoder) -> Task:
     encoded = labels.encode(rows.labels, "binary")
     known = encoded[~np.isnan(encoded)] if encoded.dtype.kind == "f" else encoded
-    return "binary" if ((known == 0) | (known == 1)).all() else "regression"
+    if ((known == 0) | (known == 1)).all():
+        return "binary"
+    return "regression" if rows.predictions.ndim == 1 else "multiclass"
 
 
 def _find_bucket_edges(

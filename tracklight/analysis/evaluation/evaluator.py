@@ -126,8 +126,8 @@ class Evaluator:
 
     def start(self, predictions: NDArray[Any]) -> None:
         """Choose score bins from a sample of predictions; by default from the first chunk."""
-        finite = predictions[np.isfinite(predictions)] if predictions.ndim == 1 else predictions
-        self.model.start(finite)
+        finite = np.isfinite(predictions)
+        self.model.start(predictions[finite if predictions.ndim == 1 else finite.all(axis=1)])
 
     def update(self, chunk: Chunk) -> None:
         """Add rows.
