@@ -318,3 +318,31 @@ def test_invalid_rows_are_one_sentence():
         evaluator.update(Chunk(np.array([0]), np.array([0.1]), weights=np.array([-1.0])))
     with pytest.raises(UsageError, match="no rows"):
         Evaluator(EvaluationConfig()).result()
+
+
+def test_differences_between_groups_equal_fairlearn():
+    data = make_groups()
+    predicted = (data.scores > 0.5).astype(int)
+    frame = fl.MetricFrame(
+        metrics={"recall": sk.recall_score, "positive_rate": fl.selection_rate},
+        y_true=data.labels,
+        y_pred=predicted,
+        sensitive_features=data.columns["group"],
+    )
+    result = evaluate(data, slices=[SliceSpec("group")], thresholds=(0.5,))
+    difference = result.difference("group:a", "none")
+    for metric in ("recall", "positive_rate"):
+        column = result.get_column(metric)
+        for group in "abc":
+            row = result.get_slice(f"group:{group}")
+            assert result.value[row, column] == pytest.approx(frame.by_group[metric][group])
+            expected = frame.by_group[metric][group] - frame.by_group[metric]["a"]
+            assert difference.absolute[row, column] == pytest.approx(expected)
+    column = result.get_column("positive_rate")
+    groups = [result.get_slice(f"group:{group}") for group in "abc"]
+    gap = np.ptp(result.value[groups, column])
+    assert gap == pytest.approx(
+        fl.demographic_parity_difference(
+            data.labels, predicted, sensitive_features=data.columns["group"]
+        )
+    )

@@ -47,9 +47,10 @@ def test_metrics_of_two_models(kind):
         assert result.resampling.samples == 20
         at = result.get_slice("group:a"), result.get_column("auc")
         assert result.upper[at] - result.lower[at] == pytest.approx(0.04)
-        assert result.counts[result.get_slice("group:c")] == expected["candidate"]["group:c"][
-            "example_count"
-        ]
+        assert (
+            result.counts[result.get_slice("group:c")]
+            == expected["candidate"]["group:c"]["example_count"]
+        )
         assert result.omitted == ((("group", "d"),),)
     assert candidate.stored.result.get_value("auc_diff", "group:a") == 0.01
     lift = candidate.stored.result.get_value("lift@23", "cross slice:Overall__XX__group:b")
