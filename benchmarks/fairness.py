@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,7 @@ _SLICES = ["city", "group", ["group", "region"]]  # 100, 20 and 80 slices
 _MAX_S, _MAX_GB = 20.0, 1.0
 _PAGE_SLICES = 5_000
 _REQUESTS = 5
+_COLUMNS = "application/vnd.tracklight.columns"
 
 
 def measure(quick: bool) -> Iterator[Row]:
@@ -59,7 +61,7 @@ def measure(quick: bool) -> Iterator[Row]:
     with board.start_tracklight(log) as site:
         first_s, next_s, bytes_ = _request_result(site)
     yield Row(
-        f"Result of {_PAGE_SLICES:,} slices x 82 values: first response",
+        f"Result of {_PAGE_SLICES:,} slices x 82 values: first HTTP response, without the page",
         f"{format_s(first_s)}, {bytes_ / 1e6:.1f} MB",
         must="under 1 s",
         reached=first_s < 1,
@@ -129,7 +131,7 @@ def _request_result(site: Website) -> tuple[float, float, int]:
         time.sleep(0.1)
     request = {"id": rows[0]["id"]}
     began = time.perf_counter()
-    size = len(json.dumps(site.post("api/v1/fairness/result", {**request, "columns": [0]})))
+    size = _read_columns(site, f"api/v1/fairness/result?id={rows[0]['id']}")
     first_s = time.perf_counter() - began
     times = []
     for _ in range(_REQUESTS):
@@ -137,6 +139,13 @@ def _request_result(site: Website) -> tuple[float, float, int]:
         site.post("api/v1/fairness/difference", {**request, "columns": [0]})
         times.append(time.perf_counter() - began)
     return first_s, float(np.median(times)), size
+
+
+def _read_columns(site: Website, path: str) -> int:
+    """Fetch a whole response as binary columns, as the page does; return its size in bytes."""
+    request = urllib.request.Request(site.url + path, headers={"Accept": _COLUMNS})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return len(response.read())
 
 
 def main() -> None:
