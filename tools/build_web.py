@@ -30,7 +30,7 @@ NO_NPM = (
     f"tracklight: the page needs npm and Node.js 20.19 or later: install Node.js, or pip install "
     f"{NODE_PACKAGE} (TRACKLIGHT_WEB=skip does without a page)"
 )
-NOT_SOURCES = {"node_modules", "test-results"}
+NOT_SOURCES = {"node_modules", "test-results", "catalog"}
 
 
 def find_requirements() -> list[str]:

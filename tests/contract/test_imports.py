@@ -123,11 +123,15 @@ def test_reports_a_package_with_too_many_modules(write_file: WriteFile) -> None:
 @pytest.mark.parametrize(
     ("path", "text", "violation"),
     [
-        ("base/url.ts", "import { get } from '../api/client';", "base may not import api"),
-        ("api/live.ts", "export * from '../core/runs.svelte';", "api may not import core"),
+        ("lib/url.ts", "import { get } from '../api/client';", "lib may not import api"),
+        ("api/live.ts", "export * from '../state/runs.svelte';", "api may not import state"),
         ("charts/line.ts", "import {\n  a,\n  b,\n} from '../api/x';", "charts may not import api"),
-        ("core/x.ts", "const view = await import('../shell/App.svelte');", "core may not import"),
-        ("widgets/A.svelte", "<script>import '../shell/x.css';</script>", "widgets may not import"),
+        ("state/x.ts", "const view = await import('../shell/App.svelte');", "state may not import"),
+        (
+            "components/A.svelte",
+            "<script>import '../shell/x.css';</script>",
+            "components may not import",
+        ),
     ],
 )
 def test_reports_a_forbidden_web_import(

@@ -1,4 +1,4 @@
-"""HParams in the dark, on a phone, by keyboard, for who cannot see it, and while trials run."""
+"""HParams: accessibility, small screens, keyboard, errors, live updates and static export."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.web.conftest import Serve, board_over
-from tests.web.grid_log import BEST, GRID, records, write_grid
+from tests.web.conftest import Serve, board_fixture
+from tests.web.event_writer import append_records
+from tests.web.hparams_log import BEST, GRID, session_records, write_grid
 from tests.web.test_hparams_views import (
     TAB,
+    download_plot,
+    download_text,
+    drawn_parallel_plot,
     expect_sessions,
-    names,
-    open_page_of,
-    rows,
-    surface,
-    taken,
-    taken_picture,
+    open_hparams,
+    session_names,
+    session_rows,
 )
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
-from tests.web.writing import append
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
-board = board_over(write_grid, "module", TAB)
+board = board_fixture(write_grid, "module", TAB)
 
 
-def test_no_faults_are_found_by_axe(board: str, open_page: OpenPage) -> None:
+def test_no_accessibility_violations(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    surface(page)
+    drawn_parallel_plot(page)
     assert find_violations(page) == []
     page.get_by_role("button", name="Importance").click()
     expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()
     assert find_violations(page) == []
 
 
-def test_on_a_phone_and_by_keyboard(board: str, open_page: OpenPage) -> None:
+def test_fits_on_a_phone_and_keyboard_shortcuts(board: str, open_page: OpenPage) -> None:
     page = open_page(board, width=390)
-    surface(page)
+    drawn_parallel_plot(page)
     assert not overflows(page)
     expect(page.get_by_role("region", name="What won")).to_contain_text("low dropout")
     page.keyboard.press("f")
@@ -62,62 +62,62 @@ def test_on_a_phone_and_by_keyboard(board: str, open_page: OpenPage) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("Clear all filters")
 
 
-def test_axes_are_scaled_turned_and_moved_by_their_menus(board: str, open_page: OpenPage) -> None:
-    page = open_page_of(board, open_page)
+def test_axis_menu_scales_flips_and_moves(board: str, open_page: OpenPage) -> None:
+    page = open_hparams(board, open_page)
     axis = page.get_by_role("group", name="Axis units", exact=True)
     for item in ("Quantile axis", "Upside down", "Move left"):
         axis.get_by_role("button").click()
         page.get_by_role("menu", name="Axis units").get_by_text(item).click()
     expect(axis).to_contain_text("quantile")
     expect(page).to_have_url(re.compile("hp-axes=.*flipped"))
-    expect(surface(page)).to_have_attribute(
+    expect(drawn_parallel_plot(page)).to_have_attribute(
         "aria-label", re.compile("dropout, learning_rate, units, optimizer")
     )
 
 
-def test_a_failed_answer_is_said_and_asked_for_again(board: str, open_page: OpenPage) -> None:
+def test_failed_request_can_be_retried(board: str, open_page: OpenPage) -> None:
     page = open_page("about:blank")
-    broken = [True]
+    failing = [True]
 
-    def answer(route: Route) -> None:
-        if broken[0]:
+    def handle_route(route: Route) -> None:
+        if failing[0]:
             route.fulfill(status=500, json={"error": {"message": "It broke.", "hint": "Wait."}})
         else:
             route.continue_()
 
-    page.route("**/api/v1/hparams/sessions*", answer)
+    page.route("**/api/v1/hparams/sessions*", handle_route)
     page.goto(board)
     expect(page.get_by_text("It broke.")).to_be_visible()
-    broken[0] = False
+    failing[0] = False
     page.get_by_role("button", name="Try again").click()
     expect_sessions(page, GRID)
 
 
-def test_sessions_come_while_a_search_runs(logdir: Path, serve: Serve, open_page: OpenPage) -> None:
+def test_new_sessions_appear(logdir: Path, serve: Serve, open_page: OpenPage) -> None:
     start = time.time() - 3600
-    for one in GRID[:12]:
-        append(logdir / one.name, *records(one, start))
+    for session in GRID[:12]:
+        append_records(logdir / session.name, *session_records(session, start))
     page = open_page(serve(logdir).address + TAB)
-    expect(rows(page)).to_have_count(12)
-    append(logdir / BEST.name, *records(BEST, start))
-    expect(rows(page).first).to_have_attribute("data-session", BEST.name)
+    expect(session_rows(page)).to_have_count(12)
+    append_records(logdir / BEST.name, *session_records(BEST, start))
+    expect(session_rows(page).first).to_have_attribute("data-session", BEST.name)
     expect(page.get_by_role("region", name="What won")).to_contain_text(BEST.name)
     expect(page.get_by_text("13 sessions")).to_be_visible()
 
 
-def test_a_copy_without_a_server_shows_the_same(tmp_path: Path, open_page: OpenPage) -> None:
+def test_static_export_works_without_a_server(tmp_path: Path, open_page: OpenPage) -> None:
     write_grid(tmp_path / "logs")
     page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=hparams"))
-    expect(rows(page).first.get_by_role("img")).to_be_visible()
+    expect(session_rows(page).first.get_by_role("img")).to_be_visible()
     expect_sessions(page, GRID)
-    # What it carries can be taken out of it, without anybody to ask.
-    table = list(csv.reader(io.StringIO(taken(page, "CSV"))))
+    # The exported data can be downloaded without a server.
+    table = list(csv.reader(io.StringIO(download_text(page, "CSV"))))
     assert table[0][0] == "name"
-    assert [line[0] for line in table[1:4]] == names(page)[:3]
+    assert [line[0] for line in table[1:4]] == session_names(page)[:3]
     assert len(table) == 1 + len(GRID)
-    told = json.loads(taken(page, "JSON"))
-    assert told["header"] == table[0]
-    assert len(told["rows"]) == len(GRID)
-    assert b"accuracy" in taken_picture(page, "SVG")
+    data = json.loads(download_text(page, "JSON"))
+    assert data["header"] == table[0]
+    assert len(data["rows"]) == len(GRID)
+    assert b"accuracy" in download_plot(page, "SVG")
     page.get_by_role("button", name="Importance").click()
     expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()

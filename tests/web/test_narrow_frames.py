@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests import builders as b
-from tests.web.conftest import board_over
+from tests.web.conftest import board_fixture
+from tests.web.event_writer import append_records, loss_records
 from tests.web.test_looks import find_violations, overflows
-from tests.web.writing import append, scalars
 
 pytestmark = pytest.mark.browser
 
@@ -23,14 +23,14 @@ WIDTHS = [1440, 1280, 880, 390]
 
 
 def write_many_kinds(logdir: Path) -> None:
-    """A run with data for most dashboards."""
+    """Write a run with data for most dashboards."""
     plugins = ["images", "audio", "text", "histograms", "pr_curves", "mesh", "custom_scalars"]
     values = [b.value(name, b.image_tensor(), b.metadata(name)) for name in plugins]
     event = b.event(b.summary(*values), step=0, wall=time.time())
-    append(logdir / "run", *scalars("loss", range(50)), b.record(event))
+    append_records(logdir / "run", *loss_records("loss", range(50)), b.record(event))
 
 
-many_kinds = board_over(write_many_kinds, "module")
+many_kinds = board_fixture(write_many_kinds, "module")
 
 
 def tabs(page: Page) -> Locator:
@@ -41,12 +41,12 @@ def tab(page: Page, title: str) -> Locator:
     return tabs(page).filter(has_text=re.compile(f"^{title}$"))
 
 
-def more(page: Page) -> Locator:
+def more_button(page: Page) -> Locator:
     return page.get_by_role("button", name="More", exact=True)
 
 
 def is_within_window(page: Page, found: Locator) -> bool:
-    """Whether all of an element can be seen and clicked without scrolling."""
+    """Return whether an element is fully visible and clickable without scrolling."""
     return found.evaluate(
         """node => {
             const box = node.getBoundingClientRect();
@@ -61,17 +61,17 @@ def is_within_window(page: Page, found: Locator) -> bool:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_each_tab_is_in_the_bar_or_in_the_more_menu(
+def test_each_tab_is_in_the_bar_or_the_more_menu(
     many_kinds: str, open_page: OpenPage, width: int
 ) -> None:
     page = open_page(f"{many_kinds}?tab=scalars", width=width)
     expect(tab(page, "Scalars")).to_have_attribute("aria-current", "page")
-    expect(more(page)).to_be_visible()
-    assert is_within_window(page, more(page))
+    expect(more_button(page)).to_be_visible()
+    assert is_within_window(page, more_button(page))
     in_bar = tabs(page).all_inner_texts()
     for title in in_bar:
         assert is_within_window(page, tab(page, title)), title
-    more(page).click()
+    more_button(page).click()
     dialog = page.get_by_role("dialog")
     listed = dialog.get_by_role("link").all_inner_texts()
     titles = ["Scalars", "Images", "Audio", "Text", "Histograms", "Distributions", "PR curves"]
@@ -82,12 +82,12 @@ def test_each_tab_is_in_the_bar_or_in_the_more_menu(
     assert not overflows(page)
 
 
-def test_the_active_tab_is_always_in_the_bar(many_kinds: str, open_page: OpenPage) -> None:
+def test_active_tab_is_always_in_the_bar(many_kinds: str, open_page: OpenPage) -> None:
     page = open_page(f"{many_kinds}?tab=overview", width=390)
     overview = tab(page, "Overview")
     expect(overview).to_have_attribute("aria-current", "page")
     assert is_within_window(page, overview)
-    more(page).click()
+    more_button(page).click()
     page.get_by_role("dialog").get_by_role("link", name="Text").click()
     expect(page).to_have_url(re.compile("tab=text"))
     expect(tab(page, "Text")).to_have_attribute("aria-current", "page")
@@ -97,9 +97,9 @@ def test_the_active_tab_is_always_in_the_bar(many_kinds: str, open_page: OpenPag
     expect(overview).to_be_visible()
 
 
-def test_the_more_menu_works_by_keyboard(many_kinds: str, open_page: OpenPage) -> None:
+def test_more_menu_works_by_keyboard(many_kinds: str, open_page: OpenPage) -> None:
     page = open_page(f"{many_kinds}?tab=scalars", width=390)
-    more(page).focus()
+    more_button(page).focus()
     page.keyboard.press("Enter")
     links = page.get_by_role("dialog", name="More dashboards").get_by_role("link")
     expect(links.first).to_be_focused()
@@ -108,7 +108,7 @@ def test_the_more_menu_works_by_keyboard(many_kinds: str, open_page: OpenPage) -
     page.keyboard.press("End")
     expect(links.last).to_be_focused()
     page.keyboard.press("Escape")
-    expect(more(page)).to_be_focused()
+    expect(more_button(page)).to_be_focused()
     page.keyboard.press("Enter")
     page.keyboard.press("End")
     page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""The points by hand and by key: moved, gone to, marked, chosen and let go."""
+"""Projector by mouse and keyboard: camera, search, selection and shortcuts."""
 
 from __future__ import annotations
 
@@ -9,134 +9,136 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import board_over
-from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
-from tests.web.points import (
+from tests.web.conftest import board_fixture
+from tests.web.embedding_log import (
     BLUE,
-    COUNT,
-    EACH,
+    GROUP_SIZE,
     ORANGE,
-    cloud,
+    POINT_COUNT,
+    choose_vectors,
+    combobox,
     count_pixels,
     drag,
-    open_vectors,
-    pick,
-    picture_of,
-    write_points,
+    drawn_points,
+    take_screenshot,
+    write_embedding_log,
 )
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
-points = board_over(write_points, "module", "?tab=projector")
+points = board_fixture(write_embedding_log, "module", "?tab=projector")
 
 
-def eye(page: Page) -> list[float]:
-    """Yaw, pitch, zoom and what is in the middle, as the address has them."""
-    found = re.search(r"eye=([^&]*)", address_at_rest(page))
-    return [float(part) for part in found[1].split(",")] if found else []
+def read_camera(page: Page) -> list[float]:
+    """Return yaw, pitch, zoom and target from the URL, or an empty list."""
+    match = re.search(r"eye=([^&]*)", get_stable_url(page))
+    return [float(part) for part in match[1].split(",")] if match else []
 
 
-def test_space_is_moved_by_hand_and_a_point_gone_to(points: str, open_page: OpenPage) -> None:
+def test_pans_zooms_and_centers_on_a_point(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&paint=side")
-    found = cloud(page)
+    canvas = drawn_points(page)
     page.keyboard.down("Shift")
     drag(page, (0.5, 0.5), (0.6, 0.5))
     page.keyboard.up("Shift")
-    holds(page, lambda: eye(page))
-    yaw, pitch, zoom, *target = eye(page)
+    wait_for_condition(page, lambda: read_camera(page))
+    yaw, pitch, zoom, *target = read_camera(page)
     assert (yaw, pitch, zoom) == (0.6, 0.42, 1)
     assert target[1] == 0 and np.hypot(target[0], target[2]) > 0.1
     page.get_by_role("button", name="See all points").click()
-    becomes(page, lambda: eye(page), [])
+    wait_for_value(page, lambda: read_camera(page), [])
     page.get_by_role("button", name="2D", exact=True).click()
-    cloud(page)
-    # What is under the pointer stays there, as it is zoomed to.
-    place = place_at_rest(found)
-    page.mouse.move(*place.middle)
+    drawn_points(page)
+    # Zooming keeps the point under the pointer in place.
+    place = get_stable_box(canvas)
+    page.mouse.move(*place.center)
     tip = page.get_by_role("status", name="Point under the pointer")
     expect(tip).to_contain_text("middle")
     page.mouse.wheel(0, -600)
     expect(page).to_have_url(re.compile("eye="))
-    cloud(page)
-    page.mouse.move(place.middle[0] + 1, place.middle[1])
+    drawn_points(page)
+    page.mouse.move(place.center[0] + 1, place.center[1])
     expect(tip).to_contain_text("middle")
-    # Far from any point a double click shows all again; on a point it goes there.
+    # A double click on the background resets the camera; on a point it centers on it.
     page.mouse.dblclick(*place.at(0.5, 0.05))
-    becomes(page, lambda: eye(page), [])
-    cloud(page)
+    wait_for_value(page, lambda: read_camera(page), [])
+    drawn_points(page)
     page.get_by_role("searchbox", name="Find points").fill("east-15")
     page.get_by_role("list", name="Points found").get_by_role("button").click()
-    holds(page, lambda: eye(page)[2:3] == [3])
+    wait_for_condition(page, lambda: read_camera(page)[2:3] == [3])
     expect(page).to_have_url(re.compile("point=36"))
-    page.mouse.move(*place_at_rest(cloud(page)).middle)
+    page.mouse.move(*get_stable_box(drawn_points(page)).center)
     expect(tip).to_contain_text("east-15")
     page.keyboard.press("z")
-    becomes(page, lambda: eye(page), [])
-    page.mouse.dblclick(*place_at_rest(cloud(page)).middle)
-    holds(page, lambda: eye(page)[2:3] == [3])
+    wait_for_value(page, lambda: read_camera(page), [])
+    page.mouse.dblclick(*get_stable_box(drawn_points(page)).center)
+    wait_for_condition(page, lambda: read_camera(page)[2:3] == [3])
     expect(page).to_have_url(re.compile("point=0&|point=0$"))
 
 
-def test_matches_neighbours_and_sequences_are_seen(points: str, open_page: OpenPage) -> None:
+def test_shows_matches_neighbors_and_sequences(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2&paint=side&draw=points")
-    found = cloud(page)
-    holds(page, lambda: min(count_pixels(found, BLUE), count_pixels(found, ORANGE)) > 100)
-    plain = picture_of(found)
+    canvas = drawn_points(page)
+    wait_for_condition(
+        page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)) > 100
+    )
+    plain = take_screenshot(canvas)
     field = page.get_by_role("searchbox", name="Find points")
     field.fill("WEST")
-    # All that does not match is paler.
-    becomes(page, lambda: min(count_pixels(found, BLUE), count_pixels(found, ORANGE)), 0)
-    assert max(count_pixels(found, BLUE), count_pixels(found, ORANGE)) > 100
+    # Points that do not match are faded.
+    wait_for_value(page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)), 0)
+    assert max(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)) > 100
     field.fill("")
-    holds(page, lambda: np.array_equal(picture_of(found), plain))
-    page.mouse.click(*place_at_rest(found).middle)
+    wait_for_condition(page, lambda: np.array_equal(take_screenshot(canvas), plain))
+    page.mouse.click(*get_stable_box(canvas).center)
     nearest = page.get_by_role("list", name="Nearest points").get_by_role("listitem")
     expect(nearest).to_have_count(20)
     page.get_by_label("How many neighbours").fill("4")
     page.get_by_label("How many neighbours").press("Enter")
     for metric, first in (("Euclidean", "8"), ("Dot product", "0"), ("Cosine", "1")):
-        pick(page, "By").select_option(metric)
+        combobox(page, "By").select_option(metric)
         expect(nearest.first.locator(".value")).to_have_text(first)
         expect(nearest).to_have_count(4)
     page.keyboard.press("Escape")
-    open_vectors(page, re.compile("walk"))
-    walk = cloud(page)
-    expect(walk).to_have_accessible_name(f"PCA of {EACH} points")
+    choose_vectors(page, re.compile("walk"))
+    walk = drawn_points(page)
+    expect(walk).to_have_accessible_name(f"PCA of {GROUP_SIZE} points")
 
-    def count_grey() -> int:
-        seen = picture_of(walk)
-        is_grey = np.ptp(seen, axis=2) < 10
-        return int(np.count_nonzero(is_grey & (seen.mean(axis=2) < 244)))
+    def count_gray_pixels() -> int:
+        seen = take_screenshot(walk)
+        is_gray = np.ptp(seen, axis=2) < 10
+        return int(np.count_nonzero(is_gray & (seen.mean(axis=2) < 244)))
 
-    # A line through all of them, which is longer than the picture is high.
-    holds(page, lambda: count_grey() > 500)
-    pick(page, "Draw").select_option("Labels")
-    drawn = count_grey()
-    pick(page, "Label").select_option("number")
-    holds(page, lambda: count_grey() < drawn)
+    # A line connects all points, and is longer than the canvas is high.
+    wait_for_condition(page, lambda: count_gray_pixels() > 500)
+    combobox(page, "Draw").select_option("Labels")
+    drawn = count_gray_pixels()
+    combobox(page, "Label").select_option("number")
+    wait_for_condition(page, lambda: count_gray_pixels() < drawn)
 
 
-def test_points_are_chosen_one_by_one_and_more_are_added(points: str, open_page: OpenPage) -> None:
+def test_selects_single_points_and_extends_selection(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2")
-    place = place_at_rest(cloud(page))
+    place = get_stable_box(drawn_points(page))
     chosen = page.get_by_role("status", name="Chosen points")
     page.keyboard.down("Control")
-    page.mouse.click(*place.middle)
+    page.mouse.click(*place.center)
     expect(chosen).to_have_text("1 point chosen")
-    page.mouse.click(*place.middle)
+    page.mouse.click(*place.center)
     expect(chosen).to_have_count(0)
-    page.mouse.click(*place.middle)
+    page.mouse.click(*place.center)
     page.keyboard.up("Control")
     page.keyboard.press("b")
     page.keyboard.down("Control")
     drag(page, (0.02, 0.02), (0.4, 0.98))
     page.keyboard.up("Control")
-    expect(chosen).to_have_text(f"{EACH + 1} points chosen")
+    expect(chosen).to_have_text(f"{GROUP_SIZE + 1} points chosen")
     page.get_by_role("searchbox", name="Find points").fill("east-1")
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(chosen).to_have_text(f"{EACH + 12} points chosen")
+    expect(chosen).to_have_text(f"{GROUP_SIZE + 12} points chosen")
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(chosen).to_have_count(0)
     page.get_by_role("list", name="Points found").get_by_role("button").first.click()
@@ -146,13 +148,13 @@ def test_points_are_chosen_one_by_one_and_more_are_added(points: str, open_page:
     expect(page).not_to_have_url(re.compile("point="))
 
 
-def test_every_key_does_what_the_list_of_keys_says(points: str, open_page: OpenPage) -> None:
+def test_shortcuts_work_and_are_listed(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2")
-    cloud(page)
+    drawn_points(page)
     press = page.keyboard.press
     chosen = page.get_by_role("status", name="Chosen points")
 
-    def tool(name: str) -> None:
+    def expect_tool(name: str) -> None:
         button = page.get_by_role("button", name=name, exact=True)
         expect(button).to_have_attribute("aria-pressed", "true")
 
@@ -163,36 +165,36 @@ def test_every_key_does_what_the_list_of_keys_says(points: str, open_page: OpenP
     expect(page).to_have_url(re.compile("dims=3"))
     press("d")
     expect(page).to_have_url(re.compile("dims=2"))
-    cloud(page)
+    drawn_points(page)
     page.get_by_role("application").press("+")
     expect(page).to_have_url(re.compile("eye="))
     press("z")
     expect(page).not_to_have_url(re.compile("eye="))
     press("l")
-    tool("Lasso")
+    expect_tool("Lasso")
     press("b")
-    tool("Box")
+    expect_tool("Box")
     drag(page, (0.02, 0.02), (0.4, 0.98))
-    expect(chosen).to_have_text(f"{EACH} points chosen")
+    expect(chosen).to_have_text(f"{GROUP_SIZE} points chosen")
     press("v")
-    expect(chosen).to_have_text(f"{EACH + 1} points chosen")
+    expect(chosen).to_have_text(f"{GROUP_SIZE + 1} points chosen")
     press("h")
-    expect(chosen).to_have_text(f"0 points chosen · {EACH + 1} hidden")
+    expect(chosen).to_have_text(f"0 points chosen · {GROUP_SIZE + 1} hidden")
     press("v")
     press("i")
-    expect(chosen).to_have_text(f"0 points chosen · {EACH} alone · {EACH + 1} hidden")
-    expect(page.get_by_role("application")).to_have_accessible_name(f"PCA of {EACH} points")
+    expect(chosen).to_have_text(f"0 points chosen · {GROUP_SIZE} alone · {GROUP_SIZE + 1} hidden")
+    expect(page.get_by_role("application")).to_have_accessible_name(f"PCA of {GROUP_SIZE} points")
     press("a")
     expect(chosen).to_have_count(0)
-    expect(page.get_by_role("application")).to_have_accessible_name(f"PCA of {COUNT} points")
-    cloud(page)
+    expect(page.get_by_role("application")).to_have_accessible_name(f"PCA of {POINT_COUNT} points")
+    drawn_points(page)
     drag(page, (0.02, 0.02), (0.4, 0.98))
     expect(chosen).to_have_count(1)
     press("Escape")
     expect(chosen).to_have_count(0)
     press("Escape")
-    tool("Move")
+    expect_tool("Move")
     press("?")
-    sheet = page.get_by_role("dialog")
-    for said in ("Find points", "Choose points with a lasso", "Let go of what is chosen"):
-        expect(sheet).to_contain_text(said)
+    dialog = page.get_by_role("dialog")
+    for text in ("Find points", "Choose points with a lasso", "Let go of what is chosen"):
+        expect(dialog).to_contain_text(text)

@@ -71,7 +71,7 @@ _CAMERAS = ("PerspectiveCamera", "OrthographicCamera")
 def split_mesh_tag(tag: str) -> tuple[str, MeshContent]:
     """Return the mesh that a series belongs to, and which part of it the series is.
 
-    ``web/src/dashboards/mesh/join.ts`` has the same logic.
+    ``web/src/dashboards/mesh/mesh-tags.ts`` has the same logic.
     """
     match = _MESH_TAG.fullmatch(tag)
     if match is None:
@@ -185,7 +185,11 @@ def get_mesh_step(log: Source, request: ValueRequest) -> MeshStep:
         matches = np.flatnonzero(steps.fingerprint == fingerprint)
         index = int(matches[0]) if len(matches) else None
     if index is None or index >= len(steps):
-        raise LogError(f'the log no longer has this step of "{request.tag}"; reload the page')
+        raise LogError(
+            "log.step_gone",
+            'the log no longer has this step of "{tag}"; reload the page',
+            tag=request.tag,
+        )
     return steps[index]
 
 
@@ -253,7 +257,9 @@ def read_mesh_part(log: Source, locations: ValueLocations, index: int) -> MeshPa
     """
     value = proto.parse("Value", log.read(locations, index))
     if not value.HasField("tensor"):
-        raise FormatError(f'the value of "{locations.tag}" is not a tensor')
+        raise FormatError(
+            "log.not_a_tensor", 'the value of "{tag}" is not a tensor', tag=locations.tag
+        )
     own = _parse_plugin_data(value.metadata.plugin_data.content)
     # Only the first value of a tag must have metadata. Its config applies to later values too, but
     # which parts belong to a later value is then unknown.

@@ -384,8 +384,13 @@ class _RecordReader:
             raise self._make_changed_error(record)
         if length > MAX_RECORD_BYTES:
             raise LogError(
-                f"the record at byte {record:,} of {self._path} is too large: {length:,} bytes "
-                f"(the limit is {MAX_RECORD_BYTES:,})"
+                "log.record_too_large",
+                "the record at byte {offset:,} of {path} is too large: {length:,} "
+                "bytes (the limit is {limit:,})",
+                offset=record,
+                path=self._path,
+                length=length,
+                limit=MAX_RECORD_BYTES,
             )
         data = self._read(record + _HEADER.size, length + _FOOTER_BYTES)
         payload, footer = data[:length], data[length:]
@@ -393,7 +398,10 @@ class _RecordReader:
             footer, "little"
         ):
             raise CorruptRecordError(
-                f"the record at byte {record:,} of {self._path} has a wrong checksum"
+                "log.record_checksum",
+                "the record at byte {offset:,} of {path} has a wrong checksum",
+                offset=record,
+                path=self._path,
             )
         return payload
 

@@ -196,7 +196,9 @@ def _check_scheme(url: str) -> None:
         extra = _EXTRAS.get(scheme, "remote")
         raise MissingDependencyError(f"a remote log ({scheme}://…)", extra) from None
     except ValueError as error:
-        raise UsageError(f'cannot read logs from "{url}": {error}') from None
+        raise UsageError(
+            "log.remote_unreadable", 'cannot read logs from "{url}": {error}', url=url, error=error
+        ) from None
 
 
 _connections: dict[str, Future[Any]] = {}

@@ -30,7 +30,7 @@ from tracklight.server.auth import (
     is_loopback,
     parse_users,
 )
-from tracklight.server.events import LiveUpdates, create_stream_route
+from tracklight.server.events import HEARTBEAT_S, LiveUpdates, create_stream_route
 from tracklight.server.middleware import (
     ConcurrencyLimitMiddleware,
     MemoryTrimMiddleware,
@@ -117,6 +117,8 @@ class Settings:
     """0 reads the log once; None watches it."""
     reuse_port: bool = False
     alerts: AlertSettings = NO_ALERTS
+    heartbeat_s: float = HEARTBEAT_S
+    """The longest time without an event on a live update stream."""
 
 
 # ---- the application
@@ -163,6 +165,7 @@ def create_app(
     page_dir: Path = PAGE_DIR,
     alerts: AlertSettings = NO_ALERTS,
     window_title: str = "",
+    heartbeat_s: float = HEARTBEAT_S,
 ) -> BoardApp:
     """Create an application that serves a log and keeps it up to date while it runs.
 
@@ -174,10 +177,11 @@ def create_app(
         page_dir: The folder with the built page.
         alerts: Alert rules and webhook.
         window_title: The title of the browser window.
+        heartbeat_s: The longest time without an event on a live update stream.
     """
     refresher = Refresher(source, watcher)
     overview = LogOverview(source)
-    live = LiveUpdates(source, overview, refresher)
+    live = LiveUpdates(source, overview, refresher, heartbeat_s=heartbeat_s)
     registry = _load_dashboards(source, overview, live)
     store = NotesStore(get_notes_path(root.path for root in source.roots))
     alert_service = AlertService(source, store, live, alerts)

@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 import tracklight
 from tracklight.analysis.source import Blob, Empty, Problem, Stream
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.plugin import Route
 from tracklight.server.auth import READ_ONLY_KEY
 from tracklight.server.middleware import run_in_thread
@@ -74,10 +74,15 @@ def _create_endpoint(route: Route) -> Any:
     async def endpoint(request: Request) -> Response:
         if route.mutates and request.scope.get(READ_ONLY_KEY):
             return create_error_response(
-                403, "this server is read-only", "Restart it without --read-only."
+                403,
+                Message("http.read_only", "this server is read-only"),
+                Message("hints.read_only", "Restart it without --read-only."),
             )
         if route.mutates and route.method not in METHODS_WITHOUT_BODY and not _is_json(request):
-            return create_error_response(415, f"{request.url.path} takes JSON")
+            return create_error_response(
+                415,
+                Message.format("http.takes_json", "{path} takes JSON", path=request.url.path),
+            )
         max_bytes = route.upload_bytes or _MAX_BODY_BYTES
         has_body = route.method not in METHODS_WITHOUT_BODY
         body = await read_body(request, max_bytes) if has_body else b""
@@ -102,7 +107,7 @@ def _handle(route: Route, request: Request, body: bytes) -> Response:
     try:
         decoded = _decode_request(route, request, body)
     except UnicodeError as error:
-        raise UsageError("the request is not valid UTF-8") from error
+        raise UsageError("http.invalid_utf8", "the request is not valid UTF-8") from error
     response = create_response(route.handler(decoded), request.headers)
     if route.immutable is not None and route.immutable(decoded):
         response.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL

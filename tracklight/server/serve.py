@@ -316,6 +316,7 @@ def create_board_app(
         path_prefix=settings.path_prefix,
         alerts=settings.alerts,
         window_title=settings.window_title,
+        heartbeat_s=settings.heartbeat_s,
     )
 
 

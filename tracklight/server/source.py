@@ -16,7 +16,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -183,15 +183,23 @@ class TagRow(msgspec.Struct):
     description: str
 
 
+class DamageRow(NamedTuple):
+    """A damaged region of an event file, in bytes; an array in JSON."""
+
+    offset: int
+    size: int
+    reason: str
+
+
 class FileRow(msgspec.Struct):
-    """An event file; ``damage`` has (offset, size, reason) of the first damaged regions."""
+    """An event file; ``damage`` has the first of its damaged regions, ``damaged`` counts all."""
 
     run: str
     path: str
     bytes: int
     records: int
     damaged: int
-    damage: list[tuple[int, int, str]]
+    damage: list[DamageRow]
 
 
 class ProgressRow(msgspec.Struct):
@@ -236,7 +244,7 @@ def make_stamp_row(stamp: Stamp | None) -> StampRow | None:
 
 
 def make_file_row(run: str, info: FileInfo) -> FileRow:
-    damage = [(region.offset, region.size, region.reason) for region in info.damage]
+    damage = [DamageRow(region.offset, region.size, region.reason) for region in info.damage]
     return FileRow(run, to_valid_unicode(info.path), info.bytes, info.records, info.damaged, damage)
 
 

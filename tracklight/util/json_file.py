@@ -81,7 +81,12 @@ class JsonFile(Generic[T]):
                     self._cached = _get_file_version(self.path), content
             except OSError as error:
                 reason = error.strerror or error
-                raise SaveError(f"could not save {self.path}: {reason}") from error
+                raise SaveError(
+                    "files.cannot_save",
+                    "could not save {path}: {reason}",
+                    path=self.path,
+                    reason=reason,
+                ) from error
         return content
 
     def _read(self) -> T:

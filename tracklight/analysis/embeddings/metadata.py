@@ -56,7 +56,11 @@ def read_metadata(file: BinaryIO, count: int) -> Metadata:
         FormatError: The file is too large.
     """
     if get_file_size(file) > _MAX_METADATA_BYTES:
-        raise FormatError(f"label files over {_MAX_METADATA_BYTES >> 20} MiB are not read")
+        raise FormatError(
+            "embeddings.labels_too_large",
+            "label files over {limit_mib} MiB are not read",
+            limit_mib=_MAX_METADATA_BYTES >> 20,
+        )
     file.seek(0)
     data = file.read().removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
     regular = _split_regular(data)

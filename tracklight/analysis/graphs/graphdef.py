@@ -87,7 +87,12 @@ def parse_graphdef(data: bytes) -> Graph:
         libraries = scan_submessages(data, whole, _GRAPH_LIBRARY)
         functions = scan_submessages(data, libraries, _LIBRARY_FUNCTION)
     except FormatError as error:
-        raise FormatError(f"{len(data)} bytes are not a GraphDef message: {error}") from error
+        raise FormatError(
+            "graphs.invalid_graphdef",
+            "{size} bytes are not a GraphDef message: {error}",
+            size=len(data),
+            error=error,
+        ) from error
     edges = EdgeBuilder(nodes.names)
     _add_edges(edges, nodes, 0)
     return Graph(
@@ -381,7 +386,7 @@ def parse_run_metadata(data: bytes) -> Graph:
     serialized = [entry.pre_optimization_graph for entry in metadata.function_graphs]
     serialized = [graph for graph in serialized if graph] or list(metadata.partition_graphs)
     if not serialized:
-        raise FormatError("the trace has no graph")
+        raise FormatError("graphs.trace_without_graph", "the trace has no graph")
     graphs = [parse_graphdef(graph) for graph in serialized]
     return graphs[0] if len(graphs) == 1 else _merge_graphs(graphs)
 

@@ -1,7 +1,7 @@
 """Choose the values that a static export contains, and give their URLs.
 
 The exported page looks responses up by URL, so `value_path` must produce exactly the same text as
-``valuePath`` in ``web/src/api/values.ts``.
+``valuePath`` in ``web/src/api/client.ts``.
 """
 
 from __future__ import annotations

@@ -157,7 +157,11 @@ class ValueReader:
         locations = self._log.locate(request.run, request.tag)
         fingerprint = _find_fingerprint(locations, request.index)
         if fingerprint is None or request.mark not in (None, fingerprint):
-            raise LogError(f'the log no longer has this value of "{request.tag}"; reload the page')
+            raise LogError(
+                "log.value_gone",
+                'the log no longer has this value of "{tag}"; reload the page',
+                tag=request.tag,
+            )
         key = (request.run, request.tag, request.index, fingerprint)
         value = self._cache.find(key) or self._large_cache.find(key)
         if value is None:

@@ -70,7 +70,10 @@ def parse_thresholds(text: str) -> Mapping[str, float]:
         if name not in DEFAULT_THRESHOLDS or share is None:
             names = ", ".join(DEFAULT_THRESHOLDS)
             raise UsageError(
-                f'Invalid threshold "{part}". Use NAME:PERCENT, where NAME is one of {names}'
+                "profile.invalid_threshold",
+                'Invalid threshold "{part}". Use NAME:PERCENT, where NAME is one of {names}',
+                part=part,
+                names=names,
             )
         thresholds[name] = share
     return thresholds

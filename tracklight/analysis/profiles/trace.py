@@ -208,7 +208,7 @@ def detect_framework(trace: Trace) -> Framework:
 def format_ms(ms: float) -> str:
     """Format a duration in the most readable unit: ``3.7 s``, ``49.2 ms``, ``38.4 µs``.
 
-    `formatMs` in ``web/src/base/format.ts`` formats the same way.
+    `formatMs` in ``web/src/lib/format.ts`` formats the same way.
     """
     size = abs(ms)
     if size >= 1000:

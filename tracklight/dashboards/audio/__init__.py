@@ -108,13 +108,18 @@ class Audio(Dashboard):
     def _read_value(self, request: ValueRequest) -> values.Audio:
         value = self._values.read(request)
         if not isinstance(value, values.Audio):
-            raise LogError(f'"{request.tag}" is not an audio tag')
+            raise LogError("audio.not_audio", '"{tag}" is not an audio tag', tag=request.tag)
         return value
 
     def _read_clip(self, request: ClipRequest) -> bytes:
         clips = self._read_value(request).clips
         if request.part >= len(clips):
-            raise LogError(f"no clip {request.part}: the value has {len(clips)} clips")
+            raise LogError(
+                "audio.no_clip",
+                "no clip {part}: the value has {clips} clips",
+                part=request.part,
+                clips=len(clips),
+            )
         return clips[request.part]
 
     def _iter_exported(self, request: ValueRequest) -> Iterator[tuple[str, object]]:

@@ -84,11 +84,15 @@ class LayoutReader:
             return ()
         last = int(current[-1])
         if locations.size[last] > _MAX_LAYOUT_BYTES:
-            raise FormatError(f"it is larger than {_MAX_LAYOUT_BYTES >> 20} MiB")
+            raise FormatError(
+                "custom_scalars.too_large",
+                "it is larger than {limit_mib} MiB",
+                limit_mib=_MAX_LAYOUT_BYTES >> 20,
+            )
         value = self._reader.read(ValueRequest(run, LAYOUT_TAG, last))
         data = value.array.item() if isinstance(value, Tensor) and value.array.size == 1 else None
         if not isinstance(data, bytes):
-            raise FormatError("the value is not a layout")
+            raise FormatError("custom_scalars.not_a_layout", "the value is not a layout")
         return parse_layout(data)
 
 

@@ -35,6 +35,7 @@ from tracklight.analysis.graphs.statistics import (
     list_color_scales,
 )
 from tracklight.dashboards.graphs.schemas import (
+    CategoryCount,
     ChangeCounts,
     ChangedEdgeRow,
     ChangedNodeRow,
@@ -203,7 +204,9 @@ def color_group(
     scales = _list_scales(graph_index, location.subgraph, profile)
     scale = next((scale for scale in scales if scale.by == request.by), None)
     if scale is None:
-        raise UsageError(f'this graph cannot be colored by "{request.by}"')
+        raise UsageError(
+            "graphs.unknown_coloring", 'this graph cannot be colored by "{by}"', by=request.by
+        )
     return apply_scale(scale, group.children[request.offset : request.offset + request.most])
 
 
@@ -211,7 +214,10 @@ def apply_scale(scale: ColorScale, children: Sequence[Child]) -> ColoringRespons
     if isinstance(scale, NumberScale):
         value = np.array([scale.total(child.first, child.last) for child in children])
         return ColoringResponse(scale.by, "number", [], [], value)
-    counts = [scale.count(child.first, child.last) for child in children]
+    counts = [
+        [CategoryCount(*pair) for pair in scale.count(child.first, child.last)]
+        for child in children
+    ]
     return ColoringResponse(scale.by, "category", list(scale.names), counts, None)
 
 
@@ -353,7 +359,7 @@ def list_changes(graph_index: GraphIndex, request: ChangesRequest) -> ChangesRes
     """
     comparison = graph_index.comparison
     if comparison is None:
-        raise UsageError("this graph is not a comparison of two graphs")
+        raise UsageError("graphs.not_a_comparison", "this graph is not a comparison of two graphs")
     root = Location(graph_index.root, "", "")
     nodes = _iter_changed(comparison.change, request.most)
     edges = _iter_changed(comparison.edges.change, request.most)

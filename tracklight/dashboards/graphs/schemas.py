@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -257,14 +257,21 @@ class GroupsResponse(msgspec.Struct):
     groups: list[GroupResponse]
 
 
+class CategoryCount(NamedTuple):
+    """The number of nodes in a category, which is an index in ``names``; an array in JSON."""
+
+    category: int
+    node_count: int
+
+
 class ColoringResponse(msgspec.Struct):
     """The category or number of each child; the scale is in the statistics."""
 
     by: str
     kind: Literal["category", "number"]
     names: list[str]
-    share: list[list[tuple[int, int]]]
-    """For each child, indexes in ``names`` and the number of nodes of each."""
+    share: list[list[CategoryCount]]
+    """For each child, the categories of its nodes."""
     value: Float64 | None
     """For each child a number; NaN if unknown."""
 

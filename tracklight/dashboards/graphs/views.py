@@ -134,7 +134,10 @@ def build_path(graph_index: GraphIndex, request: PathRequest) -> PathResponse:
     """
     start, end = graph_index.locate(request.start), graph_index.locate(request.end)
     if start.prefix != end.prefix:
-        raise UsageError("both ends of a path must be in the same graph or function body")
+        raise UsageError(
+            "graphs.path_ends_apart",
+            "both ends of a path must be in the same graph or function body",
+        )
     groups = start.resolve_group(True), end.resolve_group(True)
     direction, ranks = start.subgraph.adjacency.compute_path(
         *(range(group.first, group.last) for group in groups)

@@ -113,7 +113,9 @@ class Histograms(Dashboard):
         """Return the buckets of one histogram as logged."""
         histogram = self._reader.read(request)
         if not isinstance(histogram, Histogram):
-            raise LogError(f'"{request.tag}" is not a histogram')
+            raise LogError(
+                "histograms.not_a_histogram", '"{tag}" is not a histogram', tag=request.tag
+            )
         locations = self.context.log.locate(request.run, request.tag)
         return BucketsResponse(
             int(locations.step[request.index]),
@@ -159,7 +161,9 @@ class HistogramQuery:
         series_count = sum(min(len(runs), request.most_runs) for runs in runs_by_chart)
         if series_count * request.most > _MAX_HISTOGRAMS:
             raise UsageError(
-                f"these charts have more than {_MAX_HISTOGRAMS:,} histograms; select fewer runs"
+                "histograms.too_many",
+                "these charts have more than {max_histograms:,} histograms; select fewer runs",
+                max_histograms=_MAX_HISTOGRAMS,
             )
         pairs = zip(request.charts, runs_by_chart, strict=True)
         return [self._build_chart(chart, runs) for chart, runs in pairs]
@@ -374,8 +378,12 @@ def _check_size(selections: Sequence[tuple[ValueLocations, HistogramSelection]])
     )
     if size_bytes > MAX_DOWNLOAD_BYTES:
         raise UsageError(
-            f"these histograms take {size_bytes >> 20:,} MB in the log, more than the limit of "
-            f"{MAX_DOWNLOAD_BYTES >> 20:,} MB for a download; select fewer runs, tags or steps"
+            "histograms.download_too_large",
+            "these histograms take {size_mb:,} MB in the log, more than the "
+            "limit of {limit_mb:,} MB for a download; select fewer runs, tags "
+            "or steps",
+            size_mb=size_bytes >> 20,
+            limit_mb=MAX_DOWNLOAD_BYTES >> 20,
         )
 
 

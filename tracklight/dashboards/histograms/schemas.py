@@ -9,13 +9,11 @@ import msgspec
 from tracklight.formats.values import HistogramStats
 from tracklight.plugin import Problem
 from tracklight.types import Bool, Float32, Float64, Int32, Int64
-from tracklight.util.json_number import to_json_number
+from tracklight.util.json_number import JsonNumber, to_json_number
 
 HistogramAxis = Literal["step", "relative", "wall"]
 
 TableFormat = Literal["csv", "json", "parquet"]
-#: A number, or text for NaN and infinity, which JSON does not have.
-Number = float | str
 
 
 class HistogramChartRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -128,11 +126,11 @@ class HistogramsResponse(msgspec.Struct):
 class HistogramTotals(msgspec.Struct):
     """Statistics of all values; NaN and infinite values are not in any bucket."""
 
-    min: Number
-    max: Number
-    num: Number
-    sum: Number
-    sum_squares: Number
+    min: JsonNumber
+    max: JsonNumber
+    num: JsonNumber
+    sum: JsonNumber
+    sum_squares: JsonNumber
     nan: int
     positive_infinity: int
     negative_infinity: int
@@ -142,7 +140,7 @@ class BucketsResponse(msgspec.Struct):
     """The buckets of one histogram as logged; the last one includes its right edge."""
 
     step: int
-    wall_time: Number
+    wall_time: JsonNumber
     left: Float64
     right: Float64
     counts: Float64

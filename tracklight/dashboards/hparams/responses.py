@@ -50,7 +50,7 @@ from tracklight.dashboards.hparams.schemas import (
     SparklinesRequest,
     SparklinesResponse,
 )
-from tracklight.errors import LogError, UsageError
+from tracklight.errors import LogError, Message, UsageError
 from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.plugin import Context, Problem
 from tracklight.types import Float32, Float64, Int64
@@ -153,7 +153,11 @@ class SessionTable:
         """
         metric = self.snapshot.find_metric(key)
         if metric is None:
-            raise UsageError(f'no session has the metric "{key}"; metrics are named GROUP|TAG')
+            raise UsageError(
+                "hparams.unknown_metric",
+                'no session has the metric "{key}"; metrics are named GROUP|TAG',
+                key=key,
+            )
         return metric
 
     def read_metric(self, metric: Metric) -> MetricColumn:
@@ -395,13 +399,21 @@ def _assess_trust(result: ImportanceResult) -> ImportanceTrust:
 
 def _make_problem(result: ImportanceResult) -> Problem:
     if result.sessions < MIN_SESSIONS:
-        return Problem(
-            f"Only {result.sessions} sessions have this metric.",
-            f"Importance needs at least {MIN_SESSIONS} sessions.",
+        return Problem.make(
+            Message.format(
+                "hparams.too_few_sessions",
+                "Only {count} of at least {min_count} required sessions have this metric.",
+                count=result.sessions,
+                min_count=MIN_SESSIONS,
+            ),
+            Message("hints.more_sessions", "Log this metric in more sessions."),
         )
-    return Problem(
-        "All of these sessions have the same hyperparameters or the same result.",
-        "Choose another metric, or sessions that differ.",
+    return Problem.make(
+        Message(
+            "hparams.no_variance",
+            "All of these sessions have the same hyperparameters or the same result.",
+        ),
+        Message("hints.other_metric", "Choose another metric, or sessions that differ."),
     )
 
 

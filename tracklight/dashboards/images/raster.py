@@ -346,10 +346,23 @@ def compute_tile_box(size: tuple[int, int], level: int, x: int, y: int) -> Box:
     """
     levels = count_levels(size)
     if level >= levels:
-        raise UsageError(f"no level {level}: this image has {levels} levels")
+        raise UsageError(
+            "images.no_level",
+            "no level {level}: this image has {levels} levels",
+            level=level,
+            levels=levels,
+        )
     for _ in range(level):
         size = halve_size(size)
     left, top = x * TILE_SIZE_PX, y * TILE_SIZE_PX
     if left >= size[0] or top >= size[1]:
-        raise UsageError(f"no tile {x}, {y}: level {level} has {size[0]:,} x {size[1]:,} pixels")
+        raise UsageError(
+            "images.no_tile",
+            "no tile {x}, {y}: level {level} has {width:,} x {height:,} pixels",
+            x=x,
+            y=y,
+            level=level,
+            width=size[0],
+            height=size[1],
+        )
     return left, top, min(left + TILE_SIZE_PX, size[0]), min(top + TILE_SIZE_PX, size[1])

@@ -85,13 +85,18 @@ class ImageRenderer:
 
         value = self._reader.read(request)
         if not isinstance(value, Images):
-            raise FormatError(f'"{request.tag}" holds no images')
+            raise FormatError("images.no_images", '"{tag}" holds no images', tag=request.tag)
         return value.encoded
 
     def read_image(self, request: ImageRequest) -> bytes:
         parts = self.read_images(request)
         if request.part >= len(parts):
-            raise LogError(f"there is no image {request.part}: the value has {len(parts)} images")
+            raise LogError(
+                "images.no_image",
+                "there is no image {part}: the value has {parts} images",
+                part=request.part,
+                parts=len(parts),
+            )
         return parts[request.part]
 
     def describe(self, request: ValueRequest) -> ImageInfoResponse:
@@ -142,7 +147,12 @@ class ImageRenderer:
         width, height = header.display_size
         if request.x >= width or request.y >= height:
             raise LogError(
-                f"no pixel {request.x:,}, {request.y:,} in an image of {width:,} x {height:,}"
+                "images.no_pixel",
+                "no pixel {x:,}, {y:,} in an image of {width:,} x {height:,}",
+                x=request.x,
+                y=request.y,
+                width=width,
+                height=height,
             )
         right, bottom = (
             min(request.x + request.width, width),
@@ -173,7 +183,7 @@ class ImageRenderer:
     def _open_still(self, request: ImageRequest) -> LoggedImage:
         file = self._open(request)
         if file.header.format.is_video:
-            raise FormatError("videos have no thumbnails and no pixel values")
+            raise FormatError("images.video", "videos have no thumbnails and no pixel values")
         return file
 
     def _decode(self, request: ImageRequest) -> DecodedImage:
@@ -265,7 +275,11 @@ def make_archive(context: Context, request: ArchiveRequest, read: ReadValue) -> 
     series = list_steps(context, StepsRequest([request.tag], request.run or None)).series
     selection = [(steps, _select_steps(steps, request)) for steps in series]
     if not any(rows for _, rows in selection):
-        raise LogError(f'no images of "{request.tag}" in the requested runs and steps')
+        raise LogError(
+            "images.none_requested",
+            'no images of "{tag}" in the requested runs and steps',
+            tag=request.tag,
+        )
     name = make_file_name(request.tag).replace("/", "-")
     return Stream(_iter_zip(_iter_files(selection, read)), "application/zip", f"{name}.zip")
 

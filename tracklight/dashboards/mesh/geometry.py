@@ -132,7 +132,7 @@ def load_mesh(reader: MeshPartReader, mesh_step: MeshStep, item: int) -> LoadedM
     parts = _read_parts(reader, mesh_step, notes)
     vertex_part = parts.get(MeshContent.VERTEX)
     if vertex_part is None:
-        raise FormatError("this mesh has no vertices")
+        raise FormatError("mesh.no_vertices", "this mesh has no vertices")
     items = count_items(vertex_part.array)
     item = max(0, min(item, items - 1))
     _drop_mismatched_batches(parts, items, notes)
@@ -200,7 +200,9 @@ def extract_vertices(array: NDArray[Any], item: int, notes: list[str]) -> Float6
     is_valid = array.dtype.kind in "fiub" and array.ndim in (2, 3) and array.shape[-1] >= 2
     if not is_valid:
         raise FormatError(
-            f"the vertices are {describe_array(array)}; they must have the shape [batch, points, 3]"
+            "mesh.invalid_vertices",
+            "the vertices are {array}; they must have the shape [batch, points, 3]",
+            array=describe_array(array),
         )
     rows = _get_item(array, item)
     width = rows.shape[1]
@@ -442,7 +444,9 @@ def _encode_obj(mesh: LoadedMesh) -> bytes:
     lines = len(mesh.vertices) + len(faces)
     if lines > _MAX_OBJ_LINES:
         raise UsageError(
-            f"the mesh is too large for an OBJ file ({lines:,} lines); download PLY instead"
+            "mesh.obj_too_large",
+            "the mesh is too large for an OBJ file ({lines:,} lines); download PLY instead",
+            lines=lines,
         )
     text = io.StringIO()
     if mesh.colors is None:

@@ -13,7 +13,7 @@ from tracklight.dashboards.mesh.geometry import GeometryRequest, GeometryRespons
 from tracklight.plugin import Context
 
 #: What the page requests first, and all that it requests in a static export; see
-#: web/src/dashboards/mesh/data.
+#: web/src/dashboards/mesh/geometry-loader.svelte.ts.
 _STATIC_MAX_POINTS = 100_000
 #: Number of meshes of a batch that are exported.
 _MAX_ITEMS = 4

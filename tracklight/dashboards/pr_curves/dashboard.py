@@ -117,8 +117,11 @@ class CurveReader:
         curves = list(_iter_curves(series, request.step))
         if len(curves) > MAX_CURVES:
             raise UsageError(
-                f"{len(curves):,} curves are more than the limit of {MAX_CURVES:,}; "
-                "select fewer tags or runs"
+                "pr_curves.too_many",
+                "{curves:,} curves are more than the limit of {max_curves:,}; "
+                "select fewer tags or runs",
+                curves=len(curves),
+                max_curves=MAX_CURVES,
             )
         return [self._read_row(steps, row) for steps, row in curves]
 

@@ -10,6 +10,7 @@ from tracklight.analysis.pr_curves import PRCurve, PRCurveMetrics
 from tracklight.index.downsampling import to_float32_if_exact
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32, Int64
+from tracklight.util.json_number import JsonNumber
 
 Tags = Annotated[list[str], msgspec.Meta(max_length=500)]
 Column = Float32 | Float64
@@ -82,7 +83,7 @@ class CurveRow(msgspec.Struct):
     index: int
     mark: int
     step: int
-    wall_time: float | str
+    wall_time: JsonNumber
     error: Problem | None = None
     thresholds: int = 0
     counted: bool = False

@@ -204,7 +204,12 @@ def get_program_text_response(
     capture = store.load(request)
     programs = capture.programs
     if not 0 <= request.program < len(programs):
-        raise UsageError(f"No program {request.program}: this capture has {len(programs)}")
+        raise UsageError(
+            "profile.no_program",
+            "No program {program}: this capture has {programs}",
+            program=request.program,
+            programs=len(programs),
+        )
     program = programs[request.program]
     total_ps = {
         time.ref.instruction.name: time.total_ps

@@ -21,6 +21,7 @@ from tracklight.dashboards.profile.schemas import (
     HostsResponse,
     HostStepRow,
     PartColumns,
+    StepRange,
     StepsResponse,
     make_baseline_request,
 )
@@ -57,6 +58,7 @@ def get_steps_response(store: CaptureStore, request: CaptureRequest) -> StepsRes
     def compute(capture: LoadedCapture) -> StepsResponse:
         analysis = capture.analyze_steps(request.marker, request.rules)
         steps, breakdown = analysis.steps, analysis.breakdown
+        start, stop, _ = analysis.averaged_slice.indices(len(steps.names))
         return StepsResponse(
             names=list(steps.names),
             start_ms=steps.spans[:, 0] / PS_PER_MS,
@@ -71,7 +73,7 @@ def get_steps_response(store: CaptureStore, request: CaptureRequest) -> StepsRes
                 for part in StepPart
             ],
             other=breakdown.other_ps / PS_PER_MS,
-            averaged=analysis.averaged_slice.indices(len(steps.names))[:2],
+            averaged=StepRange(start, stop),
         )
 
     return store.get_or_compute(request, "steps", StepsResponse, compute)
@@ -174,7 +176,9 @@ def get_comparison(store: CaptureStore, request: CaptureRequest) -> Comparison:
         UsageError: The request names no other capture.
     """
     if not request.before:
-        raise UsageError('There is nothing to compare with. Pass a capture id as "before"')
+        raise UsageError(
+            "profile.no_baseline", 'There is nothing to compare with. Pass a capture id as "before"'
+        )
     baseline = make_baseline_request(request)
     return compare_captures(_get_compared(store, baseline), _get_compared(store, request))
 

@@ -6,7 +6,7 @@ times are totals over the whole capture.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -131,6 +131,13 @@ class PartColumns(msgspec.Struct):
     """As if there were no other part."""
 
 
+class StepRange(NamedTuple):
+    """The indexes of some consecutive steps, without ``stop``; an array in JSON."""
+
+    start: int
+    stop: int
+
+
 class StepsResponse(msgspec.Struct):
     """Columns with one row per step, in milliseconds."""
 
@@ -139,8 +146,8 @@ class StepsResponse(msgspec.Struct):
     total_ms: Float64
     parts: list[PartColumns]
     other: Float64
-    averaged: tuple[int, int]
-    """First and last (exclusive) of the steps that averages are taken over."""
+    averaged: StepRange
+    """The steps that averages are taken over."""
 
 
 class HostStepRow(msgspec.Struct):

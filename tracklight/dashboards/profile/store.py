@@ -89,7 +89,9 @@ class CaptureListing:
         """
         files = self._get_groups().get(capture)
         if files is None:
-            raise LogError("This capture is no longer in the log. Reload the page")
+            raise LogError(
+                "profile.capture_gone", "This capture is no longer in the log. Reload the page"
+            )
         return files
 
     def get_file(self, capture: str, host: str) -> CaptureFile:
@@ -102,7 +104,12 @@ class CaptureListing:
         file = next((file for file in files if host in ("", file.host)), None)
         if file is None:
             hosts = ", ".join(f'"{file.host}"' for file in files)
-            raise LogError(f'This capture has no host "{host}". Its hosts are {hosts}')
+            raise LogError(
+                "profile.no_host",
+                'This capture has no host "{host}". Its hosts are {hosts}',
+                host=host,
+                hosts=hosts,
+            )
         return file
 
     def _get_groups(self) -> dict[str, list[CaptureFile]]:

@@ -84,7 +84,12 @@ class _TimelineRoutes:
         timeline = get_timeline(self._store.load(request))
         tiles = range(request.first, request.last + 1)
         if len(tiles) > _MAX_TILES:
-            raise UsageError(f"Cannot return {len(tiles)} tiles at once, at most {_MAX_TILES}")
+            raise UsageError(
+                "profile.too_many_tiles",
+                "Cannot return {tiles} tiles at once, at most {max_tiles}",
+                tiles=len(tiles),
+                max_tiles=_MAX_TILES,
+            )
         return make_tiles(timeline, request.level, tiles, _check_tracks(timeline, request.tracks))
 
     def event(self, request: EventRequest) -> EventDetails:
@@ -147,7 +152,12 @@ def _check_tracks(timeline: Timeline, tracks: list[int]) -> list[int]:
     count = len(timeline.trace.tracks)
     unknown = [track for track in tracks if track >= count]
     if unknown:
-        raise UsageError(f"No track {unknown[0]}: this capture has {count} tracks")
+        raise UsageError(
+            "profile.no_track",
+            "No track {track}: this capture has {count} tracks",
+            track=unknown[0],
+            count=count,
+        )
     return tracks
 
 

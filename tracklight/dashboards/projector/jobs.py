@@ -91,7 +91,9 @@ class ProjectorJobs:
         """
         context = self._contexts.find(key)
         if context is None:
-            raise LogError("the server does not know this job any more; start it again")
+            raise LogError(
+                "jobs.unknown", "the server does not have this job any more; start it again"
+            )
         return context
 
     def get(self, key: str) -> tuple[Job[Float32], JobContext]:
@@ -102,7 +104,9 @@ class ProjectorJobs:
         """
         job, context = self._jobs.find(key), self.get_context(key)
         if job is None:
-            raise LogError("the server does not have this job any more; start it again")
+            raise LogError(
+                "jobs.unknown", "the server does not have this job any more; start it again"
+            )
         return job, context
 
     def get_layout(self, key: str) -> tuple[Float32, JobContext]:
@@ -114,7 +118,7 @@ class ProjectorJobs:
         """
         job, context = self.get(key)
         if job.result is None:
-            raise UsageError("this job has no result yet; try again later")
+            raise UsageError("jobs.no_result", "this job has no result yet; try again later")
         return job.result, context
 
     def cancel(self, key: str) -> JobStatus:

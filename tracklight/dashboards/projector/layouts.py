@@ -179,7 +179,11 @@ def _make_pca_computation(
     layout_input: LayoutInput, method: PcaMethod, seed: int
 ) -> LayoutComputation:
     if layout_input.count < 2:
-        raise UsageError(f"PCA needs at least 2 points, not {layout_input.count}; select more")
+        raise UsageError(
+            "projector.pca_too_few",
+            "PCA needs at least 2 points, not {count}; select more",
+            count=layout_input.count,
+        )
 
     def compute(progress: JobProgress) -> Float32:
         vectors = layout_input.get_vectors()
@@ -277,7 +281,10 @@ def _compute_direction(
     difference = end - start
     length = float(np.linalg.norm(difference))
     if not length:
-        raise UsageError("both ends of an axis are the same; choose other points for one of them")
+        raise UsageError(
+            "projector.axis_ends_equal",
+            "both ends of an axis are the same; choose other points for one of them",
+        )
     return difference / length
 
 
@@ -288,7 +295,11 @@ def _compute_mean(embedding: LoadedEmbedding, end: AxisEnd, searcher: LabelSearc
     else:
         rows = searcher.search(embedding, end.query, end.regex, end.column) & usable
     if not rows.any():
-        raise UsageError(f'no point matches "{end.query}"; both ends of an axis need points')
+        raise UsageError(
+            "projector.axis_no_match",
+            'no point matches "{query}"; both ends of an axis need points',
+            query=end.query,
+        )
     mean: Float64 = embedding.vectors.values[rows].mean(axis=0, dtype=np.float64)
     return mean
 
@@ -371,7 +382,11 @@ class LayoutJobs:
         count = len(vectors)
         n_neighbors = min(_TRUST_NEIGHBORS, (count - 1) // 2)
         if n_neighbors < 1:
-            raise UsageError(f"{count} points are too few to compare neighbors")
+            raise UsageError(
+                "projector.quality_too_few",
+                "{count} points are too few to compare neighbors",
+                count=count,
+            )
         axes = [axis for axis in request.axes if axis < layout.shape[1]] or [0]
         shown = np.ascontiguousarray(layout[:, axes])
         trust = compute_trustworthiness(vectors, shown, n_neighbors, context.metric)

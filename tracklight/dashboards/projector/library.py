@@ -205,7 +205,11 @@ class EmbeddingLibrary:
             if not info.is_optimizer_state and len(info.shape) > 1
         ]
         if not matrices:
-            raise FormatError(f'"{name}" has no matrix whose rows could be vectors')
+            raise FormatError(
+                "projector.no_matrix",
+                '"{name}" has no matrix whose rows could be vectors',
+                name=name,
+            )
         matrices.sort(key=lambda info: info.shape[0])
         return [self._add_matrix(name, tensors, info.key, info.name) for info in matrices][-1]
 
@@ -242,7 +246,10 @@ class EmbeddingLibrary:
     ) -> EmbeddingRow:
         upload = self._find_upload(embedding_id)
         if upload is None:
-            raise LogError("only uploaded embeddings can be given other labels or images")
+            raise LogError(
+                "projector.not_uploaded",
+                "only uploaded embeddings can be given other labels or images",
+            )
         row, before = upload
         # Problems of earlier labels do not apply any more.
         before = replace(before, problems=before.vectors.problems)

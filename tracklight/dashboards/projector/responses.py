@@ -96,7 +96,11 @@ def make_column_response(column: LabelColumn) -> ColumnResponse:
     encoded = [value.encode() for value in column.values]
     ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)))
     if len(ends) and ends[-1] > np.iinfo(np.int32).max:
-        raise UsageError(f'the labels of the column "{column.name}" are too long to be shown')
+        raise UsageError(
+            "projector.labels_too_long",
+            'the labels of the column "{name}" are too long to be shown',
+            name=column.name,
+        )
     numbers = column.numbers
     return ColumnResponse(
         name=column.name,
@@ -115,7 +119,12 @@ def make_point_response(embedding: LoadedEmbedding, row: int) -> PointResponse:
         UsageError: There is no such point.
     """
     if row >= embedding.row_count:
-        raise UsageError(f"there is no point {row}; there are {embedding.row_count} points")
+        raise UsageError(
+            "projector.no_point",
+            "there is no point {row}; there are {row_count} points",
+            row=row,
+            row_count=embedding.row_count,
+        )
     vector = embedding.vectors.values[row]
     cells = [LabelCell(column.name, column.get_text(row)) for column in embedding.columns]
     length = float(np.sqrt(np.vdot(vector, vector)))
@@ -151,7 +160,9 @@ def _select_query_rows(embedding: LoadedEmbedding, request: NeighborsRequest) ->
         rows[request.row] = True
     rows &= embedding.vectors.usable
     if not rows.any():
-        raise UsageError("no point is selected whose neighbors could be found")
+        raise UsageError(
+            "projector.no_selection", "no point is selected whose neighbors could be found"
+        )
     return rows
 
 
@@ -178,7 +189,9 @@ def make_file_stream(
     if request.what == "vectors":
         return _make_matrix_stream(embedding.vectors.values, request, stem)
     if request.job is None:
-        raise UsageError("the job of the layout is missing in the request")
+        raise UsageError(
+            "projector.layout_job_missing", "the job of the layout is missing in the request"
+        )
     layout, context = jobs.get_layout(request.job)
     if request.format == "npy":
         return _make_matrix_stream(layout, request, stem)
@@ -190,7 +203,7 @@ def _make_labels_stream(embedding: LoadedEmbedding, stem: str) -> Stream:
     columns = [column.get_texts() for column in embedding.columns]
     names = [column.name for column in embedding.columns]
     if not names:
-        raise UsageError("these points have no labels")
+        raise UsageError("projector.no_labels", "these points have no labels")
     # A single column has no header: readers take a first line without a tab for a label.
     header = ["\t".join(map(_escape_cell, names))] if len(names) > 1 else []
     lines = ("\t".join(map(_escape_cell, row)) for row in zip(*columns, strict=True))

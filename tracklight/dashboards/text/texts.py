@@ -69,7 +69,9 @@ class TextReader:
         """
         value = self._reader.read(request)
         if not isinstance(value, Text):
-            raise UsageError(f'the values of "{request.tag}" are not texts')
+            raise UsageError(
+                "text.not_text", 'the values of "{tag}" are not texts', tag=request.tag
+            )
         return value.array
 
 
@@ -137,7 +139,12 @@ def _parse_fixed(fixed: str, shape: tuple[int, ...]) -> list[int]:
         position = [0] * len(shape)
     is_inside = all(0 <= i < size for i, size in zip(position, shape, strict=False))
     if len(position) != len(shape) or not is_inside:
-        raise UsageError(f'there is no table "{fixed}" in an array of {list(shape)} tables')
+        raise UsageError(
+            "text.no_table",
+            'there is no table "{fixed}" in an array of {shape} tables',
+            fixed=fixed,
+            shape=list(shape),
+        )
     return position
 
 
@@ -179,8 +186,11 @@ def search_texts(context: Context, request: TextSearchRequest) -> TextSearchResp
                 if response.searched == request.skip:
                     # The next request would get stuck at the same text.
                     raise UsageError(
-                        f'this expression takes too long on the text of "{location.series.tag}" '
-                        f"at step {location.step}; simplify it"
+                        "text.regex_too_slow",
+                        'this expression takes too long on the text of "{tag}" at step '
+                        "{step}; simplify it",
+                        tag=location.series.tag,
+                        step=location.step,
                     ) from None
                 break
             response.unreadable += text is None

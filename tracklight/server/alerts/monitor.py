@@ -33,7 +33,7 @@ from tracklight.server.alerts.rules import (
     slice_points,
     validate_rule,
 )
-from tracklight.server.events import LiveUpdates
+from tracklight.server.events import LiveUpdates, NotesEvent
 from tracklight.server.source import LogSource
 from tracklight.types import Delta, Kind, Point, Series, SeriesSummary, TagInfo
 from tracklight.util.json_number import JsonNumber, to_json_number
@@ -339,7 +339,7 @@ class AlertService:
         fixed = {rule.id for rule in self._settings.rules}
         stored = tuple(rule for rule in rules if rule.id not in fixed)
         if len({rule.id for rule in stored}) < len(stored):
-            raise UsageError("two rules have the same id")
+            raise UsageError("alerts.duplicate_id", "two rules have the same id")
         for rule in stored:
             validate_rule(rule)
         self._store.save_rules(stored)
@@ -377,7 +377,7 @@ class AlertService:
         runs = [run.name for run in self._source.runs()] if rules else []
         self._monitor.set_rules(rules, runs)
         if self._revision >= 0:
-            self._live.publish("notes", {"revision": revision})
+            self._live.publish("notes", NotesEvent(revision))
         self._revision = revision
 
     def _check_delta(self, delta: Delta) -> None:

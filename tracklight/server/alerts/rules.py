@@ -49,8 +49,10 @@ def parse_rule(text: str, id: str) -> AlertRule:
     match = _RULE_SYNTAX.fullmatch(text.strip())
     if match is None:
         raise UsageError(
-            f'"{text}" is not an alert rule; write "TAG above NUMBER", "TAG below NUMBER", '
-            '"TAG nan" or "TAG stalled STEPS min" (or max)'
+            "alerts.invalid_rule",
+            '"{text}" is not an alert rule; write "TAG above NUMBER", "TAG '
+            'below NUMBER", "TAG nan" or "TAG stalled STEPS min" (or max)',
+            text=text,
         )
     words = match.groupdict()
     rule = msgspec.convert(
@@ -77,16 +79,25 @@ def validate_rule(rule: AlertRule) -> None:
     if rule.kind == "nan":
         return
     if rule.value is None or not math.isfinite(rule.value):
-        raise UsageError(f'the rule on "{rule.tag}" needs a number for "{rule.kind}"')
+        raise UsageError(
+            "alerts.number_missing",
+            'the rule on "{tag}" needs a number for "{kind}"',
+            tag=rule.tag,
+            kind=rule.kind,
+        )
     if rule.kind == "stalled" and rule.value <= 0:
-        raise UsageError(f'the rule on "{rule.tag}" needs at least one step for "stalled"')
+        raise UsageError(
+            "alerts.steps_missing",
+            'the rule on "{tag}" needs at least one step for "stalled"',
+            tag=rule.tag,
+        )
 
 
 def _parse_number(text: str | None) -> float | None:
     try:
         return None if text is None else float(text)
     except ValueError:
-        raise UsageError(f'"{text}" is not a number') from None
+        raise UsageError("alerts.not_a_number", '"{text}" is not a number', text=text) from None
 
 
 # ---- evaluation

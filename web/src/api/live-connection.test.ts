@@ -1,8 +1,14 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { LiveConnection } from './live-connection';
-import { answer, delta, FakeEventSource, mockHandlers, STATUS } from './live-test-tools';
-import { openStream } from './stream';
+import { LiveConnection, openEventStream } from './live-connection';
+import {
+  makePollResponse,
+  makeDelta,
+  FakeEventSource,
+  mockHandlers,
+  STATUS,
+} from './live-test-tools';
+import type { Alert } from './schemas';
 
 const BASE = 'http://localhost:6006/board/';
 
@@ -12,7 +18,12 @@ let handlers: ReturnType<typeof mockHandlers>;
 const stream = (): FakeEventSource => FakeEventSource.latest;
 
 function connect(): LiveConnection {
-  const connection = new LiveConnection({ baseUrl: BASE, cursor: 'a.1' }, handlers, openStream, 2);
+  const connection = new LiveConnection(
+    { baseUrl: BASE, cursor: 'a.1' },
+    handlers,
+    openEventStream,
+    2,
+  );
   connection.start();
   return connection;
 }
@@ -21,7 +32,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   FakeEventSource.all = [];
   handlers = mockHandlers();
-  fetched = vi.fn(() => Promise.resolve(Response.json(answer('a.1'))));
+  fetched = vi.fn(() => Promise.resolve(Response.json(makePollResponse('a.1'))));
   vi.stubGlobal('EventSource', FakeEventSource);
   vi.stubGlobal('fetch', fetched);
 });
@@ -36,7 +47,7 @@ test('a broken stream is reopened at its last cursor', async () => {
   expect(stream().url).toBe(`${BASE}api/v1/live?since=a.1`);
   stream().send('status', STATUS);
   expect(handlers.onOpen).toHaveBeenCalledOnce();
-  stream().send('delta', delta('a.7'));
+  stream().send('delta', makeDelta('a.7'));
   stream().onerror?.();
   expect(handlers.onLost).toHaveBeenCalledOnce();
   await vi.advanceTimersByTimeAsync(2000);
@@ -49,7 +60,7 @@ test('a stream with a heartbeat every 15 seconds stays open for hours', async ()
   stream().send('status', STATUS);
   for (let beats = 0; beats < 1000; beats++) {
     await vi.advanceTimersByTimeAsync(15_000);
-    stream().send('ping', {});
+    stream().send('ping', { interval_s: 15 });
   }
   expect(FakeEventSource.all).toHaveLength(1);
   expect(handlers.onLost).not.toHaveBeenCalled();
@@ -58,16 +69,26 @@ test('a stream with a heartbeat every 15 seconds stays open for hours', async ()
 test('a silent stream is reopened without reporting a lost connection', async () => {
   connect();
   stream().send('status', STATUS);
-  await vi.advanceTimersByTimeAsync(41_000);
+  await vi.advanceTimersByTimeAsync(46_000);
   expect(FakeEventSource.all).toHaveLength(2);
   stream().send('status', STATUS);
   expect(handlers.onLost).not.toHaveBeenCalled();
 });
 
+test('how long a stream may be silent depends on the interval of its pings', async () => {
+  connect();
+  stream().send('status', STATUS);
+  stream().send('ping', { interval_s: 2 });
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(FakeEventSource.all).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(FakeEventSource.all).toHaveLength(2);
+});
+
 test('a silent stream that cannot be reopened is reported as lost', async () => {
   connect();
   stream().send('status', STATUS);
-  await vi.advanceTimersByTimeAsync(41_000);
+  await vi.advanceTimersByTimeAsync(46_000);
   stream().onerror?.();
   expect(handlers.onLost).toHaveBeenCalledOnce();
 });
@@ -77,14 +98,15 @@ test('after two streams without events it polls, and tries a stream again later'
   await vi.advanceTimersByTimeAsync(5000); // open, but a proxy holds all events back
   expect(stream().closed).toBe(true);
   await vi.advanceTimersByTimeAsync(2000);
-  const events = [{ name: 'alert', data: 1 }];
+  const alert = { rule: 'r1' } as unknown as Alert;
+  const events = [{ name: 'alert', data: alert } as const];
   fetched.mockResolvedValueOnce(
-    Response.json(answer('a.2', { delta: delta('a.2'), events, last_event: 4 })),
+    Response.json(makePollResponse('a.2', { delta: makeDelta('a.2'), events, last_event: 4 })),
   );
   stream().onerror?.();
   await vi.advanceTimersByTimeAsync(1000);
   expect(handlers.onDelta).toHaveBeenCalledOnce();
-  expect(handlers.onOther).toHaveBeenCalledWith('alert', 1);
+  expect(handlers.onEvent).toHaveBeenCalledWith('alert', alert);
   expect(fetched.mock.calls.map(([url]) => url as string)).toEqual([
     `${BASE}api/v1/live/poll?since=a.1`,
     `${BASE}api/v1/live/poll?since=a.2&last_event=4`,
@@ -120,7 +142,9 @@ test('a stream is opened at once when the server comes back', async () => {
   stream().onerror?.();
   await vi.advanceTimersByTimeAsync(4000);
   const streams = FakeEventSource.all.length;
-  fetched.mockImplementation(() => Promise.resolve(Response.json(answer('b.1', { reset: true }))));
+  fetched.mockImplementation(() =>
+    Promise.resolve(Response.json(makePollResponse('b.1', { reset: true }))),
+  );
   await vi.advanceTimersByTimeAsync(2000);
   expect(handlers.onReset).toHaveBeenCalledWith('b.1');
   expect(FakeEventSource.all).toHaveLength(streams + 1);

@@ -1,7 +1,5 @@
-import { LiveConnection, type LiveSource } from './live-connection';
-import { poll } from './polling';
-import { openStream } from './stream';
-import type { Delta, Status } from './types';
+import { LiveConnection, type LiveSource, openEventStream, poll } from './live-connection';
+import type { DeltaEvent, LoadStatus } from './schemas';
 
 /** What a page sends: `follow` also renews its subscription, which otherwise expires. */
 export type PageMessage = { kind: 'follow'; cursor: string } | { kind: 'leave' };
@@ -9,8 +7,8 @@ export type PageMessage = { kind: 'follow'; cursor: string } | { kind: 'leave' }
 /** What a page is sent: the events of the stream, and `alive` in reply to each `follow`. */
 export type HubMessage =
   | { kind: 'alive' | 'open' | 'lost' }
-  | { kind: 'status'; status: Status }
-  | { kind: 'delta'; delta: Delta }
+  | { kind: 'status'; status: LoadStatus }
+  | { kind: 'delta'; delta: DeltaEvent }
   | { kind: 'reset'; cursor: string }
   | { kind: 'other'; name: string; body: unknown };
 
@@ -45,7 +43,7 @@ export class LiveHub {
   /** The cursor of the stream. */
   #cursor = '';
   #state: 'connecting' | 'open' | 'lost' = 'connecting';
-  #status: Status | null = null;
+  #status: LoadStatus | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(baseUrl: string) {
@@ -53,18 +51,23 @@ export class LiveHub {
     const handlers = {
       onOpen: () => this.#setState('open'),
       onLost: () => this.#setState('lost'),
-      onStatus: (status: Status) => {
+      onStatus: (status: LoadStatus) => {
         this.#status = status;
         this.#postAll({ kind: 'status', status });
       },
-      onDelta: (delta: Delta) => this.#applyDelta(delta),
+      onDelta: (delta: DeltaEvent) => this.#applyDelta(delta),
       onReset: (cursor: string) => {
         this.#cursor = cursor;
         for (const subscriber of this.#subscribers.values()) reset(subscriber, cursor);
       },
-      onOther: (name: string, body: unknown) => this.#postAll({ kind: 'other', name, body }),
+      onEvent: (name: string, body: unknown) => this.#postAll({ kind: 'other', name, body }),
     };
-    this.#connection = new LiveConnection(this.#source, handlers, openStream, MAX_STREAM_FAILURES);
+    this.#connection = new LiveConnection(
+      this.#source,
+      handlers,
+      openEventStream,
+      MAX_STREAM_FAILURES,
+    );
   }
 
   receive(post: Post, message: PageMessage): void {
@@ -125,7 +128,7 @@ export class LiveHub {
     for (const post of this.#subscribers.keys()) post(message);
   }
 
-  #applyDelta(delta: Delta): void {
+  #applyDelta(delta: DeltaEvent): void {
     const before = this.#cursor;
     this.#cursor = delta.cursor;
     for (const subscriber of this.#subscribers.values()) {
@@ -162,7 +165,7 @@ export class LiveHub {
   }
 }
 
-function sendDelta(subscriber: Subscriber, delta: Delta): void {
+function sendDelta(subscriber: Subscriber, delta: DeltaEvent): void {
   subscriber.cursor = delta.cursor;
   subscriber.post({ kind: 'delta', delta });
 }

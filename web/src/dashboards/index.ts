@@ -1,14 +1,15 @@
-import type { BuiltIn } from '../plugin/registry';
+import { importWithMessages } from '../i18n/load';
+import type { BuiltInDashboard } from '../plugin/registry';
 
 /** The dashboards that come with the page, in the order of their tabs. */
-export const BUILT_IN: readonly BuiltIn[] = [
+export const BUILT_IN: readonly BuiltInDashboard[] = [
   {
     name: 'scalars',
     title: 'Scalars',
     example: `with tracklight.run("logs/run-1") as run:
     for step in range(1000):
         run.log({"train/loss": 1 / (step + 1)}, step)`,
-    load: () => import('./scalars'),
+    load: () => importWithMessages('scalars', () => import('./scalars')),
   },
   {
     name: 'images',
@@ -16,7 +17,7 @@ export const BUILT_IN: readonly BuiltIn[] = [
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.image("samples", pixels, step=0)  # [k, height, width, channels]`,
-    load: () => import('./images'),
+    load: () => importWithMessages('images', () => import('./images')),
   },
   {
     name: 'audio',
@@ -24,7 +25,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.audio("speech", clips, sample_rate=16_000, step=0)  # [k, frames, channels]`,
-    load: () => import('./audio'),
+    load: () => importWithMessages('audio', () => import('./audio')),
   },
   {
     name: 'text',
@@ -32,7 +33,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.text("samples", "The **model** says: " + generate(), step=0)`,
-    load: () => import('./text'),
+    load: () => importWithMessages('text', () => import('./text')),
   },
   {
     name: 'histograms',
@@ -40,16 +41,16 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.histogram("layer1/weights", weights, step=0)`,
-    load: () => import('./histograms'),
+    load: () => importWithMessages('histograms', () => import('./histograms')),
   },
   {
     name: 'distributions',
     title: 'Distributions',
-    server: 'histograms',
+    apiName: 'histograms',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.histogram("layer1/weights", weights, step=0)`,
-    load: () => import('./histograms/distributions'),
+    load: () => importWithMessages('histograms', () => import('./histograms/distributions')),
   },
   {
     name: 'pr_curves',
@@ -57,7 +58,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.pr_curve("pr/cat", labels, predictions, step=0)  # scores from 0 to 1`,
-    load: () => import('./pr_curves'),
+    load: () => importWithMessages('pr_curves', () => import('./pr_curves')),
   },
   {
     name: 'mesh',
@@ -65,16 +66,16 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.mesh("scan", vertices, faces, colors, step=0)  # [k, n, 3] each`,
-    load: () => import('./mesh'),
+    load: () => importWithMessages('mesh', () => import('./mesh')),
   },
   {
     name: 'custom_scalars',
     title: 'Custom scalars',
-    makes: true,
+    isEditor: true,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.custom_scalars({"Quality": {"Loss": ["Multiline", ["train/loss", "eval/loss"]]}})`,
-    load: () => import('./custom_scalars'),
+    load: () => importWithMessages('custom_scalars', () => import('./custom_scalars')),
   },
   {
     name: 'graphs',
@@ -82,16 +83,16 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_graph(model, example_input)`,
-    ahead: () => 'list',
-    load: () => import('./graphs'),
+    prefetch: () => 'list',
+    load: () => importWithMessages('graphs', () => import('./graphs')),
   },
   {
     name: 'hparams',
     title: 'HParams',
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
-    ahead: (query) => (/\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?how=last'),
-    load: () => import('./hparams'),
+    prefetch: (query) => (/\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?how=last'),
+    load: () => importWithMessages('hparams', () => import('./hparams')),
   },
   {
     name: 'projector',
@@ -99,7 +100,7 @@ with SummaryWriter("logs/run-1") as writer:
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_embedding(vectors, metadata=words, tag="words")`,
-    load: () => import('./projector'),
+    load: () => importWithMessages('projector', () => import('./projector')),
   },
   {
     name: 'profile',
@@ -107,13 +108,13 @@ with SummaryWriter("logs/run-1") as writer:
     example: `with tracklight.profile("logs/run-1", steps=10) as profile:
     for batch in batches:
         profile.step()`,
-    load: () => import('./profile'),
+    load: () => importWithMessages('profile', () => import('./profile')),
   },
   {
     name: 'overview',
     title: 'Overview',
-    server: 'scalars',
-    always: true,
-    load: () => import('./overview'),
+    apiName: 'scalars',
+    isAlwaysActive: true,
+    load: () => importWithMessages('overview', () => import('./overview')),
   },
 ];

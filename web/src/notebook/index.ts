@@ -1,30 +1,33 @@
+// First: modules that are imported later use messages in constants.
+import '../catalog/start-locales';
+
 import { mount, unmount } from 'svelte';
 
-import Chart from './Chart.svelte';
-import { type Model, Told } from './model.svelte';
+import NotebookChart from './NotebookChart.svelte';
+import { type WidgetModel, ChartModel } from './chart-model.svelte';
 
 /** Shows a chart in a cell, as notebooks call it; returns how to end that. */
-function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
   const ending = new AbortController();
-  void untilSeen(el, ending.signal).then(() => {
-    if (!ending.signal.aborted) show(model, el, ending.signal);
+  void waitUntilConnected(el, ending.signal).then(() => {
+    if (!ending.signal.aborted) mountChart(model, el, ending.signal);
   });
   return () => ending.abort();
 }
 
 /** A notebook puts a cell into its page after this, and a chart takes its colours from there. */
-async function untilSeen(el: HTMLElement, signal: AbortSignal): Promise<void> {
+async function waitUntilConnected(el: HTMLElement, signal: AbortSignal): Promise<void> {
   while (!el.isConnected && !signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-function show(model: Model, el: HTMLElement, signal: AbortSignal): void {
-  const told = new Told(model);
-  const chart = mount(Chart, {
+function mountChart(model: WidgetModel, el: HTMLElement, signal: AbortSignal): void {
+  const chartModel = new ChartModel(model);
+  const chart = mount(NotebookChart, {
     target: el,
     props: {
-      told,
+      model: chartModel,
       title: model.get('title'),
       axis: model.get('axis'),
       height: model.get('height'),
@@ -32,7 +35,7 @@ function show(model: Model, el: HTMLElement, signal: AbortSignal): void {
     },
   });
   signal.addEventListener('abort', () => {
-    told.letGo();
+    chartModel.dispose();
     void unmount(chart);
   });
 }

@@ -1,6 +1,9 @@
-import type { LayoutCategory, NamedLayout } from '../api/notes';
-import type { Problem, RunRow, TagRow } from '../api/types';
-import type { Codec } from '../base/codec';
+import type { LayoutCategory, ChartLayout } from '../api/client';
+import type { Query } from '../api/create-query.svelte';
+import type { QueryCache } from '../api/query-cache';
+import type { ObserveOptions, QueryDefinition } from '../api/query-definition';
+import type { Problem, RunRow, TagRow } from '../api/schemas';
+import type { Codec } from '../lib/codecs';
 
 /**
  * What a dashboard may see of the page. Everything that can change is reactive when it is read in a
@@ -11,16 +14,29 @@ export interface Context {
   readonly tags: Tags;
   readonly live: Live;
   readonly cursor: Cursor;
-  readonly address: Address;
-  readonly tastes: Tastes;
-  readonly keys: Keys;
+  readonly url: UrlState;
+  readonly preferences: Preferences;
+  readonly shortcuts: Shortcuts;
   readonly commands: Commands;
   readonly notes: Notes;
-  readonly api: Api;
+  /**
+   * Follow a query while the surrounding component or effect lives. `request` is reactive; null means
+   * that nothing is needed.
+   */
+  query<Request, Data>(
+    definition: QueryDefinition<Request, Data>,
+    request: () => Request | null,
+    options?: ObserveOptions<Request>,
+  ): Query<Data>;
+  /** The cache behind `query`: single requests, changes on the server, use without Svelte. */
+  readonly queries: QueryCache;
+  /** Whether a route such as `POST graphs/upload` is available; a static export has only some. */
+  supports(route: string): boolean;
+  readonly api: DashboardApi;
   /** The server half of another dashboard, for one that shows the same data in another way. */
-  apiOf(dashboard: string): Api;
+  getApi(dashboard: string): DashboardApi;
   /** Whether another dashboard has something to show. */
-  shows(dashboard: string): boolean;
+  isDashboardActive(dashboard: string): boolean;
   readonly theme: { readonly dark: boolean };
   /** The directories that the log is made of, as the server knows them. */
   readonly roots: readonly { readonly name: string; readonly path: string }[];
@@ -31,7 +47,7 @@ export interface Context {
 }
 
 /** The server half of the dashboard: `path` is relative to `api/v1/<dashboard>/`. */
-export interface Api {
+export interface DashboardApi {
   get<Answer>(path: string, signal?: AbortSignal): Promise<Answer>;
   /** Asks with JSON; columns in the answer come as typed arrays. */
   post<Answer>(path: string, body: unknown, signal?: AbortSignal): Promise<Answer>;
@@ -43,7 +59,7 @@ export interface Api {
   fileUrl(path: string): Promise<string>;
 }
 
-export interface Module {
+export interface DashboardModule {
   /** Fills `target` and returns how to leave it empty again. */
   mount(target: HTMLElement, context: Context): () => void;
 }
@@ -51,11 +67,11 @@ export interface Module {
 // ---- runs
 
 /** A run as every dashboard has to draw it. */
-export interface ShownRun {
+export interface VisibleRun {
   readonly name: string;
   /** The user's alias, or the name. */
   readonly label: string;
-  readonly colour: string;
+  readonly color: string;
   /** Canvas dash pattern; empty for a solid line. */
   readonly dash: readonly number[];
   /** Key of the group it belongs to; null while runs are not grouped. */
@@ -65,14 +81,14 @@ export interface ShownRun {
 export interface RunGroup {
   readonly key: string;
   readonly label: string;
-  readonly colour: string;
+  readonly color: string;
   /** The runs of the group that are shown. */
   readonly runs: readonly string[];
 }
 
 export interface Runs {
   /** Those that are ticked and pass the filter, in the order of the table. */
-  readonly shown: readonly ShownRun[];
+  readonly visible: readonly VisibleRun[];
   /** Empty while runs are not grouped. */
   readonly groups: readonly RunGroup[];
   /** The run that others are compared with. */
@@ -80,30 +96,30 @@ export interface Runs {
   /** The run under the pointer, in the table or in a chart. */
   readonly highlighted: string | null;
   readonly all: readonly RunRow[];
-  find(name: string): ShownRun | undefined;
+  find(name: string): VisibleRun | undefined;
   /** Whether a run passes the filter of the table, ticked or not. */
-  isFound(name: string): boolean;
+  matchesFilter(name: string): boolean;
   highlight(name: string | null): void;
   solo(name: string): void;
   /** Ticks these runs and no others. */
-  showOnly(names: readonly string[]): void;
+  selectOnly(names: readonly string[]): void;
   setBaseline(name: string | null): void;
 }
 
 export interface Tags {
   /** Those of all runs, in natural order. */
   readonly rows: readonly TagRow[];
-  readonly ready: boolean;
-  readonly problem: Problem | null;
+  readonly isReady: boolean;
+  readonly error: Problem | null;
   /** The names of the tags that any of some runs has. */
-  namesIn(runs: readonly string[], signal?: AbortSignal): Promise<readonly string[]>;
+  listNames(runs: readonly string[], signal?: AbortSignal): Promise<readonly string[]>;
 }
 
 export interface Live {
   /** A number that changes when the run, or with null any run, has changed. */
-  revisionOf(run: string | null): number;
-  readonly paused: boolean;
-  readonly loading: boolean;
+  getRevision(run: string | null): number;
+  readonly isPaused: boolean;
+  readonly isLoading: boolean;
 }
 
 // ---- what the pointer is at
@@ -116,9 +132,9 @@ export interface Cursor {
   readonly hover: { readonly x: number; readonly axis: XAxis; readonly from: string } | null;
   readonly pinned: number | null;
   readonly range: readonly [number, number] | null;
-  hoverAt(x: number | null, axis: XAxis, from: string): void;
+  setHover(x: number | null, axis: XAxis, from: string): void;
   pin(x: number | null): void;
-  select(range: readonly [number, number] | null): void;
+  selectRange(range: readonly [number, number] | null): void;
 }
 
 // ---- what is kept
@@ -130,13 +146,13 @@ export interface Param<Value> {
 }
 
 /** The address of the page: a copied link shows the same. */
-export interface Address {
+export interface UrlState {
   /** `name` is the key in the query; the fallback is never written. */
   param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value>;
 }
 
 /** What a user likes and this browser remembers: sizes, not content. */
-export interface Tastes {
+export interface Preferences {
   param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value>;
 }
 
@@ -151,12 +167,12 @@ export interface Annotation {
 /** What users say about runs and steps; the server keeps it beside, never in, the log. */
 export interface Notes {
   readonly annotations: readonly Annotation[];
-  annotate(step: number, text: string, tag: string | null): Promise<void>;
-  removeAnnotation(id: string): Promise<void>;
+  addAnnotation(step: number, text: string, tag: string | null): Promise<void>;
+  deleteAnnotation(id: string): Promise<void>;
   /** Charts that users laid out. */
-  readonly layouts: readonly NamedLayout[];
+  readonly layouts: readonly ChartLayout[];
   /** null takes the layout of that name away. Rejects where it could not be kept. */
-  keepLayout(name: string, categories: readonly LayoutCategory[] | null): Promise<void>;
+  saveLayout(name: string, categories: readonly LayoutCategory[] | null): Promise<void>;
 }
 
 // ---- keyboard and commands
@@ -170,7 +186,7 @@ export interface Shortcut {
   run(event: KeyboardEvent): void;
 }
 
-export interface Keys {
+export interface Shortcuts {
   register(shortcut: Shortcut): () => void;
 }
 

@@ -54,7 +54,10 @@ def cluster_kmeans(
     """
     if len(vectors) < count:
         raise UsageError(
-            f"{len(vectors)} points cannot form {count} clusters; choose fewer clusters"
+            "projector.too_many_clusters",
+            "{points} points cannot form {count} clusters; choose fewer clusters",
+            points=len(vectors),
+            count=count,
         )
     progress = progress or JobProgress()
     rng = np.random.default_rng(seed)
@@ -145,8 +148,10 @@ def cluster_hdbscan(
     """
     if len(vectors) < max(2 * min_size, 4):
         raise UsageError(
-            f"{len(vectors)} points cannot form two clusters of {min_size}; "
-            "choose a smaller minimum size"
+            "projector.cluster_size_too_large",
+            "{points} points cannot form two clusters of {min_size}; choose a smaller minimum size",
+            points=len(vectors),
+            min_size=min_size,
         )
     progress = progress or JobProgress()
     if len(vectors) <= _HDBSCAN_SAMPLE_SIZE:

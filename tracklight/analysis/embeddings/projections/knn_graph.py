@@ -56,8 +56,13 @@ def check_edge_count(count: int, n_neighbors: int) -> None:
     """
     if count * n_neighbors > _MAX_EDGES:
         raise UsageError(
-            f"{n_neighbors} neighbors of {count} points do not fit into memory; choose at most "
-            f"{_MAX_EDGES // n_neighbors} points, or settings with fewer neighbors"
+            "projector.neighbors_memory",
+            "{n_neighbors} neighbors of {count} points do not fit into memory; "
+            "choose at most {max_points} points, or settings with fewer "
+            "neighbors",
+            n_neighbors=n_neighbors,
+            count=count,
+            max_points=_MAX_EDGES // n_neighbors,
         )
 
 

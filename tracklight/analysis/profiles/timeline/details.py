@@ -191,7 +191,12 @@ def get_event_details(timeline: Timeline, flows: Flows, event: int) -> EventDeta
     """
     trace = timeline.trace
     if event >= len(trace):
-        raise UsageError(f"No event {event}: this capture has {len(trace):,} events")
+        raise UsageError(
+            "profile.no_event",
+            "No event {event}: this capture has {events:,} events",
+            event=event,
+            events=len(trace),
+        )
     incoming = flows.source[flows.target == event][:_MAX_LINKED]
     outgoing = flows.target[flows.source == event][:_MAX_LINKED]
     return EventDetails(

@@ -1,25 +1,27 @@
-import { ApiError } from '../client';
-import type { ColumnsAnswer } from '../runcolumns';
-import { unpack } from './unpack';
+import { ServerError } from '../errors';
+import { decodeColumns } from '../decode';
+import type { ExportHead } from '../schemas';
 
-/** What a copy begins with; `tracklight/server/static_export` writes it. */
-export interface Head {
-  readonly created: number;
-  /** The query of the address that was copied. */
-  readonly view: string;
-  readonly responses: Readonly<Record<string, unknown>>;
-  /** Every column of the table of runs. */
-  readonly columns: ColumnsAnswer;
-  /** For each tag the place of its runs in `sets`. */
-  readonly tag_runs: {
-    readonly sets: readonly (readonly string[])[];
-    readonly tags: Readonly<Record<string, number>>;
+/** What `pack` in `tracklight/server/static_export` has packed: columns, deflated, in base64. */
+export async function unpackResponse(text: string): Promise<unknown> {
+  if (typeof DecompressionStream === 'undefined') throw makeUnsupportedError();
+  const letters = atob(text);
+  const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  return decodeColumns(await new Response(stream).arrayBuffer());
+}
+
+function makeUnsupportedError(): ServerError {
+  const problem = {
+    message: 'This browser cannot read static exports.',
+    hint: 'Use a browser from 2023 or later.',
   };
+  return new ServerError(problem, 501);
 }
 
 /** The one global of a copy: its scripts put their data here. */
-export interface Carried {
-  readonly head: Head;
+export interface ExportData {
+  readonly head: ExportHead;
   /** Answers by address, deflated and in base64. */
   readonly packed: Record<string, string>;
   /** For those that are not here yet, the script that puts them here. */
@@ -27,22 +29,33 @@ export interface Carried {
 }
 
 /** The answers that a copy carries, each unpacked when it is first asked for. */
-export class Contents {
-  readonly #carried: Carried;
+export class ExportContents {
+  readonly #carried: ExportData;
   readonly #load: (file: string) => Promise<void>;
   readonly #known = new Map<string, Promise<unknown>>();
 
-  constructor(carried: Carried, load: (file: string) => Promise<void> = runScript) {
+  constructor(carried: ExportData, load: (file: string) => Promise<void> = loadScript) {
     this.#carried = carried;
     this.#load = load;
   }
 
-  get head(): Head {
+  get head(): ExportHead {
     return this.#carried.head;
   }
 
   has(address: string): boolean {
     return address in this.#carried.packed || address in this.#carried.files;
+  }
+
+  /** Return whether there is a response at the path, with any query, or below it. */
+  hasBelow(path: string): boolean {
+    const { head, packed, files } = this.#carried;
+    return [head.responses, packed, files].some((known) =>
+      Object.keys(known).some(
+        (key) =>
+          key === path || (/[/?]/.test(key.slice(path.length)[0] ?? '') && key.startsWith(path)),
+      ),
+    );
   }
 
   read(address: string): Promise<unknown> {
@@ -60,8 +73,8 @@ export class Contents {
     const file = files[address];
     if (!(address in packed) && file !== undefined) await this.#load(file);
     const text = packed[address];
-    if (text === undefined) throw missing(file ?? address);
-    const answer = await unpack(text);
+    if (text === undefined) throw makeMissingError(file ?? address);
+    const answer = await unpackResponse(text);
     // The typed arrays are all that is needed from here on.
     packed[address] = '';
     return answer;
@@ -69,20 +82,20 @@ export class Contents {
 }
 
 /** A page that was opened as a file may not fetch, but it may run a script that lies beside it. */
-function runScript(file: string): Promise<void> {
+function loadScript(file: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const script = document.createElement('script');
     script.src = file;
     script.onload = () => resolve();
-    script.onerror = () => reject(missing(file));
+    script.onerror = () => reject(makeMissingError(file));
     document.head.append(script);
   });
 }
 
-function missing(what: string): ApiError {
+function makeMissingError(what: string): ServerError {
   const problem = {
-    message: `This copy of the board has no ${what}.`,
-    hint: 'Keep all files of the copy together, or make it again.',
+    message: `This static export has no ${what}.`,
+    hint: 'Keep all files of the export together, or export again.',
   };
-  return new ApiError(problem, 404);
+  return new ServerError(problem, 404);
 }

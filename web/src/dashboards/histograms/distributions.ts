@@ -1,5 +1,5 @@
-import { moduleOf } from '../../plugin/mounting';
+import { createDashboardModule } from '../../plugin/registry';
 import View from './DistributionsView.svelte';
 
 /** The tab that shows the same data as percentiles. */
-export const { mount } = moduleOf(View);
+export const { mount } = createDashboardModule(View);

@@ -1,15 +1,25 @@
 import { describe, expect, test } from 'vitest';
 
-import type { BucketsAnswer, ChartAnswer, SeriesAnswer } from '../../api/histograms';
-import { heightFor, roomFor } from './card/room';
-import { coarsen, placesOf } from './data/copy';
-import { describe as say, describeInFull, findOddities } from './data/drawing';
-import { idOf, keyOf, Wants } from './data/wants';
-import { zooms } from './settings';
-import { pythonFor } from './takeaway/python';
-import { bucketRow, findBucket, formatBucket, nineRows, totalRows } from './tooltip/rows';
+import type { BucketsResponse, HistogramChartRow, HistogramSeriesRow } from '../../api/schemas';
+import {
+  formatCardNote as say,
+  formatFullCardNote,
+  getCardHeight,
+  getMaxRuns,
+  summarizeIssues,
+} from './histogram-chart-data';
+import { getAxisValues, mergeBins } from './static-histograms';
+import { viewportsCodec } from './histograms-settings';
+import { makePythonSnippet } from './histogram-card-actions';
+import {
+  makeBucketRow,
+  findBucketIndex,
+  formatBucket,
+  makePercentileRows,
+  makeTotalRows,
+} from './histogram-tooltip';
 
-function series(rest: Partial<SeriesAnswer> = {}): SeriesAnswer {
+function makeSeries(rest: Partial<HistogramSeriesRow> = {}): HistogramSeriesRow {
   const zeros = new Float64Array(2);
   return {
     run: 'a',
@@ -36,7 +46,7 @@ function series(rest: Partial<SeriesAnswer> = {}): SeriesAnswer {
   };
 }
 
-const EXACT: BucketsAnswer = {
+const BUCKETS: BucketsResponse = {
   step: 900,
   wall_time: 1e9,
   left: Float64Array.of(-2, 0, 1),
@@ -54,7 +64,7 @@ const EXACT: BucketsAnswer = {
   },
 };
 
-const chart = (...own: SeriesAnswer[]): ChartAnswer => ({
+const makeChart = (...own: HistogramSeriesRow[]): HistogramChartRow => ({
   id: 'w',
   error: null,
   runs: own.length,
@@ -65,55 +75,58 @@ const chart = (...own: SeriesAnswer[]): ChartAnswer => ({
 
 describe('what is said of a card', () => {
   test('how many steps there are and how many are drawn', () => {
-    expect(say(chart(series()), false)).toBe('1,000 steps, 2 drawn');
-    expect(say(chart(series({ count: 2 }), series({ count: 2 })), false)).toBe(
+    expect(say(makeChart(makeSeries()), false)).toBe('1,000 steps, 2 drawn');
+    expect(say(makeChart(makeSeries({ count: 2 }), makeSeries({ count: 2 })), false)).toBe(
       '2 runs · all 2 steps',
     );
-    expect(say({ ...chart(series()), cut: true }, true)).toBe(
+    expect(say({ ...makeChart(makeSeries()), cut: true }, true)).toBe(
       '2 of 1,000 steps in this copy · far values cut off',
     );
-    expect(describeInFull(chart(series()), false)).toContain('zoom in');
+    expect(formatFullCardNote(makeChart(makeSeries()), false)).toContain('zoom in');
   });
 
   test('steps with NaN, infinities or unreadable values', () => {
-    const odd = series({
+    const odd = makeSeries({
       nan: Float64Array.of(3, 0),
       spoiled: Uint8Array.of(0, 1),
       flaws: [{ step: 7, what: 'no histogram' }],
     });
-    expect(findOddities([odd, series()])).toMatchObject({ steps: 2, unreadable: 1 });
-    expect(findOddities([odd]).inFull).toContain('Step 7');
+    expect(summarizeIssues([odd, makeSeries()])).toMatchObject({
+      nonFiniteSteps: 2,
+      unreadableCount: 1,
+    });
+    expect(summarizeIssues([odd]).description).toContain('Step 7');
   });
 });
 
 describe('at the pointer', () => {
   test('the bucket as logged, its count and share', () => {
-    const row = bucketRow(series(), 1, chart().grid, 0.5, EXACT);
+    const row = makeBucketRow(makeSeries(), 1, makeChart().grid, 0.5, BUCKETS);
     expect(row).toMatchObject({ name: '[0, 1)', value: '100', extra: '50.0 %' });
-    expect(bucketRow(series(), 1, chart().grid, 2, EXACT)?.name).toBe('[1, 2]');
-    expect(bucketRow(series(), 1, chart().grid, 9, EXACT)?.value).toBe('no bucket');
+    expect(makeBucketRow(makeSeries(), 1, makeChart().grid, 2, BUCKETS)?.name).toBe('[1, 2]');
+    expect(makeBucketRow(makeSeries(), 1, makeChart().grid, 9, BUCKETS)?.value).toBe('no bucket');
   });
 
   test('the bin, as long as the bucket is not known', () => {
-    const row = bucketRow(series(), 1, chart().grid, 0.5, undefined);
+    const row = makeBucketRow(makeSeries(), 1, makeChart().grid, 0.5, undefined);
     expect(row).toMatchObject({ name: '[0, 2)', value: '≈ 150', extra: '75.0 %' });
-    expect(bucketRow(series(), 1, chart().grid, null, undefined)).toBeNull();
+    expect(makeBucketRow(makeSeries(), 1, makeChart().grid, null, undefined)).toBeNull();
   });
 
   test('a bucket without width is found beside its value', () => {
     const same = {
-      ...EXACT,
+      ...BUCKETS,
       left: Float64Array.of(3),
       right: Float64Array.of(3),
       counts: Float64Array.of(9),
     };
-    expect(findBucket(same, 3.02)).toBe(0);
+    expect(findBucketIndex(same, 3.02)).toBe(0);
     expect(formatBucket(3, 3, true)).toBe('exactly 3');
   });
 
   test('mean, deviation and what was no number', () => {
-    const odd = series({ nan: Float64Array.of(0, 4), num: Float64Array.of(NaN, 300) });
-    const rows = totalRows(odd, 1, EXACT);
+    const odd = makeSeries({ nan: Float64Array.of(0, 4), num: Float64Array.of(NaN, 300) });
+    const rows = makeTotalRows(odd, 1, BUCKETS);
     expect(rows.find(({ name }) => name === 'mean ± std')).toMatchObject({
       value: '0.5',
       extra: '± 1',
@@ -123,7 +136,7 @@ describe('at the pointer', () => {
   });
 
   test('all nine values, the largest on top', () => {
-    const rows = nineRows(series(), 0);
+    const rows = makePercentileRows(makeSeries(), 0);
     expect(rows.map(({ name }) => name)).toEqual([
       'max',
       '93.32 %',
@@ -140,41 +153,32 @@ describe('at the pointer', () => {
 });
 
 test('a copy is seen along any axis, and with fewer bins that hold as much', () => {
-  expect([...placesOf(series(), 'relative')]).toEqual([0, 60]);
-  expect([...placesOf(series(), 'step')]).toEqual([0, 900]);
-  const { grid, merge } = coarsen(Float64Array.of(0, 1, 2, 3, 4), 2);
+  expect([...getAxisValues(makeSeries(), 'relative')]).toEqual([0, 60]);
+  expect([...getAxisValues(makeSeries(), 'step')]).toEqual([0, 900]);
+  const { grid, merge } = mergeBins(Float64Array.of(0, 1, 2, 3, 4), 2);
   expect([...(grid ?? [])]).toEqual([0, 2, 4]);
   expect([...merge(Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8))]).toEqual([3, 7, 11, 15]);
 });
 
-test('only charts that are asked for in the same way are asked for together', () => {
-  const wants = new Wants();
-  const want = { tag: 'w', runs: 2, skip: 0, zoom: null };
-  wants.add({ ...want, id: 'a' });
-  const remove = wants.add({ ...want, id: 'b', runs: 3 });
-  wants.add({ ...want, id: 'c' });
-  wants.add({ ...want, id: 'a' });
-  expect(wants.pick(() => true, 9).map(({ id }) => id)).toEqual(['a', 'c']);
-  remove();
-  expect(wants.has('b')).toBe(false);
-  expect(idOf(keyOf({ id: 'a', zoom: { steps: [0, 1], values: null } }))).toBe('a');
-});
-
 test('what is seen of cards goes into the address and back', () => {
   const seen = new Map([['a,b', { steps: [1, 2] as const, values: null }]]);
-  expect(zooms.parse(zooms.format(seen))).toEqual(seen);
-  expect(zooms.parse('a,2,1,,').size).toBe(0);
+  expect(viewportsCodec.parse(viewportsCodec.format(seen))).toEqual(seen);
+  expect(viewportsCodec.parse('a,2,1,,').size).toBe(0);
 });
 
 test('there is room for as many runs as can be read', () => {
-  expect(roomFor('offset', 340, 200)).toBe(6);
-  expect(roomFor('offset', 80, 60)).toBe(1);
-  expect(roomFor('together', 340, 200)).toBe(12);
-  expect(heightFor(340, 8)).toBeGreaterThan(heightFor(340, 1));
+  expect(getMaxRuns('offset', 340, 200)).toBe(6);
+  expect(getMaxRuns('offset', 80, 60)).toBe(1);
+  expect(getMaxRuns('together', 340, 200)).toBe(12);
+  expect(getCardHeight(340, 8)).toBeGreaterThan(getCardHeight(340, 1));
 });
 
 test('lines of Python name the runs and the tag', () => {
-  const code = pythonFor({ roots: [{ name: '', path: '/logs' }], runs: ['a'], tag: 'conv/w' });
+  const code = makePythonSnippet({
+    roots: [{ name: '', path: '/logs' }],
+    runs: ['a'],
+    tag: 'conv/w',
+  });
   expect(code).toContain('log.histograms(run, "conv/w").without_overwritten()');
   expect(code).toContain('for run in ["a"]:');
 });

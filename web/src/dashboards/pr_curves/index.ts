@@ -1,4 +1,4 @@
-import { moduleOf } from '../../plugin/mounting';
+import { createDashboardModule } from '../../plugin/registry';
 import View from './View.svelte';
 
-export const { mount } = moduleOf(View);
+export const { mount } = createDashboardModule(View);

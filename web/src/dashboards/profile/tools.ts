@@ -6,9 +6,9 @@ export interface Tool {
   readonly name: string;
   readonly title: string;
   /** What it answers, in one sentence. */
-  readonly about: string;
+  readonly description: string;
   /** It shows two captures beside each other. */
-  readonly pair?: boolean;
+  readonly needsBaseline?: boolean;
   load(): Promise<{ readonly default: Component }>;
 }
 
@@ -17,56 +17,57 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'overview',
     title: 'Overview',
-    about: 'Where the time of a step goes, and what to change.',
-    load: () => import('./overview/Overview.svelte'),
+    description: 'Where the time of a step goes, and what to change.',
+    load: () => import('./overview/OverviewTool.svelte'),
   },
   {
     name: 'compare',
     title: 'Compare',
-    about: 'What changed between two captures, op by op.',
-    pair: true,
-    load: () => import('./compare/Compare.svelte'),
+    description: 'What changed between two captures, op by op.',
+    needsBaseline: true,
+    load: () => import('./compare/CompareTool.svelte'),
   },
   {
     name: 'input',
     title: 'Input',
-    about: 'What a step waits for, and which stage of the input pipeline is to blame.',
-    load: () => import('./input/Input.svelte'),
+    description: 'What a step waits for, and which stage of the input pipeline is to blame.',
+    load: () => import('./input/InputTool.svelte'),
   },
   {
     name: 'trace',
     title: 'Trace',
-    about: 'Every event on an axis of time, by process and thread.',
-    load: () => import('./trace/Trace.svelte'),
+    description: 'Every event on an axis of time, by process and thread.',
+    load: () => import('./trace/TraceTool.svelte'),
   },
   {
     name: 'ops',
     title: 'Ops',
-    about: 'What took how long, on the host, on devices and in Python.',
-    load: () => import('./ops/Ops.svelte'),
+    description: 'What took how long, on the host, on devices and in Python.',
+    load: () => import('./ops/OpsTool.svelte'),
   },
   {
     name: 'kernels',
     title: 'Kernels',
-    about: 'How kernels were launched, how well they fit the device, and who uses tensor cores.',
-    load: () => import('./kernels/Kernels.svelte'),
+    description:
+      'How kernels were launched, how well they fit the device, and who uses tensor cores.',
+    load: () => import('./kernels/KernelsTool.svelte'),
   },
   {
     name: 'memory',
     title: 'Memory',
-    about: 'How much was in use over time, what of at the peak, and what never came back.',
-    load: () => import('./memory/Memory.svelte'),
+    description: 'How much was in use over time, what of at the peak, and what never came back.',
+    load: () => import('./memory/MemoryTool.svelte'),
   },
   {
     name: 'program',
     title: 'Program',
-    about: 'What the compiler made of the model, and how long each instruction took.',
-    load: () => import('./program/Program.svelte'),
+    description: 'What the compiler made of the model, and how long each instruction took.',
+    load: () => import('./program/ProgramTool.svelte'),
   },
   {
     name: 'roofline',
     title: 'Roofline',
-    about: 'How near ops come to what the device can do, and what holds them back.',
-    load: () => import('./roofline/Roofline.svelte'),
+    description: 'How near ops come to what the device can do, and what holds them back.',
+    load: () => import('./roofline/RooflineTool.svelte'),
   },
 ];

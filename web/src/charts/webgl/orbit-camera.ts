@@ -1,0 +1,263 @@
+import type { Codec } from '../../lib/codecs';
+import type { GestureHandlers } from '../surface/gestures';
+
+export type Vec3 = readonly [number, number, number];
+
+/** Which axis points to the top of the picture. */
+export type UpAxis = 'y' | 'z';
+
+/** Where a frame is looked at from; it means the same whatever is in the frame. */
+export interface Orbit {
+  /** Radians around the axis that points up, and above the plane it stands on. */
+  readonly yaw: number;
+  readonly pitch: number;
+  /** 1: the whole frame fits into the picture. */
+  readonly zoom: number;
+  /** What is in the middle, in radii of the frame from its centre. */
+  readonly target: Vec3;
+}
+
+/** How wide the picture is. */
+export interface Projection {
+  /** Degrees from its upper to its lower edge. */
+  readonly fov: number;
+  readonly orthographic: boolean;
+  /** Its width divided by its height. */
+  readonly aspect: number;
+}
+
+export const DEFAULT_FOV_DEG = 40;
+export const DEFAULT_ORBIT: Orbit = { yaw: 0.6, pitch: 0.42, zoom: 1, target: [0, 0, 0] };
+
+const MAX_PITCH = Math.PI / 2 - 0.001;
+const ZOOM_LIMITS = { least: 0.02, most: 1000 };
+/** A drag over the height of a picture turns by half a circle. */
+const ROTATION_PER_HEIGHT = Math.PI;
+/** Air around what is fitted in. */
+const FIT_MARGIN = 1.06;
+
+export function rotateOrbit(orbit: Orbit, dx: number, dy: number, height: number): Orbit {
+  const yaw = wrapAngle(orbit.yaw - (dx / height) * ROTATION_PER_HEIGHT);
+  return {
+    ...orbit,
+    yaw,
+    pitch: clamp(orbit.pitch + (dy / height) * ROTATION_PER_HEIGHT, -MAX_PITCH, MAX_PITCH),
+  };
+}
+
+export function zoomOrbit(orbit: Orbit, factor: number): Orbit {
+  return { ...orbit, zoom: clamp(orbit.zoom * factor, ZOOM_LIMITS.least, ZOOM_LIMITS.most) };
+}
+
+/** Moves what is seen by pixels, so that it stays under the pointer. */
+export function panOrbit(
+  orbit: Orbit,
+  dx: number,
+  dy: number,
+  height: number,
+  lens: Projection,
+  up: UpAxis,
+): Orbit {
+  const perPixel = getHeightAtTarget(orbit, lens) / height;
+  const { right, above } = getViewAxes(orbit, up);
+  const move = (axis: 0 | 1 | 2): number =>
+    orbit.target[axis] - right[axis] * dx * perPixel + above[axis] * dy * perPixel;
+  return { ...orbit, target: [move(0), move(1), move(2)] };
+}
+
+/** Zooms so that what is `x` and `y` pixels from the middle of the picture stays there. */
+export function zoomOrbitAt(
+  orbit: Orbit,
+  { x, y }: { readonly x: number; readonly y: number },
+  factor: number,
+  height: number,
+  lens: Projection,
+  up: UpAxis,
+): Orbit {
+  const closer = zoomOrbit(orbit, factor);
+  const kept = orbit.zoom / closer.zoom;
+  return {
+    ...panOrbit(orbit, x * (kept - 1), y * (kept - 1), height, lens, up),
+    zoom: closer.zoom,
+  };
+}
+
+/** How far from what is in the middle the eye is, in radii. */
+export function getEyeDistance({ zoom }: Orbit, lens: Projection): number {
+  return FIT_MARGIN / Math.sin(getNarrowHalfAngle(lens)) / zoom;
+}
+
+/** How much of the plane through the middle is seen from top to bottom, in radii. */
+export function getHeightAtTarget(orbit: Orbit, lens: Projection): number {
+  return 2 * getEyeDistance(orbit, lens) * Math.tan(toRadians(lens.fov) / 2);
+}
+
+/** The eye, in radii from the centre of the frame. */
+export function getEyePosition(orbit: Orbit, lens: Projection, up: UpAxis): Vec3 {
+  const distance = getEyeDistance(orbit, lens);
+  const { back } = getViewAxes(orbit, up);
+  const along = (axis: 0 | 1 | 2): number => orbit.target[axis] + back[axis] * distance;
+  return [along(0), along(1), along(2)];
+}
+
+/** The directions of the picture: to its right, to its top, and out of it. */
+export function getViewAxes(
+  { yaw, pitch }: Orbit,
+  up: UpAxis,
+): { right: Vec3; above: Vec3; back: Vec3 } {
+  const [sy, cy, sp, cp] = [Math.sin(yaw), Math.cos(yaw), Math.sin(pitch), Math.cos(pitch)];
+  return {
+    right: fromYUp([cy, 0, -sy], up),
+    above: fromYUp([-sp * sy, cp, -sp * cy], up),
+    back: fromYUp([cp * sy, sp, cp * cy], up),
+  };
+}
+
+export function getUpVector(up: UpAxis): Vec3 {
+  return fromYUp([0, 1, 0], up);
+}
+
+/** The orbit with the eye at a place, looking at another; null where they are one. */
+export function makeOrbit(eye: Vec3, target: Vec3, lens: Projection, up: UpAxis): Orbit | null {
+  const [x, y, z] = toYUp([eye[0] - target[0], eye[1] - target[1], eye[2] - target[2]], up);
+  const distance = Math.hypot(x, y, z);
+  if (distance === 0) return null;
+  return {
+    yaw: Math.atan2(x, z),
+    pitch: clamp(Math.asin(clamp(y / distance, -1, 1)), -MAX_PITCH, MAX_PITCH),
+    zoom: clamp(
+      getEyeDistance(DEFAULT_ORBIT, lens) / distance,
+      ZOOM_LIMITS.least,
+      ZOOM_LIMITS.most,
+    ),
+    target,
+  };
+}
+
+/** `yaw,pitch,zoom` and, where it is not the centre, what is in the middle. */
+export const orbitCodec: Codec<Orbit | null> = {
+  parse: (text) => parseOrbit(text.split(',')),
+  format: (orbit) => (orbit ? formatOrbit(orbit).join(',') : ''),
+};
+
+export function parseOrbit(texts: readonly string[]): Orbit | null {
+  const numbers = texts.filter((text) => text.trim() !== '').map(Number);
+  const [yaw, pitch, zoom, x = 0, y = 0, z = 0] = numbers;
+  if (yaw === undefined || pitch === undefined || !zoom || !numbers.every(Number.isFinite)) {
+    return null;
+  }
+  return {
+    yaw: wrapAngle(yaw),
+    pitch: clamp(pitch, -MAX_PITCH, MAX_PITCH),
+    zoom: clamp(zoom, ZOOM_LIMITS.least, ZOOM_LIMITS.most),
+    target: [x, y, z],
+  };
+}
+
+/** Six texts, the last three empty where the target is the centre. */
+export function formatOrbit({ yaw, pitch, zoom, target }: Orbit): string[] {
+  const isCentred = target.every((place) => Math.abs(place) < 1e-4);
+  const angles = [yaw, pitch].map((angle) => formatFixed(angle, 3));
+  const middle = isCentred ? [] : target.map((place) => formatFixed(place, 4));
+  return [...angles, String(Number(zoom.toPrecision(4))), ...middle];
+}
+
+function formatFixed(value: number, digits: number): string {
+  return String(Number(value.toFixed(digits)));
+}
+
+/** From a world with y on top to one with `up` there. */
+function fromYUp([x, y, z]: Vec3, up: UpAxis): Vec3 {
+  return up === 'y' ? [x, y, z] : [x, -z, y];
+}
+
+/** And back. */
+function toYUp([x, y, z]: Vec3, up: UpAxis): Vec3 {
+  return up === 'y' ? [x, y, z] : [x, z, -y];
+}
+
+/** Half the angle of the narrower side of the picture. */
+function getNarrowHalfAngle({ fov, aspect }: Projection): number {
+  const half = toRadians(fov) / 2;
+  return aspect >= 1 ? half : Math.atan(Math.tan(half) * aspect);
+}
+
+function toRadians(degrees: number): number {
+  return (degrees * Math.PI) / 180;
+}
+
+function wrapAngle(angle: number): number {
+  const turned = angle % (2 * Math.PI);
+  if (turned > Math.PI) return turned - 2 * Math.PI;
+  return turned < -Math.PI ? turned + 2 * Math.PI : turned;
+}
+
+function clamp(value: number, low: number, high: number): number {
+  return Math.min(high, Math.max(low, value));
+}
+
+/** What a hand acts on. */
+export interface OrbitControls {
+  readonly orbit: Orbit;
+  readonly projection: Projection;
+  readonly up: UpAxis;
+  readonly height: number;
+  setOrbit(orbit: Orbit): void;
+  reset(): void;
+}
+
+/** Drags turn, drags with shift or two fingers move, ctrl and the wheel or a pinch zoom. */
+export function makeOrbitGestures(find: () => OrbitControls): GestureHandlers {
+  /** Where a drag began: it is counted from there, so that nothing adds up. */
+  let held: Orbit | null = null;
+  const nothing = (): void => undefined;
+  return {
+    hover: nothing,
+    click: nothing,
+    drag(from, to) {
+      const turned = find();
+      held ??= turned.orbit;
+      turned.setOrbit(rotateOrbit(held, to.x - from.x, to.y - from.y, turned.height));
+    },
+    dragEnd: () => (held = null),
+    dragCancel() {
+      if (held) find().setOrbit(held);
+      held = null;
+    },
+    pan(dx, dy) {
+      const { orbit, height, projection, up, setOrbit } = find();
+      setOrbit(panOrbit(orbit, dx, dy, height, projection, up));
+    },
+    zoom(_, factor) {
+      const { orbit, setOrbit } = find();
+      setOrbit(zoomOrbit(orbit, factor));
+    },
+    resetZoom: () => find().reset(),
+    dragsByTouch: () => true,
+  };
+}
+
+const KEY_STEP_PX = 18;
+const KEY_ZOOM_FACTOR = 1.25;
+const ARROW_DIRECTIONS: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
+/** Does what a key means to a picture that has the focus; says whether it meant anything. */
+export function handleOrbitKey({ key, shiftKey }: KeyboardEvent, turned: OrbitControls): boolean {
+  const { orbit, projection, up, height } = turned;
+  const [dx, dy] = ARROW_DIRECTIONS[key] ?? [0, 0];
+  if (dx || dy) {
+    const [x, y] = [dx * KEY_STEP_PX, dy * KEY_STEP_PX];
+    turned.setOrbit(
+      shiftKey ? panOrbit(orbit, x, y, height, projection, up) : rotateOrbit(orbit, x, y, height),
+    );
+  } else if (key === '+' || key === '=') turned.setOrbit(zoomOrbit(orbit, KEY_ZOOM_FACTOR));
+  else if (key === '-') turned.setOrbit(zoomOrbit(orbit, 1 / KEY_ZOOM_FACTOR));
+  else if (key === '0') turned.reset();
+  else return false;
+  return true;
+}

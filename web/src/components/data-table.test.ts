@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+
+import { type TableColumn, nextSortOrder, sortOrderCodec, sortRows } from './data-table';
+
+interface Row {
+  readonly name: string;
+  readonly ms: number;
+}
+
+const NAME: TableColumn<Row> = {
+  key: 'name',
+  title: 'Op',
+  width: 100,
+  isText: true,
+  value: (r) => r.name,
+};
+const MS: TableColumn<Row> = { key: 'ms', title: 'Time', width: 80, value: (r) => r.ms };
+const ROWS: Row[] = [
+  { name: 'conv10', ms: 2 },
+  { name: 'conv9', ms: NaN },
+  { name: 'add', ms: 5 },
+];
+
+const namesBy = (text: string): string[] =>
+  sortRows(ROWS, [NAME, MS], sortOrderCodec.parse(text)).map(({ name }) => name);
+
+describe('a table', () => {
+  it('is sorted by any column, with what is not known last', () => {
+    expect(namesBy('-ms')).toEqual(['add', 'conv10', 'conv9']);
+    expect(namesBy('ms')).toEqual(['conv10', 'add', 'conv9']);
+    expect(namesBy('name')).toEqual(['add', 'conv9', 'conv10']);
+  });
+
+  it('stays as it is where a link names a column that is not there', () => {
+    expect(namesBy('-gone')).toEqual(['conv10', 'conv9', 'add']);
+  });
+
+  it('begins with the highest number and with the first word', () => {
+    expect(nextSortOrder({ key: 'name', descending: false }, MS)).toEqual({
+      key: 'ms',
+      descending: true,
+    });
+    expect(nextSortOrder({ key: 'ms', descending: true }, MS)).toEqual({
+      key: 'ms',
+      descending: false,
+    });
+    expect(nextSortOrder({ key: 'ms', descending: true }, NAME)).toEqual({
+      key: 'name',
+      descending: false,
+    });
+  });
+
+  it('is written into the address', () => {
+    expect(sortOrderCodec.format({ key: 'ms', descending: true })).toBe('-ms');
+    expect(sortOrderCodec.parse('name')).toEqual({ key: 'name', descending: false });
+  });
+});

@@ -1,0 +1,97 @@
+import type { TagRow } from '../../api/schemas';
+import { type Card, createTagCard, type Section } from '../../cards/card-sections';
+import type { CardGridSettings } from '../../cards/grid-settings';
+import { groupByPrefix } from '../../lib/grouping';
+import { compileTextFilter } from '../../lib/text-filter';
+import type { VisibleRun } from '../../plugin/context';
+
+/** Curves in one chart: one tag of all runs, or all tags of a section of one run. */
+export interface PrCurveCardModel extends Card {
+  readonly tags: readonly string[];
+  /** The first of them: keys go through its steps. */
+  readonly tag: string;
+  /** null: every run that is shown. */
+  readonly run: string | null;
+}
+
+export function makeTagCard(row: TagRow): PrCurveCardModel {
+  const { id, title, description, tag } = createTagCard(row);
+  return { id, title, description, tags: [tag], tag, run: null };
+}
+
+/** Who has which tag, as far as that is known. */
+export type HasTag = (run: string, tag: string) => boolean;
+
+/** Of each section a card for each run, with the tags of the section in it. */
+export function buildClassSections(
+  rows: readonly TagRow[],
+  runs: readonly VisibleRun[],
+  hasTag: HasTag,
+  { filter, pinned }: CardGridSettings,
+): Section<PrCurveCardModel>[] {
+  const { matches } = compileTextFilter(filter.value);
+  const found = rows.filter(({ tag, display_name }) => matches(tag) || matches(display_name));
+  const sections = groupByPrefix(found).map(({ title, items }) => ({
+    title: title || 'no prefix',
+    key: title,
+    cards: runs.flatMap((run) => makeClassCards(title, items, run, hasTag)),
+  }));
+  const all = sections.flatMap(({ cards }) => cards);
+  const cards = pinned.value.flatMap((id) => all.find((card) => card.id === id) ?? []);
+  return [{ title: 'Pinned', key: ' pinned', cards }, ...sections].filter(
+    ({ cards }) => cards.length > 0,
+  );
+}
+
+function makeClassCards(
+  prefix: string,
+  rows: readonly TagRow[],
+  { name, label }: VisibleRun,
+  hasTag: HasTag,
+): PrCurveCardModel[] {
+  const tags = rows.map(({ tag }) => tag).filter((tag) => hasTag(name, tag));
+  const [tag] = tags;
+  if (tag === undefined) return [];
+  return [{ id: `${prefix}\n${name}`, title: label, description: '', tags, tag, run: name }];
+}
+
+/** What tells a tag from the others of its section. */
+export function getClassName(tag: string): string {
+  return tag.slice(tag.indexOf('/') + 1);
+}
+
+/** Sizes of the parts of a card, in pixels. */
+const CARD_HEADER_HEIGHT_PX = 34;
+const LEGEND_ROW_HEIGHT_PX = 19;
+/** Names beyond these are scrolled to. */
+const MAX_LEGEND_ROWS = 4;
+const SLIDER_HEIGHT_PX = 34;
+const WIDE_CHART_HEIGHT_PX = 420;
+export const LEGEND_HEIGHT_PX = MAX_LEGEND_ROWS * LEGEND_ROW_HEIGHT_PX;
+export const HISTORY_HEIGHT_PX = 92;
+export const TABLE_HEIGHT_PX = 132;
+
+/** Both axes go from 0 to 1, so a chart is nearly a square. */
+const CHART_ASPECT_RATIO = 0.74;
+
+export interface CardParts {
+  readonly isWide: boolean;
+  readonly hasTable: boolean;
+  readonly hasHistory: boolean;
+  readonly hasSlider: boolean;
+  /** How many curves there may be. */
+  readonly curves: number;
+}
+
+export function computeCardHeight(width: number, parts: CardParts): number {
+  const chart = parts.isWide ? WIDE_CHART_HEIGHT_PX : Math.round(width * CHART_ASPECT_RATIO);
+  const rows = Math.min(MAX_LEGEND_ROWS, Math.max(1, parts.curves));
+  return (
+    CARD_HEADER_HEIGHT_PX +
+    rows * LEGEND_ROW_HEIGHT_PX +
+    chart +
+    (parts.hasSlider ? SLIDER_HEIGHT_PX : 0) +
+    (parts.hasHistory ? HISTORY_HEIGHT_PX : 0) +
+    (parts.hasTable ? TABLE_HEIGHT_PX : 0)
+  );
+}

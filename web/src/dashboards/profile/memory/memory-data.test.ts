@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+
+import type { AllocationColumns, AllocatorRow } from '../schemas';
+import {
+  chooseByteUnit,
+  getGrowthPerStep,
+  type HeapResponse,
+  makeAllocationRows,
+  makeHeapRows,
+  makeMemoryLines,
+  makeStepPoints,
+} from './memory-data';
+
+type AllocationTuple = readonly [
+  op: string,
+  bytes: number,
+  count: number,
+  shape?: string,
+  region?: string,
+];
+
+function makeAllocations(rows: readonly AllocationTuple[]): AllocationColumns {
+  return {
+    ops: rows.map(([op]) => op),
+    bytes: Float64Array.from(rows, ([, bytes]) => bytes),
+    requested: Float64Array.from(rows, ([, bytes]) => bytes),
+    counts: Int32Array.from(rows, ([, , count]) => count),
+    regions: rows.map(([, , , , region = 'output']) => region),
+    types: rows.map(() => 'float32'),
+    shapes: rows.map(([, , , shape = '']) => shape),
+    events: Int32Array.from(rows, () => 3),
+    steps: Int32Array.from(rows, () => 0),
+  };
+}
+
+function makeAllocator(
+  rows: readonly AllocationTuple[],
+  leaks: readonly AllocationTuple[] = [],
+): AllocatorRow {
+  return {
+    name: 'GPU_0_bfc',
+    is_device: true,
+    allocations: 2,
+    frees: 1,
+    capacity: null,
+    peak: {
+      ms: 2,
+      event: 3,
+      heap: 9,
+      stack: 0,
+      cache: 0,
+      free: null,
+      fragmentation: null,
+      ever: 9,
+    },
+    ms: Float64Array.of(1, 2, 4),
+    heap: Float64Array.of(5, 9, 5),
+    stack: Float64Array.of(0, 0, 0),
+    cache: Float64Array.of(0, 1, 1),
+    events: Int32Array.of(1, 2, 3),
+    pieces: makeAllocations(rows),
+    leaks: makeAllocations(leaks),
+    step_heaps: Float64Array.of(10, 12, 16),
+  };
+}
+
+describe('memory', () => {
+  it('stays as it is up to the next event', () => {
+    const { x, y } = makeStepPoints(Float64Array.of(1, 2, 4), (at) => [5, 9, 5][at] ?? 0, 0, 1);
+    expect([...x]).toEqual([1, 2, 2, 4, 4]);
+    expect([...y]).toEqual([5, 5, 9, 9, 5]);
+    expect(makeStepPoints(new Float64Array(), () => 0, 0, 1).x).toHaveLength(0);
+  });
+
+  it('has a line for what is held unused only where something is', () => {
+    expect(makeMemoryLines(makeAllocator([]), null, 1).map(({ id }) => id)).toEqual([
+      'held',
+      'in use',
+    ]);
+    const other = makeAllocator([]);
+    expect(makeMemoryLines(makeAllocator([]), other, 1).map(({ id }) => id)).toContain('before');
+  });
+
+  it('is drawn in a unit that fits', () => {
+    expect(chooseByteUnit(0)).toEqual({ name: 'B', bytes: 1 });
+    expect(chooseByteUnit(11_986_944)).toEqual({ name: 'MB', bytes: 1e6 });
+    expect(chooseByteUnit(5e18).name).toBe('TB');
+  });
+
+  it('names what was there before, and marks what is lost', () => {
+    const one = makeAllocator(
+      [
+        ['', 500, 1, '', 'before'],
+        ['conv', 400, 4, '[8]'],
+      ],
+      [['conv', 300, 3, '[8]']],
+    );
+    const [before, conv] = makeAllocationRows(one, null);
+    expect(before?.op).toContain('weights');
+    expect([before?.isLeaked, conv?.isLeaked]).toEqual([false, true]);
+  });
+
+  it('is compared piece by piece', () => {
+    const [conv] = makeAllocationRows(
+      makeAllocator([['conv', 400, 1, '[8]']]),
+      makeAllocator([['conv', 100, 1, '[8]']]),
+    );
+    expect([conv?.bytes, conv?.baseline]).toEqual([400, 100]);
+    const [other] = makeAllocationRows(makeAllocator([['relu', 4, 1]]), makeAllocator([]));
+    expect(other?.baseline).toBe(0);
+  });
+
+  it('says by how much it grows a step', () => {
+    expect(getGrowthPerStep(makeAllocator([]))).toBe(3);
+  });
+});
+
+function makeHeapResponse(
+  rows: readonly (readonly [where: string, bytes: number])[],
+): HeapResponse {
+  return {
+    wheres: rows.map(([where]) => where),
+    stacks: rows.map(([where]) => `full lax.py:3\n${where}`),
+    kinds: rows.map(() => 'buffer'),
+    devices: rows.map(() => 'gpu:0'),
+    counts: Int32Array.from(rows, () => 1),
+    bytes: Float64Array.from(rows, ([, bytes]) => bytes),
+    total_bytes: 0,
+  };
+}
+
+describe('what is held', () => {
+  it('is summed up by the line that asked for it', () => {
+    const [init, step] = makeHeapRows(
+      makeHeapResponse([
+        ['init', 5],
+        ['step', 3],
+        ['init', 1],
+      ]),
+      null,
+    );
+    expect(init).toMatchObject({ location: 'init', bytes: 6, count: 2, baseline: null });
+    expect(step?.bytes).toBe(3);
+  });
+
+  it('is compared, with what is no longer held', () => {
+    const rows = makeHeapRows(makeHeapResponse([['init', 5]]), makeHeapResponse([['step', 3]]));
+    expect(rows.map(({ location, bytes, baseline }) => [location, bytes, baseline])).toEqual([
+      ['init', 5, 0],
+      ['step', 0, 3],
+    ]);
+  });
+});

@@ -1,0 +1,63 @@
+/** Shortcuts as the sheet says them: `f`, `Shift+P`, `Mod+K`, where Mod is ⌘ on a Mac, else Ctrl. */
+
+type KeyPress = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>;
+
+const MODIFIERS = ['Mod', 'Alt', 'Shift'];
+
+/** Inputs into which nobody types. */
+const NON_TEXT_INPUT_TYPES = ['button', 'checkbox', 'color', 'file', 'radio', 'reset', 'submit'];
+
+const PRESSED_BY_SPACE = 'button, summary, input, [role=button], [role=menuitem], [role=option]';
+
+export const isMac = (): boolean => /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? '');
+
+export function matchesShortcut(keys: string, event: KeyPress): boolean {
+  const { key, modifiers } = splitKeys(keys);
+  const isLetter = /^[a-z]$/i.test(key);
+  // With signs such as `?` the shift key is how they are typed, and no part of the shortcut.
+  const shiftIsRight =
+    (key.length === 1 && !isLetter) || event.shiftKey === modifiers.includes('Shift');
+  return (
+    event.key.toLowerCase() === key.toLowerCase() &&
+    (event.ctrlKey || event.metaKey) === modifiers.includes('Mod') &&
+    event.altKey === modifiers.includes('Alt') &&
+    shiftIsRight
+  );
+}
+
+/** The caps of a shortcut's keys, in the order in which they are pressed. */
+export function getKeyLabels(keys: string, mac = isMac()): string[] {
+  const { key, modifiers } = splitKeys(keys);
+  const caps: Record<string, string> = {
+    Mod: mac ? '⌘' : 'Ctrl',
+    Alt: mac ? '⌥' : 'Alt',
+    Escape: 'Esc',
+    ArrowLeft: '←',
+    ArrowRight: '→',
+    ArrowUp: '↑',
+    ArrowDown: '↓',
+    ' ': 'Space',
+  };
+  const shown = key.length === 1 ? key.toUpperCase() : key;
+  return [...modifiers, shown].map((cap) => caps[cap] ?? cap);
+}
+
+/** Whether the key goes into a field; with ⌘ or Ctrl held down nobody types. */
+export function isTyping(event: KeyboardEvent): boolean {
+  if (event.ctrlKey || event.metaKey) return false;
+  const target = event.target;
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return !NON_TEXT_INPUT_TYPES.includes(target.type);
+  return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName);
+}
+
+/** Whether the space bar presses what has the focus, and is no shortcut. */
+export function isActivating(event: KeyboardEvent): boolean {
+  const { key, target } = event;
+  return key === ' ' && target instanceof Element && target.matches(PRESSED_BY_SPACE);
+}
+
+function splitKeys(keys: string): { key: string; modifiers: string[] } {
+  const parts = keys.split(/\+(?=.)/);
+  return { key: parts.at(-1) ?? '', modifiers: parts.filter((part) => MODIFIERS.includes(part)) };
+}
