@@ -26,9 +26,9 @@ from tracklight.dashboards.fairness.schemas import (
     EvaluationRow,
     EvaluationsRequest,
     EvaluationsResponse,
-    ExportRequest,
-    HistoryRequest,
-    HistoryResponse,
+    FairnessExportRequest,
+    FairnessHistoryRequest,
+    FairnessHistoryResponse,
     HistorySeries,
     PlotsRequest,
     PlotsResponse,
@@ -73,8 +73,8 @@ class Fairness(Dashboard):
             Route("result", ResultRequest, self.result, "GET"),
             Route("difference", DifferenceRequest, self.difference),
             Route("plots", PlotsRequest, self.plots),
-            Route("history", HistoryRequest, self.history),
-            Route("export", ExportRequest, self.export, "GET"),
+            Route("history", FairnessHistoryRequest, self.history),
+            Route("export", FairnessExportRequest, self.export, "GET"),
         ]
 
     def evaluations(self, request: EvaluationsRequest) -> EvaluationsResponse:
@@ -101,7 +101,7 @@ class Fairness(Dashboard):
         models = self._library.load(self._library.get_entry(request.id))
         return make_plots(find_model(models, request.model), request)
 
-    def history(self, request: HistoryRequest) -> HistoryResponse:
+    def history(self, request: FairnessHistoryRequest) -> FairnessHistoryResponse:
         """Return a metric of some slices at each step."""
         cursor = self.context.cursor()
         entries = [
@@ -114,7 +114,7 @@ class Fairness(Dashboard):
             entries = [entries[number] for number in at]
         return self._make_history(cursor, request, entries)
 
-    def export(self, request: ExportRequest) -> Blob:
+    def export(self, request: FairnessExportRequest) -> Blob:
         """Return a result as CSV or JSON, or as a section of a model card in Markdown."""
         models = self._library.load(self._library.get_entry(request.id))
         stored = find_model(models, request.model).stored
@@ -147,8 +147,8 @@ class Fairness(Dashboard):
         return find_model(models, model).stored.result
 
     def _make_history(
-        self, cursor: str, request: HistoryRequest, entries: Sequence[EvaluationEntry]
-    ) -> HistoryResponse:
+        self, cursor: str, request: FairnessHistoryRequest, entries: Sequence[EvaluationEntry]
+    ) -> FairnessHistoryResponse:
         shape = (len(request.slices), len(entries))
         value, lower, upper = (np.full(shape, np.nan) for _ in range(3))
         count = np.zeros(shape, np.int64)
@@ -167,7 +167,7 @@ class Fairness(Dashboard):
                     lower[at, step] = result.lower[row, column]
                     upper[at, step] = result.upper[row, column]
                     count[at, step] = result.counts[row]
-        return HistoryResponse(
+        return FairnessHistoryResponse(
             cursor=cursor,
             steps=np.array([entry.step for entry in entries], np.int64),
             wall_time=np.array([entry.wall_time for entry in entries], np.float64),

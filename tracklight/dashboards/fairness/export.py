@@ -12,7 +12,7 @@ import numpy as np
 
 from tracklight.analysis.evaluation.encoding import StoredEvaluation
 from tracklight.analysis.evaluation.report import format_report
-from tracklight.dashboards.fairness.schemas import ExportFormat
+from tracklight.dashboards.fairness.schemas import FairnessExportFormat
 from tracklight.plugin import Blob, to_json_number
 
 _HEADER = (
@@ -21,7 +21,7 @@ _HEADER = (
 )
 
 
-def write_result(stored: StoredEvaluation, format_: ExportFormat, baseline: str) -> Blob:
+def write_result(stored: StoredEvaluation, format_: FairnessExportFormat, baseline: str) -> Blob:
     """Return a result as a file.
 
     Raises:

@@ -14,7 +14,7 @@ from tracklight.plugin import Float64, Int64, Problem
 
 Positions = Annotated[list[int], msgspec.Meta(max_length=2000)]
 CorrectionName = Literal["none", "bonferroni", "holm", "benjamini-hochberg"]
-ExportFormat = Literal["csv", "json", "markdown"]
+FairnessExportFormat = Literal["csv", "json", "markdown"]
 
 
 class EvaluationsRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -231,7 +231,7 @@ class PlotsResponse(msgspec.Struct):
     exact: bool
 
 
-class HistoryRequest(msgspec.Struct, forbid_unknown_fields=True):
+class FairnessHistoryRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A metric of some slices over the steps of a logged evaluation."""
 
     run: str
@@ -250,7 +250,7 @@ class HistorySeries(msgspec.Struct):
     count: Int64
 
 
-class HistoryResponse(msgspec.Struct):
+class FairnessHistoryResponse(msgspec.Struct):
     """One value per step; NaN where a slice or the metric is missing at a step."""
 
     cursor: str
@@ -261,10 +261,10 @@ class HistoryResponse(msgspec.Struct):
     problems: list[Problem]
 
 
-class ExportRequest(msgspec.Struct, forbid_unknown_fields=True):
+class FairnessExportRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A result as a file: a table as CSV or JSON, or a section of a model card as Markdown."""
 
     id: str
     model: str | None = None
-    format: ExportFormat = "csv"
+    format: FairnessExportFormat = "csv"
     baseline: str = "Overall"
