@@ -3,6 +3,7 @@ import { ExportContents, type ExportData } from './api/static/contents';
 import { makeScalarHandlers } from './api/static/static-scalars';
 import { stepsHandlers } from './api/static/static-steps';
 import { StaticTransport } from './api/static/static-transport';
+import { fairnessHandlers } from './dashboards/fairness/static-fairness';
 import { histogramHandlers } from './dashboards/histograms/static-histograms';
 import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';
 
@@ -16,6 +17,7 @@ setTransport(
   new StaticTransport(contents, {
     ...makeScalarHandlers(contents),
     ...stepsHandlers,
+    ...fairnessHandlers,
     ...histogramHandlers,
     ...prCurveHandlers,
   }),

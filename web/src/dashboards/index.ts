@@ -61,6 +61,14 @@ with summary.create_file_writer("logs/run-1").as_default():
     load: () => importWithMessages('pr_curves', () => import('./pr_curves')),
   },
   {
+    name: 'fairness',
+    title: 'Fairness',
+    example: `result = tracklight.fairness.evaluate(
+    frame, label="approved", prediction="score", slices=["sex", ["sex", "region"]])
+result.write("logs/run-1", step=epoch)`,
+    load: () => importWithMessages('fairness', () => import('./fairness')),
+  },
+  {
     name: 'mesh',
     title: 'Mesh',
     example: `from tracklight import summary
