@@ -21,6 +21,7 @@ from tracklight.errors import UsageError
 from tracklight.util.frames import CategoryColumn, Column, Frame
 
 if TYPE_CHECKING:
+    from tracklight.formats.proto import Message
     from tracklight.writer.event_writer import EventWriter
 
 
@@ -147,18 +148,23 @@ class FairnessResult(Frame):
         Example:
             >>> result.write("logs/run1", step=epoch)
         """
-        from tracklight.formats import summary
         from tracklight.writer.event_writer import EventWriter
 
-        if not tag:
-            raise UsageError("the tag must not be empty")
-        parts = np.array(encode_evaluation(self._stored), object)
-        value = summary.tensor(tag, parts, summary.make_metadata(PLUGIN_NAME))
+        value = self.to_summary(tag)
         if isinstance(logdir, EventWriter):
             logdir.add([value], int(step))
             return
         with EventWriter(logdir) as writer:
             writer.add([value], int(step))
+
+    def to_summary(self, tag: str = "fairness") -> Message:
+        """Return the ``Summary.Value`` message that `write` logs."""
+        from tracklight.formats import summary
+
+        if not tag:
+            raise UsageError("the tag must not be empty")
+        parts = np.array(encode_evaluation(self._stored), object)
+        return summary.tensor(tag, parts, summary.make_metadata(PLUGIN_NAME))
 
 
 class DifferenceTable(Frame):

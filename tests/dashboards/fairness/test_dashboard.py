@@ -273,9 +273,11 @@ def test_static_export(tmp_path, open_log):
     rows = parts["evaluations"].evaluations
     assert len(rows) == 3
     for row in rows:
-        model = "m" if row.kind == "logged" else ""
-        assert parts[f"result?id={row.id}&model={model}"].id == row.id
-        assert f"plots?id={row.id}&model={model}" in parts
+        assert parts[f"result?id={row.id}"].id == row.id
+        assert f"plots?id={row.id}" in parts
+        difference = parts[f"difference?id={row.id}"]
+        assert difference.slices == parts[f"result?id={row.id}"].slices
+        assert len(difference.columns) == len(parts[f"result?id={row.id}"].columns)
 
 
 def test_five_thousand_slices_are_served_at_once(tmp_path, open_log):

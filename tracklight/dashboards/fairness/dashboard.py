@@ -13,6 +13,7 @@ from tracklight.analysis.fairness.library import (
     EvaluationEntry,
     EvaluationLibrary,
 )
+from tracklight.analysis.fairness.tfma_folder import ModelEvaluation
 from tracklight.dashboards.fairness.export import write_result
 from tracklight.dashboards.fairness.responses import (
     find_model,
@@ -132,13 +133,14 @@ class Fairness(Dashboard):
             except TracklightError:
                 continue
             exported.append(entry)
-            for model in models:
+            for number, model in enumerate(models):
+                # The page names a model only if it is not the first one.
                 name = model.stored.model
-                query = f"id={entry.id}&model={encode_uri_component(name)}"
+                query = f"id={entry.id}" + (
+                    f"&model={encode_uri_component(name)}" if number else ""
+                )
                 yield f"result?{query}", make_result(entry.id, models, name, None)
-                if model.stored.plots is not None:
-                    rows = model.stored.plots.rows[:_MAX_EXPORTED_PLOTS].tolist()
-                    yield f"plots?{query}", make_plots(model, PlotsRequest(entry.id, rows))
+                yield from _export_model(query, entry.id, model)
         rows = [_make_row(entry) for entry in exported]
         yield "evaluations", EvaluationsResponse(self.context.cursor(), rows)
 
@@ -178,6 +180,18 @@ class Fairness(Dashboard):
             ],
             problems=problems[:10],
         )
+
+
+def _export_model(query: str, id_: str, model: ModelEvaluation) -> Iterator[ExportPart]:
+    """Yield the differences to the baseline that the page starts with, and the plots."""
+    result = model.stored.result
+    if result.slice_names:
+        baseline = "Overall" if "Overall" in result.slice_names else result.slice_names[0]
+        request = DifferenceRequest(id_, baseline=baseline, max_gaps=0)
+        yield f"difference?{query}", make_difference(request, result, None)
+    if model.stored.plots is not None:
+        rows = model.stored.plots.rows[:_MAX_EXPORTED_PLOTS].tolist()
+        yield f"plots?{query}", make_plots(model, PlotsRequest(id_, rows))
 
 
 def _make_row(entry: EvaluationEntry) -> EvaluationRow:
