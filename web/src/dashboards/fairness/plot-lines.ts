@@ -12,6 +12,7 @@ export interface PlotStyle {
 }
 
 const DIAGONAL = Float64Array.of(0, 1);
+const MAX_BINS = 20;
 const POSITIVE_DASH = [5, 3];
 
 /** Return the lines of one slice: two for the distribution, for negative and positive labels. */
@@ -38,15 +39,37 @@ export function makePlotLines(
     ];
   }
   return [
-    { ...base, ...makeSteps(plot.distribution_edges, plot.negative), label: names.negative },
     {
       ...base,
-      ...makeSteps(plot.distribution_edges, plot.positive),
+      ...makeSteps(...mergeBins(plot.distribution_edges, plot.negative)),
+      label: names.negative,
+    },
+    {
+      ...base,
+      ...makeSteps(...mergeBins(plot.distribution_edges, plot.positive)),
       id: `${id} positive`,
       label: names.positive,
       dash: POSITIVE_DASH,
     },
   ];
+}
+
+/** Merge neighboring bins, so that small slices do not look like noise. */
+export function mergeBins(
+  edges: Float64Array,
+  weights: Float64Array,
+): [edges: Float64Array, weights: Float64Array] {
+  const size = Math.ceil(weights.length / MAX_BINS);
+  const count = Math.ceil(weights.length / size) || 0;
+  const merged = new Float64Array(count);
+  weights.forEach((weight, at) => {
+    const bin = Math.floor(at / size);
+    merged[bin] = (merged[bin] ?? 0) + weight;
+  });
+  const kept = Float64Array.from({ length: count + 1 }, (_, bin) => {
+    return edges[Math.min(bin * size, weights.length)] ?? NaN;
+  });
+  return [kept, merged];
 }
 
 /** Return the outline of a histogram of shares, so that slices of any size can be compared. */
