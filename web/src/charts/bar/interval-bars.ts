@@ -37,6 +37,12 @@ export interface PlacedBar {
   readonly row: Rect;
 }
 
+export interface HoveredBar {
+  readonly placed: PlacedBar;
+  /** On the screen, in pixels. */
+  readonly position: { readonly left: number; readonly top: number };
+}
+
 export interface IntervalBarsLayout {
   readonly size: Size;
   readonly plot: Rect;
