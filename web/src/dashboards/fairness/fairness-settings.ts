@@ -23,7 +23,7 @@ export const CORRECTIONS: readonly CorrectionName[] = [
 
 export type FairnessSettings = ReturnType<typeof makeFairnessSettings>;
 
-/** What is shown, in the URL. Empty lists and null stand for the defaults of the evaluation. */
+/** What is shown, in the URL. Empty lists and null mean the defaults of the evaluation. */
 export function makeFairnessSettings({ url }: Pick<Context, 'url'>) {
   return {
     view: url.param<FairnessView>('fair', choice(FAIRNESS_VIEWS, 'gaps'), 'gaps'),
