@@ -72,7 +72,7 @@ def test_charts_and_table_follow_the_choices(board: str, open_page: OpenPage) ->
     page.keyboard.press("Escape")
     expect(chart).to_have_attribute("data-drawn", "12")
     expect(page).to_have_url(re.compile(r"fair-thresholds=0\.5,0\.75|fair-thresholds=0\.5%2C0\.75"))
-    choose(page, "Baseline", "sex:m")
+    choose(page, "Baseline slice", "sex:m")
     expect(page.get_by_role("table", name="Differences to sex:m")).to_be_visible()
     chart.focus()
     page.keyboard.press("ArrowDown")
