@@ -69,7 +69,7 @@ ANALYSIS = {
     "evaluation": "",
     "fairness": "source media evaluation",
     "graphs": "",
-    "profiles": "",
+    "profiles": "source",
     "embeddings": "source jobs media",
     "experiments": "source",
 }

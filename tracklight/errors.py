@@ -74,6 +74,11 @@ def find_message(error: BaseException) -> Message | None:
     return first if isinstance(first, Message) else None
 
 
+def get_message(error: BaseException) -> Message:
+    """Return the message of an exception; without a code if it was raised with plain text."""
+    return find_message(error) or Message("", str(error))
+
+
 def _simplify(value: Any) -> str | int | float | Message:
     if isinstance(value, BaseException):
         return find_message(value) or str(value)

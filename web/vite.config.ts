@@ -1,21 +1,45 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
-import type { Plugin } from 'vite';
+import type { Plugin, Rollup } from 'vite';
 import { defineConfig } from 'vitest/config';
 
-import { START, messages } from './tools/compile-messages.js';
+import { messages } from './tools/compile-messages.js';
 
-/** Code that every dashboard uses is one chunk: forty small ones took longer to load. */
-const PARTS =
-  /\/src\/(lib|api|charts|components|plugin|cards|scalar-cards)\/|\/node_modules\/svelte\//;
-/** So are the messages of that code. */
-const PART_MESSAGES = new RegExp(`/src/catalog/(${START.join('|')})\\.ts$`);
+/** Code that most dashboards use. In two chunks, as many small ones take longer to load. */
+const SHARED =
+  /\/src\/(lib\/(?!colors\.)|api|charts\/(?!audio|histogram|webgl)|components|plugin|cards|scalar-cards)|\/node_modules\/svelte\//;
+/** The messages of that code. */
+const SHARED_MESSAGES = /\/src\/catalog\/(cards|charts|common|scalars)\.ts$/;
+/** Parts of scalar cards that are loaded when they are first shown. */
+const SCALAR_CARDS = /\/src\/scalar-cards\//;
+/** What the page loads at first: its own code and that of the Scalars dashboard. */
+const FIRST_ENTRIES = /\/src\/(app|dashboards\/scalars\/index)\.ts$/;
 /** The entry loads the texts of the language before that code runs, so it must not import it. */
 const LOCALE = /\/src\/i18n\/|vite\/preload-helper/;
 
-function chooseChunk(id: string): string | undefined {
+let firstModules: Set<string> | null = null;
+
+const chooseChunk: Rollup.GetManualChunk = (id, { getModuleIds, getModuleInfo }) => {
   if (LOCALE.test(id)) return 'locale';
-  return PARTS.test(id) || PART_MESSAGES.test(id) ? 'parts' : undefined;
+  if (!SHARED.test(id) && !SHARED_MESSAGES.test(id)) return undefined;
+  firstModules ??= collectImports(
+    [...getModuleIds()].filter((other) => FIRST_ENTRIES.test(other)),
+    (other) => getModuleInfo(other)?.importedIds ?? [],
+  );
+  if (firstModules.has(id)) return 'parts';
+  return SCALAR_CARDS.test(id) ? undefined : 'later-parts';
+};
+
+/** Return some modules and everything that they import, except dynamically. */
+function collectImports(
+  entries: readonly string[],
+  getImports: (id: string) => readonly string[],
+): Set<string> {
+  const modules = new Set(entries);
+  for (const id of modules) for (const imported of getImports(id)) modules.add(imported);
+  return modules;
 }
+
+const APP = /\/src\/app\.ts$/;
 
 /** Preload the page, which the entry imports only after the texts of its language are loaded. */
 const preloadApp: Plugin = {
@@ -24,7 +48,7 @@ const preloadApp: Plugin = {
     order: 'post',
     handler(html, { bundle, path }) {
       const chunks = Object.values(bundle ?? {}).filter((file) => file.type === 'chunk');
-      const app = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith('/src/app.ts'));
+      const app = chunks.find(({ moduleIds }) => moduleIds.some((id) => APP.test(id)));
       if (!app || path !== '/index.html') return [];
       const all = [app, ...chunks.filter(({ fileName }) => app.imports.includes(fileName))];
       const links = all.map(({ fileName }) => ({ rel: 'modulepreload', href: `./${fileName}` }));
@@ -52,9 +76,7 @@ export default defineConfig({
     // The policy of the server allows no inline parts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // The gallery of parts is a page of its own, which nobody loads who does not ask for it.
     rollupOptions: {
-      input: ['index.html', 'gallery.html'],
       output: {
         manualChunks: chooseChunk,
       },

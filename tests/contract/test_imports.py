@@ -143,4 +143,4 @@ def test_reports_a_forbidden_web_import(
 
 def test_allows_web_imports_of_the_table(write_file: WriteFile) -> None:
     text = "import { mount } from 'svelte';\nimport App from './shell/App.svelte';"
-    assert list_violations(iter_web_imports(write_file("main.ts", text)), WEB) == []
+    assert list_violations(iter_web_imports(write_file("app.ts", text)), WEB) == []

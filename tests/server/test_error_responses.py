@@ -5,8 +5,8 @@ from starlette.testclient import TestClient
 
 from tests.server.memory_source import MemorySource
 from tracklight import errors
-from tracklight.analysis.source import Sentence
 from tracklight.analysis.graphs.parsers import parse_logged_graph
+from tracklight.analysis.source import Sentence
 from tracklight.server.responses import describe_error, find_error_status
 
 

@@ -85,14 +85,14 @@ def play_button(page: Page, tag: str, run: str, part: int = 0) -> Locator:
 
 def read_position(page: Page) -> float:
     """Return the playback position in seconds, as shown in the toolbar."""
-    minutes, seconds = page.get_by_label("Position of what plays").inner_text().split(":")
+    minutes, seconds = page.get_by_label("Playback position", exact=True).inner_text().split(":")
     return 60 * int(minutes) + float(seconds)
 
 
 def wait_for_position(page: Page, above: float) -> None:
     page.wait_for_function(
         """above => {
-            const text = document.querySelector('[aria-label="Position of what plays"]');
+            const text = document.querySelector('[aria-label="Playback position"]');
             const [minutes, seconds] = (text?.textContent ?? '0:0').split(':').map(Number);
             return 60 * minutes + seconds > above;
         }""",

@@ -33,13 +33,13 @@ def drawn_chart(page: Page, title: str) -> Locator:
 def read_axes(page: Page, title: str) -> tuple[str, str, float, float]:
     """Return the first and last x labels and the limits of the y axis."""
     label = str(drawn_chart(page, title).get_attribute("aria-label"))
-    match = re.search(r"lines?, (.*) to (.*) across, (\S+) to (\S+) up", label)
+    match = re.search(r"lines?, x axis (.*) to (.*), y axis (\S+) to (\S+)", label)
     assert match, label
     return match[1], match[2], parse_number(match[3]), parse_number(match[4])
 
 
 def open_menu(page: Page, title: str) -> Locator:
-    page.get_by_role("button", name=f"More for {title}", exact=True).first.click()
+    page.get_by_role("button", name=f"More actions for {title}", exact=True).first.click()
     return page.get_by_role("menu")
 
 
@@ -60,7 +60,7 @@ def move_cursor_to(page: Page, title: str, count: int) -> None:
 
 
 def tooltip(page: Page) -> Locator:
-    return page.get_by_role("status", name="Values at the cursor")
+    return page.get_by_role("status", name="Values at cursor")
 
 
 def read_tooltip_cells(page: Page) -> dict[str, list[str]]:
@@ -74,28 +74,33 @@ def read_tooltip_cells(page: Page) -> dict[str, list[str]]:
 
 
 def value_table(page: Page, title: str) -> Locator:
-    return card(page, title).get_by_role("region", name=re.compile(r"^Values of "))
+    return card(page, title).get_by_role("table", name=re.compile(r"^Values of "))
+
+
+def table_rows(table: Locator) -> Locator:
+    """Return the rows of a data table, without its header."""
+    return table.locator("[role=row]:has(> [role=cell])")
 
 
 def read_table(table: Locator) -> dict[str, dict[str, str]]:
     """Return the cells by row name and column header."""
     # Read at once because rows may still be reordered.
-    headers, *rows = table.locator("tr").evaluate_all(
-        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"
+    headers, *rows = table.locator("tr, [role=row]").evaluate_all(
+        "rows => rows.map(row => [...row.children].map(cell => cell.innerText))"
     )
-    names = [head.strip(" ↑↓") for head in headers[1:]]
+    names = [head.strip(" ↑↓\n") for head in headers[1:]]
     return {name.strip(): dict(zip(names, cells, strict=True)) for name, *cells in rows}
 
 
 def parse_number(text: str) -> float:
     """Parse a number as the page formats it."""
     plain = text.replace("\N{MINUS SIGN}", "-").replace(",", "").replace("∞", "inf").strip()
-    return float(plain.removesuffix(" %"))
+    return float(plain.removesuffix("%"))
 
 
 def open_settings(page: Page) -> Locator:
     """Return the settings panel; open it if necessary."""
-    panel = page.get_by_role("complementary", name="Settings of Scalars")
+    panel = page.get_by_role("complementary", name="Scalars settings")
     if not panel.is_visible():
-        page.get_by_role("button", name="Settings of Scalars").click()
+        page.get_by_role("button", name="Scalars settings").click()
     return panel

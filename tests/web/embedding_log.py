@@ -143,6 +143,10 @@ def write_sprite(path: Path) -> None:
     Image.fromarray(sheet).save(path)
 
 
+#: Height of the selection tools; whether their text has subpixels depends on the compositor.
+TOOLS_PX = 48
+
+
 def drawn_points(page: Page) -> Locator:
     """Return the canvas once all points are drawn and no animation runs."""
     locator = page.get_by_role("application")
@@ -152,9 +156,9 @@ def drawn_points(page: Page) -> Locator:
 
 
 def take_screenshot(locator: Locator) -> NDArray[np.int_]:
-    """Return the RGB pixels of the canvas with labels and lines."""
+    """Return the RGB pixels of the canvas with labels and lines, below the selection tools."""
     screenshot = Image.open(io.BytesIO(locator.screenshot())).convert("RGB")
-    return np.asarray(screenshot).astype(int)
+    return np.asarray(screenshot).astype(int)[TOOLS_PX:]
 
 
 def count_pixels(locator: Locator, color: tuple[int, int, int]) -> int:
@@ -173,10 +177,10 @@ def drag(page: Page, *points: tuple[float, float]) -> None:
     page.mouse.up()
 
 
-def choose_vectors(page: Page, name: str | Pattern[str]) -> None:
-    """Choose another embedding in the toolbar."""
-    page.get_by_role("button", name="Choose vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name=name).click()
+def select_embedding(page: Page, name: str | Pattern[str]) -> None:
+    """Select another embedding in the toolbar."""
+    page.get_by_role("button", name="Select an embedding").click()
+    page.get_by_role("dialog").get_by_role("option", name=name).click()
 
 
 def panel(page: Page, name: str) -> Locator:

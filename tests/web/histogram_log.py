@@ -73,7 +73,7 @@ def drag_chart(
 
 
 def read_tooltip_cells(page: Page) -> dict[str, list[str]]:
-    tooltip = page.get_by_role("status", name="Values at the cursor")
+    tooltip = page.get_by_role("status", name="Hovered histogram")
     expect(tooltip).to_be_visible()
     script = "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"
     return {name: cells for name, *cells in tooltip.locator("tbody tr").evaluate_all(script)}
@@ -81,7 +81,7 @@ def read_tooltip_cells(page: Page) -> dict[str, list[str]]:
 
 def open_settings(page: Page, title: str) -> Locator:
     """Return the settings panel; open it if necessary."""
-    panel = page.get_by_role("complementary", name=f"Settings of {title}")
+    panel = page.get_by_role("complementary", name=f"{title} settings")
     if not panel.is_visible():
-        page.get_by_role("button", name=f"Settings of {title}").click()
+        page.get_by_role("button", name=f"{title} settings").click()
     return panel

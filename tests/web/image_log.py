@@ -163,5 +163,5 @@ def hover_at(page: Page, target: Locator, x: float, y: float) -> None:
 
 def read_zoom(page: Page) -> float:
     """Return the zoom factor: screen pixels per image pixel."""
-    label = page.get_by_role("status", name="Size").inner_text()
-    return float(label.removesuffix(" %").replace(",", "")) / 100
+    label = page.get_by_role("status", name="Zoom level").inner_text()
+    return float(label.removesuffix("%").replace(",", "")) / 100

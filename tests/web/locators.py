@@ -55,7 +55,12 @@ def search_box(page: Page) -> Locator:
 
 def search_results(page: Page) -> Locator:
     """Return the results listed by the search box."""
-    return page.get_by_role("listbox", name="Found").get_by_role("option")
+    return page.get_by_role("listbox", name="Results").get_by_role("option")
+
+
+def click_retry(scope: Page | Locator) -> None:
+    """Click all Retry buttons that are left: the page also tries again by itself."""
+    scope.get_by_role("button", name="Retry").evaluate_all("all => all.forEach((b) => b.click())")
 
 
 def step_range(first: int, last: int) -> str:

@@ -42,7 +42,7 @@ def format_ms(value: float) -> str:
 def choose_capture(page: Page, label: str, name: str) -> None:
     """Choose a capture by its run."""
     page.get_by_role("button", name=re.compile(f"^{label}")).click()
-    page.get_by_role("dialog", name=label).get_by_role("button", name=name).click()
+    page.get_by_role("dialog", name=label).get_by_role("option", name=name).click()
 
 
 def open_tool(page: Page, title: str) -> None:

@@ -61,7 +61,7 @@ def filter_box(page: Page) -> Locator:
 
 def choose_from_menu(page: Page, run: str, item: str) -> None:
     run_name(page, run).click(button="right")
-    page.get_by_role("menu", name="Actions").get_by_role("menuitem", name=item).click()
+    page.get_by_role("menu", name="Run actions").get_by_role("menuitem", name=item).click()
 
 
 def run_color(page: Page, name: str) -> str:

@@ -44,7 +44,7 @@ def test_clips_show_metadata_for_every_run(audio_board: str, open_page: OpenPage
     expect(first_clip).to_contain_text("8 kHz")
     expect(first_clip).to_contain_text("mono")
     expect(first_clip).to_contain_text("16-bit")
-    expect(first_clip).to_contain_text("step 20")
+    expect(first_clip).to_contain_text("Step 20")
     expect(clip(page, "voice", "alto", 1)).to_contain_text("high note")
     expect(card(page, "voice")).to_contain_text("basso")
     drawn_waveform(page, "music/stereo", "extra")
@@ -59,7 +59,7 @@ def test_slider_reaches_every_step(audio_board: str, open_page: OpenPage) -> Non
     slider.focus()
     for step in reversed(STEPS[:-1]):
         page.keyboard.press("ArrowLeft")
-        expect(clip(page, "voice", "alto")).to_contain_text(f"step {step}")
+        expect(clip(page, "voice", "alto")).to_contain_text(f"Step {step}")
         expect(page).to_have_url(re.compile(f"step={step}"))
 
 
@@ -68,7 +68,7 @@ def test_unlinked_cards_have_their_own_step(audio_board: str, open_page: OpenPag
     drawn_waveform(page, "voice", "alto")
     page.get_by_role("slider", name="Step of voice").focus()
     page.keyboard.press("Home")
-    expect(clip(page, "voice", "alto")).to_contain_text("step 0")
+    expect(clip(page, "voice", "alto")).to_contain_text("Step 0")
     expect(page).to_have_url(re.compile("steps=voice,0"))
 
 
@@ -77,11 +77,11 @@ def test_hover_shows_time_and_value(audio_board: str, open_page: OpenPage) -> No
     chart = drawn_waveform(page, "voice", "alto")
     box = get_stable_box(chart)
     page.mouse.move(box.center[0], box.y + 30)
-    expect(chart.locator(".tooltip")).to_have_text(
+    expect(chart.locator(".hover-info")).to_have_text(
         re.compile(r"^0:0[12]\.\d{3} · .?[\d.e-]+ … [\d.]+")
     )
     page.mouse.move(box.center[0], box.y + box.height - 40)
-    expect(chart.locator(".tooltip")).to_have_text(re.compile(r"· [\d.]+ k?Hz · .?\d+ dB$"))
+    expect(chart.locator(".hover-info")).to_have_text(re.compile(r"· [\d.]+ k?Hz · .?\d+ dB$"))
 
 
 def test_spectrogram_toggle_and_settings(audio_board: str, open_page: OpenPage) -> None:
@@ -93,12 +93,12 @@ def test_spectrogram_toggle_and_settings(audio_board: str, open_page: OpenPage) 
     wait_for_condition(page, lambda: get_stable_box(card(page, "voice")).height < before.height)
     page.keyboard.press("t")
     drawn_waveform(page, "voice", "alto")
-    page.get_by_role("button", name="Settings of Audio").click()
+    page.get_by_role("button", name="Audio settings").click()
     with page.expect_request(re.compile("spectrogram.*scale=linear")):
-        page.get_by_role("combobox", name="Scale").select_option("Linear")
+        page.get_by_role("combobox", name="Frequency scale").select_option("Linear")
     with page.expect_request(re.compile("spectrogram.*window=512")):
-        page.get_by_role("combobox", name="Window").select_option("512 samples")
-    page.get_by_role("combobox", name="Range").select_option("60 dB")
+        page.get_by_role("combobox", name="Window size").select_option("512 samples")
+    page.get_by_role("combobox", name="Dynamic range").select_option("60 dB")
     expect(page).to_have_url(re.compile("tones=linear.*tones-window=512"))
 
 
@@ -106,10 +106,10 @@ def test_fit_height_scales_quiet_clips(audio_board: str, open_page: OpenPage) ->
     page = open_page(f"{audio_board}&tags=voice&tones=off")
     chart = drawn_waveform(page, "voice", "alto", 1, "wave")
     before = chart.screenshot()
-    page.get_by_role("button", name="Settings of Audio").click()
-    page.get_by_label("Fit the height").check()
+    page.get_by_role("button", name="Audio settings").click()
+    page.get_by_label("Normalize amplitude").check()
     expect(page).to_have_url(re.compile("clip-fit=1"))
-    page.get_by_role("button", name="Settings of Audio").click()
+    page.get_by_role("button", name="Audio settings").click()
     wait_for_condition(page, lambda: chart.screenshot() != before)
 
 
@@ -129,8 +129,8 @@ def test_zoom_requests_a_range_of_samples(audio_board: str, open_page: OpenPage)
     chart.focus()
     page.keyboard.press("+")
     expect(page).to_have_url(re.compile("clip-zoom=voice"))
-    page.get_by_role("button", name="More for voice", exact=True).click()
-    page.get_by_role("menuitem", name="Show whole clips").click()
+    page.get_by_role("button", name="More actions for voice", exact=True).click()
+    page.get_by_role("menuitem", name="Reset zoom").click()
     expect(page).not_to_have_url(re.compile("clip-zoom"))
 
 
@@ -139,10 +139,12 @@ def test_download_returns_the_logged_file(
 ) -> None:
     page = open_page(f"{audio_board}&tags=stereo")
     drawn_waveform(page, "music/stereo", "extra")
-    clip(page, "music/stereo", "extra").get_by_role("button", name=re.compile("^More for")).click()
+    clip(page, "music/stereo", "extra").get_by_role(
+        "button", name=re.compile("^More actions for")
+    ).click()
     with page.expect_download() as download:
-        page.get_by_role("menuitem", name="Download clip").click()
-    assert download.value.suggested_filename == "music_stereo_extra_step_5.wav"
+        page.get_by_role("menuitem", name="Download audio").click()
+    assert download.value.suggested_filename == "music_stereo_extra_Step_5.wav"
     download.value.save_as(tmp_path / "clip.wav")
     samples = decode_wav((tmp_path / "clip.wav").read_bytes())
     assert samples.shape == (4 * SAMPLE_RATE, 2)
@@ -153,13 +155,13 @@ def test_export_chart_as_svg_and_png(audio_board: str, open_page: OpenPage) -> N
     page = open_page(f"{audio_board}&tags=stereo")
     drawn_waveform(page, "music/stereo", "extra")
     menu_button = clip(page, "music/stereo", "extra").get_by_role(
-        "button", name=re.compile("^More for")
+        "button", name=re.compile("^More actions for")
     )
     downloads = {}
     for kind in ("SVG", "PNG"):
         menu_button.click()
         with page.expect_download() as download:
-            page.get_by_role("menuitem", name=f"Download {kind}").click()
+            page.get_by_role("menuitem", name=f"Export {kind}").click()
         downloads[kind] = download.value.path().read_bytes()
     assert all(part in downloads["SVG"] for part in (b"<image", b"data:image/png", b"<path"))
     assert downloads["PNG"].startswith(b"\x89PNG")
@@ -168,41 +170,40 @@ def test_export_chart_as_svg_and_png(audio_board: str, open_page: OpenPage) -> N
 def test_copy_as_python(audio_board: str, open_page: OpenPage) -> None:
     page = open_page(f"{audio_board}&tags=voice")
     drawn_waveform(page, "voice", "alto")
-    page.get_by_role("button", name="More for voice", exact=True).click()
-    page.get_by_role("menuitem", name="Copy as Python …").click()
+    page.get_by_role("button", name="More actions for voice", exact=True).click()
+    page.get_by_role("menuitem", name="Copy as Python…").click()
     expect(page.get_by_role("dialog")).to_contain_text('log.audio(run, "voice")')
 
 
 def test_browser_decodes_other_formats_on_request(audio_board: str, open_page: OpenPage) -> None:
     page = open_page(f"{audio_board}&tags=odd&tones=off")
     flac = clip(page, "odd/files", "extra", 0)
-    expect(flac).to_contain_text("FLAC is decoded by your browser.")
-    flac.get_by_role("button", name="Draw it").click()
+    expect(flac).to_contain_text("FLAC audio is decoded in the browser.")
+    flac.get_by_role("button", name="Show waveform").click()
     drawn_waveform(page, "odd/files", "extra", 0, "wave")
     expect(flac).to_contain_text("0:04.000")
     expect(flac).to_contain_text("8 kHz")
     undecodable = clip(page, "odd/files", "extra", 1)
-    undecodable.get_by_role("button", name="Draw it").click()
-    expect(undecodable.get_by_role("alert")).to_contain_text("The browser cannot decode this clip.")
+    undecodable.get_by_role("button", name="Show waveform").click()
+    expect(undecodable.get_by_role("alert")).to_contain_text("The browser cannot decode this audio")
 
 
 def test_invalid_clips_show_an_error(audio_board: str, open_page: OpenPage) -> None:
     page = open_page(f"{audio_board}&tags=odd&tones=off")
     unknown = clip(page, "odd/files", "extra", 2)
-    expect(unknown).to_contain_text("cannot be drawn: 23 bytes of an unknown file type")
+    expect(unknown).to_contain_text("Cannot show the waveform: 23 bytes of an unknown file type")
     expect(unknown.get_by_role("button", name=re.compile("^Play"))).to_be_disabled()
     empty = clip(page, "odd/files", "extra", 3)
     expect(empty).to_contain_text("the clip has no samples")
 
 
-def test_failed_request_can_be_retried(audio_board: str, open_page: OpenPage) -> None:
+def test_shows_network_error_and_recovers(audio_board: str, open_page: OpenPage) -> None:
     page = open_page("about:blank")
     page.route(re.compile("/audio/about"), lambda route: route.abort())
     page.goto(f"{audio_board}&tags=voice")
-    alert = card(page, "voice").get_by_role("alert").first
-    expect(alert).to_contain_text("The server does not answer.")
+    expect(card(page, "voice").get_by_role("alert").first).to_contain_text("Server unreachable")
+    expect(card(page, "voice").get_by_role("button", name="Retry").first).to_be_visible()
     page.unroute(re.compile("/audio/about"))
-    alert.get_by_role("button", name="Try again").click()
     drawn_waveform(page, "voice", "alto")
 
 
@@ -232,9 +233,9 @@ def test_new_steps_appear(
     board = serve(tmp_path)
     page = open_page(f"{board.address}?tab=audio")
     drawn_waveform(page, "voice", "live")
-    expect(clip(page, "voice", "live")).to_contain_text("step 1")
+    expect(clip(page, "voice", "live")).to_contain_text("Step 1")
     logs.append(path, audio_record("voice", 2, [short, short]))
-    expect(clip(page, "voice", "live", 1)).to_contain_text("step 2")
+    expect(clip(page, "voice", "live", 1)).to_contain_text("Step 2")
     expect(waveform(page, "voice", "live", 1)).to_have_attribute("data-drawn", "wave tones")
 
 
@@ -250,6 +251,6 @@ def test_playing_clip_keeps_its_step_when_new_steps_arrive(
     wait_for_position(page, 0.2)
     logs.append(path, audio_record("voice", 2, [long]))
     expect(card(page, "voice")).to_contain_text("2 steps")
-    expect(clip(page, "voice", "live")).to_contain_text("step 1")
+    expect(clip(page, "voice", "live")).to_contain_text("Step 1")
     play_button(page, "voice", "live").click()
-    expect(clip(page, "voice", "live")).to_contain_text("step 2")
+    expect(clip(page, "voice", "live")).to_contain_text("Step 2")

@@ -52,5 +52,5 @@ def test_static_export_shows_number_of_included_steps(tmp_path: Path, open_page:
     logs.write(tmp_path / "logs", "long", steps)
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy", "tab=audio"))
     drawn_waveform(page, "voice", "long")
-    expect(card(page, "voice")).to_contain_text("30 of 100 steps in this copy")
-    expect(clip(page, "voice", "long")).to_contain_text("step 99")
+    expect(card(page, "voice")).to_contain_text("30 of 100 steps in this export")
+    expect(clip(page, "voice", "long")).to_contain_text("Step 99")

@@ -26,7 +26,7 @@ def test_no_accessibility_violations(audio_board: str, open_page: OpenPage) -> N
     page = open_page(f"{audio_board}&{compared}")
     drawn_waveform(page, "voice", "alto")
     assert find_violations(page) == []
-    page.get_by_role("button", name="Settings of Audio").click()
+    page.get_by_role("button", name="Audio settings").click()
     assert find_violations(page) == []
 
 
@@ -53,7 +53,7 @@ def test_full_screen_has_larger_charts(audio_board: str, open_page: OpenPage) ->
 
 def test_no_matching_tag(audio_board: str, open_page: OpenPage) -> None:
     page = open_page(f"{audio_board}&tags=nowhere")
-    expect(page.get_by_text("No tag matches “nowhere”.")).to_be_visible()
+    expect(page.get_by_text("No tags match “nowhere”.")).to_be_visible()
 
 
 def test_shortcuts_are_listed(audio_board: str, open_page: OpenPage) -> None:
@@ -61,5 +61,5 @@ def test_shortcuts_are_listed(audio_board: str, open_page: OpenPage) -> None:
     drawn_waveform(page, "voice", "alto")
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog")
-    for label in ("Play, or stop", "Mark as A, or go on with A", "Play again and again"):
+    for label in ("Play or pause", "Set as A, or switch to A", "Loop"):
         expect(dialog).to_contain_text(label)

@@ -89,7 +89,7 @@ def layout_bar(page: Page) -> Locator:
 
 
 def open_layout_menu(page: Page, item: str) -> None:
-    page.get_by_role("button", name="More for the layout").click()
+    page.get_by_role("button", name="Layout options").click()
     page.get_by_role("menuitem", name=item).click()
 
 
@@ -104,17 +104,17 @@ def test_logged_layout_is_shown(page: Page) -> None:
 def test_multiline_chart_has_all_matching_tags(page: Page) -> None:
     expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("^Loss: 4 lines"))
     move_cursor_to(page, "Loss", 3)
-    expect(tooltip(page)).to_contain_text("step 30")
+    expect(tooltip(page)).to_contain_text("Step 30")
     names = {f"{run} · {tag}/loss" for run in "ab" for tag in ("train", "eval")}
     wait_for_value(page, lambda: set(read_tooltip_cells(page)), names)
 
 
 def test_tooltip_shows_margin_bounds(page: Page) -> None:
     expect(card(page, "Band").get_by_role("img")).to_have_attribute(
-        "aria-label", re.compile("0 to 590 across")
+        "aria-label", re.compile("x axis 0 to 590")
     )
     move_cursor_to(page, "Band", 2)
-    expect(tooltip(page).locator("thead")).to_contain_text("low")
+    expect(tooltip(page).locator("thead")).to_contain_text("Low")
     expected = {"a": ["2", "1", "4"], "b": ["3", "2", "5"]}
     wait_for_value(
         page, lambda: {run: cells[:3] for run, cells in read_tooltip_cells(page).items()}, expected
@@ -123,19 +123,19 @@ def test_tooltip_shows_margin_bounds(page: Page) -> None:
 
 def test_chart_errors_are_shown_in_the_card(page: Page) -> None:
     broken = card(page, "Broken")
-    expect(broken).to_contain_text("“train/(” is no expression for tags. Unterminated group.")
+    expect(broken).to_contain_text("Invalid regular expression “train/(”: Unterminated group")
     expect(drawn_chart(page, "Broken")).to_have_attribute("aria-label", re.compile("2 lines"))
-    expect(card(page, "Half a band")).to_contain_text("No band without “nowhere”.")
+    expect(card(page, "Half a band")).to_contain_text("Cannot draw band: missing “nowhere”")
 
 
 def test_axes_filter_and_pins_work_as_in_scalars(page: Page) -> None:
     drawn_chart(page, "Loss")
     page.get_by_role("button", name="Relative", exact=True).click()
     expect(page).to_have_url(re.compile("x=relative"))
-    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("19m 40s"))
+    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("19 min 40 s"))
     card(page, "Band").get_by_role("button", name="Pin", exact=True).click()
     expect(cards(page).first).to_have_attribute("aria-label", "Band")
-    page.get_by_role("textbox", name="Filter tags").fill("acc")
+    page.get_by_role("combobox", name="Filter tags").fill("acc")
     expect(card(page, "Loss")).to_have_count(0)
     expect(card(page, "Broken")).to_have_count(1)
 
@@ -147,21 +147,21 @@ def test_create_chart_and_share_it_by_url(page: Page, open_page: Callable[..., P
     dialog.get_by_role("textbox", name="Title").fill("Mine")
     dialog.get_by_label("Category").fill("New")
     expect(dialog.get_by_role("button", name="Add", exact=True)).to_be_disabled()
-    dialog.get_by_role("textbox", name="Expression 1").fill("acc(")
+    dialog.get_by_role("textbox", name="Tag pattern 1").fill("acc(")
     expect(dialog).to_contain_text("Unterminated group")
-    dialog.get_by_role("textbox", name="Expression 1").fill(".*loss")
+    dialog.get_by_role("textbox", name="Tag pattern 1").fill(".*loss")
     expect(dialog).to_contain_text("2 tags: eval/loss, train/loss")
-    dialog.get_by_role("button", name="Pick a tag").click()
+    dialog.get_by_role("button", name="Select tag").click()
     dialog.get_by_role("combobox", name="Tag").fill("ac")
     dialog.get_by_role("option", name="acc").click()
-    expect(dialog.get_by_role("textbox", name="Expression 2")).to_have_value("acc$")
+    expect(dialog.get_by_role("textbox", name="Tag pattern 2")).to_have_value("acc$")
     dialog.get_by_role("button", name="Add", exact=True).click()
     expect(drawn_chart(page, "Mine")).to_have_attribute("aria-label", re.compile("6 lines"))
-    expect(layout_bar(page)).to_contain_text("5 charts · changed, kept in the link only")
+    expect(layout_bar(page)).to_contain_text(re.compile("5 charts ?· Unsaved changes"))
     other = open_page(get_stable_url(page))
     drawn_chart(other, "Mine")
-    wait_for_value(other, lambda: card_titles(other)[-1], "Mine")
-    page.get_by_role("button", name="Discard").click()
+    wait_for_value(other, lambda: card_titles(other)[-1:], ["Mine"])
+    page.get_by_role("button", name="Discard changes").click()
     expect(card(page, "Mine")).to_have_count(0)
     page.go_back()
     expect(card(page, "Mine")).to_have_count(1)
@@ -173,26 +173,26 @@ def test_create_margin_chart(page: Page) -> None:
     dialog = page.get_by_role("dialog", name="New chart")
     dialog.get_by_role("textbox", name="Title").fill("Around eval")
     dialog.get_by_role("button", name="Lines with bands").click()
-    for name, tag in (("Line", "eval/loss"), ("Lower edge", "low"), ("Upper edge", "high")):
-        dialog.get_by_label(f"{name} of band 1").fill(tag)
-    dialog.get_by_role("button", name="Add a band").click()
-    dialog.get_by_role("button", name="Take band 2 out").click()
+    for name, tag in (("Line", "eval/loss"), ("Lower bound", "low"), ("Upper bound", "high")):
+        dialog.get_by_label(f"Band 1: {name}").fill(tag)
+    dialog.get_by_role("button", name="Add band").click()
+    dialog.get_by_role("button", name="Remove band 2").click()
     dialog.get_by_role("button", name="Add", exact=True).click()
     expect(card(page, "Around eval").get_by_role("img")).to_be_visible()
 
 
 def test_edit_move_and_remove_charts(page: Page) -> None:
     drawn_chart(page, "Loss")
-    choose_menu_item(page, "Loss", "Edit this chart …")
-    dialog = page.get_by_role("dialog", name="Edit the chart")
-    dialog.get_by_role("button", name="Take expression 2 out").click()
+    choose_menu_item(page, "Loss", "Edit chart…")
+    dialog = page.get_by_role("dialog", name="Edit chart")
+    dialog.get_by_role("button", name="Remove tag pattern 2").click()
     dialog.get_by_role("textbox", name="Title").fill("Train")
-    dialog.get_by_role("button", name="Change").click()
+    dialog.get_by_role("button", name="Save").click()
     expect(drawn_chart(page, "Train")).to_have_attribute("aria-label", re.compile("2 lines"))
-    choose_menu_item(page, "Train", "Move back")
+    choose_menu_item(page, "Train", "Move later")
     expect(cards(page).first).to_have_attribute("aria-label", "Broken")
-    choose_menu_item(page, "Train", "Move back")
-    choose_menu_item(page, "Broken", "Remove this chart")
+    choose_menu_item(page, "Train", "Move later")
+    choose_menu_item(page, "Broken", "Remove chart")
     expect(card(page, "Broken")).to_have_count(0)
     expect(page.get_by_role("button", name="Quality")).to_have_count(0)
     wait_for_value(page, lambda: card_titles(page), ["Train", "Band", "Half a band"])
@@ -208,9 +208,9 @@ def test_save_choose_and_remove_layout(
     charts: str, page: Page, open_page: Callable[..., Page]
 ) -> None:
     drawn_chart(page, "Loss")
-    choose_menu_item(page, "Half a band", "Remove this chart")
-    page.get_by_role("button", name="Save …").click()
-    dialog = page.get_by_role("dialog", name="Save the layout")
+    choose_menu_item(page, "Half a band", "Remove chart")
+    page.get_by_role("button", name="Save…").click()
+    dialog = page.get_by_role("dialog", name="Save layout")
     dialog.get_by_role("textbox", name="Name").fill("tidy")
     dialog.get_by_role("button", name="Save", exact=True).click()
     expect(page).to_have_url(re.compile("layout=tidy"))
@@ -221,8 +221,8 @@ def test_save_choose_and_remove_layout(
     expect(cards(other)).to_have_count(4)
     layout_bar(other).get_by_role("combobox").select_option("tidy")
     expect(cards(other)).to_have_count(3)
-    open_layout_menu(other, "Remove this layout …")
-    other.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    open_layout_menu(other, "Delete layout…")
+    other.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(cards(other)).to_have_count(4)
     expect(layout_bar(page).get_by_role("option", name="tidy")).to_have_count(0)
 
@@ -231,7 +231,7 @@ def test_copied_python_logs_the_same_layout(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn_chart(page, "Loss")
-    open_layout_menu(page, "Copy as Python …")
+    open_layout_menu(page, "Copy as Python…")
     code = page.get_by_role("region", name="Code").inner_text()
     monkeypatch.chdir(tmp_path)
     exec(code, {})
@@ -243,15 +243,15 @@ def test_copied_python_logs_the_same_layout(
 
 def test_empty_layout_offers_new_chart(page: Page) -> None:
     drawn_chart(page, "Loss")
-    open_layout_menu(page, "Start an empty layout")
-    expect(page.get_by_text("No charts are laid out yet.")).to_be_visible()
+    open_layout_menu(page, "New layout")
+    expect(page.get_by_text("No custom charts yet")).to_be_visible()
     page.get_by_role("main").get_by_role("button", name="New chart").last.click()
     expect(page.get_by_role("dialog", name="New chart")).to_be_visible()
 
 
 def test_log_without_layout_shows_empty_state(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{sweep}?tab=custom_scalars")
-    expect(page.get_by_text("No charts are laid out yet.")).to_be_visible()
+    expect(page.get_by_text("No custom charts yet")).to_be_visible()
     assert not overflows(page)
 
 
@@ -280,6 +280,6 @@ def test_static_export_shows_the_layout(tmp_path: Path, open_page: Callable[...,
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy.html", "?tab=custom_scalars"))
     expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("4 lines"))
     wait_for_value(page, lambda: card_titles(page), ["Loss", "Broken", "Band", "Half a band"])
-    choose_menu_item(page, "Loss", "Remove this chart")
+    choose_menu_item(page, "Loss", "Remove chart")
     expect(card(page, "Loss")).to_have_count(0)
-    expect(page.get_by_role("button", name="Save …")).to_have_count(0)
+    expect(page.get_by_role("button", name="Save…")).to_have_count(0)

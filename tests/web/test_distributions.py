@@ -50,28 +50,28 @@ def test_all_steps_of_all_runs_are_shown(page: Page) -> None:
 
 def test_tooltip_shows_nine_percentiles(page: Page) -> None:
     hover_chart(page, "layer/weights", 0.7, 0.3)
-    tooltip = page.get_by_role("status", name="Values at the cursor")
+    tooltip = page.get_by_role("status", name="Hovered histogram")
     expect(tooltip.locator(".step")).to_contain_text("·")
     step = int(re.sub(r"\D", "", tooltip.locator(".step").inner_text().split("·")[0]))
     (expected,) = compute_percentiles(make_columns(make_buckets(step)))
     cells = read_tooltip_cells(page)
     names = [
-        "min",
-        "6.68 %",
-        "15.87 %",
-        "30.85 %",
-        "median",
-        "69.15 %",
-        "84.13 %",
-        "93.32 %",
-        "max",
+        "Min",
+        "6.68%",
+        "15.87%",
+        "30.85%",
+        "Median",
+        "69.15%",
+        "84.13%",
+        "93.32%",
+        "Max",
     ]
     found = [parse_number(cells[name][0]) for name in names]
     assert np.allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_overlay_runs(page: Page) -> None:
-    page.get_by_role("button", name="Together").click()
+    page.get_by_role("button", name="Overlaid").click()
     expect(page).to_have_url(re.compile("dmode=together"))
     expect_label(page, "layer/weights", "of 2 runs")
     page.keyboard.press("o")
@@ -82,7 +82,7 @@ def test_zoom_by_dragging(page: Page) -> None:
     drag_chart(page, "layer/weights", (0.3, 0.3), (0.6, 0.3))
     expect(page).to_have_url(re.compile("hzoom="))
     expect_label(page, "layer/weights", r"of 2 runs, (?!0 )([\d,]+) to (?!1,990)([\d,]+),")
-    card(page, "layer/weights").get_by_role("button", name="Fit").click()
+    card(page, "layer/weights").get_by_role("button", name="Reset zoom").click()
     expect_label(page, "layer/weights", "0 to 1,990")
 
 
@@ -91,22 +91,22 @@ def test_scales_and_settings(page: Page) -> None:
     expect(page).to_have_url(re.compile("dlog=1"))
     expect_label(page, "layer/weights", r"values (?!0 )\d\S* to")
     panel = open_settings(page, "Distributions")
-    panel.get_by_label("Logarithmic values").uncheck()
+    panel.get_by_label("Log scale for values").uncheck()
     expect(page).not_to_have_url(re.compile("dlog"))
-    panel.get_by_label("Runs").select_option("Together")
+    panel.get_by_label("Run layout").select_option("Overlaid")
     expect(page).to_have_url(re.compile("dmode=together"))
     page.get_by_role("button", name="Relative").click()
-    expect_label(page, "layer/weights", "0 to 5h 31m")
+    expect_label(page, "layer/weights", "0 to 5 h 31 min")
 
 
 def test_keyboard_navigation(page: Page) -> None:
     chart = drawn_histogram(page, "layer/weights")
     chart.focus()
     chart.press("Home")
-    tooltip = page.get_by_role("status", name="Values at the cursor")
-    expect(tooltip).to_contain_text("step 0")
+    tooltip = page.get_by_role("status", name="Hovered histogram")
+    expect(tooltip).to_contain_text("Step 0")
     chart.press("ArrowRight")
-    expect(tooltip).to_contain_text("step 10")
+    expect(tooltip).to_contain_text("Step 10")
     chart.press("Enter")
     expect(page).to_have_url(re.compile("at=10"))
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 import tracklight
 from tests import builders as b
 from tests.web.conftest import Serve
 from tests.web.event_writer import EVENT_FILE_NAME, append_records, loss_records, write_sweep
-from tests.web.locators import dashboard_tab, run_row, tag_row
+from tests.web.locators import click_retry, dashboard_tab, run_row, tag_row
 from tests.web.waiting import wait_for_condition
 
 pytestmark = pytest.mark.browser
@@ -25,7 +26,7 @@ def test_empty_directory_shows_example_code(
 ) -> None:
     page = open_page(serve(logdir).address, permissions=["clipboard-read", "clipboard-write"])
     main = page.get_by_role("main")
-    expect(main).to_contain_text(f"Watching {logdir}. It is empty so far.")
+    expect(main).to_contain_text(f"Watching {logdir}. The directory is empty.")
     for framework, code in (
         ("Keras", "tracklight.keras.TensorBoard"),
         ("JAX", "tracklight.jax.scalars"),
@@ -71,16 +72,16 @@ def test_directory_without_event_files_lists_its_content(
     (logdir / "train.log").touch()
     page = open_page(serve(logdir).address)
     main = page.get_by_role("main")
-    expect(main).to_contain_text("It holds train.log, but no event file")
+    expect(main).to_contain_text("Found train.log, but no event files")
     (logdir / "notes.txt").touch()
-    expect(main).to_contain_text("It holds notes.txt, train.log, but no event file")
+    expect(main).to_contain_text("Found notes.txt, train.log, but no event files")
 
 
 def test_missing_directory_is_watched(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(serve(logdir / "later").address)
-    expect(page.get_by_role("main")).to_contain_text("It does not exist yet")
+    expect(page.get_by_role("main")).to_contain_text("The directory does not exist yet")
     append_records(logdir / "later" / "first", *loss_records("loss", range(5)))
     expect(run_row(page, "first")).to_be_visible()
     expect(page).to_have_title("Scalars · tracklight")
@@ -95,11 +96,11 @@ def test_dashboard_without_data_shows_example_code(
     expect(tag_row(page, "samples")).to_be_visible()
     expect(dashboard_tab(page, "Scalars")).to_have_count(0)
     page.get_by_role("button", name="More", exact=True).click()
-    more = page.get_by_role("dialog", name="Dashboards without data")
+    more = page.get_by_role("dialog", name="Inactive dashboards")
     expect(more.get_by_label("Code").first).to_contain_text("run.log(")
     more.get_by_role("button", name="Scalars", exact=True).click()
-    expect(page.get_by_role("heading", name="Scalars: nothing logged yet")).to_be_visible()
-    expect(page.get_by_role("main")).to_contain_text("1 run, 1 image tag.")
+    expect(page.get_by_role("heading", name="No data for Scalars yet")).to_be_visible()
+    expect(page.get_by_role("main")).to_contain_text("1 run, 1 image tag")
 
 
 def test_damaged_record_is_reported(
@@ -112,10 +113,10 @@ def test_damaged_record_is_reported(
     page = open_page(serve(logdir).address + OVERVIEW)
     notice = page.get_by_role("main").get_by_role("status").filter(has_text="damaged")
     expect(notice).to_contain_text(
-        f"1 damaged record in {EVENT_FILE_NAME} at {offset} B: skipped, the rest is shown."
+        f"Skipped 1 damaged record in {EVENT_FILE_NAME} at byte {offset}."
     )
     expect(page.locator("footer")).to_contain_text("1 damaged")
-    notice.get_by_role("button", name="Details").click()
+    notice.get_by_role("button", name="Show details").click()
     expect(notice.get_by_role("listitem")).to_contain_text(f"conv/{EVENT_FILE_NAME}")
     expect(tag_row(page, "loss")).to_contain_text("19")
     notice.get_by_role("button", name="Dismiss").click()
@@ -131,9 +132,10 @@ def test_failed_request_can_be_retried(
     page = open_page("about:blank")
     page.route("**/api/v1/runs", lambda route: route.abort())
     page.goto(serve(logdir).address)
-    expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
+    expect(page.get_by_role("alert")).to_contain_text("Server unreachable")
+    expect(page.get_by_role("button", name="Retry")).to_be_visible()
     page.unroute("**/api/v1/runs")
-    page.get_by_role("button", name="Try again").click()
+    click_retry(page)
     expect(run_row(page, "vit")).to_be_visible()
 
 
@@ -155,7 +157,63 @@ def test_dashboard_code_that_fails_to_load_shows_an_error(
     expect(tag_row(page, "train/loss")).to_be_visible()
     page.route("**/assets/*.js", lambda route: route.abort())
     dashboard_tab(page, "Scalars").click()
-    expect(page.get_by_role("alert")).to_contain_text("Scalars could not be opened")
+    expect(page.get_by_role("alert")).to_contain_text("Could not open Scalars")
     page.unroute("**/assets/*.js")
     dashboard_tab(page, "Overview").click()
     expect(tag_row(page, "train/loss")).to_be_visible()
+
+
+@pytest.fixture
+def failing_page(browser: Browser) -> Iterator[Page]:
+    """Return a page whose programming errors do not fail the test."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "export function mount() { throw new TypeError('rows is undefined'); }",
+        """export function mount(target, context) {
+            setTimeout(() => context.reportError(new TypeError('rows is undefined')));
+            return () => {};
+        }""",
+    ],
+)
+def test_error_of_a_dashboard_is_shown_as_programming_error(
+    sweep: str, failing_page: Page, code: str
+) -> None:
+    def add_plugin(route: Route) -> None:
+        rows = route.fetch(headers={"accept": "application/json"}).json()
+        row = {**rows[0], "name": "broken", "title": "Broken", "module_url": "broken.js"}
+        route.fulfill(body=json.dumps([*rows, row]), content_type="application/json")
+
+    page = failing_page
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(f"{message.type}: {message.text}"))
+    page.route("**/api/v1/dashboards", add_plugin)
+    page.route(
+        "**/broken.js", lambda route: route.fulfill(body=code, content_type="text/javascript")
+    )
+    page.goto(sweep + "?tab=broken")
+    alert = page.get_by_role("main").get_by_role("alert")
+    expect(alert).to_contain_text("Broken failed because of a programming error: rows is undefined")
+    assert any("error" in message and "rows is undefined" in message for message in messages)
+    dashboard_tab(page, "Overview").click()
+    expect(tag_row(page, "train/loss")).to_be_visible()
+    expect(alert).to_have_count(0)
+
+
+def test_uncaught_error_is_not_reported_as_unreachable_server(
+    sweep: str, failing_page: Page
+) -> None:
+    page = failing_page
+    page.goto(sweep + OVERVIEW)
+    expect(tag_row(page, "train/loss")).to_be_visible()
+    page.evaluate("setTimeout(() => { throw new TypeError('x is not a function'); })")
+    notice = page.get_by_role("main").get_by_role("alert")
+    expect(notice).to_contain_text("Programming error in the page: x is not a function")
+    expect(page.get_by_text("Server unreachable")).to_have_count(0)
+    notice.get_by_role("button", name="Dismiss").click()
+    expect(notice).to_have_count(0)

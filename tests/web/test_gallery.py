@@ -1,10 +1,17 @@
-"""Charts in the component gallery: rendering, mouse, touch and keyboard."""
+"""Component gallery: charts, menus, tables and states in both themes.
+
+The gallery is not part of the package. It is built here and served by a plain file server.
+"""
 
 from __future__ import annotations
 
 import re
+import threading
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,6 +19,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.web.test_looks import find_violations, overflows
 from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
+from tools import build_web
 
 pytestmark = pytest.mark.browser
 
@@ -36,9 +44,25 @@ WAIT_FOR_SCROLL = """wanted => new Promise(done => {
 })"""
 
 
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def gallery_url() -> Iterator[str]:
+    if build_web.find_npm() is None:
+        pytest.skip("building the gallery needs npm")
+    handler = partial(QuietHandler, directory=str(build_web.build_gallery()))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/gallery.html"
+        server.shutdown()
+
+
 @pytest.fixture
-def gallery(sweep: str, open_page: Callable[..., Page]) -> Page:
-    return open_page(f"{sweep}gallery.html")
+def gallery(gallery_url: str, open_page: Callable[..., Page]) -> Page:
+    return open_page(gallery_url)
 
 
 def drawn_gallery_chart(page: Page, name: str, theme: str = "light") -> Locator:
@@ -77,8 +101,8 @@ def expect_blue(chart: Locator) -> None:
     wait_for_condition(chart.page, lambda: chart.evaluate(COUNT_PIXELS, BLUE) > 100)
 
 
-def test_canvas_uses_device_pixel_ratio(sweep: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{sweep}gallery.html", device_scale_factor=2)
+def test_canvas_uses_device_pixel_ratio(gallery_url: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(gallery_url, device_scale_factor=2)
     chart = drawn_gallery_chart(page, "restart")
     width = round(2 * get_stable_box(chart).width)
     canvas = chart.locator("canvas").first
@@ -88,10 +112,10 @@ def test_canvas_uses_device_pixel_ratio(sweep: str, open_page: Callable[..., Pag
 def test_drag_zooms_and_double_click_resets(gallery: Page) -> None:
     chart = drawn_gallery_chart(gallery, "learning rate")
     initial = chart.get_attribute("aria-label")
-    assert initial and "0 to 10,000 across" in initial
+    assert initial and "x axis 0 to 10,000" in initial
     drag(gallery, chart, (0.4, 0.2), (0.7, 0.6))
-    expect(chart).not_to_have_attribute("aria-label", re.compile("0 to 10,000 across"))
-    expect(chart).to_have_attribute("aria-label", re.compile("across"))
+    expect(chart).not_to_have_attribute("aria-label", re.compile("x axis 0 to 10,000"))
+    expect(chart).to_have_attribute("aria-label", re.compile("x axis"))
     chart.dblclick()
     expect(chart).to_have_attribute("aria-label", initial)
 
@@ -117,7 +141,7 @@ def test_shift_drag_pans(gallery: Page) -> None:
     gallery.keyboard.down("Shift")
     drag(gallery, chart, (0.3, 0.5), (0.8, 0.5))
     gallery.keyboard.up("Shift")
-    expect(chart).to_have_attribute("aria-label", re.compile("\N{MINUS SIGN}.*across"))
+    expect(chart).to_have_attribute("aria-label", re.compile("x axis \N{MINUS SIGN}"))
 
 
 def test_new_points_keep_the_zoom(gallery: Page) -> None:
@@ -169,10 +193,10 @@ def test_arrow_keys_move_the_cursor(gallery: Page) -> None:
 def test_keys_zoom_and_reset(gallery: Page) -> None:
     chart = drawn_gallery_chart(gallery, "growing")
     initial = chart.get_attribute("aria-label")
-    assert initial and "0 to 10,000 across" in initial
+    assert initial and "x axis 0 to 10,000" in initial
     chart.focus()
     gallery.keyboard.press("+")
-    expect(chart).to_have_attribute("aria-label", re.compile("1,667 to 8,333 across"))
+    expect(chart).to_have_attribute("aria-label", re.compile("x axis 1,667 to 8,333"))
     gallery.keyboard.press("-")
     gallery.keyboard.press("-")
     gallery.keyboard.press("0")
@@ -229,8 +253,8 @@ def test_export_png(gallery: Page, tmp_path: Path) -> None:
     assert len(content) > 20_000
 
 
-def test_touch_tap_and_pinch(sweep: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{sweep}gallery.html", width=390, has_touch=True)
+def test_touch_tap_and_pinch(gallery_url: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(gallery_url, width=390, has_touch=True)
     assert not overflows(page)
     chart = drawn_gallery_chart(page, "learning rate")
     initial = chart.get_attribute("aria-label")
@@ -260,10 +284,143 @@ def test_bars_show_the_first_and_count_the_rest(gallery: Page) -> None:
     expect(bars).to_contain_text("1 more")
 
 
+def light(page: Page) -> Locator:
+    return page.get_by_role("group", name="light", exact=True)
+
+
+def test_menu_has_one_tab_stop_and_typeahead(gallery: Page) -> None:
+    button = light(gallery).get_by_role("button", name="Menu", exact=True)
+    button.press("Enter")
+    menu = gallery.get_by_role("menu", name="Card")
+    expect(menu.get_by_role("menuitem", name="Reset zoom")).to_be_focused()
+    expect(menu.locator("button[tabindex='0']")).to_have_count(1)
+    gallery.keyboard.press("ArrowDown")
+    expect(menu.get_by_role("menuitemcheckbox", name="Log scale")).to_be_focused()
+    gallery.keyboard.type("loc")
+    expect(menu.get_by_role("menuitemcheckbox", name="Lock range")).to_be_focused()
+    gallery.keyboard.press("ArrowDown")  # The last item is disabled.
+    expect(menu.get_by_role("menuitem", name="Reset zoom")).to_be_focused()
+    gallery.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
+    expect(button).to_be_focused()
+
+
+def test_menu_closes_when_the_focus_leaves_it(gallery: Page) -> None:
+    light(gallery).get_by_role("button", name="Menu", exact=True).press("Enter")
+    expect(gallery.get_by_role("menu", name="Card")).to_be_visible()
+    gallery.keyboard.press("Tab")
+    expect(gallery.get_by_role("menu", name="Card")).to_have_count(0)
+
+
+def test_menu_follows_its_button_when_the_page_scrolls(gallery: Page) -> None:
+    button = light(gallery).get_by_role("button", name="Menu", exact=True)
+    button.evaluate("button => button.scrollIntoView({ block: 'center' })")
+    button.click()
+    menu = gallery.get_by_role("menu", name="Card")
+    offset = get_stable_box(menu).y - get_stable_box(button).y
+    gallery.evaluate("document.querySelector('main').scrollTop += 60")
+    wait_for_condition(
+        gallery,
+        lambda: abs(get_stable_box(menu).y - get_stable_box(button).y - offset) < 2,
+    )
+
+
+def test_combobox_keeps_the_focus_and_names_the_active_option(gallery: Page) -> None:
+    button = light(gallery).get_by_role("button", name="Color: by lr")
+    button.click()
+    dialog = gallery.get_by_role("dialog", name="Color")
+    box = dialog.get_by_role("combobox", name="Search columns")
+    expect(box).to_be_focused()
+    box.fill("acc")
+    expect(dialog.get_by_role("option")).to_have_count(1)
+    active = box.get_attribute("aria-activedescendant")
+    assert active
+    expect(gallery.locator(f'[id="{active}"]')).to_have_text("validation/accuracy")
+    box.press("Enter")
+    expect(dialog).to_have_count(0)
+    expect(light(gallery).get_by_role("button", name="Color: by acc")).to_be_focused()
+
+
+def test_combobox_reports_no_matches(gallery: Page) -> None:
+    light(gallery).get_by_role("button", name="Column", exact=True).click()
+    gallery.get_by_role("combobox", name="Search columns").fill("nowhere")
+    expect(gallery.get_by_text("No matches for “nowhere”")).to_be_visible()
+
+
+def test_icon_button_has_a_tooltip_for_pointer_and_keyboard(gallery: Page) -> None:
+    button = light(gallery).get_by_role("button", name="download", exact=True)
+    tooltip = gallery.locator(".element-tooltip")
+    button.hover()
+    expect(tooltip).to_have_text("download")
+    gallery.mouse.move(0, 0)
+    expect(tooltip).to_have_count(0)
+    light(gallery).get_by_role("button", name="contrast", exact=True).focus()
+    gallery.keyboard.press("Tab")
+    expect(tooltip).to_have_text("copy")
+    gallery.keyboard.press("Escape")
+    expect(tooltip).to_have_count(0)
+
+
+def test_data_table_sorts_and_renders_only_visible_rows(gallery: Page) -> None:
+    table = light(gallery).get_by_role("table", name="Ops", exact=True)
+    table.scroll_into_view_if_needed()
+    header = table.get_by_role("columnheader", name="Calls")
+    expect(header).to_have_attribute("aria-sort", "none")
+    header.get_by_role("button").click()
+    expect(header).to_have_attribute("aria-sort", "descending")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("96")
+    header.get_by_role("button").click()
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    assert table.get_by_role("row").count() < 40
+
+
+def test_dialog_returns_the_focus(gallery: Page) -> None:
+    button = light(gallery).get_by_role("button", name="Dialog…")
+    button.press("Enter")
+    dialog = gallery.get_by_role("dialog", name="Save layout")
+    expect(dialog.get_by_role("button", name="Save")).to_be_visible()
+    gallery.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(button).to_be_focused()
+
+
+def test_open_layers_have_no_accessibility_violations(gallery: Page) -> None:
+    for theme in ("light", "dark"):
+        group = gallery.get_by_role("group", name=theme, exact=True)
+        for name in ("Menu", "Column", "Dialog…"):
+            group.get_by_role("button", name=name, exact=True).click()
+            assert list_violations(gallery) == []
+            gallery.keyboard.press("Escape")
+
+
+def list_violations(page: Page) -> list[str]:
+    # Each component appears once per theme, so region names are not unique.
+    return [
+        violation
+        for violation in find_violations(page)
+        if not violation.startswith("landmark-unique")
+    ]
+
+
 def test_no_accessibility_violations(gallery: Page) -> None:
     drawn_gallery_chart(gallery, "nothing")
-    # Each component appears once per theme, so region names are not unique.
-    violations = find_violations(gallery)
-    assert [
-        violation for violation in violations if not violation.startswith("landmark-unique")
-    ] == []
+    assert list_violations(gallery) == []
+
+
+def test_list_of_measured_rows_reaches_every_row(gallery: Page) -> None:
+    group = gallery.get_by_role("group", name="light", exact=True)
+    rows = group.get_by_role("list", name="Texts")
+    rows.scroll_into_view_if_needed()
+    expect(rows.get_by_text("Text 0:", exact=True)).to_be_visible()
+    assert rows.get_by_role("listitem").count() < 100
+    # The height of the list changes while rows are measured.
+    last = rows.get_by_text(re.compile(r"^Text 499:"))
+    scroll_down = "list => { list.scrollTop = list.scrollHeight; return true; }"
+    wait_for_condition(
+        gallery, lambda: rows.evaluate(scroll_down) and last.count() == 1 and last.is_visible()
+    )
+    tops = rows.get_by_role("listitem").evaluate_all(
+        "rows => rows.map(row => [row.getBoundingClientRect().top,"
+        " row.getBoundingClientRect().bottom])"
+    )
+    assert all(abs(top - bottom) < 1 for (_, bottom), (top, _) in pairwise(tops))

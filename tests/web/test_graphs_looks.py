@@ -16,6 +16,7 @@ from tests.archives import extract
 from tests.dashboards.graphs.graph_log import write_graph
 from tests.web.conftest import board_fixture
 from tests.web.graph_view import build_network, node, select_node, toggle_group
+from tests.web.locators import click_retry
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
 from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
@@ -59,8 +60,8 @@ def test_function_body_expands_at_its_call(graph_board: str, open_page: OpenPage
     toggle_group(page, "net/call")
     for child in ("p", "q", "in", "r"):
         expect(node(page, f"net/call|body|{child}")).to_be_visible()
-    expect(page.locator('[data-link="x → net/call|body|p"]')).to_have_count(1)
-    expect(page.locator('[data-link="net/call|body|r → out"]')).to_have_count(1)
+    expect(page.locator('[data-edge="x → net/call|body|p"]')).to_have_count(1)
+    expect(page.locator('[data-edge="net/call|body|r → out"]')).to_have_count(1)
     toggle_group(page, "net/call|body|in")
     select_node(page, "net/call|body|in/sum")
     expect(details(page)).to_contain_text("net/call|body|in/sum")
@@ -74,7 +75,7 @@ def test_function_body_expands_at_its_call(graph_board: str, open_page: OpenPage
 
 def test_color_by_time_and_memory_of_a_profile(graph_board: str, open_page: OpenPage) -> None:
     page = open_page(graph_board + graph_query("legacy_v1/session"))
-    color_select, legend = page.get_by_label("Colour"), page.get_by_role("group", name="Legend")
+    color_select, legend = page.get_by_label("Color by"), page.get_by_role("group", name="Legend")
     color_select.select_option("Compute time")
     expect(legend).to_contain_text("Compute time")
     expect(legend).to_contain_text(re.compile(r"\d ?(µs|ms)"))
@@ -110,18 +111,18 @@ def test_dropped_file_opens_and_large_file_is_rejected(
     page = open_page(graph_board)
     expect(node(page, "net")).to_be_visible()
     drop_file(page, "mine.pb", build_network(blocks=1).SerializeToString())
-    expect(page.get_by_role("button", name="Choose a graph")).to_contain_text("mine.pb")
+    expect(page.get_by_role("button", name="Select a graph")).to_contain_text("mine.pb")
     expect(node(page, "net")).to_be_visible()
     with (tmp_path / "large.pb").open("wb") as file:
         file.truncate(300 * 2**20)
-    page.get_by_label("File of a graph").set_input_files(tmp_path / "large.pb")
-    expect(page.get_by_role("dialog")).to_contain_text("files of up to 268 MB are read")
+    page.get_by_label("Graph file").set_input_files(tmp_path / "large.pb")
+    expect(page.get_by_role("dialog")).to_contain_text("The limit is 268 MB")
     assert find_violations(page) == []
 
 
 def test_failed_requests_can_be_retried(graph_board: str, open_page: OpenPage) -> None:
     page = open_page("about:blank")
-    failing = {"graphs", "groups"}
+    failing = {"list", "groups"}
 
     def handle_route(route: Route) -> None:
         if route.request.url.split("?")[0].rpartition("/")[2] in failing:
@@ -132,12 +133,12 @@ def test_failed_requests_can_be_retried(graph_board: str, open_page: OpenPage) -
     page.route("**/api/v1/graphs/*", handle_route)
     page.goto(graph_board)
     for endpoint, loaded in (
-        ("graphs", page.get_by_label("Choose a graph")),
+        ("list", page.get_by_label("Select a graph")),
         ("groups", node(page, "net")),
     ):
         expect(page.get_by_role("main").get_by_text("It broke.")).to_be_visible()
         failing.remove(endpoint)
-        page.get_by_role("button", name="Try again").click()
+        click_retry(page)
         expect(loaded).to_be_visible()
     page.goto(f"{graph_board}&node=nowhere/at/all")
     expect(details(page)).to_contain_text("nowhere/at/all")
@@ -172,12 +173,12 @@ def test_static_export_supports_search_colors_and_download(
     toggle_group(page, "net/block_2")
     select_node(page, "net/block_2/add")
     expect(details(page)).to_contain_text("AddV2")
-    page.get_by_role("searchbox", name="Find nodes").fill("op:AddV2")
+    page.get_by_role("searchbox", name="Search nodes").fill("op:AddV2")
     results = page.get_by_role("region", name="Search results")
     expect(results.get_by_role("status")).to_have_text("3 matches")
-    page.get_by_label("Colour").select_option("Parameters")
+    page.get_by_label("Color by").select_option("Parameters")
     expect(page.get_by_role("group", name="Legend")).to_contain_text("Parameters")
-    page.get_by_role("button", name="Download").click()
+    page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
-        page.get_by_role("menuitem", name=re.compile("Picture as SVG")).click()
+        page.get_by_role("menuitem", name=re.compile("Export SVG")).click()
     assert "block_3" in download.value.path().read_text(encoding="utf-8")

@@ -50,7 +50,7 @@ def test_one_card_per_tag_with_runs_side_by_side(page: Page) -> None:
     pattern = "102 histograms of 2 runs, 0 to 1,990, values \N{MINUS SIGN}2 to 2"
     expect_label(page, "layer/weights", f"^layer/weights: {pattern}")
     note = card(page, "layer/weights").locator("[data-note]")
-    expect(note).to_have_text("2 runs · 200 steps, 51 drawn")
+    expect(note).to_have_text("2 runs · 200 steps, 51 shown")
     expect(card(page, "layer/bias").locator("[data-note]")).to_have_text("2 runs · all 3 steps")
 
 
@@ -62,20 +62,20 @@ def test_tooltip_shows_the_exact_bucket(page: Page, mode: str) -> None:
     # The last buckets of the newest ridge or the last step, which have the highest counts.
     across, down = {"Offset": (0.84, 0.86), "Overlay": (0.9, 0.12), "Heat map": (0.97, 0.05)}[mode]
     hover_chart(page, "layer/weights", across, down)
-    tooltip = page.get_by_role("status", name="Values at the cursor")
-    expect(tooltip).to_contain_text(re.compile(r"step 1,\d+0"))
+    tooltip = page.get_by_role("status", name="Hovered histogram")
+    expect(tooltip).to_contain_text(re.compile(r"Step 1,\d+0"))
     expect(tooltip.locator("tr.strong")).not_to_contain_text("≈")
     (name, *cells) = tooltip.locator("tr.strong").locator("th, td").all_inner_texts()
     step = int(re.sub(r"\D", "", tooltip.locator(".step").inner_text().split("·")[0]))
     bucket = next(one for one in make_buckets(step) if f"{one[2]:,.0f}" == cells[0])
     assert name in (f"[{bucket[0]:g}, {bucket[1]:g})", f"[{bucket[0]:g}, {bucket[1]:g}]")
     share = bucket[2] / sum(one[2] for one in make_buckets(step))
-    assert cells[1] == f"{share * 100:.1f} %"
-    total, value_range = read_tooltip_cells(page)["all"]
+    assert cells[1] == f"{share * 100:.1f}%"
+    total, value_range = read_tooltip_cells(page)["Total count"]
     assert float(total.rstrip("k")) * 1000 == pytest.approx(
         sum(one[2] for one in make_buckets(step)), 0.01
     )
-    assert value_range == "\N{MINUS SIGN}2 … 2"
+    assert value_range == "\N{MINUS SIGN}2 \N{EN DASH} 2"
 
 
 def test_hover_is_linked_across_cards(page: Page) -> None:
@@ -94,7 +94,7 @@ def test_click_pins_and_escape_unpins(page: Page) -> None:
     page.mouse.up()
     expect(page).to_have_url(re.compile(r"[?&]at=\d+"))
     page.mouse.move(5, 5)
-    expect(page.get_by_role("status", name="Values at the cursor")).to_be_visible()
+    expect(page.get_by_role("status", name="Hovered histogram")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("at="))
 
@@ -105,7 +105,7 @@ def test_zoomed_range_loads_all_its_steps(page: Page) -> None:
     page.goto(f"{get_stable_url(page)}&hzoom=layer/weights,1000,1400,,")
     expect_label(page, "layer/weights", "82 histograms of 2 runs, 1,000 to 1,400")
     expect(card(page, "layer/weights").locator("[data-note]")).to_have_text("2 runs · all 41 steps")
-    card(page, "layer/weights").get_by_role("button", name="Fit").click()
+    card(page, "layer/weights").get_by_role("button", name="Reset zoom").click()
     expect_label(page, "layer/weights", "0 to 1,990")
 
 
@@ -121,26 +121,26 @@ def test_drag_zooms_and_double_click_resets(page: Page) -> None:
 
 def test_axes_and_scales(page: Page) -> None:
     page.get_by_role("button", name="Relative").click()
-    expect_label(page, "layer/weights", "0 to 5h 31m")
-    page.get_by_role("button", name="Wall").click()
+    expect_label(page, "layer/weights", "0 to 5 h 31 min")
+    page.get_by_role("button", name="Wall time").click()
     expect_label(page, "layer/weights", "14 Nov 2023")
     page.get_by_role("button", name="Log", exact=True).click()
     expect(page).to_have_url(re.compile("hlog=1"))
     panel = open_settings(page, "Histograms")
-    panel.get_by_label("Detail").select_option("120 bins")
+    panel.get_by_label("Number of bins").select_option("120 bins")
     expect(page).to_have_url(re.compile("bins=120"))
-    panel.get_by_label("Drawn as").select_option("Heat map")
+    panel.get_by_label("Histogram mode").select_option("Heat map")
     expect(page.get_by_role("button", name="Heat map")).to_have_attribute("aria-pressed", "true")
     panel.get_by_label("Ignore outliers").uncheck()
     expect(page).to_have_url(re.compile("outliers=0"))
-    panel.get_by_label("Steps by").select_option("Step")
+    panel.get_by_label("Step axis").select_option("Step")
     expect_label(page, "layer/weights", "0 to 1,990")
 
 
 def test_nan_and_empty_histograms_are_reported(page: Page) -> None:
     nan_card = card(page, "odd/gradients")
-    expect(nan_card).to_contain_text("1 not finite")
-    expect(card(page, "odd/empty")).to_contain_text("Nothing was counted")
+    expect(nan_card).to_contain_text("1 NaN/Inf")
+    expect(card(page, "odd/empty")).to_contain_text("All histograms are empty or contain only NaN")
 
 
 def test_keyboard_shortcuts(page: Page) -> None:
@@ -151,52 +151,52 @@ def test_keyboard_shortcuts(page: Page) -> None:
     expect(page).not_to_have_url(re.compile("hmode"))
     # The heat map requests every step; wait for the sampled steps of the ridges.
     note = card(page, "layer/weights").locator("[data-note]")
-    expect(note).to_have_text("2 runs · 200 steps, 51 drawn")
+    expect(note).to_have_text("2 runs · 200 steps, 51 shown")
     chart = drawn_histogram(page, "layer/weights")
     chart.focus()
     chart.press("End")
-    expect(page.get_by_role("status", name="Values at the cursor")).to_contain_text("step 1,990")
+    expect(page.get_by_role("status", name="Hovered histogram")).to_contain_text("Step 1,990")
     chart.press("ArrowUp")
-    expect(page.get_by_role("status", name="Values at the cursor")).to_contain_text("step 1,950")
+    expect(page.get_by_role("status", name="Hovered histogram")).to_contain_text("Step 1,950")
     chart.press("Enter")
     expect(page).to_have_url(re.compile("at=1950"))
 
 
 def test_show_as_table(page: Page) -> None:
     weights_card = card(page, "layer/weights")
-    weights_card.get_by_role("button", name="As a table").click()
-    table = weights_card.get_by_role("region", name="layer/weights as a table")
+    weights_card.get_by_role("button", name="Show table").click()
+    table = weights_card.get_by_role("region", name="layer/weights (table)")
     expect(table.locator("thead th")).to_have_count(12)
     first = table.locator("tbody tr").first
     expect(first.get_by_role("rowheader")).to_have_text("1,990")
     expect(first.locator("td").nth(1)).to_have_text("16.3k")
     expect(page).to_have_url(re.compile("htable="))
-    weights_card.get_by_role("button", name="Back to the chart").click()
+    weights_card.get_by_role("button", name="Show chart").click()
     drawn_histogram(page, "layer/weights")
 
 
 def test_export_all_buckets(page: Page) -> None:
     with page.expect_download() as download:
-        choose_menu_item(page, "layer/weights", "Download CSV")
+        choose_menu_item(page, "layer/weights", "Export CSV")
     records = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     assert len(records) == 2 * 200 * 8
     last = [row for row in records if row["run"] == "vit" and row["step"] == "1990"]
     assert [float(row["count"]) for row in last] == [row[2] for row in make_buckets(1990)]
     assert [float(row["left"]) for row in last] == [row[0] for row in make_buckets(1990)]
     with page.expect_download() as download:
-        choose_menu_item(page, "layer/weights", "Download JSON")
+        choose_menu_item(page, "layer/weights", "Export JSON")
     assert [one["run"] for one in json.loads(download.value.path().read_text())] == ["conv", "vit"]
 
 
 def test_export_images_and_copy_as_python(page: Page) -> None:
     with page.expect_download() as download:
-        choose_menu_item(page, "layer/weights", "Download SVG")
+        choose_menu_item(page, "layer/weights", "Export SVG")
     svg = download.value.path().read_text()
     assert "<title>layer/weights</title>" in svg and ">conv</text>" in svg
     with page.expect_download() as download:
-        choose_menu_item(page, "layer/weights", "Download PNG")
+        choose_menu_item(page, "layer/weights", "Export PNG")
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
-    choose_menu_item(page, "layer/weights", "Copy as Python")
+    choose_menu_item(page, "layer/weights", "Copy as Python…")
     expect(page.get_by_role("dialog")).to_contain_text('log.histograms(run, "layer/weights")')
 
 
@@ -218,12 +218,12 @@ def test_many_runs_are_paged(tmp_path_factory: pytest.TempPathFactory, open_page
     with serve_log(tmp_path_factory.mktemp("many"), write_many_runs) as address:
         page = open_page(f"{address}?tab=histograms")
         drawn_histogram(page, "w")
-        pager = card(page, "w").get_by_role("group", name="Runs of this card")
+        pager = card(page, "w").get_by_role("group", name="Runs in this card")
         expect(pager).to_contain_text(re.compile(r"1.\d+ of 20 runs"))
-        pager.get_by_role("button", name="Runs after these").click()
+        pager.get_by_role("button", name="Next runs").click()
         expect(page).to_have_url(re.compile("hskip="))
         expect(pager).not_to_contain_text("1\N{EN DASH}9 of 20")
-        pager.get_by_role("button", name="Runs before these").click()
+        pager.get_by_role("button", name="Previous runs").click()
         expect(page).not_to_have_url(re.compile("hskip="))
 
 
@@ -235,12 +235,12 @@ def test_new_histograms_appear(tmp_path: Path, open_page: OpenPage, serve: Serve
     expect_label(page, "w", "3 histograms of 1 run, 0 to 2")
 
 
-def test_failed_request_can_be_retried(board: str, open_page: OpenPage) -> None:
+def test_shows_network_error_and_recovers(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
     page.route("**/api/v1/histograms/query", lambda route: route.abort())
     page.goto(f"{board}?tab=histograms")
     weights_card = card(page, "layer/weights")
-    expect(weights_card).to_contain_text("The server does not answer")
+    expect(weights_card).to_contain_text("Server unreachable")
+    expect(weights_card.get_by_role("button", name="Retry")).to_be_visible()
     page.unroute("**/api/v1/histograms/query")
-    weights_card.get_by_role("button", name="Try again").click()
     drawn_histogram(page, "layer/weights")

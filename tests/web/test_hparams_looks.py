@@ -16,15 +16,16 @@ from playwright.sync_api import Page, Route, expect
 from tests.web.conftest import Serve, board_fixture
 from tests.web.event_writer import append_records
 from tests.web.hparams_log import BEST, GRID, session_records, write_grid
+from tests.web.locators import click_retry
 from tests.web.test_hparams_views import (
     TAB,
     download_plot,
     download_text,
     drawn_parallel_plot,
-    expect_sessions,
+    expect_trials,
     open_hparams,
-    session_names,
-    session_rows,
+    trial_names,
+    trial_rows,
 )
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
@@ -49,25 +50,25 @@ def test_fits_on_a_phone_and_keyboard_shortcuts(board: str, open_page: OpenPage)
     page = open_page(board, width=390)
     drawn_parallel_plot(page)
     assert not overflows(page)
-    expect(page.get_by_role("region", name="What won")).to_contain_text("low dropout")
+    expect(page.get_by_role("region", name="Insights")).to_contain_text("low dropout")
     page.keyboard.press("f")
     expect(page.get_by_role("complementary", name="Filters")).to_be_visible()
     assert not overflows(page)
     page.keyboard.press("f")
     page.keyboard.press("v")
     expect(page).to_have_url(re.compile("hp=scatter"))
-    expect(page.get_by_role("img", name="accuracy over units")).to_be_visible()
+    expect(page.get_by_role("img", name="accuracy vs. units")).to_be_visible()
     assert not overflows(page)
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Clear all filters")
+    expect(page.get_by_role("dialog")).to_contain_text("Clear filters")
 
 
-def test_axis_menu_scales_flips_and_moves(board: str, open_page: OpenPage) -> None:
+def test_axis_menu_scales_inverts_and_moves(board: str, open_page: OpenPage) -> None:
     page = open_hparams(board, open_page)
-    axis = page.get_by_role("group", name="Axis units", exact=True)
-    for item in ("Quantile axis", "Upside down", "Move left"):
+    axis = page.get_by_role("group", name="Axis: units", exact=True)
+    for item in ("Quantile scale", "Invert axis", "Move left"):
         axis.get_by_role("button").click()
-        page.get_by_role("menu", name="Axis units").get_by_text(item).click()
+        page.get_by_role("menu", name="Axis: units").get_by_text(item).click()
     expect(axis).to_contain_text("quantile")
     expect(page).to_have_url(re.compile("hp-axes=.*flipped"))
     expect(drawn_parallel_plot(page)).to_have_attribute(
@@ -89,31 +90,31 @@ def test_failed_request_can_be_retried(board: str, open_page: OpenPage) -> None:
     page.goto(board)
     expect(page.get_by_text("It broke.")).to_be_visible()
     failing[0] = False
-    page.get_by_role("button", name="Try again").click()
-    expect_sessions(page, GRID)
+    click_retry(page)
+    expect_trials(page, GRID)
 
 
-def test_new_sessions_appear(logdir: Path, serve: Serve, open_page: OpenPage) -> None:
+def test_new_trials_appear(logdir: Path, serve: Serve, open_page: OpenPage) -> None:
     start = time.time() - 3600
     for session in GRID[:12]:
         append_records(logdir / session.name, *session_records(session, start))
     page = open_page(serve(logdir).address + TAB)
-    expect(session_rows(page)).to_have_count(12)
+    expect(trial_rows(page)).to_have_count(12)
     append_records(logdir / BEST.name, *session_records(BEST, start))
-    expect(session_rows(page).first).to_have_attribute("data-session", BEST.name)
-    expect(page.get_by_role("region", name="What won")).to_contain_text(BEST.name)
-    expect(page.get_by_text("13 sessions")).to_be_visible()
+    expect(trial_rows(page).first).to_have_attribute("data-trial", BEST.name)
+    expect(page.get_by_role("region", name="Insights")).to_contain_text(BEST.name)
+    expect(page.get_by_text("13 trials", exact=True)).to_be_visible()
 
 
 def test_static_export_works_without_a_server(tmp_path: Path, open_page: OpenPage) -> None:
     write_grid(tmp_path / "logs")
     page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=hparams"))
-    expect(session_rows(page).first.get_by_role("img")).to_be_visible()
-    expect_sessions(page, GRID)
+    expect(trial_rows(page).first.get_by_role("img")).to_be_visible()
+    expect_trials(page, GRID)
     # The exported data can be downloaded without a server.
     table = list(csv.reader(io.StringIO(download_text(page, "CSV"))))
     assert table[0][0] == "name"
-    assert [line[0] for line in table[1:4]] == session_names(page)[:3]
+    assert [line[0] for line in table[1:4]] == trial_names(page)[:3]
     assert len(table) == 1 + len(GRID)
     data = json.loads(download_text(page, "JSON"))
     assert data["header"] == table[0]
@@ -121,3 +122,7 @@ def test_static_export_works_without_a_server(tmp_path: Path, open_page: OpenPag
     assert b"accuracy" in download_plot(page, "SVG")
     page.get_by_role("button", name="Importance").click()
     expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()
+    # Importance is exported for all trials only.
+    insights = page.get_by_role("region", name="Insights")
+    insights.get_by_role("button", name="low dropout").click()
+    expect(page.get_by_text("Not included in this export")).to_be_visible()

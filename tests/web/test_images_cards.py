@@ -18,6 +18,7 @@ from tests.web.image_log import (
     make_photo,
     read_pixels,
 )
+from tests.web.locators import click_retry
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
@@ -76,7 +77,7 @@ def test_keys_change_step_and_play(image_board: str, open_page: Callable[..., Pa
     images_at_step(page, "samples/photo", "conv", 10)
     page.keyboard.press("Space")
     images_at_step(page, "samples/photo", "conv", 30)
-    expect(page.get_by_role("button", name="Play the steps")).to_be_visible()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
 
 def test_unlinked_cards_have_their_own_step(
@@ -84,7 +85,7 @@ def test_unlinked_cards_have_their_own_step(
 ) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=samples")
     images_at_step(page, "samples/photo", "conv", 30)
-    page.get_by_role("checkbox", name="Same step").uncheck()
+    page.get_by_role("checkbox", name="Sync steps").uncheck()
     page.get_by_role("slider", name="Step of samples/photo").fill("1")
     images_at_step(page, "samples/photo", "conv", 10)
     images_at_step(page, "samples/digits", "conv", 30)
@@ -92,7 +93,7 @@ def test_unlinked_cards_have_their_own_step(
     other = open_page(get_stable_url(page))
     images_at_step(other, "samples/photo", "conv", 10)
     images_at_step(other, "samples/digits", "conv", 30)
-    other.get_by_role("checkbox", name="Same step").check()
+    other.get_by_role("checkbox", name="Sync steps").check()
     images_at_step(other, "samples/photo", "conv", 30)
 
 
@@ -102,7 +103,7 @@ def test_brightness_and_contrast_are_kept_in_the_url(
     page = open_page(f"{image_board}{IMAGES}&tags=photo")
     image = images_at_step(page, "samples/photo", "conv", 30).first
     expect(image).to_have_css("filter", "none")
-    page.get_by_role("button", name="Brightness, contrast, scaling").click()
+    page.get_by_role("button", name="Image adjustments").click()
     page.get_by_role("slider", name="Brightness").fill("1.5")
     page.get_by_role("slider", name="Contrast").fill("2")
     expect(image).to_have_css("filter", "brightness(1.5) contrast(2)")
@@ -153,9 +154,9 @@ def test_failed_request_can_be_retried(image_board: str, open_page: Callable[...
     page.route(re.compile("/api/v1/images/about"), handle_route)
     page.goto(f"{image_board}{IMAGES}&tags=photo")
     notes = image_strip(page, "samples/photo", "conv").get_by_role("note")
-    expect(notes).to_contain_text("The server does not answer.")
+    expect(notes).to_contain_text("Server unreachable")
     is_failing = False
-    notes.get_by_role("button", name="Try again").click()
+    click_retry(notes)
     images_at_step(page, "samples/photo", "conv", 30)
 
 
@@ -185,7 +186,7 @@ def test_grid_has_a_row_per_run_and_a_column_per_step(
 ) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=photo")
     images_at_step(page, "samples/photo", "conv", 30)
-    page.get_by_role("group", name="What cards show").get_by_text("Grid").click()
+    page.get_by_role("group", name="Card layout").get_by_text("Grid").click()
     expect(page).to_have_url(re.compile("pictures=grid"))
     grid = card(page, "samples/photo").get_by_role("grid")
     expect(grid.get_by_role("rowheader")).to_have_text(["conv", "vit"])
@@ -202,10 +203,10 @@ def test_grid_has_a_row_per_run_and_a_column_per_step(
 def test_copy_as_python_and_download_zip(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=photo&step=20")
     images_at_step(page, "samples/photo", "conv", 20)
-    choose_menu_item(page, "samples/photo", "Copy as Python …")
+    choose_menu_item(page, "samples/photo", "Copy as Python…")
     expect(page.get_by_role("dialog")).to_contain_text('log.images("conv", "samples/photo")')
     expect(page.get_by_role("dialog")).to_contain_text("images.at(20)")
     page.keyboard.press("Escape")
     with page.expect_download() as download:
-        choose_menu_item(page, "samples/photo", "Download all steps (zip)")
+        choose_menu_item(page, "samples/photo", "Download all steps (ZIP)")
     assert download.value.suggested_filename.endswith(".zip")

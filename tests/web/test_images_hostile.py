@@ -41,7 +41,7 @@ address = board_fixture(write_hostile, "module", "?tab=images")
 def test_invalid_images_show_an_error(address: str, open_page: Callable[..., Page]) -> None:
     page = open_page(address)
     for name, message in MESSAGES.items():
-        page.get_by_role("textbox", name="Filter tags").fill(name)
+        page.get_by_role("combobox", name="Filter tags").fill(name)
         expect(card(page, name).get_by_role("note").filter(has_text=message).first).to_be_visible()
 
 
@@ -50,7 +50,7 @@ def test_valid_images_beside_invalid_ones_are_shown(
 ) -> None:
     page = open_page(f"{address}&tags=among")
     expect(page.get_by_role("note").filter(has_text="SVG")).to_be_visible()
-    image = page.get_by_role("img", name="picture 2 of 2")
+    image = page.get_by_role("img", name="Image 2 of 2")
     expect(image).to_be_visible()
     assert image.evaluate("img => img.naturalWidth") == 8
 

@@ -23,10 +23,10 @@ def test_cards_have_no_accessibility_violations(
 ) -> None:
     page = open_page(f"{image_board}?tab=images&link=0&pin=samples/photo")
     images_at_step(page, "samples/photo", "conv", 30)
-    page.get_by_role("button", name="Settings of Images").click()
+    page.get_by_role("button", name="Images settings").click()
     expect(card(page, "odd/damaged").get_by_role("note")).to_be_visible()
     assert find_violations(page) == []
-    page.get_by_role("button", name="Brightness, contrast, scaling").click()
+    page.get_by_role("button", name="Image adjustments").click()
     assert find_violations(page) == []
     page.keyboard.press("Escape")
     open_menu(page, "samples/photo")
@@ -77,7 +77,7 @@ def test_open_and_close_an_image_by_keyboard(
     page.keyboard.press("Escape")
     expect(page.locator("article.full")).to_have_count(0)
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Grid of runs and steps")
+    expect(page.get_by_role("dialog")).to_contain_text("Toggle grid layout")
 
 
 def test_layout_is_stable_while_images_load(
@@ -108,9 +108,9 @@ def test_layout_is_stable_while_images_load(
 def test_url_restores_the_view(image_board: str, open_page: Callable[..., Page]) -> None:
     query = "?tab=images&card=samples/digits&part=1&step=10&spot=0.4,0.6,3&bright=1.2"
     first = open_page(image_board + query)
-    expect(image_pane(first, "picture 2 of 4, conv, step 10")).to_be_visible()
+    expect(image_pane(first, "Image 2 of 4, conv, step 10")).to_be_visible()
     other = open_page(get_stable_url(first))
-    expect(image_pane(other, "picture 2 of 4, conv, step 10")).to_be_visible()
+    expect(image_pane(other, "Image 2 of 4, conv, step 10")).to_be_visible()
     images = [page.locator("article.full .pane img").first for page in (first, other)]
     for image in images:
         expect(image).to_be_visible()

@@ -37,9 +37,9 @@ def zoom_controls(page: Page) -> Locator:
 def test_open_and_close_an_image(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}?tab=images&tags=digits")
     images_at_step(page, "samples/digits", "vit", 30)
-    page.get_by_role("button", name="Open picture 3 of 4, vit, step 30").click()
+    page.get_by_role("button", name="Open Image 3 of 4, vit, step 30").click()
     expect(page).to_have_url(re.compile("card=samples/digits"))
-    expect(page.get_by_role("group", name="Pictures of a step")).to_contain_text("3 of 4")
+    expect(page.get_by_role("group", name="Images at this step")).to_contain_text("3 of 4")
     full = page.locator("article.full")
     images = full.get_by_role("group", name="vit").locator("img")
     expect(images).to_have_count(1)
@@ -54,8 +54,8 @@ def test_browse_the_images_of_a_step(image_board: str, open_page: Callable[..., 
     full = page.locator("article.full")
     images = full.get_by_role("group", name="conv").locator("img")
     expect(images).to_have_count(4)
-    image_picker = page.get_by_role("group", name="Pictures of a step")
-    image_picker.get_by_role("button", name="Next picture of the step").click()
+    image_picker = page.get_by_role("group", name="Images at this step")
+    image_picker.get_by_role("button", name="Next image").click()
     expect(images).to_have_count(1)
     expect(image_picker).to_contain_text("1 of 4")
     page.keyboard.press("[")
@@ -98,7 +98,7 @@ def test_zoom_is_kept_while_no_run_is_shown(
     pane = image_pane(page, "conv, step 30")
     expect(pane.locator("img")).to_be_visible()
     zoom = read_zoom(page)
-    show_all = page.get_by_role("checkbox", name="Show all runs that are found")
+    show_all = page.get_by_role("checkbox", name="Select all matching runs")
     show_all.uncheck()
     expect(pane).to_have_count(0)
     show_all.check()
@@ -202,16 +202,16 @@ def test_grid_of_all_steps(image_board: str, open_page: Callable[..., Page]) -> 
 def test_compare_two_runs_side_by_side(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}?tab=images&tags=photo")
     images_at_step(page, "samples/photo", "conv", 30)
-    choose_menu_item(page, "samples/photo", "Compare two pictures")
+    choose_menu_item(page, "samples/photo", "Compare images")
     expect(image_pane(page, "conv, step 30")).to_be_visible()
     expect(image_pane(page, "vit, step 30")).to_be_visible()
     expect(page).to_have_url(re.compile("cmp=conv,,0,vit,,0"))
-    page.get_by_role("combobox", name="Run of picture B").select_option("conv")
-    box = page.get_by_role("textbox", name=re.compile("Step of picture B"))
+    page.get_by_role("combobox", name="Run of image B").select_option("conv")
+    box = page.get_by_role("textbox", name=re.compile("Step of image B"))
     box.fill("10")
     box.press("Enter")
     expect(image_pane(page, "conv, step 10")).to_be_visible()
-    page.get_by_role("button", name="Back to all cards").click()
+    page.get_by_role("button", name="Exit full screen").click()
     expect(page).not_to_have_url(re.compile("cmp="))
 
 
@@ -220,16 +220,17 @@ def test_shortcut_toggles_comparison(image_board: str, open_page: Callable[..., 
     images_at_step(page, "samples/photo", "conv", 30)
     card(page, "samples/photo").hover()
     page.keyboard.press("c")
-    expect(page.get_by_role("group", name="Picture A")).to_be_visible()
+    expect(page.get_by_role("group", name="Image A")).to_be_visible()
     page.keyboard.press("c")
-    expect(page.get_by_role("group", name="Picture A")).to_have_count(0)
+    expect(page.get_by_role("group", name="Image A")).to_have_count(0)
 
 
 def open_comparison(
     image_board: str, open_page: Callable[..., Page], mode: str, b: str = "vit,,0"
 ) -> Page:
     page = open_page(f"{image_board}{PHOTO}&cmp=conv,,0,{b}")
-    page.get_by_role("group", name="How two pictures are compared").get_by_text(mode).click()
+    modes = page.get_by_role("group", name="Comparison mode")
+    modes.get_by_role("button", name=mode.capitalize()).click()
     expect(page).to_have_url(re.compile(f"cmp-as={mode}"))
     return page
 
@@ -238,9 +239,9 @@ def test_difference_shows_the_largest_deviation(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_comparison(image_board, open_page, "difference")
-    status = page.get_by_role("status").filter(has_text="Largest difference")
+    status = page.get_by_role("status").filter(has_text="Max difference")
     expect(status).to_have_text(
-        re.compile(r"Largest difference 100 of 255 at 0, 0 · mean 33.33 ·\s+100 % of pixels differ")
+        "Max difference 100/255 at (0, 0) · mean 33.33 · 100% of pixels differ"
     )
     canvas = page.locator("article.full canvas")
     pixel = """canvas => {
@@ -258,12 +259,12 @@ def test_identical_images_have_no_difference(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_comparison(image_board, open_page, "difference", "conv,,0")
-    expect(page.get_by_text("The pictures are the same.")).to_be_visible()
+    expect(page.get_by_text("Images are identical")).to_be_visible()
 
 
 def test_swipe_divider(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_comparison(image_board, open_page, "swipe")
-    divider = page.get_by_role("slider", name="Line between A and B")
+    divider = page.get_by_role("slider", name="Divider between A and B")
     expect(divider).to_have_attribute("aria-valuenow", "50")
     divider.press("ArrowLeft")
     expect(divider).to_have_attribute("aria-valuenow", "48")
@@ -280,7 +281,7 @@ def test_blink_comparison(image_board: str, open_page: Callable[..., Page]) -> N
     first = page.locator("[data-side=A]")
     expect(first).to_have_css("visibility", "hidden")
     expect(first).to_have_css("visibility", "visible")
-    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Pause", exact=True).click()
     before = first.evaluate("node => getComputedStyle(node).visibility")
-    page.get_by_role("button", name="Other").click()
+    page.get_by_role("button", name="Switch image").click()
     expect(first).not_to_have_css("visibility", before)

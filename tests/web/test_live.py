@@ -34,7 +34,7 @@ def test_new_points_appear(page: Page, logdir: Path) -> None:
     append_records(logdir / "vit", *loss_records("train/loss", range(50, 80), scale=30.0))
     expect(tag_row(page, "train/loss")).to_contain_text(step_range(0, 79))
     expect(tag_row(page, "train/loss")).to_contain_text("180")
-    expect(tag_row(page, "train/loss")).to_contain_text("0.0863 … 0.578")
+    expect(tag_row(page, "train/loss")).to_contain_text("0.0863 \u2013 0.578")
     expect(page.locator("footer")).to_contain_text("375 points")
     expect(connection_status(page, "Live")).to_be_visible()
 
@@ -82,7 +82,7 @@ def test_hidden_page_closes_stream_and_catches_up(
 
 def test_paused_page_does_not_update_and_catches_up(page: Page, logdir: Path) -> None:
     page.get_by_role("button", name="Pause live updates").click()
-    expect(connection_status(page, "Paused")).to_be_visible()
+    expect(connection_status(page, "Updates paused")).to_be_visible()
     expect(page).to_have_url(re.compile("paused=1"))
     append_records(logdir / "vit", *loss_records("train/loss", range(50, 80)))
     append_records(logdir / "late", *loss_records("train/loss", range(5)))
@@ -112,7 +112,7 @@ def test_shows_progress_of_first_load(sweep: str, open_page: Callable[..., Page]
     expect(connection_status(page, "Loading").locator("..")).to_contain_text(
         "3 of 12 files, 4 of 16 MB"
     )
-    bar = page.get_by_role("progressbar", name="Reading the log")
+    bar = page.get_by_role("progressbar", name="Loading logs")
     wait_for_value(page, lambda: bar.evaluate("bar => bar.value"), 0.25)
 
 
@@ -124,10 +124,10 @@ def test_shows_lost_connection_and_recovers_with_same_view(
     page = open_page(board.address + OVERVIEW + "&tags=loss&at=12")
     expect(tag_row(page, "train/loss")).to_be_visible()
     board.stop()
-    expect(connection_status(page, "Connection lost")).to_be_visible()
+    expect(connection_status(page, "Server unreachable")).to_be_visible()
     expect(tag_row(page, "train/loss")).to_be_visible()
-    notice = page.get_by_role("main").get_by_role("status").filter(has_text="does not answer")
-    expect(notice).to_contain_text("What is shown is what was last known")
+    notice = page.get_by_role("main").get_by_role("status").filter(has_text="Server unreachable")
+    expect(notice).to_contain_text("Showing the last loaded data.")
     append_records(logdir / "late", *loss_records("train/loss", range(5)))
     serve(logdir, port=int(board.address.rstrip("/").rpartition(":")[2]))
     expect(connection_status(page, "Live")).to_be_visible()

@@ -71,13 +71,13 @@ def _run_axe(page: Page, **options: object) -> list[str]:
 def test_theme_follows_system_until_overridden(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep, color_scheme="dark")
     wait_for_value(page, lambda: page.evaluate(BACKGROUND), DARK)
-    page.get_by_role("button", name="Use the light theme").click()
+    page.get_by_role("button", name="Switch to light theme").click()
     wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
     page.reload()
     expect(run_rows(page)).to_have_count(3)
     wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
     assert "theme" not in get_stable_url(page)
-    page.get_by_role("button", name="Use the dark theme").click()
+    page.get_by_role("button", name="Switch to dark theme").click()
     page.emulate_media(color_scheme="light")
     wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
 
@@ -85,11 +85,11 @@ def test_theme_follows_system_until_overridden(sweep: str, open_page: Callable[.
 def test_phone_shows_either_tags_or_runs(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW, width=390)
     expect(tag_row(page, "train/loss")).to_contain_text(
-        "scalar · 150 points · steps " + step_range(0, 49)
+        "Scalar · 150 points · Steps " + step_range(0, 49)
     )
     expect(run_rows(page)).to_have_count(0)
     assert not overflows(page)
-    page.get_by_role("button", name="Show the runs").click()
+    page.get_by_role("button", name="Show runs").click()
     expect(run_row(page, "vit")).to_be_visible()
     assert not overflows(page)
     page.get_by_role("button", name="Done").click()
@@ -123,7 +123,7 @@ def test_error_page_is_accessible(sweep: str, open_page: Callable[..., Page]) ->
 
 def test_run_list_can_be_resized(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW)
-    grip = page.get_by_role("separator", name="Width of the list of runs")
+    grip = page.get_by_role("separator", name="Resize runs panel")
     grip.focus()
     page.keyboard.press("ArrowRight")
     expect(grip).to_have_attribute("aria-valuenow", "336")
@@ -159,7 +159,7 @@ def test_works_in_notebook_frame(
     expect(frame.locator("[data-run]")).to_have_count(3)
     expect(frame.get_by_role("heading", name="tracklight")).to_have_css("width", "1px")
     expect(frame.get_by_role("banner")).to_have_css("height", "40px")
-    expect(frame.get_by_role("table", name="Tags")).to_contain_text("0.0863 … 0.259")
+    expect(frame.get_by_role("table", name="Tags")).to_contain_text("0.0863 \u2013 0.259")
 
 
 @pytest.fixture

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.web.conftest import Serve
 from tests.web.event_writer import append_records, loss_records
@@ -22,6 +23,8 @@ from tests.web.locators import (
 from tests.web.waiting import wait_for_condition
 
 pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
 
 RUNS = 500
 
@@ -44,7 +47,7 @@ def test_renders_only_rows_near_viewport(page: Page) -> None:
 def test_search_finds_one_of_500_runs(page: Page) -> None:
     page.keyboard.press("Control+k")
     search_box(page).press_sequentially("trial-420")
-    expect(search_results(page)).to_have_text(["sweep/trial-420 show only this run"])
+    expect(search_results(page)).to_have_text(["sweep/trial-420 Show only this run"])
     page.keyboard.press("Enter")
     expect(search_box(page)).to_have_count(0)
     page.get_by_label("Filter runs").fill("trial-42")
@@ -54,7 +57,7 @@ def test_search_finds_one_of_500_runs(page: Page) -> None:
 
 def test_trend_header_shows_number_of_runs_drawn(page: Page) -> None:
     expect(tag_row(page, "loss")).to_contain_text("500")
-    expect(tag_table(page).get_by_role("columnheader", name="Trend, first 8 runs")).to_be_visible()
+    expect(tag_table(page).get_by_role("columnheader", name="Trend (first 8 runs)")).to_be_visible()
 
 
 def test_scrolls_through_thousands_of_tags(
@@ -67,3 +70,25 @@ def test_scrolls_through_thousands_of_tags(
     wait_for_condition(page, lambda: tag_table(page).get_by_role("row").count() < 60)
     tag_table(page).evaluate("element => (element.scrollTop = element.scrollHeight)")
     expect(tag_row(page, "layer/2999").get_by_role("img")).to_be_visible()
+
+
+FILTERED_RUNS = 10_000
+
+
+def test_filters_10000_runs(sweep: str, open_page: OpenPage) -> None:
+    def add_runs(route: Route) -> None:
+        response = route.fetch(headers={"accept": "application/json"})
+        body = response.json()
+        row = body["runs"][0]
+        body["runs"] = [
+            {**row, "name": f"sweep-{number % 7}/trial-{number}", "start_wall": number}
+            for number in range(FILTERED_RUNS)
+        ]
+        route.fulfill(body=json.dumps(body), content_type="application/json")
+
+    page = open_page("about:blank")
+    page.route("**/api/v1/runs", add_runs)
+    page.goto(sweep + "?tab=overview")
+    expect(run_count(page)).to_have_text("10,000 runs")
+    page.get_by_label("Filter runs").press_sequentially("trial-42")
+    expect(run_count(page)).to_have_text("111 of 10,000 runs")

@@ -75,7 +75,7 @@ def test_drag_rotates_all_meshes_and_url_restores_camera(solids: str, open_page:
 def test_cards_have_separate_cameras_when_unlinked(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=shape/")
     cube, grey = drawn_mesh(page, "shape/cube"), drawn_mesh(page, "shape/grey")
-    page.get_by_role("checkbox", name="Same camera").first.uncheck()
+    page.get_by_role("checkbox", name="Sync cameras").first.uncheck()
     expect(page).to_have_url(re.compile("cameras=0"))
     before = read_pixels(grey)
     drag(page, cube, 70, 0)
@@ -83,7 +83,7 @@ def test_cards_have_separate_cameras_when_unlinked(solids: str, open_page: OpenP
     wait_until_drawn(grey)
     assert np.array_equal(read_pixels(grey), before)
     # Linking the cameras again applies the one of the card that was used last.
-    page.get_by_role("checkbox", name="Same camera").first.check()
+    page.get_by_role("checkbox", name="Sync cameras").first.check()
     expect(page).to_have_url(re.compile(r"[?&]camera="))
     expect(page).not_to_have_url(re.compile("own-cameras"))
     wait_until_drawn(grey)
@@ -126,8 +126,12 @@ def test_all_reset_actions_restore_default_camera(solids: str, open_page: OpenPa
     home = read_pixels(image)
     actions: list[Callable[[], object]] = [
         lambda: image.dblclick(),
-        lambda: card(page, "shape/cube").get_by_role("button", name="Fit shape/cube").first.click(),
-        lambda: choose_menu_item(page, "shape/cube", "Fit"),
+        lambda: (
+            card(page, "shape/cube")
+            .get_by_role("button", name="Reset view of shape/cube")
+            .first.click()
+        ),
+        lambda: choose_menu_item(page, "shape/cube", "Reset view"),
         lambda: image.press("0"),
     ]
     for reset in actions:

@@ -33,9 +33,9 @@ solids = board_fixture(write_mesh_log, "module", "?tab=mesh")
 
 
 def open_settings(page: Page) -> Locator:
-    settings = page.get_by_role("complementary", name="Settings of Mesh")
+    settings = page.get_by_role("complementary", name="Mesh settings")
     if not settings.is_visible():
-        page.get_by_role("button", name="Settings of Mesh").click()
+        page.get_by_role("button", name="Mesh settings").click()
     return settings
 
 
@@ -57,17 +57,18 @@ def test_draw_modes(solids: str, open_page: OpenPage) -> None:
     surface = drawn_fraction(image)
     seen = {"Surface": read_pixels(image)}
     last = seen["Surface"]
-    for name in ("Edges", "Wires", "Points"):
-        page.get_by_role("button", name=name, exact=True).click()
-        expect(page).to_have_url(re.compile(f"mesh-draw={name.lower()}"))
+    modes = {"Surface with edges": "edges", "Wireframe": "wires", "Points": "points"}
+    for name, value in modes.items():
+        page.get_by_role("toolbar").get_by_role("button", name=name, exact=True).click()
+        expect(page).to_have_url(re.compile(f"mesh-draw={value}"))
         last = seen[name] = wait_for_change(image, last)
     wait_for_condition(page, lambda: drawn_fraction(image) < 0.05 * surface)  # eight points
     drawn = {name: (picture[..., 3] > 0).mean() for name, picture in seen.items()}
-    assert drawn["Wires"] < 0.5 * surface
-    assert drawn["Edges"] == pytest.approx(surface, rel=0.05)
+    assert drawn["Wireframe"] < 0.5 * surface
+    assert drawn["Surface with edges"] == pytest.approx(surface, rel=0.05)
     image.press("w")
     expect(page).not_to_have_url(re.compile("mesh-draw"))
-    select_setting(page, "Draw", "Wires")
+    select_setting(page, "Draw mode", "Wireframe")
     expect(page).to_have_url(re.compile("mesh-draw=wires"))
 
 
@@ -75,17 +76,17 @@ def test_color_modes(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
     image = drawn_mesh(page, "shape/cube")
     wait_for_value(page, lambda: opaque_colors(image), {BLUE})
-    select_setting(page, "Colours", "By height")
+    select_setting(page, "Color", "By height")
     expect(page).to_have_url(re.compile("mesh-colour=height"))
     wait_until_drawn(image)
     wait_for_condition(page, lambda: len(opaque_colors(image)) > 20)
-    select_setting(page, "Colours", "Of the run")
+    select_setting(page, "Color", "Run color")
     wait_until_drawn(image)
     wait_until_drawn(drawn_mesh(page, "shape/cube", "second"))
     second = drawn_mesh(page, "shape/cube", "second")
     wait_for_condition(page, lambda: len(opaque_colors(image) | opaque_colors(second)) == 2)
     assert len(opaque_colors(image)) == len(opaque_colors(second)) == 1
-    select_setting(page, "Colours", "Grey")
+    select_setting(page, "Color", "Gray")
     wait_until_drawn(image)
     wait_for_value(page, lambda: opaque_colors(image), {(0x9A, 0xA0, 0xA8)})
 
@@ -119,7 +120,7 @@ def test_point_size(solids: str, open_page: OpenPage) -> None:
     expect(page).to_have_url(re.compile("mesh-size=12"))
     wait_until_drawn(image)
     wait_for_condition(page, lambda: drawn_fraction(image) > before)
-    open_settings(page).get_by_role("button", name="Usual point size").click()
+    open_settings(page).get_by_role("button", name="Reset Point size").click()
     expect(page).not_to_have_url(re.compile("mesh-size"))
 
 
@@ -139,9 +140,9 @@ def test_axes_and_grid(solids: str, open_page: OpenPage, name: str) -> None:
 def test_overlays_all_runs_in_one_rendering(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
     drawn_mesh(page, "shape/cube", "second")
-    open_settings(page).get_by_role("checkbox", name="All runs in one picture").check()
+    open_settings(page).get_by_role("checkbox", name="Overlay runs").check()
     expect(card(page, "shape/cube").get_by_role("img")).to_have_count(1)
-    image = card(page, "shape/cube").get_by_role("img", name="shape/cube, first, second, step 20")
+    image = card(page, "shape/cube").get_by_role("img", name="shape/cube, first, second, Step 20")
     wait_until_drawn(image)
     wait_for_value(page, lambda: opaque_colors(image), {BLUE})
 
@@ -152,16 +153,16 @@ def test_projection_field_of_view_and_up_axis(solids: str, open_page: OpenPage) 
     image = drawn_mesh(page, "shape/cube")
     wait_for_value(page, lambda: opaque_colors(image), {RED})
     seen = read_pixels(image)
-    select_setting(page, "Lens", "Parallel")
+    select_setting(page, "Projection", "Orthographic")
     seen = wait_for_change(image, seen)
-    select_setting(page, "Lens", "Perspective")
+    select_setting(page, "Projection", "Perspective")
     open_settings(page).get_by_role("slider", name="Field of view").fill("90")
     expect(page).to_have_url(re.compile("fov=90"))
     wait_for_change(image, seen)
-    select_setting(page, "Up", "z")
+    select_setting(page, "Up axis", "z")
     expect(page).to_have_url(re.compile("up=z"))
     wait_until_drawn(image)
-    open_settings(page).get_by_role("button", name="Usual field of view").click()
+    open_settings(page).get_by_role("button", name="Reset Field of view").click()
     expect(page).not_to_have_url(re.compile("fov="))
 
 
@@ -174,7 +175,7 @@ def test_brightness_and_light_position(solids: str, open_page: OpenPage) -> None
     expect(page).to_have_url(re.compile(r"mesh-light=0\.4"))
     wait_until_drawn(image)
     wait_for_condition(page, lambda: read_pixels(image)[..., :3].max() < 0.7 * before)
-    select_setting(page, "Lights", "From the eye")
+    select_setting(page, "Light source", "Headlight")
     expect(page).to_have_url(re.compile("mesh-lights=head"))
 
 

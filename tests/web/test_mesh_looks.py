@@ -32,7 +32,7 @@ def test_has_no_accessibility_violations(solids: str, open_page: OpenPage) -> No
     page = open_page(f"{solids}&tags=shape")
     drawn_mesh(page, "shape/cube")
     assert find_violations(page) == []
-    page.get_by_role("button", name="Settings of Mesh").click()
+    page.get_by_role("button", name="Mesh settings").click()
     assert find_violations(page) == []
     page.goto(f"{solids}&tags=odd")
     drawn_mesh(page, "odd/torn")
@@ -54,7 +54,7 @@ def test_shows_message_without_webgl(solids: str, open_page: OpenPage) -> None:
         };"""
     )
     page.goto(f"{solids}&tags=cube")
-    expect(card(page, "shape/cube")).to_contain_text("This browser cannot draw in space.")
+    expect(card(page, "shape/cube")).to_contain_text("WebGL 2 is not available in this browser")
 
 
 def test_all_cards_share_one_webgl_context(solids: str, open_page: OpenPage) -> None:
@@ -76,7 +76,7 @@ def test_all_cards_share_one_webgl_context(solids: str, open_page: OpenPage) -> 
 def test_saved_image_includes_background(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube{FRONT_CAMERA}", color_scheme="dark")
     drawn_mesh(page, "shape/cube").hover()
-    button = card(page, "shape/cube").get_by_role("button", name="Save picture of shape/cube")
+    button = card(page, "shape/cube").get_by_role("button", name="Export PNG of shape/cube")
     with page.expect_download() as saved:
         button.first.click()
     assert saved.value.suggested_filename == "shape_cube_first_20.png"
@@ -91,7 +91,7 @@ def test_downloads_mesh_as_ply_and_obj(solids: str, open_page: OpenPage) -> None
     drawn_mesh(page, "shape/grey")
     for kind, magic in (("PLY", b"ply\n"), ("OBJ", b"v -1 -1 -1\n")):
         with page.expect_download() as saved:
-            choose_menu_item(page, "shape/grey", f"Download {kind}")
+            choose_menu_item(page, "shape/grey", f"Export {kind}")
         assert saved.value.suggested_filename == f"first-shape-grey-0.{kind.lower()}"
         assert Path(saved.value.path()).read_bytes().startswith(magic)
 
@@ -103,7 +103,7 @@ def test_shortcuts_work_and_are_listed(solids: str, open_page: OpenPage) -> None
         page.keyboard.press(keys)
         expect(page).to_have_url(re.compile(parameter))
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Surface, edges, wires or points")
+    expect(page.get_by_role("dialog")).to_contain_text("Next draw mode")
 
 
 def test_empty_state_shows_how_to_log_meshes(
@@ -122,5 +122,5 @@ def test_static_export_shows_meshes(tmp_path: Path, open_page: OpenPage) -> None
     page.get_by_role("slider", name="Step of all cards").press("Home")
     wait_for_value(page, lambda: read_pixel(drawn_mesh(page, "shape/cube", "second")), RED)
     # Downloads need a server.
-    page.get_by_role("button", name="More for shape/cube").click()
-    expect(page.get_by_role("menuitem", name=re.compile("Download"))).to_have_count(0)
+    page.get_by_role("button", name="More actions for shape/cube").click()
+    expect(page.get_by_role("menuitem", name=re.compile("Export"))).to_have_count(0)

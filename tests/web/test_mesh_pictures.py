@@ -12,6 +12,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.web.cards import card, card_titles
 from tests.web.conftest import Serve, board_fixture
+from tests.web.locators import click_retry
 from tests.web.mesh_log import (
     BLUE,
     FRONT_CAMERA,
@@ -46,7 +47,7 @@ def test_mesh_parts_share_a_card_with_one_rendering_per_run(
     for run in ("first", "second"):
         image = drawn_mesh(page, "shape/cube", run)
         expect(image).to_have_attribute(
-            "aria-label", f"shape/cube, {run}, step 20, 8 vertices, 12 faces"
+            "aria-label", f"shape/cube, {run}, Step 20, 8 vertices, 12 faces"
         )
 
 
@@ -95,7 +96,7 @@ def test_draws_faces_with_32_bit_indices(solids: str, open_page: OpenPage) -> No
 def test_selects_mesh_of_a_batch(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=batch")
     wait_for_value(page, lambda: read_pixel(drawn_mesh(page, "batch/pair")), RED)
-    chooser = card(page, "batch/pair").get_by_role("combobox", name="Mesh of the batch")
+    chooser = card(page, "batch/pair").get_by_role("combobox", name="Batch item")
     chooser.select_option("2 of 2")
     expect(page).to_have_url(re.compile("mesh-item=1"))
     image = drawn_mesh(page, "batch/pair")
@@ -123,7 +124,7 @@ def test_retries_failed_request(solids: str, open_page: OpenPage) -> None:
     page.goto(f"{solids}&tags=grey")
     expect(card(page, "shape/grey").get_by_role("alert")).to_be_visible()
     failing = False
-    card(page, "shape/grey").get_by_role("button", name="Try again").click()
+    click_retry(card(page, "shape/grey"))
     wait_for_condition(page, lambda: drawn_fraction(drawn_mesh(page, "shape/grey")) > 0.1)
 
 
@@ -148,7 +149,7 @@ def test_samples_large_point_clouds_until_all_are_requested(
     page = open_page(f"{solids}&tags=many")
     image = drawn_mesh(page, "cloud/many")
     expect(image).to_have_attribute("aria-label", re.compile("100,000 of 1,050,000 points"))
-    card(page, "cloud/many").get_by_role("button", name="Show all").click()
+    card(page, "cloud/many").get_by_role("button", name="Show all points").click()
     expect(image).to_have_attribute("aria-label", re.compile(", 1,050,000 points"))
     expect(page).to_have_url(re.compile("mesh-whole=1"))
     wait_for_condition(page, lambda: drawn_fraction(drawn_mesh(page, "cloud/many")) > 0.2)
@@ -162,6 +163,6 @@ def test_shows_new_steps(serve: Serve, open_page: OpenPage, tmp_path: Path) -> N
     wait_for_value(page, lambda: read_pixel(drawn_mesh(page, "shape/cube")), BLUE)
     with (folder / "first" / "events.out.tfevents.1").open("ab") as file:
         file.write(event_record(30, *make_cube(10)))
-    expect(page.get_by_role("img", name=re.compile("first, step 30"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("first, Step 30"))).to_be_visible()
     wait_for_value(page, lambda: read_pixel(drawn_mesh(page, "shape/cube")), GREEN)
     assert np.isclose(drawn_fraction(drawn_mesh(page, "shape/cube", "second")), 0.3, atol=0.2)

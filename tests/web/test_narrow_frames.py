@@ -14,6 +14,7 @@ from tests import builders as b
 from tests.web.conftest import board_fixture
 from tests.web.event_writer import append_records, loss_records
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import get_stable_box, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
@@ -60,60 +61,83 @@ def is_within_window(page: Page, found: Locator) -> bool:
     )
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_each_tab_is_in_the_bar_or_the_more_menu(
+TITLES = ["Scalars", "Custom scalars", "Overview", "Images", "Audio", "Text", "Mesh"]
+TITLES += ["Histograms", "Distributions", "PR curves"]
+
+
+def navigation(page: Page) -> Locator:
+    return page.get_by_role("navigation", name="Dashboards")
+
+
+@pytest.mark.parametrize("width", [1440, 1280, 880, 780])
+def test_each_dashboard_with_data_is_in_the_bar_or_a_menu_of_it(
     many_kinds: str, open_page: OpenPage, width: int
 ) -> None:
     page = open_page(f"{many_kinds}?tab=scalars", width=width)
-    expect(tab(page, "Scalars")).to_have_attribute("aria-current", "page")
     expect(more_button(page)).to_be_visible()
-    assert is_within_window(page, more_button(page))
-    in_bar = tabs(page).all_inner_texts()
-    for title in in_bar:
-        assert is_within_window(page, tab(page, title)), title
-    more_button(page).click()
-    dialog = page.get_by_role("dialog")
-    listed = dialog.get_by_role("link").all_inner_texts()
-    titles = ["Scalars", "Images", "Audio", "Text", "Histograms", "Distributions", "PR curves"]
-    titles += ["Mesh", "Custom scalars", "Overview"]
-    assert in_bar + listed == titles
-    assert (len(listed) > 0) == (width < 1280)
-    assert find_violations(page) == []
+    expect(navigation(page)).to_contain_text(re.compile("Model|Histograms"))
+    get_stable_box(more_button(page))
+    titles = []
+    for item in tabs(page).or_(navigation(page).get_by_role("button")).all():
+        wait_for_condition(page, lambda item=item: is_within_window(page, item))
+        if item.get_attribute("href"):
+            titles.append(item.inner_text())
+        else:
+            item.click()
+            expect(page.get_by_role("dialog")).to_be_visible()
+            titles += page.get_by_role("dialog").get_by_role("link").all_inner_texts()
+            assert find_violations(page) == []
+            page.keyboard.press("Escape")
+            expect(page.get_by_role("dialog")).to_have_count(0)
+    assert titles == TITLES
+    is_flat = tabs(page).count() == len(TITLES)
+    assert is_flat == (width >= 1280)
     assert not overflows(page)
 
 
-def test_active_tab_is_always_in_the_bar(many_kinds: str, open_page: OpenPage) -> None:
-    page = open_page(f"{many_kinds}?tab=overview", width=390)
-    overview = tab(page, "Overview")
-    expect(overview).to_have_attribute("aria-current", "page")
-    assert is_within_window(page, overview)
-    more_button(page).click()
-    page.get_by_role("dialog").get_by_role("link", name="Text").click()
-    expect(page).to_have_url(re.compile("tab=text"))
-    expect(tab(page, "Text")).to_have_attribute("aria-current", "page")
-    assert is_within_window(page, tab(page, "Text"))
-    expect(overview).to_have_count(0)
-    page.set_viewport_size({"width": 1440, "height": 900})
-    expect(overview).to_be_visible()
-
-
-def test_more_menu_works_by_keyboard(many_kinds: str, open_page: OpenPage) -> None:
-    page = open_page(f"{many_kinds}?tab=scalars", width=390)
-    more_button(page).focus()
+def test_group_says_which_of_its_dashboards_is_open(many_kinds: str, open_page: OpenPage) -> None:
+    page = open_page(f"{many_kinds}?tab=scalars", width=1000)
+    group = navigation(page).get_by_role("button", name="Metrics: Scalars")
+    expect(group).to_be_visible()
+    media = navigation(page).get_by_role("button", name="Media")
+    media.focus()
     page.keyboard.press("Enter")
-    links = page.get_by_role("dialog", name="More dashboards").get_by_role("link")
+    links = page.get_by_role("dialog", name="Media").get_by_role("link")
     expect(links.first).to_be_focused()
-    page.keyboard.press("ArrowDown")
-    expect(links.nth(1)).to_be_focused()
     page.keyboard.press("End")
     expect(links.last).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(links.filter(has_text="Text")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("tab=text"))
+    expect(navigation(page).get_by_role("button", name="Media: Text")).to_be_visible()
+    # A group with one dashboard is a plain tab.
+    expect(tab(page, "PR curves")).to_be_visible()
+    page.go_back()
+    expect(group).to_be_visible()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(tab(page, "Scalars")).to_have_attribute("aria-current", "page")
+
+
+def test_phone_opens_dashboards_in_a_drawer(many_kinds: str, open_page: OpenPage) -> None:
+    page = open_page(f"{many_kinds}?tab=scalars", width=390)
+    button = navigation(page).get_by_role("button", name="Scalars")
+    button.click()
+    drawer = page.get_by_role("dialog", name="Dashboards")
+    links = drawer.get_by_role("link")
+    assert links.all_inner_texts()[: len(TITLES)] == TITLES
+    expect(drawer.get_by_role("heading", name="No data yet")).to_be_visible()
+    expect(links.filter(has_text="Profile")).to_be_visible()
+    assert find_violations(page) == []
+    assert not overflows(page)
     page.keyboard.press("Escape")
-    expect(more_button(page)).to_be_focused()
-    page.keyboard.press("Enter")
-    page.keyboard.press("End")
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("tab=overview"))
-    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(drawer).to_have_count(0)
+    expect(button).to_be_focused()
+    button.click()
+    links.filter(has_text="Text").click()
+    expect(drawer).to_have_count(0)
+    expect(page).to_have_url(re.compile("tab=text"))
+    expect(navigation(page).get_by_role("button", name="Text")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -126,14 +150,14 @@ def test_each_control_of_the_scalars_toolbar_is_visible(
         toolbar.get_by_label("Filter tags"),
         toolbar.get_by_role("button", name="Wall"),
         toolbar.get_by_role("slider", name="Smoothing"),
-        toolbar.get_by_role("spinbutton").or_(toolbar.get_by_label("Smoothing, as a number")),
+        toolbar.get_by_label("Smoothing value"),
         toolbar.get_by_role("button", name="Δ baseline"),
-        toolbar.get_by_role("button", name="Table of values below each chart"),
-        toolbar.get_by_role("button", name="Settings of Scalars"),
+        toolbar.get_by_role("button", name="Show value table"),
+        toolbar.get_by_role("button", name="Scalars settings"),
     ]
     for control in controls:
         expect(control).to_be_visible()
-        assert is_within_window(page, control), control
+        wait_for_condition(page, lambda control=control: is_within_window(page, control))
     assert not overflows(page)
     expected = {1440: 1, 1280: 1, 880: 2, 390: 4}[width]
-    assert len({round(control.bounding_box()["y"] / 30) for control in controls}) == expected
+    assert len({round(get_stable_box(control).y / 30) for control in controls}) == expected

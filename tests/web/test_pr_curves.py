@@ -59,7 +59,7 @@ def curve(run: str, name: str, step: int = 200) -> PRCurve:
 
 def chart(page: Page, title: str) -> Locator:
     """Return the chart of a card once its curves are drawn."""
-    found = card(page, title).get_by_role("img", name=re.compile(" over (Recall|False)"))
+    found = card(page, title).get_by_role("img", name=re.compile(r" vs\. (Recall|False)"))
     expect(found).to_have_attribute("aria-label", re.compile(r"\d lines?,"))
     return found
 
@@ -85,7 +85,7 @@ def expect_legend(page: Page, title: str, name: str, wanted: list[float]) -> Non
 
 
 def tooltip(page: Page) -> Locator:
-    return page.get_by_role("status", name="Values at the threshold")
+    return page.get_by_role("status", name="Values at threshold")
 
 
 def point_at(page: Page, title: str, x: float, y: float) -> tuple[float, float]:
@@ -100,8 +100,8 @@ def point_at(page: Page, title: str, x: float, y: float) -> tuple[float, float]:
 
 
 def settings(page: Page) -> Locator:
-    page.get_by_role("button", name="Settings of PR curves").click()
-    return page.get_by_role("complementary", name="Settings of PR curves")
+    page.get_by_role("button", name="PR curves settings").click()
+    return page.get_by_role("complementary", name="PR curves settings")
 
 
 def test_each_tag_has_a_card_with_metrics(board: str, open_page: OpenPage) -> None:
@@ -120,7 +120,7 @@ def test_tooltip_shows_counts_at_threshold_for_each_run(board: str, open_page: O
     at = 5
     point_at(page, "pr/cat", base.recall[at], base.precision[at])
     tip = tooltip(page)
-    expect(tip).to_contain_text("threshold")
+    expect(tip).to_contain_text("Threshold")
     threshold = float(tip.locator("thead th").first.inner_text().split()[1])
     for run in RUNS:
         place = round(threshold * 10)
@@ -150,7 +150,7 @@ def test_click_pins_threshold_on_all_cards(board: str, open_page: OpenPage) -> N
     threshold = float(re.findall(r"threshold=([\d.]+)", get_stable_url(page))[0])
     at = round(threshold * 10)
     for name in CLASSES:
-        region = card(page, f"pr/{name}").get_by_role("region", name=re.compile("at threshold"))
+        region = card(page, f"pr/{name}").get_by_role("region", name=re.compile("At threshold"))
         expect(region.locator("tbody tr")).to_have_count(len(RUNS))
         cells = read_table(region)
         for run in RUNS:
@@ -169,7 +169,7 @@ def test_click_pins_threshold_on_all_cards(board: str, open_page: OpenPage) -> N
 def test_table_shows_best_f1_without_pinned_threshold(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr")
     chart(page, "pr/cat")
-    page.get_by_role("button", name="Table of counts below each chart").click()
+    page.get_by_role("button", name="Show counts table").click()
     region = card(page, "pr/cat").get_by_role("region", name=re.compile("best F1"))
     expect(region.locator("tbody tr")).to_have_count(len(RUNS))
     best = pytest.approx(compute_metrics(curve("base", "cat")).best_f1, abs=5e-4)
@@ -179,7 +179,9 @@ def test_table_shows_best_f1_without_pinned_threshold(board: str, open_page: Ope
 def test_legend_button_pins_best_f1(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr&step=0")
     chart(page, "pr/cat")
-    button = card(page, "pr/cat").get_by_role("button", name=re.compile("of base: pin"))
+    button = card(page, "pr/cat").get_by_role(
+        "button", name=re.compile("^F1 .* of base: pin threshold$")
+    )
     button.click()
     best = compute_metrics(curve("base", "cat", 0)).best_threshold
     assert best is not None
@@ -227,7 +229,7 @@ def test_step_slider_changes_all_cards(board: str, open_page: OpenPage) -> None:
 def test_card_has_separate_step_when_unlinked(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr")
     chart(page, "pr/dog")
-    page.get_by_role("checkbox", name="Same step").uncheck()
+    page.get_by_role("checkbox", name="Sync steps").uncheck()
     page.get_by_role("slider", name="Step of pr/cat").focus()
     page.keyboard.press("Home")
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "0")
@@ -237,7 +239,7 @@ def test_card_has_separate_step_when_unlinked(board: str, open_page: OpenPage) -
 def test_play_advances_steps(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr&step=0")
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "0")
-    page.get_by_role("button", name="Play the steps").click()
+    page.get_by_role("button", name="Play").click()
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "200")
     expect(page).not_to_have_url(re.compile("step="))
 
@@ -245,7 +247,7 @@ def test_play_advances_steps(board: str, open_page: OpenPage) -> None:
 def test_click_in_history_selects_step(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr")
     chart(page, "pr/cat")
-    history = card(page, "pr/cat").get_by_role("img", name=re.compile("^AP of .* over steps"))
+    history = card(page, "pr/cat").get_by_role("img", name=re.compile("^AP of .* by step"))
     expect(history).to_have_attribute("aria-label", re.compile("2 lines"))
     box = get_stable_box(history)
     page.mouse.click(box.x + 38 + (box.width - 48) * 0.52, box.y + 30)
@@ -259,13 +261,13 @@ def test_settings(board: str, open_page: OpenPage) -> None:
     panel = settings(page)
     panel.get_by_role("button", name="Best F1").click()
     expect(page).to_have_url(re.compile("measure=f1"))
-    over_steps = re.compile("over steps")
+    over_steps = re.compile("by step")
     history = card(page, "pr/cat").get_by_role("img", name=over_steps)
-    expect(history).to_have_attribute("aria-label", re.compile("^best F1"))
-    panel.get_by_role("checkbox", name="Chart over steps").uncheck()
+    expect(history).to_have_attribute("aria-label", re.compile("^Best F1"))
+    panel.get_by_role("checkbox", name="Show history by step").uncheck()
     expect(history).to_have_count(0)
-    panel.get_by_role("checkbox", name="Lines of equal F1").uncheck()
-    panel.get_by_role("checkbox", name="Table of counts").check()
+    panel.get_by_role("checkbox", name="F1 contours").uncheck()
+    panel.get_by_role("checkbox", name="Show counts table").check()
     expect(page).to_have_url(re.compile("table=1"))
     page.reload()
     chart(page, "pr/cat")
@@ -274,7 +276,7 @@ def test_settings(board: str, open_page: OpenPage) -> None:
 
 def test_drag_zooms_and_shortcut_resets_zoom(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr/cat")
-    whole = re.compile("0 to 1 across, 0 to 1 up")
+    whole = re.compile("x axis 0 to 1, y axis 0 to 1")
     expect(chart(page, "pr/cat")).to_have_attribute("aria-label", whole)
     point_at(page, "pr/cat", 0.4, 0.9)
     page.mouse.down()
@@ -291,7 +293,7 @@ def test_shows_why_a_curve_cannot_be_drawn(board: str, open_page: OpenPage) -> N
     expect(card(page, "odd/shape")).to_contain_text("the shape is [4, 7]")
     wait_for_condition(page, lambda: "large" in legend(page, "odd/uncounted"))
     page.get_by_role("button", name="ROC", exact=True).click()
-    expect(card(page, "odd/uncounted")).to_contain_text("there is no ROC curve")
+    expect(card(page, "odd/uncounted")).to_contain_text("No ROC curve")
 
 
 def test_shows_message_before_first_step(board: str, open_page: OpenPage) -> None:
@@ -308,7 +310,7 @@ def test_downloads(board: str, open_page: OpenPage) -> None:
             choose_menu_item(page, "pr/cat", item)
         return download.value.suggested_filename, download.value.path().read_bytes()
 
-    name, content = download_file("Download CSV")
+    name, content = download_file("Export CSV")
     table = list(csv.DictReader(io.StringIO(content.decode())))
     assert name == "pr_cat.csv"
     base = [row for row in table if row["run"] == "base"]
@@ -316,19 +318,19 @@ def test_downloads(board: str, open_page: OpenPage) -> None:
         0
     ].tolist()
     assert {row["step"] for row in base} == {"100"}
-    _, content = download_file("Download JSON")
+    _, content = download_file("Export JSON")
     assert len(json.loads(content)) == len(table)
-    _, content = download_file("Download SVG")
+    _, content = download_file("Export SVG")
     svg = content.decode()
     assert all(word in svg for word in ("pr/cat", "Recall", "Precision", "base", "large", "F1 0.4"))
-    name, content = download_file("Download PNG")
+    name, content = download_file("Export PNG")
     assert content.startswith(b"\x89PNG")
 
 
 def test_copied_python_code_runs(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr/cat&step=150")
     chart(page, "pr/cat")
-    choose_menu_item(page, "pr/cat", "Copy as Python …")
+    choose_menu_item(page, "pr/cat", "Copy as Python…")
     code = page.get_by_role("dialog").locator("code, pre").first.inner_text()
     code += "\n    print(run, true_positives.tolist())"
     result = subprocess.run(
@@ -339,7 +341,7 @@ def test_copied_python_code_runs(board: str, open_page: OpenPage) -> None:
     ]
 
 
-def test_retries_failed_request(board: str, open_page: OpenPage) -> None:
+def test_shows_network_error_and_recovers(board: str, open_page: OpenPage) -> None:
     page = open_page("about:blank")
 
     def fail(route: Route) -> None:
@@ -347,9 +349,9 @@ def test_retries_failed_request(board: str, open_page: OpenPage) -> None:
 
     page.route("**/api/v1/pr_curves/curves", fail)
     page.goto(board + "&tags=pr/cat")
-    expect(card(page, "pr/cat")).to_contain_text("The server does not answer.")
+    expect(card(page, "pr/cat")).to_contain_text("Server unreachable")
+    expect(card(page, "pr/cat").get_by_role("button", name="Retry")).to_be_visible()
     page.unroute("**/api/v1/pr_curves/curves", fail)
-    card(page, "pr/cat").get_by_role("button", name="Try again").click()
     chart(page, "pr/cat")
 
 
@@ -367,7 +369,7 @@ def test_shows_new_steps(tmp_path: Path, serve: Serve, open_page: OpenPage) -> N
     expect(card(other, "pr/cat")).to_have_attribute("data-step", "100")
     append_records(logdir / "base", curve_record("pr/cat", 400, make_curve("base", "cat", 0)))
     for step in (300, 400):
-        expect(card(page, "pr/cat").get_by_role("list")).to_contain_text(f"step {step}")
+        expect(card(page, "pr/cat").get_by_role("list")).to_contain_text(f"Step {step}")
 
 
 def test_static_export_shows_pr_curves(logdir: Path, tmp_path: Path, open_page: OpenPage) -> None:
@@ -377,4 +379,4 @@ def test_static_export_shows_pr_curves(logdir: Path, tmp_path: Path, open_page: 
     page.get_by_role("slider", name="Step of all cards").focus()
     page.keyboard.press("Home")
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "0")
-    expect(card(page, "pr/cat").get_by_role("img", name=re.compile("over steps"))).to_be_visible()
+    expect(card(page, "pr/cat").get_by_role("img", name=re.compile("by step"))).to_be_visible()

@@ -41,16 +41,16 @@ def test_keyboard_reaches_all_actions(board: str, open_page: OpenPage) -> None:
     keys = page.keyboard
     chart(page, "pr/cat").focus()
     keys.press("ArrowRight")
-    expect(tooltip(page)).to_contain_text("threshold 0")
+    expect(tooltip(page)).to_contain_text("Threshold 0")
     keys.press("ArrowRight")
-    expect(tooltip(page)).to_contain_text("threshold 0.1")
+    expect(tooltip(page)).to_contain_text("Threshold 0.1")
     keys.press("Enter")
     expect(page).to_have_url(re.compile(r"threshold=0\.1"))
     keys.press("ArrowRight")
-    expect(tooltip(page)).to_contain_text("threshold 0.2")
+    expect(tooltip(page)).to_contain_text("Threshold 0.2")
     keys.press("Escape")
     expect(page).not_to_have_url(re.compile("threshold="))
-    page.get_by_role("button", name="Table of counts below each chart").focus()
+    page.get_by_role("button", name="Show counts table").focus()
     keys.press("ArrowRight")
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "100")
     keys.press("End")
@@ -70,7 +70,7 @@ def test_keyboard_reaches_all_actions(board: str, open_page: OpenPage) -> None:
     keys.press("Escape")
     expect(page).not_to_have_url(re.compile("card=pr"))
     keys.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("PR or ROC curves")
+    expect(page.get_by_role("dialog")).to_contain_text("Switch between PR and ROC")
 
 
 def test_fits_phone_width(board: str, open_page: OpenPage) -> None:
@@ -94,7 +94,7 @@ def test_url_restores_view(board: str, open_page: OpenPage) -> None:
     for page in (one, other):
         expect(page.get_by_role("article", name="pr/dog")).to_have_count(2)
         expect(card(page, "pr/cat")).to_have_attribute("data-step", "100")
-        region = card(page, "pr/cat").get_by_role("region", name=re.compile("at threshold 0.4"))
+        region = card(page, "pr/cat").get_by_role("region", name=re.compile("At threshold 0.4"))
         expect(region).to_contain_text("base")
 
 

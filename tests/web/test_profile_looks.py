@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -12,7 +13,14 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve, board_fixture
 from tests.web.event_writer import append_records, loss_records
-from tests.web.profile_log import TAB, open_tool, section, tool_panel, write_captures
+from tests.web.profile_log import (
+    TAB,
+    choose_capture,
+    open_tool,
+    section,
+    tool_panel,
+    write_captures,
+)
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
 from tracklight.cli.demo.flowers import write_flowers
@@ -20,28 +28,30 @@ from tracklight.cli.demo.flowers import write_flowers
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
+CATALOG = Path(__file__).parents[2] / "web" / "messages" / "zh-CN" / "profile.json"
+CHINESE: dict[str, str] = json.loads(CATALOG.read_text("utf-8"))
 
 board = board_fixture(write_captures, "module", TAB)
 
 
 def test_is_accessible_by_keyboard_on_a_phone(board: str, open_page: OpenPage) -> None:
     page = open_page(board, width=390)
-    page.get_by_role("button", name="Compare with flowers/before").click()
-    changes = page.get_by_role("list", name="What became of the findings")
-    expect(changes).to_contain_text("gone")
-    expect(page.get_by_role("img", name=re.compile("^Time of each step"))).to_be_visible()
+    page.get_by_role("button", name="flowers/before", exact=True).click()
+    changes = page.get_by_role("list", name="Changes in recommendations")
+    expect(changes).to_contain_text("resolved")
+    expect(page.get_by_role("img", name=re.compile("^Time of each step:"))).to_be_visible()
     assert not overflows(page)
     assert find_violations(page) == []
     page.keyboard.press("v")
-    expect(page.get_by_role("region", name="Ops by their change")).to_be_visible()
+    expect(page.get_by_role("region", name="Ops by change")).to_be_visible()
     assert not overflows(page)
     assert find_violations(page) == []
     page.keyboard.press("v")
-    expect(section(page, "Waiting for input")).to_be_visible()
+    expect(section(page, "Input wait")).to_be_visible()
     assert not overflows(page)
     assert find_violations(page) == []
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Let the two captures change places")
+    expect(page.get_by_role("dialog")).to_contain_text("Swap current and baseline")
 
 
 def test_first_capture_adds_tab_and_is_requested_by_charts(
@@ -59,12 +69,35 @@ def test_first_capture_adds_tab_and_is_requested_by_charts(
 def test_static_export_shows_profile(tmp_path: Path, open_page: OpenPage) -> None:
     write_flowers(tmp_path / "logs" / "flowers", seed=3, now=time.time())
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy.html", "tab=profile"))
-    expect(section(page, "What to change")).to_be_visible()
-    expect(page.get_by_role("img", name=re.compile("^Time of each step"))).to_be_visible()
+    expect(section(page, "Recommendations")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Time of each step:"))).to_be_visible()
     open_tool(page, "Input")
-    expect(tool_panel(page, "input")).to_contain_text("of a step")
+    expect(tool_panel(page, "input")).to_contain_text("of step time")
     open_tool(page, "Trace")
     field = page.get_by_role("application")
     expect(field).to_have_attribute("data-complete", "true")
     field.hover(position={"x": 300, "y": 12})
     expect(page.get_by_role("status", name="Event")).to_contain_text("train")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_all_tools_fit_in_chinese(board: str, open_page: OpenPage, width: int) -> None:
+    page = open_page(board, width=width, locale="zh-CN")
+    choose_capture(page, CHINESE["captureSelect"], "flowers/before")
+    findings = section(page, CHINESE["findingsTitle"])
+    expect(findings).to_contain_text("用于等待输入")
+    tools = page.get_by_role("group", name=CHINESE["toolLabel"], exact=True).get_by_role("button")
+    for index in range(tools.count()):
+        tools.nth(index).click()
+        expect(tools.nth(index)).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("[data-tool] [aria-busy=true]")).to_have_count(0)
+        assert not overflows(page)
+        assert find_violations(page) == []
+
+
+def test_long_text_fits_on_a_phone(board: str, open_page: OpenPage) -> None:
+    page = open_page("about:blank", width=390)
+    page.add_init_script("localStorage.setItem('tracklight.language', 'en-XA')")
+    page.goto(board)
+    expect(page.locator("[data-tool=overview] [data-part]").first).to_be_visible()
+    assert not overflows(page)

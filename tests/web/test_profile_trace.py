@@ -94,7 +94,7 @@ def read_color(field: Locator, us: float, lane: int) -> list[int]:
 
 def test_draws_searches_and_follows_events(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose_capture(page, "Choose a capture", "slow")
+    choose_capture(page, "Select capture", "slow")
     field = wait_for_trace(page)
     details = page.get_by_role("complementary", name="Details")
     expect(details).to_contain_text("steps marked by the profiler")
@@ -111,7 +111,7 @@ def test_draws_searches_and_follows_events(board: str, open_page: OpenPage) -> N
 
     page.keyboard.press("f")
     page.keyboard.type("SGEMM 64")
-    match_count = page.get_by_role("status", name="Found")
+    match_count = page.get_by_role("status", name="Matches")
     expect(match_count).to_have_text("8")
     expect(details).to_contain_text("8 events, 17.2 ms")
     page.keyboard.press("Enter")
@@ -122,9 +122,9 @@ def test_draws_searches_and_follows_events(board: str, open_page: OpenPage) -> N
     expect(details).to_contain_text("2.3 ms")
     expect(details.get_by_role("region", name="Arguments")).to_contain_text("[8, 1, 1]")
 
-    details.get_by_role("region", name="Came from").get_by_role("button").click()
+    details.get_by_role("region", name="Launched by").get_by_role("button").click()
     expect(details.get_by_role("heading", name="cudaLaunchKernel")).to_be_visible()
-    around = details.get_by_role("region", name="Inside of").get_by_role("button")
+    around = details.get_by_role("region", name="Parents").get_by_role("button")
     expect(around).to_have_count(2)
     expect(around.first).to_contain_text("ProfilerStep#3")
     around.nth(1).click()
@@ -136,25 +136,25 @@ def test_draws_searches_and_follows_events(board: str, open_page: OpenPage) -> N
     other_details = other.get_by_role("complementary", name="Details")
     expect(other_details.get_by_role("heading", name="aten::mm")).to_be_visible()
     expect(other_details).to_contain_text("ProfilerStep#3")
-    expect(other.get_by_role("status", name="Found")).to_have_text("8")
+    expect(other.get_by_role("status", name="Matches")).to_have_text("8")
 
 
 def test_searches_by_regular_expression_and_in_arguments(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose_capture(page, "Choose a capture", "slow")
+    choose_capture(page, "Select capture", "slow")
     field = wait_for_trace(page)
     details = page.get_by_role("complementary", name="Details")
-    search = page.get_by_role("searchbox", name="Find events")
-    match_count = page.get_by_role("status", name="Found")
+    search = page.get_by_role("searchbox", name="Search events")
+    match_count = page.get_by_role("status", name="Matches")
     search.fill("^AMPERE_.+x64$")
-    expect(match_count).to_have_text("none")
-    expect(details).to_contain_text("* stands for anything")
+    expect(match_count).to_have_text("no matches")
+    expect(details).to_contain_text("* matches anything")
     bar = page.get_by_role("toolbar", name="Trace")
     bar.get_by_role("button", name="Regular expression").click()
     expect(match_count).to_have_text("8")
     search.fill("^correlation=3[12]$")
-    expect(match_count).to_have_text("none")
-    page.get_by_role("button", name="In arguments as well").click()
+    expect(match_count).to_have_text("no matches")
+    page.get_by_role("button", name="Also search arguments").click()
     # Two launches of the last step and their kernels.
     expect(match_count).to_have_text("4")
     expect(details).to_contain_text("4 events")
@@ -165,11 +165,11 @@ def test_searches_by_regular_expression_and_in_arguments(board: str, open_page: 
 
     other = open_page(get_stable_url(page, URL_DELAY_MS))
     wait_for_trace(other)
-    expect(other.get_by_role("status", name="Found")).to_have_text("1 of 4")
+    expect(other.get_by_role("status", name="Matches")).to_have_text("1 of 4")
     other.get_by_role("button", name="Find all").click()
-    expect(other.get_by_role("status", name="Found")).to_have_text("7 of 8")
+    expect(other.get_by_role("status", name="Matches")).to_have_text("7 of 8")
     bar = other.get_by_role("toolbar", name="Trace")
-    for switch in ("Regular expression", "In arguments as well"):
+    for switch in ("Regular expression", "Also search arguments"):
         expect(bar.get_by_role("button", name=switch, pressed=False)).to_be_visible()
 
     search.fill("(")
@@ -178,7 +178,7 @@ def test_searches_by_regular_expression_and_in_arguments(board: str, open_page: 
 
 def test_search_sends_one_valid_request_for_each_query(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose_capture(page, "Choose a capture", "slow")
+    choose_capture(page, "Select capture", "slow")
     wait_for_trace(page)
     sent: list[dict[str, object]] = []
 
@@ -187,9 +187,9 @@ def test_search_sends_one_valid_request_for_each_query(board: str, open_page: Op
             sent.append(request.post_data_json)
 
     page.on("request", record)
-    search = page.get_by_role("searchbox", name="Find events")
+    search = page.get_by_role("searchbox", name="Search events")
     search.fill("sgemm")
-    expect(page.get_by_role("status", name="Found")).to_have_text("8")
+    expect(page.get_by_role("status", name="Matches")).to_have_text("8")
     search.fill("aten")
     expect(page.get_by_role("complementary", name="Details")).to_contain_text("aten::mm")
     assert [body["query"] for body in sent] == ["sgemm", "aten"]
@@ -198,13 +198,13 @@ def test_search_sends_one_valid_request_for_each_query(board: str, open_page: Op
 
 def test_exports_visible_trace_as_png_on_white(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose_capture(page, "Choose a capture", "slow")
+    choose_capture(page, "Select capture", "slow")
     field = wait_for_trace(page)
     place = get_stable_box(field)
     names = get_stable_box(page.get_by_role("list", name="Tracks"))
-    page.get_by_role("button", name="Download", exact=True).click()
+    page.get_by_role("button", name="Export", exact=True).click()
     with page.expect_download() as download:
-        page.get_by_role("menuitem", name="Trace as seen, as PNG").click()
+        page.get_by_role("menuitem", name="Export visible trace as PNG").click()
     assert download.value.suggested_filename.endswith("_trace.png")
     with Image.open(download.value.path()) as image:
         picture = np.asarray(image.convert("RGB"))
@@ -223,28 +223,28 @@ def test_exports_visible_trace_as_png_on_white(board: str, open_page: OpenPage) 
 
 def test_measured_range_snaps_to_events_and_is_summarized(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose_capture(page, "Choose a capture", "slow")
+    choose_capture(page, "Select capture", "slow")
     place = get_stable_box(wait_for_trace(page))
     page.mouse.move(*event_position(place, 11_000, 1))
     page.mouse.down()
     page.mouse.move(*event_position(place, 14_000, 1), steps=4)
     page.mouse.up()
-    expect(page.get_by_role("status", name="Measured")).to_have_text("3 ms")
+    expect(page.get_by_role("status", name="Selected range")).to_have_text("3 ms")
     details = page.get_by_role("complementary", name="Details")
     row = details.get_by_role("row", name=re.compile("sgemm"))
     expect(row).to_contain_text("1 ms")  # it ends after the range
-    expect(details.get_by_role("region", name="How busy tracks are")).to_contain_text("100 %")
+    expect(details.get_by_role("region", name="Track utilization")).to_contain_text("100%")
 
     page.get_by_role("button", name="Measure ProfilerStep#2").click()
-    expect(page.get_by_role("status", name="Measured")).to_have_text("10 ms")
+    expect(page.get_by_role("status", name="Selected range")).to_have_text("10 ms")
     expect(details.get_by_role("row", name=re.compile("aten::mm"))).to_contain_text("6 ms")
     page.keyboard.press("Escape")
-    expect(page.get_by_role("status", name="Measured")).to_have_count(0)
+    expect(page.get_by_role("status", name="Selected range")).to_have_count(0)
 
     page.mouse.move(*event_position(place, 2_000, 1))
     expect(page.get_by_role("status", name="Event")).to_contain_text("aten::mm")
     page.mouse.dblclick(*event_position(place, 2_000, 1))
-    expect(page.get_by_role("application")).to_have_accessible_name(re.compile("3600 micro"))
+    expect(page.get_by_role("application")).to_have_accessible_name(re.compile(r"3\.6 ms visible"))
     expect(details.get_by_role("heading", name="aten::mm")).to_be_visible()
 
 
@@ -252,23 +252,23 @@ def test_navigates_by_keyboard_and_collapses_pins_and_hides_tracks(
     board: str, open_page: OpenPage
 ) -> None:
     page = open_page(board)
-    choose_capture(page, "Choose a capture", "slow")
+    choose_capture(page, "Select capture", "slow")
     field = wait_for_trace(page)
-    expect(field).to_have_accessible_name(re.compile("2 tracks, 41600 micro"))
+    expect(field).to_have_accessible_name(re.compile(r"2 tracks, 41\.6 ms"))
     page.keyboard.press("w")
-    expect(field).to_have_accessible_name(re.compile("29120 micro"))
-    expect(page.locator(".ruler .mark").first).to_have_text("10 ms")
+    expect(field).to_have_accessible_name(re.compile(r"29\.12 ms"))
+    expect(page.locator(".ruler .tick").first).to_have_text("10 ms")
     page.keyboard.press("a")
-    expect(page.locator(".ruler .mark").first).to_have_text("5 ms")
+    expect(page.locator(".ruler .tick").first).to_have_text("5 ms")
     page.keyboard.press("z")
-    expect(field).to_have_accessible_name(re.compile("41600 micro"))
+    expect(field).to_have_accessible_name(re.compile(r"41\.6 ms"))
 
     tracks = page.get_by_role("list", name="Tracks")
     host = tracks.get_by_role("button", name=re.compile("^python"))
     host.click()
     expect(host).to_have_attribute("aria-expanded", "false")
     tracks.get_by_role("listitem").nth(1).hover()
-    tracks.get_by_role("button", name="Pin stream 3 to the top").click()
+    tracks.get_by_role("button", name="Pin stream 3 to top").click()
     expect(tracks.get_by_role("button", name="Unpin stream 3")).to_be_visible()
     tracks.get_by_role("listitem").first.hover()
     tracks.get_by_role("button", name="Hide python").click()
@@ -282,17 +282,17 @@ def test_navigates_by_keyboard_and_collapses_pins_and_hides_tracks(
 
 def test_compares_two_traces_accessibly_on_a_phone(board: str, open_page: OpenPage) -> None:
     page = open_page(board, width=390, color_scheme="dark")
-    choose_capture(page, "Choose a capture", "fast")
+    choose_capture(page, "Select capture", "fast")
     wait_for_trace(page)
     assert not overflows(page)
     page.get_by_role("button", name="Details").click()
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
     assert find_violations(page) == []
-    page.get_by_role("button", name="Close the details").click()
-    choose_capture(page, "Compare with the capture before", "slow")
+    page.get_by_role("button", name="Hide details").click()
+    choose_capture(page, "Select baseline capture", "slow")
     fields = page.get_by_role("application")
     expect(fields).to_have_count(2)
     expect(fields.nth(1)).to_have_attribute("data-complete", "true")
-    page.get_by_role("searchbox", name="Find events").fill("sgemm")
-    expect(page.get_by_role("status", name="Found")).to_have_text("8")
+    page.get_by_role("searchbox", name="Search events").fill("sgemm")
+    expect(page.get_by_role("status", name="Matches")).to_have_text("8")
     assert find_violations(page) == []

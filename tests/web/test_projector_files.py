@@ -15,13 +15,13 @@ from playwright.sync_api import Page, expect
 from tests.web.conftest import Serve, board_fixture
 from tests.web.embedding_log import (
     POINT_COUNT,
-    choose_vectors,
     combobox,
     count_pixels,
     drawn_points,
     format_labels,
     make_vectors,
     panel,
+    select_embedding,
     write_sprite,
     write_vectors,
 )
@@ -37,7 +37,7 @@ RED, GREEN = (230, 20, 20), (20, 200, 20)
 
 #: The message for each embedding; some are shown nevertheless.
 MESSAGES = {
-    "holes": "2 of 41 vectors contain NaN or infinity",
+    "holes": "Left out 2 of 41 vectors with NaN or infinity",
     "small": "No images: the sprite image of 16 x 16 pixels",
     "uneven": "9 rows of labels do not have 3 cells",
     "ragged": "line 2 has 3 tab-separated cells instead of 2.",
@@ -84,11 +84,11 @@ def test_shows_message_for_invalid_files(invalid_files: str, open_page: OpenPage
     page = open_page(invalid_files)
     drawn_points(page)
     for name, message in MESSAGES.items():
-        choose_vectors(page, re.compile(f"^{name}"))
+        select_embedding(page, re.compile(f"^{name}"))
         messages = page.get_by_role("status").or_(page.get_by_role("alert"))
         expect(messages.filter(has_text=message).first).to_be_visible()
     phone = open_page(invalid_files, width=390)
-    choose_vectors(phone, re.compile("^cut"))
+    select_embedding(phone, re.compile("^cut"))
     expect(phone.get_by_role("alert")).to_be_visible()
     assert not overflows(phone)
 
@@ -102,7 +102,7 @@ def test_shows_message_without_webgl(invalid_files: str, open_page: OpenPage) ->
         };"""
     )
     page.goto(invalid_files)
-    expect(page.get_by_text("This browser cannot draw in space")).to_be_visible()
+    expect(page.get_by_text("WebGL 2 is not available")).to_be_visible()
 
 
 def test_drops_file_and_adds_labels_and_sprite(
@@ -112,20 +112,20 @@ def test_drops_file_and_adds_labels_and_sprite(
     drawn_points(page)
     np.save(tmp_path / "mine.npy", make_vectors().astype("f4"))
     drop_file(page, tmp_path / "mine.npy")
-    expect(page.get_by_role("button", name="Choose vectors")).to_contain_text("mine")
+    expect(page.get_by_role("button", name="Select an embedding")).to_contain_text("mine")
     canvas = drawn_points(page)
-    upload_panel = panel(page, "Your file")
+    upload_panel = panel(page, "Uploaded file")
     (tmp_path / "labels.tsv").write_text(format_labels())
-    page.get_by_label("File of labels").set_input_files(tmp_path / "labels.tsv")
-    expect(combobox(page, "Colour")).to_be_visible()
-    page.get_by_role("searchbox", name="Find points").fill("east")
+    page.get_by_label("Label file").set_input_files(tmp_path / "labels.tsv")
+    expect(combobox(page, "Color by")).to_be_visible()
+    page.get_by_role("searchbox", name="Search points").fill("east")
     expect(page.get_by_role("status", name="Matches")).to_have_text("20 matches")
-    page.get_by_role("searchbox", name="Find points").fill("")
+    page.get_by_role("searchbox", name="Search points").fill("")
     Image.new("RGB", (4, 4)).save(tmp_path / "small.png")
-    page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "small.png")
+    page.get_by_label("Sprite image").set_input_files(tmp_path / "small.png")
     expect(upload_panel.get_by_role("alert")).to_contain_text("has 0 cells")
     write_sprite(tmp_path / "sheet.png")
-    page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "sheet.png")
+    page.get_by_label("Sprite image").set_input_files(tmp_path / "sheet.png")
     wait_for_condition(page, lambda: count_pixels(canvas, RED) > 500)
     # A dropped image is used as a sprite as well.
     Image.new("RGB", (56, 56), GREEN).save(tmp_path / "green.png")
@@ -201,15 +201,15 @@ def test_shows_new_and_changed_vectors(serve: Serve, open_page: OpenPage, tmp_pa
     # The new embedding is listed first, but the selected one stays.
     wait_for_value(page, lambda: count_embeddings(page), 2)
     expect(canvas).to_have_accessible_name("PCA of 30 points")
-    choose_vectors(page, "said")
+    select_embedding(page, "said")
     expect(canvas).to_have_accessible_name(f"PCA of {POINT_COUNT} points")
     write_vectors(logdir / "v.tsv", make_vectors()[:25])
     expect(canvas).to_have_accessible_name("PCA of 25 points")
 
 
 def count_embeddings(page: Page) -> int:
-    """Return the number of embeddings to choose from."""
-    page.get_by_role("button", name="Choose vectors").click()
-    count = page.get_by_role("dialog").get_by_role("group").get_by_role("button").count()
+    """Return the number of embeddings to select from."""
+    page.get_by_role("button", name="Select an embedding").click()
+    count = page.get_by_role("dialog").get_by_role("option").count()
     page.keyboard.press("Escape")
     return count

@@ -61,23 +61,23 @@ def test_long_layout_shows_progress_and_can_be_stopped_and_restarted(
     bar = page.get_by_role("group", name="Projection")
     for label, value in (("Iterations", "90000"), ("Perplexity", "5")):
         fill(page, label, value)
-    page.get_by_role("button", name="Run t-SNE").click()
+    page.get_by_role("button", name="Run t-SNE", exact=True).click()
     progress = bar.get_by_role("progressbar")
-    wait_for_condition(page, lambda: float(progress.get_attribute("value") or 0) > 20)
-    expect(bar.get_by_role("status")).to_contain_text("of 90,000")
+    wait_for_condition(page, lambda: float(progress.get_attribute("value") or 0) > 0.0002)
+    expect(bar).to_contain_text("of 90,000")
     canvas = page.get_by_role("application")
     seen = take_screenshot(canvas)
     wait_for_condition(page, lambda: not np.array_equal(take_screenshot(canvas), seen))
-    bar.get_by_role("button", name="Stop").click()
-    expect(bar).to_contain_text(re.compile(r"stopped after [\d,]+ of 90,000"))
+    bar.get_by_role("button", name="Cancel").click()
+    expect(bar).to_contain_text(re.compile(r"Stopped after [\d,]+ of 90,000"))
     drawn_points(page)
     # A stopped layout can be started again, from the beginning.
-    page.get_by_role("button", name="Run t-SNE").click()
+    page.get_by_role("button", name="Run t-SNE", exact=True).click()
     expect(progress).to_be_visible()
-    bar.get_by_role("button", name="Stop").click()
+    bar.get_by_role("button", name="Cancel").click()
     fill(page, "Iterations", "50")
-    page.get_by_role("button", name="Run t-SNE").click()
-    expect(bar.get_by_role("status", name="Quality of the layout")).to_have_attribute(
+    page.get_by_role("button", name="Run t-SNE", exact=True).click()
+    expect(bar.get_by_role("status", name="Layout quality")).to_have_attribute(
         "title", re.compile("mean little")
     )
 
@@ -85,16 +85,16 @@ def test_long_layout_shows_progress_and_can_be_stopped_and_restarted(
 def test_large_layout_starts_only_on_request(points: str, open_page: OpenPage) -> None:
     page = open_page(points)
     drawn_points(page)
-    page.get_by_role("button", name="Choose vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name="many").click()
+    page.get_by_role("button", name="Select an embedding").click()
+    page.get_by_role("dialog").get_by_role("option", name="many").click()
     expect(page.get_by_role("application")).to_have_accessible_name("PCA of 20,001 points")
     page.get_by_role("button", name="t-SNE", exact=True).click()
-    expect(page.get_by_text("This takes a while with so many points")).to_be_visible()
-    page.get_by_role("button", name="Start t-SNE").click()
+    expect(page.get_by_text("This takes a while for this many points")).to_be_visible()
     bar = page.get_by_role("group", name="Projection")
+    bar.get_by_role("button", name="Run t-SNE").click()
     expect(bar.get_by_role("progressbar")).to_be_visible()
-    bar.get_by_role("button", name="Stop").click()
-    expect(bar).to_contain_text("stopped after")
+    bar.get_by_role("button", name="Cancel").click()
+    expect(bar).to_contain_text("Stopped after")
 
 
 def test_same_seed_gives_same_layout(points: str, open_page: OpenPage) -> None:
@@ -118,7 +118,7 @@ def test_layout_of_selected_points_with_metric_supervision_and_spherize(
 ) -> None:
     page = open_page(f"{points}&dims=2&find=west")
     drawn_points(page)
-    page.get_by_role("button", name="Choose all").click()
+    page.get_by_role("button", name="Select all matching").click()
     body = capture_request(page, lambda: page.get_by_role("button", name="Isolate").click())
     assert body["rows"] is not None and body["spherize"] is False
     canvas = page.get_by_role("application")
@@ -130,25 +130,25 @@ def test_layout_of_selected_points_with_metric_supervision_and_spherize(
     expect(canvas).to_have_accessible_name(f"UMAP of {POINT_COUNT} points")
     body = capture_request(page, lambda: combobox(page, "Distance").select_option("Cosine"))
     assert body["method"]["metric"] == "cosine"
-    body = capture_request(page, lambda: combobox(page, "Guided by").select_option("side"))
+    body = capture_request(page, lambda: combobox(page, "Supervised by").select_option("side"))
     assert (body["method"]["supervise"], body["method"]["pull"]) == ("side", 0.5)
-    body = capture_request(page, lambda: fill(page, "Guidance", "0.9"))
+    body = capture_request(page, lambda: fill(page, "Supervision weight", "0.9"))
     assert body["method"]["pull"] == 0.9
-    body = capture_request(page, lambda: combobox(page, "Spherize").select_option("On"))
+    body = capture_request(page, lambda: combobox(page, "Spherize data").select_option("On"))
     assert body["spherize"] is True
     drawn_points(page)
 
 
 def test_custom_axes_by_regular_expressions(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&method=custom&dims=2")
-    axes_panel = panel(page, "Axes of your own")
-    axes_panel.get_by_label("Regular expressions").check()
+    axes_panel = panel(page, "Custom axes")
+    axes_panel.get_by_label("Regular expression").check()
     combobox(page, "Search in").select_option("word")
-    for axis, (start, end) in {"x": ("^west-", "^east-"), "y": ("-15$", "-5$")}.items():
-        fill(page, f"Axis {axis} from", start)
-        fill(page, f"Axis {axis} to", end)
+    for axis, (start, end) in {"X": ("^west-", "^east-"), "Y": ("-15$", "-5$")}.items():
+        fill(page, f"{axis} axis from", start)
+        fill(page, f"{axis} axis to", end)
     canvas = drawn_points(page)
-    expect(canvas).to_have_accessible_name(f"Axes of {POINT_COUNT} points")
+    expect(canvas).to_have_accessible_name(f"Custom of {POINT_COUNT} points")
     expect(page).to_have_url(re.compile("axes-regex=.*"))
     combobox(page, "Search in").select_option("side")
     expect(page.get_by_role("alert")).to_contain_text("^west-")

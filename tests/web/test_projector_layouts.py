@@ -32,7 +32,7 @@ OpenPage = Callable[..., Page]
 points = board_fixture(write_embedding_log, "module", "?tab=projector")
 
 
-def choose_method(page: Page, name: str) -> None:
+def select_method(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
     expect(page.get_by_role("application")).to_have_accessible_name(
         f"{name} of {POINT_COUNT} points"
@@ -43,9 +43,9 @@ def choose_method(page: Page, name: str) -> None:
 def test_layout_methods_and_their_settings(points: str, open_page: OpenPage) -> None:
     page = open_page(points)
     drawn_points(page)
-    combobox(page, "Axis x").select_option(index=1)
+    combobox(page, "X axis").select_option(index=1)
     expect(page).to_have_url(re.compile("components=1,1,2"))
-    choose_method(page, "t-SNE")
+    select_method(page, "t-SNE")
     run = page.get_by_role("button", name="Run t-SNE")
     expect(run).to_be_disabled()
     page.get_by_label("Perplexity").fill("5")
@@ -53,25 +53,25 @@ def test_layout_methods_and_their_settings(points: str, open_page: OpenPage) -> 
     run.click()
     expect(page).to_have_url(re.compile("perplexity=5"))
     drawn_points(page)
-    expect(page.get_by_role("status", name="Quality of the layout")).to_contain_text("trust")
-    combobox(page, "Guided by").select_option("side")
-    expect(page.get_by_label("Guidance")).to_have_value("0.5")
-    choose_method(page, "UMAP")
+    expect(page.get_by_role("status", name="Layout quality")).to_contain_text("Trustworthiness")
+    combobox(page, "Supervised by").select_option("side")
+    expect(page.get_by_label("Supervision weight")).to_have_value("0.5")
+    select_method(page, "UMAP")
     page.get_by_role("button", name="3D", exact=True).click()
     drawn_points(page)
-    combobox(page, "Spherize").select_option("On")
+    combobox(page, "Spherize data").select_option("On")
     expect(page).to_have_url(re.compile("spherize=on"))
-    page.get_by_role("button", name="Axes", exact=True).click()
+    page.get_by_role("button", name="Custom", exact=True).click()
     page.get_by_role("button", name="2D", exact=True).click()
-    expect(page.get_by_text("Say in the panel what the axes go from and to")).to_be_visible()
-    for axis, ends in (("x", ("west", "east")), ("y", ("west-5", "east-15"))):
+    expect(page.get_by_text("Enter a search for both ends of each axis")).to_be_visible()
+    for axis, ends in (("X", ("west", "east")), ("Y", ("west-5", "east-15"))):
         for end, text in zip(("from", "to"), ends, strict=True):
-            field = page.get_by_label(f"Axis {axis} {end}")
+            field = page.get_by_label(f"{axis} axis {end}")
             field.fill(text)
             field.press("Enter")
     drawn_points(page)
-    page.get_by_label("Axis x from").fill("nowhere")
-    page.get_by_label("Axis x from").press("Enter")
+    page.get_by_label("X axis from").fill("nowhere")
+    page.get_by_label("X axis from").press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("nowhere")
 
 
@@ -83,16 +83,16 @@ def test_plays_steps_and_compares_embeddings(points: str, open_page: OpenPage) -
     step.fill("0")
     expect(page).to_have_url(re.compile("at=0"))
     drawn_points(page)
-    page.get_by_role("button", name="Play the steps").click()
+    page.get_by_role("button", name="Play steps").click()
     expect(step).to_have_value("1")
-    page.get_by_role("button", name="Compare with other vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name=re.compile("places")).click()
-    slider = page.get_by_role("slider", name="Way to the other vectors")
+    page.get_by_role("button", name="Compare with another embedding").click()
+    page.get_by_role("dialog").get_by_role("option", name=re.compile("places")).click()
+    slider = page.get_by_role("slider", name="Transition to the compared embedding")
     expect(slider).to_be_enabled()
-    expect(page.get_by_role("group", name="Steps")).to_contain_text(f"{POINT_COUNT} points there")
+    expect(page.get_by_role("group", name="Steps")).to_contain_text(f"{POINT_COUNT} matched points")
     slider.fill("0.5")
     expect(page).to_have_url(re.compile(r"way=0\.5"))
-    page.get_by_role("button", name="Let points go there and back").click()
+    page.get_by_role("button", name="Animate").click()
     expect(slider).to_have_value("0")
     drawn_points(page)
 
@@ -100,31 +100,31 @@ def test_plays_steps_and_compares_embeddings(points: str, open_page: OpenPage) -
 def test_saves_clusters_labels_and_bookmarks(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2&find=west")
     drawn_points(page)
-    page.get_by_label("How many", exact=True).fill("2")
-    page.get_by_label("How many", exact=True).press("Enter")
+    page.get_by_label("Number of clusters", exact=True).fill("2")
+    page.get_by_label("Number of clusters", exact=True).press("Enter")
     page.get_by_role("button", name="Find clusters").click()
     legend = page.get_by_role("group", name="Legend")
     expect(legend).to_contain_text("Clusters")
     expect(legend.get_by_role("button")).to_have_count(2)
-    page.get_by_role("button", name="Choose all").click()
-    page.get_by_label("Column to label in").fill("mine")
-    page.get_by_label("Label for the chosen points").fill("left")
-    page.get_by_role("button", name="Label", exact=True).click()
-    expect(panel(page, "Chosen")).to_contain_text("20 points labelled.")
-    combobox(page, "Colour").select_option("mine")
+    page.get_by_role("button", name="Select all matching").click()
+    page.get_by_label("Label column").fill("mine")
+    page.get_by_label("Label for the selected points").fill("left")
+    page.get_by_role("button", name="Apply label").click()
+    expect(panel(page, "Selection")).to_contain_text("Labeled 20 points")
+    combobox(page, "Color by").select_option("mine")
     expect(legend.get_by_role("button", name="left")).to_contain_text("20")
-    page.get_by_label("Name of a bookmark").fill("my view")
-    page.get_by_role("button", name="Keep").click()
+    page.get_by_label("Bookmark name").fill("my view")
+    page.get_by_role("button", name="Save").click()
     bookmark = page.get_by_role("button", name="my view", exact=True)
     expect(bookmark).to_be_visible()
     # Another page lists the bookmark, and restores the whole view.
     other = open_page(points)
     drawn_points(other)
     other.get_by_role("button", name="my view", exact=True).click()
-    expect(other.get_by_role("status", name="Chosen points")).to_have_text("20 points chosen")
-    expect(other.get_by_role("searchbox", name="Find points")).to_have_value("west")
+    expect(other.get_by_role("status", name="Selected points")).to_have_text("20 points selected")
+    expect(other.get_by_role("searchbox", name="Search points")).to_have_value("west")
     expect(other).to_have_url(re.compile("paint=mine"))
-    other.get_by_role("button", name="Take away my view").click()
+    other.get_by_role("button", name="Delete my view").click()
     expect(other.get_by_role("button", name="my view", exact=True)).to_have_count(0)
 
 
@@ -133,35 +133,35 @@ def test_downloads_and_uploads_files(points: str, open_page: OpenPage, tmp_path:
     drawn_points(page)
 
     def download_file(item: str) -> bytes:
-        page.get_by_role("button", name="Download").click()
+        page.get_by_role("button", name="Export").click()
         with page.expect_download() as download:
             page.get_by_role("menuitem", name=item, exact=True).click()
         return Path(download.value.path()).read_bytes()
 
-    assert Image.open(io.BytesIO(download_file("Picture as PNG"))).width > 400
-    labels = download_file("Labels as TSV").decode().splitlines()
+    assert Image.open(io.BytesIO(download_file("Export PNG"))).width > 400
+    labels = download_file("Export labels as TSV").decode().splitlines()
     assert labels[0].startswith("word\tside\tweight") and len(labels) == POINT_COUNT + 1
-    positions = download_file("Places and labels as TSV").decode().splitlines()
+    positions = download_file("Export positions and labels as TSV").decode().splitlines()
     assert len(positions) == POINT_COUNT + 1 and "west-0" in positions[2]
-    assert np.load(io.BytesIO(download_file("Vectors as NumPy"))).shape == (POINT_COUNT, 4)
+    assert np.load(io.BytesIO(download_file("Export vectors as NumPy"))).shape == (POINT_COUNT, 4)
     np.save(tmp_path / "mine.npy", make_vectors().astype("f4")[:7])
-    page.get_by_label("File of vectors").set_input_files(tmp_path / "mine.npy")
+    page.get_by_label("Embedding file").set_input_files(tmp_path / "mine.npy")
     expect(page.get_by_role("application")).to_have_accessible_name("PCA of 7 points")
     drawn_points(page)
     (tmp_path / "bad.npy").write_bytes(b"no vectors")
-    page.get_by_label("File of vectors").set_input_files(tmp_path / "bad.npy")
-    expect(page.get_by_role("dialog", name="This file cannot be shown")).to_contain_text("bad.npy")
+    page.get_by_label("Embedding file").set_input_files(tmp_path / "bad.npy")
+    expect(page.get_by_role("dialog", name="Could not open file")).to_contain_text("bad.npy")
 
 
 def test_is_accessible_and_reports_mismatched_labels(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&point=0&find=west&paint=side", color_scheme="dark")
     drawn_points(page)
-    expect(page.get_by_role("list", name="Nearest points").get_by_role("listitem")).to_have_count(
-        20
-    )
+    expect(
+        page.get_by_role("list", name="Nearest neighbors").get_by_role("listitem")
+    ).to_have_count(20)
     assert find_violations(page) == []
-    page.get_by_role("button", name="Choose vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name=re.compile("too_few")).click()
+    page.get_by_role("button", name="Select an embedding").click()
+    page.get_by_role("dialog").get_by_role("option", name=re.compile("too_few")).click()
     expect(page.get_by_role("status").filter(has_text="41 rows of labels")).to_be_visible()
     phone = open_page(points, width=390)
     drawn_points(phone)
@@ -173,20 +173,20 @@ def test_static_export_shows_points(tmp_path: Path, open_page: OpenPage) -> None
     append_records(tmp_path / "logs" / "run", *loss_records("loss", range(3)))
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy.html", "tab=projector"))
     drawn_points(page)
-    page.get_by_role("searchbox", name="Find points").fill("east")
+    page.get_by_role("searchbox", name="Search points").fill("east")
     expect(page.get_by_role("status", name="Matches")).to_have_text("20 matches")
-    page.get_by_role("list", name="Points found").get_by_role("button").first.click()
-    nearest = page.get_by_role("list", name="Nearest points").get_by_role("listitem")
+    page.get_by_role("list", name="Matching points").get_by_role("button").first.click()
+    nearest = page.get_by_role("list", name="Nearest neighbors").get_by_role("listitem")
     expect(nearest).to_have_count(20)
-    combobox(page, "By").select_option("Euclidean")
+    combobox(page, "Distance").select_option("Euclidean")
     expect(nearest.first).to_contain_text("east-")
-    combobox(page, "Colour").select_option("side")
+    combobox(page, "Color by").select_option("side")
     legend = page.get_by_role("group", name="Legend")
     expect(legend.get_by_role("button", name="east")).to_contain_text("20")
     page.get_by_role("button", name="UMAP", exact=True).click()
     expect(page.get_by_role("application")).to_have_accessible_name(f"UMAP of {POINT_COUNT} points")
     drawn_points(page)
-    for absent in ("Find clusters", "Keep", "Compare with other vectors"):
+    for absent in ("Find clusters", "Save", "Compare with another embedding"):
         expect(page.get_by_role("button", name=absent)).to_have_count(0)
     page.get_by_role("button", name="t-SNE", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("A copy of a board does not carry this.")
+    expect(page.get_by_role("alert")).to_contain_text("Not included in this export")

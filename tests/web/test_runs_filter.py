@@ -49,7 +49,7 @@ def test_matches_regular_expression(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"runs-re="))
     filter_box(page).fill("^(conv|dense")
     expect(runs_panel(page).get_by_role("alert")).to_have_text(
-        "The expression is wrong: unterminated group."
+        "Invalid regular expression: Unterminated group"
     )
     # The last valid filter stays active during typing.
     expect(rows(page)).to_have_count(3)
@@ -70,7 +70,7 @@ EXPRESSIONS: dict[str, Callable[[Trial], bool]] = {
 
 
 def test_evaluates_filter_expressions(page: Page) -> None:
-    select_mode(page, "expr")
+    select_mode(page, "Query")
     for expression, matches in EXPRESSIONS.items():
         filter_box(page).fill(expression)
         wait_for_value(
@@ -80,24 +80,24 @@ def test_evaluates_filter_expressions(page: Page) -> None:
 
 
 def test_shows_position_of_error_and_keeps_last_valid_filter(page: Page) -> None:
-    select_mode(page, "expr")
+    select_mode(page, "Query")
     filter_box(page).fill("lr < 0.001")
     expect(rows(page)).to_have_count(4)
     filter_box(page).fill("lr < 0.001 and")
     alert = runs_panel(page).get_by_role("alert")
-    expect(alert).to_have_text("There has to be a name or a value, at the end.")
+    expect(alert).to_have_text("Expected a name or a value (at the end)")
     expect(filter_box(page)).to_have_attribute("aria-invalid", "true")
     expect(rows(page)).to_have_count(4)
     filter_box(page).fill("rl < 3")
-    expect(alert).to_have_text("No run has a hyperparameter “rl”, at character 1.")
+    expect(alert).to_have_text("No run has a hyperparameter “rl” (at character 1)")
 
 
 def test_filters_by_labels_and_notes(page: Page) -> None:
-    choose_from_menu(page, "conv/lr1e-3", "Note, labels")
-    page.get_by_role("textbox", name="Note").fill("the one for the paper")
-    page.get_by_role("textbox", name="Labels").fill("best, paper")
+    choose_from_menu(page, "conv/lr1e-3", "Edit notes")
+    page.get_by_role("textbox", name="Notes").fill("the one for the paper")
+    page.get_by_role("textbox", name="Tags").fill("best, paper")
     page.get_by_role("button", name="Save").click()
-    select_mode(page, "expr")
+    select_mode(page, "Query")
     filter_box(page).fill("tag:best")
     expect(rows(page)).to_have_count(1)
     filter_box(page).fill('note:"for the PAPER" and label:paper')
@@ -106,20 +106,20 @@ def test_filters_by_labels_and_notes(page: Page) -> None:
 
 
 def test_url_stores_expression(page: Page, open_page: Callable[..., Page]) -> None:
-    select_mode(page, "expr")
+    select_mode(page, "Query")
     filter_box(page).fill("lr < 0.001 and not vit")
     expect(page).to_have_url(re.compile("runs-expr="))
     other = open_page(get_stable_url(page))
     expect(filter_box(other)).to_have_value("lr < 0.001 and not vit")
     expect(rows(other)).to_have_count(1)
-    pressed = runs_panel(other).get_by_role("button", name="expr", exact=True)
+    pressed = runs_panel(other).get_by_role("button", name="Query", exact=True)
     expect(pressed).to_have_attribute("aria-pressed", "true")
 
 
 def test_shows_message_without_matches_and_escape_clears(page: Page) -> None:
     filter_box(page).fill("lr < 0.01")
-    expect(runs_panel(page)).to_contain_text("No run matches “lr < 0.01”.")
-    runs_panel(page).get_by_role("button", name="Read it as an expression").click()
+    expect(runs_panel(page)).to_contain_text("No runs match “lr < 0.01”.")
+    runs_panel(page).get_by_role("button", name="Use as query").click()
     expect(rows(page)).to_have_count(len(TRIAL_NAMES))
     filter_box(page).press("Escape")
     expect(filter_box(page)).to_have_value("")

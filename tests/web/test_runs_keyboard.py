@@ -75,7 +75,7 @@ def test_menu_opens_and_closes_by_keyboard(page: Page) -> None:
     page.keyboard.press("Shift+F10")
     expect(page.get_by_role("menuitem", name="Show only this run")).to_be_focused()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("menuitem", name="Untick")).to_be_focused()
+    expect(page.get_by_role("menuitem", name="Deselect")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("menu")).to_have_count(0)
     expect(grid(page)).to_be_focused()
@@ -101,7 +101,7 @@ def test_has_no_accessibility_violations(
     query = "?group=path:1&cols=hparam:lr,last:val/acc&sort=-last:val/acc&sel=none;%2Bconv/lr1e-3"
     page = open_page(study + query, width=width)
     if width < 700:
-        page.get_by_role("button", name="Show the runs").click()
+        page.get_by_role("button", name="Show runs").click()
     expect(rows(page)).to_have_count(len(TRIALS))
     assert not overflows(page)
     assert find_violations(page) == []
@@ -112,18 +112,18 @@ def test_has_no_accessibility_violations(
     runs_panel(page).get_by_role("button", name="Group").click()
     assert find_violations(page) == []
     page.keyboard.press("Escape")
-    runs_panel(page).get_by_role("button", name="+ column").click()
+    runs_panel(page).get_by_role("button", name="Columns").click()
     assert find_violations(page) == []
 
 
 def test_phone_selects_runs_in_a_drawer(study: str, open_page: Callable[..., Page]) -> None:
     page = open_page(study, width=390)
-    page.get_by_role("button", name="Show the runs").click()
+    page.get_by_role("button", name="Show runs").click()
     run_checkbox(page, "vit/tiny-lr1e-4").click()
     expect(run_checkbox(page, "vit/tiny-lr1e-4")).not_to_be_checked()
     page.get_by_role("button", name="Done").click()
     expect(grid(page)).to_have_count(0)
-    page.get_by_role("button", name="Show the runs").click()
+    page.get_by_role("button", name="Show runs").click()
     expect(rows(page).locator(":checked")).to_have_count(7)
 
 
@@ -141,7 +141,7 @@ def many_runs_page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -
 
 
 def test_selects_newest_hundred_of_many_runs(many_runs_page: Page) -> None:
-    expect(column_header(many_runs_page, "100 of 600 shown")).to_be_visible()
+    expect(column_header(many_runs_page, "100 of 600 selected")).to_be_visible()
     wait_for_condition(many_runs_page, lambda: rows(many_runs_page).count() < 60)
     filter_box(many_runs_page).fill("trial-42")
     expect(rows(many_runs_page)).to_have_count(11)
@@ -164,7 +164,7 @@ def test_url_stays_short_with_many_selected_runs(many_runs_page: Page) -> None:
     filter_box(many_runs_page).blur()
     many_runs_page.keyboard.press("Shift+N")
     filter_box(many_runs_page).fill("")
-    expect(column_header(many_runs_page, "489 of 600 shown")).to_be_visible()
+    expect(column_header(many_runs_page, "489 of 600 selected")).to_be_visible()
     assert len(get_stable_url(many_runs_page)) < 2000
 
 
@@ -179,8 +179,8 @@ def test_new_runs_above_keep_scroll_position(many_runs_page: Page, logdir: Path)
     grid(many_runs_page).evaluate("element => (element.scrollTop = 3000)")
     expect(row(many_runs_page, "sweep/trial-110")).to_be_in_viewport()
     before = get_stable_box(row(many_runs_page, "sweep/trial-110"))
-    append_records(logdir / "a-late-one", *loss_records("loss", range(3)))
-    expect(column_header(many_runs_page, "100 of 601 shown")).to_be_visible()
+    append_records(logdir / "sweep" / "a-late-one", *loss_records("loss", range(3)))
+    expect(column_header(many_runs_page, "100 of 601 selected")).to_be_visible()
     wait_for_value(
         many_runs_page, lambda: get_stable_box(row(many_runs_page, "sweep/trial-110")), before
     )

@@ -55,11 +55,11 @@ def test_escape_cancels_renaming(page: Page) -> None:
     page.keyboard.press("F2")
     page.keyboard.type("nonsense")
     page.keyboard.press("Escape")
-    expect(row(page, "conv/lr1e-3")).to_contain_text("conv/lr1e-3")
+    expect(row(page, "conv/lr1e-3")).to_contain_text("lr1e-3")
 
 
 def test_empty_name_restores_original_name(page: Page) -> None:
-    for typed, shown in (("other", "other"), ("", "conv/lr1e-3")):
+    for typed, shown in (("other", "other"), ("", "lr1e-3")):
         choose_from_menu(page, "conv/lr1e-3", "Rename")
         page.keyboard.press("Control+A")
         page.keyboard.press("Backspace")
@@ -71,10 +71,10 @@ def test_empty_name_restores_original_name(page: Page) -> None:
 def test_shows_notes_and_labels_as_columns_and_groups(page: Page) -> None:
     run_name(page, "conv/bn-lr3e-3").click()
     run_name(page, "conv/lr1e-3").click(modifiers=["Shift"])
-    choose_from_menu(page, "conv/lr3e-4", "Note, labels")
+    choose_from_menu(page, "conv/lr3e-4", "Edit notes")
     expect(page.get_by_role("dialog")).to_contain_text("3 runs")
-    page.get_by_role("textbox", name="Labels").fill("best, paper, best")
-    page.get_by_role("textbox", name="Note").fill("with warm-up")
+    page.get_by_role("textbox", name="Tags").fill("best, paper, best")
+    page.get_by_role("textbox", name="Notes").fill("with warm-up")
     with page.expect_response(re.compile("/api/v1/notes")):
         page.keyboard.press("Control+Enter")
     page.goto(get_stable_url(page).split("?")[0] + "?cols=labels,note&group=label")
@@ -85,25 +85,25 @@ def test_shows_notes_and_labels_as_columns_and_groups(page: Page) -> None:
 
 
 def test_custom_color_overrides_color_mode(page: Page, open_page: Callable[..., Page]) -> None:
-    choose_from_menu(page, "vit/tiny-lr1e-4", "Note, labels")
-    page.get_by_role("radio", name="Colour 3", exact=True).check()
+    choose_from_menu(page, "vit/tiny-lr1e-4", "Edit notes")
+    page.get_by_role("radio", name="Color 3", exact=True).check()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     wait_for_value(page, lambda: run_color(page, "vit/tiny-lr1e-4"), "rgb(47, 158, 91)")
-    other = open_page(get_stable_url(page).split("?")[0] + "?colour=hparam:lr")
+    other = open_page(get_stable_url(page).split("?")[0] + "?color=hparam:lr")
     expect(rows(other)).to_have_count(len(TRIALS))
     wait_for_value(other, lambda: run_color(other, "vit/tiny-lr1e-4"), "rgb(47, 158, 91)")
 
 
 def test_hides_and_restores_runs(page: Page) -> None:
-    choose_from_menu(page, "vit/tiny-lr1e-4", "Hide from the table")
+    choose_from_menu(page, "vit/tiny-lr1e-4", "Hide")
     expect(row(page, "vit/tiny-lr1e-4")).to_have_count(0)
     expect(runs_panel(page).get_by_role("status").last).to_have_text("7 of 8 runs")
-    runs_panel(page).get_by_role("button", name="More for all runs").click()
+    runs_panel(page).get_by_role("button", name="More run actions").click()
     page.get_by_role("menuitemcheckbox", name="Show hidden runs").click()
     expect(row(page, "vit/tiny-lr1e-4")).to_be_visible()
-    choose_from_menu(page, "vit/tiny-lr1e-4", "Hide no longer")
-    runs_panel(page).get_by_role("button", name="More for all runs").click()
+    choose_from_menu(page, "vit/tiny-lr1e-4", "Unhide")
+    runs_panel(page).get_by_role("button", name="More run actions").click()
     page.get_by_role("menuitemcheckbox", name="Show hidden runs").click()
     expect(rows(page)).to_have_count(8)
 
@@ -118,6 +118,6 @@ def test_shows_changes_from_another_page(page: Page, open_page: Callable[..., Pa
 
 def test_reverts_change_that_was_not_saved(page: Page) -> None:
     page.route("**/api/v1/notes/runs", lambda route: route.abort())
-    choose_from_menu(page, "conv/lr1e-3", "Hide from the table")
-    expect(runs_panel(page).get_by_role("alert")).to_contain_text("The server does not answer.")
+    choose_from_menu(page, "conv/lr1e-3", "Hide")
+    expect(runs_panel(page).get_by_role("alert")).to_contain_text("Server unreachable")
     wait_for_condition(page, lambda: "conv/lr1e-3" in run_names(page))

@@ -93,21 +93,21 @@ def test_selects_all_none_inverse_and_newest(open_table: Callable[..., Page]) ->
     page = open_table("runs=conv")
 
     def choose(item: str) -> None:
-        runs_panel(page).get_by_role("button", name="More for all runs").click()
-        page.get_by_role("menuitem", name=item).click()
+        runs_panel(page).get_by_role("button", name="More run actions").click()
+        page.get_by_role("menuitem", name=re.compile(f"^{item}")).click()
 
     checked = rows(page).locator(":checked")
-    choose("Tick none of them")
+    choose("Deselect all matching")
     expect(checked).to_have_count(0)
     run_checkbox(page, "conv/lr1e-3").click()
-    choose("Invert")
+    choose("Invert selection")
     expect(checked).to_have_count(2)
     wait_for_value(page, lambda: checked_runs(page), ["conv/bn-lr3e-3", "conv/lr3e-4"])
-    choose("Tick all that are found")
+    choose("Select all matching")
     expect(checked).to_have_count(3)
-    runs_panel(page).get_by_role("button", name="More for all runs").click()
+    runs_panel(page).get_by_role("button", name="More run actions").click()
     page.get_by_role("spinbutton").fill("2")
-    page.get_by_role("button", name="Tick", exact=True).click()
+    page.get_by_role("button", name="Select", exact=True).click()
     expect(checked).to_have_count(2)
     newest = sorted(TRIALS[:3], key=lambda trial: trial.hours_ago)[:2]
     wait_for_value(page, lambda: set(checked_runs(page)), {trial.name for trial in newest})
@@ -115,7 +115,7 @@ def test_selects_all_none_inverse_and_newest(open_table: Callable[..., Page]) ->
 
 def test_header_checkbox_selects_matching_runs(open_table: Callable[..., Page]) -> None:
     page = open_table("runs=dense")
-    every = page.get_by_role("checkbox", name="Show all runs that are found")
+    every = page.get_by_role("checkbox", name="Select all matching runs")
     expect(every).to_be_checked()
     every.click()
     expect(rows(page).locator(":checked")).to_have_count(0)
@@ -156,16 +156,16 @@ def test_default_columns_are_differing_hyperparameters(open_table: Callable[...,
 def test_adds_and_removes_columns(open_table: Callable[..., Page]) -> None:
     page = open_table("cols=start")
     expect(cell(page, "vit/tiny-lr1e-4", 1)).to_have_text("2 h ago")
-    runs_panel(page).get_by_role("button", name="+ column").click()
-    page.get_by_role("button", name="min", exact=True).click()
-    page.get_by_role("textbox", name="Find a column").fill("acc")
-    page.get_by_role("dialog").get_by_role("button", name="val/acc").click()
+    runs_panel(page).get_by_role("button", name="Columns").click()
+    page.get_by_role("button", name="Min", exact=True).click()
+    page.get_by_role("combobox", name="Search columns").fill("acc")
+    page.get_by_role("dialog").get_by_role("option", name="val/acc").click()
     page.keyboard.press("Escape")
     expect(column_header(page, "min val/acc")).to_be_visible()
     expect(cell(page, "conv/lr1e-3", 2)).to_have_text("0.5")
-    column_header(page, "start").click(button="right")
-    page.get_by_role("menuitem", name="Remove").click()
-    expect(column_header(page, "start")).to_have_count(0)
+    column_header(page, "Start time").click(button="right")
+    page.get_by_role("menuitem", name="Remove column").click()
+    expect(column_header(page, "Start time")).to_have_count(0)
     expect(page).to_have_url(re.compile("cols=min%3Aval/acc"))
 
 
@@ -184,7 +184,7 @@ def test_sorts_by_column_in_both_directions(open_table: Callable[..., Page]) -> 
 
 def test_column_width_is_remembered(open_table: Callable[..., Page]) -> None:
     page = open_table(ACCURACY)
-    grip = page.get_by_role("separator", name="Width of lr")
+    grip = page.get_by_role("separator", name="Resize column lr")
     grip.focus()
     page.keyboard.press("ArrowLeft")
     expect(grip).to_have_attribute("aria-valuenow", "78")
@@ -222,7 +222,7 @@ def test_group_shows_mean_of_sorted_column(open_table: Callable[..., Page]) -> N
 
 def test_collapses_and_selects_groups(open_table: Callable[..., Page]) -> None:
     page = open_table("group=path:1")
-    group_row(page, "dense").get_by_role("button", name="Fold dense").click()
+    group_row(page, "dense").get_by_role("button", name="Collapse dense").click()
     expect(row(page, "dense/256-lr1e-3")).to_have_count(0)
     expect(group_row(page, "dense")).to_have_attribute("aria-expanded", "false")
     expect(page).to_have_url(re.compile("folds=dense"))
@@ -237,18 +237,18 @@ def test_collapses_and_selects_groups(open_table: Callable[..., Page]) -> None:
 
 def test_changes_grouping_in_the_table(open_table: Callable[..., Page]) -> None:
     page = open_table()
-    runs_panel(page).get_by_role("button", name="Group none").click()
-    page.get_by_role("dialog").get_by_role("button", name="optimizer").click()
+    runs_panel(page).get_by_role("button", name="Group None").click()
+    page.get_by_role("dialog").get_by_role("option", name="optimizer").click()
     expect(group_row(page, "adam")).to_be_visible()
     runs_panel(page).get_by_role("button", name="Group optimizer").click()
-    pattern = page.get_by_role("textbox", name="Group by a regular expression")
+    pattern = page.get_by_role("textbox", name="Group by regular expression")
     pattern.fill("(conv")
-    expect(page.get_by_text("The expression is wrong: unterminated group.")).to_be_visible()
+    expect(page.get_by_text("Invalid regular expression: unterminated group")).to_be_visible()
     pattern.fill("(conv|vit)")
-    expect(page.get_by_text("2 groups of 6 runs")).to_be_visible()
+    expect(page.get_by_text("2 groups from 6 runs")).to_be_visible()
     pattern.press("Enter")
     expect(group_row(page, "vit")).to_be_visible()
-    expect(group_row(page, "")).to_contain_text("other runs")
+    expect(group_row(page, "")).to_contain_text("Other")
     page.go_back()
     expect(group_row(page, "adam")).to_be_visible()
 
@@ -262,12 +262,12 @@ def test_colors_by_run_group_hyperparameter_or_pattern(open_table: Callable[...,
     striped = "box => getComputedStyle(box).backgroundImage.includes('gradient')"
     assert [run_checkbox(page, run).evaluate(striped) for run in TRIAL_NAMES[6:]] == [False, True]
 
-    page = open_table("group=path:1&colour=group")
+    page = open_table("group=path:1&color=group")
     by_group = {run: run_color(page, run) for run in TRIAL_NAMES}
     assert len(set(by_group.values())) == 3
     assert len({by_group[run] for run in TRIAL_NAMES if run.startswith("conv")}) == 1
 
-    page = open_table("colour=hparam:lr&cols=hparam:lr")
+    page = open_table("color=hparam:lr&cols=hparam:lr")
     expect(cell(page, "conv/lr1e-3", 1)).to_have_text("0.001")
     by_rate = {
         trial.lr: {run_color(page, t.name) for t in TRIALS if t.lr == trial.lr} for trial in TRIALS
@@ -277,7 +277,7 @@ def test_colors_by_run_group_hyperparameter_or_pattern(open_table: Callable[...,
     # From blue for the lowest to amber for the highest.
     assert by_rate[0.0001] == {"rgb(63, 111, 224)"} and by_rate[0.003] == {"rgb(185, 130, 0)"}
 
-    page = open_table("colour=re:(conv|dense)")
+    page = open_table("color=re:(conv|dense)")
     by_pattern = {run: run_color(page, run) for run in TRIAL_NAMES}
     assert len(set(by_pattern.values())) == 3
     assert by_pattern["vit/tiny-lr1e-4"] == "rgb(125, 125, 138)"
@@ -286,7 +286,7 @@ def test_colors_by_run_group_hyperparameter_or_pattern(open_table: Callable[...,
 def test_marks_baseline_and_stores_it_in_url(open_table: Callable[..., Page]) -> None:
     page = open_table()
     run_name(page, "conv/lr1e-3").click(button="right")
-    page.get_by_role("menuitemcheckbox", name="Baseline for comparisons").click()
+    page.get_by_role("menuitemcheckbox", name="Use as baseline").click()
     expect(row(page, "conv/lr1e-3")).to_contain_text("base")
     expect(page).to_have_url(re.compile("base=conv/lr1e-3"))
 
@@ -313,7 +313,7 @@ def test_hover_highlights_row(open_table: Callable[..., Page]) -> None:
 def test_actions_button_does_not_cover_name(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    run = "a_long_name_of_a_run_that_needs_all_the_room_there_is"
+    run = "a_long_name_of_a_run_that_needs_all_available_space"
     append_records(logdir / run, *loss_records("loss", range(3)))
     page = open_page(serve(logdir).address)
     row(page, run).hover()
@@ -321,3 +321,63 @@ def test_actions_button_does_not_cover_name(
     expect(button).to_have_css("opacity", "1")
     text, place = run_name(page, run).bounding_box(), button.bounding_box()
     assert text["x"] + text["width"] <= place["x"]
+
+
+SCHEDULE = "resnet50_lr0.{rate}_bs128_cosine_schedule"
+
+
+@pytest.fixture
+def nested_page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
+    """Open a log whose runs are two folders deep and have long names."""
+    for rate in ("001", "01"):
+        for part in ("train", "validation"):
+            folder = logdir / "experiments" / SCHEDULE.format(rate=rate) / part
+            append_records(folder, *loss_records("loss", range(3)))
+    page = open_page(serve(logdir).address)
+    expect(rows(page)).to_have_count(4)
+    return page
+
+
+def is_cut(found: Locator) -> bool:
+    return found.evaluate("node => node.scrollWidth > node.clientWidth")
+
+
+def test_long_names_are_readable_at_the_default_width(nested_page: Page) -> None:
+    page = nested_page
+    # The folder of all runs is shown once, other folders have a row of their own.
+    expect(runs_panel(page).get_by_title("All runs are in experiments/")).to_be_visible()
+    for rate in ("001", "01"):
+        name = SCHEDULE.format(rate=rate)
+        folder = group_row(page, f"experiments/{name}/")
+        expect(folder).to_contain_text(name)
+        assert not is_cut(folder.locator(".label"))
+        for part in ("train", "validation"):
+            run = run_name(page, f"experiments/{name}/{part}")
+            expect(run).to_have_text(part)
+            assert not is_cut(run.locator("span").last)
+    folder.get_by_role("button", name="Collapse").click()
+    expect(rows(page)).to_have_count(2)
+    folder.get_by_role("checkbox").click()
+    expect(page).to_have_url(re.compile("sel="))
+
+
+def test_two_line_mode_gives_the_name_the_first_line(nested_page: Page) -> None:
+    page = nested_page
+    runs_panel(page).get_by_role("button", name="More run actions").click()
+    page.get_by_role("menuitemcheckbox", name="Two lines per run").click()
+    first = rows(page).first
+    name, start = first.locator(".name").bounding_box(), first.get_by_role("gridcell").nth(1)
+    assert start.bounding_box()["y"] >= name["y"] + name["height"]
+    assert name["width"] > 200
+    page.reload()
+    expect(rows(page)).to_have_count(4)
+    assert rows(page).first.bounding_box()["height"] == 46
+
+
+def test_column_without_values_takes_no_space(open_table: Callable[..., Page]) -> None:
+    page = open_table("cols=note,hparam:lr")
+    expect(column_header(page, "lr")).to_be_visible()
+    expect(column_header(page, "Notes")).to_have_count(0)
+    runs_panel(page).get_by_role("button", name="Columns").click()
+    notes = page.get_by_role("dialog").get_by_role("option", name="Notes")
+    expect(notes).to_contain_text("no values")

@@ -77,11 +77,11 @@ def test_collapsed_sections_survive_reload(page: Page) -> None:
 
 
 def test_filters_tags_by_words_and_regular_expression(page: Page) -> None:
-    box = page.get_by_role("textbox", name="Filter tags")
+    box = page.get_by_role("combobox", name="Filter tags")
     box.fill("train loss")
     expect(cards(page)).to_have_count(3)
     box.fill("^train/loss$|bleu")
-    expect(page.get_by_text("No tag matches")).to_be_visible()
+    expect(page.get_by_text("No tags match")).to_be_visible()
     page.get_by_role("toolbar").get_by_role("button", name="Regular expression").click()
     expect(cards(page)).to_have_count(2)
     wait_for_value(page, lambda: card_titles(page), ["eval/bleu", "train/loss"])
@@ -92,15 +92,15 @@ def test_filters_tags_by_words_and_regular_expression(page: Page) -> None:
 
 def test_invalid_regular_expression_shows_error_and_hides_nothing(page: Page) -> None:
     page.get_by_role("toolbar").get_by_role("button", name="Regular expression").click()
-    page.get_by_role("textbox", name="Filter tags").fill("(loss")
-    expect(page.get_by_text("Unterminated group")).to_be_visible()
+    page.get_by_role("combobox", name="Filter tags").fill("(loss")
+    expect(page.get_by_text("nterminated group")).to_be_visible()
     expect(card(page, "epoch")).to_be_visible()
 
 
 def test_filter_completes_tags(page: Page) -> None:
-    box = page.get_by_role("textbox", name="Filter tags")
+    box = page.get_by_role("combobox", name="Filter tags")
     box.fill("loss")
-    options = page.get_by_role("listbox", name="Tags that match").get_by_role("option")
+    options = page.get_by_role("listbox", name="Matching tags").get_by_role("option")
     expect(options).to_have_text(["train/loss", "train/loss_2", "train/loss_10"])
     box.press("ArrowDown")
     box.press("ArrowDown")
@@ -111,16 +111,16 @@ def test_filter_completes_tags(page: Page) -> None:
 
 
 def test_offers_reset_when_no_tag_matches(page: Page) -> None:
-    page.get_by_role("textbox", name="Filter tags").fill("nowhere")
-    expect(page.get_by_text("No tag matches “nowhere”.")).to_be_visible()
-    page.get_by_role("button", name="Show all tags").click()
+    page.get_by_role("combobox", name="Filter tags").fill("nowhere")
+    expect(page.get_by_text("No tags match “nowhere”.")).to_be_visible()
+    page.get_by_role("button", name="Clear filter").click()
     expect(card(page, "epoch")).to_be_visible()
 
 
 def test_shows_message_when_no_run_is_selected(page: Page) -> None:
     for name in ("conv/a", "conv/b", "vit"):
         run_row(page, name).get_by_role("checkbox").click()
-    expect(page.get_by_text("No run is shown.")).to_be_visible()
+    expect(page.get_by_text("No runs selected.")).to_be_visible()
 
 
 def test_pinned_cards_are_on_top_and_in_their_section(page: Page) -> None:
@@ -150,7 +150,7 @@ def test_full_screen_and_back(page: Page) -> None:
     page.go_back()
     expect(full).to_have_count(0)
     page.go_forward()
-    full.get_by_role("button", name="Back to all cards").click()
+    full.get_by_role("button", name="Exit full screen").click()
     expect(full).to_have_count(0)
 
 
@@ -182,17 +182,17 @@ def test_dragging_card_onto_another_combines_them(page: Page) -> None:
     expect(chart(page, "epoch + odd")).to_have_attribute("aria-label", re.compile("4 lines"))
     both.get_by_role("button", name="2 tags").click()
     page.get_by_role("listitem").filter(has_text="odd").get_by_role(
-        "button", name="right axis"
+        "button", name="Right axis"
     ).click()
     expect(page).to_have_url(re.compile(r"multi=epoch\S*%3Eodd"))
     page.keyboard.press("Escape")
-    choose_menu_item(page, "epoch + odd", "Remove this card")
+    choose_menu_item(page, "epoch + odd", "Remove card")
     expect(both).to_have_count(0)
 
 
 def test_adds_tag_from_the_menu(page: Page) -> None:
-    choose_menu_item(page, "spike", "Add another tag …")
-    page.get_by_role("combobox", name="Another tag").fill("restart")
+    choose_menu_item(page, "spike", "Add tag…")
+    page.get_by_role("dialog").get_by_role("combobox", name="Tag").fill("restart")
     page.keyboard.press("Enter")
     expect(card(page, "spike + restart")).to_be_visible()
 
@@ -207,7 +207,7 @@ def test_second_axis_has_separate_limits(board: str, open_page: Callable[..., Pa
 
 def test_regular_expression_creates_combined_card(page: Page) -> None:
     panel = open_settings(page)
-    panel.get_by_label("Expression for a card of several tags").fill("loss_")
+    panel.get_by_label("Combine tags matching a regular expression").fill("loss_")
     panel.get_by_role("button", name="Add", exact=True).click()
     expect(chart(page, "/loss_/")).to_have_attribute("aria-label", re.compile("6 lines"))
 

@@ -39,7 +39,7 @@ def open_loss(board: str, open_page: Callable[..., Page]) -> Open:
 
 def read_tooltip(page: Page, step: int = 10 * AT) -> dict[str, list[float]]:
     """Return the numbers in the tooltip once it shows the points of a step."""
-    expect(tooltip(page).locator("thead")).to_contain_text(f"step {step:,} ·")
+    expect(tooltip(page).locator("thead")).to_contain_text(f"Step {step:,} ·")
     return {
         name: [parse_number(cell) for cell in cells]
         for name, cells in read_tooltip_cells(page).items()
@@ -65,7 +65,7 @@ def test_smoothing_matches_tensorboard(open_loss: Open, weight: float) -> None:
     drawn_chart(page, "train/loss")
     page.get_by_role("slider", name="Smoothing").fill(str(weight))
     move_cursor_to(page, "train/loss", AT)
-    expect(tooltip(page).locator("thead")).to_contain_text("step 200 · 6 min 40 s")
+    expect(tooltip(page).locator("thead")).to_contain_text("Step 200 · 6 min 40 s")
     for run, (smoothed, value) in read_tooltip(page).items():
         assert value == pytest.approx(loss(run)[AT], rel=1e-3)
         assert smoothed == pytest.approx(smooth(loss(run), weight)[AT], rel=1e-3)
@@ -75,7 +75,7 @@ def test_smoothing_matches_tensorboard(open_loss: Open, weight: float) -> None:
 def test_typed_smoothing_is_stored_in_url(open_loss: Open) -> None:
     page = open_loss("")
     drawn_chart(page, "train/loss")
-    box = page.get_by_role("textbox", name="Smoothing, as a number")
+    box = page.get_by_role("textbox", name="Smoothing value")
     expect(box).to_have_value("0.6")
     box.fill("0.85")
     box.press("Enter")
@@ -99,20 +99,20 @@ def test_other_smoothing_methods(open_loss: Open) -> None:
     page = open_loss("")
     panel = open_settings(page)
     for name, compute_center in (
-        ("Running mean", statistics.mean),
+        ("Running average", statistics.mean),
         ("Running median", statistics.median),
     ):
-        panel.get_by_role("combobox", name="Kind").select_option(label=name)
-        panel.get_by_role("textbox", name="Smoothing, as a number").fill("5")
-        panel.get_by_role("textbox", name="Smoothing, as a number").press("Enter")
+        panel.get_by_role("combobox", name="Method").select_option(label=name)
+        panel.get_by_role("textbox", name="Smoothing value").fill("5")
+        panel.get_by_role("textbox", name="Smoothing value").press("Enter")
         expect(page).to_have_url(re.compile("smooth=5"))
         move_cursor_to(page, "train/loss", AT)
         for run, (smoothed, _) in read_tooltip(page).items():
             window = loss(run)[AT - 2 : AT + 3]
             assert smoothed == pytest.approx(compute_center(window), rel=1e-3), (name, run)
         page.mouse.move(5, 5)
-    for name in ("Gaussian", "Exponential by steps"):
-        panel.get_by_role("combobox", name="Kind").select_option(label=name)
+    for name in ("Gaussian", "Time-weighted EMA"):
+        panel.get_by_role("combobox", name="Method").select_option(label=name)
         move_cursor_to(page, "train/loss", AT)
         for smoothed, value in read_tooltip(page).values():
             assert smoothed != value
@@ -127,14 +127,14 @@ def test_horizontal_axes(open_loss: Open) -> None:
     move_cursor_to(page, "train/loss", AT)
     expect(tooltip(page).locator("thead")).to_contain_text("6 min 40 s")
     with page.expect_response("**/scalars/query"):
-        page.get_by_role("button", name="Wall", exact=True).click()
+        page.get_by_role("button", name="Wall time", exact=True).click()
     move_cursor_to(page, "train/loss", AT)
     expect(tooltip(page).locator("thead")).to_contain_text("14 Nov 2023, 22:20:00")
-    page.get_by_role("button", name="Other horizontal axes").click()
+    page.get_by_role("button", name="More X axis options").click()
     with page.expect_response("**/scalars/query"):
-        page.get_by_role("menuitemcheckbox", name="Index of the point").click()
+        page.get_by_role("menuitemcheckbox", name="Sample index").click()
     move_cursor_to(page, "train/loss", AT)
-    expect(tooltip(page).locator("thead")).to_contain_text("point 20")
+    expect(tooltip(page).locator("thead")).to_contain_text("Sample 20")
     page.go_back()
     expect(page).to_have_url(re.compile("x=wall"))
 
@@ -142,16 +142,18 @@ def test_horizontal_axes(open_loss: Open) -> None:
 def test_horizontal_axis_can_be_epoch_or_metric(open_loss: Open) -> None:
     page = open_loss("smooth=0")
     drawn_chart(page, "train/loss")
-    page.get_by_role("button", name="Other horizontal axes").click()
+    page.get_by_role("button", name="More X axis options").click()
     page.get_by_role("menuitemcheckbox", name="epoch").click()
-    expect(chart(page, "train/loss")).to_have_attribute("aria-label", re.compile("0 to 5 across"))
-    page.get_by_role("button", name="Horizontal axis: epoch").click()
-    page.get_by_role("menuitem", name="Another metric …").click()
+    expect(chart(page, "train/loss")).to_have_attribute("aria-label", re.compile("x axis 0 to 5,"))
+    page.get_by_role("button", name="X axis: epoch").click()
+    page.get_by_role("menuitem", name="Other metric…").click()
     page.get_by_role("combobox", name="Metric").fill("accuracy")
     with page.expect_response("**/scalars/query"):
         page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("metric%3Atrain/accuracy"))
-    expect(chart(page, "train/loss")).not_to_have_attribute("aria-label", re.compile(", 0 to 5"))
+    expect(chart(page, "train/loss")).not_to_have_attribute(
+        "aria-label", re.compile("x axis 0 to 5,")
+    )
     left, right, _, _ = read_axes(page, "train/loss")
     lowest = min(value for run in RUNS for value in accuracy(run))
     assert lowest - 0.1 <= float(left) <= float(right) <= 1.0
@@ -160,22 +162,22 @@ def test_horizontal_axis_can_be_epoch_or_metric(open_loss: Open) -> None:
 def test_logarithmic_vertical_axis(open_loss: Open) -> None:
     page = open_loss("smooth=0&outliers=0")
     assert read_axes(page, "train/loss")[2] == 0.0
-    choose_menu_item(page, "train/loss", "Logarithmic y axis")
+    choose_menu_item(page, "train/loss", "Log scale Y axis")
     expect(page).to_have_url(re.compile("ylog=train/loss"))
     expect(chart(page, "train/loss")).not_to_have_attribute(
-        "aria-label", re.compile(r", 0 to \S+ up")
+        "aria-label", re.compile(r"y axis 0 to \S+")
     )
     assert read_axes(page, "train/loss")[2] > 0.0
-    open_settings(page).get_by_label("Logarithmic y axis, all cards").check()
+    open_settings(page).get_by_label("Log scale Y axis on all cards").check()
     expect(page).to_have_url(re.compile(r"ylog=(\*|%2A)"))
 
 
 def test_logarithmic_horizontal_axis(open_loss: Open) -> None:
     page = open_loss("smooth=0")
-    choose_menu_item(page, "train/loss", "Logarithmic x axis")
+    choose_menu_item(page, "train/loss", "Log scale X axis")
     expect(page).to_have_url(re.compile("xlog=train/loss"))
     expect(chart(page, "train/loss")).to_have_attribute(
-        "aria-label", re.compile(r"10 to 590 across")
+        "aria-label", re.compile(r"x axis 10 to 590")
     )
 
 
@@ -197,7 +199,7 @@ def test_drag_zooms_and_url_restores_zoom(open_loss: Open, open_page: Callable[.
     zoomed = read_axes(page, "train/loss")
     assert float(zoomed[0]) > 100
     wait_for_value(again, lambda: read_axes(again, "train/loss"), zoomed)
-    card(page, "train/loss").get_by_role("button", name="Fit").click()
+    card(page, "train/loss").get_by_role("button", name="Reset zoom").click()
     wait_for_value(page, lambda: read_axes(page, "train/loss"), before)
     expect(page).not_to_have_url(re.compile("zoom"))
 
@@ -205,7 +207,7 @@ def test_drag_zooms_and_url_restores_zoom(open_loss: Open, open_page: Callable[.
 def test_zoom_shows_every_point(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=long&smooth=0")
     note = card(page, "long").locator("[data-note]")
-    expect(note).to_contain_text(re.compile(r"\d of 20k shown"))
+    expect(note).to_contain_text(re.compile(r"\d of 20k points"))
     page.goto(f"{board}?tags=long&smooth=0&zoom=long,1000,1014,0,7,,")
     expect(note).to_contain_text("all points")
     move_cursor_to(page, "long", 5)
@@ -215,15 +217,15 @@ def test_zoom_shows_every_point(board: str, open_page: Callable[..., Page]) -> N
 def test_typed_axis_limits_are_applied(open_loss: Open) -> None:
     page = open_loss("smooth=0")
     drawn_chart(page, "train/loss")
-    choose_menu_item(page, "train/loss", "Limits of the axes …")
+    choose_menu_item(page, "train/loss", "Axis range…")
     dialog = page.get_by_role("dialog")
-    for label, text in (("Vertical axis from", "-1"), ("Vertical axis to", "8")):
+    for label, text in (("Y axis minimum", "-1"), ("Y axis maximum", "8")):
         dialog.get_by_role("textbox", name=label).fill(text)
         dialog.get_by_role("textbox", name=label).press("Tab")
     dialog.get_by_role("button", name="Done").click()
     expect(page).to_have_url(re.compile("lim=train/loss,,,-1,8,,"))
     wait_for_value(page, lambda: read_axes(page, "train/loss")[2:], (-1, 8))
-    choose_menu_item(page, "train/loss", "Limits of the axes …")
+    choose_menu_item(page, "train/loss", "Axis range…")
     dialog.get_by_role("button", name="Fit to data").click()
     expect(page).not_to_have_url(re.compile("lim="))
     wait_for_condition(page, lambda: read_axes(page, "train/loss")[3] < 8)
@@ -240,7 +242,7 @@ def test_shows_groups_as_mean_with_band(open_loss: Open) -> None:
     expected = {
         "± std": (mean, mean - std, mean + std),
         "± std error": (mean, mean - std / 3**0.5, mean + std / 3**0.5),
-        "± 95 % CI": (mean, mean - 4.30265 * std / 3**0.5, mean + 4.30265 * std / 3**0.5),
+        "± 95% CI": (mean, mean - 4.30265 * std / 3**0.5, mean + 4.30265 * std / 3**0.5),
         "min \N{EN DASH} max": (mean, min(values), max(values)),
     }
     panel = open_settings(page)
@@ -248,15 +250,15 @@ def test_shows_groups_as_mean_with_band(open_loss: Open) -> None:
         with page.expect_response("**/scalars/query") if band != "± std" else nullcontext():
             panel.get_by_role("combobox", name="Band").select_option(label=band)
         move_cursor_to(page, "train/loss", AT)
-        expect(tooltip(page)).to_contain_text("all 3 runs")
+        expect(tooltip(page)).to_contain_text("All 3 runs")
         wait_for_value(
-            page, lambda: read_tooltip_row(page, "all 3 runs"), pytest.approx(wanted, rel=2e-3)
+            page, lambda: read_tooltip_row(page, "All 3 runs"), pytest.approx(wanted, rel=2e-3)
         )
     with page.expect_response("**/scalars/query"):
-        panel.get_by_role("combobox", name="Center").select_option(label="median")
+        panel.get_by_role("combobox", name="Aggregation").select_option(label="Median")
     move_cursor_to(page, "train/loss", AT)
     median = pytest.approx(statistics.median(values), rel=2e-3)
-    wait_for_value(page, lambda: read_tooltip_row(page, "all 3 runs")[0], median)
+    wait_for_value(page, lambda: read_tooltip_row(page, "All 3 runs")[0], median)
 
 
 def test_shows_difference_and_ratio_to_baseline(open_loss: Open) -> None:
@@ -270,9 +272,7 @@ def test_shows_difference_and_ratio_to_baseline(open_loss: Open) -> None:
     for run, cells in read_tooltip(page).items():
         assert cells[-1] == pytest.approx(loss(run)[AT] - loss("vit")[AT], rel=2e-3, abs=1e-6)
     with page.expect_response("**/scalars/query"):
-        open_settings(page).get_by_role("combobox", name="As", exact=True).select_option(
-            label="ratio"
-        )
+        open_settings(page).get_by_role("combobox", name="Compare as").select_option(label="Ratio")
     move_cursor_to(page, "train/loss", AT + 1)
     for run, cells in read_tooltip(page, 10 * AT + 10).items():
         wanted = loss(run)[AT + 1] / loss("vit")[AT + 1]
@@ -282,7 +282,7 @@ def test_shows_difference_and_ratio_to_baseline(open_loss: Open) -> None:
 def test_shows_count_of_nan_and_infinity(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=odd&smooth=0")
     drawn_chart(page, "odd")
-    expect(card(page, "odd")).to_contain_text("2 not finite")
+    expect(card(page, "odd")).to_contain_text("2 NaN/Inf")
     move_cursor_to(page, "odd", 1)
     expect(tooltip(page)).to_contain_text("NaN")
 
@@ -291,7 +291,7 @@ def test_draws_overwritten_points_on_request(board: str, open_page: Callable[...
     page = open_page(f"{board}?tags=restart&smooth=0&outliers=0")
     drawn_chart(page, "restart")
     before = chart(page, "restart").screenshot()
-    open_settings(page).get_by_label("Overwritten points, faded").check()
+    open_settings(page).get_by_label("Show points before restart").check()
     expect(page).to_have_url(re.compile("odd=1"))
     with page.expect_response("**/scalars/query") as response:
         page.reload()
@@ -307,16 +307,16 @@ def test_tooltip_is_sorted_and_limited(open_loss: Open) -> None:
     values = {run: loss(run)[AT] for run in RUNS}
     rising = sorted(RUNS, key=values.__getitem__)
     orders = {
-        "lowest first": rising,
-        "highest first": rising[::-1],
-        "as runs are listed": list(RUNS),
+        "Ascending": rising,
+        "Descending": rising[::-1],
+        "Run order": list(RUNS),
     }
     for order, wanted in orders.items():
-        panel.get_by_role("combobox", name="Order").select_option(label=order)
+        panel.get_by_role("combobox", name="Tooltip sorting").select_option(label=order)
         move_cursor_to(page, "train/loss", AT)
         wait_for_value(page, lambda: list(read_tooltip(page)), wanted)
-    panel.get_by_role("textbox", name="Rows at most").fill("2")
-    panel.get_by_role("textbox", name="Rows at most").press("Enter")
+    panel.get_by_role("textbox", name="Max rows").fill("2")
+    panel.get_by_role("textbox", name="Max rows").press("Enter")
     move_cursor_to(page, "train/loss", AT)
     wait_for_value(page, lambda: list(read_tooltip(page)), list(RUNS)[:2])
     expect(tooltip(page)).to_contain_text("1 more")
@@ -335,8 +335,8 @@ def test_nearest_line_is_first_in_tooltip(open_loss: Open) -> None:
 def test_optional_tooltip_columns(open_loss: Open) -> None:
     page = open_loss("smooth=0")
     panel = open_settings(page)
-    for column in ("step", "relative", "time"):
-        panel.get_by_label(f"Column: {column}").check()
+    for label in ("Show step", "Show relative time", "Show wall time"):
+        panel.get_by_label(label).check()
     move_cursor_to(page, "train/loss", AT)
     expect(tooltip(page)).to_contain_text("14 Nov 2023")
     _, step, relative, _ = read_tooltip_cells(page)["vit"]

@@ -16,6 +16,7 @@ from tests.web.cards import (
     move_cursor_to,
     open_menu,
     open_settings,
+    table_rows,
     tooltip,
 )
 from tests.web.test_looks import find_violations, overflows
@@ -32,7 +33,7 @@ def test_keyboard_reaches_all_actions(board: str, open_page: Callable[..., Page]
     keys.type("train/loss_2")
     keys.press("Escape")
     keys.press("Escape")
-    expect(page.get_by_role("textbox", name="Filter tags")).to_have_value("")
+    expect(page.get_by_role("combobox", name="Filter tags")).to_have_value("")
     chart(page, "epoch").focus()
     keys.press("p")
     expect(page).to_have_url(re.compile("pin=epoch"))
@@ -53,9 +54,9 @@ def test_keyboard_reaches_all_actions(board: str, open_page: Callable[..., Page]
     keys.press("r")
     expect(page).to_have_url(re.compile("select=1"))
     keys.press("s")
-    expect(page.get_by_role("complementary", name="Settings of Scalars")).to_be_visible()
+    expect(page.get_by_role("complementary", name="Scalars settings")).to_be_visible()
     keys.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Logarithmic y axis")
+    expect(page.get_by_role("dialog")).to_contain_text("Log scale Y axis")
 
 
 def test_pins_and_unpins_point_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
@@ -72,7 +73,7 @@ def test_pins_and_unpins_point_by_keyboard(board: str, open_page: Callable[..., 
 def test_opens_menu_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss_2")
     drawn_chart(page, "train/loss_2")
-    button = page.get_by_role("button", name="More for train/loss_2")
+    button = page.get_by_role("button", name="More actions for train/loss_2")
     button.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("menuitem", name="Full screen")).to_be_focused()
@@ -96,7 +97,7 @@ def test_dialogs_have_no_accessibility_violations(
     board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{board}?tags=train/loss")
-    for item in ("Limits of the axes …", "Add another tag …", "Note at a step …"):
+    for item in ("Axis range…", "Add tag…", "Add annotation…"):
         drawn_chart(page, "train/loss")
         open_menu(page, "train/loss").get_by_text(item).click()
         expect(page.get_by_role("dialog")).to_be_visible()
@@ -113,7 +114,7 @@ def test_fits_phone_width(board: str, open_page: Callable[..., Page]) -> None:
     panel = open_settings(page)
     expect(panel.get_by_role("slider", name="Smoothing")).to_be_visible()
     assert not overflows(page)
-    panel.get_by_role("button", name="Close the settings").click()
+    panel.get_by_role("button", name="Close panel").click()
     place = get_stable_box(chart(page, "epoch"))
     page.mouse.move(place.x + 300, place.y + 50)
     page.mouse.move(place.x + 301, place.y + 50)
@@ -144,9 +145,9 @@ def test_url_restores_view(board: str, open_page: Callable[..., Page]) -> None:
     drawn_chart(other, "train/accuracy")
     for page in (one, other):
         drawn_chart(page, "epoch + odd")
-        for table in page.get_by_role("region", name=re.compile("^Values of")).all():
+        for table in page.get_by_role("table", name=re.compile("^Values of")).all():
             expect(table).to_contain_text("6 min 40 s")
-            expect(table.locator("tbody tr").first).to_be_visible()
+            expect(table_rows(table).first).to_be_visible()
         page.mouse.move(5, 5)
     expect(cards(one)).to_have_count(2)
     expect(cards(other)).to_have_count(2)

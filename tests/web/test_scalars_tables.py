@@ -1,4 +1,4 @@
-"""Scalars: shared cursor, range selection, value tables, bars and step notes."""
+"""Scalars: shared cursor, range selection, value tables, bars and annotations."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.web.cards import (
     open_settings,
     parse_number,
     read_table,
+    table_rows,
     tooltip,
     value_table,
 )
@@ -32,14 +33,14 @@ AT = 20
 
 
 def wait_for_table(page: Page, title: str, about: str) -> None:
-    expect(value_table(page, title)).to_have_attribute("aria-label", f"Values of {title}, {about}")
-    expect(value_table(page, title).locator("tbody tr")).to_have_count(3)
+    expect(value_table(page, title)).to_have_attribute("aria-label", f"Values of {title}: {about}")
+    expect(table_rows(value_table(page, title))).to_have_count(3)
 
 
 def test_table_shows_last_values(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss")
-    page.get_by_role("button", name="Table of values below each chart").click()
-    wait_for_table(page, "train/loss", "last values")
+    page.get_by_role("button", name="Show value table").click()
+    wait_for_table(page, "train/loss", "Last values")
     for run, row in read_table(value_table(page, "train/loss")).items():
         assert parse_number(row["Value"]) == pytest.approx(loss(run)[-1], rel=1e-3)
         assert parse_number(row["Smoothed"]) == pytest.approx(smooth(loss(run), 0.6)[-1], rel=1e-3)
@@ -54,23 +55,23 @@ def test_click_pins_cursor_in_all_charts(board: str, open_page: Callable[..., Pa
     expect(page).to_have_url(re.compile(r"at=\d+0(&|$)"))
     step = int(re.findall(r"at=(\d+)", get_stable_url(page))[0])
     for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
-        wait_for_table(page, title, f"at {step}")
+        wait_for_table(page, title, f"At {step}")
         for run, row in read_table(value_table(page, title)).items():
             assert row["Step"] == str(step)
             expected = values(run)[STEPS.index(step)]
             assert parse_number(row["Value"]) == pytest.approx(expected, rel=1e-3)
     page.mouse.move(5, 5)
-    expect(tooltip(page)).to_contain_text(f"step {step}")
+    expect(tooltip(page)).to_contain_text(f"Step {step}")
     page.keyboard.press("ArrowRight")
     expect(page).to_have_url(re.compile(f"at={step + 10}"))
-    wait_for_table(page, "train/accuracy", f"at {step + 10}")
+    wait_for_table(page, "train/accuracy", f"At {step + 10}")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
     expect(page).to_have_url(re.compile(f"at={step - 10}"))
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("at="))
     expect(tooltip(page)).to_have_count(0)
-    wait_for_table(page, "train/loss", "last values")
+    wait_for_table(page, "train/loss", "Last values")
 
 
 def test_hover_is_linked_between_charts(board: str, open_page: Callable[..., Page]) -> None:
@@ -86,7 +87,7 @@ def test_hover_is_linked_between_charts(board: str, open_page: Callable[..., Pag
 def test_drag_selects_range(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train&table=1&smooth=0")
     box = get_stable_box(drawn_chart(page, "train/loss"))
-    page.get_by_role("button", name="Select a range by dragging").click()
+    page.get_by_role("button", name="Drag to select range").click()
     page.mouse.move(box.x + 0.4 * box.width, box.y + 60)
     page.mouse.down()
     page.mouse.move(box.x + 0.7 * box.width, box.y + 80, steps=4)
@@ -121,24 +122,25 @@ def test_table_shows_statistics_of_range(board: str, open_page: Callable[..., Pa
 
 def test_sorts_table_by_column(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss_2&table=1&at=20")
-    wait_for_table(page, "train/loss_2", "at 20")
+    wait_for_table(page, "train/loss_2", "At 20")
     table = value_table(page, "train/loss_2")
     rising = sorted(RUNS, key=lambda run: loss(run)[2])
     table.get_by_role("button", name="Value").click()
-    wait_for_value(page, lambda: list(read_table(table)), rising)
-    table.get_by_role("button", name="Value").click()
     wait_for_value(page, lambda: list(read_table(table)), rising[::-1])
-    expect(page).to_have_url(re.compile("tsort=-Value"))
+    expect(page).to_have_url(re.compile("tsort=-value"))
     table.get_by_role("button", name="Value").click()
-    expect(page).not_to_have_url(re.compile("tsort"))
+    wait_for_value(page, lambda: list(read_table(table)), rising)
+    expect(page).to_have_url(re.compile("tsort=value"))
+    table.get_by_role("button", name="At 20").click()
+    wait_for_value(page, lambda: list(read_table(table)), list(RUNS))
 
 
 def test_shows_chart_as_table(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss")
     drawn_chart(page, "train/loss")
-    choose_menu_item(page, "train/loss", "As a table")
-    table = card(page, "train/loss").get_by_role("region", name="Table of train/loss")
-    expect(table.locator("tbody tr")).to_have_count(3)
+    choose_menu_item(page, "train/loss", "Table")
+    table = card(page, "train/loss").get_by_role("table", name="Summary of train/loss")
+    expect(table_rows(table)).to_have_count(3)
     for run, row in read_table(table).items():
         values = loss(run)
         lowest = min(range(len(values)), key=values.__getitem__)
@@ -148,14 +150,14 @@ def test_shows_chart_as_table(board: str, open_page: Callable[..., Page]) -> Non
         assert parse_number(row["Last"].split()[0]) == pytest.approx(values[-1], rel=1e-3)
         assert row["Points"] == "60"
     expect(page).to_have_url(re.compile("as=train/loss,table"))
-    choose_menu_item(page, "train/loss", "As a table")
+    choose_menu_item(page, "train/loss", "Table")
     drawn_chart(page, "train/loss")
 
 
 def test_shows_chart_as_bars(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss&as=train/loss,bars")
     bars = card(page, "train/loss").get_by_role("listitem")
-    for stat, compute in (("last", lambda values: values[-1]), ("min", min), ("max", max)):
+    for stat, compute in (("Last", lambda values: values[-1]), ("Min", min), ("Max", max)):
         card(page, "train/loss").get_by_role("button", name=stat, exact=True).click()
         expect(card(page, "train/loss").get_by_role("group", name=f"{stat} of")).to_be_visible()
         found = [text.split("\n") for text in bars.all_inner_texts()]
@@ -170,29 +172,29 @@ def test_marks_best_values(board: str, open_page: Callable[..., Page]) -> None:
     drawn_chart(page, "train/loss")
     page.mouse.move(5, 5)
     before = chart(page, "train/loss").screenshot()
-    open_settings(page).get_by_role("combobox", name="Mark").select_option(label="lowest values")
+    open_settings(page).get_by_role("combobox", name="Markers").select_option(label="Min")
     expect(page).to_have_url(re.compile("best=min"))
-    page.get_by_role("button", name="Close the settings").click()
-    expect(page.get_by_role("complementary", name="Settings of Scalars")).to_have_count(0)
+    page.get_by_role("button", name="Close panel").click()
+    expect(page.get_by_role("complementary", name="Scalars settings")).to_have_count(0)
     wait_for_condition(page, lambda: chart(page, "train/loss").screenshot() != before)
 
 
-def test_adds_and_removes_note_at_a_step(
+def test_adds_and_removes_annotation(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     write_scalar_log(logdir)
     page = open_page(f"{serve(logdir).address}?tags=train/loss&at=200")
     drawn_chart(page, "train/loss")
-    choose_menu_item(page, "train/loss", "Note at a step …")
+    choose_menu_item(page, "train/loss", "Add annotation…")
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("textbox", name="Step")).to_have_value("200")
-    dialog.get_by_role("textbox", name="Note").fill("rate halved")
-    dialog.get_by_role("button", name="Add note").click()
+    expect(dialog.get_by_role("spinbutton", name="Step")).to_have_value("200")
+    dialog.get_by_role("textbox", name="Annotation").fill("rate halved")
+    dialog.get_by_role("button", name="Add annotation").click()
     expect(dialog).to_have_count(0)
     page.reload()
     drawn_chart(page, "train/loss")
-    choose_menu_item(page, "train/loss", "Note at a step …")
+    choose_menu_item(page, "train/loss", "Add annotation…")
     note = dialog.get_by_role("listitem").filter(has_text="rate halved")
     expect(note).to_contain_text("200")
-    note.get_by_role("button", name=re.compile("^Remove the note")).click()
+    note.get_by_role("button", name=re.compile("^Delete annotation")).click()
     expect(note).to_have_count(0)

@@ -12,9 +12,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests import builders as b
 from tests.web import locators
+from tests.web.cards import table_rows, value_table
 from tests.web.conftest import Serve
 from tests.web.event_writer import append_records, write_sweep
-from tests.web.waiting import wait_for_condition, wait_for_value
+from tests.web.waiting import wait_for_value
 from tracklight.cli import main
 from tracklight.server.page import PAGE_DIR
 
@@ -48,11 +49,11 @@ def card(page: Page, name: str) -> Locator:
 
 def read_values(page: Page, name: str) -> dict[str, list[float]]:
     """Return the exact values of each run in a table card: last, lowest, highest, first."""
-    rows = card(page, name).locator("tbody tr")
+    rows = table_rows(card(page, name).get_by_role("table"))
     expect(rows.first).to_be_visible()
     return {
-        row.locator("th").inner_text().strip(): row.locator("td span").evaluate_all(
-            "cells => cells.map((cell) => Number(cell.title))"
+        row.get_by_role("cell").first.inner_text().strip(): row.locator("span[title]").evaluate_all(
+            "cells => cells.map((cell) => Number(cell.title)).filter((value) => !isNaN(value))"
         )
         for row in rows.all()
     }
@@ -69,7 +70,7 @@ def test_export_shows_values_of_the_log(
     view = "?" + urlencode({"as": "train/loss,table"})
     page = open_page(copy(sweep_dir, tmp_path / target, view))
     expect(locators.run_rows(page)).to_have_count(3)
-    expect(locators.connection_status(page, "Copy")).to_be_visible()
+    expect(locators.connection_status(page, "Static export")).to_be_visible()
     wanted = {
         run: [decay(step, scale) for step in (49, 49, 0, 0)]
         for run, scale in (("conv/lr1e-3", 1.0), ("conv/lr3e-4", 2.0), ("vit", 3.0))
@@ -86,7 +87,7 @@ def test_export_has_view_of_the_url(
         "sel": "none;+conv/lr3e-4,vit",
         "smooth": "0.8",
         "tags": "train",
-        "colour": "re:(.*)",
+        "color": "re:(.*)",
     }
     board = serve(sweep_dir)
     address = f"{board.address}?{urlencode(query)}"
@@ -98,7 +99,7 @@ def test_export_has_view_of_the_url(
     expect(card(page, "lr")).to_have_count(0)
     expect(page.get_by_role("slider", name="Smoothing")).to_have_value("0.8")
     wait_for_value(page, lambda: len(read_colors(page)), 2)
-    wait_for_condition(page, lambda: read_colors(page) == read_colors(original))
+    wait_for_value(page, lambda: read_colors(page), read_colors(original))
 
 
 def read_colors(page: Page) -> dict[str, str]:
@@ -106,7 +107,7 @@ def read_colors(page: Page) -> dict[str, str]:
     rows = locators.run_rows(page).filter(has=page.get_by_role("checkbox", checked=True)).all()
     return {
         row.get_attribute("data-run") or "": row.locator(
-            "[style*=colour], [style*=background]"
+            "[style*=color], [style*=background]"
         ).first.get_attribute("style")
         or ""
         for row in rows
@@ -116,12 +117,14 @@ def read_colors(page: Page) -> dict[str, str]:
 def test_smoothing_works_in_export(sweep_dir: Path, tmp_path: Path, open_page: OpenPage) -> None:
     view = urlencode({"smooth": "0.5", "table": "1", "runs": "vit"})
     page = open_page(copy(sweep_dir, tmp_path / "board.html", view))
-    cells = card(page, "train/loss").locator("tbody tr td")
-    expect(cells.first).to_be_visible()
+    cells = table_rows(value_table(page, "train/loss")).get_by_role("cell")
+    expect(cells.nth(1)).to_be_visible()
     values = np.array([decay(step, 3.0) for step in range(50)])
     weights = 0.5 ** np.arange(50)[::-1]
     smoothed = (weights * values).sum() / weights.sum()
-    wait_for_value(page, lambda: float(cells.first.inner_text()), pytest.approx(smoothed, rel=1e-3))
+    wait_for_value(
+        page, lambda: float(cells.nth(1).inner_text()), pytest.approx(smoothed, rel=1e-3)
+    )
 
 
 def test_tag_names_are_escaped(tmp_path: Path, open_page: OpenPage) -> None:
@@ -142,7 +145,7 @@ def test_long_series_is_marked_as_downsampled(tmp_path: Path, open_page: OpenPag
     last, lowest, highest, first = read_values(page, "loss")["run"]
     assert (last, lowest, highest, first) == (1.0, 1.0, 9.0, 1.0)
     expect(card(page, "loss")).to_have_attribute("data-points", "40000")
-    expect(card(page, "loss")).to_contain_text("reduced in this copy")
+    expect(card(page, "loss")).to_contain_text("downsampled in this export")
 
 
 def test_export_is_read_only(sweep_dir: Path, tmp_path: Path, open_page: OpenPage) -> None:

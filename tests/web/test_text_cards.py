@@ -42,7 +42,7 @@ def test_shows_text_of_each_run(library: str, open_page: Open) -> None:
 
 def test_shows_raw_text(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&tags=model")
-    page.get_by_role("button", name="As logged").click()
+    page.get_by_role("button", name="Raw").click()
     expect(page).to_have_url(re.compile("form=raw"))
     raw = text_entries(page, "model/card").first.locator("pre")
     expect(raw).to_be_visible()
@@ -66,7 +66,7 @@ def test_step_slider_changes_texts(library: str, open_page: Open) -> None:
 
 def test_card_has_separate_step_when_unlinked(library: str, open_page: Open) -> None:
     page = open_page(library)
-    page.get_by_role("checkbox", name="Same step").click()
+    page.get_by_role("checkbox", name="Sync steps").click()
     card(page, "story").get_by_role("slider", name="Step of story").press("ArrowLeft")
     expect(page).to_have_url(re.compile("steps=story"))
     expect(text_entries(page, "story").first).to_contain_text("The cat sat on mat 58.")
@@ -74,13 +74,13 @@ def test_card_has_separate_step_when_unlinked(library: str, open_page: Open) -> 
 
 def test_play_advances_steps(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&step=570")
-    page.get_by_role("button", name="Play the steps").click()
+    page.get_by_role("button", name="Play").click()
     expect(text_entries(page, "story").first).to_contain_text("The cat sat on mat 59.")
 
 
 def test_shows_message_before_first_step(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&step=-5")
-    expect(card(page, "story")).to_contain_text("the first text is at step 0")
+    expect(card(page, "story")).to_contain_text("The first entry is at step 0")
 
 
 def test_lists_all_steps_newest_first(library: str, open_page: Open) -> None:
@@ -103,7 +103,7 @@ def scroll_and_find(shown: Locator, words: str) -> bool:
 
 def test_opens_one_step_from_all_steps(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&show=all")
-    text_entries(page, "story").first.get_by_role("button", name="step 590", exact=True).click()
+    text_entries(page, "story").first.get_by_role("button", name="Step 590", exact=True).click()
     expect(page).not_to_have_url(re.compile("show="))
     expect(page).to_have_url(re.compile("step=590"))
 
@@ -115,11 +115,11 @@ def test_shows_arrays_as_tables(library: str, open_page: Open) -> None:
     expect(one.locator("strong")).to_have_text("one")
     grid = text_entries(page, "arrays/grid").first
     expect(grid).to_contain_text("120 \N{MULTIPLICATION SIGN} 45")
-    expect(grid).to_contain_text("rows 0\N{EN DASH}49 of 120")
-    grid.get_by_role("button", name="The next rows").click()
-    grid.get_by_role("button", name="The next columns").click()
+    expect(grid).to_contain_text("Rows 0\N{EN DASH}49 of 120")
+    grid.get_by_role("button", name="Next rows").click()
+    grid.get_by_role("button", name="Next columns").click()
     expect(grid.get_by_role("cell", name="cell 2270", exact=True)).to_be_visible()
-    grid.get_by_role("button", name="The columns before").click()
+    grid.get_by_role("button", name="Previous columns").click()
     expect(grid.get_by_role("columnheader", name="0", exact=True)).to_be_visible()
 
 
@@ -127,9 +127,9 @@ def test_selects_slice_of_an_array(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&card=arrays/cube")
     cube = text_entries(page, "arrays/cube").last
     expect(cube).to_contain_text("box 0")
-    cube.get_by_role("button", name="Dimension 0: the next place").click()
+    cube.get_by_role("button", name="Dimension 0: next index").click()
     expect(page).to_have_url(re.compile("slice=arrays/cube,1%5C,0"))
-    cube.get_by_role("textbox", name="Place in dimension 1").fill("2")
+    cube.get_by_role("textbox", name="Index in dimension 1").fill("2")
     page.keyboard.press("Enter")
     expect(cube).to_contain_text("box 23")
 
@@ -138,7 +138,7 @@ def test_copies_text(library: str, open_page: Open) -> None:
     allowed = ["clipboard-read", "clipboard-write"]
     page = open_page(f"{library}&tags=model", permissions=allowed)
     first = text_entries(page, "model/card").first
-    first.get_by_role("button", name="Copy the text: a, step 0").click()
+    first.get_by_role("button", name="Copy text: a, step 0").click()
     expect(first.locator("header")).to_contain_text("Copied")
     wait_for_value(page, lambda: page.evaluate(CLIPBOARD), MODEL_CARD)
     first.get_by_role("button", name="Copy", exact=True).click()
@@ -149,14 +149,14 @@ def test_copies_text(library: str, open_page: Open) -> None:
 def test_downloads_text(library: str, open_page: Open) -> None:
     page = open_page(library)
     with page.expect_download() as download:
-        text_entries(page, "story").first.get_by_role("button", name="Download the text").click()
+        text_entries(page, "story").first.get_by_role("button", name="Download text").click()
     assert download.value.suggested_filename == "a_story_590.md"
     assert download.value.path().read_text(encoding="utf-8") == make_story(59)
 
 
 def test_shows_python_code(library: str, open_page: Open) -> None:
     page = open_page(library)
-    choose_menu_item(page, "story", "Copy as Python")
+    choose_menu_item(page, "story", "Copy as Python…")
     expect(page.get_by_role("dialog")).to_contain_text('log.text(run, "story")')
 
 
@@ -171,31 +171,31 @@ def test_full_screen_and_back(library: str, open_page: Open) -> None:
 
 def test_settings(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&form=raw")
-    page.get_by_role("button", name="Settings of Text").click()
-    panel = page.get_by_role("complementary", name="Settings of Text")
+    page.get_by_role("button", name="Text settings").click()
+    panel = page.get_by_role("complementary", name="Text settings")
     raw = text_entries(page, "story").first.locator("pre")
     expect(raw).to_have_css("white-space-collapse", "preserve")
     expect(raw).to_have_css("text-wrap-mode", "wrap")
-    panel.get_by_role("checkbox", name="Break long lines").click()
+    panel.get_by_role("checkbox", name="Wrap long lines in raw text").click()
     expect(raw).to_have_css("text-wrap-mode", "nowrap")
     panel.get_by_role("button", name="All steps").click()
     expect(page).to_have_url(re.compile("show=all"))
 
 
-def test_shows_error_and_retries_failed_request(library: str, open_page: Open) -> None:
+def test_shows_network_error_and_recovers(library: str, open_page: Open) -> None:
     page = open_page(library)
     page.route("**/api/v1/text/render?**", lambda route: route.abort())
-    page.get_by_role("button", name="As logged").click()
+    page.get_by_role("button", name="Raw").click()
     alert = card(page, "story").get_by_role("alert").first
-    expect(alert).to_contain_text("The server does not answer")
+    expect(alert).to_contain_text("Server unreachable")
+    expect(card(page, "story").get_by_role("button", name="Retry").first).to_be_visible()
     page.unroute("**/api/v1/text/render?**")
-    card(page, "story").get_by_role("button", name="Try again").first.click()
     expect(text_entries(page, "story").first).to_contain_text("## Chapter 59")
 
 
 def test_empty_state_shows_how_to_log_texts(sweep: str, open_page: Open) -> None:
     page = open_page(f"{sweep}?tab=text")
-    expect(page.get_by_role("main")).to_contain_text(re.compile("summary.text|No texts yet"))
+    expect(page.get_by_role("main")).to_contain_text(re.compile("summary.text|No text yet"))
 
 
 def test_character_count_is_singular_for_one(logdir: Path, serve: Serve, open_page: Open) -> None:

@@ -17,7 +17,7 @@ Open = Callable[..., Page]
 
 
 def diff_region(page: Page) -> Locator:
-    return page.get_by_role("region", name="Lines that differ")
+    return page.get_by_role("region", name="Differences")
 
 
 def changed_words(page: Page) -> Locator:
@@ -27,7 +27,7 @@ def changed_words(page: Page) -> Locator:
 def test_compares_two_runs(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&step=50")
     expect(text_entries(page, "story")).to_have_count(2)
-    choose_menu_item(page, "story", "Compare two texts")
+    choose_menu_item(page, "story", "Compare text")
     expect(page).to_have_url(re.compile("diff=a,50,b,50"))
     expect(page.get_by_text("+1 \N{MINUS SIGN}1 lines")).to_be_visible()
     expect(diff_region(page)).to_contain_text("The cat sat on mat 5.")
@@ -45,7 +45,7 @@ def test_compares_two_steps(library: str, open_page: Open) -> None:
     after.get_by_role("combobox", name="After: run").select_option("b")
     expect(page).to_have_url(re.compile("diff=a,10,b,30"))
     expect(diff_region(page)).to_contain_text("The dog sat on mat 3.")
-    page.get_by_role("button", name="Change the sides").click()
+    page.get_by_role("button", name="Swap").click()
     expect(page).to_have_url(re.compile("diff=b,30,a,10"))
 
 
@@ -54,21 +54,21 @@ def test_side_by_side_and_unified_layouts(library: str, open_page: Open) -> None
     expect(diff_region(page).locator(".cell")).to_have_count(10)
     page.get_by_role("button", name="Unified").click()
     expect(diff_region(page).locator(".cell")).to_have_count(7)
-    expect(diff_region(page)).to_contain_text("removed: The cat sat on mat 1.")
+    expect(diff_region(page)).to_contain_text("Removed: The cat sat on mat 1.")
 
 
 def test_collapses_unchanged_lines(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&card=arrays/grid&diff=a,,a,")
-    expect(page.get_by_text("The texts are the same.")).to_be_visible()
-    expect(diff_region(page)).to_contain_text("10.8k lines that both have")
-    page.get_by_role("checkbox", name="Only what differs").click()
+    expect(page.get_by_text("No differences")).to_be_visible()
+    expect(diff_region(page)).to_contain_text("10,800 unchanged lines")
+    page.get_by_role("checkbox", name="Changes only").click()
     expect(page).to_have_url(re.compile("diff-fold=0"))
     expect(page.get_by_text("The first 4,000 of 10,800 lines are shown.")).to_be_visible()
 
 
 def test_closes_comparison(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&card=story&diff=a,10,a,20")
-    page.get_by_role("button", name="Back to the texts").click()
+    page.get_by_role("button", name="Close comparison").click()
     expect(page).not_to_have_url(re.compile("diff="))
     text_entries(page, "story").first.hover()
     page.keyboard.press("c")
@@ -81,4 +81,4 @@ def test_closes_comparison(library: str, open_page: Open) -> None:
 
 def test_shows_message_for_step_without_text(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&card=story&diff=a,-5,a,20")
-    expect(page.get_by_text("had no text yet")).to_be_visible()
+    expect(page.get_by_text("One side has no text at this step")).to_be_visible()

@@ -29,11 +29,11 @@ READ_AT = """list => {
 def test_has_no_accessibility_violations(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&q=cat&pin=model/card")
     expect(text_entries(page, "model/card").first).to_contain_text("The model")
-    expect(page.get_by_text("60 hits")).to_be_visible()
-    page.get_by_role("button", name="List the hits").click()
-    page.get_by_role("button", name="Settings of Text").click()
+    expect(page.get_by_text("60 matches")).to_be_visible()
+    page.get_by_role("button", name="Show matches").click()
+    page.get_by_role("button", name="Text settings").click()
     assert find_violations(page) == []
-    page.get_by_role("button", name="As logged").first.click()
+    page.get_by_role("button", name="Raw").first.click()
     expect(text_entries(page, "model/card").first).to_contain_text("# The model")
     assert find_violations(page) == []
 
@@ -58,7 +58,7 @@ def test_shortcuts_work_and_are_listed(library: str, open_page: Open) -> None:
     page = open_page(library)
     expect(text_entries(page, "story").first).to_be_visible()
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Search in the texts")
+    expect(page.get_by_role("dialog")).to_contain_text("Search text")
     page.keyboard.press("Escape")
     page.keyboard.press("a")
     expect(page).to_have_url(re.compile("show=all"))
@@ -80,7 +80,7 @@ def test_new_texts_keep_scroll_position(serve: Serve, logdir: Path, open_page: O
     get_stable_box(shown.get_by_role("listitem").last)
     before = shown.evaluate(READ_AT)
     _append_text(file, 21)
-    expect(page.get_by_text("22 texts")).to_be_attached()
+    expect(page.get_by_text("22 entries")).to_be_attached()
     get_stable_box(shown.get_by_role("listitem").last)
     wait_for_value(page, lambda: shown.evaluate(READ_AT), before)
     shown.evaluate("list => list.scrollTo(0, 0)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from playwright.sync_api import Locator, Page
@@ -43,11 +44,19 @@ class Box(NamedTuple):
 
 
 def wait_for_value(page: Page, read: Callable[[], object], expected: object) -> None:
-    """Wait until `read()` equals the expected value, which may be a `pytest.approx`."""
+    """Wait until `read()` equals the expected value, which may be a `pytest.approx`.
+
+    While the page lacks what is read, such as a row of a table, `read` may raise LookupError
+    or ValueError.
+    """
     deadline = time.monotonic() + TIMEOUT_S
-    while (value := read()) != expected and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        with suppress(LookupError, ValueError):
+            if read() == expected:
+                return
         page.wait_for_timeout(50)
-    assert value == expected
+    value = read()
+    assert value == expected, value
 
 
 def wait_for_condition(page: Page, condition: Callable[[], object]) -> None:

@@ -53,6 +53,9 @@ class Sentence(msgspec.Struct):
         }
         return cls(message.code, message.text, args)
 
+    def __str__(self) -> str:
+        return self.text
+
 
 class Problem(msgspec.Struct, omit_defaults=True):
     """An error for the page: what failed, and what to do about it.

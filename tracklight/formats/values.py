@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, TracklightError
 from tracklight.formats import proto, tensor
 from tracklight.formats.event import DATA_CLASS_BY_PLUGIN, UNKNOWN_ENCODING, WAV_ENCODING
 from tracklight.formats.media import (
@@ -415,7 +415,7 @@ class HistogramBatch:
     counts: Float64
     totals: Float64
     """One row per histogram, with the columns `TOTALS_COLUMNS`; NaN where nothing was logged."""
-    errors: dict[int, str] = field(default_factory=dict)
+    errors: dict[int, TracklightError] = field(default_factory=dict)
     """Why histograms could not be decoded, by index. These have no buckets."""
 
     def __len__(self) -> int:
@@ -430,14 +430,14 @@ def decode_histograms(values: Sequence[bytes | None]) -> HistogramBatch:
     """Decode many histograms; None is a value that could not be read."""
     tables: list[NDArray[Any]] = []
     totals = np.full((len(values), len(TOTALS_COLUMNS)), np.nan)
-    errors: dict[int, str] = {}
+    errors: dict[int, TracklightError] = {}
     for index, data in enumerate(values):
         table = _NO_BUCKETS
         if data is not None:
             try:
                 table, totals[index] = _decode_histogram(data)
             except FormatError as error:
-                errors[index] = str(error)
+                errors[index] = error
         tables.append(table)
     starts = np.zeros(len(tables) + 1, np.int64)
     np.cumsum([len(table) for table in tables], out=starts[1:])

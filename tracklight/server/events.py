@@ -34,6 +34,7 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
+from tracklight.analysis.source import Sentence
 from tracklight.errors import Message
 from tracklight.plugin import Route
 from tracklight.server.changelog import ChangeLog, DeltaEvent
@@ -68,7 +69,7 @@ class LoadStatus(msgspec.Struct):
 
     loading: bool
     progress: ProgressRow
-    problems: list[str]
+    problems: list[Sentence]
     """The first messages about what could not be read; ``problem_count`` counts all."""
     problem_count: int
 
@@ -137,7 +138,7 @@ class LiveUpdates:
         self.history = self.changelog.history
         self.event_log = EventLog()
         self.notifier = Notifier()
-        self.server_problems: list[str] = []
+        self.server_problems: list[Message] = []
         self._heartbeat_s = heartbeat_s
         self._ping = encode_event("ping", PingEvent(heartbeat_s))
         self._coalescer = Coalescer(self.notifier, self._collect_updates, PROGRESS_S)
@@ -162,7 +163,7 @@ class LiveUpdates:
         return LoadStatus(
             loading=self.refresher.is_loading,
             progress=make_progress_row(self.source.progress),
-            problems=[to_valid_unicode(problem) for problem in problems[:_MAX_PROBLEMS]],
+            problems=[_make_valid_sentence(problem) for problem in problems[:_MAX_PROBLEMS]],
             problem_count=len(problems),
         )
 
@@ -397,3 +398,13 @@ class Coalescer(Generic[KeyT, ValueT]):
             value = asyncio.ensure_future(asyncio.to_thread(self._compute, key))
             self._pending[key] = value
         return await asyncio.shield(value)
+
+
+def _make_valid_sentence(problem: Message) -> Sentence:
+    """Return a message about a file as JSON can hold it; its path may not be UTF-8."""
+    sentence = Sentence.make(problem)
+    args = {
+        name: to_valid_unicode(value) if isinstance(value, str) else value
+        for name, value in sentence.args.items()
+    }
+    return Sentence(sentence.code, to_valid_unicode(sentence.text), args)

@@ -420,8 +420,18 @@ def _get_message(error: Exception) -> str | Message:
     return errors.find_message(error) or str(error)
 
 
+class HttpError(HTTPException):
+    """An HTTP error with a message that the page can translate."""
+
+    def __init__(self, status_code: int, message: Message) -> None:
+        super().__init__(status_code, message.text)
+        self.message = message
+
+
 def _get_http_message(request: Request, error: HTTPException) -> str | Message:
     """Return a message that names the path, which Starlette's own messages do not."""
+    if isinstance(error, HttpError):
+        return error.message
     if error.detail == HTTPStatus.NOT_FOUND.phrase:
         return Message.format("http.not_found", "there is nothing at {path}", path=request.url.path)
     if error.detail == HTTPStatus.METHOD_NOT_ALLOWED.phrase:

@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from starlette.datastructures import QueryParams
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
@@ -31,6 +30,7 @@ from tracklight.server.auth import READ_ONLY_KEY
 from tracklight.server.middleware import run_in_thread
 from tracklight.server.responses import (
     IMMUTABLE_CACHE_CONTROL,
+    HttpError,
     create_error_response,
     create_response,
 )
@@ -169,16 +169,25 @@ async def read_body(request: Request, max_bytes: int = _MAX_BODY_BYTES) -> bytes
     """Read the body of a request.
 
     Raises:
-        HTTPException: The body is too large, or the client disconnected.
+        HttpError: The body is too large, or the client disconnected.
     """
     body = bytearray()
     try:
         async for chunk in request.stream():
             body += chunk
             if len(body) > max_bytes:
-                raise HTTPException(413, f"the request is larger than {max_bytes >> 20} MB")
+                raise HttpError(
+                    413,
+                    Message.format(
+                        "http.request_too_large",
+                        "the request is larger than {max_mb} MB",
+                        max_mb=max_bytes >> 20,
+                    ),
+                )
     except ClientDisconnect as error:  # nobody receives the response, but it is not our fault
-        raise HTTPException(408, "the client disconnected during its request") from error
+        raise HttpError(
+            408, Message("http.disconnected", "the client disconnected during its request")
+        ) from error
     return bytes(body)
 
 

@@ -1,11 +1,18 @@
 import { setTransport } from './api/client';
-import { ExportContents, type ExportData } from './api/static/contents';
+import {
+  ExportContents,
+  type ExportData,
+  StaticTransport,
+  stepsHandlers,
+} from './api/static/static-transport';
 import { makeScalarHandlers } from './api/static/static-scalars';
-import { stepsHandlers } from './api/static/static-steps';
-import { StaticTransport } from './api/static/static-transport';
 import { fairnessHandlers } from './dashboards/fairness/static-fairness';
+import { graphHandlers } from './dashboards/graphs/static-graphs';
 import { histogramHandlers } from './dashboards/histograms/static-histograms';
+import { hparamsHandlers } from './dashboards/hparams/static-hparams';
 import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';
+import { profileHandlers } from './dashboards/profile/static-profile';
+import { projectorHandlers } from './dashboards/projector/static-projector';
 
 declare global {
   // The scripts of an export are not modules: they share their data through a global.
@@ -18,8 +25,12 @@ setTransport(
     ...makeScalarHandlers(contents),
     ...stepsHandlers,
     ...fairnessHandlers,
+    ...graphHandlers,
     ...histogramHandlers,
     ...prCurveHandlers,
+    ...hparamsHandlers,
+    ...profileHandlers,
+    ...projectorHandlers,
   }),
 );
 if (location.search === '' && contents.head.view !== '') restoreView(contents.head.view);

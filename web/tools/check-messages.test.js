@@ -23,6 +23,10 @@ test('sentences in expressions are found, identifiers are not', () => {
   expect(list(source, 'x.ts')).toEqual(['runs', 'Remove {}', 'No data yet']);
 });
 
+test('shaders are skipped', () => {
+  expect(findVisibleStrings('const a = /* glsl */ `void main() { x; }`;', 'a.ts')).toEqual([]);
+});
+
 test('a key of a list is not shown', () => {
   expect(list('{#each rows as row (`tag ${row} x`)}{row}{/each}')).toEqual([]);
 });

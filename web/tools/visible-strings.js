@@ -31,9 +31,9 @@ const COMPARISONS = new Set(['===', '!==', '==', '!=', 'in']);
 const LETTERS = /\p{L}/u;
 const TWO_WORDS = /\p{L}[\p{L}’'.,:;)-]*\s+[(“"]?\p{L}/u;
 const CAPITALIZED = /^[(“"]?\p{Lu}\p{Ll}+[\p{Ll}…?!.:]*$/u;
-/** Style values and lines of Python, which are the same in every language. */
+/** Style values, routes and lines of Python, which are the same in every language. */
 const CODE =
-  /^(color-mix|var|rgba?|hsla?|calc|translate|cubic-bezier)\(|^(from|import|with|for|def|print)\b.*[(:=]|^# |^[\w.]+ = |\w\(.*\)$/;
+  /^(GET|POST|PUT|PATCH|DELETE) |^(color-mix|var|rgba?|hsla?|calc|translate|cubic-bezier)\(|^(from|import|with|for|def|print)\b.*[(:=]|^# |^[\w.]+ = |\w\(.*\)$/;
 
 /**
  * List the visible strings of a file.
@@ -93,6 +93,8 @@ function collect(node, parents, source, found) {
   else if (node.type === 'Literal' && typeof node.value === 'string')
     collectExpression(node, node.value, [], parents, found);
   else if (node.type === 'TemplateLiteral') {
+    // The code of a shader.
+    if (source.slice(0, getRange(node)[0]).endsWith('/* glsl */ ')) return;
     const text = node.quasis.map((quasi) => quasi.value.cooked).join('{}');
     collectExpression(node, text, node.expressions, parents, found);
   } else if (node.type === 'Attribute' && Array.isArray(node.value))

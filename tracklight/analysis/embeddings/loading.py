@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.embeddings.metadata import LabelColumn, make_label_column, read_metadata
-from tracklight.errors import FormatError, TracklightError, UsageError
+from tracklight.errors import FormatError, Message, TracklightError, UsageError
 from tracklight.formats.checkpoints.registry import open_tensor_file
 from tracklight.formats.checkpoints.tables import TsvFile, read_raw_vectors
 from tracklight.formats.checkpoints.tensor_file import LabelColumns, TensorFile, get_file_size
@@ -60,7 +60,7 @@ class Embedding:
     versions: tuple[EmbeddingVersion, ...] = ()
     """In the order of their steps; empty if there is a problem."""
     bookmarks_path: str = ""
-    problem: str = ""
+    problem: Message | None = None
     """Why the embedding cannot be read."""
 
 
@@ -71,7 +71,7 @@ class Vectors:
     values: Float32
     usable: Bool
     """For each row, whether all of its values are finite."""
-    problems: tuple[str, ...] = ()
+    problems: tuple[Message, ...] = ()
     labels: LabelColumns = field(default_factory=dict)
     """Label columns of the same file."""
 
@@ -95,7 +95,7 @@ class LoadedEmbedding:
     columns: Sequence[LabelColumn] = ()
     sprite: SpriteSheet | None = None
     open_sprite: Callable[[], BinaryIO] = io.BytesIO
-    problems: Sequence[str] = ()
+    problems: Sequence[Message] = ()
     """Messages about labels and sprites that do not fit."""
     revision: int = 0
     """Increases with every edit of labels."""
@@ -165,7 +165,9 @@ def with_labels(embedding: LoadedEmbedding, open_file: Callable[[], BinaryIO]) -
         with open_file() as file:
             metadata = read_metadata(file, embedding.row_count)
     except (TracklightError, OSError) as error:
-        return _add_problem(embedding, f"no labels: {error}")
+        return _add_problem(
+            embedding, Message.format("embeddings.no_labels", "no labels: {error}", error=error)
+        )
     columns = [make_label_column(name, cells) for name, cells in metadata.columns.items()]
     return replace(embedding, columns=columns, problems=[*embedding.problems, *metadata.problems])
 
@@ -178,11 +180,13 @@ def with_sprite(
         with open_file() as file:
             sprite = read_sprite_sheet(file, size, embedding.row_count)
     except (TracklightError, OSError) as error:
-        return _add_problem(embedding, f"no images: {error}")
+        return _add_problem(
+            embedding, Message.format("embeddings.no_sprite", "no images: {error}", error=error)
+        )
     return replace(embedding, sprite=sprite, open_sprite=open_file)
 
 
-def _add_problem(embedding: LoadedEmbedding, problem: str) -> LoadedEmbedding:
+def _add_problem(embedding: LoadedEmbedding, problem: Message) -> LoadedEmbedding:
     return replace(embedding, problems=[*embedding.problems, problem])
 
 
@@ -301,8 +305,12 @@ def _check_finite(values: Float32, name: str) -> Vectors:
         )
     if not count:
         return Vectors(values, usable)
-    verb = "contains" if count == 1 else "contain"
-    problem = f"{count} of {len(values)} vectors {verb} NaN or infinity and are left out"
+    problem = Message.format(
+        "embeddings.some_non_finite",
+        "left out {count} of {rows} vectors with NaN or infinity",
+        count=count,
+        rows=len(values),
+    )
     return Vectors(values, usable, (problem,))
 
 

@@ -24,6 +24,7 @@ from tracklight.analysis.graphs.model import (
     Shape,
     TensorSpec,
     format_shape,
+    locate_problem,
 )
 from tracklight.errors import FormatError
 from tracklight.formats import proto
@@ -411,7 +412,7 @@ def _merge_graphs(graphs: Sequence[Graph]) -> Graph:
         describe,
         {name: body for graph in graphs for name, body in graph.functions.items()},
         tuple(
-            f"{scope}: {problem}"
+            locate_problem(scope, problem)
             for scope, graph in zip(scopes, graphs, strict=True)
             for problem in graph.problems
         ),

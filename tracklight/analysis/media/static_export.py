@@ -50,7 +50,7 @@ def value_path(verb: str, request: ValueRequest, **extra: str | int) -> str:
         "run": request.run,
         "tag": request.tag,
         "index": request.index,
-        "mark": request.mark,
+        "fingerprint": request.fingerprint,
         **extra,
     }
     pairs = (
@@ -185,7 +185,7 @@ def _export_series(
 
 
 def _export_value(steps: SeriesSteps, row: int, export_value: ExportValue) -> list[ExportPart]:
-    request = ValueRequest(steps.run, steps.tag, int(steps.index[row]), int(steps.mark[row]))
+    request = ValueRequest(steps.run, steps.tag, int(steps.index[row]), int(steps.fingerprint[row]))
     try:
         return list(export_value(request))
     except TracklightError:
@@ -199,7 +199,7 @@ def _select_steps(steps: SeriesSteps, rows: list[int]) -> SeriesSteps:
         steps.index[rows],
         steps.step[rows],
         steps.wall_time[rows],
-        steps.mark[rows],
+        steps.fingerprint[rows],
     )
 
 

@@ -185,14 +185,14 @@ class GraphLibrary:
         steps = [] if row is None else row.steps
         index = steps[-1].index if steps and request.index is None else request.index
         step = next((step for step in steps if step.index == index), None)
-        if row is None or step is None or request.mark not in (None, step.mark):
+        if row is None or step is None or request.fingerprint not in (None, step.fingerprint):
             raise LogError(_GONE_MESSAGE)
 
         def load() -> GraphIndex:
             data = self.read_bytes(row.run, row.tag, step.index)
             return GraphIndex(parse_logged_graph(row.plugin, data))
 
-        return self._cache.get_or_build(f"{row.id} {step.mark}", load, lambda _: row.bytes)
+        return self._cache.get_or_build(f"{row.id} {step.fingerprint}", load, lambda _: row.bytes)
 
     def _open_comparison(self, graph_id: str) -> GraphIndex:
         first, _, second = graph_id.removeprefix(COMPARE_PREFIX).partition("~")

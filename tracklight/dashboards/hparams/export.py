@@ -50,7 +50,7 @@ def make_export_table(study: Study, request: ExportRequest) -> ExportTable:
     Raises:
         UsageError: A column does not exist.
     """
-    table = SessionTable(study, request.get_reduction(), request.over)
+    table = SessionTable(study, request.get_reduction(), request.aggregation)
     builder = _ColumnBuilder(table, select_rows(table, request.sessions))
     keys = request.columns or _list_column_keys(table)
     return _make_table([builder.make(key) for key in keys])

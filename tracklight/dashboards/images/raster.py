@@ -29,8 +29,8 @@ _PLAIN_MODES = {"1": "L", "PA": "RGBA", "YCbCr": "RGB", "LAB": "RGB", "HSV": "RG
 _DISPLAY_MODES = frozenset({"L", "LA", "RGB", "RGBA"})
 
 _CHANNEL_NAMES = {
-    "L": ("grey",),
-    "LA": ("grey", "alpha"),
+    "L": ("gray",),
+    "LA": ("gray", "alpha"),
     "RGB": ("red", "green", "blue"),
     "RGBA": ("red", "green", "blue", "alpha"),
     "CMYK": ("cyan", "magenta", "yellow", "black"),
@@ -63,7 +63,7 @@ class Raster:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        return _CHANNEL_NAMES.get(self._high.mode, ("grey",))
+        return _CHANNEL_NAMES.get(self._high.mode, ("gray",))
 
     @property
     def size_bytes(self) -> int:

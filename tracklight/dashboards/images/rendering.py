@@ -194,13 +194,13 @@ class ImageRenderer:
 
 def _find_cache_key(request: ImageRequest, *options: int) -> _CacheKey:
     """Return the cache key; None without a fingerprint, because the file may change."""
-    if request.mark is None:
+    if request.fingerprint is None:
         return None
-    return request.run, request.tag, request.index, request.mark, request.part, *options
+    return request.run, request.tag, request.index, request.fingerprint, request.part, *options
 
 
 def _blob(request: ValueRequest, content: bytes, media_type: str) -> Blob:
-    return Blob(content, media_type, immutable=request.mark is not None)
+    return Blob(content, media_type, immutable=request.fingerprint is not None)
 
 
 def _to_column(values: NDArray[Any]) -> NDArray[Any]:
@@ -221,9 +221,7 @@ def describe_image(
     try:
         header = read_header(data)
     except FormatError as error:
-        return ImageInfo(
-            part, detect_format(data).name, len(data), problem=describe_error(error).message
-        )
+        return ImageInfo(part, detect_format(data).name, len(data), problem=describe_error(error))
     width, height = header.display_size
     return ImageInfo(
         part=part,
@@ -267,12 +265,14 @@ def make_file(request: ImageRequest, step: int, data: bytes, image_count: int) -
     part = _make_part_name(step, request.part, image_count, data)
     name = f"{make_file_name(request.run)}-{make_file_name(request.tag)}-{part}"
     filename = name.replace("/", "-")
-    return Blob(data, "application/octet-stream", filename, immutable=request.mark is not None)
+    return Blob(
+        data, "application/octet-stream", filename, immutable=request.fingerprint is not None
+    )
 
 
 def make_archive(context: Context, request: ArchiveRequest, read: ReadValue) -> Stream:
     """Stream a zip archive; values that cannot be read are listed in ``not-read.txt``."""
-    series = list_steps(context, StepsRequest([request.tag], request.run or None)).series
+    series = list_steps(context, StepsRequest([request.tag], request.runs or None)).series
     selection = [(steps, _select_steps(steps, request)) for steps in series]
     if not any(rows for _, rows in selection):
         raise LogError(
@@ -285,8 +285,8 @@ def make_archive(context: Context, request: ArchiveRequest, read: ReadValue) -> 
 
 
 def _select_steps(steps: SeriesSteps, request: ArchiveRequest) -> list[int]:
-    first = -np.inf if request.first is None else request.first
-    last = np.inf if request.last is None else request.last
+    first = -np.inf if request.first_step is None else request.first_step
+    last = np.inf if request.last_step is None else request.last_step
     in_range = (steps.step >= first) & (steps.step <= last)
     return list(map(int, np.flatnonzero(in_range)))
 
@@ -301,7 +301,7 @@ def _iter_files(
         for row in rows:
             step, wall_time = int(steps.step[row]), float(steps.wall_time[row])
             request = ValueRequest(
-                steps.run, steps.tag, int(steps.index[row]), int(steps.mark[row])
+                steps.run, steps.tag, int(steps.index[row]), int(steps.fingerprint[row])
             )
             try:
                 parts = read(request)
@@ -363,7 +363,7 @@ def export_value(renderer: ImageRenderer, request: ValueRequest) -> Iterator[tup
 def _export_image(
     renderer: ImageRenderer, request: ValueRequest, part: ImageInfo
 ) -> Iterator[tuple[str, object]]:
-    key = request.run, request.tag, request.index, request.mark, part.part
+    key = request.run, request.tag, request.index, request.fingerprint, part.part
     if not part.video:
         try:
             thumbnail = renderer.render_thumbnail(ThumbnailRequest(*key, size=_STATIC_SIZE))

@@ -74,19 +74,19 @@ class ColumnsRow(msgspec.Struct):
 class CurveRow(msgspec.Struct):
     """The curve of one run and tag at one step.
 
-    ``counted`` is false if only precision and recall were logged. ``thresholds`` is the number of
-    logged thresholds.
+    ``has_counts`` is false if only precision and recall were logged. ``thresholds`` is the number
+    of logged thresholds.
     """
 
     run: str
     tag: str
     index: int
-    mark: int
+    fingerprint: int
     step: int
     wall_time: JsonNumber
     error: Problem | None = None
     thresholds: int = 0
-    counted: bool = False
+    has_counts: bool = False
     measures: MeasuresRow | None = None
     columns: ColumnsRow | None = None
 

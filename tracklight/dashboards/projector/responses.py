@@ -16,6 +16,7 @@ from tracklight.analysis.embeddings.metadata import (
 )
 from tracklight.analysis.embeddings.projections.neighbors import query_nearest
 from tracklight.analysis.embeddings.sprites import plan_tiles
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.jobs import ProjectorJobs
 from tracklight.dashboards.projector.library import EmbeddingRef
 from tracklight.dashboards.projector.schemas import (
@@ -55,12 +56,12 @@ def make_embedding_info(ref: EmbeddingRef, embedding: LoadedEmbedding) -> Embedd
         rows=rows,
         dimensions=dimensions,
         revision=embedding.revision,
-        problems=list(embedding.problems),
+        problems=[Sentence.make(problem) for problem in embedding.problems],
         usable=None if usable.all() else usable,
         columns=[_make_column_info(column) for column in embedding.columns],
-        label=find_label_column(embedding.columns),
-        colour=find_color_column(embedding.columns),
-        sequence=find_sequence_column(embedding.columns),
+        label_column=find_label_column(embedding.columns),
+        color_column=find_color_column(embedding.columns),
+        sequence_column=find_sequence_column(embedding.columns),
         sprite=plan_tiles(embedding.sprite, rows) if embedding.sprite else None,
         spherize=dimensions >= _MIN_SPHERIZE_DIMENSIONS,
     )
@@ -183,10 +184,10 @@ def make_file_stream(
     Raises:
         UsageError: There are no labels, or no job is given for a layout.
     """
-    stem = f"{name}-{request.what}".replace("/", "-")
-    if request.what == "labels":
+    stem = f"{name}-{request.content}".replace("/", "-")
+    if request.content == "labels":
         return _make_labels_stream(embedding, stem)
-    if request.what == "vectors":
+    if request.content == "vectors":
         return _make_matrix_stream(embedding.vectors.values, request, stem)
     if request.job is None:
         raise UsageError(

@@ -46,7 +46,7 @@ def get_nearest_points(context: Context, request: NearestPointsRequest) -> Neare
     if not keys:
         return NearestPointsResponse([])
     query = selection.make_query(request.tags)
-    points = context.log.query(keys, query, NearestPointView(request.at))
+    points = context.log.query(keys, query, NearestPointView(request.x_value))
     return NearestPointsResponse(
         [
             NearestPointRow(

@@ -17,6 +17,7 @@ from tracklight.analysis.media.markdown import render_markdown, start_deadline
 from tracklight.analysis.media.regex_worker import LineMatch, match_lines_of_text
 from tracklight.analysis.media.time_limits import Deadline, DeadlineExceededError, RegexProcess
 from tracklight.analysis.media.values import ValueReader, ValueRequest, compute_fingerprints
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.text.schemas import (
     RawTextRequest,
     TextCell,
@@ -26,7 +27,7 @@ from tracklight.dashboards.text.schemas import (
     TextSearchRequest,
     TextSearchResponse,
 )
-from tracklight.errors import TracklightError, UsageError
+from tracklight.errors import Message, TracklightError, UsageError
 from tracklight.formats.values import Text, decode_value
 from tracklight.plugin import Blob, Context
 from tracklight.types import Int32, Int64, ValueLocations
@@ -95,7 +96,7 @@ def create_text_file(texts: TextArray, request: RawTextRequest) -> Blob:
     media_type = "application/json" if texts.ndim else "text/plain; charset=utf-8"
     suffix = "json" if texts.ndim else "md"
     name = f"{request.run}_{request.tag}_{request.index}.{suffix}".replace("/", "_")
-    is_immutable = request.mark is not None
+    is_immutable = request.fingerprint is not None
     return Blob(content, media_type, name if request.download else None, is_immutable)
 
 
@@ -158,12 +159,19 @@ def _make_cells(part: TextArray, *, is_raw: bool) -> list[TextCell]:
 def _make_cell(text: str, is_raw: bool, max_chars: int, deadline: Deadline) -> TextCell:
     rendered = None if is_raw else render_markdown(text, deadline)
     if rendered is not None and rendered.html is not None:
-        return TextCell(rendered.html, None, None)
-    note = rendered.note if rendered else None
+        return TextCell(rendered.html, None, [])
+    notes = [rendered.note] if rendered and rendered.note else []
     if len(text) > max_chars:
-        truncated = f"The first {max_chars:,} of {len(text):,} characters; download it to see all."
-        note = f"{note} {truncated}" if note else truncated
-    return TextCell(None, text[:max_chars], note)
+        notes.append(
+            Message.format(
+                "text.truncated",
+                "The first {shown:,} of {total:,} characters are shown. "
+                "Download the text to see all.",
+                shown=max_chars,
+                total=len(text),
+            )
+        )
+    return TextCell(None, text[:max_chars], [Sentence.make(note) for note in notes])
 
 
 # ---- search

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, Message
 from tracklight.formats.wire_format import (
     LENGTH_DELIMITED,
     VARINT,
@@ -83,8 +83,8 @@ class XSpace:
     messages: list[str] = dataclasses.field(default_factory=list)
     """Errors and warnings that the profiler reported."""
     hosts: list[str] = dataclasses.field(default_factory=list)
-    problem: str = ""
-    """Why the file could be read only in part; empty if all of it was read."""
+    problem: Message | None = None
+    """Why the file could be read only in part."""
 
 
 def parse_xspace(data: bytes) -> XSpace:
@@ -102,7 +102,7 @@ def parse_xspace(data: bytes) -> XSpace:
                 elif part.number == _SPACE_HOSTS:
                     space.hosts.append(_decode_field(data, part))
         except FormatError as error:
-            space.problem = f"only a part of the file can be read: {error}"
+            space.problem = _describe_damage(error)
         _collect_planes(space, planes)
     return space
 
@@ -113,7 +113,13 @@ def _collect_planes(space: XSpace, planes: Iterable[Future[XPlane]]) -> None:
         for plane in planes:
             space.planes.append(plane.result())
     except FormatError as error:
-        space.problem = f"only a part of the file can be read: {error}"
+        space.problem = _describe_damage(error)
+
+
+def _describe_damage(error: FormatError) -> Message:
+    return Message.format(
+        "profile.partly_read", "only a part of the file can be read: {error}", error=error
+    )
 
 
 def iter_hlo_protos(data: bytes) -> Iterator[bytes]:

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from tracklight.errors import LogError, UsageError
+from tracklight.analysis.source import Sentence
+from tracklight.errors import LogError, Message, UsageError
 from tracklight.logdir.names import compile_series_pattern
 from tracklight.server.alerts.rules import (
     AlertRule,
@@ -59,7 +60,10 @@ _STOP, _RELOAD = object(), object()
 
 
 class Alert(msgspec.Struct, frozen=True):
-    """A violated rule; ``value`` and ``wall_time`` are those of the point that violated it."""
+    """A violated rule; ``value`` and ``wall_time`` are those of the point that violated it.
+
+    The page translates ``text`` by ``code`` and ``args``.
+    """
 
     id: str
     rule: str
@@ -70,6 +74,8 @@ class Alert(msgspec.Struct, frozen=True):
     wall_time: JsonNumber
     text: str
     resolved: bool = False
+    code: str = ""
+    args: dict[str, str | int | float | Sentence] = {}
 
 
 #: The id of a rule, a run and a tag.
@@ -92,6 +98,7 @@ class AlertLog:
         return [*reversed(firing), *reversed(list(self._resolved))][:_MAX_LISTED]
 
     def fire(self, rule: AlertRule, run: str, tag: str, point: Point, state: RuleState) -> Alert:
+        message = Sentence.make(describe_violation(rule, state, run, tag, point))
         alert = Alert(
             id=f"{self._process}-{next(self._numbers)}",
             rule=rule.id,
@@ -100,7 +107,9 @@ class AlertLog:
             step=point.step,
             value=to_json_number(point.value),
             wall_time=to_json_number(point.wall_time),
-            text=f"{run}: {tag} {describe_violation(rule, state, point)}",
+            text=message.text,
+            code=message.code,
+            args=message.args,
         )
         self._firing[rule.id, run, tag] = alert
         return alert
@@ -302,7 +311,7 @@ class AlertService:
         self._settings = settings
         self._monitor = AlertMonitor(source)
         self._webhook = self._create_webhook(settings.webhook) if settings.webhook else None
-        self._webhook_problem: str | None = None
+        self._webhook_problem: Message | None = None
         self._revision = -1
         self._is_first_refresh = True
         self._queue: queue.Queue[object] = queue.Queue()
@@ -412,7 +421,7 @@ class AlertService:
 
         return Webhook(url, self._report_webhook_problem)
 
-    def _report_webhook_problem(self, problem: str | None) -> None:
+    def _report_webhook_problem(self, problem: Message | None) -> None:
         """Show a problem on the page in place of the previous one; None removes it."""
         if problem != self._webhook_problem:
             others = [it for it in self._live.server_problems if it != self._webhook_problem]

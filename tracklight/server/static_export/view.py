@@ -41,7 +41,7 @@ class PageView:
     @property
     def compares_runs(self) -> bool:
         """Whether the color of a run depends on the other runs."""
-        return self.params.get("colour", "run") != "run"
+        return self.params.get("color", "run") != "run"
 
     def select_runs(self, rows: Sequence[RunRow], notes: RunNotes) -> list[str]:
         """Return the names of the runs that the page shows, in the order of ``rows``."""

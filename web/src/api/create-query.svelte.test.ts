@@ -114,7 +114,7 @@ test('components share the queries of a map', async () => {
   second();
   flushSync();
   expect(map.has('1')).toBe(false);
-  // Cached data is there as soon as somebody subscribes again.
+  // Cached data is available to the next subscriber at once.
   const third = map.subscribe('1');
   expect(map.get('1')?.data).toBe(5);
   third();

@@ -72,9 +72,7 @@ export function createQuery<Request, Data>(
   request: () => Request | null,
   options: ObserveOptions<Request> = {},
 ): Query<Data> {
-  const query = new ReactiveQuery<Data>(() => observer.retry());
-  query.set(IDLE);
-  const observer = cache.observe(definition, (state) => query.set(state), options);
+  const { query, observer } = observe(cache, definition, options);
   // Before the DOM is updated: cached data is part of the first picture.
   $effect.pre(() => {
     const next = request();
@@ -82,6 +80,17 @@ export function createQuery<Request, Data>(
   });
   $effect.pre(() => () => observer.dispose());
   return query;
+}
+
+function observe<Request, Data>(
+  cache: QueryCache,
+  definition: QueryDefinition<Request, Data>,
+  options: ObserveOptions<Request>,
+) {
+  const query = new ReactiveQuery<Data>(() => observer.retry());
+  query.set(IDLE);
+  const observer = cache.observe(definition, (state) => query.set(state), options);
+  return { query, observer };
 }
 
 interface SharedQuery<Data> {
@@ -121,7 +130,7 @@ export class QueryMap<Request, Data> {
     return () => untrack(() => this.#leave(key));
   }
 
-  /** Return the query of a key that somebody has subscribed to. */
+  /** Return the query of a key that has subscribers. */
   get(key: string): Query<Data> | undefined {
     return this.#queries.get(key)?.query;
   }
@@ -130,22 +139,32 @@ export class QueryMap<Request, Data> {
     return this.#queries.has(key);
   }
 
-  /** The keys that somebody has subscribed to. */
+  /** The keys that have subscribers. */
   get keys(): string[] {
     return [...this.#queries.keys()];
   }
 
   #start(key: string): SharedQuery<Data> {
-    let query: Query<Data> | undefined;
-    const stop = $effect.root(() => {
-      query = createQuery(
-        this.#cache,
-        this.#definition,
-        () => this.#makeRequest(key),
-        this.#options,
-      );
+    const { query, observer } = observe(this.#cache, this.#definition, this.#options);
+    const update = (request: Request | null): void => untrack(() => observer.setRequest(request));
+    // Cached data is part of the first picture.
+    update(this.#makeRequest(key));
+    let isStopped = false;
+    let stopEffect = (): void => undefined;
+    // Outside the effect that subscribes: an effect inside it is not updated any more when both
+    // depend on the same state.
+    queueMicrotask(() => {
+      if (isStopped) return;
+      stopEffect = $effect.root(() => {
+        $effect.pre(() => update(this.#makeRequest(key)));
+      });
     });
-    return { query: query as Query<Data>, stop, users: 1 };
+    const stop = (): void => {
+      isStopped = true;
+      stopEffect();
+      observer.dispose();
+    };
+    return { query, stop, users: 1 };
   }
 
   #leave(key: string): void {

@@ -1,10 +1,10 @@
+/** Decode responses: binary columns, as `tracklight/server/responses.py` describes them, and numbers. */
+import * as common from '../catalog/common';
 import type { JsonNumber } from './schemas';
-
-/** The binary form of answers; `tracklight/server/responses.py` says how it is laid out. */
 
 export const COLUMNS_MEDIA_TYPE = 'application/vnd.tracklight.columns';
 
-/** What arrays in an answer become. Whole numbers of 64 bits come as floating point. */
+/** Arrays of a response. 64-bit integers become floating-point numbers. */
 export type TypedColumn = Float32Array | Float64Array | Int32Array | Uint8Array;
 
 const MAGIC = 0x31434c54; // "TLC1", little endian
@@ -21,11 +21,11 @@ const COLUMN_READERS: Readonly<Record<string, ColumnReader>> = {
   u1: (buffer, offset, length) => new Uint8Array(buffer, offset, length),
 };
 
-/** The answer with typed arrays, which are views of `buffer`, where columns stand. */
+/** Return a response with typed arrays, which are views of `buffer`. */
 export function decodeColumns(buffer: ArrayBuffer): unknown {
   const view = new DataView(buffer);
   if (buffer.byteLength < HEADER_OFFSET || view.getUint32(0, true) !== MAGIC) {
-    throw new Error('This is no answer in columns.');
+    throw new Error(common.errorDecodeNotColumns);
   }
   const body = HEADER_OFFSET + view.getUint32(4, true);
   const header = new TextDecoder().decode(
@@ -33,18 +33,18 @@ export function decodeColumns(buffer: ArrayBuffer): unknown {
   );
   return revive(JSON.parse(header), (dtype, offset, length) => {
     const read = COLUMN_READERS[dtype];
-    if (read === undefined) throw new Error(`A column cannot be of type ${dtype}.`);
+    if (read === undefined) throw new Error(common.errorDecodeUnknownType({ dtype }));
     return read(buffer, body + offset, length);
   });
 }
 
 type MakeColumn = (dtype: string, offset: number, length: number) => TypedColumn;
 
-/** Puts columns in their places, in the fresh value itself rather than in a copy. */
+/** Replace references by columns, in place. */
 function revive(value: unknown, make: MakeColumn): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
-    for (let at = 0; at < value.length; at += 1) value[at] = revive(value[at], make);
+    for (let index = 0; index < value.length; index++) value[index] = revive(value[index], make);
     return value;
   }
   const fields = value as Record<string, unknown>;
@@ -61,7 +61,7 @@ function isColumnReference(fields: object): fields is ColumnReference {
   return '$column' in fields && Array.isArray(fields.$column) && Object.keys(fields).length === 1;
 }
 
-/** A number as it came over the wire; null where there is none. */
+/** Parse a number, which may be the name of a non-finite one. */
 export function parseJsonNumber(value: JsonNumber | null | undefined): number | null {
   return value === null || value === undefined ? null : Number(value);
 }
@@ -72,7 +72,7 @@ export function parseJsonNumbers(
   return values?.map(parseJsonNumber) ?? [];
 }
 
-/** Seconds since 1970 as a date; null where they say nothing. */
+/** Convert seconds since 1970 to a date; null if they are invalid. */
 export function parseTimestamp(seconds: JsonNumber | null | undefined): Date | null {
   const value = parseJsonNumber(seconds);
   const date = new Date(value === null ? NaN : value * 1000);

@@ -1,3 +1,4 @@
+import * as common from '../catalog/common';
 import type { Problem } from './schemas';
 
 /**
@@ -14,10 +15,7 @@ export abstract class QueryError extends Error {
 /** No response arrived: the server is down, the network failed, or the body was cut off. */
 export class NetworkError extends QueryError {
   constructor() {
-    super({
-      message: 'Server unreachable.',
-      hint: 'Check that tracklight is running. The page reconnects by itself.',
-    });
+    super({ message: common.errorNetworkMessage, hint: common.errorNetworkHint });
   }
 }
 
@@ -38,8 +36,8 @@ export class UnexpectedResponseError extends ServerError {
   constructor(status: number) {
     super(
       {
-        message: `Unexpected response from the server (status ${status}).`,
-        hint: 'Reload the page. If this continues, check the proxy in front of tracklight.',
+        message: common.errorServerStatus({ status: String(status) }),
+        hint: common.errorServerHint,
       },
       status,
     );
@@ -49,26 +47,14 @@ export class UnexpectedResponseError extends ServerError {
 /** A static export does not contain the requested data. */
 export class NotExportedError extends ServerError {
   constructor() {
-    super(
-      {
-        message: 'Not included in this static export.',
-        hint: 'Open the log directory with tracklight to see it.',
-      },
-      404,
-    );
+    super({ message: common.staticNotExportedMessage, hint: common.staticNotExportedHint }, 404);
   }
 }
 
 /** Nothing can be changed: the page is a static export. */
 export class ReadOnlyError extends ServerError {
   constructor() {
-    super(
-      {
-        message: 'A static export is read-only.',
-        hint: 'Make the change in tracklight and export again.',
-      },
-      405,
-    );
+    super({ message: common.staticReadOnlyMessage, hint: common.staticReadOnlyHint }, 405);
   }
 }
 
@@ -108,4 +94,34 @@ export function getRetryDelayMs(error: ServerError, failures: number): number | 
   }
   const isTemporary = status >= INTERNAL_ERROR || error instanceof UnexpectedResponseError;
   return isTemporary && failures === 1 ? SERVER_FAILURE_RETRY_MS : null;
+}
+
+/**
+ * Knows whether the server can be reached. After a network error all requests wait; one at a time
+ * is sent as a probe, after pauses that grow, until a response arrives.
+ */
+export class Connection {
+  /** Why no response arrives; null while the server is reachable. */
+  error: NetworkError | null = null;
+  /** Time in milliseconds before which nothing is sent. */
+  retryAt = 0;
+  isProbing = false;
+  #failures = 0;
+
+  /** Update from the outcome of a request. Return whether the server was lost or is back. */
+  update(error: unknown, isProbe: boolean): boolean {
+    const wasLost = this.error !== null;
+    if (!(error instanceof NetworkError)) {
+      [this.error, this.retryAt, this.isProbing, this.#failures] = [null, 0, false, 0];
+      return wasLost;
+    }
+    // Requests that were in flight together fail together, which counts as one failure.
+    if (!wasLost || isProbe) {
+      this.#failures++;
+      this.retryAt = performance.now() + getBackoffMs(this.#failures);
+      this.isProbing = false;
+    }
+    this.error = error;
+    return !wasLost;
+  }
 }

@@ -1,3 +1,4 @@
+/** Follow the changes of a log: an event stream that reconnects, or polling. */
 import { apiRequest } from './client';
 import type { DeltaEvent, LoadStatus, PingEvent, PollResponse } from './schemas';
 
@@ -12,9 +13,9 @@ export interface LiveHandlers {
   readonly onEvent: (name: string, body: unknown) => void;
 }
 
-/** The board to follow, and the cursor up to which its changes are known. */
+/** The log to follow, and the cursor up to which its changes are known. */
 export interface LiveSource {
-  /** The URL of the board, with a slash at its end; empty in the page itself. */
+  /** URL of the server with a trailing slash; empty in the page itself. */
   readonly baseUrl: string;
   cursor: string;
 }
@@ -25,7 +26,7 @@ export interface LiveSource {
  */
 export type StreamEnd = 'unheard' | 'silent' | 'broken';
 
-/** Opens a stream and returns how to close it. `onEnd` is called at most once, and never at once. */
+/** Opens a stream; returns a function that closes it. `onEnd` is called at most once, asynchronously. */
 export type StreamOpener = (
   source: LiveSource,
   handlers: LiveHandlers,
@@ -36,8 +37,8 @@ const RETRY_MS = 2000;
 const RETRY_STREAM_MS = 30_000;
 
 /**
- * Follows the changes of a board through a stream and reconnects by itself. After `maxFailures`
- * streams in a row without any event it polls instead, and tries a stream again every 30 seconds.
+ * Follows the changes of a log through a stream and reconnects automatically. After `maxFailures`
+ * streams in a row without an event it polls, and tries a stream again every 30 seconds.
  */
 export class LiveConnection {
   readonly #source: LiveSource;
@@ -61,7 +62,7 @@ export class LiveConnection {
     clearTimeout(this.#timer);
   }
 
-  /** Connects, or connects anew, from the cursor of the source on. */
+  /** Connect or reconnect, starting at the cursor of the source. */
   start(): void {
     this.stop();
     this.#close = this.#open(this.#source, this.#handlers, (end) => this.#retry(end));
@@ -72,7 +73,7 @@ export class LiveConnection {
     if (this.#failures >= this.#maxFailures) {
       this.#poll();
     } else if (end === 'silent') {
-      // Mostly a computer that was asleep. Only a new stream can tell whether the server is lost.
+      // Usually a computer that was asleep. A new stream shows whether the server is reachable.
       this.start();
     } else {
       this.#handlers.onLost();
@@ -84,7 +85,7 @@ export class LiveConnection {
     this.stop();
     this.#timer = setTimeout(() => this.start(), RETRY_STREAM_MS);
     this.#close = startPolling(this.#source, this.#handlers, (wasLost) => {
-      // The streams failed because the server was down, and it is back.
+      // The streams failed because the server was down; it is back.
       if (wasLost) this.start();
     });
   }
@@ -93,7 +94,7 @@ export class LiveConnection {
 const POLL_MS = 1000;
 const RETRY_POLL_MS = 2000;
 
-/** Asks once what changed since the cursor of the source. */
+/** Request the changes since the cursor of the source. */
 export function poll(
   { baseUrl, cursor }: LiveSource,
   lastEvent: number | null = null,
@@ -105,41 +106,41 @@ export function poll(
 }
 
 /**
- * Polls until the function it returns is called. `onAnswer` is called after each answer and told
+ * Poll until the returned function is called. `onResponse` is called after each response and gets
  * whether the request before it failed.
  */
 export function startPolling(
   source: LiveSource,
   handlers: LiveHandlers,
-  onAnswer: (wasLost: boolean) => void,
+  onResponse: (wasLost: boolean) => void,
 ): () => void {
   const abort = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let lastEvent: number | null = null;
-  let lost = false;
+  let isLost = false;
 
   async function pollAgain(): Promise<void> {
     try {
-      take(await poll(source, lastEvent, abort.signal));
+      apply(await poll(source, lastEvent, abort.signal));
     } catch {
       if (abort.signal.aborted) return;
-      lost = true;
+      isLost = true;
       handlers.onLost();
     }
-    if (!abort.signal.aborted) timer = setTimeout(pollAgain, lost ? RETRY_POLL_MS : POLL_MS);
+    if (!abort.signal.aborted) timer = setTimeout(pollAgain, isLost ? RETRY_POLL_MS : POLL_MS);
   }
 
-  function take(answer: PollResponse): void {
-    const wasLost = lost;
-    lost = false;
-    lastEvent = answer.last_event;
-    source.cursor = answer.cursor;
+  function apply(response: PollResponse): void {
+    const wasLost = isLost;
+    isLost = false;
+    lastEvent = response.last_event;
+    source.cursor = response.cursor;
     handlers.onOpen();
-    handlers.onStatus(answer.status);
-    for (const { name, data } of answer.events) handlers.onEvent(name, data);
-    if (answer.reset) handlers.onReset(answer.cursor);
-    else if (answer.delta !== null) handlers.onDelta(answer.delta);
-    onAnswer(wasLost);
+    handlers.onStatus(response.status);
+    for (const { name, data } of response.events) handlers.onEvent(name, data);
+    if (response.reset) handlers.onReset(response.cursor);
+    else if (response.delta !== null) handlers.onDelta(response.delta);
+    onResponse(wasLost);
   }
 
   void pollAgain();
@@ -149,17 +150,17 @@ export function startPolling(
   };
 }
 
-/** The server sends an event at once. */
+/** The server sends the first event immediately. */
 const FIRST_EVENT_MS = 5000;
-/** The interval of pings until the first one, which says it. */
+/** Interval of pings until the first one, which contains it. */
 const PING_INTERVAL_MS = 15_000;
-/** How many intervals without any event end a stream. */
+/** A stream ends after this many intervals without an event. */
 const SILENT_INTERVALS = 3;
 
 /** Events that are not about the runs. */
 const EVENT_NAMES = ['alert', 'notes'];
 
-/** Opens the server's event stream; an `OpenStream`. A proxy may hold back all events. */
+/** Open the event stream of the server; a `StreamOpener`. A proxy may hold back all events. */
 export function openEventStream(
   source: LiveSource,
   handlers: LiveHandlers,
@@ -181,7 +182,7 @@ export function openEventStream(
     onEnd(how);
   }
 
-  function noteEvent(): void {
+  function handleEvent(): void {
     clearTimeout(silence);
     silence = setTimeout(() => end('silent'), SILENT_INTERVALS * pingIntervalMs);
     if (!isOpen) handlers.onOpen();
@@ -190,7 +191,7 @@ export function openEventStream(
 
   function listen<Body>(name: string, handle: (body: Body) => void): void {
     events.addEventListener(name, (event: MessageEvent<string>) => {
-      noteEvent();
+      handleEvent();
       handle(JSON.parse(event.data) as Body);
     });
   }
@@ -208,7 +209,7 @@ export function openEventStream(
   for (const name of EVENT_NAMES) listen(name, (body) => handlers.onEvent(name, body));
   listen<PingEvent>('ping', ({ interval_s }) => {
     pingIntervalMs = interval_s * 1000;
-    noteEvent();
+    handleEvent();
   });
   return close;
 }

@@ -80,7 +80,7 @@ test('all pages share one stream', () => {
   expect(polls()).toEqual([]);
 });
 
-test('a page that joins an open stream is told its state', () => {
+test('a page that joins an open stream receives its state', () => {
   new FakePage(hub, 'a.1');
   stream().send('status', STATUS);
   const late = new FakePage(hub, 'a.1');
@@ -136,7 +136,7 @@ test('a page ahead of the stream never gets a change that starts before its curs
   expect(deltas).toEqual([{ kind: 'delta', delta: own }]);
 });
 
-test('a page whose catch-up fails is told to reload', async () => {
+test('a page whose catch-up fails is reset', async () => {
   new FakePage(hub, 'a.5');
   stream().send('status', STATUS);
   fetched.mockRejectedValueOnce(new TypeError('no connection'));
@@ -182,7 +182,7 @@ test('the stream closes with the last page and opens at the cursor of the next',
   expect(stream().url).toBe(`${BASE}api/v1/live?since=a.8`);
 });
 
-test('a page that leaves hears nothing more, and the others go on', () => {
+test('a page that leaves receives nothing more, and the others continue', () => {
   const leaving = new FakePage(hub, 'a.1');
   const staying = new FakePage(hub, 'a.1');
   stream().send('status', STATUS);

@@ -34,7 +34,7 @@ export const makeDelta = (cursor: string): DeltaEvent => ({
   points_truncated: false,
 });
 
-/** Stands in for the browser's EventSource; tests send events through it. */
+/** A fake EventSource; tests send events through it. */
 export class FakeEventSource {
   static all: FakeEventSource[] = [];
   onerror: (() => void) | null = null;

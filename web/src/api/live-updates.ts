@@ -1,3 +1,4 @@
+/** Live updates of a page, through a stream that all pages of this browser share. */
 import {
   LiveConnection,
   type LiveHandlers,
@@ -8,14 +9,14 @@ import type { HubMessage, PageMessage } from './live-hub';
 import { getTransport } from './client';
 
 const RENEW_MS = 10_000;
-/** The worker replies to every renewal; a worker that does not is not there. */
+/** The worker replies to every renewal; without a reply, it is not running. */
 const FIRST_REPLY_MS = 10_000;
 const SILENCE_MS = 40_000;
 
 /**
- * Joins the event stream that all pages of this board in this browser share; an `OpenStream`. It
- * ends when there is no shared worker: browsers without any, workers that were stopped, frames
- * that may not have one.
+ * Join the event stream that all pages of the same server share in this browser; a `StreamOpener`. It
+ * ends if there is no shared worker: in browsers without support, in some sandboxed frames, and when
+ * the worker was stopped.
  */
 export function openSharedStream(
   source: LiveSource,
@@ -80,26 +81,26 @@ export function openSharedStream(
 
 function createSharedWorker(): SharedWorker | undefined {
   try {
-    // The name tells boards apart, and tells the worker where the board is.
+    // The name identifies the server and is its URL for the worker.
     return new SharedWorker(new URL('./live-worker.ts', import.meta.url), {
       type: 'module',
       name: new URL('.', document.baseURI).href,
     });
   } catch {
-    // Chrome on Android has no shared workers, and a frame without an origin may not have any.
+    // Chrome on Android has no shared workers, and frames with an opaque origin cannot use them.
     return undefined;
   }
 }
 
 /**
- * Follows the changes of the board since `cursor` until the function it returns is called. A page
- * that is hidden stops following, and catches up when it is visible again.
+ * Follow the changes of the log since `cursor` until the returned function is called. A hidden page
+ * stops following and catches up when it is visible again.
  *
- * A browser allows one server only six connections, for all tabs and frames together. So the event
- * stream is in a worker that they share, and where there is none the page polls.
+ * Browsers allow six connections per server for all tabs and frames together. So the event stream is
+ * in a shared worker; without one, the page polls.
  */
 export function subscribeToLive(cursor: string, handlers: LiveHandlers): () => void {
-  // A static copy of a board never changes.
+  // A static export never changes.
   if (getTransport().exportedAt !== null) return () => undefined;
   const connection = new LiveConnection({ baseUrl: '', cursor }, handlers, openSharedStream, 1);
   const update = (): void => (document.hidden ? connection.stop() : connection.start());

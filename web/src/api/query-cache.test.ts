@@ -249,7 +249,7 @@ test('a batch is aborted when none of its items is needed', async () => {
   await two?.leave();
   await advance(1);
   expect(transport.get().signal.aborted).toBe(true);
-  // The queue goes on.
+  // The queue continues.
   watch(batched, { view, tag: 'c' });
   await settle();
   expect(tagsOf()).toEqual(['c']);
@@ -443,7 +443,7 @@ test('without observers nothing is refreshed', async () => {
   expect(transport.sent).toHaveLength(2);
 });
 
-test('while paused only new things are fetched', async () => {
+test('while paused, only new data is fetched', async () => {
   watch(plain, { name: 'a' });
   await settle();
   await transport.get().respond('A');
@@ -512,6 +512,46 @@ test('polling ends with the last response', async () => {
   expect(transport.sent).toHaveLength(2);
 });
 
+test('polling continues after a lost connection and in a new observer', async () => {
+  const job = definePluginQuery<Named, Named, number>('GET demo/job', {
+    scope: 'immutable',
+    poll: (progress) => (progress < 1 ? 150 : null),
+  });
+  const one = watch(job, { name: 'j' });
+  await settle();
+  await transport.get().respond(0.2);
+  await advance(150);
+  await transport.get().fail(new NetworkError());
+  await advance(2000);
+  expect(transport.sent).toHaveLength(3);
+  await transport.get().respond(0.4);
+  await advance(150);
+  expect(transport.sent).toHaveLength(4);
+  await one.leave();
+  await advance(1000);
+  expect(transport.get().signal.aborted).toBe(true);
+  const two = watch(job, { name: 'j' });
+  await settle();
+  expect(two.state.data).toBe(0.4);
+  await transport.get().respond(1);
+  expect(two.state.data).toBe(1);
+});
+
+test('polling ends with an error', async () => {
+  const job = definePluginQuery<Named, Named, number>('GET demo/job', {
+    scope: 'immutable',
+    poll: () => 150,
+  });
+  const one = watch(job, { name: 'j' });
+  await settle();
+  await transport.get().respond(0.2);
+  await advance(150);
+  await transport.get().fail(new ServerError({ message: 'unknown', hint: '' }, 404));
+  expect(one.state.error?.problem.message).toBe('unknown');
+  await advance(10_000);
+  expect(transport.sent).toHaveLength(2);
+});
+
 // ---- Errors
 
 test('while the server is unreachable one request at a time tries again', async () => {
@@ -520,7 +560,7 @@ test('while the server is unreachable one request at a time tries again', async 
   await settle();
   await transport.get(0).fail(new NetworkError());
   await transport.get(1).fail(new NetworkError());
-  expect(one.state).toMatchObject({ status: 'error', error: { message: 'Server unreachable.' } });
+  expect(one.state).toMatchObject({ status: 'error', error: { message: 'Server unreachable' } });
   const late = watch(plain, { name: 'c' });
   await settle();
   expect(late.state.error).toBeInstanceOf(NetworkError);
@@ -553,6 +593,20 @@ test('a restored connection is used at once', async () => {
   expect(one.state).toMatchObject({ data: 'A', error: null });
 });
 
+test('fetch tries again although the connection was lost', async () => {
+  const failed = cache.fetch(immutable, { name: 'a' });
+  await settle();
+  await Promise.all([
+    expect(failed).rejects.toBeInstanceOf(NetworkError),
+    transport.get().fail(new NetworkError()),
+  ]);
+  const second = cache.fetch(immutable, { name: 'a' });
+  await settle();
+  expect(transport.sent).toHaveLength(2);
+  await transport.get().respond('A');
+  await expect(second).resolves.toBe('A');
+});
+
 test('data stays when the server becomes unreachable', async () => {
   const one = watch(plain, { name: 'a' });
   await settle();
@@ -564,7 +618,7 @@ test('data stays when the server becomes unreachable', async () => {
   expect(one.state.error).toBeInstanceOf(NetworkError);
 });
 
-test('a busy server is asked again three times, when it says', async () => {
+test('requests to a busy server are retried three times, after the requested pause', async () => {
   const one = watch(plain, { name: 'a' });
   await settle();
   await transport.get().fail(refusal(429, 3));
@@ -580,7 +634,7 @@ test('a busy server is asked again three times, when it says', async () => {
   expect(one.state).toMatchObject({ status: 'error', error: { status: 503 } });
 });
 
-test('a server error is tried once more, a refusal is not', async () => {
+test('a server error is retried once, a rejected request is not', async () => {
   const failing = watch(plain, { name: 'a' });
   const refused = watch(immutable, { name: 'b' });
   await settle();
@@ -623,7 +677,7 @@ test('an error that is an answer becomes data', async () => {
   expect(one.state).toMatchObject({ data: null, error: null, status: 'ready' });
 });
 
-test('a programming error is reported and the queue goes on', async () => {
+test('a programming error is reported and the queue continues', async () => {
   const broken = definePluginQuery<Named, Named, Named, Named, string>('GET demo/broken', {
     scope: 'log',
     concurrency: 1,
@@ -656,11 +710,11 @@ test('exceptions in join, split and the transport fail their batch only', async 
 
 // ---- Limits
 
-test('there is a limit of requests, with a place for urgent ones', async () => {
+test('the number of requests is limited, with one slot for urgent ones', async () => {
   for (const name of 'abcdefg') watch(plain, { name });
   watch(plain, { name: 'low' }, { priority: 'low' });
   await settle();
-  expect(transport.sent).toHaveLength(4);
+  expect(transport.sent).toHaveLength(5);
   watch(plain, { name: 'high' }, { priority: 'high' });
   await settle();
   expect(transport.get().path).toContain('name=high');
@@ -778,3 +832,51 @@ test('exceptions in callbacks of a definition do not stop its queue', async () =
   expect(three?.state.data).toBe('C');
   expect(bugs).toHaveLength(2);
 });
+
+// ---- Many observers
+
+/** A small generator of pseudo-random numbers, so that failures can be repeated. */
+function makeRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1103515245 + 12345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'every observer gets its data in the end (seed %i)',
+  async (seed) => {
+    const random = makeRandom(seed);
+    const pick = (count: number): number => Math.floor(random() * count);
+    const watchers = new Map<number, Watched<Named, string>>();
+    const answered = new Set<unknown>();
+    const respondToSome = async (share: number): Promise<void> => {
+      for (const request of [...transport.sent]) {
+        if (answered.has(request) || request.signal.aborted || random() > share) continue;
+        answered.add(request);
+        if (share < 1 && random() < 0.1) await request.fail(new NetworkError());
+        else await request.respond(request.path);
+      }
+    };
+    for (let turn = 0; turn < 150; turn++) {
+      const id = pick(8);
+      const known = watchers.get(id);
+      const action = pick(4);
+      if (!known) watchers.set(id, watch(plain, { name: String(pick(12)) }));
+      else if (action === 0) {
+        await known.leave();
+        watchers.delete(id);
+      } else if (action === 1) await known.set({ name: String(pick(12)) });
+      else if (action === 2) cache.markRuns(['r']);
+      if (pick(3) === 0) await advance(pick(3));
+      if (pick(3) === 0) await respondToSome(0.5);
+    }
+    for (let turn = 0; turn < 40; turn++) {
+      await advance(5000);
+      await respondToSome(1);
+    }
+    const states = [...watchers.values()].map(({ state }) => [state.status, state.isStale]);
+    expect(states).toEqual(states.map(() => ['ready', false]));
+  },
+);

@@ -1,5 +1,5 @@
-import { Connection } from './connection';
 import {
+  Connection,
   getRetryDelayMs,
   NetworkError,
   QueryError,
@@ -20,8 +20,8 @@ import { type Entry, EntryTable, type Flight, type Group, NEVER } from './query-
 import { QueryObserver, type Watcher } from './query-observer';
 import { makeWireRequest, type Transport } from './transport';
 
-/** A browser allows six connections per server, for all tabs; one of them may be the live stream. */
-const MAX_IN_FLIGHT: Readonly<Record<Priority, number>> = { high: 5, normal: 4, low: 1 };
+/** A browser allows six connections per server. Requests of lower priority leave some of them free. */
+const MAX_IN_FLIGHT: Readonly<Record<Priority, number>> = { high: 6, normal: 5, low: 2 };
 const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 const DEFAULT_MIN_REFRESH_MS = 1000;
 /** A slow log is polled less often: the pause is this many times the duration of the last request. */
@@ -36,7 +36,7 @@ export interface CacheOptions {
 }
 
 /**
- * Fetches and caches what the page shows. Requests are batched, shared, canceled when nobody needs
+ * Fetches and caches what the page shows. Requests are batched, shared, canceled when nothing needs
  * them, limited in number and repeated after failures; data is refreshed when its revision changes.
  *
  * Knows neither Svelte nor the DOM; `createQuery` makes it reactive.
@@ -76,7 +76,7 @@ export class QueryCache {
    * Return up-to-date data, from the cache if possible.
    *
    * Rejects with a `QueryError`, or with an AbortError when `signal` is aborted. The request itself
-   * is aborted only if nobody else waits for it.
+   * is aborted only if no other caller waits for it.
    */
   fetch<Request, Data>(
     definition: QueryDefinition<Request, Data>,
@@ -84,6 +84,7 @@ export class QueryCache {
     { signal, priority }: { signal?: AbortSignal; priority?: Priority } = {},
   ): Promise<Data> {
     return new Promise((resolve, reject) => {
+      let isAttempted = false;
       const finish = (): void => {
         signal?.removeEventListener('abort', abort);
         this.release(entry, watcher);
@@ -96,7 +97,11 @@ export class QueryCache {
         priority: priority ?? definition.priority ?? 'normal',
         isLive: true,
         onChange: () => {
-          const error = entry.bug?.error ?? this.getError(entry);
+          // An error from before the call is no reason to reject: this is another attempt.
+          isAttempted ||= entry.flight !== null;
+          const hasFailed = isAttempted && entry.flight === null;
+          const error =
+            entry.bug?.error ?? entry.error ?? (hasFailed ? this.getError(entry) : null);
           if (error === null && (entry.flight || !this.#entries.isFresh(entry))) return;
           finish();
           if (error === null) resolve(entry.data as Data);
@@ -108,6 +113,7 @@ export class QueryCache {
       signal?.addEventListener('abort', abort);
       // While updates are paused a stale entry would not be fetched.
       if (!this.#entries.isFresh(entry) && !entry.flight) entry.revision = NEVER;
+      if (this.#connection.error !== null && watcher.priority !== 'low') this.reconnect();
       watcher.onChange(entry);
     });
   }
@@ -289,9 +295,10 @@ export class QueryCache {
     if (flight) return Infinity;
     if (revision === NEVER) return notBefore;
     const isRefreshed = !this.#isPaused && [...entry.watchers].some(({ isLive }) => isLive);
-    if (!isRefreshed || this.#entries.isFresh(entry)) return pollAt;
+    const nextPoll = Math.max(pollAt, notBefore);
+    if (!isRefreshed || this.#entries.isFresh(entry)) return nextPoll;
     const isNext = attemptedAt < group.waveStart;
-    return Math.min(pollAt, Math.max(notBefore, isNext ? 0 : group.restUntil));
+    return Math.min(nextPoll, Math.max(notBefore, isNext ? 0 : group.restUntil));
   }
 
   #canSend({ definition, inFlight }: Group, priority: Priority): boolean {
@@ -332,7 +339,8 @@ export class QueryCache {
     this.#flights.add(flight);
     group.inFlight++;
     for (const entry of entries) {
-      [entry.flight, entry.attemptedAt, entry.pollAt] = [flight, now, Infinity];
+      // `pollAt` stays: a poll that is aborted or fails for a while is still due.
+      [entry.flight, entry.attemptedAt] = [flight, now];
       this.#notify(entry);
     }
     void this.#run(flight, now);
@@ -397,6 +405,7 @@ export class QueryCache {
       else this.#entries.store(entry, result.data, revision);
     } catch (error) {
       [entry.bug, entry.revision, entry.failures] = [{ error }, revision, 0];
+      entry.pollAt = Infinity;
     }
   }
 
@@ -414,7 +423,7 @@ export class QueryCache {
       }
     }
     if (!(error instanceof QueryError)) throw error;
-    [entry.error, entry.revision, entry.failures] = [error, revision, 0];
+    [entry.error, entry.revision, entry.failures, entry.pollAt] = [error, revision, 0, Infinity];
   }
 
   #updateConnection({ isProbe }: Flight, result: Result | undefined): void {

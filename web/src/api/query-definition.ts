@@ -86,7 +86,7 @@ export interface QueryOptions<Request, Sent, Response, Item, Data> {
   };
   /** Return after how many milliseconds to fetch again, or null when the data is final. */
   readonly poll?: (data: Data, previous: Data | undefined) => number | null;
-  /** Return the data that an error stands for, or undefined if it is a failure. */
+  /** Return the data that an error means, or undefined if it is a failure. */
   readonly recover?: (error: ServerError) => Data | undefined;
   /** Shortest pause between two refreshes because of a new revision. Default: 1000. */
   readonly minRefreshMs?: number;

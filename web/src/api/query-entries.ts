@@ -1,7 +1,11 @@
 import type { QueryError } from './errors';
-import { type AnyDefinition, KeyMaker, type Priority } from './query-definition';
+import {
+  type AnyDefinition,
+  KeyMaker,
+  type Priority,
+  type RevisionScope,
+} from './query-definition';
 import type { ObservedEntry, Watcher } from './query-observer';
-import { Revisions } from './revisions';
 
 /** Revision of an entry that must be fetched whatever the revision of the log is. */
 export const NEVER = -1;
@@ -134,7 +138,7 @@ export class EntryTable {
   }
 
   /**
-   * Delete entries that nobody uses until the group is within its limit: those that exceed it by
+   * Delete unused entries until the group is within its limit: those that exceed it by
    * themselves, then the least recently used.
    */
   evict(group: Group): void {
@@ -162,5 +166,49 @@ export class EntryTable {
     group.cost += size - entry.cost;
     [entry.data, entry.hasData, entry.cost, entry.revision] = [data, true, size, revision];
     [entry.error, entry.bug, entry.failures, entry.notBefore] = [null, null, 0, 0];
+  }
+}
+
+/** Counts changes of the log, so that data read before a change can be recognized as stale. */
+export class Revisions {
+  #count = 0;
+  /** Values of the counter at the last change of anything, of everything, of runs and events. */
+  #log = 0;
+  #reset = 0;
+  readonly #runs = new Map<string, number>();
+  readonly #events = new Map<string, number>();
+  /** Requests of many charts name the same hundreds of runs. */
+  readonly #known = new WeakMap<
+    readonly string[],
+    { readonly at: number; readonly value: number }
+  >();
+
+  markRuns(names: Iterable<string>): void {
+    this.#log = ++this.#count;
+    for (const name of names) this.#runs.set(name, this.#count);
+  }
+
+  /** The runs are not known: all of them may have changed. */
+  markLog(): void {
+    this.#reset = this.#log = ++this.#count;
+  }
+
+  markEvent(name: string): void {
+    this.#events.set(name, ++this.#count);
+  }
+
+  get(scope: RevisionScope): number {
+    if (scope === 'immutable') return 0;
+    if (scope === 'log') return this.#log;
+    if ('event' in scope) return Math.max(this.#reset, this.#events.get(scope.event) ?? 0);
+    return scope.runs === null ? this.#log : this.#getLatest(scope.runs);
+  }
+
+  #getLatest(runs: readonly string[]): number {
+    const known = this.#known.get(runs);
+    if (known?.at === this.#log) return known.value;
+    const value = runs.reduce((max, run) => Math.max(max, this.#runs.get(run) ?? 0), this.#reset);
+    this.#known.set(runs, { at: this.#log, value });
+    return value;
   }
 }

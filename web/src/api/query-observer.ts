@@ -8,7 +8,7 @@ import {
   type QueryState,
 } from './query-definition';
 
-/** What an observer reads of a cache entry. */
+/** The part of a cache entry that observers read. */
 export interface ObservedEntry {
   readonly data: unknown;
   readonly hasData: boolean;
@@ -17,7 +17,7 @@ export interface ObservedEntry {
   readonly flight: object | null;
 }
 
-/** Something that needs an entry and is told when it changes. */
+/** A user of an entry, which is notified of changes. */
 export interface Watcher<Entry> {
   readonly priority: Priority;
   /** Whether a new revision is fetched because of it. */
@@ -67,7 +67,7 @@ export class QueryObserver<Request, Data, Entry extends ObservedEntry = Observed
     };
   }
 
-  /** Set what is needed from now on; null: nothing. */
+  /** Set the request; null for none. */
   setRequest(request: Request | null): void {
     const key = request === null ? null : this.#cache.makeKey(this.#definition, request);
     if (key === this.#key) return;

@@ -1,18 +1,18 @@
 import type { Transport, WireRequest } from './transport';
 
-/** One request that a test answers. */
+/** A request to which a test responds. */
 export interface SentRequest extends WireRequest {
   readonly signal: AbortSignal;
   respond(response: unknown): Promise<void>;
   fail(error: unknown): Promise<void>;
 }
 
-/** Let everything happen that waits for promises only. */
+/** Wait until all pending promises are settled. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 }
 
-/** Records requests; each is answered by the test. */
+/** Records requests; the test responds to them. */
 export class FakeTransport implements Transport {
   readonly exportedAt = null;
   readonly sent: SentRequest[] = [];

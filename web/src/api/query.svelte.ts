@@ -16,7 +16,8 @@ export class Query<Answer> {
     if (!kept || !question) this.data = null;
     this.error = null;
     this.loading = question !== null;
-    if (question) void this.#run(question, this.#asked.signal);
+    if (question)
+      this.#run(question, this.#asked.signal).catch((error: unknown) => reportError(error));
   }
 
   /** Asks the last question once more. */
@@ -39,10 +40,11 @@ export class Query<Answer> {
       this.data = answer;
     } catch (error) {
       if (isAbortError(error) || signal.aborted) return;
-      this.error = toProblem(error);
       this.data = null;
+      this.error = toProblem(error);
+    } finally {
+      if (!signal.aborted) this.loading = false;
     }
-    this.loading = false;
   }
 }
 
@@ -52,6 +54,7 @@ export class ListQuery<Row extends { readonly id: string }> {
   isReady = $state(false);
   error = $state.raw<Problem | null>(null);
   readonly #ask: (signal?: AbortSignal) => Promise<readonly Row[]>;
+  #loading = new AbortController();
 
   constructor(ask: (signal?: AbortSignal) => Promise<readonly Row[]>) {
     this.#ask = ask;
@@ -61,12 +64,16 @@ export class ListQuery<Row extends { readonly id: string }> {
     return id === '' ? undefined : this.rows.find((row) => row.id === id);
   }
 
-  async load(signal?: AbortSignal): Promise<void> {
+  /** Load the list again. A response to an earlier call never replaces that of a later one. */
+  async load(): Promise<void> {
+    this.#loading.abort();
+    const { signal } = (this.#loading = new AbortController());
     try {
-      this.rows = await this.#ask(signal);
-      [this.isReady, this.error] = [true, null];
+      const rows = await this.#ask(signal);
+      if (signal.aborted) return;
+      [this.rows, this.isReady, this.error] = [rows, true, null];
     } catch (error) {
-      if (!isAbortError(error)) this.error = toProblem(error);
+      if (!isAbortError(error) && !signal.aborted) this.error = toProblem(error);
     }
   }
 }

@@ -18,14 +18,14 @@ const takes = (ms: number) => (): Promise<void> => {
   return new Promise((resolve) => setTimeout(resolve, ms));
 };
 
-test('what is asked for many times at once is done once', async () => {
+test('simultaneous requests are coalesced', async () => {
   const pace = new RequestScheduler(takes(10), 1000);
   for (let i = 0; i < 5; i++) pace.schedule();
   await vi.advanceTimersByTimeAsync(900);
   expect(calls).toBe(1);
 });
 
-test('what is asked for while it runs is done again after the pause', async () => {
+test('a request during a run causes a follow-up after the pause', async () => {
   const pace = new RequestScheduler(takes(10), 1000);
   pace.schedule();
   await vi.advanceTimersByTimeAsync(5);
@@ -47,7 +47,7 @@ test('slow work makes the pause longer', async () => {
   expect(calls).toBe(2);
 });
 
-test('somebody who waits does not wait for the pause', async () => {
+test('urgent requests skip the pause', async () => {
   const pace = new RequestScheduler(takes(10), 1000);
   pace.schedule();
   await vi.advanceTimersByTimeAsync(20);
@@ -60,7 +60,7 @@ test('somebody who waits does not wait for the pause', async () => {
   expect(calls).toBe(3);
 });
 
-test('what begins at once is not begun twice', async () => {
+test('work that is started now is not started twice', async () => {
   const pace = new RequestScheduler(takes(10), 1000);
   pace.startNow();
   expect(calls).toBe(1);
@@ -70,4 +70,20 @@ test('what begins at once is not begun twice', async () => {
   expect(calls).toBe(1);
   await vi.advanceTimersByTimeAsync(200);
   expect(calls).toBe(2);
+});
+
+test('an exception does not stop later runs, and is reported', async () => {
+  const report = vi.fn();
+  vi.stubGlobal('reportError', report);
+  const scheduler = new RequestScheduler(() => {
+    calls++;
+    return calls === 1 ? Promise.reject(new TypeError('a bug')) : Promise.resolve();
+  }, 1000);
+  scheduler.schedule();
+  await vi.advanceTimersByTimeAsync(1);
+  scheduler.schedule();
+  await vi.advanceTimersByTimeAsync(1001);
+  expect(calls).toBe(2);
+  expect(report).toHaveBeenCalledOnce();
+  vi.unstubAllGlobals();
 });

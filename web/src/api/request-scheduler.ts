@@ -1,35 +1,35 @@
 /**
- * Runs `work` when asked, but never twice at once, nor again before a pause that is longer the longer
- * the work takes: a slow log is asked for less often. What is asked for meanwhile is done once after.
+ * Runs an async refresh at most once at a time. Requests made while it runs are coalesced into one
+ * follow-up. The pause between runs grows with their duration, so that a slow log is read less often.
  */
 export class RequestScheduler {
   #running = false;
-  #again: 'no' | 'later' | 'at once' = 'no';
+  #followUp: 'none' | 'later' | 'now' = 'none';
   #timer: ReturnType<typeof setTimeout> | undefined;
   #restUntil = 0;
   readonly #work: () => Promise<void>;
-  readonly #shortestPauseMs: number;
+  readonly #minPauseMs: number;
 
-  constructor(work: () => Promise<void>, shortestPauseMs: number) {
+  constructor(work: () => Promise<void>, minPauseMs: number) {
     this.#work = work;
-    this.#shortestPauseMs = shortestPauseMs;
+    this.#minPauseMs = minPauseMs;
   }
 
-  /** Here and now; where effects run, what `work` reads would be taken for theirs. */
+  /** Run synchronously. Within an effect, state that `work` reads becomes its dependency. */
   startNow(): void {
-    if (!this.#running) void this.#run();
+    if (!this.#running) this.#run().catch((error: unknown) => reportError(error));
   }
 
-  /** With the next turn that the pause allows. */
+  /** Run after the pause. */
   schedule(): void {
     if (!this.#running) this.#schedule();
-    else if (this.#again === 'no') this.#again = 'later';
+    else if (this.#followUp === 'none') this.#followUp = 'later';
   }
 
-  /** Without a pause, because somebody waits for it. */
+  /** Run without a pause, because a user waits for the result. */
   scheduleNow(): void {
     this.#restUntil = 0;
-    if (this.#running) this.#again = 'at once';
+    if (this.#running) this.#followUp = 'now';
     else {
       clearTimeout(this.#timer);
       this.#timer = undefined;
@@ -39,48 +39,30 @@ export class RequestScheduler {
 
   #schedule(): void {
     const delay = Math.max(0, this.#restUntil - performance.now());
-    this.#timer ??= setTimeout(() => void this.#run(), delay);
+    this.#timer ??= setTimeout(
+      () => this.#run().catch((error: unknown) => reportError(error)),
+      delay,
+    );
   }
 
   async #run(): Promise<void> {
     this.#timer = undefined;
     this.#running = true;
-    const began = performance.now();
-    await this.#work();
-    const ended = performance.now();
-    const again = this.#again;
+    const startedAt = performance.now();
+    try {
+      await this.#work();
+    } finally {
+      // Also after an exception, which must not stop further refreshes.
+      this.#finish(performance.now() - startedAt);
+    }
+  }
+
+  #finish(durationMs: number): void {
+    const followUp = this.#followUp;
     this.#running = false;
-    this.#again = 'no';
+    this.#followUp = 'none';
     this.#restUntil =
-      again === 'at once' ? 0 : ended + Math.max(this.#shortestPauseMs, 5 * (ended - began));
-    if (again !== 'no') this.#schedule();
-  }
-}
-
-/** Counts who wants which things, and knows which of them are still to be fetched. */
-export class SubscriptionSet {
-  readonly #wanted = new Map<string, number>();
-  readonly #fresh = new Set<string>();
-
-  /** Wants a thing until the function that it returns is called. */
-  subscribe(thing: string): () => void {
-    this.#wanted.set(thing, (this.#wanted.get(thing) ?? 0) + 1);
-    return () => {
-      const left = (this.#wanted.get(thing) ?? 1) - 1;
-      if (left > 0) this.#wanted.set(thing, left);
-      else this.#wanted.delete(thing);
-    };
-  }
-
-  listStale(): string[] {
-    return [...this.#wanted.keys()].filter((thing) => !this.#fresh.has(thing));
-  }
-
-  markFresh(things: Iterable<string>): void {
-    for (const thing of things) this.#fresh.add(thing);
-  }
-
-  markStale(): void {
-    this.#fresh.clear();
+      followUp === 'now' ? 0 : performance.now() + Math.max(this.#minPauseMs, 5 * durationMs);
+    if (followUp !== 'none') this.#schedule();
   }
 }

@@ -124,7 +124,10 @@ export interface LiveEvents {
   readonly ping: PingEvent;
 }
 
-/** A violated rule; `value` and `wall_time` are those of the point that violated it. */
+/**
+ * A violated rule; `value` and `wall_time` are those of the point that violated it. The page
+ * translates `text` by `code` and `args`.
+ */
 export interface Alert {
   readonly id: string;
   readonly rule: string;
@@ -135,6 +138,8 @@ export interface Alert {
   readonly wall_time: JsonNumber;
   readonly text: string;
   readonly resolved: boolean;
+  readonly code: string;
+  readonly args: Readonly<Record<string, string | number | Sentence>>;
 }
 
 /** When to raise an alert; `tag` is a pattern for series, see docs/patterns.md. */
@@ -246,7 +251,7 @@ export interface ColumnsResponse {
 }
 
 /** A damaged region of an event file, in bytes; an array in JSON. */
-export type DamageRow = readonly [offset: number, size: number, reason: string];
+export type DamageRow = readonly [offset: number, size: number, reason: Sentence];
 
 /**
  * A dashboard; `active` if the log has something for it to show. `module_url` is the URL of its web
@@ -350,7 +355,7 @@ export interface LoadStatus {
   readonly loading: boolean;
   readonly progress: ProgressRow;
   /** The first messages about what could not be read; `problem_count` counts all. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
   readonly problem_count: number;
 }
 
@@ -652,15 +657,15 @@ export interface DownloadRequest {
 }
 
 /**
- * One series without overwritten points. `points`, `overwritten` and `odd` count all, overwritten
- * and non-finite points of the log. `index` has the indexes of the exported points; null if all are
- * exported.
+ * One series without overwritten points. `points`, `overwritten` and `nonfinite_count` count all,
+ * overwritten and non-finite points of the log. `index` has the indexes of the exported points;
+ * null if all are exported.
  */
 export interface ExportedSeries {
   readonly run: string;
   readonly points: number;
   readonly overwritten: number;
-  readonly odd: number;
+  readonly nonfinite_count: number;
   readonly step: Float64Array;
   readonly wall_time: Float64Array;
   readonly value: Float32Array | Float64Array;
@@ -705,9 +710,9 @@ export interface LineRow {
   readonly last: PointRow | null;
   readonly min: PointRow | null;
   readonly max: PointRow | null;
-  readonly odd: readonly NonFiniteRow[];
-  readonly odd_count: number;
-  readonly faded: readonly OverwrittenPartRow[];
+  readonly nonfinite: readonly NonFiniteRow[];
+  readonly nonfinite_count: number;
+  readonly overwritten_parts: readonly OverwrittenPartRow[];
 }
 
 /** The nearest point of one series; `relative_s` is the time since its first point. */
@@ -722,7 +727,7 @@ export interface NearestPointRow {
   readonly smoothed: JsonNumber;
 }
 
-/** Requests the point of each series that is nearest to `at` on the axis. */
+/** Requests the point of each series that is nearest to `x_value` on the axis. */
 export interface NearestPointsRequest {
   readonly runs?: readonly string[] | null;
   /** Default: `"step"`. */
@@ -730,7 +735,7 @@ export interface NearestPointsRequest {
   readonly smoothing?: Smoothing | null;
   readonly baseline?: BaselineRun | null;
   readonly tags: readonly string[];
-  readonly at: number;
+  readonly x_value: number;
 }
 
 /** A row for each series that has points. */
@@ -864,9 +869,9 @@ export interface ImagesRoutes {
 export interface ArchiveRequest {
   readonly tag: string;
   /** Default: `[]`. */
-  readonly run?: readonly string[];
-  readonly first?: number | null;
-  readonly last?: number | null;
+  readonly runs?: readonly string[];
+  readonly first_step?: number | null;
+  readonly last_step?: number | null;
 }
 
 /**
@@ -889,7 +894,7 @@ export interface ImageInfo {
   readonly duration_ms: number;
   readonly video: boolean;
   readonly tiled: boolean;
-  readonly problem: string | null;
+  readonly problem: Problem | null;
 }
 
 /** The first 1,000 images of a value; `total` is the number of all of them. */
@@ -992,13 +997,13 @@ export interface ClipInfo {
   readonly frames: number | null;
   readonly duration_s: number | null;
   /** Why there is no waveform and no spectrogram. A browser may be able to play the clip. */
-  readonly problem: string | null;
+  readonly problem: Sentence | null;
 }
 
-/** One clip of a value; `part` is its index. */
+/** One clip of a value; `clip` is its index. */
 export interface ClipRequest extends ValueRequest {
   /** Default: `0`. */
-  readonly part?: number;
+  readonly clip?: number;
 }
 
 /** The first clips of a value; `total` is the number of all clips. */
@@ -1084,12 +1089,12 @@ export interface TextRoutes {
     readonly request: StepsRequest;
     readonly response: StepsResponse;
   };
-  /** Return a text as safe HTML or as it was logged, or a part of an array as a table. */
+  /** Return a text as safe HTML or raw, or a part of an array as a table. */
   readonly 'GET render': {
     readonly request: TextRequest;
     readonly response: TextResponse;
   };
-  /** Return a text as it was logged, as a file; an array as JSON. */
+  /** Return a raw text as a file; an array as JSON. */
   readonly 'GET raw': {
     readonly request: RawTextRequest;
     readonly response: Blob;
@@ -1112,17 +1117,17 @@ export interface RawTextRequest extends ValueRequest {
   readonly download?: boolean;
 }
 
-/** A string: safe HTML, or `html` null and the text as it was logged. */
+/** A string: safe HTML, or `html` null and the raw text. */
 export interface TextCell {
   readonly html: string | null;
   readonly text: string | null;
   /** Why it is not rendered, or truncated. */
-  readonly note: string | null;
+  readonly notes: readonly Sentence[];
 }
 
 /**
  * A line of one or both texts; line numbers count from 1. In `parts` the words at odd indexes
- * differ. A `gap` stands for `lines` lines that both texts have.
+ * differ. A `gap` represents `lines` lines that both texts have.
  */
 export interface TextDiffLine {
   readonly kind: 'same' | 'removed' | 'added' | 'gap';
@@ -1146,7 +1151,7 @@ export interface TextDiffResponse {
   readonly added: number;
   readonly removed: number;
   /** What was left out, if the texts are too long. */
-  readonly note: string | null;
+  readonly notes: readonly Sentence[];
 }
 
 export type TextForm = 'markdown' | 'raw';
@@ -1169,9 +1174,8 @@ export interface TextHit {
 }
 
 /**
- * A text, rendered or as it was logged. Of an array, a part of a table is returned: from `row` and
- * `column` on, at the index `fixed` (numbers separated by commas) of the dimensions before the last
- * two.
+ * A text, rendered or raw. Of an array, a part of a table is returned: from `row` and `column` on,
+ * at the index `fixed` (numbers separated by commas) of the dimensions before the last two.
  */
 export interface TextRequest extends ValueRequest {
   /** Default: `"markdown"`. */
@@ -1287,7 +1291,7 @@ export interface HistogramChartRequest {
   readonly id: string;
   readonly tag: string;
   /** Number of runs with the tag to skip. Default: `0`. */
-  readonly skip?: number;
+  readonly offset?: number;
   readonly start?: number | null;
   readonly stop?: number | null;
   readonly low?: number | null;
@@ -1296,7 +1300,7 @@ export interface HistogramChartRequest {
 
 /**
  * One chart. `runs` is the number of runs with the tag, including those that are not in `series`.
- * `grid` has the edges of the bins; null if there are no counts. With `cut` there are values
+ * `grid` has the edges of the bins; null if there are no counts. With `is_clipped` there are values
  * outside of the grid.
  */
 export interface HistogramChartRow {
@@ -1304,22 +1308,22 @@ export interface HistogramChartRow {
   readonly error: Problem | null;
   readonly runs: number;
   readonly grid: Float64Array | null;
-  readonly cut: boolean;
+  readonly is_clipped: boolean;
   readonly series: readonly HistogramSeriesRow[];
 }
 
 /** A histogram that could not be read, and why. */
 export interface HistogramErrorRow {
   readonly step: number;
-  readonly what: string;
+  readonly message: Sentence;
 }
 
 /**
  * Histograms of one tag of one run; `x` is their position on the axis. `count` is the number of
  * histograms in the range, of which these are some. `bins` has the counts on the grid of the chart
  * and `percentiles` nine values per histogram, concatenated. `low` and `high` are the outermost
- * edges, `counted` is the sum of the buckets, `num` the number of values according to the writer
- * (NaN if unknown). `unplaced` is the count of buckets without a finite edge. `spoiled` histograms
+ * edges, `bucket_sum` is the sum of the buckets, `num` the number of values according to the writer
+ * (NaN if unknown). `unbounded` is the count of buckets without a finite edge. `has_nan` histograms
  * have edges or counts that are NaN, which many writers produce if the data contains NaN.
  */
 export interface HistogramSeriesRow {
@@ -1327,22 +1331,22 @@ export interface HistogramSeriesRow {
   readonly tag: string;
   readonly count: number;
   readonly index: Int32Array;
-  readonly mark: Int32Array;
+  readonly fingerprint: Int32Array;
   readonly step: Float64Array;
   readonly wall_time: Float64Array;
   readonly x: Float64Array;
   readonly low: Float64Array;
   readonly high: Float64Array;
-  readonly counted: Float64Array;
+  readonly bucket_sum: Float64Array;
   readonly num: Float64Array;
   readonly nan: Float64Array;
   readonly positive_infinity: Float64Array;
   readonly negative_infinity: Float64Array;
-  readonly unplaced: Float64Array;
-  readonly spoiled: Uint8Array;
+  readonly unbounded: Float64Array;
+  readonly has_nan: Uint8Array;
   readonly bins: Float32Array | Float64Array | null;
   readonly percentiles: Float64Array | null;
-  readonly flaws: readonly HistogramErrorRow[];
+  readonly errors: readonly HistogramErrorRow[];
 }
 
 /** Statistics of all values; NaN and infinite values are not in any bucket. */
@@ -1359,19 +1363,19 @@ export interface HistogramTotals {
 
 /**
  * Histograms of some tags; without `runs`, of all runs that have them. A chart has at most
- * `most_runs` runs. Of each series at most `most` histograms are returned, chosen evenly along the
- * axis: `step`, `relative` (seconds since the first) or `wall`. With `bins` they are returned on a
- * grid with so many bins, with `percentiles` as nine percentiles each.
+ * `max_runs` runs. Of each series at most `max_points` histograms are returned, chosen evenly along
+ * the axis: `step`, `relative` (seconds since the first) or `wall`. With `bins` they are returned
+ * on a grid with so many bins, with `percentiles` as nine percentiles each.
  */
 export interface HistogramsRequest {
   readonly charts: readonly HistogramChartRequest[];
   readonly runs?: readonly string[] | null;
   /** Default: `12`. */
-  readonly most_runs?: number;
+  readonly max_runs?: number;
   /** Default: `"step"`. */
   readonly x?: HistogramAxis;
   /** Default: `51`. */
-  readonly most?: number;
+  readonly max_points?: number;
   /** Default: `30`. */
   readonly bins?: number;
   /** Default: `false`. */
@@ -1433,19 +1437,19 @@ export interface ColumnsRow {
 }
 
 /**
- * The curve of one run and tag at one step. `counted` is false if only precision and recall were
+ * The curve of one run and tag at one step. `has_counts` is false if only precision and recall were
  * logged. `thresholds` is the number of logged thresholds.
  */
 export interface CurveRow {
   readonly run: string;
   readonly tag: string;
   readonly index: number;
-  readonly mark: number;
+  readonly fingerprint: number;
   readonly step: number;
   readonly wall_time: JsonNumber;
   readonly error: Problem | null;
   readonly thresholds: number;
-  readonly counted: boolean;
+  readonly has_counts: boolean;
   readonly measures: MeasuresRow | null;
   readonly columns: ColumnsRow | null;
 }
@@ -1545,25 +1549,25 @@ export interface Camera {
   readonly fov?: number;
   readonly near?: number;
   readonly far?: number;
-  readonly position?: readonly number[];
-  readonly look_at?: readonly number[];
-  readonly up?: readonly number[];
+  readonly position?: readonly [number, number, number];
+  readonly look_at?: readonly [number, number, number];
+  readonly up?: readonly [number, number, number];
 }
 
-/** One mesh with at most `most` points; larger ones are sampled. */
+/** One mesh with at most `max_points` points; larger ones are sampled. */
 export interface GeometryRequest extends MeshRequest {
   /** Default: `100000`. */
-  readonly most?: number;
+  readonly max_points?: number;
 }
 
 /**
- * A mesh to be drawn. A vertex is at `centre + scale * position`. Points, and the faces of a large
+ * A mesh to be drawn. A vertex is at `center + scale * position`. Points, and the faces of a large
  * surface, are in a random but reproducible order, so that any number of the first ones is a fair
  * sample.
  */
 export interface GeometryResponse {
-  readonly about: MeshInfo;
-  readonly centre: readonly number[];
+  readonly info: MeshInfo;
+  readonly center: readonly [number, number, number];
   readonly scale: number;
   /** Three coordinates in [-1, 1] for each vertex. */
   readonly position: Float32Array;
@@ -1575,13 +1579,15 @@ export interface GeometryResponse {
   readonly color: Uint8Array | null;
 }
 
-/** A light of the kind `ambient`, `directional` or `point`; its color is a CSS color. */
+/** A light; its color is a CSS color. */
 export interface Light {
-  readonly kind: string;
+  readonly kind: LightKind;
   readonly color?: string;
   readonly intensity?: number;
-  readonly position?: readonly number[];
+  readonly position?: readonly [number, number, number];
 }
+
+export type LightKind = 'ambient' | 'directional' | 'point';
 
 /**
  * The material of the surface or the points. `size` is the size of a point in the coordinates of
@@ -1612,21 +1618,21 @@ export interface MeshInfo {
   /** Number of meshes in the batch of this step. */
   readonly items: number;
   readonly item: number;
-  readonly points: number;
+  readonly vertex_count: number;
   /** Number of points with finite coordinates. */
-  readonly drawable: number;
-  readonly faces: number;
+  readonly finite_count: number;
+  readonly face_count: number;
   /** Lower corner of the bounding box, in the logged coordinates. */
-  readonly low: readonly number[];
+  readonly min: readonly [number, number, number];
   /** Upper corner of the bounding box. */
-  readonly high: readonly number[];
+  readonly max: readonly [number, number, number];
   /** Largest distance of a point from the center of the bounding box. */
   readonly radius: number;
   /** Type and shape of the logged arrays `vertex`, `face` and `color`. */
   readonly parts: Readonly<Record<string, string>>;
-  readonly look: SceneConfig;
+  readonly scene: SceneConfig;
   /** Messages about what was repaired, left out or taken from another step. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Sentence[];
 }
 
 /** One mesh of the batch of a step; the last one if the batch is smaller. */
@@ -1659,7 +1665,7 @@ export interface CustomScalarsLayoutResponse {
   /** The runs whose layouts were merged. */
   readonly runs: readonly string[];
   /** Messages about layouts that could not be read and charts that were left out. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
 }
 
 // ---- Dashboard: graphs
@@ -1784,7 +1790,7 @@ export interface ChangedEdgeRow {
   readonly before: string;
   readonly after: string;
   /** The groups to open so that the target is visible. */
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 /** A node that was added, removed or changed. */
@@ -1792,15 +1798,15 @@ export interface ChangedNodeRow {
   readonly path: string;
   readonly op: string;
   readonly change: ChangeName;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
-/** The differences of two graphs: at most `most` nodes and edges for each kind of change. */
+/** The differences of two graphs: at most `limit` nodes and edges for each kind of change. */
 export interface ChangesRequest extends GraphRequest {
   /** Default: `true`. */
   readonly fold?: boolean;
   /** Default: `100`. */
-  readonly most?: number;
+  readonly limit?: number;
 }
 
 /** The differences of two graphs, within the requested limit for each kind. */
@@ -1828,18 +1834,18 @@ export interface ChildRow {
   /** Called functions; the body of each is the group `path|name|`. */
   readonly functions: readonly string[];
   /** Why it is drawn aside; empty for most children. */
-  readonly aux: ChildRole;
+  readonly role: ChildRole;
   readonly inputs: number;
   /** Number of edges into it and out of it. */
   readonly outputs: number;
   /** Scopes with the same number have the same structure; -1 if it is unique. */
-  readonly structure: number;
+  readonly structure_id: number;
   /** Number of trainable values inside; -1 in graphs that are too large to count. */
   readonly parameters: number;
   /** Set in comparisons; "changed" if the nodes inside have different changes. */
   readonly change: ChangeName | null;
   /** Groups to open together with it, each the only child of the one before. */
-  readonly chain: readonly string[];
+  readonly single_child_chain: readonly string[];
 }
 
 /** The colors of the children of a group. */
@@ -1851,17 +1857,18 @@ export interface ColoringRequest extends GroupRequest {
 
 /** The category or number of each child; the scale is in the statistics. */
 export interface ColoringResponse {
-  readonly by: string;
+  readonly by: ScaleName;
   readonly kind: 'category' | 'number';
   readonly names: readonly string[];
   /** For each child, the categories of its nodes. */
-  readonly share: readonly (readonly CategoryCount[])[];
+  readonly counts: readonly (readonly CategoryCount[])[];
   /** For each child a number; NaN if unknown. */
   readonly value: Float64Array | null;
 }
 
 export interface DifferenceRow {
-  readonly what: string;
+  /** A property of nodes, such as `operation` or `inputs`, or the name of an attribute. */
+  readonly property_name: string;
   readonly before: string;
   readonly after: string;
 }
@@ -1905,7 +1912,7 @@ export interface GraphRequest {
   readonly id: string;
   readonly index?: number | null;
   /** The fingerprint of the logged value; with it the response never changes. */
-  readonly mark?: number | null;
+  readonly fingerprint?: number | null;
 }
 
 /** A graph that can be opened. */
@@ -1928,7 +1935,7 @@ export interface GraphStepRow {
   readonly index: number;
   readonly step: number;
   readonly wall_time: number;
-  readonly mark: number;
+  readonly fingerprint: number;
 }
 
 export interface GraphsResponse {
@@ -1943,7 +1950,7 @@ export interface GraphsSearchRequest extends GraphRequest {
   /** Default: `true`. */
   readonly fold?: boolean;
   /** Default: `100`. */
-  readonly most?: number;
+  readonly limit?: number;
 }
 
 export interface GraphsSearchResponse {
@@ -1973,7 +1980,7 @@ export interface GroupRequest extends GraphRequest {
   /** Default: `0`. */
   readonly offset?: number;
   /** Maximum number of children, from `offset` on. Default: `400`. */
-  readonly most?: number;
+  readonly limit?: number;
 }
 
 /** The content of an open group. */
@@ -1985,8 +1992,8 @@ export interface GroupResponse {
   readonly offset: number;
   readonly children: readonly ChildRow[];
   readonly edges: EdgeColumns;
-  readonly ins: BoundaryColumns;
-  readonly outs: BoundaryColumns;
+  readonly incoming: BoundaryColumns;
+  readonly outgoing: BoundaryColumns;
 }
 
 /** Several groups at once. */
@@ -1996,7 +2003,7 @@ export interface GroupsRequest extends GraphRequest {
   /** Default: `true`. */
   readonly fold?: boolean;
   /** Default: `400`. */
-  readonly most?: number;
+  readonly limit?: number;
 }
 
 export interface GroupsResponse {
@@ -2023,13 +2030,13 @@ export interface NeighborRow {
   readonly size: number | null;
   /** Number of edges. */
   readonly count: number;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
   readonly change: ChangeName | null;
   /** The tensor before the change, if it differs. */
-  readonly was: string;
+  readonly previous: string;
 }
 
-/** A node or group, with at most `most` of its edges from `offset` on. */
+/** A node or group, with at most `limit` of its edges from `offset` on. */
 export interface NodeRequest extends GraphRequest {
   /** Default: `""`. */
   readonly path?: string;
@@ -2038,7 +2045,7 @@ export interface NodeRequest extends GraphRequest {
   /** Default: `0`. */
   readonly offset?: number;
   /** Default: `100`. */
-  readonly most?: number;
+  readonly limit?: number;
   readonly profile?: string | null;
 }
 
@@ -2062,11 +2069,11 @@ export interface NodeResponse {
   readonly functions: readonly string[];
   readonly ops: readonly NamedCount[];
   /** The groups to open so that it is visible, outermost first. */
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
   readonly first: number;
   readonly last: number;
   readonly body: string;
-  readonly ran: ExecutionRow | null;
+  readonly execution: ExecutionRow | null;
   readonly change: ChangeName | null;
   readonly changes: readonly DifferenceRow[];
 }
@@ -2087,9 +2094,9 @@ export interface OverviewResponse {
   readonly functions: readonly NamedCount[];
   /** The most frequent first. */
   readonly ops: readonly NamedCount[];
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
   /** Groups that are open in the default view. */
-  readonly open: readonly string[];
+  readonly default_groups: readonly string[];
   readonly changes: ChangeCounts | null;
   readonly edge_changes: ChangeCounts | null;
 }
@@ -2098,7 +2105,7 @@ export interface PathNodeRow {
   readonly path: string;
   readonly op: string;
   readonly rank: number;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 /** The shortest path between two nodes or groups of the same graph or function body. */
@@ -2128,19 +2135,31 @@ export interface RankedRow {
   readonly path: string;
   readonly op: string;
   readonly value: number;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
+
+export type ScaleName =
+  | 'device'
+  | 'op'
+  | 'time'
+  | 'memory'
+  | 'parameters'
+  | 'cluster'
+  | 'tpu'
+  | 'change';
 
 /** A property that nodes can be colored by, with its range in the default view. */
 export interface ScaleRow {
-  readonly by: string;
-  readonly title: string;
+  readonly by: ScaleName;
   readonly kind: 'category' | 'number';
-  readonly unit: '' | 'us' | 'bytes';
+  readonly unit: ScaleUnit;
   readonly low: number;
   readonly high: number;
+  /** The names of `tpu` are "compatible" and "incompatible", those of `change` are changes. */
   readonly categories: readonly NamedCount[];
 }
+
+export type ScaleUnit = '' | 'us' | 'bytes';
 
 export type SearchField = 'name' | 'op' | 'attribute' | 'shape' | 'dtype' | 'device';
 
@@ -2149,20 +2168,20 @@ export interface SearchHitRow {
   readonly path: string;
   readonly kind: ChildKind;
   readonly op: string;
-  readonly where: SearchField;
+  readonly field: SearchField;
   readonly text: string;
   readonly first: number;
   readonly last: number;
   readonly body: string;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 /** A node whose input shapes are incompatible or probably unintended. */
 export interface ShapeIssueRow {
   readonly path: string;
   readonly op: string;
-  readonly what: string;
-  readonly inside: readonly string[];
+  readonly message: Sentence;
+  readonly ancestors: readonly string[];
 }
 
 /** A node that joins the output of layers with their input. */
@@ -2173,7 +2192,7 @@ export interface SkipConnectionRow {
   readonly source: string;
   /** Number of nodes on the longer path. */
   readonly passed: number;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 /** A graph in a static export; groups that are not included cannot be opened. */
@@ -2196,13 +2215,13 @@ export interface StatisticsResponse {
   readonly parameters: number;
   readonly largest: readonly TensorRow[];
   /** The nodes with the most parameters. */
-  readonly owners: readonly RankedRow[];
+  readonly most_parameters: readonly RankedRow[];
   readonly slowest: readonly RankedRow[];
   /** The nodes that used the most memory. */
-  readonly hungriest: readonly RankedRow[];
-  readonly skips: readonly SkipConnectionRow[];
+  readonly most_memory: readonly RankedRow[];
+  readonly skip_connections: readonly SkipConnectionRow[];
   /** Both are computed for graphs of up to 50,000 nodes, with at most 200 rows each. */
-  readonly misfits: readonly ShapeIssueRow[];
+  readonly shape_issues: readonly ShapeIssueRow[];
 }
 
 /** A large output of a node. */
@@ -2213,7 +2232,7 @@ export interface TensorRow {
   readonly shape: string;
   readonly elements: number;
   readonly bytes: number;
-  readonly inside: readonly string[];
+  readonly ancestors: readonly string[];
 }
 
 /** All nodes that a node or group depends on, or that depend on it. */
@@ -2288,10 +2307,10 @@ export type ExportFormat = 'csv' | 'json' | 'latex' | 'markdown';
  */
 export interface ExportRequest {
   /** Default: `"last"`. */
-  readonly how?: ReductionKind;
-  readonly over?: Aggregation | null;
+  readonly reduction?: ReductionKind;
+  readonly aggregation?: Aggregation | null;
   /** Default: `10`. */
-  readonly n?: number;
+  readonly count?: number;
   /** Default: `0`. */
   readonly step?: number;
   readonly format: ExportFormat;
@@ -2304,8 +2323,8 @@ export type Goal = 'min' | 'max';
 
 /**
  * A hyperparameter and its value in each row. `states` give the meaning of `values`: 0 a number, 1
- * missing, 2 an index into `words`, 3 a bool. Null means that all are numbers. `log` suggests a
- * logarithmic axis.
+ * missing, 2 an index into `categories`, 3 a bool. Null means that all are numbers. `log_scale`
+ * suggests a logarithmic axis.
  */
 export interface HParamCells {
   readonly name: string;
@@ -2315,11 +2334,11 @@ export interface HParamCells {
   readonly type: HParamType;
   readonly declared: boolean;
   readonly distinct: number;
-  readonly differs: boolean;
-  readonly low: number | null;
-  readonly high: number | null;
-  readonly log: boolean;
-  readonly words: readonly string[];
+  readonly varies: boolean;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly log_scale: boolean;
+  readonly categories: readonly string[];
   readonly values: Float64Array;
   readonly states: Uint8Array | null;
 }
@@ -2349,10 +2368,10 @@ export interface ImportanceBar {
 /** The importance of hyperparameters for a metric, for all rows or those with these names. */
 export interface ImportanceRequest {
   /** Default: `"last"`. */
-  readonly how?: ReductionKind;
-  readonly over?: Aggregation | null;
+  readonly reduction?: ReductionKind;
+  readonly aggregation?: Aggregation | null;
   /** Default: `10`. */
-  readonly n?: number;
+  readonly count?: number;
   /** Default: `0`. */
   readonly step?: number;
   readonly metric: string;
@@ -2364,10 +2383,10 @@ export interface ImportanceRequest {
 /** The importance of each hyperparameter, the largest first. `problem` says why there is none. */
 export interface ImportanceResponse {
   readonly metric: string;
-  readonly sentence: string;
+  readonly summary: Sentence;
   readonly trust: ImportanceTrust;
   readonly bars: readonly ImportanceBar[];
-  readonly pairs: readonly HParamInteraction[];
+  readonly interactions: readonly HParamInteraction[];
   readonly problem: Problem | null;
 }
 
@@ -2376,7 +2395,7 @@ export interface ImportanceTrust {
   readonly level: 'good' | 'fair' | 'poor' | 'none';
   readonly r2: number;
   readonly sessions: number;
-  readonly sentence: string;
+  readonly summary: Sentence;
 }
 
 /**
@@ -2391,9 +2410,9 @@ export interface MetricCells {
   readonly description: string;
   readonly declared: boolean;
   readonly goal: Goal;
-  readonly low: number | null;
-  readonly high: number | null;
-  readonly log: boolean;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly log_scale: boolean;
   readonly values: Float64Array;
   readonly steps: Float64Array;
   readonly deviation: Float64Array | null;
@@ -2408,14 +2427,15 @@ export interface SessionLinks {
 }
 
 /**
- * Sessions, or groups of sessions. Times are in seconds since 1970, NaN if unknown. `at` are the
- * indices of the rows in the table. `groups` are indices into `group_names`. `status` is 0 for
+ * Sessions, or groups of sessions. Times are in seconds since 1970, NaN if unknown. `indices` are
+ * the indices of the rows in the table. `groups` are indices into `group_names`. `status` is 0 for
  * unknown, 1 for success, 2 for failure and 3 for running. `source` is 0 for records and 1 for a
- * settings file. `experiments` are indices into `experiment_names`, -1 for none. `last` is the time
- * of the newest point. `sessions` are the members of each group, null if each row is a session.
+ * settings file. `experiments` are indices into `experiment_names`, -1 for none. `last_logged` is
+ * the time of the newest point. `sessions` are the members of each group, null if each row is a
+ * session.
  */
 export interface SessionRows {
-  readonly at: Int32Array;
+  readonly indices: Int32Array;
   readonly names: readonly string[];
   readonly labels: readonly string[];
   readonly groups: Int32Array;
@@ -2425,48 +2445,48 @@ export interface SessionRows {
   readonly status: Uint8Array;
   readonly start: Float64Array;
   readonly end: Float64Array;
-  readonly last: Float64Array;
+  readonly last_logged: Float64Array;
   readonly source: Uint8Array;
   readonly experiments: Int32Array;
   readonly experiment_names: readonly string[];
   readonly links: Readonly<Record<string, SessionLinks>>;
 }
 
-/** All sessions, or the changes since a revision. `metric` requests additional metrics. */
+/** All sessions, or the changes since a revision. `metrics` requests additional metrics. */
 export interface SessionsRequest {
   /** Default: `"last"`. */
-  readonly how?: ReductionKind;
-  readonly over?: Aggregation | null;
+  readonly reduction?: ReductionKind;
+  readonly aggregation?: Aggregation | null;
   /** Default: `10`. */
-  readonly n?: number;
+  readonly count?: number;
   /** Default: `0`. */
   readonly step?: number;
   readonly since?: string | null;
   /** Default: `[]`. */
-  readonly metric?: readonly string[];
+  readonly metrics?: readonly string[];
 }
 
 /**
- * The table, or the rows that changed since the revision `base`. Columns hold only the rows of this
- * response; everything else is complete. `repeats` is the number of sessions that are not the first
- * of their group.
+ * The table, or the rows that changed since the revision `since`. Columns hold only the rows of
+ * this response; everything else is complete. `notes` are about unreadable files and hidden
+ * columns. `repeats` is the number of sessions that are not the first of their group.
  */
 export interface SessionsResponse {
   readonly revision: string;
-  readonly base: string | null;
+  readonly since: string | null;
   readonly rows: SessionRows;
   readonly hparams: readonly HParamCells[];
   readonly metrics: readonly MetricCells[];
-  readonly notes: readonly string[];
+  readonly notes: readonly Sentence[];
   readonly repeats: number;
 }
 
-/** A downsampled curve. `odd` is the number of NaN and infinite values. */
+/** A downsampled curve. `nonfinite_count` is the number of NaN and infinite values. */
 export interface Sparkline {
   readonly session: string;
   readonly x: Float32Array;
   readonly y: Float32Array;
-  readonly odd: number;
+  readonly nonfinite_count: number;
 }
 
 /** Downsampled curves of a metric; of the first thousand sessions if none are given. */
@@ -2660,7 +2680,7 @@ export interface CameraDef {
   readonly zoom: number;
 }
 
-/** A cluster and the words that are typical of it. */
+/** A cluster and the words that are typical of it; without any, its name is its number. */
 export interface ClusterInfo {
   readonly name: string;
   readonly count: number;
@@ -2668,19 +2688,19 @@ export interface ClusterInfo {
 }
 
 /**
- * Clusters of points, by their vectors or by their positions in the layout of the job `on`. `words`
- * is the column whose words name the clusters; all columns if null.
+ * Clusters of points, by their vectors or by their positions in the layout of `layout_job`.
+ * `name_column` is the column whose words name the clusters; all columns if null.
  */
 export interface ClusterRequest extends EmbeddingRequest {
   /** Default: `{"type":"kmeans","count":10}`. */
   readonly method?: KmeansMethod | HdbscanMethod;
   readonly rows?: Base64 | null;
-  readonly on?: string | null;
+  readonly layout_job?: string | null;
   /** Default: `false`. */
   readonly spherize?: boolean;
   /** Default: `0`. */
   readonly seed?: number;
-  readonly words?: string | null;
+  readonly name_column?: string | null;
 }
 
 /** The cluster of each row, -1 for none. */
@@ -2768,15 +2788,15 @@ export interface EditResponse {
 
 /** Labels, vectors or the layout of a job as a file. */
 export interface EmbeddingFileRequest extends EmbeddingRequest {
-  readonly what: 'labels' | 'vectors' | 'layout';
+  readonly content: 'labels' | 'vectors' | 'layout';
   /** Default: `"tsv"`. */
   readonly format?: 'tsv' | 'npy';
   readonly job?: string | null;
 }
 
 /**
- * A loaded embedding. `usable` marks the rows with finite vectors, null if all are. `label`,
- * `colour` and `sequence` are suggested columns, `spherize` a suggested setting.
+ * A loaded embedding. `usable` marks the rows with finite vectors, null if all are. `label_column`,
+ * `color_column` and `sequence_column` are suggested columns, `spherize` a suggested setting.
  */
 export interface EmbeddingInfo {
   readonly id: string;
@@ -2786,12 +2806,12 @@ export interface EmbeddingInfo {
   readonly rows: number;
   readonly dimensions: number;
   readonly revision: number;
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
   readonly usable: Uint8Array | null;
   readonly columns: readonly ColumnInfo[];
-  readonly label: string | null;
-  readonly colour: string | null;
-  readonly sequence: string | null;
+  readonly label_column: string | null;
+  readonly color_column: string | null;
+  readonly sequence_column: string | null;
   readonly sprite: SpriteTiles | null;
   readonly spherize: boolean;
 }
@@ -2806,7 +2826,7 @@ export interface EmbeddingRequest {
   readonly mark?: string | null;
 }
 
-/** An embedding in the list; `problem` says why it cannot be read. */
+/** An embedding in the list; `problem` says why it cannot be read, null if it can. */
 export interface EmbeddingRow {
   readonly id: string;
   readonly run: string;
@@ -2816,7 +2836,7 @@ export interface EmbeddingRow {
   readonly has_labels: boolean;
   readonly has_sprite: boolean;
   readonly has_bookmarks: boolean;
-  readonly problem: string;
+  readonly problem: Sentence | null;
   readonly versions: readonly VersionRow[];
 }
 
@@ -2841,14 +2861,17 @@ export interface JobRequest {
 
 export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
 
-/** The state of a job; `frame` increases with every intermediate result. */
+/**
+ * The state of a job; `frame` increases with every intermediate result. `stage` names the current
+ * stage, `problem` says why the job failed.
+ */
 export interface JobStatus {
   readonly job: string;
   readonly state: JobState;
-  readonly doing: string;
+  readonly stage: Sentence;
   readonly done: number;
   readonly total: number;
-  readonly problem: string;
+  readonly problem: Sentence | null;
   readonly frame: number;
   readonly device: Device;
 }
@@ -2872,10 +2895,10 @@ export interface LabelCount {
   readonly count: number;
 }
 
-/** The coordinates along some axes, unless `seen` is the current frame of the job. */
+/** The coordinates along some axes, unless `known_frame` is the current frame of the job. */
 export interface LayoutRequest extends JobRequest {
   /** Default: `0`. */
-  readonly seen?: number;
+  readonly known_frame?: number;
   /** Default: `[0,1,2]`. */
   readonly axes?: readonly number[];
 }
@@ -2952,9 +2975,9 @@ export type ProjectionMethodInput =
   | CustomAxesMethodInput;
 
 /**
- * A layout of all points, or of some rows. `align` is the job of another layout to compare with. If
- * the method is iterative, the new layout starts from that one; in any case it is rotated onto it.
- * `align_by` is the column that identifies points, as in a match.
+ * A layout of all points, or of some rows. `align_to` is the job of another layout to compare with.
+ * If the method is iterative, the new layout starts from that one; in any case it is rotated onto
+ * it. `align_by` is the column that identifies points, as in a match.
  */
 export interface ProjectionRequest extends EmbeddingRequest {
   /** Default: `{"type":"pca","components":10}`. */
@@ -2966,7 +2989,7 @@ export interface ProjectionRequest extends EmbeddingRequest {
   readonly seed?: number;
   /** Default: `"auto"`. */
   readonly device?: 'auto' | 'cpu';
-  readonly align?: string | null;
+  readonly align_to?: string | null;
   /** Default: `""`. */
   readonly align_by?: string | null;
 }
@@ -2975,10 +2998,10 @@ export interface ProjectionRequest extends EmbeddingRequest {
 export interface ProjectorLayoutResponse {
   readonly job: JobStatus;
   readonly rows: Int32Array | null;
-  readonly places: readonly Float32Array[];
-  readonly explained: readonly number[];
-  readonly exact: boolean;
-  readonly notes: readonly string[];
+  readonly coordinates: readonly Float32Array[];
+  readonly explained_ratio: readonly number[];
+  readonly is_exact: boolean;
+  readonly notes: readonly Sentence[];
 }
 
 /** The rows whose labels contain a text or match a regular expression, in one column or any. */
@@ -3011,13 +3034,16 @@ export interface QualityRequest extends JobRequest {
   readonly axes?: readonly number[];
 }
 
-/** The trustworthiness of a layout, from 0 to 1, on a sample of its `of` points. */
+/**
+ * The trustworthiness of a layout, from 0 to 1, on a sample of its points. `explanation` says what
+ * it means for this layout.
+ */
 export interface QualityResponse {
-  readonly trust: number;
-  readonly of: number;
-  readonly sample: number;
-  readonly neighbours: number;
-  readonly sentence: string;
+  readonly trustworthiness: number;
+  readonly point_count: number;
+  readonly sample_size: number;
+  readonly n_neighbors: number;
+  readonly explanation: readonly Sentence[];
 }
 
 /** A view that was saved in the dashboard. */
@@ -3044,7 +3070,7 @@ export interface SpriteTiles {
 
 /** An embedding without a server. `vectors` are flattened; null if there are too many. */
 export interface StaticEmbedding {
-  readonly about: EmbeddingInfo;
+  readonly info: EmbeddingInfo;
   readonly columns: readonly ColumnResponse[];
   readonly layouts: readonly StaticLayout[];
   readonly vectors: Float32Array | null;
@@ -3054,11 +3080,11 @@ export interface StaticEmbedding {
 export interface StaticLayout {
   readonly method: ProjectionMethod;
   readonly rows: Int32Array | null;
-  readonly places: readonly Float32Array[];
-  readonly explained: readonly number[];
+  readonly coordinates: readonly Float32Array[];
+  readonly explained_ratio: readonly number[];
 }
 
-/** t-SNE. Neighbors with another label in the column `supervise` weigh less by `pull`. */
+/** t-SNE. Neighbors with another label in `supervise_column` weigh less. */
 export interface TsneMethod {
   readonly type: 'tsne';
   readonly dimensions: 2 | 3;
@@ -3067,11 +3093,11 @@ export interface TsneMethod {
   readonly learning_rate: number | null;
   readonly early_exaggeration: number;
   readonly metric: DistanceMetric;
-  readonly supervise: string | null;
-  readonly pull: number;
+  readonly supervise_column: string | null;
+  readonly supervise_factor: number;
 }
 
-/** t-SNE. Neighbors with another label in the column `supervise` weigh less by `pull`. */
+/** t-SNE. Neighbors with another label in `supervise_column` weigh less. */
 export interface TsneMethodInput {
   readonly type: 'tsne';
   /** Default: `2`. */
@@ -3085,21 +3111,21 @@ export interface TsneMethodInput {
   readonly early_exaggeration?: number;
   /** Default: `"euclidean"`. */
   readonly metric?: DistanceMetric;
-  readonly supervise?: string | null;
+  readonly supervise_column?: string | null;
   /** Default: `0.0`. */
-  readonly pull?: number;
+  readonly supervise_factor?: number;
 }
 
 /** UMAP, supervised as in t-SNE. */
 export interface UmapMethod {
   readonly type: 'umap';
   readonly dimensions: 2 | 3;
-  readonly neighbours: number;
+  readonly n_neighbors: number;
   readonly min_dist: number;
   readonly metric: DistanceMetric;
   readonly epochs: number | null;
-  readonly supervise: string | null;
-  readonly pull: number;
+  readonly supervise_column: string | null;
+  readonly supervise_factor: number;
 }
 
 /** UMAP, supervised as in t-SNE. */
@@ -3108,15 +3134,15 @@ export interface UmapMethodInput {
   /** Default: `2`. */
   readonly dimensions?: 2 | 3;
   /** Default: `15`. */
-  readonly neighbours?: number;
+  readonly n_neighbors?: number;
   /** Default: `0.1`. */
   readonly min_dist?: number;
   /** Default: `"euclidean"`. */
   readonly metric?: DistanceMetric;
   readonly epochs?: number | null;
-  readonly supervise?: string | null;
+  readonly supervise_column?: string | null;
   /** Default: `0.0`. */
-  readonly pull?: number;
+  readonly supervise_factor?: number;
 }
 
 /** An embedding at one step; `rows` and `dimensions` are 0 if they are not known yet. */
@@ -3577,10 +3603,10 @@ export interface AllocatorRow {
   readonly cache: Float64Array;
   readonly events: Int32Array;
   /** What was in use at the peak. */
-  readonly pieces: AllocationColumns;
+  readonly peak_allocations: AllocationColumns;
   readonly leaks: AllocationColumns;
   /** Heap in use at the end of each step. */
-  readonly step_heaps: Float64Array;
+  readonly step_heap_bytes: Float64Array;
 }
 
 /** A capture file: as it is, or in the Chrome trace format, which Perfetto opens. */
@@ -3601,16 +3627,16 @@ export interface CaptureRequest {
   /** Default: `"ours"`. */
   readonly rules?: StepRules;
   /** Id of another capture to compare with. Default: `""`. */
-  readonly before?: string;
+  readonly baseline?: string;
   /** Default: `""`. */
-  readonly before_host?: string;
+  readonly baseline_host?: string;
   /** Version of the capture. With it, the response can be cached forever. */
-  readonly mark?: number | null;
+  readonly version?: number | null;
   /** Thresholds of findings in percent, if not the defaults: `input:10,host:30`. Default: `""`. */
   readonly thresholds?: string;
 }
 
-/** A capture. Its `mark` changes whenever a file of it is written. */
+/** A capture. Its `version` changes when one of its files does; null in a static export. */
 export interface CaptureRow {
   readonly id: string;
   readonly run: string;
@@ -3621,7 +3647,7 @@ export interface CaptureRow {
   /** The last step at which the run logged a scalar before the capture; null if it logged none. */
   readonly step: number | null;
   readonly bytes: number;
-  readonly mark: number;
+  readonly version: number | null;
   readonly hosts: readonly HostRow[];
 }
 
@@ -3633,7 +3659,7 @@ export interface CapturesResponse {
 
 /** What changed between two captures; the 200 ops that changed most. */
 export interface Comparison {
-  readonly verdict: string;
+  readonly verdict: readonly Sentence[];
   readonly step: StepPair;
   readonly parts: readonly PartPair[];
   readonly ops: readonly OpPair[];
@@ -3651,8 +3677,8 @@ export interface DeviceRow {
 
 /** A property of the program or the machine it ran on. */
 export interface EnvironmentFact {
-  readonly name: string;
-  readonly value: string;
+  readonly name: Sentence;
+  readonly value: Sentence;
 }
 
 export interface EventArgument {
@@ -3670,10 +3696,10 @@ export interface EventDetails {
   /** Direct children by name. */
   readonly children: readonly NameRow[];
   /** Sources of flows to this event. */
-  readonly came_from: readonly EventRow[];
+  readonly incoming: readonly EventRow[];
   /** Targets of flows from this event. */
-  readonly led_to: readonly EventRow[];
-  readonly same: SameNameStats;
+  readonly outgoing: readonly EventRow[];
+  readonly same_name: SameNameStats;
 }
 
 /** An event by its number in the trace. */
@@ -3691,9 +3717,10 @@ export interface EventRow {
   readonly duration_ps: number;
 }
 
-/** An event that proves a finding. */
+/** An event that proves a finding, or with `is_gap` the time after it without events. */
 export interface EvidenceRow {
   readonly event: number;
+  readonly is_gap: boolean;
   readonly name: string;
   readonly track: string;
   readonly start_ps: number;
@@ -3702,26 +3729,27 @@ export interface EvidenceRow {
 
 /** A difference in the environment. */
 export interface FactPair {
-  readonly name: string;
-  readonly before: string;
-  readonly after: string;
+  readonly name: Sentence;
+  /** Null if only the other capture has it. */
+  readonly before: Sentence | null;
+  readonly after: Sentence | null;
 }
 
 /** Something to change in the program. */
 export interface Finding {
   readonly name: string;
-  readonly title: string;
-  /** What was measured, in a sentence. */
-  readonly what: string;
+  readonly title: Sentence;
+  /** What was measured. */
+  readonly summary: Sentence;
   /** Share of a step. */
   readonly share: number;
-  /** From which value on it is reported, in words. */
-  readonly threshold: string;
-  readonly advice: string;
+  /** The values for which it is reported. */
+  readonly threshold: Sentence;
+  readonly advice: readonly Sentence[];
   /** Lines to paste; empty if there are none. */
   readonly code: string;
   /** Time of a step that would be saved if all of it went away. */
-  readonly win_ms: number;
+  readonly savings_ms: number;
   /** The longest events, at most twenty. */
   readonly evidence: readonly EvidenceRow[];
   readonly events: number;
@@ -3735,7 +3763,7 @@ export interface Finding {
 /** How a finding changed, by the time it would save. */
 export interface FindingPair {
   readonly name: string;
-  readonly title: string;
+  readonly title: Sentence;
   readonly state: 'gone' | 'new' | 'less' | 'more' | 'same';
   readonly before_ms: number;
   readonly after_ms: number;
@@ -3762,12 +3790,12 @@ export interface FlowArrows {
 export type Framework = 'tensorflow' | 'torch' | 'jax' | 'python' | 'chrome';
 
 /**
- * Samples of a memory profile, largest first. `wheres` are function, file and line in the user's
+ * Samples of a memory profile, largest first. `locations` are function, file and line in the user's
  * code. `stacks` are call stacks, one frame per line, innermost first. `total_bytes` includes
  * samples that were left out.
  */
 export interface HeapResponse {
-  readonly wheres: readonly string[];
+  readonly locations: readonly string[];
   readonly stacks: readonly string[];
   readonly kinds: readonly string[];
   readonly devices: readonly string[];
@@ -3800,26 +3828,27 @@ export interface InputAnalysis {
   readonly share: number;
   readonly ms: number;
   readonly hidden_ms: number;
-  readonly verdict: string;
+  readonly verdict: readonly Sentence[];
   readonly parts: readonly InputPart[];
   readonly pipelines: readonly PipelineRow[];
   readonly loaders: readonly LoaderRow[];
   readonly findings: readonly Finding[];
-  /** Why there is neither a pipeline nor a loader; empty if there is one. */
-  readonly why: string;
+  /** Why there is neither a pipeline nor a loader; null if there is one. */
+  readonly empty_reason: Sentence | null;
 }
 
 /** Time of an average step in which the program waited for this kind of work only. */
 export interface InputPart {
   readonly name: string;
-  readonly what: string;
+  readonly label: Sentence;
+  readonly description: Sentence;
   readonly ms: number;
   readonly share: number;
 }
 
 /**
  * Kernels, longest total time first; one row per kernel, op and launch configuration. `grids` and
- * `blocks` are comma-separated sizes. `occupancy` is in percent, NaN if unknown; `occupancy_is`
+ * `blocks` are comma-separated sizes. `occupancy` is in percent, NaN if unknown; `occupancy_kind`
  * says whether it is the maximum for the launch or an estimate of what was achieved. `fill` is the
  * share of the multiprocessors that the grid has blocks for. `tensor_cores` is 0 for no, 1 for yes
  * and 2 for unknown; `eligible` is 1 if the kernel could use them.
@@ -3834,7 +3863,7 @@ export interface KernelsResponse {
   readonly registers: Int32Array;
   readonly shared_bytes: Int32Array;
   readonly occupancy: Float32Array;
-  readonly occupancy_is: 'theoretical' | 'achieved';
+  readonly occupancy_kind: 'theoretical' | 'achieved';
   readonly fill: Float32Array;
   readonly tensor_cores: Uint8Array;
   readonly eligible: Uint8Array;
@@ -3867,7 +3896,7 @@ export interface MemoryPeak {
   readonly free: number | null;
   readonly fragmentation: number | null;
   /** Most memory in use since the start of the program. */
-  readonly ever: number | null;
+  readonly lifetime_peak_bytes: number | null;
 }
 
 /** All allocators, those of devices first; start and end of steps in milliseconds. */
@@ -3929,9 +3958,10 @@ export interface OpRow {
 
 /** Progress of reading a capture; `share` is null if it is not being read. */
 export interface OpeningResponse {
-  readonly state: string;
+  readonly state: 'idle' | 'opening' | 'failed' | 'ready';
   readonly share: number | null;
-  readonly what: string;
+  /** Size of the file. */
+  readonly bytes: number;
   readonly problem: Problem | null;
 }
 
@@ -3964,17 +3994,17 @@ export interface Overlap {
 /** Time of every step in one part, in milliseconds. */
 export interface PartColumns {
   readonly name: string;
-  readonly label: string;
+  readonly label: Sentence;
   /** Every instant counted once, for the part of the highest priority. */
-  readonly counted: Float64Array;
+  readonly exclusive_ms: Float64Array;
   /** As if there were no other part. */
-  readonly alone: Float64Array;
+  readonly inclusive_ms: Float64Array;
 }
 
 /** Time of an average step in one part. */
 export interface PartPair {
   readonly name: string;
-  readonly label: string;
+  readonly label: Sentence;
   readonly before_ms: number;
   readonly after_ms: number;
   readonly before_hidden_ms: number;
@@ -3984,27 +4014,28 @@ export interface PartPair {
 /** Time of an average step in one part. */
 export interface PartTime {
   readonly name: string;
-  readonly label: string;
+  readonly label: Sentence;
   readonly ms: number;
   readonly share: number;
   /** Time that ran behind a part of higher priority. */
   readonly hidden_ms: number;
-  readonly what: string;
+  readonly description: Sentence;
 }
 
 export interface PipelineRow {
-  readonly name: string;
+  /** From 1. */
+  readonly number: number;
   readonly stages: readonly StageRow[];
 }
 
 /** How long kernels ran in each precision. */
 export interface PrecisionTimes {
   /** In at most 16 bits. */
-  readonly short_ms: number;
-  readonly long_ms: number;
+  readonly low_ms: number;
+  readonly full_ms: number;
   readonly unknown_ms: number;
   /** Share of the time of known precision; null if there is none. */
-  readonly short_share: number | null;
+  readonly low_share: number | null;
 }
 
 /**
@@ -4028,7 +4059,7 @@ export interface ProfileStepsResponse {
   readonly start_ms: Float64Array;
   readonly total_ms: Float64Array;
   readonly parts: readonly PartColumns[];
-  readonly other: Float64Array;
+  readonly other_ms: Float64Array;
   /** The steps that averages are taken over. */
   readonly averaged: StepRange;
 }
@@ -4038,8 +4069,8 @@ export interface ProfileSummary {
   readonly events: number;
   readonly span_ms: number;
   readonly framework: Framework;
-  /** How the steps were found, in words. */
-  readonly rule: string;
+  /** How the steps were found. */
+  readonly step_rule: Sentence;
   readonly markers: readonly StepMarker[];
   readonly steps: StepTimes;
   readonly parts: readonly PartTime[];
@@ -4051,14 +4082,14 @@ export interface ProfileSummary {
   readonly findings: readonly Finding[];
   /** The thresholds of the findings. */
   readonly thresholds: readonly ThresholdRow[];
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
 }
 
 /** An XLA program; `index` identifies it in requests for its text. */
 export interface ProgramRow {
   readonly index: number;
   readonly name: string;
-  readonly number: number;
+  readonly module_id: number;
   readonly instructions: number;
   readonly total_ms: number;
 }
@@ -4070,8 +4101,8 @@ export interface ProgramTextRequest extends CaptureRequest {
 }
 
 /**
- * The lines of a program; `ms` is NaN for lines that did not run on their own. `rest` is the number
- * of lines that were left out at the end.
+ * The lines of a program; `ms` is NaN for lines that did not run on their own. `omitted_lines` is
+ * the number of lines that were left out at the end.
  */
 export interface ProgramTextResponse {
   readonly name: string;
@@ -4079,14 +4110,14 @@ export interface ProgramTextResponse {
   /** The instruction of each line; empty for none. */
   readonly names: readonly string[];
   readonly ms: Float64Array;
-  readonly rest: number;
+  readonly omitted_lines: number;
 }
 
 /**
- * XLA programs and their executed instructions, longest total time first. `programs_of` are indices
- * into `programs`. `scopes` are the framework's names of what an instruction was compiled from,
- * with slashes between their parts. `flops` and `bytes` are computed from shapes, for all runs
- * together. `unplaced_ms` is the device time of events that belong to no known instruction.
+ * XLA programs and their executed instructions, longest total time first. `program_indices` are
+ * indices into `programs`. `scopes` are the framework's names of what an instruction was compiled
+ * from, with slashes between their parts. `flops` and `bytes` are computed from shapes, for all
+ * runs together. `unmapped_ms` is the device time of events that belong to no known instruction.
  */
 export interface ProgramsResponse {
   readonly programs: readonly ProgramRow[];
@@ -4096,32 +4127,32 @@ export interface ProgramsResponse {
   readonly scopes: readonly string[];
   readonly sources: readonly string[];
   readonly shapes: readonly string[];
-  readonly programs_of: Int32Array;
+  readonly program_indices: Int32Array;
   readonly counts: Int32Array;
   readonly total_ms: Float64Array;
   readonly flops: Float64Array;
   readonly bytes: Float64Array;
   readonly longest: Int32Array;
-  readonly unplaced_ms: number;
+  readonly unmapped_ms: number;
   readonly steps: number;
 }
 
-/** Peak rate of a device in one precision. */
+/** Peak rate of a device in one precision; TF32 and 16 bits are on tensor cores. */
 export interface Roof {
-  readonly name: string;
+  readonly precision: 'fp32' | 'tf32' | 'fp16';
   readonly flops_per_s: number;
 }
 
 /**
  * Ops with a known cost, longest self time first. `flops` and `bytes` are computed from shapes, for
- * all calls together. `roofs` is empty if the peak rates of the device are unknown; `is_guess` if
- * they were computed from its units.
+ * all calls together. `roofs` is empty if the peak rates of the device are unknown; `is_estimate`
+ * if they were computed from its units.
  */
 export interface RooflineResponse {
   readonly device: string;
   readonly roofs: readonly Roof[];
   readonly bytes_per_s: number;
-  readonly is_guess: boolean;
+  readonly is_estimate: boolean;
   readonly names: readonly string[];
   readonly types: readonly string[];
   readonly counts: Int32Array;
@@ -4140,7 +4171,7 @@ export interface SameNameStats {
   readonly min_ps: number;
   readonly max_ps: number;
   /** Position of the event among them by start, from 0. */
-  readonly place: number;
+  readonly index: number;
   /** How many took longer. */
   readonly rank: number;
   readonly previous: number | null;
@@ -4155,9 +4186,9 @@ export interface SearchResult {
   /** By total duration, longest first. */
   readonly names: readonly NameRow[];
   /** All matching names. */
-  readonly ids: Int32Array;
+  readonly name_ids: Int32Array;
   /** One bit per event of the trace if arguments were searched; empty otherwise. */
-  readonly told: Uint8Array;
+  readonly matches: Uint8Array;
   /** Number of matching events, by start, before the first one in the columns. */
   readonly offset: number;
   readonly event: Int32Array;
@@ -4190,7 +4221,7 @@ export interface SelectedTrack {
 export interface SelectionSummary {
   readonly count: number;
   /** Number of unique names, of which only the longest are listed. */
-  readonly unlike: number;
+  readonly unique_names: number;
   readonly names: readonly SelectedName[];
   readonly tracks: readonly SelectedTrack[];
 }
@@ -4206,29 +4237,26 @@ export interface StageRow {
   readonly self_ms: number;
   /** How long the program waited for this stage and no other. */
   readonly critical_ms: number;
-  readonly parallel: number | null;
+  readonly parallelism: number | null;
   readonly is_slowest: boolean;
-  readonly advice: string;
+  readonly advice: Sentence | null;
   /** The longest call. */
   readonly event: number;
 }
 
-/** The timeline of a static export: all tracks in all tiles of one level of detail. */
+/** The timeline of a static export, with the exported tiles of all tracks. */
 export interface StaticTimeline {
   readonly timeline: TimelineResponse;
-  readonly level: number;
-  readonly first: number;
-  readonly last: number;
   readonly tiles: Tiles;
 }
 
 /** The steps of a trace, in picoseconds. */
 export interface StepColumns {
-  /** How the steps were found, in words. */
-  readonly rule: string;
+  /** How the steps were found. */
+  readonly rule: Sentence;
   readonly names: readonly string[];
-  readonly start: Float64Array;
-  readonly end: Float64Array;
+  readonly start_ps: Float64Array;
+  readonly end_ps: Float64Array;
 }
 
 /** Events that could mark steps. */
@@ -4258,15 +4286,22 @@ export interface StepTimes {
   readonly median_ms: number;
   readonly min_ms: number;
   readonly max_ms: number;
-  readonly deviation_ms: number;
+  readonly std_ms: number;
 }
 
 /** Threshold of a finding, in percent of a step; for precision, of the device's compute time. */
 export interface ThresholdRow {
   readonly name: string;
-  readonly title: string;
+  readonly title: Sentence;
   readonly percent: number;
-  readonly usual: number;
+  readonly default: number;
+}
+
+/** The tiles from `first` to `last` of a level of detail. */
+export interface TileRange {
+  readonly level: number;
+  readonly first: number;
+  readonly last: number;
 }
 
 /** Columns of the visible entries, sorted by tile, track, lane and start. */
@@ -4284,7 +4319,7 @@ export interface Tiles {
   /** Share of the time in which an event ran, from 0 to 255. */
   readonly busy: Uint8Array;
   /** Names of the entries that are wide enough for a label. */
-  readonly words: NameTable;
+  readonly names: NameTable;
 }
 
 /** The tiles from `first` to `last` of some tracks; each is 1,024 * 2 ** level ps wide. */
@@ -4319,15 +4354,16 @@ export interface TimelineResponse {
   readonly steps: StepColumns;
   /** Number of flows between events. */
   readonly flows: number;
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
+  /** The only tiles there are, in a static export; null with a server. */
+  readonly exported: TileRange | null;
 }
 
-/** A tool of the dashboard; `why` and `next` say why it is empty and what to do about it. */
+/** A tool of the dashboard; if it is empty, `empty_reason` and `hint` say why. */
 export interface ToolRow {
   readonly name: string;
-  readonly title: string;
-  readonly why: string;
-  readonly next: string;
+  readonly empty_reason: Sentence | null;
+  readonly hint: Sentence | null;
 }
 
 /** All tools in display order, whether or not they have something to show. */
@@ -4422,7 +4458,7 @@ export interface SeriesSteps {
   readonly step: Float64Array;
   readonly wall_time: Float64Array;
   /** The fingerprint of the value. */
-  readonly mark: Int32Array;
+  readonly fingerprint: Int32Array;
 }
 
 /** The steps of some tags; without `runs`, of all runs that have them. */
@@ -4444,5 +4480,5 @@ export interface ValueRequest {
   readonly tag: string;
   readonly index: number;
   /** The fingerprint; with it the response never changes. */
-  readonly mark?: number | null;
+  readonly fingerprint?: number | null;
 }

@@ -1,14 +1,13 @@
-/** What it takes to drop one card onto another. */
 interface CardDragOptions {
-  /** What kind of thing is dragged; its text is the card's id. */
+  /** Type of the dragged data, which is the id of the card. */
   readonly mimeType: string;
   readonly effect: 'link' | 'move';
   readonly id: () => string;
-  /** Says whether the other card could be taken. */
+  /** Returns whether the dropped card was accepted. */
   readonly onDrop: (id: string) => boolean;
 }
 
-/** A card that is dragged by its title, and that others of its kind can be dropped onto. */
+/** Drag and drop of cards by their header. */
 export class CardDrag {
   isDropTarget = $state(false);
   readonly #drop: CardDragOptions;

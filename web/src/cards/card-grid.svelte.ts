@@ -1,6 +1,8 @@
 import type { Query } from '../api/create-query.svelte';
 import { defineQuery } from '../api/query-definition';
 import type { TagNamesResponse, TagRow } from '../api/schemas';
+import * as m from '../catalog/cards';
+import * as common from '../catalog/common';
 import type { Context, Shortcut } from '../plugin/context';
 import {
   buildSections,
@@ -13,60 +15,60 @@ import {
 } from './card-sections';
 import { type CardGridSettings, createCardGridSettings, toggleItem } from './grid-settings';
 
-/** The names of the tags that any of some runs has. */
+/** The names of the tags that at least one of the runs has. */
 const tagNamesQuery = defineQuery('POST tags', { scope: ({ runs }) => ({ runs }) });
 
-/** What a wall is called and is about. */
 export interface CardGridInfo {
-  /** As the server calls the dashboard; the browser remembers tastes by it. */
+  /** Name of the dashboard, also used as the key of its preferences. */
   readonly name: string;
   readonly title: string;
-  /** What is shown, in the plural: `images`. */
+  /** For example "No images yet." */
+  readonly emptyTitle?: string;
+  /** Deprecated: builds the empty title from a plural noun, `images`. */
   readonly noun: string;
-  /** What would become a card here, in a sentence. */
+  /** How to log data that is shown here. */
   readonly emptyHint: string;
 }
 
-/** What all walls of cards share. Which cards there are is for those who extend it to say. */
+/** State of a dashboard with cards. Subclasses define the cards. */
 export abstract class CardGridState<C extends Card> {
   readonly context: Context;
   readonly info: CardGridInfo;
   abstract readonly settings: CardGridSettings;
-  /** What is shown, from top to bottom. */
   abstract readonly sections: readonly Section<C>[];
 
-  /** The card that keys are for: the pointer or the focus is in it. */
+  /** The card that keyboard shortcuts apply to: the one with the pointer or the focus. */
   activeCardId = $state.raw<string | null>(null);
 
   /** There are no cards for tags that no visible run has. Null until effects are started. */
   #tagNames = $state.raw<Query<TagNamesResponse> | null>(null);
-  /** Names of the runs that are shown; null: all. */
+  /** Names of the visible runs; null means all. */
   readonly requestedRuns = $derived.by(() => requestedRuns(this.context.runs));
-  /** The tags of all runs that belong here, in natural order. */
+  /** The tags of this dashboard in all runs, in natural order. */
   readonly allRows = $derived.by(() =>
     this.context.tags.rows.filter((row) => this.includesTag(row)),
   );
-  /** Those of them that the runs have that are shown. */
+  /** The tags that a visible run has. */
   readonly visibleRows = $derived.by(() => this.mergeRows(this.#filterRows(this.allRows)));
-  /** Grows when one of the runs that are shown does. */
+  /** Increases when a visible run gets new data. */
   readonly revision = $derived.by(() => {
     const { runs, live } = this.context;
     return runs.visible.reduce((sum, { name }) => sum + live.getRevision(name), 0);
   });
 
-  constructor(context: Context, about: CardGridInfo) {
+  constructor(context: Context, info: CardGridInfo) {
     this.context = context;
-    this.info = about;
+    this.info = info;
   }
 
   protected abstract includesTag(row: TagRow): boolean;
 
-  /** Where several tags are one thing, makes one row of theirs. */
+  /** Merges tags that are shown in one card. */
   protected mergeRows(rows: readonly TagRow[]): readonly TagRow[] {
     return rows;
   }
 
-  /** Keeps what is known in step with the page; to be called where effects live. */
+  /** Start to follow runs and live updates; call it where effects can be created. */
   startEffects(): void {
     this.#tagNames = this.context.query(tagNamesQuery, () => {
       const runs = this.requestedRuns;
@@ -89,7 +91,7 @@ export abstract class CardGridState<C extends Card> {
     return undefined;
   }
 
-  /** What the Escape key does. */
+  /** Handle Escape: leave full screen. */
   clearSelection(): void {
     const { fullScreen } = this.settings;
     if (fullScreen.value !== null) fullScreen.set(null, 'push');
@@ -97,18 +99,17 @@ export abstract class CardGridState<C extends Card> {
 }
 
 export interface TagGridInfo extends CardGridInfo {
-  /** The plugins whose tags are shown. */
   readonly plugins: readonly string[];
-  /** How wide a card is, in pixels, until somebody says otherwise. */
+  /** Default card width in pixels. */
   readonly defaultWidth: number;
-  /** Where several tags are one thing, makes one row of theirs. */
+  /** Merges tags that are shown in one card. */
   readonly mergeRows?: (rows: readonly TagRow[]) => readonly TagRow[];
 }
 
-/** A wall with one card for each tag of some plugins. */
+/** A grid with one card per tag. */
 export class TagGridState extends CardGridState<TagCard> {
   readonly settings: CardGridSettings;
-  readonly #about: TagGridInfo;
+  readonly #gridInfo: TagGridInfo;
 
   readonly sections = $derived.by(() =>
     buildSections(this.visibleRows, createTagCard, {
@@ -117,55 +118,55 @@ export class TagGridState extends CardGridState<TagCard> {
     }),
   );
 
-  constructor(context: Context, about: TagGridInfo) {
-    super(context, about);
-    this.settings = createCardGridSettings(context, about.name, about.defaultWidth);
-    this.#about = about;
+  constructor(context: Context, info: TagGridInfo) {
+    super(context, info);
+    this.settings = createCardGridSettings(context, info.name, info.defaultWidth);
+    this.#gridInfo = info;
   }
 
   protected override includesTag({ plugin }: TagRow): boolean {
-    return this.#about.plugins.includes(plugin);
+    return this.#gridInfo.plugins.includes(plugin);
   }
 
   protected override mergeRows(rows: readonly TagRow[]): readonly TagRow[] {
-    return this.#about.mergeRows?.(rows) ?? rows;
+    return this.#gridInfo.mergeRows?.(rows) ?? rows;
   }
 }
 
-/** The keys that all walls have; returns how to take them back. */
+/** Register the keyboard shortcuts of a card grid; return a function that removes them. */
 export function registerGridShortcuts<C extends Card>(
-  wall: CardGridState<C>,
+  grid: CardGridState<C>,
   focusFilter: () => void,
   hasPanel: boolean,
 ): () => void {
-  const group = wall.info.title;
-  const stops = gridShortcuts(wall, focusFilter, hasPanel).map((key) =>
-    wall.context.shortcuts.register({ ...key, group }),
+  const group = grid.info.title;
+  const stops = gridShortcuts(grid, focusFilter, hasPanel).map((key) =>
+    grid.context.shortcuts.register({ ...key, group }),
   );
   return () => stops.forEach((stop) => stop());
 }
 
 function gridShortcuts<C extends Card>(
-  wall: CardGridState<C>,
+  grid: CardGridState<C>,
   focusFilter: () => void,
   hasPanel: boolean,
 ): Omit<Shortcut, 'group'>[] {
-  const { panel, pinned, fullScreen } = wall.settings;
-  const settings = { keys: 's', label: 'Settings', run: () => panel.set(!panel.value) };
+  const { panel, pinned, fullScreen } = grid.settings;
+  const settings = { keys: 's', label: common.settings, run: () => panel.set(!panel.value) };
   return [
-    { keys: 'f', label: 'Filter tags', run: focusFilter },
+    { keys: 'f', label: common.filterTags, run: focusFilter },
     ...(hasPanel ? [settings] : []),
     {
       keys: 'm',
-      label: 'Full screen, and back',
-      run: () => fullScreen.set(fullScreen.value === null ? wall.activeCardId : null, 'push'),
+      label: m.toggleFullScreen,
+      run: () => fullScreen.set(fullScreen.value === null ? grid.activeCardId : null, 'push'),
     },
     {
       keys: 'p',
-      label: 'Pin card',
+      label: m.togglePin,
       run: () =>
-        wall.activeCardId !== null && pinned.set(toggleItem(pinned.value, wall.activeCardId)),
+        grid.activeCardId !== null && pinned.set(toggleItem(pinned.value, grid.activeCardId)),
     },
-    { keys: 'Escape', label: 'Let go, or leave the full screen', run: () => wall.clearSelection() },
+    { keys: 'Escape', label: m.escape, run: () => grid.clearSelection() },
   ];
 }

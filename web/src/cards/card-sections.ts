@@ -1,17 +1,17 @@
+import * as common from '../catalog/common';
 import type { TagRow } from '../api/schemas';
 import { groupByPrefix } from '../lib/grouping';
 import { compileTextFilter, type TextFilter } from '../lib/text-filter';
 import type { Runs } from '../plugin/context';
 
-/** What one place on a wall shows. */
 export interface Card {
-  /** The same in every visit: folds, pins and links name it. */
+  /** Stable across visits: used in URLs and preferences. */
   readonly id: string;
   readonly title: string;
   readonly description: string;
 }
 
-/** A card that stands for one tag. */
+/** A card of a single tag. */
 export interface TagCard extends Card {
   readonly row: TagRow;
   readonly tag: string;
@@ -19,17 +19,20 @@ export interface TagCard extends Card {
 
 export interface Section<C extends Card = Card> {
   readonly title: string;
-  /** What folding remembers it by; no prefix of a tag has a space before it. */
+  /**
+   * Key of the collapsed state. Keys of special sections start with a space, which tag prefixes do
+   * not.
+   */
   readonly key: string;
   readonly cards: readonly C[];
 }
 
-/** What is said of a card beside its title. */
+/** A short text next to the title. */
 export interface CardCaption {
   readonly text: string;
-  /** The whole of it, for who points at it. */
+  /** The full text, as a tooltip. */
   readonly details?: string;
-  /** True where it is not for who looks closely only. */
+  /** Shown always, not only on hover. */
   readonly alwaysVisible?: boolean;
 }
 
@@ -41,11 +44,11 @@ export function createTagCard(row: TagRow): TagCard {
 export interface SectionOptions<C extends Card> {
   readonly filter: TextFilter;
   readonly pinned: readonly string[];
-  /** Sections that stand between the pinned cards and those of the tags. */
+  /** Sections between the pinned cards and the tag sections. */
   readonly extra?: readonly Section<C>[];
 }
 
-/** Pinned cards, whatever else there is, then the cards of single tags by the prefix of the tag. */
+/** Build the sections: pinned cards, extra sections, then tags grouped by prefix. */
 export function buildSections<C extends Card>(
   rows: readonly TagRow[],
   cardOf: (row: TagRow) => C,
@@ -54,16 +57,19 @@ export function buildSections<C extends Card>(
   const { matches } = compileTextFilter(filter);
   const found = rows.filter(({ tag, display_name }) => matches(tag) || matches(display_name));
   const single = groupByPrefix(found).map(({ title, items }) => ({
-    title: title || 'no prefix',
+    title: title || common.ungrouped,
     key: title,
     cards: items.map(cardOf),
   }));
   const cards = findPinned(pinned, rows, cardOf, extra);
-  const sections = [{ title: 'Pinned', key: ' pinned', cards }, ...extra, ...single];
+  const sections = [{ title: common.pinned, key: ' pinned', cards }, ...extra, ...single];
   return sections.filter(({ cards }) => cards.length > 0);
 }
 
-/** In the order in which they were pinned; one whose tag is gone comes back with its tag. */
+/**
+ * Return the pinned cards in the order in which they were pinned. Cards without data are left out
+ * but stay pinned.
+ */
 function findPinned<C extends Card>(
   ids: readonly string[],
   rows: readonly TagRow[],
@@ -76,13 +82,12 @@ function findPinned<C extends Card>(
   return ids.flatMap((id) => cards.get(id) ?? []);
 }
 
-/** The rows of some tags. */
 export function rowsWithTags(rows: readonly TagRow[], tags: readonly string[]): readonly TagRow[] {
   const names = new Set(tags);
   return rows.filter(({ tag }) => names.has(tag));
 }
 
-/** The names of the runs that are shown, as the server is asked for them; null stands for all. */
+/** Return the names of the visible runs for requests; null means all runs. */
 export function requestedRuns({ visible, all }: Runs): readonly string[] | null {
   return visible.length === all.length ? null : visible.map(({ name }) => name);
 }

@@ -1,20 +1,21 @@
+import * as common from '../catalog/common';
 import type { MenuItem } from '../components/menu';
 
-/** A chart that can be taken away as a picture. */
+/** A chart that can be exported as an image. */
 export interface ImageExporter {
   exportSvg(title: string): string;
   exportPng(title: string): Promise<Blob>;
 }
 
-/** Gives the user a file. */
+/** Save content as a file. */
 export function downloadBlob(content: Blob, name: string): void {
   const address = URL.createObjectURL(content);
   downloadUrl(address, name);
-  // The browser has taken hold of the content by then.
+  // The download has started by then.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** Sends the browser for a file, which the server names unless a name is given. */
+/** Download a URL. The server names the file unless a name is given. */
 export function downloadUrl(address: string, name = ''): void {
   const link = document.createElement('a');
   link.href = address;
@@ -23,37 +24,36 @@ export function downloadUrl(address: string, name = ''): void {
 }
 
 export async function downloadImage(
-  pictures: ImageExporter | null,
+  exporter: ImageExporter | null,
   format: 'svg' | 'png',
   title: string,
 ): Promise<void> {
-  if (!pictures) return;
-  const picture =
+  if (!exporter) return;
+  const image =
     format === 'png'
-      ? await pictures.exportPng(title)
-      : new Blob([pictures.exportSvg(title)], { type: 'image/svg+xml' });
-  downloadBlob(picture, `${toFileName(title)}.${format}`);
+      ? await exporter.exportPng(title)
+      : new Blob([exporter.exportSvg(title)], { type: 'image/svg+xml' });
+  downloadBlob(image, `${toFileName(title)}.${format}`);
 }
 
-/** A title as a name that any file system takes. */
+/** Return a file name that is valid on all file systems. */
 export function toFileName(title: string): string {
   return title.replace(/[^\p{L}\p{N}._-]+/gu, '_').replace(/^[._]+|_+$/g, '') || 'card';
 }
 
-/** Items of a card's menu that save its chart as a picture. */
+/** Return menu items that export the chart of a card. */
 export function imageExportItems(
-  takePicture: () => ImageExporter | null,
+  getExporter: () => ImageExporter | null,
   title: string,
 ): MenuItem[] {
-  const disabled = takePicture() === null;
+  const disabled = getExporter() === null;
   return (['svg', 'png'] as const).map((format) => ({
-    label: `Download ${format.toUpperCase()}`,
+    label: format === 'svg' ? common.exportSvg : common.exportPng,
     disabled,
-    run: () => void downloadImage(takePicture(), format, title),
+    run: () => void downloadImage(getExporter(), format, title),
   }));
 }
 
-/** Numbers as they are taken away. */
 export interface ExportTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | null)[])[];
@@ -81,7 +81,7 @@ export interface LogRoot {
   readonly path: string;
 }
 
-/** The first lines of Python that read what a card shows; `log` is the log. */
+/** Return Python code that opens the log as `log`. */
 export function openLogLines(roots: readonly LogRoot[]): string[] {
   return ['import tracklight', '', `log = tracklight.open(${logdir(roots)})`];
 }
@@ -92,7 +92,7 @@ function logdir(roots: readonly LogRoot[]): string {
   return `{${roots.map(({ name, path }) => `${quotePython(name)}: ${quotePython(path)}`).join(', ')}}`;
 }
 
-/** A string as Python writes it, too. */
+/** Return a Python string literal. */
 export function quotePython(text: string): string {
   return JSON.stringify(text);
 }

@@ -12,7 +12,7 @@ const MEASURES = {
 const card = (id: string): Card => ({ id, title: id, description: '' });
 const section = (title: string, ...ids: string[]) => ({ title, key: title, cards: ids.map(card) });
 
-test('cards share the width of their row', () => {
+test('cards of a row share its width', () => {
   const { cards, height } = layoutGrid([section('s', 'a', 'b', 'c', 'd')], [], [], MEASURES);
   const width = (1000 - 2 * CARD_GAP_PX) / 3;
   expect(cards.map(({ x, y }) => [x, y])).toEqual([
@@ -25,7 +25,7 @@ test('cards share the width of their row', () => {
   expect(height).toBe(SECTION_HEADING_PX + 2 * (200 + CARD_GAP_PX));
 });
 
-test('a folded section is only its head', () => {
+test('a collapsed section has only its heading', () => {
   const { cards, sections, height } = layoutGrid(
     [section('one', 'a'), section('two', 'b')],
     ['one'],
@@ -46,7 +46,7 @@ test('a wide card has a row of its own', () => {
   ]);
 });
 
-test('a row is as high as its highest card', () => {
+test('a row is as high as its tallest card', () => {
   const heightOf = (_: number, card: Card | null): number => (card?.id === 'b' ? 350 : 200);
   const sections = [section('s', 'a', 'b', 'c', 'd')];
   const { cards, tallest } = layoutGrid(sections, [], [], { ...MEASURES, heightOf });
@@ -63,7 +63,7 @@ test('a narrow page has one column', () => {
   ]);
 });
 
-test('only what reaches into the stretch is found among many', () => {
+test('items in the viewport are found among many', () => {
   const ids = Array.from({ length: 12_345 }, (_, at) => String(at));
   const { cards, height } = layoutGrid([section('s', ...ids)], [], [], MEASURES);
   const found = itemsInViewport(cards, height / 2, height / 2 + 600, 400);

@@ -3,9 +3,9 @@ import type { Card, Section } from './card-sections';
 /** Sizes in pixels. */
 export interface GridMetrics<C extends Card = Card> {
   readonly width: number;
-  /** The narrowest that a card may be; cards share what is left of their row. */
+  /** Minimum card width; cards of a row share the remaining space. */
   readonly cardWidth: number;
-  /** How high a card is in a column of that width, or over all columns; null: one to come. */
+  /** Height of a card in a column of a given width, or at full width; null is a placeholder. */
   readonly heightOf: (columnWidth: number, card: C | null, isWide: boolean) => number;
 }
 
@@ -17,7 +17,7 @@ export interface PlacedSection<C extends Card = Card> {
 }
 
 export interface PlacedCard<C extends Card = Card> {
-  /** A card may stand twice on the page: where it belongs and where it is pinned. */
+  /** Unique per position: a pinned card is shown twice. */
   readonly key: string;
   readonly card: C;
   readonly x: number;
@@ -28,9 +28,8 @@ export interface PlacedCard<C extends Card = Card> {
 
 export interface GridLayout<C extends Card = Card> {
   readonly sections: readonly PlacedSection<C>[];
-  /** From top to bottom. */
+  /** Sorted by y. */
   readonly cards: readonly PlacedCard<C>[];
-  /** Of all cards. */
   readonly tallest: number;
   readonly height: number;
 }
@@ -38,7 +37,7 @@ export interface GridLayout<C extends Card = Card> {
 export const CARD_GAP_PX = 12;
 export const SECTION_HEADING_PX = 40;
 
-/** Where everything stands. It is known without drawing, so that what is off the screen need not exist. */
+/** Return the positions of all sections and cards, computed without rendering them. */
 export function layoutGrid<C extends Card>(
   sections: readonly Section<C>[],
   folded: readonly string[],
@@ -57,7 +56,7 @@ export function layoutGrid<C extends Card>(
   return { sections: heads, cards, tallest, height: y };
 }
 
-/** Adds the cards of a section to `placed` and says where the next section begins. */
+/** Add the cards of a section to `placed` and return the y of the next section. */
 function placeCards<C extends Card>(
   section: Section<C>,
   wide: readonly string[],
@@ -70,7 +69,7 @@ function placeCards<C extends Card>(
   let y = top;
   for (const row of splitRows(section.cards, wide, columns)) {
     const isWide = row.length === 1 && wide.includes(row[0]?.id ?? '');
-    // Cards of a row are as high as the highest, so that it ends in one line.
+    // All cards of a row have the height of the tallest one.
     const height = Math.max(...row.map((card) => measures.heightOf(column, card, isWide)));
     const width = isWide ? measures.width : column;
     row.forEach((card, at) => {
@@ -82,7 +81,7 @@ function placeCards<C extends Card>(
   return y;
 }
 
-/** Cards in their order, a wide one by itself. */
+/** Split cards into rows; a full-width card has its own row. */
 function splitRows<C extends Card>(
   cards: readonly C[],
   wide: readonly string[],
@@ -107,7 +106,7 @@ export function countColumns({
   return Math.max(1, Math.floor((width + CARD_GAP_PX) / (cardWidth + CARD_GAP_PX)));
 }
 
-/** Those of some things sorted by `y` that reach into a stretch of the page. */
+/** Return the items that overlap the viewport; `items` are sorted by `y`. */
 export function itemsInViewport<Item extends { readonly y: number; readonly height: number }>(
   items: readonly Item[],
   top: number,
@@ -119,7 +118,7 @@ export function itemsInViewport<Item extends { readonly y: number; readonly heig
   return items.slice(first, end).filter(({ y, height }) => y + height > top);
 }
 
-/** The index of the first item at or below `y`. */
+/** Return the index of the first item at or below `y`. */
 function firstFrom(items: readonly { readonly y: number }[], y: number): number {
   let low = 0;
   let high = items.length;

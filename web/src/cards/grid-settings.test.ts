@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { cardSetCodec, hasCard, NO_CARDS, toggleCard, withCardValue } from './grid-settings';
 
-test('null takes a card out', () => {
+test('null removes a card', () => {
   expect(
     withCardValue(
       new Map([
@@ -15,7 +15,7 @@ test('null takes a card out', () => {
   ).toEqual(new Map([['b', 2]]));
 });
 
-test('a set of cards is some, or all but some', () => {
+test('a card set lists cards, or all cards with exceptions', () => {
   const some = toggleCard(toggleCard(NO_CARDS, 'a'), 'b,c');
   expect(cardSetCodec.format(some)).toBe('a,b\\,c');
   expect(hasCard(cardSetCodec.parse('a,b\\,c'), 'b,c')).toBe(true);

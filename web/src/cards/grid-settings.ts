@@ -2,7 +2,7 @@ import { type Codec, flag, list, number, optionalText, text } from '../lib/codec
 import type { TextFilter } from '../lib/text-filter';
 import type { Context, Param, UrlState } from '../plugin/context';
 
-/** What each of some cards has; cards that have nothing are left out. */
+/** A value per card; cards without a value are left out. */
 export type PerCard<Value> = ReadonlyMap<string, Value>;
 
 export const EMPTY_PER_CARD: PerCard<never> = new Map<string, never>();
@@ -18,7 +18,7 @@ export function withCardValue<Value>(
   return changed;
 }
 
-/** Written flat, a few fields a card: `loss,0,100,,2`. */
+/** Encoded as a flat list with a fixed number of fields per card: `loss,0,100,,2`. */
 export function perCardCodec<Value>(
   fields: number,
   read: (texts: readonly string[]) => Value | null,
@@ -38,7 +38,7 @@ export function perCardCodec<Value>(
   };
 }
 
-/** Some cards, or all but some: `*` stands for all, and those named after it are left out. */
+/** A list of cards, or `*` for all cards followed by exceptions. */
 export interface CardSet {
   readonly all: boolean;
   readonly named: readonly string[];
@@ -66,7 +66,10 @@ export function toggleItem(names: readonly string[], name: string): readonly str
   return names.includes(name) ? names.filter((other) => other !== name) : [...names, name];
 }
 
-/** Which tags are shown. The switch is kept apart, so that it may stand while the box is empty. */
+/**
+ * The tag filter. The regex flag is a separate parameter, so that it can be set while the text is
+ * empty.
+ */
 export class TagFilterParam {
   readonly #text: Param<string>;
   readonly #regex: Param<boolean>;
@@ -86,12 +89,12 @@ export class TagFilterParam {
   }
 }
 
-/** How wide cards can be made, in pixels. */
+/** Range of card widths. */
 export const CARD_WIDTH_PX = { smallest: 240, largest: 900 };
 
 export type CardGridSettings = ReturnType<typeof createCardGridSettings>;
 
-/** What any wall of cards is set to: in the address, but for what is a matter of taste. */
+/** Settings of a card grid: URL parameters and preferences. */
 export function createCardGridSettings(
   { url, preferences }: Pick<Context, 'url' | 'preferences'>,
   name: string,
@@ -101,7 +104,7 @@ export function createCardGridSettings(
     filter: new TagFilterParam(url),
     pinned: url.param('pin', list, []),
     collapsed: url.param('fold', list, []),
-    /** Cards that have a row of their own. */
+    /** Full-width cards. */
     wide: url.param('wide', list, []),
     fullScreen: url.param('card', optionalText, null),
     panel: preferences.param(`${name}-panel`, flag, false),

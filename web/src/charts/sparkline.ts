@@ -1,6 +1,6 @@
 import { getExtent, getRobustExtent } from '../lib/statistics';
 
-/** One line reduced to columns of pixels, with null where a column has no point. */
+/** A line reduced to pixel columns; null for columns without points. */
 export interface SparklineSeries {
   readonly color: string;
   readonly dashed: boolean;
@@ -23,7 +23,7 @@ const PAD = 2;
 const DASH = [4, 3];
 const BAND_OPACITY = 0.22;
 
-/** Draws lines that share their columns over the whole canvas, sharp on any screen. */
+/** Draw lines with common columns over the whole canvas. */
 export function drawSparkline(canvas: HTMLCanvasElement, lines: readonly SparklineSeries[]): void {
   const context = canvas.getContext('2d');
   if (!context) return;
@@ -37,7 +37,7 @@ export function drawSparkline(canvas: HTMLCanvasElement, lines: readonly Sparkli
   for (const line of lines) drawLine(context, line, scales);
 }
 
-/** One line is shown whole; one of several that leaves them all may leave the picture. */
+/** A single line is fully visible; outliers of several lines may be cut off. */
 function makeScales(lines: readonly SparklineSeries[], width: number, height: number): Scales {
   const columns = lines.flatMap(({ min, max }) => [min, max]);
   const extent = lines.length > 1 ? getRobustExtent(columns) : getExtent(columns);
@@ -53,7 +53,7 @@ function makeScales(lines: readonly SparklineSeries[], width: number, height: nu
   };
 }
 
-/** What a column holds beside its last point is a band behind the line. */
+/** Draw the last values as a line and the extremes as a band behind it. */
 function drawLine(context: CanvasRenderingContext2D, line: SparklineSeries, scales: Scales): void {
   const path = pointsOf(line.last, scales);
   context.strokeStyle = context.fillStyle = line.color;

@@ -7,44 +7,52 @@ export interface Option {
 }
 
 export interface OptionGroup {
+  /** Empty for options without a heading. */
   readonly title: string;
   readonly options: readonly Option[];
 }
 
-/** Things to choose from, by what they belong to. */
-export function groupOptions<Thing>(
-  things: readonly Thing[],
-  titleOf: (thing: Thing) => string,
-  optionOf: (thing: Thing) => Option,
-): OptionGroup[] {
-  const groups = new Map<string, Option[]>();
-  for (const thing of things) {
-    const title = titleOf(thing);
-    groups.set(title, [...(groups.get(title) ?? []), optionOf(thing)]);
-  }
-  return [...groups].map(([title, options]) => ({ title, options }));
+/** Return the id of an option element; ids must not contain spaces. */
+export function getOptionId(listId: string, key: string): string {
+  return `${listId}-${encodeURIComponent(key)}`;
 }
 
-/** The options whose label has all the words, the first `most` of them, and how many are left. */
+/** Return options grouped by title, both in the order of the items. */
+export function groupOptions<Item>(
+  items: readonly Item[],
+  getTitle: (item: Item) => string,
+  toOption: (item: Item) => Option,
+): OptionGroup[] {
+  const groups = new Map<string, Option[]>();
+  for (const item of items) {
+    const title = getTitle(item);
+    const options = groups.get(title);
+    if (options) options.push(toOption(item));
+    else groups.set(title, [toOption(item)]);
+  }
+  return Array.from(groups, ([title, options]) => ({ title, options }));
+}
+
+/** Return the first `limit` options whose label contains all words, and how many more there are. */
 export function findOptions(
   groups: readonly OptionGroup[],
   text: string,
-  most: number,
+  limit: number,
 ): { readonly groups: readonly OptionGroup[]; readonly left: number } {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found: OptionGroup[] = [];
-  let room = most;
+  let free = limit;
   let left = 0;
   for (const { title, options } of groups) {
-    const matching = options.filter(({ label }) => hasAll(label.toLowerCase(), words));
-    const taken = matching.slice(0, room);
+    const matching = options.filter(({ label }) => containsAll(label.toLowerCase(), words));
+    const taken = matching.slice(0, free);
     if (taken.length > 0) found.push({ title, options: taken });
-    room -= taken.length;
+    free -= taken.length;
     left += matching.length - taken.length;
   }
   return { groups: found, left };
 }
 
-function hasAll(text: string, words: readonly string[]): boolean {
+function containsAll(text: string, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }

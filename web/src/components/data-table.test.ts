@@ -21,21 +21,21 @@ const ROWS: Row[] = [
   { name: 'add', ms: 5 },
 ];
 
-const namesBy = (text: string): string[] =>
+const sortNames = (text: string): string[] =>
   sortRows(ROWS, [NAME, MS], sortOrderCodec.parse(text)).map(({ name }) => name);
 
-describe('a table', () => {
-  it('is sorted by any column, with what is not known last', () => {
-    expect(namesBy('-ms')).toEqual(['add', 'conv10', 'conv9']);
-    expect(namesBy('ms')).toEqual(['conv10', 'add', 'conv9']);
-    expect(namesBy('name')).toEqual(['add', 'conv9', 'conv10']);
+describe('table sorting', () => {
+  it('sorts by any column, with unknown values last', () => {
+    expect(sortNames('-ms')).toEqual(['add', 'conv10', 'conv9']);
+    expect(sortNames('ms')).toEqual(['conv10', 'add', 'conv9']);
+    expect(sortNames('name')).toEqual(['add', 'conv9', 'conv10']);
   });
 
-  it('stays as it is where a link names a column that is not there', () => {
-    expect(namesBy('-gone')).toEqual(['conv10', 'conv9', 'add']);
+  it('keeps the order if a link names an unknown column', () => {
+    expect(sortNames('-gone')).toEqual(['conv10', 'conv9', 'add']);
   });
 
-  it('begins with the highest number and with the first word', () => {
+  it('starts with the highest number or the first word', () => {
     expect(nextSortOrder({ key: 'name', descending: false }, MS)).toEqual({
       key: 'ms',
       descending: true,
@@ -50,7 +50,7 @@ describe('a table', () => {
     });
   });
 
-  it('is written into the address', () => {
+  it('is encoded in the URL', () => {
     expect(sortOrderCodec.format({ key: 'ms', descending: true })).toBe('-ms');
     expect(sortOrderCodec.parse('name')).toEqual({ key: 'name', descending: false });
   });

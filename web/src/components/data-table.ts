@@ -1,23 +1,21 @@
 import type { Codec } from '../lib/codecs';
 import { sortByValue, type Sortable } from '../lib/sorting';
 
-/** One column of a table, for rows of any kind. */
 export interface TableColumn<Row> {
   readonly key: string;
   readonly title: string;
-  /** What the numbers are, for who hovers over the title. */
+  /** Tooltip of the title. */
   readonly description?: string;
-  /** In pixels; the first column takes what is left as well. */
+  /** In pixels; the first column also takes the remaining space. */
   readonly width: number;
-  /** Stands at the left, and is sorted from A to Z first. */
+  /** Left-aligned, and sorted in ascending order first. */
   readonly isText?: boolean;
-  /** What rows are sorted by; null and NaN come last. */
+  /** The sort key; null and NaN come last. */
   value(row: Row): Sortable;
-  /** What is seen; without it the table's own snippet draws the cell. */
+  /** The text of a cell; without it, the `cell` snippet of the table renders the cell. */
   text?(row: Row): string;
-  /** How much of the cell a bar behind the text fills, of one. */
+  /** Length of a bar behind the text, as a fraction of the cell. */
   bar?(row: Row): number;
-  /** What the bar is painted with. */
   barColor?(row: Row): string;
 }
 
@@ -26,7 +24,7 @@ export interface SortOrder {
   readonly descending: boolean;
 }
 
-/** `self` from the lowest on, `-self` from the highest on. */
+/** `self` is ascending, `-self` descending. */
 export const sortOrderCodec: Codec<SortOrder> = {
   parse: (text) => ({ key: text.replace(/^-/, ''), descending: text.startsWith('-') }),
   format: ({ key, descending }) => `${descending ? '-' : ''}${key}`,
@@ -37,11 +35,11 @@ export function sortRows<Row>(
   columns: readonly TableColumn<Row>[],
   { key, descending }: SortOrder,
 ): readonly Row[] {
-  const column = columns.find((one) => one.key === key);
+  const column = columns.find((candidate) => candidate.key === key);
   return column ? sortByValue(rows, (row) => column.value(row), descending) : rows;
 }
 
-/** What a click on a heading makes of the order: numbers begin with the highest. */
+/** Return the order after a click on a column title. Numbers are sorted in descending order first. */
 export function nextSortOrder<Row>(
   order: SortOrder,
   { key, isText = false }: TableColumn<Row>,

@@ -1,38 +1,106 @@
-/** Paths of icons on a field of 24 by 24, drawn with a stroke. */
+/**
+ * The icons of the page, from Lucide (ISC license). They are imported one by one: the index module of
+ * the package has 1,700 icons, all of which a build would have to parse.
+ */
+import arrowDown from 'lucide/dist/esm/icons/arrow-down.mjs';
+import arrowUp from 'lucide/dist/esm/icons/arrow-up.mjs';
+import audioLines from 'lucide/dist/esm/icons/audio-lines.mjs';
+import bell from 'lucide/dist/esm/icons/bell.mjs';
+import chartBar from 'lucide/dist/esm/icons/chart-bar.mjs';
+import chartLine from 'lucide/dist/esm/icons/chart-line.mjs';
+import check from 'lucide/dist/esm/icons/check.mjs';
+import chevronDown from 'lucide/dist/esm/icons/chevron-down.mjs';
+import chevronLeft from 'lucide/dist/esm/icons/chevron-left.mjs';
+import chevronRight from 'lucide/dist/esm/icons/chevron-right.mjs';
+import chevronUp from 'lucide/dist/esm/icons/chevron-up.mjs';
+import contrast from 'lucide/dist/esm/icons/contrast.mjs';
+import copy from 'lucide/dist/esm/icons/copy.mjs';
+import download from 'lucide/dist/esm/icons/download.mjs';
+import ellipsis from 'lucide/dist/esm/icons/ellipsis.mjs';
+import info from 'lucide/dist/esm/icons/info.mjs';
+import maximize from 'lucide/dist/esm/icons/maximize-2.mjs';
+import minimize from 'lucide/dist/esm/icons/minimize-2.mjs';
+import moon from 'lucide/dist/esm/icons/moon.mjs';
+import moveHorizontal from 'lucide/dist/esm/icons/move-horizontal.mjs';
+import panelLeft from 'lucide/dist/esm/icons/panel-left.mjs';
+import pause from 'lucide/dist/esm/icons/pause.mjs';
+import pin from 'lucide/dist/esm/icons/pin.mjs';
+import play from 'lucide/dist/esm/icons/play.mjs';
+import plus from 'lucide/dist/esm/icons/plus.mjs';
+import repeat from 'lucide/dist/esm/icons/repeat.mjs';
+import scan from 'lucide/dist/esm/icons/scan.mjs';
+import search from 'lucide/dist/esm/icons/search.mjs';
+import settings from 'lucide/dist/esm/icons/settings.mjs';
+import sliders from 'lucide/dist/esm/icons/sliders-horizontal.mjs';
+import star from 'lucide/dist/esm/icons/star.mjs';
+import sun from 'lucide/dist/esm/icons/sun.mjs';
+import table from 'lucide/dist/esm/icons/table-2.mjs';
+import unfoldHorizontal from 'lucide/dist/esm/icons/unfold-horizontal.mjs';
+import volumeOff from 'lucide/dist/esm/icons/volume-x.mjs';
+import volume from 'lucide/dist/esm/icons/volume-2.mjs';
+import close from 'lucide/dist/esm/icons/x.mjs';
+
+/** The elements of an icon on a field of 24 by 24, drawn with a stroke. */
+export type IconNode = typeof pin;
+
 export const ICONS = {
-  pin: 'M9 4h6l-1 6 3 3H7l3-3zM12 13v7',
-  more: 'M5 12h.01M12 12h.01M19 12h.01',
-  expand: 'M9 4H4v5M15 4h5v5M9 20H4v-5M15 20h5v-5',
-  shrink: 'M4 9h5V4M20 9h-5V4M4 15h5v5M20 15h-5v5',
-  fit: 'M4 8V4h4M20 8V4h-4M4 16v4h4M20 16v4h-4M9 12h6',
-  wide: 'M3 12h18M7 8l-4 4 4 4M17 8l4 4-4 4',
-  close: 'M6 6l12 12M18 6L6 18',
-  sliders: 'M4 7h9M17 7h3M4 17h3M11 17h9M15 4.8v4.4M9 14.8v4.4',
-  table: 'M4 5h16v14H4zM4 10h16M10 10v9',
-  range: 'M7 5v14M17 5v14M10 12h4',
-  plus: 'M12 5v14M5 12h14',
-  lines: 'M4 17l5-6 4 3 7-8',
-  bars: 'M4 6h12M4 12h16M4 18h7',
-  info: 'M12 11v6M12 7.5h.01M12 3a9 9 0 100 18 9 9 0 000-18z',
-  download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
-  folded: 'M9 6l6 6-6 6',
-  back: 'M15 6l-6 6 6 6',
-  open: 'M6 9l6 6 6-6',
-  up: 'M6 15l6-6 6 6',
-  copy: 'M9 9h11v11H9zM15 9V4H4v11h5',
-  search: 'M10.5 4a6.5 6.5 0 100 13 6.5 6.5 0 000-13zM15.5 15.5L20 20',
-  bell: 'M6 16V11a6 6 0 0112 0v5l1.5 2h-15zM10 21h4',
-  pause: 'M9 6v12M15 6v12',
-  play: 'M8 5l11 7-11 7z',
-  repeat: 'M17 3l3 3-3 3M4 11V9a3 3 0 013-3h13M7 21l-3-3 3-3M20 13v2a3 3 0 01-3 3H4',
-  loud: 'M4 9.5v5h3.5L12 18V6L7.5 9.5zM15.5 9a4 4 0 010 6M18 6.5a8 8 0 010 11',
-  silent: 'M4 9.5v5h3.5L12 18V6L7.5 9.5zM16 10l4 4M20 10l-4 4',
-  tones: 'M4 14v4M8 9v9M12 12v6M16 5v13M20 10v8',
-  sun: 'M12 8a4 4 0 100 8 4 4 0 000-8zM12 2v2M12 20v2M4.9 4.9l1.4 1.4M17.7 17.7l1.4 1.4M2 12h2M20 12h2M4.9 19.1l1.4-1.4M17.7 6.3l1.4-1.4',
-  moon: 'M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5z',
-  nut: 'M12 3l7.8 4.5v9L12 21l-7.8-4.5v-9zM12 8.8a3.2 3.2 0 100 6.4 3.2 3.2 0 000-6.4z',
-  panel: 'M4 5h16v14H4zM9.5 5v14',
-  contrast: 'M12 3a9 9 0 100 18 9 9 0 000-18zM12 3v18M12 8h6M12 12h8M12 16h6',
+  'arrow-down': arrowDown,
+  'arrow-up': arrowUp,
+  bars: chartBar,
+  bell,
+  check,
+  'chevron-down': chevronDown,
+  'chevron-left': chevronLeft,
+  'chevron-right': chevronRight,
+  'chevron-up': chevronUp,
+  close,
+  contrast,
+  copy,
+  download,
+  fit: scan,
+  info,
+  lines: chartLine,
+  maximize,
+  minimize,
+  moon,
+  more: ellipsis,
+  panel: panelLeft,
+  pause,
+  pin,
+  play,
+  plus,
+  range: unfoldHorizontal,
+  repeat,
+  search,
+  settings,
+  sliders,
+  spectrogram: audioLines,
+  star,
+  sun,
+  table,
+  volume,
+  'volume-off': volumeOff,
+  wide: moveHorizontal,
+} as const satisfies Record<string, IconNode>;
+
+/** Former names, until their last use is gone. */
+const ALIASES = {
+  back: chevronLeft,
+  expand: maximize,
+  folded: chevronRight,
+  loud: volume,
+  nut: settings,
+  open: chevronDown,
+  shrink: minimize,
+  silent: volumeOff,
+  tones: audioLines,
+  up: chevronUp,
 } as const;
 
-export type IconName = keyof typeof ICONS;
+export type IconName = keyof typeof ICONS | keyof typeof ALIASES;
+
+const ALL_ICONS: Readonly<Record<IconName, IconNode>> = { ...ICONS, ...ALIASES };
+
+export function getIcon(name: IconName): IconNode {
+  return ALL_ICONS[name];
+}

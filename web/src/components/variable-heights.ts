@@ -1,55 +1,55 @@
-/** How high the items of a long list are: guessed, until they have been seen. */
+/** Heights of the items of a virtual list: estimated until they have been measured. */
 export class ItemHeights {
   readonly #known = new Map<string, number>();
   #sum = 0;
 
-  /** Returns whether that is news. */
+  /** Set a measured height and return whether it changed. */
   set(key: string, height: number): boolean {
-    const before = this.#known.get(key);
-    if (before === height) return false;
-    this.#sum += height - (before ?? 0);
+    const previous = this.#known.get(key);
+    if (previous === height) return false;
+    this.#sum += height - (previous ?? 0);
     this.#known.set(key, height);
     return true;
   }
 
-  /** What has not been seen is taken to be as high as the rest on the whole. */
-  get(key: string, usual: number): number {
-    return this.#known.get(key) ?? (this.#known.size > 0 ? this.#sum / this.#known.size : usual);
+  /** Return the height of an item, or an estimate: the mean of the known heights. */
+  get(key: string, initial: number): number {
+    return this.#known.get(key) ?? (this.#known.size > 0 ? this.#sum / this.#known.size : initial);
   }
 }
 
-/** Where each item begins, and last where the list ends. */
+/** Return the offset of each item, followed by the height of the list. */
 export function itemOffsets(
   keys: readonly string[],
   heights: ItemHeights,
-  usual: number,
+  initial: number,
   gap: number,
 ): Float64Array {
-  const tops = new Float64Array(keys.length + 1);
-  keys.forEach((key, at) => {
-    tops[at + 1] = (tops[at] ?? 0) + heights.get(key, usual) + gap;
+  const offsets = new Float64Array(keys.length + 1);
+  keys.forEach((key, index) => {
+    offsets[index + 1] = (offsets[index] ?? 0) + heights.get(key, initial) + gap;
   });
-  return tops;
+  return offsets;
 }
 
-/** The items that reach into a stretch of the list. */
+/** Return the items between two scroll positions. */
 export function visibleItems(
-  tops: Float64Array,
+  offsets: Float64Array,
   top: number,
   bottom: number,
 ): { first: number; end: number } {
-  const count = tops.length - 1;
-  const first = Math.max(0, countBelow(tops, top) - 1);
-  return { first: Math.min(first, count), end: Math.min(count, countBelow(tops, bottom)) };
+  const count = offsets.length - 1;
+  const first = Math.max(0, countBelow(offsets, top) - 1);
+  return { first: Math.min(first, count), end: Math.min(count, countBelow(offsets, bottom)) };
 }
 
-/** How many begin before `y`. */
-function countBelow(tops: Float64Array, y: number): number {
+/** Return how many items start above `y`. */
+function countBelow(offsets: Float64Array, y: number): number {
   let low = 0;
-  let high = tops.length;
+  let high = offsets.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((tops[middle] ?? Infinity) < y) low = middle + 1;
+    if ((offsets[middle] ?? Infinity) < y) low = middle + 1;
     else high = middle;
   }
   return low;

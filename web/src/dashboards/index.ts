@@ -1,11 +1,13 @@
+import * as m from '../catalog/shell';
 import { importWithMessages } from '../i18n/load';
 import type { BuiltInDashboard } from '../plugin/registry';
 
-/** The dashboards that come with the page, in the order of their tabs. */
+/** The built-in dashboards. Tabs are ordered by group, and in a group as listed here. */
 export const BUILT_IN: readonly BuiltInDashboard[] = [
   {
     name: 'scalars',
-    title: 'Scalars',
+    title: m.dashboardScalars,
+    group: 'metrics',
     example: `with tracklight.run("logs/run-1") as run:
     for step in range(1000):
         run.log({"train/loss": 1 / (step + 1)}, step)`,
@@ -13,7 +15,8 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
   },
   {
     name: 'images',
-    title: 'Images',
+    title: m.dashboardImages,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.image("samples", pixels, step=0)  # [k, height, width, channels]`,
@@ -21,7 +24,8 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'audio',
-    title: 'Audio',
+    title: m.dashboardAudio,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.audio("speech", clips, sample_rate=16_000, step=0)  # [k, frames, channels]`,
@@ -29,7 +33,8 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'text',
-    title: 'Text',
+    title: m.dashboardText,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.text("samples", "The **model** says: " + generate(), step=0)`,
@@ -37,7 +42,8 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'histograms',
-    title: 'Histograms',
+    title: m.dashboardHistograms,
+    group: 'model',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.histogram("layer1/weights", weights, step=0)`,
@@ -45,7 +51,8 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'distributions',
-    title: 'Distributions',
+    title: m.dashboardDistributions,
+    group: 'model',
     apiName: 'histograms',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -54,7 +61,8 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'pr_curves',
-    title: 'PR curves',
+    title: m.dashboardPrCurves,
+    group: 'evaluation',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.pr_curve("pr/cat", labels, predictions, step=0)  # scores from 0 to 1`,
@@ -62,7 +70,8 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'fairness',
-    title: 'Fairness',
+    title: m.dashboardFairness,
+    group: 'evaluation',
     example: `result = tracklight.fairness.evaluate(
     frame, label="approved", prediction="score", slices=["sex", ["sex", "region"]])
 result.write("logs/run-1", step=epoch)`,
@@ -70,7 +79,8 @@ result.write("logs/run-1", step=epoch)`,
   },
   {
     name: 'mesh',
-    title: 'Mesh',
+    title: m.dashboardMesh,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.mesh("scan", vertices, faces, colors, step=0)  # [k, n, 3] each`,
@@ -78,7 +88,8 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'custom_scalars',
-    title: 'Custom scalars',
+    title: m.dashboardCustomScalars,
+    group: 'metrics',
     isEditor: true,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
@@ -87,7 +98,8 @@ with summary.create_file_writer("logs/run-1").as_default():
   },
   {
     name: 'graphs',
-    title: 'Graphs',
+    title: m.dashboardGraphs,
+    group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_graph(model, example_input)`,
@@ -96,15 +108,18 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'hparams',
-    title: 'HParams',
+    title: m.dashboardHparams,
+    group: 'metrics',
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
-    prefetch: (query) => (/\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?how=last'),
+    prefetch: (query) =>
+      /\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?reduction=last',
     load: () => importWithMessages('hparams', () => import('./hparams')),
   },
   {
     name: 'projector',
-    title: 'Projector',
+    title: m.dashboardProjector,
+    group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_embedding(vectors, metadata=words, tag="words")`,
@@ -112,7 +127,8 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'profile',
-    title: 'Profile',
+    title: m.dashboardProfile,
+    group: 'performance',
     example: `with tracklight.profile("logs/run-1", steps=10) as profile:
     for batch in batches:
         profile.step()`,
@@ -120,7 +136,8 @@ with SummaryWriter("logs/run-1") as writer:
   },
   {
     name: 'overview',
-    title: 'Overview',
+    title: m.dashboardOverview,
+    group: 'metrics',
     apiName: 'scalars',
     isAlwaysActive: true,
     load: () => importWithMessages('overview', () => import('./overview')),

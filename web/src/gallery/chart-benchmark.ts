@@ -1,4 +1,4 @@
-/** How long a crowded chart takes to draw and to follow a pointer, in this browser. */
+/** Measures how long a chart with many lines takes to draw and to follow the pointer. */
 
 import { findNearestLine, getValuesAt } from '../charts/line/line-hit-test';
 import { measureText } from '../charts/renderer/renderer';
@@ -37,7 +37,7 @@ export function runChartBenchmark(size: Size): BenchmarkResult[] {
 
 function benchmarkLines(count: number, size: Size): BenchmarkResult[] {
   const drawn = makeLearningCurves(count, 400, true);
-  // Hundreds of lines come without all that lies behind each of them.
+  // With hundreds of lines, there are no raw values behind them.
   const lines = drawn.map(count > 100 ? ({ y }, index) => makeLine(index, y) : addEnvelope);
   const content = { lines, bands: [], annotations: [] };
   const arrange = (): PlotLayout =>
@@ -45,8 +45,8 @@ function benchmarkLines(count: number, size: Size): BenchmarkResult[] {
   const layout = arrange();
   const canvas = document.createElement('canvas');
   const draw = (): void => {
-    drawOnCanvas(canvas, size, devicePixelRatio, (pen) =>
-      drawLineChart(pen, { ...content, layout }, LIGHT_THEME),
+    drawOnCanvas(canvas, size, devicePixelRatio, (renderer) =>
+      drawLineChart(renderer, { ...content, layout }, LIGHT_THEME),
     );
     flushCanvas(canvas);
   };
@@ -59,12 +59,12 @@ function benchmarkLines(count: number, size: Size): BenchmarkResult[] {
   ];
 }
 
-/** As a line of many points comes: with the lowest and highest value of each column. */
+/** A downsampled line, with the minimum and maximum of each pixel column. */
 function addEnvelope(line: Line): Line {
   return { ...line, low: line.y.map((y) => y * 0.9), high: line.y.map((y) => y * 1.1) };
 }
 
-/** Everything that one move of the pointer sets going. */
+/** Everything that one pointer move triggers. */
 function simulateHover(
   canvas: HTMLCanvasElement,
   lines: Line[],
@@ -89,13 +89,13 @@ function simulateHover(
     highlighted: lines.filter((line) => line.id === id),
     dimsOthers: true,
   };
-  drawOnCanvas(canvas, size, devicePixelRatio, (pen) =>
-    drawLineOverlay(pen, layout, lines, overlay, LIGHT_THEME),
+  drawOnCanvas(canvas, size, devicePixelRatio, (renderer) =>
+    drawLineOverlay(renderer, layout, lines, overlay, LIGHT_THEME),
   );
   flushCanvas(canvas);
 }
 
-/** Canvases put drawing off; who asks for a pixel has to be given it. */
+/** Canvases defer drawing; reading a pixel forces it. */
 function flushCanvas(canvas: HTMLCanvasElement): void {
   canvas.getContext('2d')?.getImageData(0, 0, 1, 1);
 }

@@ -1,8 +1,8 @@
 import type { Spectrogram, Waveform } from '../charts/audio/audio-data';
 import type { Band, Line, NumberArray, PointMarker } from '../charts/types';
-import { RUN_COLORS } from '../lib/colors';
+import { RUN_COLORS } from '../lib/run-colors';
 
-/** Curves that look like those of training, the same on every machine. */
+/** Generated curves that look like training curves, the same on every machine. */
 
 export const RUN_NAMES = [
   'conv/bn-lr3e-3',
@@ -15,7 +15,7 @@ export const RUN_NAMES = [
   'vit/tiny-lr1e-4',
 ];
 
-/** Numbers between 0 and 1 that a seed decides. */
+/** Return a seeded random number generator. */
 export function makeRandom(seed: number): () => number {
   let state = seed + 0x6d2b79f5;
   return () => {
@@ -29,12 +29,12 @@ export function getSampleColor(index: number): string {
   return RUN_COLORS[index % RUN_COLORS.length] ?? RUN_COLORS[0];
 }
 
-/** `count` rising numbers from 0 to `last`. */
+/** Return `count` increasing numbers from 0 to `last`. */
 export function makeSteps(count: number, last = 10_000): Float64Array {
   return Float64Array.from({ length: count }, (_, at) => (at / (count - 1)) * last);
 }
 
-/** An accuracy that rises, or with `falls` a loss that falls, and is noisy. */
+/** Return a noisy accuracy curve or, with `falls`, a loss curve. */
 function makeMetric(index: number, count: number, falls: boolean): Float32Array {
   const noise = makeRandom(index * 7919 + (falls ? 5 : 31));
   return Float32Array.from({ length: count }, (_, at) => {
@@ -46,7 +46,7 @@ function makeMetric(index: number, count: number, falls: boolean): Float32Array 
   });
 }
 
-/** A running mean that forgets. */
+/** Return an exponential moving average. */
 function smoothValues(values: Float32Array, weight = 0.85): Float32Array {
   let sum = 0;
   let total = 0;
@@ -71,7 +71,7 @@ export function makeLine(index: number, y: NumberArray, more: Partial<Line> = {}
   };
 }
 
-/** Smoothed lines with their raw values behind them. */
+/** Return smoothed lines with raw values. */
 export function makeLearningCurves(runs: number, count: number, falls: boolean): Line[] {
   return Array.from({ length: runs }, (_, index) => {
     const raw = makeMetric(index % 40, count, falls);
@@ -79,7 +79,7 @@ export function makeLearningCurves(runs: number, count: number, falls: boolean):
   });
 }
 
-/** Learning rates that decay over two decades. */
+/** Return learning rates that decay over two decades. */
 export function makeLearningRates(runs: number, count: number): Line[] {
   return Array.from({ length: runs }, (_, index) => {
     const start = 10 ** (-2 - (index % 3) * 0.25);
@@ -88,7 +88,7 @@ export function makeLearningRates(runs: number, count: number): Line[] {
   });
 }
 
-/** So many lines that none can be told from the others. */
+/** Return many overlapping lines. */
 export function makeManyLines(runs: number, count: number): Line[] {
   return Array.from({ length: runs }, (_, index) => {
     const noise = makeRandom(index);
@@ -100,9 +100,7 @@ export function makeManyLines(runs: number, count: number): Line[] {
   });
 }
 
-/** Curves with what makes real ones hard to draw. */
-
-/** Lines of so many points that each column of pixels has a lowest and a highest value. */
+/** Return lines with a minimum and maximum per pixel column. */
 export function makeEnvelopeLines(): Line[] {
   return makeLearningCurves(3, 400, true).map((line, at) => {
     const noise = makeRandom(at);
@@ -125,7 +123,7 @@ export function makeBands(): Band[] {
   }));
 }
 
-/** A line with a gap, and marks for all that can be marked. */
+/** Return a line with a gap and all kinds of markers. */
 export function makeMarkedLines(): Line[] {
   const [first, second] = makeLearningCurves(2, 121, true);
   if (!first || !second) return [];
@@ -147,7 +145,7 @@ export function makeMarkedLines(): Line[] {
   return [{ ...first, y, markers: marks }, second];
 }
 
-/** A run that went on from a checkpoint twice. */
+/** Return a run that was restarted twice. */
 export function makeOverwrittenLine(): Line[] {
   return makeLearningCurves(1, 121, true).map((line) => {
     const piece = (from: number, to: number, lift: number): { x: Line['x']; y: Line['y'] } => ({
@@ -171,7 +169,7 @@ export function makeTwoAxisLines(): Line[] {
   return loss ? [loss, makeLine(1, tokens, { axis: 1, dash: [6, 4] })] : [];
 }
 
-/** Lines over `span` seconds from a time on. */
+/** Return lines over `span` seconds. */
 export function makeTimedLines(start: number, span: number): Line[] {
   return makeLearningCurves(3, 121, true).map((line) => ({
     ...line,
@@ -179,7 +177,7 @@ export function makeTimedLines(start: number, span: number): Line[] {
   }));
 }
 
-/** Accuracy over loss: both of them shake. */
+/** Return accuracy over loss, both noisy. */
 export function makeScatterLines(): Line[] {
   const accuracy = makeLearningCurves(3, 121, false);
   return makeLearningCurves(3, 121, true).map((line, at) => ({
@@ -205,7 +203,7 @@ const SPECTROGRAM_ROWS = 128;
 
 export const CLIP_DURATION_S = 2;
 
-/** A tone that swells and fades three times, on two channels. */
+/** Return a stereo tone that swells and fades three times. */
 export function makeWaveform(channels: number): Waveform {
   const heights = Float32Array.from({ length: AUDIO_COLUMNS }, (_, at) =>
     getAmplitudeAt(at / AUDIO_COLUMNS),
@@ -223,7 +221,7 @@ export function makeWaveform(channels: number): Waveform {
   };
 }
 
-/** Tones that rise with it. */
+/** Return a spectrogram with rising frequencies. */
 export function makeSpectrogram(): Spectrogram {
   const levels = new Uint8Array(AUDIO_COLUMNS * SPECTROGRAM_ROWS);
   for (let row = 0; row < SPECTROGRAM_ROWS; row++)

@@ -37,8 +37,14 @@ test('words choose a form, unknown ones the last', () => {
   expect(select('toString', { image: 'Image', other: '?' })).toBe('?');
 });
 
-test('numbers are grouped, text is unchanged', () => {
-  expect(show(1234567.5)).toBe('1,234,567.5');
+test.each([0, 7, 999, 1000, -12345, 1234567.5, 0.25, 1e15])('%d is grouped as by Intl', (value) => {
+  for (const locale of ['en', 'zh-CN']) {
+    const format = new Intl.NumberFormat(locale, { maximumFractionDigits: 20 });
+    expect(show(value)).toBe(format.format(value));
+  }
+});
+
+test('text is shown unchanged', () => {
   expect(show('1234')).toBe('1234');
 });
 

@@ -65,13 +65,17 @@ export function select(word: string, forms: Record<string, string>): string {
 }
 
 let pluralRules: Intl.PluralRules | null = null;
-let numberFormat: Intl.NumberFormat | null = null;
 
 function getPluralRules(): Intl.PluralRules {
   return (pluralRules ??= new Intl.PluralRules(intlLocale));
 }
 
+/**
+ * Group the digits of a number. English and Chinese do it alike, so this equals
+ * `Intl.NumberFormat`, whose first use takes tens of milliseconds before the first chart is drawn.
+ */
 function formatNumber(value: number): string {
-  numberFormat ??= new Intl.NumberFormat(intlLocale, { maximumFractionDigits: 20 });
-  return numberFormat.format(value);
+  const [whole = '', fraction] = String(value).split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }

@@ -1,4 +1,4 @@
-/** The list from before if the new one has the very same items. */
+/** Return the previous list if the new one has the same items. */
 export function reuseIfEqual<Item>(before: readonly Item[], now: readonly Item[]): readonly Item[] {
   return before.length === now.length && before.every((item, at) => item === now[at])
     ? before
@@ -6,81 +6,81 @@ export function reuseIfEqual<Item>(before: readonly Item[], now: readonly Item[]
 }
 
 /**
- * Things that are made anew all the time. One that has not changed stays the same object, so that who
- * looks at it can tell.
+ * Keeps the identity of objects that are created again with equal properties, so that derived state
+ * that depends on them is not recomputed.
  */
-export class IdentityCache<Thing extends object> {
-  readonly #keyOf: (thing: Thing) => string;
-  #things: ReadonlyMap<string, Thing> = new Map();
+export class IdentityCache<Item extends object> {
+  readonly #keyOf: (item: Item) => string;
+  #items: ReadonlyMap<string, Item> = new Map();
 
-  constructor(keyOf: (thing: Thing) => string) {
+  constructor(keyOf: (item: Item) => string) {
     this.#keyOf = keyOf;
   }
 
-  get(key: string): Thing | undefined {
-    return this.#things.get(key);
+  get(key: string): Item | undefined {
+    return this.#items.get(key);
   }
 
-  update(things: readonly Thing[]): ReadonlyMap<string, Thing> {
-    this.#things = new Map(
-      things.map((thing) => {
-        const key = this.#keyOf(thing);
-        const before = this.#things.get(key);
-        return [key, before && isShallowEqual(before, thing) ? before : thing];
+  update(items: readonly Item[]): ReadonlyMap<string, Item> {
+    this.#items = new Map(
+      items.map((item) => {
+        const key = this.#keyOf(item);
+        const before = this.#items.get(key);
+        return [key, before && isShallowEqual(before, item) ? before : item];
       }),
     );
-    return this.#things;
+    return this.#items;
   }
 }
 
-function isShallowEqual<Thing extends object>(one: Thing, other: Thing): boolean {
-  return (Object.keys(other) as (keyof Thing)[]).every((key) => one[key] === other[key]);
+function isShallowEqual<Item extends object>(one: Item, other: Item): boolean {
+  return (Object.keys(other) as (keyof Item)[]).every((key) => one[key] === other[key]);
 }
 
-/** Holds the things used last, up to so many bytes (or whatever sizes are told in). */
-export class LruCache<Thing> {
-  readonly #things = new Map<string, { readonly thing: Thing; readonly size: number }>();
+/** An LRU cache with a limit on the total size of its items, in any unit. */
+export class LruCache<Item> {
+  readonly #items = new Map<string, { readonly item: Item; readonly size: number }>();
   readonly #limit: number;
-  readonly #letGo: (thing: Thing) => void;
-  #held = 0;
+  readonly #onEvict: (item: Item) => void;
+  #totalSize = 0;
 
-  constructor(limit: number, letGo: (thing: Thing) => void = () => undefined) {
+  constructor(limit: number, onEvict: (item: Item) => void = () => undefined) {
     this.#limit = limit;
-    this.#letGo = letGo;
+    this.#onEvict = onEvict;
   }
 
   get size(): number {
-    return this.#held;
+    return this.#totalSize;
   }
 
-  get(key: string): Thing | undefined {
-    const found = this.#things.get(key);
+  get(key: string): Item | undefined {
+    const found = this.#items.get(key);
     if (!found) return undefined;
-    this.#things.delete(key);
-    this.#things.set(key, found);
-    return found.thing;
+    this.#items.delete(key);
+    this.#items.set(key, found);
+    return found.item;
   }
 
-  set(key: string, thing: Thing, size: number): void {
+  set(key: string, item: Item, size: number): void {
     this.delete(key);
-    this.#things.set(key, { thing, size });
-    this.#held += size;
-    // What came last stays even if it is larger than the shelf: somebody looks at it.
-    for (const oldest of this.#things.keys()) {
-      if (this.#held <= this.#limit || oldest === key) break;
+    this.#items.set(key, { item, size });
+    this.#totalSize += size;
+    // The newest item stays even if it exceeds the limit: it is in use.
+    for (const oldest of this.#items.keys()) {
+      if (this.#totalSize <= this.#limit || oldest === key) break;
       this.delete(oldest);
     }
   }
 
   delete(key: string): void {
-    const found = this.#things.get(key);
+    const found = this.#items.get(key);
     if (!found) return;
-    this.#things.delete(key);
-    this.#held -= found.size;
-    this.#letGo(found.thing);
+    this.#items.delete(key);
+    this.#totalSize -= found.size;
+    this.#onEvict(found.item);
   }
 
   clear(): void {
-    for (const key of [...this.#things.keys()]) this.delete(key);
+    for (const key of [...this.#items.keys()]) this.delete(key);
   }
 }

@@ -1,4 +1,4 @@
-/** How a value is written as text, in an address or in what a browser remembers, and read again. */
+/** Converts a value to text and back, for URL parameters and stored preferences. */
 export interface Codec<Value> {
   parse(text: string): Value;
   format(value: Value): string;
@@ -11,13 +11,13 @@ export const flag: Codec<boolean> = {
   format: (value) => (value ? '1' : '0'),
 };
 
-/** Text or nothing; an empty text is something. */
+/** Text or null; the empty string is text. */
 export const optionalText: Codec<string | null> = {
   parse: (text) => (text === '~' ? null : text.replace(/^~~/, '~')),
   format: (value) => (value === null ? '~' : value.replace(/^~/, '~~')),
 };
 
-/** A number; what is not one becomes the fallback. */
+/** A number; invalid text becomes the fallback. */
 export const number = (fallback: number): Codec<number> => ({
   parse: (text) => readNumber(text) ?? fallback,
   format: String,
@@ -28,7 +28,7 @@ export const optionalNumber: Codec<number | null> = {
   format: (value) => (value === null ? '' : String(value)),
 };
 
-/** Two ends, the lower one first. */
+/** A range as `low~high`. */
 export const range: Codec<readonly [number, number] | null> = {
   parse(text) {
     const [one, other] = text.split('~').map(readNumber);
@@ -38,7 +38,7 @@ export const range: Codec<readonly [number, number] | null> = {
   format: (value) => (value === null ? '' : `${value[0]}~${value[1]}`),
 };
 
-/** One of a few words; any other becomes the fallback. */
+/** One of several words; any other becomes the fallback. */
 export const choice = <Word extends string>(
   words: readonly Word[],
   fallback: Word,
@@ -47,15 +47,15 @@ export const choice = <Word extends string>(
   format: (value) => value,
 });
 
-/** Names in any number and with any characters: `a,b`, with `\` before a comma inside a name. */
+/** A list of names: `a,b`. Commas within names are escaped with a backslash. */
 export const list: Codec<readonly string[]> = {
   parse: (text) => (text === '' ? [] : splitList(text)),
-  // One empty name would look like no name.
+  // A list of one empty name would look like an empty list.
   format: (names) =>
     names.length === 1 && names[0] === '' ? '\\' : names.map(escapeName).join(','),
 };
 
-/** Anything that JSON can say; the fallback where the text is damaged or not what `isValid` wants. */
+/** A JSON value; the fallback if the text is invalid or `isValid` rejects the value. */
 export const json = <Value>(
   isValid: (value: unknown) => value is Value,
   fallback: Value,

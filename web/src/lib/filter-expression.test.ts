@@ -59,25 +59,25 @@ test.each([
   expect(pick(text)).toBe(expected);
 });
 
-describe('a mistake is told with its place', () => {
+describe('errors report their position', () => {
   test.each([
-    ['lr <', 'There has to be a value after “<”, at the end.'],
-    ['(conv', 'This “(” is not closed, at character 1.'],
-    ['conv) or a', 'This “)” closes nothing, at character 5.'],
-    ['a or', 'There has to be a name or a value, at the end.'],
-    ['name ~ "(x"', 'Regular expression: unterminated group, at character 8.'],
-    ['note:"x', 'The quote " is not closed, at character 6.'],
-    ['lr ! 3', '“!” means nothing here, at character 4.'],
-    ['lr in 3', 'A list such as (adam, sgd) has to follow “in”, at character 7.'],
-    ['lr in (3, 4', 'This list is not closed, at character 7.'],
-    ['last("acc")', 'Say what last(…) is compared with, at character 1.'],
-    ['last("acc" > 3', '“)” is missing after last("acc", at character 12.'],
+    ['lr <', 'Expected a value after “<” (at the end)'],
+    ['(conv', 'Unclosed “(” (at character 1)'],
+    ['conv) or a', 'Unmatched “)” (at character 5)'],
+    ['a or', 'Expected a name or a value (at the end)'],
+    ['name ~ "(x"', 'Invalid regular expression: Unterminated group (at character 8)'],
+    ['note:"x', 'Unclosed quote " (at character 6)'],
+    ['lr ! 3', 'Unexpected “!” (at character 4)'],
+    ['lr in 3', 'Expected a list such as (adam, sgd) after “in” (at character 7)'],
+    ['lr in (3, 4', 'Unclosed list (at character 7)'],
+    ['last("acc")', 'Expected a comparison after last(…) (at character 1)'],
+    ['last("acc" > 3', 'Expected “)” after last("acc" (at character 12)'],
   ])('%s', (text, sentence) => {
     expect(pick(text)).toBe(sentence);
   });
 });
 
-test('the fields say which columns have to be asked for', () => {
+test('fields list the columns to request', () => {
   const compiled = compileExpression('lr < 1 and (last("acc") > 2 or not name ~ x)');
   expect('fields' in compiled && compiled.fields.map(({ key, offset }) => [key, offset])).toEqual([
     ['hparam:lr', 0],

@@ -1,10 +1,13 @@
-/** An expression is wrong; `at` is where, counted from 0. */
+import * as common from '../catalog/common';
+import { getRegexError } from './text-filter';
+
+/** A syntax error at an offset of the expression. */
 export class ExpressionError extends Error {
   constructor(
-    readonly what: string,
+    message: string,
     readonly offset: number,
   ) {
-    super(what);
+    super(message);
   }
 }
 
@@ -20,7 +23,7 @@ const SPACE = /\s*/y;
 const OPERATOR = /<=|>=|!=|==|[<>=~:]/y;
 const STRING = /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'/y;
 const WORD = /[^\s()[\],"'<>=!~:]+/y;
-/** Lists may stand in either kind of bracket. */
+/** Lists may use round or square brackets. */
 const BRACKETS: Readonly<Record<string, TokenKind>> = {
   '(': '(',
   ')': ')',
@@ -53,7 +56,9 @@ function readToken(text: string, at: number): [Token, number] {
   if (word) return [{ kind: 'word', text: word[0], offset: at }, WORD.lastIndex];
   const isQuote = sign === '"' || sign === "'";
   throw new ExpressionError(
-    isQuote ? `The quote ${sign} is not closed` : `“${sign}” means nothing here`,
+    isQuote
+      ? common.filterErrorUnclosedQuote({ quote: sign })
+      : common.filterErrorUnexpectedCharacter({ character: sign }),
     at,
   );
 }
@@ -68,19 +73,19 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 }
 
-/** Only quotes are freed of their backslash: in a regular expression the others have a meaning. */
+/** Unescape quotes only: other backslashes have a meaning in regular expressions. */
 function unquote(match: RegExpExecArray): string {
   return (match[1] ?? match[2] ?? '').replace(/\\(["'])/g, '$1');
 }
 
-/** What a filter expression says, freed of how it was written. */
+/** The syntax tree of a filter expression. */
 
 export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>=' | '~' | ':';
 
-/** What is known of a run under a key such as `name`, `hparam:lr` or `last:val/acc`. */
+/** A property of runs with a key such as `name`, `hparam:lr` or `last:val/acc`. */
 export interface Field {
   readonly key: string;
-  /** Where the expression names it. */
+  /** Offset in the expression. */
   readonly offset: number;
 }
 
@@ -101,7 +106,7 @@ export type Expression =
     }
   | { readonly kind: 'in'; readonly field: Field; readonly values: readonly Literal[] };
 
-/** Words that name something every run has; any other names a hyperparameter. */
+/** Properties that every run has; any other name is a hyperparameter. */
 const BUILT_IN_FIELDS: Readonly<Record<string, string>> = {
   name: 'name',
   run: 'name',
@@ -120,7 +125,7 @@ export function getFieldKey(name: string): string {
   return BUILT_IN_FIELDS[name.toLowerCase()] ?? `hparam:${name}`;
 }
 
-/** All fields that the expression looks at. */
+/** Return all fields of an expression. */
 export function listFields(expression: Expression): Field[] {
   switch (expression.kind) {
     case 'all':
@@ -138,8 +143,8 @@ export function listFields(expression: Expression): Field[] {
 const AGGREGATES = ['last', 'min', 'max'];
 
 /**
- * Reads `lr < 0.01 and tag:best`. Terms that only stand side by side must all hold; a word by itself has to
- * occur in the name. Throws an ExpressionError.
+ * Parse an expression such as `lr < 0.01 and tag:best`. Adjacent terms are combined with `and`; a
+ * single word must occur in the name. Throws an ExpressionError.
  */
 export function parseExpression(text: string): Expression {
   return new Parser(tokenize(text)).parse();
@@ -156,7 +161,7 @@ class Parser {
   parse(): Expression {
     if (this.#peek().kind === 'end') return { kind: 'all', parts: [] };
     const whole = this.#parseAny();
-    if (this.#peek().kind !== 'end') throw this.#surprise('This “)” closes nothing');
+    if (this.#peek().kind !== 'end') throw this.#makeError(common.filterErrorUnmatchedClose);
     return whole;
   }
 
@@ -177,7 +182,8 @@ class Parser {
     if (this.#peek().kind !== '(') return this.#parseTerm();
     const opened = this.#take('(').offset;
     const inner = this.#parseAny();
-    if (this.#peek().kind !== ')') throw new ExpressionError('This “(” is not closed', opened);
+    if (this.#peek().kind !== ')')
+      throw new ExpressionError(common.filterErrorUnclosedParen, opened);
     this.#take(')');
     return inner;
   }
@@ -185,7 +191,7 @@ class Parser {
   #parseTerm(): Expression {
     const start = this.#peek();
     const summary = this.#parseSummary();
-    const name = summary ? null : this.#takeText('a name or a value');
+    const name = summary ? null : this.#takeText(common.filterErrorExpectedTerm);
     const field = (): Field =>
       summary ?? { key: getFieldKey(name?.text ?? ''), offset: start.offset };
     if (this.#peek().kind === 'operator') return this.#parseComparison(field());
@@ -195,19 +201,24 @@ class Parser {
       return { kind: 'not', part: { kind: 'in', field: field(), values: this.#parseList() } };
     }
     if (!name)
-      throw new ExpressionError(`Say what ${start.text}(…) is compared with`, start.offset);
+      throw new ExpressionError(
+        common.filterErrorExpectedComparison({ function: start.text }),
+        start.offset,
+      );
     return { kind: 'word', text: name.text.toLowerCase() };
   }
 
-  /** `last("val/acc")`, or null where something else stands. */
+  /** Parse `last("val/acc")`; return null if the next term is something else. */
   #parseSummary(): Field | null {
     const { text, kind, offset } = this.#peek();
     const summary = text.toLowerCase();
     if (kind !== 'word' || !AGGREGATES.includes(summary) || this.#peek(1).kind !== '(') return null;
     this.#at += 2;
-    const tag = this.#takeText('the name of a metric');
+    const tag = this.#takeText(common.filterErrorExpectedMetric);
     if (this.#peek().kind !== ')')
-      throw this.#surprise(`“)” is missing after ${summary}("${tag.text}"`);
+      throw this.#makeError(
+        common.filterErrorExpectedCloseAfter({ function: summary, tag: tag.text }),
+      );
     this.#take(')');
     return { key: `${summary}:${tag.text}`, offset };
   }
@@ -215,19 +226,19 @@ class Parser {
   #parseComparison(field: Field): Expression {
     const sign = this.#take('operator').text;
     const operator = (sign === '==' ? '=' : sign) as Operator;
-    const value = this.#takeText(`a value after “${sign}”`);
+    const value = this.#takeText(common.filterErrorExpectedValueAfter({ operator: sign }));
     if (operator === '~') checkPattern(value);
     return { kind: 'compare', field, operator, value };
   }
 
   #parseList(): Literal[] {
-    if (this.#peek().kind !== '(')
-      throw this.#surprise('A list such as (adam, sgd) has to follow “in”');
+    if (this.#peek().kind !== '(') throw this.#makeError(common.filterErrorExpectedList);
     const opened = this.#take('(').offset;
     const values: Literal[] = [];
     while (this.#peek().kind !== ')') {
-      if (this.#peek().kind === 'end') throw new ExpressionError('This list is not closed', opened);
-      values.push(this.#takeText('a value'));
+      if (this.#peek().kind === 'end')
+        throw new ExpressionError(common.filterErrorUnclosedList, opened);
+      values.push(this.#takeText(common.filterErrorExpectedValue));
       if (this.#peek().kind === ',') this.#at++;
     }
     this.#take(')');
@@ -240,14 +251,15 @@ class Parser {
 
   #take(kind: TokenKind): Token {
     const token = this.#peek();
-    if (token.kind !== kind) throw this.#surprise(`“${kind}” is missing`);
+    if (token.kind !== kind)
+      throw this.#makeError(common.filterErrorExpectedToken({ token: kind }));
     this.#at++;
     return token;
   }
 
-  #takeText(wanted: string): Literal {
+  #takeText(errorMessage: string): Literal {
     const { kind, text, offset } = this.#peek();
-    if (kind !== 'word' && kind !== 'string') throw this.#surprise(`There has to be ${wanted}`);
+    if (kind !== 'word' && kind !== 'string') throw this.#makeError(errorMessage);
     this.#at++;
     return { text, offset };
   }
@@ -268,8 +280,8 @@ class Parser {
     return (kind === 'word' && !this.#isWord('or')) || kind === 'string' || kind === '(';
   }
 
-  #surprise(what: string): ExpressionError {
-    return new ExpressionError(what, this.#peek().offset);
+  #makeError(message: string): ExpressionError {
+    return new ExpressionError(message, this.#peek().offset);
   }
 }
 
@@ -282,17 +294,15 @@ function checkPattern({ text, offset }: Literal): void {
   try {
     new RegExp(text, 'i');
   } catch (error) {
-    const reason =
-      error instanceof Error ? error.message.replace(/^.*\/[a-z]*: /s, '') : 'It is wrong';
-    throw new ExpressionError(`Regular expression: ${reason.toLowerCase()}`, offset);
+    throw new ExpressionError(common.invalidRegex({ reason: getRegexError(error) }), offset);
   }
 }
 
 export type FieldValue = number | string | boolean | null | readonly string[];
 
-/** What an expression asks about. */
+/** A run, as seen by an expression. */
 export interface FilterSubject {
-  /** The name in lower case. */
+  /** The name in lowercase. */
   readonly searchText: string;
   getValue(key: string): FieldValue;
 }
@@ -302,12 +312,11 @@ type ScalarValue = number | string | boolean;
 
 export interface CompiledExpression {
   readonly matches: Predicate;
-  /** Each field that is looked at, in order. */
+  /** The fields of the expression, in order. */
   readonly fields: readonly Field[];
 }
 
 export interface ExpressionSyntaxError {
-  /** A sentence that says what is wrong and where. */
   readonly message: string;
 }
 
@@ -317,13 +326,15 @@ export function compileExpression(text: string): CompiledExpression | Expression
     return { matches: compile(expression), fields: listFields(expression) };
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
-    return { message: withLocation(error.what, error.offset, text) };
+    return { message: withLocation(error.message, error.offset, text) };
   }
 }
 
-/** People count from one, and what is missing is missing at the end. */
-export function withLocation(what: string, at: number, text: string): string {
-  return `${what}, at ${at >= text.trimEnd().length ? 'the end' : `character ${at + 1}`}.`;
+/** Append the position, counted from one, to an error message. */
+export function withLocation(message: string, offset: number, text: string): string {
+  return offset >= text.trimEnd().length
+    ? common.filterErrorAtEnd({ message })
+    : common.filterErrorAtPosition({ message, position: offset + 1 });
 }
 
 function compile(expression: Expression): Predicate {
@@ -352,13 +363,13 @@ function compile(expression: Expression): Predicate {
 }
 
 function compileComparison(field: Field, operator: Operator, literal: Literal): Predicate {
-  // A run that says nothing is different from every value, and on neither side of any.
+  // A missing value is unequal to every value, and neither smaller nor larger.
   if (operator !== '!=') return makeFieldTest(field, makeComparison(operator, literal));
   const equal = makeFieldTest(field, makeComparison('=', literal));
   return (subject) => !equal(subject);
 }
 
-/** Of several values one has to pass. */
+/** A list matches if one of its values does. */
 function makeFieldTest({ key }: Field, test: (value: ScalarValue) => boolean): Predicate {
   return (subject) => {
     const value = subject.getValue(key);
@@ -413,7 +424,10 @@ const UNITS_S: Readonly<Record<string, number>> = { s: 1, m: 60, min: 60, h: 360
 const DURATION = /^([0-9.]+)(s|m|min|h|d)$/i;
 const DATE = /^\d{4}-\d{2}(-\d{2})?(T.*)?$/;
 
-/** A number, a time such as 90m in seconds, or a day such as 2026-05-01 in seconds since 1970. */
+/**
+ * Parse a number, a duration such as 90m (in seconds), or a date such as 2026-05-01 (seconds since
+ * 1970).
+ */
 function parseQuantity(text: string): number | null {
   const lasting = DURATION.exec(text);
   if (lasting) return Number(lasting[1]) * (UNITS_S[lasting[2]?.toLowerCase() ?? ''] ?? NaN);

@@ -37,7 +37,7 @@ test.each([
   expect(formatValue(value)).toBe(text);
 });
 
-test('a value may be told with fewer digits', () => {
+test('values can be shown with fewer digits', () => {
   expect(formatValue(0.0005838, 3)).toBe('5.84e-4');
   expect(formatValue(0.12345, 3)).toBe('0.123');
 });
@@ -53,7 +53,7 @@ test.each([
   expect(formatCount(count)).toBe(text);
 });
 
-test('steps are told in full as long as that can be read', () => {
+test('steps are shown in full up to seven digits', () => {
   expect(formatStep(1_234_567)).toBe('1,234,567');
   expect(formatStep(12_345_678)).toBe('12.3M');
   expect(formatStep(-1)).toBe('−1');
@@ -68,14 +68,14 @@ test('sizes', () => {
   expect(formatProgress(0, 0)).toBe('0 of 0 B');
 });
 
-test('one and many', () => {
+test('singular and plural', () => {
   expect(formatPlural(1, 'run')).toBe('1 run');
   expect(formatPlural(2, 'run')).toBe('2 runs');
   expect(formatPlural(12_345, 'run', formatInteger)).toBe('12,345 runs');
 });
 
 test.each([
-  [0.4, 'now'],
+  [0.4, 'just now'],
   [2.9, '2 s ago'],
   [200, '3 min ago'],
   [7200, '2 h ago'],
@@ -84,7 +84,7 @@ test.each([
   expect(formatAgo(seconds)).toBe(text);
 });
 
-test('the clock has a date only where it is another day', () => {
+test('a time has a date only on another day', () => {
   const now = new Date(2026, 2, 12, 15, 0);
   expect(formatTimeOrDate(new Date(2026, 2, 12, 14, 2), now)).toBe('14:02');
   expect(formatTimeOrDate(new Date(2026, 2, 11, 14, 2), now)).toBe('11 Mar, 14:02');
@@ -104,7 +104,7 @@ test.each([
   expect(formatDuration(seconds)).toBe(expected);
 });
 
-test('what is long ago is told by its day', () => {
+test('old times are shown as dates', () => {
   const now = new Date(2026, 4, 1);
   expect(formatAgoOrDate(new Date(2026, 3, 28), now)).toBe('3 d ago');
   expect(formatAgoOrDate(new Date(2026, 2, 14), now)).toBe('14 Mar');
@@ -146,5 +146,5 @@ describe('short durations', () => {
     [-12.345, '−12.3 ms'],
   ])('of %d ms read as %s', (ms, words) => expect(formatMs(ms)).toBe(words));
 
-  it('are the same from microseconds on', () => expect(formatUs(49_230)).toBe('49.2 ms'));
+  it('microseconds use the same units', () => expect(formatUs(49_230)).toBe('49.2 ms'));
 });

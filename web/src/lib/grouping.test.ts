@@ -18,7 +18,7 @@ const group = (...tags: string[]): [string, string[]][] =>
     items.map(({ tag }) => tag),
   ]);
 
-test('sections and tags come in natural order', () => {
+test('sections and tags are in natural order', () => {
   expect(group('train/l10', 'eval/x', 'train/l2')).toEqual([
     ['eval', ['eval/x']],
     ['train', ['train/l2', 'train/l10']],
@@ -32,7 +32,7 @@ test('tags without a slash share a section when they share a stem', () => {
   ]);
 });
 
-test('what is meant for machines comes last', () => {
+test('internal tags come last', () => {
   expect(group('_hparams_/x', 'z/y', '_graph_', 'loss')).toEqual([
     ['', ['loss', '_graph_']],
     ['z', ['z/y']],
@@ -59,20 +59,20 @@ test.each(['path:0', 'path:', 'colour:x', 're:', 'hparam'])('%s groups nothing',
   expect(groupingCodec.parse(text)).toBeNull();
 });
 
-test('the groups of a pattern are the key, else all that it matches', () => {
+test('capture groups are the key, otherwise the whole match', () => {
   expect(matchCapture(/lr(\d)e-(\d)/, 'conv/lr1e-3')).toBe('1 3');
   expect(matchCapture(/lr\de/, 'conv/lr1e-3')).toBe('lr1e');
   expect(matchCapture(/(train)|(eval)/, 'a/eval')).toBe('eval');
   expect(matchCapture(/x/, 'conv')).toBeNull();
 });
 
-test('the last part of a path is the run itself', () => {
+test('the last part of a path is not a group', () => {
   expect([1, 2, 3].map((part) => getPathPart('a/b/c', part))).toEqual(['a', 'b', null]);
   expect(getPathPart('vit', 1)).toBe('vit');
   expect(getPathDepth(['a', 'a/b/c', 'a/b'])).toBe(2);
 });
 
-test('groups stand in natural order, with the rest at the end', () => {
+test('groups are in natural order, ungrouped items last', () => {
   const names = ['b/10', 'x', 'b/9', 'a/1'];
   const keyOf = (name: string): string | null => (name === 'x' ? null : (name.split('/')[0] ?? ''));
   expect(groupBy(names, keyOf)).toEqual([
@@ -85,15 +85,15 @@ test('groups stand in natural order, with the rest at the end', () => {
 const split = (names: string[]): string[] =>
   names.map((name, at) => name.slice(0, getSharedPrefixLength(name, names[at - 1], names[at + 1])));
 
-test('what neighbours share is cut at a slash', () => {
+test('shared prefixes end at a slash', () => {
   expect(split(['conv/bn-lr1', 'conv/bn-lr3', 'vit/tiny'])).toEqual(['conv/', 'conv/', '']);
 });
 
-test('names without a slash are cut at a dash or an underscore', () => {
+test('shared prefixes of names without a slash end at a dash or underscore', () => {
   expect(split(['run_1', 'run_2', 'runner'])).toEqual(['run_', 'run_', '']);
 });
 
-test('a name is never dimmed whole', () => {
+test('a name is never dimmed completely', () => {
   expect(split(['a/', 'a/', 'a'])).toEqual(['', '', '']);
   expect(split(['only'])).toEqual(['']);
 });

@@ -2,7 +2,7 @@ import type { Codec } from './codecs';
 import { sortNatural } from './sorting';
 
 export interface TagSection<Item> {
-  /** The prefix that the tags share; empty for those that share none. */
+  /** The common prefix of the tags; empty for ungrouped tags. */
   readonly title: string;
   readonly items: readonly Item[];
 }
@@ -11,14 +11,14 @@ interface Tagged {
   readonly tag: string;
 }
 
-/** Tags in natural order, those meant for machines (`_hparams_`) last. */
+/** Sort tags in natural order, internal ones (`_hparams_`) last. */
 export function sortTags<Item extends Tagged>(items: Iterable<Item>): Item[] {
   return sortNatural(items, ({ tag }) => tag).sort((a, b) => getTagRank(a.tag) - getTagRank(b.tag));
 }
 
 /**
- * Groups sorted items by the prefix of their tag. Tags without a prefix come first, as they are
- * mostly what a run is about.
+ * Group sorted items by tag prefix. Tags without a prefix come first: they are usually the main
+ * metrics.
  */
 export function groupByPrefix<Item extends Tagged>(items: readonly Item[]): TagSection<Item>[] {
   const stems = countStems(items);
@@ -46,7 +46,7 @@ function getSectionTitle(tag: string, stems: ReadonlyMap<string, number>): strin
   return (stems.get(stem) ?? 0) > 1 ? stem : '';
 }
 
-/** Tags without a slash, such as epoch_loss and epoch_accuracy, may share what is before `_`. */
+/** Count stems of tags without a slash: epoch_loss and epoch_accuracy share `epoch`. */
 function countStems(items: readonly Tagged[]): Map<string, number> {
   const stems = new Map<string, number>();
   for (const { tag } of items) {
@@ -62,14 +62,14 @@ function getStem(tag: string): string {
   return end > 0 ? tag.slice(0, end) : '';
 }
 
-/** By what runs are put together. `part` counts the parts of a path from 1. */
+/** How runs are grouped. `part` is the part of the path, counted from 1. */
 export type Grouping =
   | { readonly by: 'path'; readonly part: number }
   | { readonly by: 'regex'; readonly pattern: string }
   | { readonly by: 'label' }
   | { readonly by: 'column'; readonly key: string };
 
-/** null: not at all. */
+/** null is no grouping. */
 export const groupingCodec: Codec<Grouping | null> = {
   parse(text) {
     if (text === 'label') return { by: 'label' };
@@ -86,7 +86,7 @@ export const groupingCodec: Codec<Grouping | null> = {
   },
 };
 
-/** What the pattern takes out of the name: its groups or, without any, all that it matches. */
+/** Return the capture groups of a pattern, or the whole match if it has none. */
 export function matchCapture(pattern: RegExp, name: string): string | null {
   const match = pattern.exec(name);
   if (!match) return null;
@@ -95,11 +95,11 @@ export function matchCapture(pattern: RegExp, name: string): string | null {
 
 export function getPathPart(name: string, part: number): string | null {
   const parts = name.split('/');
-  // The last part tells the run itself and groups nothing, unless it is all there is.
+  // The last part is the run itself; it groups only names without a slash.
   return part <= Math.max(1, parts.length - 1) ? (parts[part - 1] ?? null) : null;
 }
 
-/** How many parts of a path there are to group by. */
+/** Return how many parts of the names can be grouped by. */
 export function getPathDepth(names: Iterable<string>): number {
   let depth = 0;
   for (const name of names) depth = Math.max(depth, name.split('/').length - 1);
@@ -107,12 +107,12 @@ export function getPathDepth(names: Iterable<string>): number {
 }
 
 export interface Group<Item> {
-  /** null for those that have nothing in common. */
+  /** null for ungrouped items. */
   readonly key: string | null;
   readonly items: readonly Item[];
 }
 
-/** Items of one key together, in their order; keys in natural order, and those without one last. */
+/** Group items by key, in their order. Keys are in natural order; items without a key come last. */
 export function groupBy<Item>(
   items: readonly Item[],
   keyOf: (item: Item) => string | null,
@@ -143,8 +143,8 @@ function splitOnce(text: string): [string, string] {
 }
 
 /**
- * How much of a name its neighbours in a sorted list repeat, so that it can be dimmed. What is shared
- * ends at a slash or, in a name without one, at a dash, dot or underscore.
+ * Return the length of the prefix that a name shares with its neighbors in a sorted list. It ends
+ * at a slash or, in names without one, at a dash, dot or underscore.
  */
 export function getSharedPrefixLength(name: string, before = '', after = ''): number {
   const length = Math.max(commonLength(name, before), commonLength(name, after));

@@ -1,10 +1,10 @@
-/** Shortcuts as the sheet says them: `f`, `Shift+P`, `Mod+K`, where Mod is ⌘ on a Mac, else Ctrl. */
+import * as common from '../catalog/common';
+/** Keyboard shortcuts such as `f`, `Shift+P` and `Mod+K`; Mod is ⌘ on a Mac, otherwise Ctrl. */
 
 type KeyPress = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>;
 
 const MODIFIERS = ['Mod', 'Alt', 'Shift'];
 
-/** Inputs into which nobody types. */
 const NON_TEXT_INPUT_TYPES = ['button', 'checkbox', 'color', 'file', 'radio', 'reset', 'submit'];
 
 const PRESSED_BY_SPACE = 'button, summary, input, [role=button], [role=menuitem], [role=option]';
@@ -14,7 +14,7 @@ export const isMac = (): boolean => /Mac|iPhone|iPad/.test(globalThis.navigator?
 export function matchesShortcut(keys: string, event: KeyPress): boolean {
   const { key, modifiers } = splitKeys(keys);
   const isLetter = /^[a-z]$/i.test(key);
-  // With signs such as `?` the shift key is how they are typed, and no part of the shortcut.
+  // Shift is needed to type symbols such as `?`; it is not part of the shortcut.
   const shiftIsRight =
     (key.length === 1 && !isLetter) || event.shiftKey === modifiers.includes('Shift');
   return (
@@ -25,24 +25,26 @@ export function matchesShortcut(keys: string, event: KeyPress): boolean {
   );
 }
 
-/** The caps of a shortcut's keys, in the order in which they are pressed. */
+/** Return the key labels of a shortcut, modifiers first. */
 export function getKeyLabels(keys: string, mac = isMac()): string[] {
   const { key, modifiers } = splitKeys(keys);
   const caps: Record<string, string> = {
     Mod: mac ? '⌘' : 'Ctrl',
     Alt: mac ? '⌥' : 'Alt',
-    Escape: 'Esc',
+    Escape: common.keyEscape,
+    Shift: common.keyShift,
+    Enter: common.keyEnter,
     ArrowLeft: '←',
     ArrowRight: '→',
     ArrowUp: '↑',
     ArrowDown: '↓',
-    ' ': 'Space',
+    ' ': common.keySpace,
   };
   const shown = key.length === 1 ? key.toUpperCase() : key;
   return [...modifiers, shown].map((cap) => caps[cap] ?? cap);
 }
 
-/** Whether the key goes into a field; with ⌘ or Ctrl held down nobody types. */
+/** Return whether a key press types text; with ⌘ or Ctrl it does not. */
 export function isTyping(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey) return false;
   const target = event.target;
@@ -51,7 +53,7 @@ export function isTyping(event: KeyboardEvent): boolean {
   return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
-/** Whether the space bar presses what has the focus, and is no shortcut. */
+/** Return whether a key press activates the focused element, so that it is not a shortcut. */
 export function isActivating(event: KeyboardEvent): boolean {
   const { key, target } = event;
   return key === ' ' && target instanceof Element && target.matches(PRESSED_BY_SPACE);

@@ -1,7 +1,7 @@
-/** How far beyond the screen things are already got ready. */
+/** Elements this close to the viewport count as near. */
 const ROOT_MARGIN = '300px';
 
-/** Calls `tell` once, when an element comes near the screen. */
+/** Return an attachment that calls `callback` once, when the element comes near the viewport. */
 export function onNearViewport(tell: () => void): (element: Element) => () => void {
   return (element) => {
     const seen = new IntersectionObserver(

@@ -27,14 +27,14 @@ test.each<[string[], string]>([
   expect(unpackNames(packed).sort()).toEqual([...names].sort());
 });
 
-test('a hundred runs of a sweep fit into an address', () => {
+test('a hundred runs of a sweep fit into a URL', () => {
   const names = Array.from({ length: 100 }, (_, at) => `experiments/2026-05/sweep/trial-${at}`);
   const packed = packNames(names);
   expect(packed.length).toBeLessThan(1000);
   expect(unpackNames(packed).sort()).toEqual(names.sort());
 });
 
-test('damaged text is read as far as it goes', () => {
+test('invalid text is parsed as far as possible', () => {
   expect(unpackNames('a/{b,c')).toEqual(['a/b', 'a/c']);
   expect(unpackNames('a\\')).toEqual(['a']);
   expect(unpackNames('a}b')).toEqual(['a']);
@@ -53,12 +53,12 @@ test.each<[SelectionState, string]>([
   expect(selectionCodec.parse(text)).toEqual(value);
 });
 
-test('what is no selection is the usual one', () => {
+test('invalid text becomes the default selection', () => {
   expect(selectionCodec.parse('some;+a')).toEqual(AUTO_SELECTION);
   expect(selectionCodec.parse('')).toEqual(AUTO_SELECTION);
 });
 
-test('a small log is ticked whole, of a large one the newest hundred', () => {
+test('all runs of a small log are selected, of a large one the newest 100', () => {
   expect(countNewest('auto', 500)).toBe(500);
   expect(countNewest('auto', 501)).toBe(100);
   expect([countNewest('all', 9), countNewest('none', 9), countNewest({ newest: 3 }, 9)]).toEqual([
@@ -66,7 +66,7 @@ test('a small log is ticked whole, of a large one the newest hundred', () => {
   ]);
 });
 
-test('the rule with fewer exceptions is taken', () => {
+test('the rule with fewer exceptions is chosen', () => {
   const all = ['a', 'b', 'c'];
   expect(selectExactly(new Set(['a', 'b']), all)).toEqual(makeSelection('all', [], ['c']));
   expect(selectExactly(new Set(['a']), all)).toEqual(makeSelection('none', ['a']));
@@ -74,20 +74,20 @@ test('the rule with fewer exceptions is taken', () => {
   expect(selectExactly(new Set(), all)).toEqual(makeSelection('none'));
 });
 
-test('only what the rule does not say is kept', () => {
+test('only exceptions to the rule are stored', () => {
   const some = withSelected(makeSelection('all'), ['a', 'b'], false);
   expect(some).toEqual(makeSelection('all', [], ['a', 'b']));
   expect(withSelected(some, ['b'], true)).toEqual(makeSelection('all', [], ['a']));
   expect(withSelected(makeSelection('none', ['a']), ['a'], false)).toEqual(makeSelection('none'));
 });
 
-test('what the newest runs are may change, so both sides are kept', () => {
+test('both sides are stored with the newest rule, as the newest runs change', () => {
   const some = withSelected(withSelected(makeSelection({ newest: 3 }), ['a'], true), ['b'], false);
   expect(some).toEqual(makeSelection({ newest: 3 }, ['a'], ['b']));
   expect(withSelected(some, ['b'], true)).toEqual(makeSelection({ newest: 3 }, ['a', 'b']));
 });
 
-test('the first that are meant are taken, and no more are looked at', () => {
+test('the first matching names are taken, and the search stops there', () => {
   const runs = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
   expect([...takeFirstNames(runs, ({ name }) => name !== 'b', 2)]).toEqual(['a', 'c']);
   expect([...takeFirstNames(runs, () => true, 0)]).toEqual([]);

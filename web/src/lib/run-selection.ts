@@ -1,15 +1,15 @@
 import type { Codec } from './codecs';
 
 /**
- * Many names of runs in few characters, for an address: `conv/{lr1e-3,lr3e-4},vit`. What names share up
- * to a slash is written once. A backslash stands before signs that are part of a name, and `\e` is an
- * empty part; no semicolon is left without one, so that lists can be told apart by it.
+ * Encode run names for a URL: `conv/{lr1e-3,lr3e-4},vit`. Common path prefixes are written once.
+ * Special characters are escaped with a backslash, and `\e` is an empty part. Semicolons are always
+ * escaped, so that they can separate lists.
  */
 export function packNames(names: Iterable<string>): string {
   return packParts([...names].sort().map((name) => name.split('/')));
 }
 
-/** Reads what packNames writes, and makes something of whatever else it is given. */
+/** Decode the result of `packNames`; invalid text is decoded as far as possible. */
 export function unpackNames(text: string): string[] {
   return text === '' ? [] : new NameListParser(text).readList();
 }
@@ -26,7 +26,7 @@ function packSiblings(siblings: readonly Parts[]): string {
   return `${escapePart(first[0] ?? '')}/{${packParts(siblings.map((parts) => parts.slice(1)))}}`;
 }
 
-/** Names with the same folder; a name without a folder stays alone. */
+/** Group names by their first part; names without a slash stay alone. */
 function splitByFirst(names: readonly Parts[]): Parts[][] {
   const folders = new Map<string, Parts[]>();
   const alone: Parts[][] = [];
@@ -87,8 +87,8 @@ class NameListParser {
 }
 
 /**
- * Which runs are ticked: a rule, and the runs that are so or not whatever it says. An address stays
- * short with it, and it says what shall become of runs that are yet to come.
+ * Which runs are selected: a rule and exceptions to it. This keeps URLs short and defines whether
+ * runs that appear later are selected.
  */
 export interface SelectionState {
   readonly rule: SelectionRule;
@@ -96,10 +96,10 @@ export interface SelectionState {
   readonly off: ReadonlySet<string>;
 }
 
-/** `auto` is every run of a small log and the newest of a large one. */
+/** `auto` selects all runs of a small log and the newest ones of a large log. */
 export type SelectionRule = 'auto' | 'all' | 'none' | { readonly newest: number };
 
-/** More lines than this say nothing, and take long to draw. */
+/** More lines are neither readable nor fast to draw. */
 const MAX_AUTO_SELECTED = 500;
 const NEWEST_SELECTED = 100;
 
@@ -113,14 +113,14 @@ export function makeSelection(
 
 export const AUTO_SELECTION = makeSelection('auto');
 
-/** How many of the newest runs the rule ticks, when there are `count` of them. */
+/** Return how many of the newest of `count` runs a rule selects. */
 export function countNewest(rule: SelectionRule, count: number): number {
   if (rule === 'auto') return count <= MAX_AUTO_SELECTED ? count : NEWEST_SELECTED;
   if (rule === 'all') return count;
   return rule === 'none' ? 0 : rule.newest;
 }
 
-/** Names of the first `count` runs that are meant. */
+/** Return the names of the first `count` matching runs. */
 export function takeFirstNames<Run extends { readonly name: string }>(
   runs: readonly Run[],
   isMeant: (run: Run) => boolean,
@@ -134,13 +134,13 @@ export function takeFirstNames<Run extends { readonly name: string }>(
   return taken;
 }
 
-/** Ticks exactly these of the runs, with the rule that needs fewer exceptions. */
+/** Select exactly these runs, with the rule that needs fewer exceptions. */
 export function selectExactly(wanted: ReadonlySet<string>, all: readonly string[]): SelectionState {
   const left = all.filter((name) => !wanted.has(name));
   return left.length < wanted.size ? makeSelection('all', [], left) : makeSelection('none', wanted);
 }
 
-/** As `selection`, but with these runs ticked or not. */
+/** Return `selection` with these runs selected or deselected. */
 export function withSelected(
   selection: SelectionState,
   names: Iterable<string>,
@@ -157,7 +157,7 @@ export function withSelected(
   return { rule: selection.rule, on, off };
 }
 
-/** `all;-vit,conv/{a,b}`: the rule, then what is on, then what is off. */
+/** `all;+vit;-conv/{a,b}`: the rule, selected runs, deselected runs. */
 export const selectionCodec: Codec<SelectionState> = {
   parse(text) {
     const [word = '', ...lists] = text.match(/(?:[^\\;]|\\.)+/g) ?? [];

@@ -2,8 +2,8 @@ const NUMBER = /[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?/g;
 const bits = new DataView(new ArrayBuffer(8));
 
 /**
- * Sorts by name as a person would, and as the server does: part by part of the path, so that a run
- * and those below it stay together, and numbers by value, so that lr3e-4 comes before lr1e-3.
+ * Sort by name in natural order, as the server does: by path parts, so that a run and its children
+ * stay together, and numbers by value, so that lr3e-4 comes before lr1e-3.
  */
 export function sortNatural<Item>(items: Iterable<Item>, nameOf: (item: Item) => string): Item[] {
   return Array.from(items, (item) => ({
@@ -19,7 +19,7 @@ function makeNaturalKey(name: string): string {
   return name.toLowerCase().replaceAll('/', '\0').replace(NUMBER, toSortableHex);
 }
 
-/** The bytes of floats that are not negative sort as the floats do. */
+/** The big-endian bytes of non-negative floats sort like the floats. */
 function toSortableHex(digits: string): string {
   bits.setFloat64(0, Number(digits));
   return `0${hex(bits.getUint32(0))}${hex(bits.getUint32(4))}`;
@@ -33,10 +33,10 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** What items can be ordered by; a list counts as its words. */
+/** A sort key; a list is compared as joined text. */
 export type Sortable = number | string | boolean | null | readonly string[];
 
-/** In order of their values, with those that have none last in both directions. */
+/** Sort by value, items without a value last in both directions. */
 export function sortByValue<Item>(
   items: readonly Item[],
   valueOf: (item: Item) => Sortable,
@@ -49,7 +49,7 @@ export function sortByValue<Item>(
   const compare = (a: number, b: number): number => sign * ((keys[a] ?? 0) - (keys[b] ?? 0));
   const placed = items.map((_, at) => at).filter((at) => !Number.isNaN(keys[at]));
   const rest = items.filter((_, at) => Number.isNaN(keys[at]));
-  // One infinity less another is no number; such neighbours stay as they are.
+  // The difference of two infinities is NaN; such items keep their order.
   return [...placed.sort((a, b) => compare(a, b) || 0).map((at) => items[at] as Item), ...rest];
 }
 
@@ -59,7 +59,7 @@ function getRank(value: Sortable, ranks: ReadonlyMap<string, number>): number {
   return text === null ? NaN : (ranks.get(text) ?? NaN);
 }
 
-/** Texts are compared once each, however many items have the same. */
+/** Rank distinct texts, so that each is compared only once. */
 function rankTexts(values: readonly Sortable[]): Map<string, number> {
   const texts = new Set(values.map(getSortText).filter((text) => text !== null));
   return new Map(sortNatural(texts, (text) => text).map((text, rank) => [text, rank]));

@@ -1,18 +1,18 @@
 export interface SampleStats {
   readonly count: number;
   readonly mean: number;
-  /** Of a sample, so with one less than the count; NaN for a single value. */
+  /** Sample standard deviation (n - 1); NaN for a single value. */
   readonly std: number;
 }
 
-/** Over the finite ones; null if there are none. */
+/** Return statistics of the finite values; null if there are none. */
 export function computeStats(values: Iterable<number>): SampleStats | null {
   let count = 0;
   let mean = 0;
   let squares = 0;
   for (const value of values) {
     if (!Number.isFinite(value)) continue;
-    // Welford's way does not lose the digits of numbers that differ little.
+    // Welford's algorithm is numerically stable.
     const before = value - mean;
     mean += before / ++count;
     squares += before * (value - mean);
@@ -27,12 +27,12 @@ export interface Extent {
 
 type Columns = Iterable<readonly (number | null)[]>;
 
-/** The part of all numbers at either end that may be strays. */
+/** The fraction of values at each end that may be outliers. */
 const OUTLIER_FRACTION = 0.03;
-/** How many times wider than the rest strays have to make an extent before they are left out. */
+/** Outliers are excluded if they make the extent wider by this factor. */
 const OUTLIER_RATIO = 3;
 
-/** The smallest and the largest finite number in some columns with gaps; null without any. */
+/** Return the range of the finite values of columns with gaps; null if there are none. */
 export function getExtent(columns: Columns): Extent | null {
   let low = Infinity;
   let high = -Infinity;
@@ -46,7 +46,7 @@ export function getExtent(columns: Columns): Extent | null {
   return low <= high ? { low, high } : null;
 }
 
-/** The same without a few numbers so far away that nothing could be told of the others. */
+/** Return the extent without outliers that would hide the other values. */
 export function getRobustExtent(columns: Columns): Extent | null {
   const all = [...columns];
   const whole = getExtent(all);
@@ -55,7 +55,7 @@ export function getRobustExtent(columns: Columns): Extent | null {
   const sorted = Float64Array.from(values as number[]).sort();
   const low = sorted[Math.floor(OUTLIER_FRACTION * (sorted.length - 1))] ?? whole.low;
   const high = sorted[Math.ceil((1 - OUTLIER_FRACTION) * (sorted.length - 1))] ?? whole.high;
-  const room = (high - low) / 2;
-  if (room === 0 || whole.high - whole.low < OUTLIER_RATIO * (high - low)) return whole;
-  return { low: Math.max(whole.low, low - room), high: Math.min(whole.high, high + room) };
+  const margin = (high - low) / 2;
+  if (margin === 0 || whole.high - whole.low < OUTLIER_RATIO * (high - low)) return whole;
+  return { low: Math.max(whole.low, low - margin), high: Math.min(whole.high, high + margin) };
 }

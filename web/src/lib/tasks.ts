@@ -1,10 +1,12 @@
-/** Work that says after each of its parts that it may pause there. */
+/** Work that yields where it may be interrupted. */
 export type Task<Result> = Generator<void, Result>;
 
-/** After so long the page is to answer to its reader again, in milliseconds. */
+/** Maximum time before the event loop gets control back. */
 const SLICE_MS = 12;
 
-/** Does work that would keep the page busy a piece at a time. Returns how to call it off. */
+/**
+ * Run a long task in slices, so that the page stays responsive. Return a function that cancels it.
+ */
 export function runInSlices<Result>(
   work: Task<Result>,
   done: (result: Result) => void,
@@ -28,14 +30,13 @@ export function runToEnd<Result>(work: Task<Result>): Result {
 }
 
 /**
- * Puts work off until what is being drawn now is on the screen; of what takes longer than the picture
- * nobody should have to wait for the picture. The work may tell how to call off what it began.
- * Returns how to call it off.
+ * Run work after the next paint, so that it does not delay what is being drawn. The work may return
+ * a cleanup function. Return a function that cancels or cleans up.
  */
 export function runAfterPaint(work: () => unknown): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let stop: unknown;
-  // One frame to draw it and one to show it: without a GPU another thread does that meanwhile.
+  // One frame to draw and one to present: without a GPU, another thread rasterizes meanwhile.
   let frame = requestAnimationFrame(() => {
     frame = requestAnimationFrame(() => {
       timer = setTimeout(() => (stop = work()));

@@ -1,4 +1,5 @@
-/** A filter as it is typed: words that must all occur, or one regular expression. */
+import * as common from '../catalog/common';
+/** A text filter: words that must all occur, or a regular expression. */
 export interface TextFilter {
   readonly text: string;
   readonly regex: boolean;
@@ -6,7 +7,7 @@ export interface TextFilter {
 
 export interface TextMatcher {
   readonly matches: (name: string) => boolean;
-  /** What is wrong with the expression; everything then matches. */
+  /** Syntax error of a regular expression; everything matches then. */
   readonly error: string | null;
 }
 
@@ -14,7 +15,7 @@ export const NO_FILTER: TextFilter = { text: '', regex: false };
 
 const matchAll = (): boolean => true;
 
-/** Upper and lower case are the same in both kinds of filter. */
+/** Compile a filter. Both kinds ignore case. */
 export function compileTextFilter(filter: TextFilter): TextMatcher {
   return filter.regex ? compileRegex(filter.text) : compileWords(filter.text);
 }
@@ -34,12 +35,15 @@ function compileRegex(text: string): TextMatcher {
     const pattern = new RegExp(text, 'i');
     return { matches: (name) => pattern.test(name), error: null };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { matches: matchAll, error: message.replace(/^.*\/[a-z]*: /s, '') };
+    return { matches: matchAll, error: common.invalidRegex({ reason: getRegexError(error) }) };
   }
 }
 
-/** Finds a few of many names by some letters of them, the best first. */
+/** Return what a browser says about an invalid regular expression, without the expression. */
+export function getRegexError(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/^.*\/[a-z]*: /s, '');
+}
 
 export interface FuzzyMatch<Item> {
   readonly item: Item;
@@ -52,9 +56,9 @@ const INSIDE = 40;
 const INITIALS = 10;
 
 /**
- * The names that hold every word of the query: as it is, or spelt by the starts of the name's parts
- * (`vacc` for validation/accuracy). A hit at the start of a part is better than one inside, a short
- * name better than a long one.
+ * Searches names that contain every word of a query, literally or as initials of their parts
+ * (`vacc` for validation/accuracy). Matches at the start of a part rank higher, and so do short
+ * names.
  */
 export class FuzzyIndex<Item> {
   readonly #items: readonly Item[];
@@ -76,7 +80,7 @@ export class FuzzyIndex<Item> {
   }
 }
 
-/** Zero where a word is missing. */
+/** Return the score of a name; zero if a word is missing. */
 function scoreName(words: readonly string[], name: string): number {
   let sum = 0;
   for (const word of words) {
@@ -97,13 +101,13 @@ function scoreWord(word: string, name: string): number {
   return best || (matchesInitials(word, name, 0) ? INITIALS : 0);
 }
 
-/** Whether a character parts words: no letter and no digit. Those beyond ASCII are letters. */
+/** Return whether a character separates words. Non-ASCII characters count as letters. */
 function isSeparator(name: string, at: number): boolean {
   const code = name.charCodeAt(at);
   return code < 0x80 && !(code >= 0x61 && code <= 0x7a) && !(code >= 0x30 && code <= 0x39);
 }
 
-/** Whether the letters stand at starts of parts from `from` on, each with any that follow it. */
+/** Return whether the letters are prefixes of successive parts, starting at `from`. */
 function matchesInitials(letters: string, name: string, from: number): boolean {
   if (letters === '') return true;
   const first = letters[0] ?? '';

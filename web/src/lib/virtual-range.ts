@@ -1,10 +1,10 @@
 export interface RowRange {
   readonly first: number;
-  /** One past the last. */
+  /** Exclusive. */
   readonly end: number;
 }
 
-/** Which rows of a list with rows of one height are on the screen, with some to spare. */
+/** Return the rows of a list with a fixed row height to render, with `spare` rows at each side. */
 export function getVisibleRows(
   scrollTop: number,
   height: number,
@@ -17,7 +17,7 @@ export function getVisibleRows(
   return { first: Math.min(first, end), end };
 }
 
-/** Where to scroll so that a row is wholly seen; nowhere if it is already. */
+/** Return the scroll position that makes a row fully visible. */
 export function getScrollTop(
   index: number,
   rowHeight: number,

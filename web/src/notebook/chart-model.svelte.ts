@@ -1,25 +1,25 @@
 import { decodeColumns } from '../api/decode';
 import type { ChartRow } from '../api/scalar-schemas';
 import type { Line } from '../charts/types';
-import { assignRunColors, getRunColor } from '../lib/colors';
+import { assignRunColors, getRunColor } from '../lib/run-colors';
 import type { XAxis } from '../plugin/context';
-import { columnsOf, nonFiniteMarkers } from '../scalar-cards/chart-lines';
+import { lineColumns, nonFiniteMarkers } from '../scalar-cards/chart-lines';
 
-/** A line for each run, in colours that no two share as long as there are enough. */
-export function makeLines(answer: ChartRow): Line[] {
-  const colors = assignRunColors(answer.lines.map(({ run }) => run));
-  return answer.lines.map((line) => ({
+/** Return a line for each run; colors are distinct as long as there are enough. */
+export function makeLines(chart: ChartRow): Line[] {
+  const colors = assignRunColors(chart.lines.map(({ run }) => run));
+  return chart.lines.map((line) => ({
     id: line.run,
     label: line.run,
     color: colors.get(line.run) ?? getRunColor(line.run),
     dash: [],
     axis: 0,
-    ...columnsOf(line, answer.grid),
+    ...lineColumns(line, chart.grid),
     markers: nonFiniteMarkers(line),
   }));
 }
 
-/** What the kernel tells of a chart, as notebooks hand it on. */
+/** The widget model of the notebook, synchronized with the Python object. */
 export interface WidgetModel {
   get(name: 'answer'): DataView;
   get(name: 'title' | 'problem'): string;
@@ -31,7 +31,7 @@ export interface WidgetModel {
 
 const CHANGE_EVENTS = 'change:answer change:problem';
 
-/** The chart as it is now; follows the kernel until it is let go of. */
+/** The chart that the kernel sends; updated until `dispose`. */
 export class ChartModel {
   chart = $state.raw<ChartRow | null>(null);
   error = $state('');
@@ -49,8 +49,8 @@ export class ChartModel {
     this.error = this.model.get('problem');
     const { buffer, byteOffset, byteLength } = this.model.get('answer');
     if (byteLength === 0) return;
-    // Columns begin at multiples of eight bytes, which a message need not do.
-    const own = (buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength);
-    this.chart = decodeColumns(own) as ChartRow;
+    // Columns are aligned to eight bytes relative to the start of the buffer.
+    const aligned = (buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength);
+    this.chart = decodeColumns(aligned) as ChartRow;
   };
 }

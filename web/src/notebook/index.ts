@@ -6,16 +6,16 @@ import { mount, unmount } from 'svelte';
 import NotebookChart from './NotebookChart.svelte';
 import { type WidgetModel, ChartModel } from './chart-model.svelte';
 
-/** Shows a chart in a cell, as notebooks call it; returns how to end that. */
+/** Render a chart into a cell (anywidget protocol); return a function that removes it. */
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
-  const ending = new AbortController();
-  void waitUntilConnected(el, ending.signal).then(() => {
-    if (!ending.signal.aborted) mountChart(model, el, ending.signal);
+  const disposal = new AbortController();
+  void waitUntilConnected(el, disposal.signal).then(() => {
+    if (!disposal.signal.aborted) mountChart(model, el, disposal.signal);
   });
-  return () => ending.abort();
+  return () => disposal.abort();
 }
 
-/** A notebook puts a cell into its page after this, and a chart takes its colours from there. */
+/** Notebooks insert the cell later, and a chart reads its colors from the document. */
 async function waitUntilConnected(el: HTMLElement, signal: AbortSignal): Promise<void> {
   while (!el.isConnected && !signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -40,7 +40,7 @@ function mountChart(model: WidgetModel, el: HTMLElement, signal: AbortSignal): v
   });
 }
 
-/** What JupyterLab, VS Code and Colab say of their themes. */
+/** Detect the theme of JupyterLab, VS Code and Colab. */
 function isDark(): boolean {
   const { jpThemeLight, vscodeThemeKind } = document.body.dataset;
   if (jpThemeLight !== undefined) return jpThemeLight === 'false';

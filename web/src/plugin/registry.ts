@@ -1,29 +1,52 @@
 import { type Component, mount, unmount } from 'svelte';
 
+import * as m from '../catalog/shell';
 import type { Context, DashboardModule } from './context';
-import DashboardRoot from './DashboardRoot.svelte';
+import DashboardBoundary from './DashboardBoundary.svelte';
 
-/** A dashboard that comes with the page. Its code is loaded when it is opened. */
+/** Groups of dashboards, in the order of the navigation bar. */
+export const DASHBOARD_GROUPS = [
+  'metrics',
+  'media',
+  'model',
+  'performance',
+  'evaluation',
+  'plugins',
+] as const;
+
+export type DashboardGroup = (typeof DASHBOARD_GROUPS)[number];
+
+export const GROUP_LABELS: Readonly<Record<DashboardGroup, string>> = {
+  metrics: m.groupMetrics,
+  media: m.groupMedia,
+  model: m.groupModel,
+  performance: m.groupPerformance,
+  evaluation: m.groupEvaluation,
+  plugins: m.groupPlugins,
+};
+
+/** A dashboard that is part of the page. Its code is loaded when it is opened. */
 export interface BuiltInDashboard {
   readonly name: string;
   readonly title: string;
-  /** Whose server half it asks; its own unless it says otherwise. */
+  readonly group: DashboardGroup;
+  /** The dashboard whose server routes it uses, if not its own. */
   readonly apiName?: string;
-  /** True for one that has something to show whatever is in the log. */
+  /** It shows all kinds of data, so it is active for every log. */
   readonly isAlwaysActive?: boolean;
-  /** True for one in which something can be made, so that it is of use without data of its own. */
+  /** Something can be created in it, so it is useful without data of its own. */
   readonly isEditor?: boolean;
-  /** Three lines of code that give it something to show, told while there is nothing. */
+  /** Code that logs data for it, shown while there is none. */
   readonly example?: string;
-  /** The first thing that it asks its server half, where the page's query tells. */
+  /** Path of its first request for a query string of the page, if that is known in advance. */
   prefetch?(query: string): string | null;
   load(): Promise<DashboardModule>;
 }
 
-/** Anybody else's dashboard: a module that the server hands out. */
+/** Import the module of a plugin from the server. */
 export async function loadDashboardModule(url: string): Promise<DashboardModule> {
   const module: unknown = await import(/* @vite-ignore */ new URL(url, document.baseURI).href);
-  if (!isDashboardModule(module)) throw new TypeError(`${url} has no function "mount"`);
+  if (!isDashboardModule(module)) throw new TypeError(m.pluginNoMount({ url }));
   return module;
 }
 
@@ -36,11 +59,15 @@ function isDashboardModule(module: unknown): module is DashboardModule {
   );
 }
 
-/** The module of a dashboard that is one Svelte component with the context as its property. */
-export function createDashboardModule(View: Component<{ context: Context }>): DashboardModule {
+/** Return the module of a dashboard that is one Svelte component, with fixed props if it has any. */
+export function createDashboardModule<const Props extends object = object>(
+  View: Component<{ context: Context } & Props>,
+  viewProps?: Props,
+): DashboardModule {
   return {
     mount(target, context) {
-      const view = mount(DashboardRoot, { target, props: { View, context } });
+      const props = { View: View as Component<{ context: Context }>, viewProps, context };
+      const view = mount(DashboardBoundary, { target, props });
       return () => void unmount(view);
     },
   };

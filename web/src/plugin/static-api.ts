@@ -1,17 +1,16 @@
-import { ServerError } from '../api/errors';
 import type { DashboardApi } from './context';
 
-/** Answers in a copy of a board as the server would, from what is carried of each thing. */
-export abstract class StaticApi<Copy> implements DashboardApi {
+/** The API of a dashboard in a static export, computed from the exported data. */
+export abstract class StaticApi<Data> implements DashboardApi {
   protected readonly base: DashboardApi;
-  readonly #copies = new Map<string, Promise<Copy>>();
+  readonly #exported = new Map<string, Promise<Data>>();
 
-  constructor(door: DashboardApi) {
-    this.base = door;
+  constructor(base: DashboardApi) {
+    this.base = base;
   }
 
-  abstract get<Answer>(path: string, signal?: AbortSignal): Promise<Answer>;
-  abstract post<Answer>(path: string, body: unknown, signal?: AbortSignal): Promise<Answer>;
+  abstract get<Response>(path: string, signal?: AbortSignal): Promise<Response>;
+  abstract post<Response>(path: string, body: unknown, signal?: AbortSignal): Promise<Response>;
 
   blob(path: string, body: unknown, signal?: AbortSignal): Promise<Blob> {
     return this.base.blob(path, body, signal);
@@ -25,18 +24,10 @@ export abstract class StaticApi<Copy> implements DashboardApi {
     return this.base.fileUrl(path);
   }
 
-  /** All that is carried of one thing, which is read once. */
-  protected getExported(id: string): Promise<Copy> {
-    const copy = this.#copies.get(id) ?? this.base.get<Copy>(`copy/${id}`);
-    this.#copies.set(id, copy);
-    return copy;
+  /** Return the exported data of one item; it is read once. */
+  protected getExported(id: string): Promise<Data> {
+    const data = this.#exported.get(id) ?? this.base.get<Data>(`copy/${id}`);
+    this.#exported.set(id, data);
+    return data;
   }
-}
-
-export function makeNotExportedError(): ServerError {
-  const what = 'A copy of a board does not carry this.';
-  return new ServerError(
-    { message: what, hint: 'Open the log itself with tracklight to see it.' },
-    404,
-  );
 }

@@ -1,121 +1,112 @@
-import { type ImageExporter, imageExportItems } from '../cards/export';
+/** Menu items, keyboard shortcuts, commands and exports of scalar cards. */
+import { toProblem } from '../api/errors';
+import type { DownloadFormat } from '../api/schemas';
+import {
+  downloadBlob,
+  type ImageExporter,
+  imageExportItems,
+  type LogRoot,
+  openLogLines,
+  quotePython,
+  toFileName,
+} from '../cards/export';
 import { hasCard, NO_CARDS, toggleCard, withCardValue } from '../cards/grid-settings';
+import * as cardMessages from '../catalog/cards';
+import * as common from '../catalog/common';
+import * as m from '../catalog/scalars';
 import { findNextX } from '../charts/line/line-hit-test';
 import type { MenuItem } from '../components/menu';
 import type { Command, Shortcut } from '../plugin/context';
-import { exportCard } from './scalar-export';
+import type { ScalarCard } from './chart-lines';
 import type { ScalarChartModel, ScalarGridState } from './scalar-grid.svelte';
-import { setLineMode } from './scalar-settings';
+import { type CardDisplay, setLineMode } from './scalar-settings';
 
-/** Windows that a card opens to ask for something. */
-export type CardDialogName = 'limits' | 'note' | 'python';
+export type CardDialogName = 'range' | 'annotation' | 'python';
 
-type Groups = readonly (readonly MenuItem[])[];
+// ---- menu of a card
 
-/** The menu of a card: its axes, what is added to it, what is taken away. `own` is of one wall. */
+/** Return the menu of a card in groups; `extraItems` come from the dashboard. */
 export function scalarCardMenu(
-  curves: ScalarGridState,
+  grid: ScalarGridState,
   chart: ScalarChartModel,
-  takePicture: () => ImageExporter | null,
-  open: (window: CardDialogName) => void,
-  own: readonly MenuItem[],
-): Groups {
+  getExporter: () => ImageExporter | null,
+  openDialog: (name: CardDialogName) => void,
+  extraItems: readonly MenuItem[],
+): readonly (readonly MenuItem[])[] {
+  const { card } = chart;
+  const { context, settings } = grid;
+  const { logX, logY, zooms } = settings;
+  const exportItem = (label: string, format: DownloadFormat): MenuItem => ({
+    label,
+    run: () => void exportCard(grid, card, format),
+  });
   return [
-    axisItems(curves, chart, open),
-    [...own, ...noteItems(curves, open)],
-    exportItems(curves, chart, takePicture, open),
+    [
+      {
+        label: m.logY,
+        hint: 'y',
+        checked: hasCard(logY.value, card.id),
+        run: () => logY.set(toggleCard(logY.value, card.id)),
+      },
+      {
+        label: m.logX,
+        checked: hasCard(logX.value, card.id),
+        run: () => logX.set(toggleCard(logX.value, card.id)),
+      },
+      {
+        label: m.fit,
+        icon: 'fit',
+        disabled: chart.zoom === null,
+        run: () => zooms.set(withCardValue(zooms.value, card.id, null)),
+      },
+      { label: m.axisRangeOpen, run: () => openDialog('range') },
+    ],
+    [
+      ...extraItems,
+      ...(context.supports('POST notes/annotations')
+        ? [{ label: m.annotationOpen, run: () => openDialog('annotation') }]
+        : []),
+    ],
+    [
+      exportItem(common.exportCsv, 'csv'),
+      exportItem(common.exportJson, 'json'),
+      ...imageExportItems(getExporter, card.title),
+      { label: common.copyAsPython, run: () => openDialog('python') },
+    ],
   ];
 }
 
-/** What a card can be shown as. */
+/** Return toggles that show a card as a table or as bars instead of a chart. */
 export function displayItems(
   { settings }: ScalarGridState,
   { card, display }: ScalarChartModel,
 ): MenuItem[] {
   const { displays } = settings;
-  const show = (wanted: typeof display): void =>
-    displays.set(
-      withCardValue(
-        displays.value,
-        card.id,
-        wanted === 'chart' || wanted === display ? null : wanted,
-      ),
-    );
+  const toggle = (value: CardDisplay): void =>
+    displays.set(withCardValue(displays.value, card.id, value === display ? null : value));
   return [
-    { label: 'As a table', checked: display === 'table', run: () => show('table') },
-    { label: 'As bars over runs', checked: display === 'bars', run: () => show('bars') },
+    { label: common.table, checked: display === 'table', run: () => toggle('table') },
+    { label: m.displayBars, checked: display === 'bars', run: () => toggle('bars') },
   ];
 }
 
-function axisItems(
-  { settings }: ScalarGridState,
-  chart: ScalarChartModel,
-  open: (window: CardDialogName) => void,
-): MenuItem[] {
-  const { logX, logY, zooms } = settings;
-  const { id } = chart.card;
-  return [
-    {
-      label: 'Logarithmic y axis',
-      hint: 'y',
-      checked: hasCard(logY.value, id),
-      run: () => logY.set(toggleCard(logY.value, id)),
-    },
-    {
-      label: 'Logarithmic x axis',
-      checked: hasCard(logX.value, id),
-      run: () => logX.set(toggleCard(logX.value, id)),
-    },
-    {
-      label: 'Fit to data',
-      icon: 'fit',
-      disabled: chart.zoom === null,
-      run: () => zooms.set(withCardValue(zooms.value, id, null)),
-    },
-    { label: 'Limits of the axes …', run: () => open('limits') },
-  ];
-}
+// ---- shortcuts and commands
 
-function noteItems(
-  { context }: ScalarGridState,
-  open: (window: CardDialogName) => void,
-): MenuItem[] {
-  // A copy of a board can show notes, but has nobody to keep new ones.
-  return context.isStatic ? [] : [{ label: 'Note at a step …', run: () => open('note') }];
-}
-
-function exportItems(
-  curves: ScalarGridState,
-  { card }: ScalarChartModel,
-  takePicture: () => ImageExporter | null,
-  open: (window: CardDialogName) => void,
-): MenuItem[] {
-  const table = (format: 'csv' | 'json'): MenuItem => ({
-    label: `Download ${format.toUpperCase()}`,
-    run: () => void exportCard(curves, card, format),
-  });
-  return [
-    ...(curves.context.isStatic ? [] : [table('csv'), table('json')]),
-    ...imageExportItems(takePicture, card.title),
-    { label: 'Copy as Python …', run: () => open('python') },
-  ];
-}
-
-/** What a key adds to or takes from smoothing by an exponential mean. */
+/** Change of the smoothing weight per key press. */
 const SMOOTHING_STEP = 0.05;
 
-/** The keys that other walls do not have; returns how to take them back. */
-export function registerScalarShortcuts(curves: ScalarGridState): () => void {
-  const group = curves.info.title;
-  const shortcuts = [...viewShortcuts(curves), ...cursorShortcuts(curves)].map((shortcut) =>
-    curves.context.shortcuts.register({ ...shortcut, group }),
+type ScalarShortcut = Omit<Shortcut, 'group'>;
+
+/** Register the shortcuts of scalar charts; return a function that removes them. */
+export function registerScalarShortcuts(grid: ScalarGridState): () => void {
+  const group = grid.info.title;
+  const stops = [...viewShortcuts(grid), ...cursorShortcuts(grid)].map((shortcut) =>
+    grid.context.shortcuts.register({ ...shortcut, group }),
   );
-  return () => shortcuts.forEach((unregister) => unregister());
+  return () => stops.forEach((stop) => stop());
 }
 
-type Key = Omit<Shortcut, 'group'>;
-
-function viewShortcuts({ settings, pointer }: ScalarGridState): Key[] {
+function viewShortcuts({ settings, pointer }: ScalarGridState): ScalarShortcut[] {
   const { showTables, dragSelectsRange, smoothing, zooms, logY } = settings;
   const smooth = (change: number) => (): void => {
     const { min, max, sliderMax } = smoothing.spec;
@@ -124,69 +115,111 @@ function viewShortcuts({ settings, pointer }: ScalarGridState): Key[] {
     smoothing.setAmount(Number(amount.toFixed(3)));
   };
   return [
-    { keys: 'd', label: 'Table below each chart', run: () => showTables.set(!showTables.value) },
-    {
-      keys: 'r',
-      label: 'Select a range',
-      run: () => dragSelectsRange.set(!dragSelectsRange.value),
-    },
-    { keys: 'z', label: 'Fit all charts', run: () => zooms.set(new Map()) },
-    { keys: '[', label: 'Smooth less', run: smooth(-SMOOTHING_STEP) },
-    { keys: ']', label: 'Smooth more', run: smooth(SMOOTHING_STEP) },
+    { keys: 'd', label: m.tableToggle, run: () => showTables.set(!showTables.value) },
+    { keys: 'r', label: m.rangeToggle, run: () => dragSelectsRange.set(!dragSelectsRange.value) },
+    { keys: 'z', label: m.settingsResetAllZoom, run: () => zooms.set(new Map()) },
+    { keys: '[', label: m.smoothingLess, run: smooth(-SMOOTHING_STEP) },
+    { keys: ']', label: m.smoothingMore, run: smooth(SMOOTHING_STEP) },
     {
       keys: 'y',
-      label: 'Logarithmic y axis',
+      label: m.logY,
       run: () =>
-        pointer.activeChart && logY.set(toggleCard(logY.value, pointer.activeChart.chart.card.id)),
+        pointer.activeChart && logY.set(toggleCard(logY.value, pointer.activeChart.card.id)),
     },
   ];
 }
 
-function cursorShortcuts({ pointer, context }: ScalarGridState): Key[] {
+function cursorShortcuts({ pointer, context }: ScalarGridState): ScalarShortcut[] {
   const { cursor } = context;
   const move = (direction: 1 | -1) => (): void => {
-    const chart = pointer.pinned?.chart ?? pointer.activeChart?.chart;
+    const chart = pointer.pinned?.chart ?? pointer.activeChart;
     if (cursor.pinned === null || !chart) return;
-    const next = findNextX(
-      chart.series,
-      cursor.pinned,
-      direction * Number.EPSILON * 1e4 * (1 + Math.abs(cursor.pinned)),
-    );
+    const offset = direction * Number.EPSILON * 1e4 * (1 + Math.abs(cursor.pinned));
+    const next = findNextX(chart.series, cursor.pinned, offset);
     if (next !== null) cursor.pin(next);
   };
   return [
-    { keys: 'ArrowLeft', label: 'Pinned cursor to the point before', run: move(-1) },
-    { keys: 'ArrowRight', label: 'Pinned cursor to the next point', run: move(1) },
+    { keys: 'ArrowLeft', label: m.cursorPrevious, run: move(-1) },
+    { keys: 'ArrowRight', label: m.cursorNext, run: move(1) },
   ];
 }
 
-/** What the command box finds here. */
-export function registerScalarCommands(curves: ScalarGridState): () => void {
-  const { settings, context } = curves;
+/** Register the entries of the command palette; return a function that removes them. */
+export function registerScalarCommands({ settings, context }: ScalarGridState): () => void {
   const { logY, ignoreOutliers, showTables, pinned, zooms } = settings;
-  const actions: readonly Omit<Command, 'kind'>[] = [
-    { label: 'Show lines of runs', run: () => setLineMode('lines', settings, context.runs) },
+  const commands: readonly Omit<Command, 'kind'>[] = [
+    { label: m.commandLines, run: () => setLineMode('lines', settings, context.runs) },
+    { label: m.commandBands, run: () => setLineMode('bands', settings, context.runs) },
+    { label: m.commandBaseline, run: () => setLineMode('baseline', settings, context.runs) },
     {
-      label: 'Show mean and band of groups',
-      run: () => setLineMode('bands', settings, context.runs),
-    },
-    {
-      label: 'Compare with the baseline',
-      run: () => setLineMode('baseline', settings, context.runs),
-    },
-    {
-      label: 'Logarithmic y axes',
+      label: m.settingsLogY,
       run: () => logY.set(logY.value.all ? NO_CARDS : { all: true, named: [] }),
     },
-    { label: 'Ignore outliers', run: () => ignoreOutliers.set(!ignoreOutliers.value) },
-    { label: 'Table below each chart', hint: 'd', run: () => showTables.set(!showTables.value) },
-    { label: 'Fit all charts', hint: 'z', run: () => zooms.set(new Map()) },
-    { label: 'Unpin all cards', run: () => pinned.set([]) },
+    { label: m.settingsIgnoreOutliers, run: () => ignoreOutliers.set(!ignoreOutliers.value) },
+    { label: m.tableToggle, hint: 'd', run: () => showTables.set(!showTables.value) },
+    { label: m.settingsResetAllZoom, hint: 'z', run: () => zooms.set(new Map()) },
+    { label: cardMessages.unpinAll, run: () => pinned.set([]) },
   ];
   return context.commands.register((query) => {
-    const words = query.toLowerCase();
-    return actions
-      .filter(({ label }) => label.toLowerCase().includes(words))
-      .map((action) => ({ ...action, kind: 'Action' }));
+    const text = query.toLowerCase();
+    return commands
+      .filter(({ label }) => label.toLowerCase().includes(text))
+      .map((command) => ({ ...command, kind: 'Action' }));
   });
+}
+
+// ---- export
+
+interface PythonExport {
+  readonly roots: readonly LogRoot[];
+  /** null: all runs. */
+  readonly runs: readonly string[] | null;
+  readonly tags: readonly string[];
+}
+
+/** Return Python code that reads all points of the series. */
+export function pythonSnippet({ roots, runs, tags }: PythonExport): string {
+  return [
+    ...openLogLines(roots),
+    'table = log.scalars(',
+    ...(runs === null ? [] : [`    run=${quoteNames(runs)},`]),
+    `    tag=${quoteNames(tags)},`,
+    ')',
+    'steps, values = table["step"], table["value"]  # also: run, tag, wall_time',
+    '',
+  ].join('\n');
+}
+
+function quoteNames(names: readonly string[]): string {
+  return `[${names.map(quotePython).join(', ')}]`;
+}
+
+function exportCard(grid: ScalarGridState, card: ScalarCard, format: DownloadFormat) {
+  return exportTags(grid, card.tags, format, toFileName(card.title));
+}
+
+/** Download the points of all cards as one file. */
+export function exportView(grid: ScalarGridState, format: DownloadFormat): Promise<void> {
+  return exportTags(grid, listViewTags(grid), format, grid.info.name);
+}
+
+/** Return the tags of all cards. */
+export function listViewTags({ sections }: ScalarGridState): string[] {
+  return [...new Set(sections.flatMap(({ cards }) => cards.flatMap(({ tags }) => tags)))];
+}
+
+async function exportTags(
+  grid: ScalarGridState,
+  tags: readonly string[],
+  format: DownloadFormat,
+  name: string,
+): Promise<void> {
+  const { runs, smoothing, x, overwritten } = grid.chartsView;
+  const request = { runs, tags, format, smoothing, x, overwritten };
+  grid.exportError = null;
+  try {
+    downloadBlob(await grid.api.blob('table', request), `${name}.${format}`);
+  } catch (error) {
+    grid.exportError = toProblem(error);
+  }
 }

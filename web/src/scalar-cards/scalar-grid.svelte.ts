@@ -1,69 +1,99 @@
 import { createContext } from 'svelte';
 
-import { isAbortError } from '../api/errors';
-import type { ChartRow, ChartsView } from '../api/scalar-schemas';
-import type { NearestPointRow, NearestPointsResponse, Problem, TagRow } from '../api/schemas';
+import { type Query, QueryMap } from '../api/create-query.svelte';
+import { ServerError } from '../api/errors';
+import type { ChartRow } from '../api/scalar-schemas';
+import type { CaptureRow, NearestPointRow, Problem, RangeStatsRow, TagRow } from '../api/schemas';
 import { type CardGridInfo, CardGridState } from '../cards/card-grid.svelte';
 import { hasCard } from '../cards/grid-settings';
+import * as common from '../catalog/common';
+import * as m from '../catalog/scalars';
 import type { Annotation, AxisFormat, Band, Line, NumberRange, ScaleType } from '../charts/types';
-import { formatCount, formatInteger, formatPlural } from '../lib/format';
+import { formatCount } from '../lib/format';
 import type { Context, DashboardApi, XAxis } from '../plugin/context';
-import { bandCenterLine, countNonFinite, drawBands, drawLines, marginBands } from './chart-lines';
-import { type ChartResult, ChartsQuery } from './chart-query.svelte';
-import { type ChartSubscription, createViewRequest } from './chart-request';
-import { captureFlags, ProfileCaptures } from './profile-captures.svelte';
-import type { ScalarCard } from './scalar-card';
+import {
+  bandCenterLine,
+  captureFlags,
+  countNonFinite,
+  getRunOfLine,
+  makeBands,
+  makeLines,
+  marginBands,
+  type ScalarCard,
+} from './chart-lines';
+import {
+  captureMarksQuery,
+  CHART_ERROR_STATUS,
+  chartQuery,
+  hoverQuery,
+  makeChartRequest,
+  makeChartsView,
+  nearestPointsQuery,
+  rangeStatsQuery,
+  type ScalarChartRequest,
+  type TagPositionRequest,
+  type TagRangeRequest,
+} from './query';
 import { AUTO_RANGES, createScalarSettings, type ScalarSettings } from './scalar-settings';
-import { ValueTableQuery } from './table-query.svelte';
 
 const NO_LINES: readonly Line[] = [];
 
-/** What the chart of a card draws, kept in step with the answer and the settings. */
+/** The data of a card's chart and what is drawn of it. */
 export class ScalarChartModel {
-  readonly #curves: ScalarGridState;
-  /** Held here, as who points at a chart may still look at it when its card has gone. */
+  readonly #grid: ScalarGridState;
+  /** The tooltip may outlive the component of the card, so the card is stored here. */
   card: ScalarCard;
 
-  readonly result = $derived.by((): ChartResult | undefined =>
-    this.#curves.charts.get(this.card.id, this.#seen),
-  );
-  readonly response = $derived(this.result?.response ?? null);
-  /** A line for each series of the answer. */
-  readonly series = $derived.by(() => this.#drawLines(this.response));
+  /** Width of the chart in pixels; nothing is loaded while it is 0. */
+  width = $state(0);
+  readonly query: Query<ChartRow>;
+  /** The server rejected this chart, for example because the baseline does not have its tags. */
+  readonly isRejected = $derived.by(() => {
+    const { error } = this.query;
+    return error instanceof ServerError && error.status === CHART_ERROR_STATUS;
+  });
+  readonly response = $derived.by(() => (this.isRejected ? null : (this.query.data ?? null)));
+  /** A line for each series of the response. */
+  readonly series = $derived.by(() => this.#makeLines(this.response));
   readonly #margins = $derived.by(() => marginBands(this.series, this.card));
   readonly lines = $derived(this.#margins.length > 0 ? NO_LINES : this.series);
   /** A band for each group of runs. */
   readonly groups = $derived.by((): readonly Band[] =>
-    this.response ? drawBands(this.response, this.card, this.#curves.context.runs) : [],
+    this.response ? makeBands(this.response, this.card, this.#grid.context.runs) : [],
   );
   readonly bands = $derived([...this.#margins, ...this.groups]);
-  /** All that has a value at a place on the axis. */
+  /** Everything that has a value at the cursor. */
   readonly readable = $derived([...this.bands.map(bandCenterLine), ...this.lines]);
-  readonly flags = $derived.by(() => this.#findFlags());
+  readonly annotations = $derived.by(() => this.#makeAnnotations());
   readonly zoom = $derived.by(() => this.#settings.zooms.value.get(this.card.id) ?? null);
   readonly axisRanges = $derived.by(
     () => this.#settings.axisRanges.value.get(this.card.id) ?? AUTO_RANGES,
   );
   readonly display = $derived.by(() => this.#settings.displays.value.get(this.card.id) ?? 'chart');
-  readonly caption = $derived.by(() => (this.response ? captionOf(this.response, this.card) : ''));
+  readonly caption = $derived.by(() =>
+    this.response ? makeCaption(this.response, this.card) : '',
+  );
   readonly points = $derived(this.response?.points ?? 0);
   readonly captionDetails = $derived.by(() =>
-    this.response ? captionDetailsOf(this.response) : '',
+    this.response ? makeCaptionDetails(this.response) : '',
   );
   readonly nonFiniteCount = $derived(this.response ? countNonFinite(this.response) : 0);
   readonly lastStep = $derived(
     this.response?.lines.reduce((last, line) => Math.max(last, line.last?.step ?? -1), -1) ?? -1,
   );
-  /** Lines of the run that is looked at. */
+  /** The lines of the highlighted run. */
   readonly highlighted = $derived.by(() => this.#findHighlighted());
 
-  constructor(curves: ScalarGridState, card: ScalarCard) {
-    this.#curves = curves;
+  constructor(grid: ScalarGridState, card: ScalarCard) {
+    this.#grid = grid;
     this.card = $state.raw(card);
+    this.query = grid.context.query(chartQuery, () =>
+      this.width > 0 && this.card.tags.length > 0 ? this.#request : null,
+    );
   }
 
   get #settings() {
-    return this.#curves.settings;
+    return this.#grid.settings;
   }
 
   get xScale(): ScaleType {
@@ -75,191 +105,196 @@ export class ScalarChartModel {
   }
 
   get xFormat(): AxisFormat {
-    return xFormatOf(this.#settings.x.value);
+    return getAxisFormat(this.#settings.x.value);
   }
 
-  /** What the loader is to get for a chart so many pixels wide. */
-  subscriptionFor(width: number): ChartSubscription {
-    const { id, tags } = this.card;
-    return { id, tags, visibleRange: this.#seen, width };
+  /** A response that has every point is also used for a zoomed chart. */
+  get #request(): ScalarChartRequest {
+    const { context, chartsView } = this.#grid;
+    const make = (visible: NumberRange | null): ScalarChartRequest =>
+      makeChartRequest(
+        chartsView,
+        context.runs.visible.length,
+        this.card.tags,
+        this.width,
+        visible,
+      );
+    const whole = make(null);
+    const isComplete = context.queries.peek(chartQuery, whole)?.reduced === false;
+    return this.#visibleRange === null || isComplete ? whole : make(this.#visibleRange);
   }
 
   get #isScatter(): boolean {
     return this.#settings.x.value.startsWith('metric:');
   }
 
-  /** The part of the axis that is seen, where that is known and points lie in its order. */
-  get #seen(): NumberRange | null {
+  /** The visible part of the x axis if it is known and points are sorted by x. */
+  get #visibleRange(): NumberRange | null {
     if (this.#isScatter) return null;
     const { low, high } = this.axisRanges.x;
     return this.zoom?.x ?? (low === null || high === null ? null : [low, high]);
   }
 
-  #drawLines(answer: ChartRow | null): readonly Line[] {
-    if (!answer) return NO_LINES;
-    const { runs } = this.#curves.context;
-    const best = this.#settings.extremeMarkers.value;
-    return drawLines(answer, this.card, { runs, best, scatter: this.#isScatter });
+  #makeLines(response: ChartRow | null): readonly Line[] {
+    if (!response) return NO_LINES;
+    const { runs } = this.#grid.context;
+    const markers = this.#settings.extremeMarkers.value;
+    return makeLines(response, this.card, { runs, markers, scatter: this.#isScatter });
   }
 
-  /** What somebody wrote down, and when a profiler looked at a run that is drawn. */
-  #findFlags(): readonly Annotation[] {
+  /** Annotations by users, and the profiler captures of the runs. */
+  #makeAnnotations(): readonly Annotation[] {
     const axis = this.#settings.x.value;
     const runs = this.response?.lines.map(({ run }) => run) ?? [];
-    return [...this.#findNotes(axis), ...captureFlags(this.#curves.captures.rows, runs, axis)];
+    return [...this.#findUserAnnotations(axis), ...captureFlags(this.#grid.captures, runs, axis)];
   }
 
-  #findNotes(axis: XAxis): Annotation[] {
+  #findUserAnnotations(axis: XAxis): Annotation[] {
     if (axis !== 'step') return [];
     const { tags } = this.card;
-    return this.#curves.context.notes.annotations
+    return this.#grid.context.notes.annotations
       .filter(({ tag }) => tag === null || tags.includes(tag))
       .map(({ id, step, text }) => ({ id, x: step, text }));
   }
 
   #findHighlighted(): readonly string[] {
-    const run = this.#curves.context.runs.highlighted;
+    const run = this.#grid.context.runs.highlighted;
     if (run === null) return [];
-    return this.lines.filter(({ id }) => id.startsWith(`${run}\n`)).map(({ id }) => id);
+    return this.lines.map(({ id }) => id).filter((id) => getRunOfLine(id) === run);
   }
 }
 
-/** How many runs and how much of their points are seen: nothing is left out without a word. */
-function captionOf(answer: ChartRow, card: ScalarCard): string {
-  const runs = formatPlural(answer.runs, 'run');
-  const tags = card.tags.length > 1 ? ` · ${formatPlural(card.tags.length, 'tag')}` : '';
-  if (answer.bands.length > 0) return `${runs}${tags} · ${formatPlural(answer.points, 'point')}`;
-  if (!answer.reduced) return `${runs}${tags} · all points`;
-  if (answer.thinned) return `${runs}${tags} · reduced in this copy`;
-  const drawn = answer.lines.reduce((sum, line) => sum + line.y.length, 0);
-  return `${runs}${tags} · ${formatCount(drawn)} of ${formatCount(answer.points)} shown`;
+/** Summarize how many runs, tags and points are drawn. Reduced data is always mentioned. */
+function makeCaption(response: ChartRow, card: ScalarCard): string {
+  const counts = [
+    common.runCount({ count: response.runs }),
+    ...(card.tags.length > 1 ? [common.tagCount({ count: card.tags.length })] : []),
+  ];
+  if (response.bands.length > 0)
+    return [...counts, common.pointCount({ count: response.points })].join(' · ');
+  if (!response.reduced) return [...counts, m.captionAllPoints].join(' · ');
+  if (response.thinned) return [...counts, m.captionReducedExport].join(' · ');
+  const drawn = response.lines.reduce((sum, line) => sum + line.y.length, 0);
+  return m.captionDownsampled({ drawn: formatCount(drawn), points: formatCount(response.points) });
 }
 
-function captionDetailsOf({ reduced, thinned, points }: ChartRow): string {
-  if (!reduced) return 'Every point is drawn';
-  const behind = `${formatPlural(points, 'point', formatInteger)} behind this chart`;
-  return thinned
-    ? `${behind}; those that no screen would show were left out of this copy`
-    : `${behind}, all of them reached by zooming`;
+function makeCaptionDetails({ reduced, thinned, points }: ChartRow): string {
+  if (!reduced) return m.captionAllPointsHint;
+  const hint = thinned ? m.captionReducedExportHint : m.captionDownsampledHint;
+  return hint({ count: points });
 }
 
-function xFormatOf(axis: XAxis): AxisFormat {
+function getAxisFormat(axis: XAxis): AxisFormat {
   if (axis === 'wall') return 'time';
   if (axis === 'relative') return 'duration';
   return axis.startsWith('metric:') ? 'number' : 'step';
 }
 
-/** What a chart is pointed at with. */
+/** A position on a chart. */
 export interface PointerTarget {
-  /** Which of the cards on the page; one may stand there twice. */
+  /** Identifies a card on the page; a pinned card is shown twice. */
   readonly key: string;
   readonly chart: ScalarChartModel;
-  /** Where a place on the axis is on the screen. */
+  /** Return the screen position of a value on the x axis. */
   readonly locate: (x: number) => { readonly left: number; readonly top: number };
   readonly x: number;
-  /** null where an arrow key moved the cursor. */
+  /** null if the cursor was moved by keyboard. */
   readonly y: number | null;
   readonly nearest: string | null;
 }
 
-/** How long a pointer rests before exact values are asked for. */
+/** Exact values are requested when the pointer has rested for this time. */
 const HOVER_DELAY_MS = 90;
 
-/** The chart under the pointer, and the one that was clicked. */
+/** The chart under the pointer, and the chart that was clicked. */
 export class PointerState {
   hover = $state.raw<PointerTarget | null>(null);
   pinned = $state.raw<PointerTarget | null>(null);
-  /** The card that keys are for. */
-  activeChart = $state.raw<{ key: string; chart: ScalarChartModel } | null>(null);
-  /** Points as they were logged, of the lines that are pointed at. */
-  exact = $state.raw<readonly NearestPointRow[]>([]);
-
-  readonly #api: DashboardApi;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  /** What was asked for last. */
-  #place = '';
-  #abort = new AbortController();
-
-  constructor(api: DashboardApi) {
-    this.#api = api;
-  }
-
-  /** Asks for the points at a place once the pointer rests there. */
-  requestExact(view: ChartsView, spot: PointerTarget | null): void {
-    clearTimeout(this.#timer);
-    this.#abort.abort();
-    const ask = spot && view.groups === null ? nearestPointsRequest(view, spot) : null;
-    const place = JSON.stringify(ask);
-    // At the same place new points may have come in; what was told there holds until they are told.
-    if (place !== this.#place) this.exact = [];
-    this.#place = place;
-    if (ask) this.#timer = setTimeout(() => void this.#ask(ask), HOVER_DELAY_MS);
-  }
-
-  async #ask(ask: NearestPointsRequest): Promise<void> {
-    this.#abort = new AbortController();
-    try {
-      const { rows } = await this.#api.post<NearestPointsResponse>('at', ask, this.#abort.signal);
-      this.exact = rows;
-    } catch (error) {
-      // What is drawn is shown all the same.
-      if (!isAbortError(error)) this.exact = [];
-    }
-  }
+  /** The chart that keyboard shortcuts apply to. */
+  activeChart = $state.raw<ScalarChartModel | null>(null);
 }
 
-type NearestPointsRequest = ReturnType<typeof nearestPointsRequest>;
-
-function nearestPointsRequest(
-  { runs, x, smoothing, baseline }: ChartsView,
-  { chart, x: at }: PointerTarget,
-) {
-  return { runs, x, smoothing, baseline, tags: chart.card.tags, at };
+/** Follow the logged points at the pointer; lines have only some of them. */
+export function queryExactPoints(
+  grid: ScalarGridState,
+  getTarget: () => PointerTarget | null,
+): Query<readonly NearestPointRow[]> {
+  return grid.context.query(
+    hoverQuery,
+    () => {
+      const target = getTarget();
+      const { runs, x, smoothing, baseline, groups } = grid.chartsView;
+      if (!target || groups !== null) return null;
+      return { runs, x, smoothing, baseline, tags: target.chart.card.tags, x_value: target.x };
+    },
+    { debounceMs: HOVER_DELAY_MS, keepPrevious: false },
+  );
 }
 
-/** A wall of cards of curves: all that the parts of such a view share. */
+/** State of a dashboard with scalar cards. */
 export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends CardGridState<C> {
   readonly settings: ScalarSettings;
-  /** Where points come from. */
   readonly api: DashboardApi;
-  readonly charts: ChartsQuery;
-  readonly tables: ValueTableQuery;
-  readonly pointer: PointerState;
-  readonly captures: ProfileCaptures;
-  /** Why something that was asked for beside the cards did not come. */
+  readonly pointer = new PointerState();
+  /** Profiler captures; null until effects are started. */
+  #captures = $state.raw<Query<readonly CaptureRow[]> | null>(null);
+  /** Why the last export failed. */
   exportError = $state.raw<Problem | null>(null);
 
-  readonly viewRequest = $derived.by(() => createViewRequest(this.settings, this.context.runs));
+  readonly chartsView = $derived.by(() => makeChartsView(this.settings, this.context.runs));
+
+  readonly #seriesView = $derived.by(() => {
+    const { runs, x, smoothing, baseline } = this.chartsView;
+    return { runs, x, smoothing, baseline };
+  });
+  readonly #pinnedView = $derived.by(() => {
+    const { pinned, range } = this.context.cursor;
+    return pinned === null || range ? null : { ...this.#seriesView, x_value: pinned };
+  });
+  readonly #rangeView = $derived.by(() => {
+    const { range } = this.context.cursor;
+    return range && { ...this.#seriesView, start: range[0], stop: range[1] };
+  });
+  /** The values at the pinned position, by tag, for the tables below charts. */
+  readonly pinnedPoints: QueryMap<TagPositionRequest, readonly NearestPointRow[]>;
+  /** Statistics of the selected range, by tag. */
+  readonly rangeStats: QueryMap<TagRangeRequest, readonly RangeStatsRow[]>;
 
   constructor(
     context: Context,
-    about: CardGridInfo,
+    info: CardGridInfo,
     api: DashboardApi = context.api,
-    settings: ScalarSettings = createScalarSettings(context, about.name),
+    settings: ScalarSettings = createScalarSettings(context, info.name),
   ) {
-    super(context, about);
+    super(context, info);
     this.settings = settings;
     this.api = api;
-    this.charts = new ChartsQuery(api);
-    this.tables = new ValueTableQuery(api);
-    this.pointer = new PointerState(api);
-    this.captures = new ProfileCaptures(context);
+    // The values of another position would be wrong.
+    const options = { keepPrevious: false };
+    const { queries } = context;
+    this.pinnedPoints = new QueryMap(
+      queries,
+      nearestPointsQuery,
+      (tag) => this.#pinnedView && { view: this.#pinnedView, tag },
+      options,
+    );
+    this.rangeStats = new QueryMap(
+      queries,
+      rangeStatsQuery,
+      (tag) => this.#rangeView && { view: this.#rangeView, tag },
+      options,
+    );
   }
 
   override startEffects(): void {
     super.startEffects();
-    $effect(() => this.charts.setView(this.viewRequest, this.context.runs.visible.length));
-    $effect(() => {
-      const { pinned, range } = this.context.cursor;
-      this.tables.setPosition({ view: this.viewRequest, at: pinned, range });
-    });
-    $effect(() => {
-      if (this.context.live.isPaused) return;
-      this.charts.refresh(this.revision);
-      this.tables.refresh();
-    });
-    this.captures.startEffects();
-    $effect(() => () => this.charts.stop());
+    const isActive = (): boolean => this.context.isDashboardActive('profile');
+    this.#captures = this.context.query(captureMarksQuery, () => (isActive() ? {} : null));
+  }
+
+  /** Charts are useful without captures; the Profile dashboard shows why they cannot be loaded. */
+  get captures(): readonly CaptureRow[] {
+    return this.#captures?.data ?? [];
   }
 
   override clearSelection(): void {

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { withCardValue } from '../cards/grid-settings';
 import { displaysCodec, axisRangesCodec, xAxisCodec, zoomsCodec } from './scalar-settings';
 
-test('an axis that is not known becomes steps', () => {
+test('an unknown axis falls back to steps', () => {
   expect(xAxisCodec.parse('wall')).toBe('wall');
   expect(xAxisCodec.parse('metric:epoch')).toBe('metric:epoch');
-  expect(xAxisCodec.parse('moon')).toBe('step');
+  expect(xAxisCodec.parse('unknown')).toBe('step');
 });
 
-test('limits are written flat and read back', () => {
+test('axis ranges are encoded as a flat list', () => {
   const ends = {
     x: { low: 0, high: 100 },
     y: { low: null, high: 2.5 },
@@ -20,11 +20,11 @@ test('limits are written flat and read back', () => {
   expect(axisRangesCodec.parse('train/loss,0,100,,2.5,,')).toEqual(map);
 });
 
-test('damaged text is left out', () => {
+test('invalid values are skipped', () => {
   expect(zoomsCodec.parse('a,1,2,3,4,,,b,1,2,x,4,,,c,1')).toEqual(
     new Map([['a', { x: [1, 2], y: [3, 4] }]]),
   );
-  expect(displaysCodec.parse('a,table,b,poem,c,bars')).toEqual(
+  expect(displaysCodec.parse('a,table,b,list,c,bars')).toEqual(
     new Map([
       ['a', 'table'],
       ['c', 'bars'],

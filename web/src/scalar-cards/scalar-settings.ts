@@ -1,4 +1,12 @@
-import type { BandCenter, BandSpread, BaselineMode, Smoothing, SmoothingKind } from '../api/schemas';
+import type {
+  BandCenter,
+  BandSpread,
+  BaselineMode,
+  Smoothing,
+  SmoothingKind,
+} from '../api/schemas';
+import * as common from '../catalog/common';
+import * as m from '../catalog/scalars';
 import {
   cardSetCodec,
   createCardGridSettings,
@@ -7,22 +15,20 @@ import {
   perCardCodec,
 } from '../cards/grid-settings';
 import type { AxisLimits, ChartViewport, NumberRange } from '../charts/types';
-import { choice, type Codec, flag, list, number, optionalNumber, text } from '../lib/codecs';
+import { sortOrderCodec } from '../components/data-table';
+import { choice, type Codec, flag, list, number, optionalNumber } from '../lib/codecs';
 import type { Context, Param, Preferences, Runs, UrlState, XAxis } from '../plugin/context';
 
-export const AXIS_NAMES: Readonly<Record<string, string>> = {
-  step: 'Step',
-  relative: 'Relative',
-  wall: 'Wall',
-  relative_step: 'Relative step',
-  index: 'Index of the point',
+const AXIS_LABELS: Readonly<Record<string, string>> = {
+  step: common.step,
+  relative: common.axisRelative,
+  wall: common.axisWallTime,
+  relative_step: common.axisRelativeStep,
+  index: common.axisSampleIndex,
 };
 
-/** Tags that count epochs. */
-export const EPOCH_TAG = /(^|[/_])epoch$/i;
-
-export function axisName(axis: XAxis): string {
-  return AXIS_NAMES[axis] ?? axis.replace(/^metric:/, '');
+export function getAxisLabel(axis: XAxis): string {
+  return AXIS_LABELS[axis] ?? axis.replace(/^metric:/, '');
 }
 
 const AXES: readonly XAxis[] = ['step', 'relative_step', 'relative', 'wall', 'index'];
@@ -35,7 +41,7 @@ export const xAxisCodec: Codec<XAxis> = {
   format: (axis) => axis,
 };
 
-/** Axis ends that were typed. */
+/** Axis limits set by the user; null limits follow the data. */
 export interface AxisRanges {
   readonly x: AxisLimits;
   readonly y: AxisLimits;
@@ -48,62 +54,62 @@ export const AUTO_RANGES: AxisRanges = {
   y2: { low: null, high: null },
 };
 
-const readEnd = (text: string | undefined): number | null =>
+const parseLimit = (text: string | undefined): number | null =>
   text === undefined || text.trim() === '' || !Number.isFinite(Number(text)) ? null : Number(text);
-const writeEnd = (end: number | null): string => (end === null ? '' : String(end));
+const formatLimit = (limit: number | null): string => (limit === null ? '' : String(limit));
 
 export const axisRangesCodec: Codec<PerCard<AxisRanges>> = perCardCodec(
   6,
   (texts) => {
-    const [a = null, b = null, c = null, d = null, e = null, f = null] = texts.map(readEnd);
+    const [a = null, b = null, c = null, d = null, e = null, f = null] = texts.map(parseLimit);
     return { x: { low: a, high: b }, y: { low: c, high: d }, y2: { low: e, high: f } };
   },
-  ({ x, y, y2 }) => [x, y, y2].flatMap(({ low, high }) => [writeEnd(low), writeEnd(high)]),
+  ({ x, y, y2 }) => [x, y, y2].flatMap(({ low, high }) => [formatLimit(low), formatLimit(high)]),
 );
 
 export const zoomsCodec: Codec<PerCard<ChartViewport>> = perCardCodec(
   6,
   (texts) => {
-    const [x, y, y2] = [0, 2, 4].map((at) => readSpan(texts[at], texts[at + 1]));
+    const [x, y, y2] = [0, 2, 4].map((start) => parseRange(texts[start], texts[start + 1]));
     return x && y ? { x, y, ...(y2 ? { y2 } : {}) } : null;
   },
-  ({ x, y, y2 }) => [...[...x, ...y].map(writeShort), ...(y2?.map(writeShort) ?? ['', ''])],
+  ({ x, y, y2 }) => [...[...x, ...y].map(formatShort), ...(y2?.map(formatShort) ?? ['', ''])],
 );
 
-function readSpan(low: string | undefined, high: string | undefined): NumberRange | null {
-  const [from, to] = [readEnd(low), readEnd(high)];
+function parseRange(low: string | undefined, high: string | undefined): NumberRange | null {
+  const [from, to] = [parseLimit(low), parseLimit(high)];
   return from === null || to === null ? null : [from, to];
 }
 
-/** As a link needs it: no chart shows more digits. */
-const writeShort = (end: number): string => String(Number(end.toPrecision(12)));
+/** Keeps links short: no chart shows more digits. */
+const formatShort = (limit: number): string => String(Number(limit.toPrecision(12)));
 
 /** How a card shows its data. */
 export type CardDisplay = 'chart' | 'table' | 'bars';
 
 export const displaysCodec: Codec<PerCard<CardDisplay>> = perCardCodec(
   1,
-  ([form]) => (form === 'table' || form === 'bars' ? form : null),
-  (form) => [form],
+  ([display]) => (display === 'table' || display === 'bars' ? display : null),
+  (display) => [display],
 );
 
 export interface SmootherSpec {
   readonly label: string;
-  /** What the amount counts. */
+  /** Unit and range of the amount. */
   readonly amountLabel: string;
-  /** At this amount nothing is smoothed. */
+  /** No smoothing. */
   readonly min: number;
   readonly max: number;
   readonly defaultAmount: number;
-  /** Where a slider ends; the box beside it takes more. */
+  /** End of the slider; larger amounts can be typed. */
   readonly sliderMax: number;
   readonly step: number;
 }
 
 export const SMOOTHERS: Readonly<Record<SmoothingKind, SmootherSpec>> = {
   ema: {
-    label: 'TensorBoard’s average',
-    amountLabel: 'weight of what was before, 0 to 0.999',
+    label: m.smoothingEma,
+    amountLabel: m.smoothingEmaAmount,
     min: 0,
     max: 0.999,
     defaultAmount: 0.6,
@@ -111,8 +117,8 @@ export const SMOOTHERS: Readonly<Record<SmoothingKind, SmootherSpec>> = {
     step: 0.001,
   },
   time_ema: {
-    label: 'Exponential by steps',
-    amountLabel: 'half-life in steps',
+    label: m.smoothingTimeEma,
+    amountLabel: m.smoothingTimeEmaAmount,
     min: 0,
     max: 1e9,
     defaultAmount: 50,
@@ -120,8 +126,8 @@ export const SMOOTHERS: Readonly<Record<SmoothingKind, SmootherSpec>> = {
     step: 1,
   },
   mean: {
-    label: 'Running mean',
-    amountLabel: 'window in points',
+    label: m.smoothingMean,
+    amountLabel: m.smoothingWindow,
     min: 1,
     max: 100_000,
     defaultAmount: 21,
@@ -129,8 +135,8 @@ export const SMOOTHERS: Readonly<Record<SmoothingKind, SmootherSpec>> = {
     step: 2,
   },
   median: {
-    label: 'Running median',
-    amountLabel: 'window in points',
+    label: m.smoothingMedian,
+    amountLabel: m.smoothingWindow,
     min: 1,
     max: 10_000,
     defaultAmount: 21,
@@ -138,8 +144,8 @@ export const SMOOTHERS: Readonly<Record<SmoothingKind, SmootherSpec>> = {
     step: 2,
   },
   gaussian: {
-    label: 'Gaussian',
-    amountLabel: 'sigma in points',
+    label: m.smoothingGaussian,
+    amountLabel: m.smoothingSigma,
     min: 0,
     max: 1000,
     defaultAmount: 5,
@@ -148,15 +154,15 @@ export const SMOOTHERS: Readonly<Record<SmoothingKind, SmootherSpec>> = {
   },
 };
 
-/** How lines are smoothed. An amount means nothing to another smoother, so it goes with its own. */
+/** Method and amount of smoothing. Changing the method resets the amount, which has another unit. */
 export class SmoothingParam {
   readonly #kind: Param<SmoothingKind>;
   readonly #amount: Param<number | null>;
 
-  constructor(address: UrlState) {
+  constructor(url: UrlState) {
     const kinds = Object.keys(SMOOTHERS) as SmoothingKind[];
-    this.#kind = address.param('smoother', choice(kinds, 'ema'), 'ema');
-    this.#amount = address.param('smooth', optionalNumber, null);
+    this.#kind = url.param('smoother', choice(kinds, 'ema'), 'ema');
+    this.#amount = url.param('smooth', optionalNumber, null);
   }
 
   get kind(): SmoothingKind {
@@ -172,7 +178,7 @@ export class SmoothingParam {
     return Math.min(max, Math.max(min, this.#amount.value ?? defaultAmount));
   }
 
-  /** null where lines are shown as they are. */
+  /** null: no smoothing. */
   get value(): Smoothing | null {
     const { kind, amount } = this;
     return amount <= this.spec.min ? null : { kind, amount };
@@ -188,18 +194,19 @@ export class SmoothingParam {
   }
 }
 
-/** Each run by itself, groups of runs as bands, or all beside one run. */
+/** A line per run, a band per group of runs, or lines relative to the baseline. */
 export type LineMode = 'lines' | 'bands' | 'baseline';
 export type BarStatistic = 'last' | 'min' | 'max';
 export type ExtremeMarkers = 'none' | 'min' | 'max' | 'both';
 export type RowOrder = 'name' | 'ascending' | 'descending' | 'nearest';
 
-/** How wide a card is, in pixels, until somebody says otherwise. */
 const DEFAULT_CARD_WIDTH_PX = 340;
+/** Height of the table below a chart. */
+export const VALUE_TABLE_PX = 148;
 
 export type ScalarSettings = ReturnType<typeof createScalarSettings>;
 
-/** What the view is set to. All of it is in the address, but for what is a matter of taste. */
+/** Settings of the view are in the URL; those of the tooltip are preferences of the browser. */
 export function createScalarSettings({ url, preferences }: Context, name: string) {
   return {
     ...createCardGridSettings({ url, preferences }, name, DEFAULT_CARD_WIDTH_PX),
@@ -208,89 +215,89 @@ export function createScalarSettings({ url, preferences }: Context, name: string
     ...createLineParams(url),
     ...createCardParams(url),
     ...createTableParams(url),
-    ...createPreferences(preferences),
+    ...createTooltipPreferences(preferences),
   };
 }
 
-function createAxisParams(address: UrlState) {
+function createAxisParams(url: UrlState) {
   return {
-    x: address.param('x', xAxisCodec, 'step'),
+    x: url.param('x', xAxisCodec, 'step'),
     /** Cards with a logarithmic axis. */
-    logX: address.param('xlog', cardSetCodec, NO_CARDS),
-    logY: address.param('ylog', cardSetCodec, NO_CARDS),
-    ignoreOutliers: address.param('outliers', flag, true),
-    axisRanges: address.param('lim', axisRangesCodec, new Map()),
-    zooms: address.param('zoom', zoomsCodec, new Map()),
+    logX: url.param('xlog', cardSetCodec, NO_CARDS),
+    logY: url.param('ylog', cardSetCodec, NO_CARDS),
+    ignoreOutliers: url.param('outliers', flag, true),
+    axisRanges: url.param('lim', axisRangesCodec, new Map()),
+    zooms: url.param('zoom', zoomsCodec, new Map()),
   };
 }
 
-function createLineParams(address: UrlState) {
+function createLineParams(url: UrlState) {
   return {
-    mode: enumParam<LineMode>(address, 'mode', ['lines', 'bands', 'baseline']),
-    center: enumParam<BandCenter>(address, 'center', ['mean', 'median']),
-    spread: enumParam<BandSpread>(address, 'band', ['std', 'stderr', 'ci95', 'minmax']),
-    comparison: enumParam<BaselineMode>(address, 'diff', ['difference', 'ratio']),
-    /** Whether points that later ones took the place of are drawn, too. */
-    overwritten: address.param('odd', flag, false),
-    extremeMarkers: enumParam<ExtremeMarkers>(address, 'best', ['none', 'min', 'max', 'both']),
+    mode: enumParam<LineMode>(url, 'mode', ['lines', 'bands', 'baseline']),
+    center: enumParam<BandCenter>(url, 'center', ['mean', 'median']),
+    spread: enumParam<BandSpread>(url, 'band', ['std', 'stderr', 'ci95', 'minmax']),
+    comparison: enumParam<BaselineMode>(url, 'diff', ['difference', 'ratio']),
+    /** Also draw points that were overwritten after a restart. */
+    overwritten: url.param('odd', flag, false),
+    extremeMarkers: enumParam<ExtremeMarkers>(url, 'best', ['none', 'min', 'max', 'both']),
   };
 }
 
-function createCardParams(address: UrlState) {
+function createCardParams(url: UrlState) {
   return {
-    displays: address.param('as', displaysCodec, new Map()),
-    /** What bars stand for. */
-    barStatistic: enumParam<BarStatistic>(address, 'stat', ['last', 'min', 'max']),
+    displays: url.param('as', displaysCodec, new Map()),
+    barStatistic: enumParam<BarStatistic>(url, 'stat', ['last', 'min', 'max']),
   };
 }
 
-function createTableParams(address: UrlState) {
+function createTableParams(url: UrlState) {
   return {
-    /** Whether there is a table of values below each chart. */
-    showTables: address.param('table', flag, false),
-    tableSort: address.param('tsort', text, ''),
-    /** Whether a drag in a chart selects a range instead of zooming. */
-    dragSelectsRange: address.param('select', flag, false),
+    /** Show a table of values below each chart. */
+    showTables: url.param('table', flag, false),
+    tableSort: url.param('tsort', sortOrderCodec, { key: '', descending: false }),
+    /** Dragging in a chart selects a range instead of zooming. */
+    dragSelectsRange: url.param('select', flag, false),
   };
 }
 
-function createPreferences(tastes: Preferences) {
+function createTooltipPreferences(preferences: Preferences) {
   return {
-    rowOrder: enumParam<RowOrder>(tastes, 'scalars-tip-order', [
+    rowOrder: enumParam<RowOrder>(preferences, 'scalars-tip-order', [
       'nearest',
       'name',
       'ascending',
       'descending',
     ]),
-    rowLimit: tastes.param('scalars-tip-rows', number(8), 8),
-    /** Further columns of the tooltip. */
-    columns: tastes.param('scalars-tip-columns', list, []),
+    rowLimit: preferences.param('scalars-tip-rows', number(8), 8),
+    /** Optional columns of the tooltip. */
+    columns: preferences.param('scalars-tip-columns', list, []),
   };
 }
 
-/** One of a few words; the first is what is meant when nothing is said. */
-function enumParam<Word extends string>(
-  place: UrlState | Preferences,
+/** Return a parameter with a few possible values; the first is the default. */
+function enumParam<Value extends string>(
+  store: UrlState | Preferences,
   name: string,
-  words: readonly [Word, ...Word[]],
+  values: readonly [Value, ...Value[]],
 ) {
-  return place.param(name, choice(words, words[0]), words[0]);
+  return store.param(name, choice(values, values[0]), values[0]);
 }
 
 export const SPREAD_LABELS: Readonly<Record<BandSpread, string>> = {
-  std: '± std',
-  stderr: '± std error',
-  ci95: '± 95 % CI',
-  minmax: 'min – max',
+  std: m.spreadStd,
+  stderr: m.spreadStderr,
+  ci95: m.spreadCi95,
+  minmax: m.spreadMinmax,
 };
 
-export function bandName(center: BandCenter, spread: BandSpread): string {
-  return `${center === 'mean' ? 'Mean' : 'Median'} ${SPREAD_LABELS[spread]}`;
+export function getBandLabel(center: BandCenter, spread: BandSpread): string {
+  const label = { spread: SPREAD_LABELS[spread] };
+  return center === 'mean' ? m.modeMeanBand(label) : m.modeMedianBand(label);
 }
 
-/** A comparison needs something to compare with: the first run, until another is chosen. */
+/** Set the mode. A comparison without a baseline starts with the first run. */
 export function setLineMode(mode: LineMode, settings: ScalarSettings, runs: Runs): void {
-  const first = runs.visible[0];
+  const [first] = runs.visible;
   if (mode === 'baseline' && runs.baseline === null && first) runs.setBaseline(first.name);
   settings.mode.set(mode, 'push');
 }

@@ -20,7 +20,7 @@ const LINES = [
   line('early', [0, 1, 2], [0, 0, 0], [0, 0, 0]),
 ];
 
-test('what is drawn is told until the points are known', () => {
+test('values are those of the drawn line until the logged points are loaded', () => {
   const [drawn] = tooltipRows(LINES, [], { x: 11, y: null, isSmooth: true, exact: [] });
   expect([drawn?.x, drawn?.smoothed, drawn?.value, drawn?.step]).toEqual([10, 2, 4, null]);
   const exact = { run: 'a', tag: '', step: 11, wall_time: 5, relative_s: 2, x: 11 };
@@ -30,12 +30,12 @@ test('what is drawn is told until the points are known', () => {
   expect([known?.x, known?.smoothed, known?.value, known?.step]).toEqual([11, 2.25, 4.5, 11]);
 });
 
-test('without smoothing the line is the value', () => {
+test('without smoothing the value is that of the line', () => {
   const [row] = tooltipRows(LINES, [], { x: 10, y: null, isSmooth: false, exact: [] });
   expect([row?.smoothed, row?.value]).toEqual([null, 2]);
 });
 
-test('rows are sorted, and a line that has ended comes last', () => {
+test('rows are sorted, with lines that ended before the cursor last', () => {
   const rows = tooltipRows(LINES, [], { x: 10, y: 4.5, isSmooth: true, exact: [] });
   const order = (by: Parameters<typeof limitRows>[1]): string[] =>
     limitRows(rows, by, { y: 4.5, nearest: null }, 5).rows.map(({ id }) => id);
@@ -66,6 +66,6 @@ test.each([
   ],
   [['sweep/only'], ['sweep/only']],
   [[], []],
-])('%j become %j', (labels, short) => {
+])('the shared folder is removed: %j become %j', (labels, short) => {
   expect([...withoutSharedFolder(labels).values()]).toEqual(short);
 });

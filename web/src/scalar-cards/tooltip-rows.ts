@@ -1,26 +1,29 @@
 import { parseJsonNumber } from '../api/decode';
 import type { NearestPointRow } from '../api/schemas';
+import * as common from '../catalog/common';
+import * as m from '../catalog/scalars';
 import { getValuesAt } from '../charts/line/line-hit-test';
 import type { Band, Line } from '../charts/types';
 import { formatDateTime, formatDuration, formatStep, formatValue } from '../lib/format';
+import { findCommonFolder } from '../lib/run-names';
 import type { XAxis } from '../plugin/context';
 import { rowsByLine } from './chart-lines';
-import { axisName, type RowOrder } from './scalar-settings';
+import { getAxisLabel, type RowOrder } from './scalar-settings';
 
 export interface ScalarTooltipRow {
   readonly id: string;
   readonly label: string;
   readonly color: string;
-  /** null where lines are not smoothed. */
+  /** null without smoothing. */
   readonly smoothed: number | null;
   readonly value: number | null;
   readonly x: number;
   readonly step: number | null;
   readonly relativeS: number | null;
   readonly wallTime: number | null;
-  /** True where the line has begun later or ended before, so that its value is of another place. */
+  /** The line starts after the cursor or ends before it, so its value is from another position. */
   readonly isOutOfRange: boolean;
-  /** Ends of the band. */
+  /** Edges of the band. */
   readonly low: number | null;
   readonly high: number | null;
 }
@@ -29,27 +32,27 @@ export interface TooltipPosition {
   readonly x: number;
   readonly y: number | null;
   readonly isSmooth: boolean;
-  /** The points that are known to be there. */
+  /** The logged points, once they are loaded. */
   readonly exact: readonly NearestPointRow[];
 }
 
-/** What each line and band has at a place: at once what is drawn there, then the point itself. */
+/** Return the value of each line and band at the cursor: as drawn, or as logged once that is known. */
 export function tooltipRows(
   lines: readonly Line[],
   bands: readonly Band[],
-  place: TooltipPosition,
+  position: TooltipPosition,
 ): ScalarTooltipRow[] {
-  const known = new Map(lines.map((line) => [line.id, line]));
-  const points = rowsByLine(place.exact);
-  const edges = new Map(bands.map((band) => [band.id, band]));
-  return getValuesAt(lines, place.x).flatMap(({ id, x, y, raw }) => {
-    const line = known.get(id);
+  const linesById = new Map(lines.map((line) => [line.id, line]));
+  const bandsById = new Map(bands.map((band) => [band.id, band]));
+  const points = rowsByLine(position.exact);
+  return getValuesAt(lines, position.x).flatMap(({ id, x, y, raw }) => {
+    const line = linesById.get(id);
     if (!line) return [];
     const exact = points.get(id);
-    const band = edges.get(id);
-    // The line within a band is drawn as it was logged.
-    const isSmooth = place.isSmooth && !band;
-    const at = band ? band.x.indexOf(x) : -1;
+    const band = bandsById.get(id);
+    // The center of a band is not smoothed.
+    const isSmooth = position.isSmooth && !band;
+    const index = band ? band.x.indexOf(x) : -1;
     return {
       id,
       label: line.label,
@@ -60,38 +63,38 @@ export function tooltipRows(
       step: exact?.step ?? null,
       relativeS: parseJsonNumber(exact?.relative_s),
       wallTime: parseJsonNumber(exact?.wall_time),
-      isOutOfRange: isOutOfRange(line, place.x),
-      low: band?.low[at] ?? null,
-      high: band?.high[at] ?? null,
+      isOutOfRange: isOutOfRange(line, position.x),
+      low: band?.low[index] ?? null,
+      high: band?.high[index] ?? null,
     };
   });
 }
 
-/** How far past its ends a line still speaks for a place, as a part of its length. */
+/** How far a line may be from the cursor without being out of range, as a fraction of its length. */
 const END_TOLERANCE = 0.02;
 
-function isOutOfRange({ x, scatter }: Line, place: number): boolean {
+function isOutOfRange({ x, scatter }: Line, position: number): boolean {
   const [first = NaN, last = NaN] = [x[0], x.at(-1)];
-  const reach = END_TOLERANCE * (last - first);
-  return !scatter && (place < first - reach || place > last + reach);
+  const tolerance = END_TOLERANCE * (last - first);
+  return !scatter && (position < first - tolerance || position > last + tolerance);
 }
 
-/** The first rows in an order, and how many there are besides. */
+/** Sort and limit rows; return also how many were left out. Lines that are out of range come last. */
 export function limitRows(
   rows: readonly ScalarTooltipRow[],
   order: RowOrder,
-  place: { readonly y: number | null; readonly nearest: string | null },
-  most: number,
+  pointer: { readonly y: number | null; readonly nearest: string | null },
+  limit: number,
 ): { rows: ScalarTooltipRow[]; more: number } {
   const sorted = [
     ...sortRows(
       rows.filter((row) => !row.isOutOfRange),
       order,
-      place,
+      pointer,
     ),
     ...rows.filter((row) => row.isOutOfRange),
   ];
-  return { rows: sorted.slice(0, most), more: Math.max(0, sorted.length - most) };
+  return { rows: sorted.slice(0, limit), more: Math.max(0, sorted.length - limit) };
 }
 
 function sortRows(
@@ -106,7 +109,7 @@ function sortRows(
   return sortBy(rows, (row) => (row.id === nearest ? -1 : Math.abs(shown(row) - y)));
 }
 
-/** What is not a number comes last. */
+/** NaN comes last. */
 function sortBy(
   rows: readonly ScalarTooltipRow[],
   key: (row: ScalarTooltipRow) => number,
@@ -119,19 +122,16 @@ function sortBy(
 export type TooltipColumn = 'smoothed' | 'value' | 'low' | 'high' | 'step' | 'relative' | 'time';
 
 export const COLUMN_LABELS: Readonly<Record<TooltipColumn, string>> = {
-  smoothed: 'smooth',
-  value: 'value',
-  low: 'low',
-  high: 'high',
-  step: 'step',
-  relative: 'relative',
-  time: 'time',
+  smoothed: m.columnSmoothed,
+  value: m.columnValue,
+  low: m.columnLow,
+  high: m.columnHigh,
+  step: common.step,
+  relative: common.axisRelative,
+  time: common.time,
 };
 
-/** Columns that can be added. */
-export const OPTIONAL_COLUMNS = ['step', 'relative', 'time'] as const;
-
-/** Which columns say something here. Steps are told where runs have no point at the same one. */
+/** Return the columns to show. Steps are shown if they differ between runs. */
 export function tooltipColumns(
   rows: readonly ScalarTooltipRow[],
   chosen: readonly string[],
@@ -165,23 +165,32 @@ const CELLS: Readonly<Record<TooltipColumn, (row: ScalarTooltipRow) => string>> 
   time: ({ wallTime }) => (wallTime === null ? '' : formatDateTime(new Date(wallTime * 1000))),
 };
 
-/** Where the cursor is: on the point itself where all lines have it in the same place. */
+/** Return the position of the cursor: that of the points if all lines have one at the same x. */
 export function tooltipHeading(axis: XAxis, x: number, rows: readonly ScalarTooltipRow[]): string {
   const [first] = rows;
   const same = first !== undefined && rows.every((row) => row.x === first.x) ? first : null;
-  const at = same?.x ?? x;
-  const place = `${AXIS_WORDS[axis] ?? axisName(axis)} ${formatX(axis, at)}`.trim();
+  const position = formatPosition(axis, same?.x ?? x);
   const relative = axis === 'relative' ? null : (first?.relativeS ?? null);
-  return relative === null ? place : `${place} · ${formatDuration(relative)}`;
+  return relative === null ? position : `${position} · ${formatDuration(relative)}`;
 }
 
-const AXIS_WORDS: Readonly<Record<string, string>> = {
-  step: 'step',
-  relative_step: 'relative step',
-  index: 'point',
-  relative: '',
-  wall: '',
-};
+/** Return a position with the name of the axis, except for times, which need none. */
+function formatPosition(axis: XAxis, position: number): string {
+  const x = formatX(axis, position);
+  switch (axis) {
+    case 'step':
+      return common.axisStepAt({ x });
+    case 'relative_step':
+      return common.axisRelativeStepAt({ x });
+    case 'index':
+      return common.axisSampleIndexAt({ x });
+    case 'relative':
+    case 'wall':
+      return x;
+    default:
+      return common.axisPosition({ axis: getAxisLabel(axis), x });
+  }
+}
 
 export function formatX(axis: XAxis, x: number): string {
   if (axis === 'wall') return formatDateTime(new Date(x * 1000));
@@ -189,20 +198,8 @@ export function formatX(axis: XAxis, x: number): string {
   return axis.startsWith('metric:') ? formatValue(x) : formatStep(Math.round(x));
 }
 
-/** Names without the folders that all of them begin with: a tooltip has no room to say it again. */
+/** Return labels without the folder that all of them start with, by label. */
 export function withoutSharedFolder(labels: readonly string[]): ReadonlyMap<string, string> {
-  const shared = sharedFolder(labels);
-  return new Map(labels.map((label) => [label, label.slice(shared)]));
-}
-
-function sharedFolder(labels: readonly string[]): number {
-  const [first = '', ...others] = labels;
-  if (others.length === 0) return 0;
-  let end = first.lastIndexOf('/') + 1;
-  for (const label of others) {
-    while (end > 0 && !label.startsWith(first.slice(0, end))) {
-      end = first.lastIndexOf('/', end - 2) + 1;
-    }
-  }
-  return end;
+  const length = labels.length < 2 ? 0 : findCommonFolder(labels).length;
+  return new Map(labels.map((label) => [label, label.slice(length)]));
 }

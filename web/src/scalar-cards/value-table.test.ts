@@ -1,27 +1,46 @@
 import { expect, test } from 'vitest';
 
-import { nextSort, sortTable, type ValueTableData } from './value-table';
+import type { Line } from '../charts/types';
+import { sortRows } from '../components/data-table';
+import { pointsTable, rangeTable } from './value-table';
 
-const cell = (key: number) => ({ text: String(key), sortKey: key });
-const row = (id: string, key: number) => ({ id, label: id, color: '', cells: [cell(key)] });
-const TABLE: ValueTableData = {
-  columns: ['Value'],
-  rows: [row('a', 2), row('b', NaN), row('c', 1)],
-};
-const ids = (sort: string): string[] => sortTable(TABLE, sort).map(({ id }) => id);
-
-test('rows are sorted both ways, and what is not a number comes last', () => {
-  expect(ids('Value')).toEqual(['c', 'a', 'b']);
-  expect(ids('-Value')).toEqual(['a', 'c', 'b']);
+const line = (id: string): Line => ({
+  id: `${id}\nloss`,
+  label: id,
+  color: '',
+  dash: [],
+  axis: 0,
+  x: new Float64Array(0),
+  y: new Float64Array(0),
+});
+const point = (run: string, value: number | 'NaN') => ({
+  ...{ run, tag: 'loss', step: 7, wall_time: 60, relative_s: 5, x: 7 },
+  ...{ value, smoothed: value },
 });
 
-test('a column that is not there leaves the order', () => {
-  expect(ids('Mean')).toEqual(['a', 'b', 'c']);
-  expect(ids('-Run')).toEqual(['c', 'b', 'a']);
+test('a line without a point has no row', () => {
+  const { rows } = pointsTable('Last values', [line('a'), line('b')], [point('b', 2)]);
+  expect(rows.map(({ label }) => label)).toEqual(['b']);
+  expect(rows[0]?.cells['value']?.text).toBe('2');
+  expect(rows[0]?.cells['smoothed']?.text).toBe('2');
 });
 
-test('three clicks on a heading lead back to the start', () => {
-  const first = nextSort('', 'Value');
-  const second = nextSort(first, 'Value');
-  expect([first, second, nextSort(second, 'Value')]).toEqual(['Value', '-Value', '']);
+test('rows are sorted by value with NaN last, or by the order of the runs', () => {
+  const points = [point('a', 2), point('b', 'NaN'), point('c', 1)];
+  const { rows, columns } = pointsTable('', [line('a'), line('b'), line('c')], points);
+  const sort = (key: string, descending: boolean): string[] =>
+    sortRows(rows, columns, { key, descending }).map(({ label }) => label);
+  expect(sort('value', false)).toEqual(['c', 'a', 'b']);
+  expect(sort('value', true)).toEqual(['a', 'c', 'b']);
+  expect(sort('run', true)).toEqual(['c', 'b', 'a']);
+  expect(sort('mean', false)).toEqual(['a', 'b', 'c']);
+});
+
+test('the change over a range is also shown in percent', () => {
+  const row = {
+    ...{ run: 'a', tag: 'loss', start: null, stop: null, min: null, max: null },
+    ...{ change: -1, change_ratio: -0.5, mean: 1, count: 3 },
+  };
+  const { rows } = rangeTable('', [line('a')], [row]);
+  expect(rows[0]?.cells['change_percent']?.text).toBe('−50%');
 });

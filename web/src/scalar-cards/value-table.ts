@@ -1,129 +1,211 @@
+/** The rows and columns of the tables of a scalar card. */
 import { parseJsonNumber } from '../api/decode';
-import type { NearestPointRow, LineRow, RangeStatsRow } from '../api/schemas';
-import type { Line } from '../charts/types';
-import { formatDuration, formatDateTime, formatStep, formatValue } from '../lib/format';
-import { lineId } from './chart-lines';
+import type { LineRow, NearestPointRow, PointRow, RangeStatsRow } from '../api/schemas';
+import * as common from '../catalog/common';
+import * as m from '../catalog/scalars';
+import type { Band, Line } from '../charts/types';
+import type { TableColumn } from '../components/data-table';
+import {
+  formatDateTime,
+  formatDuration,
+  formatInteger,
+  formatStep,
+  formatValue,
+} from '../lib/format';
+import { makeLineId, rowsByLine } from './chart-lines';
 
-export interface ValueTableCell {
+export interface ValueCell {
   readonly text: string;
-  /** What rows are sorted by. */
   readonly sortKey: number;
+  /** The value with all digits. */
+  readonly title?: string;
+  /** The step of a value. */
+  readonly step?: string;
 }
 
 export interface ValueTableRow {
+  /** The id of the line. */
   readonly id: string;
   readonly label: string;
   readonly color: string;
-  readonly cells: readonly ValueTableCell[];
+  readonly cells: Readonly<Record<string, ValueCell>>;
 }
 
-export interface ValueTableData {
-  readonly columns: readonly string[];
+export interface ValueTable {
+  readonly columns: readonly TableColumn<ValueTableRow>[];
   readonly rows: readonly ValueTableRow[];
 }
 
-type Maybe = number | null;
+/** The key of the first column. */
+export const RUN_COLUMN = 'run';
 
-const AT_COLUMNS = ['Smoothed', 'Value', 'Step', 'Relative', 'Time'];
-const RANGE_COLUMNS = [
-  ...['Start', 'End', 'Change', '%', 'Min', 'Max', 'Mean'],
-  ...['Start step', 'End step', 'Points'],
-];
+type Columns = Readonly<Record<string, { readonly title: string; readonly width: number }>>;
 
-const EMPTY_CELL: ValueTableCell = { text: '', sortKey: NaN };
+const POINT_COLUMNS: Columns = {
+  smoothed: { title: m.columnSmoothed, width: 86 },
+  value: { title: m.columnValue, width: 78 },
+  step: { title: common.step, width: 70 },
+  relative: { title: common.axisRelative, width: 96 },
+  time: { title: common.time, width: 150 },
+};
+const RANGE_COLUMNS: Columns = {
+  start: { title: m.columnStartValue, width: 78 },
+  end: { title: m.columnEndValue, width: 78 },
+  change: { title: common.change, width: 82 },
+  change_percent: { title: m.columnChangePercent, width: 74 },
+  min: { title: common.statisticMin, width: 78 },
+  max: { title: common.statisticMax, width: 78 },
+  mean: { title: common.mean, width: 78 },
+  start_step: { title: m.columnStartStep, width: 84 },
+  end_step: { title: m.columnEndStep, width: 84 },
+  points: { title: common.points, width: 70 },
+};
+const SUMMARY_COLUMNS: Columns = {
+  last: { title: common.statisticLast, width: 110 },
+  min: { title: common.statisticMin, width: 110 },
+  max: { title: common.statisticMax, width: 110 },
+  first: { title: common.statisticFirst, width: 110 },
+  points: { title: common.points, width: 70 },
+};
 
-const value = (number: Maybe): ValueTableCell =>
-  number === null ? EMPTY_CELL : { text: formatValue(number), sortKey: number };
-const step = (number: Maybe): ValueTableCell =>
-  number === null ? EMPTY_CELL : { text: formatStep(number), sortKey: number };
-const span = (number: Maybe): ValueTableCell =>
-  number === null ? EMPTY_CELL : { text: formatDuration(number), sortKey: number };
-const moment = (number: Maybe): ValueTableCell =>
-  number === null ? EMPTY_CELL : { text: formatDateTime(new Date(number * 1000)), sortKey: number };
+const EMPTY_CELL: ValueCell = { text: '', sortKey: NaN };
 
-/** Values at one place. */
-export function valuesTable(
+function makeCell(value: number | null, format: (value: number) => string): ValueCell {
+  return value === null ? EMPTY_CELL : { text: format(value), sortKey: value };
+}
+
+const formatTime = (seconds: number): string => formatDateTime(new Date(seconds * 1000));
+const formatRatio = (ratio: number): string =>
+  common.percent({ value: formatValue(ratio * 100, 3) });
+function valueCell(json: Parameters<typeof parseJsonNumber>[0]): ValueCell {
+  const value = parseJsonNumber(json);
+  return value === null ? EMPTY_CELL : { ...makeCell(value, formatValue), title: String(value) };
+}
+const stepCell = (step: number | null): ValueCell => makeCell(step, formatStep);
+
+/** Return the values at one position. */
+export function pointsTable(
+  title: string,
   lines: readonly Line[],
-  rows: readonly NearestPointRow[],
-): ValueTableData {
-  const found = new Map(rows.map((row) => [lineId(row.run, row.tag), row]));
-  return buildTable(AT_COLUMNS, lines, (id) => {
-    const row = found.get(id);
-    if (!row) return null;
-    return [
-      value(parseJsonNumber(row.smoothed ?? row.value)),
-      value(parseJsonNumber(row.value)),
-      step(row.step),
-      span(parseJsonNumber(row.relative_s)),
-      moment(parseJsonNumber(row.wall_time)),
-    ];
+  points: readonly NearestPointRow[],
+): ValueTable {
+  const byLine = rowsByLine(points);
+  return makeTable(title, POINT_COLUMNS, lines, ({ id }) => {
+    const point = byLine.get(id);
+    return point && makePointCells(point);
   });
 }
 
-/** The values that lines end with. */
+function makePointCells(point: NearestPointRow) {
+  return {
+    smoothed: valueCell(point.smoothed ?? point.value),
+    value: valueCell(point.value),
+    step: stepCell(point.step),
+    relative: makeCell(parseJsonNumber(point.relative_s), formatDuration),
+    time: makeCell(parseJsonNumber(point.wall_time), formatTime),
+  };
+}
+
+/** Return the last value of each line. */
 export function lastValuesTable(
+  title: string,
   lines: readonly Line[],
-  answers: readonly LineRow[],
-): ValueTableData {
-  const rows = answers.flatMap(({ run, tag, first, last }): NearestPointRow[] => {
+  rows: readonly LineRow[],
+): ValueTable {
+  const points = rows.flatMap(({ run, tag, first, last }): NearestPointRow[] => {
     if (!last) return [];
-    const begin = parseJsonNumber(first?.wall_time);
+    const start = parseJsonNumber(first?.wall_time);
     const end = parseJsonNumber(last.wall_time);
-    const relative_s = begin === null || end === null ? NaN : end - begin;
-    return [{ run, tag, relative_s, ...last }];
+    return [{ run, tag, relative_s: start === null || end === null ? NaN : end - start, ...last }];
   });
-  return valuesTable(lines, rows);
+  return pointsTable(title, lines, points);
 }
 
-/** What lines do between two places. */
-export function rangeTable(lines: readonly Line[], rows: readonly RangeStatsRow[]): ValueTableData {
-  const found = new Map(rows.map((row) => [lineId(row.run, row.tag), row]));
-  return buildTable(RANGE_COLUMNS, lines, (id) => {
-    const row = found.get(id);
-    if (!row) return null;
-    const ratio = parseJsonNumber(row.change_ratio);
-    return [
-      value(parseJsonNumber(row.start?.value)),
-      value(parseJsonNumber(row.stop?.value)),
-      value(parseJsonNumber(row.change)),
-      ratio === null ? EMPTY_CELL : { text: `${formatValue(ratio * 100, 3)} %`, sortKey: ratio },
-      value(parseJsonNumber(row.min?.value)),
-      value(parseJsonNumber(row.max?.value)),
-      value(parseJsonNumber(row.mean)),
-      step(row.start?.step ?? null),
-      step(row.stop?.step ?? null),
-      step(row.count),
-    ];
-  });
-}
-
-function buildTable(
-  columns: readonly string[],
+/** Return the statistics of each line over a range. */
+export function rangeTable(
+  title: string,
   lines: readonly Line[],
-  cellsOf: (id: string) => ValueTableCell[] | null,
-): ValueTableData {
-  const rows = lines.flatMap(({ id, label, color }) => {
-    const cells = cellsOf(id);
+  rows: readonly RangeStatsRow[],
+): ValueTable {
+  const byLine = rowsByLine(rows);
+  return makeTable(title, RANGE_COLUMNS, lines, ({ id }) => {
+    const row = byLine.get(id);
+    return (
+      row && {
+        start: valueCell(row.start?.value),
+        end: valueCell(row.stop?.value),
+        change: valueCell(row.change),
+        change_percent: makeCell(parseJsonNumber(row.change_ratio), formatRatio),
+        min: valueCell(row.min?.value),
+        max: valueCell(row.max?.value),
+        mean: valueCell(row.mean),
+        start_step: stepCell(row.start?.step ?? null),
+        end_step: stepCell(row.stop?.step ?? null),
+        points: makeCell(row.count, formatInteger),
+      }
+    );
+  });
+}
+
+/** Return the last, lowest, highest and first value of each line and band. */
+export function summaryTable(
+  title: string,
+  lines: readonly Line[],
+  rows: readonly LineRow[],
+  bands: readonly Band[],
+): ValueTable {
+  const byLine = new Map(rows.map((row) => [makeLineId(row.run, row.tag), row]));
+  const linesTable = makeTable(title, SUMMARY_COLUMNS, lines, ({ id }) => {
+    const row = byLine.get(id);
+    return (
+      row && {
+        last: pointCell(row.last),
+        min: pointCell(row.min),
+        max: pointCell(row.max),
+        first: pointCell(row.first),
+        points: makeCell(row.points, formatInteger),
+      }
+    );
+  });
+  const bandsTable = makeTable(title, SUMMARY_COLUMNS, bands, ({ center, low, high, x }) => ({
+    last: valueCell(center.at(-1)),
+    min: valueCell(Math.min(...low)),
+    max: valueCell(Math.max(...high)),
+    first: valueCell(center[0]),
+    points: makeCell(x.length, formatInteger),
+  }));
+  return { columns: linesTable.columns, rows: [...linesTable.rows, ...bandsTable.rows] };
+}
+
+function pointCell(point: PointRow | null): ValueCell {
+  return point ? { ...valueCell(point.value), step: formatStep(point.step) } : EMPTY_CELL;
+}
+
+type Series = Pick<Line, 'id' | 'label' | 'color'>;
+
+/** Return a table of the series that have cells. */
+function makeTable<Item extends Series>(
+  title: string,
+  columns: Columns,
+  items: readonly Item[],
+  getCells: (item: Item) => ValueTableRow['cells'] | undefined,
+): ValueTable {
+  const rows = items.flatMap((item) => {
+    const cells = getCells(item);
+    const { id, label, color } = item;
     return cells ? [{ id, label, color, cells }] : [];
   });
-  return { columns, rows };
-}
-
-/** Sorted by a column, `-` before its name turns it around; as they came for any other name. */
-export function sortTable(table: ValueTableData, sort: string): readonly ValueTableRow[] {
-  const name = sort.replace(/^-/, '');
-  const sign = sort.startsWith('-') ? -1 : 1;
-  const at = table.columns.indexOf(name);
-  if (name === 'Run') return sign < 0 ? table.rows.toReversed() : table.rows;
-  if (at < 0) return table.rows;
-  const key = (row: ValueTableRow): number => {
-    const value = row.cells[at]?.sortKey ?? NaN;
-    return Number.isNaN(value) ? Infinity : sign * value;
+  const order = new Map(items.map(({ id }, index) => [id, index]));
+  return {
+    columns: [
+      // Sorts by the order of the runs.
+      { key: RUN_COLUMN, title, width: 140, isText: true, value: ({ id }) => order.get(id) ?? NaN },
+      ...Object.entries(columns).map(([key, column]) => ({
+        key,
+        ...column,
+        value: ({ cells }: ValueTableRow) => cells[key]?.sortKey ?? NaN,
+      })),
+    ],
+    rows,
   };
-  return table.rows.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
-}
-
-/** What a click on the heading of a column makes of the order. */
-export function nextSort(sort: string, column: string): string {
-  return sort === column ? `-${column}` : sort === `-${column}` ? '' : column;
 }

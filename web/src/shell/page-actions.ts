@@ -1,83 +1,97 @@
-import { FuzzyIndex } from '../lib/text-filter';
+import * as common from '../catalog/common';
+import * as runsMessages from '../catalog/runs';
+import * as m from '../catalog/shell';
+import { copyText } from '../components/clipboard';
 import { getKeyLabels } from '../lib/keyboard';
-import { pageUrl } from '../state/url.svelte';
-import { liveLog } from '../state/live-log.svelte';
-import { commands, pageShortcuts } from '../state/commands.svelte';
-import { dashboards, type DashboardEntry } from '../state/dashboards.svelte';
-import { openPanels, runsPanel } from '../state/page-layout.svelte';
-import { theme } from '../state/preferences.svelte';
+import { FuzzyIndex } from '../lib/text-filter';
 import type { Command } from '../plugin/context';
+import type { DashboardEntry } from '../state/dashboards.svelte';
+import type { PageState } from '../state/page-state.svelte';
 
 interface PageAction {
-  /** What it would do right now. */
+  /** What it does now. */
   readonly label: () => string;
-  /** What it does at any time, where that is something else. */
+  /** Label in the list of shortcuts, if `label` depends on the state. */
   readonly shortcutLabel?: string;
   readonly keys?: string;
   readonly run: () => void;
 }
 
-/** What the page itself can do, by key and by name. */
-const PAGE_ACTIONS: readonly PageAction[] = [
-  { label: () => 'Search', keys: 'Mod+K', run: () => openPanels.toggleDialog('search') },
-  { label: () => 'Show the shortcuts', keys: '?', run: () => openPanels.toggleDialog('keys') },
-  {
-    label: () => (runsPanel.isOpen ? 'Hide the runs' : 'Show the runs'),
-    shortcutLabel: 'Show or hide the runs',
-    keys: 'b',
-    run: () => runsPanel.toggle(),
-  },
-  {
-    label: () => (liveLog.isPaused ? 'Go on with live updates' : 'Pause live updates'),
-    shortcutLabel: 'Pause live updates, or go on',
-    keys: 'l',
-    run: () => liveLog.setPaused(!liveLog.isPaused),
-  },
-  {
-    label: () => `Use the ${theme.opposite} theme`,
-    shortcutLabel: 'Light or dark theme',
-    keys: 't',
-    run: () => theme.toggle(),
-  },
-  { label: () => 'Settings', keys: ',', run: () => openPanels.togglePanel('settings') },
-  { label: () => 'Alerts', run: () => openPanels.togglePanel('alerts') },
-  { label: () => 'Reset the view', run: () => pageUrl.clear() },
-  {
-    label: () => 'Copy the link to this view',
-    run: () => void navigator.clipboard.writeText(location.href),
-  },
-];
+/** Return the actions of the page itself, for shortcuts and the command palette. */
+function listActions({ openPanels, runsPanel, liveLog, theme, url }: PageState): PageAction[] {
+  return [
+    { label: () => common.search, keys: 'Mod+K', run: () => openPanels.toggleDialog('search') },
+    {
+      label: () => m.actionShowShortcuts,
+      keys: '?',
+      run: () => openPanels.toggleDialog('shortcuts'),
+    },
+    {
+      label: () => (runsPanel.isOpen ? runsMessages.hidePanel : runsMessages.showPanel),
+      shortcutLabel: m.actionToggleRuns,
+      keys: 'b',
+      run: () => runsPanel.toggle(),
+    },
+    {
+      label: () => (liveLog.isPaused ? m.liveResume : m.livePause),
+      shortcutLabel: m.actionToggleLive,
+      keys: 'l',
+      run: () => liveLog.setPaused(!liveLog.isPaused),
+    },
+    {
+      label: () => (theme.dark ? m.themeSwitchToLight : m.themeSwitchToDark),
+      shortcutLabel: m.actionToggleTheme,
+      keys: 't',
+      run: () => theme.toggle(),
+    },
+    { label: () => common.settings, keys: ',', run: () => openPanels.togglePanel('settings') },
+    { label: () => m.alertsTitle, run: () => openPanels.togglePanel('alerts') },
+    { label: () => common.resetView, run: () => url.clear() },
+    { label: () => common.copyLink, run: () => void copyText(location.href) },
+  ];
+}
 
-/** How many dashboards have a key of their own. */
+/** Only this many dashboards have a number key. */
 const MAX_TAB_SHORTCUTS = 9;
 
-/** Returns how to take them back. */
-export function registerPageActions(): () => void {
-  const stops = PAGE_ACTIONS.flatMap(({ keys: pressed, label, shortcutLabel = label(), run }) =>
-    pressed
-      ? [pageShortcuts.registerForPage({ keys: pressed, label: shortcutLabel, group: 'Page', run })]
+/** Register the actions of the page; return a function that removes them. */
+export function registerPageActions(page: PageState): () => void {
+  const actions = listActions(page);
+  const stops = actions.flatMap(({ keys, label, shortcutLabel = label(), run }) =>
+    keys
+      ? [
+          page.shortcuts.registerForPage({
+            keys,
+            label: shortcutLabel,
+            group: m.shortcutsGroupPage,
+            run,
+          }),
+        ]
       : [],
   );
-  stops.push(commands.register(findActions));
+  stops.push(page.commands.register((query) => findActions(actions, query)));
   return () => stops.forEach((stop) => stop());
 }
 
-/** Number keys for the tabs that there are right now. */
-export function registerTabShortcuts(tabs: readonly DashboardEntry[]): () => void {
-  const stops = tabs.slice(0, MAX_TAB_SHORTCUTS).map(({ name, title }, at) =>
-    pageShortcuts.registerForPage({
-      keys: String(at + 1),
+/** Register number keys for the tabs; return a function that removes them. */
+export function registerTabShortcuts(
+  { shortcuts, dashboards }: PageState,
+  tabs: readonly DashboardEntry[],
+): () => void {
+  const stops = tabs.slice(0, MAX_TAB_SHORTCUTS).map(({ name, title }, index) =>
+    shortcuts.registerForPage({
+      keys: String(index + 1),
       label: title,
-      group: 'Dashboards',
+      group: m.navDashboards,
       run: () => dashboards.open(name),
     }),
   );
   return () => stops.forEach((stop) => stop());
 }
 
-function findActions(query: string): Command[] {
-  const hay = new FuzzyIndex(PAGE_ACTIONS, ({ label }) => label());
-  return hay.search(query, PAGE_ACTIONS.length).map(({ item }) => ({
+function findActions(actions: readonly PageAction[], query: string): Command[] {
+  const index = new FuzzyIndex(actions, ({ label }) => label());
+  return index.search(query, actions.length).map(({ item }) => ({
     label: item.label(),
     kind: 'Action',
     ...(item.keys ? { hint: getKeyLabels(item.keys).join(' ') } : {}),

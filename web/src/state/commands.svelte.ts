@@ -1,13 +1,14 @@
 import { untrack } from 'svelte';
 
-import * as codec from '../lib/codecs';
+import * as common from '../catalog/common';
+import * as m from '../catalog/shell';
+import { flag, text } from '../lib/codecs';
 import { isActivating, isTyping, matchesShortcut } from '../lib/keyboard';
 import { FuzzyIndex } from '../lib/text-filter';
-import type { Command, Commands, Shortcut, Shortcuts } from '../plugin/context';
-import { dashboards } from './dashboards.svelte';
-import { liveLog, tags } from './live-log.svelte';
-import { runs } from './runs/runs.svelte';
-import { pageUrl } from './url.svelte';
+import type { Command, Commands, Param, Runs, Shortcut, Shortcuts } from '../plugin/context';
+import type { Dashboards } from './dashboards.svelte';
+import type { LiveLog, LogTags } from './live-log.svelte';
+import type { PageUrl } from './url.svelte';
 
 export interface ShortcutGroup {
   readonly title: string;
@@ -18,15 +19,18 @@ export interface ShortcutGroup {
  * All shortcuts. Of several for the same keys, those of a dashboard precede those of the page, which
  * may be registered again at any time; among equals, the last one registered precedes.
  */
-class PageShortcuts implements Shortcuts {
+export class PageShortcuts implements Shortcuts {
   #pageShortcuts = $state.raw<readonly Shortcut[]>([]);
   #dashboardShortcuts = $state.raw<readonly Shortcut[]>([]);
 
   readonly #shortcuts = $derived([...this.#pageShortcuts, ...this.#dashboardShortcuts]);
   readonly groups = $derived(groupShortcuts(this.#shortcuts));
 
-  constructor() {
-    addEventListener('keydown', (event) => this.#press(event));
+  /** Handle keys until the returned function is called. */
+  start(): () => void {
+    const listeners = new AbortController();
+    addEventListener('keydown', (event) => this.#handleKey(event), { signal: listeners.signal });
+    return () => listeners.abort();
   }
 
   /** Register a shortcut of a dashboard. An effect that calls this does not depend on it. */
@@ -42,8 +46,8 @@ class PageShortcuts implements Shortcuts {
     return () => untrack(() => (this.#pageShortcuts = without(this.#pageShortcuts, shortcut)));
   }
 
-  #press(event: KeyboardEvent): void {
-    // Whoever has the focus has had the key first.
+  #handleKey(event: KeyboardEvent): void {
+    // The focused element has handled the key.
     if (event.defaultPrevented || event.isComposing) return;
     if (isTyping(event) || isActivating(event)) return;
     const shortcut = this.#shortcuts.findLast(({ keys }) => matchesShortcut(keys, event));
@@ -65,86 +69,103 @@ function groupShortcuts(shortcuts: readonly Shortcut[]): ShortcutGroup[] {
   }));
 }
 
-export const pageShortcuts = new PageShortcuts();
-
 type CommandProvider = (query: string) => readonly Command[];
 
-/** Who answers the command box, in the order in which answers are listed. */
-class PageCommands implements Commands {
-  #finders = $state.raw<readonly CommandProvider[]>([]);
+/** The providers of results for the command palette, in the order of their results. */
+export class PageCommands implements Commands {
+  #providers = $state.raw<readonly CommandProvider[]>([]);
 
-  /** May be called in an effect, which must not run again because of it. */
+  /** May be called in an effect, which does not depend on the providers. */
   register(find: CommandProvider): () => void {
-    this.#change((finders) => [...finders, find]);
-    return () => this.#change((finders) => finders.filter((other) => other !== find));
+    this.#update((providers) => [...providers, find]);
+    return () => this.#update((providers) => providers.filter((other) => other !== find));
   }
 
   find(query: string): Command[] {
-    return this.#finders.flatMap((find) => find(query));
+    return this.#providers.flatMap((find) => find(query));
   }
 
-  #change(change: (finders: readonly CommandProvider[]) => CommandProvider[]): void {
-    this.#finders = untrack(() => change(this.#finders));
+  #update(change: (providers: readonly CommandProvider[]) => CommandProvider[]): void {
+    this.#providers = untrack(() => change(this.#providers));
   }
 }
-
-export const commands = new PageCommands();
 
 const MAX_RUN_RESULTS = 8;
 const MAX_TAG_RESULTS = 8;
 
-/** What the command box finds without the help of a dashboard. */
-class PageSearch {
-  // Made once for many keystrokes, and only when somebody types.
-  readonly #runs = $derived(new FuzzyIndex(liveLog.runs, (run) => run.name));
-  readonly #tags = $derived(new FuzzyIndex(tags.rows, (row) => row.tag));
-  readonly #dashboards = $derived(new FuzzyIndex(dashboards.entries, (entry) => entry.title));
-  readonly #tagText = pageUrl.param('tags', codec.text, '');
-  readonly #tagRegex = pageUrl.param('tags-re', codec.flag, false);
+/** Results of the command palette for dashboards, tags and runs. */
+export class PageSearch {
+  readonly #liveLog: LiveLog;
+  readonly #tags: LogTags;
+  readonly #dashboards: Dashboards;
+  readonly #runs: Pick<Runs, 'solo'>;
+  readonly #tagText: Param<string>;
+  readonly #tagRegex: Param<boolean>;
 
-  register(): () => void {
-    const finders = [this.#findDashboards, this.#findTags, this.#findRuns];
-    const stops = finders.map((find) => commands.register(find.bind(this)));
+  // Built once for many keystrokes, when the first query is typed.
+  readonly #runIndex = $derived.by(() => new FuzzyIndex(this.#liveLog.runs, ({ name }) => name));
+  readonly #tagIndex = $derived.by(() => new FuzzyIndex(this.#tags.rows, ({ tag }) => tag));
+  readonly #dashboardIndex = $derived.by(
+    () => new FuzzyIndex(this.#dashboards.entries, ({ title }) => title),
+  );
+
+  constructor(
+    url: PageUrl,
+    liveLog: LiveLog,
+    tags: LogTags,
+    dashboards: Dashboards,
+    runs: Pick<Runs, 'solo'>,
+  ) {
+    this.#liveLog = liveLog;
+    this.#tags = tags;
+    this.#dashboards = dashboards;
+    this.#runs = runs;
+    this.#tagText = url.param('tags', text, '');
+    this.#tagRegex = url.param('tags-re', flag, false);
+  }
+
+  register(commands: Commands): () => void {
+    const providers = [this.#findDashboards, this.#findTags, this.#findRuns];
+    const stops = providers.map((find) => commands.register(find.bind(this)));
     return () => stops.forEach((stop) => stop());
   }
 
+  /** Filter tags by this one, in the first dashboard that can show it. */
+  showTag(tag: string): void {
+    const plugin = this.#tags.rows.find((row) => row.tag === tag)?.plugin ?? '';
+    const entry = this.#dashboards.findByPlugin(plugin);
+    if (entry) this.#dashboards.open(entry.name);
+    this.#tagText.set(tag, 'push');
+    this.#tagRegex.set(false, 'push');
+  }
+
   #findDashboards(query: string): Command[] {
-    return this.#dashboards.search(query, dashboards.entries.length).map(({ item }) => ({
+    const count = this.#dashboards.entries.length;
+    return this.#dashboardIndex.search(query, count).map(({ item }) => ({
       label: item.title,
       kind: 'Dashboard',
-      ...(item.active ? {} : { hint: 'nothing logged yet' }),
-      run: () => dashboards.open(item.name),
+      ...(item.active ? {} : { hint: common.noData }),
+      run: () => this.#dashboards.open(item.name),
     }));
   }
 
   #findRuns(query: string): Command[] {
     if (!query.trim()) return [];
-    return this.#runs.search(query, MAX_RUN_RESULTS).map(({ item }) => ({
+    return this.#runIndex.search(query, MAX_RUN_RESULTS).map(({ item }) => ({
       label: item.name,
       kind: 'Run',
-      hint: 'show only this run',
-      run: () => runs.solo(item.name),
+      hint: m.commandsRunHint,
+      run: () => this.#runs.solo(item.name),
     }));
   }
 
   #findTags(query: string): Command[] {
     if (!query.trim()) return [];
-    return this.#tags.search(query, MAX_TAG_RESULTS).map(({ item }) => ({
+    return this.#tagIndex.search(query, MAX_TAG_RESULTS).map(({ item }) => ({
       label: item.tag,
       kind: 'Tag',
-      hint: item.kind,
+      hint: m.commandsTagKind({ kind: item.kind }),
       run: () => this.showTag(item.tag),
     }));
   }
-
-  /** In the first dashboard that can show it; the one with all tags shows any. */
-  showTag(tag: string): void {
-    const plugin = tags.rows.find((row) => row.tag === tag)?.plugin ?? '';
-    const entry = dashboards.findByPlugin(plugin);
-    if (entry) dashboards.open(entry.name);
-    this.#tagText.set(tag, 'push');
-    this.#tagRegex.set(false, 'push');
-  }
 }
-
-export const pageSearch = new PageSearch();

@@ -1,19 +1,15 @@
 import type { LoadStatus } from '../api/schemas';
-import {
-  formatAgo,
-  formatTimeOrDate,
-  formatInteger,
-  formatDateTime,
-  formatProgress,
-} from '../lib/format';
+import * as common from '../catalog/common';
+import * as m from '../catalog/shell';
+import { formatAgo, formatDateTime, formatProgress, formatTimeOrDate } from '../lib/format';
 
-/** What the live mark says. */
+/** What the top bar shows about the connection to the server. */
 export interface ConnectionStatus {
-  readonly kind: 'copy' | 'connecting' | 'loading' | 'live' | 'idle' | 'paused' | 'lost';
+  readonly kind: 'static' | 'connecting' | 'loading' | 'live' | 'idle' | 'paused' | 'lost';
   readonly label: string;
   readonly detail: string;
   readonly tooltip: string;
-  /** From 0 to 1 while a log is being read. */
+  /** From 0 to 1 while a log is loaded. */
   readonly progress: number | null;
 }
 
@@ -21,78 +17,85 @@ export interface ConnectionInput {
   readonly connection: 'connecting' | 'open' | 'lost';
   readonly status: LoadStatus | null;
   readonly paused: boolean;
-  /** In milliseconds, by the clock of this page. */
+  /** Time of the last change in ms, by the clock of the page. */
   readonly changedAt: number | null;
   readonly lastPoint: Date | null;
   readonly now: number;
-  /** When this copy of a board was made; null where there is a server. */
+  /** When the static export was made; null if there is a server. */
   readonly exportedAt: Date | null;
 }
 
-/** A log to which nothing was written for so long is idle. */
+/** A log without new points for this long is idle. */
 const IDLE_AFTER_S = 60;
 
-export function connectionStatus(signs: ConnectionInput): ConnectionStatus {
-  if (signs.exportedAt) return describeExport(signs.exportedAt, signs.now);
-  if (signs.connection === 'lost') {
-    const hover = 'The server does not answer. What is shown is what was last known.';
+const EMPTY = { detail: '', tooltip: '', progress: null };
+
+export function connectionStatus(input: ConnectionInput): ConnectionStatus {
+  if (input.exportedAt) return describeExport(input.exportedAt, input.now);
+  if (input.connection === 'lost') {
     return {
       kind: 'lost',
-      label: 'Connection lost',
-      detail: 'trying again',
-      tooltip: hover,
+      label: common.errorNetworkMessage,
+      detail: m.connectionLostDetail,
+      tooltip: m.connectionLostTooltip,
       progress: null,
     };
   }
-  if (!signs.status) {
-    return { kind: 'connecting', label: 'Connecting', detail: '', tooltip: '', progress: null };
+  if (!input.status) return { ...EMPTY, kind: 'connecting', label: m.connectionConnectingLabel };
+  if (input.paused) {
+    const tooltip = m.connectionPausedTooltip;
+    return { ...EMPTY, kind: 'paused', label: m.connectionPausedLabel, tooltip };
   }
-  if (signs.paused) {
-    const hover =
-      'The picture stands still. Nothing is lost: going on shows all that came meanwhile.';
-    return { kind: 'paused', label: 'Paused', detail: '', tooltip: hover, progress: null };
-  }
-  return signs.status.loading ? describeLoading(signs.status) : describeActivity(signs);
+  return input.status.loading ? describeLoading(input.status) : describeActivity(input);
 }
 
-function describeExport(made: Date, now: number): ConnectionStatus {
-  const hover = `A copy of the board, made ${formatDateTime(made)}. What was logged since is not here.`;
-  const detail = `made ${formatTimeOrDate(made, new Date(now))}`;
-  return { kind: 'copy', label: 'Copy', detail, tooltip: hover, progress: null };
+function describeExport(exportedAt: Date, now: number): ConnectionStatus {
+  return {
+    kind: 'static',
+    label: m.connectionStaticLabel,
+    detail: m.connectionStaticDetail({ time: formatTimeOrDate(exportedAt, new Date(now)) }),
+    tooltip: m.connectionStaticTooltip({ time: formatDateTime(exportedAt) }),
+    progress: null,
+  };
 }
 
 function describeLoading({ progress }: LoadStatus): ConnectionStatus {
   const { files_done, files_total, bytes_done, bytes_total } = progress;
-  const files = `${formatInteger(files_done)} of ${formatInteger(files_total)} files`;
+  const files = m.connectionLoadingFiles({ done: files_done, total: files_total });
   const bytes = formatProgress(bytes_done, bytes_total);
   return {
     kind: 'loading',
-    label: 'Loading',
-    detail: bytes_total > 0 ? `${files}, ${bytes}` : '',
-    tooltip: files_total > 0 ? `${files} read, ${bytes}` : 'Looking for event files',
+    label: common.loading,
+    detail: bytes_total > 0 ? m.connectionLoadingDetail({ files, bytes }) : '',
+    tooltip: files_total > 0 ? m.connectionLoadingTooltip({ files, bytes }) : common.scanningLogs,
     progress: bytes_total > 0 ? bytes_done / bytes_total : 0,
   };
 }
 
 function describeActivity({ changedAt, lastPoint, now }: ConnectionInput): ConnectionStatus {
-  // A writer whose clock is ahead of ours must not have logged in the future.
+  // The clock of a writer may be ahead of this one.
   const latest = Math.min(now, Math.max(changedAt ?? -Infinity, lastPoint?.getTime() ?? -Infinity));
   if (latest === -Infinity) {
-    const hover = 'Waiting for the first point.';
-    return { kind: 'live', label: 'Live', detail: 'no points yet', tooltip: hover, progress: null };
-  }
-  const at = new Date(latest);
-  const hover = `Last point ${formatDateTime(at)}`;
-  const ago_s = (now - latest) / 1000;
-  if (ago_s < IDLE_AFTER_S) {
+    const tooltip = m.connectionLiveWaiting;
     return {
+      ...EMPTY,
       kind: 'live',
-      label: 'Live',
-      detail: formatAgo(ago_s),
-      tooltip: hover,
-      progress: null,
+      label: m.connectionLiveLabel,
+      detail: m.connectionLiveEmpty,
+      tooltip,
     };
   }
-  const detail = `since ${formatTimeOrDate(at, new Date(now))}`;
-  return { kind: 'idle', label: 'Idle', detail, tooltip: hover, progress: null };
+  const time = new Date(latest);
+  const tooltip = m.connectionLiveTooltip({ time: formatDateTime(time) });
+  const age_s = (now - latest) / 1000;
+  if (age_s < IDLE_AFTER_S)
+    return {
+      ...EMPTY,
+      kind: 'live',
+      label: m.connectionLiveLabel,
+      detail: formatAgo(age_s),
+      tooltip,
+    };
+  const detail = m.connectionIdleDetail({ time: formatTimeOrDate(time, new Date(now)) });
+  return { ...EMPTY, kind: 'idle', label: m.connectionIdleLabel, detail, tooltip };
 }

@@ -1,84 +1,125 @@
-import { prefetch, getDashboards } from '../api/client';
+import { getDashboards, getTransport } from '../api/client';
+import { toProblem } from '../api/errors';
+import { RequestScheduler } from '../api/request-scheduler';
 import type { DashboardRow } from '../api/schemas';
 import { text } from '../lib/codecs';
-import { RequestScheduler } from '../api/request-scheduler';
-import type { DashboardModule } from '../plugin/context';
-import { type BuiltInDashboard, loadDashboardModule } from '../plugin/registry';
-import { pageUrl } from './url.svelte';
-import { liveLog, tags } from './live-log.svelte';
-import { notes } from './notes.svelte';
+import type { DashboardModule, Param } from '../plugin/context';
+import {
+  type BuiltInDashboard,
+  DASHBOARD_GROUPS,
+  type DashboardGroup,
+  loadDashboardModule,
+} from '../plugin/registry';
+import type { LiveLog, LogTags } from './live-log.svelte';
+import type { LogNotes } from './notes.svelte';
+import type { PageUrl } from './url.svelte';
 
 const DASHBOARDS_REFRESH_MS = 3000;
-const MAX_FLAT_TABS = 9;
 
 /** A dashboard that can be opened. */
 export interface DashboardEntry {
   readonly name: string;
   readonly title: string;
+  readonly group: DashboardGroup;
   readonly apiName: string;
   /** Names of the plugins whose data it shows; null: all. */
   readonly plugins: readonly string[] | null;
-  /** Whether there is anything in the log that it can show. */
+  /** Whether the log has data for it. */
   readonly active: boolean;
-  /** Whether it is of use without data of its own. */
+  /** Whether it is useful without data of its own. */
   readonly isEditor: boolean;
-  /** Lines of code that would give it something to show. */
+  /** Code that logs data for it. */
   readonly example: string | null;
   readonly load: () => Promise<DashboardModule>;
 }
 
-/** The dashboards of the page and of the server, and which of them is open. */
-class Dashboards {
-  #builtIn = $state.raw<readonly BuiltInDashboard[]>([]);
-  #rows = $state.raw<readonly DashboardRow[]>([]);
-  #asked = $state(false);
-  readonly #refreshing = new RequestScheduler(() => this.refresh(), DASHBOARDS_REFRESH_MS);
-  readonly #tab = pageUrl.param('tab', text, '');
+/** Dashboards of one group; at least one of them has data or is open. */
+export interface DashboardTabGroup {
+  readonly group: DashboardGroup;
+  readonly tabs: readonly DashboardEntry[];
+}
 
-  readonly #plugins = $derived(new Set(tags.rows.map((row) => row.plugin)));
-  /** Those that show anything come last: they are where one looks when there is no better place. */
-  readonly entries = $derived<readonly DashboardEntry[]>([
-    ...this.#builtIn.filter(({ isAlwaysActive }) => !isAlwaysActive).map((one) => this.#ours(one)),
-    ...this.#rows.flatMap((row) => this.#theirs(row)),
-    ...this.#builtIn.filter(({ isAlwaysActive }) => isAlwaysActive).map((one) => this.#ours(one)),
-  ]);
-  readonly active = $derived(this.entries.filter(({ active }) => active));
-  readonly inactive = $derived(this.entries.filter(({ active }) => !active));
-  /** Whether the log holds something to show that needs no run, as a file of vectors does not. */
-  readonly hasDataWithoutRuns = $derived(
+/** The built-in dashboards, those of plugins, and which one is open. */
+export class Dashboards {
+  readonly #url: PageUrl;
+  readonly #liveLog: LiveLog;
+  readonly #tags: LogTags;
+  readonly #notes: LogNotes;
+  readonly #builtIn: readonly BuiltInDashboard[];
+  readonly #tab: Param<string>;
+  readonly #refresh = new RequestScheduler(() => this.refresh(), DASHBOARDS_REFRESH_MS);
+  #rows = $state.raw<readonly DashboardRow[]>([]);
+  #isReady = $state(false);
+
+  readonly #loggedPlugins = $derived.by(() => new Set(this.#tags.rows.map((row) => row.plugin)));
+
+  /** By group, and within a group in the order of registration; independent of the data. */
+  readonly entries: readonly DashboardEntry[] = $derived.by(() => {
+    const entries = [
+      ...this.#builtIn.map((dashboard) => this.#describeBuiltIn(dashboard)),
+      ...this.#rows.flatMap((row) => this.#describePlugin(row)),
+    ];
+    return DASHBOARD_GROUPS.flatMap((group) => entries.filter((entry) => entry.group === group));
+  });
+  readonly active = $derived.by(() => this.entries.filter(({ active }) => active));
+  readonly inactive = $derived.by(() => this.entries.filter(({ active }) => !active));
+  /** Whether the log has data that does not belong to a run, such as an embedding file. */
+  readonly hasDataWithoutRuns = $derived.by(() =>
     this.active.some(
       ({ plugins, isEditor }) => plugins !== null && plugins.length > 0 && !isEditor,
     ),
   );
-  /** Those with something to show, and the one that is open. */
-  readonly tabs = $derived(
+  /** Undefined until the dashboards are known. */
+  readonly current = $derived.by(
+    () => this.entries.find(({ name }) => name === this.#tab.value) ?? this.#findDefault(),
+  );
+  /** Dashboards with data, and the open one. */
+  readonly tabs = $derived.by(() =>
     this.entries.filter((entry) => entry.active || entry.name === this.current?.name),
   );
-  /** More than stand at ease in the bar beside everything else. */
-  readonly isCrowded = $derived(this.tabs.length > MAX_FLAT_TABS);
-  /** Undefined until it is known what there is to show. */
-  readonly current = $derived(
-    this.entries.find(({ name }) => name === this.#tab.value) ?? this.#findFirst(),
+  readonly tabGroups: readonly DashboardTabGroup[] = $derived.by(() =>
+    DASHBOARD_GROUPS.map((group) => ({
+      group,
+      tabs: this.tabs.filter((entry) => entry.group === group),
+    })).filter(({ tabs }) => tabs.length > 0),
   );
 
-  async start(builtIn: readonly BuiltInDashboard[]): Promise<void> {
+  constructor(
+    builtIn: readonly BuiltInDashboard[],
+    url: PageUrl,
+    liveLog: LiveLog,
+    tags: LogTags,
+    notes: LogNotes,
+  ) {
     this.#builtIn = builtIn;
-    this.#fetchAhead();
-    await this.refresh();
-    this.#asked = true;
+    this.#url = url;
+    this.#liveLog = liveLog;
+    this.#tags = tags;
+    this.#notes = notes;
+    this.#tab = url.param('tab', text, '');
+  }
+
+  async start(): Promise<void> {
+    this.#prefetchLikely();
+    try {
+      await this.refresh();
+    } finally {
+      this.#isReady = true;
+    }
   }
 
   async refresh(): Promise<void> {
     try {
       this.#rows = await getDashboards();
-    } catch {
-      // Tags tell as well which dashboards have something to show.
+    } catch (error) {
+      // The tags also tell which built-in dashboards have data.
+      toProblem(error);
     }
   }
 
-  /** What is no tag, as a profile is not, only the server knows of. */
+  /** Some data, such as profiles, is not in the list of tags. */
   scheduleRefresh(): void {
-    this.#refreshing.schedule();
+    this.#refresh.schedule();
   }
 
   open(name: string): void {
@@ -86,8 +127,8 @@ class Dashboards {
   }
 
   /**
-   * Open the dashboard of a link that was clicked; false for a click that is the browser's to
-   * handle, such as one that opens a new window or tab.
+   * Open the dashboard of a link that was clicked; return false if the browser handles the click,
+   * for example to open a new tab.
    */
   openFromClick(event: MouseEvent, name: string): boolean {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return false;
@@ -96,60 +137,70 @@ class Dashboards {
     return true;
   }
 
-  /** The first dashboard that shows what the plugin logs. */
+  /** Return the first dashboard that shows data of the plugin. */
   findByPlugin(plugin: string): DashboardEntry | undefined {
-    return this.entries.find(({ plugins }) => plugins?.includes(plugin) ?? true);
+    return (
+      this.entries.find(({ plugins }) => plugins?.includes(plugin)) ??
+      this.entries.find(({ plugins }) => plugins === null)
+    );
   }
 
   makeHref(name: string): string {
-    return pageUrl.makeHref({ tab: name });
+    return this.#url.makeHref({ tab: name });
   }
 
-  /** What the one that will most likely be opened needs comes while the log is asked about. */
-  #fetchAhead(): void {
+  /** Load code and first response of the dashboard that is most likely opened, in parallel. */
+  #prefetchLikely(): void {
     const likely = this.#builtIn.find(({ name }) => name === this.#tab.value) ?? this.#builtIn[0];
-    const first = likely?.prefetch?.(pageUrl.search);
-    if (likely && first) prefetch(`api/v1/${likely.apiName ?? likely.name}/${first}`);
-    // Who opens it then is told what went wrong.
+    const path = likely?.prefetch?.(this.#url.search);
+    if (likely && path)
+      getTransport().prefetch?.(`api/v1/${likely.apiName ?? likely.name}/${path}`);
+    // An error is shown when the dashboard is opened.
     likely?.load().catch(() => undefined);
   }
 
-  /** One that shows anything is not opened while a better one may still come. */
-  #findFirst(): DashboardEntry | undefined {
-    const isKnown = tags.rows.length > 0 && !liveLog.isLoading;
-    return this.#asked ? this.active.find(({ plugins }) => plugins !== null || isKnown) : undefined;
+  /** A dashboard for all kinds of data is the default only if no other one has data. */
+  #findDefault(): DashboardEntry | undefined {
+    if (!this.#isReady) return undefined;
+    const isComplete = this.#tags.rows.length > 0 && !this.#liveLog.isLoading;
+    return (
+      this.active.find(({ plugins }) => plugins !== null) ??
+      (isComplete ? this.active[0] : undefined)
+    );
   }
 
-  #ours({
-    name,
-    title,
-    apiName = name,
-    isAlwaysActive = false,
-    isEditor = false,
-    ...rest
-  }: BuiltInDashboard): DashboardEntry {
-    // One that asks another's server half shows the same data.
+  #describeBuiltIn(dashboard: BuiltInDashboard): DashboardEntry {
+    const { name, title, group, load, example = null } = dashboard;
+    const { apiName = name, isAlwaysActive = false, isEditor = false } = dashboard;
+    // A dashboard that uses the API of another one shows the same data.
     const row = this.#rows.find((row) => row.name === apiName);
     const plugins = isAlwaysActive ? null : (row?.plugins ?? [apiName]);
-    // What is made in the page are layouts, and they are kept among the notes.
-    const isMade = isEditor && notes.layouts.length > 0;
-    const active = isAlwaysActive || isMade || this.#hasData(row, apiName);
-    const { load, example = null } = rest;
-    return { name, title, apiName, plugins, active, isEditor, example, load };
+    // Layouts made in the page are stored with the notes.
+    const hasLayouts = isEditor && this.#notes.layouts.length > 0;
+    const active = isAlwaysActive || hasLayouts || this.#hasData(row, apiName);
+    return { name, title, group, apiName, plugins, active, isEditor, example, load };
   }
 
-  #theirs(row: DashboardRow): DashboardEntry[] {
+  #describePlugin(row: DashboardRow): DashboardEntry[] {
     const { name, title, plugins, module_url: url } = row;
-    if (url === null || this.#builtIn.some((one) => one.name === name)) return [];
-    const active = this.#hasData(row, name);
-    const load = (): Promise<DashboardModule> => loadDashboardModule(url);
-    return [{ name, title, apiName: name, plugins, active, isEditor: false, example: null, load }];
+    if (url === null || this.#builtIn.some((dashboard) => dashboard.name === name)) return [];
+    return [
+      {
+        name,
+        title,
+        group: 'plugins',
+        apiName: name,
+        plugins,
+        active: this.#hasData(row, name),
+        isEditor: false,
+        example: null,
+        load: () => loadDashboardModule(url),
+      },
+    ];
   }
 
   #hasData(row: DashboardRow | undefined, name: string): boolean {
     const plugins = row?.plugins ?? [name];
-    return row?.active === true || plugins.some((plugin) => this.#plugins.has(plugin));
+    return row?.active === true || plugins.some((plugin) => this.#loggedPlugins.has(plugin));
   }
 }
-
-export const dashboards = new Dashboards();

@@ -1,8 +1,10 @@
 import { SvelteMap } from 'svelte/reactivity';
 
 import { getDamagedFiles, getRuns, getStatus, getTagNames, getTags } from '../api/client';
+import { parseTimestamp } from '../api/decode';
 import { toProblem } from '../api/errors';
 import { subscribeToLive } from '../api/live-updates';
+import type { QueryCache } from '../api/query-cache';
 import { RequestScheduler } from '../api/request-scheduler';
 import type {
   DeltaEvent,
@@ -15,118 +17,126 @@ import type {
 } from '../api/schemas';
 import { flag, number } from '../lib/codecs';
 import { sortTags } from '../lib/grouping';
-import type { Live, Tags } from '../plugin/context';
-import { preferences } from './preferences.svelte';
-import { queries } from './queries';
-import { applyDelta, computeRunTotals, sortRuns } from './run-list';
-import { pageUrl } from './url.svelte';
+import { sortNatural } from '../lib/sorting';
+import type { Live, Param, Preferences, Tags, UrlState } from '../plugin/context';
 
 export type Connection = 'connecting' | 'open' | 'lost';
 
 const RUNS_REFRESH_MS = 1000;
-/** A server that was not there when the page was opened is looked for again after this. */
+/** Pause before the next attempt if the server cannot be reached when the page opens. */
 const RETRY_START_MS = 10_000;
 
-/** The runs of the log and how the server stands, kept up to date by its live stream. */
-class LiveLog implements Live {
+/** The runs of the log and the state of the server, kept up to date by the live stream. */
+export class LiveLog implements Live {
   connection = $state<Connection>('connecting');
-  /** Why there is nothing to show; null once there was an answer. */
+  /** Why nothing can be shown; null after the first response. */
   error = $state.raw<Problem | null>(null);
-  /** True once there was an answer to go on from. */
+  /** True after the first response. */
   isStarted = $state(false);
   serverInfo = $state.raw<StatusResponse | null>(null);
   status = $state.raw<LoadStatus | null>(null);
   /** In natural order. */
   runs = $state.raw<readonly RunRow[]>([]);
-  /** Since when the server does not answer, in milliseconds. */
+  /** Time in ms since when the server is unreachable. */
   lostAt = $state<number | null>(null);
-  /** When points came in while the page was open, in milliseconds. */
+  /** Time in ms of the last change since the page was opened. */
   changedAt = $state<number | null>(null);
 
   readonly totals = $derived(computeRunTotals(this.runs));
 
-  /** Grows whenever anything does. */
+  /** Position in the stream of changes that the runs correspond to. */
+  cursor = '';
+
+  /** Increases with every change. */
   #revision = $state(0);
   readonly #revisions = new SvelteMap<string, number>();
-  readonly #listing = new RequestScheduler(() => this.#list(), RUNS_REFRESH_MS);
-  readonly #paused = pageUrl.param('paused', flag, false);
-  #again: ReturnType<typeof setTimeout> | undefined;
-  /** Where the log stood when it was last asked about. */
-  cursor = '';
+  readonly #refresh = new RequestScheduler(() => this.#load(), RUNS_REFRESH_MS);
+  readonly #isPaused: Param<boolean>;
+  readonly #queries: QueryCache;
   readonly #listeners: Record<string, ((body: unknown) => void)[]> = {};
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(url: UrlState, queries: QueryCache) {
+    this.#queries = queries;
+    this.#isPaused = url.param('paused', flag, false);
+  }
 
   get isPaused(): boolean {
-    return this.#paused.value;
+    return this.#isPaused.value;
   }
 
   get isLoading(): boolean {
     return this.status?.loading ?? true;
   }
 
+  /** Load status and runs; repeat until the server responds. */
   async start(): Promise<void> {
-    clearTimeout(this.#again);
+    clearTimeout(this.#retryTimer);
     this.connection = 'connecting';
     try {
-      const [about, list] = await Promise.all([getStatus(), getRuns()]);
-      this.serverInfo = about;
-      this.status = about.status;
+      const [info, list] = await Promise.all([getStatus(), getRuns()]);
+      this.serverInfo = info;
+      this.status = info.status;
       this.#setRuns(sortRuns(list.runs));
       this.cursor = list.cursor;
       this.error = null;
       this.#setConnection('open');
       this.isStarted = true;
     } catch (error) {
-      this.error = toProblem(error);
       this.connection = 'lost';
-      this.#again = setTimeout(() => void this.start(), RETRY_START_MS);
+      this.#retryTimer = setTimeout(() => void this.start(), RETRY_START_MS);
+      this.error = toProblem(error);
     }
   }
 
-  /** While paused the picture stands still; going on tells all that happened meanwhile. */
-  setPaused(paused: boolean): void {
-    this.#paused.set(paused);
+  stop(): void {
+    clearTimeout(this.#retryTimer);
   }
 
-  /** Listens to the server from where the picture stands, until the function it returns is called. */
+  /** While paused, the page does not change; resuming loads everything logged in the meantime. */
+  setPaused(paused: boolean): void {
+    this.#isPaused.set(paused);
+  }
+
+  /** Follow the live stream from the current cursor until the returned function is called. */
   subscribe(): () => void {
     return subscribeToLive(this.cursor, {
       onOpen: () => {
         this.#setConnection('open');
-        queries.reconnect();
+        this.#queries.reconnect();
       },
       onLost: () => this.#setConnection('lost'),
       onStatus: (status) => this.#setStatus(status),
       onDelta: (delta) => this.#apply(delta),
       onReset: (cursor) => {
         this.cursor = cursor;
-        this.#listing.scheduleNow();
-        queries.markLog();
-        this.#say('reset', null);
+        this.#refresh.scheduleNow();
+        this.#queries.markLog();
+        this.#emit('reset', null);
       },
       onEvent: (name, body) => {
-        queries.markEvent(name);
-        this.#say(name, body);
+        this.#queries.markEvent(name);
+        this.#emit(name, body);
       },
     });
   }
 
-  /** Calls `handle` when the server says something by that name, or `reset` when all is new. */
-  on(name: string, handle: (body: unknown) => void): void {
-    (this.#listeners[name] ??= []).push(handle);
+  /** Call `listener` for each server event of that name, or `reset` if everything has changed. */
+  on(name: string, listener: (body: unknown) => void): void {
+    (this.#listeners[name] ??= []).push(listener);
   }
 
-  /** Looks again at what can change without a run having changed. */
+  /** Reload what can change without a change of a run. */
   refresh(): void {
-    this.#listing.schedule();
+    this.#refresh.schedule();
   }
 
-  /** A number that changes when the run, or with null any run, has changed. */
   getRevision(run: string | null): number {
     return run === null ? this.#revision : (this.#revisions.get(run) ?? 0);
   }
 
-  #say(name: string, body: unknown): void {
-    this.#listeners[name]?.forEach((handle) => handle(body));
+  #emit(name: string, body: unknown): void {
+    this.#listeners[name]?.forEach((listener) => listener(body));
   }
 
   #setConnection(connection: Connection): void {
@@ -137,8 +147,8 @@ class LiveLog implements Live {
   #setStatus(status: LoadStatus): void {
     const wasLoading = this.status?.loading;
     this.status = status;
-    if (status.loading) this.#listing.schedule();
-    else if (wasLoading) this.#listing.scheduleNow();
+    if (status.loading) this.#refresh.schedule();
+    else if (wasLoading) this.#refresh.scheduleNow();
   }
 
   #apply(delta: DeltaEvent): void {
@@ -146,61 +156,98 @@ class LiveLog implements Live {
     this.#setRuns(applyDelta(this.runs, delta));
     const names = [...delta.added, ...delta.changed].map(({ name }) => name);
     names.push(...delta.removed);
-    for (const name of names) this.#touch(name);
-    queries.markRuns(names);
+    for (const name of names) this.#bumpRevision(name);
+    this.#queries.markRuns(names);
     if (delta.added.length + delta.changed.length > 0) this.changedAt = Date.now();
   }
 
-  #touch(name: string): void {
+  #bumpRevision(name: string): void {
     this.#revisions.set(name, (this.#revisions.get(name) ?? 0) + 1);
   }
 
-  /** The runs have to come in natural order. */
-  #setRuns(runs: readonly RunRow[]): void {
-    this.runs = runs;
+  #setRuns(sortedRuns: readonly RunRow[]): void {
+    this.runs = sortedRuns;
     this.#revision++;
   }
 
-  async #list(): Promise<void> {
+  async #load(): Promise<void> {
     try {
-      const [about, list] = await Promise.all([getStatus(), getRuns()]);
-      this.serverInfo = about;
+      const [info, list] = await Promise.all([getStatus(), getRuns()]);
+      this.serverInfo = info;
       this.#setRuns(sortRuns(list.runs));
-      for (const run of list.runs) this.#touch(run.name);
-      queries.markLog();
-    } catch {
-      // Whether the server is gone is for the stream to tell.
-      this.#listing.schedule();
+      for (const run of list.runs) this.#bumpRevision(run.name);
+      this.#queries.markLog();
+    } catch (error) {
+      this.#refresh.schedule();
+      // The live stream reports an unreachable server.
+      toProblem(error);
     }
   }
 }
 
-export const liveLog = new LiveLog();
+function sortRuns(runs: Iterable<RunRow>): RunRow[] {
+  return sortNatural(runs, (run) => run.name);
+}
+
+/** Return the runs after a change, in natural order. */
+export function applyDelta(
+  runs: readonly RunRow[],
+  delta: Pick<DeltaEvent, 'added' | 'removed' | 'changed'>,
+): RunRow[] {
+  const removed = new Set(delta.removed);
+  const pending = new Map([...delta.added, ...delta.changed].map((run) => [run.name, run]));
+  const kept = runs.filter((run) => !removed.has(run.name));
+  const updated = kept.map((run) => pending.get(run.name) ?? run);
+  for (const run of kept) pending.delete(run.name);
+  // Most changes are points of known runs, which stay in their place.
+  return pending.size === 0 ? updated : sortRuns([...updated, ...pending.values()]);
+}
+
+interface RunTotals {
+  readonly points: number;
+  readonly damaged: number;
+  /** Wall time of the last point, by the writers' clocks. */
+  readonly lastPoint: Date | null;
+}
+
+export function computeRunTotals(runs: readonly RunRow[]): RunTotals {
+  let points = 0;
+  let damaged = 0;
+  let lastPoint: Date | null = null;
+  for (const run of runs) {
+    points += run.points;
+    damaged += run.damaged;
+    const last = parseTimestamp(run.last_wall);
+    if (last && (!lastPoint || last > lastPoint)) lastPoint = last;
+  }
+  return { points, damaged, lastPoint };
+}
 
 const TAGS_REFRESH_MS = 1000;
 
 /** The tags of all runs. */
-class LogTags implements Tags {
+export class LogTags implements Tags {
   /** In natural order. */
   rows = $state.raw<readonly TagRow[]>([]);
   error = $state.raw<Problem | null>(null);
-  /** False until the first answer. */
+  /** True after the first response. */
   isReady = $state(false);
 
-  readonly #loading = new RequestScheduler(() => this.#load(), TAGS_REFRESH_MS);
+  readonly #liveLog: LiveLog;
+  readonly #refresh = new RequestScheduler(() => this.#load(), TAGS_REFRESH_MS);
   #cursor = '';
 
-  /** Asks at once, beside what else the page begins with: no chart can be asked for before. */
+  constructor(liveLog: LiveLog) {
+    this.#liveLog = liveLog;
+  }
+
+  /** Load the tags together with the runs: no chart can be requested before. */
   start(): void {
-    this.#loading.startNow();
+    this.#refresh.startNow();
   }
 
   refresh(): void {
-    this.#loading.schedule();
-  }
-
-  retry(): void {
-    this.#loading.scheduleNow();
+    this.#refresh.schedule();
   }
 
   async listNames(runs: readonly string[], signal?: AbortSignal): Promise<readonly string[]> {
@@ -208,52 +255,55 @@ class LogTags implements Tags {
   }
 
   async #load(): Promise<void> {
-    // What was asked for before the picture was told to stand still must not move it now.
-    if (this.isReady && (liveLog.isPaused || this.#isNewest())) return;
+    // A refresh that was scheduled before a pause must not change the page now.
+    if (this.isReady && (this.#liveLog.isPaused || this.#isUpToDate())) return;
     try {
       const { tags, cursor } = await getTags();
       this.rows = sortTags(tags);
       this.#cursor = cursor;
       this.error = null;
     } catch (error) {
-      // What was known is still worth more than an error, and the live mark tells of a lost server.
-      if (this.rows.length === 0) this.error = toProblem(error);
+      const problem = toProblem(error);
+      // Known tags stay; the connection status reports an unreachable server.
+      if (this.rows.length === 0) this.error = problem;
+    } finally {
+      this.isReady = true;
     }
-    this.isReady = true;
   }
 
-  /** While a log is read for the first time its tags grow, though it is at no other place. */
-  #isNewest(): boolean {
-    return !liveLog.isLoading && liveLog.cursor === this.#cursor;
+  /** While a log is loaded for the first time, tags are added without a change of the cursor. */
+  #isUpToDate(): boolean {
+    return !this.#liveLog.isLoading && this.#liveLog.cursor === this.#cursor;
   }
 }
 
-export const tags = new LogTags();
-
-/** The damaged files of all runs, told until somebody has heard it. */
-class DamagedFiles {
+/** Files with damaged records. */
+export class DamagedFiles {
   files = $state.raw<readonly FileRow[]>([]);
-  readonly #heard = preferences.param('damage-heard', number(0), 0);
-  #asked = 0;
+  readonly #dismissedCount: Param<number>;
+  #requestCount = 0;
 
-  /** More damage than this is told; what is known is no longer news. */
+  constructor(preferences: Preferences) {
+    this.#dismissedCount = preferences.param('damage-heard', number(0), 0);
+  }
+
+  /** The notice is shown if there are more damaged records than this. */
   get dismissedCount(): number {
-    return this.#heard.value;
+    return this.#dismissedCount.value;
   }
 
-  dismiss(damaged: number): void {
-    this.#heard.set(damaged);
+  dismiss(count: number): void {
+    this.#dismissedCount.set(count);
   }
 
-  async load(damaged: number): Promise<void> {
-    const asked = ++this.#asked;
+  async load(damagedCount: number): Promise<void> {
+    const request = ++this.#requestCount;
     try {
-      const files = damaged > 0 ? (await getDamagedFiles()).files : [];
-      if (asked === this.#asked) this.files = files;
-    } catch {
-      // The count of damaged records is shown anyway, and the live mark tells of a lost server.
+      const files = damagedCount > 0 ? (await getDamagedFiles()).files : [];
+      if (request === this.#requestCount) this.files = files;
+    } catch (error) {
+      // The number of damaged records is known without the list of files.
+      toProblem(error);
     }
   }
 }
-
-export const damagedFiles = new DamagedFiles();

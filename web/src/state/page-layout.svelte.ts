@@ -1,42 +1,58 @@
 import { flag, number } from '../lib/codecs';
-import { preferences } from './preferences.svelte';
+import type { Param, Preferences } from '../plugin/context';
 
-/** What room there is for the page. */
-class PageViewport {
-  readonly #narrow = matchMedia('(max-width: 760px)');
-  /** There is no room for a list beside the main part. */
-  isNarrow = $state(this.#narrow.matches);
-  /** The page stands in another one, such as a notebook. */
+/** The size of the window, as far as the layout depends on it. */
+export class PageViewport {
+  readonly #narrowQuery = matchMedia('(max-width: 760px)');
+  /** Too narrow for a panel beside the dashboard. */
+  isNarrow = $state(this.#narrowQuery.matches);
+  /** The page is embedded in another one, such as a notebook. */
   readonly isFramed = self !== top;
 
-  constructor() {
-    this.#narrow.addEventListener('change', (event) => (this.isNarrow = event.matches));
+  start(): () => void {
+    const listeners = new AbortController();
+    const { signal } = listeners;
+    const update = (event: MediaQueryListEvent): void => void (this.isNarrow = event.matches);
+    this.#narrowQuery.addEventListener('change', update, { signal });
+    return () => listeners.abort();
   }
 }
-
-export const pageViewport = new PageViewport();
 
 export const MIN_RUNS_PANEL_PX = 200;
 export const MAX_RUNS_PANEL_PX = 720;
 const DEFAULT_RUNS_PANEL_PX = 320;
 
-/** The panel with the runs: beside the main part, or over it where there is no room. */
-class RunsPanelState {
-  readonly #width = preferences.param(
-    'runs-width',
-    number(DEFAULT_RUNS_PANEL_PX),
-    DEFAULT_RUNS_PANEL_PX,
-  );
-  readonly #closed = preferences.param('runs-closed', flag, false);
-  /** On a small screen it lies over the main part, and only when asked for. */
-  #over = $state(false);
+/** The runs panel: beside the dashboard, or a drawer above it in a narrow window. */
+export class RunsPanelState {
+  readonly #viewport: PageViewport;
+  readonly #width: Param<number>;
+  readonly #isClosed: Param<boolean>;
+  readonly #hasTwoLines: Param<boolean>;
+  #isDrawerOpen = $state(false);
+
+  constructor(viewport: PageViewport, preferences: Preferences) {
+    this.#viewport = viewport;
+    const width = DEFAULT_RUNS_PANEL_PX;
+    this.#width = preferences.param('runs-width', number(width), width);
+    this.#isClosed = preferences.param('runs-closed', flag, false);
+    this.#hasTwoLines = preferences.param('runs-two-lines', flag, false);
+  }
 
   get width(): number {
     return this.#width.value;
   }
 
   get isOpen(): boolean {
-    return pageViewport.isNarrow ? this.#over : !this.#closed.value;
+    return this.#viewport.isNarrow ? this.#isDrawerOpen : !this.#isClosed.value;
+  }
+
+  /** Each row has the name on one line and the columns on a second one. */
+  get hasTwoLines(): boolean {
+    return this.#hasTwoLines.value;
+  }
+
+  setTwoLines(enabled: boolean): void {
+    this.#hasTwoLines.set(enabled);
   }
 
   resize(width: number): void {
@@ -44,26 +60,21 @@ class RunsPanelState {
   }
 
   toggle(): void {
-    if (pageViewport.isNarrow) this.#over = !this.#over;
-    else this.#closed.set(!this.#closed.value);
+    if (this.#viewport.isNarrow) this.#isDrawerOpen = !this.#isDrawerOpen;
+    else this.#isClosed.set(!this.#isClosed.value);
   }
 
-  /** Makes way for the main part where there is no room for both. */
-  closeOverlay(): void {
-    this.#over = false;
+  closeDrawer(): void {
+    this.#isDrawerOpen = false;
   }
 }
 
-export const runsPanel = new RunsPanelState();
-
 export type PanelName = 'settings' | 'alerts';
-export type DialogName = 'search' | 'keys';
+export type DialogName = 'search' | 'shortcuts';
 
-/** What lies beside or above the dashboard because somebody asked for it. */
-class OpenPanels {
-  /** At the right of the dashboard. */
+/** The right panel and the dialog that are open. */
+export class OpenPanels {
   panel = $state<PanelName | null>(null);
-  /** In front of everything. */
   dialog = $state<DialogName | null>(null);
 
   togglePanel(name: PanelName): void {
@@ -75,15 +86,12 @@ class OpenPanels {
   }
 }
 
-export const openPanels = new OpenPanels();
-
-/** The time of day, to the second; one timer for everything that says how long ago it was. */
-class Clock {
+/** The time to the second: one timer for everything that shows how long ago something was. */
+export class Clock {
   now = $state(Date.now());
 
-  constructor() {
-    setInterval(() => (this.now = Date.now()), 1000);
+  start(): () => void {
+    const timer = setInterval(() => (this.now = Date.now()), 1000);
+    return () => clearInterval(timer);
   }
 }
-
-export const clock = new Clock();

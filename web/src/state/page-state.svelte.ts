@@ -1,24 +1,31 @@
-import { untrack } from 'svelte';
+import { createContext, untrack } from 'svelte';
 
 import { apiRequest, apiRequestBlob, getTransport, postJson } from '../api/client';
 import { createQuery } from '../api/create-query.svelte';
+import { QueryCache } from '../api/query-cache';
 import { optionalNumber, range } from '../lib/codecs';
-import type { Context, Cursor, DashboardApi, XAxis } from '../plugin/context';
+import type { Context, Cursor, DashboardApi, Param, UrlState, XAxis } from '../plugin/context';
 import type { BuiltInDashboard } from '../plugin/registry';
-import { commands, pageShortcuts } from './commands.svelte';
-import { dashboards } from './dashboards.svelte';
-import { liveLog, tags } from './live-log.svelte';
-import { notes } from './notes.svelte';
-import { preferences, theme } from './preferences.svelte';
-import { queries } from './queries';
-import { runs } from './runs/runs.svelte';
-import { pageUrl } from './url.svelte';
+import { PageCommands, PageSearch, PageShortcuts } from './commands.svelte';
+import { Dashboards } from './dashboards.svelte';
+import { DamagedFiles, LiveLog, LogTags } from './live-log.svelte';
+import { Alerts, LogNotes } from './notes.svelte';
+import { PageErrors } from './page-errors.svelte';
+import { Clock, OpenPanels, PageViewport, RunsPanelState } from './page-layout.svelte';
+import { PageTheme, StoredPreferences } from './preferences.svelte';
+import { createRunState, type RunState } from './runs/runs.svelte';
+import { PageUrl } from './url.svelte';
 
-/** Where the pointer is, for all charts; what is pinned is a part of the address. */
-class LinkedCursor implements Cursor {
+/** The position of the pointer, shared by all charts. Pinned steps and ranges are in the URL. */
+export class LinkedCursor implements Cursor {
   hover = $state.raw<Cursor['hover']>(null);
-  readonly #pinned = pageUrl.param('at', optionalNumber, null);
-  readonly #range = pageUrl.param('range', range, null);
+  readonly #pinned: Param<number | null>;
+  readonly #range: Param<readonly [number, number] | null>;
+
+  constructor(url: UrlState) {
+    this.#pinned = url.param('at', optionalNumber, null);
+    this.#range = url.param('range', range, null);
+  }
 
   get pinned(): number | null {
     return this.#pinned.value;
@@ -29,7 +36,7 @@ class LinkedCursor implements Cursor {
   }
 
   setHover(x: number | null, axis: XAxis, from: string): void {
-    // A chart that is left late must not take away the hover of the next one.
+    // The pointer may enter the next chart before the previous one reports that it has left.
     if (x !== null) this.hover = { x, axis, from };
     else if (this.hover?.from === from) this.hover = null;
   }
@@ -43,9 +50,124 @@ class LinkedCursor implements Cursor {
   }
 }
 
-export const linkedCursor = new LinkedCursor();
+/** All state of one mounted page. Parts that listen to the browser or the server have a `start`. */
+export interface PageState extends RunState {
+  readonly url: PageUrl;
+  readonly preferences: StoredPreferences;
+  readonly theme: PageTheme;
+  readonly viewport: PageViewport;
+  readonly runsPanel: RunsPanelState;
+  readonly openPanels: OpenPanels;
+  readonly clock: Clock;
+  readonly errors: PageErrors;
+  readonly queries: QueryCache;
+  readonly liveLog: LiveLog;
+  readonly tags: LogTags;
+  readonly damagedFiles: DamagedFiles;
+  readonly notes: LogNotes;
+  readonly alerts: Alerts;
+  readonly dashboards: Dashboards;
+  readonly cursor: LinkedCursor;
+  readonly shortcuts: PageShortcuts;
+  readonly commands: PageCommands;
+  readonly search: PageSearch;
+}
 
-/** The server half of one dashboard; addresses are relative to the page, wherever it lives. */
+/** The state of the page that a component belongs to. */
+export const [getPage, setPage] = createContext<PageState>();
+
+/** Create the state of a page. Nothing is requested and no listener is added before `startPage`. */
+export function createPageState(builtIn: readonly BuiltInDashboard[]): PageState {
+  const url = new PageUrl();
+  const preferences = new StoredPreferences();
+  const viewport = new PageViewport();
+  const runsPanel = new RunsPanelState(viewport, preferences);
+  const queries = createQueryCache();
+  const liveLog = new LiveLog(url, queries);
+  const tags = new LogTags(liveLog);
+  const notes = new LogNotes(liveLog);
+  const dashboards = new Dashboards(builtIn, url, liveLog, tags, notes);
+  const runState = createRunState(url, preferences, runsPanel, liveLog, notes);
+  return {
+    url,
+    preferences,
+    theme: new PageTheme(preferences),
+    viewport,
+    runsPanel,
+    openPanels: new OpenPanels(),
+    clock: new Clock(),
+    errors: new PageErrors(),
+    queries,
+    liveLog,
+    tags,
+    damagedFiles: new DamagedFiles(preferences),
+    notes,
+    alerts: new Alerts(notes, preferences),
+    dashboards,
+    ...runState,
+    cursor: new LinkedCursor(url),
+    shortcuts: new PageShortcuts(),
+    commands: new PageCommands(),
+    search: new PageSearch(url, liveLog, tags, dashboards, runState.runs),
+  };
+}
+
+/** Load the page's data and keep it up to date until the returned function is called. */
+export function startPage(page: PageState): () => void {
+  const { liveLog, tags, notes, dashboards, runs, queries } = page;
+  const { url, preferences, theme, viewport, clock, errors, shortcuts } = page;
+  const parts = [errors, url, preferences, theme, viewport, clock, shortcuts];
+  const stops = parts.map((part) => part.start());
+  void liveLog.start();
+  tags.start();
+  void dashboards.start();
+  notes.refresh();
+  liveLog.on('reset', () => {
+    notes.refresh();
+    void dashboards.refresh();
+  });
+  const listeners = new AbortController();
+  addEventListener('online', () => queries.reconnect(), { signal: listeners.signal });
+  const stopEffects = $effect.root(() => {
+    $effect(() => queries.setPaused(liveLog.isPaused));
+    $effect(() => {
+      if (liveLog.isStarted && !liveLog.isPaused) return untrack(() => liveLog.subscribe());
+    });
+    $effect(() => {
+      liveLog.getRevision(null);
+      if (!liveLog.isPaused || !tags.isReady) tags.refresh();
+      if (!liveLog.isPaused && tags.isReady) dashboards.scheduleRefresh();
+    });
+    runs.startEffects();
+  });
+  return () => {
+    listeners.abort();
+    stopEffects();
+    liveLog.stop();
+    queries.dispose();
+    stops.forEach((stop) => stop());
+  };
+}
+
+/** Create the cache of one mounted page. */
+function createQueryCache(): QueryCache {
+  return new QueryCache({ transport: getTransport(), afterPaint: waitForPaint });
+}
+
+/** Wait until the last changes are on the screen, so that later responses do not delay them. */
+async function waitForPaint(): Promise<void> {
+  await nextFrame();
+  await nextFrame();
+}
+
+/** A hidden page draws nothing, so there is nothing to wait for. */
+function nextFrame(): Promise<unknown> {
+  return new Promise((resolve) =>
+    document.hidden ? resolve(null) : requestAnimationFrame(resolve),
+  );
+}
+
+/** Return the API of one dashboard. URLs are relative, as the page may be below any path. */
 export function createDashboardApi(name: string): DashboardApi {
   const url = (path: string): string => `api/v1/${name}/${path}`;
   return {
@@ -57,19 +179,30 @@ export function createDashboardApi(name: string): DashboardApi {
   };
 }
 
-/** The page as the dashboard sees it whose server half is `server`. */
-export function createDashboardContext(server: string): Context {
+/**
+ * Create what a dashboard sees of the page.
+ *
+ * @param apiName The dashboard whose server routes `context.api` uses.
+ * @param reportError Called with errors of the dashboard's code.
+ */
+export function createDashboardContext(
+  page: PageState,
+  apiName: string,
+  reportError: (error: unknown) => void,
+): Context {
+  const { runs, tags, liveLog, cursor, url, preferences, shortcuts, commands } = page;
+  const { notes, theme, dashboards, queries } = page;
   return {
     runs,
     tags,
     live: liveLog,
-    cursor: linkedCursor,
-    url: pageUrl,
+    cursor,
+    url,
     preferences,
-    shortcuts: pageShortcuts,
+    shortcuts,
     commands,
     notes,
-    api: createDashboardApi(server),
+    api: createDashboardApi(apiName),
     getApi: createDashboardApi,
     queries,
     query: (definition, request, options) => createQuery(queries, definition, request, options),
@@ -80,15 +213,17 @@ export function createDashboardContext(server: string): Context {
       return liveLog.serverInfo?.roots ?? [];
     },
     isStatic: getTransport().exportedAt !== null,
-    subscribe,
+    reportError,
+    subscribe: (listener) => subscribe(page, listener),
   };
 }
 
-function subscribe(listener: () => void): () => void {
+/** Call `listener` after changes of the page's state, at most once per frame. */
+function subscribe(page: PageState, listener: () => void): () => void {
   let frame = 0;
   const stop = $effect.root(() => {
     $effect(() => {
-      trackAll();
+      readAll(page);
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(listener);
     });
@@ -99,41 +234,14 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Whatever a dashboard may look at, so that a change of it is noticed. */
-function trackAll(): readonly unknown[] {
+/** Read all state that the context gives access to, so that an effect depends on it. */
+function readAll(page: PageState): readonly unknown[] {
+  const { runs, tags, liveLog, cursor, notes, theme, url, dashboards } = page;
   return [
     [runs.visible, runs.groups, runs.baseline, runs.highlighted, runs.all],
     [tags.rows, tags.isReady, tags.error],
     [liveLog.getRevision(null), liveLog.isPaused, liveLog.isLoading, liveLog.serverInfo],
-    [linkedCursor.hover, linkedCursor.pinned, linkedCursor.range],
-    [notes.annotations, notes.layouts, theme.dark, pageUrl.search, dashboards.active],
+    [cursor.hover, cursor.pinned, cursor.range],
+    [notes.annotations, notes.layouts, theme.dark, url.search, dashboards.active],
   ];
-}
-
-/** Fills the page, and keeps every part of it up to date with what the server says. */
-export function startPage(builtIn: readonly BuiltInDashboard[]): () => void {
-  void liveLog.start();
-  tags.start();
-  void dashboards.start(builtIn);
-  liveLog.on('reset', () => {
-    notes.refresh();
-    void dashboards.refresh();
-  });
-  const reconnect = (): void => queries.reconnect();
-  addEventListener('online', reconnect);
-  const stop = $effect.root(() => {
-    $effect(() => queries.setPaused(liveLog.isPaused));
-    $effect(() => {
-      if (liveLog.isStarted && !liveLog.isPaused) return untrack(() => liveLog.subscribe());
-    });
-    $effect(() => {
-      liveLog.getRevision(null);
-      if (!liveLog.isPaused || !tags.isReady) tags.refresh();
-      if (!liveLog.isPaused && tags.isReady) dashboards.scheduleRefresh();
-    });
-  });
-  return () => {
-    removeEventListener('online', reconnect);
-    stop();
-  };
 }

@@ -3,35 +3,36 @@ import { SvelteMap } from 'svelte/reactivity';
 import { choice, type Codec } from '../lib/codecs';
 import type { Param, Preferences } from '../plugin/context';
 
-/** What is a matter of taste is remembered in the browser; a frame without storage forgets it. */
-
-export function readStorage(key: string): string | null {
+function readStorage(name: string): string | null {
   try {
-    return localStorage.getItem(`tracklight.${key}`);
+    return localStorage.getItem(`tracklight.${name}`);
   } catch {
     return null;
   }
 }
 
-export function writeStorage(key: string, value: string | null): void {
+function writeStorage(name: string, text: string | null): void {
   try {
-    if (value === null) localStorage.removeItem(`tracklight.${key}`);
-    else localStorage.setItem(`tracklight.${key}`, value);
+    if (text === null) localStorage.removeItem(`tracklight.${name}`);
+    else localStorage.setItem(`tracklight.${name}`, text);
   } catch {
-    // Then it holds until the page is closed.
+    // A frame without storage keeps the value until the page is closed.
   }
 }
 
-/** What this browser remembers of its user's likings. */
-class StoredPreferences implements Preferences {
-  /** null where nothing is remembered; a key that nobody asked for is not there. */
+/** Values that this browser remembers, shared by all windows with the page. */
+export class StoredPreferences implements Preferences {
+  /** Stored texts by name; null where nothing is stored. Only names that were requested. */
   readonly #texts = new SvelteMap<string, string | null>();
 
-  constructor() {
-    // Another window of the same browser has changed something.
-    addEventListener('storage', () => {
+  /** Follow changes made in other windows until the returned function is called. */
+  start(): () => void {
+    const listeners = new AbortController();
+    const reload = (): void => {
       for (const name of this.#texts.keys()) this.#texts.set(name, readStorage(name));
-    });
+    };
+    addEventListener('storage', reload, { signal: listeners.signal });
+    return () => listeners.abort();
   }
 
   param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value> {
@@ -50,17 +51,17 @@ class StoredPreferences implements Preferences {
 }
 
 class StoredParam<Value> implements Param<Value> {
-  readonly #tastes: StoredPreferences;
+  readonly #preferences: StoredPreferences;
   readonly #name: string;
   readonly #codec: Codec<Value>;
   readonly #fallback: Value;
-  readonly #text = $derived.by(() => this.#tastes.get(this.#name));
+  readonly #text = $derived.by(() => this.#preferences.get(this.#name));
   readonly #value = $derived.by(() =>
     this.#text === null ? this.#fallback : this.#codec.parse(this.#text),
   );
 
-  constructor(tastes: StoredPreferences, name: string, codec: Codec<Value>, fallback: Value) {
-    this.#tastes = tastes;
+  constructor(preferences: StoredPreferences, name: string, codec: Codec<Value>, fallback: Value) {
+    this.#preferences = preferences;
     this.#name = name;
     this.#codec = codec;
     this.#fallback = fallback;
@@ -72,25 +73,33 @@ class StoredParam<Value> implements Param<Value> {
 
   set(value: Value): void {
     const text = this.#codec.format(value);
-    this.#tastes.set(this.#name, text === this.#codec.format(this.#fallback) ? null : text);
+    this.#preferences.set(this.#name, text === this.#codec.format(this.#fallback) ? null : text);
   }
 }
-
-export const preferences = new StoredPreferences();
 
 export type Theme = 'light' | 'dark';
 export type ThemeChoice = 'system' | Theme;
 
 export const THEMES: readonly ThemeChoice[] = ['system', 'light', 'dark'];
 
-/** Follows the system until the user says otherwise. */
-class PageTheme {
-  readonly #system = matchMedia('(prefers-color-scheme: dark)');
-  #systemIsDark = $state(this.#system.matches);
-  readonly #choice = preferences.param('theme', choice(THEMES, 'system'), 'system');
+/** The theme that the user chose; the system's theme by default. */
+export class PageTheme {
+  readonly #systemQuery = matchMedia('(prefers-color-scheme: dark)');
+  #isSystemDark = $state(this.#systemQuery.matches);
+  readonly #choice: Param<ThemeChoice>;
 
-  constructor() {
-    this.#system.addEventListener('change', (event) => (this.#systemIsDark = event.matches));
+  constructor(preferences: Preferences) {
+    this.#choice = preferences.param('theme', choice(THEMES, 'system'), 'system');
+  }
+
+  /** Follow the system's theme until the returned function is called. */
+  start(): () => void {
+    const listeners = new AbortController();
+    const { signal } = listeners;
+    this.#systemQuery.addEventListener('change', (event) => (this.#isSystemDark = event.matches), {
+      signal,
+    });
+    return () => listeners.abort();
   }
 
   get choice(): ThemeChoice {
@@ -98,7 +107,7 @@ class PageTheme {
   }
 
   get dark(): boolean {
-    return this.choice === 'system' ? this.#systemIsDark : this.choice === 'dark';
+    return this.choice === 'system' ? this.#isSystemDark : this.choice === 'dark';
   }
 
   get opposite(): Theme {
@@ -111,11 +120,9 @@ class PageTheme {
     else document.documentElement.dataset.theme = choice;
   }
 
-  /** The other theme; if that is the system's own, the system is followed again. */
+  /** Switch to the other theme; if that is the system's theme, follow the system again. */
   toggle(): void {
-    const isSystems = (this.opposite === 'dark') === this.#systemIsDark;
-    this.setChoice(isSystems ? 'system' : this.opposite);
+    const isSystemTheme = (this.opposite === 'dark') === this.#isSystemDark;
+    this.setChoice(isSystemTheme ? 'system' : this.opposite);
   }
 }
-
-export const theme = new PageTheme();

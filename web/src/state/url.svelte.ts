@@ -1,66 +1,76 @@
 import { SvelteMap } from 'svelte/reactivity';
 
 import type { Codec } from '../lib/codecs';
-import type { UrlState, Param } from '../plugin/context';
+import type { Param, UrlState } from '../plugin/context';
 
 type HistoryMode = 'push' | 'replace';
 
-/** Browsers refuse to change an address hundreds of times in a few seconds, as a slider would. */
+/** Browsers limit changes of the URL to about a hundred in 30 s, which a slider would exceed. */
 const REPLACE_DELAY_MS = 120;
 
 /**
- * The query of the page's address, always the same as what is seen. Texts are kept under their
- * key whether somebody reads them or not, so that a link keeps what a closed dashboard had set.
+ * The query string of the page's URL, in sync with the view in both directions. Parameters that no
+ * open dashboard reads are kept, so that a link restores the state of closed dashboards too.
  */
-class PageUrl implements UrlState {
-  readonly #texts = new SvelteMap<string, string>();
+export class PageUrl implements UrlState {
+  readonly #values = new SvelteMap<string, string>();
   #pending: HistoryMode | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     this.#read();
-    addEventListener('popstate', () => this.#read());
-    addEventListener('pagehide', () => this.#write());
+  }
+
+  /** Follow the browser's Back and Forward until the returned function is called. */
+  start(): () => void {
+    const listeners = new AbortController();
+    const { signal } = listeners;
+    addEventListener('popstate', () => this.#read(), { signal });
+    addEventListener('pagehide', () => this.#write(), { signal });
+    return () => {
+      listeners.abort();
+      this.#cancelWrite();
+    };
   }
 
   param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value> {
     return new UrlParam(this, name, codec, fallback);
   }
 
-  /** All of the query, as it would be written now. */
+  /** The query string of the current view, without the question mark. */
   get search(): string {
-    return formatQuery(this.#texts);
+    return formatQuery(this.#values);
   }
 
   get(name: string): string | undefined {
-    return this.#texts.get(name);
+    return this.#values.get(name);
   }
 
-  /** Undefined takes the key out. Changes made in one go become one step of the history. */
-  set(name: string, text: string | undefined, how: HistoryMode): void {
-    if (text === this.#texts.get(name)) return;
-    if (text === undefined) this.#texts.delete(name);
-    else this.#texts.set(name, text);
-    this.#schedule(how);
+  /** Undefined removes the parameter. Changes in one microtask become one history entry. */
+  set(name: string, text: string | undefined, mode: HistoryMode): void {
+    if (text === this.#values.get(name)) return;
+    if (text === undefined) this.#values.delete(name);
+    else this.#values.set(name, text);
+    this.#scheduleWrite(mode);
   }
 
-  /** The plain view of the dashboard that is open. */
+  /** Remove all parameters except the open dashboard. */
   clear(): void {
-    for (const name of [...this.#texts.keys()])
+    for (const name of [...this.#values.keys()])
       if (name !== 'tab') this.set(name, undefined, 'push');
   }
 
-  /** The address of the same view with other values, for links. */
+  /** Return the URL of the same view with other values, for links. */
   makeHref(values: Readonly<Record<string, string | undefined>>): string {
-    const kept = [...this.#texts].filter(([name]) => !(name in values));
+    const kept = [...this.#values].filter(([name]) => !(name in values));
     const changed = Object.entries(values).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,
     );
     return `?${formatQuery([...kept, ...changed])}`;
   }
 
-  #schedule(how: HistoryMode): void {
-    if (how === 'push' && this.#pending !== 'push') {
+  #scheduleWrite(mode: HistoryMode): void {
+    if (mode === 'push' && this.#pending !== 'push') {
       clearTimeout(this.#timer);
       this.#pending = 'push';
       queueMicrotask(() => this.#write());
@@ -72,43 +82,43 @@ class PageUrl implements UrlState {
 
   #write(): void {
     if (this.#pending === null) return;
-    const query = formatQuery(this.#texts);
-    const address = location.pathname + (query ? `?${query}` : '') + location.hash;
+    const query = formatQuery(this.#values);
+    const url = location.pathname + (query ? `?${query}` : '') + location.hash;
     try {
-      if (this.#pending === 'push') history.pushState(null, '', address);
-      else history.replaceState(null, '', address);
+      if (this.#pending === 'push') history.pushState(null, '', url);
+      else history.replaceState(null, '', url);
     } catch {
-      // A page opened as a file has an address that may not be changed; the view is the same.
+      // The URL of a page opened from a file cannot be changed; the view is right anyway.
     }
-    this.#forgetPending();
+    this.#cancelWrite();
   }
 
   #read(): void {
-    this.#forgetPending();
-    const query = Object.fromEntries(new URLSearchParams(location.search));
-    for (const name of [...this.#texts.keys()]) if (!(name in query)) this.#texts.delete(name);
-    for (const [name, text] of Object.entries(query)) this.#texts.set(name, text);
+    this.#cancelWrite();
+    const query = new URLSearchParams(location.search);
+    for (const name of [...this.#values.keys()]) if (!query.has(name)) this.#values.delete(name);
+    for (const [name, text] of query) this.#values.set(name, text);
   }
 
-  #forgetPending(): void {
+  #cancelWrite(): void {
     clearTimeout(this.#timer);
     this.#pending = null;
   }
 }
 
 class UrlParam<Value> implements Param<Value> {
-  readonly #address: PageUrl;
+  readonly #url: PageUrl;
   readonly #name: string;
   readonly #codec: Codec<Value>;
   readonly #fallback: Value;
-  // In two steps, so that readers are not woken by a change of some other key.
-  readonly #text = $derived.by(() => this.#address.get(this.#name));
+  // Two steps, so that changes of other parameters do not notify readers of this one.
+  readonly #text = $derived.by(() => this.#url.get(this.#name));
   readonly #value = $derived.by(() =>
     this.#text === undefined ? this.#fallback : this.#codec.parse(this.#text),
   );
 
-  constructor(address: PageUrl, name: string, codec: Codec<Value>, fallback: Value) {
-    this.#address = address;
+  constructor(url: PageUrl, name: string, codec: Codec<Value>, fallback: Value) {
+    this.#url = url;
     this.#name = name;
     this.#codec = codec;
     this.#fallback = fallback;
@@ -118,16 +128,14 @@ class UrlParam<Value> implements Param<Value> {
     return this.#value;
   }
 
-  set(value: Value, how: HistoryMode = 'replace'): void {
+  set(value: Value, mode: HistoryMode = 'replace'): void {
     const text = this.#codec.format(value);
     const isFallback = text === this.#codec.format(this.#fallback);
-    this.#address.set(this.#name, isFallback ? undefined : text, how);
+    this.#url.set(this.#name, isFallback ? undefined : text, mode);
   }
 }
 
-/** Commas and slashes are fine in a query and are easier to read as they are. */
-function formatQuery(texts: Iterable<[string, string]>): string {
-  return new URLSearchParams([...texts]).toString().replace(/%2F/g, '/').replace(/%2C/g, ',');
+/** Commas and slashes are allowed in a query string and are easier to read unescaped. */
+function formatQuery(values: Iterable<[string, string]>): string {
+  return new URLSearchParams([...values]).toString().replace(/%2F/g, '/').replace(/%2C/g, ',');
 }
-
-export const pageUrl = new PageUrl();

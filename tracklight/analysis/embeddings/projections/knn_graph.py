@@ -24,8 +24,12 @@ from tracklight.analysis.embeddings.projections.neighbors import (
     NeighborSearch,
     normalize,
 )
+from tracklight.analysis.embeddings.projections.stages import (
+    COMPUTING_NEIGHBORS,
+    REFINING_NEIGHBORS,
+)
 from tracklight.analysis.jobs import JobProgress
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.types import Float32, Int32, Int64
 
 #: Up to here, comparing all pairs is fast enough.
@@ -114,7 +118,7 @@ def compute_approximate_knn(
         result.indices[rows], result.distances[rows] = candidates[own.indices], own.distances
         return len(rows)
 
-    _run_parallel("computing neighbors", fill_cell, range(cell_count), total, progress)
+    _run_parallel(COMPUTING_NEIGHBORS, fill_cell, range(cell_count), total, progress)
     for _ in range(_MAX_REFINEMENTS):
         before, result = result, _refine(points, metric, result, progress, kernel)
         if np.mean(before.indices != result.indices) < _MIN_CHANGED_SHARE:
@@ -123,7 +127,7 @@ def compute_approximate_knn(
 
 
 def _run_parallel(
-    stage: str,
+    stage: Message,
     function: Callable[[int], int],
     items: Sequence[int],
     total: int,
@@ -161,7 +165,7 @@ def _refine(
         refine(rows.start, rows.stop, refined.indices, refined.distances)
         return len(rows)
 
-    _run_parallel("refining neighbors", fill_block, range(0, total, size), total, progress)
+    _run_parallel(REFINING_NEIGHBORS, fill_block, range(0, total, size), total, progress)
     return refined
 
 

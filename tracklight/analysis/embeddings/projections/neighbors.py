@@ -17,6 +17,7 @@ import numpy as np
 
 from tracklight.analysis.embeddings.projections import neighbors_python
 from tracklight.analysis.embeddings.projections.neighbors_python import compute_distances
+from tracklight.analysis.embeddings.projections.stages import COMPUTING_NEIGHBORS
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Float32, Float64, Int32, Int64
@@ -119,7 +120,7 @@ class NeighborSearch:
         pool = ThreadPoolExecutor(cpu_count() or 1)
         try:
             for done, _ in enumerate(pool.map(fill_block, starts)):
-                progress.step("computing neighbors", min((done + 1) * size, total), total)
+                progress.step(COMPUTING_NEIGHBORS, min((done + 1) * size, total), total)
         finally:
             pool.shutdown(cancel_futures=True)
         return result

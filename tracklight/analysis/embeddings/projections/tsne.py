@@ -15,6 +15,7 @@ from tracklight.analysis.embeddings.projections.gpu import Gpu, GpuForces
 from tracklight.analysis.embeddings.projections.knn_graph import check_edge_count, compute_knn_graph
 from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric
 from tracklight.analysis.embeddings.projections.pca import compute_initial_layout
+from tracklight.analysis.embeddings.projections.stages import OPTIMIZING_LAYOUT
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import UsageError
 from tracklight.types import Float32, Float64
@@ -141,7 +142,7 @@ def _descend(
         velocity = (0.5 if is_early else 0.8) * velocity - rate * gains * gradient
         layout += velocity
         layout -= layout.mean(axis=0)
-        progress.step("optimizing layout", iteration + 1, settings.iterations)
+        progress.step(OPTIMIZING_LAYOUT, iteration + 1, settings.iterations)
         if iteration % _PUBLISH_EVERY == 0:
             progress.show(layout.astype(np.float32))
     return layout.astype(np.float32)

@@ -20,6 +20,7 @@ from tracklight.analysis.embeddings.projections.gpu import Gpu
 from tracklight.analysis.embeddings.projections.knn_graph import check_edge_count, compute_knn_graph
 from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric, Neighbors
 from tracklight.analysis.embeddings.projections.pca import compute_initial_layout
+from tracklight.analysis.embeddings.projections.stages import OPTIMIZING_LAYOUT
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import UsageError
 from tracklight.types import Float32, Float64
@@ -195,7 +196,7 @@ def _optimize(
             _NEGATIVE_SAMPLES,
             random_state,
         )
-        progress.step("optimizing layout", epoch, epochs)
+        progress.step(OPTIMIZING_LAYOUT, epoch, epochs)
         if epoch % _PUBLISH_EVERY == 0:
             progress.show(layout.astype(np.float32))
     return layout.astype(np.float32)

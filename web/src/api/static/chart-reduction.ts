@@ -1,3 +1,4 @@
+/** Compute the charts, bands and statistics of a static export as the server does. */
 import { computeStats } from '../../lib/statistics';
 import type { ChartRow } from '../scalar-schemas';
 import type {
@@ -37,41 +38,41 @@ export function makePointRow(curve: SeriesView, row: number | null): PointRow | 
   };
 }
 
-/** The rows of the lowest and of the highest finite value. */
+/** Return the rows of the lowest and the highest finite value. */
 export function getExtremes({ value }: SeriesView): { low: number | null; high: number | null } {
   let [low, high]: [number | null, number | null] = [null, null];
-  value.forEach((one, row) => {
-    if (!Number.isFinite(one)) return;
-    if (low === null || one < (value[low] ?? NaN)) low = row;
-    if (high === null || one > (value[high] ?? NaN)) high = row;
+  value.forEach((current, row) => {
+    if (!Number.isFinite(current)) return;
+    if (low === null || current < (value[low] ?? NaN)) low = row;
+    if (high === null || current > (value[high] ?? NaN)) high = row;
   });
   return { low, high };
 }
 
-/** The first of the values that are not finite. */
+/** Return the first non-finite values. */
 export function listNonFinite(curve: SeriesView): NonFiniteRow[] {
-  const odd: NonFiniteRow[] = [];
+  const rows: NonFiniteRow[] = [];
   curve.value.forEach((value, row) => {
-    if (Number.isFinite(value) || odd.length === MAX_NON_FINITE) return;
+    if (Number.isFinite(value) || rows.length === MAX_NON_FINITE) return;
     const kind = Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf';
-    odd.push({ x: curve.x[row] ?? NaN, step: curve.step[row] ?? NaN, kind });
+    rows.push({ x: curve.x[row] ?? NaN, step: curve.step[row] ?? NaN, kind });
   });
-  return odd;
+  return rows;
 }
 
-/** The point that is nearest to a place on the axis; of two, the earlier one. */
+/** Return the point nearest to an x; of two, the earlier one. */
 export function findNearest(
   run: string,
   tag: string,
   curve: SeriesView,
-  at: number,
+  target: number,
 ): NearestPointRow | null {
   let nearest = -1;
   let distance = Infinity;
   curve.x.forEach((x, row) => {
-    if (Math.abs(x - at) < distance) {
+    if (Math.abs(x - target) < distance) {
       nearest = row;
-      distance = Math.abs(x - at);
+      distance = Math.abs(x - target);
     }
   });
   const point = makePointRow(curve, nearest);
@@ -79,22 +80,21 @@ export function findNearest(
   return point && { run, tag, ...point, relative_s: toJsonNumber(wall - curve.startTime) };
 }
 
-/** A number as it would have come from a server. */
+/** Return a number as the server sends it. */
 export function toJsonNumber(value: number | undefined): JsonNumber {
   if (value !== undefined && Number.isFinite(value)) return value;
   return value === Infinity ? 'Infinity' : value === -Infinity ? '-Infinity' : 'NaN';
 }
 
-/** How the lines of a chart are drawn. */
+/** How the lines of a chart are reduced. */
 export interface LinePlan {
   readonly start: number;
   readonly stop: number;
   readonly columns: number;
-  /** With more points than this in the range a line is reduced to the columns. */
+  /** Lines with more points in the range are reduced to columns. */
   readonly maxPoints: number;
-  /** Whether there are values before smoothing to be told beside those after it. */
   readonly isSmoothed: boolean;
-  /** Nothing but the line itself, as in a chart of hundreds. */
+  /** Without raw values and extremes, for charts with many lines. */
   readonly lineOnly: boolean;
 }
 
@@ -112,16 +112,16 @@ export function makeLineRow(key: SeriesKey, curve: SeriesView, plan: LinePlan): 
     last: makePointRow(curve, last),
     min: makePointRow(curve, low),
     max: makePointRow(curve, high),
-    odd: listNonFinite(curve),
-    odd_count: curve.series.odd,
-    faded: [],
+    nonfinite: listNonFinite(curve),
+    nonfinite_count: curve.series.nonfinite_count,
+    overwritten_parts: [],
   };
 }
 
-/** The centres of the columns, on which lines stand that were reduced. */
+/** Return the centers of the columns, which are the x of reduced lines. */
 export function makeGrid({ start, stop, columns }: LinePlan): Float64Array {
   const width = (stop - start) / columns;
-  return Float64Array.from({ length: columns }, (_, at) => start + (at + 0.5) * width);
+  return Float64Array.from({ length: columns }, (_, column) => start + (column + 0.5) * width);
 }
 
 function makeLineColumns(curve: SeriesView, plan: LinePlan): LineColumns {
@@ -132,7 +132,7 @@ function makeLineColumns(curve: SeriesView, plan: LinePlan): LineColumns {
   return makeReducedLine(selectRows(curve, rows), plan);
 }
 
-/** One point more at each end, so that a line goes on beyond the edges of its chart. */
+/** Add one point at each end, so that lines extend beyond the edges of the chart. */
 function withNeighbors(rows: readonly number[], curve: SeriesView): readonly number[] {
   if (!curve.isSorted) return rows;
   const first = rows[0] ?? bisectLeft(curve.x, Infinity);
@@ -145,10 +145,10 @@ function makeFullLine(curve: SeriesView, { isSmoothed, lineOnly }: LinePlan): Li
   return { x: curve.x, y: curve.smoothed, raw, low: null, high: null };
 }
 
-/** Of each column the last finite value, and the extremes before smoothing. */
+/** Return the last finite value of each column, and its extremes before smoothing. */
 function makeReducedLine(curve: SeriesView, plan: LinePlan): LineColumns {
-  const make = (): Float64Array => new Float64Array(plan.columns).fill(NaN);
-  const [y, raw, low, high] = [make(), make(), make(), make()];
+  const makeColumn = (): Float64Array => new Float64Array(plan.columns).fill(NaN);
+  const [y, raw, low, high] = [makeColumn(), makeColumn(), makeColumn(), makeColumn()];
   const scale = plan.columns / (plan.stop - plan.start);
   curve.x.forEach((x, row) => {
     const value = curve.value[row] ?? NaN;
@@ -172,12 +172,12 @@ const T_QUANTILES = [
 
 const NORMAL_QUANTILE = 1.959963985;
 
-/** How many standard errors a 95 % confidence interval reaches. */
+/** Return the half width of a 95 % confidence interval, in standard errors. */
 export function getTQuantile(freedom: number): number {
   return T_QUANTILES[freedom - 1] ?? approximateTQuantile(freedom);
 }
 
-/** Fisher's expansion around the normal distribution, which is near where freedom is large. */
+/** Fisher's expansion around the normal distribution, for many degrees of freedom. */
 function approximateTQuantile(freedom: number): number {
   const z = NORMAL_QUANTILE;
   const first = (z ** 3 + z) / 4;
@@ -196,64 +196,65 @@ export interface BandPlan {
 
 type BandMember = readonly [SeriesKey, SeriesView];
 
-/** A band for each group and tag that some of the curves belong to. */
+/** Return a band per group and tag. */
 export function makeBandRows(
   groups: readonly RunGroup[],
   members: readonly BandMember[],
   plan: BandPlan,
 ): BandRow[] {
-  const places = getBandPositions(members, plan);
+  const positions = getBandPositions(members, plan);
   const tags = [...new Set(members.map(([key]) => key.tag))];
   return tags.flatMap((tag) =>
     groups.flatMap((group) => {
-      const own = members.filter(([key]) => key.tag === tag && group.runs.includes(key.run));
-      return own.length > 0 ? [makeBandRow(group.key, tag, own, places, plan)] : [];
+      const inGroup = members.filter(([key]) => key.tag === tag && group.runs.includes(key.run));
+      return inGroup.length > 0 ? [makeBandRow(group.key, tag, inGroup, positions, plan)] : [];
     }),
   );
 }
 
-/** Where curves have points: all such places if they are few, else some, spread evenly. */
+/** Return the x values of all points, or an even selection of them if there are many. */
 function getBandPositions(members: readonly BandMember[], plan: BandPlan): Float64Array {
-  const there = new Set<number>();
+  const positions = new Set<number>();
   for (const [, curve] of members) {
-    for (const row of listRowsInRange(curve, plan.start, plan.stop)) there.add(curve.x[row] ?? NaN);
+    for (const row of listRowsInRange(curve, plan.start, plan.stop))
+      positions.add(curve.x[row] ?? NaN);
   }
-  const sorted = Float64Array.from(there).sort();
-  const every = Math.max(1, Math.ceil(sorted.length / plan.maxPositions));
-  return sorted.filter((_, at) => at % every === 0 || at === sorted.length - 1);
+  const sorted = Float64Array.from(positions).sort();
+  const interval = Math.max(1, Math.ceil(sorted.length / plan.maxPositions));
+  return sorted.filter((_, index) => index % interval === 0 || index === sorted.length - 1);
 }
 
 function makeBandRow(
   group: string,
   tag: string,
-  own: readonly BandMember[],
-  places: Float64Array,
+  members: readonly BandMember[],
+  positions: Float64Array,
   plan: BandPlan,
 ): BandRow {
-  const bases = own.map(([, curve]) => makeBaseline(curve));
+  const curves = members.map(([, curve]) => makeBaseline(curve));
   const rows: (readonly [number, number, number, number])[] = [];
-  for (const x of places) {
-    const values = bases
-      .map((base) => interpolate(base.x, base.smoothed, x))
+  for (const x of positions) {
+    const values = curves
+      .map((curve) => interpolate(curve.x, curve.smoothed, x))
       .filter((value) => !Number.isNaN(value));
     if (values.length > 0) rows.push([x, ...aggregate(values, plan)]);
   }
-  const column = (at: 0 | 1 | 2 | 3): Float64Array => Float64Array.from(rows, (row) => row[at]);
+  const column = (index: 0 | 1 | 2 | 3): Float64Array =>
+    Float64Array.from(rows, (row) => row[index]);
   const [x, low, center, high] = [column(0), column(1), column(2), column(3)];
-  return { group, tag, runs: own.length, x, low, center, high };
+  return { group, tag, runs: members.length, x, low, center, high };
 }
 
-/** Low end, middle and high end of a band at one place. */
+/** Return the lower bound, the center and the upper bound of a band at one x. */
 function aggregate(
   values: readonly number[],
   { center, spread }: BandPlan,
 ): readonly [number, number, number] {
-  const found = computeStats(values);
-  const middle = center === 'mean' ? (found?.mean ?? NaN) : computeMedian(values);
+  const stats = computeStats(values);
+  const middle = center === 'mean' ? (stats?.mean ?? NaN) : computeMedian(values);
   if (spread === 'minmax') return [Math.min(...values), middle, Math.max(...values)];
-  // A run alone has no band.
-  const reach = found && found.count > 1 ? found.std * getBandFactor(spread, found.count) : 0;
-  return [middle - reach, middle, middle + reach];
+  const halfWidth = stats && stats.count > 1 ? stats.std * getBandFactor(spread, stats.count) : 0;
+  return [middle - halfWidth, middle, middle + halfWidth];
 }
 
 function getBandFactor(spread: BandSpread, count: number): number {
@@ -268,7 +269,7 @@ function computeMedian(values: readonly number[]): number {
   return sorted.length % 2 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
 }
 
-/** What a curve does between two places; null if it has no point there. */
+/** Return statistics of a curve within a range; null without points. */
 export function makeRangeStatsRow(
   run: string,
   tag: string,
@@ -280,8 +281,8 @@ export function makeRangeStatsRow(
   const count = inside.x.length;
   if (count === 0) return null;
   const { low, high } = getExtremes(inside);
-  const before = inside.value[0] ?? NaN;
-  const change = (inside.value[count - 1] ?? NaN) - before;
+  const first = inside.value[0] ?? NaN;
+  const change = (inside.value[count - 1] ?? NaN) - first;
   return {
     run,
     tag,
@@ -292,15 +293,15 @@ export function makeRangeStatsRow(
     mean: computeMean(inside),
     count,
     change: finiteOrNull(change),
-    change_ratio: finiteOrNull(change / Math.abs(before)),
+    change_ratio: finiteOrNull(change / Math.abs(first)),
   };
 }
 
-/** Not known where points are missing: those that are here were not chosen by chance. */
+/** Return the mean; null if points are missing, as the exported ones are not a random sample. */
 function computeMean({ series, value }: SeriesView): JsonNumber | null {
-  const known = value.filter(Number.isFinite);
-  if (series.index !== null || known.length === 0) return null;
-  return known.reduce((sum, one) => sum + one, 0) / known.length;
+  const finite = value.filter(Number.isFinite);
+  if (series.index !== null || finite.length === 0) return null;
+  return finite.reduce((sum, current) => sum + current, 0) / finite.length;
 }
 
 function finiteOrNull(value: number): number | null {
@@ -309,28 +310,28 @@ function finiteOrNull(value: number): number | null {
 
 type Member = readonly [SeriesKey, SeriesView];
 
-/** A chart with more lines has no room for what surrounds each of them. */
+/** In charts with more lines, only the lines themselves are drawn. */
 const MAX_DETAILED_LINES = 100;
 const MAX_CELLS = 380_000;
 const MIN_COLUMNS = 100;
 const MAX_FULL_POINTS = 300_000;
 const MIN_POINTS_BUDGET = 2000;
 
-/** A chart of some curves, as the server would draw it out of the same points. */
+/** Return a chart of some curves, as the server does. */
 export function makeChartRow(
   chart: Required<ChartRequest>,
-  ask: Required<ChartsRequest>,
+  request: Required<ChartsRequest>,
   members: readonly Member[],
 ): ChartRow {
   const [start, stop] = getXRange(chart, members);
-  const grouped = new Set((ask.groups ?? []).flatMap((group) => group.runs));
-  const alone = members.filter(([key]) => !grouped.has(key.run));
-  const together = members.filter(([key]) => grouped.has(key.run));
+  const groupedRuns = new Set((request.groups ?? []).flatMap((group) => group.runs));
+  const ungrouped = members.filter(([key]) => !groupedRuns.has(key.run));
+  const grouped = members.filter(([key]) => groupedRuns.has(key.run));
   const thinned = members.some(([, curve]) => curve.series.index !== null);
-  const plan = makeLinePlan(alone, ask, start, stop);
-  const lines = alone.map(([key, curve]) => makeLineRow(key, curve, plan));
-  const maxPositions = Math.max(MIN_COLUMNS, 2 * ask.width);
-  const bandPlan = { start, stop, maxPositions, center: ask.center, spread: ask.band };
+  const plan = makeLinePlan(ungrouped, request, start, stop);
+  const lines = ungrouped.map(([key, curve]) => makeLineRow(key, curve, plan));
+  const maxPositions = Math.max(MIN_COLUMNS, 2 * request.width);
+  const bandPlan = { start, stop, maxPositions, center: request.center, spread: request.band };
   return {
     id: chart.id,
     error: null,
@@ -340,11 +341,11 @@ export function makeChartRow(
     thinned,
     grid: lines.some((line) => line.x === null) ? makeGrid(plan) : null,
     lines: lines.filter((line) => line.points > 0),
-    bands: makeBandRows(ask.groups ?? [], together, bandPlan),
+    bands: makeBandRows(request.groups ?? [], grouped, bandPlan),
   };
 }
 
-/** From where to where the chart shows its lines. */
+/** Return the x range of a chart: that of the request or of the points. */
 function getXRange(
   { start, stop }: Required<ChartRequest>,
   members: readonly Member[],
@@ -362,35 +363,34 @@ function getXRange(
 
 function makeLinePlan(
   members: readonly Member[],
-  ask: Required<ChartsRequest>,
+  request: Required<ChartsRequest>,
   start: number,
   stop: number,
 ): LinePlan {
-  const smoothed = ask.smoothing !== null;
-  const plain = members.length > MAX_DETAILED_LINES;
-  const tables = smoothed ? (plain ? 1 : 4) : 3;
+  const isSmoothed = request.smoothing !== null;
+  const lineOnly = members.length > MAX_DETAILED_LINES;
+  const cellsPerColumn = isSmoothed ? (lineOnly ? 1 : 4) : 3;
   const count = Math.max(1, members.length);
-  const room = Math.max(Math.floor(MAX_CELLS / (count * tables)), MIN_COLUMNS);
-  const columns = Math.min(ask.width, room);
-  const most = Math.max(2 * columns, Math.floor(MIN_POINTS_BUDGET / count));
-  const whole = members.map(([, curve]) => Math.min(curve.x.length, most));
-  const mostWhole = whole.reduce((sum, one) => sum + one, 0) > MAX_FULL_POINTS ? 0 : most;
+  const maxColumns = Math.max(Math.floor(MAX_CELLS / (count * cellsPerColumn)), MIN_COLUMNS);
+  const columns = Math.min(request.width, maxColumns);
+  const maxPoints = Math.max(2 * columns, Math.floor(MIN_POINTS_BUDGET / count));
+  const total = members.reduce((sum, [, curve]) => sum + Math.min(curve.x.length, maxPoints), 0);
   return {
     start,
     stop: stop > start ? stop : start + 1,
     columns,
-    maxPoints: mostWhole,
-    isSmoothed: smoothed,
-    lineOnly: plain,
+    maxPoints: total > MAX_FULL_POINTS ? 0 : maxPoints,
+    isSmoothed,
+    lineOnly,
   };
 }
 
-/** Those of the log where all of a series is seen, else those that are here. */
+/** Count the points of the log or, within a range, the exported points. */
 function countPoints({ start, stop }: Required<ChartRequest>, members: readonly Member[]): number {
-  const all = start === null && stop === null;
+  const isUnlimited = start === null && stop === null;
   return members.reduce(
     (sum, [, curve]) =>
-      sum + (all ? curve.series.points : listRowsInRange(curve, start, stop).length),
+      sum + (isUnlimited ? curve.series.points : listRowsInRange(curve, start, stop).length),
     0,
   );
 }

@@ -1,135 +1,123 @@
-import type { BaselineMode, Smoothing, SmoothingKind } from '../schemas';
-import type { ExportContents } from './contents';
+/** The series of a static export: reading, axes, smoothing and comparison with a baseline. */
+import type {
+  BaselineMode,
+  ExportedSeries,
+  ExportedTag,
+  ExportedTagEntry,
+  ExportedTagList,
+  Smoothing,
+  SmoothingKind,
+} from '../schemas';
 
-/** One series as it was copied, without overwritten points. */
-export interface ExportedSeries {
-  readonly run: string;
-  /** Of the log: how many points there are, were overwritten, and are not finite. */
-  readonly points: number;
-  readonly overwritten: number;
-  readonly odd: number;
-  readonly step: Float64Array;
-  readonly wall_time: Float64Array;
-  readonly value: Float32Array | Float64Array;
-  /** Which points of the log these are; null: all of them. */
-  readonly index: Int32Array | null;
-}
-
-interface ExportedTagEntry {
-  readonly tag: string;
-  readonly path: string;
-  readonly runs: readonly string[];
-}
+import type { ExportContents } from './static-transport';
 
 export interface SeriesKey {
   readonly run: string;
   readonly tag: string;
 }
 
-/** The series of a copy, tag by tag. */
+/** Reads the series of an export. */
 export class SeriesReader {
   readonly #contents: ExportContents;
-  readonly #below: string;
+  readonly #prefix: string;
 
-  /** `below` is the address that those of the series begin with. */
-  constructor(contents: ExportContents, below: string) {
+  /** `prefix` is the start of the paths of the series. */
+  constructor(contents: ExportContents, prefix: string) {
     this.#contents = contents;
-    this.#below = below;
+    this.#prefix = prefix;
   }
 
-  /** Tag by tag, the series of those of the runs that have it. */
+  /** Return the series of some tags and runs; null is all runs. */
   async read(
     tags: readonly string[],
     runs: readonly string[] | null,
   ): Promise<readonly (readonly [SeriesKey, ExportedSeries])[]> {
-    const chosen = runs && new Set(runs);
-    const found = await Promise.all(tags.map((tag) => this.#read(tag)));
-    return tags.flatMap((tag, at) =>
-      (found[at] ?? [])
-        .filter(({ run }) => chosen === null || chosen.has(run))
+    const selected = runs && new Set(runs);
+    const seriesByTag = await Promise.all(tags.map((tag) => this.#readTag(tag)));
+    return tags.flatMap((tag, index) =>
+      (seriesByTag[index] ?? [])
+        .filter(({ run }) => selected === null || selected.has(run))
         .map((series) => [{ run: series.run, tag }, series] as const),
     );
   }
 
-  async #index(): Promise<readonly ExportedTagEntry[]> {
-    const { tags } = (await this.#contents.read(`${this.#below}series`)) as {
-      tags: readonly ExportedTagEntry[];
-    };
+  async #readIndex(): Promise<readonly ExportedTagEntry[]> {
+    const { tags } = (await this.#contents.read(`${this.#prefix}series`)) as ExportedTagList;
     return tags;
   }
 
-  async #read(tag: string): Promise<readonly ExportedSeries[]> {
-    const found = (await this.#index()).find((one) => one.tag === tag);
-    if (!found) return [];
-    const { series } = (await this.#contents.read(this.#below + found.path)) as {
-      series: readonly ExportedSeries[];
-    };
+  async #readTag(tag: string): Promise<readonly ExportedSeries[]> {
+    const entry = (await this.#readIndex()).find((one) => one.tag === tag);
+    if (!entry) return [];
+    const { series } = (await this.#contents.read(this.#prefix + entry.path)) as ExportedTag;
     return series;
   }
 }
 
-/** Looking for places in columns that rise. */
-
 export function isSorted(column: Float64Array): boolean {
-  return column.every((value, at) => at === 0 || value >= (column[at - 1] ?? NaN));
+  return column.every((value, index) => index === 0 || value >= (column[index - 1] ?? NaN));
 }
 
-/** How many values lie below `place`. */
-export function bisectLeft(column: Float64Array, place: number): number {
+/** Return how many values of a sorted column are smaller than `x`. */
+export function bisectLeft(column: Float64Array, x: number): number {
   let [low, high] = [0, column.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((column[middle] ?? NaN) < place) low = middle + 1;
+    if ((column[middle] ?? NaN) < x) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-/** The row of the last value that is not above `place`; -1 if there is none. */
-export function findLastAtOrBefore(column: Float64Array, place: number): number {
+/** Return the row of the last value that is at most `x`; -1 if there is none. */
+function findLastAtOrBefore(column: Float64Array, x: number): number {
   let [low, high] = [0, column.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((column[middle] ?? NaN) <= place) low = middle + 1;
+    if ((column[middle] ?? NaN) <= x) low = middle + 1;
     else high = middle;
   }
   return low - 1;
 }
 
-/** The value at `place` on straight lines between points; NaN where they do not reach. */
-export function interpolate(x: Float64Array, y: Float64Array, place: number): number {
-  const row = findLastAtOrBefore(x, place);
+/** Interpolate linearly between points; NaN outside of their range. */
+export function interpolate(x: Float64Array, y: Float64Array, target: number): number {
+  const row = findLastAtOrBefore(x, target);
   const [x0 = NaN, x1 = NaN] = [x[row], x[row + 1]];
   const [y0 = NaN, y1 = NaN] = [y[row], y[row + 1]];
-  if (x0 === place) return y0;
-  return y0 + ((place - x0) / (x1 - x0)) * (y1 - y0);
+  if (x0 === target) return y0;
+  return y0 + ((target - x0) / (x1 - x0)) * (y1 - y0);
 }
 
 type SmoothingFunction = (value: Float64Array, step: Float64Array, amount: number) => Float64Array;
 
 /**
- * The values smoothed in their order; where they are not finite, as they are. The server does the
- * same, over all points of the log (`tracklight/index/smoothing.py`).
+ * Smooth values in their order; non-finite ones are kept. The server does the same with all points of
+ * the log (`tracklight/index/smoothing.py`).
  */
-export function smooth(value: Float64Array, step: Float64Array, how: Smoothing): Float64Array {
-  return isConstant(value) ? value : SMOOTHING_FUNCTIONS[how.kind](value, step, how.amount);
+export function smooth(
+  value: Float64Array,
+  step: Float64Array,
+  { kind, amount }: Smoothing,
+): Float64Array {
+  return isConstant(value) ? value : SMOOTHING_FUNCTIONS[kind](value, step, amount);
 }
 
-/** What never changes stays as it is, to the last digit. */
+/** Constant values are not smoothed, so that they stay exact. */
 function isConstant(value: Float64Array): boolean {
   const finite = value.filter(Number.isFinite);
-  return finite.every((one) => one === finite[0]);
+  return finite.every((current) => current === finite[0]);
 }
 
-/** TensorBoard's: made up for having started at nothing. */
+/** The exponential moving average of TensorBoard, with bias correction. */
 function smoothEma(value: Float64Array, _: Float64Array, weight: number): Float64Array {
-  let last = 0;
-  let left = 1;
-  return value.map((one) => {
-    if (!Number.isFinite(one)) return one;
-    last = weight * last + (1 - weight) * one;
-    left *= weight;
-    return left > 1e-17 ? last / (1 - left) : last;
+  let average = 0;
+  let bias = 1;
+  return value.map((current) => {
+    if (!Number.isFinite(current)) return current;
+    average = weight * average + (1 - weight) * current;
+    bias *= weight;
+    return bias > 1e-17 ? average / (1 - bias) : average;
   });
 }
 
@@ -137,25 +125,25 @@ function smoothEma(value: Float64Array, _: Float64Array, weight: number): Float6
 function smoothTimeEma(value: Float64Array, step: Float64Array, halfLife: number): Float64Array {
   let total = 0;
   let weight = 0;
-  let before = 0;
-  return value.map((one, at) => {
-    if (!Number.isFinite(one)) return one;
-    const now = step[at] ?? 0;
-    const decay = weight === 0 ? 0 : 2 ** ((before - now) / halfLife);
-    total = total * decay + one;
+  let previousStep = 0;
+  return value.map((current, row) => {
+    if (!Number.isFinite(current)) return current;
+    const currentStep = step[row] ?? 0;
+    const decay = weight === 0 ? 0 : 2 ** ((previousStep - currentStep) / halfLife);
+    total = total * decay + current;
     weight = weight * decay + 1;
-    before = now;
+    previousStep = currentStep;
     return total / weight;
   });
 }
 
 function smoothMean(value: Float64Array, _: Float64Array, size: number): Float64Array {
-  return applyWindow(value, size, (some) => some.reduce((a, b) => a + b, 0) / some.length);
+  return applyWindow(value, size, (window) => window.reduce((a, b) => a + b, 0) / window.length);
 }
 
 function smoothMedian(value: Float64Array, _: Float64Array, size: number): Float64Array {
-  return applyWindow(value, size, (some) => {
-    const sorted = some.sort();
+  return applyWindow(value, size, (window) => {
+    const sorted = window.sort();
     const middle = sorted.length >> 1;
     const upper = sorted[middle] ?? NaN;
     return sorted.length % 2 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
@@ -163,15 +151,16 @@ function smoothMedian(value: Float64Array, _: Float64Array, size: number): Float
 }
 
 function smoothGaussian(value: Float64Array, _: Float64Array, deviation: number): Float64Array {
-  const reach = Math.ceil(4 * deviation);
-  return value.map((one, at) => {
-    if (!Number.isFinite(one)) return one;
+  const radius = Math.ceil(4 * deviation);
+  return value.map((current, row) => {
+    if (!Number.isFinite(current)) return current;
     let total = 0;
     let weights = 0;
-    for (let near = Math.max(0, at - reach); near <= at + reach && near < value.length; near++) {
+    const end = Math.min(row + radius + 1, value.length);
+    for (let near = Math.max(0, row - radius); near < end; near++) {
       const other = value[near] ?? NaN;
       if (!Number.isFinite(other)) continue;
-      const weight = Math.exp(-0.5 * ((near - at) / deviation) ** 2);
+      const weight = Math.exp(-0.5 * ((near - row) / deviation) ** 2);
       total += weight * other;
       weights += weight;
     }
@@ -179,19 +168,19 @@ function smoothGaussian(value: Float64Array, _: Float64Array, deviation: number)
   });
 }
 
-/** A window around each point, with fewer at the ends, and its finite values in one number. */
+/** Aggregate the finite values of a window around each point; windows are smaller at the ends. */
 function applyWindow(
   value: Float64Array,
   size: number,
-  sumUp: (some: Float64Array) => number,
+  aggregate: (window: Float64Array) => number,
 ): Float64Array {
-  const whole = Math.round(size);
-  const before = whole >> 1;
-  const after = (whole - 1) >> 1;
-  return value.map((one, at) => {
-    if (!Number.isFinite(one)) return one;
-    const window = value.slice(Math.max(0, at - before), at + after + 1);
-    return sumUp(window.filter(Number.isFinite));
+  const length = Math.round(size);
+  const before = length >> 1;
+  const after = (length - 1) >> 1;
+  return value.map((current, row) => {
+    if (!Number.isFinite(current)) return current;
+    const window = value.slice(Math.max(0, row - before), row + after + 1);
+    return aggregate(window.filter(Number.isFinite));
   });
 }
 
@@ -203,22 +192,22 @@ const SMOOTHING_FUNCTIONS: Readonly<Record<SmoothingKind, SmoothingFunction>> = 
   gaussian: smoothGaussian,
 };
 
-/** A series as it is looked at: columns in the order of `x`, or of steps where that is a metric. */
+/** A series on an axis: columns in the order of `x` or, if `x` is a metric, of steps. */
 export interface SeriesView {
   readonly series: ExportedSeries;
   readonly step: Float64Array;
   readonly wallTime: Float64Array;
   readonly x: Float64Array;
   readonly value: Float64Array;
-  /** `value` itself where nothing is smoothed. */
+  /** The same array as `value` without smoothing. */
   readonly smoothed: Float64Array;
-  /** Whether `x` never falls. */
+  /** Whether `x` is sorted. */
   readonly isSorted: boolean;
-  /** When the first point of the series was written. */
+  /** Wall time of the first point. */
   readonly startTime: number;
 }
 
-/** Puts a series on an axis and smooths it; `metric` is the tag of its run that stands there. */
+/** Put a series on an axis and smooth it; `metric` is the series of the axis if that is a metric. */
 export function applyView(
   series: ExportedSeries,
   axis: string,
@@ -240,7 +229,7 @@ export function applyView(
   return curve.isSorted && x.every(Number.isFinite) ? curve : sortByX(curve, metric !== null);
 }
 
-/** Some rows of a curve, in the order given. */
+/** Return some rows of a curve, in the given order. */
 export function selectRows(curve: SeriesView, rows: readonly number[]): SeriesView {
   const pick = (column: Float64Array): Float64Array =>
     Float64Array.from(rows, (row) => column[row] ?? NaN);
@@ -257,7 +246,7 @@ export function selectRows(curve: SeriesView, rows: readonly number[]): SeriesVi
   };
 }
 
-/** The rows that lie in a range, its ends included; null leaves an end open. */
+/** Return the rows within an inclusive range; null is an open end. */
 export function listRowsInRange(
   { x }: SeriesView,
   start: number | null,
@@ -265,8 +254,8 @@ export function listRowsInRange(
 ): number[] {
   const [low, high] = [start ?? -Infinity, stop ?? Infinity];
   const rows: number[] = [];
-  x.forEach((at, row) => {
-    if (at >= low && at <= high) rows.push(row);
+  x.forEach((current, row) => {
+    if (current >= low && current <= high) rows.push(row);
   });
   return rows;
 }
@@ -278,12 +267,12 @@ function computeX(
 ): Float64Array {
   const { step, wall_time: wall, index } = series;
   const [firstStep, firstWall] = [step[0] ?? NaN, wall[0] ?? NaN];
-  if (metric) return step.map((at) => metric.value[findLastAtOrBefore(metric.step, at)] ?? NaN);
+  if (metric) return step.map((one) => metric.value[findLastAtOrBefore(metric.step, one)] ?? NaN);
   switch (axis) {
     case 'relative_step':
-      return step.map((at) => at - firstStep);
+      return step.map((one) => one - firstStep);
     case 'relative':
-      return wall.map((at) => at - firstWall);
+      return wall.map((one) => one - firstWall);
     case 'wall':
       return wall;
     case 'index':
@@ -293,7 +282,7 @@ function computeX(
   }
 }
 
-/** Leaves out points that have no place on the axis; on an axis of time, follows it. */
+/** Remove points without a finite x; sort the others by x, unless it is a metric. */
 function sortByX(curve: SeriesView, scatter: boolean): SeriesView {
   const { x } = curve;
   const rows = listRowsInRange(curve, -Number.MAX_VALUE, Number.MAX_VALUE);
@@ -301,18 +290,18 @@ function sortByX(curve: SeriesView, scatter: boolean): SeriesView {
   return selectRows(curve, rows);
 }
 
-/** A curve that others are compared with: `x` rises, and all is finite. */
+/** Return a curve to compare with: finite values at increasing x. */
 export function makeBaseline(curve: SeriesView): SeriesView {
   const rows = listRowsInRange(curve, null, null).filter((row) =>
     Number.isFinite(curve.value[row]),
   );
   rows.sort((a, b) => (curve.x[a] ?? 0) - (curve.x[b] ?? 0));
-  // Of several points at one place the last counts.
-  const kept = rows.filter((row, at) => curve.x[row] !== curve.x[rows[at + 1] ?? -1]);
+  // Of several points at the same x, the last is used.
+  const kept = rows.filter((row, index) => curve.x[row] !== curve.x[rows[index + 1] ?? -1]);
   return selectRows(curve, kept);
 }
 
-/** A curve less, or divided by, the baseline, where that has values to compare with. */
+/** Return the difference or ratio of a curve to the baseline, within the range of the baseline. */
 export function compareWithBaseline(
   curve: SeriesView,
   base: SeriesView | undefined,
@@ -321,16 +310,16 @@ export function compareWithBaseline(
   if (!base || base.x.length === 0) return selectRows(curve, []);
   const ends = [base.x[0] ?? NaN, base.x[base.x.length - 1] ?? NaN] as const;
   const within = selectRows(curve, listRowsInRange(curve, ...ends));
-  const against = (own: Float64Array, column: Float64Array): Float64Array =>
-    own.map((value, at) => {
-      const other = interpolate(base.x, column, within.x[at] ?? NaN);
+  const compare = (column: Float64Array, baseColumn: Float64Array): Float64Array =>
+    column.map((value, row) => {
+      const other = interpolate(base.x, baseColumn, within.x[row] ?? NaN);
       return mode === 'difference' ? value - other : value / other;
     });
-  const value = against(within.value, base.value);
+  const value = compare(within.value, base.value);
   const isSmoothed = within.smoothed !== within.value || base.smoothed !== base.value;
   return {
     ...within,
     value,
-    smoothed: isSmoothed ? against(within.smoothed, base.smoothed) : value,
+    smoothed: isSmoothed ? compare(within.smoothed, base.smoothed) : value,
   };
 }

@@ -1,6 +1,9 @@
+/** The routes of the Scalars dashboard in a static export. */
+import * as common from '../../catalog/common';
 import { ServerError } from '../errors';
 import type { ChartRow } from '../scalar-schemas';
 import type {
+  ExportedSeries,
   ChartRequest,
   ChartsRequest,
   ChartsResponse,
@@ -12,20 +15,18 @@ import type {
   RangeStatsResponse,
 } from '../schemas';
 import { findNearest, makeChartRow, makeRangeStatsRow, toJsonNumber } from './chart-reduction';
-import type { ExportContents } from './contents';
-import type { StaticHandlers } from './static-transport';
+import type { ExportContents, StaticHandlers } from './static-transport';
 import {
   applyView,
   compareWithBaseline,
-  type ExportedSeries,
   makeBaseline,
   type SeriesKey,
   SeriesReader,
   type SeriesView,
 } from './series-view';
 
-/** Which columns the points of a file have; the server's files have the same. */
-export interface TableOptions {
+/** Determines the columns of a table, which are those of the server. */
+interface TableOptions {
   readonly format: DownloadFormat;
   readonly x: string;
   readonly smoothing: unknown;
@@ -36,13 +37,13 @@ type Columns = readonly (readonly [string, Float64Array])[];
 
 const ROWS_PER_CHUNK = 10_000;
 
-/** The points of some curves as a file; null for a format that a browser cannot write. */
-export function writeTable(ask: TableOptions, members: readonly TableMember[]): Blob | null {
-  switch (ask.format) {
+/** Write the points of some curves as a file; null for formats that a browser cannot write. */
+export function writeTable(options: TableOptions, members: readonly TableMember[]): Blob | null {
+  switch (options.format) {
     case 'csv':
-      return new Blob([...iterCsv(ask, members)], { type: 'text/csv' });
+      return new Blob([...iterCsv(options, members)], { type: 'text/csv' });
     case 'json':
-      return new Blob([writeJson(ask, members)], { type: 'application/json' });
+      return new Blob([writeJson(options, members)], { type: 'application/json' });
     default:
       return null;
   }
@@ -58,29 +59,29 @@ function listTableColumns({ x, smoothing }: TableOptions, curve: SeriesView): Co
   ];
 }
 
-/** In pieces, as one text of a million lines would be made anew with every line. */
-function* iterCsv(ask: TableOptions, members: readonly TableMember[]): Generator<string> {
-  for (const [place, [key, curve]] of members.entries()) {
-    const columns = listTableColumns(ask, curve);
+/** Yield chunks, as building one string of a million lines is slow. */
+function* iterCsv(options: TableOptions, members: readonly TableMember[]): Generator<string> {
+  for (const [index, [key, curve]] of members.entries()) {
+    const columns = listTableColumns(options, curve);
     const names = columns.map(([name]) => name);
-    if (place === 0) yield `${['run', 'tag', ...names].join(',')}\n`;
-    const who = `${quoteCsv(key.run)},${quoteCsv(key.tag)}`;
-    for (let from = 0; from < curve.x.length; from += ROWS_PER_CHUNK) {
-      const cells = columns.map(([, column]) => column.subarray(from, from + ROWS_PER_CHUNK));
+    if (index === 0) yield `${['run', 'tag', ...names].join(',')}\n`;
+    const series = `${quoteCsv(key.run)},${quoteCsv(key.tag)}`;
+    for (let start = 0; start < curve.x.length; start += ROWS_PER_CHUNK) {
+      const cells = columns.map(([, column]) => column.subarray(start, start + ROWS_PER_CHUNK));
       const lines = Array.from(cells[0] ?? [], (_, row) =>
-        [who, ...cells.map((column) => formatCsvNumber(column[row]))].join(','),
+        [series, ...cells.map((column) => formatCsvNumber(column[row]))].join(','),
       );
       yield `${lines.join('\n')}\n`;
     }
   }
 }
 
-function writeJson(ask: TableOptions, members: readonly TableMember[]): string {
+function writeJson(options: TableOptions, members: readonly TableMember[]): string {
   const series = members.map(([{ run, tag }, curve]) => ({
     run,
     tag,
     ...Object.fromEntries(
-      listTableColumns(ask, curve).map(([name, column]) => [
+      listTableColumns(options, curve).map(([name, column]) => [
         name,
         Array.from(column, toJsonNumber),
       ]),
@@ -131,83 +132,98 @@ export function makeScalarHandlers(contents: ExportContents): StaticHandlers {
 }
 
 class StaticScalars {
-  readonly #library: SeriesReader;
+  readonly #reader: SeriesReader;
 
   constructor(contents: ExportContents) {
-    this.#library = new SeriesReader(contents, 'api/v1/scalars/');
+    this.#reader = new SeriesReader(contents, 'api/v1/scalars/');
   }
 
   async query(request: Required<ChartsRequest>): Promise<ChartsResponse> {
     const charts = await Promise.all(
-      request.charts.map((chart) => this.#chart({ start: null, stop: null, ...chart }, request)),
+      request.charts.map((chart) =>
+        this.#makeChart({ start: null, stop: null, ...chart }, request),
+      ),
     );
-    return { cursor: 'copy', charts };
+    return { cursor: '', charts };
   }
 
-  async #chart(chart: Required<ChartRequest>, ask: Required<ChartsRequest>): Promise<ChartRow> {
-    return makeChartRow(chart, ask, await this.#look(chart.tags, ask));
+  async #makeChart(
+    chart: Required<ChartRequest>,
+    request: Required<ChartsRequest>,
+  ): Promise<ChartRow> {
+    return makeChartRow(chart, request, await this.#readViews(chart.tags, request));
   }
 
-  async findNearest(ask: Required<NearestPointsRequest>): Promise<NearestPointsResponse> {
-    const members = await this.#look(ask.tags, ask);
-    const rows = members.map(([key, curve]) => findNearest(key.run, key.tag, curve, ask.at));
+  async findNearest(request: Required<NearestPointsRequest>): Promise<NearestPointsResponse> {
+    const members = await this.#readViews(request.tags, request);
+    const rows = members.map(([key, curve]) =>
+      findNearest(key.run, key.tag, curve, request.x_value),
+    );
     return { rows: rows.filter((row) => row !== null) };
   }
 
-  async summarize(ask: Required<RangeStatsRequest>): Promise<RangeStatsResponse> {
-    const members = await this.#look(ask.tags, ask);
+  async summarize(request: Required<RangeStatsRequest>): Promise<RangeStatsResponse> {
+    const members = await this.#readViews(request.tags, request);
     const rows = members.map(([{ run, tag }, curve]) =>
-      makeRangeStatsRow(run, tag, curve, ask.start, ask.stop),
+      makeRangeStatsRow(run, tag, curve, request.start, request.stop),
     );
     return { rows: rows.filter((row) => row !== null) };
   }
 
-  async writeTable(ask: Required<DownloadRequest>): Promise<Blob> {
-    const file = writeTable(ask, await this.#look(ask.tags, { ...ask, baseline: null }));
+  async writeTable(request: Required<DownloadRequest>): Promise<Blob> {
+    const file = writeTable(
+      request,
+      await this.#readViews(request.tags, { ...request, baseline: null }),
+    );
     if (!file) throw new ServerError(NO_PARQUET, 501);
     return file;
   }
 
-  async #look(tags: readonly string[], ask: SeriesViewRequest): Promise<readonly Member[]> {
-    const found = await this.#library.read(tags, ask.runs);
-    const see = await this.#makeLens(ask);
-    const members = found.map(([key, series]) => [key, see(series)] as const);
-    return ask.baseline ? this.#compare(members, tags, ask, see) : members;
+  async #readViews(
+    tags: readonly string[],
+    request: SeriesViewRequest,
+  ): Promise<readonly Member[]> {
+    const found = await this.#reader.read(tags, request.runs);
+    const applyRequest = await this.#makeView(request);
+    const members = found.map(([key, series]) => [key, applyRequest(series)] as const);
+    return request.baseline ? this.#compare(members, tags, request, applyRequest) : members;
   }
 
   async #compare(
     members: readonly Member[],
     tags: readonly string[],
     { baseline }: SeriesViewRequest,
-    see: (series: ExportedSeries) => SeriesView,
+    applyRequest: (series: ExportedSeries) => SeriesView,
   ): Promise<readonly Member[]> {
     if (!baseline) return members;
-    const found = await this.#library.read(tags, [baseline.run]);
-    const bases = new Map(found.map(([key, series]) => [key.tag, makeBaseline(see(series))]));
+    const found = await this.#reader.read(tags, [baseline.run]);
+    const baselines = new Map(
+      found.map(([key, series]) => [key.tag, makeBaseline(applyRequest(series))]),
+    );
     return members.map(([key, curve]) => [
       key,
-      compareWithBaseline(curve, bases.get(key.tag), baseline.mode ?? 'difference'),
+      compareWithBaseline(curve, baselines.get(key.tag), baseline.mode ?? 'difference'),
     ]);
   }
 
-  async #makeLens({
+  async #makeView({
     x,
     runs,
     smoothing,
   }: SeriesViewRequest): Promise<(series: ExportedSeries) => SeriesView> {
     if (!x.startsWith(METRIC)) return (series) => applyView(series, x, smoothing, null);
-    const metrics = await this.#library.read([x.slice(METRIC.length)], runs);
+    const metrics = await this.#reader.read([x.slice(METRIC.length)], runs);
     const byRun = new Map(metrics.map(([key, metric]) => [key.run, metric]));
     return (series) => applyView(series, x, smoothing, byRun.get(series.run) ?? EMPTY_SERIES);
   }
 }
 
-/** On an axis that a run has no values for, none of its points has a place. */
+/** A run without the metric of the axis has no points. */
 const EMPTY_SERIES: ExportedSeries = {
   run: '',
   points: 0,
   overwritten: 0,
-  odd: 0,
+  nonfinite_count: 0,
   step: new Float64Array(),
   wall_time: new Float64Array(),
   value: new Float64Array(),
@@ -215,6 +231,6 @@ const EMPTY_SERIES: ExportedSeries = {
 };
 
 const NO_PARQUET = {
-  message: 'A static export cannot write Parquet files.',
-  hint: 'Use CSV or JSON, or open the log directory with tracklight.',
+  message: common.staticNoParquetMessage,
+  hint: common.staticNoParquetHint,
 };

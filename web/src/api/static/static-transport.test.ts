@@ -3,9 +3,8 @@ import { expect, test } from 'vitest';
 import { NotExportedError, type ServerError } from '../errors';
 import { makeWireRequest } from '../transport';
 import type { ChartsResponse, RangeStatsResponse } from '../schemas';
-import { type ExportData, ExportContents } from './contents';
+import { ExportContents, type ExportData, StaticTransport } from './static-transport';
 import { makeScalarHandlers } from './static-scalars';
-import { StaticTransport } from './static-transport';
 import { makeChartsRequest } from './test-series';
 
 /** As `tracklight/server/static_export` packs; arrays stand as columns of f8. */
@@ -31,7 +30,7 @@ const series = (run: string, ...values: number[]) => ({
   run,
   points: values.length,
   overwritten: 0,
-  odd: 0,
+  nonfinite_count: 0,
   step: column(...values.keys()),
   wall_time: column(...values.keys()),
   value: column(...values),
@@ -98,7 +97,7 @@ test('tables are computed from the same points', async () => {
   expect(rows.map(({ run, mean, count, change }) => [run, mean, count, change])).toEqual([
     ['a', 2.5, 2, 1],
   ]);
-  const nearest = await send(transport, 'POST scalars/at', { tags: ['loss'], at: 1.2 });
+  const nearest = await send(transport, 'POST scalars/at', { tags: ['loss'], x_value: 1.2 });
   expect(nearest).toMatchObject({
     rows: [
       { run: 'a', step: 1, value: 2 },

@@ -1,27 +1,25 @@
-import type { ChartsRequest } from '../schemas';
-import type { ExportedSeries } from './series-view';
-
-/** Series and asks for tests. */
+/** Series and requests for tests. */
+import type { ExportedSeries, ChartsRequest } from '../schemas';
 
 export function makeSeries(
   run: string,
   value: readonly number[],
-  more: Partial<ExportedSeries> = {},
+  fields: Partial<ExportedSeries> = {},
 ): ExportedSeries {
   return {
     run,
     points: value.length,
     overwritten: 0,
-    odd: 0,
-    step: Float64Array.from(value, (_, at) => 10 * at),
-    wall_time: Float64Array.from(value, (_, at) => 1000 + at),
+    nonfinite_count: 0,
+    step: Float64Array.from(value, (_, index) => 10 * index),
+    wall_time: Float64Array.from(value, (_, index) => 1000 + index),
     value: Float64Array.from(value),
     index: null,
-    ...more,
+    ...fields,
   };
 }
 
-export function makeChartsRequest(more: Partial<ChartsRequest> = {}): Required<ChartsRequest> {
+export function makeChartsRequest(fields: Partial<ChartsRequest> = {}): Required<ChartsRequest> {
   return {
     runs: null,
     x: 'step',
@@ -33,6 +31,6 @@ export function makeChartsRequest(more: Partial<ChartsRequest> = {}): Required<C
     band: 'std',
     width: 100,
     charts: [{ id: 'a', tags: ['loss'], start: null, stop: null }],
-    ...more,
+    ...fields,
   };
 }

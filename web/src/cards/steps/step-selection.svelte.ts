@@ -1,6 +1,8 @@
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/cards';
 import type { Problem } from '../../api/schemas';
 import { flag, optionalNumber } from '../../lib/codecs';
-import { formatInteger, formatPlural, formatStep } from '../../lib/format';
+import { formatStep } from '../../lib/format';
 import type { Param, Shortcut, UrlState } from '../../plugin/context';
 import type { CardGridState } from '../card-grid.svelte';
 import type { Card, CardCaption, TagCard } from '../card-sections';
@@ -14,7 +16,7 @@ const stepsCodec = perCardCodec<number>(
   (step) => [String(step)],
 );
 
-/** At which step cards are looked at: all at one, or each at its own. */
+/** The selected steps: one for all cards, or one per card. */
 export class StepSelection {
   readonly linked: Param<boolean>;
   readonly #step: Param<number | null>;
@@ -26,12 +28,12 @@ export class StepSelection {
     this.#steps = address.param('steps', stepsCodec, EMPTY_PER_CARD);
   }
 
-  /** The step of all cards that are linked; null: each at its last. */
+  /** The step of all linked cards; null is the last step of each. */
   get sharedStep(): number | null {
     return this.#step.value;
   }
 
-  /** null: at the last, also when further ones come. */
+  /** null follows the last step. */
   stepOf(cardId: string): number | null {
     return this.linked.value ? this.sharedStep : (this.#steps.value.get(cardId) ?? null);
   }
@@ -45,101 +47,102 @@ export class StepSelection {
     this.#step.set(step);
   }
 
-  /** What was chosen card by card is forgotten, so that linking shows all at one step. */
+  /** Clears the steps of single cards, so that linking shows the same step everywhere. */
   setLinked(linked: boolean): void {
     this.linked.set(linked);
     if (linked) this.#steps.set(EMPTY_PER_CARD);
   }
 }
 
-/** The steps of one card: which there are, which is looked at, and what is said of them. */
+/** The steps of one card and the selected one. */
 export class CardStepState {
-  readonly #wall: CardGridState<TagCard>;
-  readonly #loader: StepsQuery;
-  readonly #choice: StepSelection;
+  readonly #grid: CardGridState<TagCard>;
+  readonly #query: StepsQuery;
+  readonly #selection: StepSelection;
   readonly #card: () => TagCard;
 
-  /** Those of each run that is shown; undefined: not known yet. */
+  /** Steps per visible run; undefined while loading. */
   readonly series = $derived.by((): readonly SortedSteps[] | undefined =>
-    this.#loader.get(this.#card().tag),
+    this.#query.get(this.#card().tag),
   );
-  /** Of all runs, sorted, each once. */
+  /** Steps of all runs, sorted and without duplicates. */
   readonly allSteps = $derived.by(() => mergeSteps(this.series ?? []));
-  /** null: at the last. */
-  readonly step = $derived.by(() => this.#choice.stepOf(this.#card().id));
-  readonly error = $derived.by((): Problem | null => this.#loader.errorOf(this.#card().tag));
-  /** Whether the card has a slider of its own. */
-  readonly hasOwnSlider = $derived.by(() => !this.#choice.linked.value && this.allSteps.length > 1);
-  readonly caption = $derived.by((): string | CardCaption => this.#tell());
+  /** null is the last step. */
+  readonly step = $derived.by(() => this.#selection.stepOf(this.#card().id));
+  readonly error = $derived.by((): Problem | null => this.#query.errorOf(this.#card().tag));
+  readonly hasOwnSlider = $derived.by(
+    () => !this.#selection.linked.value && this.allSteps.length > 1,
+  );
+  readonly caption = $derived.by((): string | CardCaption => this.#makeCaption());
 
-  /** To be made where effects live. */
+  /** Create it where effects can be created. */
   constructor(
-    wall: CardGridState<TagCard>,
-    loader: StepsQuery,
-    choice: StepSelection,
+    grid: CardGridState<TagCard>,
+    query: StepsQuery,
+    selection: StepSelection,
     card: () => TagCard,
   ) {
-    this.#wall = wall;
-    this.#loader = loader;
-    this.#choice = choice;
+    this.#grid = grid;
+    this.#query = query;
+    this.#selection = selection;
     this.#card = card;
-    $effect(() => loader.subscribe(card().tag));
+    $effect(() => query.subscribe(card().tag));
   }
 
   goTo(step: number | null): void {
-    this.#choice.setStep(this.#card().id, step);
+    this.#selection.setStep(this.#card().id, step);
   }
 
   retry(): void {
-    this.#loader.retry(this.#card().tag);
+    this.#query.retry(this.#card().tag);
   }
 
-  #tell(): string | CardCaption {
+  #makeCaption(): string | CardCaption {
     const last = this.allSteps.at(-1);
     if (last === undefined) return '';
     const { count, overwritten } = this.#card().row;
-    const carried = (this.series ?? []).reduce((sum, { step }) => sum + step.length, 0);
-    if (this.#wall.context.isStatic && carried < count - overwritten) {
-      const logged = formatPlural(count - overwritten, 'step', formatInteger);
-      return { text: `${formatInteger(carried)} of ${logged} in this copy`, alwaysVisible: true };
+    const exported = (this.series ?? []).reduce((sum, { step }) => sum + step.length, 0);
+    if (this.#grid.context.isStatic && exported < count - overwritten) {
+      const text = m.stepsReducedInExport({ exported, count: count - overwritten });
+      return { text, alwaysVisible: true };
     }
-    return `${formatPlural(this.allSteps.length, 'step', formatInteger)}, the last is ${formatStep(last)}`;
+    return m.stepsSummary({ count: this.allSteps.length, last: formatStep(last) });
   }
 }
 
-/** The keys that go through steps; returns how to take them back. `play` starts and stops. */
+/** Register the keyboard shortcuts for steps; return a function that removes them. */
 export function registerStepShortcuts<C extends Card & { readonly tag: string }>(
-  wall: CardGridState<C>,
-  choice: StepSelection,
-  loader: StepsQuery,
+  grid: CardGridState<C>,
+  selection: StepSelection,
+  query: StepsQuery,
   play?: () => void,
 ): () => void {
-  const go = (by: number) => (): void => moveStep(wall, choice, loader, by);
+  const go = (by: number) => (): void => moveStep(grid, selection, query, by);
   const shortcuts: Omit<Shortcut, 'group'>[] = [
-    { keys: 'ArrowLeft', label: 'Step before', run: go(-1) },
-    { keys: 'ArrowRight', label: 'Next step', run: go(1) },
-    { keys: 'Home', label: 'First step', run: go(-Infinity) },
-    { keys: 'End', label: 'Last step', run: go(Infinity) },
-    ...(play ? [{ keys: ' ', label: 'Play the steps, or stop', run: play }] : []),
+    { keys: 'ArrowLeft', label: m.stepsPrevious, run: go(-1) },
+    { keys: 'ArrowRight', label: m.stepsNext, run: go(1) },
+    { keys: 'Home', label: m.stepsFirst, run: go(-Infinity) },
+    { keys: 'End', label: m.stepsLast, run: go(Infinity) },
+    ...(play ? [{ keys: ' ', label: common.playOrPause, run: play }] : []),
   ];
-  const group = wall.info.title;
-  const stops = shortcuts.map((key) => wall.context.shortcuts.register({ ...key, group }));
+  const group = grid.info.title;
+  const stops = shortcuts.map((key) => grid.context.shortcuts.register({ ...key, group }));
   return () => stops.forEach((stop) => stop());
 }
 
-/** All cards, or where they are not linked the one that keys are for. */
+/** Move all cards or, if they are not linked, the active one. */
 function moveStep<C extends Card & { readonly tag: string }>(
-  wall: CardGridState<C>,
-  choice: StepSelection,
-  loader: StepsQuery,
+  grid: CardGridState<C>,
+  selection: StepSelection,
+  query: StepsQuery,
   by: number,
 ): void {
-  const id = wall.settings.fullScreen.value ?? wall.activeCardId ?? '';
-  const tag = wall.findCard(id)?.tag ?? '';
-  const steps = choice.linked.value ? loader.allSteps : mergeSteps(loader.get(tag) ?? []);
+  const id = grid.settings.fullScreen.value ?? grid.activeCardId ?? '';
+  const tag = grid.findCard(id)?.tag ?? '';
+  const steps = selection.linked.value ? query.allSteps : mergeSteps(query.get(tag) ?? []);
   const last = steps.length - 1;
-  const step = choice.stepOf(id);
+  const step = selection.stepOf(id);
   const at = step === null ? last : countUpTo(steps, step) - 1;
   const next = Math.min(last, Math.max(0, at + by));
-  choice.setStep(id, next >= last ? null : (steps[next] ?? null));
+  selection.setStep(id, next >= last ? null : (steps[next] ?? null));
 }

@@ -3,9 +3,16 @@ import type { SeriesSteps } from '../../api/schemas';
 
 export type { SortedSteps } from '../../api/client';
 
-/** In the order of the steps; several workers may have logged them in another. */
-export function runSteps({ run, tag, index, step, wall_time, mark }: SeriesSteps): SortedSteps {
-  if (isSorted(step)) return { run, tag, index, step, wallTime: wall_time, mark };
+/** Return a series sorted by step: several workers may log out of order. */
+export function runSteps({
+  run,
+  tag,
+  index,
+  step,
+  wall_time,
+  fingerprint,
+}: SeriesSteps): SortedSteps {
+  if (isSorted(step)) return { run, tag, index, step, wallTime: wall_time, fingerprint };
   const order = Array.from(step.keys()).sort((a, b) => (step[a] ?? 0) - (step[b] ?? 0));
   const pick = (column: Int32Array | Float64Array) => order.map((at) => column[at] ?? 0);
   return {
@@ -14,7 +21,7 @@ export function runSteps({ run, tag, index, step, wall_time, mark }: SeriesSteps
     index: Int32Array.from(pick(index)),
     step: Float64Array.from(pick(step)),
     wallTime: Float64Array.from(pick(wall_time)),
-    mark: Int32Array.from(pick(mark)),
+    fingerprint: Int32Array.from(pick(fingerprint)),
   };
 }
 
@@ -22,12 +29,12 @@ function isSorted(steps: Float64Array): boolean {
   return steps.every((step, at) => at === 0 || (steps[at - 1] ?? 0) <= step);
 }
 
-/** Where the value stands that is to be seen at a step: the last at or before it; -1 for none. */
+/** Return the index of the last value at or before a step; -1 if there is none. */
 export function indexAtStep({ step: steps }: SortedSteps, step: number | null): number {
   return step === null ? steps.length - 1 : countUpTo(steps, step) - 1;
 }
 
-/** How many of some sorted numbers are not beyond `end`. */
+/** Return how many sorted numbers are at most `end`. */
 export function countUpTo(sorted: ArrayLike<number>, end: number): number {
   let low = 0;
   let high = sorted.length;
@@ -41,7 +48,7 @@ export function countUpTo(sorted: ArrayLike<number>, end: number): number {
 
 const NO_STEPS = new Float64Array(0);
 
-/** All steps of some series, sorted, each once. */
+/** Return the steps of several series, sorted and without duplicates. */
 export function mergeSteps(series: readonly Pick<SortedSteps, 'step'>[]): Float64Array {
   return series.reduce<Float64Array>((merged, { step }) => merge(merged, step), NO_STEPS);
 }

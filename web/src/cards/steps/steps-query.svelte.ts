@@ -12,7 +12,7 @@ interface TagStepsRequest {
 
 type StepsDefinition = QueryDefinition<TagStepsRequest, readonly SortedSteps[]>;
 
-/** More tags in one request would keep the first cards waiting for the last. */
+/** Tags per request: with more, the first cards would wait for the last. */
 const MAX_TAGS_PER_REQUEST = 16;
 
 const definitions = new Map<string, StepsDefinition>();
@@ -45,13 +45,13 @@ export function getStepsQuery(dashboard: string): StepsDefinition {
   return definition;
 }
 
-/** The steps of the tags on the screen. Create it where effects can be created. */
+/** Loads the steps of the visible tags. Create it where effects can be created. */
 export class StepsQuery {
   readonly #grid: CardGridState<Card>;
   readonly #tags: QueryMap<TagStepsRequest, readonly SortedSteps[]>;
   readonly #view = $derived.by(() => ({ runs: this.#grid.requestedRuns }));
 
-  /** The steps of all cards on the screen, sorted; of the full-screen card only if there is one. */
+  /** Steps of all visible cards or of the full-screen card, sorted. */
   readonly allSteps = $derived.by(() => {
     const full = this.#grid.settings.fullScreen.value;
     const tags = full !== null && this.#tags.has(full) ? [full] : this.#tags.keys;
@@ -71,7 +71,7 @@ export class StepsQuery {
     return this.#tags.subscribe(tag);
   }
 
-  /** Return the steps of the visible runs in their order; undefined until they are known. */
+  /** Return the steps of the visible runs in their order; undefined while loading. */
   get(tag: string): readonly SortedSteps[] | undefined {
     const series = this.#tags.get(tag)?.data;
     if (!series) return undefined;

@@ -9,7 +9,7 @@ import {
 import { getAudioHoverInfo, layoutAudio, panTimeRange, zoomTimeRange } from './audio-layout';
 import { findPeakAmplitude, renderSpectrogram } from './audio-renderer';
 
-const widthOf = (text: string): number => 6 * text.length;
+const measure = (text: string): number => 6 * text.length;
 const SIZE = { width: 442, height: 121 };
 const PLAN = { channels: 2, hasSpectrogram: true, span: [0, 2] as const };
 
@@ -42,8 +42,8 @@ const waveform: Waveform = {
 };
 
 describe('layout', () => {
-  it('puts channels above each other and the spectrogram below them', () => {
-    const { waveforms, spectrogram: spectrum, plotArea } = layoutAudio(PLAN, SIZE, widthOf);
+  it('channels are stacked, with the spectrogram below', () => {
+    const { waveforms, spectrogram: spectrum, plotArea } = layoutAudio(PLAN, SIZE, measure);
     expect(plotArea).toEqual({ left: 34, top: 4, width: 400, height: 100 });
     expect(waveforms.map(({ top, height }) => [top, height])).toEqual([
       [4, 19],
@@ -52,14 +52,14 @@ describe('layout', () => {
     expect(spectrum).toEqual({ left: 34, top: 47, width: 400, height: 57 });
   });
 
-  it('gives waves all the height without one', () => {
+  it('waveforms fill the height without a spectrogram', () => {
     const plan = { channels: 1, hasSpectrogram: false, span: [0, 1] as const };
-    expect(layoutAudio(plan, SIZE, widthOf).waveforms[0]?.height).toBe(100);
+    expect(layoutAudio(plan, SIZE, measure).waveforms[0]?.height).toBe(100);
   });
 
-  it('has seconds at the foot', () => {
-    const { x } = layoutAudio(PLAN, SIZE, widthOf);
-    expect(x.ticks.map(({ label }) => label)).toContain('1s');
+  it('the x axis shows seconds', () => {
+    const { x } = layoutAudio(PLAN, SIZE, measure);
+    expect(x.ticks.map(({ label }) => label)).toContain('1 s');
     expect(x.scale.toPixel(1)).toBe(234);
   });
 });
@@ -73,7 +73,7 @@ describe('frequencies', () => {
     expect(toHz(toPosition(1234))).toBeCloseTo(1234);
   });
 
-  it('have marks that are not too close', () => {
+  it('frequency ticks have a minimum distance', () => {
     const axis = { scale: 'mel', lowHz: 0, highHz: 22_050 } as const;
     const ticks = makeFrequencyTicks(axis, 0.15);
     const { toPosition } = makeFrequencyScale(axis);
@@ -84,10 +84,10 @@ describe('frequencies', () => {
   });
 });
 
-describe('what is told', () => {
-  const layout = layoutAudio(PLAN, SIZE, widthOf);
+describe('hover info', () => {
+  const layout = layoutAudio(PLAN, SIZE, measure);
 
-  it('is the samples of the channel under the pointer', () => {
+  it('shows the samples of the hovered channel', () => {
     expect(getAudioHoverInfo({ x: 334, y: 10 }, layout, waveform, spectrogram)).toEqual({
       seconds: 1.5,
       samples: [-0.5, 0.5],
@@ -95,7 +95,7 @@ describe('what is told', () => {
     });
   });
 
-  it('is the level of the frequency under the pointer', () => {
+  it('shows the level of the hovered frequency', () => {
     const { level } = getAudioHoverInfo({ x: 50, y: 60 }, layout, waveform, spectrogram);
     expect(level?.db).toBe(0);
     expect(level?.hz).toBeCloseTo(4000 * (1 - 13 / 57));
@@ -107,7 +107,7 @@ describe('what is told', () => {
 });
 
 describe('pixels', () => {
-  it('begin with the highest frequency, and are as loud as their level', () => {
+  it('start with the highest frequency and follow the levels', () => {
     const shades = new Uint8ClampedArray(1024).map((_, at) => Math.floor(at / 4));
     const { pixels, width, height } = renderSpectrogram(spectrogram, shades, 120);
     expect([width, height, pixels.length]).toEqual([4, 2, 32]);
@@ -116,22 +116,22 @@ describe('pixels', () => {
   });
 });
 
-describe('swing', () => {
-  it('is the farthest that any sample goes', () => expect(findPeakAmplitude(waveform)).toBe(1));
+describe('amplitude', () => {
+  it('is the maximum of all samples', () => expect(findPeakAmplitude(waveform)).toBe(1));
 });
 
 describe('zoom', () => {
-  it('keeps what is under the pointer where it is', () => {
+  it('keeps the position under the pointer', () => {
     expect(zoomTimeRange([0, 4], 1, 2, 4, 8000)).toEqual([0.5, 2.5]);
   });
 
-  it('ends at a few samples, and at the whole clip', () => {
+  it('is limited to a few samples and to the whole clip', () => {
     const closest = zoomTimeRange([0, 4], 2, 1e9, 4, 8000);
     expect((closest?.[1] ?? 0) - (closest?.[0] ?? 0)).toBeCloseTo(0.001);
     expect(zoomTimeRange([1, 2], 1.5, 0.01, 4, 8000)).toBeNull();
   });
 
-  it('does not leave the clip', () => {
+  it('stays within the clip', () => {
     expect(zoomTimeRange([0, 2], 0, 0.8, 4, 8000)).toEqual([0, 2.5]);
     expect(panTimeRange([1, 2], 9, 4)).toEqual([3, 4]);
     expect(panTimeRange([1, 2], -9, 4)).toEqual([0, 1]);

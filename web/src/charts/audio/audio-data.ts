@@ -1,19 +1,18 @@
+import * as m from '../../catalog/charts';
 import { makeTicks, type Tick } from '../axes/ticks';
 
-/** What a chart of sound draws. It has never heard of runs or of HTTP. */
-
-/** Of one channel the samples in each column of pixels; a column without any is NaN. */
+/** Samples of a channel per pixel column; NaN for a column without samples. */
 export interface ChannelWaveform {
   readonly low: Float32Array;
   readonly high: Float32Array;
-  /** The root of the mean square: how loud it is. */
+  /** Root mean square of the samples. */
   readonly rms: Float32Array;
 }
 
-/** Some frames of a clip. A channel that has as many columns as there are frames has all samples. */
+/** A part of a clip. If a channel has as many columns as frames, it has all samples. */
 export interface Waveform {
   readonly sampleRate: number;
-  /** From the first to before the last, in frames. */
+  /** In frames, `stop` is exclusive. */
   readonly start: number;
   readonly stop: number;
   readonly channels: readonly ChannelWaveform[];
@@ -21,7 +20,7 @@ export interface Waveform {
 
 export type FrequencyScaleType = 'linear' | 'log' | 'mel';
 
-/** How loud each frequency is: levels from 0 to 255, row by row, the lowest frequency first. */
+/** Levels from 0 to 255 in rows, lowest frequency first. */
 export interface Spectrogram {
   readonly sampleRate: number;
   readonly start: number;
@@ -31,13 +30,13 @@ export interface Spectrogram {
   readonly scale: FrequencyScaleType;
   readonly lowHz: number;
   readonly highHz: number;
-  /** What the levels 0 and 255 stand for. */
+  /** The levels 0 and 255 in dB. */
   readonly lowDb: number;
   readonly highDb: number;
   readonly levels: Uint8Array;
 }
 
-/** Frequencies on the side of a spectrogram, from 0 at its foot to 1 at its top. */
+/** Maps frequencies to positions, from 0 at the bottom to 1 at the top. */
 export interface FrequencyScale {
   toPosition(hz: number): number;
   toHz(place: number): number;
@@ -57,7 +56,7 @@ const FREQUENCY_TRANSFORMS: Record<
   },
 };
 
-/** Frequencies that people like to read where they are not evenly spread. */
+/** Ticks of nonlinear scales. */
 const ROUND_HZ = [20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000];
 
 export function makeFrequencyScale({ scale, lowHz, highHz }: FrequencyAxis): FrequencyScale {
@@ -69,7 +68,7 @@ export function makeFrequencyScale({ scale, lowHz, highHz }: FrequencyAxis): Fre
   };
 }
 
-/** Marks on the side, at least `gap` apart, which is a part of the height. */
+/** Return frequency ticks that are at least `gap` apart, as a fraction of the height. */
 export function makeFrequencyTicks(axis: FrequencyAxis, gap: number): Tick[] {
   const { toPosition } = makeFrequencyScale(axis);
   if (axis.scale === 'linear')
@@ -81,7 +80,10 @@ export function makeFrequencyTicks(axis: FrequencyAxis, gap: number): Tick[] {
   for (const value of ROUND_HZ) {
     const place = toPosition(value);
     if (value < axis.lowHz || value > axis.highHz || place - below < gap) continue;
-    ticks.push({ value, label: value < 1000 ? String(value) : `${value / 1000}k` });
+    ticks.push({
+      value,
+      label: value < 1000 ? String(value) : m.tickThousand({ value: String(value / 1000) }),
+    });
     below = place;
   }
   return ticks;

@@ -5,10 +5,13 @@ import type { Point, Rect, Renderer } from '../renderer/renderer';
 import type { NumberRange } from '../types';
 import { makeFrequencyScale, type Spectrogram, type Waveform } from './audio-data';
 
-/** Where everything goes: one box a channel, the spectrogram below them, seconds at the foot. */
+/**
+ * Layout of an audio chart: one box per channel, the spectrogram below, the time axis at the
+ * bottom.
+ */
 export interface AudioLayout {
   readonly size: Size;
-  /** All boxes together. */
+  /** Bounds of all boxes. */
   readonly plotArea: Rect;
   readonly waveforms: readonly Rect[];
   readonly spectrogram: Rect | null;
@@ -18,7 +21,7 @@ export interface AudioLayout {
 export interface AudioLayoutOptions {
   readonly channels: number;
   readonly hasSpectrogram: boolean;
-  /** What is seen, in seconds. */
+  /** Visible time range in seconds. */
   readonly span: NumberRange;
 }
 
@@ -27,30 +30,30 @@ const RIGHT = 8;
 const TOP = 4;
 const BOTTOM = 17;
 const GAP = 5;
-/** How much of the height waveforms have beside a spectrogram. */
+/** Fraction of the height for the waveforms if there is a spectrogram. */
 const WAVEFORM_HEIGHT_RATIO = 0.4;
 const LABEL_SPACING_PX = 30;
 
 export function layoutAudio(
-  plan: AudioLayoutOptions,
+  options: AudioLayoutOptions,
   size: Size,
-  widthOf: Renderer['measureText'],
+  measure: Renderer['measureText'],
 ): AudioLayout {
   const width = Math.max(1, size.width - LEFT - RIGHT);
   const height = Math.max(1, size.height - TOP - BOTTOM);
   const frame = { left: LEFT, top: TOP, width, height };
-  const waveHeight = plan.hasSpectrogram
+  const waveHeight = options.hasSpectrogram
     ? Math.round(WAVEFORM_HEIGHT_RATIO * (height - GAP))
     : height;
   const spectrum = { ...frame, top: TOP + waveHeight + GAP, height: height - waveHeight - GAP };
   return {
     size,
     plotArea: frame,
-    waveforms: splitVertically({ ...frame, height: waveHeight }, plan.channels),
-    spectrogram: plan.hasSpectrogram ? spectrum : null,
+    waveforms: splitVertically({ ...frame, height: waveHeight }, options.channels),
+    spectrogram: options.hasSpectrogram ? spectrum : null,
     x: {
-      scale: makeScale('linear', plan.span, [LEFT, LEFT + width]),
-      ticks: fitTicks(plan.span, width, widthOf),
+      scale: makeScale('linear', options.span, [LEFT, LEFT + width]),
+      ticks: fitTicks(options.span, width, measure),
     },
   };
 }
@@ -60,23 +63,23 @@ function splitVertically(box: Rect, count: number): Rect[] {
   return Array.from({ length: count }, (_, at) => ({ ...box, top: box.top + at * height, height }));
 }
 
-/** As many ticks as there is room for their words. */
-function fitTicks(span: NumberRange, width: number, widthOf: Renderer['measureText']): Tick[] {
+/** Return as many ticks as their labels allow. */
+function fitTicks(span: NumberRange, width: number, measure: Renderer['measureText']): Tick[] {
   for (let count = Math.max(1, Math.round(width / 50)); count > 1; count--) {
     const ticks = makeTicks('linear', 'duration', span, count);
     const widest = Math.max(
       0,
-      ...ticks.map(({ label }) => widthOf(label, { size: LABEL_SIZE_PX })),
+      ...ticks.map(({ label }) => measure(label, { size: LABEL_SIZE_PX })),
     );
     if (ticks.length * (widest + LABEL_SPACING_PX) <= width + LABEL_SPACING_PX) return ticks;
   }
   return makeTicks('linear', 'duration', span, 1);
 }
 
-/** No closer than so many samples. */
+/** Minimum visible range. */
 const MIN_FRAMES = 8;
 
-/** What is seen after a zoom around a place; null is all of a clip of that length. */
+/** Return the visible range after a zoom around `at`; null shows the whole clip. */
 export function zoomTimeRange(
   [low, high]: NumberRange,
   at: number,
@@ -105,12 +108,11 @@ function clampTimeRange([low, high]: NumberRange, duration: number): NumberRange
   return [start, start + length];
 }
 
-/** What is at a place of a chart. */
 export interface AudioHoverInfo {
   readonly seconds: number;
-  /** Lowest and highest sample around there, where the pointer is on a waveform. */
+  /** Minimum and maximum of the pixel column, if a waveform is hovered. */
   readonly samples: readonly [number, number] | null;
-  /** Where it is on the spectrogram. */
+  /** Set if the spectrogram is hovered. */
   readonly level: { readonly hz: number; readonly db: number } | null;
 }
 
@@ -138,7 +140,7 @@ function getSamplesAt(
   if (!channel) return null;
   const count = channel.low.length;
   const share = (seconds * sampleRate - start) / (stop - start);
-  // With all samples there a column is a sample, and the nearest one is meant.
+  // If all samples are drawn, a column is a sample: use the nearest one.
   const place = share * count + (count === stop - start ? 0.5 : 0);
   const column = Math.floor(place);
   const [low, high] = [channel.low[column], channel.high[column]];

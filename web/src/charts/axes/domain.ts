@@ -1,3 +1,4 @@
+import type { Point, Rect } from '../renderer/renderer';
 import type {
   AxisFormat,
   AxisLimits,
@@ -8,10 +9,11 @@ import type {
   NumberRange,
   ScaleType,
 } from '../types';
-import type { AxesSpec } from './plot-layout';
+import type { AxesSpec, PlotLayout } from './plot-layout';
+import type { Scale } from './scale';
 import { niceRange } from './ticks';
 
-/** Where in rising numbers a span begins and ends, as for `subarray`. */
+/** Return the index range of sorted values within a range, as for `subarray`. */
 export function findIndexRange(
   x: NumberArray,
   within: NumberRange | null,
@@ -21,7 +23,7 @@ export function findIndexRange(
   return [bisectLeft(x, within[0]), bisectLeft(x, within[1] + Math.abs(within[1]) * 1e-12)];
 }
 
-/** How many of some rising numbers are smaller. */
+/** Return how many sorted values are smaller. */
 export function bisectLeft(x: NumberArray, value: number): number {
   let low = 0;
   let high = x.length;
@@ -33,7 +35,7 @@ export function bisectLeft(x: NumberArray, value: number): number {
   return low;
 }
 
-/** The smallest and the largest of the numbers that a kind of scale can show. */
+/** Collects the range of the values that a scale can show. */
 export class ExtentBuilder {
   #low = Infinity;
   #high = -Infinity;
@@ -51,7 +53,7 @@ export class ExtentBuilder {
     for (let at = from; at < to; at++) this.#add(values[at] ?? NaN);
   }
 
-  /** Of rising numbers; a log axis begins at the first that it can show. */
+  /** Add sorted values; on a log axis, those that are positive. */
   addEnds(values: NumberArray): void {
     if (values.length === 0) return;
     const first = this.#kind === 'log' ? bisectLeft(values, Number.MIN_VALUE) : 0;
@@ -70,7 +72,7 @@ export function isDrawable(value: number, kind: ScaleType): boolean {
   return Number.isFinite(value) && (kind === 'linear' || value > 0);
 }
 
-/** The value that would stand at `rank` if the values were sorted; their order is changed. */
+/** Return the value at `rank` in sorted order. Reorders the values. */
 export function quickselect(values: Float64Array, rank: number): number {
   let low = 0;
   let high = values.length - 1;
@@ -96,7 +98,6 @@ function swapValues(values: Float64Array, one: number, other: number): void {
   values[other] = kept;
 }
 
-/** What an axis has to show. */
 export interface ChartContent {
   readonly lines: readonly Line[];
   readonly bands: readonly Band[];
@@ -107,21 +108,21 @@ interface YDomainOptions {
   readonly kind: ScaleType;
   readonly limits: AxisLimits;
   readonly ignoreOutliers: boolean;
-  /** About how many ticks there are to be between round ends. */
+  /** Approximate number of ticks, for rounding. */
   readonly ticks: number;
-  /** Only what lies above this part of the horizontal axis counts. */
+  /** Only values in this x range count. */
   readonly within: NumberRange | null;
 }
 
-/** The part at either end that is left out with outliers, as TensorBoard does. */
+/** Fraction at each end that is excluded with outliers, as in TensorBoard. */
 const OUTLIER_QUANTILE = 0.05;
-/** How many times longer than without outliers an axis may be with them. */
+/** Outliers are excluded if they make the axis longer by this factor. */
 const OUTLIER_FACTOR = 2;
 const MIN_VALUES_FOR_OUTLIERS = 20;
-/** Room between a curve and the edge of a log axis, as a part of its height. */
+/** Padding of a log axis as a fraction of its length. */
 const LOG_PADDING = 0.02;
 
-/** The ends of the horizontal axis: those of the data, unless a limit holds one. */
+/** Return the x domain: the range of the data, or limits. */
 export function fitXDomain(
   { lines, bands }: ChartContent,
   kind: ScaleType,
@@ -137,7 +138,7 @@ export function fitXDomain(
   return applyLimits(widenX(extent.range, kind), limits, kind);
 }
 
-/** The ends of a vertical axis: round numbers around the data, unless a limit holds one. */
+/** Return the domain of a y axis: round numbers around the data, or limits. */
 export function fitYDomain(content: ChartContent, fit: YDomainOptions): NumberRange {
   const chosen = {
     lines: content.lines.filter(({ axis }) => axis === fit.axis),
@@ -169,8 +170,8 @@ function findFullRange(
 }
 
 /**
- * Between the 5th and the 95th of 100 values of the lines themselves. Where the others are not far
- * away, or values so few that one of them is more than a stray, all are seen.
+ * Return the range from the 5th to the 95th percentile of the lines, or the full range if the other
+ * values are not far away or there are too few values.
  */
 function findRangeWithoutOutliers(content: ChartContent, fit: YDomainOptions): NumberRange | null {
   const whole = findFullRange(content, fit);
@@ -203,13 +204,13 @@ function collectValues(columns: readonly NumberArray[], kind: ScaleType): Float6
   return values.subarray(0, count);
 }
 
-/** A single place on the horizontal axis stands in the middle; zero means nothing to it. */
+/** Center a single x value; zero has no meaning there. */
 function widenX(span: NumberRange | null, kind: ScaleType): NumberRange {
   if (!span || kind === 'log' || span[0] < span[1]) return widenRange(span, kind);
   return [span[0] - 1, span[1] + 1];
 }
 
-/** A single value stands in the middle, with zero at one end. */
+/** Center a single value, with zero at one end. */
 function widenRange(span: NumberRange | null, kind: ScaleType): NumberRange {
   if (!span) return kind === 'log' ? [1, 10] : [0, 1];
   const [low, high] = span;
@@ -221,11 +222,11 @@ function widenRange(span: NumberRange | null, kind: ScaleType): NumberRange {
 
 function roundRange([low, high]: NumberRange, { kind, ticks }: YDomainOptions): NumberRange {
   if (kind === 'linear') return niceRange([low, high], ticks);
-  const room = (high / low) ** LOG_PADDING;
-  return [low / room, high * room];
+  const factor = (high / low) ** LOG_PADDING;
+  return [low / factor, high * factor];
 }
 
-/** Limits hold an end wherever the data are; one that would leave nothing is not heeded. */
+/** Apply limits, except those that would leave an empty range. */
 function applyLimits([low, high]: NumberRange, limits: AxisLimits, kind: ScaleType): NumberRange {
   const isValid = (end: number | null): end is number => end !== null && isDrawable(end, kind);
   const held: NumberRange = [
@@ -234,12 +235,12 @@ function applyLimits([low, high]: NumberRange, limits: AxisLimits, kind: ScaleTy
   ];
   if (held[0] < held[1]) return held;
   if (isValid(limits.low) && isValid(limits.high)) return [low, high];
-  // Data wholly beyond the one typed end: an axis that starts there and shows none of them.
+  // All data is beyond the one limit: the axis starts there and shows none of it.
   if (isValid(limits.low)) return kind === 'log' ? [held[0], held[0] * 10] : [held[0], held[0] + 1];
   return kind === 'log' ? [held[1] / 10, held[1]] : [held[1] - 1, held[1]];
 }
 
-/** How a chart is to be seen when nobody has zoomed. */
+/** Axis settings of a chart without zoom. */
 export interface AxisSettings {
   readonly xFormat: AxisFormat;
   readonly xScale: ScaleType;
@@ -249,11 +250,10 @@ export interface AxisSettings {
   readonly yLimits: AxisLimits;
   readonly y2Limits: AxisLimits;
   readonly ignoreOutliers: boolean;
-  /** How many ticks a vertical axis has room for. */
   readonly yTickCount: number;
 }
 
-/** What the axes span: what somebody zoomed to, else limits and data. */
+/** Return the domains of the axes: the zoom, otherwise limits and data. */
 export function resolveAxes(
   content: ChartContent,
   settings: AxisSettings,
@@ -271,7 +271,7 @@ export function resolveAxes(
   };
 }
 
-/** The height that what lies within a part of the horizontal axis needs. */
+/** Return the y domain of the values within an x range. */
 export function fitAxisY(
   content: ChartContent,
   settings: AxisSettings,
@@ -284,8 +284,112 @@ export function fitAxisY(
   return fitYDomain(content, { axis, kind, limits, within, ignoreOutliers, ticks });
 }
 
-/** A zoom from before the scale became a logarithmic one may reach where that has no numbers. */
+/** Return a zoom range if it is valid: it may be from before a switch to a log scale. */
 function usableRange(span: NumberRange | undefined, kind: ScaleType): NumberRange | null {
   if (!span || !(span[0] < span[1])) return null;
   return kind === 'log' && span[0] <= 0 ? null : span;
+}
+
+/** The axes that a drag or the wheel changes. */
+export type ZoomAxes = 'x' | 'y' | 'both';
+
+/** A drag that is flatter or narrower changes one axis. */
+const SINGLE_AXIS_PX = 12;
+/** Smallest range relative to its values that doubles can resolve. */
+const MIN_RELATIVE_RANGE = 1e-12;
+
+/** Return the axes that a drag changes. */
+export function getDragAxes(layout: PlotLayout, from: Point, to: Point): ZoomAxes {
+  const start = getAxesAt(layout, from);
+  if (start !== 'both') return start;
+  if (Math.abs(to.y - from.y) < SINGLE_AXIS_PX) return 'x';
+  return Math.abs(to.x - from.x) < SINGLE_AXIS_PX ? 'y' : 'both';
+}
+
+/** Return the axes at a point: outside the plot area, the adjacent one. */
+export function getAxesAt({ plotArea }: PlotLayout, { x, y }: Point): ZoomAxes {
+  if (y > plotArea.top + plotArea.height) return 'x';
+  return x < plotArea.left || x > plotArea.left + plotArea.width ? 'y' : 'both';
+}
+
+/** Return the viewport of a dragged rectangle. */
+export function zoomToRect(layout: PlotLayout, from: Point, to: Point): ChartViewport | null {
+  const across = getDragAxes(layout, from, to);
+  return mapViewport(layout, across, (scale, isX) => {
+    const [a, b] = isX ? [from.x, to.x] : [from.y, to.y];
+    return toRange(scale, clampToScale(scale, a), clampToScale(scale, b));
+  });
+}
+
+/** Return the viewport after panning by pixels. */
+export function panBy(layout: PlotLayout, dx: number, dy: number): ChartViewport | null {
+  return mapViewport(layout, 'both', (scale, isX) => {
+    const by = isX ? dx : dy;
+    return toRange(scale, scale.range[0] - by, scale.range[1] - by);
+  });
+}
+
+/** Return the viewport after zooming by `factor` around a point. */
+export function zoomAround(
+  layout: PlotLayout,
+  at: Point,
+  factor: number,
+  across: ZoomAxes,
+): ChartViewport | null {
+  return mapViewport(layout, across, (scale, isX) => {
+    const center = isX ? at.x : at.y;
+    const end = (pixel: number): number => center + (pixel - center) / factor;
+    return toRange(scale, end(scale.range[0]), end(scale.range[1]));
+  });
+}
+
+function mapViewport(
+  { x, y, y2 }: PlotLayout,
+  across: ZoomAxes,
+  map: (scale: Scale, isX: boolean) => NumberRange,
+): ChartViewport | null {
+  const vertical = (scale: Scale): NumberRange =>
+    across === 'x' ? scale.domain : map(scale, false);
+  const extent: ChartViewport = {
+    x: across === 'y' ? x.scale.domain : map(x.scale, true),
+    y: vertical(y.scale),
+    ...(y2 ? { y2: vertical(y2.scale) } : {}),
+  };
+  return [extent.x, extent.y, extent.y2 ?? extent.y].every(isResolvable) ? extent : null;
+}
+
+function isResolvable([low, high]: NumberRange): boolean {
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  return Number.isFinite(size) && high - low > size * MIN_RELATIVE_RANGE;
+}
+
+function toRange(scale: Scale, a: number, b: number): NumberRange {
+  const [one, other] = [scale.toValue(a), scale.toValue(b)];
+  return one < other ? [one, other] : [other, one];
+}
+
+function clampToScale({ range: [a, b] }: Scale, pixel: number): number {
+  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), pixel));
+}
+
+/** Return the rectangle of a drag within the plot area. */
+export function getDragRect(layout: PlotLayout, from: Point, to: Point, upright: boolean): Rect {
+  const { plotArea, x, y } = layout;
+  const across = upright ? 'x' : getDragAxes(layout, from, to);
+  const [left, right] = [from.x, to.x]
+    .map((pixel) => clampToScale(x.scale, pixel))
+    .sort(compareNumbers);
+  const [top, bottom] = [from.y, to.y]
+    .map((pixel) => clampToScale(y.scale, pixel))
+    .sort(compareNumbers);
+  const wide = across !== 'y' && left !== undefined && right !== undefined;
+  const tall = across !== 'x' && top !== undefined && bottom !== undefined;
+  return {
+    ...(wide ? { left, width: right - left } : { left: plotArea.left, width: plotArea.width }),
+    ...(tall ? { top, height: bottom - top } : { top: plotArea.top, height: plotArea.height }),
+  };
+}
+
+function compareNumbers(one: number, other: number): number {
+  return one - other;
 }

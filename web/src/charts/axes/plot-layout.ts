@@ -16,7 +16,7 @@ export interface AxisSpec {
 export interface AxesSpec {
   readonly x: AxisSpec & { readonly format: AxisFormat };
   readonly y: AxisSpec;
-  /** Only where a line has the right axis. */
+  /** Set if a line uses the right axis. */
   readonly y2: AxisSpec | null;
 }
 
@@ -25,7 +25,7 @@ export interface Axis {
   readonly ticks: readonly Tick[];
 }
 
-/** Where everything goes: the box of the lines, and the axes around it. */
+/** The layout of a chart: the plot area and its axes. */
 export interface PlotLayout {
   readonly size: Size;
   readonly plotArea: Rect;
@@ -35,7 +35,7 @@ export interface PlotLayout {
   readonly y2: Axis | null;
 }
 
-/** Room around a chart for what is written there. */
+/** Space around a chart for titles. */
 export interface Margins {
   readonly top: number;
   readonly right: number;
@@ -50,7 +50,7 @@ export const LABEL_GAP_PX = 6;
 const TOP = 8;
 const BOTTOM = 22;
 const RIGHT = 10;
-/** Cards beside each other line up as long as their numbers are short. */
+/** Minimum width of the y labels, so that neighboring charts are aligned. */
 const LEFT = 38;
 const TICK_SPACING_PX = 42;
 const LABEL_SPACING_PX = 28;
@@ -58,19 +58,19 @@ const LABEL_SPACING_PX = 28;
 type MeasureText = Renderer['measureText'];
 
 export function layoutPlot(
-  plan: AxesSpec,
+  axes: AxesSpec,
   size: Size,
-  widthOf: MeasureText,
+  measure: MeasureText,
   margins = NO_MARGINS,
 ): PlotLayout {
   const inner = size.height - margins.top - margins.bottom;
   const height = Math.max(1, inner - TOP - BOTTOM);
   const count = countYTicks(inner);
-  const yTicks = makeTicks(plan.y.kind, 'number', plan.y.domain, count);
-  const y2Ticks = plan.y2 ? makeTicks(plan.y2.kind, 'number', plan.y2.domain, count) : [];
-  const left = margins.left + Math.max(LEFT, findMaxLabelWidth(yTicks, widthOf) + 2 * LABEL_GAP_PX);
-  const beside = plan.y2
-    ? Math.max(LEFT, findMaxLabelWidth(y2Ticks, widthOf) + 2 * LABEL_GAP_PX)
+  const yTicks = makeTicks(axes.y.kind, 'number', axes.y.domain, count);
+  const y2Ticks = axes.y2 ? makeTicks(axes.y2.kind, 'number', axes.y2.domain, count) : [];
+  const left = margins.left + Math.max(LEFT, findMaxLabelWidth(yTicks, measure) + 2 * LABEL_GAP_PX);
+  const beside = axes.y2
+    ? Math.max(LEFT, findMaxLabelWidth(y2Ticks, measure) + 2 * LABEL_GAP_PX)
     : RIGHT;
   const width = Math.max(1, size.width - left - beside - margins.right);
   const top = margins.top + TOP;
@@ -79,14 +79,14 @@ export function layoutPlot(
   return {
     size,
     plotArea: { left, top, width, height },
-    format: plan.x.format,
-    x: makeAxis(plan.x, across, fitXTicks(plan.x, width, widthOf)),
-    y: makeAxis(plan.y, up, yTicks),
-    y2: plan.y2 && makeAxis(plan.y2, up, y2Ticks),
+    format: axes.x.format,
+    x: makeAxis(axes.x, across, fitXTicks(axes.x, width, measure)),
+    y: makeAxis(axes.y, up, yTicks),
+    y2: axes.y2 && makeAxis(axes.y2, up, y2Ticks),
   };
 }
 
-/** How many ticks there is room for on the side of a chart of a height. */
+/** Return the number of y ticks that fit into a chart. */
 export function countYTicks(height: number): number {
   return Math.max(1, Math.round((height - TOP - BOTTOM) / TICK_SPACING_PX));
 }
@@ -95,20 +95,20 @@ function makeAxis({ kind, domain }: AxisSpec, range: NumberRange, ticks: readonl
   return { scale: makeScale(kind, domain, range), ticks };
 }
 
-/** As many ticks as there is room for their words. */
+/** Return as many ticks as their labels allow. */
 function fitXTicks(
   { kind, domain, format }: AxesSpec['x'],
   width: number,
-  widthOf: MeasureText,
+  measure: MeasureText,
 ): Tick[] {
   for (let count = Math.max(1, Math.round(width / 60)); count > 1; count--) {
     const ticks = makeTicks(kind, format, domain, count);
-    const needed = ticks.length * (findMaxLabelWidth(ticks, widthOf) + LABEL_SPACING_PX);
+    const needed = ticks.length * (findMaxLabelWidth(ticks, measure) + LABEL_SPACING_PX);
     if (needed <= width + LABEL_SPACING_PX) return ticks;
   }
   return makeTicks(kind, format, domain, 1);
 }
 
-function findMaxLabelWidth(ticks: readonly Tick[], widthOf: MeasureText): number {
-  return Math.max(0, ...ticks.map(({ label }) => widthOf(label, { size: LABEL_SIZE_PX })));
+function findMaxLabelWidth(ticks: readonly Tick[], measure: MeasureText): number {
+  return Math.max(0, ...ticks.map(({ label }) => measure(label, { size: LABEL_SIZE_PX })));
 }

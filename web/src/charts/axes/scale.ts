@@ -1,16 +1,16 @@
 import type { ScaleType, NumberRange } from '../types';
 
-/** Values to pixels and back. */
+/** Maps values to pixels and back. */
 export interface Scale {
   readonly kind: ScaleType;
   readonly domain: NumberRange;
   readonly range: NumberRange;
-  /** The pixel of a value. What a log scale cannot show lies far beyond its lower end. */
+  /** Return the pixel of a value. Values that a log scale cannot show are far below it. */
   toPixel(value: number): number;
   toValue(pixel: number): number;
 }
 
-/** Further away than any screen, and still a number that canvases draw lines to. */
+/** Outside of any screen, but canvases still draw lines to it. */
 const MAX_PIXEL = 1e7;
 
 export function makeScale(kind: ScaleType, domain: NumberRange, range: NumberRange): Scale {

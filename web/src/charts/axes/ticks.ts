@@ -1,3 +1,7 @@
+import * as m from '../../catalog/charts';
+import { tickStep } from 'd3-array';
+
+import { intlLocale } from '../../i18n/locale';
 import { formatDateTime, formatStep, formatValue } from '../../lib/format';
 import type { AxisFormat, NumberRange, ScaleType } from '../types';
 
@@ -6,7 +10,7 @@ export interface Tick {
   readonly label: string;
 }
 
-/** Marks along an axis at numbers that people like, about `count` of them. */
+/** Return about `count` ticks at round values. */
 export function makeTicks(
   kind: ScaleType,
   format: AxisFormat,
@@ -19,18 +23,14 @@ export function makeTicks(
   return makeLinearTicks(domain, count, format === 'step' ? 1 : 0);
 }
 
-/** A step of 1, 2 or 5 times a power of ten that divides a span into about `count` parts. */
-export function niceStep(span: number, count: number): number {
-  const rough = span / Math.max(1, count);
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const part = rough / power;
-  // Halfway between two of them is where one is as many times too large as the other too small.
-  if (part < Math.sqrt(2)) return power;
-  if (part < Math.sqrt(10)) return 2 * power;
-  return part < Math.sqrt(50) ? 5 * power : 10 * power;
+/**
+ * Return a step of 1, 2 or 5 times a power of ten that divides a range into about `count` parts.
+ */
+export function niceStep(range: number, count: number): number {
+  return tickStep(0, range, Math.max(1, count));
 }
 
-/** The multiples of a step in a domain; a hair beyond an end still counts as in it. */
+/** Return the multiples of a step within a domain, with a tolerance for rounding errors. */
 export function listMultiples(step: number, [low, high]: NumberRange): number[] {
   const slack = 1e-9;
   const first = Math.ceil(low / step - slack);
@@ -40,15 +40,15 @@ export function listMultiples(step: number, [low, high]: NumberRange): number[] 
   return values;
 }
 
-/** Multiples of 0.1 pick up digits of their own on the way: 0.30000000000000004. */
+/** Remove floating-point noise such as 0.30000000000000004. */
 function roundToStep(value: number, step: number): number {
   const digits = Math.max(0, 2 - Math.floor(Math.log10(step)));
   return digits > 100 ? value : Number(value.toFixed(Math.min(100, digits)));
 }
 
 /**
- * The nearest multiples of a nice step around a span. The wider span may have a larger step, at whose
- * multiples its ends then have to be, as every end is to have a tick.
+ * Round a range outwards to multiples of a nice step. The rounded range may have a larger step; its
+ * ends are then multiples of that one, so that both have a tick.
  */
 export function niceRange(span: NumberRange, count: number): NumberRange {
   const step = niceStep(span[1] - span[0], count);
@@ -59,7 +59,7 @@ export function niceRange(span: NumberRange, count: number): NumberRange {
 }
 
 function expandToMultiples([low, high]: NumberRange, step: number): NumberRange {
-  // 0.8 in 32 bits is a little more than 0.8, and not to be rounded up to 0.9.
+  // 0.8 as float32 is slightly above 0.8 and must not be rounded up to 0.9.
   const slack = 1e-6;
   const first = Math.floor(low / step + slack);
   const last = Math.ceil(high / step - slack);
@@ -68,18 +68,18 @@ function expandToMultiples([low, high]: NumberRange, step: number): NumberRange 
 
 function makeLinearTicks(domain: NumberRange, count: number, finest = 0): Tick[] {
   const step = Math.max(finest, niceStep(domain[1] - domain[0], count));
-  // Beyond the digits of a number there is nothing between two of them.
+  // The range is below the resolution of doubles.
   if (!(step > 0) || !Number.isFinite(step)) return formatTicks([domain[0]], 1);
   return formatTicks(listMultiples(step, domain), step);
 }
 
-/** What powers of ten are multiplied with, when there is room for `count` labels. */
+/** Return the factors of powers of ten for about `count` labels. */
 function chooseLogFactors(decades: number, count: number): readonly number[] {
   if (3 * decades <= count) return [1, 2, 5];
   return 2 * decades <= count + 1 ? [1, 3] : [1];
 }
 
-/** Powers of ten; where few of them are seen also 2 and 5 times these, or plain numbers. */
+/** Return powers of ten, with multiples if they fit, or linear ticks within a decade. */
 function makeLogTicks(domain: NumberRange, count: number): Tick[] {
   const [low, high] = [Math.log10(domain[0]), Math.log10(domain[1])];
   if (!Number.isFinite(low) || !Number.isFinite(high)) return [];
@@ -93,15 +93,13 @@ function makeLogTicks(domain: NumberRange, count: number): Tick[] {
     .map((value) => ({ value, label: formatLogTick(value) }));
 }
 
-/** Numbers along an axis: short, and with as many digits as their neighbours need. */
-
 const SI_SUFFIXES = ['', 'k', 'M', 'G', 'T'];
 const SI_FROM = 10_000;
-/** Beyond a trillion letters say less than an exponent. */
+/** From here on, an exponent is clearer than an SI suffix. */
 const EXPONENT_FROM = 1e15;
 const EXPONENT_BELOW = 1e-3;
 
-/** All values in one unit, so that they can be compared at a glance. */
+/** Format ticks in the same unit and precision. */
 export function formatTicks(values: readonly number[], step: number): Tick[] {
   const size = Math.max(...values.map(Math.abs));
   const format = chooseTickFormat(size, step);
@@ -129,7 +127,7 @@ function formatExponent(value: number, size: number, step: number): string {
     .replace('e+', 'e');
 }
 
-/** A number on a log axis: 1e-4, 0.05, 300, 20k. */
+/** Format a tick of a log axis: 1e-4, 0.05, 300, 20k. */
 export function formatLogTick(value: number): string {
   if (value < 0.01 || value >= EXPONENT_FROM) return value.toExponential(0).replace('e+', 'e');
   if (value < SI_FROM) return String(Number(value.toPrecision(3)));
@@ -137,7 +135,7 @@ export function formatLogTick(value: number): string {
   return `${Number((value / 1000 ** power).toPrecision(3))}${SI_SUFFIXES[power]}`;
 }
 
-/** The real minus sign, as wide as a plus. */
+/** Replace the hyphen by a minus sign, which is as wide as a plus. */
 function toMinusSign(text: string): string {
   return text.replace(/^-/, '−');
 }
@@ -154,7 +152,7 @@ const TIME_STEPS_S = [
 const MONTH_STEPS = [1, 2, 3, 6, 12];
 const MONTH_S = 30.4 * DAY_S;
 
-/** Ticks along seconds that have passed. */
+/** Return ticks of a duration in seconds. */
 export function makeDurationTicks(domain: NumberRange, count: number): Tick[] {
   const span = domain[1] - domain[0];
   const step = findTimeStep(span, count) ?? niceStep(span / DAY_S, count) * DAY_S;
@@ -167,37 +165,56 @@ function findTimeStep(span: number, count: number): number | undefined {
   return TIME_STEPS_S.find((step) => span / step <= count);
 }
 
-/** 250 ms, 45 s, 1m 30s, 2h, 3d 12h: at most two units. */
+/** Format a duration compactly, with at most two units: 250 ms, 45 s, 1 min 30 s, 2 h, 3 d 12 h. */
 export function formatDurationTick(seconds: number): string {
   if (seconds === 0) return '0';
   const sign = seconds < 0 ? '−' : '';
   const size = Math.abs(seconds);
-  if (size < 1) return `${sign}${Number((size * 1000).toPrecision(6))}ms`;
-  if (size < MINUTE_S) return `${sign}${Number(size.toPrecision(6))}s`;
+  if (size < 1)
+    return sign + m.tickMilliseconds({ value: String(Number((size * 1000).toPrecision(6))) });
+  if (size < MINUTE_S) return sign + m.tickSeconds({ value: String(Number(size.toPrecision(6))) });
   const units = [
-    [Math.floor(size / DAY_S), 'd'],
-    [Math.floor((size % DAY_S) / HOUR_S), 'h'],
-    [Math.floor((size % HOUR_S) / MINUTE_S), 'm'],
-    [Math.round(size % MINUTE_S), 's'],
+    [Math.floor(size / DAY_S), (value: number) => m.tickDays({ value })],
+    [Math.floor((size % DAY_S) / HOUR_S), (value: number) => m.tickHours({ value })],
+    [Math.floor((size % HOUR_S) / MINUTE_S), (value: number) => m.tickMinutes({ value })],
+    [Math.round(size % MINUTE_S), (value: number) => m.tickSeconds({ value })],
   ] as const;
   const first = units.findIndex(([amount]) => amount > 0);
   const shown = units.slice(first, first + 2).filter(([amount]) => amount > 0);
-  return sign + shown.map(([amount, unit]) => `${amount}${unit}`).join(' ');
+  return sign + shown.map(([amount, format]) => format(amount)).join(' ');
 }
 
-/** Ticks along the clock of this place, in seconds since 1970. */
+/** Return ticks in local time; the domain is in seconds since 1970. */
 export function makeClockTicks(domain: NumberRange, count: number): Tick[] {
   const span = domain[1] - domain[0];
   if (span / count > 14 * DAY_S) return makeMonthTicks(domain, count);
   const step = findTimeStep(span, count);
   if (step === undefined || !(step > 0)) return [];
-  // Whole hours and days are those of this place, not of Greenwich.
-  const offset = new Date(domain[0] * 1000).getTimezoneOffset() * MINUTE_S;
-  const local: NumberRange = [domain[0] - offset, domain[1] - offset];
-  return listMultiples(step, local).map((value) => {
-    const at = value + offset;
-    return { value: at, label: formatClockTick(new Date(at * 1000), step) };
-  });
+  return listLocalMultiples(step, domain, getTimezoneOffset).map((value) => ({
+    value,
+    label: formatClockTick(new Date(value * 1000), step),
+  }));
+}
+
+/** Return the offset of local time from UTC in seconds, positive to the west. */
+function getTimezoneOffset(time: number): number {
+  return new Date(time * 1000).getTimezoneOffset() * MINUTE_S;
+}
+
+/**
+ * Return the multiples of a step in local time, as UTC times. The offset is determined for each of
+ * them, as it changes with daylight saving time.
+ */
+export function listLocalMultiples(
+  step: number,
+  [low, high]: NumberRange,
+  getOffset: (time: number) => number,
+): number[] {
+  const local: NumberRange = [low - getOffset(low), high - getOffset(high)];
+  const times = listMultiples(step, local).map(
+    (value) => value + getOffset(value + getOffset(low)),
+  );
+  return [...new Set(times)].filter((time) => time >= low && time <= high);
 }
 
 function makeMonthTicks([low, high]: NumberRange, count: number): Tick[] {
@@ -216,7 +233,7 @@ function makeMonthTicks([low, high]: NumberRange, count: number): Tick[] {
   return ticks;
 }
 
-/** At midnight the day is told, else the time. */
+/** Format a time, or the date at midnight. */
 function formatClockTick(at: Date, step: number): string {
   const isMidnight = at.getHours() + at.getMinutes() + at.getSeconds() === 0;
   if (isMidnight || step >= DAY_S) return formatDate(at, { day: 'numeric', month: 'short' });
@@ -226,10 +243,10 @@ function formatClockTick(at: Date, step: number): string {
 }
 
 function formatDate(at: Date, options: Intl.DateTimeFormatOptions): string {
-  return new Intl.DateTimeFormat('en-GB', options).format(at);
+  return new Intl.DateTimeFormat(intlLocale === 'en' ? 'en-GB' : intlLocale, options).format(at);
 }
 
-/** A place on a horizontal axis in words. */
+/** Format a value of the x axis. */
 export function formatAxisValue(x: number, format: AxisFormat): string {
   if (format === 'time') return formatDateTime(new Date(x * 1000));
   if (format === 'duration') return formatDurationTick(x);

@@ -5,6 +5,7 @@ import { SvgRenderer } from '../renderer/svg-renderer';
 import { LIGHT_THEME } from '../renderer/chart-theme';
 import {
   drawHistograms,
+  exportHistogramSvg,
   findNearestSteps,
   getAgeOpacity,
   renderHeatMap,
@@ -31,9 +32,8 @@ import {
 } from './histogram-interaction';
 import { findIndexAt } from './histogram-overlay';
 import { choosePanelGrid, layoutPanels } from './panel-layout';
-import { exportHistogramSvg } from './histogram-chart-export';
 
-const widthOf: Renderer['measureText'] = (text, { size }) => text.length * size * 0.5;
+const measure: Renderer['measureText'] = (text, { size }) => text.length * size * 0.5;
 const SIZE = { width: 400, height: 300 };
 const BASIC: HistogramViewOptions = {
   mode: 'offset',
@@ -44,8 +44,8 @@ const BASIC: HistogramViewOptions = {
   values: null,
 };
 
-/** Three histograms of four bins; the peak moves to the right. */
-function makeSpread(id = 'a'): HistogramSeries {
+/** Three histograms with four bins; the peak moves to the right. */
+function makeSeries(id = 'a'): HistogramSeries {
   const nine = [0, 1, 2].flatMap((step) =>
     [0, 0.4, 0.8, 1.2, 1.6, 2, 2.4, 2.8, 3.2].map((v) => v + step / 5),
   );
@@ -60,8 +60,8 @@ function makeSpread(id = 'a'): HistogramSeries {
 }
 
 const GRID = Float64Array.of(0, 1, 2, 3, 4);
-const ONE: HistogramData = { binEdges: GRID, series: [makeSpread()] };
-const THREE: HistogramData = { binEdges: GRID, series: ['a', 'b', 'c'].map(makeSpread) };
+const ONE: HistogramData = { binEdges: GRID, series: [makeSeries()] };
+const THREE: HistogramData = { binEdges: GRID, series: ['a', 'b', 'c'].map(makeSeries) };
 
 const view = (
   mode: HistogramMode,
@@ -72,15 +72,15 @@ const view = (
   ...rest,
 });
 const layOut = (content: HistogramData, how: HistogramViewOptions) =>
-  layoutPanels(content, how, SIZE, widthOf);
+  layoutPanels(content, how, SIZE, measure);
 const frameOf = (content: HistogramData, how: HistogramViewOptions, number = 0) => {
   const panel = layOut(content, how).panels[number];
   if (!panel) throw new Error('no such panel');
   return panel;
 };
 
-describe('ends', () => {
-  test('the grid decides about values and the columns about steps', () => {
+describe('extents', () => {
+  test('values come from the bin edges, steps from the columns', () => {
     expect(computeExtents(ONE, BASIC)).toMatchObject({
       steps: [0, 200],
       values: [0, 4],
@@ -88,10 +88,10 @@ describe('ends', () => {
     });
   });
 
-  test('bands that spread much wider for one step do not decide about height', () => {
-    const spread = makeSpread();
+  test('a single wide step does not determine the value range', () => {
+    const entry = makeSeries();
     const many = {
-      ...spread,
+      ...entry,
       x: Float64Array.from({ length: 12 }, (_, at) => at),
       percentiles: Float64Array.from(
         { length: 108 },
@@ -105,21 +105,21 @@ describe('ends', () => {
     ).toBeGreaterThan(4000);
   });
 
-  test('a log scale of values begins above zero, and is no log scale without any such value', () => {
+  test('a log scale starts above zero and needs positive values', () => {
     const [low] = computeExtents(ONE, view('bands', { log: true })).values;
     expect(low).toBeGreaterThan(0);
-    const below = { ...makeSpread(), percentiles: new Float64Array(27).fill(-1) };
+    const below = { ...makeSeries(), percentiles: new Float64Array(27).fill(-1) };
     expect(
       computeExtents({ binEdges: GRID, series: [below] }, view('bands', { log: true })).isLog,
     ).toBe(false);
   });
 
-  test('what is not finite counts for nothing', () => {
+  test('non-finite values are ignored', () => {
     expect(findFiniteRange([Float64Array.of(NaN, 2, Infinity, -3)])).toEqual([-3, 2]);
     expect(findFiniteRange([Float64Array.of(NaN)])).toBeNull();
   });
 
-  test('levels run from nothing to all', () => {
+  test('the count scale runs from 0 to 1', () => {
     expect([0, 5, 10].map(makeCountScale(10, false))).toEqual([0, 0.5, 1]);
     const log = makeCountScale(999, true);
     expect(log(999)).toBe(1);
@@ -129,14 +129,14 @@ describe('ends', () => {
 });
 
 describe('panels', () => {
-  test('each has a pleasant shape', () => {
+  test('have a suitable aspect ratio', () => {
     expect(choosePanelGrid(1, 400, 260)).toEqual([1, 1]);
     expect(choosePanelGrid(4, 400, 260)).toEqual([2, 2]);
     expect(choosePanelGrid(8, 400, 330)).toEqual([2, 4]);
     expect(choosePanelGrid(3, 1200, 260)).toEqual([3, 1]);
   });
 
-  test('they are within the chart, beside each other and of one size', () => {
+  test('are inside the chart, side by side, with equal sizes', () => {
     for (const mode of ['offset', 'overlay', 'heat', 'bands'] as const) {
       const { panels } = layOut(THREE, view(mode));
       expect(panels).toHaveLength(3);
@@ -152,41 +152,41 @@ describe('panels', () => {
     expect(layOut(THREE, view('together')).panels).toHaveLength(1);
   });
 
-  test('the newest ridge stands at the foot and reaches no higher than the panel', () => {
+  test('the newest ridge is at the bottom and stays within the panel', () => {
     const { layout } = frameOf(ONE, BASIC);
     const { extents } = layOut(ONE, BASIC);
-    const last = traceRidge(makeSpread(), 2, GRID, layout, extents);
+    const last = traceRidge(makeSeries(), 2, GRID, layout, extents);
     expect(last.low[0]).toBeCloseTo(layout.plotArea.top + layout.plotArea.height, 3);
-    const first = traceRidge(makeSpread(), 0, GRID, layout, extents);
+    const first = traceRidge(makeSeries(), 0, GRID, layout, extents);
     expect(Math.min(...first.high)).toBeGreaterThanOrEqual(layout.plotArea.top - 1);
     expect(first.low[0]).toBeLessThan(last.low[0] ?? 0);
     expect(getAgeOpacity(0, [0, 200])).toBeLessThan(getAgeOpacity(200, [0, 200]));
   });
 });
 
-describe('pointing', () => {
-  test('the ridge in front whose colour is under the pointer', () => {
+describe('hit testing', () => {
+  test('finds the front ridge under the pointer', () => {
     const { layout } = frameOf(ONE, BASIC);
-    const foot = layout.plotArea.top + layout.plotArea.height;
-    const spot = findPointAt(ONE, layOut(ONE, BASIC), 'offset', {
+    const bottom = layout.plotArea.top + layout.plotArea.height;
+    const point = findPointAt(ONE, layOut(ONE, BASIC), 'offset', {
       x: layout.x.scale.toPixel(3.5),
-      y: foot - 10,
+      y: bottom - 10,
     });
-    expect(spot).toMatchObject({ seriesIndex: 0, index: 2 });
-    expect(spot?.value).toBeCloseTo(3.5);
+    expect(point).toMatchObject({ seriesIndex: 0, index: 2 });
+    expect(point?.value).toBeCloseTo(3.5);
     const back = { x: layout.x.scale.toPixel(0.5), y: layout.y.scale.toPixel(0) - 20 };
     expect(findPointAt(ONE, layOut(ONE, BASIC), 'offset', back)?.index).toBe(0);
   });
 
-  test('the nearest step of a heat map, in the panel under the pointer', () => {
+  test('finds the nearest step of a heat map in the hovered panel', () => {
     const how = view('heat');
     const panel = frameOf(THREE, how, 2);
     const { plotArea, x, y } = panel.layout;
     const point = { x: x.scale.toPixel(110), y: y.scale.toPixel(2.5) };
     expect(findPanelAt(layOut(THREE, how), point)?.seriesIndexes).toEqual([2]);
-    const spot = findPointAt(THREE, layOut(THREE, how), 'heat', point);
-    expect(spot).toMatchObject({ seriesIndex: 2, index: 1 });
-    expect(spot?.value).toBeCloseTo(2.5);
+    const found = findPointAt(THREE, layOut(THREE, how), 'heat', point);
+    expect(found).toMatchObject({ seriesIndex: 2, index: 1 });
+    expect(found?.value).toBeCloseTo(2.5);
     expect(plotArea.width).toBeGreaterThan(0);
   });
 
@@ -199,7 +199,7 @@ describe('pointing', () => {
     expect(findNearestStepIndex(new Float64Array(), 1)).toBe(-1);
   });
 
-  test('keys lead from histogram to histogram and from bin to bin', () => {
+  test('arrow keys move between histograms and bins', () => {
     const set = layOut(ONE, BASIC);
     const first = movePoint('ArrowUp', ONE, set, 'offset', null);
     expect(first?.point).toEqual({ seriesIndex: 0, index: 2, value: 2.5 });
@@ -213,14 +213,14 @@ describe('pointing', () => {
   });
 });
 
-test('a run that ended long before is not lit', () => {
+test('a run that ended earlier is not highlighted', () => {
   const x = Float64Array.of(0, 10, 20);
   expect([4, 24, 31, -11].map((place) => findIndexAt(x, place))).toEqual([0, 2, -1, -1]);
   expect(findIndexAt(Float64Array.of(7), 7)).toBe(0);
 });
 
 describe('zooming', () => {
-  test('a box over ridges holds values and steps', () => {
+  test('a rectangle over ridges selects values and steps', () => {
     const { layout } = frameOf(ONE, BASIC);
     const [from, to] = [
       { x: layout.x.scale.toPixel(1), y: layout.y.scale.toPixel(100) },
@@ -231,7 +231,7 @@ describe('zooming', () => {
     expect(zoom?.steps?.map(Math.round)).toEqual([100, 200]);
   });
 
-  test('a drag along the foot of bands leaves values as they are', () => {
+  test('a drag along the x axis of bands keeps the values', () => {
     const how = view('bands');
     const { layout } = frameOf(ONE, how);
     const y = layout.plotArea.top + 50;
@@ -244,7 +244,7 @@ describe('zooming', () => {
     expect(zoom?.steps?.map(Math.round)).toEqual([50, 150]);
   });
 
-  test('lines over each other are zoomed along their values only', () => {
+  test('overlaid lines are zoomed along values only', () => {
     const how = view('overlay');
     const { layout } = frameOf(ONE, how);
     const at = { x: layout.x.scale.toPixel(2), y: layout.plotArea.top + 20 };
@@ -255,9 +255,9 @@ describe('zooming', () => {
 });
 
 describe('drawing', () => {
-  test('a heat map has a column of pixels for each place and is clear where nothing was counted', () => {
+  test('a heat map is transparent where counts are zero', () => {
     const raster = renderHeatMap(
-      makeSpread(),
+      makeSeries(),
       GRID,
       6,
       [0, 200],
@@ -265,25 +265,25 @@ describe('drawing', () => {
     );
     expect([raster.width, raster.height]).toEqual([6, 4]);
     const alpha = (column: number, row: number) => raster.pixels[4 * (row * 6 + column) + 3];
-    expect(alpha(0, 0)).toBe(0); // the uppermost bin at the first step
-    expect(alpha(5, 0)).toBe(255); // and at the last, which has the largest count
+    expect(alpha(0, 0)).toBe(0); // The top bin at the first step.
+    expect(alpha(5, 0)).toBe(255); // And at the last step, which has the largest count.
     expect(alpha(0, 3)).toBeGreaterThan(180);
   });
 
-  test('a step reaches half way to its neighbours', () => {
+  test('a step extends halfway to its neighbors', () => {
     expect([...findNearestSteps(Float64Array.of(0, 10), 4, [-5, 15])]).toEqual([0, 0, 1, 1]);
     expect([...findNearestSteps(Float64Array.of(0, 10), 4, [-25, 15])]).toEqual([-1, -1, 0, 1]);
     expect([...findNearestSteps(Float64Array.of(3), 2, [0, 9])]).toEqual([0, 0]);
   });
 
-  test('bands lie within each other', () => {
+  test('bands are nested', () => {
     const { layout } = frameOf(ONE, view('bands'));
     const [outer, inner] = [
-      traceBand(makeSpread(), 0, 8, layout),
-      traceBand(makeSpread(), 3, 5, layout),
+      traceBand(makeSeries(), 0, 8, layout),
+      traceBand(makeSeries(), 3, 5, layout),
     ];
     inner.low.forEach((low, at) => {
-      expect(low).toBeLessThan(outer.low[at] ?? 0); // pixels grow downwards
+      expect(low).toBeLessThan(outer.low[at] ?? 0); // Pixels increase downwards.
       expect(inner.high[at]).toBeGreaterThan(outer.high[at] ?? 0);
     });
   });
@@ -291,27 +291,27 @@ describe('drawing', () => {
   test.each(['offset', 'overlay', 'bands', 'together'] as const)('%s as SVG, by name', (mode) => {
     const svg = exportHistogramSvg(
       { title: 'conv/weights', content: THREE, view: view(mode) },
-      widthOf,
+      measure,
     );
     expect(svg).toContain('<title>conv/weights</title>');
     for (const name of ['a', 'b', 'c']) expect(svg).toContain(`>${name}</text>`);
     expect(svg).not.toContain('NaN');
   });
 
-  test('nothing, one step and nothing but zeros can be drawn', () => {
+  test('no data, one step and all zeros can be drawn', () => {
     const zeros = {
-      ...makeSpread(),
+      ...makeSeries(),
       counts: new Float32Array(12),
       percentiles: new Float64Array(27).fill(NaN),
     };
-    const single = { ...makeSpread(), x: Float64Array.of(7), counts: Float32Array.of(1, 2, 3, 4) };
+    const single = { ...makeSeries(), x: Float64Array.of(7), counts: Float32Array.of(1, 2, 3, 4) };
     for (const series of [[], [zeros], [single]])
       for (const binEdges of [GRID, new Float64Array()])
         for (const mode of ['offset', 'overlay', 'bands', 'together'] as const) {
           const content = { binEdges, series };
-          const pen = new SvgRenderer(widthOf);
-          drawHistograms(pen, content, layOut(content, view(mode)), mode, LIGHT_THEME);
-          expect(pen.toSvg(400, 300, '')).not.toContain('NaN');
+          const renderer = new SvgRenderer(measure);
+          drawHistograms(renderer, content, layOut(content, view(mode)), mode, LIGHT_THEME);
+          expect(renderer.toSvg(400, 300, '')).not.toContain('NaN');
         }
   });
 });

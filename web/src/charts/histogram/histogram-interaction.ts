@@ -1,7 +1,16 @@
-import { formatPlural, formatValue } from '../../lib/format';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/charts';
+import { formatRange, formatValue } from '../../lib/format';
 import type { PlotLayout } from '../axes/plot-layout';
 import { formatAxisValue } from '../axes/ticks';
-import { getAxesAt, getDragAxes, panBy, zoomAround, type ZoomAxes, zoomToRect } from '../axes/zoom';
+import {
+  getAxesAt,
+  getDragAxes,
+  panBy,
+  zoomAround,
+  type ZoomAxes,
+  zoomToRect,
+} from '../axes/domain';
 import type { Point } from '../renderer/renderer';
 import type { ChartViewport } from '../types';
 import {
@@ -18,10 +27,10 @@ import {
 import { toCountAxis, traceRidge } from './histogram-renderer';
 import type { Panel, PanelLayout } from './panel-layout';
 
-/** How near to a line a pointer has to be to mean it, in pixels. */
+/** Maximum distance of the pointer to a line. */
 const LINE_REACH_PX = 60;
 
-/** The panel under a point, or the one that is nearest to it. */
+/** Return the panel at a point, or the nearest one. */
 export function findPanelAt({ panels }: PanelLayout, { x, y }: Point): Panel | undefined {
   let best: Panel | undefined;
   let least = Infinity;
@@ -34,7 +43,7 @@ export function findPanelAt({ panels }: PanelLayout, { x, y }: Point): Panel | u
   return best;
 }
 
-/** What is under a point of a chart. */
+/** Return the histogram and value at a point of the chart. */
 export function findPointAt(
   content: HistogramData,
   set: PanelLayout,
@@ -49,18 +58,18 @@ export function findPointAt(
   );
   if (isPercentileMode(mode)) return findPercentilePoint(content, panel, point, value);
   const [number = 0] = panel.seriesIndexes;
-  const spread = content.series[number];
-  if (!spread) return null;
+  const entry = content.series[number];
+  if (!entry) return null;
   const at =
     mode === 'offset'
-      ? findRidgeIndex(content, set, panel, spread, point)
+      ? findRidgeIndex(content, set, panel, entry, point)
       : mode === 'overlay'
-        ? findLineIndex(content, set, panel, spread, point)
-        : findNearestStepIndex(spread.x, layout.x.scale.toValue(point.x));
+        ? findLineIndex(content, set, panel, entry, point)
+        : findNearestStepIndex(entry.x, layout.x.scale.toValue(point.x));
   return at < 0 ? null : { seriesIndex: number, index: at, value };
 }
 
-/** Of several runs the one whose median is nearest. */
+/** Return the series whose median is nearest. */
 function findPercentilePoint(
   { series }: HistogramData,
   { seriesIndexes: shown, layout }: Panel,
@@ -86,24 +95,24 @@ const EMPTY_SERIES: Pick<HistogramSeries, 'x' | 'percentiles'> = {
   percentiles: new Float64Array(),
 };
 
-/** The ridge in front whose colour is under the point; else the one whose foot is nearest. */
+/** Return the front ridge at a point, otherwise the one with the nearest baseline. */
 function findRidgeIndex(
   { binEdges }: HistogramData,
   { extents }: PanelLayout,
   { layout }: Panel,
-  spread: HistogramSeries,
+  entry: HistogramSeries,
   { x, y }: Point,
 ): number {
   const bin = getBinIndex(binEdges, layout.x.scale.toValue(x));
   let nearest = -1;
   let least = Infinity;
-  for (let at = spread.x.length - 1; at >= 0; at--) {
-    const place = spread.x[at] ?? 0;
+  for (let at = entry.x.length - 1; at >= 0; at--) {
+    const place = entry.x[at] ?? 0;
     if (place < extents.steps[0] || place > extents.steps[1]) continue;
-    const { low, high } = traceRidge(spread, at, binEdges, layout, extents);
-    const [foot, crest] = [low[bin + 1] ?? 0, high[bin + 1] ?? 0];
-    if (y <= foot && y >= crest - 1 && foot - crest > 0.5) return at;
-    const far = Math.abs(foot - y);
+    const { low, high } = traceRidge(entry, at, binEdges, layout, extents);
+    const [bottom, crest] = [low[bin + 1] ?? 0, high[bin + 1] ?? 0];
+    if (y <= bottom && y >= crest - 1 && bottom - crest > 0.5) return at;
+    const far = Math.abs(bottom - y);
     if (far < least) [nearest, least] = [at, far];
   }
   return nearest;
@@ -113,33 +122,33 @@ function findLineIndex(
   { binEdges }: HistogramData,
   { extents }: PanelLayout,
   { layout }: Panel,
-  spread: HistogramSeries,
+  entry: HistogramSeries,
   { x, y }: Point,
 ): number {
   const bins = binEdges.length - 1;
   const bin = getBinIndex(binEdges, layout.x.scale.toValue(x));
   let nearest = -1;
   let least = LINE_REACH_PX;
-  for (let at = spread.x.length - 1; at >= 0; at--) {
-    const place = spread.x[at] ?? 0;
+  for (let at = entry.x.length - 1; at >= 0; at--) {
+    const place = entry.x[at] ?? 0;
     if (place < extents.steps[0] || place > extents.steps[1]) continue;
     const far = Math.abs(
-      layout.y.scale.toPixel(toCountAxis(spread.counts[at * bins + bin] ?? 0, extents)) - y,
+      layout.y.scale.toPixel(toCountAxis(entry.counts[at * bins + bin] ?? 0, extents)) - y,
     );
     if (far < least) [nearest, least] = [at, far];
   }
   return nearest;
 }
 
-/** The bin that holds a value, or the outermost where none does. */
-export function getBinIndex(grid: Float64Array, value: number): number {
-  const bins = grid.length - 1;
-  const [low = 0, high = 1] = [grid[0], grid[bins]];
+/** Return the bin of a value, or the first or last bin. */
+export function getBinIndex(binEdges: Float64Array, value: number): number {
+  const bins = binEdges.length - 1;
+  const [low = 0, high = 1] = [binEdges[0], binEdges[bins]];
   const bin = Math.floor(((value - low) / (high - low)) * bins);
   return Math.min(bins - 1, Math.max(0, bin));
 }
 
-/** Where in a rising column a place is, or what is nearest to it; -1 in an empty one. */
+/** Return the index of the nearest value in a sorted column; -1 if it is empty. */
 export function findNearestStepIndex(x: Float64Array, place: number): number {
   let low = 0;
   let high = x.length;
@@ -155,13 +164,13 @@ export function findNearestStepIndex(x: Float64Array, place: number): number {
 
 export interface KeyboardMove {
   readonly point: HistogramPoint;
-  /** Where what is said of it belongs, in pixels of the chart. */
+  /** Position of its tooltip, in pixels of the chart. */
   readonly at: Point;
 }
 
 type ArrowStep = readonly [steps: number, bins: number];
 
-/** What arrow keys do where values lie along the foot: up is back in time, as the eye sees it. */
+/** Arrow keys if values are on the x axis: up moves to earlier steps, which are drawn higher. */
 const HORIZONTAL_VALUE_ARROWS: Readonly<Record<string, ArrowStep>> = {
   ArrowUp: [-1, 0],
   ArrowDown: [1, 0],
@@ -175,25 +184,25 @@ const VERTICAL_VALUE_ARROWS: Readonly<Record<string, ArrowStep>> = {
   ArrowUp: [0, 1],
 };
 
-/** The histogram or bin that a key leads to; null for keys that lead nowhere. */
+/** Return the histogram or bin that a key moves to; null for other keys. */
 export function movePoint(
   key: string,
   content: HistogramData,
   set: PanelLayout,
   mode: HistogramMode,
-  spot: HistogramPoint | null,
+  point: HistogramPoint | null,
 ): KeyboardMove | null {
   const arrow = (hasHorizontalValues(mode) ? HORIZONTAL_VALUE_ARROWS : VERTICAL_VALUE_ARROWS)[key];
   const isEnd = key === 'Home' || key === 'End';
-  const number = spot?.seriesIndex ?? 0;
-  const spread = content.series[number];
-  if ((!arrow && !isEnd) || !spread || spread.x.length === 0) return null;
-  const last = spread.x.length - 1;
+  const number = point?.seriesIndex ?? 0;
+  const entry = content.series[number];
+  if ((!arrow && !isEnd) || !entry || entry.x.length === 0) return null;
+  const last = entry.x.length - 1;
   const [steps, bins] = arrow ?? [0, 0];
-  const from = spot?.index ?? last;
-  const wanted = key === 'Home' ? 0 : key === 'End' ? last : from + (spot ? steps : 0);
+  const from = point?.index ?? last;
+  const wanted = key === 'Home' ? 0 : key === 'End' ? last : from + (point ? steps : 0);
   const at = Math.min(last, Math.max(0, wanted));
-  const value = getNextBinValue(content, mode, spot, bins);
+  const value = getNextBinValue(content, mode, point, bins);
   const moved = { seriesIndex: number, index: at, value };
   return { point: moved, at: getPointPixel(content, set, mode, moved) };
 }
@@ -201,12 +210,12 @@ export function movePoint(
 function getNextBinValue(
   { binEdges }: HistogramData,
   mode: HistogramMode,
-  spot: HistogramPoint | null,
+  point: HistogramPoint | null,
   by: number,
 ): number | null {
   if (isPercentileMode(mode) || binEdges.length < 2) return null;
   const bins = binEdges.length - 1;
-  const now = spot?.value ?? null;
+  const now = point?.value ?? null;
   const bin =
     now === null ? bins >> 1 : Math.min(bins - 1, Math.max(0, getBinIndex(binEdges, now) + by));
   return ((binEdges[bin] ?? 0) + (binEdges[bin + 1] ?? 0)) / 2;
@@ -233,7 +242,7 @@ function getPointPixel(
   };
 }
 
-/** What a box dragged over a panel holds. */
+/** Return the viewport of a rectangle dragged over a panel. */
 export function zoomHistogramToRect(
   layout: PlotLayout,
   mode: HistogramMode,
@@ -249,7 +258,7 @@ export function zoomHistogramToRect(
   );
 }
 
-/** Lines over each other have no axis of steps, and counts are never zoomed. */
+/** Return the axes of a drag. Overlaid lines have no step axis, and counts are not zoomed. */
 export function getHistogramDragAxes(
   layout: PlotLayout,
   mode: HistogramMode,
@@ -293,7 +302,7 @@ function toHistogramViewport(
     : { steps: x ?? now.steps, values: y ?? now.values };
 }
 
-/** A chart in a sentence. */
+/** Describe a chart for screen readers. */
 export function describeHistogramChart(
   label: string,
   { series }: HistogramData,
@@ -301,10 +310,17 @@ export function describeHistogramChart(
   { mode, format }: HistogramViewOptions,
 ): string {
   const count = series.reduce((sum, { x }) => sum + x.length, 0);
-  const what = isPercentileMode(mode) ? 'distribution' : 'histogram';
-  if (count === 0) return `${label}: no ${what}s`;
-  const runs = formatPlural(series.length, 'run');
-  const steps = extents.steps.map((end) => formatAxisValue(end, format)).join(' to ');
-  const values = extents.values.map((end) => formatValue(end)).join(' to ');
-  return `${label}: ${formatPlural(count, what)} of ${runs}, ${steps}, values ${values}`;
+  const isDistribution = isPercentileMode(mode);
+  if (count === 0)
+    return isDistribution
+      ? m.distributionSummaryEmpty({ label })
+      : m.histogramSummaryEmpty({ label });
+  const values = {
+    label,
+    count,
+    runs: common.runCount({ count: series.length }),
+    steps: formatRange(extents.steps, (end) => formatAxisValue(end, format)),
+    values: formatRange(extents.values, formatValue),
+  };
+  return isDistribution ? m.distributionSummary(values) : m.histogramSummary(values);
 }

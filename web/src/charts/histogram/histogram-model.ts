@@ -1,38 +1,37 @@
 import type { AxisFormat, NumberArray, NumberRange } from '../types';
 
-/** The shares, in percent, that nine values of a histogram stand for. */
+/** The percentiles that are stored for each histogram. */
 export const PERCENTILES = [0, 6.68, 15.87, 30.85, 50, 69.15, 84.13, 93.32, 100] as const;
 export const MEDIAN_INDEX = 4;
-/** The two of the nine values that most of the numbers lie between. */
+/** Indices of the percentiles at one standard deviation. */
 export const MAIN_BAND = [2, 6] as const;
 
-/** How numbers were spread, again and again: histograms on one grid, and nine values of each. */
+/** Histograms over steps, with common bins and nine percentiles each. */
 export interface HistogramSeries {
   readonly id: string;
   readonly label: string;
   readonly color: string;
-  /** Where each histogram stands on the axis of steps; rises. */
+  /** Position of each histogram on the step axis; sorted. */
   readonly x: Float64Array;
-  /** Counts in the bins of the grid, one histogram after the other. */
+  /** Counts per bin, histogram by histogram. */
   readonly counts: NumberArray;
-  /** One histogram's nine values after the other's; NaN where it counted nothing. */
+  /** Nine percentiles per histogram; NaN for empty ones. */
   readonly percentiles: Float64Array;
 }
 
-/** Several of them on one grid, so that they can be compared. */
+/** Several series with common bins. */
 export interface HistogramData {
-  /** The edges of the bins. */
   readonly binEdges: Float64Array;
   readonly series: readonly HistogramSeries[];
 }
 
 /**
- * One ridge behind the other; lines over each other; counts as colours; bands between percentiles, for
- * each by itself or for all together.
+ * Ridges behind each other, overlaid lines, a heat map, or percentile bands: per series, or
+ * together in one panel.
  */
 export type HistogramMode = 'offset' | 'overlay' | 'heat' | 'bands' | 'together';
 
-/** What is seen of the steps and of the values; null shows all. */
+/** Visible steps and values; null shows all. */
 export interface HistogramViewport {
   readonly steps: NumberRange | null;
   readonly values: NumberRange | null;
@@ -40,25 +39,25 @@ export interface HistogramViewport {
 
 export interface HistogramViewOptions extends HistogramViewport {
   readonly mode: HistogramMode;
-  /** What the axis of steps counts. */
+  /** Format of the step axis. */
   readonly format: AxisFormat;
-  /** Counts, or with bands values, on a logarithmic scale. */
+  /** Logarithmic scale for counts or, with bands, for values. */
   readonly log: boolean;
-  /** Whether bands that reach far for a few steps or numbers only do not decide how high a chart is. */
+  /** Exclude outliers from the value range of bands. */
   readonly ignoreOutliers: boolean;
 }
 
-/** A histogram that is pointed at, and the bin of it. */
+/** A hovered histogram and value. */
 export interface HistogramPoint {
-  /** Which of the spreads. */
+  /** Index of the series. */
   readonly seriesIndex: number;
-  /** Which of its histograms. */
+  /** Index of the histogram in the series. */
   readonly index: number;
-  /** null where no value is pointed at. */
+  /** null if no value is hovered. */
   readonly value: number | null;
 }
 
-/** True where values lie along the foot of the chart, and not along its side. */
+/** Return whether values are on the x axis. */
 export function hasHorizontalValues(mode: HistogramMode): boolean {
   return mode === 'offset' || mode === 'overlay';
 }
@@ -67,23 +66,22 @@ export function isPercentileMode(mode: HistogramMode): boolean {
   return mode === 'bands' || mode === 'together';
 }
 
-/** From where to where the axes of a chart reach. */
+/** Ranges of the axes. */
 export interface HistogramExtents {
   readonly steps: NumberRange;
   readonly values: NumberRange;
-  /** The largest count that is drawn. */
   readonly maxCount: number;
-  /** False where there is nothing that a logarithmic scale could show. */
+  /** False if there are no values for a logarithmic scale. */
   readonly isLog: boolean;
 }
 
-/** Room above and below bands, in parts of what they span. */
+/** Padding above and below bands, as a fraction of their range. */
 const BAND_PADDING = 0.04;
-/** Tails further out than so many times the distance of the next band are far. */
+/** Tails are cut at this multiple of the distance from the median to the next band. */
 const TAIL_FACTOR = 2.2;
-/** A step that spreads so many times as wide as three in four of them is an outlier. */
+/** A step is an outlier if it is wider than the third quartile by this factor. */
 const OUTLIER_STEP_FACTOR = 2.5;
-/** Where all of it is at most so many times as wide as its core, all of it is shown. */
+/** Outliers are shown if the full range is wider by at most this factor. */
 const SHOW_ALL_FACTOR = 1.6;
 
 export function computeExtents(
@@ -91,7 +89,7 @@ export function computeExtents(
   view: HistogramViewOptions,
 ): HistogramExtents {
   const steps = view.steps ?? findFiniteRange(series.map(({ x }) => x)) ?? [0, 1];
-  const most = series.reduce((most, spread) => Math.max(most, findMaxCount(spread.counts)), 0);
+  const most = series.reduce((most, entry) => Math.max(most, findMaxCount(entry.counts)), 0);
   const log =
     view.log &&
     (!isPercentileMode(view.mode) ||
@@ -113,16 +111,16 @@ function computeValueRange(
   if (view.values && !(log && isPercentileMode(view.mode) && view.values[0] <= 0))
     return view.values;
   if (!isPercentileMode(view.mode)) return [binEdges[0] ?? 0, binEdges.at(-1) ?? 1];
-  // Of several runs in one chart only the main band is drawn.
+  // With several series in a panel, only the main band is drawn.
   const ends = view.mode === 'together' && series.length > 1 ? MAIN_BAND : ([0, 8] as const);
-  const reaches = series.flatMap((spread) => listBandRanges(slicePercentiles(spread, steps), ends));
+  const reaches = series.flatMap((entry) => listBandRanges(slicePercentiles(entry, steps), ends));
   const shown = view.ignoreOutliers ? dropOutliers(reaches) : reaches;
   const all = shown.flatMap(({ low, high }) => [low, high]);
   const span = findFiniteRange([Float64Array.from(log ? all.filter(isPositive) : all)]);
   return span ? padRange(span, log) : [0, 1];
 }
 
-/** Where the bands of one step begin and end, and where they do without their far tails. */
+/** Range of the bands of a step, with and without long tails. */
 interface BandRange {
   readonly low: number;
   readonly high: number;
@@ -145,7 +143,7 @@ function listBandRanges(
   return reaches;
 }
 
-/** Without tails of a few numbers, and without steps that spread much wider than most. */
+/** Return ranges without long tails and without unusually wide steps. */
 function dropOutliers(reaches: readonly BandRange[]): { low: number; high: number }[] {
   const widths = reaches.map(({ near: [low, high] }) => high - low).sort((a, b) => a - b);
   const most = OUTLIER_STEP_FACTOR * (widths[Math.floor(widths.length * 0.75)] ?? 0);
@@ -164,7 +162,7 @@ function getTotalWidth(
   return span ? span[1] - span[0] : 0;
 }
 
-/** The values of what is seen of the steps; those just beyond its ends are drawn to as well. */
+/** Return the percentiles of the visible steps and one step beyond each end. */
 function slicePercentiles(
   { x, percentiles }: HistogramSeries,
   [start, stop]: NumberRange,
@@ -178,13 +176,13 @@ function slicePercentiles(
 
 function padRange([low, high]: NumberRange, log: boolean): NumberRange {
   if (log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
-  const room = low === high ? Math.abs(low) / 10 || 0.5 : (high - low) * BAND_PADDING;
-  return [low - room, high + room];
+  const margin = low === high ? Math.abs(low) / 10 || 0.5 : (high - low) * BAND_PADDING;
+  return [low - margin, high + margin];
 }
 
 const isPositive = (value: number): boolean => value > 0 && value < Infinity;
 
-/** The least and the greatest of all finite numbers in some columns. */
+/** Return the range of the finite values of several columns. */
 export function findFiniteRange(columns: readonly Float64Array[]): NumberRange | null {
   let [low, high] = [Infinity, -Infinity];
   for (const column of columns)
@@ -205,10 +203,10 @@ function findMaxCount(rows: ArrayLike<number>): number {
   return most;
 }
 
-/** A count as a part of the largest, from 0 to 1. */
+/** Return a scale from counts to 0..1. */
 export function makeCountScale(most: number, log: boolean): (count: number) => number {
   if (!(most > 0)) return () => 0;
-  // A count below one is no less there than one: it came about by spreading a bucket over bins.
+  // log1p: counts below one are valid, they result from splitting buckets over bins.
   const full = Math.log1p(most);
   return log
     ? (count) => (count > 0 ? Math.log1p(count) / full : 0)

@@ -18,14 +18,14 @@ import {
   type HistogramPoint,
 } from './histogram-model';
 
-/** What lies above the chart and changes with every move of a pointer. */
+/** What is drawn above the chart and follows the pointer. */
 export interface HoverOverlay {
-  /** What is pointed at in this chart. */
+  /** The hovered point of this chart. */
   readonly point: HistogramPoint | null;
-  /** The place on the axis of steps that is looked at, here or in another chart. */
+  /** The hovered step, in this chart or in a linked one. */
   readonly cursor: number | null;
   readonly pinned: number | null;
-  /** What is being dragged, in pixels. */
+  /** The rectangle being dragged, in pixels. */
   readonly dragRect: Rect | null;
 }
 
@@ -34,31 +34,31 @@ export function isHoverOverlayEmpty({ point, cursor, pinned, dragRect }: HoverOv
 }
 
 export function drawHoverOverlay(
-  pen: Renderer,
+  renderer: Renderer,
   content: HistogramData,
   set: PanelLayout,
   mode: HistogramMode,
-  lit: HoverOverlay,
-  palette: ChartTheme,
+  overlay: HoverOverlay,
+  theme: ChartTheme,
 ): void {
-  const place = getHoveredX(content, lit);
+  const place = getHoveredX(content, overlay);
   if (place !== null) {
     for (const panel of set.panels) {
       for (const number of panel.seriesIndexes) {
-        const spread = content.series[number];
-        if (!spread) continue;
-        const isHere = lit.point?.seriesIndex === number;
-        const at = isHere ? (lit.point?.index ?? -1) : findIndexAt(spread.x, place);
-        const value = isHere ? (lit.point?.value ?? null) : null;
-        if (at >= 0 && isStepVisible(spread.x[at] ?? NaN, set))
-          drawHighlight(pen, spread, at, value, content, set, panel, mode, palette);
+        const entry = content.series[number];
+        if (!entry) continue;
+        const isHere = overlay.point?.seriesIndex === number;
+        const at = isHere ? (overlay.point?.index ?? -1) : findIndexAt(entry.x, place);
+        const value = isHere ? (overlay.point?.value ?? null) : null;
+        if (at >= 0 && isStepVisible(entry.x[at] ?? NaN, set))
+          drawHighlight(renderer, entry, at, value, content, set, panel, mode, theme);
       }
     }
   }
-  if (lit.dragRect) drawSelectionRect(pen, lit.dragRect, palette);
+  if (overlay.dragRect) drawSelectionRect(renderer, overlay.dragRect, theme);
 }
 
-/** The histogram at a place; none where a run has ended long before, or has not begun. */
+/** Return the histogram at a step; -1 before the start or after the end of a run. */
 export function findIndexAt(x: Float64Array, place: number): number {
   const at = findNearestStepIndex(x, place);
   const here = x[at] ?? NaN;
@@ -79,52 +79,52 @@ function isStepVisible(x: number, { extents: { steps } }: PanelLayout): boolean 
 }
 
 function drawHighlight(
-  pen: Renderer,
-  spread: HistogramSeries,
+  renderer: Renderer,
+  entry: HistogramSeries,
   at: number,
   value: number | null,
   { binEdges }: HistogramData,
   { extents }: PanelLayout,
   panel: Panel,
   mode: HistogramMode,
-  palette: ChartTheme,
+  theme: ChartTheme,
 ): void {
   const { layout } = panel;
-  const x = spread.x[at] ?? 0;
-  if (isPercentileMode(mode)) return highlightPercentiles(pen, spread, at, panel, palette);
+  const x = entry.x[at] ?? 0;
+  if (isPercentileMode(mode)) return highlightPercentiles(renderer, entry, at, panel, theme);
   if (binEdges.length < 2) return;
   const bin = value === null ? -1 : getBinIndex(binEdges, value);
-  if (mode === 'heat') return highlightHeatCell(pen, x, bin, binEdges, panel, palette);
+  if (mode === 'heat') return highlightHeatCell(renderer, x, bin, binEdges, panel, theme);
   if (mode === 'offset') {
-    pen.clip(
+    renderer.clip(
       { ...layout.plotArea, top: layout.plotArea.top - 2, height: layout.plotArea.height + 3 },
-      () => drawHighlightedRidge(pen, spread, at, binEdges, layout, extents, palette),
+      () => drawHighlightedRidge(renderer, entry, at, binEdges, layout, extents, theme),
     );
-    const { x: places, high } = traceRidge(spread, at, binEdges, layout, extents);
+    const { x: places, high } = traceRidge(entry, at, binEdges, layout, extents);
     if (bin >= 0)
-      pen.dot(places[bin + 1] ?? 0, high[bin + 1] ?? 0, 3, {
-        color: palette.text,
-        ring: palette.background,
+      renderer.dot(places[bin + 1] ?? 0, high[bin + 1] ?? 0, 3, {
+        color: theme.text,
+        ring: theme.background,
       });
-    // Elsewhere it would stand in the panel beside.
+    // Otherwise the label would be in the neighboring panel.
     const isAtEdge = layout.y2?.ticks.some(({ label }) => label !== '') ?? true;
     if (!isAtEdge && value === null) return;
     const top = layout.y.scale.toPixel(x) - CHIP_HEIGHT_PX + 2;
     const right = layout.plotArea.left + layout.plotArea.width;
     return drawLabelChip(
-      pen,
-      makeStepChip(formatAxisValue(x, layout.format), right, top, palette),
+      renderer,
+      makeStepChip(formatAxisValue(x, layout.format), right, top, theme),
       layout.size,
     );
   }
-  drawHighlightedLine(pen, spread, at, binEdges, layout, extents, palette);
+  drawHighlightedLine(renderer, entry, at, binEdges, layout, extents, theme);
   if (bin < 0) return;
   const middle = ((binEdges[bin] ?? 0) + (binEdges[bin + 1] ?? 0)) / 2;
-  const count = spread.counts[at * (binEdges.length - 1) + bin] ?? 0;
+  const count = entry.counts[at * (binEdges.length - 1) + bin] ?? 0;
   const y = layout.y.scale.toPixel(toCountAxis(count, extents));
-  pen.dot(layout.x.scale.toPixel(middle), y, 3.5, {
-    color: palette.text,
-    ring: palette.background,
+  renderer.dot(layout.x.scale.toPixel(middle), y, 3.5, {
+    color: theme.text,
+    ring: theme.background,
   });
 }
 
@@ -137,49 +137,52 @@ function makeStepChip(
   return { text, x, top, color, background };
 }
 
-function drawStepLine(pen: Renderer, x: number, { layout }: Panel, palette: ChartTheme): void {
+function drawStepLine(renderer: Renderer, x: number, { layout }: Panel, theme: ChartTheme): void {
   const { plotArea } = layout;
   const at = alignToPixel(layout.x.scale.toPixel(x));
-  const style = { color: palette.crosshair, width: 1, dash: [3, 3] };
-  pen.stroke(makePath(at, plotArea.top, at, plotArea.top + plotArea.height), style);
+  const style = { color: theme.crosshair, width: 1, dash: [3, 3] };
+  renderer.stroke(makePath(at, plotArea.top, at, plotArea.top + plotArea.height), style);
   const top = plotArea.top + plotArea.height + 3;
   drawLabelChip(
-    pen,
-    makeStepChip(formatAxisValue(x, layout.format), at, top, palette),
+    renderer,
+    makeStepChip(formatAxisValue(x, layout.format), at, top, theme),
     layout.size,
   );
 }
 
 function highlightPercentiles(
-  pen: Renderer,
-  spread: HistogramSeries,
+  renderer: Renderer,
+  entry: HistogramSeries,
   at: number,
   panel: Panel,
-  palette: ChartTheme,
+  theme: ChartTheme,
 ): void {
-  drawStepLine(pen, spread.x[at] ?? 0, panel, palette);
+  drawStepLine(renderer, entry.x[at] ?? 0, panel, theme);
   const { x, y } = panel.layout;
-  const place = x.scale.toPixel(spread.x[at] ?? 0);
+  const place = x.scale.toPixel(entry.x[at] ?? 0);
   for (let number = 0; number < 9; number++) {
-    const height = y.scale.toPixel(spread.percentiles[at * 9 + number] ?? NaN);
+    const height = y.scale.toPixel(entry.percentiles[at * 9 + number] ?? NaN);
     const radius = number === 4 ? 3.5 : 2;
     if (!Number.isNaN(height))
-      pen.dot(place, height, radius, { color: spread.color, ring: palette.background });
+      renderer.dot(place, height, radius, { color: entry.color, ring: theme.background });
   }
 }
 
 function highlightHeatCell(
-  pen: Renderer,
+  renderer: Renderer,
   x: number,
   bin: number,
-  grid: Float64Array,
+  binEdges: Float64Array,
   panel: Panel,
-  palette: ChartTheme,
+  theme: ChartTheme,
 ): void {
-  drawStepLine(pen, x, panel, palette);
+  drawStepLine(renderer, x, panel, theme);
   if (bin < 0) return;
   const { x: across, y } = panel.layout;
-  const [foot, top] = [y.scale.toPixel(grid[bin] ?? 0), y.scale.toPixel(grid[bin + 1] ?? 0)];
+  const [bottom, top] = [
+    y.scale.toPixel(binEdges[bin] ?? 0),
+    y.scale.toPixel(binEdges[bin + 1] ?? 0),
+  ];
   const middle = across.scale.toPixel(x);
   const path = makePath(
     middle - 5,
@@ -187,19 +190,19 @@ function highlightHeatCell(
     middle + 5,
     top,
     middle + 5,
-    foot,
+    bottom,
     middle - 5,
-    foot,
+    bottom,
     middle - 5,
     top,
   );
-  pen.stroke(path, { color: palette.text, width: 1.25 });
+  renderer.stroke(path, { color: theme.text, width: 1.25 });
 }
 
-function drawSelectionRect(pen: Renderer, box: Rect, { accent }: ChartTheme): void {
-  pen.rect(box, { color: accent, opacity: 0.12 });
+function drawSelectionRect(renderer: Renderer, box: Rect, { accent }: ChartTheme): void {
+  renderer.rect(box, { color: accent, opacity: 0.12 });
   const { left, top, width, height } = box;
-  const [right, foot] = [left + width, top + height];
-  const path = makePath(left, top, right, top, right, foot, left, foot, left, top);
-  pen.stroke(path, { color: accent, width: 1 });
+  const [right, bottom] = [left + width, top + height];
+  const path = makePath(left, top, right, top, right, bottom, left, bottom, left, top);
+  renderer.stroke(path, { color: accent, width: 1 });
 }

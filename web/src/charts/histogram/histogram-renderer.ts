@@ -1,7 +1,8 @@
 import { parseRgb } from '../../lib/colors';
 import { drawAxes, truncateToWidth } from '../axes/axis-renderer';
 import { LABEL_SIZE_PX, type PlotLayout } from '../axes/plot-layout';
-import type { ChartTheme } from '../renderer/chart-theme';
+import { type ChartTheme, LIGHT_THEME } from '../renderer/chart-theme';
+import { renderPng, renderSvg } from '../renderer/image-export';
 import {
   type AreaEdges,
   makePath,
@@ -16,68 +17,69 @@ import {
   type HistogramExtents,
   type HistogramMode,
   type HistogramSeries,
+  type HistogramViewOptions,
   isPercentileMode,
   MAIN_BAND,
   makeCountScale,
   MEDIAN_INDEX,
 } from './histogram-model';
-import { type Panel, type PanelLayout, RIDGE_HEIGHT_RATIO } from './panel-layout';
+import { layoutPanels, type Panel, type PanelLayout, RIDGE_HEIGHT_RATIO } from './panel-layout';
 
-/** Pairs of the nine values that bound a band, from the widest to the narrowest. */
+/** Pairs of percentiles that bound a band, widest first. */
 const NESTED_BANDS = [
   [0, 8],
   [1, 7],
   [2, 6],
   [3, 5],
 ] as const;
-/** Bands lie on each other, so that each adds to the strength of the wider ones. */
+/** Opacities of the nested bands, which add up. */
 const BAND_OPACITIES = [0.14, 0.19, 0.24, 0.32];
-/** A single histogram is so many pixels wide to either side. */
+/** Half width of a single histogram. */
 const SINGLE_STEP_HALF_WIDTH_PX = 12;
 
-/** All bands within each other, or the main one alone, and the median. */
+/** Draw all bands or the main one, and the median. */
 export function drawBands(
-  pen: Renderer,
-  spread: HistogramSeries,
+  renderer: Renderer,
+  entry: HistogramSeries,
   layout: PlotLayout,
   isMain: boolean,
 ): void {
-  const { color } = spread;
-  if (isMain) drawMainBand(pen, spread, layout);
+  const { color } = entry;
+  if (isMain) drawMainBand(renderer, entry, layout);
   else
     NESTED_BANDS.forEach(([low, high], number) => {
       const opacity = BAND_OPACITIES[number] ?? 0.2;
-      pen.area(traceBand(spread, low, high, layout), { color, opacity });
+      renderer.area(traceBand(entry, low, high, layout), { color, opacity });
     });
-  pen.stroke(tracePercentile(spread, MEDIAN_INDEX, layout), { color, width: 1.8 });
+  renderer.stroke(tracePercentile(entry, MEDIAN_INDEX, layout), { color, width: 1.8 });
 }
 
-/** With lines at its edges, as the bands of several runs lie on each other. */
-function drawMainBand(pen: Renderer, spread: HistogramSeries, layout: PlotLayout): void {
-  const { color } = spread;
-  pen.area(traceBand(spread, ...MAIN_BAND, layout), { color, opacity: 0.12 });
+/** Draw the main band with outlines, as bands of several series overlap. */
+function drawMainBand(renderer: Renderer, entry: HistogramSeries, layout: PlotLayout): void {
+  const { color } = entry;
+  renderer.area(traceBand(entry, ...MAIN_BAND, layout), { color, opacity: 0.12 });
   for (const number of MAIN_BAND)
-    pen.stroke(tracePercentile(spread, number, layout), { color, width: 1, opacity: 0.7 });
+    renderer.stroke(tracePercentile(entry, number, layout), { color, width: 1, opacity: 0.7 });
 }
 
-/** The area between two of the nine values, in pixels. */
+/** Return the area between two percentiles, in pixels. */
 export function traceBand(
-  spread: HistogramSeries,
+  entry: HistogramSeries,
   low: number,
   high: number,
   layout: PlotLayout,
 ): AreaEdges {
-  const place = getStepPixels(spread, layout);
+  const place = getStepPixels(entry, layout);
   const side = (number: number): Float32Array =>
-    Float32Array.from(place, (_, at) => getPercentilePixel(spread, at, number, layout));
+    Float32Array.from(place, (_, at) => getPercentilePixel(entry, at, number, layout));
   return { x: place, low: side(low), high: side(high), length: place.length };
 }
 
-function tracePercentile(spread: HistogramSeries, number: number, layout: PlotLayout): Path {
-  const place = getStepPixels(spread, layout);
+function tracePercentile(entry: HistogramSeries, number: number, layout: PlotLayout): Path {
+  const place = getStepPixels(entry, layout);
   const points = new Float32Array(2 * place.length);
   place.forEach((x, at) => {
-    const y = getPercentilePixel(spread, at, number, layout);
+    const y = getPercentilePixel(entry, at, number, layout);
     points.set(Number.isNaN(y) ? [NaN, NaN] : [x, y], 2 * at);
   });
   return { points, length: points.length };
@@ -99,32 +101,32 @@ function getPercentilePixel(
   return y.scale.toPixel(percentiles[Math.min(at, x.length - 1) * 9 + number] ?? NaN);
 }
 
-/** A bin with a single number in it is still seen. */
+/** Minimum opacity of a nonempty bin. */
 const MIN_HEAT_OPACITY = 0.07;
 const MAX_HEAT_COLUMNS = 2048;
 
 /**
- * Counts as strengths of a colour: a column of pixels a step, up to half way to its neighbours, and a
- * row of pixels a bin. What has no count lets the paper through.
+ * Render counts as opacities: rows are bins, and each step extends halfway to its neighbors. Empty
+ * bins are transparent.
  */
 export function renderHeatMap(
-  spread: HistogramSeries,
-  grid: Float64Array,
+  entry: HistogramSeries,
+  binEdges: Float64Array,
   columns: number,
   steps: NumberRange,
   { maxCount, isLog }: HistogramExtents,
 ): Raster {
-  const bins = grid.length - 1;
+  const bins = binEdges.length - 1;
   const width = Math.max(1, Math.min(MAX_HEAT_COLUMNS, Math.round(columns)));
   const pixels = new Uint8ClampedArray(4 * width * bins);
-  const [red = 0, green = 0, blue = 0] = parseRgb(spread.color);
+  const [red = 0, green = 0, blue = 0] = parseRgb(entry.color);
   const level = makeCountScale(maxCount, isLog);
-  const near = findNearestSteps(spread.x, width, steps);
+  const near = findNearestSteps(entry.x, width, steps);
   for (let bin = 0; bin < bins; bin++) {
     const row = (bins - 1 - bin) * width;
     for (let column = 0; column < width; column++) {
       const at = near[column] ?? -1;
-      const count = at < 0 ? 0 : (spread.counts[at * bins + bin] ?? 0);
+      const count = at < 0 ? 0 : (entry.counts[at * bins + bin] ?? 0);
       if (!(count > 0)) continue;
       const strength = MIN_HEAT_OPACITY + (1 - MIN_HEAT_OPACITY) * level(count);
       pixels.set([red, green, blue, 255 * strength], 4 * (row + column));
@@ -133,7 +135,7 @@ export function renderHeatMap(
   return { width, height: bins, pixels };
 }
 
-/** For each column of pixels the histogram that is nearest; none beyond the first and the last. */
+/** Return the nearest histogram of each pixel column; -1 before the first and after the last. */
 export function findNearestSteps(
   x: Float64Array,
   columns: number,
@@ -154,17 +156,17 @@ export function findNearestSteps(
 
 const getMidpoint = (x: Float64Array, at: number): number => ((x[at] ?? 0) + (x[at + 1] ?? 0)) / 2;
 
-/** Half the way to a neighbour; a histogram that has none is everywhere. */
-function getHalfGap(x: Float64Array, at: number, neighbour: number): number {
-  const gap = Math.abs((x[neighbour] ?? NaN) - (x[at] ?? 0)) / 2;
+/** Return half the distance to a neighbor; infinite for a single histogram. */
+function getHalfGap(x: Float64Array, at: number, neighbor: number): number {
+  const gap = Math.abs((x[neighbor] ?? NaN) - (x[at] ?? 0)) / 2;
   return Number.isNaN(gap) ? Infinity : gap;
 }
 
-/** How strong the colour of the oldest and of the newest is. */
+/** Opacities of the oldest and the newest ridge. */
 const MIN_RIDGE_OPACITY = 0.22;
 const MAX_RIDGE_OPACITY = 0.82;
 
-/** How strong a histogram is coloured: the newer, the stronger. */
+/** Return the opacity of a histogram; newer ones are more opaque. */
 export function getAgeOpacity(x: number, [first, last]: readonly [number, number]): number {
   const along = last > first ? (x - first) / (last - first) : 1;
   return (
@@ -172,35 +174,35 @@ export function getAgeOpacity(x: number, [first, last]: readonly [number, number
   );
 }
 
-/** The outline of one histogram above its foot, in pixels. */
+/** Return the outline of a ridge, in pixels. */
 export function traceRidge(
-  spread: HistogramSeries,
+  entry: HistogramSeries,
   at: number,
-  grid: Float64Array,
+  binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
 ): AreaEdges {
-  const bins = grid.length - 1;
-  const foot = layout.y.scale.toPixel(spread.x[at] ?? 0);
-  const level = makeCountScale(ends.maxCount, ends.isLog);
+  const bins = binEdges.length - 1;
+  const bottom = layout.y.scale.toPixel(entry.x[at] ?? 0);
+  const level = makeCountScale(extents.maxCount, extents.isLog);
   const tallest =
-    layout.plotArea.height * (ends.steps[0] === ends.steps[1] ? 0.94 : RIDGE_HEIGHT_RATIO);
+    layout.plotArea.height * (extents.steps[0] === extents.steps[1] ? 0.94 : RIDGE_HEIGHT_RATIO);
   const { x, low, high } = makeAreaEdges(bins + 2);
   for (let point = 0; point < bins + 2; point++) {
     const bin = Math.min(bins - 1, Math.max(0, point - 1));
-    x[point] = layout.x.scale.toPixel(getRidgeValue(grid, point));
-    low[point] = foot;
-    high[point] = foot - tallest * level(spread.counts[at * bins + bin] ?? 0);
+    x[point] = layout.x.scale.toPixel(getRidgeValue(binEdges, point));
+    low[point] = bottom;
+    high[point] = bottom - tallest * level(entry.counts[at * bins + bin] ?? 0);
   }
   return { x, low, high, length: bins + 2 };
 }
 
-/** The middle of each bin, and before and after them the ends of the grid. */
-function getRidgeValue(grid: Float64Array, point: number): number {
-  const bins = grid.length - 1;
-  if (point === 0) return grid[0] ?? 0;
-  if (point === bins + 1) return grid[bins] ?? 0;
-  return ((grid[point - 1] ?? 0) + (grid[point] ?? 0)) / 2;
+/** Return the value of a ridge point: bin centers, with the outer edges at the extents. */
+function getRidgeValue(binEdges: Float64Array, point: number): number {
+  const bins = binEdges.length - 1;
+  if (point === 0) return binEdges[0] ?? 0;
+  if (point === bins + 1) return binEdges[bins] ?? 0;
+  return ((binEdges[point - 1] ?? 0) + (binEdges[point] ?? 0)) / 2;
 }
 
 function makeAreaEdges(length: number): { x: Float32Array; low: Float32Array; high: Float32Array } {
@@ -211,47 +213,47 @@ function makeAreaEdges(length: number): { x: Float32Array; low: Float32Array; hi
   };
 }
 
-/** From the oldest at the back to the newest in front, each hiding what is behind it. */
+/** Draw ridges from the oldest to the newest; each hides those behind it. */
 export function drawRidges(
-  pen: Renderer,
-  spread: HistogramSeries,
-  grid: Float64Array,
+  renderer: Renderer,
+  entry: HistogramSeries,
+  binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   { background }: ChartTheme,
 ): void {
-  // Where ridges are near each other, lines between them would be all that is seen.
-  const apart = (layout.plotArea.height * (1 - RIDGE_HEIGHT_RATIO)) / spread.x.length;
+  // Thinner separators between dense ridges.
+  const apart = (layout.plotArea.height * (1 - RIDGE_HEIGHT_RATIO)) / entry.x.length;
   const width = Math.min(1, apart / 2.5);
-  for (let at = 0; at < spread.x.length; at++) {
-    const x = spread.x[at] ?? 0;
-    if (x < ends.steps[0] || x > ends.steps[1]) continue;
-    const edges = traceRidge(spread, at, grid, layout, ends);
-    pen.area(edges, { color: background });
-    pen.area(edges, { color: spread.color, opacity: getAgeOpacity(x, ends.steps) });
-    pen.stroke(traceCrest(edges), { color: background, width, opacity: 0.9 });
+  for (let at = 0; at < entry.x.length; at++) {
+    const x = entry.x[at] ?? 0;
+    if (x < extents.steps[0] || x > extents.steps[1]) continue;
+    const edges = traceRidge(entry, at, binEdges, layout, extents);
+    renderer.area(edges, { color: background });
+    renderer.area(edges, { color: entry.color, opacity: getAgeOpacity(x, extents.steps) });
+    renderer.stroke(traceCrest(edges), { color: background, width, opacity: 0.9 });
   }
 }
 
-/** The one that is pointed at, in front of all others. */
+/** Draw the hovered ridge above all others. */
 export function drawHighlightedRidge(
-  pen: Renderer,
-  spread: HistogramSeries,
+  renderer: Renderer,
+  entry: HistogramSeries,
   at: number,
-  grid: Float64Array,
+  binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   { text, background }: ChartTheme,
 ): void {
-  const edges = traceRidge(spread, at, grid, layout, ends);
-  pen.area(edges, { color: background, opacity: 0.75 });
-  pen.area(edges, { color: spread.color, opacity: 0.92 });
-  pen.stroke(dropBaseline(traceCrest(edges), edges.low[0] ?? 0), { color: text, width: 1.25 });
+  const edges = traceRidge(entry, at, binEdges, layout, extents);
+  renderer.area(edges, { color: background, opacity: 0.75 });
+  renderer.area(edges, { color: entry.color, opacity: 0.92 });
+  renderer.stroke(dropBaseline(traceCrest(edges), edges.low[0] ?? 0), { color: text, width: 1.25 });
 }
 
-/** A line along bins in which nothing was counted would look like an axis. */
-function dropBaseline({ points, length }: Path, foot: number): Path {
-  const isFoot = (at: number): boolean => Math.abs((points[2 * at + 1] ?? foot) - foot) < 0.25;
+/** Remove the outline of empty bins, which would look like an axis. */
+function dropBaseline({ points, length }: Path, bottom: number): Path {
+  const isFoot = (at: number): boolean => Math.abs((points[2 * at + 1] ?? bottom) - bottom) < 0.25;
   const kept = points.slice();
   for (let at = 0; at < length / 2; at++)
     if (isFoot(at) && isFoot(at - 1) && isFoot(at + 1)) kept.fill(NaN, 2 * at, 2 * at + 2);
@@ -267,85 +269,85 @@ export function traceCrest({ x, high, length }: AreaEdges): Path {
   return { points, length: 2 * length };
 }
 
-/** The counts of one histogram as a line over its values, in pixels. */
+/** Return the counts of a histogram as a line, in pixels. */
 export function traceCounts(
-  spread: HistogramSeries,
+  entry: HistogramSeries,
   at: number,
-  grid: Float64Array,
+  binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
 ): Path {
-  const bins = grid.length - 1;
+  const bins = binEdges.length - 1;
   const points = new Float32Array(2 * bins);
   for (let bin = 0; bin < bins; bin++) {
-    points[2 * bin] = layout.x.scale.toPixel(((grid[bin] ?? 0) + (grid[bin + 1] ?? 0)) / 2);
+    points[2 * bin] = layout.x.scale.toPixel(((binEdges[bin] ?? 0) + (binEdges[bin + 1] ?? 0)) / 2);
     points[2 * bin + 1] = layout.y.scale.toPixel(
-      toCountAxis(spread.counts[at * bins + bin] ?? 0, ends),
+      toCountAxis(entry.counts[at * bins + bin] ?? 0, extents),
     );
   }
   return { points, length: 2 * bins };
 }
 
-/** Where a count stands on the axis, which of a logarithmic one is where its logarithm is. */
+/** Return the axis value of a count; on a log axis, its logarithm. */
 export function toCountAxis(count: number, { isLog }: HistogramExtents): number {
   return isLog ? Math.log1p(Math.max(0, count)) : count;
 }
 
 export function drawCountLines(
-  pen: Renderer,
-  spread: HistogramSeries,
-  grid: Float64Array,
+  renderer: Renderer,
+  entry: HistogramSeries,
+  binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
 ): void {
-  const last = spread.x.length - 1;
+  const last = entry.x.length - 1;
   for (let at = 0; at <= last; at++) {
-    const x = spread.x[at] ?? 0;
-    if (x < ends.steps[0] || x > ends.steps[1]) continue;
-    const opacity = 0.8 * getAgeOpacity(x, ends.steps) ** 1.5 + (at === last ? 0.3 : 0);
+    const x = entry.x[at] ?? 0;
+    if (x < extents.steps[0] || x > extents.steps[1]) continue;
+    const opacity = 0.8 * getAgeOpacity(x, extents.steps) ** 1.5 + (at === last ? 0.3 : 0);
     const style = {
-      color: spread.color,
+      color: entry.color,
       width: at === last ? 1.8 : 1.1,
       opacity: Math.min(1, opacity),
     };
-    pen.stroke(traceCounts(spread, at, grid, layout, ends), style);
+    renderer.stroke(traceCounts(entry, at, binEdges, layout, extents), style);
   }
 }
 
 export function drawHighlightedLine(
-  pen: Renderer,
-  spread: HistogramSeries,
+  renderer: Renderer,
+  entry: HistogramSeries,
   at: number,
-  grid: Float64Array,
+  binEdges: Float64Array,
   layout: PlotLayout,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   { background, text }: ChartTheme,
 ): void {
-  const line = traceCounts(spread, at, grid, layout, ends);
-  pen.stroke(line, { color: background, width: 5, opacity: 0.8 });
-  pen.stroke(line, { color: text, width: 2 });
+  const line = traceCounts(entry, at, binEdges, layout, extents);
+  renderer.stroke(line, { color: background, width: 5, opacity: 0.8 });
+  renderer.stroke(line, { color: text, width: 2 });
 }
 
-/** Everything that stays as it is while a pointer moves. */
+/** Draw everything that does not follow the pointer. */
 export function drawHistograms(
-  pen: Renderer,
+  renderer: Renderer,
   content: HistogramData,
   set: PanelLayout,
   mode: HistogramMode,
-  palette: ChartTheme,
+  theme: ChartTheme,
 ): void {
   for (const panel of set.panels) {
-    drawAxes(pen, panel.layout, palette);
+    drawAxes(renderer, panel.layout, theme);
     const shown = panel.seriesIndexes.flatMap((number) => content.series[number] ?? []);
-    pen.clip(getClipRect(panel, mode), () => {
-      for (const spread of shown) drawSeries(pen, spread, content, set, panel, mode, palette);
+    renderer.clip(getClipRect(panel, mode), () => {
+      for (const entry of shown) drawSeries(renderer, entry, content, set, panel, mode, theme);
     });
-    if (mode === 'offset') drawBaseline(pen, panel, palette);
-    if (panel.title && shown[0]) drawTitle(pen, panel.title, shown[0], palette);
+    if (mode === 'offset') drawBaseline(renderer, panel, theme);
+    if (panel.title && shown[0]) drawTitle(renderer, panel.title, shown[0], theme);
   }
 }
 
-/** Ridges at the back reach above the frame of their panel by nothing, lines by half their width. */
+/** Return the clip rectangle, with a margin for line widths. */
 function getClipRect({ layout: { plotArea } }: Panel, mode: HistogramMode): Rect {
   return mode === 'heat'
     ? plotArea
@@ -353,47 +355,105 @@ function getClipRect({ layout: { plotArea } }: Panel, mode: HistogramMode): Rect
 }
 
 function drawSeries(
-  pen: Renderer,
-  spread: HistogramSeries,
+  renderer: Renderer,
+  entry: HistogramSeries,
   { binEdges, series }: HistogramData,
   { extents }: PanelLayout,
   { layout, seriesIndexes: together }: Panel,
   mode: HistogramMode,
-  palette: ChartTheme,
+  theme: ChartTheme,
 ): void {
   if (isPercentileMode(mode))
-    return drawBands(pen, spread, layout, together.length > 1 && series.length > 1);
+    return drawBands(renderer, entry, layout, together.length > 1 && series.length > 1);
   if (binEdges.length < 2) return;
-  if (mode === 'offset') return drawRidges(pen, spread, binEdges, layout, extents, palette);
-  if (mode === 'overlay') return drawCountLines(pen, spread, binEdges, layout, extents);
+  if (mode === 'offset') return drawRidges(renderer, entry, binEdges, layout, extents, theme);
+  if (mode === 'overlay') return drawCountLines(renderer, entry, binEdges, layout, extents);
   const { plotArea, x, y } = layout;
-  const raster = renderHeatMap(spread, binEdges, plotArea.width, x.scale.domain, extents);
-  const [top, foot] = [y.scale.toPixel(binEdges.at(-1) ?? 1), y.scale.toPixel(binEdges[0] ?? 0)];
-  pen.image(raster, { left: plotArea.left, width: plotArea.width, top, height: foot - top });
+  const raster = renderHeatMap(entry, binEdges, plotArea.width, x.scale.domain, extents);
+  const [top, bottom] = [y.scale.toPixel(binEdges.at(-1) ?? 1), y.scale.toPixel(binEdges[0] ?? 0)];
+  renderer.image(raster, { left: plotArea.left, width: plotArea.width, top, height: bottom - top });
 }
 
-/** The axis that the newest ridge stands on, above what is drawn over it. */
-function drawBaseline(pen: Renderer, { layout: { plotArea } }: Panel, { axis }: ChartTheme): void {
-  const foot = Math.round(plotArea.top + plotArea.height) + 0.5;
-  pen.stroke(makePath(plotArea.left, foot, plotArea.left + plotArea.width, foot), {
+/** Draw the x axis above the ridges. */
+function drawBaseline(
+  renderer: Renderer,
+  { layout: { plotArea } }: Panel,
+  { axis }: ChartTheme,
+): void {
+  const bottom = Math.round(plotArea.top + plotArea.height) + 0.5;
+  renderer.stroke(makePath(plotArea.left, bottom, plotArea.left + plotArea.width, bottom), {
     color: axis,
     width: 1,
   });
 }
 
 function drawTitle(
-  pen: Renderer,
+  renderer: Renderer,
   { left, top, width, height }: Rect,
-  spread: HistogramSeries,
-  palette: ChartTheme,
+  entry: HistogramSeries,
+  theme: ChartTheme,
 ): void {
   const middle = top + height / 2;
-  pen.rect({ left, top: middle - 3.5, width: 7, height: 7 }, { color: spread.color, radius: 2 });
+  renderer.rect(
+    { left, top: middle - 3.5, width: 7, height: 7 },
+    { color: entry.color, radius: 2 },
+  );
   const style = {
-    color: palette.label,
+    color: theme.label,
     size: LABEL_SIZE_PX,
     align: 'left',
     baseline: 'middle',
   } as const;
-  pen.text(truncateToWidth(pen, spread.label, width - 8), left + 11, middle, style);
+  renderer.text(truncateToWidth(renderer, entry.label, width - 8), left + 11, middle, style);
+}
+
+/** Content of an exported image. */
+export interface HistogramExport {
+  readonly title: string;
+  readonly content: HistogramData;
+  readonly view: HistogramViewOptions;
+}
+
+const SIZE = { width: 880, height: 520 };
+const MARGINS = { top: 40, right: 8, bottom: 8, left: 8 };
+const LEGEND_HEIGHT = 20;
+
+export function exportHistogramSvg(
+  sheet: HistogramExport,
+  measure?: Renderer['measureText'],
+): string {
+  return renderSvg(SIZE, sheet.title, (renderer) => drawExport(renderer, sheet), measure);
+}
+
+export function exportHistogramPng(sheet: HistogramExport): Promise<Blob> {
+  return renderPng(SIZE, (renderer) => drawExport(renderer, sheet));
+}
+
+function drawExport(renderer: Renderer, { title, content, view }: HistogramExport): void {
+  renderer.rect({ left: 0, top: 0, ...SIZE }, { color: LIGHT_THEME.background });
+  const measure: Renderer['measureText'] = (text, style) => renderer.measureText(text, style);
+  const hasLegend = view.mode === 'together' || content.series.length === 1;
+  const margins = hasLegend ? { ...MARGINS, bottom: MARGINS.bottom + LEGEND_HEIGHT } : MARGINS;
+  const panels = layoutPanels(content, view, SIZE, measure, margins);
+  drawHistograms(renderer, content, panels, view.mode, LIGHT_THEME);
+  const style = {
+    size: 15,
+    bold: true,
+    color: LIGHT_THEME.text,
+    align: 'left',
+    baseline: 'top',
+  } as const;
+  renderer.text(title, 16, 12, style);
+  if (hasLegend) drawSeriesLegend(renderer, content);
+}
+
+function drawSeriesLegend(renderer: Renderer, { series }: HistogramData): void {
+  const style = { size: 11, color: LIGHT_THEME.text, align: 'left', baseline: 'middle' } as const;
+  const middle = SIZE.height - LEGEND_HEIGHT / 2 - 4;
+  let left = 16;
+  for (const { label, color } of series) {
+    renderer.rect({ left, top: middle - 4, width: 8, height: 8 }, { color, radius: 2 });
+    renderer.text(label, left + 13, middle, style);
+    left += 13 + renderer.measureText(label, style) + 18;
+  }
 }

@@ -17,12 +17,12 @@ import {
   type HistogramViewOptions,
 } from './histogram-model';
 
-/** One of the small charts that a chart of several runs is made of; their axes are the same. */
+/** A small multiple: all panels have the same axes. */
 export interface Panel {
-  /** Numbers of the spreads that it shows. */
+  /** Indices of its series. */
   readonly seriesIndexes: readonly number[];
   readonly layout: PlotLayout;
-  /** Where its name is written; null for one that is alone. */
+  /** Rectangle of the title; null for a single panel. */
   readonly title: Rect | null;
 }
 
@@ -38,9 +38,9 @@ const GAP = 10;
 const TITLE_HEIGHT = 15;
 const MIN_LEFT = 34;
 const MIN_RIGHT = 10;
-/** How much of its panel the tallest ridge takes, where there are others behind it. */
+/** Height of the tallest ridge as a fraction of its panel. */
 export const RIDGE_HEIGHT_RATIO = 0.42;
-/** A panel is best when it is so many times as wide as high. */
+/** Preferred aspect ratio of panels. */
 const PANEL_ASPECT_RATIO = 1.7;
 const LABEL_SPACING_PX = 22;
 const TICK_SPACING_PX = 40;
@@ -51,32 +51,32 @@ export function layoutPanels(
   content: HistogramData,
   view: HistogramViewOptions,
   size: Size,
-  widthOf: MeasureText,
+  measure: MeasureText,
   margins = NO_MARGINS,
 ): PanelLayout {
-  const ends = computeExtents(content, view);
+  const extents = computeExtents(content, view);
   const groups = groupSeries(content, view);
-  const room = computePanelArea(ends, view, size, widthOf, margins);
-  const [columns, rows] = choosePanelGrid(groups.length, room.width, room.height);
+  const area = computePanelArea(extents, view, size, measure, margins);
+  const [columns, rows] = choosePanelGrid(groups.length, area.width, area.height);
   const named = groups.length > 1;
-  const width = (room.width - GAP * (columns - 1)) / columns;
-  const height = (room.height + MIN_RIGHT) / rows;
-  const panels = groups.map((spreads, number): Panel => {
+  const width = (area.width - GAP * (columns - 1)) / columns;
+  const height = (area.height + MIN_RIGHT) / rows;
+  const panels = groups.map((entries, number): Panel => {
     const [column, row] = [number % columns, Math.floor(number / columns)];
-    const left = room.left + column * (width + GAP);
-    const top = room.top + row * height;
+    const left = area.left + column * (width + GAP);
+    const top = area.top + row * height;
     const head = named ? TITLE_HEIGHT : 0;
     const frame = { left, top: top + head, width, height: Math.max(1, height - head - MIN_RIGHT) };
     const isLow = number + columns >= groups.length;
     const labels = { bottom: isLow, left: column === 0, right: column === columns - 1 };
-    const layout = layoutPanel(frame, ends, view, size, widthOf, labels);
+    const layout = layoutPanel(frame, extents, view, size, measure, labels);
     return {
-      seriesIndexes: spreads,
+      seriesIndexes: entries,
       layout,
       title: named ? { left, top, width, height: TITLE_HEIGHT } : null,
     };
   });
-  return { extents: ends, panels };
+  return { extents, panels };
 }
 
 function groupSeries({ series }: HistogramData, { mode }: HistogramViewOptions): number[][] {
@@ -84,26 +84,28 @@ function groupSeries({ series }: HistogramData, { mode }: HistogramViewOptions):
   return mode === 'together' || all.length === 0 ? [all] : all.map((number) => [number]);
 }
 
-/** What is left for the panels when labels have their place. */
+/** Return the area of the panels without the labels. */
 function computePanelArea(
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   view: HistogramViewOptions,
   size: Size,
-  widthOf: MeasureText,
+  measure: MeasureText,
   { top, right, bottom, left }: Margins,
 ): Rect {
   const high = size.height - top - bottom;
   const steps =
-    view.mode === 'offset' ? findMaxLabelWidth(makeStepTicks(ends, view.format, high), widthOf) : 0;
-  const values = hasHorizontalValues(view.mode) ? [] : makeValueTicks(ends, view, high);
+    view.mode === 'offset'
+      ? findMaxLabelWidth(makeStepTicks(extents, view.format, high), measure)
+      : 0;
+  const values = hasHorizontalValues(view.mode) ? [] : makeValueTicks(extents, view, high);
   const side =
     view.mode === 'offset'
       ? MIN_RIGHT
       : Math.max(
           MIN_LEFT,
           findMaxLabelWidth(
-            view.mode === 'overlay' ? makeCountTicks(ends, high) : values,
-            widthOf,
+            view.mode === 'overlay' ? makeCountTicks(extents, high) : values,
+            measure,
           ) +
             2 * LABEL_GAP_PX,
         );
@@ -116,7 +118,7 @@ function computePanelArea(
   };
 }
 
-/** As many columns and rows as make panels of a pleasant shape. */
+/** Return the columns and rows that give panels the best aspect ratio. */
 export function choosePanelGrid(
   count: number,
   width: number,
@@ -142,10 +144,10 @@ interface PanelLabels {
 
 function layoutPanel(
   frame: Rect,
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   view: HistogramViewOptions,
   size: Size,
-  widthOf: MeasureText,
+  measure: MeasureText,
   { bottom, left, right }: PanelLabels,
 ): PlotLayout {
   const across: NumberRange = [frame.left, frame.left + frame.width];
@@ -154,62 +156,63 @@ function layoutPanel(
   const blank = (ticks: readonly Tick[], seen: boolean): Tick[] =>
     seen ? [...ticks] : ticks.map(({ value }) => ({ value, label: '' }));
   const fitted = (kind: 'linear' | 'log', format: AxisFormat, domain: NumberRange): Tick[] =>
-    blank(fitTicks(kind, format, domain, frame.width, widthOf), bottom);
+    blank(fitTicks(kind, format, domain, frame.width, measure), bottom);
   if (view.mode === 'offset') {
-    const scale = makeRidgeScale(ends.steps, frame);
+    const scale = makeRidgeScale(extents.steps, frame);
     const x = {
-      scale: makeScale('linear', ends.values, across),
-      ticks: fitted('linear', 'number', ends.values),
+      scale: makeScale('linear', extents.values, across),
+      ticks: fitted('linear', 'number', extents.values),
     };
-    const ticks = blank(makeStepTicks(ends, view.format, frame.height), right);
+    const ticks = blank(makeStepTicks(extents, view.format, frame.height), right);
     return { ...base, x, y: { scale, ticks: [] }, y2: { scale, ticks } };
   }
   if (view.mode === 'overlay') {
     const x = {
-      scale: makeScale('linear', ends.values, across),
-      ticks: fitted('linear', 'number', ends.values),
+      scale: makeScale('linear', extents.values, across),
+      ticks: fitted('linear', 'number', extents.values),
     };
     const y = {
-      scale: makeScale('linear', getCountRange(ends), up),
-      ticks: blank(makeCountTicks(ends, frame.height), left),
+      scale: makeScale('linear', getCountRange(extents), up),
+      ticks: blank(makeCountTicks(extents, frame.height), left),
     };
     return { ...base, x, y, y2: null };
   }
-  const kind = ends.isLog && view.mode !== 'heat' ? 'log' : 'linear';
+  const kind = extents.isLog && view.mode !== 'heat' ? 'log' : 'linear';
   const x = {
-    scale: makeScale('linear', widenStepRange(ends.steps), across),
-    ticks: fitted('linear', view.format, widenStepRange(ends.steps)),
+    scale: makeScale('linear', widenStepRange(extents.steps), across),
+    ticks: fitted('linear', view.format, widenStepRange(extents.steps)),
   };
   const y = {
-    scale: makeScale(kind, ends.values, up),
-    ticks: blank(makeValueTicks(ends, view, frame.height), left),
+    scale: makeScale(kind, extents.values, up),
+    ticks: blank(makeValueTicks(extents, view, frame.height), left),
   };
   return { ...base, x, y, y2: null };
 }
 
-/** The feet of ridges: the oldest behind all others, the newest at the foot of the panel. */
+/** Return the scale of ridge baselines: the oldest at the top, the newest at the bottom. */
 function makeRidgeScale(steps: NumberRange, { top, height }: Rect): Scale {
-  const foot = top + height;
+  const bottom = top + height;
   return makeScale(
     'linear',
     steps,
-    steps[0] === steps[1] ? [foot, foot] : [top + height * RIDGE_HEIGHT_RATIO, foot],
+    steps[0] === steps[1] ? [bottom, bottom] : [top + height * RIDGE_HEIGHT_RATIO, bottom],
   );
 }
 
-/** A single step is as wide as the chart. */
+/** Widen the range of a single step. */
 function widenStepRange([low, high]: NumberRange): NumberRange {
   return low === high ? [low - 0.5, high + 0.5] : [low, high];
 }
 
-/** On a logarithmic axis of counts levels stand where their logarithms are. */
+/** Return the domain of the count axis; on a log axis, of logarithms. */
 function getCountRange({ maxCount, isLog }: HistogramExtents): NumberRange {
   return [0, isLog ? Math.log1p(maxCount || 1) : (maxCount || 1) * 1.04];
 }
 
-function makeCountTicks(ends: HistogramExtents, height: number): Tick[] {
-  const most = ends.maxCount || 1;
-  if (!ends.isLog) return makeTicks('linear', 'number', getCountRange(ends), countTickRows(height));
+function makeCountTicks(extents: HistogramExtents, height: number): Tick[] {
+  const most = extents.maxCount || 1;
+  if (!extents.isLog)
+    return makeTicks('linear', 'number', getCountRange(extents), countTickRows(height));
   const ticks = makeTicks('log', 'number', [1, Math.max(10, most)], countTickRows(height));
   return [0, ...ticks.map(({ value }) => value)]
     .filter((value) => value <= most * 1.001)
@@ -227,30 +230,30 @@ function makeStepTicks({ steps }: HistogramExtents, format: AxisFormat, height: 
 }
 
 function makeValueTicks(
-  ends: HistogramExtents,
+  extents: HistogramExtents,
   { mode }: HistogramViewOptions,
   height: number,
 ): Tick[] {
-  const kind = ends.isLog && mode !== 'heat' ? 'log' : 'linear';
-  return makeTicks(kind, 'number', ends.values, countTickRows(height));
+  const kind = extents.isLog && mode !== 'heat' ? 'log' : 'linear';
+  return makeTicks(kind, 'number', extents.values, countTickRows(height));
 }
 
 function countTickRows(height: number): number {
   return Math.max(1, Math.round(height / TICK_SPACING_PX));
 }
 
-/** As many ticks as there is room for their words. */
+/** Return as many ticks as their labels allow. */
 function fitTicks(
   kind: 'linear' | 'log',
   format: AxisFormat,
   domain: NumberRange,
   width: number,
-  widthOf: MeasureText,
+  measure: MeasureText,
 ): Tick[] {
   for (let count = Math.max(4, Math.round(width / 60)); count > 1; count--) {
     const ticks = makeTicks(kind, format, domain, count);
     if (
-      ticks.length * (findMaxLabelWidth(ticks, widthOf) + LABEL_SPACING_PX) <=
+      ticks.length * (findMaxLabelWidth(ticks, measure) + LABEL_SPACING_PX) <=
       width + LABEL_SPACING_PX
     )
       return ticks;
@@ -258,6 +261,6 @@ function fitTicks(
   return makeTicks(kind, format, domain, 1);
 }
 
-function findMaxLabelWidth(ticks: readonly Tick[], widthOf: MeasureText): number {
-  return Math.max(0, ...ticks.map(({ label }) => widthOf(label, { size: LABEL_SIZE_PX })));
+function findMaxLabelWidth(ticks: readonly Tick[], measure: MeasureText): number {
+  return Math.max(0, ...ticks.map(({ label }) => measure(label, { size: LABEL_SIZE_PX })));
 }

@@ -1,9 +1,20 @@
-import { formatPlural, formatValue } from '../../lib/format';
-import { type AxisSettings, type ChartContent, fitAxisY, resolveAxes } from '../axes/domain';
+import * as m from '../../catalog/charts';
+import { formatRange, formatValue } from '../../lib/format';
+import {
+  type AxisSettings,
+  type ChartContent,
+  fitAxisY,
+  getAxesAt,
+  getDragAxes,
+  getDragRect,
+  panBy,
+  resolveAxes,
+  zoomAround,
+  zoomToRect,
+} from '../axes/domain';
 import { countYTicks, layoutPlot, type PlotLayout } from '../axes/plot-layout';
 import type { Scale } from '../axes/scale';
 import { formatAxisValue } from '../axes/ticks';
-import { getAxesAt, getDragAxes, getDragRect, panBy, zoomAround, zoomToRect } from '../axes/zoom';
 import { measureText, type Point } from '../renderer/renderer';
 import { CanvasSurface } from '../surface/canvas-surface.svelte';
 import type { GestureHandlers } from '../surface/gestures';
@@ -13,93 +24,93 @@ import type { LineOverlay, OverlayLabel } from './line-overlay';
 import { findAnnotationAt, findMarkerAt } from './line-renderer';
 
 const UNLIMITED: AxisLimits = { low: null, high: null };
-/** Among so many lines one is only found when the others step back. */
+/** With more lines, highlighting dims the others. */
 const DIM_OTHERS_FROM = 40;
 
-/** Everything that follows from what a chart was given, where it stands and what a hand does. */
+/** State of a line chart, derived from its props, size and gestures. */
 export class ChartModel {
   readonly surface = new CanvasSurface();
-  /** The line under the pointer. */
+  /** The line nearest to the pointer. */
   nearestLineId = $state<string | null>(null);
-  /** What the mark or flag under the pointer says. */
+  /** Text of the hovered marker or annotation. */
   hoverLabel = $state.raw<OverlayLabel | null>(null);
   drag = $state.raw<{ readonly from: Point; readonly to: Point } | null>(null);
-  readonly #given: () => LineChartProps;
+  readonly #getProps: () => LineChartProps;
   readonly #zoom: () => ChartViewport | null;
 
-  /** Only what is read of `given` counts: a cursor that moves must not lay out the chart anew. */
-  constructor(given: () => LineChartProps, zoom: () => ChartViewport | null) {
-    this.#given = given;
+  /** Props are read lazily, so that a moving cursor does not recompute the layout. */
+  constructor(getProps: () => LineChartProps, zoom: () => ChartViewport | null) {
+    this.#getProps = getProps;
     this.#zoom = zoom;
   }
 
   readonly content = $derived.by(() => {
-    const { lines, bands = [], annotations = [], referenceLines = [] } = this.#given();
+    const { lines, bands = [], annotations = [], referenceLines = [] } = this.#getProps();
     return { lines, bands, annotations, referenceLines };
   });
 
-  // Of its own, so that a chart whose width changes is not fitted anew.
-  readonly #rows = $derived.by(() => countYTicks(this.surface.size.height));
+  // Separate, so that a change of width does not refit the axes.
+  readonly #yTickCount = $derived.by(() => countYTicks(this.surface.size.height));
 
   readonly settings = $derived.by<AxisSettings>(() => {
-    const given = this.#given();
+    const props = this.#getProps();
     return {
-      xFormat: given.xFormat ?? 'number',
-      xScale: given.xScale ?? 'linear',
-      yScale: given.yScale ?? 'linear',
-      y2Scale: given.y2Scale ?? 'linear',
-      xLimits: given.xLimits ?? UNLIMITED,
-      yLimits: given.yLimits ?? UNLIMITED,
-      y2Limits: given.y2Limits ?? UNLIMITED,
-      ignoreOutliers: given.ignoreOutliers ?? false,
-      yTickCount: this.#rows,
+      xFormat: props.xFormat ?? 'number',
+      xScale: props.xScale ?? 'linear',
+      yScale: props.yScale ?? 'linear',
+      y2Scale: props.y2Scale ?? 'linear',
+      xLimits: props.xLimits ?? UNLIMITED,
+      yLimits: props.yLimits ?? UNLIMITED,
+      y2Limits: props.y2Limits ?? UNLIMITED,
+      ignoreOutliers: props.ignoreOutliers ?? false,
+      yTickCount: this.#yTickCount,
     };
   });
 
   readonly axes = $derived.by(() => resolveAxes(this.content, this.settings, this.#zoom()));
   readonly layout = $derived.by(() => layoutPlot(this.axes, this.surface.size, measureText));
 
-  readonly #outstanding = $derived.by<readonly Line[]>(() => {
+  readonly #highlightedLines = $derived.by<readonly Line[]>(() => {
     const ids = [
-      ...(this.#given().highlighted ?? []),
+      ...(this.#getProps().highlighted ?? []),
       ...(this.nearestLineId === null ? [] : [this.nearestLineId]),
     ];
     return ids.length === 0 ? [] : this.content.lines.filter(({ id }) => ids.includes(id));
   });
 
   readonly overlay = $derived.by<LineOverlay>(() => {
-    const given = this.#given();
+    const props = this.#getProps();
     const {
       cursor = null,
       pinned = null,
       range = null,
       hoverPoints = [],
       selectsRange = false,
-    } = given;
+    } = props;
     return {
       ...{ cursor, pinned, range, hoverPoints },
       dragRect: this.drag && getDragRect(this.layout, this.drag.from, this.drag.to, selectsRange),
       label: this.hoverLabel,
-      highlighted: this.#outstanding,
-      // Where few lines are under the pointer itself, a wider line is enough.
+      highlighted: this.#highlightedLines,
+      // With few lines, a wider line is enough.
       dimsOthers: this.nearestLineId === null || this.content.lines.length > DIM_OTHERS_FROM,
     };
   });
 }
 
-/** What gestures do to a chart. `show` changes what is seen of it; null shows all. */
+/** Return the gesture handlers of a chart. `setZoom` changes the viewport; null resets it. */
 export function makeLineGestures(
   chart: ChartModel,
-  given: () => LineChartProps,
-  show: (extent: ChartViewport | null) => void,
+  getProps: () => LineChartProps,
+  setZoom: (viewport: ChartViewport | null) => void,
 ): GestureHandlers {
-  // A step too fine for numbers leaves what is seen as it is.
-  const showSome = (extent: ChartViewport | null): void => void (extent && show(extent));
+  // A range below the resolution of doubles is ignored.
+  const zoomTo = (viewport: ChartViewport | null): void => void (viewport && setZoom(viewport));
   const hover = (at: Point | null): void => {
     const { x, y } = chart.layout;
     chart.nearestLineId = at && findNearestLine(chart.content.lines, chart.layout, at);
     chart.hoverLabel = at && findLabelAt(chart, at);
-    given().onhover?.(
+    getProps().onhover?.(
       at && x.scale.toValue(at.x),
       at && y.scale.toValue(at.y),
       chart.nearestLineId,
@@ -107,7 +118,7 @@ export function makeLineGestures(
   };
   return {
     hover,
-    click: (at) => given().onselect?.(chart.layout.x.scale.toValue(at.x)),
+    click: (at) => getProps().onselect?.(chart.layout.x.scale.toValue(at.x)),
     drag(from, to) {
       chart.drag = { from, to };
       hover(to);
@@ -115,17 +126,15 @@ export function makeLineGestures(
     dragEnd(from, to) {
       chart.drag = null;
       const extent = zoomToRect(chart.layout, from, to);
-      if (given().selectsRange) given().onrange?.(extent && extent.x);
-      else if (getDragAxes(chart.layout, from, to) === 'x')
-        showSome(extent && refitY(chart, extent));
-      else showSome(extent);
+      if (getProps().selectsRange) getProps().onrange?.(extent && extent.x);
+      else if (getDragAxes(chart.layout, from, to) === 'x') zoomTo(extent && refitY(chart, extent));
+      else zoomTo(extent);
     },
     dragCancel: () => void (chart.drag = null),
-    pan: (dx, dy) => showSome(panBy(chart.layout, dx, dy)),
-    zoom: (at, factor) =>
-      showSome(zoomAround(chart.layout, at, factor, getAxesAt(chart.layout, at))),
-    resetZoom: () => show(null),
-    dragsByTouch: () => given().selectsRange ?? false,
+    pan: (dx, dy) => zoomTo(panBy(chart.layout, dx, dy)),
+    zoom: (at, factor) => zoomTo(zoomAround(chart.layout, at, factor, getAxesAt(chart.layout, at))),
+    resetZoom: () => setZoom(null),
+    dragsByTouch: () => getProps().selectsRange ?? false,
   };
 }
 
@@ -135,17 +144,17 @@ function findLabelAt({ content, layout }: ChartModel, at: Point): OverlayLabel |
   );
 }
 
-/** Who zooms along the horizontal axis wants to see all there is at that place. */
+/** Fit the y axes to the values of a new x range. */
 function refitY({ content, settings }: ChartModel, { x, y2 }: ChartViewport): ChartViewport {
   const y = fitAxisY(content, settings, 0, x);
   return { x, y, ...(y2 ? { y2: fitAxisY(content, settings, 1, x) } : {}) };
 }
 
-/** Pixels that an arrow key moves at least, alone and with shift. */
+/** Minimum movement of arrow keys, without and with Shift. */
 const ARROW_STEP_PX = 1;
 const SHIFT_ARROW_STEP_PX = 40;
 const KEY_ZOOM_FACTOR = 1.5;
-/** How many times larger a key shows a chart; 0 shows all of it. */
+/** Zoom factors of keys; 0 resets the zoom. */
 const ZOOM_KEYS: Readonly<Record<string, number>> = {
   '+': KEY_ZOOM_FACTOR,
   '=': KEY_ZOOM_FACTOR,
@@ -153,15 +162,15 @@ const ZOOM_KEYS: Readonly<Record<string, number>> = {
   '0': 0,
 };
 
-/** Does what a key means to a chart that has the focus; other keys go on to the page. */
+/** Handle a key of a focused chart; other keys bubble up to the page. */
 export function handleLineChartKey(
   event: KeyboardEvent,
   chart: ChartModel,
-  hand: GestureHandlers,
-  given: LineChartProps,
+  gestures: GestureHandlers,
+  props: LineChartProps,
 ): void {
   if (event.ctrlKey || event.metaKey) return;
-  if (!moveCursor(event, chart, given) && !zoomByKey(event, chart, hand, given)) return;
+  if (!moveCursor(event, chart, props) && !zoomByKey(event, chart, gestures, props)) return;
   event.preventDefault();
   event.stopPropagation();
 }
@@ -183,7 +192,7 @@ function moveCursor(
   return isPick || next !== null;
 }
 
-/** To the next point that is seen; null for keys that are no arrows. */
+/** Return the next visible point; null for other keys. */
 function getNextCursor(
   { key, shiftKey }: KeyboardEvent,
   lines: readonly HasX[],
@@ -202,33 +211,34 @@ function getNextCursor(
   return Math.max(low, Math.min(high, next));
 }
 
-/** Around the cursor, or the middle of what is seen. */
+/** Zoom around the cursor or the center. */
 function zoomByKey(
   { key }: KeyboardEvent,
   { layout }: ChartModel,
-  hand: GestureHandlers,
+  gestures: GestureHandlers,
   { cursor, pinned }: LineChartProps,
 ): boolean {
   const factor = ZOOM_KEYS[key];
   const { left, top, width, height } = layout.plotArea;
   const at = cursor ?? pinned ?? null;
   const x = at === null ? left + width / 2 : layout.x.scale.toPixel(at);
-  if (factor === 0) hand.resetZoom();
-  else if (factor !== undefined) hand.zoom({ x, y: top + height / 2 }, factor);
+  if (factor === 0) gestures.resetZoom();
+  else if (factor !== undefined) gestures.zoom({ x, y: top + height / 2 }, factor);
   return factor !== undefined;
 }
 
-/** A chart in a sentence. */
+/** Describe a chart for screen readers. */
 export function describeLineChart(
   label: string,
   { lines, bands }: ChartContent,
   layout: PlotLayout,
 ): string {
   const count = lines.length + bands.length;
-  if (count === 0) return `${label}: no lines`;
-  const across = layout.x.scale.domain
-    .map((end) => formatAxisValue(end, layout.format))
-    .join(' to ');
-  const up = layout.y.scale.domain.map((end) => formatValue(end)).join(' to ');
-  return `${label}: ${formatPlural(count, 'line')}, ${across} across, ${up} up`;
+  if (count === 0) return m.lineSummaryEmpty({ label });
+  return m.lineSummary({
+    label,
+    count,
+    xRange: formatRange(layout.x.scale.domain, (end) => formatAxisValue(end, layout.format)),
+    yRange: formatRange(layout.y.scale.domain, formatValue),
+  });
 }

@@ -4,7 +4,7 @@ import { layoutPlot } from '../axes/plot-layout';
 import { LIGHT_THEME } from '../renderer/chart-theme';
 import { SvgRenderer } from '../renderer/svg-renderer';
 import type { Line } from '../types';
-import { drawReferenceLines } from './curve-renderer';
+import { drawReferenceLines } from './line-renderer';
 import { exportLineChartSvg, type LineChartExport } from './line-chart-export';
 import { findNearestLine, findNextX, getValuesAt } from './line-hit-test';
 
@@ -20,13 +20,18 @@ function drawReferenceLine(xDomain: readonly [number, number], label: string): s
     { width: 448, height: 230 },
     measure,
   );
-  const pen = new SvgRenderer(measure);
-  const guide = { id: 'a', x: Float64Array.of(0, 0.5, 1), y: Float64Array.of(0, 0.5, 1), label };
-  drawReferenceLines(pen, layout, [guide], LIGHT_THEME);
-  return pen.toSvg(448, 230, '');
+  const renderer = new SvgRenderer(measure);
+  const referenceLine = {
+    id: 'a',
+    x: Float64Array.of(0, 0.5, 1),
+    y: Float64Array.of(0, 0.5, 1),
+    label,
+  };
+  drawReferenceLines(renderer, layout, [referenceLine], LIGHT_THEME);
+  return renderer.toSvg(448, 230, '');
 }
 
-test('a guide has its word at the end that is seen', () => {
+test('a reference line has its label at the visible end', () => {
   expect(drawReferenceLine([0, 1], 'chance')).toContain('>chance</text>');
   const far = /<text transform="translate\(([\d.]+)/.exec(drawReferenceLine([0, 1], 'chance'))?.[1];
   const near = /<text transform="translate\(([\d.]+)/.exec(
@@ -35,7 +40,7 @@ test('a guide has its word at the end that is seen', () => {
   expect(Number(near)).toBeLessThan(Number(far));
 });
 
-test('a guide that is not seen says nothing', () => {
+test('an invisible reference line has no label', () => {
   expect(drawReferenceLine([5, 6], 'chance')).not.toContain('chance');
   expect(drawReferenceLine([0, 1], '')).not.toContain('<text');
 });
@@ -59,7 +64,7 @@ const toPoint = (x: number, y: number): { x: number; y: number } => ({
   y: layout.y.scale.toPixel(y),
 });
 
-test('of each line the point nearest in x is told, with its raw value', () => {
+test('the point nearest in x and its raw value are returned for each line', () => {
   const lines = [
     makeLine('a', [0, 10, 20], [1, 2, 3], { raw: Float64Array.of(1.5, 2.5, 3.5) }),
     makeLine('b', [12, 30], [7, 8]),
@@ -71,18 +76,18 @@ test('of each line the point nearest in x is told, with its raw value', () => {
   ]);
 });
 
-test('before the first and after the last point these are the nearest', () => {
+test('the first and last point are nearest outside the range', () => {
   const lines = [makeLine('a', [5, 6, 7], [1, 2, 3])];
   expect(getValuesAt(lines, -100)[0]?.x).toBe(5);
   expect(getValuesAt(lines, 100)[0]?.x).toBe(7);
 });
 
-test('x in any order is searched through', () => {
+test('unsorted x values are searched linearly', () => {
   const lines = [makeLine('a', [9, 1, 5], [1, 2, 3], { scatter: true })];
   expect(getValuesAt(lines, 2)[0]).toMatchObject({ x: 1, y: 2 });
 });
 
-test('of all linear searches over random lines the result is the same', () => {
+test('binary search equals linear search on random lines', () => {
   const x = Array.from({ length: 400 }, (_, index) => index * 3 + ((index * 7) % 3));
   const column = makeLine('a', x, x);
   for (let wanted = -5; wanted < 1210; wanted += 3.7) {
@@ -91,20 +96,20 @@ test('of all linear searches over random lines the result is the same', () => {
   }
 });
 
-test('the nearest line is that with the shortest way to it, also between its points', () => {
+test('the nearest line is found by distance to its segments', () => {
   const lines = [makeLine('flat', [0, 100], [5, 5]), makeLine('steep', [40, 60], [0, 10])];
   expect(findNearestLine(lines, layout, toPoint(20, 5.2))).toBe('flat');
   expect(findNearestLine(lines, layout, toPoint(57, 8))).toBe('steep');
 });
 
-test('far from all lines there is none, and gaps are no lines', () => {
+test('distant lines and gaps are not found', () => {
   const lines = [makeLine('a', [0, 50, 100], [1, NaN, 1])];
   expect(findNearestLine(lines, layout, toPoint(50, 9))).toBe(null);
   expect(findNearestLine(lines, layout, toPoint(50, 1))).toBe(null);
   expect(findNearestLine(lines, layout, toPoint(1, 1.2))).toBe('a');
 });
 
-test('arrows go to the next point of any line that is far enough', () => {
+test('arrow keys move to the next point of any line', () => {
   const lines = [makeLine('a', [0, 10, 20], [1, 1, 1]), makeLine('b', [13, 14], [1, 1])];
   expect(findNextX(lines, 10, 1)).toBe(13);
   expect(findNextX(lines, 10, 5)).toBe(20);
@@ -113,7 +118,7 @@ test('arrows go to the next point of any line that is far enough', () => {
   expect(findNextX(lines, 20, 1)).toBe(null);
 });
 
-test('a curve that runs in any direction is found along all of it', () => {
+test('unsorted curves are found along their whole length', () => {
   const upright = makeLine('a', [50, 50, 50], [0, 5, 10], { scatter: true });
   const other = makeLine('b', [20, 60, 20], [2, 3, 4], { scatter: true });
   expect(findNearestLine([upright, other], layout, toPoint(51, 8))).toBe('a');
@@ -152,7 +157,7 @@ function makeExport(lines: readonly Line[], more: Partial<LineChartExport> = {})
 const textsIn = (svg: string): string[] =>
   [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text ?? '');
 
-test('a sheet says what it shows: title, axes, names, flags', () => {
+test('an export has a title, axis labels, legend and annotations', () => {
   const texts = textsIn(
     exportLineChartSvg(makeExport([makeExportLine('conv'), makeExportLine('dense')]), measureText),
   );
@@ -161,7 +166,7 @@ test('a sheet says what it shows: title, axes, names, flags', () => {
   expect(texts).not.toContain('tokens');
 });
 
-test('the right axis is named where there is one', () => {
+test('the right axis has a label if it exists', () => {
   const plan = { ...makeExport([]).axes, y2: { kind: 'linear', domain: [0, 5] } as const };
   const texts = textsIn(
     exportLineChartSvg(
@@ -172,7 +177,7 @@ test('the right axis is named where there is one', () => {
   expect(texts).toContain('tokens');
 });
 
-test('of hundreds of lines the first are named and the rest is counted', () => {
+test('the legend lists the first lines and counts the rest', () => {
   const lines = Array.from({ length: 500 }, (_, at) => makeExportLine(`run_${at}`));
   const texts = textsIn(exportLineChartSvg(makeExport(lines), measureText));
   expect(texts).toContain('run_59');
@@ -180,7 +185,7 @@ test('of hundreds of lines the first are named and the rest is counted', () => {
   expect(texts).toContain('and 440 more');
 });
 
-test('names that fill a row go on in the next one, and the sheet is higher', () => {
+test('the legend wraps and makes the image higher', () => {
   const heightOf = (svg: string): number => Number(/height="(\d+)"/.exec(svg)?.[1]);
   const few = heightOf(exportLineChartSvg(makeExport([makeExportLine('a')]), measureText));
   const many = heightOf(

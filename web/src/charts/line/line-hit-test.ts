@@ -1,23 +1,23 @@
-/** What lies under a pointer. Lines are searched by halves, so that hundreds of them cost nothing. */
+/** Hit testing. Lines are searched with binary search, so that hundreds of them are fast. */
 
 import { bisectLeft } from '../axes/domain';
 import type { Point } from '../renderer/renderer';
 import type { PlotLayout } from '../axes/plot-layout';
-import { getYScale } from './curve-renderer';
+import { getYScale } from './line-renderer';
 import type { Line, NumberArray } from '../types';
 
 export interface LineValue {
   readonly id: string;
   readonly x: number;
   readonly y: number;
-  /** Before smoothing; null where that is not known. */
+  /** Value before smoothing; null if unknown. */
   readonly raw: number | null;
 }
 
-/** A line, or a band. */
+/** A line or a band. */
 export type HasX = Pick<Line, 'x' | 'scatter'>;
 
-/** The point of each line that is nearest to `x`. */
+/** Return the point of each line that is nearest to `x`. */
 export function getValuesAt(lines: readonly Line[], x: number): LineValue[] {
   const values: LineValue[] = [];
   for (const line of lines) {
@@ -29,7 +29,7 @@ export function getValuesAt(lines: readonly Line[], x: number): LineValue[] {
   return values;
 }
 
-/** Which point of a line is nearest to `x`; -1 for a line without points. */
+/** Return the index of the point nearest to `x`; -1 for a line without points. */
 export function findNearestIndex({ x: column, scatter }: Line, x: number): number {
   if (scatter) return findNearestUnsorted(column, x);
   const after = bisectLeft(column, x);
@@ -48,7 +48,7 @@ function findNearestUnsorted(column: NumberArray, x: number): number {
   return best;
 }
 
-/** The line nearest to a pixel, if one is within reach. */
+/** Return the id of the line nearest to a point, if one is within reach. */
 export function findNearestLine(
   lines: readonly Line[],
   layout: PlotLayout,
@@ -66,8 +66,10 @@ export function findNearestLine(
   return best;
 }
 
-/** Squared pixels from a place to a line: to the two pieces that meet in a point, which are the
- * nearest where x rises, else to all of them. */
+/**
+ * Return the squared distance to a line in pixels. With sorted x, only the segments next to the
+ * nearest point are checked.
+ */
 function distanceTo(line: Line, near: number, layout: PlotLayout, at: Point): number {
   const ys = getYScale(layout, line.axis);
   const across = (index: number): number => layout.x.scale.toPixel(line.x[index] ?? NaN) - at.x;
@@ -77,7 +79,7 @@ function distanceTo(line: Line, near: number, layout: PlotLayout, at: Point): nu
   let [x, y] = [across(first), up(first)];
   for (let index = first; index <= last; index++) {
     const [x1, y1] = [across(index), up(index)];
-    // A point with gaps at both sides belongs to no piece.
+    // A point between two gaps has no segment.
     for (const distance of [x1 * x1 + y1 * y1, distanceToSegment(x, y, x1, y1)])
       if (distance < least) least = distance;
     [x, y] = [x1, y1];
@@ -85,7 +87,7 @@ function distanceTo(line: Line, near: number, layout: PlotLayout, at: Point): nu
   return least;
 }
 
-/** Squared distance of the origin to a piece of a line; NaN where an end is a gap. */
+/** Return the squared distance of the origin to a segment; NaN if an end is a gap. */
 function distanceToSegment(x0: number, y0: number, x1: number, y1: number): number {
   const [dx, dy] = [x1 - x0, y1 - y0];
   const length = dx * dx + dy * dy;
@@ -93,7 +95,7 @@ function distanceToSegment(x0: number, y0: number, x1: number, y1: number): numb
   return (x0 + part * dx) ** 2 + (y0 + part * dy) ** 2;
 }
 
-/** The next x at which a line has a point, at least `step` further; null past the last. */
+/** Return the next x of a point, at least `step` away; null after the last. */
 export function findNextX(lines: readonly HasX[], x: number, step: number): number | null {
   let best: number | null = null;
   for (const { x: column, scatter } of lines) {

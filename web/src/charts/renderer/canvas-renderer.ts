@@ -13,11 +13,11 @@ import {
   type TextStyle,
 } from './renderer';
 
-/** How far up and down an area reaches in each column of pixels. */
+/** The vertical extent of an area in each pixel column. */
 export class PixelColumns {
   readonly #low: Float32Array;
   readonly #high: Float32Array;
-  /** The width of a column. */
+  /** Width of a column. */
   readonly #wide: number;
 
   constructor(count: number, wide: number) {
@@ -36,7 +36,7 @@ export class PixelColumns {
     }
   }
 
-  /** The columns from one point to the next, whose edges are straight between them. */
+  /** Add the columns between two points, interpolated linearly. */
   #addPiece(at: number, from: number, to: number, low: Float32Array, high: Float32Array): void {
     const slope = (edge: Float32Array): number =>
       ((edge[at + 1] ?? NaN) - (edge[at] ?? NaN)) / (to - from);
@@ -57,7 +57,7 @@ export class PixelColumns {
     if (!((this.#high[column] ?? NaN) >= most)) this.#high[column] = most;
   }
 
-  /** An upright line in the middle of each column. */
+  /** Return a vertical line in the center of each column. */
   toPath(): Path {
     const points = new Float32Array(6 * this.#low.length);
     let length = 0;
@@ -75,20 +75,17 @@ export class PixelColumns {
 type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 
 /**
- * Draws on a canvas, in pixels of the page whatever those of the screen are.
- *
- * Where there is no graphics card, lines of one pixel are 10 to 20 times faster than wider ones and
- * than filled areas. So a line of up to two pixels is two fine ones side by side, which looks the
- * same, and an area is a fine line in each column of pixels.
+ * Draws on a canvas in CSS pixels. Without a GPU, lines of one device pixel are 10 to 20 times
+ * faster than wider lines and filled areas. So a line of up to two pixels is drawn as two thin ones
+ * next to each other, which looks the same, and an area as a thin line per pixel column.
  */
 export class CanvasRenderer implements Renderer {
   readonly #context: Context;
   readonly #fine: number;
 
-  /** `density` is how many pixels of the screen one of the page has. */
-  constructor(context: Context, density: number) {
+  constructor(context: Context, pixelRatio: number) {
     this.#context = context;
-    this.#fine = 1 / density;
+    this.#fine = 1 / pixelRatio;
     context.lineJoin = 'bevel';
   }
 

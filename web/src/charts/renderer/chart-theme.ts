@@ -1,9 +1,8 @@
-/** The colours of a chart's own parts, as a canvas takes them. */
+/** Colors of axes, labels and overlays, as CSS colors for a canvas. */
 export interface ChartTheme {
   readonly background: string;
   readonly grid: string;
   readonly axis: string;
-  /** A line that follows the pointer. */
   readonly crosshair: string;
   readonly label: string;
   readonly text: string;
@@ -11,7 +10,7 @@ export interface ChartTheme {
   readonly error: string;
 }
 
-/** What is taken away is put on white paper, whatever the page looks like. */
+/** Exported images are always light. */
 export const LIGHT_THEME: ChartTheme = {
   background: '#ffffff',
   grid: '#efeff3',
@@ -35,8 +34,8 @@ const TOKENS: Record<keyof ChartTheme, string> = {
 };
 
 /**
- * The colours of the theme that holds where `element` is. Tokens name one colour for each theme, and
- * only a property that is a colour tells which one it is now; so an element tries them on.
+ * Read the theme at an element. Tokens use `light-dark()`, which is resolved only in color
+ * properties, so a temporary element is styled with each of them.
  */
 export function readChartTheme(element: HTMLElement): ChartTheme {
   const probe = element.appendChild(document.createElement('i'));

@@ -15,7 +15,7 @@ function columnsOf(x: number[], low: number[], high: number[], count = 6): numbe
   return found;
 }
 
-test('between points an area reaches as far as the straight lines between them', () => {
+test('an area is interpolated linearly between points', () => {
   expect(columnsOf([0, 2], [0, 2], [10, 8])).toEqual([
     [0.5, 0, 10],
     [1.5, 1, 9],
@@ -23,11 +23,11 @@ test('between points an area reaches as far as the straight lines between them',
   ]);
 });
 
-test('a column with several points has the extremes of all', () => {
+test('a column with several points has their extremes', () => {
   expect(columnsOf([1.1, 1.2, 1.3], [5, 1, 5], [6, 6, 9])).toEqual([[1.5, 1, 9]]);
 });
 
-test('gaps stay empty, and what is outside is left out', () => {
+test('gaps and points outside are left out', () => {
   expect(columnsOf([-9, 0, 1, 2, 4, 90], [1, 1, NaN, 1, 1, 1], [2, 2, NaN, 2, 2, 2], 4)).toEqual([
     [0.5, 1, 2],
     [2.5, 1, 2],
@@ -38,7 +38,7 @@ test('gaps stay empty, and what is outside is left out', () => {
 const makeRenderer = (): SvgRenderer => new SvgRenderer((text) => text.length * 6);
 const label = { color: '#000', size: 10, align: 'left', baseline: 'top' } as const;
 
-test('what names hold is text, whatever it looks like', () => {
+test('names are escaped', () => {
   const drawn = makeRenderer();
   drawn.text('<b>&"\u0000\'', 0, 0, label);
   const file = drawn.toSvg(10, 10, '</svg>');
@@ -47,13 +47,13 @@ test('what names hold is text, whatever it looks like', () => {
   expect(file).toContain('<title>&#60;/svg&#62;</title>');
 });
 
-test('a gap lifts the pen', () => {
+test('a gap starts a new subpath', () => {
   const drawn = makeRenderer();
   drawn.stroke(makePath(0, 0, 1, 1, NaN, NaN, 3, 3.14159), { color: 'red', width: 1 });
   expect(drawn.toSvg(10, 10, '')).toContain('d="M0 0L1 1M3 3.1"');
 });
 
-test('an area goes along its top and back, piece by piece', () => {
+test('each part of an area is a closed outline', () => {
   const drawn = makeRenderer();
   const x = Float32Array.of(0, 1, 2, 3, 4);
   const low = Float32Array.of(5, 5, NaN, 5, 5);
@@ -64,7 +64,7 @@ test('an area goes along its top and back, piece by piece', () => {
   expect(file).toContain('M3 2L4 2L4 5L3 5Z');
 });
 
-test('clips are named once', () => {
+test('equal clip paths are shared', () => {
   const drawn = makeRenderer();
   const box = { left: 0, top: 0, width: 5, height: 5 };
   drawn.clip(box, () => drawn.dot(1, 1, 1, { color: 'red' }));

@@ -1,11 +1,11 @@
-/** A picture made of pixels: red, green, blue and alpha of each, row by row from the top. */
+/** RGBA pixels in rows from the top. */
 export interface Raster {
   readonly width: number;
   readonly height: number;
   readonly pixels: Uint8ClampedArray<ArrayBuffer>;
 }
 
-/** A raster is put on a canvas once, however often it is drawn. */
+/** Canvases of rasters, created once. */
 const rasterCanvases = new WeakMap<Raster, HTMLCanvasElement>();
 
 export function getRasterCanvas(raster: Raster): HTMLCanvasElement {
@@ -22,7 +22,7 @@ export function getRasterCanvas(raster: Raster): HTMLCanvasElement {
 
 let measuringContext: CanvasRenderingContext2D | null = null;
 
-/** How wide text is on this machine. */
+/** Measure the width of text in pixels. */
 export const measureText: Renderer['measureText'] = (text, style) => {
   measuringContext ??= document.createElement('canvas').getContext('2d');
   if (!measuringContext) return text.length * style.size * 0.55;
@@ -30,48 +30,45 @@ export const measureText: Renderer['measureText'] = (text, style) => {
   return measuringContext.measureText(text).width;
 };
 
-/**
- * What charts are drawn with. The code that draws is written once; a pen puts it on a canvas or
- * into an SVG file.
- */
+/** Drawing commands of charts, with implementations for canvas and SVG. */
 export interface Renderer {
-  /** A line through points. */
+  /** Draw a polyline. */
   stroke(path: Path, style: StrokeStyle): void;
-  /** A shape with points on its edge. */
+  /** Fill a polygon. */
   fill(path: Path, style: FillStyle): void;
-  /** The area between two curves. */
+  /** Fill the area between two curves. */
   area(edges: AreaEdges, style: FillStyle): void;
   dot(x: number, y: number, radius: number, style: DotStyle): void;
   rect(box: Rect, style: FillStyle & { readonly radius?: number }): void;
-  /** Pixels, stretched over the box. */
+  /** Draw a raster, stretched to the rectangle. */
   image(raster: Raster, box: Rect): void;
   text(text: string, x: number, y: number, style: TextStyle): void;
   measureText(text: string, style: Pick<TextStyle, 'size' | 'bold'>): number;
-  /** Nothing that `draw` draws leaves the box. */
+  /** Clip everything that `draw` draws. */
   clip(box: Rect, draw: () => void): void;
-  /** All that `draw` draws stands so far to the right and down. */
+  /** Translate everything that `draw` draws. */
   translate(by: Point, draw: () => void): void;
 }
 
-/** Points x0, y0, x1, y1, …; a pair of NaN lifts the pen. */
+/** Points x0, y0, x1, y1, …; a NaN pair starts a new subpath. */
 export interface Path {
   readonly points: Float32Array;
-  /** How many numbers of `points` count. */
+  /** Number of used elements of `points`. */
   readonly length: number;
 }
 
-/** Two curves over rising x; NaN in any of them leaves a gap. */
+/** Two curves over sorted x; NaN is a gap. */
 export interface AreaEdges {
   readonly x: Float32Array;
   readonly low: Float32Array;
   readonly high: Float32Array;
-  /** How many numbers of each count. */
+  /** Number of used elements of each array. */
   readonly length: number;
 }
 
 export interface StrokeStyle {
   readonly color: string;
-  /** 0 is the finest line there is. */
+  /** 0 is a hairline. */
   readonly width: number;
   readonly opacity?: number;
   readonly dash?: readonly number[];
@@ -84,7 +81,7 @@ export interface FillStyle {
 
 export interface DotStyle {
   readonly color: string;
-  /** A ring around the dot that sets it off from lines below. */
+  /** Color of an outline that separates the dot from lines below. */
   readonly ring?: string;
 }
 
@@ -94,7 +91,7 @@ export interface TextStyle {
   readonly bold?: boolean;
   readonly align: 'left' | 'center' | 'right';
   readonly baseline: 'top' | 'middle' | 'bottom';
-  /** Written upwards, turned around its place. */
+  /** Rotated by 90° counterclockwise. */
   readonly vertical?: boolean;
 }
 
@@ -110,9 +107,14 @@ export interface Rect {
   readonly height: number;
 }
 
-/** A box with room around it. */
-export function expandRect({ left, top, width, height }: Rect, room: number): Rect {
-  return { left: left - room, top: top - room, width: width + 2 * room, height: height + 2 * room };
+/** Return a rectangle with a margin around it. */
+export function expandRect({ left, top, width, height }: Rect, margin: number): Rect {
+  return {
+    left: left - margin,
+    top: top - margin,
+    width: width + 2 * margin,
+    height: height + 2 * margin,
+  };
 }
 
 export const FONT_FAMILY = "system-ui, 'Segoe UI', Roboto, sans-serif";

@@ -14,22 +14,21 @@ import {
 } from './renderer';
 
 const ANCHORS = { left: 'start', center: 'middle', right: 'end' };
-/** How far below its place the foot of a text stands, in parts of its size. */
+/** Vertical offset of the baseline, as a fraction of the font size. */
 const BASELINE_SHIFT = { top: 0.8, middle: 0.35, bottom: -0.2 };
 
 const HAIRLINE_WIDTH = 0.75;
 
 type MeasureText = Renderer['measureText'];
 
-/** Collects what is drawn as the elements of an SVG file. */
+/** Draws into an SVG document. */
 export class SvgRenderer implements Renderer {
   readonly #elements: string[] = [];
   readonly #clips = new Map<string, string>();
   readonly measureText: MeasureText;
 
-  /** How wide text is only a screen can tell. */
-  constructor(widthOf: MeasureText) {
-    this.measureText = widthOf;
+  constructor(measure: MeasureText) {
+    this.measureText = measure;
   }
 
   stroke(path: Path, { color, width, opacity = 1, dash = [] }: StrokeStyle): void {
@@ -110,7 +109,7 @@ export class SvgRenderer implements Renderer {
     this.#elements.push('</g>');
   }
 
-  /** The file. */
+  /** Return the SVG document. */
   toSvg(width: number, height: number, title: string): string {
     const clips = [...this.#clips].map(([shape, id]) => `<clipPath id="${id}">${shape}</clipPath>`);
     const head = { width, height, viewBox: `0 0 ${width} ${height}`, 'font-family': FONT_FAMILY };
@@ -146,7 +145,7 @@ function formatPath({ points, length }: Path, closed: boolean): string {
   return parts.join('') + (closed && parts.length ? 'Z' : '');
 }
 
-/** The edge of each piece of an area: along the top and back along the foot. */
+/** Return the closed outline of each part of an area. */
 function* iterOutlines({ x, low, high, length }: AreaEdges): Generator<Path> {
   let begin = 0;
   for (let end = 0; end <= length; end++) {
@@ -178,12 +177,12 @@ function formatAttributes(values: Record<string, string | number>): string {
     .join('');
 }
 
-/** A tenth of a pixel is as fine as anyone sees; points far outside would only fill the file. */
+/** Round to a tenth of a pixel and clamp points far outside. */
 function roundCoordinate(value: number): number {
   return Math.round(Math.max(-1e5, Math.min(1e5, value)) * 10) / 10;
 }
 
-/** Characters that no XML file may hold are left out. */
+/** Escape text; characters that are invalid in XML are removed. */
 function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '')

@@ -3,12 +3,12 @@ import { CanvasRenderer } from '../renderer/canvas-renderer';
 import { type ChartTheme, LIGHT_THEME, readChartTheme } from '../renderer/chart-theme';
 import type { Renderer } from '../renderer/renderer';
 
-/** Tells all charts when colours or the pixels of the screen have become others. */
-
 const themeListeners = new Set<() => void>();
 let stopWatching: (() => void) | null = null;
 
-/** Calls `listener` when the theme or the density of pixels has changed. */
+/**
+ * Call `listener` when the theme or the device pixel ratio changes; return a function that stops.
+ */
 export function onThemeChange(listener: () => void): () => void {
   themeListeners.add(listener);
   stopWatching ??= watchTheme();
@@ -25,32 +25,32 @@ function notifyThemeListeners(): void {
 }
 
 function watchTheme(): () => void {
-  const ending = new AbortController();
+  const controller = new AbortController();
   const root = new MutationObserver(notifyThemeListeners);
   root.observe(document.documentElement, { attributeFilter: ['data-theme', 'class', 'style'] });
   matchMedia('(prefers-color-scheme: dark)').addEventListener(
     'change',
     notifyThemeListeners,
-    ending,
+    controller,
   );
-  watchPixelRatio(ending);
+  watchPixelRatio(controller);
   return () => {
     root.disconnect();
-    ending.abort();
+    controller.abort();
   };
 }
 
-/** A query can only ask for one density, so each change needs the next one. */
-function watchPixelRatio(ending: AbortController): void {
+/** A media query matches one resolution, so each change needs a new query. */
+function watchPixelRatio(controller: AbortController): void {
   const query = matchMedia(`(resolution: ${devicePixelRatio}dppx)`);
   const changed = (): void => {
     notifyThemeListeners();
-    watchPixelRatio(ending);
+    watchPixelRatio(controller);
   };
-  query.addEventListener('change', changed, { once: true, signal: ending.signal });
+  query.addEventListener('change', changed, { once: true, signal: controller.signal });
 }
 
-/** Puts work off to the next frame; of what comes before then only the last is done. */
+/** Runs the latest scheduled work in the next frame. */
 export class FrameTask {
   #work: (() => void) | null = null;
   #request = 0;
@@ -69,13 +69,16 @@ export class FrameTask {
   }
 }
 
-/** What all charts together may take of a frame, so that the first is seen before the last is drawn. */
+/** Time per frame for all charts, so that the first ones appear before the last are drawn. */
 const FRAME_BUDGET_MS = 10;
 
 const queuedTasks = new Set<QueuedFrameTask>();
 let frameRequest = 0;
 
-/** Does the last work it was given when it is this chart's turn, in one of the next frames. */
+/**
+ * Runs the latest scheduled work in one of the next frames, sharing a time budget with other
+ * charts.
+ */
 export class QueuedFrameTask {
   #work: (() => void) | undefined;
 
@@ -106,13 +109,13 @@ function runQueue(): void {
   frameRequest = queuedTasks.size > 0 ? requestAnimationFrame(runQueue) : 0;
 }
 
-/** The element that a chart fills: how large it is, in which colours, and how dense its pixels. */
+/** Size, theme and device pixel ratio of the element of a chart. */
 export class CanvasSurface {
   size = $state.raw<Size>({ width: 0, height: 0 });
   theme = $state.raw<ChartTheme>(LIGHT_THEME);
   pixelRatio = $state(1);
 
-  /** Follows an element; returns how to let go of it. */
+  /** Observe an element; return a function that stops. */
   observe(element: HTMLElement): () => void {
     const sized = new ResizeObserver(() => {
       const { clientWidth: width, clientHeight: height } = element;
@@ -132,20 +135,20 @@ export class CanvasSurface {
   }
 }
 
-/** Draws on an empty canvas, sharp at any density. */
+/** Clear a canvas and draw on it at the device resolution. */
 export function drawOnCanvas(
   canvas: HTMLCanvasElement,
   { width, height }: Size,
-  density: number,
-  draw: (pen: Renderer) => void,
+  pixelRatio: number,
+  draw: (renderer: Renderer) => void,
 ): void {
   const context = canvas.getContext('2d');
   if (!context) return;
-  const [across, down] = [Math.round(width * density), Math.round(height * density)];
+  const [across, down] = [Math.round(width * pixelRatio), Math.round(height * pixelRatio)];
   if (canvas.width !== across) canvas.width = across;
   if (canvas.height !== down) canvas.height = down;
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, across, down);
-  context.setTransform(density, 0, 0, density, 0, 0);
-  draw(new CanvasRenderer(context, density));
+  context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+  draw(new CanvasRenderer(context, pixelRatio));
 }

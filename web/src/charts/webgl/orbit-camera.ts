@@ -3,26 +3,25 @@ import type { GestureHandlers } from '../surface/gestures';
 
 export type Vec3 = readonly [number, number, number];
 
-/** Which axis points to the top of the picture. */
 export type UpAxis = 'y' | 'z';
 
-/** Where a frame is looked at from; it means the same whatever is in the frame. */
+/** A camera position relative to the bounding sphere of the scene. */
 export interface Orbit {
-  /** Radians around the axis that points up, and above the plane it stands on. */
+  /** Radians around the up axis, and above the ground plane. */
   readonly yaw: number;
   readonly pitch: number;
-  /** 1: the whole frame fits into the picture. */
+  /** 1 fits the whole scene. */
   readonly zoom: number;
-  /** What is in the middle, in radii of the frame from its centre. */
+  /** The point in the center of the image, in radii from the center of the scene. */
   readonly target: Vec3;
 }
 
-/** How wide the picture is. */
+/** The projection of the camera. */
 export interface Projection {
-  /** Degrees from its upper to its lower edge. */
+  /** Vertical field of view in degrees. */
   readonly fov: number;
   readonly orthographic: boolean;
-  /** Its width divided by its height. */
+  /** Width divided by height. */
   readonly aspect: number;
 }
 
@@ -31,9 +30,9 @@ export const DEFAULT_ORBIT: Orbit = { yaw: 0.6, pitch: 0.42, zoom: 1, target: [0
 
 const MAX_PITCH = Math.PI / 2 - 0.001;
 const ZOOM_LIMITS = { least: 0.02, most: 1000 };
-/** A drag over the height of a picture turns by half a circle. */
+/** A drag over the height of the image rotates by 180°. */
 const ROTATION_PER_HEIGHT = Math.PI;
-/** Air around what is fitted in. */
+/** Margin around the scene. */
 const FIT_MARGIN = 1.06;
 
 export function rotateOrbit(orbit: Orbit, dx: number, dy: number, height: number): Orbit {
@@ -49,7 +48,7 @@ export function zoomOrbit(orbit: Orbit, factor: number): Orbit {
   return { ...orbit, zoom: clamp(orbit.zoom * factor, ZOOM_LIMITS.least, ZOOM_LIMITS.most) };
 }
 
-/** Moves what is seen by pixels, so that it stays under the pointer. */
+/** Pan by pixels, so that the scene follows the pointer. */
 export function panOrbit(
   orbit: Orbit,
   dx: number,
@@ -65,7 +64,7 @@ export function panOrbit(
   return { ...orbit, target: [move(0), move(1), move(2)] };
 }
 
-/** Zooms so that what is `x` and `y` pixels from the middle of the picture stays there. */
+/** Zoom around a point, given in pixels from the center of the image. */
 export function zoomOrbitAt(
   orbit: Orbit,
   { x, y }: { readonly x: number; readonly y: number },
@@ -82,17 +81,17 @@ export function zoomOrbitAt(
   };
 }
 
-/** How far from what is in the middle the eye is, in radii. */
+/** Return the distance from the camera to the target, in radii. */
 export function getEyeDistance({ zoom }: Orbit, lens: Projection): number {
   return FIT_MARGIN / Math.sin(getNarrowHalfAngle(lens)) / zoom;
 }
 
-/** How much of the plane through the middle is seen from top to bottom, in radii. */
+/** Return the visible height at the target, in radii. */
 export function getHeightAtTarget(orbit: Orbit, lens: Projection): number {
   return 2 * getEyeDistance(orbit, lens) * Math.tan(toRadians(lens.fov) / 2);
 }
 
-/** The eye, in radii from the centre of the frame. */
+/** Return the camera position, in radii from the center of the scene. */
 export function getEyePosition(orbit: Orbit, lens: Projection, up: UpAxis): Vec3 {
   const distance = getEyeDistance(orbit, lens);
   const { back } = getViewAxes(orbit, up);
@@ -100,7 +99,7 @@ export function getEyePosition(orbit: Orbit, lens: Projection, up: UpAxis): Vec3
   return [along(0), along(1), along(2)];
 }
 
-/** The directions of the picture: to its right, to its top, and out of it. */
+/** Return the view axes: to the right, to the top, and towards the viewer. */
 export function getViewAxes(
   { yaw, pitch }: Orbit,
   up: UpAxis,
@@ -117,7 +116,7 @@ export function getUpVector(up: UpAxis): Vec3 {
   return fromYUp([0, 1, 0], up);
 }
 
-/** The orbit with the eye at a place, looking at another; null where they are one. */
+/** Return the orbit of a camera at `eye` that looks at `target`; null if they are equal. */
 export function makeOrbit(eye: Vec3, target: Vec3, lens: Projection, up: UpAxis): Orbit | null {
   const [x, y, z] = toYUp([eye[0] - target[0], eye[1] - target[1], eye[2] - target[2]], up);
   const distance = Math.hypot(x, y, z);
@@ -134,7 +133,7 @@ export function makeOrbit(eye: Vec3, target: Vec3, lens: Projection, up: UpAxis)
   };
 }
 
-/** `yaw,pitch,zoom` and, where it is not the centre, what is in the middle. */
+/** `yaw,pitch,zoom`, followed by the target if it is not the center. */
 export const orbitCodec: Codec<Orbit | null> = {
   parse: (text) => parseOrbit(text.split(',')),
   format: (orbit) => (orbit ? formatOrbit(orbit).join(',') : ''),
@@ -154,7 +153,7 @@ export function parseOrbit(texts: readonly string[]): Orbit | null {
   };
 }
 
-/** Six texts, the last three empty where the target is the centre. */
+/** Six fields; the last three are empty if the target is the center. */
 export function formatOrbit({ yaw, pitch, zoom, target }: Orbit): string[] {
   const isCentred = target.every((place) => Math.abs(place) < 1e-4);
   const angles = [yaw, pitch].map((angle) => formatFixed(angle, 3));
@@ -166,17 +165,17 @@ function formatFixed(value: number, digits: number): string {
   return String(Number(value.toFixed(digits)));
 }
 
-/** From a world with y on top to one with `up` there. */
+/** Convert coordinates from y-up. */
 function fromYUp([x, y, z]: Vec3, up: UpAxis): Vec3 {
   return up === 'y' ? [x, y, z] : [x, -z, y];
 }
 
-/** And back. */
+/** Convert coordinates to y-up. */
 function toYUp([x, y, z]: Vec3, up: UpAxis): Vec3 {
   return up === 'y' ? [x, y, z] : [x, z, -y];
 }
 
-/** Half the angle of the narrower side of the picture. */
+/** Return half the field of view along the narrower side. */
 function getNarrowHalfAngle({ fov, aspect }: Projection): number {
   const half = toRadians(fov) / 2;
   return aspect >= 1 ? half : Math.atan(Math.tan(half) * aspect);
@@ -196,7 +195,7 @@ function clamp(value: number, low: number, high: number): number {
   return Math.min(high, Math.max(low, value));
 }
 
-/** What a hand acts on. */
+/** The camera that gestures control. */
 export interface OrbitControls {
   readonly orbit: Orbit;
   readonly projection: Projection;
@@ -206,9 +205,13 @@ export interface OrbitControls {
   reset(): void;
 }
 
-/** Drags turn, drags with shift or two fingers move, ctrl and the wheel or a pinch zoom. */
+/**
+ * Return gesture handlers: drag rotates, shift-drag and two fingers pan, ctrl+wheel and pinch zoom.
+ */
 export function makeOrbitGestures(find: () => OrbitControls): GestureHandlers {
-  /** Where a drag began: it is counted from there, so that nothing adds up. */
+  /**
+   * The orbit at the start of a drag: rotations are relative to it, so that errors do not add up.
+   */
   let held: Orbit | null = null;
   const nothing = (): void => undefined;
   return {
@@ -246,7 +249,7 @@ const ARROW_DIRECTIONS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowDown: [0, 1],
 };
 
-/** Does what a key means to a picture that has the focus; says whether it meant anything. */
+/** Handle a key of a focused view; return whether it was handled. */
 export function handleOrbitKey({ key, shiftKey }: KeyboardEvent, turned: OrbitControls): boolean {
   const { orbit, projection, up, height } = turned;
   const [dx, dy] = ARROW_DIRECTIONS[key] ?? [0, 0];

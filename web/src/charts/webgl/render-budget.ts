@@ -1,8 +1,8 @@
 const SOFTWARE_RENDERERS = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
 /**
- * Whether pictures in space are drawn without a graphics card; null where the browser cannot draw
- * them at all. Asked of a context of its own, as smooth edges are chosen when one is made.
+ * Return whether WebGL runs without a GPU; null if WebGL is not available. Uses a temporary
+ * context, as antialiasing is chosen when a context is created.
  */
 export function detectSoftwareRendering(): boolean | null {
   const context = document.createElement('canvas').getContext('webgl2');
@@ -13,14 +13,14 @@ export function detectSoftwareRendering(): boolean | null {
   return SOFTWARE_RENDERERS.test(name);
 }
 
-/** In one turn no more is drawn than fits, so that the page answers while much is drawn. */
+/** Time per frame for drawing, so that the page stays responsive. */
 const FRAME_BUDGET_MS = { moving: 22, still: 40 };
-/** What an element is taken to cost before any was drawn. */
+/** Estimated cost per element before the first measurement. */
 const INITIAL_COST_MS = { hardware: 2e-6, software: 1e-4 };
-/** Beginning a turn costs as much as so many: fewer would not be drawn any sooner. */
+/** Fixed cost of a batch, in elements; smaller batches are not faster. */
 const MIN_ELEMENTS = 40_000;
 
-/** How many points or faces can be drawn in a turn, learnt from those drawn before. */
+/** Estimates how many points or faces can be drawn per frame from previous measurements. */
 export class RenderBudget {
   #costMs: number;
 
@@ -28,13 +28,13 @@ export class RenderBudget {
     this.#costMs = isSoftware ? INITIAL_COST_MS.software : INITIAL_COST_MS.hardware;
   }
 
-  /** `share` of a turn is what one of several pictures may take. */
+  /** `share` is the fraction of the frame that one of several views may use. */
   maxElements(isMoving: boolean, share = 1): number {
     const budget = (isMoving ? FRAME_BUDGET_MS.moving : FRAME_BUDGET_MS.still) * share;
     return Math.max(MIN_ELEMENTS, Math.floor(budget / this.#costMs));
   }
 
-  /** Bad news counts more than good: a page that hangs is worse than one that draws less. */
+  /** Slow measurements have more weight: a frozen page is worse than slow drawing. */
   recordCost(elements: number, took_ms: number): void {
     if (elements < MIN_ELEMENTS) return;
     const cost = took_ms / elements;

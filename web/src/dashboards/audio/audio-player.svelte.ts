@@ -3,30 +3,31 @@ import { untrack } from 'svelte';
 import type { NumberRange } from '../../charts/types';
 import type { Context } from '../../plugin/context';
 import type { AudioSettings } from './audio-settings';
+import * as m from '../../catalog/audio';
 
 /**
- * The audio elements of the page: few, as browsers hold on to what each has loaded, and more than
- * one, so that two clips are compared without a pause for loading between them.
+ * A few audio elements by the path of their clip. Several, so that switching between two compared
+ * clips does not wait for a download; few, because browsers keep what each element has loaded.
  */
 export class AudioElementPool {
-  /** In the order of use. */
+  /** Least recently used first. */
   readonly #elements = new Map<string, HTMLAudioElement>();
-  readonly #findUrl: (path: string) => Promise<string>;
-  readonly #tell: (path: string, event: Event) => void;
+  readonly #resolveUrl: (path: string) => Promise<string>;
+  readonly #onevent: (path: string, event: Event) => void;
 
   constructor(
-    findUrl: (path: string) => Promise<string>,
-    tell: (path: string, event: Event) => void,
+    resolveUrl: (path: string) => Promise<string>,
+    onevent: (path: string, event: Event) => void,
   ) {
-    this.#findUrl = findUrl;
-    this.#tell = tell;
+    this.#resolveUrl = resolveUrl;
+    this.#onevent = onevent;
   }
 
   get(path: string): HTMLAudioElement | undefined {
     return this.#elements.get(path);
   }
 
-  /** The element for a clip, loading it or having it loaded. */
+  /** Return the element of a clip; it starts to load if it is new. */
   acquire(path: string): HTMLAudioElement {
     const known = this.#elements.get(path);
     const element = known ?? this.#make(path);
@@ -35,10 +36,10 @@ export class AudioElementPool {
     return element;
   }
 
-  /** Lets go of all but those that were used last, and of none that is in use. */
-  trim(most: number, used: string | null): void {
+  /** Release the least recently used elements, except for the one in use. */
+  trim(maxElements: number, used: string | null): void {
     for (const path of this.#elements.keys()) {
-      if (this.#elements.size <= most) return;
+      if (this.#elements.size <= maxElements) return;
       if (path !== used) this.release(path);
     }
   }
@@ -48,7 +49,7 @@ export class AudioElementPool {
     this.#elements.delete(path);
     if (!element) return;
     element.pause();
-    // Only an element without an address lets go of what it has loaded.
+    // Otherwise the browser keeps what the element has loaded.
     element.removeAttribute('src');
     element.load();
   }
@@ -62,61 +63,60 @@ export class AudioElementPool {
     element.preload = 'auto';
     for (const kind of ['ended', 'error', 'loadedmetadata', 'pause', 'timeupdate'])
       element.addEventListener(kind, (event) => {
-        if (this.#elements.get(path) === element) this.#tell(path, event);
+        if (this.#elements.get(path) === element) this.#onevent(path, event);
       });
-    this.#findUrl(path).then(
+    this.#resolveUrl(path).then(
       (url) => {
         if (this.#elements.get(path) === element) element.src = url;
       },
-      () => this.#tell(path, new Event('error')),
+      () => this.#onevent(path, new Event('error')),
     );
     return element;
   }
 }
 
-/** What plays and the two that are compared, and one to spare. */
+/** The current clip, the two compared clips, and a spare one. */
 const MAX_AUDIO_ELEMENTS = 4;
-/** A clip that is this near to its end begins anew when it is played. */
+/** A clip this close to its end starts from the beginning. */
 const END_TOLERANCE_S = 0.02;
 
-/** Plays one clip at a time; the clip may become another one while it plays, at the same place. */
+/** Plays one clip at a time. The clip can be replaced during playback; the position stays. */
 export class AudioPlayer {
   playing = $state(false);
   /** In seconds. */
   position = $state(0);
-  /** Why the browser does not play it. */
+  /** Why the browser cannot play the clip. */
   error = $state<string | null>(null);
   readonly #settings: AudioSettings;
-  readonly #deck: AudioElementPool;
-  /** Where the clip is found; null for none. */
+  readonly #pool: AudioElementPool;
   #path: string | null = null;
   #frame = 0;
 
   constructor({ api }: Context, settings: AudioSettings) {
     this.#settings = settings;
-    this.#deck = new AudioElementPool(
+    this.#pool = new AudioElementPool(
       (path) => api.fileUrl(path),
-      (path, event) => this.#hear(path, event),
+      (path, event) => this.#handleEvent(path, event),
     );
     this.position = settings.position.value ?? 0;
   }
 
-  /** The clip at a path is the one that is played from now on, at the same place as the one before. */
+  /** Set the clip. Playback continues at the same position. */
   setSource(path: string | null): void {
     if (path === this.#path) return;
-    const before = this.#path;
+    const previous = this.#path;
     this.#path = path;
     this.error = null;
-    if (before !== null) this.#deck.get(before)?.pause();
+    if (previous !== null) this.#pool.get(previous)?.pause();
     if (path === null) this.pause();
     else if (untrack(() => this.playing)) this.#start();
-    this.#deck.trim(MAX_AUDIO_ELEMENTS, path);
+    this.#pool.trim(MAX_AUDIO_ELEMENTS, path);
   }
 
-  /** Loads a clip that may be wanted soon. */
+  /** Load a clip that may be played soon. */
   preload(path: string): void {
-    this.#deck.acquire(path);
-    this.#deck.trim(MAX_AUDIO_ELEMENTS, this.#path);
+    this.#pool.acquire(path);
+    this.#pool.trim(MAX_AUDIO_ELEMENTS, this.#path);
   }
 
   play(): void {
@@ -128,57 +128,55 @@ export class AudioPlayer {
     if (!this.playing) return;
     this.playing = false;
     cancelAnimationFrame(this.#frame);
-    if (this.#path !== null) this.#deck.get(this.#path)?.pause();
-    this.#note();
+    if (this.#path !== null) this.#pool.get(this.#path)?.pause();
+    this.#savePosition();
   }
 
   seek(seconds: number): void {
     this.position = Math.max(0, seconds);
-    const element = this.#path === null ? undefined : this.#deck.get(this.#path);
+    const element = this.#path === null ? undefined : this.#pool.get(this.#path);
     if (element && element.readyState > 0) element.currentTime = this.position;
-    if (!this.playing) this.#note();
+    if (!this.playing) this.#savePosition();
   }
 
-  /** How loud it is, from 0 to 1. */
-  setVolume(level: number): void {
-    const element = this.#path === null ? undefined : this.#deck.get(this.#path);
-    if (element) element.volume = level;
+  /** From 0 to 1. */
+  setVolume(volume: number): void {
+    const element = this.#path === null ? undefined : this.#pool.get(this.#path);
+    if (element) element.volume = volume;
   }
 
-  /** Silence, and nothing left that was loaded. */
   dispose(): void {
     cancelAnimationFrame(this.#frame);
-    this.#deck.clear();
+    this.#pool.clear();
   }
 
-  /** Where it stopped, to the millisecond: a link leads there. */
-  #note(): void {
+  /** Write the position to the URL, in milliseconds. */
+  #savePosition(): void {
     this.#settings.position.set(Math.round(this.position * 1000) / 1000 || null, 'replace');
   }
 
   #start(): void {
     const path = this.#path;
     if (path === null) return;
-    const element = this.#deck.acquire(path);
+    const element = this.#pool.acquire(path);
     element.volume = this.#settings.volume.value;
     if (element.readyState > 0) this.#begin(element);
-    // Else it begins when it knows how long it is.
-    this.#follow();
+    // Otherwise it begins when the metadata is loaded.
+    this.#scheduleUpdate();
   }
 
   #begin(element: HTMLAudioElement): void {
-    const isOver = this.position >= element.duration - END_TOLERANCE_S;
+    const isAtEnd = this.position >= element.duration - END_TOLERANCE_S;
     const [start] = this.#loop ?? [0];
-    if (isOver || this.#isBeyondLoop) this.position = start;
+    if (isAtEnd || this.#isBeyondLoop) this.position = start;
     element.currentTime = this.position;
     element.play().catch((error: unknown) => {
-      // One that was told to stop before it had begun is not in trouble.
+      // Paused before playback began.
       if (error instanceof DOMException && error.name === 'AbortError') return;
       this.#fail(error instanceof DOMException && error.name === 'NotAllowedError');
     });
   }
 
-  /** The part that is repeated. */
   get #loop(): NumberRange | null {
     return this.#settings.loop.value ? this.#settings.loopRange.value : null;
   }
@@ -188,29 +186,29 @@ export class AudioPlayer {
     return loop !== null && (this.position < loop[0] - END_TOLERANCE_S || this.position >= loop[1]);
   }
 
-  #follow(): void {
+  #scheduleUpdate(): void {
     cancelAnimationFrame(this.#frame);
     this.#frame = requestAnimationFrame(() => {
       if (!this.playing) return;
-      this.#look();
-      this.#follow();
+      this.#updatePosition();
+      this.#scheduleUpdate();
     });
   }
 
-  #look(): void {
-    const element = this.#path === null ? undefined : this.#deck.get(this.#path);
+  #updatePosition(): void {
+    const element = this.#path === null ? undefined : this.#pool.get(this.#path);
     if (!element || element.paused || element.seeking) return;
     this.position = element.currentTime;
     const loop = this.#loop;
     if (loop && this.position >= loop[1]) this.seek(loop[0]);
   }
 
-  #hear(path: string, { type }: Event): void {
+  #handleEvent(path: string, { type }: Event): void {
     if (path !== this.#path) return;
-    const element = this.#deck.get(path);
+    const element = this.#pool.get(path);
     if (type === 'error') this.#fail(false);
-    // A page that is not seen has no frames, but its sound goes on.
-    else if (type === 'timeupdate' && this.playing) this.#look();
+    // A hidden page gets no animation frames, but continues to play.
+    else if (type === 'timeupdate' && this.playing) this.#updatePosition();
     else if (type === 'loadedmetadata' && this.playing && element) this.#begin(element);
     else if (type === 'ended' && this.playing) this.#end();
   }
@@ -225,11 +223,9 @@ export class AudioPlayer {
     }
   }
 
-  #fail(isForbidden: boolean): void {
+  #fail(isBlocked: boolean): void {
     this.pause();
-    if (this.#path !== null) this.#deck.release(this.#path);
-    this.error = isForbidden
-      ? 'The browser plays nothing before somebody has clicked. Press play again.'
-      : 'The browser cannot play this clip. Download it to listen to it elsewhere.';
+    if (this.#path !== null) this.#pool.release(this.#path);
+    this.error = isBlocked ? m.errorAutoplayBlocked : m.errorCannotPlay;
   }
 }

@@ -4,7 +4,7 @@ import type { NumberRange } from '../../charts/types';
 import { choice, type Codec, flag, list, number, optionalNumber, range } from '../../lib/codecs';
 import type { Context } from '../../plugin/context';
 
-/** One clip of a run: at a step, or with null at the one that its card shows. */
+/** A clip of a run. Without a step, it is the one at the step that its card shows. */
 export interface ClipRef {
   readonly tag: string;
   readonly run: string;
@@ -12,7 +12,7 @@ export interface ClipRef {
   readonly step: number | null;
 }
 
-/** Written flat: `voice,run-1,0,500`; without a step: `voice,run-1,0`. */
+/** Format: `tag,run,part,step`, without a step `tag,run,part`. */
 export const clipRefCodec: Codec<ClipRef | null> = {
   parse(text) {
     const [tag, run, part, step] = list.parse(text);
@@ -30,7 +30,7 @@ function parseInteger(text: string | undefined): number | null {
   return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : null;
 }
 
-/** Whether two names stand in the same place, whatever their steps are. */
+/** Return whether two clips differ at most in their step. */
 export function isSameClipSlot(one: ClipRef | null, other: ClipRef | null): boolean {
   return one?.tag === other?.tag && one?.run === other?.run && one?.part === other?.part;
 }
@@ -39,7 +39,7 @@ export function isSameClip(one: ClipRef | null, other: ClipRef | null): boolean 
   return isSameClipSlot(one, other) && one?.step === other?.step;
 }
 
-/** Which tones are shown below the waveforms, if any. */
+/** Frequency scale of the spectrograms below the waveforms. */
 export type SpectrogramMode = 'off' | FrequencyScaleType;
 
 const SPECTROGRAM_MODES: readonly SpectrogramMode[] = ['off', 'mel', 'log', 'linear'];
@@ -49,28 +49,29 @@ const DEFAULT_VOLUME = 0.8;
 const zoomsCodec = perCardCodec<NumberRange>(
   1,
   ([text = '']) => range.parse(text),
-  (span) => [range.format(span)],
+  (timeRange) => [range.format(timeRange)],
 );
 
 export type AudioSettings = ReturnType<typeof createAudioSettings>;
 
-/** What the view is set to: in the address, but for what is a matter of taste. */
+/** Settings of the dashboard: in the URL, except for dynamic range and volume. */
 export function createAudioSettings({ url, preferences }: Pick<Context, 'url' | 'preferences'>) {
   return {
-    /** The clip that plays, or would. */
+    /** The clip that is playing, or was played last. */
     clip: url.param('clip', clipRefCodec, null),
-    /** Where it stopped, in seconds. */
+    /** Playback position in seconds, saved when playback stops. */
     position: url.param('clip-at', optionalNumber, null),
     loop: url.param('loop', flag, false),
-    /** The part that plays again and again; null: all of it. */
+    /** The time range that is repeated; null: the whole clip. */
     loopRange: url.param('clip-range', range, null),
     a: url.param('clip-a', clipRefCodec, null),
     b: url.param('clip-b', clipRefCodec, null),
     spectrogram: url.param('tones', choice(SPECTROGRAM_MODES, 'mel'), 'mel'),
-    /** How many samples are looked at together; null: what suits. */
+    /** Samples per Fourier transform; null: automatic. */
     fftWindow: url.param('tones-window', optionalNumber, null),
-    /** Whether the loudest sample fills the height. */
+    /** Scale waveforms to their loudest sample. */
     normalize: url.param('clip-fit', flag, false),
+    /** Visible time ranges by card. */
     zooms: url.param('clip-zoom', zoomsCodec, EMPTY_PER_CARD),
     rangeDb: preferences.param('audio-range', number(DEFAULT_RANGE_DB), DEFAULT_RANGE_DB),
     volume: preferences.param('audio-level', number(DEFAULT_VOLUME), DEFAULT_VOLUME),

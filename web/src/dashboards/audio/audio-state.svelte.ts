@@ -2,15 +2,15 @@ import { createContext } from 'svelte';
 import { SvelteMap, SvelteSet } from 'svelte/reactivity';
 
 import type { SortedSteps } from '../../api/client';
-import type { NumberRange } from '../../charts/types';
-import type { Context } from '../../plugin/context';
+import { TagGridState } from '../../cards/card-grid.svelte';
 import { withCardValue } from '../../cards/grid-settings';
 import { StepSelection } from '../../cards/steps/step-selection.svelte';
-import { StepsQuery } from '../../cards/steps/steps-query.svelte';
 import { indexAtStep } from '../../cards/steps/step-series';
-import { TagGridState } from '../../cards/card-grid.svelte';
-import { clipPath, ServerClipSource } from './query';
-import { BrowserClipSource } from './browser-decoding';
+import { StepsQuery } from '../../cards/steps/steps-query.svelte';
+import * as m from '../../catalog/audio';
+import * as common from '../../catalog/common';
+import type { NumberRange } from '../../charts/types';
+import type { Context, Shortcut } from '../../plugin/context';
 import { AudioPlayer } from './audio-player.svelte';
 import {
   type AudioSettings,
@@ -19,19 +19,22 @@ import {
   isSameClip,
   isSameClipSlot,
 } from './audio-settings';
+import { AudioDecoder } from './browser-decoding';
+import { clipPath } from './query';
 
 export type CompareSide = 'a' | 'b';
 
 class AudioCardGrid extends TagGridState {
-  /** Does what comes before leaving the full screen, and says whether there was anything. */
+  /** Returns whether there was a loop range. */
   clearLoopRange: () => boolean = () => false;
 
+  /** Escape clears the loop range before it leaves the full screen. */
   override clearSelection(): void {
     if (!this.clearLoopRange()) super.clearSelection();
   }
 }
 
-/** All that the parts of the view share. */
+/** The state that the components of the dashboard share. */
 export class AudioState {
   readonly context: Context;
   readonly cardGrid: AudioCardGrid;
@@ -39,23 +42,24 @@ export class AudioState {
   readonly stepSelection: StepSelection;
   readonly stepLoader: StepsQuery;
   readonly player: AudioPlayer;
-  readonly serverSource: ServerClipSource;
-  readonly browserSource: BrowserClipSource;
-  /** Clips that only the page can draw and that somebody asked for. */
+  readonly decoder: AudioDecoder;
+  /** Paths of the clips that the user wants to be decoded in the browser. */
   readonly decodeRequested = new SvelteSet<string>();
-  readonly #counts = new SvelteMap<string, number>();
-  /** What plays stays what it is, also when a later step comes in. */
-  #held = $state.raw<{ readonly tag: string; readonly run: string; readonly step: number } | null>(
-    null,
-  );
+  readonly #clipCounts = new SvelteMap<string, number>();
+  /** The clip that was started: it is not replaced when a new step is logged. */
+  #playingClip = $state.raw<{
+    readonly tag: string;
+    readonly run: string;
+    readonly step: number;
+  } | null>(null);
 
   constructor(context: Context) {
     this.context = context;
     this.cardGrid = new AudioCardGrid(context, {
       name: 'audio',
-      title: 'Audio',
-      noun: 'sounds',
-      emptyHint: 'A clip logged at a step is shown here, to listen to and to look at.',
+      title: common.audio,
+      noun: m.noun,
+      emptyHint: m.emptyHint,
       plugins: ['audio'],
       defaultWidth: 440,
     });
@@ -63,13 +67,12 @@ export class AudioState {
     this.stepSelection = new StepSelection(context.url);
     this.stepLoader = new StepsQuery(this.cardGrid);
     this.player = new AudioPlayer(context, this.settings);
-    this.serverSource = new ServerClipSource(context.queries);
-    this.browserSource = new BrowserClipSource(context.queries);
-    this.cardGrid.clearLoopRange = () => this.#release();
+    this.decoder = new AudioDecoder(context.queries);
+    this.cardGrid.clearLoopRange = () => this.#clearLoopRange();
   }
 
-  /** Keeps what plays in step with the page; to be called where effects live. */
-  follow(): void {
+  /** Call it where effects can be created. */
+  startEffects(): void {
     const { settings, player, stepLoader } = this;
     this.cardGrid.startEffects();
     for (const param of [settings.clip, settings.a, settings.b])
@@ -89,133 +92,164 @@ export class AudioState {
     $effect(() => () => player.dispose());
   }
 
-  /** Where the value stands that a card shows of a run; -1 where there is none yet. */
+  /** Return the position of the value that a card shows for a run; -1 if there is none yet. */
   positionOf(steps: SortedSteps): number {
-    const chosen = this.stepSelection.stepOf(steps.tag);
-    const held = this.#held;
-    const isHeld = this.player.playing && held?.run === steps.run && held.tag === steps.tag;
-    return indexAtStep(steps, chosen === null && isHeld ? held.step : chosen);
+    const selected = this.stepSelection.stepOf(steps.tag);
+    const playing = this.#playingClip;
+    const isPlaying =
+      this.player.playing && playing?.run === steps.run && playing.tag === steps.tag;
+    return indexAtStep(steps, selected === null && isPlaying ? playing.step : selected);
   }
 
-  /** The clip that a name stands for now; undefined while its steps are not known. */
-  findClip(name: ClipRef | null): { steps: SortedSteps; position: number } | undefined {
-    const steps = name && this.stepLoader.get(name.tag)?.find(({ run }) => run === name.run);
+  /** Return the value that a clip belongs to; undefined until its steps are loaded. */
+  findClip(clip: ClipRef | null): { steps: SortedSteps; position: number } | undefined {
+    const steps = clip && this.stepLoader.get(clip.tag)?.find(({ run }) => run === clip.run);
     if (!steps) return undefined;
-    const position = name.step === null ? this.positionOf(steps) : indexAtStep(steps, name.step);
+    const position = clip.step === null ? this.positionOf(steps) : indexAtStep(steps, clip.step);
     return position < 0 ? undefined : { steps, position };
   }
 
-  findClipPath(name: ClipRef | null): string | null {
-    const found = this.findClip(name);
-    return found && name ? clipPath({ ...found, part: name.part, sampleRate: null }) : null;
+  findClipPath(clip: ClipRef | null): string | null {
+    const found = this.findClip(clip);
+    return found && clip ? clipPath({ ...found, part: clip.part }) : null;
   }
 
-  isCurrent(name: ClipRef): boolean {
+  isCurrent(clip: ClipRef): boolean {
     const { value } = this.settings.clip;
-    if (!value || !isSameClipSlot(value, name)) return false;
-    return value.step === null || value.step === name.step;
+    if (!value || !isSameClipSlot(value, clip)) return false;
+    return value.step === null || value.step === clip.step;
   }
 
-  /** Plays a clip, or stops it; `name` has the step that is seen. */
-  toggle(name: ClipRef): void {
-    if (this.isCurrent(name) && this.player.playing) this.player.pause();
+  /** Play or pause a clip; `clip` has the step that is shown. */
+  toggle(clip: ClipRef): void {
+    if (this.isCurrent(clip) && this.player.playing) this.player.pause();
     else {
-      this.#choose(name);
-      this.#start(name);
+      this.#select(clip);
+      this.#start(clip);
     }
   }
 
-  /** Plays what was played last, or stops it. */
+  /** Play or pause the clip that was played last. */
   toggleCurrent(): void {
     const clip = this.settings.clip.value;
     if (this.player.playing) this.player.pause();
     else if (clip) this.#start(clip);
   }
 
-  seek(name: ClipRef, seconds: number): void {
-    this.#choose(name);
+  seek(clip: ClipRef, seconds: number): void {
+    this.#select(clip);
     this.player.seek(seconds);
   }
 
-  /** The part of a clip that is played again and again. */
-  setLoopRange(name: ClipRef, range: NumberRange | null): void {
+  setLoopRange(clip: ClipRef, range: NumberRange | null): void {
     const { settings } = this;
-    this.#choose(name);
+    this.#select(clip);
     settings.loopRange.set(range && roundRange(range, 4));
     if (!range) return;
     settings.loop.set(true);
     this.player.seek(range[0]);
   }
 
-  /** A clip becomes one of the two that are compared, or is no longer. */
-  toggleCompared(side: CompareSide, name: ClipRef): void {
+  /** Set a clip as one of the two that are compared, or clear it. */
+  toggleCompared(side: CompareSide, clip: ClipRef): void {
     const param = this.settings[side];
-    param.set(isSameClip(param.value, name) ? null : name);
+    param.set(isSameClip(param.value, clip) ? null : clip);
   }
 
-  /** Goes on with one of the two at the same place; the first time it becomes that one. */
+  /** Continue with side A or B at the same position. A side without a clip gets the current one. */
   switchTo(side: CompareSide): void {
     const { settings, player } = this;
-    const wanted = settings[side].value;
+    const compared = settings[side].value;
     const current = settings.clip.value;
-    if (wanted) settings.clip.set(wanted, 'replace');
+    if (compared) settings.clip.set(compared, 'replace');
     else if (current) {
       const found = this.findClip(current);
       settings[side].set({ ...current, step: found?.steps.step[found.position] ?? null });
     }
-    if (wanted && !player.playing) player.play();
+    if (compared && !player.playing) player.play();
   }
 
-  /** What is seen of the clips of a card, in seconds; null: all. */
+  /** The visible time range of the clips of a card, in seconds; null: all. */
   zoomOf(cardId: string): NumberRange | null {
     return this.settings.zooms.value.get(cardId) ?? null;
   }
 
-  setZoom(cardId: string, span: NumberRange | null): void {
+  setZoom(cardId: string, range: NumberRange | null): void {
     const { zooms } = this.settings;
-    zooms.set(withCardValue(zooms.value, cardId, span && roundRange(span, 6)), 'replace');
+    zooms.set(withCardValue(zooms.value, cardId, range && roundRange(range, 6)), 'replace');
   }
 
-  /** How many clips a tag has, as far as that is known: of all runs that are shown together. */
+  /** The largest number of clips that a run has in a tag; undefined until it is known. */
   clipCount(tag: string): number | undefined {
-    return this.#counts.get(tag);
+    return this.#clipCounts.get(tag);
   }
 
   setClipCount(tag: string, clips: number): void {
-    if ((this.#counts.get(tag) ?? 0) < clips) this.#counts.set(tag, clips);
+    if ((this.#clipCounts.get(tag) ?? 0) < clips) this.#clipCounts.set(tag, clips);
   }
 
-  #start(name: ClipRef): void {
-    this.#hold(name);
+  #start(clip: ClipRef): void {
+    this.#rememberStep(clip);
     this.player.play();
   }
 
-  /** The clip follows the slider of its card from now on. */
-  #choose(name: ClipRef): void {
-    if (this.isCurrent(name)) return;
-    this.settings.clip.set({ ...name, step: null });
+  /** Make a clip the current one. It follows the step slider of its card. */
+  #select(clip: ClipRef): void {
+    if (this.isCurrent(clip)) return;
+    this.settings.clip.set({ ...clip, step: null });
     this.settings.loopRange.set(null);
     if (!this.player.playing) this.player.seek(0);
-    else this.#hold(name);
+    else this.#rememberStep(clip);
   }
 
-  #hold(name: ClipRef): void {
-    const found = this.findClip(name);
+  #rememberStep(clip: ClipRef): void {
+    const found = this.findClip(clip);
     const step = found?.steps.step[found.position];
-    this.#held = step === undefined ? null : { tag: name.tag, run: name.run, step };
+    this.#playingClip = step === undefined ? null : { tag: clip.tag, run: clip.run, step };
   }
 
-  #release(): boolean {
+  #clearLoopRange(): boolean {
     const { loopRange } = this.settings;
-    const hadAny = loopRange.value !== null;
-    if (hadAny) loopRange.set(null);
-    return hadAny;
+    const hadRange = loopRange.value !== null;
+    if (hadRange) loopRange.set(null);
+    return hadRange;
   }
 }
 
-/** With no more digits than an address has to have. */
+/** Limits the digits in the URL. */
 function roundRange([from, to]: NumberRange, digits: number): NumberRange {
   return [Number(from.toFixed(digits)), Number(to.toFixed(digits))];
 }
 
 export const [getAudioState, setAudioState] = createContext<AudioState>();
+
+const SEEK_STEP_S = 0.5;
+const SEEK_JUMP_S = 5;
+
+/** Register the keyboard shortcuts of the dashboard; return a function that removes them. */
+export function registerAudioShortcuts(audio: AudioState): () => void {
+  const { settings, player, cardGrid } = audio;
+  const { loop, spectrogram } = settings;
+  const seek = (by: number) => (): void => {
+    if (settings.clip.value) player.seek(player.position + by);
+  };
+  const shortcuts: Omit<Shortcut, 'group'>[] = [
+    { keys: ' ', label: common.playOrPause, run: () => audio.toggleCurrent() },
+    { keys: 'ArrowLeft', label: m.shortcutsBack, run: seek(-SEEK_STEP_S) },
+    { keys: 'ArrowRight', label: m.shortcutsForward, run: seek(SEEK_STEP_S) },
+    { keys: 'Shift+ArrowLeft', label: m.shortcutsBackLong, run: seek(-SEEK_JUMP_S) },
+    { keys: 'Shift+ArrowRight', label: m.shortcutsForwardLong, run: seek(SEEK_JUMP_S) },
+    { keys: 'a', label: m.shortcutsSideA, run: () => audio.switchTo('a') },
+    { keys: 'b', label: m.shortcutsSideB, run: () => audio.switchTo('b') },
+    { keys: 'l', label: m.loop, run: () => loop.set(!loop.value) },
+    {
+      keys: 't',
+      label: m.shortcutsToggleSpectrogram,
+      run: () => spectrogram.set(spectrogram.value === 'off' ? 'mel' : 'off'),
+    },
+  ];
+  const stops = shortcuts.map((shortcut) =>
+    cardGrid.context.shortcuts.register({ ...shortcut, group: cardGrid.info.title }),
+  );
+  return () => stops.forEach((stop) => stop());
+}

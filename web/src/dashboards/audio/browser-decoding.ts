@@ -1,4 +1,3 @@
-import { makeValueRequest } from '../../api/client';
 import { ServerError } from '../../api/errors';
 import type { QueryCache } from '../../api/query-cache';
 import {
@@ -8,14 +7,16 @@ import {
   type Spectrogram,
   type Waveform,
 } from '../../charts/audio/audio-data';
+import { LruCache } from '../../lib/caches';
 import {
   type ClipAddress,
   clipFileQuery,
   clipPath,
-  type ClipSource,
+  makeClipRequest,
   type SpectrogramOptions,
   type WaveformOptions,
 } from './query';
+import * as m from '../../catalog/audio';
 
 /** A clip decoded by the browser. */
 export interface DecodedAudio {
@@ -24,20 +25,20 @@ export interface DecodedAudio {
   readonly channels: readonly Float32Array[];
 }
 
-/** A larger file would take too much memory to decode. */
+/** Larger files would need too much memory. */
 const MAX_DECODED_FILE_BYTES = 32 << 20;
-/** What browsers can be asked for; with the rate of the clip itself nothing is resampled. */
-const SAMPLE_RATES_HZ = { lowest: 3000, highest: 768_000, usual: 48_000 };
+/** The sample rates that browsers support. */
+const MIN_SAMPLE_RATE_HZ = 3000;
+const MAX_SAMPLE_RATE_HZ = 768_000;
+const DEFAULT_SAMPLE_RATE_HZ = 48_000;
 
-export async function decodeAudio(
-  file: ArrayBuffer,
-  sampleRate: number | null,
-): Promise<DecodedAudio> {
-  if (file.byteLength > MAX_DECODED_FILE_BYTES)
-    throw new Error('too large to be decoded in a page');
-  const wanted = sampleRate ?? SAMPLE_RATES_HZ.usual;
-  const rate = Math.max(SAMPLE_RATES_HZ.lowest, Math.min(SAMPLE_RATES_HZ.highest, wanted));
-  const buffer = await new OfflineAudioContext(1, 1, rate).decodeAudioData(file);
+async function decodeAudio(file: ArrayBuffer, sampleRate: number | null): Promise<DecodedAudio> {
+  if (file.byteLength > MAX_DECODED_FILE_BYTES) throw makeDecodeError(m.errorTooLarge);
+  const wanted = sampleRate ?? DEFAULT_SAMPLE_RATE_HZ;
+  const rate = Math.max(MIN_SAMPLE_RATE_HZ, Math.min(MAX_SAMPLE_RATE_HZ, wanted));
+  const buffer = await new OfflineAudioContext(1, 1, rate).decodeAudioData(file).catch(() => {
+    throw makeDecodeError(m.errorCannotDecode);
+  });
   return {
     sampleRate: buffer.sampleRate,
     frames: buffer.length,
@@ -45,20 +46,19 @@ export async function decodeAudio(
   };
 }
 
-/** The columns of some frames of a clip, as the server makes them. */
-export function computeWaveform(
-  sound: DecodedAudio,
-  from: number,
-  to: number,
-  most: number,
-): Waveform {
-  const stop = Math.max(1, Math.min(to, sound.frames));
-  const start = Math.min(from, stop - 1);
-  const count = Math.min(most, stop - start);
-  const channels = sound.channels.map((samples) =>
+function makeDecodeError(message: string): ServerError {
+  return new ServerError({ message, hint: m.errorCannotDecodeHint }, 0);
+}
+
+/** Compute what the server's route `waveform` returns. */
+export function computeWaveform(audio: DecodedAudio, options: WaveformOptions): Waveform {
+  const stop = Math.max(1, Math.min(options.stop, audio.frames));
+  const start = Math.min(options.start, stop - 1);
+  const count = Math.min(options.columns, stop - start);
+  const channels = audio.channels.map((samples) =>
     computeChannelWaveform(samples, start, stop, count),
   );
-  return { sampleRate: sound.sampleRate, start, stop, channels };
+  return { sampleRate: audio.sampleRate, start, stop, channels };
 }
 
 function computeChannelWaveform(
@@ -73,21 +73,21 @@ function computeChannelWaveform(
   for (let column = 0; column < count; column++) {
     const first = start + Math.floor((column * (stop - start)) / count);
     const end = start + Math.floor(((column + 1) * (stop - start)) / count);
-    let [least, most, square] = [Infinity, -Infinity, 0];
-    for (let at = first; at < end; at++) {
-      const sample = samples[at] ?? 0;
-      if (sample < least) least = sample;
-      if (sample > most) most = sample;
-      square += sample * sample;
+    let [min, max, sumOfSquares] = [Infinity, -Infinity, 0];
+    for (let frame = first; frame < end; frame++) {
+      const sample = samples[frame] ?? 0;
+      if (sample < min) min = sample;
+      if (sample > max) max = sample;
+      sumOfSquares += sample * sample;
     }
-    low[column] = least;
-    high[column] = most;
-    rms[column] = Math.sqrt(square / (end - first));
+    low[column] = min;
+    high[column] = max;
+    rms[column] = Math.sqrt(sumOfSquares / (end - first));
   }
   return { low, high, rms };
 }
 
-/** The sizes of the frequencies in some samples, whose number is a power of two. */
+/** A Fourier transform with a Hann window; the size is a power of two. */
 export class WindowedFft {
   readonly size: number;
   readonly #window: Float64Array;
@@ -108,36 +108,36 @@ export class WindowedFft {
     this.#im = new Float64Array(size);
   }
 
-  /** Adds to `power` that of each frequency around a frame; a sine from -1 to 1 has 1. */
+  /** Add the power of each frequency to `power`; a sine with amplitude 1 has power 1. */
   addPower(samples: Float32Array, first: number, power: Float64Array): void {
     const [re, im] = [this.#re, this.#im];
     for (let at = 0; at < this.size; at++) {
       re[at] = (samples[first + at] ?? 0) * (this.#window[at] ?? 0);
       im[at] = 0;
     }
-    this.#shuffle();
+    this.#reverseBits();
     for (let half = 1; half < this.size; half *= 2) this.#combine(half);
-    // The window lets half of the sound through, and half of that is below zero.
-    const share = (4 / this.size) ** 2;
+    // The window halves the amplitude, and half of the power is at negative frequencies.
+    const scale = (4 / this.size) ** 2;
     for (let at = 0; at < power.length; at++)
-      power[at] = (power[at] ?? 0) + ((re[at] ?? 0) ** 2 + (im[at] ?? 0) ** 2) * share;
+      power[at] = (power[at] ?? 0) + ((re[at] ?? 0) ** 2 + (im[at] ?? 0) ** 2) * scale;
   }
 
   #angle(at: number): number {
     return (-2 * Math.PI * at) / this.size;
   }
 
-  /** Puts each sample where its number read backwards in bits says. */
-  #shuffle(): void {
+  /** Reorder the samples by bit-reversed index. */
+  #reverseBits(): void {
     const re = this.#re;
     for (let at = 1, other = 0; at < this.size; at++) {
       let bit = this.size >> 1;
       for (; other & bit; bit >>= 1) other ^= bit;
       other ^= bit;
       if (at >= other) continue;
-      const kept = re[at] ?? 0;
+      const swapped = re[at] ?? 0;
       re[at] = re[other] ?? 0;
-      re[other] = kept;
+      re[other] = swapped;
     }
   }
 
@@ -162,40 +162,40 @@ export class WindowedFft {
 const RANGE_DB = 120;
 const WINDOW_S = 0.04;
 const MIN_AUDIBLE_HZ = 20;
-/** Transforms of one picture: a page must not stop for longer than a moment. */
+/** Transforms per spectrogram, so that the page is not blocked for a noticeable time. */
 const MAX_FFTS = 1500;
 
-/** A picture of some frames of a clip, as the server makes it. */
-export function computeSpectrogram(sound: DecodedAudio, ask: SpectrogramOptions): Spectrogram {
-  const stop = Math.max(1, Math.min(ask.stop, sound.frames));
-  const start = Math.min(ask.start, stop - 1);
-  const width = Math.min(ask.width, stop - start);
-  const window = ask.window ?? chooseWindow(sound.sampleRate, stop - start);
-  const highHz = sound.sampleRate / 2;
-  const { height, scale } = ask;
+/** Compute what the server's route `spectrogram` returns. */
+export function computeSpectrogram(audio: DecodedAudio, options: SpectrogramOptions): Spectrogram {
+  const stop = Math.max(1, Math.min(options.stop, audio.frames));
+  const start = Math.min(options.start, stop - 1);
+  const width = Math.min(options.width, stop - start);
+  const window = options.window ?? chooseWindow(audio.sampleRate, stop - start);
+  const highHz = audio.sampleRate / 2;
+  const { height, scale } = options;
   const axis = { scale, lowHz: minFrequency(scale, highHz), highHz };
   const rows = binRanges(axis, height, window);
   const levels = new Uint8Array(width * height);
-  const looks = fftsPerColumn(sound, (stop - start) / width, width, window);
+  const ffts = fftsPerColumn(audio, (stop - start) / width, width, window);
   const transform = new WindowedFft(window);
   for (let column = 0; column < width; column++) {
     const power = new Float64Array(window / 2 + 1);
-    for (let look = 0; look < looks; look++) {
-      const middle = start + ((column + (look + 0.5) / looks) * (stop - start)) / width;
+    for (let fft = 0; fft < ffts; fft++) {
+      const middle = start + ((column + (fft + 0.5) / ffts) * (stop - start)) / width;
       const first = Math.floor(middle) - window / 2;
-      for (const samples of sound.channels) transform.addPower(samples, first, power);
+      for (const samples of audio.channels) transform.addPower(samples, first, power);
     }
-    const share = 1 / (looks * sound.channels.length);
+    const scale = 1 / (ffts * audio.channels.length);
     rows.forEach(
-      (row, at) => (levels[at * width + column] = powerToLevel(maxPower(power, row) * share)),
+      (row, at) => (levels[at * width + column] = powerToLevel(maxPower(power, row) * scale)),
     );
   }
-  const { sampleRate } = sound;
+  const { sampleRate } = audio;
   return { ...axis, sampleRate, start, stop, width, height, lowDb: -RANGE_DB, highDb: 0, levels };
 }
 
-function fftsPerColumn(sound: DecodedAudio, span: number, width: number, window: number): number {
-  const affordable = Math.floor(MAX_FFTS / (width * sound.channels.length));
+function fftsPerColumn(audio: DecodedAudio, span: number, width: number, window: number): number {
+  const affordable = Math.floor(MAX_FFTS / (width * audio.channels.length));
   return Math.max(1, Math.min(affordable, Math.ceil(span / (window / 2))));
 }
 
@@ -208,7 +208,7 @@ function minFrequency(scale: FrequencyScaleType, highHz: number): number {
   return scale === 'log' ? Math.min(MIN_AUDIBLE_HZ, highHz / 10) : 0;
 }
 
-/** From where to where a row reaches, in numbers of frequencies of the transform. */
+/** The frequencies of a row, as fractional indexes of the transform. */
 type BinRange = readonly [number, number];
 
 function binRanges(
@@ -221,14 +221,14 @@ function binRanges(
   return Array.from({ length: height }, (_, row) => [edge(row), edge(row + 1)] as const);
 }
 
-/** The loudest of the frequencies in a row, or what lies between two that are farther apart. */
+/** Return the largest power in a row, interpolated if frequencies are further apart than rows. */
 function maxPower(power: Float64Array, [low, high]: BinRange): number {
   const middle = (low + high) / 2;
   const below = Math.min(power.length - 2, Math.floor(middle));
   const share = middle - below;
-  let most = (power[below] ?? 0) * (1 - share) + (power[below + 1] ?? 0) * share;
-  for (let at = Math.ceil(low); at < high; at++) most = Math.max(most, power[at] ?? 0);
-  return most;
+  let max = (power[below] ?? 0) * (1 - share) + (power[below + 1] ?? 0) * share;
+  for (let at = Math.ceil(low); at < high; at++) max = Math.max(max, power[at] ?? 0);
+  return max;
 }
 
 function powerToLevel(power: number): number {
@@ -236,75 +236,41 @@ function powerToLevel(power: number): number {
   return Math.max(0, Math.min(255, Math.round(((db + RANGE_DB) * 255) / RANGE_DB)));
 }
 
-/** Decoded clips take a lot of memory, four bytes a sample, and are soon decoded again. */
+/** Four bytes per sample. */
 const MAX_CACHED_SAMPLES = 32 << 20;
 
-const NOT_DECODABLE = {
-  message: 'The browser cannot decode this clip.',
-  hint: 'Download it and open it in another program.',
-};
-
-/** The page itself: for what only the browser can decode, and for copies, which have no server. */
-export class BrowserClipSource implements ClipSource {
+/** Downloads clips and decodes them in the browser. Decoded audio is cached. */
+export class AudioDecoder {
   readonly #queries: QueryCache;
-  /** In the order of use. */
-  readonly #sounds = new Map<string, Promise<DecodedAudio>>();
-  readonly #sizes = new Map<string, number>();
+  readonly #decoded = new LruCache<DecodedAudio>(MAX_CACHED_SAMPLES);
+  readonly #pending = new Map<string, Promise<DecodedAudio>>();
 
   constructor(queries: QueryCache) {
     this.#queries = queries;
   }
 
-  async loadWaveform(
+  /** `sampleRate` is that of the clip if it is known; the audio is not resampled then. */
+  async decode(
     clip: ClipAddress,
-    { start, stop, columns }: WaveformOptions,
-  ): Promise<Waveform> {
-    return computeWaveform(await this.decode(clip), start, stop, columns);
-  }
-
-  async loadSpectrogram(clip: ClipAddress, ask: SpectrogramOptions): Promise<Spectrogram> {
-    return computeSpectrogram(await this.decode(clip), ask);
-  }
-
-  decode(clip: ClipAddress): Promise<DecodedAudio> {
-    const path = clipPath(clip);
-    const known = this.#sounds.get(path);
-    const sound = known ?? this.#decode(path, clip);
-    this.#sounds.delete(path);
-    this.#sounds.set(path, sound);
-    return sound;
-  }
-
-  async #decode(
-    path: string,
-    { steps, position, part, sampleRate }: ClipAddress,
+    sampleRate: number | null,
+    signal: AbortSignal,
   ): Promise<DecodedAudio> {
-    try {
-      const request = { ...makeValueRequest(steps, position), part };
-      const file = await this.#queries.fetch(clipFileQuery, request);
-      const sound = await decodeAudio(await file.arrayBuffer(), sampleRate).catch(() => {
-        throw new ServerError(NOT_DECODABLE, 0);
-      });
-      this.#sizes.set(path, sound.frames * sound.channels.length);
-      this.#forgetOldest(path);
-      return sound;
-    } catch (error) {
-      // A failure is not kept: the next attempt may succeed.
-      this.#sounds.delete(path);
-      throw error;
-    }
+    const path = clipPath(clip);
+    const known = this.#decoded.get(path);
+    if (known) return known;
+    const file = await this.#queries.fetch(clipFileQuery, makeClipRequest(clip), { signal });
+    const pending = this.#pending.get(path) ?? this.#decodeFile(path, file, sampleRate);
+    this.#pending.set(path, pending);
+    return pending;
   }
 
-  #forgetOldest(newest: string): void {
-    let samples = [...this.#sizes.values()].reduce((sum, size) => sum + size, 0);
-    for (const path of [...this.#sounds.keys()]) {
-      if (samples <= MAX_CACHED_SAMPLES) return;
-      const size = this.#sizes.get(path);
-      // Those without a size are still being decoded.
-      if (size === undefined || path === newest) continue;
-      this.#sounds.delete(path);
-      this.#sizes.delete(path);
-      samples -= size;
+  async #decodeFile(path: string, file: Blob, sampleRate: number | null): Promise<DecodedAudio> {
+    try {
+      const audio = await decodeAudio(await file.arrayBuffer(), sampleRate);
+      this.#decoded.set(path, audio, audio.frames * audio.channels.length);
+      return audio;
+    } finally {
+      this.#pending.delete(path);
     }
   }
 }

@@ -1,10 +1,12 @@
+/** Edit a layout, encode it for the URL and write it as Python code. */
 import type { LayoutCategory, LayoutChart } from '../../api/client';
+import * as m from '../../catalog/custom_scalars';
 import { quotePython } from '../../cards/export';
 import { type Codec, json } from '../../lib/codecs';
 
 export type ChartLayout = readonly LayoutCategory[];
 
-/** Which chart of a layout. */
+/** The position of a chart in a layout. */
 export interface ChartLocation {
   readonly category: number;
   readonly chart: number;
@@ -17,34 +19,33 @@ export function findChart(
   return layout[category]?.charts[chart];
 }
 
-/** Adds a chart at the end of a category, which is made where there is none of that title. */
+/** Add a chart to the end of a category; create the category if there is none of that title. */
 export function addChart(layout: ChartLayout, title: string, chart: LayoutChart): ChartLayout {
-  const at = layout.findIndex((category) => category.title === title);
-  if (at < 0) return [...layout, { title, closed: false, charts: [chart] }];
-  return updateCharts(layout, at, (charts) => [...charts, chart]);
+  const index = layout.findIndex((category) => category.title === title);
+  if (index < 0) return [...layout, { title, closed: false, charts: [chart] }];
+  return updateCharts(layout, index, (charts) => [...charts, chart]);
 }
 
-/** Puts a chart in the place of another one, or in another category. */
+/** Replace a chart; if the category is another one, move it there. */
 export function replaceChart(
   layout: ChartLayout,
-  place: ChartLocation,
+  location: ChartLocation,
   title: string,
   chart: LayoutChart,
 ): ChartLayout {
-  if (layout[place.category]?.title !== title)
-    return removeChart(addChart(layout, title, chart), place);
-  return updateCharts(layout, place.category, (charts) => charts.with(place.chart, chart));
+  if (layout[location.category]?.title !== title)
+    return removeChart(addChart(layout, title, chart), location);
+  return updateCharts(layout, location.category, (charts) => charts.with(location.chart, chart));
 }
 
-/** A category without charts goes with its last one. */
-export function removeChart(layout: ChartLayout, place: ChartLocation): ChartLayout {
-  const changed = updateCharts(layout, place.category, (charts) =>
-    charts.filter((_, at) => at !== place.chart),
+/** Remove a chart, and its category if that is empty then. */
+export function removeChart(layout: ChartLayout, location: ChartLocation): ChartLayout {
+  const changed = updateCharts(layout, location.category, (charts) =>
+    charts.filter((_, index) => index !== location.chart),
   );
   return changed.filter(({ charts }) => charts.length > 0);
 }
 
-/** To another place among all charts; beyond the end of a category is the next one. */
 export function moveChart(
   layout: ChartLayout,
   from: ChartLocation,
@@ -53,7 +54,7 @@ export function moveChart(
   const chart = findChart(layout, from);
   if (!chart || !layout[to.category]) return layout;
   const without = updateCharts(layout, from.category, (charts) =>
-    charts.filter((_, at) => at !== from.chart),
+    charts.filter((_, index) => index !== from.chart),
   );
   const changed = updateCharts(without, to.category, (charts) =>
     charts.toSpliced(to.chart, 0, chart),
@@ -61,7 +62,7 @@ export function moveChart(
   return changed.filter(({ charts }) => charts.length > 0);
 }
 
-/** Where a chart goes that is moved by one. */
+/** Return the location before or after a chart, possibly in another category; null at the ends. */
 export function findAdjacentLocation(
   layout: ChartLayout,
   { category, chart }: ChartLocation,
@@ -75,15 +76,15 @@ export function findAdjacentLocation(
 
 function updateCharts(
   layout: ChartLayout,
-  at: number,
+  position: number,
   change: (charts: LayoutChart[]) => readonly LayoutChart[],
 ): LayoutCategory[] {
   return layout.map((category, index) =>
-    index === at ? { ...category, charts: change([...category.charts]) } : category,
+    index === position ? { ...category, charts: change([...category.charts]) } : category,
   );
 }
 
-/** Without names of fields, as an address is to be short. */
+/** Without field names, to keep URLs short. */
 type EncodedChart = readonly [title: string, tags: string[], margins: [string, string, string][]];
 type EncodedCategory = readonly [title: string, closed: 0 | 1, charts: EncodedChart[]];
 type EncodedLayout = readonly EncodedCategory[];
@@ -93,7 +94,7 @@ const encodedLayoutCodec = json<EncodedLayout | null>(
   null,
 );
 
-/** A layout as it stands in a link; null where there is none, or a damaged one. */
+/** A layout in the URL; null if there is none or it is invalid. */
 export const layoutCodec: Codec<ChartLayout | null> = {
   parse: (text) => encodedLayoutCodec.parse(text)?.map(decodeCategory) ?? null,
   format: (layout) => encodedLayoutCodec.format(layout?.map(encodeCategory) ?? null),
@@ -145,7 +146,7 @@ function isText(value: unknown): boolean {
   return typeof value === 'string';
 }
 
-/** Lines of Python that log the same layout, so that any TensorBoard shows it, too. */
+/** Return Python code that logs the layout, for TensorBoard as well. */
 export function layoutToPython(layout: ChartLayout): string {
   return [
     'from tracklight import summary',
@@ -160,17 +161,17 @@ export function layoutToPython(layout: ChartLayout): string {
     'with summary.create_file_writer("logs/layout").as_default():',
     '    summary.custom_scalars(layout)',
     '',
-    '# or, with a SummaryWriter of PyTorch: writer.add_custom_scalars(layout)',
+    m.pythonTorch,
     '',
   ].join('\n');
 }
 
-/** This form has one band a chart, so that further ones become charts beside it. */
+/** The format has one band per chart, so further bands become charts of their own. */
 function formatChartEntries({ title, tags, margins }: LayoutChart): string[] {
   if (margins.length === 0)
     return [`${quotePython(title)}: ["Multiline", ${formatStringList(tags)}]`];
-  return margins.map(({ value, lower, upper }, at) => {
-    const name = at === 0 ? title : `${title} ${at + 1}`;
+  return margins.map(({ value, lower, upper }, index) => {
+    const name = index === 0 ? title : `${title} ${index + 1}`;
     return `${quotePython(name)}: ["Margin", ${formatStringList([value, lower, upper])}]`;
   });
 }

@@ -1,10 +1,10 @@
+/** State of the Custom scalars dashboard: the selected layout and unsaved changes. */
 import { createContext } from 'svelte';
 
-import type { LayoutCategory } from '../../api/client';
-import { ServerError, toProblem } from '../../api/errors';
-import type { Problem } from '../../api/schemas';
+import type { Query } from '../../api/create-query.svelte';
+import { defineQuery } from '../../api/query-definition';
+import type { CustomScalarsLayoutResponse, Problem } from '../../api/schemas';
 import { optionalText } from '../../lib/codecs';
-import { RequestScheduler } from '../../api/request-scheduler';
 import { ScalarGridState } from '../../scalar-cards/scalar-grid.svelte';
 import { createScalarSettings } from '../../scalar-cards/scalar-settings';
 import type { Context, Param } from '../../plugin/context';
@@ -14,55 +14,48 @@ import {
   CollapsedSections,
   type LayoutChartCardModel,
   makeCategoryKey,
-} from './layout-cards';
+} from './layout-sections';
 import { type ChartLayout, layoutCodec } from './chart-layout';
-
-interface LayoutResponse {
-  readonly categories: readonly LayoutCategory[];
-  readonly runs: readonly string[];
-  readonly problems: readonly string[];
-}
+import * as m from '../../catalog/custom_scalars';
 
 const INFO: CardGridInfo = {
   name: 'custom_scalars',
-  title: 'Custom scalars',
-  noun: 'scalars',
-  emptyHint: 'A number logged at a step becomes a point here, within a second.',
+  title: m.title,
+  noun: '',
+  emptyTitle: m.emptyTitle,
+  emptyHint: m.emptyHint,
 };
 
-/** The name of the layout that the log holds; others have names that are not empty. */
+/** The name of the layout in the log; saved layouts have a name. */
 export const LOGGED_LAYOUT = '';
 const LAYOUT_TAG = 'custom_scalars__config__';
 const NOT_FOUND = 404;
-const MIN_REFRESH_MS = 2000;
-const NO_LAYOUT: LayoutResponse = { categories: [], runs: [], problems: [] };
+const NO_LAYOUT: CustomScalarsLayoutResponse = { categories: [], runs: [], problems: [] };
 
-/** Charts as somebody laid them out: in the log, beside it, or just now in this page. */
+/** The layout in the log. A static export has none if there is none. */
+const layoutQuery = defineQuery('GET custom_scalars/layout', {
+  scope: 'immutable',
+  recover: ({ status }) => (status === NOT_FOUND ? NO_LAYOUT : undefined),
+});
+
 export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel> {
-  /** null: not known yet. */
-  loggedLayout = $state.raw<LayoutResponse | null>(null);
-  /** Why the layout of the log did not come. */
-  error = $state.raw<Problem | null>(null);
-
+  #loggedLayout = $state.raw<Query<CustomScalarsLayoutResponse> | null>(null);
   readonly #selectedName: Param<string | null>;
   readonly #draft: Param<ChartLayout | null>;
-  readonly #scheduler = new RequestScheduler(() => this.#load(), MIN_REFRESH_MS);
 
-  /** The names of the layouts that there are. */
   readonly layoutNames = $derived.by(() => [
     ...((this.loggedLayout?.categories.length ?? 0) > 0 ? [LOGGED_LAYOUT] : []),
     ...this.context.notes.layouts.map(({ name }) => name),
   ]);
-  /** The one that is looked at; null where there is none. */
+  /** The selected layout; null if there is none. */
   readonly layoutName = $derived.by(() => this.#selectedName.value ?? this.layoutNames[0] ?? null);
-  /** As it is kept. */
   readonly #savedLayout = $derived.by((): ChartLayout => {
     if (this.layoutName === LOGGED_LAYOUT) return this.loggedLayout?.categories ?? [];
     return (
       this.context.notes.layouts.find(({ name }) => name === this.layoutName)?.categories ?? []
     );
   });
-  /** As it is shown. */
+  /** The layout with unsaved changes. */
   readonly layout = $derived.by((): ChartLayout => this.#draft.value ?? this.#savedLayout);
   readonly sections = $derived.by(() =>
     buildLayoutSections(
@@ -75,25 +68,36 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
 
   constructor(context: Context) {
     const settings = createScalarSettings(context, INFO.name);
-    const folded = new CollapsedSections(settings.collapsed);
-    super(context, INFO, context.getApi('scalars'), { ...settings, collapsed: folded });
-    folded.setDefaults(() => this.layout.filter(({ closed }) => closed).map(makeCategoryKey));
+    const collapsed = new CollapsedSections(settings.collapsed);
+    super(context, INFO, context.getApi('scalars'), { ...settings, collapsed });
+    collapsed.setDefaults(() => this.layout.filter(({ closed }) => closed).map(makeCategoryKey));
     this.#selectedName = context.url.param('layout', optionalText, null);
     this.#draft = context.url.param('charts', layoutCodec, null);
   }
 
-  /** Whether something was changed that is kept nowhere but in the address. */
+  /** null while loading. */
+  get loggedLayout(): CustomScalarsLayoutResponse | null {
+    return this.#loggedLayout?.data ?? (this.error ? NO_LAYOUT : null);
+  }
+
+  /** Why the layout in the log could not be loaded. */
+  get error(): Problem | null {
+    return this.#loggedLayout?.error?.problem ?? null;
+  }
+
+  /** Whether there are unsaved changes, which are only in the URL. */
   get hasDraft(): boolean {
     return this.#draft.value !== null;
   }
 
   override startEffects(): void {
     super.startEffects();
-    const { tags } = this.context;
+    const { tags, queries } = this.context;
+    this.#loggedLayout = this.context.query(layoutQuery, () => ({}));
     const count = $derived(tags.rows.find(({ tag }) => tag === LAYOUT_TAG)?.count ?? 0);
     $effect(() => {
       void count;
-      this.#scheduler.scheduleNow();
+      queries.invalidate(layoutQuery);
     });
   }
 
@@ -102,7 +106,7 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
     this.#draft.set(null);
   }
 
-  /** Shows something else, so that a link to it shows the same and the way back leads here. */
+  /** Show a changed layout; it is part of the URL and of the browser history. */
   setDraft(layout: ChartLayout): void {
     this.#draft.set(layout, 'push');
   }
@@ -111,7 +115,7 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
     this.#draft.set(null, 'push');
   }
 
-  /** Keeps what is shown under a name, for everybody who looks at this log. */
+  /** Save the layout under a name, for all users of the log. */
   async saveLayout(name: string): Promise<void> {
     await this.context.notes.saveLayout(name, this.layout);
     this.selectLayout(name);
@@ -120,18 +124,6 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
   async deleteLayout(name: string): Promise<void> {
     await this.context.notes.saveLayout(name, null);
     this.selectLayout(null);
-  }
-
-  async #load(): Promise<void> {
-    try {
-      this.loggedLayout = await this.context.api.get<LayoutResponse>('layout');
-      this.error = null;
-    } catch (error) {
-      // A copy of a board carries no layout where there is none.
-      const isNone = error instanceof ServerError && error.status === NOT_FOUND;
-      this.loggedLayout ??= NO_LAYOUT;
-      this.error = isNone ? null : toProblem(error);
-    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { ExportContents } from '../../api/static/contents';
+import type { ExportContents } from '../../api/static/static-transport';
 import { makePlainDifferences } from './differences';
 import { makeColumn, makeTestPlot, makeTestResult } from './fairness-fixtures';
 import { fairnessHandlers } from './static-fairness';

@@ -6,8 +6,7 @@ import type {
   PlotsResponse,
   ResultResponse,
 } from '../../api/schemas';
-import type { ExportContents } from '../../api/static/contents';
-import type { StaticHandlers } from '../../api/static/static-transport';
+import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
 import { encodeQuery } from '../../api/transport';
 import { makePlainDifferences, selectDifferences } from './differences';
 import { getCell, getDefaultBaseline } from './evaluation-model';

@@ -1,76 +1,99 @@
+/** The parts of a graph that are loaded, converted from the columns of the responses. */
 import type {
   BoundaryColumns,
   ChangeName,
+  ChildRole,
   ChildRow,
-  ColoringResponse,
   EdgeColumns,
   GroupResponse,
-} from './schemas';
+} from '../../api/schemas';
 
-/** A graph as the page knows it: the groups that somebody opened, and what they hold. */
+/** A `function` calls a body that can be expanded; a `placeholder` replaces hidden nodes. */
+export type NodeKind = 'op' | 'group' | 'series' | 'function' | 'input' | 'output' | 'placeholder';
 
-/** `function` runs a body that can be opened; `rest` stands for nodes that are not shown. */
-export type NodeKind = 'op' | 'group' | 'series' | 'function' | 'input' | 'output' | 'rest';
-
-/** Why a node better stands aside. */
-export type AuxiliaryRole = 'noop' | 'constant' | 'summary' | 'resource' | 'hub' | 'lonely';
+/** Why a node is drawn beside the main graph. */
+export type AuxiliaryRole = Exclude<ChildRole, ''>;
 
 export interface GraphNode {
-  /** Where it is: all scopes and its own name. */
+  /** The path: all scopes and the name. */
   readonly id: string;
-  /** Its own name. */
+  /** The last part of the path. */
   readonly label: string;
   readonly kind: NodeKind;
   readonly op: string;
-  /** How many operations are in it, and where they stand in the order of all. */
+  /** Number of operations inside; their ranks are from `firstRank` to before `lastRank`. */
   readonly opCount: number;
   readonly firstRank: number;
   readonly lastRank: number;
-  /** Of the tensor that it gives, or the first of them. */
+  /** Shape and type of the first output. */
   readonly shape: string;
   readonly dtype: string;
-  /** Trained numbers in it; null where nobody counted. */
+  /** Number of trainable values inside; null if unknown. */
   readonly parameters: number | null;
   readonly role: AuxiliaryRole | null;
-  /** The same number for groups that look alike inside. */
+  /** Equal for groups with the same structure; null if it is unique. */
   readonly structure: number | null;
   readonly change: ChangeName | null;
-  /** Groups to ask for when it is opened; the bodies of functions have names of their own. */
+  /** Groups that are shown when the node is expanded: itself, or the bodies that it calls. */
   readonly bodies: readonly string[];
-  /** Groups inside that are best opened along with it. */
+  /** Groups to expand together with it. */
   readonly autoOpenGroups: readonly string[];
 }
 
-/** A link of one level. Where one end is null it goes on outside the group, to or from `key`. */
+/**
+ * An edge between two nodes of a group, given by their indexes. If one end is null, the edge
+ * crosses the boundary of the group, from or to the node `portKey`.
+ */
 export interface GraphEdge {
   readonly source: number | null;
   readonly target: number | null;
   readonly portKey: string;
-  /** How many tensors, or orders to wait, it stands for. */
+  /** Number of tensors or control dependencies. */
   readonly count: number;
-  /** How many numbers flow; null where that is not known. */
+  /** Number of elements of the tensors; null if unknown. */
   readonly elementCount: number | null;
-  /** Nothing flows, but the order of the two matters. */
   readonly isControl: boolean;
   readonly label: string;
   readonly dtype: string;
-  /** In a comparison. */
   readonly change: ChangeName | null;
 }
 
 export interface GraphGroup {
   readonly id: string;
-  /** How many nodes it has, of which `nodes` may be the first. */
+  /** Number of nodes in the graph, of which `nodes` may be the first. */
   readonly total: number;
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
 }
 
+/** Groups by path; the root is ''. */
+export type LoadedGroups = ReadonlyMap<string, GraphGroup>;
+
 export const isExpandable = ({ kind }: GraphNode): boolean =>
   kind === 'group' || kind === 'series' || kind === 'function';
 
-/** Between the name of a node and that of the function that it runs. */
-export const BODY_SEPARATOR = '|';
+// ---- Paths
+
+/** Separates the path of a call, the name of the function and a path in its body. */
+const BODY_SEPARATOR = '|';
+
+/** Return the path of the body of a function at the node that calls it. */
+export function makeBodyPath(caller: string, name: string): string {
+  return `${caller}${BODY_SEPARATOR}${name}${BODY_SEPARATOR}`;
+}
+
+export function getFunctionName(body: string): string {
+  return body.split(BODY_SEPARATOR).at(-2) ?? body;
+}
+
+export function isInsideGroup(path: string, group: string): boolean {
+  const prefixes = group.endsWith(BODY_SEPARATOR)
+    ? [group]
+    : [`${group}/`, `${group}${BODY_SEPARATOR}`];
+  return path === group || prefixes.some((prefix) => path.startsWith(prefix));
+}
+
+// ---- Conversion of responses
 
 export function toGraphGroup(row: GroupResponse): GraphGroup {
   return {
@@ -79,8 +102,8 @@ export function toGraphGroup(row: GroupResponse): GraphGroup {
     nodes: row.children.map(toGraphNode),
     edges: [
       ...toEdges(row.edges),
-      ...toBoundaryEdges(row.ins, 'in'),
-      ...toBoundaryEdges(row.outs, 'out'),
+      ...toBoundaryEdges(row.incoming, 'in'),
+      ...toBoundaryEdges(row.outgoing, 'out'),
     ],
   };
 }
@@ -88,8 +111,8 @@ export function toGraphGroup(row: GroupResponse): GraphGroup {
 function toGraphNode(row: ChildRow): GraphNode {
   return {
     id: row.path,
-    label: nodeLabel(row),
-    kind: nodeKind(row),
+    label: getNodeLabel(row),
+    kind: getNodeKind(row),
     op: row.op,
     opCount: row.nodes,
     firstRank: row.first,
@@ -97,113 +120,94 @@ function toGraphNode(row: ChildRow): GraphNode {
     shape: row.shape,
     dtype: row.dtype,
     parameters: row.parameters < 0 ? null : row.parameters,
-    role: row.aux === '' ? null : row.aux,
-    structure: row.structure < 0 ? null : row.structure,
+    role: row.role === '' ? null : row.role,
+    structure: row.structure_id < 0 ? null : row.structure_id,
     change: row.change,
     bodies: listBodies(row),
-    autoOpenGroups: row.chain,
+    autoOpenGroups: row.single_child_chain,
   };
 }
 
-/** Traces of PyTorch number their nodes, which tells nobody anything. */
-function nodeLabel({ label, op }: ChildRow): string {
+/** Nodes of PyTorch traces are numbered; the operation says more. */
+function getNodeLabel({ label, op }: ChildRow): string {
   return /^\d+$/.test(label) && op !== '' ? op : label;
 }
 
 function listBodies({ path, kind, functions }: ChildRow): string[] {
   if (kind === 'scope' || kind === 'series') return [path];
-  return functions.map((name) => `${path}${BODY_SEPARATOR}${name}${BODY_SEPARATOR}`);
+  return functions.map((name) => makeBodyPath(path, name));
 }
 
-function nodeKind({ kind, functions }: ChildRow): NodeKind {
+function getNodeKind({ kind, functions }: ChildRow): NodeKind {
   if (kind === 'scope') return 'group';
   return kind === 'op' && functions.length > 0 ? 'function' : kind;
 }
 
 function toEdges(columns: EdgeColumns): GraphEdge[] {
-  return columns.label.map((_, at) => ({
-    source: columns.source[at] ?? null,
-    target: columns.target[at] ?? null,
+  return columns.label.map((_, row) => ({
+    source: columns.source[row] ?? null,
+    target: columns.target[row] ?? null,
     portKey: '',
-    ...edgeFields(columns, at),
+    ...getEdgeFields(columns, row),
   }));
 }
 
 function toBoundaryEdges(columns: BoundaryColumns, side: 'in' | 'out'): GraphEdge[] {
-  return columns.label.map((_, at) => {
-    const child = columns.child[at] ?? null;
+  return columns.label.map((_, row) => {
+    const child = columns.child[row] ?? null;
     const ends = side === 'in' ? { source: null, target: child } : { source: child, target: null };
-    return { ...ends, portKey: columns.partner[at] ?? '', ...edgeFields(columns, at) };
+    return { ...ends, portKey: columns.partner[row] ?? '', ...getEdgeFields(columns, row) };
   });
 }
 
-function edgeFields(
+function getEdgeFields(
   { count, control, size, label, dtype, change }: EdgeColumns | BoundaryColumns,
-  at: number,
+  row: number,
 ): Pick<GraphEdge, 'count' | 'elementCount' | 'isControl' | 'label' | 'dtype' | 'change'> {
-  const [elements, edges] = [size[at] ?? NaN, count[at] ?? 0];
+  const elementCount = size[row] ?? NaN;
+  const edgeCount = count[row] ?? 0;
   return {
-    count: edges,
-    elementCount: Number.isNaN(elements) ? null : elements,
-    isControl: edges > 0 && control[at] === edges,
-    // The graphs laid over each other know what flows now, and this flows no more.
-    label: change[at] === 'removed' ? '' : (label[at] ?? ''),
-    dtype: dtype[at] ?? '',
-    change: change[at] ?? null,
+    count: edgeCount,
+    elementCount: Number.isNaN(elementCount) ? null : elementCount,
+    isControl: edgeCount > 0 && control[row] === edgeCount,
+    // The label is the tensor of the second graph, which does not have the edge.
+    label: change[row] === 'removed' ? '' : (label[row] ?? ''),
+    dtype: dtype[row] ?? '',
+    change: change[row] ?? null,
   };
 }
 
-/** Maps and sets that are made anew rather than changed, so that who reads them is told. */
+// ---- Lookups
 
-export type LoadedGroups = ReadonlyMap<string, GraphGroup>;
-export type Colorings = ReadonlyMap<string, ColoringResponse>;
-
-export const NO_GROUPS: LoadedGroups = new Map();
-export const NO_COLORINGS: Colorings = new Map();
-
-export function addGroups(known: LoadedGroups, rows: readonly GroupResponse[]): LoadedGroups {
-  return new Map([...known, ...rows.map((row) => [row.path, toGraphGroup(row)] as const)]);
+export interface NodePosition {
+  readonly group: string;
+  readonly index: number;
 }
 
-export function addColoring(paints: Colorings, key: string, paint: ColoringResponse): Colorings {
-  return new Map([...paints, [key, paint]]);
+/** Return the group of each loaded node, and its index there. */
+export function indexNodes(groups: LoadedGroups): ReadonlyMap<string, NodePosition> {
+  const positions = new Map<string, NodePosition>();
+  for (const [group, { nodes }] of groups)
+    nodes.forEach(({ id }, index) => positions.set(id, { group, index }));
+  return positions;
 }
 
-export function toReadonlySet<Item>(items: Iterable<Item>): ReadonlySet<Item> {
-  return new Set(items);
-}
-
-/** For each node the group that it came with, and its place there. */
-export function indexNodes(
-  known: LoadedGroups,
-): ReadonlyMap<string, { readonly group: string; readonly place: number }> {
-  const places = new Map<string, { group: string; place: number }>();
-  for (const [group, { nodes }] of known)
-    nodes.forEach(({ id }, place) => places.set(id, { group, place }));
-  return places;
-}
-
-/** Some operations of a graph, or of one body, by where they stand in the order of all. */
+/** Operations of the graph, or of one function body, as sorted ranges of ranks. */
 export interface RankRanges {
-  /** Up to which part of a path they are in one body; empty for the graph itself. */
+  /** Path of the body; empty for the graph itself. */
   readonly body: string;
   readonly first: ArrayLike<number>;
   readonly last: ArrayLike<number>;
 }
 
-/** In which body something is. */
-export function functionBodyOf(path: string): string {
-  return path.slice(0, path.lastIndexOf(BODY_SEPARATOR) + 1);
+/** Return whether one of the operations is the node or inside it. */
+export function rangesTouchNode(ranges: RankRanges, node: GraphNode): boolean {
+  const body = node.id.slice(0, node.id.lastIndexOf(BODY_SEPARATOR) + 1);
+  if (body === ranges.body) return rangesOverlap(ranges, node.firstRank, node.lastRank);
+  return ranges.body.startsWith(`${node.id}${BODY_SEPARATOR}`) || node.bodies.includes(ranges.body);
 }
 
-/** Whether any of the operations are the node, or are in it. */
-export function rangesTouchNode(ranks: RankRanges, node: GraphNode): boolean {
-  if (functionBodyOf(node.id) === ranks.body)
-    return rangesOverlap(ranks, node.firstRank, node.lastRank);
-  return ranks.body.startsWith(`${node.id}${BODY_SEPARATOR}`) || node.bodies.includes(ranks.body);
-}
-
-/** Ranges are in order and do not touch, so the first that ends behind `first` decides. */
+/** The ranges do not overlap, so the first one that ends after `from` decides. */
 function rangesOverlap({ first, last }: RankRanges, from: number, to: number): boolean {
   let [low, high] = [0, last.length];
   while (low < high) {

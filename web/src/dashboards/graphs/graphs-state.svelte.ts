@@ -1,132 +1,126 @@
 import { createContext, untrack } from 'svelte';
 
-import type { Context, Shortcut } from '../../plugin/context';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/graphs';
+import type { Context, Param, Shortcut } from '../../plugin/context';
 import type { DrawnEdge, Highlights } from './canvas/graph-drawing';
 import { GraphViewport } from './canvas/graph-viewport.svelte';
 import { NodeColoring } from './canvas/node-coloring.svelte';
+import { createGraphParams, GraphCatalog, type GraphParams } from './graph-catalog.svelte';
+import { type GraphNode, isExpandable, isInsideGroup, rangesTouchNode } from './graph-model';
+import type { Direction } from './layout/layout-types';
+import { GraphQueries } from './query.svelte';
 import {
-  BODY_SEPARATOR,
-  type GraphNode,
-  isExpandable,
-  rangesTouchNode,
-  toReadonlySet,
-} from './graph-model';
-import { createGraphParams, type GraphParams } from './graph-params';
-import { createLayoutClient, type LayoutClient } from './layout/layout-client';
-import {
-  GraphCatalog,
-  GroupsQuery,
-  NodeDetailsQuery,
-  NodeSearchQuery,
-  PathTracing,
-} from './query.svelte';
-import { StaticGraphApi } from './static-graph-api';
-import {
-  AUXILIARY_SUFFIX,
   buildVisibleGroups,
   findHiddenReason,
-  MORE_SUFFIX,
+  parsePlaceholder,
   type VisibilityOptions,
+  type VisibleGroups,
 } from './visible-graph';
 
-/** So long after the last move the address is told where the picture lies. */
+/** The view is written to the URL this long after the last pan or zoom. */
 const SAVE_VIEW_DELAY_MS = 400;
 
-/** All that the parts of the view share. */
+/** A node to bring into view, and the groups that contain it. */
+interface PendingNode {
+  readonly id: string;
+  readonly enclosing: readonly string[];
+}
+
+/**
+ * The state that the components of the dashboard share. What the user selects is in the URL
+ * (`params`); drawing, colors and highlights follow from it and from the loaded data.
+ */
 export class GraphsState {
   readonly context: Context;
   readonly params: GraphParams;
   readonly catalog: GraphCatalog;
-  readonly groups: GroupsQuery;
-  readonly viewport: GraphViewport;
-  readonly tracing: PathTracing;
-  readonly search: NodeSearchQuery;
+  readonly queries: GraphQueries;
+  readonly viewport = new GraphViewport();
   readonly coloring: NodeColoring;
-  readonly details: NodeDetailsQuery;
   readonly highlights: GraphHighlights;
-  /** The node under the pointer, or under that of a list. */
+  /** The node under the pointer, in the drawing or in a list. */
   hoveredNode = $state<string | null>(null);
-  readonly #layoutClient: LayoutClient;
-  /** The graph whose first picture was looked at. */
+  /** The graph whose drawing is shown in a view of its own; empty for the next initial view. */
   #viewedGraph = '';
-  /** A node to be brought onto the screen, with the groups around it. */
-  #pendingNode: { readonly id: string; readonly around: readonly string[] } | null = null;
+  /** The view in the URL is to be applied after the next layout. */
+  #isRestorePending = false;
+  /** The view that was last written to the URL or read from it. */
+  #savedView = '';
+  #pendingNode: PendingNode | null = null;
   #saveViewTimer: ReturnType<typeof setTimeout> | undefined;
 
+  /** Must be called where effects can be created. */
   constructor(context: Context) {
-    const api = context.isStatic ? new StaticGraphApi(context.api) : context.api;
     this.context = context;
     this.params = createGraphParams(context);
     this.catalog = new GraphCatalog(context, this.params);
-    this.groups = new GroupsQuery(api);
-    this.#layoutClient = createLayoutClient(context.isStatic);
-    this.viewport = new GraphViewport(this.#layoutClient);
-    this.tracing = new PathTracing(api, this.params, this.catalog);
-    this.search = new NodeSearchQuery(api, this.params, this.catalog);
-    this.coloring = new NodeColoring(api, this.params, this.catalog, this.groups);
-    this.details = new NodeDetailsQuery(api, this.params, this.catalog);
+    this.queries = new GraphQueries(context, this.params, this.catalog);
+    this.coloring = new NodeColoring(this.params, this.queries);
     this.highlights = new GraphHighlights(this);
+    $effect(() => {
+      void this.catalog.referenceKey;
+      untrack(() => this.#reset());
+    });
+    $effect(() => {
+      const { visibleGroups } = this;
+      const direction = this.params.direction.value;
+      if (visibleGroups) untrack(() => void this.#layOut(visibleGroups, direction));
+    });
+    $effect(() => {
+      const key = JSON.stringify(this.params.view.value);
+      untrack(() => this.#followUrl(key));
+    });
+    $effect(() => this.#saveView());
+    $effect(() => () => {
+      clearTimeout(this.#saveViewTimer);
+      this.viewport.dispose();
+    });
   }
 
-  readonly openGroups = $derived.by<readonly string[]>(() => this.params.open.value ?? []);
+  readonly #openSet = $derived.by<ReadonlySet<string>>(() => new Set(this.queries.openGroups));
 
-  readonly #openSet = $derived.by(() => toReadonlySet(this.openGroups));
+  readonly #visibility = $derived.by<VisibilityOptions>(() => ({
+    expandedAuxiliary: new Set(this.params.expandedAuxiliary.value),
+    movedNodes: new Set(this.params.movedNodes.value),
+  }));
 
-  readonly #visibility = $derived.by<VisibilityOptions>(() => {
-    const { expandedAuxiliary, movedNodes } = this.params;
-    return {
-      expandedAuxiliary: toReadonlySet(expandedAuxiliary.value),
-      movedNodes: toReadonlySet(movedNodes.value),
-    };
+  /** What is to be drawn; null while a group is loading, so that no step is drawn halfway. */
+  readonly visibleGroups = $derived.by<VisibleGroups | null>(() => {
+    const { groups, isSettled } = this.queries;
+    if (!isSettled || !groups.has('')) return null;
+    return buildVisibleGroups(groups, this.#openSet, this.#visibility);
   });
-
-  readonly visibleGroups = $derived.by(() =>
-    buildVisibleGroups(this.groups.loaded, this.#openSet, this.#visibility),
-  );
 
   readonly selectedNode = $derived.by(() => {
     const id = this.params.node.value;
     return id === null ? undefined : this.viewport.drawing.byId.get(id);
   });
 
-  /** Keeps what is loaded and drawn in step with the address; to be called where effects live. */
-  startEffects(): void {
-    $effect(() => {
-      this.context.live.getRevision(null);
-      void untrack(() => this.catalog.load());
-    });
-    $effect(() => {
-      void this.catalog.referenceKey;
-      const fold = this.params.foldSeries.value;
-      untrack(() => this.#openGraph(fold));
-    });
-    $effect(() => {
-      const { openGroups } = this;
-      if (this.groups.loaded.size > 0) void untrack(() => this.groups.loadMissing(openGroups));
-    });
-    $effect(() => {
-      const [shown, flow] = [this.visibleGroups, this.params.direction.value];
-      untrack(() => void this.#layOut(shown, flow));
-    });
-    $effect(() => this.#saveView());
-    this.tracing.startEffects();
-    this.search.startEffects();
-    this.coloring.startEffects();
-    this.details.startEffects();
-    $effect(() => () => this.#stop());
+  /** True while data is loading or being laid out. */
+  readonly isBusy = $derived.by(() => this.viewport.isLayingOut || !this.queries.isSettled);
+
+  // ---- Actions. Each adds an entry to the browser's history.
+
+  select(id: string | null): void {
+    this.params.node.set(id, 'push');
   }
 
-  /** What a pointer chooses is seen already; what keys lead to may have to be brought there. */
-  select(id: string | null, reveals = false): void {
-    this.params.node.set(id);
-    if (id !== null && reveals) this.viewport.reveal(id);
+  /** Select a node by keyboard and bring it into view. A walk is one entry of the history. */
+  walkTo(id: string): void {
+    this.params.node.set(id, this.params.node.value === null ? 'push' : 'replace');
+    this.viewport.reveal(id);
   }
 
-  /** What a click on a node means: it is chosen, or what it stands for is shown. */
-  activate(id: string, opens = false): void {
+  /** Handle a click on a node: select it, or show the nodes behind a placeholder. */
+  activate(id: string, expands = false): void {
     const node = this.#findNode(id);
-    if (node?.kind === 'rest') this.#expandPlaceholder(id);
-    else if (opens && node && isExpandable(node)) this.toggleGroup(id);
+    const placeholder = node?.kind === 'placeholder' ? parsePlaceholder(id) : null;
+    if (placeholder?.kind === 'auxiliary') {
+      const { expandedAuxiliary } = this.params;
+      expandedAuxiliary.set([...expandedAuxiliary.value, placeholder.group], 'push');
+    } else if (placeholder) this.queries.loadMore(placeholder.group);
+    else if (expands && node && isExpandable(node)) this.toggleGroup(id);
     else this.select(id);
   }
 
@@ -135,13 +129,13 @@ export class GraphsState {
     return !node || !isExpandable(node);
   }
 
-  /** Opens a group or closes it, which stays where it is on the screen. */
+  /** Expand or collapse a group without moving it on the screen. */
   toggleGroup(id: string): void {
     const node = this.#findNode(id);
     if (!node) return;
     const isOpen = node.bodies.some((body) => this.#openSet.has(body));
-    const others = this.openGroups.filter(
-      (group) => !node.bodies.some((body) => isGroupInside(group, body)),
+    const others = this.queries.openGroups.filter(
+      (group) => !node.bodies.some((body) => isInsideGroup(group, body)),
     );
     this.viewport.keepInPlace(id);
     this.params.open.set(
@@ -150,142 +144,132 @@ export class GraphsState {
     );
   }
 
-  /** Closes everything. */
   collapseAll(): void {
     this.params.open.set([], 'push');
-    this.resetView();
+    this.#resetView();
   }
 
-  /** The next picture is looked at as if it were the first. */
-  resetView(): void {
-    this.params.view.set(null);
-    this.#viewedGraph = '';
+  setDirection(direction: Direction): void {
+    this.params.direction.set(direction, 'push');
+    this.#resetView();
   }
 
-  /** Shows a node wherever it is: `around` are the groups that hold it, from the outermost on. */
-  selectAndReveal(id: string, around: readonly string[]): void {
-    const { open, node } = this.params;
-    node.set(id, 'push');
-    const missing = around.filter((group) => !this.#openSet.has(group));
+  selectAndReveal(id: string, enclosing: readonly string[]): void {
+    this.params.node.set(id, 'push');
+    this.revealNode(id, enclosing);
+  }
+
+  /** Bring a node into view; expands the groups that contain it, outermost first. */
+  revealNode(id: string, enclosing: readonly string[]): void {
+    const missing = enclosing.filter((group) => !this.#openSet.has(group));
     if (missing.length === 0 && this.viewport.drawing.byId.has(id)) {
       this.viewport.reveal(id);
       return;
     }
-    this.#pendingNode = { id, around };
-    if (missing.length > 0) open.set([...this.openGroups, ...missing]);
-    else void this.#unhidePendingNode();
+    this.#pendingNode = { id, enclosing };
+    if (missing.length > 0) this.params.open.set([...this.queries.openGroups, ...missing], 'push');
+    else this.#unhidePendingNode();
   }
 
-  /** Put the wanted node into the picture where it is aside, or not loaded with its group. */
-  async #unhidePendingNode(): Promise<void> {
-    const wanted = this.#pendingNode;
-    const hidden =
-      wanted && findHiddenReason(this.groups.loaded, this.#visibility, wanted.id, wanted.around);
-    if (hidden?.kind === 'aside') this.toggleAuxiliary(hidden.node, 'replace');
-    else if (hidden && this.groups.hasMore(hidden.group)) await this.groups.loadMore(hidden.group);
-  }
-
-  /** Shows a node without choosing it. */
-  revealNode(id: string, around: readonly string[]): void {
-    const chosen = this.params.node.value;
-    this.selectAndReveal(id, around);
-    this.params.node.set(chosen, 'replace');
-  }
-
-  /** Step by step: first the ways, then what was found, then the node. */
+  /** Clear one thing at a time: the path, the trace, the search, the selection. */
   clearSelection(): void {
     const { trace, pathStart, query, node } = this.params;
-    if (pathStart.value !== null) pathStart.set(null);
-    else if (trace.value !== 'off') trace.set('off');
-    else if (query.value !== '') query.set('');
-    else node.set(null);
+    if (pathStart.value !== null) pathStart.set(null, 'push');
+    else if (trace.value !== 'off') trace.set('off', 'push');
+    else if (query.value !== '') query.set('', 'push');
+    else node.set(null, 'push');
   }
 
-  /** Puts a node that stands aside among the others, or the other way round. */
-  toggleAuxiliary(id: string, history: 'push' | 'replace' = 'push'): void {
-    const { movedNodes } = this.params;
-    const others = movedNodes.value.filter((other) => other !== id);
-    movedNodes.set(others.length === movedNodes.value.length ? [...others, id] : others, history);
+  /** Set the search query. Starting or ending a search is an entry of the history, typing is not. */
+  search(query: string): void {
+    const param = this.params.query;
+    param.set(query, param.value === '' || query === '' ? 'push' : 'replace');
   }
+
+  /** Move an auxiliary node into the main graph, or another one out of it. */
+  toggleAuxiliary(id: string, history: 'push' | 'replace' = 'push'): void {
+    toggleItem(this.params.movedNodes, id, history);
+  }
+
+  // ---- Drawing and view
 
   #findNode(id: string): GraphNode | undefined {
     return this.viewport.drawing.byId.get(id)?.node;
   }
 
-  #expandPlaceholder(id: string): void {
-    if (id.endsWith(AUXILIARY_SUFFIX)) {
-      const { expandedAuxiliary } = this.params;
-      expandedAuxiliary.set(
-        [...expandedAuxiliary.value, id.slice(0, -AUXILIARY_SUFFIX.length)],
-        'push',
-      );
-    } else void this.groups.loadMore(id.slice(0, -MORE_SUFFIX.length));
+  /** Show the initial view of the next drawing. */
+  #resetView(): void {
+    this.params.view.set(null);
+    this.#viewedGraph = '';
   }
 
-  #openGraph(fold: boolean): void {
-    const { reference } = this.catalog;
+  /** Another graph is shown. */
+  #reset(): void {
     this.viewport.clear();
     this.#viewedGraph = '';
-    if (reference) void this.#load(fold);
   }
 
-  async #load(fold: boolean): Promise<void> {
-    const { reference } = this.catalog;
-    const { open } = this.params;
-    if (!reference) return;
-    await this.groups.openGraph(reference, fold, (first) => {
-      if (open.value === null && first.length > 0) open.set(first, 'replace');
-      return this.openGroups;
-    });
+  /** Make the pending node visible: move it into the main graph, or load more of its group. */
+  #unhidePendingNode(): void {
+    const pending = this.#pendingNode;
+    if (!pending) return;
+    const { id, enclosing } = pending;
+    const reason = findHiddenReason(this.queries.groups, this.#visibility, id, enclosing);
+    if (reason?.kind === 'auxiliary') this.toggleAuxiliary(reason.node, 'replace');
+    else if (reason && this.queries.hasMore(reason.group)) this.queries.loadMore(reason.group);
   }
 
-  async #layOut(
-    shown: GraphsState['visibleGroups'],
-    flow: GraphParams['direction']['value'],
-  ): Promise<void> {
-    if (!shown.has('') || !(await this.viewport.layOut(shown, flow))) return;
-    const wanted =
-      this.#pendingNode?.id ?? (this.#viewedGraph === '' ? this.params.node.value : null);
-    if (this.#viewedGraph !== this.catalog.referenceKey) this.#restoreView();
-    if (wanted !== null && this.viewport.drawing.byId.has(wanted)) {
+  async #layOut(groups: VisibleGroups, direction: Direction): Promise<void> {
+    if (!(await this.viewport.layOut(groups, direction))) return;
+    const isFirst = this.#viewedGraph !== this.catalog.referenceKey;
+    const revealed = this.#pendingNode?.id ?? (isFirst ? this.params.node.value : null);
+    if (isFirst || this.#isRestorePending) this.#restoreView();
+    if (revealed !== null && this.viewport.drawing.byId.has(revealed)) {
       this.#pendingNode = null;
-      this.viewport.reveal(wanted);
-    } else void this.#unhidePendingNode();
+      this.viewport.reveal(revealed);
+    } else this.#unhidePendingNode();
   }
 
   #restoreView(): void {
     this.#viewedGraph = this.catalog.referenceKey;
-    const kept = this.params.view.value;
-    if (kept) this.viewport.centerOn(kept);
+    this.#isRestorePending = false;
+    const { value } = this.params.view;
+    this.#savedView = JSON.stringify(value);
+    if (value) this.viewport.centerOn(value);
     else this.viewport.showInitialView();
   }
 
-  /** The address says where the picture lies once that was changed by hand and rests. */
+  /** Back or Forward changed the view: apply it, after the layout that may have changed with it. */
+  #followUrl(key: string): void {
+    if (key === this.#savedView || key === 'null' || this.#viewedGraph === '') return;
+    clearTimeout(this.#saveViewTimer);
+    if (this.isBusy) this.#isRestorePending = true;
+    else this.#restoreView();
+  }
+
   #saveView(): void {
     void this.viewport.view;
     clearTimeout(this.#saveViewTimer);
     if (untrack(() => this.#viewedGraph) === '') return;
-    this.#saveViewTimer = setTimeout(
-      () => this.params.view.set(this.viewport.center, 'replace'),
-      SAVE_VIEW_DELAY_MS,
-    );
-  }
-
-  #stop(): void {
-    clearTimeout(this.#saveViewTimer);
-    this.groups.stop();
-    this.viewport.dispose();
+    this.#saveViewTimer = setTimeout(() => {
+      this.params.view.set(this.viewport.center, 'replace');
+      this.#savedView = JSON.stringify(this.params.view.value);
+    }, SAVE_VIEW_DELAY_MS);
   }
 }
 
-function isGroupInside(group: string, body: string): boolean {
-  const inside = body.endsWith(BODY_SEPARATOR) ? [body] : [`${body}/`, `${body}${BODY_SEPARATOR}`];
-  return group === body || inside.some((begin) => group.startsWith(begin));
+function toggleItem(
+  param: Param<readonly string[]>,
+  item: string,
+  history: 'push' | 'replace',
+): void {
+  const others = param.value.filter((other) => other !== item);
+  param.set(others.length === param.value.length ? [...others, item] : others, history);
 }
 
 export const [getGraphsState, setGraphsState] = createContext<GraphsState>();
 
-/** What stands out in the picture, by what was chosen, found, traced or pointed at. */
+/** Which nodes and edges stand out: the selection, search results, traces and hovered nodes. */
 export class GraphHighlights implements Highlights {
   readonly #graphs: GraphsState;
 
@@ -293,25 +277,27 @@ export class GraphHighlights implements Highlights {
     this.#graphs = graphs;
   }
 
-  /** The nodes that are on the ways that were looked for; null where none was. */
+  /** The nodes on the traced paths; null if nothing is traced. */
   readonly #tracedNodes = $derived.by<ReadonlySet<string> | null>(() => {
-    const { tracedRanks } = this.#graphs.tracing;
-    if (tracedRanks === null) return null;
-    const { nodes } = this.#graphs.viewport.drawing;
-    const on = nodes.filter(({ node }) =>
-      tracedRanks.some((ranks) => rangesTouchNode(ranks, node)),
+    const { queries, viewport, params } = this.#graphs;
+    const { tracedRanges } = queries;
+    if (tracedRanges === null) return null;
+    const traced = viewport.drawing.nodes.filter(({ node }) =>
+      tracedRanges.some((ranges) => rangesTouchNode(ranges, node)),
     );
-    const { node, pathStart } = this.#graphs.params;
-    return toReadonlySet([...on.map(({ id }) => id), node.value ?? '', pathStart.value ?? '']);
+    const ends = [params.node.value ?? '', params.pathStart.value ?? ''];
+    return new Set([...traced.map(({ id }) => id), ...ends]);
   });
 
-  readonly #matches = $derived.by(() => this.#findDrawnNodes(this.#graphs.search.hits));
-
-  readonly #shapeIssues = $derived.by(() =>
-    this.#findDrawnNodes(this.#graphs.coloring.statistics?.misfits ?? []),
+  readonly #matches = $derived.by(() =>
+    this.#findDrawnNodes(this.#graphs.queries.search.data?.hits ?? []),
   );
 
-  readonly tracedCount = $derived(this.#tracedNodes?.size ?? 0);
+  readonly #shapeIssues = $derived.by(() =>
+    this.#findDrawnNodes(this.#graphs.queries.statistics.data?.shape_issues ?? []),
+  );
+
+  readonly isTracing = $derived.by(() => this.#tracedNodes !== null);
 
   isSelected(id: string): boolean {
     return id === this.#graphs.params.node.value;
@@ -330,8 +316,8 @@ export class GraphHighlights implements Highlights {
   }
 
   isEdgeHighlighted({ source, target }: DrawnEdge): boolean {
-    const on = this.#tracedNodes;
-    if (on) return on.has(source) && on.has(target);
+    const traced = this.#tracedNodes;
+    if (traced) return traced.has(source) && traced.has(target);
     const { hoveredNode, params } = this.#graphs;
     const ends = [source, target];
     return (
@@ -340,39 +326,39 @@ export class GraphHighlights implements Highlights {
     );
   }
 
-  isEdgeDimmed(link: DrawnEdge): boolean {
-    return this.#tracedNodes !== null && !this.isEdgeHighlighted(link);
+  isEdgeDimmed(edge: DrawnEdge): boolean {
+    return this.#tracedNodes !== null && !this.isEdgeHighlighted(edge);
   }
 
-  /** Of something in a closed group, the group shows where to look. */
+  /** A node in a collapsed group is represented by the group. */
   #findDrawnNodes(
-    rows: readonly { readonly path: string; readonly inside: readonly string[] }[],
+    rows: readonly { readonly path: string; readonly ancestors: readonly string[] }[],
   ): ReadonlySet<string> {
     const { byId } = this.#graphs.viewport.drawing;
-    const shown = rows.map(({ path, inside }) =>
-      [path, ...[...inside].reverse()].find((id) => byId.has(id)),
+    const drawn = rows.map(({ path, ancestors }) =>
+      [path, ...[...ancestors].reverse()].find((id) => byId.has(id)),
     );
-    return toReadonlySet(shown.filter((id) => id !== undefined));
+    return new Set(drawn.filter((id) => id !== undefined));
   }
 }
 
-/** The keys of the view; returns how to take them back. */
+/** Register the keyboard shortcuts; returns a function that removes them. */
 export function registerGraphShortcuts(graphs: GraphsState, focusSearch: () => void): () => void {
   const { viewport, params } = graphs;
   const trace = (direction: 'inputs' | 'outputs'): void =>
-    params.trace.set(params.trace.value === direction ? 'off' : direction);
+    params.trace.set(params.trace.value === direction ? 'off' : direction, 'push');
   const shortcuts: Omit<Shortcut, 'group'>[] = [
-    { keys: 'f', label: 'Find nodes', run: focusSearch },
-    { keys: 'z', label: 'Fit the graph to the screen', run: () => viewport.fit() },
-    { keys: '+', label: 'Zoom in', run: () => viewport.zoomAtCenter(1.25) },
-    { keys: '-', label: 'Zoom out', run: () => viewport.zoomAtCenter(0.8) },
-    { keys: 'i', label: 'Trace to the inputs of the chosen node', run: () => trace('inputs') },
-    { keys: 'o', label: 'Trace to the outputs of the chosen node', run: () => trace('outputs') },
-    { keys: 'c', label: 'Close all groups', run: () => graphs.collapseAll() },
-    { keys: 'Escape', label: 'Let go of what is chosen', run: () => graphs.clearSelection() },
+    { keys: 'f', label: m.searchLabel, run: focusSearch },
+    { keys: 'z', label: m.shortcutFit, run: () => viewport.fit() },
+    { keys: '+', label: common.zoomIn, run: () => viewport.zoomAtCenter(1.25) },
+    { keys: '-', label: common.zoomOut, run: () => viewport.zoomAtCenter(0.8) },
+    { keys: 'i', label: m.shortcutTraceInputs, run: () => trace('inputs') },
+    { keys: 'o', label: m.shortcutTraceOutputs, run: () => trace('outputs') },
+    { keys: 'c', label: m.collapseAll, run: () => graphs.collapseAll() },
+    { keys: 'Escape', label: common.clearSelection, run: () => graphs.clearSelection() },
   ];
-  const stops = shortcuts.map((shortcut) =>
-    graphs.context.shortcuts.register({ ...shortcut, group: 'Graphs' }),
+  const removals = shortcuts.map((shortcut) =>
+    graphs.context.shortcuts.register({ ...shortcut, group: m.title }),
   );
-  return () => stops.forEach((stop) => stop());
+  return () => removals.forEach((remove) => remove());
 }

@@ -1,378 +1,281 @@
-import { untrack } from 'svelte';
-
-import { apiRequest } from '../../api/client';
-import { isAbortError, toProblem } from '../../api/errors';
-import { ListQuery, Query } from '../../api/query.svelte';
-import type { Problem } from '../../api/schemas';
-import type { Context, DashboardApi } from '../../plugin/context';
-import { addGroups, type LoadedGroups, NO_GROUPS, type RankRanges } from './graph-model';
-import type { GraphParams } from './graph-params';
+import { createQuery, type Query, QueryMap } from '../../api/create-query.svelte';
+import { NotExportedError, type QueryError, ServerError } from '../../api/errors';
+import { defineQuery } from '../../api/query-definition';
 import type {
-  GraphRow,
-  GraphsResponse,
-  GroupsResponse,
+  ColoringRequest,
+  ColoringResponse,
+  GraphRequest,
+  GraphsSearchResponse,
+  GroupRequest,
+  GroupResponse,
   NodeResponse,
   OverviewResponse,
   PathResponse,
-  SearchHitRow,
-  SearchResponse,
+  ScaleName,
+  StatisticsResponse,
   TraceResponse,
-} from './schemas';
-import { AUXILIARY_SUFFIX, MORE_SUFFIX } from './visible-graph';
+} from '../../api/schemas';
+import type { Context } from '../../plugin/context';
+import type { GraphCatalog, GraphParams } from './graph-catalog.svelte';
+import { type GraphGroup, type LoadedGroups, type RankRanges, toGraphGroup } from './graph-model';
+import { isPlaceholder } from './visible-graph';
 
-/** Which graph is looked at, so that every ask names the same one. */
-export interface GraphReference {
-  readonly id: string;
-  readonly index: number | null;
-  readonly mark: number | null;
+// A reference has the fingerprint of the logged graph. Comparisons and uploads have none: they
+// show the graphs as they were when they were opened.
+const overviewQuery = defineQuery('GET graphs/about', { scope: 'immutable' });
+const statisticsQuery = defineQuery('GET graphs/statistics', { scope: 'immutable', maxCost: 20 });
+const coloringQuery = defineQuery('GET graphs/paint', { scope: 'immutable' });
+const searchQuery = defineQuery('GET graphs/search', { scope: 'immutable', priority: 'high' });
+const nodeQuery = defineQuery('GET graphs/node', { scope: 'immutable', priority: 'high' });
+const traceQuery = defineQuery('GET graphs/trace', { scope: 'immutable', maxCost: 50 });
+const pathQuery = defineQuery('GET graphs/path', { scope: 'immutable' });
+export const changesQuery = defineQuery('GET graphs/changes', { scope: 'immutable', maxCost: 20 });
+
+/** The server accepts this many groups in a request. */
+const MAX_GROUPS = 500;
+
+type GroupKey = Required<Pick<GroupRequest, 'id' | 'group' | 'fold' | 'limit'>> & GraphRequest;
+
+function getSharedFields({
+  id,
+  index,
+  fingerprint,
+  fold,
+  limit,
+}: GroupKey): Omit<GroupKey, 'group'> {
+  return { id, index: index ?? null, fingerprint: fingerprint ?? null, fold, limit };
 }
 
-/** The name under which the server knows two graphs laid over each other. */
-export function comparisonId(one: string, other: string): string {
-  return `compare~${one}~${other}`;
-}
+const groupQuery = defineQuery<'POST graphs/groups', GroupKey, GroupResponse, GraphGroup>(
+  'POST graphs/groups',
+  {
+    scope: 'immutable',
+    batch: {
+      shared: getSharedFields,
+      item: ({ group }) => group,
+      maxItems: MAX_GROUPS,
+      join: (requests) => ({
+        ...getSharedFields((requests as [GroupKey])[0]),
+        groups: requests.map(({ group }) => group),
+      }),
+      split: ({ groups }, requests) =>
+        requests.map(
+          ({ group }) => groups.find(({ path }) => path === group) ?? new NotExportedError(),
+        ),
+    },
+    select: toGraphGroup,
+    cost: ({ nodes }) => nodes.length,
+    maxCost: 50_000,
+  },
+);
 
-/** A reference, and more, as the query of an address; always in the same order. */
-export function formatGraphQuery(
-  { id, index, mark }: GraphReference,
-  more: Readonly<Record<string, string>> = {},
-): string {
-  const query = new URLSearchParams({ id });
-  if (index !== null) query.set('index', String(index));
-  if (mark !== null) query.set('mark', String(mark));
-  for (const [name, value] of Object.entries(more)) query.set(name, value);
-  return query.toString();
-}
-
-/** All graphs that can be looked at, and which of them are. */
-export class GraphCatalog extends ListQuery<GraphRow> {
-  readonly #context: Context;
-  readonly #params: GraphParams;
-
-  constructor(context: Context, params: GraphParams) {
-    super(async (signal) => (await context.api.get<GraphsResponse>('list', signal)).graphs);
-    this.#context = context;
-    this.#params = params;
-  }
-
-  /** The one that the address names, else the first of a run that is shown. */
-  readonly current = $derived.by<GraphRow | undefined>(() => {
-    const named = this.find(this.#params.graph.value);
-    if (named) return named;
-    const { visible } = this.#context.runs;
-    for (const { name } of visible) {
-      const own = this.rows.filter((row) => row.run === name);
-      if (own.length > 0) return own.find(({ kind }) => kind === 'conceptual') ?? own[0];
-    }
-    return this.rows[0];
-  });
-
-  /** The one that it is compared with. */
-  readonly other = $derived.by<GraphRow | undefined>(() => this.find(this.#params.other.value));
-
-  readonly reference = $derived.by<GraphReference | null>(() => {
-    const { current, other } = this;
-    if (!current) return null;
-    if (other) return { id: comparisonId(current.id, other.id), index: null, mark: null };
-    const wanted = current.steps.find(({ index }) => index === this.#params.step.value);
-    const step = wanted ?? current.steps.at(-1);
-    return { id: current.id, index: step?.index ?? null, mark: step?.mark ?? null };
-  });
-
-  /** The same text for as long as the graph is the same. */
-  readonly referenceKey = $derived(JSON.stringify(this.reference));
-
-  /** Looks at a graph from its top, with nothing chosen. */
-  open(id: string): void {
-    const {
-      graph,
-      other,
-      step,
-      open,
-      node,
-      pathStart,
-      trace,
-      view,
-      expandedAuxiliary,
-      movedNodes,
-    } = this.#params;
-    graph.set(id, 'push');
-    if (other.value === id) other.set('');
-    for (const param of [expandedAuxiliary, movedNodes]) param.set([]);
-    for (const param of [open, step, node, pathStart, view]) param.set(null);
-    trace.set('off');
-  }
-
-  compareWith(id: string): void {
-    this.#params.other.set(id, 'push');
-    this.#params.node.set(null);
-    this.#params.view.set(null);
-  }
-
-  /** Adds a file of the user's and looks at it. */
-  async upload(file: File): Promise<void> {
-    const path = `${this.#context.api.url('upload')}?name=${encodeURIComponent(file.name)}`;
-    const row = await apiRequest<GraphRow>(path, { method: 'POST', body: file });
-    this.rows = [...this.rows, row];
-    this.open(row.id);
-  }
-}
-
-/** So many nodes of a group are asked for at first, and again each time somebody wants more. */
-export const GROUP_PAGE_SIZE = 200;
-/** The server sends at most so many nodes of a group. */
+/** Nodes of a group that are loaded at first, and with each "Show more". */
+const GROUP_PAGE_SIZE = 200;
+/** Limit of the server. */
 const MAX_GROUP_NODES = 2000;
-
-/** What is known of the graph that is looked at. */
-export class GroupsQuery {
-  loaded = $state.raw<LoadedGroups>(NO_GROUPS);
-  overview = $state.raw<OverviewResponse | null>(null);
-  error = $state.raw<Problem | null>(null);
-  isLoading = $state(false);
-  readonly #api: DashboardApi;
-  #abortController = new AbortController();
-  #reference: GraphReference | null = null;
-  #foldSeries = true;
-  /** Of which groups more was asked for, and how many pages. */
-  #pages: Readonly<Record<string, number>> = {};
-
-  constructor(api: DashboardApi) {
-    this.#api = api;
-  }
-
-  /**
-   * Forgets the graph before and begins with another. `choose` is told what had better be open and
-   * says what is to be, so that the first picture is whole.
-   */
-  async openGraph(
-    reference: GraphReference,
-    fold: boolean,
-    choose: (first: readonly string[]) => readonly string[],
-  ): Promise<void> {
-    this.#abortController.abort();
-    this.#abortController = new AbortController();
-    [this.#reference, this.#foldSeries] = [reference, fold];
-    this.#pages = {};
-    [this.loaded, this.overview, this.error] = [NO_GROUPS, null, null];
-    const { signal } = this.#abortController;
-    const about = await this.#fetchOverview(reference);
-    if (about && !signal.aborted) await this.#fetchRoot(choose(about.open));
-  }
-
-  /** Asks for those of some groups that are not known. */
-  async loadMissing(groups: readonly string[]): Promise<void> {
-    const missing = groups.filter((id) => !this.loaded.has(id));
-    if (missing.length > 0) await this.#fetchGroups(missing);
-  }
-
-  /** More of a group than its first nodes. */
-  async loadMore(group: string): Promise<void> {
-    this.#pages = { ...this.#pages, [group]: (this.#pages[group] ?? 1) + 1 };
-    await this.#fetchGroups([group]);
-  }
-
-  /** Whether the server would send more of a group. */
-  hasMore(group: string): boolean {
-    const known = this.loaded.get(group);
-    return known !== undefined && known.nodes.length < Math.min(known.total, MAX_GROUP_NODES);
-  }
-
-  async retry(): Promise<void> {
-    if (this.#reference) await this.openGraph(this.#reference, this.#foldSeries, (first) => first);
-  }
-
-  stop(): void {
-    this.#abortController.abort();
-  }
-
-  /** A group of an old link that is no more must not keep the rest from being seen. */
-  async #fetchRoot(open: readonly string[]): Promise<void> {
-    await this.#fetchGroups(['', ...open]);
-    if (this.error && open.length > 0) await this.#fetchGroups(['']);
-  }
-
-  async #fetchGroups(groups: readonly string[]): Promise<void> {
-    const { signal } = this.#abortController;
-    const wanted = Math.max(...groups.map((group) => GROUP_PAGE_SIZE * (this.#pages[group] ?? 1)));
-    const most = Math.min(wanted, MAX_GROUP_NODES);
-    const body = { ...this.#reference, groups, fold: this.#foldSeries, most };
-    await this.#run(async () => {
-      const answer = await this.#api.post<GroupsResponse>('groups', body, signal);
-      if (!signal.aborted) this.loaded = addGroups(this.loaded, answer.groups);
-    });
-  }
-
-  async #fetchOverview(reference: GraphReference): Promise<OverviewResponse | null> {
-    const { signal } = this.#abortController;
-    await this.#run(async () => {
-      const about = await this.#api.get<OverviewResponse>(
-        `about?${formatGraphQuery(reference)}`,
-        signal,
-      );
-      if (!signal.aborted) this.overview = about;
-    });
-    return this.overview;
-  }
-
-  async #run(work: () => Promise<void>): Promise<void> {
-    this.isLoading = true;
-    try {
-      await work();
-      this.error = null;
-    } catch (error) {
-      if (!isAbortError(error)) this.error = toProblem(error);
-    } finally {
-      this.isLoading = false;
-    }
-  }
-}
-
-const MAX_SEARCH_HITS = 100;
-/** While somebody types, so long is waited for the next letter. */
 const SEARCH_DEBOUNCE_MS = 120;
+/** The status of requests for a group that the graph does not have. */
+const BAD_REQUEST = 400;
 
-/** What was looked for in the graph, and found. */
-export class NodeSearchQuery {
-  readonly #api: DashboardApi;
+const isSameGraph = (previous: GraphRequest, next: GraphRequest): boolean =>
+  previous.id === next.id &&
+  previous.index === next.index &&
+  previous.fingerprint === next.fingerprint;
+
+/** Everything that is loaded of the current graph. Create it where effects can be created. */
+export class GraphQueries {
+  readonly overview: Query<OverviewResponse>;
+  readonly statistics: Query<StatisticsResponse>;
+  readonly search: Query<GraphsSearchResponse>;
+  /** Details of the selected node. */
+  readonly node: Query<NodeResponse>;
+  readonly inputs: Query<TraceResponse>;
+  readonly outputs: Query<TraceResponse>;
+  /** The shortest path to the selected node. */
+  readonly path: Query<PathResponse>;
   readonly #params: GraphParams;
   readonly #catalog: GraphCatalog;
-  readonly #query = new Query<SearchResponse>();
+  readonly #groups: QueryMap<GroupKey, GraphGroup>;
+  readonly #colorings: QueryMap<ColoringRequest, ColoringResponse>;
+  /** Number of pages of groups for which more than one was requested. */
+  #pages = $state.raw<Readonly<Record<string, number>>>({});
+  /** Returns the scale on which nodes are colored by the server. */
+  #getScale: () => ScaleName | null = () => null;
 
-  constructor(api: DashboardApi, params: GraphParams, catalog: GraphCatalog) {
-    this.#api = api;
+  constructor({ queries }: Pick<Context, 'queries'>, params: GraphParams, catalog: GraphCatalog) {
     this.#params = params;
     this.#catalog = catalog;
-  }
+    const withReference = <Fields>(fields: Fields | null): (GraphRequest & Fields) | null =>
+      catalog.reference && fields && { ...catalog.reference, ...fields };
+    const fold = (): boolean => params.foldSeries.value;
 
-  get hits(): readonly SearchHitRow[] {
-    return this.#query.data?.hits ?? [];
-  }
-
-  get total(): number {
-    return this.#query.data?.total ?? 0;
-  }
-
-  get isReady(): boolean {
-    return this.#query.data !== null;
-  }
-
-  get error(): Query<SearchResponse>['error'] {
-    return this.#query.error;
-  }
-
-  /** To be called where effects live. */
-  startEffects(): void {
-    $effect(() => {
-      const { reference } = this.#catalog;
-      const [query, fold] = [
-        this.#params.query.value.trim(),
-        this.#params.foldSeries.value ? '1' : '0',
-      ];
-      if (query === '' || !reference) return untrack(() => this.#query.run(null));
-      const asked = formatGraphQuery(reference, { query, fold, most: String(MAX_SEARCH_HITS) });
-      const timer = setTimeout(
-        () => this.#query.run((signal) => this.#api.get(`search?${asked}`, signal), true),
-        SEARCH_DEBOUNCE_MS,
+    this.#groups = new QueryMap(
+      queries,
+      groupQuery,
+      (group) => withReference({ group, fold: fold(), limit: this.#getLimit(group) }),
+      { keepPrevious: isSameGraph },
+    );
+    this.#colorings = new QueryMap(
+      queries,
+      coloringQuery,
+      (group) => {
+        const by = this.#getScale();
+        const limit = this.#getLimit(group);
+        return withReference(by && { group, fold: fold(), limit, by, profile: catalog.profile });
+      },
+      { keepPrevious: false },
+    );
+    this.overview = createQuery(queries, overviewQuery, () => catalog.reference, {
+      keepPrevious: false,
+    });
+    // Counting all nodes of a large graph takes a while; the drawing comes first.
+    this.statistics = createQuery(
+      queries,
+      statisticsQuery,
+      () => withReference(this.hasRoot ? { profile: catalog.profile } : null),
+      { keepPrevious: isSameGraph },
+    );
+    this.search = createQuery(
+      queries,
+      searchQuery,
+      () => {
+        const query = params.query.value.trim();
+        return withReference(query === '' ? null : { query, fold: fold() });
+      },
+      { keepPrevious: isSameGraph, debounceMs: SEARCH_DEBOUNCE_MS },
+    );
+    this.node = createQuery(
+      queries,
+      nodeQuery,
+      () => {
+        const path = params.node.value;
+        const isNode = path !== null && !isPlaceholder(path);
+        return withReference(isNode ? { path, fold: fold(), profile: catalog.profile } : null);
+      },
+      { keepPrevious: isSameGraph },
+    );
+    const trace = (direction: 'inputs' | 'outputs'): Query<TraceResponse> =>
+      createQuery(
+        queries,
+        traceQuery,
+        () => {
+          const path = params.node.value;
+          const isTraced = params.trace.value === direction || params.trace.value === 'both';
+          return withReference(isTraced && path !== null ? { path, direction } : null);
+        },
+        { keepPrevious: isSameGraph },
       );
-      return () => clearTimeout(timer);
+    this.inputs = trace('inputs');
+    this.outputs = trace('outputs');
+    this.path = createQuery(
+      queries,
+      pathQuery,
+      () => {
+        const [start, end] = [params.pathStart.value, params.node.value];
+        const hasEnds = start !== null && end !== null && start !== end;
+        return withReference(hasEnds ? { start, end, fold: fold() } : null);
+      },
+      { keepPrevious: false },
+    );
+    $effect.pre(() => subscribeAll(this.#groups, this.#visible));
+  }
+
+  /** Paths of the expanded groups: those in the URL, or those of the default view. */
+  readonly openGroups = $derived.by<readonly string[]>(
+    () => this.#params.open.value ?? this.overview.data?.default_groups ?? [],
+  );
+
+  /** The root and the expanded groups. */
+  readonly #visible = $derived.by(() =>
+    this.#catalog.reference ? ['', ...this.openGroups.slice(0, MAX_GROUPS)] : [],
+  );
+
+  /** The loaded groups among the root and the expanded groups. */
+  readonly groups = $derived.by<LoadedGroups>(
+    () =>
+      new Map(
+        this.#visible.flatMap((id) => {
+          const group = this.#groups.get(id)?.data;
+          return group ? [[id, group] as const] : [];
+        }),
+      ),
+  );
+
+  readonly hasRoot = $derived.by(() => this.#groups.get('')?.data !== undefined);
+
+  /** Whether the view is complete: every group is loaded or has failed. */
+  readonly isSettled = $derived.by(
+    () =>
+      (this.#params.open.value !== null || !this.overview.isLoading) &&
+      this.#visible.every((id) => {
+        const query = this.#groups.get(id);
+        return query !== undefined && (query.data !== undefined || query.error !== null);
+      }),
+  );
+
+  /** Why the drawing is incomplete. Groups of an old link that no longer exist do not matter. */
+  readonly error = $derived.by<QueryError | null>(() => {
+    const errors = this.#visible.flatMap((id) => {
+      const error = this.#groups.get(id)?.error ?? null;
+      return error && (id === '' || !isUnknownGroup(error)) ? [error] : [];
     });
-    $effect(() => () => this.#query.stop());
-  }
-}
-
-/** All that is known of the chosen node. */
-export class NodeDetailsQuery {
-  readonly #api: DashboardApi;
-  readonly #params: GraphParams;
-  readonly #catalog: GraphCatalog;
-  readonly #node = new Query<NodeResponse>();
-
-  constructor(api: DashboardApi, params: GraphParams, catalog: GraphCatalog) {
-    this.#api = api;
-    this.#params = params;
-    this.#catalog = catalog;
-  }
-
-  get node(): NodeResponse | null {
-    return this.#node.data;
-  }
-
-  get error(): Query<NodeResponse>['error'] {
-    return this.#node.error;
-  }
-
-  /** To be called where effects live. */
-  startEffects(): void {
-    $effect(() => {
-      const { reference, current } = this.#catalog;
-      const path = this.#params.node.value;
-      const profile = this.#params.profile.value || current?.profiles[0];
-      const fold = this.#params.foldSeries.value ? '1' : '0';
-      const more = { fold, ...(profile ? { profile } : {}) };
-      const isReal =
-        path !== null && !path.endsWith(MORE_SUFFIX) && !path.endsWith(AUXILIARY_SUFFIX);
-      const question =
-        reference && isReal
-          ? (signal: AbortSignal): Promise<NodeResponse> =>
-              this.#api.get(`node?${formatGraphQuery(reference, { path, ...more })}`, signal)
-          : null;
-      untrack(() => this.#node.run(question, true));
-    });
-    $effect(() => () => this.#node.stop());
-  }
-}
-
-/** Ways through the graph from the chosen node: to all that it needs or feeds, or to one other. */
-export class PathTracing {
-  readonly inputs = new Query<TraceResponse>();
-  readonly outputs = new Query<TraceResponse>();
-  readonly path = new Query<PathResponse>();
-  readonly #api: DashboardApi;
-  readonly #params: GraphParams;
-  readonly #catalog: GraphCatalog;
-
-  constructor(api: DashboardApi, params: GraphParams, catalog: GraphCatalog) {
-    this.#api = api;
-    this.#params = params;
-    this.#catalog = catalog;
-  }
-
-  /** What is on the ways; null where none is looked for. */
-  readonly tracedRanks = $derived.by<readonly RankRanges[] | null>(() => {
-    const path = this.path.data;
-    if (this.#params.pathStart.value !== null && path) return [path];
-    if (this.#params.trace.value === 'off') return null;
-    const found = [this.inputs.data, this.outputs.data].filter((answer) => answer !== null);
-    return found.length > 0 ? found : null;
+    return this.overview.error ?? errors[0] ?? null;
   });
 
-  /** To be called where effects live. */
-  startEffects(): void {
-    $effect(() => this.#trace('inputs'));
-    $effect(() => this.#trace('outputs'));
-    $effect(() => {
-      const { reference } = this.#catalog;
-      const [start, end] = [this.#params.pathStart.value, this.#params.node.value];
-      const fold = this.#params.foldSeries.value ? '1' : '0';
-      const question =
-        reference && start !== null && end !== null && start !== end
-          ? (signal: AbortSignal): Promise<PathResponse> =>
-              this.#api.get(`path?${formatGraphQuery(reference, { start, end, fold })}`, signal)
-          : null;
-      untrack(() => this.path.run(question));
-    });
-    $effect(() => () => [this.inputs, this.outputs, this.path].forEach((ask) => ask.stop()));
+  /** The operations on the requested paths; null if none are requested. */
+  readonly tracedRanges = $derived.by<readonly RankRanges[] | null>(() => {
+    if (this.#params.pathStart.value !== null && this.path.data) return [this.path.data];
+    const traces = [this.inputs.data, this.outputs.data].filter((data) => data !== undefined);
+    return traces.length > 0 ? traces : null;
+  });
+
+  retry(): void {
+    const groups = this.#visible.map((id) => this.#groups.get(id));
+    for (const query of [this.overview, ...groups]) if (query?.error) query.retry();
   }
 
-  #trace(direction: 'inputs' | 'outputs'): void {
-    const { reference } = this.#catalog;
-    const [path, trace] = [this.#params.node.value, this.#params.trace.value];
-    const isWanted = trace === direction || trace === 'both';
-    const question =
-      reference && path !== null && isWanted
-        ? (signal: AbortSignal): Promise<TraceResponse> =>
-            this.#api.get(`trace?${formatGraphQuery(reference, { path, direction })}`, signal)
-        : null;
-    untrack(() => this[direction].run(question, true));
+  /** Load the colors of the visible groups on a scale, which is reactive; null for none. */
+  followColorings(getScale: () => ScaleName | null): void {
+    this.#getScale = getScale;
+    $effect.pre(() => subscribeAll(this.#colorings, getScale() ? [...this.groups.keys()] : []));
   }
+
+  getColoring(group: string): ColoringResponse | undefined {
+    return this.#colorings.get(group)?.data;
+  }
+
+  /** Whether more nodes of a group can be loaded; false while that is under way. */
+  hasMore(group: string): boolean {
+    const query = this.#groups.get(group);
+    if (!query?.data || query.isStale) return false;
+    return query.data.nodes.length < Math.min(query.data.total, MAX_GROUP_NODES);
+  }
+
+  loadMore(group: string): void {
+    const key = this.#getPageKey(group);
+    this.#pages = { ...this.#pages, [key]: (this.#pages[key] ?? 1) + 1 };
+  }
+
+  #getLimit(group: string): number {
+    const pages = this.#pages[this.#getPageKey(group)] ?? 1;
+    return Math.min(pages * GROUP_PAGE_SIZE, MAX_GROUP_NODES);
+  }
+
+  #getPageKey(group: string): string {
+    return `${this.#catalog.referenceKey} ${group}`;
+  }
+}
+
+function isUnknownGroup(error: QueryError): boolean {
+  return error instanceof ServerError && error.status === BAD_REQUEST;
+}
+
+/** Subscribe to some keys; returns the cleanup of an effect. */
+function subscribeAll<Request, Data>(
+  queries: QueryMap<Request, Data>,
+  keys: readonly string[],
+): () => void {
+  const stops = keys.map((key) => queries.subscribe(key));
+  // After the next run of the effect has subscribed, so that keys in both runs keep their data.
+  return () => queueMicrotask(() => stops.forEach((stop) => stop()));
 }

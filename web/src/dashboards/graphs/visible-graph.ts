@@ -1,89 +1,98 @@
-import { formatCount, formatPlural } from '../../lib/format';
+/** Select what is drawn of the loaded groups: hidden nodes are replaced by placeholders. */
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/graphs';
 import {
   type AuxiliaryRole,
-  BODY_SEPARATOR,
+  getFunctionName,
   type GraphEdge,
   type GraphGroup,
   type GraphNode,
+  type LoadedGroups,
 } from './graph-model';
 
-/** What the user wants to see of groups, beside which are open. */
+/** What is shown of expanded groups. */
 export interface VisibilityOptions {
-  /** Groups whose nodes that stand aside are seen. */
+  /** Groups whose auxiliary nodes are shown. */
   readonly expandedAuxiliary: ReadonlySet<string>;
-  /** Nodes that would stand aside and were put back, or the other way round. */
+  /** Nodes that the user moved into the main graph or out of it. */
   readonly movedNodes: ReadonlySet<string>;
 }
 
-/** A group as it is drawn: who stands aside is one box until somebody wants to see them. */
 export interface VisibleGroup extends GraphGroup {
+  /** Nodes that are drawn beside the main graph. */
   readonly auxiliaryIds: ReadonlySet<string>;
 }
 
-const ROLE_LABELS: Readonly<Record<AuxiliaryRole, string>> = {
-  noop: 'no-op',
-  constant: 'constant',
-  summary: 'summary op',
-  resource: 'resource handle',
-  hub: 'hub',
-  lonely: 'unconnected',
-};
+/** Visible groups by the node that contains them; the root is ''. */
+export type VisibleGroups = ReadonlyMap<string, VisibleGroup>;
 
-export const MORE_SUFFIX = ' rest';
-export const AUXILIARY_SUFFIX = ' aside';
+const MORE_SUFFIX = ' rest';
+const AUXILIARY_SUFFIX = ' aside';
 
-/**
- * The groups that are seen, by the nodes that hold them; the root's is ''. A node that runs several
- * functions, as a loop does, holds one box for each.
- */
+/** Which nodes a placeholder replaces. */
+export interface Placeholder {
+  readonly kind: 'auxiliary' | 'notLoaded';
+  readonly group: string;
+}
+
+export function parsePlaceholder(id: string): Placeholder | null {
+  if (id.endsWith(AUXILIARY_SUFFIX))
+    return { kind: 'auxiliary', group: id.slice(0, -AUXILIARY_SUFFIX.length) };
+  if (id.endsWith(MORE_SUFFIX))
+    return { kind: 'notLoaded', group: id.slice(0, -MORE_SUFFIX.length) };
+  return null;
+}
+
+export const isPlaceholder = (id: string): boolean => parsePlaceholder(id) !== null;
+
+/** A node that calls several functions, such as a loop, contains one box for each. */
 export function buildVisibleGroups(
-  groups: ReadonlyMap<string, GraphGroup>,
+  groups: LoadedGroups,
   open: ReadonlySet<string>,
-  wanted: VisibilityOptions,
-): Map<string, VisibleGroup> {
-  const shown = new Map<string, VisibleGroup>();
-  const enter = (holder: string, group: GraphGroup): void => {
-    const seen = buildVisibleGroup(group, wanted);
-    shown.set(holder, seen);
-    for (const node of seen.nodes) {
+  options: VisibilityOptions,
+): VisibleGroups {
+  const visible = new Map<string, VisibleGroup>();
+  const add = (parent: string, group: GraphGroup): void => {
+    const content = buildVisibleGroup(group, options);
+    visible.set(parent, content);
+    for (const node of content.nodes) {
       const bodies = node.bodies.flatMap((id) => (open.has(id) ? (groups.get(id) ?? []) : []));
       const [first, second] = bodies;
-      if (first) enter(node.id, second ? combineBodies(node, bodies) : first);
+      if (first) add(node.id, second ? combineBodies(node, bodies) : first);
     }
   };
   const root = groups.get('');
-  if (root) enter('', root);
-  return shown;
+  if (root) add('', root);
+  return visible;
 }
 
-/** What keeps a node from being drawn: one that stands aside, or a group shown in part. */
+/** Why a node is not drawn: an auxiliary node, or a group of which only a part is loaded. */
 export type HiddenReason =
-  | { readonly kind: 'aside'; readonly node: string }
-  | { readonly kind: 'rest'; readonly group: string };
+  | { readonly kind: 'auxiliary'; readonly node: string }
+  | { readonly kind: 'notLoaded'; readonly group: string };
 
 /**
- * Find what hides a node whose groups are open, from the outermost group on. Null where nothing
- * does, or where a group is not loaded yet.
+ * Return why a node in expanded groups is not drawn; null if it is drawn or a group is not loaded.
  *
- * @param around The groups that hold the node, from the outermost on, without the root.
+ * @param enclosing The groups that contain the node, outermost first, without the root.
  */
 export function findHiddenReason(
-  groups: ReadonlyMap<string, GraphGroup>,
+  groups: LoadedGroups,
   { expandedAuxiliary, movedNodes }: VisibilityOptions,
   id: string,
-  around: readonly string[],
+  enclosing: readonly string[],
 ): HiddenReason | null {
-  const levels = ['', ...around];
-  for (const [at, level] of levels.entries()) {
+  const levels = ['', ...enclosing];
+  for (const [depth, level] of levels.entries()) {
     const group = groups.get(level);
     if (!group) return null;
-    const inner = levels[at + 1];
+    const inner = levels[depth + 1];
     const node = group.nodes.find((node) =>
       inner === undefined ? node.id === id : node.bodies.includes(inner),
     );
-    if (!node) return group.nodes.length < group.total ? { kind: 'rest', group: level } : null;
+    if (!node) return group.nodes.length < group.total ? { kind: 'notLoaded', group: level } : null;
     if (isAuxiliary(node, movedNodes) && !expandedAuxiliary.has(level))
-      return { kind: 'aside', node: node.id };
+      return { kind: 'auxiliary', node: node.id };
   }
   return null;
 }
@@ -93,102 +102,97 @@ function isAuxiliary(node: GraphNode, moved: ReadonlySet<string>): boolean {
 }
 
 function combineBodies(node: GraphNode, bodies: readonly GraphGroup[]): GraphGroup {
-  const nodes = bodies.map(({ id, total }): GraphNode => {
-    const label = id.split(BODY_SEPARATOR).at(-2) ?? id;
-    return {
-      ...node,
-      id,
-      label,
-      kind: 'group',
-      op: '',
-      opCount: total,
-      bodies: [id],
-      autoOpenGroups: [],
-    };
-  });
-  const links = bodies.flatMap((body, place) => boundaryEdgesOf(body.edges, place));
-  return { id: node.id, total: nodes.length, nodes, edges: links };
+  const nodes = bodies.map(({ id, total }): GraphNode => ({
+    ...node,
+    id,
+    label: getFunctionName(id),
+    kind: 'group',
+    op: '',
+    opCount: total,
+    bodies: [id],
+    autoOpenGroups: [],
+  }));
+  const edges = bodies.flatMap((body, index) => listBoundaryEdges(body.edges, index));
+  return { id: node.id, total: nodes.length, nodes, edges };
 }
 
-/** What a body gets and gives, on its way through the node that runs it. */
-function boundaryEdgesOf(links: readonly GraphEdge[], place: number): GraphEdge[] {
-  const ways = new Map<string, GraphEdge>();
-  for (const link of links) {
-    if (link.source === null) ways.set(`in ${link.portKey}`, { ...link, target: place });
-    else if (link.target === null) ways.set(`out ${link.portKey}`, { ...link, source: place });
+/** Return one edge for each input and output of a body, attached to the body's box. */
+function listBoundaryEdges(edges: readonly GraphEdge[], body: number): GraphEdge[] {
+  const byPort = new Map<string, GraphEdge>();
+  for (const edge of edges) {
+    if (edge.source === null) byPort.set(`in:${edge.portKey}`, { ...edge, target: body });
+    else if (edge.target === null) byPort.set(`out:${edge.portKey}`, { ...edge, source: body });
   }
-  return [...ways.values()];
+  return [...byPort.values()];
 }
 
 function buildVisibleGroup(
   group: GraphGroup,
   { expandedAuxiliary, movedNodes }: VisibilityOptions,
 ): VisibleGroup {
-  const isAway = (node: GraphNode): boolean => isAuxiliary(node, movedNodes);
-  const away = group.nodes.filter(isAway);
-  const isSeen = expandedAuxiliary.has(group.id);
-  const rest = group.total - group.nodes.length;
-  const more = [
-    ...(away.length > 0 && !isSeen ? [auxiliaryPlaceholder(group.id, away)] : []),
-    ...(rest > 0 ? [morePlaceholder(group.id, rest)] : []),
+  const auxiliary = group.nodes.filter((node) => isAuxiliary(node, movedNodes));
+  const isExpanded = expandedAuxiliary.has(group.id);
+  const missing = group.total - group.nodes.length;
+  const placeholders = [
+    ...(auxiliary.length > 0 && !isExpanded ? [makeAuxiliaryPlaceholder(group.id, auxiliary)] : []),
+    ...(missing > 0 ? [makeMorePlaceholder(group.id, missing)] : []),
   ];
-  if (isSeen || away.length === 0) {
-    const asides = [...away, ...more].map(({ id }) => id);
-    return { ...group, nodes: [...group.nodes, ...more], auxiliaryIds: new Set(asides) };
-  }
-  return { ...removeNodes(group, isAway, more), auxiliaryIds: new Set(more.map(({ id }) => id)) };
-}
-
-function removeNodes(
-  group: GraphGroup,
-  isAway: (node: GraphNode) => boolean,
-  more: GraphNode[],
-): GraphGroup {
-  const kept = group.nodes.filter((node) => !isAway(node));
-  const places = new Map(kept.map((node, place) => [node, place]));
-  const placeOf = (end: number | null): number | null | undefined => {
-    const node = end === null ? undefined : group.nodes[end];
-    return end === null ? null : node && places.get(node);
-  };
-  const links = group.edges.flatMap((link) => {
-    const [source, target] = [placeOf(link.source), placeOf(link.target)];
-    return source === undefined || target === undefined ? [] : [{ ...link, source, target }];
-  });
-  return { ...group, nodes: [...kept, ...more], edges: links };
-}
-
-function auxiliaryPlaceholder(group: string, away: readonly GraphNode[]): GraphNode {
-  const counts = new Map<string, number>();
-  for (const { role } of away) {
-    const word = role === null ? 'set aside' : ROLE_LABELS[role];
-    counts.set(word, (counts.get(word) ?? 0) + 1);
-  }
-  const words = [...counts].map(([word, count]) => formatPlural(count, word)).join(' · ');
-  return placeholderNode(
-    `${group}${AUXILIARY_SUFFIX}`,
-    `${formatPlural(away.length, 'node')} aside`,
-    words,
-  );
-}
-
-function morePlaceholder(group: string, rest: number): GraphNode {
-  return placeholderNode(
-    `${group}${MORE_SUFFIX}`,
-    `and ${formatCount(rest)} more`,
-    'show the next',
-  );
-}
-
-function placeholderNode(id: string, label: string, op: string): GraphNode {
+  const hidden = new Set(isExpanded ? [] : auxiliary);
+  const shown = removeNodes(group, hidden);
+  const beside = [...(isExpanded ? auxiliary : []), ...placeholders];
   return {
-    ...{ id, label, op, kind: 'rest', opCount: 0, firstRank: 0, lastRank: 0, shape: '', dtype: '' },
-    ...{
-      parameters: null,
-      role: 'lonely',
-      structure: null,
-      change: null,
-      bodies: [],
-      autoOpenGroups: [],
-    },
+    ...shown,
+    nodes: [...shown.nodes, ...placeholders],
+    auxiliaryIds: new Set(beside.map(({ id }) => id)),
+  };
+}
+
+/** Remove nodes and their edges. */
+function removeNodes(group: GraphGroup, hidden: ReadonlySet<GraphNode>): GraphGroup {
+  if (hidden.size === 0) return group;
+  const nodes = group.nodes.filter((node) => !hidden.has(node));
+  const indexes = new Map(nodes.map((node, index) => [node, index]));
+  const getIndex = (end: number | null): number | null | undefined => {
+    const node = end === null ? undefined : group.nodes[end];
+    return end === null ? null : node && indexes.get(node);
+  };
+  const edges = group.edges.flatMap((edge) => {
+    const [source, target] = [getIndex(edge.source), getIndex(edge.target)];
+    return source === undefined || target === undefined ? [] : [{ ...edge, source, target }];
+  });
+  return { ...group, nodes, edges };
+}
+
+const ROLE_LABELS: Readonly<Record<AuxiliaryRole | 'manual', (args: { count: number }) => string>> =
+  {
+    noop: m.auxiliaryNoop,
+    constant: m.auxiliaryConstant,
+    summary: m.auxiliarySummary,
+    resource: m.auxiliaryResource,
+    hub: m.auxiliaryHub,
+    lonely: m.auxiliaryLonely,
+    manual: m.auxiliaryManual,
+  };
+
+function makeAuxiliaryPlaceholder(group: string, nodes: readonly GraphNode[]): GraphNode {
+  const counts = new Map<AuxiliaryRole | 'manual', number>();
+  for (const { role } of nodes) {
+    const key = role ?? 'manual';
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  const subtitle = [...counts].map(([role, count]) => ROLE_LABELS[role]({ count })).join(' · ');
+  const label = m.auxiliaryTitle({ count: nodes.length });
+  return makePlaceholder(`${group}${AUXILIARY_SUFFIX}`, label, subtitle);
+}
+
+function makeMorePlaceholder(group: string, count: number): GraphNode {
+  return makePlaceholder(`${group}${MORE_SUFFIX}`, m.moreNodes({ count }), common.showMore);
+}
+
+function makePlaceholder(id: string, label: string, op: string): GraphNode {
+  return {
+    ...{ id, label, op, kind: 'placeholder', opCount: 0, firstRank: 0, lastRank: 0 },
+    ...{ shape: '', dtype: '', parameters: null, role: 'lonely', structure: null, change: null },
+    ...{ bodies: [], autoOpenGroups: [] },
   };
 }

@@ -1,5 +1,5 @@
 import { createDashboardModule } from '../../plugin/registry';
-import View from './DistributionsView.svelte';
+import View from './View.svelte';
 
-/** The tab that shows the same data as percentiles. */
-export const { mount } = createDashboardModule(View);
+/** Shows the same data as the Histograms dashboard, as percentiles. */
+export const { mount } = createDashboardModule(View, { tab: 'distributions' });

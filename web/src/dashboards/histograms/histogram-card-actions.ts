@@ -1,23 +1,31 @@
+/** Menu items of a card: view options, exports and Python code. */
 import { toProblem } from '../../api/errors';
-import { downloadBlob, type ImageExporter, imageExportItems, toFileName } from '../../cards/export';
+import {
+  downloadBlob,
+  type ImageExporter,
+  imageExportItems,
+  type LogRoot,
+  openLogLines,
+  quotePython,
+  toFileName,
+} from '../../cards/export';
 import { toggleItem } from '../../cards/grid-settings';
 import type { MenuItem } from '../../components/menu';
 import type { HistogramCardModel, HistogramsState } from './histograms-state.svelte';
 import type { TableFormat } from '../../api/schemas';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/histograms';
 
-/** What the lines of Python are to read. */
-export interface PythonSnippetOptions {
-  readonly roots: readonly { readonly name: string; readonly path: string }[];
+interface PythonSnippetOptions {
+  readonly roots: readonly LogRoot[];
   readonly runs: readonly string[];
   readonly tag: string;
 }
 
-/** Lines of Python that read the same histograms, every bucket of them. */
+/** Return Python code that reads all buckets of the histograms of a card. */
 export function makePythonSnippet({ roots, runs, tag }: PythonSnippetOptions): string {
   return [
-    'import tracklight',
-    '',
-    `log = tracklight.open(${formatLogdir(roots)})`,
+    ...openLogLines(roots),
     `for run in [${runs.map(quotePython).join(', ')}]:`,
     `    histograms = log.histograms(run, ${quotePython(tag)}).without_overwritten()`,
     '    for step, histogram in zip(histograms.step, histograms):',
@@ -26,32 +34,26 @@ export function makePythonSnippet({ roots, runs, tag }: PythonSnippetOptions): s
   ].join('\n');
 }
 
-function formatLogdir(roots: PythonSnippetOptions['roots']): string {
-  const [first, second] = roots;
-  if (first && !second && first.name === '') return quotePython(first.path);
-  return `{${roots.map(({ name, path }) => `${quotePython(name)}: ${quotePython(path)}`).join(', ')}}`;
+/** Tables of buckets are made by the server. */
+export function canExportBuckets({ context }: HistogramsState): boolean {
+  return context.supports('POST histograms/table');
 }
 
-/** A string as Python writes it, too. */
-function quotePython(text: string): string {
-  return JSON.stringify(text);
-}
-
-/** The buckets of one card, of the steps that are seen, as a file. */
-export function exportCardBuckets(
-  board: HistogramsState,
+/** Download the buckets of one card, at the visible steps. */
+function exportCardBuckets(
+  state: HistogramsState,
   chart: HistogramCardModel,
   format: TableFormat,
 ): Promise<void> {
   const [start, stop] = chart.viewport?.steps ?? [null, null];
   const name = toFileName(chart.card.title);
-  return exportBuckets(board, { tags: [chart.card.tag], start, stop, format }, name);
+  return exportBuckets(state, { tags: [chart.card.tag], start, stop, format }, name);
 }
 
-/** The buckets of all cards of the view as one file. */
-export function exportAllBuckets(board: HistogramsState, format: TableFormat): Promise<void> {
-  const tags = [...new Set(board.sections.flatMap(({ cards }) => cards.map(({ tag }) => tag)))];
-  return exportBuckets(board, { tags, start: null, stop: null, format }, 'histograms');
+/** Download the buckets of all cards as one file. */
+export function exportAllBuckets(state: HistogramsState, format: TableFormat): Promise<void> {
+  const tags = [...new Set(state.sections.flatMap(({ cards }) => cards.map(({ tag }) => tag)))];
+  return exportBuckets(state, { tags, start: null, stop: null, format }, m.exportFileName);
 }
 
 interface BucketExportOptions {
@@ -62,41 +64,38 @@ interface BucketExportOptions {
 }
 
 async function exportBuckets(
-  board: HistogramsState,
-  what: BucketExportOptions,
+  state: HistogramsState,
+  options: BucketExportOptions,
   name: string,
 ): Promise<void> {
-  const { runs, x } = board.request;
-  board.exportError = null;
+  const { runs, x } = state.request;
+  state.exportError = null;
   try {
-    downloadBlob(
-      await board.context.api.blob('table', { runs, x, ...what }),
-      `${name}.${what.format}`,
-    );
+    const file = await state.context.api.blob('table', { runs, x, ...options });
+    downloadBlob(file, `${name}.${options.format}`);
   } catch (error) {
-    board.exportError = toProblem(error);
-    board.settings.panel.set(true);
+    state.exportError = toProblem(error);
+    state.settings.panel.set(true);
   }
 }
 
-/** The menu of a card: what is seen of it, and what is taken away. */
 export function makeCardMenu(
-  board: HistogramsState,
+  state: HistogramsState,
   chart: HistogramCardModel,
-  takePicture: () => ImageExporter | null,
-  readInPython: () => void,
+  getExporter: () => ImageExporter | null,
+  showPython: () => void,
 ): readonly (readonly MenuItem[])[] {
-  return [makeViewItems(board, chart), makeExportItems(board, chart, takePicture, readInPython)];
+  return [makeViewItems(state, chart), makeExportItems(state, chart, getExporter, showPython)];
 }
 
-/** What a card can be shown as. */
-export function makeFormItems(
+/** Return the item that shows a card as a table. */
+export function makeTableItem(
   { settings }: HistogramsState,
   { card, isTable }: HistogramCardModel,
-): MenuItem[] {
+): MenuItem {
   const { tables } = settings;
   const run = (): void => tables.set(toggleItem(tables.value, card.id));
-  return [{ label: 'As a table', checked: isTable, run }];
+  return { label: common.table, checked: isTable, run };
 }
 
 function makeViewItems({ settings, tab }: HistogramsState, chart: HistogramCardModel): MenuItem[] {
@@ -104,19 +103,18 @@ function makeViewItems({ settings, tab }: HistogramsState, chart: HistogramCardM
   const log = tab === 'histograms' ? logCounts : logValues;
   return [
     {
-      label:
-        tab === 'histograms' ? 'Logarithmic counts, all cards' : 'Logarithmic values, all cards',
+      label: tab === 'histograms' ? m.menuLogCounts : m.distributionsMenuLogValues,
       hint: 'y',
       checked: log.value,
       run: () => log.set(!log.value),
     },
     {
-      label: 'Ignore outliers, all cards',
+      label: m.menuIgnoreOutliers,
       checked: ignoreOutliers.value,
       run: () => ignoreOutliers.set(!ignoreOutliers.value),
     },
     {
-      label: 'Fit to data',
+      label: common.resetZoom,
       icon: 'fit',
       disabled: chart.viewport === null,
       run: () => chart.setViewport(null),
@@ -125,18 +123,18 @@ function makeViewItems({ settings, tab }: HistogramsState, chart: HistogramCardM
 }
 
 function makeExportItems(
-  board: HistogramsState,
+  state: HistogramsState,
   chart: HistogramCardModel,
-  takePicture: () => ImageExporter | null,
-  readInPython: () => void,
+  getExporter: () => ImageExporter | null,
+  showPython: () => void,
 ): MenuItem[] {
   const table = (format: 'csv' | 'json'): MenuItem => ({
-    label: `Download ${format.toUpperCase()}`,
-    run: () => void exportCardBuckets(board, chart, format),
+    label: format === 'csv' ? common.exportCsv : common.exportJson,
+    run: () => void exportCardBuckets(state, chart, format),
   });
   return [
-    ...(board.context.isStatic ? [] : [table('csv'), table('json')]),
-    ...imageExportItems(takePicture, chart.card.title),
-    { label: 'Copy as Python …', run: readInPython },
+    ...(canExportBuckets(state) ? [table('csv'), table('json')] : []),
+    ...imageExportItems(getExporter, chart.card.title),
+    { label: common.copyAsPython, run: showPython },
   ];
 }

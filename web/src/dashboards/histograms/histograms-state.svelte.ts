@@ -1,7 +1,13 @@
+/** State of the Histograms and Distributions dashboards and of their cards. */
 import { createContext } from 'svelte';
 
 import type { Query } from '../../api/create-query.svelte';
-import type { Problem } from '../../api/schemas';
+import type {
+  HistogramAxis,
+  HistogramChartRow,
+  HistogramSeriesRow,
+  Problem,
+} from '../../api/schemas';
 import { type TagGridInfo, TagGridState } from '../../cards/card-grid.svelte';
 import type { TagCard } from '../../cards/card-sections';
 import { withCardValue } from '../../cards/grid-settings';
@@ -16,8 +22,8 @@ import type { Point } from '../../charts/renderer/renderer';
 import type { AxisFormat } from '../../charts/types';
 import type { Context, Shortcut } from '../../plugin/context';
 import {
-  formatCardNote,
-  formatFullCardNote,
+  formatCaption,
+  formatCaptionDetails,
   getMaxRuns,
   makeHistogramData,
   summarizeIssues,
@@ -31,21 +37,21 @@ import {
 import {
   DEFAULT_CARD_WIDTH_PX,
   type HistogramSettings,
-  openHistogramSettings,
+  createHistogramSettings,
 } from './histograms-settings';
-import type { HistogramAxis, HistogramChartRow, HistogramSeriesRow } from '../../api/schemas';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/histograms';
 
-/** What is pointed at with. */
 export interface HoveredHistogram {
-  /** Which of the cards on the page; one may stand there twice. */
+  /** Identifies the card; a tag can have two cards, one of them pinned. */
   readonly key: string;
   readonly chart: HistogramCardModel;
   readonly point: HistogramPoint;
-  /** Where on the screen. */
+  /** Position of the pointer. */
   readonly at: Point;
 }
 
-/** What the pointer is at, and what was clicked. */
+/** The histogram under the pointer, and the one that was clicked. */
 export class HoverState {
   hover = $state.raw<HoveredHistogram | null>(null);
   pinned = $state.raw<HoveredHistogram | null>(null);
@@ -57,68 +63,68 @@ const AXIS_FORMATS: Readonly<Record<HistogramAxis, AxisFormat>> = {
   wall: 'time',
 };
 
-/** What the chart of a card draws, kept in step with the answer and the settings. */
+/** The data and the view of one card. Create it where effects can be created. */
 export class HistogramCardModel {
-  readonly #board: HistogramsState;
+  readonly #state: HistogramsState;
   card: TagCard;
-  /** Of the chart, in pixels. */
+  /** Size of the chart in pixels. */
   width = $state(0);
   height = $state(0);
 
   readonly viewport = $derived.by(() => this.#settings.zooms.value.get(this.card.id) ?? null);
   readonly skippedRuns = $derived.by(() => this.#settings.skips.value.get(this.card.id) ?? 0);
-  readonly maxRuns = $derived.by(() => getMaxRuns(this.#board.mode, this.width, this.height));
+  readonly maxRuns = $derived.by(() => getMaxRuns(this.#state.mode, this.width, this.height));
   readonly query: Query<HistogramResult>;
   readonly response = $derived.by<HistogramChartRow | null>(() => this.query.data?.row ?? null);
   readonly series = $derived<readonly HistogramSeriesRow[]>(this.response?.series ?? []);
-  readonly data = $derived.by(() => makeHistogramData(this.response, this.#board.context.runs));
+  readonly data = $derived.by(() => makeHistogramData(this.response, this.#state.context.runs));
   readonly issues = $derived(summarizeIssues(this.series));
-  readonly note = $derived.by(() =>
-    this.response && this.series.length > 0 ? formatCardNote(this.response, this.#isCopy) : '',
+  readonly caption = $derived.by(() =>
+    this.response && this.series.length > 0 ? formatCaption(this.response, this.#isExport) : '',
   );
-  readonly fullNote = $derived.by(() =>
-    this.response ? formatFullCardNote(this.response, this.#isCopy) : '',
+  readonly captionDetails = $derived.by(() =>
+    this.response ? formatCaptionDetails(this.response, this.#isExport) : '',
   );
   readonly format = $derived.by<AxisFormat>(() => AXIS_FORMATS[this.query.data?.axis ?? 'step']);
   readonly isTable = $derived.by(() => this.#settings.tables.value.includes(this.card.id));
 
   readonly view = $derived.by<HistogramViewOptions>(() => ({
-    mode: this.#board.mode,
+    mode: this.#state.mode,
     format: this.format,
-    log: this.#board.isLog,
+    log: this.#state.isLog,
     ignoreOutliers: this.#settings.ignoreOutliers.value,
     steps: this.viewport?.steps ?? null,
     values: this.viewport?.values ?? null,
   }));
 
-  constructor(board: HistogramsState, card: TagCard) {
-    this.#board = board;
+  constructor(state: HistogramsState, card: TagCard) {
+    this.#state = state;
     this.card = $state.raw(card);
-    this.query = board.context.query(histogramQuery, () => (this.width > 0 ? this.#request : null));
+    this.query = state.context.query(histogramQuery, () => (this.width > 0 ? this.#request : null));
   }
 
   get #settings() {
-    return this.#board.settings;
+    return this.#state.settings;
   }
 
-  get #isCopy(): boolean {
-    return this.#board.context.isStatic;
+  get #isExport(): boolean {
+    return this.#state.context.isStatic;
   }
 
-  /** What other answers are needed for: bands have all values, whatever part of them is seen. */
-  get #asked(): HistogramViewport | null {
+  /** The zoomed range that needs another response: percentiles do not depend on the range of values. */
+  get #requestedRange(): HistogramViewport {
     const { viewport } = this;
-    if (viewport === null || this.#isCopy) return null;
-    const values = isPercentileMode(this.#board.mode) ? null : viewport.values;
-    return viewport.steps || values ? { steps: viewport.steps, values } : null;
+    if (viewport === null || this.#isExport) return { steps: null, values: null };
+    const values = isPercentileMode(this.#state.mode) ? null : viewport.values;
+    return { steps: viewport.steps, values };
   }
 
   get #request(): HistogramRequest {
-    const { steps, values } = this.#asked ?? { steps: null, values: null };
+    const { steps, values } = this.#requestedRange;
     const [start, stop] = steps ?? [null, null];
     const [low, high] = values ?? [null, null];
-    const chart = { tag: this.card.tag, skip: this.skippedRuns, start, stop, low, high };
-    return { view: this.#board.request, maxRuns: this.maxRuns, chart };
+    const chart = { tag: this.card.tag, offset: this.skippedRuns, start, stop, low, high };
+    return { view: this.#state.request, maxRuns: this.maxRuns, chart };
   }
 
   setViewport(zoom: HistogramViewport | null): void {
@@ -132,38 +138,39 @@ export class HistogramCardModel {
   }
 }
 
-/** Which of the two tabs is open. */
 export type HistogramTab = 'histograms' | 'distributions';
 
 const TAB_INFO: Readonly<Record<HistogramTab, TagGridInfo>> = {
   histograms: {
     name: 'histograms',
-    title: 'Histograms',
-    noun: 'histograms',
-    emptyHint: 'Weights or gradients logged at a step become a ridge here, within a second.',
+    title: m.title,
+    noun: '',
+    emptyTitle: m.emptyTitle,
+    emptyHint: m.emptyHint,
     plugins: ['histograms'],
     defaultWidth: DEFAULT_CARD_WIDTH_PX,
   },
   distributions: {
     name: 'histograms',
-    title: 'Distributions',
-    noun: 'histograms',
-    emptyHint: 'Weights or gradients logged as histograms become bands here, within a second.',
+    title: m.distributionsTitle,
+    noun: '',
+    emptyTitle: m.emptyTitle,
+    emptyHint: m.distributionsEmptyHint,
     plugins: ['histograms'],
     defaultWidth: DEFAULT_CARD_WIDTH_PX,
   },
 };
 
-/** All that the parts of the view share. */
+/** State shared by the components of a dashboard. */
 export class HistogramsState extends TagGridState {
   readonly tab: HistogramTab;
   override readonly settings: HistogramSettings;
   readonly hover = new HoverState();
-  /** Why something that was asked for beside the cards did not come. */
+  /** Why the last export failed. */
   exportError = $state.raw<Problem | null>(null);
 
   readonly mode = $derived.by<HistogramMode>(() =>
-    this.tab === 'histograms' ? this.settings.look.value : this.settings.bands.value,
+    this.tab === 'histograms' ? this.settings.style.value : this.settings.layout.value,
   );
   readonly request = $derived.by<HistogramsView>(() => ({
     runs: this.requestedRuns,
@@ -171,16 +178,16 @@ export class HistogramsState extends TagGridState {
     bins: this.tab === 'histograms' ? this.settings.bins.value : 0,
     percentiles: true,
     ignore_outliers: this.settings.ignoreOutliers.value,
-    most: MAX_STEPS[this.mode],
+    max_points: MAX_STEPS[this.mode],
   }));
   readonly isLog = $derived.by(() =>
     this.tab === 'histograms' ? this.settings.logCounts.value : this.settings.logValues.value,
   );
 
-  constructor(context: Context, kind: HistogramTab) {
-    super(context, TAB_INFO[kind]);
-    this.tab = kind;
-    this.settings = openHistogramSettings(context);
+  constructor(context: Context, tab: HistogramTab) {
+    super(context, TAB_INFO[tab]);
+    this.tab = tab;
+    this.settings = createHistogramSettings(context);
   }
 
   override clearSelection(): void {
@@ -190,7 +197,7 @@ export class HistogramsState extends TagGridState {
   }
 }
 
-/** How many histograms of a run a chart has room for, until somebody looks at a part of it. */
+/** Number of histograms per run that fit into a chart that is not zoomed. */
 const MAX_STEPS: Readonly<Record<HistogramMode, number>> = {
   offset: 51,
   overlay: 51,
@@ -203,30 +210,32 @@ export const [getHistogramsState, setHistogramsState] = createContext<Histograms
 
 type ShortcutDefinition = Omit<Shortcut, 'group'>;
 
-/** The keys that other walls do not have; returns how to take them back. */
-export function registerHistogramShortcuts(board: HistogramsState): () => void {
-  const { settings, tab } = board;
-  const { look, bands, logCounts, logValues, zooms } = settings;
+/** Register the shortcuts that other card grids do not have; return a function that removes them. */
+export function registerHistogramShortcuts(state: HistogramsState): () => void {
+  const { settings, tab } = state;
+  const { style, layout, logCounts, logValues, zooms } = settings;
   const log = tab === 'histograms' ? logCounts : logValues;
-  const ofHistograms: ShortcutDefinition[] = [
-    { keys: 'o', label: 'Offset', run: () => look.set('offset') },
-    { keys: 'v', label: 'Overlay', run: () => look.set('overlay') },
-    { keys: 'h', label: 'Heat map', run: () => look.set('heat') },
-    { keys: 'y', label: 'Logarithmic counts', run: () => log.set(!log.value) },
+  const histogramShortcuts: ShortcutDefinition[] = [
+    { keys: 'o', label: m.modeOffset, run: () => style.set('offset') },
+    { keys: 'v', label: m.modeOverlay, run: () => style.set('overlay') },
+    { keys: 'h', label: m.modeHeatMap, run: () => style.set('heat') },
+    { keys: 'y', label: m.settingsLogCounts, run: () => log.set(!log.value) },
   ];
-  const ofDistributions: ShortcutDefinition[] = [
+  const distributionShortcuts: ShortcutDefinition[] = [
     {
       keys: 'o',
-      label: 'Runs in one chart',
-      run: () => bands.set(bands.value === 'bands' ? 'together' : 'bands'),
+      label: m.distributionsShortcutOverlay,
+      run: () => layout.set(layout.value === 'bands' ? 'together' : 'bands'),
     },
-    { keys: 'y', label: 'Logarithmic values', run: () => log.set(!log.value) },
+    { keys: 'y', label: m.distributionsSettingsLogValues, run: () => log.set(!log.value) },
   ];
-  const keys: ShortcutDefinition[] = [
-    ...(tab === 'histograms' ? ofHistograms : ofDistributions),
-    { keys: 'z', label: 'Fit all charts', run: () => zooms.set(new Map()) },
+  const shortcuts: ShortcutDefinition[] = [
+    ...(tab === 'histograms' ? histogramShortcuts : distributionShortcuts),
+    { keys: 'z', label: common.resetAllZooms, run: () => zooms.set(new Map()) },
   ];
-  const group = board.info.title;
-  const stops = keys.map((key) => board.context.shortcuts.register({ ...key, group }));
-  return () => stops.forEach((stop) => stop());
+  const group = state.info.title;
+  const removers = shortcuts.map((shortcut) =>
+    state.context.shortcuts.register({ ...shortcut, group }),
+  );
+  return () => removers.forEach((remove) => remove());
 }

@@ -1,4 +1,4 @@
 import { createDashboardModule } from '../../plugin/registry';
-import View from './HistogramsView.svelte';
+import View from './View.svelte';
 
-export const { mount } = createDashboardModule(View);
+export const { mount } = createDashboardModule(View, { tab: 'histograms' });

@@ -1,3 +1,4 @@
+/** Queries of the Histograms and Distributions dashboards. */
 import { ServerError } from '../../api/errors';
 import { defineQuery } from '../../api/query-definition';
 import type {
@@ -8,7 +9,7 @@ import type {
 } from '../../api/schemas';
 
 /** The fields of a request that all charts of a view share. */
-export type HistogramsView = Required<Omit<HistogramsRequest, 'charts' | 'most_runs'>>;
+export type HistogramsView = Required<Omit<HistogramsRequest, 'charts' | 'max_runs'>>;
 
 /** One chart of at most `maxRuns` runs. */
 export interface HistogramRequest {
@@ -26,7 +27,7 @@ export interface HistogramResult {
 const FIRST_BATCH_SIZE = 2;
 const BATCH_SIZE = 4;
 const MAX_CACHED_CHARTS = 120;
-/** A part shows all of its histograms, as far as a screen has room for them. */
+/** A zoomed chart shows all histograms of the range, up to this limit. */
 const MAX_STEPS_ZOOMED = 600;
 
 export const histogramQuery = defineQuery('POST histograms/query', {
@@ -41,19 +42,19 @@ export const histogramQuery = defineQuery('POST histograms/query', {
     firstItems: FIRST_BATCH_SIZE,
     join: (requests) => ({
       ...makeShared(requests[0] as HistogramRequest),
-      charts: requests.map(({ chart }, at) => ({ ...chart, id: String(at) })),
+      charts: requests.map(({ chart }, index) => ({ ...chart, id: String(index) })),
     }),
     split: ({ charts }) => charts.map((row) => (row.error ? new ServerError(row.error, 200) : row)),
   },
 });
 
 function makeShared({ view, maxRuns, chart }: HistogramRequest): Omit<HistogramsRequest, 'charts'> {
-  const isPart = typeof chart.start === 'number';
-  const most = isPart ? Math.max(view.most, MAX_STEPS_ZOOMED) : view.most;
-  return { ...view, most, most_runs: maxRuns };
+  const isZoomed = typeof chart.start === 'number';
+  const maxPoints = isZoomed ? Math.max(view.max_points, MAX_STEPS_ZOOMED) : view.max_points;
+  return { ...view, max_points: maxPoints, max_runs: maxRuns };
 }
 
-/** The buckets of one histogram as they were logged. */
+/** The logged buckets of one histogram. */
 export const bucketsQuery = defineQuery('GET histograms/buckets', {
   scope: 'immutable',
   priority: 'high',

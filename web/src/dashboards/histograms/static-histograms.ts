@@ -6,13 +6,13 @@ import type {
   HistogramsRequest,
 } from '../../api/schemas';
 
-/** Charts from those in a static export, which has one with all runs and the most bins per tag. */
+/** Answer requests from the charts of a static export: one per tag, with all runs and most bins. */
 export const histogramHandlers: StaticHandlers = {
   'POST histograms/query': async (request, contents) => {
-    const charts = request.charts.map(async ({ id, tag, skip = 0 }) => {
+    const charts = request.charts.map(async ({ id, tag, offset = 0 }) => {
       const path = `api/v1/histograms/charts/${encodeURIComponent(tag)}`;
       const chart = (await contents.read(path)) as HistogramChartRow;
-      return { ...selectSeries(chart, request, skip), id };
+      return { ...selectSeries(chart, request, offset), id };
     });
     return { cursor: '', charts: await Promise.all(charts) };
   },
@@ -20,16 +20,16 @@ export const histogramHandlers: StaticHandlers = {
 
 function selectSeries(
   chart: HistogramChartRow,
-  { runs = null, bins = 0, most_runs: maxRuns = 1, x = 'step' }: HistogramsRequest,
+  { runs = null, bins = 0, max_runs: maxRuns = 1, x = 'step' }: HistogramsRequest,
   skip: number,
 ): HistogramChartRow {
-  const wanted = runs && new Set(runs);
-  const having = chart.series.filter(({ run }) => wanted?.has(run) ?? true);
+  const selected = runs && new Set(runs);
+  const available = chart.series.filter(({ run }) => selected?.has(run) ?? true);
   const { grid, merge } = mergeBins(chart.grid, bins);
-  const series = having
+  const series = available
     .slice(skip, skip + maxRuns)
     .map((one) => ({ ...one, x: getAxisValues(one, x), bins: one.bins && merge(one.bins) }));
-  return { ...chart, runs: having.length, grid, series };
+  return { ...chart, runs: available.length, grid, series };
 }
 
 /** Return the positions of histograms on an axis. */
@@ -43,23 +43,23 @@ export function getAxisValues(
   return wall.map((time) => time - first);
 }
 
-/** Merge neighboring bins if only a fraction of them is wanted. */
+/** Merge neighboring bins if fewer are requested. */
 export function mergeBins(
   grid: Float64Array | null,
-  wanted: number,
+  binCount: number,
 ): {
   grid: Float64Array | null;
   merge: (bins: Float32Array | Float64Array) => Float32Array | Float64Array;
 } {
-  const factor = grid && wanted > 0 ? Math.floor((grid.length - 1) / wanted) : 1;
+  const factor = grid && binCount > 0 ? Math.floor((grid.length - 1) / binCount) : 1;
   if (!grid || factor < 2) return { grid, merge: (bins) => bins };
   return {
-    grid: grid.filter((_, at) => at % factor === 0),
+    grid: grid.filter((_, index) => index % factor === 0),
     merge(bins) {
       const merged = new Float64Array(bins.length / factor);
-      bins.forEach((count, at) => {
-        const into = Math.floor(at / factor);
-        merged[into] = (merged[into] ?? 0) + count;
+      bins.forEach((count, index) => {
+        const target = Math.floor(index / factor);
+        merged[target] = (merged[target] ?? 0) + count;
       });
       return merged;
     },

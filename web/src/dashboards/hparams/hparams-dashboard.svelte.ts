@@ -1,15 +1,16 @@
 import { getContext, setContext } from 'svelte';
 
-import type { Problem } from '../../api/schemas';
+import type { Query } from '../../api/create-query.svelte';
+import type { Problem, SessionsResponse } from '../../api/schemas';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/hparams';
 import { text } from '../../lib/codecs';
 import { runAfterPaint, runInSlices } from '../../lib/tasks';
 import type { Context, Shortcut } from '../../plugin/context';
-import { PlotFigures } from './export/plot-figures';
 import {
   HPARAMS_VIEWS,
   type HParamsSettings,
   makeHParamsSettings,
-  VIEW_TITLES,
   withAxisSetting,
 } from './hparams-settings';
 import {
@@ -21,7 +22,12 @@ import {
   ScatterAxisCache,
 } from './model/column-axes';
 import { computeInsights, type Insights } from './model/insights';
-import { computeTrialColors, type TrialColors } from './model/trial-colors';
+import {
+  type ColorLegend,
+  computeTrialColors,
+  makeColorLegend,
+  type TrialColors,
+} from './model/trial-colors';
 import {
   applyFilters,
   type ColumnFilter,
@@ -41,28 +47,29 @@ import {
   type Trials,
 } from './model/trials';
 import { readMetrics, readTrials, type TrialMetric } from './model/trials-response';
-import { TrialsQuery } from './query.svelte';
+import { PlotFigures } from './plot-export';
+import { makeSessionsRequest, sessionsQuery } from './query';
 
 const NO_TRIALS = makeTrials([], [], []);
 
-/** The sessions of the log, which of them are looked at, and how: all views are of this. */
+/** The state that all views share: the trials, which of them pass the filters, and how they are shown. */
 export class HParamsDashboard {
   readonly context: Context;
   readonly settings: HParamsSettings;
-  readonly trialsQuery: TrialsQuery;
-  /** The session under the pointer, in whichever view. */
+  readonly trialsQuery: Query<SessionsResponse>;
+  /** The trial under the pointer in any view. */
   hoveredRow = $state<number | null>(null);
-  /** What is drawn of the sessions at present. */
+  /** The plots on screen, for the image export. */
   readonly plotFigures = new PlotFigures();
-  /** What went wrong with a file that somebody wanted. */
+  /** Why the last export failed. */
   exportError = $state.raw<Problem | null>(null);
-  /** Rules as a hand draws them, before they are let go of. */
+  /** The filters during a drag. */
   #previewedFilters = $state.raw<ColumnFilters | null>(null);
 
   constructor(context: Context) {
     this.context = context;
     this.settings = makeHParamsSettings(context);
-    this.trialsQuery = new TrialsQuery(context, this.settings);
+    this.trialsQuery = context.query(sessionsQuery, () => makeSessionsRequest(this.settings));
   }
 
   readonly trials: Trials = $derived.by(() => {
@@ -88,21 +95,21 @@ export class HParamsDashboard {
   readonly hparams: readonly TrialColumn[] = $derived(
     this.trials.columns.filter(({ kind }) => kind === 'hparam'),
   );
-  /** The columns that are seen, in their order. */
+  /** In the order in which all views show them. */
   readonly visibleColumns: readonly TrialColumn[] = $derived.by(() => {
     const { columnOrder, hiddenColumns, addedColumns } = this.settings;
-    const wishes = {
+    const preferences = {
       order: columnOrder.value,
       hidden: hiddenColumns.value,
       added: addedColumns.value,
     };
-    return listVisibleColumns(this.trials.columns, wishes, this.metric?.key ?? null);
+    return listVisibleColumns(this.trials.columns, preferences, this.metric?.key ?? null);
   });
 
   readonly filters: ColumnFilters = $derived.by(
     () => this.#previewedFilters ?? this.settings.filters.value,
   );
-  /** 1 for each session that the filter of the run table lets through. */
+  /** 1 for each trial of which a run matches the run filter. */
   readonly #runFilterMask: Uint8Array = $derived.by(() => {
     const { runs } = this.context;
     const { count } = this.trials;
@@ -121,11 +128,11 @@ export class HParamsDashboard {
     return sortRows(this.passingRows, [{ key: column.key, descending: !minimize }], this.trials);
   });
 
-  /** What passes once the hand has let go: for what takes too long to follow it. */
+  /** The passing rows, without changes during a drag; for slow computations. */
   readonly committedRows: Int32Array = $derived.by(() =>
     listMaskRows(applyFilters(this.trials, this.settings.filters.value, this.#runFilterMask)),
   );
-  /** What the best have in common, which takes longer to find than all pictures to draw. */
+  /** Computed in slices after the plots are drawn, because it takes longer. */
   insights = $state.raw<Insights | null>(null);
   readonly bestRow: number | null = $derived.by(
     () => (this.objective && rankByObjective(this.objective, this.committedRows)[0]) ?? null,
@@ -140,20 +147,25 @@ export class HParamsDashboard {
   readonly trialColors: TrialColors = $derived.by(() => {
     const column = this.colorColumn ?? this.trials.columns[0];
     if (!column) return { levels: new Uint8Array(), drawOrder: new Int32Array() };
-    return computeTrialColors(
-      this.getAxis(column),
-      column === this.objective?.column && this.objective.minimize,
-    );
+    return computeTrialColors(this.getAxis(column), this.#isMinimized(column));
+  });
+  readonly colorLegend: ColorLegend | null = $derived.by(() => {
+    const column = this.colorColumn;
+    return column && makeColorLegend(this.getAxis(column), this.#isMinimized(column));
   });
 
-  /** Another one for other sessions or other wishes. */
+  /** Replaced when the trials or the axis settings change. */
   readonly #scatterAxes: ScatterAxisCache = $derived.by(() => {
     void this.trials;
     void this.settings.axes.value;
     return new ScatterAxisCache((column) => makeAxis(column, this.getScale(column)));
   });
 
-  /** An axis the way somebody wants it. */
+  #isMinimized(column: TrialColumn): boolean {
+    return column === this.objective?.column && this.objective.minimize;
+  }
+
+  /** Return the axis of a column with the user's scale and direction. */
   getAxis(column: TrialColumn): ColumnAxis {
     const flipped = this.settings.axes.value.get(column.key)?.flipped;
     return makeAxis(column, this.getScale(column), flipped);
@@ -163,7 +175,7 @@ export class HParamsDashboard {
     return this.settings.axes.value.get(column.key)?.scale ?? getDefaultScale(column);
   }
 
-  /** As `axisOf`, but never turned around, with where each session stands: for planes. */
+  /** Return the axis of a column for scatter plots, which are never inverted. */
   getScatterAxis(column: TrialColumn): ScatterAxis {
     return this.#scatterAxes.get(column);
   }
@@ -178,10 +190,10 @@ export class HParamsDashboard {
     axes.set(withAxisSetting(axes.value, key, { flipped: !axes.value.get(key)?.flipped }));
   }
 
-  /** A rule as it is being drawn; `settle` keeps it. */
-  previewFilters(rules: readonly (readonly [string, ColumnFilter | null])[]): void {
-    this.#previewedFilters = rules.reduce(
-      (all, [key, rule]) => withFilter(all, key, rule),
+  /** Apply filters during a drag; `commitFilters` keeps them. */
+  previewFilters(changes: readonly (readonly [string, ColumnFilter | null])[]): void {
+    this.#previewedFilters = changes.reduce(
+      (filters, [key, filter]) => withFilter(filters, key, filter),
       this.settings.filters.value,
     );
   }
@@ -191,8 +203,8 @@ export class HParamsDashboard {
     this.#previewedFilters = null;
   }
 
-  setFilter(key: string, rule: ColumnFilter | null): void {
-    this.settings.filters.set(withFilter(this.settings.filters.value, key, rule));
+  setFilter(key: string, filter: ColumnFilter | null): void {
+    this.settings.filters.set(withFilter(this.settings.filters.value, key, filter));
   }
 
   clearFilters(): void {
@@ -200,56 +212,54 @@ export class HParamsDashboard {
     this.settings.filters.set(NO_FILTERS);
   }
 
-  /** Shows or hides a column in all views. */
-  setColumnVisible(key: string, shown: boolean): void {
+  setColumnVisible(key: string, visible: boolean): void {
     const { hiddenColumns, addedColumns } = this.settings;
     const without = (keys: readonly string[]): string[] => keys.filter((other) => other !== key);
     hiddenColumns.set(
-      shown ? without(hiddenColumns.value) : [...without(hiddenColumns.value), key],
+      visible ? without(hiddenColumns.value) : [...without(hiddenColumns.value), key],
     );
-    addedColumns.set(shown ? [...without(addedColumns.value), key] : without(addedColumns.value));
+    addedColumns.set(visible ? [...without(addedColumns.value), key] : without(addedColumns.value));
   }
 
-  /** Puts a column before another in all views. */
+  /** Move a column before another one; to the end if that is null. */
   moveColumn(key: string, before: string | null): void {
     const keys = this.visibleColumns.map((column) => column.key);
     this.settings.columnOrder.set(moveKey(keys, key, before));
   }
 
-  /** The session under the pointer is lit in the table of runs as well. */
+  /** Highlight the run of the trial under the pointer in the run list. */
   #highlightRun(): void {
     const [run] = this.hoveredRow === null ? [] : (this.trials.runs[this.hoveredRow] ?? []);
     this.context.runs.highlight(run ?? null);
   }
 
-  /** The curves of a session, and of no other. */
+  /** Open the Scalars dashboard with only the runs of a trial selected. */
   openScalars(row: number): void {
-    const own = this.trials.runs[row] ?? [];
+    const runs = this.trials.runs[row] ?? [];
     const names = this.context.runs.all.map(({ name }) => name);
-    const below = names.filter((name) =>
-      own.some((run) => name === run || name.startsWith(`${run}/`)),
+    const selected = names.filter((name) =>
+      runs.some((run) => name === run || name.startsWith(`${run}/`)),
     );
-    this.context.runs.selectOnly(below);
+    this.context.runs.selectOnly(selected);
     this.context.url.param('tab', text, '').set('scalars', 'push');
   }
 
   startEffects(): void {
     $effect(() => this.#highlightRun());
-    $effect(() => this.trialsQuery.refresh());
     $effect(() => {
-      const [goal, rows] = [this.objective, this.committedRows];
-      const differing = this.hparams.filter(({ varies }) => varies);
-      return goal
-        ? runAfterPaint(() =>
-            runInSlices(computeInsights(goal, differing, rows), (found) => (this.insights = found)),
-          )
-        : void (this.insights = null);
+      const { objective, committedRows } = this;
+      const columns = this.hparams.filter(({ varies }) => varies);
+      if (!objective) {
+        this.insights = null;
+        return undefined;
+      }
+      const task = computeInsights(objective, columns, committedRows);
+      return runAfterPaint(() => runInSlices(task, (insights) => (this.insights = insights)));
     });
-    $effect(() => () => this.trialsQuery.dispose());
   }
 }
 
-/** What was declared first, else what was measured on data that was not trained on. */
+/** The first declared metric, else one of validation data. */
 function findDefaultMetric(metrics: readonly TrialMetric[]): TrialMetric | undefined {
   return (
     metrics.find(({ declared }) => declared) ??
@@ -260,32 +270,30 @@ function findDefaultMetric(metrics: readonly TrialMetric[]): TrialMetric | undef
 
 const CONTEXT_KEY = Symbol('hparams');
 
-export function setHParams(study: HParamsDashboard): HParamsDashboard {
-  return setContext(CONTEXT_KEY, study);
+export function setHParams(dashboard: HParamsDashboard): HParamsDashboard {
+  return setContext(CONTEXT_KEY, dashboard);
 }
 
 export function getHParams(): HParamsDashboard {
   return getContext<HParamsDashboard>(CONTEXT_KEY);
 }
 
-/** The keys of the dashboard; returns how to take them back. */
-export function registerHParamsShortcuts(study: HParamsDashboard): () => void {
-  const { view, filtersOpen } = study.settings;
+/** Register the keyboard shortcuts; call the returned function to remove them. */
+export function registerHParamsShortcuts(dashboard: HParamsDashboard): () => void {
+  const { view, filtersOpen } = dashboard.settings;
   const step = (by: number): void => {
-    const at = HPARAMS_VIEWS.indexOf(view.value);
-    const next = HPARAMS_VIEWS[(at + by + HPARAMS_VIEWS.length) % HPARAMS_VIEWS.length];
+    const index = HPARAMS_VIEWS.indexOf(view.value);
+    const next = HPARAMS_VIEWS[(index + by + HPARAMS_VIEWS.length) % HPARAMS_VIEWS.length];
     if (next) view.set(next, 'push');
   };
   const keys: Omit<Shortcut, 'group'>[] = [
-    {
-      keys: 'v',
-      label: `Next view (${VIEW_TITLES.table}, ${VIEW_TITLES.parallel}, …)`,
-      run: () => step(1),
-    },
-    { keys: 'Shift+V', label: 'View before', run: () => step(-1) },
-    { keys: 'f', label: 'Filters', run: () => filtersOpen.set(!filtersOpen.value) },
-    { keys: 'z', label: 'Clear all filters', run: () => study.clearFilters() },
+    { keys: 'v', label: m.shortcutNextView, run: () => step(1) },
+    { keys: 'Shift+V', label: m.shortcutPreviousView, run: () => step(-1) },
+    { keys: 'f', label: common.filters, run: () => filtersOpen.set(!filtersOpen.value) },
+    { keys: 'z', label: common.clearFilters, run: () => dashboard.clearFilters() },
   ];
-  const stops = keys.map((key) => study.context.shortcuts.register({ ...key, group: 'HParams' }));
-  return () => stops.forEach((stop) => stop());
+  const unregister = keys.map((key) =>
+    dashboard.context.shortcuts.register({ ...key, group: m.title }),
+  );
+  return () => unregister.forEach((remove) => remove());
 }

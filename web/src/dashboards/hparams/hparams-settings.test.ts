@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 
-import { axesCodec, sortCodec, filtersCodec, withAxisSetting } from './hparams-settings';
+import { axesCodec, filtersCodec, sortCodec, withAxisSetting } from './hparams-settings';
 
-test('rules, orders and axes come back from an address as they were', () => {
-  const rules = new Map([
+test('filters, sort keys and axes survive a round trip through the URL', () => {
+  const filters = new Map([
     ['metric:|acc', { range: [0.9, 1] as const }],
     ['hparam:a,b', { values: ['x,y'], blank: true }],
   ]);
-  expect(filtersCodec.parse(filtersCodec.format(rules))).toEqual(rules);
+  expect(filtersCodec.parse(filtersCodec.format(filters))).toEqual(filters);
   const order = [
     { key: 'metric:|a,b', descending: true },
     { key: 'name', descending: false },
@@ -18,7 +18,7 @@ test('rules, orders and axes come back from an address as they were', () => {
   expect(axes.get('x')).toEqual({ flipped: true, scale: 'log' });
 });
 
-test('a damaged address filters nothing', () => {
+test('an invalid URL parameter means no filters', () => {
   for (const text of [
     '',
     '{',

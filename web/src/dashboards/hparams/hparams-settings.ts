@@ -1,9 +1,12 @@
+/** The settings of the dashboard and how they are written into the URL. */
+import type { ReductionKind } from '../../api/schemas';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/hparams';
 import { choice, type Codec, flag, json, list, number, optionalText } from '../../lib/codecs';
 import type { Context } from '../../plugin/context';
 import type { AxisScale } from './model/column-axes';
 import { type ColumnFilter, type ColumnFilters, NO_FILTERS } from './model/trial-filters';
 import type { SortKey } from './model/trials';
-import type { Reduction } from './schemas';
 
 export const HPARAMS_VIEWS = [
   'table',
@@ -17,44 +20,42 @@ export const HPARAMS_VIEWS = [
 
 export type HParamsView = (typeof HPARAMS_VIEWS)[number];
 
-/** What each view is called. */
 export const VIEW_TITLES: Readonly<Record<HParamsView, string>> = {
-  table: 'Table',
-  parallel: 'Parallel',
-  scatter: 'Scatter',
-  importance: 'Importance',
-  slice: 'Slices',
-  contour: 'Contour',
-  progress: 'Best so far',
+  table: common.table,
+  parallel: m.viewParallel,
+  scatter: m.viewScatter,
+  importance: m.viewImportance,
+  slice: m.viewSlice,
+  contour: m.viewContour,
+  progress: m.viewHistory,
 };
 
-const REDUCTIONS: readonly Reduction[] = ['last', 'min', 'max', 'mean', 'step'];
+const REDUCTIONS: readonly ReductionKind[] = ['last', 'min', 'max', 'mean', 'step'];
 const REPEAT_MODES = ['each', 'mean', 'median', 'min', 'max'] as const;
 
 export type RepeatMode = (typeof REPEAT_MODES)[number];
 
-/** Narrower screens are the picture's, until somebody asks for the filters. */
+/** The filter panel is open by default in windows of at least this width. */
 const MIN_PANEL_WINDOW_PX = 1100;
 
 export type HParamsSettings = ReturnType<typeof makeHParamsSettings>;
 
-/** What the dashboard is set to: in the address, but for what is a matter of taste. */
 export function makeHParamsSettings({ url, preferences }: Pick<Context, 'url' | 'preferences'>) {
   return {
     view: url.param<HParamsView>('hp', choice(HPARAMS_VIEWS, 'parallel'), 'parallel'),
-    /** The metric that sessions are judged by, and whether less of it is better. */
+    /** The objective: a metric, and whether it is minimized. */
     metric: url.param('hp-metric', optionalText, null),
     goal: url.param('hp-goal', choice(['usual', 'min', 'max'], 'usual'), 'usual'),
-    reduction: url.param<Reduction>('hp-how', choice(REDUCTIONS, 'last'), 'last'),
+    reduction: url.param<ReductionKind>('hp-how', choice(REDUCTIONS, 'last'), 'last'),
     lastCount: url.param('hp-n', number(10), 10),
     step: url.param('hp-step', number(0), 0),
     repeats: url.param<RepeatMode>('hp-repeats', choice(REPEAT_MODES, 'each'), 'each'),
     filters: url.param('hp-if', filtersCodec, NO_FILTERS),
     sort: url.param('hp-sort', sortCodec, []),
-    /** Columns in an order of somebody's own come before the others. */
+    /** Columns that the user has moved; they come before the others. */
     columnOrder: url.param('hp-cols', list, []),
     hiddenColumns: url.param('hp-hide', list, []),
-    /** Columns that are seen though they would not be by themselves. */
+    /** Columns that are not visible by default. */
     addedColumns: url.param('hp-add', list, []),
     pinnedColumns: url.param('hp-pin', list, []),
     axes: url.param('hp-axes', axesCodec, new Map()),
@@ -70,22 +71,22 @@ type FilterEntries = readonly (readonly [string, ColumnFilter])[];
 
 const filterEntries = json<FilterEntries>(isFilterEntries, []);
 
-/** Rules as JSON: a pair of key and rule each. */
+/** JSON: a list of pairs of column key and filter. */
 export const filtersCodec: Codec<ColumnFilters> = {
   parse: (text) => (text === '' ? NO_FILTERS : new Map(filterEntries.parse(text))),
-  format: (rules) => (rules.size === 0 ? '' : filterEntries.format([...rules])),
+  format: (filters) => (filters.size === 0 ? '' : filterEntries.format([...filters])),
 };
 
-/** `-metric:acc,hparam:lr`: a minus before a key that falls. */
+/** `-metric:acc,hparam:lr`; a minus sorts in descending order. */
 export const sortCodec: Codec<readonly SortKey[]> = {
   parse: (text) =>
     list
       .parse(text)
-      .map((word) => ({ key: word.replace(/^-/, ''), descending: word.startsWith('-') })),
+      .map((entry) => ({ key: entry.replace(/^-/, ''), descending: entry.startsWith('-') })),
   format: (keys) => list.format(keys.map(({ key, descending }) => (descending ? `-${key}` : key))),
 };
 
-/** How somebody wants an axis. */
+/** The user's choice for an axis. */
 export interface AxisSetting {
   readonly scale?: AxisScale;
   readonly flipped?: boolean;
@@ -100,12 +101,16 @@ export const axesCodec: Codec<AxisSettings> = {
   format: (axes) => (axes.size === 0 ? '' : axisEntries.format([...axes])),
 };
 
-/** The choices with something else said of one axis. */
-export function withAxisSetting(axes: AxisSettings, key: string, said: AxisSetting): AxisSettings {
-  return new Map([...axes, [key, { ...axes.get(key), ...said }]]);
+/** Change the settings of one axis. */
+export function withAxisSetting(
+  axes: AxisSettings,
+  key: string,
+  change: AxisSetting,
+): AxisSettings {
+  return new Map([...axes, [key, { ...axes.get(key), ...change }]]);
 }
 
-/** Widths of columns by their key. */
+/** Widths in pixels by column key. */
 export type ColumnWidths = ReadonlyMap<string, number>;
 
 const widthEntries = json<readonly (readonly [string, number])[]>(isWidthEntries, []);
@@ -127,12 +132,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function isFilterEntries(value: unknown): value is FilterEntries {
-  return isPairList(value) && value.every(([, rule]) => isColumnFilter(rule));
+  return isPairList(value) && value.every(([, filter]) => isColumnFilter(filter));
 }
 
-function isColumnFilter(rule: unknown): rule is ColumnFilter {
-  if (!isObject(rule)) return false;
-  const { range, values, pattern, blank } = rule;
+function isColumnFilter(filter: unknown): filter is ColumnFilter {
+  if (!isObject(filter)) return false;
+  const { range, values, pattern, blank } = filter;
   return (
     (range === undefined || (isListOf(range, 'number') && range.length === 2)) &&
     (values === undefined || isListOf(values, 'string')) &&
@@ -146,7 +151,7 @@ function isListOf(value: unknown, kind: 'number' | 'string'): value is unknown[]
 }
 
 function isAxisEntries(value: unknown): value is readonly (readonly [string, AxisSetting])[] {
-  return isPairList(value) && value.every(([, choice]) => isObject(choice));
+  return isPairList(value) && value.every(([, setting]) => isObject(setting));
 }
 
 function isWidthEntries(value: unknown): value is readonly (readonly [string, number])[] {

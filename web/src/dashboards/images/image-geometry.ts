@@ -1,90 +1,7 @@
-/** Pixels of the page. */
+/** In CSS pixels, or in pixels of an image. */
 export interface Size {
   readonly width: number;
   readonly height: number;
-}
-
-/** How boxes of one size fill a place, row by row. */
-export interface GridLayout extends Size {
-  readonly columns: number;
-  readonly rows: number;
-}
-
-export interface Spacing {
-  readonly gap: number;
-  /** Height of what stands above each box and belongs to it. */
-  readonly captionHeight: number;
-  /** Boxes are never less wide than this; what does not fit is scrolled to. */
-  readonly minWidth: number;
-  /** Pictures are never less wide than this, either. */
-  readonly minImageWidth: number;
-}
-
-/** Trying more columns than anybody could tell apart would only take time. */
-const MAX_COLUMNS = 64;
-
-/**
- * The number of columns with which `count` pictures of one shape become largest. The size is that
- * of a box, its caption included.
- */
-export function layoutGrid(
-  count: number,
-  aspect: number,
-  place: Size,
-  spacing: Spacing,
-): GridLayout {
-  return findBestGrid(count, place, spacing, (box) => Math.min(box.width, box.height * aspect));
-}
-
-/** The same for boxes that each hold several pictures, which are arranged in turn. */
-export function layoutGroups(
-  count: number,
-  inside: { readonly count: number; readonly aspect: number; readonly gap: number },
-  place: Size,
-  spacing: Spacing,
-): GridLayout {
-  const within = { gap: inside.gap, captionHeight: 0, minWidth: 1, minImageWidth: 1 };
-  return findBestGrid(count, place, spacing, (box) => {
-    const { width, height } = layoutGrid(inside.count, inside.aspect, box, within);
-    return Math.min(width, height * inside.aspect);
-  });
-}
-
-function findBestGrid(
-  count: number,
-  place: Size,
-  spacing: Spacing,
-  worth: (box: Size) => number,
-): GridLayout {
-  let best: GridLayout | null = null;
-  let most = -Infinity;
-  for (let columns = 1; columns <= Math.min(count, MAX_COLUMNS); columns++) {
-    const found = divideEvenly(count, columns, place, spacing);
-    if (columns > 1 && found.width < spacing.minWidth) break;
-    const value = worth({ width: found.width, height: found.height - spacing.captionHeight });
-    if (value > most) [best, most] = [found, value];
-  }
-  return best && most >= spacing.minImageWidth ? best : scrollableGrid(count, place, spacing);
-}
-
-function divideEvenly(count: number, columns: number, place: Size, { gap }: Spacing): GridLayout {
-  const rows = Math.ceil(count / columns);
-  return {
-    columns,
-    rows,
-    width: (place.width - gap * (columns - 1)) / columns,
-    height: (place.height - gap * (rows - 1)) / rows,
-  };
-}
-
-/** As many columns as are wide enough, with rows as high as the boxes are wide. */
-function scrollableGrid(count: number, place: Size, spacing: Spacing): GridLayout {
-  const { gap, captionHeight, minWidth } = spacing;
-  const fitting = Math.floor((place.width + gap) / (minWidth + gap));
-  const columns = Math.max(1, Math.min(count, fitting));
-  const width = Math.max(1, (place.width - gap * (columns - 1)) / columns);
-  const height = Math.min(width + captionHeight, Math.max(place.height, minWidth));
-  return { columns, rows: Math.ceil(count / columns), width, height };
 }
 
 export interface Point {
@@ -93,20 +10,20 @@ export interface Point {
 }
 
 /**
- * What is seen of a picture: the spot in the middle, as a share of its width and height, and how
- * often it is larger than when all of it fits. Pictures of any size can share one.
+ * The visible part of an image: the center as a fraction of width and height, and the zoom relative
+ * to the size at which the image fits. Images of different sizes can share a viewport.
  */
 export interface Viewport extends Point {
   readonly zoom: number;
 }
 
-/** A picture of a size in a place on the page. */
+/** The size of a pane and of the image in it. */
 export interface PaneGeometry {
   readonly size: Size;
   readonly imageSize: Size;
 }
 
-/** Where the picture lies in its place, and how many pixels of the page each of its own takes. */
+/** Position of an image in its pane, and CSS pixels per image pixel. */
 export interface ImageTransform {
   readonly left: number;
   readonly top: number;
@@ -115,7 +32,7 @@ export interface ImageTransform {
 
 export const FIT_VIEWPORT: Viewport = { x: 0.5, y: 0.5, zoom: 1 };
 
-/** Pixels of the page that one of the picture takes at most. */
+/** Largest size of an image pixel in CSS pixels. */
 const MAX_PIXEL_PX = 96;
 
 export function fitScale({ size, imageSize }: PaneGeometry): number {
@@ -133,12 +50,12 @@ export function computeTransform(pane: PaneGeometry, viewport: Viewport): ImageT
   };
 }
 
-/** The zoom at which a pixel of the picture takes `scale` pixels of the page. */
+/** Return the zoom for a number of CSS pixels per image pixel. */
 export function zoomForScale(pane: PaneGeometry, scale: number): number {
   return scale / fitScale(pane);
 }
 
-/** Larger or smaller around a spot of the place, which stays where it is. */
+/** Zoom around a point of the pane. */
 export function zoomAt(
   pane: PaneGeometry,
   viewport: Viewport,
@@ -146,9 +63,9 @@ export function zoomAt(
   factor: number,
 ): Viewport {
   const fit = fitScale(pane);
-  const smallest = Math.min(1, 1 / fit / currentPixelRatio());
-  const largest = Math.max(1, MAX_PIXEL_PX / fit);
-  const zoom = Math.min(largest, Math.max(smallest, viewport.zoom * factor));
+  const minZoom = Math.min(1, 1 / fit / currentPixelRatio());
+  const maxZoom = Math.max(1, MAX_PIXEL_PX / fit);
+  const zoom = Math.min(maxZoom, Math.max(minZoom, viewport.zoom * factor));
   const before = computeTransform(pane, viewport);
   const under = { x: (at.x - before.left) / before.scale, y: (at.y - before.top) / before.scale };
   const scale = fit * zoom;
@@ -159,7 +76,6 @@ export function zoomAt(
   });
 }
 
-/** Moved along with a hand. */
 export function panBy(pane: PaneGeometry, viewport: Viewport, dx: number, dy: number): Viewport {
   const scale = fitScale(pane) * viewport.zoom;
   const { x, y, zoom } = clampViewport(pane, viewport);
@@ -170,7 +86,7 @@ export function panBy(pane: PaneGeometry, viewport: Viewport, dx: number, dy: nu
   });
 }
 
-/** The pixel of the picture under a spot of the place; null beside the picture. */
+/** Return the image pixel at a point of the pane; null outside of the image. */
 export function pixelAt(pane: PaneGeometry, viewport: Viewport, at: Point): Point | null {
   const { left, top, scale } = computeTransform(pane, viewport);
   const [x, y] = [Math.floor((at.x - left) / scale), Math.floor((at.y - top) / scale)];
@@ -178,7 +94,7 @@ export function pixelAt(pane: PaneGeometry, viewport: Viewport, at: Point): Poin
   return x >= 0 && y >= 0 && x < width && y < height ? { x, y } : null;
 }
 
-/** Without emptiness at a side while there is more of the picture at the other. */
+/** Keep the image inside its pane, or the pane inside its image. */
 function clampViewport(pane: PaneGeometry, { x, y, zoom }: Viewport): Viewport {
   const scale = fitScale(pane) * zoom;
   const { size, imageSize } = pane;
@@ -189,24 +105,20 @@ function clampViewport(pane: PaneGeometry, { x, y, zoom }: Viewport): Viewport {
   };
 }
 
-function clampCenter(middle: number, half: number): number {
-  return half >= 0.5 ? 0.5 : Math.min(1 - half, Math.max(half, middle));
+function clampCenter(center: number, halfSize: number): number {
+  return halfSize >= 0.5 ? 0.5 : Math.min(1 - halfSize, Math.max(halfSize, center));
 }
 
 function currentPixelRatio(): number {
   return globalThis.devicePixelRatio ?? 1;
 }
 
-/** Side of a tile in its own pixels, as the server cuts them. */
-export const TILE_SIZE_PX = 512;
+/** As in the server. */
+const TILE_SIZE_PX = 512;
 
-/** Larger pictures than this come in tiles; a browser decodes smaller ones without a hitch. */
-const MAX_UNTILED_PIXELS = 16_000_000;
-const MAX_UNTILED_SIDE_PX = 8192;
-
-/** A part of a picture, with its place in pixels of the picture. */
+/** A tile and its position in pixels of the image. */
 export interface Tile {
-  /** 0: as it was logged; each further level is half as large. */
+  /** How many times the image is halved. */
   readonly level: number;
   readonly x: number;
   readonly y: number;
@@ -216,44 +128,40 @@ export interface Tile {
   readonly height: number;
 }
 
-export function needsTiles({ width, height }: Size): boolean {
-  return width * height > MAX_UNTILED_PIXELS || Math.max(width, height) > MAX_UNTILED_SIDE_PX;
-}
-
-/** The level whose pixels are just not larger than those of the screen. */
-export function tileLevel(picture: Size, deviceScale: number): number {
+/** Return the coarsest level that is sharp on the screen. */
+export function tileLevel(image: Size, deviceScale: number): number {
   const last = Math.max(
     0,
-    Math.ceil(Math.log2(Math.max(picture.width, picture.height) / TILE_SIZE_PX)),
+    Math.ceil(Math.log2(Math.max(image.width, image.height) / TILE_SIZE_PX)),
   );
   const wanted = Math.floor(Math.log2(1 / deviceScale) + 1e-9);
   return Math.min(last, Math.max(0, wanted));
 }
 
-/** The tiles of a level that are seen in a place, those near its middle first. */
+/** Return the visible tiles of a level, from the center outward. */
 export function visibleTiles(
-  picture: Size,
-  place: Size,
-  lie: ImageTransform,
+  image: Size,
+  paneSize: Size,
+  transform: ImageTransform,
   level: number,
 ): Tile[] {
   const side = TILE_SIZE_PX * 2 ** level;
-  const { left, top, scale } = lie;
-  const columns = visibleRange(-left / scale, (place.width - left) / scale, side, picture.width);
-  const rows = visibleRange(-top / scale, (place.height - top) / scale, side, picture.height);
+  const { left, top, scale } = transform;
+  const columns = visibleRange(-left / scale, (paneSize.width - left) / scale, side, image.width);
+  const rows = visibleRange(-top / scale, (paneSize.height - top) / scale, side, image.height);
   const middle = { x: (columns.first + columns.last) / 2, y: (rows.first + rows.last) / 2 };
   const far = ({ x, y }: Tile): number => Math.hypot(x - middle.x, y - middle.y);
   const tiles: Tile[] = [];
   for (let y = rows.first; y <= rows.last; y++)
-    for (let x = columns.first; x <= columns.last; x++) tiles.push(tileAt(picture, level, x, y));
+    for (let x = columns.first; x <= columns.last; x++) tiles.push(tileAt(image, level, x, y));
   return tiles.sort((one, other) => far(one) - far(other));
 }
 
-function tileAt(picture: Size, level: number, x: number, y: number): Tile {
+function tileAt(image: Size, level: number, x: number, y: number): Tile {
   const side = TILE_SIZE_PX * 2 ** level;
   const [left, top] = [x * side, y * side];
-  const width = Math.min(side, picture.width - left);
-  return { level, x, y, left, top, width, height: Math.min(side, picture.height - top) };
+  const width = Math.min(side, image.width - left);
+  return { level, x, y, left, top, width, height: Math.min(side, image.height - top) };
 }
 
 function visibleRange(from: number, to: number, side: number, length: number) {

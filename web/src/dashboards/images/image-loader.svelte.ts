@@ -2,16 +2,15 @@ import { QueryError, toProblem } from '../../api/errors';
 import type { Problem } from '../../api/schemas';
 import { LruCache } from '../../lib/caches';
 import type { DashboardApi } from '../../plugin/context';
+import * as m from '../../catalog/images';
 
-/** Bytes of decoded pictures that are held ready beside those on the screen. */
+/** Decoded images, beside those on the screen. */
 const MAX_CACHE_BYTES = 96 << 20;
 const BYTES_PER_PIXEL = 4;
-/** Pictures that are fetched ahead of time at once, so that those looked at do not wait for them. */
+/** Few, so that visible images do not wait for prefetched ones. */
 const MAX_CONCURRENT_PREFETCHES = 4;
-/** Further ones than this are not fetched ahead; somebody who moves on no longer wants the first. */
 const MAX_PREFETCH_QUEUE = 48;
 
-/** A picture could not be shown. */
 export class ImageLoadError extends Error {
   constructor(readonly problem: Problem) {
     super(problem.message);
@@ -23,42 +22,43 @@ interface DecodedImage {
   readonly image: HTMLImageElement;
 }
 
-/** Pictures, decoded before they are shown, so that one takes the place of another at once. */
+/** Loads and decodes images before they are shown, so that they replace each other without flicker. */
 export class ImageLoader {
   readonly #api: DashboardApi;
   readonly #ready = new LruCache<DecodedImage>(MAX_CACHE_BYTES, ({ image }) =>
     image.removeAttribute('src'),
   );
-  readonly #coming = new Map<string, Promise<DecodedImage>>();
+  readonly #pending = new Map<string, Promise<DecodedImage>>();
+  /** Paths to prefetch, the latest first. */
   #queue: string[] = [];
-  #ahead = 0;
+  #prefetchCount = 0;
 
   constructor(api: DashboardApi) {
     this.#api = api;
   }
 
-  /** The address for an `<img>`, if its picture would be there at once. */
+  /** Return the URL of an image that is decoded already. */
   peekUrl(path: string): string | undefined {
     return this.#ready.get(path)?.url;
   }
 
-  /** The address for an `<img>`, once its picture is there. */
+  /** Resolves with the URL of an image when it is decoded. */
   async loadUrl(path: string): Promise<string> {
     return (await this.#get(path)).url;
   }
 
-  /** The picture itself, to be drawn at once. */
+  /** Resolves with a decoded image that can be drawn on a canvas. */
   async loadImage(path: string): Promise<HTMLImageElement> {
     return (await this.#get(path)).image;
   }
 
-  /** Fetches what may be wanted soon, one after the other; the last ones asked for come first. */
+  /** Load images that may be needed soon. */
   prefetch(paths: readonly string[]): void {
-    const missing = paths.filter((path) => !this.peekUrl(path) && !this.#coming.has(path));
+    const missing = paths.filter((path) => !this.peekUrl(path) && !this.#pending.has(path));
     this.#queue = [...missing, ...this.#queue.filter((path) => !missing.includes(path))];
     this.#queue.length = Math.min(this.#queue.length, MAX_PREFETCH_QUEUE);
-    while (this.#ahead < MAX_CONCURRENT_PREFETCHES && this.#queue.length > 0)
-      void this.#fetchAhead();
+    while (this.#prefetchCount < MAX_CONCURRENT_PREFETCHES && this.#queue.length > 0)
+      void this.#prefetchNext();
   }
 
   dispose(): void {
@@ -69,21 +69,21 @@ export class ImageLoader {
   #get(path: string): Promise<DecodedImage> {
     const found = this.#ready.get(path);
     if (found) return Promise.resolve(found);
-    const coming = this.#coming.get(path) ?? this.#fetch(path, 'auto');
-    this.#coming.set(path, coming);
-    return coming;
+    const pending = this.#pending.get(path) ?? this.#fetch(path, 'auto');
+    this.#pending.set(path, pending);
+    return pending;
   }
 
-  async #fetchAhead(): Promise<void> {
+  async #prefetchNext(): Promise<void> {
     const path = this.#queue.shift();
-    if (path === undefined || this.peekUrl(path) || this.#coming.has(path)) return;
-    this.#ahead++;
-    const coming = this.#fetch(path, 'low');
-    this.#coming.set(path, coming);
-    // Whoever looks at it will be told what is wrong with it.
-    await coming.catch(() => undefined);
-    this.#ahead--;
-    if (this.#queue.length > 0) void this.#fetchAhead();
+    if (path === undefined || this.peekUrl(path) || this.#pending.has(path)) return;
+    this.#prefetchCount++;
+    const pending = this.#fetch(path, 'low');
+    this.#pending.set(path, pending);
+    // A failure is shown when the image is needed.
+    await pending.catch(() => undefined);
+    this.#prefetchCount--;
+    if (this.#queue.length > 0) void this.#prefetchNext();
   }
 
   async #fetch(path: string, priority: 'auto' | 'low'): Promise<DecodedImage> {
@@ -98,102 +98,102 @@ export class ImageLoader {
       this.#ready.set(path, decoded, pixels * BYTES_PER_PIXEL);
       return decoded;
     } catch (error) {
-      throw new ImageLoadError(await this.#explain(path, error));
+      throw new ImageLoadError(await this.#findProblem(path, error));
     } finally {
-      this.#coming.delete(path);
+      this.#pending.delete(path);
     }
   }
 
-  /** An `<img>` does not say what is wrong; the server does. */
-  async #explain(path: string, error: unknown): Promise<Problem> {
+  /** An `<img>` does not report the reason of a failure; the server does. */
+  async #findProblem(path: string, error: unknown): Promise<Problem> {
     if (error instanceof QueryError) return error.problem;
     try {
       await this.#api.get(path);
     } catch (failure) {
       if (failure instanceof QueryError) return failure.problem;
     }
-    return { message: 'This picture is damaged: the browser cannot read it.', hint: '' };
+    return { message: m.errorCannotDecode, hint: '' };
   }
 }
 
 /**
- * What was got for the last thing asked for. One is got at a time, and of those asked for meanwhile
- * only the last: who moves a slider fast sees as many pictures as can come, and never an old one after
- * a new one. What was got before stays until there is something new.
+ * The result of the latest request. One request runs at a time; of those made meanwhile only the
+ * last is run, so that a fast slider shows intermediate steps and never an old one after a new one.
+ * Previous data stays until the next arrives.
  */
-export class LatestRequest<Ask, Got> {
-  data = $state.raw<Got | null>(null);
+export class LatestRequest<Request, Data> {
+  data = $state.raw<Data | null>(null);
   error = $state.raw<Problem | null>(null);
 
-  readonly #get: (ask: Ask) => Promise<Got>;
-  #wanted: Ask | null = null;
-  #busy = false;
-  /** Grows when what is under way is no longer wanted. */
-  #turn = 0;
+  readonly #load: (request: Request) => Promise<Data>;
+  #next: Request | null = null;
+  #isRunning = false;
+  /** Changes when the running request is canceled. */
+  #generation = 0;
 
-  constructor(get: (ask: Ask) => Promise<Got>) {
-    this.#get = get;
+  constructor(load: (request: Request) => Promise<Data>) {
+    this.#load = load;
   }
 
-  request(ask: Ask): void {
-    this.#wanted = ask;
-    if (!this.#busy) void this.#work();
+  request(request: Request): void {
+    this.#next = request;
+    if (!this.#isRunning) void this.#run();
   }
 
-  /** Something that was at hand, instead of what was asked for before. */
-  set(got: Got): void {
+  /** Show data that is available, instead of the result of earlier requests. */
+  set(data: Data): void {
     this.cancel();
-    this.data = got;
+    this.data = data;
     this.error = null;
   }
 
-  /** Asks no more; what is under way is dropped when it comes. */
+  /** Drop the result of the running request. */
   cancel(): void {
-    this.#wanted = null;
-    this.#turn++;
+    this.#next = null;
+    this.#generation++;
   }
 
-  async #work(): Promise<void> {
-    this.#busy = true;
+  async #run(): Promise<void> {
+    this.#isRunning = true;
     try {
-      while (this.#wanted !== null) await this.#next(this.#wanted, this.#turn);
+      while (this.#next !== null) await this.#runOne(this.#next, this.#generation);
     } finally {
-      this.#busy = false;
+      this.#isRunning = false;
     }
   }
 
-  async #next(ask: Ask, turn: number): Promise<void> {
+  async #runOne(request: Request, generation: number): Promise<void> {
     try {
-      const got = await this.#get(ask);
-      if (turn !== this.#turn) return;
-      [this.data, this.error] = [got, null];
+      const data = await this.#load(request);
+      if (generation !== this.#generation) return;
+      [this.data, this.error] = [data, null];
     } catch (error) {
-      if (turn !== this.#turn) return;
-      // Also if describing it throws: a bug must not be repeated forever.
-      if (this.#wanted === ask) this.#wanted = null;
-      this.error = describeFailure(error);
+      if (generation !== this.#generation) return;
+      // Before `getProblem`, which rethrows bugs: they must not be repeated forever.
+      if (this.#next === request) this.#next = null;
+      this.error = getProblem(error);
     }
-    if (this.#wanted === ask) this.#wanted = null;
+    if (this.#next === request) this.#next = null;
   }
 }
 
-function describeFailure(error: unknown): Problem {
+function getProblem(error: unknown): Problem {
   return error instanceof ImageLoadError ? error.problem : toProblem(error);
 }
 
-/** The picture at a path that changes; null asks for none. To be called where effects live. */
+/** Load the image at a reactive path; null: none. Call it where effects can be created. */
 export function useImageUrl(
-  pictures: ImageLoader,
+  loader: ImageLoader,
   getPath: () => string | null,
 ): LatestRequest<string, string> {
-  const url = new LatestRequest<string, string>((path) => pictures.loadUrl(path));
-  // What is at hand is there with the next frame, so that a series plays without flicker.
+  const url = new LatestRequest<string, string>((path) => loader.loadUrl(path));
+  // Before the DOM is updated: decoded images are shown at once.
   $effect.pre(() => {
     const path = getPath();
     if (path === null) return;
-    const found = pictures.peekUrl(path);
-    if (found === undefined) url.request(path);
-    else url.set(found);
+    const known = loader.peekUrl(path);
+    if (known === undefined) url.request(path);
+    else url.set(known);
   });
   $effect(() => () => url.cancel());
   return url;

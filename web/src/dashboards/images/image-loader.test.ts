@@ -3,50 +3,52 @@ import { expect, test } from 'vitest';
 import { NetworkError } from '../../api/errors';
 import { LatestRequest } from './image-loader.svelte';
 
-/** Answers when the test says so. */
-function slowly() {
-  const waiting: ((fine: boolean) => void)[] = [];
-  const asked: string[] = [];
-  const latest = new LatestRequest<string, string>((ask) => {
-    asked.push(ask);
+/** Requests are answered by calling `respond`. */
+function makeLatestRequest() {
+  const pending: ((succeeds: boolean) => void)[] = [];
+  const requests: string[] = [];
+  const latest = new LatestRequest<string, string>((request) => {
+    requests.push(request);
     return new Promise((resolve, reject) =>
-      waiting.push((fine) => (fine ? resolve(ask.toUpperCase()) : reject(new NetworkError()))),
+      pending.push((succeeds) =>
+        succeeds ? resolve(request.toUpperCase()) : reject(new NetworkError()),
+      ),
     );
   });
-  const answer = async (fine = true): Promise<void> => {
-    waiting.shift()?.(fine);
+  const respond = async (succeeds = true): Promise<void> => {
+    pending.shift()?.(succeeds);
     await new Promise((resolve) => setTimeout(resolve));
   };
-  return { latest, asked, answer };
+  return { latest, requests, respond };
 }
 
-test('one is got at a time, and of those asked for meanwhile only the last', async () => {
-  const { latest, asked, answer } = slowly();
-  for (const ask of ['a', 'b', 'c', 'd']) latest.request(ask);
-  await answer();
+test('one request runs at a time, followed by the last one made meanwhile', async () => {
+  const { latest, requests, respond } = makeLatestRequest();
+  for (const request of ['a', 'b', 'c', 'd']) latest.request(request);
+  await respond();
   expect(latest.data).toBe('A');
-  await answer();
+  await respond();
   expect(latest.data).toBe('D');
-  expect(asked).toEqual(['a', 'd']);
+  expect(requests).toEqual(['a', 'd']);
 });
 
-test('what is at hand is shown at once, and nothing older after it', async () => {
-  const { latest, answer } = slowly();
+test('data that was set is not replaced by an earlier request', async () => {
+  const { latest, respond } = makeLatestRequest();
   latest.request('a');
   latest.set('READY');
-  await answer();
+  await respond();
   expect(latest.data).toBe('READY');
 });
 
-test('what went wrong is told, and what was there stays', async () => {
-  const { latest, answer } = slowly();
+test('an error keeps the previous data', async () => {
+  const { latest, respond } = makeLatestRequest();
   latest.request('a');
-  await answer();
+  await respond();
   latest.request('b');
-  await answer(false);
+  await respond(false);
   expect(latest.data).toBe('A');
   expect(latest.error?.message).toContain('unreachable');
   latest.request('c');
-  await answer();
+  await respond();
   expect(latest.error).toBeNull();
 });

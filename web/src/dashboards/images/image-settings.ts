@@ -2,7 +2,7 @@ import { choice, type Codec, flag, list, number, optionalNumber } from '../../li
 import type { UrlState } from '../../plugin/context';
 import { FIT_VIEWPORT, type Viewport } from './image-geometry';
 
-/** A picture that is compared: null stands for what the step slider says, and for the first part. */
+/** One of two compared images. Without a step, it follows the step slider. */
 export interface ImageRef {
   readonly run: string;
   readonly step: number | null;
@@ -11,7 +11,7 @@ export interface ImageRef {
 
 export type ImagePair = readonly [ImageRef, ImageRef];
 
-/** Two pictures, `run,step,part` each. */
+/** Format: `run,step,part` for each image. */
 export const imagePairCodec: Codec<ImagePair | null> = {
   parse(text) {
     const [runA, stepA, partA, runB, stepB, partB] = list.parse(text);
@@ -26,12 +26,12 @@ export const imagePairCodec: Codec<ImagePair | null> = {
         ),
 };
 
-/** Where a picture is looked at: `x,y,zoom`. */
+/** Format: `x,y,zoom`. */
 export const viewportCodec: Codec<Viewport> = {
   parse(text) {
     const [x, y, zoom] = text.split(',').map(Number);
-    const isWhole = [x, y, zoom].every((value) => value !== undefined && Number.isFinite(value));
-    if (!isWhole || x === undefined || y === undefined || !zoom || zoom <= 0) return FIT_VIEWPORT;
+    const isValid = [x, y, zoom].every((value) => value !== undefined && Number.isFinite(value));
+    if (!isValid || x === undefined || y === undefined || !zoom || zoom <= 0) return FIT_VIEWPORT;
     return { x, y, zoom };
   },
   format: ({ x, y, zoom }) => [x, y, zoom].map((value) => Number(value.toPrecision(5))).join(','),
@@ -39,14 +39,14 @@ export const viewportCodec: Codec<Viewport> = {
 
 function parseImageRef(run: string, step = '', part = ''): ImageRef {
   const number = Number(step);
-  const place = Math.max(0, Math.trunc(Number(part)) || 0);
-  return { run, step: step === '' || !Number.isFinite(number) ? null : number, part: place };
+  const index = Math.max(0, Math.trunc(Number(part)) || 0);
+  return { run, step: step === '' || !Number.isFinite(number) ? null : number, part: index };
 }
 
-/** The pictures of one step, or of many steps side by side. */
+/** The images of one step, or of several steps side by side. */
 export type ImageLayout = 'pictures' | 'grid';
 export type ComparisonMode = 'beside' | 'swipe' | 'difference' | 'blink';
-/** How a picture is drawn that is larger than it is. */
+/** How enlarged images are drawn. */
 export type Scaling = 'crisp' | 'smooth';
 
 export const COMPARISON_MODES: readonly [ComparisonMode, ...ComparisonMode[]] = [
@@ -56,39 +56,38 @@ export const COMPARISON_MODES: readonly [ComparisonMode, ...ComparisonMode[]] = 
   'blink',
 ];
 
-/** As factors: 1 leaves pictures as they are. */
-export const BRIGHTNESS_RANGE = { lowest: 0, highest: 3, step: 0.05 };
-export const CONTRAST_RANGE = { lowest: 0, highest: 5, step: 0.1 };
+/** Factors: 1 leaves images unchanged. */
+export const BRIGHTNESS_RANGE = { min: 0, max: 3, step: 0.05 };
+export const CONTRAST_RANGE = { min: 0, max: 5, step: 0.1 };
 
 export type ImageSettings = ReturnType<typeof createImageSettings>;
 
-/** What pictures are looked at with; all of it is in the address. */
-export function createImageSettings(address: UrlState) {
+/** Settings of the dashboard, in the URL. */
+export function createImageSettings(url: UrlState) {
   return {
-    brightness: address.param('bright', number(1), 1),
-    contrast: address.param('contrast', number(1), 1),
-    scaling: address.param<Scaling>('scaling', choice(['crisp', 'smooth'], 'crisp'), 'crisp'),
-    /** One pixel of the picture for one of the screen. */
-    actualSize: address.param('actual', flag, false),
-    /** Whether pictures that move do. */
-    playAnimations: address.param('moving', flag, true),
-    layout: address.param<ImageLayout>(
+    brightness: url.param('bright', number(1), 1),
+    contrast: url.param('contrast', number(1), 1),
+    scaling: url.param<Scaling>('scaling', choice(['crisp', 'smooth'], 'crisp'), 'crisp'),
+    /** One image pixel per screen pixel. */
+    actualSize: url.param('actual', flag, false),
+    playAnimations: url.param('moving', flag, true),
+    layout: url.param<ImageLayout>(
       'pictures',
       choice(['pictures', 'grid'], 'pictures'),
       'pictures',
     ),
-    /** Whether a grid has all steps instead of as many as fit. */
-    showAllSteps: address.param('every', flag, false),
-    /** Which of the pictures of a step is looked at; null: all of them. */
-    part: address.param('part', optionalNumber, null),
-    viewport: address.param('spot', viewportCodec, FIT_VIEWPORT),
-    comparedPair: address.param('cmp', imagePairCodec, null),
-    comparisonMode: address.param<ComparisonMode>(
+    /** The grid has all steps instead of as many as fit. */
+    showAllSteps: url.param('every', flag, false),
+    /** Index of the shown image of a step; null: all images. */
+    part: url.param('part', optionalNumber, null),
+    viewport: url.param('spot', viewportCodec, FIT_VIEWPORT),
+    comparedPair: url.param('cmp', imagePairCodec, null),
+    comparisonMode: url.param<ComparisonMode>(
       'cmp-as',
       choice(COMPARISON_MODES, 'beside'),
       'beside',
     ),
-    /** How often larger differences are drawn than they are. */
-    differenceGain: address.param('gain', number(1), 1),
+    /** Factor by which differences are amplified. */
+    differenceGain: url.param('gain', number(1), 1),
   };
 }

@@ -1,11 +1,21 @@
 import { makeValueRequest, type SortedSteps, valuePath } from '../../api/client';
 import { defineQuery } from '../../api/query-definition';
 import type { ImageInfo, ValueRequest } from '../../api/schemas';
+import { type LogRoot, openLogLines, quotePython } from '../../cards/export';
+import type { VisibleRun } from '../../plugin/context';
 import type { Size } from './image-geometry';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/images';
 
-/** One logged value: the pictures of a tag of a run at a step. */
+/** The values of a tag with the run that logged them. */
+export interface RunSeries {
+  readonly run: VisibleRun;
+  readonly steps: SortedSteps;
+}
+
+/** The images of a run that were logged together: one tag, one step. */
 export class ImageValue {
-  /** Tells it from any other value of the log. */
+  /** Unique among the values of the dashboard. */
   readonly key: string;
 
   constructor(
@@ -32,70 +42,69 @@ export class ImageValue {
     return makeValueRequest(this.steps, this.position);
   }
 
-  path(verb: string, extra: Readonly<Record<string, number>> = {}): string {
-    return valuePath(verb, this.steps, this.position, extra);
+  path(route: string, extra: Readonly<Record<string, number>> = {}): string {
+    return valuePath(route, this.steps, this.position, extra);
   }
 
-  /** The value some places later in the series, or earlier; undefined beyond its ends. */
-  neighbor(distance: number): ImageValue | undefined {
-    const place = this.position + distance;
-    const isThere = place >= 0 && place < this.steps.index.length;
-    return isThere ? new ImageValue(this.steps, place) : undefined;
+  /** Return the value at another position of the series; undefined beyond its ends. */
+  neighbor(offset: number): ImageValue | undefined {
+    const position = this.position + offset;
+    const exists = position >= 0 && position < this.steps.index.length;
+    return exists ? new ImageValue(this.steps, position) : undefined;
   }
 }
 
-/** Longest sides, in pixels, in which the server makes small copies of pictures. */
+/** The lengths of the longer side of thumbnails. */
 const THUMBNAIL_SIZES = [64, 128, 256, 512, 1024, 2048];
 
-/** The one that a copy of a board carries. */
+/** The only size in a static export. */
 const EXPORTED_THUMBNAIL_SIZE = 512;
 
-/** The longest side that a picture takes of the screen, in its pixels, within a box of the page. */
-export function neededImageSize({ width, height }: Size, box: Size, devicePixels: number): number {
-  const scale = Math.min(box.width / width, box.height / height) * devicePixels;
+/** Return the length of the longer side in screen pixels if an image is fitted into a box. */
+export function neededImageSize({ width, height }: Size, box: Size, pixelRatio: number): number {
+  const scale = Math.min(box.width / width, box.height / height) * pixelRatio;
   return Math.max(width, height) * Math.min(1, scale);
 }
 
-/** Where to get a picture that is sharp at `side` pixels of the screen. */
+/** Return the path of an image that is sharp at `side` screen pixels. */
 export function thumbnailPath(
   value: ImageValue,
-  about: ImageInfo,
+  info: ImageInfo,
   side: number,
-  isStatic: boolean,
+  hasOriginals: boolean,
 ): string {
-  const { part } = about;
-  if (isStatic) return value.path('thumbnail', { part, size: EXPORTED_THUMBNAIL_SIZE });
+  const { part } = info;
+  if (!hasOriginals) return value.path('thumbnail', { part, size: EXPORTED_THUMBNAIL_SIZE });
   const size = THUMBNAIL_SIZES.find((one) => one >= side - 0.5);
   if (size !== undefined) return value.path('thumbnail', { part, size });
-  return about.tiled ? value.path('thumbnail', { part, size: 2048 }) : originalPath(value, about);
+  return info.tiled ? value.path('thumbnail', { part, size: 2048 }) : originalPath(value, info);
 }
 
-/** Where the picture is as it was logged. */
+/** Return the path of the original image, in a format that browsers can show. */
 export function originalPath(value: ImageValue, { part }: ImageInfo): string {
   return value.path('picture', { part });
 }
 
-/** Whether something behind the picture is seen through it. */
 export function hasAlpha({ mode }: ImageInfo): boolean {
   return /A|P/.test(mode);
 }
 
-/** What kind of file it is, in few words. */
-export function describeImage(about: ImageInfo): string {
-  const { format, width, height, bits, mode, frames } = about;
+/** For example "640 × 480 · PNG · 16-bit · grayscale". */
+export function describeImage(info: ImageInfo): string {
+  const { format, width, height, bits, mode, frames } = info;
   return [
-    width > 0 ? `${width} × ${height}` : '',
+    width > 0 ? common.sizePx({ width: String(width), height: String(height) }) : '',
     format,
-    bits > 8 ? `${bits} bit` : '',
-    /^(L|I|F)/.test(mode) ? 'grey' : '',
-    /A/.test(mode) ? 'with alpha' : '',
-    frames > 1 ? `${frames} frames` : '',
+    bits > 8 ? m.formatBits({ bits: String(bits) }) : '',
+    /^(L|I|F)/.test(mode) ? m.formatGrayscale : '',
+    /A/.test(mode) ? m.formatAlpha : '',
+    frames > 1 ? m.formatFrames({ count: frames }) : '',
   ]
     .filter(Boolean)
     .join(' · ');
 }
 
-/** What a value holds, before any image is loaded: how many images, and of what size. */
+/** Number, format and size of the images of a value. */
 export const imageInfoQuery = defineQuery('GET images/about', {
   scope: 'immutable',
   select: ({ parts }) => parts,
@@ -112,3 +121,26 @@ export const pixelsQuery = defineQuery('GET images/pixels', {
   maxCost: MAX_CACHED_PIXEL_VALUES,
   priority: 'high',
 });
+
+/** Return the path of a ZIP archive with all images of a tag and some runs. */
+export function archivePath(tag: string, runs: readonly string[]): string {
+  const query = [['tag', tag], ...runs.map((run) => ['runs', run])];
+  return `archive?${query.map(([key, value]) => `${key}=${encodeURIComponent(value ?? '')}`).join('&')}`;
+}
+
+/** Return Python code that reads the images of a run; without a step, the last ones. */
+export function imagePythonCode(options: {
+  readonly roots: readonly LogRoot[];
+  readonly run: string;
+  readonly tag: string;
+  readonly step: number | null;
+}): string {
+  const { roots, run, tag, step } = options;
+  return [
+    ...openLogLines(roots),
+    `images = log.images(${quotePython(run)}, ${quotePython(tag)})  # images.step: all steps`,
+    `value = ${step === null ? 'images[-1]' : `images.at(${step})`}`,
+    'arrays = value.to_arrays()  # each [height, width, channels]',
+    '',
+  ].join('\n');
+}

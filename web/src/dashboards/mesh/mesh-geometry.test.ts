@@ -1,49 +1,48 @@
 import { expect, test } from 'vitest';
 
+import type { GeometryResponse, MeshInfo } from '../../api/schemas';
 import { getEyePosition, type Projection, type Vec3 } from '../../charts/webgl/orbit-camera';
 import {
   describeGeometry,
   findBoundingSphere,
-  type GeometryResponse,
   getLoggedOrbit,
   getLoggedUpAxis,
-  type MeshInfo,
   toSphereCoordinates,
 } from './mesh-geometry';
 
-const LENS: Projection = { fov: 40, orthographic: false, aspect: 1 };
+const PROJECTION: Projection = { fov: 40, orthographic: false, aspect: 1 };
 
-test('a logged camera is where it was put', () => {
-  const frame = { center: [10, 0, 0] as const, radius: 2 };
+test('a logged camera keeps its position', () => {
+  const bounds = { center: [10, 0, 0] as const, radius: 2 };
   const camera = { position: [10, 4, 8] as const, look_at: [10, 0, 2] as const };
   for (const up of ['y', 'z'] as const) {
-    const orbit = getLoggedOrbit(camera, frame, LENS, up);
+    const orbit = getLoggedOrbit(camera, bounds, PROJECTION, up);
     expect(orbit).not.toBeNull();
     if (!orbit) continue;
-    getEyePosition(orbit, LENS, up).forEach((place, axis) =>
-      expect(place).toBeCloseTo(toSphereCoordinates(camera.position, frame)[axis] ?? NaN),
+    getEyePosition(orbit, PROJECTION, up).forEach((coordinate, axis) =>
+      expect(coordinate).toBeCloseTo(toSphereCoordinates(camera.position, bounds)[axis] ?? NaN),
     );
   }
-  expect(getLoggedOrbit({ position: [0, 0, 0], look_at: [0, 0, 0] }, frame, LENS, 'y')).toBeNull();
-  expect(getLoggedOrbit({ fov: 40 }, frame, LENS, 'y')).toBeNull();
+  expect(
+    getLoggedOrbit({ position: [0, 0, 0], look_at: [0, 0, 0] }, bounds, PROJECTION, 'y'),
+  ).toBeNull();
+  expect(getLoggedOrbit({ fov: 40 }, bounds, PROJECTION, 'y')).toBeNull();
 });
 
-test('the axis on top is that of the camera', () => {
+test('the up axis is that of the camera', () => {
   expect([
-    getLoggedUpAxis(null),
+    getLoggedUpAxis(undefined),
     getLoggedUpAxis({ up: [0, 0, 1] }),
     getLoggedUpAxis({ up: [0, 1, 0] }),
   ]).toEqual(['y', 'z', 'y']);
 });
 
-const box = (low: Vec3, high: Vec3, radius: number, drawable = 1) => ({
-  low,
-  high,
-  radius,
-  drawable,
+const box = (min: Vec3, max: Vec3, radius: number, finiteCount = 1) => ({
+  ...{ min, max, radius },
+  finite_count: finiteCount,
 });
 
-test('a frame is around all meshes that have something in them', () => {
+test('the sphere encloses all meshes with points', () => {
   const meshes = [
     box([0, 0, 0], [2, 2, 2], 1),
     box([4, 0, 0], [6, 2, 2], 1),
@@ -55,14 +54,14 @@ test('a frame is around all meshes that have something in them', () => {
   expect(findBoundingSphere([box([1, 1, 1], [1, 1, 1], 0)])?.radius).toBe(1);
 });
 
-test('a frame is no larger than the box of all', () => {
+test('the sphere is not larger than the common box', () => {
   const meshes = [box([0, 0, 0], [2, 2, 0], 1.4), box([-9, -9, 0], [9, 9, 0], 13)];
   expect(findBoundingSphere(meshes)?.radius).toBeCloseTo(Math.hypot(9, 9));
 });
 
 const makeGeometry = (drawable: number, shown: number, faces: number | null): GeometryResponse => ({
-  about: { points: drawable, drawable } as MeshInfo,
-  centre: [0, 0, 0],
+  info: { vertex_count: drawable, finite_count: drawable } as MeshInfo,
+  center: [0, 0, 0],
   scale: 1,
   position: new Float32Array(3 * shown),
   face: faces === null ? null : new Int32Array(3 * faces),
@@ -75,6 +74,6 @@ test.each([
   [makeGeometry(1, 1, null), '1 point'],
   [makeGeometry(5_000_000, 200_000, null), '200,000 of 5,000,000 points'],
   [makeGeometry(800, 800, 1600), '800 vertices, 1,600 faces'],
-])('%#: what there is to see is told in words', (geometry, words) => {
-  expect(describeGeometry(geometry)).toBe(words);
+])('%#: describes a geometry', (geometry, description) => {
+  expect(describeGeometry(geometry)).toBe(description);
 });

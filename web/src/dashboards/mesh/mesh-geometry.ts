@@ -1,3 +1,6 @@
+import type { Camera, GeometryResponse, MeshInfo } from '../../api/schemas';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/mesh';
 import {
   DEFAULT_ORBIT,
   makeOrbit,
@@ -6,163 +9,95 @@ import {
   type UpAxis,
   type Vec3,
 } from '../../charts/webgl/orbit-camera';
-import { formatInteger, formatPlural } from '../../lib/format';
-
-/** What the server says of meshes, field for field as in `tracklight/dashboards/mesh`. */
-
-export interface LoggedCamera {
-  readonly orthographic?: boolean;
-  readonly fov?: number | null;
-  readonly position?: Vec3 | null;
-  readonly look_at?: Vec3 | null;
-  readonly up?: Vec3 | null;
-}
-
-export interface LoggedLight {
-  readonly kind: 'ambient' | 'directional' | 'point';
-  readonly color?: string;
-  readonly intensity?: number;
-  readonly position?: Vec3 | null;
-}
-
-export interface LoggedMaterial {
-  readonly kind?: string;
-  readonly color?: string | null;
-  readonly size?: number | null;
-  readonly size_attenuation?: boolean;
-  readonly opacity?: number | null;
-  readonly wireframe?: boolean;
-  readonly flat_shading?: boolean;
-  readonly roughness?: number | null;
-  readonly metalness?: number | null;
-}
-
-/** What the writer of a mesh asked for; what it left out is left out here. */
-export interface SceneConfig {
-  readonly camera?: LoggedCamera | null;
-  readonly lights?: readonly LoggedLight[];
-  readonly material?: LoggedMaterial | null;
-}
-
-export interface MeshInfo {
-  readonly step: number;
-  readonly wall_time: number;
-  /** How many meshes the batch of this step holds, and which one this is. */
-  readonly items: number;
-  readonly item: number;
-  readonly points: number;
-  /** Of the points those that are somewhere. */
-  readonly drawable: number;
-  readonly faces: number;
-  readonly low: Vec3;
-  readonly high: Vec3;
-  /** How far the furthest point is from the middle of the box. */
-  readonly radius: number;
-  /** Type and shape of what was logged. */
-  readonly parts: Readonly<Record<string, string>>;
-  readonly look: SceneConfig;
-  readonly notes: readonly string[];
-}
-
-/** A vertex stands at `centre + scale * position`. Any number of the first ones is a fair sample. */
-export interface GeometryResponse {
-  readonly about: MeshInfo;
-  readonly centre: Vec3;
-  readonly scale: number;
-  readonly position: Float32Array;
-  readonly face: Int32Array | null;
-  /** Signed bytes. */
-  readonly normal: Uint8Array | null;
-  readonly color: Uint8Array | null;
-}
+import { formatInteger } from '../../lib/format';
 
 export function countPoints({ position }: GeometryResponse): number {
   return position.length / 3;
 }
 
-/** Whether the server has more points than these. */
+/** Return whether the response has only some of the points. */
 export function isSampled(geometry: GeometryResponse): boolean {
-  return geometry.face === null && geometry.about.drawable > countPoints(geometry);
+  return geometry.face === null && geometry.info.finite_count > countPoints(geometry);
 }
 
 export function getByteSize({ position, face, normal, color }: GeometryResponse): number {
   return [position, face, normal, color].reduce((sum, array) => sum + (array?.byteLength ?? 0), 0);
 }
 
-/** The ball that a card shows at first: everything in it is measured in its radius. */
+/** The part of space that a card shows at first. The scene is scaled to its radius. */
 export interface BoundingSphere {
   readonly center: Vec3;
   readonly radius: number;
 }
 
-/** The frame around some meshes; null if there is nothing to see of them. */
+/** Return a sphere around some meshes; null if none has points. */
 export function findBoundingSphere(
-  meshes: readonly Pick<MeshInfo, 'low' | 'high' | 'radius' | 'drawable'>[],
+  meshes: readonly Pick<MeshInfo, 'min' | 'max' | 'radius' | 'finite_count'>[],
 ): BoundingSphere | null {
-  const seen = meshes.filter(({ drawable }) => drawable > 0);
-  if (seen.length === 0) return null;
-  const low = combineCorners(seen, 'low', Math.min);
-  const high = combineCorners(seen, 'high', Math.max);
-  const centre = getMidpoint(low, high);
-  const reaches = seen.map((mesh) => {
-    const [x, y, z] = getMidpoint(mesh.low, mesh.high);
-    return Math.hypot(x - centre[0], y - centre[1], z - centre[2]) + mesh.radius;
+  const visible = meshes.filter(({ finite_count }) => finite_count > 0);
+  if (visible.length === 0) return null;
+  const low = combineCorners(visible, 'min', Math.min);
+  const high = combineCorners(visible, 'max', Math.max);
+  const center = getMidpoint(low, high);
+  const radii = visible.map((mesh) => {
+    const [x, y, z] = getMidpoint(mesh.min, mesh.max);
+    return Math.hypot(x - center[0], y - center[1], z - center[2]) + mesh.radius;
   });
-  // Boxes that lie far apart may be less than the balls around what is in them.
+  // The common bounding box may be smaller than the spheres of the single meshes.
   const [x, y, z] = getMidpoint([-low[0], -low[1], -low[2]], high);
-  return { center: centre, radius: Math.min(Math.max(...reaches), Math.hypot(x, y, z)) || 1 };
+  return { center, radius: Math.min(Math.max(...radii), Math.hypot(x, y, z)) || 1 };
 }
 
 function combineCorners(
-  meshes: readonly Pick<MeshInfo, 'low' | 'high'>[],
-  end: 'low' | 'high',
-  best: (...values: number[]) => number,
+  meshes: readonly Pick<MeshInfo, 'min' | 'max'>[],
+  end: 'min' | 'max',
+  combine: (...values: number[]) => number,
 ): Vec3 {
-  const along = (axis: 0 | 1 | 2): number => best(...meshes.map((mesh) => mesh[end][axis]));
+  const along = (axis: 0 | 1 | 2): number => combine(...meshes.map((mesh) => mesh[end][axis]));
   return [along(0), along(1), along(2)];
 }
 
-/** Halves first: the sum of two large numbers may be infinite. */
+/** Halves first, because the sum of two large numbers may overflow. */
 function getMidpoint(one: Vec3, other: Vec3): Vec3 {
   const along = (axis: 0 | 1 | 2): number => one[axis] / 2 + other[axis] / 2;
   return [along(0), along(1), along(2)];
 }
 
-/** A place of the log as places in a frame are told. */
-export function toSphereCoordinates(place: Vec3, { center, radius }: BoundingSphere): Vec3 {
+/** Convert logged coordinates to those of the scene. */
+export function toSphereCoordinates(point: Vec3, { center, radius }: BoundingSphere): Vec3 {
   return [
-    (place[0] - center[0]) / radius,
-    (place[1] - center[1]) / radius,
-    (place[2] - center[2]) / radius,
+    (point[0] - center[0]) / radius,
+    (point[1] - center[1]) / radius,
+    (point[2] - center[2]) / radius,
   ];
 }
 
-/** The orbit that a logged camera asks for; null if it asks for no place. */
+/** Return the orbit of a logged camera; null if it has no position. */
 export function getLoggedOrbit(
-  camera: LoggedCamera,
-  frame: BoundingSphere,
-  lens: Projection,
+  camera: Camera,
+  bounds: BoundingSphere,
+  projection: Projection,
   up: UpAxis,
 ): Orbit | null {
   const { position, look_at } = camera;
   if (!position) return null;
-  const target = look_at ? toSphereCoordinates(look_at, frame) : DEFAULT_ORBIT.target;
-  return makeOrbit(toSphereCoordinates(position, frame), target, lens, up);
+  const target = look_at ? toSphereCoordinates(look_at, bounds) : DEFAULT_ORBIT.target;
+  return makeOrbit(toSphereCoordinates(position, bounds), target, projection, up);
 }
 
-/** The axis that a logged camera has on top. */
-export function getLoggedUpAxis(camera: LoggedCamera | null | undefined): UpAxis {
+export function getLoggedUpAxis(camera: Camera | undefined): UpAxis {
   const [, y, z] = camera?.up ?? [0, 1, 0];
   return Math.abs(z) > Math.abs(y) ? 'z' : 'y';
 }
 
-/** What a mesh consists of, in words. */
+/** For example "200,000 of 5,000,000 points" or "800 vertices, 1,600 faces". */
 export function describeGeometry(geometry: GeometryResponse): string {
-  const { about, face } = geometry;
+  const { info, face } = geometry;
   if (isSampled(geometry)) {
-    return `${formatInteger(countPoints(geometry))} of ${formatPlural(about.drawable, 'point', formatInteger)}`;
+    const shown = formatInteger(countPoints(geometry));
+    return m.infoSampledPoints({ shown, count: info.finite_count });
   }
-  if (face === null) return formatPlural(about.drawable, 'point', formatInteger);
-  const faces = formatPlural(face.length / 3, 'face', formatInteger);
-  return `${about.points === 1 ? '1 vertex' : `${formatInteger(about.points)} vertices`}, ${faces}`;
+  if (face === null) return common.pointCount({ count: info.finite_count });
+  const faces = m.infoFaces({ count: face.length / 3 });
+  return m.infoVertices({ count: info.vertex_count, faces });
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 
 import { DEFAULT_ORBIT } from '../../charts/webgl/orbit-camera';
+import type { GeometryResponse, SceneConfig } from '../../api/schemas';
 import type { Codec } from '../../lib/codecs';
 import type { Param, UrlState } from '../../plugin/context';
-import type { GeometryResponse, SceneConfig } from './mesh-geometry';
 import {
-  openMeshSettings,
+  createMeshSettings,
   type Overrides,
   resolveAppearance,
   resolveLights,
@@ -13,9 +13,8 @@ import {
   resolveUpAxis,
 } from './mesh-settings';
 
-/** An address that keeps texts, as the page's does. */
-function makeUrlParams(texts: Record<string, string> = {}) {
-  const address: UrlState = {
+function makeUrl(texts: Record<string, string> = {}) {
+  const url: UrlState = {
     param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value> {
       return {
         get value() {
@@ -28,35 +27,35 @@ function makeUrlParams(texts: Record<string, string> = {}) {
       };
     },
   };
-  return { address, texts };
+  return { url, texts };
 }
 
-test('cameras of single cards survive the address', () => {
-  const { address, texts } = makeUrlParams();
-  const turned = { ...DEFAULT_ORBIT, yaw: 1.5, target: [0.5, 0, 0] as const };
-  openMeshSettings(address).orbits.set(
+test('cameras of single cards survive formatting and parsing', () => {
+  const { url, texts } = makeUrl();
+  const rotated = { ...DEFAULT_ORBIT, yaw: 1.5, target: [0.5, 0, 0] as const };
+  createMeshSettings(url).orbits.set(
     new Map([
       ['a,b', DEFAULT_ORBIT],
-      ['c', turned],
+      ['c', rotated],
     ]),
   );
-  expect([...openMeshSettings(makeUrlParams(texts).address).orbits.value]).toEqual([
+  expect([...createMeshSettings(makeUrl(texts).url).orbits.value]).toEqual([
     ['a,b', DEFAULT_ORBIT],
-    ['c', turned],
+    ['c', rotated],
   ]);
 });
 
-test('what makes no sense in an address is as if it were not there', () => {
-  const { address } = makeUrlParams({
+test('invalid parameters are ignored', () => {
+  const { url } = makeUrl({
     camera: 'x',
     'mesh-draw': 'lava',
     'mesh-size': 'big',
     'own-cameras': 'a,1,2',
     'mesh-item': '?',
   });
-  const settings = openMeshSettings(address);
+  const settings = createMeshSettings(url);
   expect(settings.orbit.value).toBeNull();
-  expect(settings.form.value).toBe('auto');
+  expect(settings.drawMode.value).toBe('auto');
   expect(settings.pointSize.value).toBeNull();
   expect(settings.orbits.value.size).toBe(0);
   expect(settings.item.value).toBe(0);
@@ -69,22 +68,22 @@ function makeGeometry(
   rest: Partial<GeometryResponse> = {},
 ): GeometryResponse {
   return {
-    about: {
+    info: {
       step: 0,
       wall_time: 0,
       items: 1,
       item: 0,
-      points: 1,
-      drawable: 1,
-      faces: 0,
-      low: [0, 0, 0],
-      high: [1, 1, 1],
+      vertex_count: 1,
+      finite_count: 1,
+      face_count: 0,
+      min: [0, 0, 0],
+      max: [1, 1, 1],
       radius: 1,
       parts: {},
-      look,
+      scene: look,
       notes: [],
     },
-    centre: [0, 0, 0],
+    center: [0, 0, 0],
     scale: 1,
     position: new Float32Array(3),
     face: null,
@@ -96,12 +95,12 @@ function makeGeometry(
 
 const makeOverride = (name: string, value: unknown): Overrides => ({ [name]: { value } });
 
-test('a cloud without colours is coloured by height, or by run beside others', () => {
+test('a point cloud without colors is colored by height, or by run if there are several', () => {
   expect(resolveAppearance({}, makeGeometry(), RUN, false).coloring).toBe('height');
   expect(resolveAppearance({}, makeGeometry(), RUN, true).coloring).toEqual({ plain: RUN });
 });
 
-test('a surface without colours is grey, and one with colours has those', () => {
+test('a surface is gray unless colors were logged', () => {
   const face = new Int32Array(3);
   expect(resolveAppearance({}, makeGeometry({}, { face }), RUN, false).coloring).toEqual({
     plain: '#9aa0a8',
@@ -112,14 +111,14 @@ test('a surface without colours is grey, and one with colours has those', () => 
   );
 });
 
-test('logged settings hold until somebody says otherwise', () => {
+test('settings override what was logged', () => {
   const look: SceneConfig = {
     camera: { fov: 75, orthographic: true, up: [0, 0, 1] },
     lights: [{ kind: 'ambient' }],
     material: { wireframe: true, flat_shading: true, color: '#ff0000' },
   };
-  const dress = resolveAppearance({}, makeGeometry(look), RUN, false);
-  expect([dress.drawMode, dress.flatShading, dress.coloring]).toEqual([
+  const appearance = resolveAppearance({}, makeGeometry(look), RUN, false);
+  expect([appearance.drawMode, appearance.flatShading, appearance.coloring]).toEqual([
     'wires',
     true,
     { plain: '#ff0000' },
@@ -129,22 +128,24 @@ test('logged settings hold until somebody says otherwise', () => {
   expect(resolveLights({}, look)).toHaveLength(1);
 
   expect(
-    resolveAppearance(makeOverride('form', 'points'), makeGeometry(look), RUN, false).drawMode,
+    resolveAppearance(makeOverride('drawMode', 'points'), makeGeometry(look), RUN, false).drawMode,
   ).toBe('points');
   expect(
     resolveAppearance(makeOverride('shading', 'smooth'), makeGeometry(look), RUN, false)
       .flatShading,
   ).toBe(false);
   expect(
-    resolveAppearance(makeOverride('shade', 'run'), makeGeometry(look), RUN, false).coloring,
+    resolveAppearance(makeOverride('coloring', 'run'), makeGeometry(look), RUN, false).coloring,
   ).toEqual({ plain: RUN });
   expect(resolveProjection(makeOverride('fov', 500), look).fov).toBe(120);
-  expect(resolveProjection(makeOverride('lens', 'perspective'), look).orthographic).toBe(false);
+  expect(resolveProjection(makeOverride('projection', 'perspective'), look).orthographic).toBe(
+    false,
+  );
   expect(resolveUpAxis(makeOverride('up', 'y'), look)).toBe('y');
   expect(resolveLights(makeOverride('lights', 'head'), look)).toEqual([]);
 });
 
-test('without anything logged the lens is the usual one', () => {
+test('the projection has a default', () => {
   expect(resolveProjection({}, undefined)).toEqual({ fov: 40, orthographic: false });
   expect(resolveUpAxis({}, undefined)).toBe('y');
 });

@@ -8,15 +8,13 @@ import {
   type Projection,
   type UpAxis,
 } from '../../charts/webgl/orbit-camera';
+import type { GeometryResponse, Light, SceneConfig } from '../../api/schemas';
 import { choice, flag, number, optionalNumber } from '../../lib/codecs';
 import type { UrlState } from '../../plugin/context';
-import {
-  type GeometryResponse,
-  getLoggedUpAxis,
-  type LoggedLight,
-  type SceneConfig,
-} from './mesh-geometry';
+import { getLoggedUpAxis } from './mesh-geometry';
 import type { Appearance, Coloring, DrawMode } from './scene/scene-types';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/mesh';
 
 export const DRAW_MODES = ['auto', 'surface', 'edges', 'wires', 'points'] as const;
 export const COLOR_MODES = ['auto', 'logged', 'height', 'run', 'plain'] as const;
@@ -32,140 +30,148 @@ const orbitsCodec = perCardCodec<Orbit>(ORBIT_FIELDS, parseOrbit, (orbit) => {
   return [...texts, ...Array<string>(ORBIT_FIELDS - texts.length).fill('')];
 });
 
-export type MeshSettings = ReturnType<typeof openMeshSettings>;
+export type MeshSettings = ReturnType<typeof createMeshSettings>;
 
-/** How meshes are looked at, all of it in the address. `auto` is as logged, or what suits the mesh. */
-export function openMeshSettings(address: UrlState) {
+/** Settings of the dashboard, in the URL. `auto` uses what was logged, or a default for the mesh. */
+export function createMeshSettings(url: UrlState) {
   return {
-    /** Whether all cards are looked at from one side. */
-    shareCamera: address.param('cameras', flag, true),
-    /** Null until somebody has turned one. */
-    orbit: address.param<Orbit | null>('camera', orbitCodec, null),
-    orbits: address.param('own-cameras', orbitsCodec, new Map()),
-    up: address.param('up', choice(UP_AXES, 'auto'), 'auto'),
-    lens: address.param('lens', choice(PROJECTIONS, 'auto'), 'auto'),
-    fov: address.param('fov', optionalNumber, null),
-    form: address.param('mesh-draw', choice(DRAW_MODES, 'auto'), 'auto'),
-    shading: address.param('mesh-shading', choice(SHADING_MODES, 'auto'), 'auto'),
-    shade: address.param('mesh-colour', choice(COLOR_MODES, 'auto'), 'auto'),
-    pointSize: address.param('mesh-size', optionalNumber, null),
-    lights: address.param('mesh-lights', choice(LIGHT_SOURCES, 'logged'), 'logged'),
-    brightness: address.param('mesh-light', number(1), 1),
-    axes: address.param('mesh-axes', flag, false),
-    grid: address.param('mesh-grid', flag, false),
-    /** All runs of a card in one picture. */
-    overlay: address.param('mesh-overlay', flag, false),
-    /** Which mesh of a batch. */
-    item: address.param('mesh-item', number(0), 0),
-    /** Every point, however many there are. */
-    whole: address.param('mesh-whole', flag, false),
+    /** One camera for all cards. */
+    shareCamera: url.param('cameras', flag, true),
+    /** The shared camera; null until the user moves it. */
+    orbit: url.param<Orbit | null>('camera', orbitCodec, null),
+    /** Cameras by card if they are not shared. */
+    orbits: url.param('own-cameras', orbitsCodec, new Map()),
+    up: url.param('up', choice(UP_AXES, 'auto'), 'auto'),
+    projection: url.param('lens', choice(PROJECTIONS, 'auto'), 'auto'),
+    fov: url.param('fov', optionalNumber, null),
+    drawMode: url.param('mesh-draw', choice(DRAW_MODES, 'auto'), 'auto'),
+    shading: url.param('mesh-shading', choice(SHADING_MODES, 'auto'), 'auto'),
+    coloring: url.param('mesh-colour', choice(COLOR_MODES, 'auto'), 'auto'),
+    pointSize: url.param('mesh-size', optionalNumber, null),
+    lights: url.param('mesh-lights', choice(LIGHT_SOURCES, 'logged'), 'logged'),
+    brightness: url.param('mesh-light', number(1), 1),
+    axes: url.param('mesh-axes', flag, false),
+    grid: url.param('mesh-grid', flag, false),
+    /** All runs of a card in one view. */
+    overlay: url.param('mesh-overlay', flag, false),
+    /** Index in the batch. */
+    item: url.param('mesh-item', number(0), 0),
+    /** Show point clouds without sampling. */
+    allPoints: url.param('mesh-whole', flag, false),
   };
 }
 
-type OptionLabels<Words extends readonly string[]> = readonly (readonly [Words[number], string])[];
+type Options<Values extends readonly string[]> = readonly {
+  readonly value: Values[number];
+  readonly label: string;
+}[];
 
-/** What the choices are called. */
-export const DRAW_MODE_LABELS: OptionLabels<typeof DRAW_MODES> = [
-  ['auto', 'As logged'],
-  ['surface', 'Surface'],
-  ['edges', 'Edges'],
-  ['wires', 'Wires'],
-  ['points', 'Points'],
+export const DRAW_MODE_OPTIONS: Options<typeof DRAW_MODES> = [
+  { value: 'auto', label: m.optionAsLogged },
+  { value: 'surface', label: m.drawModeSurface },
+  { value: 'edges', label: m.drawModeSurfaceWithEdges },
+  { value: 'wires', label: m.drawModeWireframe },
+  { value: 'points', label: m.drawModePoints },
 ];
-export const COLOR_MODE_LABELS: OptionLabels<typeof COLOR_MODES> = [
-  ['auto', 'Automatic'],
-  ['logged', 'Logged'],
-  ['height', 'By height'],
-  ['run', 'Of the run'],
-  ['plain', 'Grey'],
+export const COLORING_OPTIONS: Options<typeof COLOR_MODES> = [
+  { value: 'auto', label: common.automatic },
+  { value: 'logged', label: m.coloringLogged },
+  { value: 'height', label: m.coloringHeight },
+  { value: 'run', label: m.coloringRun },
+  { value: 'plain', label: m.coloringGray },
 ];
-export const SHADING_LABELS: OptionLabels<typeof SHADING_MODES> = [
-  ['auto', 'As logged'],
-  ['smooth', 'Smooth'],
-  ['flat', 'Flat'],
+export const SHADING_OPTIONS: Options<typeof SHADING_MODES> = [
+  { value: 'auto', label: m.optionAsLogged },
+  { value: 'smooth', label: m.shadingSmooth },
+  { value: 'flat', label: m.shadingFlat },
 ];
-export const UP_AXIS_LABELS: OptionLabels<typeof UP_AXES> = [
-  ['auto', 'As logged'],
-  ['y', 'y'],
-  ['z', 'z'],
+export const UP_AXIS_OPTIONS: Options<typeof UP_AXES> = [
+  { value: 'auto', label: m.optionAsLogged },
+  { value: 'y', label: m.upY },
+  { value: 'z', label: m.upZ },
 ];
-export const PROJECTION_LABELS: OptionLabels<typeof PROJECTIONS> = [
-  ['auto', 'As logged'],
-  ['perspective', 'Perspective'],
-  ['orthographic', 'Parallel'],
+export const PROJECTION_OPTIONS: Options<typeof PROJECTIONS> = [
+  { value: 'auto', label: m.optionAsLogged },
+  { value: 'perspective', label: m.projectionPerspective },
+  { value: 'orthographic', label: m.projectionOrthographic },
 ];
-export const LIGHT_SOURCE_LABELS: OptionLabels<typeof LIGHT_SOURCES> = [
-  ['logged', 'As logged'],
-  ['head', 'From the eye'],
+export const LIGHT_SOURCE_OPTIONS: Options<typeof LIGHT_SOURCES> = [
+  { value: 'logged', label: m.optionAsLogged },
+  { value: 'head', label: m.lightHeadlight },
 ];
 
-/** The values of settings, as far as they decide how a mesh is drawn. */
+/** The settings that override what was logged. */
 export type Overrides = {
   readonly [Name in keyof MeshSettings]?: { readonly value: MeshSettings[Name]['value'] };
 };
 
 const DEFAULT_COLOR = '#9aa0a8';
-const FOV_LIMITS_DEG = { narrowest: 10, widest: 120 };
+export const FOV_LIMITS_DEG = { min: 10, max: 120 };
 
-/** How a mesh is drawn: as the settings say, else as logged, else as suits it. */
+/** Return how a mesh is drawn: by the settings, else as logged, else by default. */
 export function resolveAppearance(
-  wishes: Overrides,
+  overrides: Overrides,
   geometry: GeometryResponse,
-  runColour: string,
-  isOneOfMany: boolean,
+  runColor: string,
+  hasOtherRuns: boolean,
 ): Appearance {
-  const material = geometry.about.look.material ?? null;
-  const shading = wishes.shading?.value ?? 'auto';
+  const material = geometry.info.scene.material ?? null;
+  const shading = overrides.shading?.value ?? 'auto';
   return {
-    drawMode: resolveDrawMode(wishes.form?.value ?? 'auto', material?.wireframe ?? false),
-    coloring: resolveColoring(wishes.shade?.value ?? 'auto', geometry, runColour, isOneOfMany),
+    drawMode: resolveDrawMode(overrides.drawMode?.value ?? 'auto', material?.wireframe ?? false),
+    coloring: resolveColoring(
+      overrides.coloring?.value ?? 'auto',
+      geometry,
+      runColor,
+      hasOtherRuns,
+    ),
     flatShading: shading === 'auto' ? (material?.flat_shading ?? false) : shading === 'flat',
-    pointSize: wishes.pointSize?.value ?? null,
+    pointSize: overrides.pointSize?.value ?? null,
     material,
   };
 }
 
-function resolveDrawMode(wish: 'auto' | DrawMode, isWireframe: boolean): DrawMode {
-  if (wish !== 'auto') return wish;
+function resolveDrawMode(mode: 'auto' | DrawMode, isWireframe: boolean): DrawMode {
+  if (mode !== 'auto') return mode;
   return isWireframe ? 'wires' : 'surface';
 }
 
 function resolveColoring(
-  wish: 'auto' | 'logged' | 'height' | 'run' | 'plain',
-  { color, face, about }: GeometryResponse,
-  runColour: string,
-  isOneOfMany: boolean,
+  mode: (typeof COLOR_MODES)[number],
+  { color, face, info }: GeometryResponse,
+  runColor: string,
+  hasOtherRuns: boolean,
 ): Coloring {
-  const plain = { plain: about.look.material?.color ?? DEFAULT_COLOR };
-  if (wish === 'height') return 'height';
-  if (wish === 'run') return { plain: runColour };
-  if (wish === 'plain') return plain;
+  const plain = { plain: info.scene.material?.color ?? DEFAULT_COLOR };
+  if (mode === 'height') return 'height';
+  if (mode === 'run') return { plain: runColor };
+  if (mode === 'plain') return plain;
   if (color) return 'logged';
-  if (isOneOfMany) return { plain: runColour };
-  // The form of a surface is told by light; that of a cloud is not.
-  return face === null && !about.look.material?.color ? 'height' : plain;
+  if (hasOtherRuns) return { plain: runColor };
+  // Lighting shows the shape of a surface, but not that of a point cloud.
+  return face === null && !info.scene.material?.color ? 'height' : plain;
 }
 
 export function resolveProjection(
-  wishes: Overrides,
+  overrides: Overrides,
   look: SceneConfig | undefined,
 ): Omit<Projection, 'aspect'> {
-  const wish = wishes.lens?.value ?? 'auto';
-  const fov = wishes.fov?.value ?? look?.camera?.fov ?? DEFAULT_FOV_DEG;
+  const mode = overrides.projection?.value ?? 'auto';
+  const fov = overrides.fov?.value ?? look?.camera?.fov ?? DEFAULT_FOV_DEG;
   return {
-    fov: Math.min(FOV_LIMITS_DEG.widest, Math.max(FOV_LIMITS_DEG.narrowest, fov)),
-    orthographic: wish === 'auto' ? (look?.camera?.orthographic ?? false) : wish === 'orthographic',
+    fov: Math.min(FOV_LIMITS_DEG.max, Math.max(FOV_LIMITS_DEG.min, fov)),
+    orthographic: mode === 'auto' ? (look?.camera?.orthographic ?? false) : mode === 'orthographic',
   };
 }
 
-export function resolveUpAxis(wishes: Overrides, look: SceneConfig | undefined): UpAxis {
-  const wish = wishes.up?.value ?? 'auto';
-  return wish === 'auto' ? getLoggedUpAxis(look?.camera) : wish;
+export function resolveUpAxis(overrides: Overrides, look: SceneConfig | undefined): UpAxis {
+  const axis = overrides.up?.value ?? 'auto';
+  return axis === 'auto' ? getLoggedUpAxis(look?.camera) : axis;
 }
 
 export function resolveLights(
-  wishes: Overrides,
+  overrides: Overrides,
   look: SceneConfig | undefined,
-): readonly LoggedLight[] {
-  return wishes.lights?.value === 'head' ? [] : (look?.lights ?? []);
+): readonly Light[] {
+  return overrides.lights?.value === 'head' ? [] : (look?.lights ?? []);
 }

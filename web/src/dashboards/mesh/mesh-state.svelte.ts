@@ -1,4 +1,4 @@
-import { createContext } from 'svelte';
+import { createContext, untrack } from 'svelte';
 
 import type { SortedSteps } from '../../api/client';
 import { TagGridState } from '../../cards/card-grid.svelte';
@@ -7,12 +7,14 @@ import { StepSelection } from '../../cards/steps/step-selection.svelte';
 import { StepsQuery } from '../../cards/steps/steps-query.svelte';
 import type { Orbit } from '../../charts/webgl/orbit-camera';
 import type { Context, Shortcut, VisibleRun } from '../../plugin/context';
-import { DRAW_MODES, type MeshSettings, openMeshSettings } from './mesh-settings';
+import { DRAW_MODES, type MeshSettings, createMeshSettings } from './mesh-settings';
 import { mergeMeshTags } from './mesh-tags';
 import type { RendererPool } from './scene/scene-types';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/mesh';
 
 const NO_ORBITS: PerCard<Orbit> = new Map();
-/** So long after the last move a picture is taken to stand still. */
+/** The camera stopped if it has not moved for this long. */
 const ORBIT_SETTLE_MS = 160;
 
 /** A series of meshes with the run that logged it. */
@@ -21,88 +23,96 @@ export interface RunMeshes {
   readonly steps: SortedSteps;
 }
 
-/** All that the parts of the view share. */
+/** The state that the components of the dashboard share. */
 export class MeshState {
   readonly context: Context;
   readonly cardGrid: TagGridState;
   readonly settings: MeshSettings;
   readonly stepSelection: StepSelection;
   readonly stepLoader: StepsQuery;
-  /** Undefined until its code is there; null where the browser cannot draw in space. */
+  /** A static export has neither files nor more than the first points of a mesh. */
+  readonly hasAllPoints: boolean;
+  /** Undefined while its code is loading; null if the browser has no WebGL 2. */
   rendererPool = $state.raw<RendererPool | null | undefined>(undefined);
-  /** What a hand is turning; the address is told when it rests. */
-  #turning = $state.raw<{ readonly card: string; readonly orbit: Orbit } | null>(null);
+  /** The camera that is moving; the URL is updated when it stops. */
+  #movingOrbit = $state.raw<{ readonly card: string; readonly orbit: Orbit } | null>(null);
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #waiting = $state(0);
+  #pendingCount = $state(0);
 
   constructor(context: Context) {
     this.context = context;
     this.cardGrid = new TagGridState(context, {
       name: 'mesh',
-      title: 'Mesh',
-      noun: 'meshes',
-      emptyHint: 'A surface or a cloud of points logged at a step is shown here, to be turned.',
+      title: m.title,
+      noun: m.noun,
+      emptyHint: m.emptyHint,
       plugins: ['mesh'],
       defaultWidth: 420,
       mergeRows: mergeMeshTags,
     });
-    this.settings = openMeshSettings(context.url);
+    this.settings = createMeshSettings(context.url);
     this.stepSelection = new StepSelection(context.url);
     this.stepLoader = new StepsQuery(this.cardGrid);
+    this.hasAllPoints = context.supports('GET mesh/file');
   }
 
-  /** Keeps what is loaded in step with the page; to be called where effects live. */
-  watch(): void {
+  /** Call it where effects can be created. */
+  startEffects(): void {
     this.cardGrid.startEffects();
-    void this.#openStudio();
+    this.#openRenderer().catch((error: unknown) => this.context.reportError(error));
     $effect(() => () => clearTimeout(this.#timer));
   }
 
-  /** Whether all that is to be seen is seen, so that playing may go on. */
+  /** False while meshes are loading; playback waits. */
   get isReady(): boolean {
-    return this.#waiting === 0;
+    return this.#pendingCount === 0;
   }
 
-  /** `count` more meshes are on their way; fewer, if it is negative. */
-  addPending(count: number): void {
-    this.#waiting += count;
+  /** Playback waits until the returned function is called. */
+  beginLoading(): () => void {
+    untrack(() => this.#pendingCount++);
+    return () => untrack(() => this.#pendingCount--);
   }
 
-  /** The series of a mesh in the order of the runs; undefined until they are known. */
-  findSeries(tag: string): readonly RunMeshes[] | undefined {
-    return this.stepLoader.get(tag)?.flatMap((steps) => {
+  withRuns(series: readonly SortedSteps[]): readonly RunMeshes[] {
+    return series.flatMap((steps) => {
       const run = this.context.runs.find(steps.run);
       return run ? [{ run, steps }] : [];
     });
   }
 
-  /** Null: where the card is looked at from until somebody turns it. */
+  /** Return the camera of a card; null until the user moves it. */
   findOrbit(card: string): Orbit | null {
     const { shareCamera, orbit, orbits } = this.settings;
-    if (this.isOrbiting(card)) return this.#turning?.orbit ?? null;
+    if (this.isOrbiting(card)) return this.#movingOrbit?.orbit ?? null;
     return shareCamera.value ? orbit.value : (orbits.value.get(card) ?? null);
   }
 
   isOrbiting(card: string): boolean {
-    const turning = this.#turning;
-    return turning !== null && (this.settings.shareCamera.value || turning.card === card);
+    const moving = this.#movingOrbit;
+    return moving !== null && (this.settings.shareCamera.value || moving.card === card);
   }
 
   setOrbit(card: string, orbit: Orbit): void {
-    this.#turning = { card, orbit };
+    this.#movingOrbit = { card, orbit };
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#rest(), ORBIT_SETTLE_MS);
+    this.#timer = setTimeout(() => this.#stopMoving(), ORBIT_SETTLE_MS);
   }
 
-  /** Back to where the card, and with a shared camera every other, was looked at from at first. */
+  /** Reset the camera of a card, or that of all cards if they share one. */
   resetOrbit(card: string): void {
     clearTimeout(this.#timer);
-    this.#turning = null;
-    this.#keep(card, null);
+    this.#movingOrbit = null;
+    this.#saveOrbit(card, null);
   }
 
-  /** With one camera for all, all see what `card` sees. */
-  shareCamera(isShared: boolean, card: string | null): void {
+  resetOrbits(): void {
+    this.settings.orbit.set(null);
+    this.settings.orbits.set(NO_ORBITS);
+  }
+
+  /** Share one camera, starting with that of `card`, or give each card its own. */
+  setShareCamera(isShared: boolean, card: string | null): void {
     const { shareCamera, orbit, orbits } = this.settings;
     const own = card === null ? null : this.findOrbit(card);
     shareCamera.set(isShared);
@@ -112,52 +122,50 @@ export class MeshState {
     }
   }
 
-  #rest(): void {
-    const turning = this.#turning;
-    this.#turning = null;
-    if (turning) this.#keep(turning.card, turning.orbit);
+  #stopMoving(): void {
+    const moving = this.#movingOrbit;
+    this.#movingOrbit = null;
+    if (moving) this.#saveOrbit(moving.card, moving.orbit);
   }
 
-  #keep(card: string, kept: Orbit | null): void {
+  #saveOrbit(card: string, saved: Orbit | null): void {
     const { shareCamera, orbit, orbits } = this.settings;
-    if (shareCamera.value) orbit.set(kept);
-    else orbits.set(withCardValue(orbits.value, card, kept));
+    if (shareCamera.value) orbit.set(saved);
+    else orbits.set(withCardValue(orbits.value, card, saved));
   }
 
-  async #openStudio(): Promise<void> {
-    try {
-      const { openRendererPool } = await import('./scene/renderer-pool');
-      this.rendererPool = openRendererPool();
-    } catch {
-      this.rendererPool = null;
-    }
+  async #openRenderer(): Promise<void> {
+    const { openRendererPool } = await import('./scene/renderer-pool');
+    this.rendererPool = openRendererPool();
   }
 }
 
 export const [getMeshState, setMeshState] = createContext<MeshState>();
 
-/** The keys of the view; returns how to take them back. */
+/** Register the keyboard shortcuts of the dashboard; return a function that removes them. */
 export function registerMeshShortcuts(mesh: MeshState): () => void {
   const { settings, cardGrid, stepSelection } = mesh;
-  const { form, axes, grid, overlay, shareCamera } = settings;
+  const { drawMode, axes, grid, overlay, shareCamera } = settings;
   const shortcuts: Omit<Shortcut, 'group'>[] = [
     {
       keys: 'w',
-      label: 'Surface, edges, wires or points',
-      run: () =>
-        form.set(DRAW_MODES[(DRAW_MODES.indexOf(form.value) + 1) % DRAW_MODES.length] ?? 'auto'),
+      label: m.shortcutDrawMode,
+      run() {
+        const next = (DRAW_MODES.indexOf(drawMode.value) + 1) % DRAW_MODES.length;
+        drawMode.set(DRAW_MODES[next] ?? 'auto');
+      },
     },
-    { keys: 'a', label: 'Axes', run: () => axes.set(!axes.value) },
-    { keys: 'g', label: 'Grid', run: () => grid.set(!grid.value) },
-    { keys: 'o', label: 'All runs in one picture', run: () => overlay.set(!overlay.value) },
+    { keys: 'a', label: common.axes, run: () => axes.set(!axes.value) },
+    { keys: 'g', label: m.grid, run: () => grid.set(!grid.value) },
+    { keys: 'o', label: m.overlayRuns, run: () => overlay.set(!overlay.value) },
     {
       keys: 'c',
-      label: 'One camera for all cards',
-      run: () => mesh.shareCamera(!shareCamera.value, cardGrid.activeCardId),
+      label: m.cameraSync,
+      run: () => mesh.setShareCamera(!shareCamera.value, cardGrid.activeCardId),
     },
     {
       keys: 'l',
-      label: 'Same step in all cards',
+      label: common.syncSteps,
       run: () => stepSelection.setLinked(!stepSelection.linked.value),
     },
   ];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { TagRow } from '../../api/schemas';
-import { mergeMeshTags, getMeshName } from './mesh-tags';
+import { getMeshName, mergeMeshTags } from './mesh-tags';
 
 const row = (tag: string, rest: Partial<TagRow> = {}): TagRow => ({
   tag,
@@ -26,15 +26,15 @@ test.each([
   ['_VERTEX', ''],
 ])('%j belongs to %j', (tag, name) => expect(getMeshName(tag)).toBe(name));
 
-test('three series are one mesh', () => {
-  const joined = mergeMeshTags([
+test('three series are merged to one mesh', () => {
+  const merged = mergeMeshTags([
     row('b_COLOR', { count: 3, last: { step: 9, wall_time: 9 } }),
     row('b_FACE', { description: 'A ball.' }),
     row('b_VERTEX', { count: 2, runs: 2, display_name: 'b_VERTEX' }),
     row('c_VERTEX', { display_name: 'The cloud' }),
   ]);
-  expect(joined.map(({ tag }) => tag)).toEqual(['b', 'c']);
-  expect(joined[0]).toMatchObject({ count: 3, runs: 2, description: 'A ball.', display_name: '' });
-  expect(joined[0]?.last?.step).toBe(9);
-  expect(joined[1]?.display_name).toBe('The cloud');
+  expect(merged.map(({ tag }) => tag)).toEqual(['b', 'c']);
+  expect(merged[0]).toMatchObject({ count: 3, runs: 2, description: 'A ball.', display_name: '' });
+  expect(merged[0]?.last?.step).toBe(9);
+  expect(merged[1]?.display_name).toBe('The cloud');
 });

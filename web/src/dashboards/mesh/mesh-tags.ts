@@ -1,28 +1,26 @@
 import type { StampRow, TagRow } from '../../api/schemas';
 
-const MESH_TAG = /^(?<name>.*)_(?<part>VERTEX|FACE|COLOR)(?<again>_\d+)?$/s;
+const MESH_TAG = /^(?<name>.*)_(?<part>VERTEX|FACE|COLOR)(?<number>_\d+)?$/s;
 
-/** The mesh that a series belongs to; `tracklight/analysis/meshes.py` does the same. */
+/** Return the mesh that a series belongs to; `tracklight/analysis/meshes.py` has the same logic. */
 export function getMeshName(tag: string): string {
   const found = MESH_TAG.exec(tag)?.groups;
-  return found ? (found.name ?? '') + (found.again ?? '') : tag;
+  return found ? (found.name ?? '') + (found.number ?? '') : tag;
 }
 
-/** One row a mesh, of the up to three series that each is logged as; in the order given. */
+/** Return one row per mesh. A mesh is logged as up to three series. */
 export function mergeMeshTags(rows: readonly TagRow[]): readonly TagRow[] {
-  const joined = new Map<string, TagRow>();
+  const merged = new Map<string, TagRow>();
   for (const row of rows) {
     const tag = getMeshName(row.tag);
-    const known = joined.get(tag);
-    joined.set(
-      tag,
-      known ? mergeTagRows(known, row) : { ...row, tag, display_name: getDisplayName(row, tag) },
-    );
+    const previous = merged.get(tag);
+    const display_name = getDisplayName(row, tag);
+    merged.set(tag, previous ? mergeTagRows(previous, row) : { ...row, tag, display_name });
   }
-  return [...joined.values()];
+  return [...merged.values()];
 }
 
-/** Writers give the series its own name where a person has given none. */
+/** Writers use the tag as display name if the user gave none. */
 function getDisplayName({ display_name, tag }: TagRow, name: string): string {
   return display_name === tag || display_name === name ? '' : display_name;
 }

@@ -1,3 +1,4 @@
+/** Exports of a card and its menu. */
 import {
   downloadBlob,
   type ExportTable,
@@ -14,6 +15,8 @@ import { withCardValue } from '../../cards/grid-settings';
 import type { MenuItem } from '../../components/menu';
 import type { PrCurve } from './pr-curve';
 import type { PrCurveCardState, PrCurvesDashboard } from './pr-curves-dashboard.svelte';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/pr_curves';
 
 const NUMBER_COLUMNS = [
   'threshold',
@@ -27,13 +30,13 @@ const NUMBER_COLUMNS = [
   'false_positive_rate',
 ] as const;
 
-/** One row for each threshold of each curve: all that is drawn, and the counts behind it; null where something is not defined. */
+/** Return one row per curve and threshold; null where a value is undefined. */
 export function makeCurvesTable(curves: readonly PrCurve[]): ExportTable {
   const rows = curves.flatMap(({ row }) => {
     const { run, tag, step, columns } = row;
     if (!columns) return [];
-    return Array.from(columns.threshold, (_, at) => {
-      const cells = NUMBER_COLUMNS.map((name) => finiteOrNull(columns[name]?.[at]));
+    return Array.from(columns.threshold, (_, index) => {
+      const cells = NUMBER_COLUMNS.map((name) => finiteOrNull(columns[name]?.[index]));
       return [run, tag, step, ...cells];
     });
   });
@@ -44,44 +47,42 @@ function finiteOrNull(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null;
 }
 
-/** What the lines of Python are to read. */
-export interface CurvesSnippet {
+interface PythonOptions {
   readonly roots: readonly LogRoot[];
   readonly series: readonly { readonly run: string; readonly tag: string }[];
-  /** null: the last. */
+  /** null is the last step. */
   readonly step: number | null;
 }
 
-/** Lines of Python that read the same curves. */
-export function curvesToPython({ roots, series, step }: CurvesSnippet): string {
-  const pick =
+/** Return Python code that reads the curves of a card. */
+export function curvesToPython({ roots, series, step }: PythonOptions): string {
+  const selectCurve =
     step === null
       ? ['    curve = curves[-1]']
-      : [`    curve = curves[(curves.step <= ${step}).nonzero()[0][-1]]  # the last until then`];
+      : [`    curve = curves[(curves.step <= ${step}).nonzero()[0][-1]]  ${m.pythonLastUntil}`];
   return [
     ...openLogLines(roots),
     'for run, tag in [',
     ...series.map(({ run, tag }) => `    (${quotePython(run)}, ${quotePython(tag)}),`),
     ']:',
     '    curves = log.tensors(run, tag)',
-    ...pick,
+    ...selectCurve,
     '    true_positives, false_positives, true_negatives, false_negatives = curve[:4]',
-    '    precision, recall = curve[4:]  # at thresholds from 0 to 1',
+    `    precision, recall = curve[4:]  ${m.pythonThresholds}`,
     '',
   ].join('\n');
 }
 
-/** The menu of a card: what is seen of it, what is taken away. */
 export function makeCardMenu(
   { settings }: PrCurvesDashboard,
   card: PrCurveCardState,
-  takePicture: () => ImageExporter | null,
+  getExporter: () => ImageExporter | null,
   showPython: () => void,
 ): readonly (readonly MenuItem[])[] {
   const { zooms } = settings;
   const { id, title } = card.card;
-  const save = (format: 'csv' | 'json'): MenuItem => ({
-    label: `Download ${format.toUpperCase()}`,
+  const exportTable = (format: 'csv' | 'json'): MenuItem => ({
+    label: format === 'csv' ? common.exportCsv : common.exportJson,
     disabled: card.curves.length === 0,
     run() {
       const table = makeCurvesTable(card.curves);
@@ -90,12 +91,15 @@ export function makeCardMenu(
       downloadBlob(new Blob([text], { type }), `${toFileName(title)}.${format}`);
     },
   });
-  const fit: MenuItem = {
-    label: 'Fit to data',
+  const resetZoom: MenuItem = {
+    label: common.resetZoom,
     icon: 'fit',
     disabled: card.zoom === null,
     run: () => zooms.set(withCardValue(zooms.value, id, null)),
   };
-  const python: MenuItem = { label: 'Copy as Python …', run: showPython };
-  return [[fit], [save('csv'), save('json'), ...imageExportItems(takePicture, title), python]];
+  const python: MenuItem = { label: common.copyAsPython, run: showPython };
+  return [
+    [resetZoom],
+    [exportTable('csv'), exportTable('json'), ...imageExportItems(getExporter, title), python],
+  ];
 }

@@ -1,3 +1,4 @@
+/** PR and ROC curves: lines, guides, and the values of a classifier at a threshold. */
 import type {
   ChartViewport,
   HoverPoint,
@@ -7,23 +8,24 @@ import type {
 } from '../../charts/types';
 import { formatValue } from '../../lib/format';
 import type { CurveRow } from '../../api/schemas';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/pr_curves';
 
-/** What the two axes count: precision over recall, or true over false positives. */
+/** Precision over recall, or true positive rate over false positive rate. */
 export type CurveType = 'PR' | 'ROC';
 
-/** A curve as it is drawn. */
 export interface PrCurve {
-  /** That of its line: the run and the tag. */
+  /** The run and the tag, see `makeSeriesId`. */
   readonly id: string;
   readonly label: string;
-  /** As far as it tells the curve from those beside it. */
+  /** Without the folder that all curves of the card share. */
   readonly shortLabel: string;
   readonly color: string;
   readonly dash: readonly number[];
   readonly row: CurveRow;
 }
 
-/** What a classifier does at one threshold. */
+/** The values of a curve at one threshold. */
 export interface ThresholdReading {
   readonly id: string;
   readonly label: string;
@@ -47,8 +49,8 @@ export function getSeriesRun(id: string): string {
   return id.slice(0, id.indexOf('\n'));
 }
 
-/** The points of a curve, by rising threshold; null for one that cannot be drawn. */
-export function getCurvePoints(
+/** Return the points of a curve in order of thresholds; null if it cannot be drawn. */
+function getCurvePoints(
   { row }: PrCurve,
   axes: CurveType,
 ): { x: NumberArray; y: NumberArray } | null {
@@ -58,7 +60,6 @@ export function getCurvePoints(
   return rate && { x: rate, y: recall };
 }
 
-/** Lines in the plane, of which x runs in any direction. */
 export function makeCurveLines(curves: readonly PrCurve[], axes: CurveType): Line[] {
   return curves.flatMap((curve) => {
     const points = getCurvePoints(curve, axes);
@@ -69,7 +70,7 @@ export function makeCurveLines(curves: readonly PrCurve[], axes: CurveType): Lin
   });
 }
 
-/** Where everything is called positive, and where nothing is. */
+/** Add the points at which everything and nothing is classified as positive. */
 function withRocCorners({ x, y }: { x: NumberArray; y: NumberArray }): {
   x: NumberArray;
   y: NumberArray;
@@ -77,13 +78,13 @@ function withRocCorners({ x, y }: { x: NumberArray; y: NumberArray }): {
   return { x: Float64Array.of(1, ...x, 0), y: Float64Array.of(1, ...y, 0) };
 }
 
-/** Where a curve is at a threshold: the one it has that is nearest. */
+/** Return the values of a curve at its threshold nearest to the given one. */
 export function readCurveAt(curve: PrCurve, threshold: number): ThresholdReading | null {
-  const { columns, counted } = curve.row;
+  const { columns, has_counts } = curve.row;
   if (!columns) return null;
-  const at = getNearestIndex(columns.threshold, threshold);
-  const cell = (column: NumberArray | null): number => column?.[at] ?? NaN;
-  const count = (column: NumberArray): number => (counted ? cell(column) : NaN);
+  const index = getNearestIndex(columns.threshold, threshold);
+  const cell = (column: NumberArray | null): number => column?.[index] ?? NaN;
+  const count = (column: NumberArray): number => (has_counts ? cell(column) : NaN);
   const { id, shortLabel, color } = curve;
   return {
     id,
@@ -107,7 +108,7 @@ export function makeMarker(reading: ThresholdReading, axes: CurveType): HoverPoi
   return Number.isFinite(x) && Number.isFinite(y) ? { x, y, color } : null;
 }
 
-/** Of rising numbers the place of the one that is nearest. */
+/** Return the index of the nearest of some increasing numbers. */
 export function getNearestIndex(column: NumberArray, value: number): number {
   let [low, high] = [0, column.length];
   while (low < high) {
@@ -119,7 +120,7 @@ export function getNearestIndex(column: NumberArray, value: number): number {
   return isBefore ? Math.max(0, low - 1) : low;
 }
 
-/** The next threshold that any curve has; null past the ends. */
+/** Return the next threshold of any curve; null after the last. */
 export function findNextThreshold(
   curves: readonly PrCurve[],
   threshold: number,
@@ -137,37 +138,34 @@ export function findNextThreshold(
 }
 
 export interface NearestThreshold {
-  /** Of the curve that is nearest. */
+  /** Id of the nearest curve. */
   readonly id: string;
   readonly threshold: number;
 }
 
-/**
- * The threshold at which a curve is nearest to a place in the plane, however far away. `seen` says
- * how much of each axis is on the screen, as nearness is a matter of what the eye sees.
- */
+/** Find the point nearest to a position. Distances are relative to the visible range of the axes. */
 export function findNearestThreshold(
   curves: readonly PrCurve[],
   axes: CurveType,
-  place: { readonly x: number; readonly y: number },
-  seen: ChartViewport,
+  position: { readonly x: number; readonly y: number },
+  visible: ChartViewport,
 ): NearestThreshold | null {
-  const [across, up] = [getSpan(seen.x), getSpan(seen.y)];
-  let found: NearestThreshold | null = null;
-  let least = Infinity;
+  const [width, height] = [getSpan(visible.x), getSpan(visible.y)];
+  let nearest: NearestThreshold | null = null;
+  let minDistance = Infinity;
   for (const curve of curves) {
     const points = getCurvePoints(curve, axes);
     if (!points) continue;
-    for (let at = 0; at < points.x.length; at++) {
-      const dx = ((points.x[at] ?? NaN) - place.x) / across;
-      const dy = ((points.y[at] ?? NaN) - place.y) / up;
+    for (let index = 0; index < points.x.length; index++) {
+      const dx = ((points.x[index] ?? NaN) - position.x) / width;
+      const dy = ((points.y[index] ?? NaN) - position.y) / height;
       const distance = dx * dx + dy * dy;
-      if (!(distance < least)) continue;
-      least = distance;
-      found = { id: curve.id, threshold: curve.row.columns?.threshold[at] ?? NaN };
+      if (!(distance < minDistance)) continue;
+      minDistance = distance;
+      nearest = { id: curve.id, threshold: curve.row.columns?.threshold[index] ?? NaN };
     }
   }
-  return found;
+  return nearest;
 }
 
 function getSpan([low, high]: readonly [number, number]): number {
@@ -175,96 +173,103 @@ function getSpan([low, high]: readonly [number, number]): number {
 }
 
 const F1_LEVELS = [0.2, 0.4, 0.6, 0.8];
-/** Odd, so that one is in the middle. */
+/** Odd, so that the label is at the middle point. */
 const CONTOUR_POINTS = 65;
 const CHANCE_DASH = [4, 4];
-/** Parts of positives further apart than this are not told by one line. */
+/** Curves whose shares of positives differ by more have no common chance level. */
 const PREVALENCE_TOLERANCE = 0.01;
 
-/** What curves are read against: levels of F1, and what guessing would give. */
+/** Return reference lines: F1 contours and the chance level. */
 export function makeGuides(
   curves: readonly PrCurve[],
   axes: CurveType,
-  hasLevels: boolean,
+  showF1Contours: boolean,
 ): ReferenceLine[] {
   if (axes === 'ROC')
     return [makeChanceGuide(Float64Array.of(0, 0.5, 1), Float64Array.of(0, 0.5, 1), 1)];
   const prevalence = findSharedPrevalence(curves);
-  const levels = hasLevels ? F1_LEVELS.map(makeF1Contour) : [];
-  if (prevalence === null) return levels;
+  const contours = showF1Contours ? F1_LEVELS.map(makeF1Contour) : [];
+  if (prevalence === null) return contours;
   return [
-    ...levels,
+    ...contours,
     makeChanceGuide(Float64Array.of(0, 1), Float64Array.of(prevalence, prevalence), 0),
   ];
 }
 
-function makeChanceGuide(x: Float64Array, y: Float64Array, wordAt: number): ReferenceLine {
-  return { id: 'chance', x, y, label: 'chance', labelIndex: wordAt, dash: CHANCE_DASH };
+function makeChanceGuide(x: Float64Array, y: Float64Array, labelIndex: number): ReferenceLine {
+  return { id: 'chance', x, y, label: m.chance, labelIndex, dash: CHANCE_DASH };
 }
 
 /**
- * Where precision and recall have the same harmonic mean: (2 r - f1) (2 p - f1) = f1². Points stand
- * as close along one axis as along the other.
+ * Return the line on which the harmonic mean of precision and recall is constant:
+ * (2 r - f1) (2 p - f1) = f1². Points are equally dense along both axes.
  */
 function makeF1Contour(f1: number): ReferenceLine {
   const end = Math.log((2 - f1) / f1);
-  const at = Float64Array.from(
+  const powers = Float64Array.from(
     { length: CONTOUR_POINTS },
-    (_, place) => end * ((2 * place) / (CONTOUR_POINTS - 1) - 1),
+    (_, index) => end * ((2 * index) / (CONTOUR_POINTS - 1) - 1),
   );
-  const x = at.map((power) => (f1 * (1 + Math.exp(power))) / 2);
-  const y = at.map((power) => (f1 * (1 + Math.exp(-power))) / 2);
+  const x = powers.map((power) => (f1 * (1 + Math.exp(power))) / 2);
+  const y = powers.map((power) => (f1 * (1 + Math.exp(-power))) / 2);
   return {
-    id: `F1 ${f1}`,
+    id: `f1-${f1}`,
     x,
     y,
-    label: `F1 ${formatValue(f1)}`,
+    label: m.f1Value({ value: formatValue(f1) }),
     labelIndex: (CONTOUR_POINTS - 1) / 2,
   };
 }
 
-/** The precision of guessing, where that is the same for all curves. */
+/** Return the precision of random guessing if it is the same for all curves. */
 function findSharedPrevalence(curves: readonly PrCurve[]): number | null {
-  const parts = curves.map(({ row }) => row.measures?.prevalence ?? NaN);
-  const known = parts.filter((part) => !Number.isNaN(part));
+  const known = curves.flatMap(({ row }) => row.measures?.prevalence ?? []);
   const [low, high] = [Math.min(...known), Math.max(...known)];
   return known.length > 0 && high - low < PREVALENCE_TOLERANCE ? (low + high) / 2 : null;
 }
 
 export interface ReadingColumn {
   readonly name: string;
-  /** What the short name stands for. */
+  /** The full name. */
   readonly title: string;
   readonly getValue: (reading: ThresholdReading) => number;
 }
 
 const PRECISION: ReadingColumn = {
-  name: 'prec',
-  title: 'Precision',
+  name: m.columnPrecisionShort,
+  title: m.precision,
   getValue: ({ precision }) => precision,
 };
-const RECALL: ReadingColumn = { name: 'rec', title: 'Recall', getValue: ({ recall }) => recall };
+const RECALL: ReadingColumn = { name: m.recall, title: m.recall, getValue: ({ recall }) => recall };
 const ROC_COLUMNS: readonly ReadingColumn[] = [
   {
-    name: 'FPR',
-    title: 'False positive rate',
+    name: m.columnFprShort,
+    title: m.falsePositiveRate,
     getValue: ({ falsePositiveRate }) => falsePositiveRate,
   },
   {
-    name: 'TPR',
-    title: 'True positive rate, the same as recall',
+    name: m.columnTprShort,
+    title: m.truePositiveRateTooltip,
     getValue: ({ recall }) => recall,
   },
 ];
 const COUNT_COLUMNS: readonly ReadingColumn[] = [
-  { name: 'F1', title: 'F1', getValue: ({ f1 }) => f1 },
-  { name: 'TP', title: 'True positives', getValue: ({ truePositives }) => truePositives },
-  { name: 'FP', title: 'False positives', getValue: ({ falsePositives }) => falsePositives },
-  { name: 'TN', title: 'True negatives', getValue: ({ trueNegatives }) => trueNegatives },
-  { name: 'FN', title: 'False negatives', getValue: ({ falseNegatives }) => falseNegatives },
+  { name: m.f1, title: m.f1, getValue: ({ f1 }) => f1 },
+  { name: m.columnTpShort, title: m.truePositives, getValue: ({ truePositives }) => truePositives },
+  {
+    name: m.columnFpShort,
+    title: m.falsePositives,
+    getValue: ({ falsePositives }) => falsePositives,
+  },
+  { name: m.columnTnShort, title: m.trueNegatives, getValue: ({ trueNegatives }) => trueNegatives },
+  {
+    name: m.columnFnShort,
+    title: m.falseNegatives,
+    getValue: ({ falseNegatives }) => falseNegatives,
+  },
 ];
 
-/** What is told of a curve at a threshold. */
+/** Return the columns of tables and tooltips. */
 export function getReadingColumns(axes: CurveType): readonly ReadingColumn[] {
   return axes === 'PR' ? [PRECISION, RECALL, ...COUNT_COLUMNS] : [...ROC_COLUMNS, ...COUNT_COLUMNS];
 }
@@ -276,19 +281,19 @@ export function formatReading(
 ): string[] {
   return columns.map(({ getValue }) => {
     const value = getValue(reading);
-    return Number.isNaN(value) ? '–' : formatValue(value, digits);
+    return Number.isNaN(value) ? common.noValueSymbol : formatValue(value, digits);
   });
 }
 
-/** As many readings as there is room for, the nearest among them, and how many there are besides. */
+/** Return at most `maxRows` readings, including the nearest, and the number of the others. */
 export function limitReadings(
   readings: readonly ThresholdReading[],
   nearest: string | null,
-  most: number,
+  maxRows: number,
 ): { rows: readonly ThresholdReading[]; more: number } {
-  if (readings.length <= most) return { rows: readings, more: 0 };
+  if (readings.length <= maxRows) return { rows: readings, more: 0 };
   const first = readings.filter(({ id }) => id === nearest);
   const others = readings.filter(({ id }) => id !== nearest);
-  const rows = [...first, ...others].slice(0, most);
+  const rows = [...first, ...others].slice(0, maxRows);
   return { rows, more: readings.length - rows.length };
 }

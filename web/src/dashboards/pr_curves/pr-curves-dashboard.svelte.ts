@@ -1,3 +1,4 @@
+/** State of the PR curves dashboard and of its cards, shortcuts and commands. */
 import { createContext, untrack } from 'svelte';
 
 import { makeValueRequest, type SortedSteps } from '../../api/client';
@@ -12,7 +13,7 @@ import { StepsQuery } from '../../cards/steps/steps-query.svelte';
 import type { ChartViewport, Line } from '../../charts/types';
 import { choice, flag, optionalNumber } from '../../lib/codecs';
 import { RUN_COLORS } from '../../lib/colors';
-import { formatPlural, formatStep } from '../../lib/format';
+import { formatStep } from '../../lib/format';
 import type { Command, Context, Shortcut } from '../../plugin/context';
 import { withoutSharedFolder } from '../../scalar-cards/tooltip-rows';
 import {
@@ -30,12 +31,14 @@ import {
   getClassName,
   makeTagCard,
   type PrCurveCardModel,
-} from './pr-curve-cards';
+} from './pr-curve-sections';
 import { type CurveRequest, curveQuery, historyQuery, type TagHistoryRequest } from './query';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/pr_curves';
 
-/** What stands in one chart: the runs of a tag, or the tags of a run. */
+/** A chart shows the runs of a tag, or the tags of a run. */
 export type Grouping = 'runs' | 'classes';
-/** What is told over the steps. */
+/** The measure that the history shows. */
 export type HistoryMeasure = 'area' | 'f1';
 
 const CURVE_TYPES: readonly CurveType[] = ['PR', 'ROC'];
@@ -43,16 +46,16 @@ const DEFAULT_CARD_WIDTH_PX = 340;
 
 export type PrCurveSettings = ReturnType<typeof makePrCurveSettings>;
 
-/** What the view is set to. All of it is in the address, but for what is a matter of taste. */
-export function makePrCurveSettings({ url, preferences }: Pick<Context, 'url' | 'preferences'>) {
+/** Create the settings: those of the view are in the URL, habits are preferences. */
+function makePrCurveSettings({ url, preferences }: Pick<Context, 'url' | 'preferences'>) {
   return {
     ...createCardGridSettings({ url, preferences }, 'pr_curves', DEFAULT_CARD_WIDTH_PX),
     curveType: url.param<CurveType>('curve', choice(CURVE_TYPES, 'PR'), 'PR'),
     grouping: url.param<Grouping>('by', choice(['runs', 'classes'], 'runs'), 'runs'),
-    /** The threshold that was clicked. */
+    /** The pinned threshold. */
     threshold: url.param('threshold', optionalNumber, null),
     zooms: url.param<PerCard<ChartViewport>>('przoom', zoomsCodec, new Map()),
-    /** Whether there is a table of counts below each chart. */
+    /** Show a table of counts below each chart. */
     showTables: url.param('table', flag, false),
     measure: url.param<HistoryMeasure>('measure', choice(['area', 'f1'], 'area'), 'area'),
     showF1Contours: preferences.param('pr_curves-levels', flag, true),
@@ -60,7 +63,6 @@ export function makePrCurveSettings({ url, preferences }: Pick<Context, 'url' | 
   };
 }
 
-/** What is seen of a card: both ends of both axes. */
 const zoomsCodec = perCardCodec<ChartViewport>(
   4,
   (texts) => {
@@ -72,18 +74,19 @@ const zoomsCodec = perCardCodec<ChartViewport>(
 
 const INFO: CardGridInfo = {
   name: 'pr_curves',
-  title: 'PR curves',
-  noun: 'PR curves',
-  emptyHint: 'Labels and scores that are logged together become a curve here.',
+  title: m.title,
+  noun: '',
+  emptyTitle: m.emptyTitle,
+  emptyHint: m.emptyHint,
 };
 
-/** All that the parts of the view share. To be made where effects live. */
+/** State shared by the components of the dashboard. Create it where effects can be created. */
 export class PrCurvesDashboard extends CardGridState<PrCurveCardModel> {
   readonly settings: PrCurveSettings;
   readonly stepSelection: StepSelection;
   readonly stepsQuery: StepsQuery;
   readonly histories: QueryMap<TagHistoryRequest, readonly HistoryRow[]>;
-  /** Cards that wait for curves; playback waits for them too. */
+  /** Number of cards that are loading curves; playback waits for them. */
   loadingCards = $state(0);
   readonly thresholdHover = new ThresholdHover();
 
@@ -116,7 +119,7 @@ export class PrCurvesDashboard extends CardGridState<PrCurveCardModel> {
 
   override startEffects(): void {
     super.startEffects();
-    // Which tags a run has is not known before its steps are.
+    // The tags of a run are known once their steps are loaded.
     $effect(() => {
       if (this.settings.grouping.value !== 'classes') return;
       const stops = this.visibleRows.map(({ tag }) => this.stepsQuery.subscribe(tag));
@@ -146,7 +149,7 @@ export class PrCurvesDashboard extends CardGridState<PrCurveCardModel> {
 
 export const [getPrCurves, setPrCurves] = createContext<PrCurvesDashboard>();
 
-/** What a card draws, kept in step with what has come and with the settings. */
+/** The data of a card. Create it where effects can be created. */
 export class PrCurveCardState {
   readonly #dashboard: PrCurvesDashboard;
   card: PrCurveCardModel;
@@ -161,11 +164,11 @@ export class PrCurveCardState {
       .filter(({ position }) => position >= 0),
   );
   readonly #queries: QueryMap<CurveRequest, CurveRow | null>;
-  /** Changes only when there are other series. */
+  /** Changes only if the series do. */
   readonly #seriesIds = $derived(JSON.stringify(this.series.map(makeSeriesId)));
   readonly error = $derived.by(() => this.#findError());
   readonly isLoading = $derived.by(() => this.#listQueries().some(({ isLoading }) => isLoading));
-  /** The curves at the step, or those seen last while they are on their way. */
+  /** The curves at the step or, while they are loading, the previous ones. */
   readonly allCurves = $derived.by(() => this.#findCurves());
   readonly curves = $derived(this.allCurves.filter(({ row }) => row.columns !== null));
   readonly unreadableCurves = $derived(this.allCurves.filter(({ row }) => row.error !== null));
@@ -176,7 +179,7 @@ export class PrCurveCardState {
   );
   readonly zoom = $derived.by(() => this.#dashboard.settings.zooms.value.get(this.card.id) ?? null);
   readonly historyLines = $derived.by(() => this.#makeHistoryLines());
-  /** How far along the steps the card is. */
+  /** The last step of the shown curves. */
   readonly shownStep = $derived(
     this.allCurves.reduce((last, { row }) => Math.max(last, row.step), -1),
   );
@@ -187,10 +190,12 @@ export class PrCurveCardState {
     return this.curves.filter(({ row }) => row.run === run).map(({ id }) => id);
   });
 
-  constructor(wall: PrCurvesDashboard, card: PrCurveCardModel) {
-    this.#dashboard = wall;
+  constructor(dashboard: PrCurvesDashboard, card: PrCurveCardModel) {
+    this.#dashboard = dashboard;
     this.card = $state.raw(card);
-    this.#queries = new QueryMap(wall.context.queries, curveQuery, (id) => this.#makeRequest(id));
+    this.#queries = new QueryMap(dashboard.context.queries, curveQuery, (id) =>
+      this.#makeRequest(id),
+    );
   }
 
   /** Load the curves and histories of the card. */
@@ -240,27 +245,34 @@ export class PrCurveCardState {
       const row = this.#queries.get(makeSeriesId(steps))?.data;
       return row ? { id: makeSeriesId(row), row, ...this.#getStyle(row) } : [];
     });
-    const short = withoutSharedFolder(found.map(({ label }) => label));
-    return found.map((curve) => ({ ...curve, shortLabel: short.get(curve.label) ?? curve.label }));
+    const shortLabels = withoutSharedFolder(found.map(({ label }) => label));
+    return found.map((curve) => ({
+      ...curve,
+      shortLabel: shortLabels.get(curve.label) ?? curve.label,
+    }));
   }
 
-  /** In colours of their runs or, within one run, of their places among the tags. */
+  /** Curves have the color of their run; those of one run have a color per tag. */
   #getStyle({ run, tag }: { readonly run: string; readonly tag: string }): CurveStyle {
     const { card } = this;
     if (card.run !== null) {
       const color = RUN_COLORS[card.tags.indexOf(tag) % RUN_COLORS.length] ?? RUN_COLORS[0];
       return { label: getClassName(tag), color, dash: [] };
     }
-    const known = this.#dashboard.context.runs.find(run);
-    return { label: known?.label ?? run, color: known?.color ?? '', dash: known?.dash ?? [] };
+    const visibleRun = this.#dashboard.context.runs.find(run);
+    return {
+      label: visibleRun?.label ?? run,
+      color: visibleRun?.color ?? '',
+      dash: visibleRun?.dash ?? [],
+    };
   }
 
   #makeHistoryLines(): Line[] {
-    const shown = this.series.map(makeSeriesId);
+    const seriesIds = this.series.map(makeSeriesId);
     const column = this.#historyColumn;
     return this.card.tags
       .flatMap((tag) => this.#dashboard.histories.get(tag)?.data ?? [])
-      .filter((row) => shown.includes(makeSeriesId(row)))
+      .filter((row) => seriesIds.includes(makeSeriesId(row)))
       .map((row) => ({
         id: makeSeriesId(row),
         ...this.#getStyle(row),
@@ -270,12 +282,11 @@ export class PrCurveCardState {
       }));
   }
 
-  get #historyColumn(): 'average_precision' | 'roc_area' | 'best_f1' {
+  get #historyColumn(): keyof typeof MEASURE_LABELS {
     if (this.#dashboard.settings.measure.value === 'f1') return 'best_f1';
     return this.curveType === 'ROC' ? 'roc_area' : 'average_precision';
   }
 
-  /** What stands at the side of the chart over the steps. */
   get historyLabel(): string {
     return MEASURE_LABELS[this.#historyColumn];
   }
@@ -283,11 +294,8 @@ export class PrCurveCardState {
   #makeSubtitle(): string {
     const { allCurves, card, shownStep } = this;
     if (allCurves.length === 0) return '';
-    const many =
-      card.run === null
-        ? formatPlural(allCurves.length, 'run')
-        : formatPlural(allCurves.length, 'tag');
-    return `${many} · step ${formatStep(shownStep)}`;
+    const counts = { count: allCurves.length, step: formatStep(shownStep) };
+    return card.run === null ? m.subtitleRuns(counts) : m.subtitleTags(counts);
   }
 }
 
@@ -301,87 +309,83 @@ function subscribeAll<Request, Data>(
 
 type CurveStyle = Pick<Line, 'label' | 'color' | 'dash'>;
 
-export const MEASURE_LABELS: Readonly<Record<keyof HistoryColumns, string>> = {
-  average_precision: 'AP',
-  area: 'area',
-  roc_area: 'AUC',
-  best_f1: 'best F1',
-};
+const MEASURE_LABELS = {
+  average_precision: m.measureApShort,
+  roc_area: m.measureAucShort,
+  best_f1: m.measureBestF1,
+} as const;
 
-type HistoryColumns = Pick<HistoryRow, 'average_precision' | 'area' | 'roc_area' | 'best_f1'>;
-
-/** What a chart is pointed at with. */
 export interface HoveredThreshold {
-  /** Which of the cards on the page; one may stand there twice. */
+  /** Identifies the card; a tag can have two cards, one of them pinned. */
   readonly cardKey: string;
   readonly card: PrCurveCardState;
   readonly threshold: number;
-  /** The id of the curve that is nearest; null where a key moved the threshold. */
+  /** Id of the nearest curve; null if the threshold was moved by keyboard. */
   readonly nearestId: string | null;
-  /** Where on the screen a threshold of this card is told of. */
+  /** Returns where the tooltip of a threshold is shown. */
   readonly getTooltipPosition: (threshold: number) => {
     readonly left: number;
     readonly top: number;
   };
 }
 
-/** The chart under the pointer, and the one that was clicked. */
+/** The threshold under the pointer, and the pinned one. */
 export class ThresholdHover {
   hover = $state.raw<HoveredThreshold | null>(null);
   pinned = $state.raw<HoveredThreshold | null>(null);
 }
 
-/** The keys that other walls do not have; returns how to take them back. */
-export function registerPrCurveShortcuts(wall: PrCurvesDashboard): () => void {
-  const group = wall.info.title;
-  const stops = makeShortcuts(wall).map((key) =>
-    wall.context.shortcuts.register({ ...key, group }),
+/** Register the shortcuts that other card grids do not have; return a function that removes them. */
+export function registerPrCurveShortcuts(dashboard: PrCurvesDashboard): () => void {
+  const group = dashboard.info.title;
+  const removers = makeShortcuts(dashboard).map((shortcut) =>
+    dashboard.context.shortcuts.register({ ...shortcut, group }),
   );
-  return () => stops.forEach((stop) => stop());
+  return () => removers.forEach((remove) => remove());
 }
 
-function makeShortcuts(wall: PrCurvesDashboard): Omit<Shortcut, 'group'>[] {
-  const { settings, thresholdHover } = wall;
+function makeShortcuts(dashboard: PrCurvesDashboard): Omit<Shortcut, 'group'>[] {
+  const { settings, thresholdHover } = dashboard;
   const { curveType, grouping, showTables, zooms, threshold } = settings;
   const move = (direction: 1 | -1) => (): void => {
     if (threshold.value === null || !thresholdHover.pinned) return;
     const next = findNextThreshold(thresholdHover.pinned.card.curves, threshold.value, direction);
-    if (next !== null) wall.pinThreshold(next);
+    if (next !== null) dashboard.pinThreshold(next);
   };
   return [
     {
       keys: 'o',
-      label: 'PR or ROC curves',
+      label: m.shortcutCurveType,
       run: () => curveType.set(curveType.value === 'PR' ? 'ROC' : 'PR'),
     },
     {
       keys: 'c',
-      label: 'Runs or classes in one chart',
+      label: m.shortcutGrouping,
       run: () => grouping.set(grouping.value === 'runs' ? 'classes' : 'runs', 'push'),
     },
-    { keys: 'd', label: 'Table of counts', run: () => showTables.set(!showTables.value) },
-    { keys: 'z', label: 'Fit all charts', run: () => zooms.set(new Map()) },
-    { keys: ',', label: 'Pinned threshold to the one below', run: move(-1) },
-    { keys: '.', label: 'Pinned threshold to the one above', run: move(1) },
+    { keys: 'd', label: m.tableToggle, run: () => showTables.set(!showTables.value) },
+    { keys: 'z', label: common.resetAllZooms, run: () => zooms.set(new Map()) },
+    { keys: ',', label: m.shortcutPreviousThreshold, run: move(-1) },
+    { keys: '.', label: m.shortcutNextThreshold, run: move(1) },
   ];
 }
 
-/** What the command box finds here. */
+/** Register commands of the command palette; return a function that removes them. */
 export function registerPrCurveCommands({ settings, context }: PrCurvesDashboard): () => void {
   const { curveType, grouping, showTables, showF1Contours, showHistory } = settings;
   const actions: readonly Omit<Command, 'kind'>[] = [
-    { label: 'Show PR curves', run: () => curveType.set('PR') },
-    { label: 'Show ROC curves', run: () => curveType.set('ROC') },
-    { label: 'Compare runs in one chart', run: () => grouping.set('runs', 'push') },
-    { label: 'Compare classes in one chart', run: () => grouping.set('classes', 'push') },
-    { label: 'Table of counts', hint: 'd', run: () => showTables.set(!showTables.value) },
-    { label: 'Lines of equal F1', run: () => showF1Contours.set(!showF1Contours.value) },
-    { label: 'Chart over steps', run: () => showHistory.set(!showHistory.value) },
+    { label: m.commandShowPr, run: () => curveType.set('PR') },
+    { label: m.commandShowRoc, run: () => curveType.set('ROC') },
+    { label: m.commandGroupByRuns, run: () => grouping.set('runs', 'push') },
+    { label: m.commandGroupByClasses, run: () => grouping.set('classes', 'push') },
+    { label: m.tableToggle, hint: 'd', run: () => showTables.set(!showTables.value) },
+    { label: m.f1Contours, run: () => showF1Contours.set(!showF1Contours.value) },
+    { label: m.historyToggle, run: () => showHistory.set(!showHistory.value) },
   ];
   return context.commands.register((query) => {
-    const words = query.toLowerCase();
+    const text = query.toLowerCase();
     return actions
-      .filter(({ label }) => label.toLowerCase().includes(words))
-      .map((action) => ({ ...action, kind: 'Action' }));
+      .filter(({ label }) => label.toLowerCase().includes(text))
+      .map((action) => ({ ...action, kind: common.commandKindAction }));
   });
 }

@@ -1,16 +1,17 @@
+/** Queries of the PR curves dashboard. */
 import { defineQuery } from '../../api/query-definition';
 import type { CurveRow, HistoryRow, ValueRequest } from '../../api/schemas';
 
-/** A curve, and the step by which the server finds it; null: the last. */
+/** A curve, and the step at which the server finds it; null is the last step. */
 export interface CurveRequest {
   readonly value: Required<ValueRequest>;
   readonly step: number | null;
 }
 
-/** Each has some ten kilobytes. */
+/** A curve takes about 10 kB. */
 const MAX_CACHED_CURVES = 800;
 
-/** One curve; null if the run has another at the step by now. */
+/** One curve; null if the run has another one at the step now. */
 export const curveQuery = defineQuery('POST pr_curves/curves', {
   scope: 'immutable',
   maxCost: MAX_CACHED_CURVES,
@@ -30,8 +31,8 @@ export const curveQuery = defineQuery('POST pr_curves/curves', {
   },
 });
 
-function makeKey({ run, tag, index, mark }: Required<ValueRequest>): string {
-  return JSON.stringify([run, tag, index, mark]);
+function makeKey({ run, tag, index, fingerprint }: Required<ValueRequest>): string {
+  return JSON.stringify([run, tag, index, fingerprint]);
 }
 
 export interface TagHistoryRequest {

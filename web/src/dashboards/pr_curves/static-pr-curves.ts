@@ -1,13 +1,12 @@
 import { makeValueRequest } from '../../api/client';
 import type { CurveRow, HistoryResponse, StepsResponse } from '../../api/schemas';
-import type { ExportContents } from '../../api/static/contents';
-import type { StaticHandlers } from '../../api/static/static-transport';
+import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
 import { encodeQuery } from '../../api/transport';
 import { indexAtStep, runSteps } from '../../cards/steps/step-series';
 
 const API_PATH = 'api/v1/pr_curves/';
 
-/** Curves of a static export, which has each by itself, and histories tag by tag. */
+/** Answer requests from a static export, which has one file per curve and one history per tag. */
 export const prCurveHandlers: StaticHandlers = {
   'POST pr_curves/curves': async ({ tags, runs = null, step = null }, contents) => {
     const found = await Promise.all(tags.map((tag) => readCurves(tag, runs, step, contents)));
@@ -28,8 +27,8 @@ async function readCurves(
 ): Promise<readonly CurveRow[]> {
   const path = `${API_PATH}steps/${encodeURIComponent(tag)}`;
   const { series } = (await contents.read(path)) as StepsResponse;
-  const wanted = series.filter(({ run }) => runs?.includes(run) ?? true).map(runSteps);
-  const paths = wanted.flatMap((steps) => {
+  const selected = series.filter(({ run }) => runs?.includes(run) ?? true).map(runSteps);
+  const paths = selected.flatMap((steps) => {
     const position = indexAtStep(steps, step);
     return position < 0
       ? []

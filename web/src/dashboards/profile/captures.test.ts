@@ -6,63 +6,55 @@ import {
   getFindingSpan,
   getSpanAroundEvent,
   makeCaptureOptions,
-  makeRequestPath,
+  makeCaptureRequest,
   setThreshold,
 } from './captures';
-import type { CaptureRow } from './schemas';
+import type { CaptureRow } from '../../api/schemas';
 
-const REQUEST = {
-  capture: 'a b',
-  host: '',
-  marker: '',
-  rules: 'ours',
-  thresholds: '',
-  mark: null,
-} as const;
+it('leaves default values out of requests', () => {
+  const defaults = { host: '', marker: '', rules: 'ours', thresholds: '', version: null } as const;
+  expect(makeCaptureRequest({ capture: 'a', ...defaults })).toEqual({ capture: 'a' });
+  expect(makeCaptureRequest({ capture: '', ...defaults, rules: 'xprof', version: 7 })).toEqual({
+    capture: '',
+    rules: 'xprof',
+    version: 7,
+  });
+});
 
-it('asks for a capture by one name as long as all is as usual', () =>
-  expect(makeRequestPath('overview', REQUEST)).toBe('overview?capture=a+b'));
-
-it('says what is not as usual, in one order', () =>
-  expect(makeRequestPath('compare', { ...REQUEST, rules: 'xprof', mark: 7 }, { before: 'c' })).toBe(
-    'compare?capture=a+b&rules=xprof&mark=7&before=c',
-  ));
-
+const title = { code: '', text: '', args: {} };
 const THRESHOLDS = [
-  { name: 'input', title: '', percent: 5, usual: 5 },
-  { name: 'kernel launch', title: '', percent: 30, usual: 15 },
+  { name: 'input', title, percent: 5, default: 5 },
+  { name: 'kernel launch', title, percent: 30, default: 15 },
 ];
 
-it('says only what is not as usual', () => {
+it('formats the thresholds that are not the defaults', () => {
   expect(formatThresholds(THRESHOLDS)).toBe('kernel launch:30');
   expect(formatThresholds(THRESHOLDS.slice(0, 1))).toBe('');
 });
 
-it('changes one and keeps the others', () => {
+it('changes one threshold', () => {
   expect(setThreshold(THRESHOLDS, 'input', 12.5)).toBe('input:12.5,kernel launch:30');
   expect(setThreshold(THRESHOLDS, 'kernel launch', null)).toBe('');
 });
 
-it('keeps to what is a part of a whole', () => {
+it('limits thresholds to 0 to 100 percent', () => {
   expect(setThreshold(THRESHOLDS, 'input', 400)).toBe('input:100,kernel launch:30');
   expect(setThreshold(THRESHOLDS, 'input', -1)).toBe('input:0,kernel launch:30');
 });
 
-describe('windows of the trace', () => {
+describe('spans of findings', () => {
   it('are in microseconds', () =>
     expect(getFindingSpan({ start_ps: 2e9, end_ps: 5e9 })).toEqual([2000, 5000]));
 
-  it('are not there where nothing is seen in them', () =>
+  it('are null without events', () =>
     expect(getFindingSpan({ start_ps: 0, end_ps: 0 })).toBeNull());
 
-  it('show an event among what is around it', () => {
-    const row = { event: 1, name: 'a', track: 'main', start_ps: 10e6, duration_ps: 3e6 };
-    expect(getSpanAroundEvent(row)).toEqual([4, 19]);
+  it('contain an event with a margin', () => {
+    expect(getSpanAroundEvent({ start_ps: 10e6, duration_ps: 3e6 })).toEqual([4, 19]);
   });
 
-  it('do not begin before the trace does', () => {
-    const row = { event: 1, name: 'a', track: 'main', start_ps: 1e6, duration_ps: 3e6 };
-    expect(getSpanAroundEvent(row)[0]).toBe(0);
+  it('do not start before the trace', () => {
+    expect(getSpanAroundEvent({ start_ps: 1e6, duration_ps: 3e6 })[0]).toBe(0);
   });
 });
 
@@ -75,33 +67,33 @@ const makeCapture = (id: string, run: string, step: number | null): CaptureRow =
   wall_s: 0,
   step,
   bytes: 10,
-  mark: 1,
+  version: 1,
   hosts: [],
 });
 
-const same = (run: string): string => run;
+const getRunLabel = (run: string): string => run;
 
-describe('the name of a capture', () => {
-  it('is that of its run where there is no other', () =>
+describe('the label of a capture', () => {
+  it('is the run if it has one capture', () =>
     expect(
-      getCaptureLabel(makeCapture('a', 'conv', 20), [makeCapture('a', 'conv', 20)], same),
+      getCaptureLabel(makeCapture('a', 'conv', 20), [makeCapture('a', 'conv', 20)], getRunLabel),
     ).toBe('conv'));
 
-  it('tells the step where there are several', () => {
+  it('has the step if the run has several captures', () => {
     const rows = [makeCapture('a', 'conv', 20), makeCapture('b', 'conv', 40)];
-    expect(rows.map((each) => getCaptureLabel(each, rows, same))).toEqual([
+    expect(rows.map((each) => getCaptureLabel(each, rows, getRunLabel))).toEqual([
       'conv · step 20',
       'conv · step 40',
     ]);
   });
 
-  it('tells the title where steps do not tell them apart', () => {
+  it('has the title if steps are not unique', () => {
     const rows = [
       makeCapture('a', 'conv', null),
       makeCapture('b', 'conv', 40),
       makeCapture('c', 'conv', 40),
     ];
-    expect(rows.map((each) => getCaptureLabel(each, rows, same))).toEqual([
+    expect(rows.map((each) => getCaptureLabel(each, rows, getRunLabel))).toEqual([
       'conv · title of a',
       'conv · title of b',
       'conv · title of c',
@@ -109,12 +101,12 @@ describe('the name of a capture', () => {
   });
 
   it('is a dot for the log directory itself', () =>
-    expect(getCaptureLabel(makeCapture('a', '', null), [], same)).toBe('.'));
+    expect(getCaptureLabel(makeCapture('a', '', null), [], getRunLabel)).toBe('.'));
 });
 
-it('offers captures by their runs', () => {
+it('groups capture options by run', () => {
   const rows = [makeCapture('a', 'one', 1), makeCapture('b', 'two', 1), makeCapture('c', 'one', 2)];
-  const groups = makeCaptureOptions(rows, rows[1], same);
+  const groups = makeCaptureOptions(rows, rows[1], getRunLabel);
   expect(groups.map(({ title, options }) => [title, options.map(({ key }) => key)])).toEqual([
     ['one', ['a', 'c']],
     ['two', ['b']],

@@ -1,92 +1,88 @@
+import type {
+  CaptureRequest,
+  CaptureRow,
+  EvidenceRow,
+  Finding,
+  StepRules,
+  ThresholdRow,
+} from '../../api/schemas';
+import * as m from '../../catalog/profile';
 import { groupOptions, type Option, type OptionGroup } from '../../components/combobox-options';
 import * as codec from '../../lib/codecs';
 import { formatBytes, formatDateTime, formatStep } from '../../lib/format';
 import type { Context } from '../../plugin/context';
-import type { CaptureRow, EvidenceRow, Finding, ThresholdRow } from './schemas';
 
-const STEP_RULES = ['ours', 'xprof'] as const;
-export type StepRules = (typeof STEP_RULES)[number];
-export const DEFAULT_STEP_RULES: StepRules = 'ours';
+// ---- URL parameters and requests
+
+const STEP_RULES = ['ours', 'xprof'] as const satisfies readonly StepRules[];
+const DEFAULT_STEP_RULES: StepRules = 'ours';
+const COLOR_MODES = ['name', 'track'] as const;
+
 export type ProfileParams = ReturnType<typeof openProfileParams>;
 
-/** What of a trace is looked at; tools link to it, the trace viewer reads it. */
+/** A place in the trace that a tool links to. */
 export interface TraceLocation {
-  /** Which event of the trace. */
   readonly event: number | null;
-  /** From where to where, in microseconds since the trace began. */
+  /** Start and end in microseconds since the start of the trace. */
   readonly span: readonly [number, number] | null;
-  /** What is looked for in the whole trace. */
+  /** A search of the whole trace. */
   readonly query: string;
 }
 
-/** All that decides which capture is looked at, and by which tool. */
+const trackIdsCodec: codec.Codec<readonly number[]> = {
+  parse: (text) => text.split('.').map(Number).filter(Number.isInteger),
+  format: (ids) => ids.join('.'),
+};
+
 export function openProfileParams({ url }: Pick<Context, 'url'>) {
   return {
     capture: url.param('capture', codec.text, ''),
-    /** The capture that it is compared with. */
+    /** Id of the baseline capture. */
     before: url.param('before', codec.text, ''),
     host: url.param('p-host', codec.text, ''),
-    /** The name of the events that somebody took for marks of steps. */
+    /** Name of the events that mark steps; empty: detected. */
     marker: url.param('p-marker', codec.text, ''),
-    /** Whose rules steps and their parts are found by. */
     rules: url.param('p-rules', codec.choice(STEP_RULES, DEFAULT_STEP_RULES), DEFAULT_STEP_RULES),
-    /** From which percent of a step on things are told, where that is not as usual. */
+    /** Thresholds of findings that are not the defaults: `input:10,host:30`. */
     thresholds: url.param('p-thresholds', codec.text, ''),
     tool: url.param('tool', codec.text, 'overview'),
     event: url.param('p-event', codec.optionalNumber, null),
+    /** Start and end in microseconds. */
     span: url.param('p-span', codec.range, null),
     find: url.param('p-find', codec.text, ''),
     findRegex: url.param('p-find-regex', codec.flag, false),
     findArguments: url.param('p-find-arguments', codec.flag, false),
+    pinned: url.param('p-trace-pinned', trackIdsCodec, []),
+    hidden: url.param('p-trace-hidden', trackIdsCodec, []),
+    /** Tracks that are expanded or collapsed, unlike the default. */
+    toggled: url.param('p-trace-turned', trackIdsCodec, []),
+    /** Start and end in microseconds. */
+    measured: url.param('p-trace-measured', codec.range, null),
+    colorBy: url.param('p-trace-colour', codec.choice(COLOR_MODES, 'name'), 'name'),
+    showsFlows: url.param('p-trace-arrows', codec.flag, false),
   };
 }
 
-/** Which trace is asked about, and how its steps are found. */
-export interface CaptureRequest {
-  readonly capture: string;
-  readonly host: string;
-  readonly marker: string;
-  /** Whose rules steps and their parts are found by. */
-  readonly rules: StepRules;
-  /** Thresholds that are not as usual. */
-  readonly thresholds: string;
-  /** Changes when the files do; an answer to a question with a mark never changes. */
-  readonly mark: number | null;
+/** Leave out fields with default values: a static export stores responses by URL. */
+export function makeCaptureRequest(request: CaptureRequest): CaptureRequest {
+  const fields = Object.entries(request) as [string, unknown][];
+  const isDefault = (value: unknown): boolean =>
+    value === '' || value === null || value === DEFAULT_STEP_RULES;
+  const rest = Object.fromEntries(fields.filter(([, value]) => !isDefault(value)));
+  return { ...rest, capture: request.capture };
 }
 
-export type RequestFields = Readonly<Record<string, string | number | boolean | null>>;
+// ---- Findings
 
-/** The question as an address. What is usual is left out, so that a copy knows it by one name. */
-export function makeRequestPath(
-  path: string,
-  ask: CaptureRequest,
-  more: RequestFields = {},
-): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of listNonDefault({ ...ask, ...more })) query.set(name, String(value));
-  return `${path}?${query}`;
-}
-
-/** The question as JSON, where it is too long for an address. */
-export function makeRequestBody(ask: CaptureRequest, more: object = {}): object {
-  return { ...Object.fromEntries(listNonDefault({ ...ask })), ...more };
-}
-
-const DEFAULT_VALUES: readonly unknown[] = ['', null, DEFAULT_STEP_RULES];
-
-function listNonDefault(fields: RequestFields): [string, RequestFields[string]][] {
-  return Object.entries(fields).filter(([, value]) => !DEFAULT_VALUES.includes(value));
-}
-
-/** Thresholds as the address and the server have them: those that are not as usual, in percent. */
+/** Return the thresholds that are not the defaults, as in the URL: `input:10,host:30`. */
 export function formatThresholds(rows: readonly ThresholdRow[]): string {
   return rows
-    .filter(({ percent, usual }) => percent !== usual)
+    .filter((row) => row.percent !== row.default)
     .map(({ name, percent }) => `${name}:${percent}`)
     .join(',');
 }
 
-/** The same with one of them changed; without a number it is as usual again. */
+/** Return the thresholds with one of them changed; null resets it. */
 export function setThreshold(
   rows: readonly ThresholdRow[],
   name: string,
@@ -94,18 +90,18 @@ export function setThreshold(
 ): string {
   const change = (row: ThresholdRow): ThresholdRow =>
     row.name === name
-      ? { ...row, percent: percent === null ? row.usual : Math.min(100, Math.max(0, percent)) }
+      ? { ...row, percent: percent === null ? row.default : Math.min(100, Math.max(0, percent)) }
       : row;
   return formatThresholds(rows.map(change));
 }
 
 const PS_PER_US = 1e6;
-/** How much of what is around an event is seen with it, in its own length. */
-const CONTEXT_FACTOR = 2;
+/** Margin on both sides of an event, as a multiple of its duration. */
+const EVENT_MARGIN = 2;
 
 type SpanUs = readonly [number, number];
 
-/** The window in which the events of a finding are seen, in microseconds. */
+/** Return the step with the longest event of a finding, in microseconds. */
 export function getFindingSpan({
   start_ps,
   end_ps,
@@ -113,43 +109,51 @@ export function getFindingSpan({
   return end_ps > start_ps ? [start_ps / PS_PER_US, end_ps / PS_PER_US] : null;
 }
 
-/** A window around one event, in microseconds. */
-export function getSpanAroundEvent({ start_ps, duration_ps }: EvidenceRow): SpanUs {
-  const room = Math.max(duration_ps * CONTEXT_FACTOR, PS_PER_US);
-  return [Math.max(0, (start_ps - room) / PS_PER_US), (start_ps + duration_ps + room) / PS_PER_US];
+/** Return an event with a margin, in microseconds. */
+export function getSpanAroundEvent({
+  start_ps,
+  duration_ps,
+}: Pick<EvidenceRow, 'start_ps' | 'duration_ps'>): SpanUs {
+  const margin = Math.max(duration_ps * EVENT_MARGIN, PS_PER_US);
+  const end = start_ps + duration_ps + margin;
+  return [Math.max(0, (start_ps - margin) / PS_PER_US), end / PS_PER_US];
 }
+
+// ---- Labels
 
 export type GetRunLabel = (run: string) => string;
 
-/** The run of a capture, and which of its captures it is where there are several. */
+/** Return the run of a capture and, if it has several captures, the step or the time. */
 export function getCaptureLabel(
   row: CaptureRow,
   rows: readonly CaptureRow[],
-  labelOf: GetRunLabel,
+  getRunLabel: GetRunLabel,
 ): string {
-  const run = labelOf(row.run) || '.';
+  const run = getRunLabel(row.run) || '.';
   const siblings = rows.filter((other) => other.run === row.run);
   if (siblings.length < 2) return run;
-  const isAlone = siblings.filter(({ step }) => step === row.step).length === 1;
-  const place = row.step === null || !isAlone ? row.title : `step ${formatStep(row.step)}`;
-  return `${run} · ${place}`;
+  const isUnique = siblings.filter(({ step }) => step === row.step).length === 1;
+  const place =
+    row.step === null || !isUnique ? row.title : m.captureStep({ step: formatStep(row.step) });
+  return m.captureName({ run, place });
 }
 
-/** Captures to choose from, by the runs that they are of. */
+/** Return captures as options, grouped by run. */
 export function makeCaptureOptions(
   rows: readonly CaptureRow[],
-  chosen: CaptureRow | undefined,
-  labelOf: GetRunLabel,
+  selected: CaptureRow | undefined,
+  getRunLabel: GetRunLabel,
 ): OptionGroup[] {
   return groupOptions(
     rows,
-    ({ run }) => labelOf(run) || '.',
-    (row) => makeCaptureOption(row, getCaptureLabel(row, rows, labelOf), row.id === chosen?.id),
+    ({ run }) => getRunLabel(run) || '.',
+    (row) => makeCaptureOption(row, getCaptureLabel(row, rows, getRunLabel), row === selected),
   );
 }
 
-function makeCaptureOption(row: CaptureRow, label: string, chosen: boolean): Option {
-  const { session, bytes, wall_s } = row;
-  const title = `${session} · ${formatBytes(bytes)} · ${formatDateTime(new Date(wall_s * 1000))}`;
-  return { key: row.id, label, hint: formatBytes(bytes), title, selected: chosen };
+function makeCaptureOption(row: CaptureRow, label: string, selected: boolean): Option {
+  const bytes = formatBytes(row.bytes);
+  const moment = formatDateTime(new Date(row.wall_s * 1000));
+  const title = m.captureOptionTitle({ session: row.session, bytes, moment });
+  return { key: row.id, label, hint: bytes, title, selected };
 }

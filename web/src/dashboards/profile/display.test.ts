@@ -8,30 +8,30 @@ import {
   shortenOpName,
 } from './display';
 
-describe('shares', () => {
+describe('percentages', () => {
   it.each([
-    [0, '0 %'],
-    [0.868, '86.8 %'],
-    [0.0004, '< 0.1 %'],
-    [0.9999, '> 99.9 %'],
-    [1, '100 %'],
-  ])('of %d read as %s', (share, words) => expect(formatPercent(share)).toBe(words));
+    [0, '0%'],
+    [0.868, '86.8%'],
+    [0.0004, '< 0.1%'],
+    [0.9999, '> 99.9%'],
+    [1, '100%'],
+  ])('%d is %s', (share, text) => expect(formatPercent(share)).toBe(text));
 });
 
-it('says rates by the second', () => {
+it('formats rates per second', () => {
   expect(formatFlopRate(4.59e11, 1)).toBe('459 TFLOP/s');
   expect(formatFlopRate(5, 10)).toBe('500 FLOP/s');
   expect(formatBandwidth(3.4e9, 1)).toBe('3.4 TB/s');
 });
 
-it('loses what stands before every op', () => {
+it('removes the prefix of compiled functions', () => {
   expect(shortenOpName('StatefulPartitionedCall/flowers/conv2d/Relu')).toBe('flowers/conv2d/Relu');
   expect(shortenOpName('aten::mm (2x3, 3x4)')).toBe('aten::mm (2x3, 3x4)');
   expect(shortenOpName('StatefulPartitionedCall')).toBe('StatefulPartitionedCall');
 });
 
-describe('the name of a kernel', () => {
-  it('loses what only a compiler wants to know', () => {
+describe('the short name of a kernel', () => {
+  it('has no types and namespaces', () => {
     expect(
       shortenKernelName(
         'void at::native::vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda(' +
@@ -46,7 +46,7 @@ describe('the name of a kernel', () => {
     expect(shortenKernelName('void splitKreduce(float*, int)')).toBe('splitKreduce');
   });
 
-  it('stays as it is where a library says all with it', () => {
+  it('is the full name without template arguments', () => {
     const name = 'nvjet_sm90_tst_64x64_64x13_2x1_v_bz_bias_TNT';
     expect(shortenKernelName(name)).toBe(name);
     expect(shortenKernelName('')).toBe('');

@@ -3,14 +3,21 @@ import { expect, it } from 'vitest';
 import { toCsv } from '../../cards/export';
 import { makeStepsTable } from './profile-commands';
 
-it('writes a row for every step', () => {
+it('exports a row per step', () => {
   const input = Float64Array.of(0.5, 0.25);
   const table = makeStepsTable({
     names: ['train 1', 'a, "quoted" one'],
     start_ms: Float64Array.of(0, 2),
     total_ms: Float64Array.of(1.5, 2),
-    parts: [{ name: 'input', label: 'input', counted: input, alone: input }],
-    other: Float64Array.of(1, 1.75),
+    parts: [
+      {
+        name: 'input',
+        label: { code: '', text: 'input', args: {} },
+        exclusive_ms: input,
+        inclusive_ms: input,
+      },
+    ],
+    other_ms: Float64Array.of(1, 1.75),
     averaged: [0, 2],
   });
   expect(toCsv(table)).toBe(

@@ -1,23 +1,29 @@
+import { QueryError } from '../../api/errors';
+import type { ProfileStepsResponse } from '../../api/schemas';
+import { encodeQuery } from '../../api/transport';
 import { downloadBlob, downloadUrl, type ExportTable, toCsv, toFileName } from '../../cards/export';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/profile';
 import type { MenuItem } from '../../components/menu';
 import type { Shortcut } from '../../plugin/context';
-import { makeRequestPath } from './captures';
 import type { ProfileState } from './profile-state.svelte';
-import type { ProfileSummary, StepsResponse } from './schemas';
+import { overviewQuery, stepsQuery } from './query';
 
-/** Every step with its parts, in milliseconds. */
+const PERFETTO_URL = 'https://ui.perfetto.dev';
+
+/** Return a row per step with the time of its parts in milliseconds. */
 export function makeStepsTable({
   names,
   start_ms,
   total_ms,
   parts,
-  other,
-}: StepsResponse): ExportTable {
+  other_ms,
+}: ProfileStepsResponse): ExportTable {
   const columns = [
     ['start_ms', start_ms],
     ['total_ms', total_ms],
-    ...parts.map(({ name, counted }) => [`${name}_ms`, counted] as const),
-    ['other_ms', other],
+    ...parts.map(({ name, exclusive_ms }) => [`${name}_ms`, exclusive_ms] as const),
+    ['other_ms', other_ms],
   ] as const;
   return {
     columns: ['step', ...columns.map(([name]) => name)],
@@ -25,39 +31,44 @@ export function makeStepsTable({
   };
 }
 
-const PERFETTO_URL = 'https://ui.perfetto.dev';
-
-/** What of a capture can be taken away: its numbers, or the file in the form that others read. */
 export function makeExportMenu(profile: ProfileState): MenuItem[][] {
-  const numbers = [
-    { label: 'Overview as JSON', run: () => void saveOverview(profile) },
-    { label: 'Steps as CSV', run: () => void saveSteps(profile) },
+  const tables = [
+    { label: m.exportOverviewJson, run: () => save(profile, saveOverview) },
+    { label: m.exportStepsCsv, run: () => save(profile, saveSteps) },
   ];
-  const pictures = profile.imageExports.length > 0 ? [[...profile.imageExports]] : [];
-  return [...pictures, numbers, ...(profile.context.isStatic ? [] : makeFileItems(profile))];
+  const images = profile.imageExports.length > 0 ? [[...profile.imageExports]] : [];
+  return [...images, tables, ...(profile.canAnalyze ? makeFileItems(profile) : [])];
 }
 
 function makeFileItems(profile: ProfileState): MenuItem[][] {
-  const save = (format: 'original' | 'chrome'): void =>
-    downloadUrl(
-      profile.api.url(makeRequestPath('file', { ...profile.request, mark: null }, { format })),
-    );
+  const download = (format: 'original' | 'chrome'): void => {
+    const { capture, host } = profile.request;
+    downloadUrl(profile.context.api.url(`file?${encodeQuery({ capture, host, format })}`));
+  };
   return [
     [
-      { label: 'The capture as it was written', run: () => save('original') },
-      { label: 'Trace for Perfetto and Chrome', hint: '.json.gz', run: () => save('chrome') },
+      { label: m.exportOriginal, run: () => download('original') },
+      { label: m.exportChromeLabel, hint: m.exportChromeHint, run: () => download('chrome') },
     ],
     [
       {
-        label: 'Open Perfetto (then drop the trace there)',
+        label: m.exportPerfetto,
         run: () => void open(PERFETTO_URL, '_blank', 'noopener'),
       },
     ],
   ];
 }
 
+function save(profile: ProfileState, run: (profile: ProfileState) => Promise<void>): void {
+  profile.exportError = null;
+  run(profile).catch((error: unknown) => {
+    if (error instanceof QueryError) profile.exportError = error.problem;
+    else profile.context.reportError(error);
+  });
+}
+
 async function saveOverview(profile: ProfileState): Promise<void> {
-  const overview = await profile.fetch<ProfileSummary>('overview');
+  const overview = await profile.context.queries.fetch(overviewQuery, profile.request);
   const text = JSON.stringify(overview, null, 2);
   downloadBlob(
     new Blob([text], { type: 'application/json' }),
@@ -66,7 +77,7 @@ async function saveOverview(profile: ProfileState): Promise<void> {
 }
 
 async function saveSteps(profile: ProfileState): Promise<void> {
-  const steps = await profile.fetch<StepsResponse>('steps');
+  const steps = await profile.context.queries.fetch(stepsQuery, profile.request);
   downloadBlob(
     new Blob([toCsv(makeStepsTable(steps))], { type: 'text/csv' }),
     `${getExportFileName(profile)}_steps.csv`,
@@ -77,20 +88,22 @@ export function getExportFileName({ capture }: ProfileState): string {
   return toFileName(`${capture.run} ${capture.title}`);
 }
 
-/** The keys of the dashboard; returns how to take them back. */
+/** Register the shortcuts of the dashboard; returns a function that removes them. */
 export function registerProfileShortcuts(profile: ProfileState): () => void {
   const { loader, captures } = profile;
-  const step = (by: number): void => {
+  const moveTool = (by: number): void => {
     const { availableTools, currentTool } = loader;
-    const at = availableTools.findIndex(({ name }) => name === currentTool?.name);
-    const next = availableTools[(at + by + availableTools.length) % availableTools.length];
+    const index = availableTools.findIndex(({ name }) => name === currentTool?.name);
+    const next = availableTools[(index + by + availableTools.length) % availableTools.length];
     if (next) profile.openTool(next.name);
   };
-  const keys: Omit<Shortcut, 'group'>[] = [
-    { keys: 'v', label: 'Next tool', run: () => step(1) },
-    { keys: 'Shift+V', label: 'Tool before', run: () => step(-1) },
-    { keys: 'x', label: 'Let the two captures change places', run: () => captures.swap() },
+  const shortcuts: Omit<Shortcut, 'group'>[] = [
+    { keys: 'v', label: m.shortcutNextTool, run: () => moveTool(1) },
+    { keys: 'Shift+V', label: m.shortcutPreviousTool, run: () => moveTool(-1) },
+    { keys: 'x', label: m.baselineSwap, run: () => captures.swap() },
   ];
-  const stops = keys.map((key) => profile.context.shortcuts.register({ ...key, group: 'Profile' }));
-  return () => stops.forEach((stop) => stop());
+  const removers = shortcuts.map((shortcut) =>
+    profile.context.shortcuts.register({ ...shortcut, group: common.profile }),
+  );
+  return () => removers.forEach((remove) => remove());
 }

@@ -1,48 +1,52 @@
-import { createContext, untrack } from 'svelte';
+import { createContext } from 'svelte';
 
-import { ListQuery, Query } from '../../api/query.svelte';
+import type { Query } from '../../api/create-query.svelte';
+import type { QueryDefinition } from '../../api/query-definition';
+import type {
+  CaptureRequest,
+  CaptureRow,
+  Comparison,
+  OpeningResponse,
+  Problem,
+  ToolRow,
+  ToolsResponse,
+} from '../../api/schemas';
 import type { MenuItem } from '../../components/menu';
 import type { Codec } from '../../lib/codecs';
 import type { Context, Param } from '../../plugin/context';
 import {
-  type CaptureRequest,
-  DEFAULT_STEP_RULES,
-  makeRequestPath,
+  makeCaptureRequest,
   openProfileParams,
   type ProfileParams,
-  type RequestFields,
   type TraceLocation,
 } from './captures';
-import type {
-  CaptureRow,
-  CapturesResponse,
-  OpeningResponse,
-  ToolRow,
-  ToolsResponse,
-} from './schemas';
+import { capturesQuery, comparisonQuery, progressQuery, toolsQuery } from './query';
 import { type Tool, TOOLS } from './tools';
 
-/** All captures of the log, and which of them are looked at. */
-export class CaptureList extends ListQuery<CaptureRow> {
+/** The captures of the log, and which of them are selected. */
+export class CaptureList {
+  readonly query: Query<readonly CaptureRow[]>;
   readonly #context: Context;
   readonly #params: ProfileParams;
 
   constructor(context: Context, params: ProfileParams) {
-    super(async (signal) => (await context.api.get<CapturesResponse>('captures', signal)).captures);
     this.#context = context;
     this.#params = params;
+    this.query = context.query(capturesQuery, () => ({}));
   }
 
-  /** The one that the address names, else the newest of the runs that are shown. */
+  readonly rows = $derived.by<readonly CaptureRow[]>(() => this.query.data ?? []);
+
+  /** The capture in the URL, else the newest one of the visible runs. */
   readonly current = $derived.by<CaptureRow | undefined>(() => {
-    const named = this.find(this.#params.capture.value);
-    if (named) return named;
+    const selected = this.#find(this.#params.capture.value);
+    if (selected) return selected;
     const { visible } = this.#context.runs;
-    const seen = this.rows.filter(({ run }) => visible.some(({ name }) => name === run));
-    return findNewest(seen) ?? findNewest(this.rows);
+    const shown = this.rows.filter(({ run }) => visible.some(({ name }) => name === run));
+    return findNewest(shown) ?? findNewest(this.rows);
   });
 
-  /** The newest that is older than the one that is looked at, of the same run or one beside it. */
+  /** The newest capture before the current one, of the same run or of a run in the same folder. */
   readonly previous = $derived.by<CaptureRow | undefined>(() => {
     const { current } = this;
     if (!current) return undefined;
@@ -54,36 +58,44 @@ export class CaptureList extends ListQuery<CaptureRow> {
     );
   });
 
-  /** The one that it is compared with. */
+  /** The capture to compare with. */
   readonly baseline = $derived.by<CaptureRow | undefined>(() => {
-    const found = this.find(this.#params.before.value);
-    return found === this.current ? undefined : found;
+    const selected = this.#find(this.#params.before.value);
+    return selected === this.current ? undefined : selected;
   });
 
+  /** The selected host; empty for the first. */
   readonly host = $derived.by(() => {
-    const wanted = this.#params.host.value;
-    return this.current?.hosts.some(({ name }) => name === wanted) ? wanted : '';
+    const selected = this.#params.host.value;
+    return this.current?.hosts.some(({ name }) => name === selected) ? selected : '';
   });
 
+  /** Select a capture, and reset what refers to events and tracks of the previous one. */
   select(id: string): void {
-    const { capture, before, host, marker, event, span } = this.#params;
+    const { capture, before, host, marker, event, span, measured } = this.#params;
+    const { pinned, hidden, toggled } = this.#params;
     capture.set(id, 'push');
     if (before.value === id) before.set('');
     for (const param of [host, marker]) param.set('');
+    for (const param of [span, measured]) param.set(null);
+    for (const param of [pinned, hidden, toggled]) param.set([]);
     event.set(null);
-    span.set(null);
   }
 
   setBaseline(id: string): void {
     this.#params.before.set(id, 'push');
   }
 
-  /** The two change places: what was now is before. */
+  /** Exchange the current and the baseline capture. */
   swap(): void {
     const { current, baseline } = this;
     if (!current || !baseline) return;
     this.select(baseline.id);
     this.setBaseline(current.id);
+  }
+
+  #find(id: string): CaptureRow | undefined {
+    return this.rows.find((row) => row.id === id);
   }
 }
 
@@ -98,105 +110,110 @@ function findNewest(rows: readonly CaptureRow[]): CaptureRow | undefined {
   );
 }
 
-/** How often it is asked how far the server has read a large capture. */
-const PROGRESS_POLL_MS = 300;
+/** Most captures are read sooner than this, without a progress bar. */
+const PROGRESS_DELAY_MS = 300;
 
-/** Which tools there are does not depend on how steps are found. */
-const STEP_INDEPENDENT_FIELDS = { marker: '', rules: DEFAULT_STEP_RULES, thresholds: '' };
+/** A tool without data, and why it has none. */
+export interface EmptyTool extends ToolRow {
+  readonly title: string;
+}
 
-/** The capture is read, and it is known which tools have something to show of it. */
+/** Has the server read the current capture, and lists the tools that have data. */
 export class CaptureLoader {
-  readonly toolsQuery = new Query<ToolsResponse>();
-  /** How far it is, while it takes longer than a moment. */
-  progress = $state.raw<OpeningResponse | null>(null);
+  readonly query: Query<ToolsResponse>;
+  readonly #progress: Query<OpeningResponse>;
   readonly #profile: ProfileState;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #looking = new AbortController();
 
   constructor(profile: ProfileState) {
     this.#profile = profile;
+    const { context } = profile;
+    // The tools do not depend on how steps are found.
+    const request = $derived.by(() => {
+      const { capture, host, version } = profile.request;
+      if (capture === '') return null;
+      return makeCaptureRequest({ capture, host: host ?? '', version: version ?? null });
+    });
+    this.query = context.query(toolsQuery, () => request, { keepPrevious: false });
+    const canFollow = context.supports(progressQuery.route);
+    this.#progress = context.query(
+      progressQuery,
+      () => (canFollow && this.query.isLoading ? request : null),
+      { debounceMs: PROGRESS_DELAY_MS, keepPrevious: false },
+    );
   }
 
-  /** Those that have something to show. */
+  /** Null until the server has reported any progress. */
+  readonly progress = $derived.by(() => this.#progress.data ?? null);
+
   readonly availableTools = $derived.by<readonly Tool[]>(() => {
-    const rows = this.toolsQuery.data?.tools ?? [];
-    const isFull = (name: string): boolean => rows.some((row) => row.name === name && !row.why);
+    const rows = this.query.data?.tools ?? [];
+    const hasData = (name: string): boolean =>
+      rows.some((row) => row.name === name && row.empty_reason === null);
     return TOOLS.filter(({ name, needsBaseline }) =>
-      needsBaseline ? this.#profile.baseline !== null : isFull(name),
+      needsBaseline ? this.#profile.baseline !== null : hasData(name),
     );
   });
 
-  /** Those that have nothing, and why. */
-  readonly emptyTools = $derived.by<readonly ToolRow[]>(() => {
-    const isOurs = ({ name, why }: ToolRow): boolean =>
-      why !== '' && TOOLS.some((tool) => tool.name === name && !tool.needsBaseline);
-    return this.toolsQuery.data?.tools.filter(isOurs) ?? [];
-  });
-
-  /** The tool that the address names; the first of a capture that has no such tool. */
-  readonly currentTool = $derived.by<Tool | undefined>(() => {
-    const wanted = this.#profile.params.tool.value;
-    return this.availableTools.find(({ name }) => name === wanted) ?? this.availableTools[0];
-  });
-
-  /** The same text for as long as the trace is the same, however its steps are found. */
-  readonly #question = $derived.by(() =>
-    makeRequestPath('tools', { ...this.#profile.request, ...STEP_INDEPENDENT_FIELDS }),
-  );
-
-  watch(): void {
-    $effect(() => {
-      void this.#question;
-      untrack(() => this.retry());
+  readonly emptyTools = $derived.by<readonly EmptyTool[]>(() => {
+    const rows = this.query.data?.tools ?? [];
+    return rows.flatMap((row) => {
+      const tool = TOOLS.find(({ name, needsBaseline }) => name === row.name && !needsBaseline);
+      return tool && row.empty_reason ? [{ ...row, title: tool.title }] : [];
     });
-    $effect(() => () => this.#stop());
+  });
+
+  /** The tool in the URL, else the first that has data. */
+  readonly currentTool = $derived.by<Tool | undefined>(() => {
+    const selected = this.#profile.params.tool.value;
+    return this.availableTools.find(({ name }) => name === selected) ?? this.availableTools[0];
+  });
+}
+
+/** Responses about the current and the baseline capture. */
+export interface ComparedData<Data> {
+  readonly current: Data;
+  /** Null without a baseline, and until its response arrives. */
+  readonly baseline: Data | null;
+}
+
+/** The same query about the current and the baseline capture. */
+export class ComparedQuery<Data> {
+  readonly #current: Query<Data>;
+  readonly #baseline: Query<Data>;
+
+  constructor(current: Query<Data>, baseline: Query<Data>) {
+    this.#current = current;
+    this.#baseline = baseline;
+  }
+
+  readonly data = $derived.by<ComparedData<Data> | undefined>(() => {
+    const current = this.#current.data;
+    return current === undefined ? undefined : { current, baseline: this.#baseline.data ?? null };
+  });
+
+  get error(): { readonly problem: Problem } | null {
+    return this.#current.error ?? this.#baseline.error;
+  }
+
+  get isLoading(): boolean {
+    return this.#current.isLoading || this.#baseline.isLoading;
   }
 
   retry(): void {
-    this.#stop();
-    const { capture, host } = this.#profile.request;
-    if (capture === '') return;
-    const question = this.#question;
-    this.toolsQuery.run((signal) => this.#profile.api.get<ToolsResponse>(question, signal));
-    const ask = { capture, host, ...STEP_INDEPENDENT_FIELDS, mark: null };
-    this.#timer = setTimeout(() => void this.#look(ask, this.#looking.signal), PROGRESS_POLL_MS);
-  }
-
-  /** Asks how far it is until the tools are known. */
-  async #look(ask: CaptureRequest, signal: AbortSignal): Promise<void> {
-    if (!this.toolsQuery.loading) return;
-    try {
-      this.progress = await this.#profile.fetch<OpeningResponse>('opening', {}, ask, signal);
-    } catch {
-      // Whatever is wrong, the question that is waited for will say it.
-    }
-    if (!signal.aborted)
-      this.#timer = setTimeout(() => void this.#look(ask, signal), PROGRESS_POLL_MS);
-  }
-
-  #stop(): void {
-    clearTimeout(this.#timer);
-    this.#looking.abort();
-    this.#looking = new AbortController();
-    this.toolsQuery.stop();
-    this.progress = null;
+    for (const query of [this.#current, this.#baseline]) if (query.error) query.retry();
   }
 }
 
-/** What a tool was told of the capture, and of the one that it is compared with. */
-export interface ComparedResponse<Answer> {
-  readonly current: Answer;
-  readonly baseline: Answer | null;
-}
-
-/** All that tools share: which captures are looked at, and how the server is asked about them. */
+/** What all tools share: the selected captures, and queries about them. */
 export class ProfileState {
   readonly context: Context;
   readonly params: ProfileParams;
   readonly captures: CaptureList;
   readonly loader: CaptureLoader;
-  /** Pictures that can be taken away of the tool that is open. */
+  /** Image exports of the current tool. */
   imageExports = $state.raw<readonly MenuItem[]>([]);
+  /** Why the last export failed. */
+  exportError = $state.raw<Problem | null>(null);
 
   constructor(context: Context) {
     this.context = context;
@@ -205,14 +222,10 @@ export class ProfileState {
     this.loader = new CaptureLoader(this);
   }
 
-  get api(): Context['api'] {
-    return this.context.api;
-  }
-
-  /** The capture that is looked at; tools exist only while there is one. */
+  /** The current capture; tools are only mounted while there is one. */
   get capture(): CaptureRow {
     const { current } = this.captures;
-    if (!current) throw new Error('there is no capture to look at');
+    if (!current) throw new Error('No capture is selected.');
     return current;
   }
 
@@ -220,111 +233,76 @@ export class ProfileState {
     return this.captures.baseline ?? null;
   }
 
+  /** Whether a capture can be analyzed with other settings; a static export has only the defaults. */
+  get canAnalyze(): boolean {
+    return this.context.supports('GET profile/file');
+  }
+
   readonly request = $derived.by<CaptureRequest>(() => {
     const { current, host } = this.captures;
-    return this.#askOf(current, host);
+    return this.#makeRequest(current, host);
   });
 
   readonly baselineRequest = $derived.by<CaptureRequest | null>(() => {
     const { baseline } = this.captures;
-    return baseline ? this.#askOf(baseline, '') : null;
+    return baseline ? this.#makeRequest(baseline, '') : null;
   });
 
-  readonly spot = $derived.by(() => {
-    const { event, span, find } = this.params;
-    return { event, span, find };
-  });
-
-  /** Whether events can be looked at one by one. */
+  /** Whether events can be shown in the trace tool. */
   readonly hasTrace = $derived.by(() =>
     this.loader.availableTools.some(({ name }) => name === 'trace'),
   );
 
-  /** A value of a tool in the address. */
+  /** Return a URL parameter of a tool. */
   param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value> {
     return this.context.url.param(`p-${name}`, codec, fallback);
   }
 
-  /** Asks about one of the captures. */
-  fetch<Answer>(
-    path: string,
-    more: RequestFields = {},
-    ask: CaptureRequest = this.request,
-    signal?: AbortSignal,
-  ): Promise<Answer> {
-    return this.api.get<Answer>(makeRequestPath(path, ask, more), signal);
-  }
+  getRunLabel = (run: string): string => this.context.runs.find(run)?.label ?? run;
 
   /**
-   * The answers about both captures, asked for again whenever a capture, its steps or `more`
-   * changes; to be called where effects live.
+   * Follow a query about both captures, while `isEnabled` is true. Call it where effects can be
+   * created.
    */
-  queryBoth<Answer>(
-    path: string,
-    more: () => RequestFields = () => ({}),
-  ): Query<ComparedResponse<Answer>> {
-    return this.#follow(() => {
-      const [extra, ask, other] = [more(), this.request, this.baselineRequest];
-      return async (signal) => {
-        const current = this.fetch<Answer>(path, extra, ask, signal);
-        const baseline = other ? this.fetch<Answer>(path, extra, other, signal) : null;
-        return { current: await current, baseline: await baseline };
-      };
+  queryBoth<Data>(
+    definition: QueryDefinition<CaptureRequest, Data>,
+    isEnabled: () => boolean = () => true,
+  ): ComparedQuery<Data> {
+    return new ComparedQuery(
+      this.context.query(definition, () => (isEnabled() ? this.request : null)),
+      this.context.query(definition, () => (isEnabled() ? this.baselineRequest : null)),
+    );
+  }
+
+  /** Follow the comparison of both captures. Call it where effects can be created. */
+  queryComparison(): Query<Comparison> {
+    return this.context.query(comparisonQuery, () => {
+      const before = this.baselineRequest?.capture;
+      return before === undefined ? null : { ...this.request, baseline: before };
     });
   }
 
-  /** One answer about both captures; none while nothing is compared. */
-  queryComparison<Answer>(path: string): Query<Answer> {
-    return this.#follow(() => {
-      const [ask, other] = [this.request, this.baselineRequest];
-      if (!other) return null;
-      return (signal) => this.fetch<Answer>(path, { before: other.capture }, ask, signal);
-    });
-  }
-
-  /** Opens a tool. */
   openTool(tool: string): void {
     this.params.tool.set(tool, 'push');
   }
 
-  /** Opens the trace where something can be seen. */
   showInTrace({ event = null, span = null, query = '' }: Partial<TraceLocation>): void {
     this.params.event.set(event);
     this.params.span.set(span);
     this.params.find.set(query);
-    for (const how of [this.params.findRegex, this.params.findArguments]) how.set(false);
+    for (const option of [this.params.findRegex, this.params.findArguments]) option.set(false);
     this.openTool('trace');
   }
 
-  /** Keeps what is known of captures in step with the log; to be called where effects live. */
-  watch(): void {
-    $effect(() => {
-      this.context.live.getRevision(null);
-      void untrack(() => this.captures.load());
+  #makeRequest(row: CaptureRow | undefined, host: string): CaptureRequest {
+    return makeCaptureRequest({
+      capture: row?.id ?? '',
+      host,
+      marker: this.params.marker.value,
+      rules: this.params.rules.value,
+      thresholds: this.params.thresholds.value,
+      version: row?.version ?? null,
     });
-    this.loader.watch();
-  }
-
-  /** What is asked changes with whatever the making of the question looks at. */
-  #follow<Answer>(
-    question: () => ((signal: AbortSignal) => Promise<Answer>) | null,
-  ): Query<Answer> {
-    const asking = new Query<Answer>();
-    $effect(() => {
-      const asked = question();
-      untrack(() => asking.run(asked, true));
-    });
-    $effect(() => () => asking.stop());
-    return asking;
-  }
-
-  #askOf(row: CaptureRow | undefined, host: string): CaptureRequest {
-    const [marker, rules] = [this.params.marker.value, this.params.rules.value];
-    const capture = row?.id ?? '';
-    // A copy knows a capture by one name, and its answers are what they are.
-    if (this.context.isStatic) return { capture, host, marker, rules, thresholds: '', mark: null };
-    const thresholds = this.params.thresholds.value;
-    return { capture, host, marker, rules, thresholds, mark: row?.mark ?? null };
   }
 }
 

@@ -1,73 +1,73 @@
 import type { Component } from 'svelte';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/profile';
 
-/** One way to look at a capture. Its code is loaded when it is opened. */
+/** A tab of the dashboard. Its code is loaded when it is opened. */
 export interface Tool {
-  /** In the address, and what the server calls it. */
+  /** The name in the URL and on the server. */
   readonly name: string;
   readonly title: string;
-  /** What it answers, in one sentence. */
   readonly description: string;
-  /** It shows two captures beside each other. */
+  /** Available only while captures are compared. */
   readonly needsBaseline?: boolean;
   load(): Promise<{ readonly default: Component }>;
 }
 
-/** In the order of their tabs; which of them a capture has something for, the server says. */
+/** All tools in display order; the server says which of them have data. */
 export const TOOLS: readonly Tool[] = [
   {
     name: 'overview',
-    title: 'Overview',
-    description: 'Where the time of a step goes, and what to change.',
+    title: m.toolOverviewTitle,
+    description: m.toolOverviewDescription,
     load: () => import('./overview/OverviewTool.svelte'),
   },
   {
     name: 'compare',
-    title: 'Compare',
-    description: 'What changed between two captures, op by op.',
+    title: m.toolCompareTitle,
+    description: m.toolCompareDescription,
     needsBaseline: true,
     load: () => import('./compare/CompareTool.svelte'),
   },
   {
     name: 'input',
-    title: 'Input',
-    description: 'What a step waits for, and which stage of the input pipeline is to blame.',
+    title: m.toolInputTitle,
+    description: m.toolInputDescription,
     load: () => import('./input/InputTool.svelte'),
   },
   {
     name: 'trace',
-    title: 'Trace',
-    description: 'Every event on an axis of time, by process and thread.',
+    title: common.trace,
+    description: m.toolTraceDescription,
     load: () => import('./trace/TraceTool.svelte'),
   },
   {
     name: 'ops',
-    title: 'Ops',
-    description: 'What took how long, on the host, on devices and in Python.',
+    title: m.toolOpsTitle,
+    description: m.toolOpsDescription,
     load: () => import('./ops/OpsTool.svelte'),
   },
   {
     name: 'kernels',
-    title: 'Kernels',
-    description:
-      'How kernels were launched, how well they fit the device, and who uses tensor cores.',
+    title: m.toolKernelsTitle,
+    description: m.toolKernelsDescription,
     load: () => import('./kernels/KernelsTool.svelte'),
   },
   {
     name: 'memory',
-    title: 'Memory',
-    description: 'How much was in use over time, what of at the peak, and what never came back.',
+    title: common.memory,
+    description: m.toolMemoryDescription,
     load: () => import('./memory/MemoryTool.svelte'),
   },
   {
     name: 'program',
-    title: 'Program',
-    description: 'What the compiler made of the model, and how long each instruction took.',
+    title: m.toolProgramTitle,
+    description: m.toolProgramDescription,
     load: () => import('./program/ProgramTool.svelte'),
   },
   {
     name: 'roofline',
-    title: 'Roofline',
-    description: 'How near ops come to what the device can do, and what holds them back.',
+    title: m.toolRooflineTitle,
+    description: m.toolRooflineDescription,
     load: () => import('./roofline/RooflineTool.svelte'),
   },
 ];

@@ -1,20 +1,174 @@
-import { isAbortError, toProblem } from '../../api/errors';
-import type { Problem } from '../../api/schemas';
+import type { Query } from '../../api/create-query.svelte';
+import { toProblem } from '../../api/errors';
+import type { Bookmark, BookmarksResponse, CameraDef, Problem } from '../../api/schemas';
+import * as m from '../../catalog/projector';
 import type { Orbit } from '../../charts/webgl/orbit-camera';
-import { NO_AXES, PROJECTION_METHODS, type ProjectorParams } from './projector-params';
-import type { ProjectorState } from './projector-state.svelte';
-import { formatProjectorQuery } from './query.svelte';
+import type { Context } from '../../plugin/context';
+import type { EmbeddingReference } from './embedding-catalog.svelte';
+import type { PointSelection } from './point-selection.svelte';
+import {
+  NO_AXES,
+  PARAM_NAMES,
+  PROJECTION_METHODS,
+  type ProjectorParamName,
+  type ProjectorParams,
+} from './projector-params';
+import { bookmarksQuery } from './query';
 import { decodeMask, encodeMask, type RowMask } from './row-mask';
-import type { Bookmark, BookmarksResponse, CameraDef } from './schemas';
 
-/** From so far away TensorBoard shows its cube of points as a whole. */
-const TENSORBOARD_FIT_DISTANCE = Math.hypot(0.45, 0.9, 1.6);
+/** A view that can be restored. */
+export interface BookmarkItem {
+  readonly name: string;
+  /** Bookmarks of TensorBoard cannot be deleted. */
+  readonly isOwn: boolean;
+  restore(): void;
+}
 
-/** How a view of TensorBoard is laid out, coloured and looked at, as far as there is that here. */
+/** A saved view: settings by the names of `PARAM_NAMES`, and masks of rows. */
+interface SavedViewState {
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly rows: number;
+  readonly selected: string | null;
+  readonly only: string | null;
+  readonly hidden: string | null;
+}
+
+/** Rows are saved as masks. The embedding is the same. */
+const EXCLUDED_PARAMS: readonly ProjectorParamName[] = [
+  'embedding',
+  'selectedRows',
+  'isolatedRows',
+  'hiddenRows',
+];
+
+/** Names in views that were saved by earlier versions, where they differ. */
+const FORMER_NAMES: Readonly<Record<string, ProjectorParamName>> = {
+  colour: 'colorBy',
+  count: 'neighborCount',
+};
+
+/** Views of the embedding that were saved here or by TensorBoard. */
+export class Bookmarks {
+  readonly #context: Context;
+  readonly #params: ProjectorParams;
+  readonly #selection: PointSelection;
+  readonly #getReference: () => EmbeddingReference | null;
+  readonly #list: Query<BookmarksResponse>;
+  #saveError = $state.raw<Problem | null>(null);
+
+  /** Call it where effects can be created. */
+  constructor(
+    context: Context,
+    params: ProjectorParams,
+    selection: PointSelection,
+    getReference: () => EmbeddingReference | null,
+  ) {
+    this.#context = context;
+    this.#params = params;
+    this.#selection = selection;
+    this.#getReference = getReference;
+    const isSupported = context.supports('GET projector/bookmarks');
+    this.#list = context.query(bookmarksQuery, () => (isSupported ? getReference() : null));
+  }
+
+  get error(): Problem | null {
+    return this.#saveError ?? this.#list.error?.problem ?? null;
+  }
+
+  readonly items = $derived.by<readonly BookmarkItem[]>(() => [
+    ...(this.#list.data?.saved ?? []).map(({ name, state }) => ({
+      name,
+      isOwn: true,
+      restore: () => this.#restoreView(JSON.parse(state) as SavedViewState),
+    })),
+    ...(this.#list.data?.bookmarks ?? []).map((bookmark) => ({
+      name: bookmark.label || m.bookmarksTensorboard,
+      isOwn: false,
+      restore: () => this.#restoreTensorBoardView(bookmark),
+    })),
+  ]);
+
+  save(name: string): Promise<void> {
+    return this.#send(name, JSON.stringify(this.#captureView()));
+  }
+
+  delete(name: string): Promise<void> {
+    return this.#send(name, null);
+  }
+
+  async #send(name: string, state: string | null): Promise<void> {
+    const id = this.#getReference()?.id;
+    if (id === undefined) return;
+    const { queries } = this.#context;
+    this.#saveError = null;
+    try {
+      await queries.mutate('POST projector/bookmark', { id, name, state });
+      queries.invalidate(bookmarksQuery);
+    } catch (error) {
+      this.#saveError = toProblem(error);
+    }
+  }
+
+  #captureView(): SavedViewState {
+    const { selected, isolated, hidden } = this.#selection;
+    return {
+      settings: captureSettings(this.#params),
+      rows: (selected ?? isolated ?? hidden)?.length ?? 0,
+      selected: encodeMask(selected),
+      only: encodeMask(isolated),
+      hidden: encodeMask(hidden),
+    };
+  }
+
+  #restoreView({ settings, rows, selected, only, hidden }: SavedViewState): void {
+    restoreSettings(settings, this.#params);
+    const decode = (text: string | null): RowMask | null =>
+      text === null ? null : decodeMask(text, rows);
+    this.#selection.restore({
+      selected: decode(selected),
+      isolated: decode(only),
+      hidden: decode(hidden),
+    });
+  }
+
+  #restoreTensorBoardView(bookmark: Bookmark): void {
+    applyTensorBoardBookmark(bookmark, this.#params);
+    const { selectedPoints, filteredPoints } = bookmark;
+    this.#selection.restore({
+      selected: this.#selection.toMask(selectedPoints),
+      isolated: filteredPoints && this.#selection.toMask(filteredPoints),
+      hidden: null,
+    });
+  }
+}
+
+/** Return all settings of a view by their names in the URL. */
+export function captureSettings(params: ProjectorParams): Record<string, unknown> {
+  const names = Object.keys(PARAM_NAMES) as ProjectorParamName[];
+  const included = names.filter((name) => !EXCLUDED_PARAMS.includes(name));
+  return Object.fromEntries(included.map((name) => [PARAM_NAMES[name], params[name].value]));
+}
+
+/** Apply saved settings, as one entry of the browser's history. Others keep their values. */
+export function restoreSettings(
+  settings: Readonly<Record<string, unknown>>,
+  params: ProjectorParams,
+): void {
+  const names = Object.keys(PARAM_NAMES) as ProjectorParamName[];
+  for (const [key, value] of Object.entries(settings)) {
+    const name =
+      names.find((name) => PARAM_NAMES[name] === key) ??
+      FORMER_NAMES[key] ??
+      names.find((name) => name === key);
+    if (name && !EXCLUDED_PARAMS.includes(name)) params[name].set(value as never, 'push');
+  }
+}
+
+/** Apply the settings of a TensorBoard bookmark that exist here. */
 export function applyTensorBoardBookmark(bookmark: Bookmark, params: ProjectorParams): void {
   const method = PROJECTION_METHODS.find((name) => name === bookmark.selectedProjection);
-  if (method) params.method.set(method);
-  params.dimensions.set(bookmarkDimensions(bookmark));
+  if (method) params.method.set(method, 'push');
+  params.dimensions.set(getBookmarkDimensions(bookmark), 'push');
   params.components.set(bookmark.pcaComponentDimensions.map(String));
   const { tSNEPerplexity, umapNeighbors, umapMinDist, cameraDef } = bookmark;
   if (tSNEPerplexity !== null) params.perplexity.set(tSNEPerplexity);
@@ -28,14 +182,17 @@ export function applyTensorBoardBookmark(bookmark: Bookmark, params: ProjectorPa
   params.orbit.set(cameraDef && toOrbit(cameraDef));
 }
 
-function bookmarkDimensions(bookmark: Bookmark): 'auto' | '2' | '3' {
+function getBookmarkDimensions(bookmark: Bookmark): 'auto' | '2' | '3' {
   const { selectedProjection, tSNEis3d, umapIs3d, pcaComponentDimensions } = bookmark;
-  const isDeep = {
-    ...{ tsne: tSNEis3d, umap: umapIs3d, custom: false },
+  const is3dByMethod: Readonly<Record<string, boolean | null>> = {
     pca: pcaComponentDimensions.length > 0 ? pcaComponentDimensions.length > 2 : null,
-  }[selectedProjection];
-  if (isDeep === null || isDeep === undefined) return 'auto';
-  return isDeep ? '3' : '2';
+    tsne: tSNEis3d,
+    umap: umapIs3d,
+    custom: false,
+  };
+  const is3d = is3dByMethod[selectedProjection] ?? null;
+  if (is3d === null) return 'auto';
+  return is3d ? '3' : '2';
 }
 
 function applyCustomAxes(bookmark: Bookmark, params: ProjectorParams): void {
@@ -49,13 +206,12 @@ function applyCustomAxes(bookmark: Bookmark, params: ProjectorParams): void {
   params.axesColumn.set(bookmark.customSelectedSearchByMetadataOption);
 }
 
-/** The same direction, and as much of all points in sight. */
+/** The distance from which TensorBoard shows all points, which fill a cube from -1 to 1. */
+const TENSORBOARD_FIT_DISTANCE = Math.hypot(0.45, 0.9, 1.6);
+
+/** Return a camera with the same direction that shows the same part of the points. */
 export function toOrbit({ orthographic, position, target, zoom }: CameraDef): Orbit {
-  const [x, y, z] = [0, 1, 2].map((axis) => (position[axis] ?? 0) - (target[axis] ?? 0)) as [
-    number,
-    number,
-    number,
-  ];
+  const [x, y, z] = [position[0] - target[0], position[1] - target[1], position[2] - target[2]];
   const distance = Math.hypot(x, y, z) || TENSORBOARD_FIT_DISTANCE;
   return {
     yaw: Math.atan2(x, z),
@@ -63,116 +219,4 @@ export function toOrbit({ orthographic, position, target, zoom }: CameraDef): Or
     zoom: zoom * (orthographic ? 1 : TENSORBOARD_FIT_DISTANCE / distance),
     target,
   };
-}
-
-/** A view that can be looked at again. */
-export interface BookmarkItem {
-  readonly name: string;
-  /** Those of others cannot be taken away. */
-  readonly isOwn: boolean;
-  restore(): void;
-}
-
-/** What is kept: every setting, and which points are chosen, alone and hidden. */
-interface SavedViewState {
-  readonly settings: Partial<Record<keyof ProjectorParams, unknown>>;
-  readonly rows: number;
-  readonly selected: string | null;
-  readonly only: string | null;
-  readonly hidden: string | null;
-}
-
-/** Not part of a view: which embedding it is of, and what the address has of its rows. */
-const EXCLUDED_PARAMS = ['embedding', 'panel', 'selectedRows', 'isolatedRows', 'hiddenRows'];
-
-/** Views of the embedding that somebody kept, here or with TensorBoard. */
-export class Bookmarks {
-  error = $state.raw<Problem | null>(null);
-  readonly #projector: ProjectorState;
-  #response = $state.raw<BookmarksResponse | null>(null);
-
-  constructor(projector: ProjectorState) {
-    this.#projector = projector;
-  }
-
-  readonly items = $derived.by<readonly BookmarkItem[]>(() => [
-    ...(this.#response?.saved ?? []).map(({ name, state }) => ({
-      ...{ name, isOwn: true },
-      restore: () => this.#restoreView(JSON.parse(state) as SavedViewState),
-    })),
-    ...(this.#response?.bookmarks ?? []).map((bookmark) => ({
-      ...{ name: bookmark.label || 'A view of TensorBoard', isOwn: false },
-      restore: () => this.#restoreTensorBoardView(bookmark),
-    })),
-  ]);
-
-  async load(): Promise<void> {
-    const { catalog, api, context } = this.#projector;
-    if (!catalog.reference || context.isStatic) return;
-    try {
-      this.#response = await api.get(`bookmarks?${formatProjectorQuery({ ...catalog.reference })}`);
-      this.error = null;
-    } catch (error) {
-      if (!isAbortError(error)) this.error = toProblem(error);
-    }
-  }
-
-  save(name: string): Promise<void> {
-    return this.#send(name, JSON.stringify(this.#captureView()));
-  }
-
-  remove(name: string): Promise<void> {
-    return this.#send(name, null);
-  }
-
-  async #send(name: string, state: string | null): Promise<void> {
-    const { catalog, api } = this.#projector;
-    try {
-      await api.post('bookmark', { id: catalog.reference?.id, name, state });
-      await this.load();
-    } catch (error) {
-      if (!isAbortError(error)) this.error = toProblem(error);
-    }
-  }
-
-  #captureView(): SavedViewState {
-    const { params, selection, layouts } = this.#projector;
-    const settings = Object.fromEntries(
-      Object.entries(params)
-        .filter(([name]) => !EXCLUDED_PARAMS.includes(name))
-        .map(([name, param]) => [name, param.value]),
-    );
-    const [selected, only, hidden] = [selection.selected, selection.isolated, selection.hidden].map(
-      encodeMask,
-    );
-    return {
-      ...{ settings, rows: layouts.rowTotal },
-      ...{ selected: selected ?? null, only: only ?? null, hidden: hidden ?? null },
-    };
-  }
-
-  #restoreView(kept: SavedViewState): void {
-    const { params, selection } = this.#projector;
-    const wanted = kept.settings as Record<string, unknown>;
-    for (const [name, param] of Object.entries(params)) {
-      if (name in wanted && !EXCLUDED_PARAMS.includes(name)) param.set(wanted[name] as never);
-    }
-    const read = (text: string | null): RowMask | null =>
-      text === null ? null : decodeMask(text, kept.rows);
-    selection.selected = read(kept.selected);
-    selection.isolated = read(kept.only);
-    selection.hidden = read(kept.hidden);
-  }
-
-  /** As much of a view of TensorBoard as there is here, too. */
-  #restoreTensorBoardView(bookmark: Bookmark): void {
-    const { params, selection } = this.#projector;
-    applyTensorBoardBookmark(bookmark, params);
-    selection.showAll();
-    if (bookmark.filteredPoints) {
-      selection.select(bookmark.filteredPoints);
-      selection.isolate();
-    }
-    selection.select(bookmark.selectedPoints);
-  }
 }

@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
-import { toOrbit } from './bookmarks.svelte';
+import { captureSettings, restoreSettings, toOrbit } from './bookmarks.svelte';
+import { createProjectorParams } from './projector-params';
 
-describe('the camera of a view of TensorBoard', () => {
-  it('looks from the same side and from as far', () => {
+describe('the camera of a TensorBoard bookmark', () => {
+  it('keeps its direction and distance', () => {
     const start = { orthographic: false, position: [0.45, 0.9, 1.6], target: [0, 0, 0], zoom: 1 };
     const orbit = toOrbit(start as never);
     expect(orbit.zoom).toBeCloseTo(1);
@@ -13,17 +14,52 @@ describe('the camera of a view of TensorBoard', () => {
     expect(toOrbit(close as never)).toMatchObject({ yaw: orbit.yaw, zoom: 2 * orbit.zoom });
   });
 
-  it('is moved and magnified in the plane', () => {
+  it('keeps its target and zoom in 2D', () => {
     const flat = { orthographic: true, position: [0.5, 0, 4], target: [0.5, 0, 0], zoom: 3 };
     expect(toOrbit(flat as never)).toEqual({ yaw: 0, pitch: 0, zoom: 3, target: [0.5, 0, 0] });
   });
 
-  it('is somewhere even where it stands on what it looks at', () => {
+  it('is finite even if its position is its target', () => {
     const odd = { orthographic: false, position: [1, 1, 1], target: [1, 1, 1], zoom: 1 };
     expect(
       Object.values(toOrbit(odd as never))
         .flat()
         .every(Number.isFinite),
     ).toBe(true);
+  });
+});
+
+/** Params that keep their values in memory. */
+function createParams() {
+  const param = <Value>(_name: string, _codec: unknown, fallback: Value) => {
+    const stored = { value: fallback, set: (value: Value) => void (stored.value = value) };
+    return stored;
+  };
+  vi.stubGlobal('innerWidth', 1440);
+  return createProjectorParams({ url: { param }, preferences: { param } } as never);
+}
+
+describe('the settings of a saved view', () => {
+  it('are stored by the names of URL parameters', () => {
+    const params = createParams();
+    params.colorBy.set('side');
+    params.embedding.set('a');
+    const settings = captureSettings(params);
+    expect(settings).toMatchObject({ paint: 'side', 'near-count': 20 });
+    expect(settings).not.toHaveProperty('vectors');
+    const restored = createParams();
+    restoreSettings(settings, restored);
+    expect(restored.colorBy.value).toBe('side');
+  });
+
+  it('can be restored from views saved by earlier versions', () => {
+    const params = createParams();
+    restoreSettings(
+      { colour: 'side', count: 7, near: 'dot', pointSize: 9, minDist: 0.5, embedding: 'a', x: 1 },
+      params,
+    );
+    const { colorBy, neighborCount, neighborMetric, pointSize, minDist, embedding } = params;
+    const values = [colorBy, neighborCount, neighborMetric, pointSize, minDist, embedding];
+    expect(values.map(({ value }) => value)).toEqual(['side', 7, 'dot', 9, 0.5, '']);
   });
 });

@@ -1,6 +1,15 @@
+import type { Query } from '../../api/create-query.svelte';
+import type {
+  ColumnInfo,
+  EmbeddingInfo,
+  NeighborsResponse,
+  Problem,
+  ProjectorSearchResponse,
+} from '../../api/schemas';
+import * as m from '../../catalog/projector';
 import { formatCount, formatValue } from '../../lib/format';
+import type { Context } from '../../plugin/context';
 import type { PointAttributes } from './canvas/point-scene';
-import type { EmbeddingInfo, ColumnInfo } from './schemas';
 import {
   categoryColorOf,
   codesByFrequency,
@@ -15,14 +24,11 @@ import {
   valueRange,
   withAlpha,
 } from './point-colors';
-import type { RowMask } from './row-mask';
 import type { PointSelection } from './point-selection.svelte';
-import type { ClusterJob } from './projector-jobs.svelte';
-import type { LabelColumnCache, PointQueries } from './query.svelte';
+import { type ClusterJob, CLUSTERS_COLUMN } from './projector-jobs.svelte';
 import type { ProjectorParams } from './projector-params';
-
-/** What the colour of points is told by, where it is not a column of labels. */
-export const CLUSTERS_COLUMN = ' clusters';
+import { columnQuery } from './query';
+import type { RowMask } from './row-mask';
 
 export interface PointLegendEntry {
   readonly name: string;
@@ -34,14 +40,14 @@ export interface PointLegendEntry {
 export interface PointLegendModel {
   readonly title: string;
   readonly entries: readonly PointLegendEntry[];
-  /** How many values have no entry. */
+  /** Number of values without an entry. */
   readonly more: number;
   readonly ramp: { readonly from: string; readonly to: string; readonly colors: string[] } | null;
 }
 
-/** By what points are told apart. */
+/** What the colors of points depend on. */
 type PointColoring =
-  | { readonly kind: 'alike' }
+  | { readonly kind: 'uniform' }
   | { readonly kind: 'codes'; readonly codes: Int32Array; readonly names: readonly string[] }
   | { readonly kind: 'numbers'; readonly numbers: Float32Array; readonly isDiverging: boolean };
 
@@ -49,126 +55,171 @@ const MAX_LEGEND_ENTRIES = 60;
 const MAX_CATEGORICAL_NUMBERS = 24;
 const LEGEND_STOPS = [0, 0.2, 0.4, 0.6, 0.8, 1];
 
-/** How points look: by their labels, by what was chosen and found, and by what is hidden. */
-export class PointAppearance {
-  readonly #params: ProjectorParams;
-  readonly #columns: LabelColumnCache;
-  readonly #selection: PointSelection;
-  readonly #pointQueries: PointQueries;
-  readonly #clusters: ClusterJob;
-  readonly #getInfo: () => EmbeddingInfo | null;
+/** What the appearance of points depends on. */
+export interface AppearanceSource {
+  readonly context: Context;
+  readonly params: ProjectorParams;
+  readonly info: Query<EmbeddingInfo>;
+  readonly selection: PointSelection;
+  readonly search: Query<ProjectorSearchResponse>;
+  readonly neighbors: Query<NeighborsResponse>;
+  readonly clusters: ClusterJob;
+}
 
-  constructor(
-    params: ProjectorParams,
-    columns: LabelColumnCache,
-    choice: PointSelection,
-    near: PointQueries,
-    clusters: ClusterJob,
-    about: () => EmbeddingInfo | null,
-  ) {
-    this.#params = params;
-    this.#columns = columns;
-    this.#selection = choice;
-    this.#pointQueries = near;
-    this.#clusters = clusters;
-    this.#getInfo = about;
+/** Colors, sizes and labels of points, and which of them are visible and highlighted. */
+export class PointAppearance {
+  readonly #source: AppearanceSource;
+  readonly #params: ProjectorParams;
+  readonly #columns: Readonly<Record<'label' | 'color' | 'size' | 'sequence', Query<LabelColumn>>>;
+
+  /** Call it where effects can be created. */
+  constructor(source: AppearanceSource) {
+    this.#source = source;
+    this.#params = source.params;
+    this.#columns = {
+      label: this.#queryColumn(() => this.labelBy),
+      color: this.#queryColumn(() => this.colorBy),
+      size: this.#queryColumn(() => this.#params.sizeBy.value),
+      sequence: this.#queryColumn(() => this.#info?.sequence_column ?? null),
+    };
   }
 
-  /** The column that points are labelled by; null for their numbers. */
-  readonly labelBy = $derived.by(() => this.#resolveColumn(this.#params.labelBy.value, 'label'));
-  readonly labels = $derived.by(() => this.#columns.find(this.labelBy));
+  #queryColumn(getName: () => string | null): Query<LabelColumn> {
+    return this.#source.context.query(
+      columnQuery,
+      () => {
+        const [info, name] = [this.#info, getName()];
+        if (!info?.columns.some((column) => column.name === name) || name === null) return null;
+        const { id, index, mark, revision } = info;
+        return { id, index, mark, name, revision };
+      },
+      // Keep the labels from before an edit until those after it arrive.
+      { keepPrevious: (a, b) => a.name === b.name && a.mark === b.mark },
+    );
+  }
+
+  get #info(): EmbeddingInfo | undefined {
+    return this.#source.info.data;
+  }
+
+  get #rowCount(): number {
+    return this.#info?.rows ?? 0;
+  }
+
+  /** A column of labels that could not be loaded. */
+  get error(): Problem | null {
+    const failed = Object.values(this.#columns).find(({ error }) => error !== null);
+    return failed?.error?.problem ?? null;
+  }
+
+  /** The column that points are labeled by; null for the row number. */
+  readonly labelBy = $derived.by(() =>
+    this.#resolveColumn(this.#params.labelBy.value, 'label_column'),
+  );
 
   readonly colorBy = $derived.by(() => {
-    const wanted = this.#params.colorBy.value;
-    return wanted === CLUSTERS_COLUMN ? CLUSTERS_COLUMN : this.#resolveColumn(wanted, 'colour');
+    const { value } = this.#params.colorBy;
+    return value === CLUSTERS_COLUMN ? value : this.#resolveColumn(value, 'color_column');
   });
 
-  /** Columns that colours can tell of. */
+  get labels(): LabelColumn | undefined {
+    return this.#columns.label.data;
+  }
+
+  /** For each point the row of the next one in its sequence. */
+  get nextRows(): Float32Array | null {
+    return this.#columns.sequence.data?.numbers ?? null;
+  }
+
   readonly colorColumns = $derived.by<readonly ColumnInfo[]>(() =>
-    (this.#getInfo()?.columns ?? []).filter(
+    (this.#info?.columns ?? []).filter(
       ({ kind, values }) => kind === 'number' || values.length > 0,
     ),
   );
 
   readonly numericColumns = $derived.by<readonly ColumnInfo[]>(() =>
-    (this.#getInfo()?.columns ?? []).filter(({ kind }) => kind === 'number'),
+    (this.#info?.columns ?? []).filter(({ kind }) => kind === 'number'),
   );
 
-  /** Whether colours are on a scale rather than of values. */
-  readonly isScaled = $derived.by(() => this.#coloring.kind === 'numbers');
-
   nameOf(row: number): string {
-    return this.labels?.textAt(row) || `Point ${formatCount(row)}`;
+    return this.labels?.textAt(row) || m.pointName({ row: formatCount(row) });
+  }
+
+  /** What color and size mean for a point, as names and values. */
+  describe(row: number): readonly (readonly [name: string, value: string])[] {
+    const { color, size } = this.#columns;
+    const facts = new Map<string, string>();
+    for (const column of [color.data, size.data]) {
+      if (column && column.name !== this.labelBy) facts.set(column.name, column.textAt(row));
+    }
+    const { result, names } = this.#source.clusters;
+    const cluster = names[result?.codes[row] ?? -1];
+    if (cluster !== undefined) facts.set(m.cluster, cluster);
+    return [...facts];
   }
 
   readonly #coloring = $derived.by<PointColoring>(() => {
-    const by = this.colorBy;
-    const { result } = this.#clusters;
-    if (by === CLUSTERS_COLUMN && result?.codes) {
-      const names = result.clusters.map(({ name }) => name);
+    const { result, names } = this.#source.clusters;
+    if (this.colorBy === CLUSTERS_COLUMN && result) {
       return { kind: 'codes', codes: result.codes, names };
     }
-    const column = this.#getInfo()?.columns.find(({ name }) => name === by);
-    const labels = column && this.#columns.find(column.name);
-    return labels ? this.#columnColoring(column, labels) : { kind: 'alike' };
+    const labels = this.#columns.color.data;
+    const column = this.#info?.columns.find(({ name }) => name === this.colorBy);
+    return column && labels ? this.#colorByColumn(column, labels) : { kind: 'uniform' };
   });
 
-  #columnColoring(column: ColumnInfo, labels: LabelColumn): PointColoring {
-    const wish = this.#params.colorScale.value;
-    const isFew = column.values.length > 0 && column.distinct <= MAX_CATEGORICAL_NUMBERS;
-    const asValues = wish === 'categories' || (wish === 'auto' && isFew);
-    if (labels.numbers && !(asValues && column.values.length > 0)) {
-      return { kind: 'numbers', numbers: labels.numbers, isDiverging: wish === 'diverging' };
+  #colorByColumn(column: ColumnInfo, labels: LabelColumn): PointColoring {
+    const scale = this.#params.colorScale.value;
+    const hasFewValues = column.values.length > 0 && column.distinct <= MAX_CATEGORICAL_NUMBERS;
+    const isCategorical = scale === 'categories' || (scale === 'auto' && hasFewValues);
+    if (labels.numbers && !(isCategorical && column.values.length > 0)) {
+      return { kind: 'numbers', numbers: labels.numbers, isDiverging: scale === 'diverging' };
     }
     const names = column.values.map(({ text }) => text);
-    return { kind: 'codes', codes: codesByFrequency(labels, names, this.#total), names };
-  }
-
-  get #total(): number {
-    return this.#getInfo()?.rows ?? 0;
+    return { kind: 'codes', codes: codesByFrequency(labels, names, this.#rowCount), names };
   }
 
   readonly #rgba = $derived.by<Uint8Array>(() => {
-    const shade = this.#coloring;
-    if (shade.kind === 'alike') return colorUniform(this.#total);
-    if (shade.kind === 'codes') return colorCodes(shade.codes);
-    const range = valueRange(shade.numbers, shade.isDiverging);
-    return colorNumbers(shade.numbers, selectRamp(shade.isDiverging), range);
+    const coloring = this.#coloring;
+    if (coloring.kind === 'uniform') return colorUniform(this.#rowCount);
+    if (coloring.kind === 'codes') return colorCodes(coloring.codes);
+    const range = valueRange(coloring.numbers, coloring.isDiverging);
+    return colorNumbers(coloring.numbers, selectRamp(coloring.isDiverging), range);
   });
 
-  /** A byte for each row that can be seen at all. */
+  /** Points that are neither hidden nor outside of the isolated ones. */
   readonly visible = $derived.by<RowMask>(() => {
-    const { isolated, hidden } = this.#selection;
-    const shade = this.#coloring;
-    const off = this.#params.hiddenValues.value;
-    const isOff = shade.kind === 'codes' ? shade.names.map((name) => off.includes(name)) : [];
-    const seen = new Uint8Array(this.#total).fill(1);
-    const codes = shade.kind === 'codes' && off.length > 0 ? shade.codes : null;
-    if (!isolated && !hidden && !codes) return seen;
-    for (let row = 0; row < seen.length; row++) {
-      if (isolated?.[row] === 0 || hidden?.[row] || (codes && isOff[codes[row] ?? -1]))
-        seen[row] = 0;
+    const { isolated, hidden } = this.#source.selection;
+    const coloring = this.#coloring;
+    const hiddenValues = this.#params.hiddenValues.value;
+    const visible = new Uint8Array(this.#rowCount).fill(1);
+    const { codes, names } = coloring.kind === 'codes' ? coloring : { codes: null, names: [] };
+    const isHidden = names.map((name) => hiddenValues.includes(name));
+    if (!isolated && !hidden && !isHidden.includes(true)) return visible;
+    for (let row = 0; row < visible.length; row++) {
+      if (isolated?.[row] === 0 || hidden?.[row] || isHidden[codes?.[row] ?? -1]) visible[row] = 0;
     }
-    return seen;
+    return visible;
   });
 
-  /** The rows that stand out; null where none do. */
+  /** Selected points, matches, the inspected point and its neighbors; null if there are none. */
   readonly highlighted = $derived.by<RowMask | null>(() => {
-    const { selected } = this.#selection;
-    const found = this.#pointQueries.search.data?.rows;
+    const { selection, search, neighbors } = this.#source;
+    const { selected } = selection;
+    const matches = search.data?.rows;
     const point = this.#params.point.value;
-    if (!selected && !found && point === null) return null;
-    const standing = selected ? selected.slice() : new Uint8Array(this.#total);
-    for (const row of found ?? []) standing[row] = 1;
+    if (!selected && !matches && point === null) return null;
+    const highlighted = selected ? selected.slice() : new Uint8Array(this.#rowCount);
+    for (const row of matches ?? []) highlighted[row] = 1;
     if (point !== null) {
-      standing[point] = 1;
-      for (const row of this.#pointQueries.neighbors.data?.rows ?? []) standing[row] = 1;
+      highlighted[point] = 1;
+      for (const row of neighbors.data?.rows ?? []) highlighted[row] = 1;
     }
-    return standing;
+    return highlighted;
   });
 
   readonly attributes = $derived.by<PointAttributes>(() => {
-    const sizes = this.#columns.find(this.#params.sizeBy.value);
+    const sizes = this.#columns.size.data;
     return {
       rgba: withAlpha(this.#rgba, this.visible, this.highlighted),
       sizes: sizes ? pointSizes(sizes) : null,
@@ -181,45 +232,48 @@ export class PointAppearance {
   }
 
   readonly legend = $derived.by<PointLegendModel | null>(() => {
-    const shade = this.#coloring;
-    const title = this.colorBy === CLUSTERS_COLUMN ? 'Clusters' : (this.colorBy ?? '');
-    if (shade.kind === 'alike') return null;
-    if (shade.kind === 'numbers') return { title, entries: [], more: 0, ramp: legendRamp(shade) };
-    const counts = countCodes(shade);
-    const off = this.#params.hiddenValues.value;
-    const entries = shade.names.slice(0, MAX_LEGEND_ENTRIES).map((name, code) => ({
-      ...{ name, color: categoryColorOf(code), count: counts[code] ?? 0 },
-      isHidden: off.includes(name),
+    const coloring = this.#coloring;
+    const title = this.colorBy === CLUSTERS_COLUMN ? m.clustersTitle : (this.colorBy ?? '');
+    if (coloring.kind === 'uniform') return null;
+    if (coloring.kind === 'numbers') {
+      return { title, entries: [], more: 0, ramp: legendRamp(coloring) };
+    }
+    const counts = countCodes(coloring);
+    const hiddenValues = this.#params.hiddenValues.value;
+    const entries = coloring.names.slice(0, MAX_LEGEND_ENTRIES).map((name, code) => ({
+      name,
+      color: categoryColorOf(code),
+      count: counts[code] ?? 0,
+      isHidden: hiddenValues.includes(name),
     }));
-    return { title, entries, more: shade.names.length - entries.length, ramp: null };
+    return { title, entries, more: coloring.names.length - entries.length, ramp: null };
   });
 
-  /** Shows the points of a value or does not; alone, where all others are to go. */
-  toggleValue(name: string, alone: boolean): void {
+  /** Hide or show the points with a value. */
+  toggleValue(name: string): void {
     const { hiddenValues } = this.#params;
-    if (alone) this.isolateValue(name);
-    else if (hiddenValues.value.includes(name))
-      hiddenValues.set(hiddenValues.value.filter((other) => other !== name));
-    else hiddenValues.set([...hiddenValues.value, name]);
+    const others = hiddenValues.value.filter((other) => other !== name);
+    const isHidden = others.length < hiddenValues.value.length;
+    hiddenValues.set(isHidden ? others : [...others, name], 'push');
   }
 
-  /** Hides all others; if they are hidden, all are back. */
+  /** Hide all other values; show them again if they are hidden. */
   isolateValue(name: string): void {
     const { hiddenValues } = this.#params;
     const others = (this.legend?.entries ?? []).flatMap((entry) =>
       entry.name === name ? [] : entry.name,
     );
-    const isAlone =
+    const isIsolated =
       others.every((other) => hiddenValues.value.includes(other)) &&
       !hiddenValues.value.includes(name);
-    hiddenValues.set(isAlone ? [] : others);
+    hiddenValues.set(isIsolated ? [] : others, 'push');
   }
 
-  #resolveColumn(wanted: string | null, usual: 'label' | 'colour'): string | null {
-    const about = this.#getInfo();
-    const isThere = about?.columns.some(({ name }) => name === wanted) ?? false;
-    if (wanted === null) return null;
-    return isThere ? wanted : (about?.[usual] ?? null);
+  /** Return an existing column, else the one that the server suggests; null for none. */
+  #resolveColumn(name: string | null, suggestion: 'label_column' | 'color_column'): string | null {
+    if (name === null) return null;
+    const isKnown = this.#info?.columns.some((column) => column.name === name) ?? false;
+    return isKnown ? name : (this.#info?.[suggestion] ?? null);
   }
 }
 

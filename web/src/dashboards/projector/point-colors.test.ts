@@ -17,7 +17,7 @@ import {
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const numbers = Float32Array.from([0, 5, 10, NaN]);
 
-test('labels are decoded one by one, by row or by value', () => {
+test('decodes labels by row or by value', () => {
   const own = { name: 'word', kind: 'text', numbers: null, codes: null } as const;
   const words = new LabelColumn({
     ...own,
@@ -41,41 +41,41 @@ test('labels are decoded one by one, by row or by value', () => {
   expect(shared.distinctCount).toBe(2);
 });
 
-test('numbers are painted from one end to the other, and none are grey', () => {
-  const painted = colorNumbers(numbers, divergingRamp, [0, 10]);
-  const at = (row: number) => [...painted.subarray(4 * row, 4 * row + 3)];
+test('colors numbers from one end of the ramp to the other and missing ones gray', () => {
+  const rgba = colorNumbers(numbers, divergingRamp, [0, 10]);
+  const at = (row: number) => [...rgba.subarray(4 * row, 4 * row + 3)];
   expect(at(0)).toEqual([...parseHexColor('#2f6fd0')]);
   expect(at(2)).toEqual([...parseHexColor('#d0482f')]);
   expect(at(3)).toEqual([...parseHexColor(MISSING_COLOR)]);
 });
 
-test('values have colours of their own, which come round', () => {
-  const painted = colorCodes(Int32Array.from([0, 24, -1]));
-  expect([...painted.subarray(0, 3)]).toEqual([...painted.subarray(4, 7)]);
-  expect([...painted.subarray(8, 11)]).toEqual([...parseHexColor(MISSING_COLOR)]);
+test('repeats colors if there are more values', () => {
+  const rgba = colorCodes(Int32Array.from([0, 24, -1]));
+  expect([...rgba.subarray(0, 3)]).toEqual([...rgba.subarray(4, 7)]);
+  expect([...rgba.subarray(8, 11)]).toEqual([...parseHexColor(MISSING_COLOR)]);
   expect(categoryColorOf(0)).toBe(categoryColorOf(24));
 });
 
-test('a scale that diverges has zero in its middle', () => {
+test('a diverging scale has zero in the middle', () => {
   expect(valueRange(Float32Array.from([-1, 4]), true)).toEqual([-4, 4]);
   expect(valueRange(Float32Array.from([-1, 4]), false)).toEqual([-1, 4]);
   expect(valueRange(Float32Array.from([1, 4]), true)).toEqual([1, 4]);
   expect(valueRange(Float32Array.from([NaN]), true)).toEqual([0, 1]);
 });
 
-test('the area of a point grows with its number', () => {
+test('the area of a point is proportional to its number', () => {
   const own = { name: 'n', kind: 'number', codes: null, text: bytes(''), ends: new Int32Array() };
   const sizes = pointSizes(new LabelColumn({ ...own, kind: 'number', numbers }));
   expect([...(sizes ?? [])]).toEqual([0, 180, 255, 0]);
 });
 
-test('how much is seen of a row is apart from its colour', () => {
-  const painted = colorCodes(Int32Array.from([0, 1]));
-  const seenOf = (seen: number[], standing: number[] | null) => {
-    const masks = [Uint8Array.from(seen), standing && Uint8Array.from(standing)] as const;
-    const dressed = withAlpha(painted, ...masks);
-    return [dressed[3], dressed[7]];
+test('opacity depends on visibility and highlighting', () => {
+  const rgba = colorCodes(Int32Array.from([0, 1]));
+  const alphaOf = (visible: number[], highlighted: number[] | null) => {
+    const masks = [Uint8Array.from(visible), highlighted && Uint8Array.from(highlighted)] as const;
+    const result = withAlpha(rgba, ...masks);
+    return [result[3], result[7]];
   };
-  expect(seenOf([0, 1], null)).toEqual([ALPHA.hidden, ALPHA.usual]);
-  expect(seenOf([1, 1], [0, 1])).toEqual([ALPHA.back, ALPHA.front]);
+  expect(alphaOf([0, 1], null)).toEqual([ALPHA.hidden, ALPHA.normal]);
+  expect(alphaOf([1, 1], [0, 1])).toEqual([ALPHA.dimmed, ALPHA.highlighted]);
 });

@@ -1,9 +1,9 @@
+import type { ColumnResponse } from '../../api/schemas';
 import { interpolateColor, RUN_COLORS } from '../../lib/colors';
-import type { ColumnResponse } from './schemas';
 
 const decoder = new TextDecoder();
 
-/** A column of labels; texts are decoded one by one, when somebody looks at them. */
+/** A column of labels. Texts are decoded when they are read. */
 export class LabelColumn {
   readonly name: string;
   readonly kind: 'text' | 'number';
@@ -21,12 +21,17 @@ export class LabelColumn {
     this.#ends = ends;
   }
 
-  /** How many different texts are told apart by codes. */
+  /** Number of texts: of distinct ones if there are codes, else of rows. */
   get distinctCount(): number {
     return this.#ends.length;
   }
 
-  /** What a row is called. */
+  /** Approximate memory use. */
+  get sizeBytes(): number {
+    const arrays = [this.numbers, this.codes, this.#text, this.#ends];
+    return arrays.reduce((total, array) => total + (array?.byteLength ?? 0), 0);
+  }
+
   textAt(row: number): string {
     return this.valueText(this.codes ? (this.codes[row] ?? -1) : row);
   }
@@ -38,65 +43,67 @@ export class LabelColumn {
   }
 }
 
-/** For each row the place of its value among `names`, which begin with the most frequent; else -1. */
+/**
+ * Return for each row the index of its value in `names`, which begin with the most frequent. Other
+ * values have larger numbers, and rows without a value -1.
+ */
 export function codesByFrequency(
   labels: LabelColumn,
   names: readonly string[],
   total: number,
 ): Int32Array {
-  const places = new Map(names.map((name, place) => [name, place]));
+  const indices = new Map(names.map((name, index) => [name, index]));
   const { codes } = labels;
   const ranks = Int32Array.from({ length: labels.distinctCount }, (_, code) => {
     const text = labels.valueText(code);
-    return text === '' ? -1 : (places.get(text) ?? names.length + code);
+    return text === '' ? -1 : (indices.get(text) ?? names.length + code);
   });
-  const found = new Int32Array(total);
+  const result = new Int32Array(total);
   for (let row = 0; row < total; row++) {
-    found[row] = ranks[codes ? (codes[row] ?? -1) : row] ?? -1;
+    result[row] = ranks[codes ? (codes[row] ?? -1) : row] ?? -1;
   }
-  return found;
+  return result;
 }
 
-/** What no value has, and what all have where nothing is told by colour. */
+/** Color of points without a value, and of all points if nothing is colored. */
 export const MISSING_COLOR = '#8a8f98';
 export const UNIFORM_COLOR = '#4269d0';
 const RAMP_SIZE = 256;
-/** Ends and middle of a scale on which less and more are opposites. */
 const DIVERGING_LOW = '#2f6fd0';
 const DIVERGING_MIDDLE = '#9a9aa6';
 const DIVERGING_HIGH = '#d0482f';
 
-/** How much is seen of a point. */
-export const ALPHA = { hidden: 0, back: 70, usual: 200, front: 255 } as const;
+/** Opacity of points; if some are highlighted, the others are dimmed. */
+export const ALPHA = { hidden: 0, dimmed: 70, normal: 200, highlighted: 255 } as const;
 
 export type Rgb = readonly [number, number, number];
 
-export function parseHexColor(colour: string): Rgb {
-  const channel = (at: number): number => parseInt(colour.slice(at, at + 2), 16);
+export function parseHexColor(color: string): Rgb {
+  const channel = (start: number): number => parseInt(color.slice(start, start + 2), 16);
   return [channel(1), channel(3), channel(5)];
 }
 
-/** A colour for each of some values; beyond the palette they come round again. */
+/** Colors repeat if there are more values than colors. */
 export function categoryColorOf(code: number): string {
   return code < 0 ? MISSING_COLOR : (RUN_COLORS[code % RUN_COLORS.length] ?? UNIFORM_COLOR);
 }
 
-export type ColorRamp = (place: number) => string;
+/** Returns the color of a position from 0 to 1. */
+export type ColorRamp = (position: number) => string;
 
 export const gradientRamp: ColorRamp = interpolateColor;
 
-/** From one end over grey to the other. */
-export const divergingRamp: ColorRamp = (place) => {
+export const divergingRamp: ColorRamp = (position) => {
   const [from, to] =
-    place < 0.5 ? [DIVERGING_LOW, DIVERGING_MIDDLE] : [DIVERGING_MIDDLE, DIVERGING_HIGH];
-  const share = place < 0.5 ? 2 * place : 2 * place - 1;
+    position < 0.5 ? [DIVERGING_LOW, DIVERGING_MIDDLE] : [DIVERGING_MIDDLE, DIVERGING_HIGH];
+  const fraction = position < 0.5 ? 2 * position : 2 * position - 1;
   const channels = parseHexColor(from).map(
-    (low, at) => low + ((parseHexColor(to)[at] ?? 0) - low) * share,
+    (low, index) => low + ((parseHexColor(to)[index] ?? 0) - low) * fraction,
   );
   return `#${channels.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`;
 };
 
-/** What numbers the ends of a scale stand for; where zero is the middle both are as far from it. */
+/** Return the numbers at the ends of a scale. A diverging scale has zero in the middle. */
 export function valueRange(numbers: Float32Array, isDiverging: boolean): readonly [number, number] {
   let [low, high] = [Infinity, -Infinity];
   for (let row = 0; row < numbers.length; row++) {
@@ -106,72 +113,73 @@ export function valueRange(numbers: Float32Array, isDiverging: boolean): readonl
   }
   if (low > high) return [0, 1];
   if (!isDiverging || low >= 0 || high <= 0) return [low, high];
-  const reach = Math.max(-low, high);
-  return [-reach, reach];
+  const limit = Math.max(-low, high);
+  return [-limit, limit];
 }
 
-/** A colour in one number, as four bytes in memory; how much is seen of it is the last of them. */
-function packRgba(colour: string): number {
-  const [red, green, blue] = parseHexColor(colour);
-  return new Uint32Array(Uint8Array.of(red, green, blue, ALPHA.usual).buffer)[0] ?? 0;
+/** Return red, green, blue and alpha as one number, in the byte order of this machine. */
+function packRgba(color: string): number {
+  const [red, green, blue] = parseHexColor(color);
+  return new Uint32Array(Uint8Array.of(red, green, blue, ALPHA.normal).buffer)[0] ?? 0;
 }
 
-/** Red, green, blue and how much is seen of each row, by its number. */
+/** Return four bytes (RGBA) per row. Rows without a number are gray. */
 export function colorNumbers(
   numbers: Float32Array,
   ramp: ColorRamp,
   [low, high]: readonly [number, number],
 ): Uint8Array {
-  const shades = Uint32Array.from({ length: RAMP_SIZE }, (_, at) =>
-    packRgba(ramp(at / (RAMP_SIZE - 1))),
+  const colors = Uint32Array.from({ length: RAMP_SIZE }, (_, index) =>
+    packRgba(ramp(index / (RAMP_SIZE - 1))),
   );
   const scale = high > low ? (RAMP_SIZE - 1) / (high - low) : 0;
-  const painted = new Uint32Array(numbers.length).fill(packRgba(MISSING_COLOR));
-  for (let row = 0; row < painted.length; row++) {
-    const shade = shades[Math.round(((numbers[row] ?? NaN) - low) * scale)];
-    if (shade !== undefined) painted[row] = shade;
+  const rgba = new Uint32Array(numbers.length).fill(packRgba(MISSING_COLOR));
+  for (let row = 0; row < rgba.length; row++) {
+    const color = colors[Math.round(((numbers[row] ?? NaN) - low) * scale)];
+    if (color !== undefined) rgba[row] = color;
   }
-  return new Uint8Array(painted.buffer);
+  return new Uint8Array(rgba.buffer);
 }
 
-/** The same by which value each row has. */
+/** Return four bytes (RGBA) per row, by the number of its value; -1 is gray. */
 export function colorCodes(codes: Int32Array): Uint8Array {
-  const shades = Uint32Array.from(RUN_COLORS, packRgba);
-  const painted = new Uint32Array(codes.length).fill(packRgba(MISSING_COLOR));
-  for (let row = 0; row < painted.length; row++) {
-    const shade = shades[(codes[row] ?? -1) % shades.length];
-    if (shade !== undefined) painted[row] = shade;
+  const colors = Uint32Array.from(RUN_COLORS, packRgba);
+  const rgba = new Uint32Array(codes.length).fill(packRgba(MISSING_COLOR));
+  for (let row = 0; row < rgba.length; row++) {
+    const color = colors[(codes[row] ?? -1) % colors.length];
+    if (color !== undefined) rgba[row] = color;
   }
-  return new Uint8Array(painted.buffer);
+  return new Uint8Array(rgba.buffer);
 }
 
 export function colorUniform(count: number): Uint8Array {
   return new Uint8Array(new Uint32Array(count).fill(packRgba(UNIFORM_COLOR)).buffer);
 }
 
-/** From 0 to 255 for each row, so that the area of a point grows with its number. */
+/** Return the size of each point from 0 to 255; its area is proportional to the number. */
 export function pointSizes(labels: LabelColumn): Uint8Array | null {
   const { numbers } = labels;
   if (!numbers) return null;
   const [low, high] = valueRange(numbers, false);
   const sizes = new Uint8Array(numbers.length);
   numbers.forEach((value, row) => {
-    const share = high > low ? (value - low) / (high - low) : 1;
-    sizes[row] = Number.isNaN(share) ? 0 : Math.round(255 * Math.sqrt(share));
+    const fraction = high > low ? (value - low) / (high - low) : 1;
+    sizes[row] = Number.isNaN(fraction) ? 0 : Math.round(255 * Math.sqrt(fraction));
   });
   return sizes;
 }
 
-/** The same colours with how much is seen of each row: none, and of those that stand out more. */
+/** Return the colors with the opacity of each row. */
 export function withAlpha(
-  colour: Uint8Array,
-  seen: Uint8Array,
-  standing: Uint8Array | null,
+  rgba: Uint8Array,
+  visible: Uint8Array,
+  highlighted: Uint8Array | null,
 ): Uint8Array {
-  const dressed = colour.slice();
-  for (let row = 0; row < seen.length; row++) {
-    const strength = standing ? (standing[row] ? ALPHA.front : ALPHA.back) : ALPHA.usual;
-    dressed[4 * row + 3] = seen[row] ? strength : ALPHA.hidden;
+  const result = rgba.slice();
+  const others = highlighted ? ALPHA.dimmed : ALPHA.normal;
+  for (let row = 0; row < visible.length; row++) {
+    const alpha = highlighted?.[row] ? ALPHA.highlighted : others;
+    result[4 * row + 3] = visible[row] ? alpha : ALPHA.hidden;
   }
-  return dressed;
+  return result;
 }

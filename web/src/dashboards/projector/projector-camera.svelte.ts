@@ -1,41 +1,42 @@
 import {
-  DEFAULT_ORBIT,
-  type Projection,
-  type Orbit,
   DEFAULT_FOV_DEG,
+  DEFAULT_ORBIT,
+  type Orbit,
+  type Projection,
 } from '../../charts/webgl/orbit-camera';
 import type { CameraView } from './canvas/screen-index';
-import type { ProjectorParams } from './projector-params';
+import { outputDimensions, type ProjectorParams } from './projector-params';
 
-/** So long after the last move the picture is taken to stand still. */
+/** The orbit is written to the URL when it has not changed for this long. */
 const SAVE_ORBIT_DELAY_MS = 160;
-/** From the front: x to the right and y to the top. */
+/** X points to the right and Y up. */
 const FRONT_VIEW: Orbit = { ...DEFAULT_ORBIT, yaw: 0, pitch: 0 };
 
-/** Where points are looked at from. */
+/** Position, direction and projection of the camera. */
 export class ProjectorCamera {
+  /** Size of the canvas in CSS pixels. */
   width = $state(0);
   height = $state(0);
+  /** The user is dragging, even if the last frame takes long to draw. */
+  isDragging = $state(false);
   readonly #params: ProjectorParams;
-  readonly #getIsFlat: () => boolean;
-  /** What a hand is turning; the address is told when it rests. */
+  /** The orbit during a gesture; it is saved afterwards. */
   #pendingOrbit = $state.raw<Orbit | null>(null);
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(params: ProjectorParams, isFlat: () => boolean) {
+  constructor(params: ProjectorParams) {
     this.#params = params;
-    this.#getIsFlat = isFlat;
   }
 
-  readonly isFlat = $derived.by(() => this.#getIsFlat());
+  readonly isFlat = $derived.by(() => outputDimensions(this.#params) === 2);
 
-  readonly lens = $derived.by<Projection>(() => ({
+  readonly projection = $derived.by<Projection>(() => ({
     fov: DEFAULT_FOV_DEG,
     orthographic: this.isFlat,
     aspect: this.width / Math.max(1, this.height),
   }));
 
-  /** In the plane nothing is turned. */
+  /** A 2D layout is never rotated. */
   readonly orbit = $derived.by<Orbit>(() => {
     const orbit =
       this.#pendingOrbit ?? this.#params.orbit.value ?? (this.isFlat ? FRONT_VIEW : DEFAULT_ORBIT);
@@ -44,12 +45,9 @@ export class ProjectorCamera {
 
   readonly view = $derived.by<CameraView>(() => ({
     orbit: this.orbit,
-    lens: this.lens,
+    projection: this.projection,
     size: { width: this.width, height: this.height },
   }));
-
-  /** A hand holds it, even where it takes long to draw what it does. */
-  isDragging = $state(false);
 
   get isMoving(): boolean {
     return this.#pendingOrbit !== null;
@@ -66,14 +64,14 @@ export class ProjectorCamera {
     this.#timer = setTimeout(() => this.#saveOrbit(), SAVE_ORBIT_DELAY_MS);
   }
 
-  /** Everything is seen again, from where it was seen first. */
+  /** Show all points from the default direction. */
   fit(): void {
     this.stop();
     this.#pendingOrbit = null;
     this.#params.orbit.set(null);
   }
 
-  /** Brings a place into the middle, no further away than before. */
+  /** Center on a position, without zooming out. */
   focus(target: Orbit['target'], zoom: number): void {
     this.setOrbit({ ...this.orbit, target, zoom: Math.max(this.orbit.zoom, zoom) });
   }
@@ -83,9 +81,9 @@ export class ProjectorCamera {
   }
 
   #saveOrbit(): void {
-    const turning = this.#pendingOrbit;
+    const orbit = this.#pendingOrbit;
     if (this.isDragging) return;
     this.#pendingOrbit = null;
-    if (turning) this.#params.orbit.set(turning, 'replace');
+    if (orbit) this.#params.orbit.set(orbit);
   }
 }

@@ -1,34 +1,65 @@
-import { apiRequest } from '../../api/client';
-import { isAbortError, toProblem } from '../../api/errors';
-import type { Problem } from '../../api/schemas';
-import type { DashboardApi } from '../../plugin/context';
-import { type EmbeddingReference, formatProjectorQuery } from './query.svelte';
-import type { ClustersResponse, JobStatus, LayoutResponse } from './schemas';
+import type { Query } from '../../api/create-query.svelte';
+import { toProblem } from '../../api/errors';
+import type { QueryCache } from '../../api/query-cache';
+import type {
+  ClusterRequest,
+  ClustersResponse,
+  JobStatus,
+  Problem,
+  ProjectionRequest,
+  ProjectorLayoutResponse,
+} from '../../api/schemas';
+import * as m from '../../catalog/projector';
+import { translate } from '../../i18n/server-messages';
+import { formatInteger } from '../../lib/format';
+import type { Context } from '../../plugin/context';
+import type { ProjectorParams } from './projector-params';
+import { clustersQuery, isRunning, layoutQuery, projectQuery } from './query';
 
-const LAYOUT_POLL_MS = 150;
-/** A job that was not heard of for this long is asked about less often. */
-const LAYOUT_IDLE_POLL_MS = 600;
+/** `pending`: the request depends on another job that has not ended. */
+type LayoutJobRequest = ProjectionRequest | 'pending' | null;
 
-/** A layout in the making: followed while points move, until it is done. */
+/** A layout that the server computes. Positions are shown while it runs. */
 export class LayoutJob {
-  status = $state.raw<JobStatus | null>(null);
-  /** The last places that were seen. */
-  layout = $state.raw<LayoutResponse | null>(null);
-  error = $state.raw<Problem | null>(null);
-  /** It was asked for and has not come to its end. */
-  isPending = $state(false);
-  readonly #api: DashboardApi;
-  #abortController = new AbortController();
+  /** The latest positions; those of the previous request until there are new ones. */
+  layout = $state.raw<ProjectorLayoutResponse | null>(null);
+  readonly #queries: QueryCache;
+  readonly #getRequest: () => LayoutJobRequest;
+  readonly #start: Query<JobStatus>;
+  readonly #layout: Query<ProjectorLayoutResponse>;
 
-  constructor(api: DashboardApi) {
-    this.#api = api;
+  /** Call it where effects can be created. */
+  constructor(
+    context: Context,
+    getRequest: () => LayoutJobRequest,
+    getAxes: () => readonly number[],
+  ) {
+    this.#queries = context.queries;
+    this.#getRequest = getRequest;
+    this.#start = context.query(projectQuery, () => this.#getWireRequest());
+    this.#layout = context.query(layoutQuery, () => {
+      const job = this.#start.data?.job;
+      return job === undefined ? null : { job, axes: getAxes() };
+    });
+    $effect.pre(() => {
+      const { data } = this.#layout;
+      if (getRequest() === null) this.layout = null;
+      else if (data && data.coordinates.length > 0) this.layout = data;
+    });
   }
+
+  /** Null until the server has accepted the request. */
+  readonly status = $derived.by<JobStatus | null>(() => {
+    const start = this.#start;
+    if (!start.data || start.isStale) return null;
+    const job = this.#layout.data?.job;
+    return job?.job === start.data.job ? job : start.data;
+  });
 
   get isRunning(): boolean {
-    return this.status?.state === 'running' || this.status?.state === 'waiting';
+    return this.status !== null && isRunning(this.status);
   }
 
-  /** Somebody ended it before it was done. */
   get isCancelled(): boolean {
     return this.status?.state === 'cancelled';
   }
@@ -37,132 +68,153 @@ export class LayoutJob {
     return this.status?.state === 'done';
   }
 
-  /** Starts what `body` asks for, or finds it done, and follows it to its end. */
-  async run(body: object, axes: readonly number[]): Promise<void> {
-    this.stop();
-    const { signal } = this.#abortController;
-    this.error = null;
-    this.isPending = true;
-    try {
-      this.status = await this.#api.post<JobStatus>('project', body, signal);
-      await this.#poll(this.status.job, axes, signal);
-    } catch (error) {
-      if (isAbortError(error) || signal.aborted) return;
-      this.status = null;
-      this.error = toProblem(error);
-    }
-    if (!signal.aborted) this.isPending = false;
+  readonly error = $derived.by<Problem | null>(() => {
+    const error = this.#start.error ?? this.#layout.error;
+    if (error) return error.problem;
+    const problem = this.status?.problem;
+    return problem ? { message: translate(problem), hint: m.jobFailedHint } : null;
+  });
+
+  /** The positions of the current request are not complete. */
+  get isPending(): boolean {
+    if (this.#getRequest() === null || this.error) return false;
+    return this.status === null || this.isRunning || !this.#layout.data || this.#layout.isStale;
   }
 
-  /** Leaves the job to itself. */
-  stop(): void {
-    this.#abortController.abort();
-    this.#abortController = new AbortController();
-    this.isPending = false;
-  }
-
-  /** Ends it; what is there stays. */
+  /** Stop the job; the positions so far stay. */
   async cancel(): Promise<void> {
-    const { status } = this;
-    if (status && this.isRunning) await cancelJob(this.#api, status.job);
+    if (this.status && this.isRunning) await cancelJob(this.#queries, this.status);
+    this.#layout.retry();
   }
 
-  reset(): void {
-    this.stop();
-    this.status = this.layout = this.error = null;
+  /** Start the job again, after an error or when it was cancelled. */
+  async restart(): Promise<void> {
+    const request = this.#getWireRequest();
+    if (request === null) return;
+    this.#queries.invalidate(projectQuery);
+    await this.#queries.fetch(projectQuery, request).catch(toProblem);
+    this.#layout.retry();
   }
 
-  async #poll(job: string, axes: readonly number[], signal: AbortSignal): Promise<void> {
-    for (let seen = 0; ;) {
-      const path = `layout?${formatProjectorQuery({ job, seen })}&${formatAxes(axes)}`;
-      const answer = await this.#api.get<LayoutResponse>(path, signal);
-      if (signal.aborted) return;
-      this.status = answer.job;
-      if (answer.places.length > 0) this.layout = answer;
-      if (answer.job.state === 'failed') this.error = jobError(answer.job);
-      if (!this.isRunning) return;
-      const isNew = answer.job.frame !== seen;
-      seen = answer.job.frame;
-      await new Promise((resolve) =>
-        setTimeout(resolve, isNew ? LAYOUT_POLL_MS : LAYOUT_IDLE_POLL_MS),
-      );
-      if (signal.aborted) return;
-    }
+  #getWireRequest(): ProjectionRequest | null {
+    const request = this.#getRequest();
+    return request === 'pending' ? null : request;
   }
 }
 
-export function formatAxes(axes: readonly number[]): string {
-  return axes.map((axis) => `axes=${axis}`).join('&');
-}
-
-function jobError({ problem }: JobStatus): Problem {
-  return { message: problem, hint: 'Other settings may do, or fewer points.' };
-}
-
-export async function cancelJob(api: DashboardApi, job: string): Promise<void> {
-  await apiRequest(`${api.url('project')}?${formatProjectorQuery({ job })}`, { method: 'DELETE' });
-}
-
-const CLUSTER_POLL_MS = 250;
-
-/** Groups that a method found among the points. */
+/** Clusters of points. The URL names the job of those that are shown. */
 export class ClusterJob {
-  status = $state.raw<JobStatus | null>(null);
-  result = $state.raw<ClustersResponse | null>(null);
-  error = $state.raw<Problem | null>(null);
-  readonly #api: DashboardApi;
-  #abortController = new AbortController();
+  readonly #queries: QueryCache;
+  readonly #params: ProjectorParams;
+  readonly #getRowCount: () => number;
+  /** The job that was started last. */
+  #started = $state.raw<string | null>(null);
+  #requestError = $state.raw<Problem | null>(null);
+  readonly #progress: Query<ClustersResponse>;
+  readonly #shown: Query<ClustersResponse>;
 
-  constructor(api: DashboardApi) {
-    this.#api = api;
+  /** Call it where effects can be created. */
+  constructor(context: Context, params: ProjectorParams, getRowCount: () => number) {
+    this.#queries = context.queries;
+    this.#params = params;
+    this.#getRowCount = getRowCount;
+    this.#progress = context.query(clustersQuery, () => toJobRequest(this.#started), {
+      keepPrevious: false,
+    });
+    this.#shown = context.query(clustersQuery, () => toJobRequest(params.clusters.value));
+    $effect(() => {
+      const job = this.#progress.data?.job;
+      if (job?.state !== 'done') return;
+      this.#started = null;
+      params.clusters.set(job.job, 'push');
+      params.colorBy.set(CLUSTERS_COLUMN, 'push');
+      params.hiddenValues.set([], 'push');
+    });
+  }
+
+  /** Null for clusters of another embedding, and for those that the server has forgotten. */
+  readonly result = $derived.by<ClustersResponse | null>(() => {
+    const { data } = this.#shown;
+    const isComplete = data?.job.state === 'done' && data.codes.length === this.#getRowCount();
+    return isComplete ? data : null;
+  });
+
+  readonly names = $derived.by<readonly string[]>(() =>
+    (this.result?.clusters ?? []).map(({ name, words }, index) =>
+      words.length > 0 ? name : m.clusterNumber({ number: String(index + 1) }),
+    ),
+  );
+
+  get status(): JobStatus | null {
+    return this.#progress.data?.job ?? null;
   }
 
   get isRunning(): boolean {
-    return this.status?.state === 'running' || this.status?.state === 'waiting';
+    return this.status !== null && isRunning(this.status);
   }
 
-  /** Returns whether there are groups now. */
-  async run(reference: EmbeddingReference, body: object): Promise<boolean> {
-    this.stop();
-    const { signal } = this.#abortController;
-    this.error = null;
+  readonly error = $derived.by<Problem | null>(() => {
+    const problem = this.status?.problem;
+    if (problem) return { message: translate(problem), hint: m.clustersFailedHint };
+    return this.#requestError ?? this.#progress.error?.problem ?? null;
+  });
+
+  /** Compute clusters, and color points by them when they are there. */
+  async run(request: ClusterRequest): Promise<void> {
+    this.#requestError = null;
+    this.#started = null;
     try {
-      this.status = await this.#api.post<JobStatus>('cluster', { ...reference, ...body }, signal);
-      return await this.#poll(this.status.job, signal);
+      const { job } = await this.#queries.mutate('POST projector/cluster', request);
+      // The same job may have failed or been cancelled before.
+      this.#queries.invalidate(clustersQuery);
+      this.#started = job;
     } catch (error) {
-      if (isAbortError(error) || signal.aborted) return false;
-      this.error = toProblem(error);
-      this.status = null;
-      return false;
+      this.#requestError = toProblem(error);
     }
   }
 
   async cancel(): Promise<void> {
-    if (this.status && this.isRunning) await cancelJob(this.#api, this.status.job);
+    if (this.status && this.isRunning) await cancelJob(this.#queries, this.status);
+    this.#progress.retry();
   }
 
-  reset(): void {
-    this.stop();
-    this.status = this.result = this.error = null;
+  /** Do not show clusters any more. */
+  clear(): void {
+    this.#started = null;
+    this.#params.clusters.set('', 'push');
   }
+}
 
-  stop(): void {
-    this.#abortController.abort();
-    this.#abortController = new AbortController();
-  }
+/** Value of the `colorBy` parameter for clusters instead of a column of labels. */
+export const CLUSTERS_COLUMN = ' clusters';
 
-  async #poll(job: string, signal: AbortSignal): Promise<boolean> {
-    for (;;) {
-      const path = `clusters?job=${encodeURIComponent(job)}`;
-      const answer = await this.#api.get<ClustersResponse>(path, signal);
-      if (signal.aborted) return false;
-      this.status = answer.job;
-      if (answer.job.state === 'done') this.result = answer;
-      if (answer.job.state === 'failed') {
-        this.error = { message: answer.job.problem, hint: 'Try other settings.' };
-      }
-      if (!this.isRunning) return answer.job.state === 'done';
-      await new Promise((resolve) => setTimeout(resolve, CLUSTER_POLL_MS));
-    }
-  }
+/** Return the properties of a progress bar for a running job. */
+export function describeProgress({ state, stage: doing, done, total, device }: JobStatus): {
+  readonly label: string;
+  readonly value: number | null;
+  readonly details: string;
+} {
+  const stage = state === 'waiting' ? m.jobWaiting : capitalize(translate(doing));
+  const hasSteps = state !== 'waiting' && total > 0;
+  const progress = { stage, done: formatInteger(done), total: formatInteger(total) };
+  const details = hasSteps ? m.jobProgress(progress) : stage;
+  return {
+    label: stage,
+    value: hasSteps ? done / total : null,
+    details: device === 'cpu' ? details : m.jobDevice({ stage: details, device }),
+  };
+}
+
+/** Sentences in the catalog of the server begin in lower case, as they may be part of others. */
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function toJobRequest(job: string | null): { readonly job: string } | null {
+  return job === null || job === '' ? null : { job };
+}
+
+/** A failure is reported by the query that follows the job. */
+async function cancelJob(queries: QueryCache, { job }: JobStatus): Promise<void> {
+  await queries.mutate('DELETE projector/project', { job }).catch(toProblem);
 }

@@ -1,9 +1,9 @@
-import { untrack } from 'svelte';
-
-import { Query } from '../../api/query.svelte';
-import type { DashboardApi } from '../../plugin/context';
+import type { Query } from '../../api/create-query.svelte';
+import type { EmbeddingInfo, MatchResponse, QualityResponse } from '../../api/schemas';
+import type { Context } from '../../plugin/context';
 import { computeBounds, normalizePositions, type PointPositions } from './canvas/point-scene';
-import { formatAxes, LayoutJob } from './projector-jobs.svelte';
+import type { EmbeddingCatalog, EmbeddingReference } from './embedding-catalog.svelte';
+import { LayoutJob } from './projector-jobs.svelte';
 import {
   needsConfirmation,
   outputDimensions,
@@ -11,202 +11,135 @@ import {
   type ProjectionRequestFields,
   type ProjectorParams,
 } from './projector-params';
-import {
-  type EmbeddingCatalog,
-  type EmbeddingReference,
-  formatProjectorQuery,
-} from './query.svelte';
-import type { MatchResponse, QualityResponse } from './schemas';
+import { matchQuery, qualityQuery } from './query';
 
-/** How long points take to where they belong. */
-const TRANSITION_MS = 450;
-/** While a layout is in the making, the next places come about as soon. */
-const PREVIEW_TRANSITION_MS = 140;
-
-/** Lets points go from where they are to where they belong, so that eyes can follow. */
-export class PositionTransition {
-  positions = $state.raw<PointPositions | null>(null);
-  /** How far they are, from 0 to 1. */
-  progress = $state(1);
-  isMoving = $state(false);
-  #frame = 0;
-
-  /** Points that are compared are as far as `way` says; others begin to move. */
-  moveTo(places: PointPositions | null, way: number, isPreview: boolean): void {
-    const before = this.positions;
-    this.stop();
-    if (!places || places.previous) {
-      [this.positions, this.progress] = [
-        places && (way === 0 ? startPositions(places) : places),
-        way,
-      ];
-    } else if (before?.count !== places.count || !this.#canAnimate) {
-      [this.positions, this.progress] = [places, 1];
-    } else if (before.current !== places.current || before.previous) {
-      this.positions = {
-        ...places,
-        previous: fillMissing(interpolatePositions(before, this.progress), places.current),
-      };
-      this.#animate(isPreview ? PREVIEW_TRANSITION_MS : TRANSITION_MS);
-    }
-  }
-
-  stop(): void {
-    cancelAnimationFrame(this.#frame);
-    this.isMoving = false;
-  }
-
-  get #canAnimate(): boolean {
-    return !matchMedia('(prefers-reduced-motion: reduce)').matches;
-  }
-
-  #animate(takes_ms: number): void {
-    const began = performance.now();
-    this.progress = 0;
-    this.isMoving = true;
-    const step = (now: number): void => {
-      const share = Math.min(1, Math.max(0, now - began) / takes_ms);
-      this.progress = share * (2 - share);
-      if (share < 1) this.#frame = requestAnimationFrame(step);
-      else this.#finish();
-    };
-    this.#frame = requestAnimationFrame(step);
-  }
-
-  #finish(): void {
-    this.isMoving = false;
-    if (this.positions) this.positions = { ...this.positions, previous: null };
-  }
+/** What layouts are computed from. */
+export interface LayoutSource {
+  readonly context: Context;
+  readonly params: ProjectorParams;
+  readonly catalog: EmbeddingCatalog;
+  readonly info: Query<EmbeddingInfo>;
+  readonly otherInfo: Query<EmbeddingInfo>;
+  /** The method and its settings; null if some are missing. */
+  readonly getRequestFields: () => ProjectionRequestFields | null;
+  /** The number of points to be laid out. */
+  readonly getPointCount: () => number;
 }
 
-/** Where points are on their way; who is nowhere at one end is nowhere between. */
-export function interpolatePositions(
-  { current, previous }: PointPositions,
-  way: number,
-): Float32Array {
-  if (!previous || way === 1) return current;
-  if (way === 0) return previous;
-  return current.map((place, at) => (previous[at] ?? 0) * (1 - way) + place * way);
-}
-
-/** All of them, with those that are on their way to nowhere. */
-function startPositions(places: PointPositions): PointPositions {
-  return { ...places, current: places.previous ?? places.current, previous: null };
-}
-
-/** Who comes from nowhere is there at once. */
-function fillMissing(before: Float32Array, now: Float32Array): Float32Array {
-  return before.map((place, at) => (Number.isNaN(place) ? (now[at] ?? NaN) : place));
-}
-
-/** Where points are, by the method that is chosen, and where those that they are compared with. */
+/** Positions of the points by the selected method, and of those that they are compared with. */
 export class ProjectorLayouts {
   readonly main: LayoutJob;
   readonly other: LayoutJob;
-  /** Of the last version, where another one is looked at. */
+  readonly quality: Query<QualityResponse>;
+  /** The layout of the last version if another one is shown. */
   readonly #base: LayoutJob;
-  readonly #match = new Query<MatchResponse>();
-  readonly quality = new Query<QualityResponse>();
-  readonly #api: DashboardApi;
-  readonly #params: ProjectorParams;
-  readonly #catalog: EmbeddingCatalog;
-  readonly #getRequest: () => ProjectionRequestFields | null;
-  readonly #getRowCount: () => number;
-  /** What was asked for though it takes long. */
+  readonly #match: Query<MatchResponse>;
+  readonly #source: LayoutSource;
+  /** The request of a large layout that the user has started. */
   #confirmedKey = $state('');
 
-  constructor(
-    api: DashboardApi,
-    params: ProjectorParams,
-    catalog: EmbeddingCatalog,
-    find: () => ProjectionRequestFields | null,
-    count: () => number,
-  ) {
-    this.#api = api;
-    this.#params = params;
-    this.#catalog = catalog;
-    this.#getRequest = find;
-    this.#getRowCount = count;
-    this.main = new LayoutJob(api);
-    this.other = new LayoutJob(api);
-    this.#base = new LayoutJob(api);
+  /** Call it where effects can be created. */
+  constructor(source: LayoutSource) {
+    const { context } = source;
+    const getAxes = (): readonly number[] => this.axes;
+    this.#source = source;
+    this.#base = new LayoutJob(context, () => this.#getBaseRequest(), getAxes);
+    this.main = new LayoutJob(context, () => this.#getMainRequest(), getAxes);
+    this.other = new LayoutJob(context, () => this.#getOtherRequest(), getAxes);
+    this.#match = context.query(matchQuery, () => this.#getMatchRequest());
+    this.quality = context.query(
+      qualityQuery,
+      () => {
+        const { status, isDone } = this.main;
+        const canRate = isDone && context.supports('GET projector/quality');
+        return canRate && status ? { job: status.job, axes: this.axes } : null;
+      },
+      { keepPrevious: false },
+    );
   }
 
-  /** How many points have to be laid out. */
-  #rowCount = $derived.by(() => this.#getRowCount());
+  /** The loaded embedding. Labels and positions must belong to the same version. */
+  readonly #reference = $derived.by<EmbeddingReference | null>(() => {
+    const info = this.#source.info.data;
+    return info ? { id: info.id, index: info.index, mark: info.mark } : null;
+  });
 
-  /** What there is to do; null where something is left to choose. */
   readonly #request = $derived.by(() => {
-    const reference = this.#catalog.reference;
-    const ask = this.#getRequest();
-    return reference && ask ? { ...reference, ...ask } : null;
+    const fields = this.#source.getRequestFields();
+    return this.#reference && fields ? { ...this.#reference, ...fields } : null;
   });
 
   readonly #key = $derived(JSON.stringify(this.#request));
-  /** Which of the layout's axes are looked at. */
-  readonly axes = $derived.by(() =>
-    this.#params.method.value === 'pca'
-      ? pcaComponents(this.#params)
-      : [0, 1, 2].slice(0, outputDimensions(this.#params)),
-  );
 
-  /** Whether it takes so long that somebody has to say that it is wanted. */
+  /** The axes of the layout that are shown. */
+  readonly axes = $derived.by<readonly number[]>(() => {
+    const { params } = this.#source;
+    return params.method.value === 'pca'
+      ? pcaComponents(params)
+      : [0, 1, 2].slice(0, outputDimensions(params));
+  });
+
+  /** The layout takes so long that the user has to start it. */
   readonly needsStart = $derived.by(
     () =>
       this.#request !== null &&
-      needsConfirmation(this.#params, this.#rowCount) &&
+      needsConfirmation(this.#source.params, this.#source.getPointCount()) &&
       this.#confirmedKey !== this.#key,
   );
 
-  /** Something is left to choose before there is anything to lay out. */
-  readonly isIncomplete = $derived.by(() => this.#catalog.reference !== null && !this.#request);
+  /** Settings of the method are missing. */
+  readonly isIncomplete = $derived.by(() => this.#reference !== null && this.#request === null);
+
+  get rowCount(): number {
+    return this.#source.info.data?.rows ?? 0;
+  }
 
   readonly #bounds = $derived.by(() => this.main.layout && computeBounds(this.main.layout));
 
   readonly positions = $derived.by<Float32Array | null>(() => {
     const { layout } = this.main;
-    const count = this.#catalog.reference ? this.rowTotal : 0;
-    return layout && this.#bounds && count > 0
-      ? normalizePositions(layout, count, this.#bounds)
-      : null;
+    const count = this.rowCount;
+    if (!layout || !this.#bounds || count === 0) return null;
+    // The layout of another version, until that of this one is there.
+    const isOfOtherSize = layout.rows === null && layout.coordinates[0]?.length !== count;
+    return isOfOtherSize ? null : normalizePositions(layout, count, this.#bounds);
   });
 
-  /** Where the same points are in what it is compared with; those that are not there are nowhere. */
+  /** Positions of the same points in the compared embedding; NaN for points it does not have. */
   readonly otherPositions = $derived.by<Float32Array | null>(() => {
     const { layout } = this.other;
     const match = this.#match.data;
+    const otherCount = this.#source.otherInfo.data?.rows ?? 0;
     if (!layout || !match || !this.#bounds || !this.positions) return null;
-    const theirs = normalizePositions(layout, this.otherRowTotal, this.#bounds);
-    const places = new Float32Array(this.positions.length).fill(NaN);
+    const otherPositions = normalizePositions(layout, otherCount, this.#bounds);
+    const positions = new Float32Array(this.positions.length).fill(NaN);
     match.rows.forEach((other, row) => {
-      if (other >= 0) places.set(theirs.subarray(3 * other, 3 * other + 3), 3 * row);
+      if (other >= 0) positions.set(otherPositions.subarray(3 * other, 3 * other + 3), 3 * row);
     });
-    return places;
+    return positions;
   });
 
-  /** The two ways of looking, with how far points are between them; null until there are any. */
+  /** Null until there are positions. With a comparison, points move to the compared ones. */
   readonly displayed = $derived.by<PointPositions | null>(() => {
-    const [now, other] = [this.positions, this.otherPositions];
-    if (!now) return null;
-    const count = now.length / 3;
+    const [own, other] = [this.positions, this.otherPositions];
+    if (!own) return null;
+    const count = own.length / 3;
     return other
-      ? { count, current: other, previous: now }
-      : { count, current: now, previous: null };
+      ? { count, current: other, previous: own }
+      : { count, current: own, previous: null };
   });
 
+  /** The embedding is being loaded, or a layout computed. */
   get isPending(): boolean {
-    return [this.main, this.#base, this.other].some((job) => job.isPending);
+    const jobs = [this.main, this.#base, this.other];
+    return this.#source.info.isLoading || jobs.some((job) => job.isPending);
   }
 
   get matchedCount(): number | null {
     return this.#match.data?.matched ?? null;
   }
 
-  /** All rows of the embedding, as the server knows once it is opened. */
-  rowTotal = $state(0);
-  otherRowTotal = $state(0);
-
-  /** Whether there is something to start: what takes long, or was ended before it was done. */
+  /** The layout is large and was not started, or it was cancelled. */
   get canStart(): boolean {
     return this.needsStart || this.main.isCancelled;
   }
@@ -216,79 +149,45 @@ export class ProjectorLayouts {
     if (this.main.isCancelled) this.retry();
   }
 
-  /** Asks once more for what could not be had. */
   retry(): void {
-    this.#run(this.needsStart ? null : this.#request, this.axes, this.#catalog.base);
-  }
-
-  /** To be called where effects live. */
-  startEffects(): void {
-    $effect(() => {
-      const [ask, axes] = [this.#request, this.axes];
-      const waits = this.needsStart;
-      const base = this.#catalog.base;
-      untrack(() => this.#run(waits ? null : ask, axes, base));
-    });
-    $effect(() => {
-      const [ask, axes, other] = [this.#getRequest(), this.axes, this.#catalog.otherReference];
-      const first = this.main.isDone ? (this.main.status?.job ?? null) : null;
-      const by = this.#params.otherBy.value;
-      untrack(() => this.#compare(ask, axes, other, first, by));
-    });
-    $effect(() => {
-      const job = this.main.isDone ? this.main.status?.job : undefined;
-      const question = job
-        ? (signal: AbortSignal) =>
-            this.#api.get<QualityResponse>(
-              `quality?${formatProjectorQuery({ job })}&${formatAxes(this.axes)}`,
-              signal,
-            )
-        : null;
-      untrack(() => this.quality.run(question));
-    });
-    $effect(() => () => {
-      for (const job of [this.main, this.other, this.#base]) job.stop();
-      this.#match.stop();
-      this.quality.stop();
-    });
-  }
-
-  #run(
-    ask: (EmbeddingReference & ProjectionRequestFields) | null,
-    axes: readonly number[],
-    base: EmbeddingReference | null,
-  ): void {
-    if (!ask || !base) return this.main.reset();
-    const isBase = base.index === ask.index;
-    void (isBase ? this.main.run(ask, axes) : this.#runAligned(base, ask, axes));
-  }
-
-  /** Turned so that points of two steps are where they can be compared. */
-  async #runAligned(
-    base: EmbeddingReference,
-    ask: EmbeddingReference & ProjectionRequestFields,
-    axes: readonly number[],
-  ): Promise<void> {
-    this.main.stop();
-    const key = this.#key;
-    await this.#base.run({ ...ask, ...base }, axes);
-    const align = this.#base.isDone ? (this.#base.status?.job ?? null) : null;
-    if (key === this.#key) await this.main.run({ ...ask, align }, axes);
-  }
-
-  #compare(
-    ask: ProjectionRequestFields | null,
-    axes: readonly number[],
-    other: EmbeddingReference | null,
-    first: string | null,
-    by: string | null,
-  ): void {
-    const mine = this.#catalog.reference;
-    if (!ask || !other || !mine || first === null) {
-      this.other.reset();
-      return this.#match.run(null);
+    for (const job of [this.#base, this.main]) {
+      if (job.error || job.isCancelled) void job.restart();
     }
-    void this.other.run({ ...other, ...ask, rows: null, align: first, align_by: by }, axes);
-    this.#match.run((signal) => this.#api.post('match', { ...mine, other, column: by }, signal));
+  }
+
+  /** The last version if another one is shown. */
+  readonly #alignedWith = $derived.by<EmbeddingReference | null>(() => {
+    const { base } = this.#source.catalog;
+    return base && base.index !== this.#reference?.index ? base : null;
+  });
+
+  #getBaseRequest() {
+    const base = this.#alignedWith;
+    return this.#request && base && !this.needsStart ? { ...this.#request, ...base } : null;
+  }
+
+  /** Align with the last version, so that points of different steps can be compared. */
+  #getMainRequest() {
+    const request = this.#request;
+    if (!request || this.needsStart) return null;
+    if (!this.#alignedWith) return request;
+    if (this.#base.isPending) return 'pending';
+    return { ...request, align_to: this.#base.isDone ? (this.#base.status?.job ?? null) : null };
+  }
+
+  #getOtherRequest() {
+    const fields = this.#source.getRequestFields();
+    const other = this.#source.catalog.otherReference;
+    if (!fields || !other || !this.#reference) return null;
+    if (!this.main.isDone) return this.main.isPending ? 'pending' : null;
+    const { otherBy } = this.#source.params;
+    const align = this.main.status?.job ?? null;
+    return { ...other, ...fields, rows: null, align_to: align, align_by: otherBy.value };
+  }
+
+  #getMatchRequest() {
+    const { catalog, params } = this.#source;
+    const [own, other] = [this.#reference, catalog.otherReference];
+    return own && other ? { ...own, other, column: params.otherBy.value } : null;
   }
 }

@@ -1,10 +1,10 @@
-/** Sets of rows: a byte for each row, which is quick, and on its way to the server a bit. */
+/** A set of rows, with one byte per row. */
 export type RowMask = Uint8Array;
 
 export function createMask(count: number, rows: ArrayLike<number>): RowMask {
   const mask = new Uint8Array(count);
-  for (let at = 0; at < rows.length; at++) {
-    const row = rows[at] ?? -1;
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index] ?? -1;
     if (row >= 0 && row < count) mask[row] = 1;
   }
   return mask;
@@ -23,30 +23,31 @@ export function countRows(mask: RowMask): number {
   return count;
 }
 
-/** What a second choice does to a first. */
+/** How rows are combined with the previous selection. */
 export type SelectionMode = 'replace' | 'add' | 'remove' | 'toggle';
 
 export function combineMask(
   mask: RowMask | null,
   rows: ArrayLike<number>,
   count: number,
-  how: SelectionMode,
+  mode: SelectionMode,
 ): RowMask {
-  if (how === 'replace' || !mask) return createMask(count, how === 'remove' ? [] : rows);
-  const joined = mask.slice();
-  for (let at = 0; at < rows.length; at++) {
-    const row = rows[at] ?? -1;
+  if (mode === 'replace' || !mask) return createMask(count, mode === 'remove' ? [] : rows);
+  const combined = mask.slice();
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index] ?? -1;
     if (row >= 0 && row < count)
-      joined[row] = how === 'toggle' ? 1 - (mask[row] ?? 0) : +(how === 'add');
+      combined[row] = mode === 'toggle' ? 1 - (mask[row] ?? 0) : +(mode === 'add');
   }
-  return joined;
+  return combined;
 }
 
-export function invertMask(mask: RowMask, among: RowMask | null): RowMask {
-  return mask.map((is, row) => (among && !among[row] ? 0 : 1 - is));
+/** Return the rows of `within` that are not in the mask. */
+export function invertMask(mask: RowMask, within: RowMask | null): RowMask {
+  return mask.map((isIn, row) => (within && !within[row] ? 0 : 1 - isIn));
 }
 
-/** As the server takes it: bit `i & 7` of byte `i >> 3`, in base64; null for all. */
+/** Encode rows for the server: bit `row & 7` of byte `row >> 3`, in base64; null for all rows. */
 export function encodeMask(mask: RowMask | null): string | null {
   if (!mask) return null;
   const bytes = new Uint8Array((mask.length + 7) >> 3);
@@ -54,12 +55,13 @@ export function encodeMask(mask: RowMask | null): string | null {
     if (mask[row]) bytes[row >> 3] = (bytes[row >> 3] ?? 0) | (1 << (row & 7));
   }
   let text = '';
-  for (let at = 0; at < bytes.length; at += ENCODE_CHUNK_BYTES) {
-    text += String.fromCharCode(...bytes.subarray(at, at + ENCODE_CHUNK_BYTES));
+  for (let start = 0; start < bytes.length; start += ENCODE_CHUNK_BYTES) {
+    text += String.fromCharCode(...bytes.subarray(start, start + ENCODE_CHUNK_BYTES));
   }
   return btoa(text);
 }
 
+/** A call cannot have a million arguments. */
 const ENCODE_CHUNK_BYTES = 8192;
 
 export function decodeMask(text: string, count: number): RowMask {
@@ -71,13 +73,13 @@ export function decodeMask(text: string, count: number): RowMask {
   return mask;
 }
 
-/** A few rows as an address has them: `3,7-9`. */
+/** Format sorted rows for the URL: `3,7-9`. */
 export function formatRowRanges(rows: ArrayLike<number>): string {
   const parts: string[] = [];
-  for (let at = 0; at < rows.length; at++) {
-    const first = rows[at] ?? 0;
+  for (let index = 0; index < rows.length; index++) {
+    const first = rows[index] ?? 0;
     let last = first;
-    while (rows[at + 1] === last + 1) last = rows[++at] ?? last;
+    while (rows[index + 1] === last + 1) last = rows[++index] ?? last;
     parts.push(first === last ? String(first) : `${first}-${last}`);
   }
   return parts.join(',');

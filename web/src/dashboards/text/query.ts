@@ -1,3 +1,4 @@
+/** Queries of the Text dashboard. */
 import { defineQuery } from '../../api/query-definition';
 
 const MAX_CACHED_CHARACTERS = 20_000_000;
@@ -10,9 +11,14 @@ export const textQuery = defineQuery('GET text/render', {
   maxCost: MAX_CACHED_CHARACTERS,
 });
 
-export const textDiffQuery = defineQuery('POST text/diff', { scope: 'immutable' });
+export const textDiffQuery = defineQuery('POST text/diff', {
+  scope: 'immutable',
+  priority: 'high',
+});
 
 /** One page of search results. */
 export const textSearchQuery = defineQuery('POST text/search', {
   scope: ({ runs = null }) => ({ runs }),
+  // Hundreds of texts may be loading.
+  priority: 'high',
 });

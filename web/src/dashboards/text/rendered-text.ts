@@ -1,83 +1,87 @@
-/** What a text gets that is read in the page: code can be copied, wide things scroll by themselves. */
+/** Make HTML that the server rendered from Markdown usable in the page, and highlight search terms in it. */
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/text';
+import { copyText } from '../../components/clipboard';
+import { getKeyLabels } from '../../lib/keyboard';
+
+/** Add copy buttons to code blocks, make wide content scrollable and adjust heading levels. */
 export function enhanceRenderedText(element: HTMLElement): void {
   shiftHeadings(element);
   for (const block of element.querySelectorAll<HTMLElement>('pre')) addCopyButton(block);
-  for (const table of element.querySelectorAll('table')) makeScrollable(table, 'Table');
+  for (const table of element.querySelectorAll('table')) makeScrollable(table, common.table);
   for (const formula of element.querySelectorAll('div > math[display="block"]')) {
-    makeScrollable(formula, 'Formula');
+    makeScrollable(formula, m.renderedFormula);
   }
 }
 
-/** The title of a card. */
+/** Heading level of card titles. */
 const CARD_LEVEL = 3;
 
-/** For who listens to the page, headings of a text stand below that of its card. */
+/** For screen readers, the headings of a text are below that of its card. */
 function shiftHeadings(element: HTMLElement): void {
   const headings = [...element.querySelectorAll('h1, h2, h3, h4, h5, h6')];
   const levels = headings.map(({ localName }) => Number(localName.slice(1)));
-  shiftHeadingLevels(levels, CARD_LEVEL).forEach((level, at) => {
-    headings[at]?.setAttribute('aria-level', String(level));
+  shiftHeadingLevels(levels, CARD_LEVEL).forEach((level, index) => {
+    headings[index]?.setAttribute('aria-level', String(level));
   });
 }
 
 const COPIED_MESSAGE_MS = 1500;
 
 function addCopyButton(block: HTMLElement): void {
-  const box = wrap(block, 'code');
+  const wrapper = wrap(block, 'code');
   const button = document.createElement('button');
   button.type = 'button';
-  button.textContent = 'Copy';
+  button.textContent = common.copy;
   button.addEventListener('click', () => void copyCode(block, button));
-  box.append(button);
-  makeFocusable(block, 'Code');
+  wrapper.append(button);
+  makeFocusable(block, common.code);
 }
 
 async function copyCode(block: HTMLElement, button: HTMLButtonElement): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(block.textContent ?? '');
-    button.textContent = 'Copied';
-  } catch {
-    // Without leave to use the clipboard the lines are at least marked for Ctrl-C.
+  if (await copyText(block.textContent ?? '')) button.textContent = common.copied;
+  else {
     getSelection()?.selectAllChildren(block);
-    button.textContent = 'Press Ctrl-C';
+    button.textContent = common.pressCopy({ shortcut: getKeyLabels('Mod+C').join('+') });
   }
-  setTimeout(() => (button.textContent = 'Copy'), COPIED_MESSAGE_MS);
+  setTimeout(() => (button.textContent = common.copy), COPIED_MESSAGE_MS);
 }
 
-function makeScrollable(element: Element, name: string): void {
-  makeFocusable(wrap(element, 'wide'), name);
+function makeScrollable(element: Element, label: string): void {
+  makeFocusable(wrap(element, 'wide'), label);
 }
 
-/** What scrolls sideways has to be scrolled by keyboard as well. */
-function makeFocusable(element: HTMLElement, name: string): void {
+/** Scrollable content needs the focus to be scrolled by keyboard. */
+function makeFocusable(element: HTMLElement, label: string): void {
   element.tabIndex = 0;
   element.setAttribute('role', 'group');
-  element.setAttribute('aria-label', name);
+  element.setAttribute('aria-label', label);
 }
 
-function wrap(element: Element, name: string): HTMLDivElement {
-  const box = document.createElement('div');
-  box.className = name;
-  element.replaceWith(box);
-  box.append(element);
-  return box;
+function wrap(element: Element, className: string): HTMLDivElement {
+  const wrapper = document.createElement('div');
+  wrapper.className = className;
+  element.replaceWith(wrapper);
+  wrapper.append(element);
+  return wrapper;
 }
 
 /**
- * Levels for the headings of a text that stands below a heading of level `above`: whichever levels
- * the text uses, none is left out on the way down.
+ * Return levels for headings below a heading of level `above`, so that no level is skipped.
  */
 export function shiftHeadingLevels(levels: readonly number[], above: number): number[] {
-  const used = levels.filter((level, at) => levels.indexOf(level) === at).sort((a, b) => a - b);
-  let before = above;
+  const used = levels
+    .filter((level, index) => levels.indexOf(level) === index)
+    .sort((a, b) => a - b);
+  let previous = above;
   return levels.map((level) => {
-    before = Math.min(above + 1 + used.indexOf(level), before + 1);
-    return before;
+    previous = Math.min(above + 1 + used.indexOf(level), previous + 1);
+    return previous;
   });
 }
 
-/** Marks are laid over the text by the browser, so that the text itself stays as it is. */
-const MATCH_HIGHLIGHT = 'text-found';
+/** Names of CSS custom highlights, which leave the DOM unchanged. */
+const MATCH_HIGHLIGHT = 'text-match';
 const CURRENT_HIGHLIGHT = 'text-current';
 
 export interface HighlightTerms {
@@ -85,7 +89,7 @@ export interface HighlightTerms {
   readonly matchCase: boolean;
 }
 
-/** Marks all places of some words inside an element; returns them and how to take the marks away. */
+/** Highlight all occurrences of some terms within an element. */
 export function highlightTerms(
   element: HTMLElement,
   { terms, matchCase }: HighlightTerms,
@@ -97,39 +101,39 @@ export function highlightTerms(
   return { ranges, clear: () => ranges.forEach((range) => highlight.delete(range)) };
 }
 
-/** One place stands out from all others; null: none. */
+/** Highlight the selected match; null removes the highlight. */
 export function highlightCurrent(range: Range | null): void {
   const highlight = getHighlight(CURRENT_HIGHLIGHT);
   highlight?.clear();
   if (range) highlight?.add(range);
 }
 
-/** Browsers that know nothing of it show the text without marks. */
+/** Return a highlight of the page; null if the browser does not support them. */
 function getHighlight(name: string): Highlight | null {
   if (!('highlights' in CSS)) return null;
-  const known = CSS.highlights.get(name);
-  if (known) return known;
-  const made = new Highlight();
-  if (name === CURRENT_HIGHLIGHT) made.priority = 1;
-  CSS.highlights.set(name, made);
-  return made;
+  const existing = CSS.highlights.get(name);
+  if (existing) return existing;
+  const highlight = new Highlight();
+  if (name === CURRENT_HIGHLIGHT) highlight.priority = 1;
+  CSS.highlights.set(name, highlight);
+  return highlight;
 }
 
-/** Words may go over the borders of nodes: the text of a block is looked through as one. */
-function findRanges(element: HTMLElement, words: readonly string[], matchCase: boolean): Range[] {
+/** Return the ranges of some terms, which may span several text nodes. */
+function findRanges(element: HTMLElement, terms: readonly string[], matchCase: boolean): Range[] {
   const nodes: { node: Node; start: number }[] = [];
-  let whole = '';
+  let content = '';
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    nodes.push({ node, start: whole.length });
-    whole += node.nodeValue ?? '';
+    nodes.push({ node, start: content.length });
+    content += node.nodeValue ?? '';
   }
-  const placeAt = (offset: number, atEnd: boolean): { node: Node; offset: number } | null => {
+  const locate = (offset: number, atEnd: boolean): { node: Node; offset: number } | null => {
     const found = nodes.findLast(({ start }) => (atEnd ? start < offset : start <= offset));
     return found ? { node: found.node, offset: offset - found.start } : null;
   };
-  return findSpans(whole, words, matchCase).flatMap(({ start, stop }) => {
-    const [from, to] = [placeAt(start, false), placeAt(stop, true)];
+  return findSpans(content, terms, matchCase).flatMap(({ start, stop }) => {
+    const [from, to] = [locate(start, false), locate(stop, true)];
     if (!from || !to) return [];
     const range = document.createRange();
     range.setStart(from.node, from.offset);
@@ -138,19 +142,18 @@ function findRanges(element: HTMLElement, words: readonly string[], matchCase: b
   });
 }
 
-/** A stretch of a text. */
 export interface TextSpan {
   readonly start: number;
   readonly stop: number;
 }
 
-/** More are not marked in one text. */
+/** Limit on the highlighted spans of one text. */
 const MAX_SPANS = 2000;
 
-/** Where any of some words stand in a text, in order and never one over the other. */
-export function findSpans(text: string, words: readonly string[], matchCase: boolean): TextSpan[] {
-  const hay = foldCase(text, matchCase);
-  const spans = words.flatMap((word) => findTerm(hay, foldCase(word, matchCase)));
+/** Return where any of some terms occur in a text, in order and without overlaps. */
+export function findSpans(text: string, terms: readonly string[], matchCase: boolean): TextSpan[] {
+  const haystack = foldCase(text, matchCase);
+  const spans = terms.flatMap((term) => findTerm(haystack, foldCase(term, matchCase)));
   spans.sort((a, b) => a.start - b.start || b.stop - a.stop);
   const kept: TextSpan[] = [];
   for (const span of spans) {
@@ -159,23 +162,23 @@ export function findSpans(text: string, words: readonly string[], matchCase: boo
   return kept.slice(0, MAX_SPANS);
 }
 
-function findTerm(hay: string, word: string): TextSpan[] {
+function findTerm(haystack: string, term: string): TextSpan[] {
   const spans: TextSpan[] = [];
-  let at = word === '' ? -1 : hay.indexOf(word);
-  while (at >= 0 && spans.length < MAX_SPANS) {
-    spans.push({ start: at, stop: at + word.length });
-    at = hay.indexOf(word, at + word.length);
+  let start = term === '' ? -1 : haystack.indexOf(term);
+  while (start >= 0 && spans.length < MAX_SPANS) {
+    spans.push({ start, stop: start + term.length });
+    start = haystack.indexOf(term, start + term.length);
   }
   return spans;
 }
 
-/** Letters whose small form is longer would move all that comes after them. */
+/** Convert to lower case without changing the length, so that offsets stay valid. */
 function foldCase(text: string, matchCase: boolean): string {
   if (matchCase) return text;
-  const small = text.toLowerCase();
-  return small.length === text.length
-    ? small
-    : Array.from(text, (sign) =>
-        sign.toLowerCase().length === sign.length ? sign.toLowerCase() : sign,
+  const lower = text.toLowerCase();
+  return lower.length === text.length
+    ? lower
+    : Array.from(text, (character) =>
+        character.toLowerCase().length === character.length ? character.toLowerCase() : character,
       ).join('');
 }

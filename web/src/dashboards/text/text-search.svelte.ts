@@ -1,97 +1,97 @@
+/** Search in the texts of all visible tags and runs. */
 import { isAbortError, toProblem } from '../../api/errors';
-import type { Problem } from '../../api/schemas';
+import type { Problem, TextHit, TextSearchResponse } from '../../api/schemas';
 import type { TagGridState } from '../../cards/card-grid.svelte';
 import type { SortedSteps } from '../../cards/steps/step-series';
 import { reuseIfEqual } from '../../lib/caches';
 import { textSearchQuery } from './query';
 import type { HighlightTerms } from './rendered-text';
-import type { TextHit, TextSearchResponse } from '../../api/schemas';
 import type { TextSettings } from './text-settings';
 
-/** A hit inside of one text: its line, and how many hits of the same text come before it. */
+/** A match within a text: its line, and the number of earlier matches in the same text. */
 export interface MatchTarget {
   readonly line: number;
   readonly before: number;
 }
 
-/** The hit at a place in the list, if it is in that text. */
+/** Return the match at an index of the list if it is in the given text. */
 export function findMatchTarget(
   hits: readonly TextHit[],
-  at: number,
+  index: number,
   steps: SortedSteps,
-  place: number,
+  position: number,
 ): MatchTarget | null {
-  const hit = hits[at];
-  const isIn = (hit: TextHit): boolean =>
-    hit.run === steps.run && hit.tag === steps.tag && hit.index === steps.index[place];
-  if (!hit || !isIn(hit)) return null;
-  return { line: hit.line, before: hits.slice(0, at).filter(isIn).length };
+  const hit = hits[index];
+  const isInText = (hit: TextHit): boolean =>
+    hit.run === steps.run && hit.tag === steps.tag && hit.index === steps.index[position];
+  if (!hit || !isInText(hit)) return null;
+  return { line: hit.line, before: hits.slice(0, index).filter(isInText).length };
 }
 
-/** As long as somebody types, nothing is asked. */
 const DEBOUNCE_MS = 250;
-/** With so many hits the search waits until somebody wants more. */
+/** The search pauses after this many further matches. */
 const MATCHES_PER_PAGE = 200;
-/** So many different words that an expression found are marked. */
+/** Limit on the distinct matches of a regular expression that are highlighted. */
 const MAX_HIGHLIGHTED_TERMS = 50;
 
-/** Finds words in all texts of the tags and runs that are shown. */
 export class TextSearch {
   hits = $state.raw<readonly TextHit[]>([]);
   searched = $state(0);
   total = $state(0);
   isSearching = $state(false);
   error = $state.raw<Problem | null>(null);
-  /** Which of the hits is looked at; -1: none yet. */
+  /** Index of the selected match; -1 without one. */
   currentIndex = $state(-1);
-  /** True when somebody wants to see the first hit, of which there is none yet. */
+  /** Select the first match as soon as there is one. */
   #isAwaited = false;
-  /** What the log had when the search began. */
+  /** Revision of the log when the search began. */
   #revision = $state(0);
 
-  readonly #wall: TagGridState;
-  readonly #look: TextSettings;
+  readonly #grid: TagGridState;
+  readonly #settings: TextSettings;
   #abort = new AbortController();
   #tags: readonly string[] = [];
 
   readonly current = $derived.by(() => this.hits[this.currentIndex] ?? null);
   readonly isDone = $derived.by(() => this.searched >= this.total);
-  /** True when texts may have come that were not searched. */
-  readonly isStale = $derived.by(() => this.#revision !== this.#wall.revision);
+  /** The log has changed since the search began. */
+  readonly isStale = $derived.by(() => this.#revision !== this.#grid.revision);
   readonly highlight = $derived.by<HighlightTerms>(() => {
-    const { query, queryRegex, queryCase } = this.#look;
+    const { query, queryRegex, queryCase } = this.#settings;
     const found = queryRegex.value ? distinctMatches(this.hits) : [query.value];
-    return { terms: found.filter((word) => word !== ''), matchCase: queryCase.value };
+    return { terms: found.filter((term) => term !== ''), matchCase: queryCase.value };
   });
 
-  constructor(wall: TagGridState, look: TextSettings) {
-    this.#wall = wall;
-    this.#look = look;
+  constructor(grid: TagGridState, settings: TextSettings) {
+    this.#grid = grid;
+    this.#settings = settings;
   }
 
-  follow(): void {
+  startEffects(): void {
     $effect(() => {
       void [
-        this.#look.queryRegex.value,
-        this.#look.queryCase.value,
-        this.#wall.requestedRuns,
+        this.#settings.queryRegex.value,
+        this.#settings.queryCase.value,
+        this.#grid.requestedRuns,
         this.tags,
       ];
-      const timer = this.#look.query.value ? setTimeout(() => void this.start(), DEBOUNCE_MS) : 0;
+      const timer = this.#settings.query.value
+        ? setTimeout(() => void this.start(), DEBOUNCE_MS)
+        : 0;
       this.stop();
-      this.#forget();
+      this.#reset();
       return () => clearTimeout(timer);
     });
     $effect(() => () => this.stop());
   }
 
-  /** The tags that the wall shows. */
+  /** The tags of the visible cards. */
   get tags(): readonly string[] {
-    const tags = this.#wall.sections.flatMap(({ cards }) => cards.map(({ tag }) => tag));
-    // A card that is pinned stands in two sections.
+    const tags = this.#grid.sections.flatMap(({ cards }) => cards.map(({ tag }) => tag));
+    // A pinned card is in two sections.
     this.#tags = reuseIfEqual(
       this.#tags,
-      tags.filter((tag, at) => tags.indexOf(tag) === at),
+      tags.filter((tag, index) => tags.indexOf(tag) === index),
     );
     return this.#tags;
   }
@@ -99,24 +99,24 @@ export class TextSearch {
   async start(): Promise<void> {
     const isAwaited = this.#isAwaited;
     this.stop();
-    this.#forget();
+    this.#reset();
     this.#isAwaited = isAwaited;
-    this.#revision = this.#wall.revision;
+    this.#revision = this.#grid.revision;
     await this.searchMore();
   }
 
-  /** Goes on until there are enough further hits, or nothing is left to be searched. */
+  /** Search until there are enough further matches or all texts have been searched. */
   async searchMore(): Promise<void> {
-    if (!this.#wall.context.supports(textSearchQuery.route)) return;
+    if (!this.#grid.context.supports(textSearchQuery.route)) return;
     const { signal } = (this.#abort = new AbortController());
     const enough = this.hits.length + MATCHES_PER_PAGE;
     this.isSearching = true;
     try {
       do {
-        const answer = await this.#fetchPage(signal);
-        this.hits = [...this.hits, ...answer.hits];
-        this.searched = answer.searched;
-        this.total = answer.texts;
+        const response = await this.#fetchPage(signal);
+        this.hits = [...this.hits, ...response.hits];
+        this.searched = response.searched;
+        this.total = response.texts;
         if (this.#isAwaited) this.moveBy(1);
       } while (!this.isDone && this.hits.length < enough);
     } catch (error) {
@@ -131,7 +131,7 @@ export class TextSearch {
     this.isSearching = false;
   }
 
-  /** Looks at the hit so many further on; from the last on to the first. */
+  /** Select another match, relative to the current one; after the last comes the first. */
   moveBy(by: number): void {
     const count = this.hits.length;
     this.#isAwaited = count === 0;
@@ -143,29 +143,29 @@ export class TextSearch {
       void this.searchMore();
   }
 
-  goTo(at: number): void {
-    this.currentIndex = at;
+  goTo(index: number): void {
+    this.currentIndex = index;
   }
 
-  /** Where in a text the hit is that is looked at; null: it is in another one. */
-  findTarget(steps: SortedSteps, place: number): MatchTarget | null {
-    return this.current && findMatchTarget(this.hits, this.currentIndex, steps, place);
+  /** Return the selected match if it is in the given text. */
+  findTarget(steps: SortedSteps, position: number): MatchTarget | null {
+    return this.current && findMatchTarget(this.hits, this.currentIndex, steps, position);
   }
 
   #fetchPage(signal: AbortSignal): Promise<TextSearchResponse> {
-    const { query, queryRegex, queryCase } = this.#look;
+    const { query, queryRegex, queryCase } = this.#settings;
     const request = {
       query: query.value,
       regex: queryRegex.value,
       case_sensitive: queryCase.value,
       tags: this.tags,
-      runs: this.#wall.requestedRuns,
+      runs: this.#grid.requestedRuns,
       skip: this.searched,
     };
-    return this.#wall.context.queries.fetch(textSearchQuery, request, { signal });
+    return this.#grid.context.queries.fetch(textSearchQuery, request, { signal });
   }
 
-  #forget(): void {
+  #reset(): void {
     this.hits = [];
     this.searched = 0;
     this.total = 0;

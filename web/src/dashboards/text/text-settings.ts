@@ -1,9 +1,10 @@
+/** Settings of the Text dashboard in the URL and in the preferences, and the pair of compared texts. */
 import { perCardCodec } from '../../cards/grid-settings';
 import { indexAtStep, type SortedSteps } from '../../cards/steps/step-series';
 import { choice, type Codec, flag, list, text } from '../../lib/codecs';
 import type { Context } from '../../plugin/context';
 
-/** A text: what a run had logged by a step; null: its last. */
+/** The text of a run at a step; null is the last step. */
 export interface TextRef {
   readonly run: string;
   readonly step: number | null;
@@ -14,23 +15,19 @@ export interface TextPair {
   readonly after: TextRef;
 }
 
-export const NO_PAIR: TextPair | null = null;
-
-/** Written flat: run, step, run, step. */
-export function textPairCodec(list: Codec<readonly string[]>): Codec<TextPair | null> {
-  return {
-    parse(text) {
-      const [run, step, otherRun, otherStep] = list.parse(text);
-      if (run === undefined || otherRun === undefined) return null;
-      return {
-        before: { run, step: parseStep(step) },
-        after: { run: otherRun, step: parseStep(otherStep) },
-      };
-    },
-    format: (pair) =>
-      pair === null ? '' : list.format([pair.before, pair.after].flatMap(formatTextRef)),
-  };
-}
+/** Writes a pair as `run,step,run,step`. */
+export const textPairCodec: Codec<TextPair | null> = {
+  parse(text) {
+    const [run, step, otherRun, otherStep] = list.parse(text);
+    if (run === undefined || otherRun === undefined) return null;
+    return {
+      before: { run, step: parseStep(step) },
+      after: { run: otherRun, step: parseStep(otherStep) },
+    };
+  },
+  format: (pair) =>
+    pair === null ? '' : list.format([pair.before, pair.after].flatMap(formatTextRef)),
+};
 
 function formatTextRef({ run, step }: TextRef): string[] {
   return [run, step === null ? '' : String(step)];
@@ -41,7 +38,7 @@ function parseStep(text = ''): number | null {
   return Number.isFinite(step) ? step : null;
 }
 
-/** What somebody most likely wants to compare: two runs, or the last two texts of one. */
+/** Return the texts to compare first: of two runs at the same step, or the last two of one run. */
 export function defaultTextPair(
   series: readonly SortedSteps[],
   step: number | null,
@@ -49,24 +46,19 @@ export function defaultTextPair(
   const [first, second] = series;
   if (!first) return null;
   if (second) return { before: { run: first.run, step }, after: { run: second.run, step } };
-  const place = indexAtStep(first, step);
-  const before = first.step[place - 1] ?? first.step[0] ?? null;
+  const position = indexAtStep(first, step);
+  const before = first.step[position - 1] ?? first.step[0] ?? null;
   return { before: { run: first.run, step: before }, after: { run: first.run, step } };
 }
 
-/** A text laid out, or as it was logged. */
-export const TEXT_FORMATS = ['markdown', 'raw'] as const;
-/** The texts at one step, or all there are. */
-export const STEP_MODES = ['step', 'all'] as const;
-/** How two texts stand to each other. */
-export const DIFF_LAYOUTS = ['beside', 'unified'] as const;
-
-export type TextFormat = (typeof TEXT_FORMATS)[number];
-export type StepMode = (typeof STEP_MODES)[number];
+const TEXT_FORMATS = ['markdown', 'raw'] as const;
+/** The texts at one step, or of all steps. */
+const STEP_MODES = ['step', 'all'] as const;
+const DIFF_LAYOUTS = ['beside', 'unified'] as const;
 
 export type TextSettings = ReturnType<typeof createTextSettings>;
 
-/** How texts are looked at, beside what every wall has. */
+/** Create the settings that other card grids do not have. */
 export function createTextSettings({ url, preferences }: Pick<Context, 'url' | 'preferences'>) {
   return {
     format: url.param('form', choice(TEXT_FORMATS, 'markdown'), 'markdown'),
@@ -74,10 +66,10 @@ export function createTextSettings({ url, preferences }: Pick<Context, 'url' | '
     query: url.param('q', text, ''),
     queryRegex: url.param('q-re', flag, false),
     queryCase: url.param('q-case', flag, false),
-    /** Which table of an array of more than two dimensions a card shows: `0,2`. */
+    /** Per card, the index into the leading dimensions of an array, such as `0,2`. */
     slices: url.param('slice', slicesCodec, new Map()),
-    /** Two texts of the card over all others that are compared. */
-    comparedPair: url.param('diff', textPairCodec(list), NO_PAIR),
+    /** The two texts of the full-screen card that are compared. */
+    comparedPair: url.param('diff', textPairCodec, null as TextPair | null),
     changesOnly: url.param('diff-fold', flag, true),
     diffLayout: preferences.param('text-sides', choice(DIFF_LAYOUTS, 'beside'), 'beside'),
     wrapLines: preferences.param('text-wrap', flag, true),
@@ -86,6 +78,6 @@ export function createTextSettings({ url, preferences }: Pick<Context, 'url' | '
 
 const slicesCodec = perCardCodec<string>(
   1,
-  ([place = '']) => (/^\d+(,\d+)*$/.test(place) ? place : null),
-  (place) => [place],
+  ([slice = '']) => (/^\d+(,\d+)*$/.test(slice) ? slice : null),
+  (slice) => [slice],
 );

@@ -1,29 +1,36 @@
+/** State, keyboard shortcuts and card actions of the Text dashboard. */
 import { createContext } from 'svelte';
 
 import { type TagGridInfo, TagGridState } from '../../cards/card-grid.svelte';
 import type { TagCard } from '../../cards/card-sections';
+import { type LogRoot, openLogLines, quotePython } from '../../cards/export';
 import { StepSelection } from '../../cards/steps/step-selection.svelte';
 import { StepsQuery } from '../../cards/steps/steps-query.svelte';
-import type { Context } from '../../plugin/context';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/text';
+import type { MenuItem } from '../../components/menu';
+import type { Context, Shortcut } from '../../plugin/context';
+import { textDiffQuery } from './query';
 import { TextSearch } from './text-search.svelte';
 import { createTextSettings, defaultTextPair, type TextSettings } from './text-settings';
 
 const DASHBOARD: TagGridInfo = {
   name: 'text',
-  title: 'Text',
-  noun: 'texts',
-  emptyHint: 'A text logged at a step, plain or Markdown, becomes a card here, within a second.',
+  title: common.text,
+  noun: '',
+  emptyTitle: m.emptyTitle,
+  emptyHint: m.emptyHint,
   plugins: ['text'],
   defaultWidth: 480,
 };
 
-/** All that the parts of the view share. To be made where effects live. */
+/** State shared by the components of the dashboard. Create it where effects can be created. */
 export class TextState extends TagGridState {
   readonly textSettings: TextSettings;
   readonly stepSelection: StepSelection;
   readonly stepLoader: StepsQuery;
   readonly search: TextSearch;
-  /** Texts that are on their way to the screen: who plays waits for them. */
+  /** Number of visible texts that are loading; playback waits for them. */
   pendingCount = $state(0);
 
   constructor(context: Context) {
@@ -34,10 +41,14 @@ export class TextState extends TagGridState {
     this.search = new TextSearch(this, this.textSettings);
   }
 
+  get canCompare(): boolean {
+    return this.context.supports(textDiffQuery.route);
+  }
+
   override startEffects(): void {
     super.startEffects();
-    this.search.follow();
-    // A comparison has the whole page; it ends when the page is given back.
+    this.search.startEffects();
+    // Comparisons are only shown in full screen and end with it.
     $effect(() => {
       if (this.settings.fullScreen.value === null && this.textSettings.comparedPair.value !== null)
         this.textSettings.comparedPair.set(null);
@@ -65,12 +76,74 @@ export const [getTextState, setTextState] = createContext<TextState>();
 
 const MIN_CARD_HEIGHT_PX = 260;
 const MAX_CARD_HEIGHT_PX = 520;
-/** Lines of a comfortable length ask for a card that is not much higher than wide. */
 const HEIGHT_TO_WIDTH = 0.7;
 
-/** How high a card is in a column of that width, in pixels. */
+/** Return the height of a card in pixels. */
 export function textCardHeight(width: number): number {
   return Math.round(
     Math.min(MAX_CARD_HEIGHT_PX, Math.max(MIN_CARD_HEIGHT_PX, width * HEIGHT_TO_WIDTH)),
   );
+}
+
+/** Register the shortcuts that other card grids do not have; return a function that removes them. */
+export function registerTextShortcuts(texts: TextState, focusSearch: () => void): () => void {
+  const { format, stepMode } = texts.textSettings;
+  const shortcuts: Omit<Shortcut, 'group'>[] = [
+    { keys: '/', label: m.searchLabel, run: focusSearch },
+    { keys: 'n', label: common.nextMatch, run: () => texts.search.moveBy(1) },
+    { keys: 'Shift+N', label: common.previousMatch, run: () => texts.search.moveBy(-1) },
+    {
+      keys: 'r',
+      label: m.shortcutsToggleRaw,
+      run: () => format.set(format.value === 'raw' ? 'markdown' : 'raw'),
+    },
+    {
+      keys: 'a',
+      label: m.shortcutsToggleAllSteps,
+      run: () => stepMode.set(stepMode.value === 'all' ? 'step' : 'all'),
+    },
+    {
+      keys: 'c',
+      label: m.compareAction,
+      run: () => {
+        const card = texts.activeCardId === null ? undefined : texts.findCard(texts.activeCardId);
+        if (card && texts.canCompare) texts.openComparison(card);
+      },
+    },
+  ];
+  const group = texts.info.title;
+  const removers = shortcuts.map((shortcut) =>
+    texts.context.shortcuts.register({ ...shortcut, group }),
+  );
+  return () => removers.forEach((remove) => remove());
+}
+
+/** Return the menu items that cards of other dashboards do not have. */
+export function textCardMenu(texts: TextState, card: TagCard, showPython: () => void): MenuItem[] {
+  const compare: MenuItem = {
+    label: m.compareAction,
+    hint: 'c',
+    disabled: (texts.stepLoader.get(card.tag) ?? []).length === 0,
+    run: () => texts.openComparison(card),
+  };
+  const python: MenuItem = { label: common.copyAsPython, run: showPython };
+  return texts.canCompare ? [compare, python] : [python];
+}
+
+interface TextPythonOptions {
+  readonly roots: readonly LogRoot[];
+  readonly runs: readonly string[];
+  readonly tag: string;
+}
+
+/** Return Python code that reads the texts of a card. */
+export function textPythonCode({ roots, runs, tag }: TextPythonOptions): string {
+  return [
+    ...openLogLines(roots),
+    `for run in [${runs.map(quotePython).join(', ')}]:`,
+    `    texts = log.text(run, ${quotePython(tag)})`,
+    '    for step, text in zip(texts.step, texts):',
+    `        print(run, step, text)  # ${m.pythonRank}`,
+    '',
+  ].join('\n');
 }

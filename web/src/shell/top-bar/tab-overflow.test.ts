@@ -9,7 +9,7 @@ test('all tabs are shown where they fit', () => {
   expect(splitTabs(WIDTHS, 0, 360, MORE)).toEqual({ shown: [0, 1, 2, 3], overflow: [] });
 });
 
-test('a More button that is needed anyway takes its room', () => {
+test('a More button that is always shown needs space too', () => {
   expect(splitTabs(WIDTHS, 0, 409, MORE, true)).toEqual({ shown: [0, 1, 2], overflow: [3] });
   expect(splitTabs(WIDTHS, 0, 410, MORE, true)).toEqual({ shown: [0, 1, 2, 3], overflow: [] });
 });

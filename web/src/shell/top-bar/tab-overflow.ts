@@ -1,18 +1,18 @@
-/** The tabs that fit into a row beside a "More" button, and those that move into its menu. */
+/** Items that fit into a row beside a "More" button, and those that move into its menu. */
 export interface TabSplit {
   readonly shown: readonly number[];
   readonly overflow: readonly number[];
 }
 
 /**
- * Split tabs by the room there is. The active tab is always shown; the others are shown in order
- * for as long as they fit.
+ * Split items by the available width. The active item is always shown; others are shown in order as
+ * long as they fit.
  *
- * @param widths Width of each tab in px.
- * @param active Index of the active tab, or -1.
+ * @param widths Width of each item in px.
+ * @param active Index of the active item, or -1.
  * @param available Width of the row in px.
  * @param moreWidth Width of the "More" button in px.
- * @param needsMore Whether the button is shown even if all tabs fit.
+ * @param needsMore Whether the button is shown even if all items fit.
  */
 export function splitTabs(
   widths: readonly number[],
@@ -22,15 +22,19 @@ export function splitTabs(
   needsMore = false,
 ): TabSplit {
   const all = widths.map((_, index) => index);
-  const total = widths.reduce((sum, width) => sum + width, 0);
-  if (total + (needsMore ? moreWidth : 0) <= available) return { shown: all, overflow: [] };
-  let room = available - moreWidth - (widths[active] ?? 0);
+  if (fitsRow(widths, available, needsMore ? moreWidth : 0)) return { shown: all, overflow: [] };
+  let free = available - moreWidth - (widths[active] ?? 0);
   let isFull = false;
   const shown = all.filter((index) => {
     if (index === active) return true;
-    room -= widths[index] ?? 0;
-    isFull ||= room < 0;
+    free -= widths[index] ?? 0;
+    isFull ||= free < 0;
     return !isFull;
   });
   return { shown, overflow: all.filter((index) => !shown.includes(index)) };
+}
+
+/** Return whether items and a button of `moreWidth` px fit into a row. */
+export function fitsRow(widths: readonly number[], available: number, moreWidth: number): boolean {
+  return widths.reduce((sum, width) => sum + width, moreWidth) <= available;
 }

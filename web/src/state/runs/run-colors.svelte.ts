@@ -4,15 +4,15 @@ import {
   RUN_COLORS,
   getRunColor,
   interpolateColor,
-} from '../../lib/colors';
+} from '../../lib/run-colors';
 import type { Codec } from '../../lib/codecs';
 import { matchCapture } from '../../lib/grouping';
 import { sortNatural } from '../../lib/sorting';
-import { pageUrl } from '../url.svelte';
-import { runEntries, type RunEntry } from './run-entries.svelte';
-import { runGroups } from './run-groups.svelte';
+import type { Param, UrlState } from '../../plugin/context';
+import type { RunEntries, RunEntry } from './run-entries.svelte';
+import type { RunGroups } from './run-groups.svelte';
 
-/** By what runs have their colour. */
+/** What determines the color of a run. */
 export type ColorBy =
   | { readonly by: 'run' | 'group' }
   | { readonly by: 'regex'; readonly pattern: string }
@@ -20,7 +20,7 @@ export type ColorBy =
 
 const DASHED = [5, 4];
 const SOLID: readonly number[] = [];
-/** For runs that say nothing about what the others are told apart by. */
+/** For runs without a value of the column or pattern. */
 const NEUTRAL_COLOR = '#7d7d8a';
 
 export const colorByCodec: Codec<ColorBy> = {
@@ -37,15 +37,24 @@ export const colorByCodec: Codec<ColorBy> = {
 
 type ColorReader = (entry: RunEntry) => string;
 
-class RunColors {
-  readonly #by = pageUrl.param<ColorBy>('colour', colorByCodec, { by: 'run' });
+/** Colors and dashes of runs and groups, the same in all dashboards. */
+export class RunColors {
+  readonly #entries: RunEntries;
+  readonly #groups: RunGroups;
+  readonly #by: Param<ColorBy>;
 
-  /** Of the oldest runs; later ones have the colour of their name. */
-  readonly #assigned = $derived(
-    assignRunColors(runEntries.newestFirst.toReversed().map((entry) => entry.name)),
+  /** Colors of the oldest runs; others have a color that depends on the name only. */
+  readonly #assigned = $derived.by(() =>
+    assignRunColors(this.#entries.newestFirst.toReversed().map((entry) => entry.name)),
   );
-  readonly #reader = $derived(makeColorReader(this.by));
-  readonly #groupColours = $derived(makePalette(runGroups.sortedKeys.filter(Boolean)));
+  readonly #reader = $derived.by(() => this.#makeReader(this.by));
+  readonly #groupColors = $derived.by(() => makePalette(this.#groups.sortedKeys.filter(Boolean)));
+
+  constructor(url: UrlState, entries: RunEntries, groups: RunGroups) {
+    this.#entries = entries;
+    this.#groups = groups;
+    this.#by = url.param<ColorBy>('color', colorByCodec, { by: 'run' });
+  }
 
   get by(): ColorBy {
     return this.#by.value;
@@ -55,44 +64,44 @@ class RunColors {
     this.#by.set(by, 'push');
   }
 
-  /** What a user has chosen for a run wins. */
+  /** Return the color that the user chose for the run, or the one by the setting. */
   getColor(entry: RunEntry): string {
     return entry.userNote.color || this.#reader(entry);
   }
 
-  getDefaultColor(name: string): string {
-    return this.#assigned.get(name) ?? getRunColor(name);
-  }
-
   getGroupColor(key: string): string {
-    return this.#groupColours.get(key) ?? NEUTRAL_COLOR;
+    return this.#groupColors.get(key) ?? NEUTRAL_COLOR;
   }
 
   getDash(name: string): readonly number[] {
     return isEvaluationRun(name) ? DASHED : SOLID;
   }
-}
 
-function makeColorReader(by: ColorBy): ColorReader {
-  switch (by.by) {
-    case 'run':
-      return ({ name }) => runColors.getDefaultColor(name);
-    case 'group':
-      return ({ name }) =>
-        runGroups.keys === null
-          ? runColors.getDefaultColor(name)
-          : runColors.getGroupColor(runGroups.keys.get(name) ?? '');
-    case 'regex':
-      return colorByCapture(by.pattern);
-    case 'column':
-      return colorByColumn(by.key);
+  #getDefaultColor(name: string): string {
+    return this.#assigned.get(name) ?? getRunColor(name);
+  }
+
+  #makeReader(by: ColorBy): ColorReader {
+    switch (by.by) {
+      case 'run':
+        return ({ name }) => this.#getDefaultColor(name);
+      case 'group': {
+        const { keys } = this.#groups;
+        if (keys === null) return ({ name }) => this.#getDefaultColor(name);
+        return ({ name }) => this.getGroupColor(keys.get(name) ?? '');
+      }
+      case 'regex':
+        return colorByCapture(by.pattern, this.#entries.all);
+      case 'column':
+        return colorByColumn(by.key, this.#entries.all);
+    }
   }
 }
 
-function colorByCapture(text: string): ColorReader {
+function colorByCapture(text: string, entries: readonly RunEntry[]): ColorReader {
   try {
     const pattern = new RegExp(text);
-    const captures = new Map(runEntries.all.map(({ name }) => [name, matchCapture(pattern, name)]));
+    const captures = new Map(entries.map(({ name }) => [name, matchCapture(pattern, name)]));
     const palette = makePalette([...captures.values()].filter((key) => key !== null));
     return ({ name }) => palette.get(captures.get(name) ?? '') ?? NEUTRAL_COLOR;
   } catch {
@@ -100,37 +109,33 @@ function colorByCapture(text: string): ColorReader {
   }
 }
 
-function colorByColumn(key: string): ColorReader {
-  const values = runEntries.all
-    .map((entry) => entry.getValue(key))
-    .filter((value) => value !== null);
+function colorByColumn(key: string, entries: readonly RunEntry[]): ColorReader {
+  const values = entries.map((entry) => entry.getValue(key)).filter((value) => value !== null);
   if (values.every((value) => typeof value === 'number')) return colorByNumber(key, values);
   const palette = makePalette(values.map(String));
   return (entry) => palette.get(String(entry.getValue(key))) ?? NEUTRAL_COLOR;
 }
 
-/** A shade between the lowest and the highest; by their powers of ten where they lie far apart. */
+/** Shades between the lowest and the highest value; logarithmic for values far apart. */
 function colorByNumber(key: string, values: readonly number[]): ColorReader {
   const finite = values.filter(Number.isFinite);
   const low = finite.reduce((a, b) => Math.min(a, b), Infinity);
   const high = finite.reduce((a, b) => Math.max(a, b), -Infinity);
-  const place = low > 0 && high / low > 50 ? Math.log : (value: number): number => value;
-  const reach = place(high) - place(low) || 1;
+  const scale = low > 0 && high / low > 50 ? Math.log : (value: number): number => value;
+  const extent = scale(high) - scale(low) || 1;
   return (entry) => {
     const value = entry.getValue(key);
     if (typeof value !== 'number' || !Number.isFinite(value)) return NEUTRAL_COLOR;
-    return interpolateColor((place(value) - place(low)) / reach);
+    return interpolateColor((scale(value) - scale(low)) / extent);
   };
 }
 
-/** A colour for each of the keys, by their place in natural order. */
+/** Return a color for each key, by its position in natural order. */
 function makePalette(keys: Iterable<string>): Map<string, string> {
   return new Map(
-    sortNatural(new Set(keys), (key) => key).map((key, place) => [
+    sortNatural(new Set(keys), (key) => key).map((key, index) => [
       key,
-      RUN_COLORS[place % RUN_COLORS.length] ?? NEUTRAL_COLOR,
+      RUN_COLORS[index % RUN_COLORS.length] ?? NEUTRAL_COLOR,
     ]),
   );
 }
-
-export const runColors = new RunColors();

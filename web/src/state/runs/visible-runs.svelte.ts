@@ -1,3 +1,4 @@
+import * as common from '../../catalog/common';
 import { flag, text } from '../../lib/codecs';
 import { compileExpression, type Field, withLocation } from '../../lib/filter-expression';
 import {
@@ -11,15 +12,15 @@ import {
   withSelected,
 } from '../../lib/run-selection';
 import { compileTextFilter } from '../../lib/text-filter';
-import { pageUrl } from '../url.svelte';
-import { columnValues } from './run-columns.svelte';
-import { runEntries, type RunEntry, runOrder } from './run-entries.svelte';
+import type { Param, UrlState } from '../../plugin/context';
+import type { RunColumnValues } from './run-columns.svelte';
+import type { RunEntries, RunEntry, RunOrder } from './run-entries.svelte';
 
 export type FilterMode = 'text' | 'regex' | 'expression';
 
 interface CompiledRunFilter {
   readonly matches: (entry: RunEntry) => boolean;
-  /** What is wrong, as a sentence. */
+  /** What is wrong with the text. */
   readonly error: string | null;
   readonly fields: readonly Field[];
 }
@@ -27,21 +28,22 @@ interface CompiledRunFilter {
 const MODES: readonly FilterMode[] = ['text', 'regex', 'expression'];
 const MATCH_ALL = (): boolean => true;
 
-/** Which runs there are in the table. */
-class RunFilter {
-  readonly #texts = {
-    text: pageUrl.param('runs', text, ''),
-    regex: pageUrl.param('runs-re', text, ''),
-    expression: pageUrl.param('runs-expr', text, ''),
-  };
-  readonly #hiddenToo = pageUrl.param('hidden', flag, false);
-  /** How an empty box would be read; the address does not say. */
+/** The filter of the table: words, a regular expression or a query over columns. */
+export class RunFilter {
+  readonly #entries: RunEntries;
+  readonly #order: RunOrder;
+  readonly #columnValues: RunColumnValues;
+  readonly #texts: Readonly<Record<FilterMode, Param<string>>>;
+  readonly #showsHidden: Param<boolean>;
+  /** The mode of an empty filter, which the URL does not contain. */
   #emptyMode = $state<FilterMode>('text');
-  /** What held before the mistake that is being typed. */
-  #lastRight: CompiledRunFilter['matches'] = MATCH_ALL;
+  /** The last valid filter; used while the text is invalid. */
+  #lastValid: CompiledRunFilter['matches'] = MATCH_ALL;
 
-  readonly mode = $derived(MODES.find((mode) => this.#texts[mode].value !== '') ?? this.#emptyMode);
-  readonly text = $derived(this.#texts[this.mode].value);
+  readonly mode: FilterMode = $derived.by(
+    () => MODES.find((mode) => this.#texts[mode].value !== '') ?? this.#emptyMode,
+  );
+  readonly text: string = $derived.by(() => this.#texts[this.mode].value);
   readonly #compiled = $derived(this.#compile(this.mode, this.text));
 
   readonly matches: (entry: RunEntry) => boolean = $derived.by(() => {
@@ -49,15 +51,31 @@ class RunFilter {
     if (this.showsHidden) return matches;
     return (entry) => !entry.userNote.hidden && matches(entry);
   });
-  /** Those that pass, in the order of the table. */
-  readonly matching: readonly RunEntry[] = $derived(runOrder.sorted.filter(this.matches));
-  readonly hiddenCount = $derived(runEntries.all.filter((entry) => entry.userNote.hidden).length);
+  /** The runs that match, in the order of the table. */
+  readonly matching: readonly RunEntry[] = $derived.by(() =>
+    this.#order.sorted.filter(this.matches),
+  );
+  readonly hiddenCount = $derived.by(
+    () => this.#entries.all.filter((entry) => entry.userNote.hidden).length,
+  );
 
-  get error(): string | null {
-    return this.#compiled.error ?? this.#missing;
+  constructor(url: UrlState, entries: RunEntries, order: RunOrder, columnValues: RunColumnValues) {
+    this.#entries = entries;
+    this.#order = order;
+    this.#columnValues = columnValues;
+    this.#texts = {
+      text: url.param('runs', text, ''),
+      regex: url.param('runs-re', text, ''),
+      expression: url.param('runs-expr', text, ''),
+    };
+    this.#showsHidden = url.param('hidden', flag, false);
   }
 
-  /** Somebody compares something, but in the wrong mode. */
+  get error(): string | null {
+    return this.#compiled.error ?? this.#describeUnknownField();
+  }
+
+  /** Whether the text is a valid query although the mode is plain text. */
   get looksLikeExpression(): boolean {
     return (
       this.mode === 'text' &&
@@ -66,13 +84,13 @@ class RunFilter {
     );
   }
 
-  /** Columns that the expression looks at. */
+  /** Columns that the query reads. */
   get columns(): string[] {
     return this.#compiled.fields.map((field) => field.key);
   }
 
   get showsHidden(): boolean {
-    return this.#hiddenToo.value;
+    return this.#showsHidden.value;
   }
 
   set(text: string, mode: FilterMode = this.mode): void {
@@ -81,26 +99,26 @@ class RunFilter {
   }
 
   setShowHidden(shown: boolean): void {
-    this.#hiddenToo.set(shown);
+    this.#showsHidden.set(shown);
   }
 
   #compile(mode: FilterMode, text: string): CompiledRunFilter {
     const compiled = compile(mode, text);
-    if (compiled.error !== null) return { ...compiled, matches: this.#lastRight };
-    this.#lastRight = compiled.matches;
+    if (compiled.error !== null) return { ...compiled, matches: this.#lastValid };
+    this.#lastValid = compiled.matches;
     return compiled;
   }
 
-  /** The first field that no run has: most likely a slip of the keys. */
-  get #missing(): string | null {
-    if (!columnValues.isReady) return null;
-    const { hparams, metrics } = columnValues.available;
+  /** Report the first field that no run has, which is most likely a typo. */
+  #describeUnknownField(): string | null {
+    if (!this.#columnValues.isReady) return null;
+    const { hparams, metrics } = this.#columnValues.available;
     for (const { key, offset } of this.#compiled.fields) {
       const [kind, name] = splitKey(key);
       if (kind === 'hparam' && !hparams.some((known) => known.name === name))
-        return withLocation(`No run has a hyperparameter “${name}”`, offset, this.text);
+        return withLocation(common.filterUnknownHparam({ name }), offset, this.text);
       if (/^(last|min|max)$/.test(kind) && !metrics.includes(name))
-        return withLocation(`No run has a metric “${name}”`, offset, this.text);
+        return withLocation(common.filterUnknownMetric({ name }), offset, this.text);
     }
     return null;
   }
@@ -127,7 +145,7 @@ function compileRegex(text: string): CompiledRunFilter {
   return {
     matches: ({ name, userNote }) =>
       matches(name) || (userNote.alias !== '' && matches(userNote.alias)),
-    error: error === null ? null : `The expression is wrong: ${error.toLowerCase()}.`,
+    error,
     fields: [],
   };
 }
@@ -137,85 +155,86 @@ function splitKey(key: string): [string, string] {
   return [key.slice(0, Math.max(0, at)), key.slice(at + 1)];
 }
 
-export const runFilter = new RunFilter();
-
-/** More exceptions than this make an address too long to copy. */
+/** More exceptions than this make a URL too long to share. */
 const MAX_EXCEPTIONS = 200;
 
-/** Which runs are ticked. */
-class SelectedRuns {
-  readonly #param = pageUrl.param('sel', selectionCodec, AUTO_SELECTION);
-  /** What was ticked before one run was shown alone. */
-  #before: SelectionState | null = null;
+/** Which runs are selected, that is shown in charts. */
+export class SelectedRuns {
+  readonly #entries: RunEntries;
+  readonly #filter: RunFilter;
+  readonly #selection: Param<SelectionState>;
+  /** The selection before one run was shown alone. */
+  #beforeSolo: SelectionState | null = null;
 
-  /**
-   * Whether a run is ticked, for who asks about thousands. The newest are those of the runs that pass
-   * the filter: what is looked for is also shown.
-   */
+  /** A function, to be read once for thousands of runs. The newest runs are those of the filter. */
   readonly isSelected: (name: string) => boolean = $derived.by(() => {
-    const { rule, on, off } = this.#param.value;
+    const { rule, on, off } = this.#selection.value;
     if (rule === 'all') return (name) => !off.has(name);
     if (rule === 'none') return (name) => on.has(name);
-    const reach = countNewest(rule, runFilter.matching.length);
-    const newest = takeFirstNames(runEntries.newestFirst, runFilter.matches, reach);
+    const count = countNewest(rule, this.#filter.matching.length);
+    const newest = takeFirstNames(this.#entries.newestFirst, this.#filter.matches, count);
     return (name) => on.has(name) || (newest.has(name) && !off.has(name));
   });
 
-  setSelected(names: readonly string[], ticked: boolean): void {
-    const changed = names.filter((name) => this.isSelected(name) !== ticked);
-    if (changed.length > 0) this.#set(withSelected(this.#param.value, changed, ticked));
+  constructor(url: UrlState, entries: RunEntries, filter: RunFilter) {
+    this.#entries = entries;
+    this.#filter = filter;
+    this.#selection = url.param('sel', selectionCodec, AUTO_SELECTION);
   }
 
-  /** All that pass the filter, and no others are touched. */
-  setMatchingSelected(ticked: boolean): void {
-    if (runFilter.matching.length === runEntries.all.length)
-      this.#set(makeSelection(ticked ? 'all' : 'none'));
+  setSelected(names: readonly string[], selected: boolean): void {
+    const changed = names.filter((name) => this.isSelected(name) !== selected);
+    if (changed.length > 0) this.#set(withSelected(this.#selection.value, changed, selected));
+  }
+
+  /** Select or deselect the runs that match the filter; others do not change. */
+  setMatchingSelected(selected: boolean): void {
+    if (this.#filter.matching.length === this.#entries.all.length)
+      this.#set(makeSelection(selected ? 'all' : 'none'));
     else
       this.setSelected(
-        runFilter.matching.map((entry) => entry.name),
-        ticked,
+        this.#filter.matching.map((entry) => entry.name),
+        selected,
       );
   }
 
   invert(): void {
     const [on, off]: [string[], string[]] = [[], []];
-    for (const { name } of runFilter.matching) (this.isSelected(name) ? on : off).push(name);
-    this.#set(withSelected(withSelected(this.#param.value, off, true), on, false));
+    for (const { name } of this.#filter.matching) (this.isSelected(name) ? on : off).push(name);
+    this.#set(withSelected(withSelected(this.#selection.value, off, true), on, false));
   }
 
   selectNewest(count: number): void {
-    this.#param.set(makeSelection({ newest: count }), 'push');
+    this.#selection.set(makeSelection({ newest: count }), 'push');
   }
 
-  /** Only these; once more brings back what was ticked before. */
+  /** Select only these; called again for the same runs, restore the previous selection. */
   solo(names: readonly string[]): void {
-    const current = this.#param.value;
-    const isAlone =
+    const current = this.#selection.value;
+    const isSolo =
       current.rule === 'none' &&
       current.on.size === names.length &&
       names.every((name) => current.on.has(name));
-    if (!isAlone) this.#before = current;
-    this.#param.set(
-      isAlone ? (this.#before ?? AUTO_SELECTION) : makeSelection('none', names),
+    if (!isSolo) this.#beforeSolo = current;
+    this.#selection.set(
+      isSolo ? (this.#beforeSolo ?? AUTO_SELECTION) : makeSelection('none', names),
       'push',
     );
   }
 
   selectOnly(names: readonly string[]): void {
-    this.#param.set(makeSelection('none', names), 'push');
+    this.#selection.set(makeSelection('none', names), 'push');
   }
 
   reset(): void {
-    this.#param.set(AUTO_SELECTION);
+    this.#selection.set(AUTO_SELECTION);
   }
 
   #set(selection: SelectionState): void {
-    this.#param.set(selection);
+    this.#selection.set(selection);
     const { on, off } = selection;
     if (on.size + off.size <= MAX_EXCEPTIONS) return;
-    const names = runEntries.all.map((entry) => entry.name);
-    this.#param.set(selectExactly(new Set(names.filter(this.isSelected)), names));
+    const names = this.#entries.all.map((entry) => entry.name);
+    this.#selection.set(selectExactly(new Set(names.filter(this.isSelected)), names));
   }
 }
-
-export const selectedRuns = new SelectedRuns();

@@ -1,83 +1,47 @@
+/** The geometry of the drawing: sizes of nodes, paths of edges, positions of labels. */
 import type { Renderer } from '../../../charts/renderer/renderer';
-import { formatPlural } from '../../../lib/format';
+import { nodeSubtitle } from '../graph-labels';
 import { type GraphEdge, type GraphNode, isExpandable } from '../graph-model';
-import type {
-  Direction,
-  LayoutPoint,
-  NestedGraph,
-  NestedLayout,
-  PlacedNode,
-  Size,
+import {
+  type Box,
+  boxesOverlap,
+  type Direction,
+  type LayoutPoint,
+  type NestedGraph,
+  type NestedLayout,
+  type PlacedNode,
+  type Size,
 } from '../layout/layout-types';
-import type { VisibleGroup } from '../visible-graph';
-import { type Box, boxesOverlap } from './view-transform';
+import type { VisibleGroups } from '../visible-graph';
 
 export const NAME_SIZE = 12;
 export const SUBTITLE_SIZE = 10;
-const NODE_WIDTH_RANGE = { least: 64, most: 210 };
+export const EDGE_LABEL_SIZE = 10;
+const MIN_NODE_WIDTH_PX = 64;
+const MAX_NODE_WIDTH_PX = 210;
 const NODE_PADDING_PX = 12;
 const CHEVRON_WIDTH_PX = 12;
-const NODE_HEIGHTS = { one: 28, two: 40 };
-
-/** What stands below the name: what it is, or how much is in it. */
-export function nodeSubtitle(node: GraphNode): string {
-  const parameters = node.parameters ? formatPlural(node.parameters, 'param') : '';
-  if (node.kind === 'rest') return node.op;
-  const what = isExpandable(node) ? formatPlural(node.opCount, 'op') : node.op;
-  const named = what.toLowerCase() === node.label.toLowerCase() ? '' : what;
-  return [named, parameters].filter((fact) => fact !== '').join(' · ');
-}
-
-/** How much place a closed node takes. */
-export function measureNode(node: GraphNode, widthOf: Renderer['measureText']): Size {
-  const facts = nodeSubtitle(node);
-  const name =
-    widthOf(node.label, { size: NAME_SIZE, bold: true }) +
-    (isExpandable(node) ? CHEVRON_WIDTH_PX : 0);
-  const text = Math.max(name, widthOf(facts, { size: SUBTITLE_SIZE }));
-  const width = Math.round(
-    Math.min(NODE_WIDTH_RANGE.most, Math.max(NODE_WIDTH_RANGE.least, text + 2 * NODE_PADDING_PX)),
-  );
-  return { width, height: facts === '' ? NODE_HEIGHTS.one : NODE_HEIGHTS.two };
-}
-
-/** A name in the width that there is: its middle goes, as its end tells it from others. */
-export function truncateMiddle(
-  text: string,
-  room: number,
-  widthOf: (text: string) => number,
-): string {
-  if (widthOf(text) <= room) return text;
-  for (let kept = text.length - 1; kept > 2; kept--) {
-    const head = Math.ceil(kept / 2);
-    const short = `${text.slice(0, head)}…${text.slice(text.length - (kept - head))}`;
-    if (widthOf(short) <= room) return short;
-  }
-  return '…';
-}
-
-/** How wide a link is drawn for so many numbers: four times as wide for 256 times as many. */
-export function edgeWidth(elements: number | null): number {
-  return elements === null ? 1.2 : Math.min(9, 0.9 + 0.08 * elements ** 0.25);
-}
+const ONE_LINE_HEIGHT_PX = 28;
+const TWO_LINE_HEIGHT_PX = 40;
 
 export interface DrawnNode extends PlacedNode {
   readonly node: GraphNode;
   readonly isOpen: boolean;
-  /** The group that it stands in. */
+  /** The node that contains it; empty at the top level. */
   readonly parent: string;
 }
 
 export interface DrawnEdge {
   readonly id: string;
+  /** The node whose group has the edge. */
   readonly owner: string;
   readonly edge: GraphEdge;
   readonly route: readonly LayoutPoint[];
   readonly isAuxiliary: boolean;
-  /** Nodes, as far as this level knows them: beyond the group, the one that stands beside it. */
+  /** Paths of both ends; an end outside of the group is the node next to the group. */
   readonly source: string;
   readonly target: string;
-  /** It ends at a node, not at the edge of a group inside which it goes on. */
+  /** False if the edge continues inside an expanded group. */
   readonly hasArrowHead: boolean;
 }
 
@@ -87,9 +51,6 @@ export interface GraphDrawing extends Size {
   readonly byId: ReadonlyMap<string, DrawnNode>;
 }
 
-/** By the nodes that hold them. */
-export type VisibleGroups = ReadonlyMap<string, VisibleGroup>;
-
 export const EMPTY_DRAWING: GraphDrawing = {
   width: 0,
   height: 0,
@@ -98,58 +59,14 @@ export const EMPTY_DRAWING: GraphDrawing = {
   byId: new Map(),
 };
 
-/** What is to be laid out. */
-export function toNestedGraph(
-  id: string,
-  groups: VisibleGroups,
-  widthOf: Renderer['measureText'],
-): NestedGraph {
-  const group = groups.get(id);
-  const nodes = (group?.nodes ?? []).map((node) => ({
-    id: node.id,
-    ...measureNode(node, widthOf),
-    isAuxiliary: group?.auxiliaryIds.has(node.id) ?? false,
-    content: groups.has(node.id) ? toNestedGraph(node.id, groups, widthOf) : null,
-  }));
-  const edges =
-    group?.edges.map(({ source, target, portKey }) => ({ source, target, portKey })) ?? [];
-  return { id, nodes, edges };
-}
-
-/** Puts together where things are and what they are. */
-export function buildDrawing(placed: NestedLayout, groups: VisibleGroups): GraphDrawing {
-  const known = new Map<string, { node: GraphNode; parent: string }>();
-  for (const [parent, { nodes }] of groups)
-    for (const node of nodes) known.set(node.id, { node, parent });
-  const nodes = placed.nodes.flatMap((spot) => {
-    const found = known.get(spot.id);
-    return found ? [{ ...spot, ...found, isOpen: groups.has(spot.id) }] : [];
-  });
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  const edges = placed.edges.flatMap(({ owner, index, route, isAuxiliary }) => {
-    const group = groups.get(owner);
-    const edge = group?.edges[index];
-    if (!group || !edge) return [];
-    const idOf = (end: number | null): string =>
-      end === null ? edge.portKey : (group.nodes[end]?.id ?? '');
-    const [source, target] = [idOf(edge.source), idOf(edge.target)];
-    const hasArrowHead = edge.target !== null && byId.get(target)?.isOpen !== true;
-    return [
-      { id: `${owner} ${index}`, owner, edge, route, isAuxiliary, source, target, hasArrowHead },
-    ];
-  });
-  return { width: placed.width, height: placed.height, nodes, edges, byId };
-}
-
-/** What stands out in the picture, and what steps back. */
+/** Which nodes and edges stand out. */
 export interface Highlights {
   isSelected(id: string): boolean;
   isMatch(id: string): boolean;
   isDimmed(id: string): boolean;
-  /** Something about it, or in it, is hardly right. */
   hasShapeIssue(id: string): boolean;
-  isEdgeHighlighted(link: DrawnEdge): boolean;
-  isEdgeDimmed(link: DrawnEdge): boolean;
+  isEdgeHighlighted(edge: DrawnEdge): boolean;
+  isEdgeDimmed(edge: DrawnEdge): boolean;
 }
 
 export const NO_HIGHLIGHTS: Highlights = {
@@ -161,9 +78,92 @@ export const NO_HIGHLIGHTS: Highlights = {
   isEdgeDimmed: () => false,
 };
 
+// ---- Layout
+
+/** Return the size of a collapsed node. */
+export function measureNode(node: GraphNode, measureText: Renderer['measureText']): Size {
+  const subtitle = nodeSubtitle(node);
+  const name =
+    measureText(node.label, { size: NAME_SIZE, bold: true }) +
+    (isExpandable(node) ? CHEVRON_WIDTH_PX : 0);
+  const text = Math.max(name, measureText(subtitle, { size: SUBTITLE_SIZE })) + 2 * NODE_PADDING_PX;
+  return {
+    width: Math.round(Math.min(MAX_NODE_WIDTH_PX, Math.max(MIN_NODE_WIDTH_PX, text))),
+    height: subtitle === '' ? ONE_LINE_HEIGHT_PX : TWO_LINE_HEIGHT_PX,
+  };
+}
+
+/** Return the input of the layout. */
+export function toNestedGraph(
+  id: string,
+  groups: VisibleGroups,
+  measureText: Renderer['measureText'],
+): NestedGraph {
+  const group = groups.get(id);
+  const nodes = (group?.nodes ?? []).map((node) => ({
+    id: node.id,
+    ...measureNode(node, measureText),
+    isAuxiliary: group?.auxiliaryIds.has(node.id) ?? false,
+    content: groups.has(node.id) ? toNestedGraph(node.id, groups, measureText) : null,
+  }));
+  const edges =
+    group?.edges.map(({ source, target, portKey }) => ({ source, target, portKey })) ?? [];
+  return { id, nodes, edges };
+}
+
+/** Combine a layout with the nodes and edges that were laid out. */
+export function buildDrawing(layout: NestedLayout, groups: VisibleGroups): GraphDrawing {
+  const known = new Map<string, { node: GraphNode; parent: string }>();
+  for (const [parent, { nodes }] of groups)
+    for (const node of nodes) known.set(node.id, { node, parent });
+  const nodes = layout.nodes.flatMap((placed) => {
+    const found = known.get(placed.id);
+    return found ? [{ ...placed, ...found, isOpen: groups.has(placed.id) }] : [];
+  });
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const edges = layout.edges.flatMap(({ owner, index, route, isAuxiliary }) => {
+    const group = groups.get(owner);
+    const edge = group?.edges[index];
+    if (!group || !edge) return [];
+    const getId = (end: number | null): string =>
+      end === null ? edge.portKey : (group.nodes[end]?.id ?? '');
+    const [source, target] = [getId(edge.source), getId(edge.target)];
+    const hasArrowHead = edge.target !== null && byId.get(target)?.isOpen !== true;
+    return [
+      { id: `${owner} ${index}`, owner, edge, route, isAuxiliary, source, target, hasArrowHead },
+    ];
+  });
+  return { width: layout.width, height: layout.height, nodes, edges, byId };
+}
+
+/** Truncate a name in the middle: its end distinguishes it from others. */
+export function truncateMiddle(
+  text: string,
+  maxWidth: number,
+  measure: (text: string) => number,
+): string {
+  if (measure(text) <= maxWidth) return text;
+  for (let kept = text.length - 1; kept > 2; kept--) {
+    const head = Math.ceil(kept / 2);
+    const short = `${text.slice(0, head)}…${text.slice(text.length - (kept - head))}`;
+    if (measure(short) <= maxWidth) return short;
+  }
+  return '…';
+}
+
+// ---- Edges
+
+/** A self-loop has this many points and ends horizontally. */
+const SELF_LOOP_POINTS = 4;
+
+/** Return the line width for a number of elements: 4 times as wide for 256 times as many. */
+export function edgeWidth(elements: number | null): number {
+  return elements === null ? 1.2 : Math.min(9, 0.9 + 0.08 * elements ** 0.25);
+}
+
 const round = (number: number): number => Math.round(number * 10) / 10;
 
-/** The way of a link as SVG writes it: it leaves and enters along the flow and bends in between. */
+/** Return the SVG path of an edge, which starts and ends in the direction of the layout. */
 export function edgePath(route: readonly LayoutPoint[], direction: Direction): string {
   const [first, ...rest] = route;
   if (!first) return '';
@@ -188,90 +188,89 @@ function curveSegment(from: LayoutPoint, to: LayoutPoint, direction: Direction):
   return `C${middle} ${round(from.y)} ${middle} ${y} ${x} ${y}`;
 }
 
-/** The arrow at the end of a way, and the way without the part that the arrow covers. */
+/** Return the path of an arrow head, and the route without the part below the head. */
 export function arrowHead(
   route: readonly LayoutPoint[],
   direction: Direction,
   width: number,
 ): { readonly path: string; readonly shaft: readonly LayoutPoint[] } {
   const [tip, before] = [route.at(-1) ?? { x: 0, y: 0 }, route.at(-2) ?? { x: 0, y: 0 }];
-  const [long, wide] = [5 + width, 2.5 + width];
-  const isAcross = route.length === SELF_LOOP_POINTS && tip.y === before.y;
-  if (direction === 'down' && !isAcross) {
-    const back = tip.y - Math.sign(tip.y - before.y || 1) * long;
-    const path = `M${round(tip.x)} ${round(tip.y)}L${round(tip.x - wide)} ${round(back)}H${round(tip.x + wide)}Z`;
-    return { path, shaft: [...route.slice(0, -1), { x: tip.x, y: back }] };
+  const [length, halfWidth] = [5 + width, 2.5 + width];
+  const isHorizontal = route.length === SELF_LOOP_POINTS && tip.y === before.y;
+  if (direction === 'down' && !isHorizontal) {
+    const base = tip.y - Math.sign(tip.y - before.y || 1) * length;
+    const path = `M${round(tip.x)} ${round(tip.y)}L${round(tip.x - halfWidth)} ${round(base)}H${round(tip.x + halfWidth)}Z`;
+    return { path, shaft: [...route.slice(0, -1), { x: tip.x, y: base }] };
   }
-  const back = tip.x - Math.sign(tip.x - before.x || 1) * long;
-  const path = `M${round(tip.x)} ${round(tip.y)}L${round(back)} ${round(tip.y - wide)}V${round(tip.y + wide)}Z`;
-  return { path, shaft: [...route.slice(0, -1), { x: back, y: tip.y }] };
+  const base = tip.x - Math.sign(tip.x - before.x || 1) * length;
+  const path = `M${round(tip.x)} ${round(tip.y)}L${round(base)} ${round(tip.y - halfWidth)}V${round(tip.y + halfWidth)}Z`;
+  return { path, shaft: [...route.slice(0, -1), { x: base, y: tip.y }] };
 }
 
-/** A node's link to itself has so many spots and ends sideways. */
-const SELF_LOOP_POINTS = 4;
+// ---- Edge labels
 
 export interface EdgeLabel extends LayoutPoint {
   readonly id: string;
   readonly text: string;
-  /** It stands beside a line that runs straight down, else on it. */
+  /** The label is to the right of a vertical line; otherwise it is on the line. */
   readonly isBesideEdge: boolean;
 }
 
-export const LABEL_SIZE = 10;
 const LETTER_WIDTH_PX = 5.6;
 const LABEL_GAP_PX = 5;
-/** Where along its longest piece a label may stand, the best first. */
+/** Positions along the longest segment of an edge, the preferred one first. */
 const LABEL_POSITIONS = [0.5, 0.38, 0.62, 0.26, 0.74];
 
-/**
- * What flows through links: the largest first, each where it lies upon no other. Inside a group
- * nothing is said again of what enters or leaves it.
- */
-export function placeEdgeLabels(links: readonly DrawnEdge[]): EdgeLabel[] {
-  const spoken = links.filter(
+/** Place the labels of edges, the largest tensors first, without overlaps. */
+export function placeEdgeLabels(edges: readonly DrawnEdge[]): EdgeLabel[] {
+  // Edges across the boundary of a group have their label outside of it.
+  const labeled = edges.filter(
     ({ edge }) =>
       edge.label !== '' && !edge.isControl && edge.source !== null && edge.target !== null,
   );
-  spoken.sort((a, b) => (b.edge.elementCount ?? 0) - (a.edge.elementCount ?? 0));
-  const [labels, taken]: [EdgeLabel[], Box[]] = [[], []];
-  for (const drawn of spoken) {
-    const label = findLabelPosition(drawn, taken);
+  labeled.sort((a, b) => (b.edge.elementCount ?? 0) - (a.edge.elementCount ?? 0));
+  const labels: EdgeLabel[] = [];
+  const occupied: Box[] = [];
+  for (const edge of labeled) {
+    const label = findLabelPosition(edge, occupied);
     if (label) labels.push(label);
   }
   return labels;
 }
 
-function findLabelPosition({ id, edge, route }: DrawnEdge, taken: Box[]): EdgeLabel | null {
-  const piece = findLongestSegment(route);
-  if (!piece) return null;
-  const { begin, end } = piece;
+function findLabelPosition({ id, edge, route }: DrawnEdge, occupied: Box[]): EdgeLabel | null {
+  const segment = findLongestSegment(route);
+  if (!segment) return null;
+  const { start, end } = segment;
   const width = edge.label.length * LETTER_WIDTH_PX;
-  const beside = Math.abs(end.x - begin.x) < 1;
-  const shift = beside ? LABEL_GAP_PX + edgeWidth(edge.elementCount) / 2 : 0;
-  for (const share of LABEL_POSITIONS) {
-    const x = begin.x + (end.x - begin.x) * curveOffset(share) + shift;
-    const y = begin.y + (end.y - begin.y) * share;
-    const box = { x: beside ? x + width / 2 : x, y, width, height: LABEL_SIZE };
-    if (taken.some((other) => boxesOverlap(box, other))) continue;
-    taken.push(box);
-    return { id, x, y, text: edge.label, isBesideEdge: beside };
+  const isBesideEdge = Math.abs(end.x - start.x) < 1;
+  const shift = isBesideEdge ? LABEL_GAP_PX + edgeWidth(edge.elementCount) / 2 : 0;
+  for (const position of LABEL_POSITIONS) {
+    const x = start.x + (end.x - start.x) * easeInOut(position) + shift;
+    const y = start.y + (end.y - start.y) * position;
+    const box = { x: isBesideEdge ? x + width / 2 : x, y, width, height: EDGE_LABEL_SIZE };
+    if (occupied.some((other) => boxesOverlap(box, other))) continue;
+    occupied.push(box);
+    return { id, x, y, text: edge.label, isBesideEdge };
   }
   return null;
 }
 
-function findLongestSegment(route: readonly LayoutPoint[]): RouteSegment | undefined {
-  const pieces = route.slice(1).map((end, at): RouteSegment => ({ begin: route[at] ?? end, end }));
-  const lengthOf = ({ begin, end }: RouteSegment): number =>
-    Math.hypot(end.x - begin.x, end.y - begin.y);
-  return pieces.sort((a, b) => lengthOf(b) - lengthOf(a))[0];
-}
-
 interface RouteSegment {
-  readonly begin: LayoutPoint;
+  readonly start: LayoutPoint;
   readonly end: LayoutPoint;
 }
 
-/** How far across a curve is that far along: it leaves and arrives slowly. */
-function curveOffset(share: number): number {
-  return share * share * (3 - 2 * share);
+function findLongestSegment(route: readonly LayoutPoint[]): RouteSegment | undefined {
+  const segments = route
+    .slice(1)
+    .map((end, index): RouteSegment => ({ start: route[index] ?? end, end }));
+  const getLength = ({ start, end }: RouteSegment): number =>
+    Math.hypot(end.x - start.x, end.y - start.y);
+  return segments.sort((a, b) => getLength(b) - getLength(a))[0];
+}
+
+/** The course of a curve across the direction of the layout, from 0 to 1. */
+function easeInOut(position: number): number {
+  return position * position * (3 - 2 * position);
 }

@@ -1,8 +1,8 @@
-import type { Direction, LayoutPoint } from '../layout/layout-types';
+/** What is under the pointer, and where the arrow keys lead. */
+import { boxesOverlap, type Direction, type LayoutPoint } from '../layout/layout-types';
 import type { DrawnEdge, DrawnNode, GraphDrawing } from './graph-drawing';
-import { boxesOverlap } from './view-transform';
 
-/** The heading of an open group and the mark before the name of a closed one open and close it. */
+/** Size of the area that expands or collapses a group: the chevron, or the title of an open one. */
 const TOGGLE_WIDTH_PX = 24;
 const TOGGLE_HEIGHT_PX = 28;
 const EDGE_HIT_PX = 6;
@@ -10,24 +10,25 @@ const EDGE_HIT_PX = 6;
 export interface HitTarget {
   readonly node: DrawnNode | null;
   readonly edge: DrawnEdge | null;
-  /** At the mark that opens or closes the node. */
   readonly isToggle: boolean;
 }
 
-const NO_HIT: HitTarget = { node: null, edge: null, isToggle: false };
-
-/** What is at a spot of the picture: the innermost node, else the nearest link. */
-export function hitTest(drawing: GraphDrawing, spot: LayoutPoint, reach: number): HitTarget {
-  const at = { ...spot, width: 0, height: 0 };
-  const node =
-    drawing.nodes.findLast((box) => boxesOverlap(box, at) && isHittable(box, spot)) ?? null;
-  if (node) return { node, edge: null, isToggle: isOnToggle(node, spot) };
-  return { ...NO_HIT, edge: findEdge(drawing.edges, spot, EDGE_HIT_PX * reach) };
+/**
+ * Return the innermost node at a point of the drawing, or the nearest edge.
+ *
+ * @param pixel The size of a pixel of the screen in the drawing.
+ */
+export function hitTest(drawing: GraphDrawing, point: LayoutPoint, pixel: number): HitTarget {
+  const box = { ...point, width: 0, height: 0 };
+  const node = drawing.nodes.findLast((one) => boxesOverlap(one, box) && isHittable(one, point));
+  if (node) return { node, edge: null, isToggle: isOnToggle(node, point) };
+  const edge = findEdge(drawing.edges, point, EDGE_HIT_PX * pixel);
+  return { node: null, edge, isToggle: false };
 }
 
-/** Of an open group only the heading counts: what is below is where other things are. */
-function isHittable({ isOpen, y, height }: DrawnNode, spot: LayoutPoint): boolean {
-  return !isOpen || spot.y - (y - height / 2) < TOGGLE_HEIGHT_PX;
+/** Of an expanded group only the title can be hit. */
+function isHittable({ isOpen, y, height }: DrawnNode, point: LayoutPoint): boolean {
+  return !isOpen || point.y - (y - height / 2) < TOGGLE_HEIGHT_PX;
 }
 
 function isOnToggle(node: DrawnNode, { x, y }: LayoutPoint): boolean {
@@ -35,109 +36,114 @@ function isOnToggle(node: DrawnNode, { x, y }: LayoutPoint): boolean {
   return x - left < TOGGLE_WIDTH_PX && y - top < TOGGLE_HEIGHT_PX;
 }
 
-function findEdge(links: readonly DrawnEdge[], spot: LayoutPoint, reach: number): DrawnEdge | null {
-  let [nearest, least]: [DrawnEdge | null, number] = [null, reach];
-  for (const link of links) {
-    if (link.isAuxiliary) continue;
-    for (let at = 1; at < link.route.length; at++) {
-      const far = distanceToSegment(spot, link.route[at - 1] ?? spot, link.route[at] ?? spot);
-      if (far < least) [nearest, least] = [link, far];
+function findEdge(
+  edges: readonly DrawnEdge[],
+  point: LayoutPoint,
+  maxDistance: number,
+): DrawnEdge | null {
+  let [nearest, least]: [DrawnEdge | null, number] = [null, maxDistance];
+  for (const edge of edges) {
+    if (edge.isAuxiliary) continue;
+    for (let end = 1; end < edge.route.length; end++) {
+      const start = edge.route[end - 1] ?? point;
+      const distance = getSegmentDistance(point, start, edge.route[end] ?? point);
+      if (distance < least) [nearest, least] = [edge, distance];
     }
   }
   return nearest;
 }
 
-/** From a spot to the straight line between two others. */
-function distanceToSegment({ x, y }: LayoutPoint, from: LayoutPoint, to: LayoutPoint): number {
+function getSegmentDistance({ x, y }: LayoutPoint, from: LayoutPoint, to: LayoutPoint): number {
   const [dx, dy] = [to.x - from.x, to.y - from.y];
-  const along = ((x - from.x) * dx + (y - from.y) * dy) / (dx * dx + dy * dy || 1);
-  const share = Math.min(1, Math.max(0, along));
+  const projection = ((x - from.x) * dx + (y - from.y) * dy) / (dx * dx + dy * dy || 1);
+  const share = Math.min(1, Math.max(0, projection));
   return Math.hypot(x - from.x - share * dx, y - from.y - share * dy);
 }
 
+// ---- Keyboard
+
 export type ArrowKey = 'ArrowUp' | 'ArrowDown' | 'ArrowLeft' | 'ArrowRight';
 
-type KeyboardMove = 'forth' | 'back' | 'before' | 'after';
+type KeyboardMove = 'forward' | 'backward' | 'previous' | 'next';
 
 const KEYBOARD_MOVES: Readonly<Record<Direction, Readonly<Record<ArrowKey, KeyboardMove>>>> = {
-  down: { ArrowDown: 'forth', ArrowUp: 'back', ArrowLeft: 'before', ArrowRight: 'after' },
-  right: { ArrowRight: 'forth', ArrowLeft: 'back', ArrowUp: 'before', ArrowDown: 'after' },
+  down: { ArrowDown: 'forward', ArrowUp: 'backward', ArrowLeft: 'previous', ArrowRight: 'next' },
+  right: { ArrowRight: 'forward', ArrowLeft: 'backward', ArrowUp: 'previous', ArrowDown: 'next' },
 };
 
-/** Where an arrow key leads from a node: along its links, or to who stands beside it. */
+/** Return where an arrow key leads from a node: along an edge, or to the next node of the layer. */
 export function moveByKey(
   drawing: GraphDrawing,
   from: string,
-  arrow: ArrowKey,
+  key: ArrowKey,
   direction: Direction,
 ): string | null {
   const node = drawing.byId.get(from);
   if (!node) return drawing.nodes.find(({ isOpen }) => !isOpen)?.id ?? null;
-  const step = KEYBOARD_MOVES[direction][arrow];
-  if (step === 'forth' || step === 'back') return followEdge(drawing, node, step, direction);
-  return findSibling(drawing, node, step, direction);
+  const move = KEYBOARD_MOVES[direction][key];
+  if (move === 'forward' || move === 'backward') return followEdge(drawing, node, move, direction);
+  return findSibling(drawing, node, move, direction);
 }
 
-/** Of several ways the straightest; into an open group, on to what is read inside it. */
+/** Prefer data edges to control edges, then the straightest one. */
 function followEdge(
   drawing: GraphDrawing,
   node: DrawnNode,
-  step: 'forth' | 'back',
+  move: 'forward' | 'backward',
   direction: Direction,
 ): string | null {
   const [near, far] =
-    step === 'forth' ? (['source', 'target'] as const) : (['target', 'source'] as const);
+    move === 'forward' ? (['source', 'target'] as const) : (['target', 'source'] as const);
   const across = direction === 'down' ? 'x' : 'y';
-  const ways = drawing.edges
-    .filter((link) => link[near] === node.id && link.owner === node.parent && link[far] !== node.id)
-    .map((link) => ({ id: innermostEnd(drawing, link[far], node.id, near, far), link }))
-    .flatMap(({ id, link }) => {
-      const other = drawing.byId.get(id);
-      return other ? [{ other, isControl: link.edge.isControl }] : [];
+  const candidates = drawing.edges
+    .filter((edge) => edge[near] === node.id && edge.owner === node.parent && edge[far] !== node.id)
+    .flatMap((edge) => {
+      const other = drawing.byId.get(findInnermostEnd(drawing, edge[far], node.id, near, far));
+      return other ? [{ other, isControl: edge.edge.isControl }] : [];
     });
-  ways.sort(
+  candidates.sort(
     (a, b) =>
       Number(a.isControl) - Number(b.isControl) ||
       Math.abs(a.other[across] - node[across]) - Math.abs(b.other[across] - node[across]),
   );
-  return ways[0]?.other.id ?? null;
+  return candidates[0]?.other.id ?? null;
 }
 
-/** The node at the end of a link, looked for inside groups that are open. */
-function innermostEnd(
+/** Return the node at the end of an edge, inside of expanded groups. */
+function findInnermostEnd(
   drawing: GraphDrawing,
-  id: string,
+  end: string,
   from: string,
   near: 'source' | 'target',
   far: 'source' | 'target',
 ): string {
-  let at = id;
-  for (let node = drawing.byId.get(at); node?.isOpen; node = drawing.byId.get(at)) {
+  let id = end;
+  while (drawing.byId.get(id)?.isOpen) {
     const inner = drawing.edges.find(
-      (link) => link.owner === at && link[near] === from && link[far] !== from,
+      (edge) => edge.owner === id && edge[near] === from && edge[far] !== from,
     );
     if (!inner) break;
-    at = inner[far];
+    id = inner[far];
   }
-  return at;
+  return id;
 }
 
-/** The next of those that stand in one row with it. */
+/** Return the nearest node of the same group and layer. */
 function findSibling(
   drawing: GraphDrawing,
   node: DrawnNode,
-  step: 'before' | 'after',
+  move: 'previous' | 'next',
   direction: Direction,
 ): string | null {
-  const [across, along, long] =
+  const [across, along, length] =
     direction === 'down' ? (['x', 'y', 'height'] as const) : (['y', 'x', 'width'] as const);
-  const sign = step === 'after' ? 1 : -1;
-  const row = drawing.nodes.filter(
+  const sign = move === 'next' ? 1 : -1;
+  const siblings = drawing.nodes.filter(
     (other) =>
       other.parent === node.parent &&
       sign * (other[across] - node[across]) > 0 &&
-      Math.abs(other[along] - node[along]) * 2 < other[long] + node[long],
+      Math.abs(other[along] - node[along]) * 2 < other[length] + node[length],
   );
-  row.sort((a, b) => sign * (a[across] - b[across]));
-  return row[0]?.id ?? null;
+  siblings.sort((a, b) => sign * (a[across] - b[across]));
+  return siblings[0]?.id ?? null;
 }

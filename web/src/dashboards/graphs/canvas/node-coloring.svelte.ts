@@ -1,172 +1,242 @@
-import { untrack } from 'svelte';
-
-import { Query } from '../../../api/query.svelte';
-import { RUN_COLORS } from '../../../lib/colors';
+import type { ChangeName, ColoringResponse, ScaleRow } from '../../../api/schemas';
+import * as m from '../../../catalog/graphs';
 import type { ChartTheme } from '../../../charts/renderer/chart-theme';
-import type { DashboardApi } from '../../../plugin/context';
-import type { ChangeName, ColoringResponse, ScaleRow, StatisticsResponse } from '../schemas';
-import {
-  addColoring,
-  type Colorings,
-  type GraphEdge,
-  type GraphNode,
-  indexNodes,
-  NO_COLORINGS,
-} from '../graph-model';
-import {
-  formatGraphQuery,
-  type GraphCatalog,
-  GROUP_PAGE_SIZE,
-  type GroupsQuery,
-} from '../query.svelte';
-import type { GraphParams } from '../graph-params';
-import {
-  appearanceAt,
-  buildLegend,
-  FIXED_COLORS,
-  type GraphLegendModel,
-  NO_LEGEND,
-  type NodeAppearance,
-  plainAppearance,
-  tintedAppearance,
-} from './node-appearance';
+import type { LabeledOption } from '../../../components/select-options';
+import { getLightness, getSequentialRamp, parseRgb, RUN_COLORS } from '../../../lib/colors';
+import { formatBytes, formatCount, formatUs } from '../../../lib/format';
+import type { GraphParams } from '../graph-catalog.svelte';
+import { categoryLabel, SCALE_LABELS } from '../graph-labels';
+import { type GraphEdge, type GraphNode, indexNodes, isExpandable } from '../graph-model';
+import type { GraphQueries } from '../query.svelte';
 
-/** What nodes tell by themselves. */
-const LOCAL_SCALES = ['structure', 'none', 'change'];
+/** The colors of a node. */
+export interface NodeAppearance {
+  readonly fill: string;
+  readonly border: string;
+  readonly textColor: string;
+  /** Fractions of several categories, drawn as a bar; empty for a single color. */
+  readonly parts: readonly ColorPart[];
+}
 
-/** By what nodes are coloured, and what their colours mean. */
+interface ColorPart {
+  readonly color: string;
+  readonly share: number;
+}
+
+export interface GraphLegendModel {
+  readonly title: string;
+  /** Categories, the most frequent first. */
+  readonly entries: readonly { readonly name: string; readonly color: string }[];
+  /** Number of further categories. */
+  readonly more: number;
+  readonly ramp: {
+    readonly from: string;
+    readonly to: string;
+    readonly colors: readonly string[];
+  } | null;
+}
+
+export type ColorBy = keyof typeof SCALE_LABELS;
+
+/** How nodes are colored, and what the colors mean. */
 export class NodeColoring {
-  readonly #api: DashboardApi;
   readonly #params: GraphParams;
-  readonly #catalog: GraphCatalog;
-  readonly #groups: GroupsQuery;
-  readonly #statistics: Query<StatisticsResponse>;
-  /** By the colour and the group. */
-  #colorings = $state.raw<Colorings>(NO_COLORINGS);
+  readonly #queries: GraphQueries;
 
-  constructor(api: DashboardApi, params: GraphParams, catalog: GraphCatalog, groups: GroupsQuery) {
-    this.#api = api;
+  constructor(params: GraphParams, queries: GraphQueries) {
     this.#params = params;
-    this.#catalog = catalog;
-    this.#groups = groups;
-    this.#statistics = new Query<StatisticsResponse>();
+    this.#queries = queries;
+    queries.followColorings(() => this.#serverScale);
   }
 
-  get statistics(): StatisticsResponse | null {
-    return this.#statistics.data;
-  }
-
-  /** To be called where effects live. */
-  startEffects(): void {
-    $effect(() => {
-      // Counting all nodes of a large graph takes a while, and the picture comes first.
-      const reference = this.#hasGroups ? this.#catalog.reference : null;
-      const profile = this.#profile;
-      untrack(() => {
-        this.#colorings = NO_COLORINGS;
-        this.#statistics.run(
-          reference &&
-            ((signal) =>
-              this.#api.get(`statistics?${formatGraphQuery(reference, profile)}`, signal)),
-        );
-      });
-    });
-    $effect(() => {
-      const { scale } = this;
-      const groups = [...this.#groups.loaded.keys()];
-      if (scale) untrack(() => this.#loadColorings(scale.by, groups));
-    });
-    $effect(() => () => this.#statistics.stop());
-  }
-
-  /** What there is something to tell of: `by` and its name. */
-  readonly options = $derived.by<(readonly [string, string])[]>(() => {
-    const scales = this.statistics?.scales ?? [];
-    const nodes = [...this.#groups.loaded.values()].flatMap((group) => group.nodes);
-    const isAlike = nodes.some(({ structure }) => structure !== null);
-    const named = scales.map(({ by, title }) => [by, title] as const);
-    const changes = named.filter(([by]) => by === 'change');
-    const others = named.filter(([by]) => by !== 'change');
-    const alike = isAlike ? ([['structure', 'Structure']] as const) : [];
-    return [...changes, ...alike, ...others, ['none', 'Nothing']];
+  /** The scales for which there is data. */
+  readonly options = $derived.by<readonly LabeledOption<ColorBy>[]>(() => {
+    const scales = this.#queries.statistics.data?.scales.map(({ by }) => by) ?? [];
+    const nodes = [...this.#queries.groups.values()].flatMap((group) => group.nodes);
+    const hasStructure = nodes.some(({ structure }) => structure !== null);
+    const names: ColorBy[] = [
+      ...scales.filter((by) => by === 'change'),
+      ...(hasStructure ? (['structure'] as const) : []),
+      ...scales.filter((by) => by !== 'change'),
+      'none',
+    ];
+    return names.map((value) => ({ value, label: SCALE_LABELS[value] }));
   });
 
-  /** What was chosen, if that can be had. */
-  readonly colorBy = $derived.by(() => {
-    const wanted = this.#params.colorBy.value;
-    const found = this.options.find(([by]) => by === wanted) ?? this.options[0];
-    return found?.[0] ?? 'none';
+  /** The selected scale if it is available, otherwise the first one. */
+  readonly colorBy = $derived.by<ColorBy>(() => {
+    const names = this.options.map(({ value }) => value);
+    return names.find((name) => name === this.#params.colorBy.value) ?? names[0] ?? 'none';
   });
 
-  readonly scale = $derived.by<ScaleRow | undefined>(() =>
-    this.statistics?.scales.find(({ by }) => by === this.colorBy),
+  /** The scale if the server computes its colors. */
+  readonly #serverScale = $derived.by(() => {
+    const { colorBy } = this;
+    const isLocal = colorBy === 'structure' || colorBy === 'none' || colorBy === 'change';
+    return isLocal ? null : colorBy;
+  });
+
+  readonly #scale = $derived.by<ScaleRow | undefined>(() =>
+    this.#queries.statistics.data?.scales.find(({ by }) => by === this.colorBy),
   );
 
-  readonly #hasGroups = $derived.by(() => this.#groups.loaded.size > 0);
+  readonly #nodeIndex = $derived.by(() => indexNodes(this.#queries.groups));
 
-  readonly #profile = $derived.by<Record<string, string>>(() => {
-    const profiles = this.#catalog.current?.profiles ?? [];
-    const chosen = profiles.find((tag) => tag === this.#params.profile.value) ?? profiles[0];
-    return chosen === undefined ? {} : { profile: chosen };
-  });
-
-  readonly #nodeIndex = $derived.by(() => indexNodes(this.#groups.loaded));
-
-  appearanceFor(palette: ChartTheme): (node: GraphNode) => NodeAppearance {
-    const { colorBy, scale } = this;
-    const [painted, places] = [this.#colorings, this.#nodeIndex];
+  appearanceFor(theme: ChartTheme): (node: GraphNode) => NodeAppearance {
+    const { colorBy } = this;
+    const scale = this.#scale;
     return (node) => {
-      if (colorBy === 'structure') return structureAppearance(node, palette);
-      if (colorBy === 'change') return changeAppearance(node, palette);
-      const spot = places.get(node.id);
-      const paint = spot && painted.get(`${colorBy} ${spot.group}`);
-      const look = scale && paint ? appearanceAt(scale, paint, spot.place, palette) : null;
-      return look ?? plainAppearance(node, palette);
+      if (colorBy === 'structure') return getStructureAppearance(node, theme);
+      if (colorBy === 'change') return getChangeAppearance(node, theme);
+      const position = this.#nodeIndex.get(node.id);
+      const coloring = position && this.#queries.getColoring(position.group);
+      const appearance =
+        scale && coloring && getScaleAppearance(scale, coloring, position.index, theme);
+      return appearance ?? getPlainAppearance(node, theme);
     };
   }
 
-  /** The colour of a link that says something by it. */
+  /** Return the color of an edge; null for the default. */
   readonly edgeColor = ({ change }: GraphEdge): string | null =>
-    this.colorBy === 'change' ? changeColor(change) : null;
+    this.colorBy === 'change' ? getChangeColor(change) : null;
 
-  legendFor(palette: ChartTheme): GraphLegendModel {
-    return this.scale ? buildLegend(this.scale, palette) : NO_LEGEND;
-  }
-
-  #loadColorings(by: string, groups: readonly string[]): void {
-    if (LOCAL_SCALES.includes(by)) return;
-    for (const group of groups)
-      if (!this.#colorings.has(`${by} ${group}`)) void this.#fetchColoring(by, group);
-  }
-
-  async #fetchColoring(by: string, group: string): Promise<void> {
-    const { reference, referenceKey } = this.#catalog;
-    if (!reference) return;
-    const fold = this.#params.foldSeries.value ? '1' : '0';
-    const more = { group, fold, most: String(GROUP_PAGE_SIZE), by, ...this.#profile };
-    try {
-      const paint = await this.#api.get<ColoringResponse>(
-        `paint?${formatGraphQuery(reference, more)}`,
-      );
-      if (referenceKey === this.#catalog.referenceKey)
-        this.#colorings = addColoring(this.#colorings, `${by} ${group}`, paint);
-    } catch {
-      // The group is left uncoloured; what is wrong with the graph is said where it is asked for.
-    }
+  /** Return null if the colors have no meaning of their own. */
+  legendFor(theme: ChartTheme): GraphLegendModel | null {
+    return this.#scale ? buildLegend(this.#scale, theme) : null;
   }
 }
 
-/** A group in which something is different is different itself. */
-function changeAppearance(node: GraphNode, palette: ChartTheme): NodeAppearance {
-  const colour = changeColor(node.change);
-  return colour ? tintedAppearance(colour, palette) : plainAppearance(node, palette);
+// ---- Colors
+
+const FILL_SHARE = 0.2;
+const BORDER_SHARE = 0.75;
+/** Both text colors are readable on the middle of the ramp; white is on darker colors. */
+const DARK_LIGHTNESS = 0.62;
+
+export const CHANGE_COLORS: Readonly<Record<ChangeName, string>> = {
+  added: '#15803d',
+  removed: '#c0262d',
+  changed: '#b45309',
+  same: '#8e8e9c',
+};
+const TPU_COLORS: Readonly<Record<string, string>> = {
+  compatible: CHANGE_COLORS.added,
+  incompatible: CHANGE_COLORS.removed,
+};
+
+/** Return `share` of one color over another. */
+export function mixColors(color: string, background: string, share: number): string {
+  const below = parseRgb(background);
+  const mixed = parseRgb(color).map((channel, index) =>
+    Math.round(channel * share + (below[index] ?? 0) * (1 - share)),
+  );
+  return `rgb(${mixed.join(', ')})`;
 }
 
-function changeColor(change: ChangeName | null): string | null {
-  return change === null || change === 'same' ? null : (FIXED_COLORS[change] ?? null);
+function getPlainAppearance(node: GraphNode, theme: ChartTheme): NodeAppearance {
+  const fill = isExpandable(node)
+    ? mixColors(theme.label, theme.background, 0.1)
+    : theme.background;
+  return { fill, border: theme.axis, textColor: theme.text, parts: [] };
 }
 
-function structureAppearance(node: GraphNode, palette: ChartTheme): NodeAppearance {
-  if (node.structure === null) return plainAppearance(node, palette);
-  return tintedAppearance(RUN_COLORS[node.structure % RUN_COLORS.length] ?? '', palette);
+function getTintedAppearance(color: string, theme: ChartTheme): NodeAppearance {
+  return {
+    fill: mixColors(color, theme.background, FILL_SHARE),
+    border: mixColors(color, theme.background, BORDER_SHARE),
+    textColor: theme.text,
+    parts: [],
+  };
+}
+
+function getStructureAppearance(node: GraphNode, theme: ChartTheme): NodeAppearance {
+  if (node.structure === null) return getPlainAppearance(node, theme);
+  return getTintedAppearance(RUN_COLORS[node.structure % RUN_COLORS.length] ?? '', theme);
+}
+
+function getChangeAppearance(node: GraphNode, theme: ChartTheme): NodeAppearance {
+  const color = getChangeColor(node.change);
+  return color ? getTintedAppearance(color, theme) : getPlainAppearance(node, theme);
+}
+
+function getChangeColor(change: ChangeName | null): string | null {
+  return change === null || change === 'same' ? null : CHANGE_COLORS[change];
+}
+
+/** Return the appearance of the child of a group; null if nothing is known about it. */
+function getScaleAppearance(
+  scale: ScaleRow,
+  coloring: ColoringResponse,
+  child: number,
+  theme: ChartTheme,
+): NodeAppearance | null {
+  if (scale.kind === 'number') {
+    const value = coloring.value?.[child] ?? NaN;
+    // The square root separates small values: 1 % of the parameters is visibly more than none.
+    return Number.isNaN(value)
+      ? null
+      : getRampAppearance(Math.sqrt(value / (scale.high || 1)), theme);
+  }
+  const counts = coloring.counts[child] ?? [];
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  const parts = counts.map(([category, count]) => ({
+    color: getCategoryColor(scale, coloring.names[category] ?? ''),
+    share: count / total,
+  }));
+  return parts.length === 0 ? null : getMixedAppearance(parts, theme);
+}
+
+function getRampAppearance(share: number, theme: ChartTheme): NodeAppearance {
+  const fill = getRampColor(share, theme);
+  const isDark = getLightness(fill) < DARK_LIGHTNESS;
+  return { fill, border: theme.axis, textColor: isDark ? '#ffffff' : '#1c1c22', parts: [] };
+}
+
+/** The ends of the ramp are not used: one is the background, the other is too dark. */
+function getRampColor(share: number, { background }: ChartTheme): string {
+  const offset = 4 * Math.round(255 * (0.06 + 0.8 * Math.min(1, Math.max(0, share))));
+  const [red, green, blue] = getSequentialRamp(background).slice(offset, offset + 3);
+  return `rgb(${red}, ${green}, ${blue})`;
+}
+
+function getMixedAppearance(parts: readonly ColorPart[], theme: ChartTheme): NodeAppearance {
+  const [first, second] = parts;
+  if (first && !second) return getTintedAppearance(first.color, theme);
+  const tinted = parts.map(({ color, share }) => ({
+    color: mixColors(color, theme.background, 2 * FILL_SHARE),
+    share,
+  }));
+  return { fill: theme.background, border: theme.axis, textColor: theme.text, parts: tinted };
+}
+
+/** A category has the same color in all groups: its rank in the whole graph decides. */
+function getCategoryColor({ by, categories }: ScaleRow, name: string): string {
+  if (by === 'tpu') return TPU_COLORS[name] ?? '';
+  if (by === 'change') return CHANGE_COLORS[name as ChangeName];
+  const rank = categories.findIndex((category) => category.name === name);
+  return RUN_COLORS[Math.max(0, rank) % RUN_COLORS.length] ?? '';
+}
+
+// ---- Legend
+
+const MAX_LEGEND_ENTRIES = 10;
+const RAMP_STOPS = [0, 0.25, 0.5, 0.75, 1];
+
+function buildLegend(scale: ScaleRow, theme: ChartTheme): GraphLegendModel {
+  const title = SCALE_LABELS[scale.by];
+  if (scale.kind === 'number') {
+    const colors = RAMP_STOPS.map((share) => getRampColor(share, theme));
+    const ramp = { from: formatCount(0), to: formatScaleValue(scale.high, scale.unit), colors };
+    return { title, entries: [], more: 0, ramp };
+  }
+  const entries = scale.categories.slice(0, MAX_LEGEND_ENTRIES).map(({ name, count }) => ({
+    name: m.legendCategory({ name: categoryLabel(scale.by, name), count: formatCount(count) }),
+    color: getCategoryColor(scale, name),
+  }));
+  return { title, entries, more: scale.categories.length - entries.length, ramp: null };
+}
+
+function formatScaleValue(value: number, unit: ScaleRow['unit']): string {
+  if (unit === 'bytes') return formatBytes(value);
+  return unit === 'us' ? formatUs(value) : formatCount(value);
 }

@@ -1,27 +1,77 @@
+/** The third phase of a layered layout: positions within the layers, so that edges are straight. */
 import { type LayeredGraph, segmentKey } from './layering';
 import { type LayoutNode, NODE_GAP_PX } from './layout-types';
 
-/** An item of a row that would like to be somewhere, and how much. */
-export interface DesiredPosition {
-  readonly at: number;
+const SWEEPS = 12;
+const DUMMY_WIDTH_PX = 6;
+/** Weights of a segment for the position of its ends. */
+const STRAIGHTNESS = { longestPath: 8, betweenDummies: 4, other: 1 };
+/** Resistance of items on a longest path against overlapping items. */
+const STIFFNESS = { longestInLayer: 10_000, longestPath: 100 };
+const UNCONNECTED_WEIGHT = 0.01;
+
+interface DesiredPosition {
+  readonly position: number;
   readonly weight: number;
 }
 
+/** Return the center of each item along its layer. */
+export function assignCoordinates(
+  nodes: readonly LayoutNode[],
+  layered: LayeredGraph,
+  order: readonly (readonly number[])[],
+): Float64Array {
+  const widths = layered.layerOf.map((_, item) => nodes[item]?.width ?? DUMMY_WIDTH_PX);
+  const x = new Float64Array(layered.layerOf.length);
+  const gaps = order.map((layer) => getMinimumGaps(layer, widths));
+  order.forEach((layer, index) => packLayer(layer, gaps[index] ?? [], x));
+  const longestPaths = new LongestPaths(layered);
+  for (let sweep = 0; sweep < SWEEPS; sweep++) {
+    const isDown = sweep % 2 === 0;
+    const neighbors = isDown ? layered.above : layered.below;
+    for (let step = 0; step < order.length; step++) {
+      const index = isDown ? step : order.length - 1 - step;
+      const layer = order[index] ?? [];
+      const desired = layer.map((item) =>
+        getDesiredPosition(item, neighbors[item] ?? [], x, longestPaths, isDown),
+      );
+      resolveOverlaps(desired, gaps[index] ?? []).forEach(
+        (position, place) => (x[layer[place] ?? 0] = position),
+      );
+    }
+  }
+  return x.map(Math.round);
+}
+
+/** Return the distances between the centers of neighboring items. */
+function getMinimumGaps(layer: readonly number[], widths: Int32Array): number[] {
+  return layer.slice(1).map((item, index) => {
+    const previous = layer[index] ?? 0;
+    return ((widths[item] ?? 0) + (widths[previous] ?? 0)) / 2 + NODE_GAP_PX;
+  });
+}
+
+/** Put the items of a layer side by side, centered. */
+function packLayer(layer: readonly number[], gaps: readonly number[], x: Float64Array): void {
+  let position = -gaps.reduce((sum, gap) => sum + gap, 0) / 2;
+  layer.forEach((item, index) => {
+    x[item] = position;
+    position += gaps[index] ?? 0;
+  });
+}
+
 /**
- * The places nearest to what is wished, in least squares, with at least `gaps[i]` between the
- * middles of item i and the next one: the pool of adjacent violators.
+ * Return the positions nearest to the desired ones, in least squares, with at least `gaps[i]`
+ * between items i and i + 1 (pool adjacent violators algorithm).
  */
-export function resolveOverlaps(
-  wishes: readonly DesiredPosition[],
-  gaps: readonly number[],
-): number[] {
+function resolveOverlaps(desired: readonly DesiredPosition[], gaps: readonly number[]): number[] {
   const offsets = [0];
-  for (let at = 1; at < wishes.length; at++)
-    offsets.push((offsets[at - 1] ?? 0) + (gaps[at - 1] ?? 0));
-  const pools: { sum: number; weight: number; count: number }[] = [];
-  wishes.forEach(({ at, weight }, item) => {
-    let pool = { sum: (at - (offsets[item] ?? 0)) * weight, weight, count: 1 };
-    for (let last = pools.at(-1); last && poolMean(last) >= poolMean(pool); last = pools.at(-1)) {
+  for (let item = 1; item < desired.length; item++)
+    offsets.push((offsets[item - 1] ?? 0) + (gaps[item - 1] ?? 0));
+  const pools: Pool[] = [];
+  desired.forEach(({ position, weight }, item) => {
+    let pool: Pool = { sum: (position - (offsets[item] ?? 0)) * weight, weight, count: 1 };
+    for (let last = pools.at(-1); last && getMean(last) >= getMean(pool); last = pools.at(-1)) {
       pool = {
         sum: last.sum + pool.sum,
         weight: last.weight + pool.weight,
@@ -31,169 +81,128 @@ export function resolveOverlaps(
     }
     pools.push(pool);
   });
-  const placed = pools.flatMap((pool) => new Array<number>(pool.count).fill(poolMean(pool)));
-  return placed.map((place, item) => place + (offsets[item] ?? 0));
+  const positions = pools.flatMap((pool) => new Array<number>(pool.count).fill(getMean(pool)));
+  return positions.map((position, item) => position + (offsets[item] ?? 0));
 }
 
-function poolMean({ sum, weight }: { readonly sum: number; readonly weight: number }): number {
+interface Pool {
+  readonly sum: number;
+  readonly weight: number;
+  readonly count: number;
+}
+
+function getMean({ sum, weight }: Pool): number {
   return sum / weight;
 }
 
-const COORDINATE_SWEEPS = 12;
-/** How much a link wants to be straight: along the longest way, between two bends, otherwise. */
-const STRAIGHTNESS_WEIGHTS = { spine: 8, bends: 4, other: 1 };
-/** How little a line gives way to who is in its way: the longest of all, and one of its own. */
-const LONGEST_PATH_WEIGHTS = { longest: 10_000, long: 100 };
-const DUMMY_WIDTH_PX = 6;
-
-/** The middle of each item along its row: links are straight where they can be. */
-export function assignCoordinates(
-  blocks: readonly LayoutNode[],
-  rows: LayeredGraph,
-  order: readonly (readonly number[])[],
-): Float64Array {
-  const widths = rows.layerOf.map((_, item) => blocks[item]?.width ?? DUMMY_WIDTH_PX);
-  const placed = new Float64Array(rows.layerOf.length);
-  const gaps = order.map((row) => minimumGaps(row, widths));
-  order.forEach((row, at) => packLayer(row, gaps[at] ?? [], placed));
-  const spine = new LongestPaths(rows);
-  for (let sweep = 0; sweep < COORDINATE_SWEEPS; sweep++) {
-    const isDown = sweep % 2 === 0;
-    for (let step = 0; step < order.length; step++) {
-      const at = isDown ? step : order.length - 1 - step;
-      const row = order[at] ?? [];
-      const neighbours = isDown ? rows.above : rows.below;
-      const wishes = row.map((item) =>
-        desiredPosition(item, neighbours[item] ?? [], placed, spine, isDown),
-      );
-      resolveOverlaps(wishes, gaps[at] ?? []).forEach((x, place) => (placed[row[place] ?? 0] = x));
-    }
-  }
-  return placed.map(Math.round);
-}
-
-function minimumGaps(row: readonly number[], widths: Int32Array): number[] {
-  return row.slice(1).map((item, at) => {
-    const before = row[at] ?? 0;
-    return ((widths[item] ?? 0) + (widths[before] ?? 0)) / 2 + NODE_GAP_PX;
-  });
-}
-
-/** Side by side about the middle. */
-function packLayer(row: readonly number[], gaps: readonly number[], placed: Float64Array): void {
-  let at = -gaps.reduce((sum, gap) => sum + gap, 0) / 2;
-  row.forEach((item, place) => {
-    placed[item] = at;
-    at += gaps[place] ?? 0;
-  });
-}
-
-/** In the middle of its neighbours, each counted as much as its link wants to be straight. */
-function desiredPosition(
+/** Return the weighted median of the neighbors, corrected by the skew of the segments. */
+function getDesiredPosition(
   item: number,
-  neighbours: readonly number[],
-  placed: Float64Array,
-  spine: LongestPaths,
+  neighbors: readonly number[],
+  x: Float64Array,
+  longestPaths: LongestPaths,
   isDown: boolean,
 ): DesiredPosition {
-  if (neighbours.length === 0) return { at: placed[item] ?? 0, weight: 0.01 };
-  let firm = 0;
-  const pulls = neighbours.map((other) => {
+  if (neighbors.length === 0) return { position: x[item] ?? 0, weight: UNCONNECTED_WEIGHT };
+  let stiffness = 0;
+  const candidates = neighbors.map((other) => {
     const [upper, lower] = isDown ? [other, item] : [item, other];
-    const skew = spine.skewOf(upper, lower);
-    firm = Math.max(firm, spine.stiffnessOf(upper, lower));
+    const skew = longestPaths.getSkew(upper, lower);
+    stiffness = Math.max(stiffness, longestPaths.getStiffness(upper, lower));
     return {
-      at: (placed[other] ?? 0) + (isDown ? skew : -skew),
-      weight: spine.weightOf(upper, lower),
+      position: (x[other] ?? 0) + (isDown ? skew : -skew),
+      weight: longestPaths.getWeight(upper, lower),
     };
   });
-  return { at: weightedMedian(pulls), weight: firm };
+  return { position: getWeightedMedian(candidates), weight: stiffness };
 }
 
-/** A mean would bend every straight line a little towards whatever else is linked to it. */
-function weightedMedian(pulls: DesiredPosition[]): number {
-  const half = pulls.reduce((sum, { weight }) => sum + weight, 0) / 2;
-  pulls.sort((a, b) => a.at - b.at);
+/** The mean would bend every straight line a little. */
+function getWeightedMedian(candidates: DesiredPosition[]): number {
+  const half = candidates.reduce((sum, { weight }) => sum + weight, 0) / 2;
+  candidates.sort((a, b) => a.position - b.position);
   let sum = 0;
-  for (const [place, { at, weight }] of pulls.entries()) {
+  for (const [index, { position, weight }] of candidates.entries()) {
     sum += weight;
-    if (sum > half) return at;
-    if (sum === half) return (at + (pulls[place + 1]?.at ?? at)) / 2;
+    if (sum > half) return position;
+    if (sum === half) return (position + (candidates[index + 1]?.position ?? position)) / 2;
   }
   return 0;
 }
 
-/** The longest ways through the graph, which are to be straight: what it is about. */
+/** The longest paths through the graph, which are drawn as straight lines. */
 class LongestPaths {
   readonly #layered: LayeredGraph;
   readonly #before: LongestPathTable;
-  readonly #next: LongestPathTable;
-  /** How long the longest way is that leaves each row. */
+  readonly #after: LongestPathTable;
+  /** Length of the longest path that leaves each layer. */
   readonly #maxLength: Int32Array;
 
-  constructor(rows: LayeredGraph) {
-    this.#layered = rows;
-    this.#before = computeLongestPaths(rows.layers, rows.above, rows);
-    this.#next = computeLongestPaths([...rows.layers].reverse(), rows.below, rows);
-    this.#maxLength = new Int32Array(rows.layers.length);
-    rows.below.forEach((lowers, upper) => {
-      const row = rows.layerOf[upper] ?? 0;
+  constructor(layered: LayeredGraph) {
+    this.#layered = layered;
+    this.#before = computeLongestPaths(layered.layers, layered.above, layered);
+    this.#after = computeLongestPaths([...layered.layers].reverse(), layered.below, layered);
+    this.#maxLength = new Int32Array(layered.layers.length);
+    layered.below.forEach((lowers, upper) => {
+      const layer = layered.layerOf[upper] ?? 0;
       for (const lower of lowers)
-        this.#maxLength[row] = Math.max(this.#maxLength[row] ?? 0, this.#lengthOf(upper, lower));
+        this.#maxLength[layer] = Math.max(
+          this.#maxLength[layer] ?? 0,
+          this.#getLength(upper, lower),
+        );
     });
   }
 
-  weightOf(upper: number, lower: number): number {
-    if (this.#isOnLongestPath(upper, lower)) return STRAIGHTNESS_WEIGHTS.spine;
+  getWeight(upper: number, lower: number): number {
+    if (this.#isOnLongestPath(upper, lower)) return STRAIGHTNESS.longestPath;
     const { nodeCount } = this.#layered;
-    return upper >= nodeCount && lower >= nodeCount
-      ? STRAIGHTNESS_WEIGHTS.bends
-      : STRAIGHTNESS_WEIGHTS.other;
+    const isBetweenDummies = upper >= nodeCount && lower >= nodeCount;
+    return isBetweenDummies ? STRAIGHTNESS.betweenDummies : STRAIGHTNESS.other;
   }
 
-  stiffnessOf(upper: number, lower: number): number {
-    if (!this.#isOnLongestPath(upper, lower)) return this.weightOf(upper, lower);
-    const most = this.#maxLength[this.#layered.layerOf[upper] ?? 0] ?? 0;
-    return this.#lengthOf(upper, lower) === most
-      ? LONGEST_PATH_WEIGHTS.longest
-      : LONGEST_PATH_WEIGHTS.long;
+  getStiffness(upper: number, lower: number): number {
+    if (!this.#isOnLongestPath(upper, lower)) return this.getWeight(upper, lower);
+    const longest = this.#maxLength[this.#layered.layerOf[upper] ?? 0] ?? 0;
+    return this.#getLength(upper, lower) === longest
+      ? STIFFNESS.longestInLayer
+      : STIFFNESS.longestPath;
   }
 
-  skewOf(upper: number, lower: number): number {
+  getSkew(upper: number, lower: number): number {
     return this.#layered.skew.get(segmentKey(upper, lower)) ?? 0;
   }
 
   #isOnLongestPath(upper: number, lower: number): boolean {
-    return this.#next.through[upper] === lower && this.#before.through[lower] === upper;
+    return this.#after.neighbor[upper] === lower && this.#before.neighbor[lower] === upper;
   }
 
-  #lengthOf(upper: number, lower: number): number {
-    return (this.#before.length[upper] ?? 0) + (this.#next.length[lower] ?? 0);
+  #getLength(upper: number, lower: number): number {
+    return (this.#before.length[upper] ?? 0) + (this.#after.length[lower] ?? 0);
   }
 }
 
-/** For each item the neighbour over which most nodes lead to it, and how many that are. */
+/** For each item the neighbor on the longest path to it, and the number of nodes on that path. */
 interface LongestPathTable {
-  readonly through: Int32Array;
+  readonly neighbor: Int32Array;
   readonly length: Int32Array;
 }
 
 function computeLongestPaths(
-  order: LayeredGraph['layers'],
-  neighbours: LayeredGraph['above'],
+  layers: LayeredGraph['layers'],
+  neighbors: LayeredGraph['above'],
   { layerOf, nodeCount }: LayeredGraph,
 ): LongestPathTable {
-  const through = new Int32Array(layerOf.length).fill(-1);
+  const neighbor = new Int32Array(layerOf.length).fill(-1);
   const length = new Int32Array(layerOf.length);
-  for (const item of order.flat()) {
-    let most = -1;
-    for (const other of neighbours[item] ?? []) {
-      if ((length[other] ?? 0) <= most) continue;
-      most = length[other] ?? 0;
-      through[item] = other;
+  for (const item of layers.flat()) {
+    let longest = -1;
+    for (const other of neighbors[item] ?? []) {
+      if ((length[other] ?? 0) <= longest) continue;
+      longest = length[other] ?? 0;
+      neighbor[item] = other;
     }
-    // Bends are no nodes: a way around is not longer for it.
-    length[item] = Math.max(0, most) + (item < nodeCount ? 1 : 0);
+    // Dummy nodes do not count: an edge that passes many layers is not a longer path.
+    length[item] = Math.max(0, longest) + (item < nodeCount ? 1 : 0);
   }
-  return { through, length };
+  return { neighbor, length };
 }

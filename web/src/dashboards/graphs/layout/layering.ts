@@ -1,69 +1,77 @@
+/**
+ * The first phases of a layered layout (Sugiyama): break cycles, assign layers, insert dummy nodes
+ * where edges pass layers, and order the layers so that few edges cross.
+ */
 import type { Adjacency, LayoutEdge, LayoutNode } from './layout-types';
 
-/** Which links lead back along a walk through the graph, so that turning them leaves no cycle. */
-export function listBackEdges(count: number, links: readonly LayoutEdge[]): Set<number> {
-  const leaving = edgesBySource(count, links);
-  const state = new Uint8Array(count);
-  const backward = new Set<number>();
-  for (const start of searchOrder(count, links)) {
-    if (state[start] === UNVISITED) depthFirstSearch(start, links, leaving, state, backward);
-  }
-  return backward;
-}
+// ---- Cycles
 
 const UNVISITED = 0;
 const ON_STACK = 1;
 const DONE = 2;
 
-/** Without recursion: a chain of ten thousand nodes is no stack of ten thousand calls. */
-function depthFirstSearch(
+/** Return the indexes of edges whose reversal makes the graph acyclic. */
+export function listBackEdges(nodeCount: number, edges: readonly LayoutEdge[]): Set<number> {
+  const outgoing = groupBySource(nodeCount, edges);
+  const state = new Uint8Array(nodeCount);
+  const backEdges = new Set<number>();
+  for (const start of getSearchOrder(nodeCount, edges)) {
+    if (state[start] === UNVISITED) searchDepthFirst(start, edges, outgoing, state, backEdges);
+  }
+  return backEdges;
+}
+
+/** Iterative: a chain of ten thousand nodes would overflow the call stack. */
+function searchDepthFirst(
   start: number,
-  links: readonly LayoutEdge[],
-  leaving: readonly (readonly number[])[],
+  edges: readonly LayoutEdge[],
+  outgoing: readonly (readonly number[])[],
   state: Uint8Array,
-  backward: Set<number>,
+  backEdges: Set<number>,
 ): void {
-  const path: { node: number; next: number }[] = [{ node: start, next: 0 }];
+  const stack: { node: number; next: number }[] = [{ node: start, next: 0 }];
   state[start] = ON_STACK;
-  for (let top = path.at(-1); top; top = path.at(-1)) {
-    const link = leaving[top.node]?.[top.next++];
-    if (link === undefined) {
+  for (let top = stack.at(-1); top; top = stack.at(-1)) {
+    const edge = outgoing[top.node]?.[top.next++];
+    if (edge === undefined) {
       state[top.node] = DONE;
-      path.pop();
+      stack.pop();
       continue;
     }
-    const target = links[link]?.target ?? 0;
-    if (state[target] === ON_STACK) backward.add(link);
+    const target = edges[edge]?.target ?? 0;
+    if (state[target] === ON_STACK) backEdges.add(edge);
     else if (state[target] === UNVISITED) {
       state[target] = ON_STACK;
-      path.push({ node: target, next: 0 });
+      stack.push({ node: target, next: 0 });
     }
   }
 }
 
-/** Nodes that nothing leads to come first, so that the walk follows the graph. */
-function searchOrder(count: number, links: readonly LayoutEdge[]): number[] {
-  const isReached = new Uint8Array(count);
-  for (const { source, target } of links) if (source !== target) isReached[target] = 1;
-  const nodes = Array.from({ length: count }, (_, node) => node);
-  return [...nodes.filter((node) => !isReached[node]), ...nodes.filter((node) => isReached[node])];
+/** Nodes without inputs come first, so that the search follows the direction of the graph. */
+function getSearchOrder(nodeCount: number, edges: readonly LayoutEdge[]): number[] {
+  const hasInput = new Uint8Array(nodeCount);
+  for (const { source, target } of edges) if (source !== target) hasInput[target] = 1;
+  const nodes = Array.from({ length: nodeCount }, (_, node) => node);
+  return [...nodes.filter((node) => !hasInput[node]), ...nodes.filter((node) => hasInput[node])];
 }
 
-function edgesBySource(count: number, links: readonly LayoutEdge[]): number[][] {
-  const leaving: number[][] = Array.from({ length: count }, () => []);
-  links.forEach(({ source, target }, place) => {
-    if (source !== target) leaving[source]?.push(place);
+function groupBySource(nodeCount: number, edges: readonly LayoutEdge[]): number[][] {
+  const outgoing: number[][] = Array.from({ length: nodeCount }, () => []);
+  edges.forEach(({ source, target }, index) => {
+    if (source !== target) outgoing[source]?.push(index);
   });
-  return leaving;
+  return outgoing;
 }
 
-/** Neighbours by the direction of the flow; several links between two nodes count once. */
-export function buildAdjacency(count: number, links: readonly LayoutEdge[]): Adjacency {
-  const above: number[][] = Array.from({ length: count }, () => []);
-  const below: number[][] = Array.from({ length: count }, () => []);
+// ---- Ranks
+
+/** Return the neighbors of each node; parallel edges count once. */
+export function buildAdjacency(nodeCount: number, edges: readonly LayoutEdge[]): Adjacency {
+  const above: number[][] = Array.from({ length: nodeCount }, () => []);
+  const below: number[][] = Array.from({ length: nodeCount }, () => []);
   const seen = new Set<number>();
-  for (const { source, target } of links) {
-    const key = source * count + target;
+  for (const { source, target } of edges) {
+    const key = source * nodeCount + target;
     if (source === target || seen.has(key)) continue;
     seen.add(key);
     above[target]?.push(source);
@@ -72,43 +80,40 @@ export function buildAdjacency(count: number, links: readonly LayoutEdge[]): Adj
   return { above, below };
 }
 
-/** The row of each node: below all that lead to it, and as near as can be to what it leads to. */
-export function assignRanks(blocks: readonly LayoutNode[], flow: Adjacency): Int32Array {
-  const order = topologicalOrder(flow);
-  const ranks = new Int32Array(blocks.length);
+/** Return the layer of each node: below all of its inputs, as close as possible to its outputs. */
+export function assignRanks(nodes: readonly LayoutNode[], adjacency: Adjacency): Int32Array {
+  const order = sortTopologically(adjacency);
+  const ranks = new Int32Array(nodes.length);
   for (const node of order)
-    for (const next of flow.below[node] ?? []) placeBelow(ranks, next, node);
-  pullDown(order, flow, ranks);
-  pinPorts(blocks, ranks);
+    for (const next of adjacency.below[node] ?? [])
+      ranks[next] = Math.max(ranks[next] ?? 0, (ranks[node] ?? 0) + 1);
+  pullDown(order, adjacency, ranks);
+  pinPorts(nodes, ranks);
   return ranks;
 }
 
-function placeBelow(ranks: Int32Array, node: number, above: number): void {
-  ranks[node] = Math.max(ranks[node] ?? 0, (ranks[above] ?? 0) + 1);
-}
-
-/** What has more ways out than in goes down to its readers: a weight stands beside its layer. */
-function pullDown(order: readonly number[], flow: Adjacency, ranks: Int32Array): void {
+/** Move nodes with more outputs than inputs down to their outputs: a weight is next to its layer. */
+function pullDown(order: readonly number[], adjacency: Adjacency, ranks: Int32Array): void {
   for (const node of [...order].reverse()) {
-    const below = flow.below[node] ?? [];
-    if (below.length <= (flow.above[node]?.length ?? 0) || below.length === 0) continue;
+    const below = adjacency.below[node] ?? [];
+    if (below.length <= (adjacency.above[node]?.length ?? 0) || below.length === 0) continue;
     let nearest = Infinity;
     for (const next of below) nearest = Math.min(nearest, ranks[next] ?? 0);
     ranks[node] = nearest - 1;
   }
 }
 
-/** Ports stand on the edges of their group: above and below everything else. */
-function pinPorts(blocks: readonly LayoutNode[], ranks: Int32Array): void {
-  if (blocks.every(({ pin }) => pin === undefined)) return;
+/** Move ports to the borders of their group: above and below all nodes. */
+function pinPorts(nodes: readonly LayoutNode[], ranks: Int32Array): void {
+  if (nodes.every(({ pin }) => pin === undefined)) return;
   let [first, last] = [Infinity, -Infinity];
-  blocks.forEach(({ pin }, node) => {
+  nodes.forEach(({ pin }, node) => {
     if (pin !== undefined) return;
     first = Math.min(first, ranks[node] ?? 0);
     last = Math.max(last, ranks[node] ?? 0);
   });
   if (first > last) [first, last] = [0, 0];
-  blocks.forEach(({ pin }, node) => {
+  nodes.forEach(({ pin }, node) => {
     if (pin === 'top') ranks[node] = first - 1;
     if (pin === 'bottom') ranks[node] = last + 1;
   });
@@ -116,12 +121,12 @@ function pinPorts(blocks: readonly LayoutNode[], ranks: Int32Array): void {
   for (let node = 0; node < ranks.length; node++) ranks[node] = (ranks[node] ?? 0) - lowest;
 }
 
-/** All nodes, each after those that lead to it; equal ones in the order that they came in. */
-export function topologicalOrder(flow: Adjacency): number[] {
-  const missing = flow.above.map((nodes) => nodes.length);
+/** Return all nodes, each after its inputs; the order is stable. */
+function sortTopologically(adjacency: Adjacency): number[] {
+  const missing = adjacency.above.map((nodes) => nodes.length);
   const order = missing.flatMap((count, node) => (count === 0 ? [node] : []));
-  for (let at = 0; at < order.length; at++) {
-    for (const next of flow.below[order[at] ?? 0] ?? []) {
+  for (let index = 0; index < order.length; index++) {
+    for (const next of adjacency.below[order[index] ?? 0] ?? []) {
       missing[next] = (missing[next] ?? 0) - 1;
       if (missing[next] === 0) order.push(next);
     }
@@ -129,35 +134,37 @@ export function topologicalOrder(flow: Adjacency): number[] {
   return order;
 }
 
+// ---- Layers
+
 /**
- * The rows of a level with bends in them where a link passes a row. All links of one node share
- * their bends, so that a tensor read in a hundred places is one line with a hundred branches.
+ * Nodes and dummy nodes ("items") in layers. All edges of one source share their dummy nodes, so
+ * that a tensor with a hundred readers is one line with a hundred branches.
  */
 export interface LayeredGraph {
-  /** How many of the items are nodes; the others are bends. */
+  /** Items from this index on are dummy nodes. */
   readonly nodeCount: number;
   readonly layerOf: Int32Array;
   readonly layers: readonly (readonly number[])[];
   readonly above: readonly (readonly number[])[];
   readonly below: readonly (readonly number[])[];
-  /** How far right of its upper item the lower item of a join stands where the line is straight. */
+  /** By segment: how far the lower item is to the right of the upper one on a straight line. */
   readonly skew: ReadonlyMap<string, number>;
-  /** The bends of each link, from its upper end. */
+  /** The dummy nodes of each edge, from its upper end. */
   readonly dummyNodes: readonly (readonly number[])[];
 }
 
-/** Beyond so many bends long links lead straight on, as the picture could not be read anyhow. */
+/** Beyond this limit, long edges are straight lines: the drawing is not readable anyway. */
 const MAX_DUMMY_NODES = 12_000;
 
-/** `links` all lead down, but those in `alone` share no bends with others. */
+/** Build layers from edges that lead down; those in `alone` share no dummy nodes with others. */
 export function buildLayers(
   ranks: Int32Array,
-  links: readonly LayoutEdge[],
+  edges: readonly LayoutEdge[],
   alone: ReadonlySet<number>,
 ): LayeredGraph {
   const builder = new LayerBuilder(ranks);
-  const bends = links.map((link, place) => builder.add(link, alone.has(place)));
-  return builder.finish(bends);
+  const dummyNodes = edges.map((edge, index) => builder.add(edge, alone.has(index)));
+  return builder.finish(dummyNodes);
 }
 
 export const segmentKey = (upper: number, lower: number): string => `${upper} ${lower}`;
@@ -167,6 +174,7 @@ class LayerBuilder {
   readonly #layerOf: number[];
   readonly #above: number[][];
   readonly #below: number[][];
+  /** The shared dummy nodes of each source. */
   readonly #chains = new Map<number, number[]>();
   readonly #segments = new Set<string>();
   readonly #skew = new Map<string, number>();
@@ -183,45 +191,43 @@ class LayerBuilder {
     isAlone: boolean,
   ): number[] {
     if (source === target) return [];
-    const needed = this.#layer(target) - this.#layer(source) - 1;
+    const needed = this.#getLayer(target) - this.#getLayer(source) - 1;
     if (this.#layerOf.length - this.#nodeCount + needed > MAX_DUMMY_NODES) return [];
     const chain = isAlone ? [] : (this.#chains.get(source) ?? []);
     if (!isAlone) this.#chains.set(source, chain);
     while (chain.length < needed) chain.push(this.#addDummy(chain.at(-1) ?? source, sourceOffset));
-    const bends = chain.slice(0, Math.max(0, needed));
-    const last = bends.at(-1);
+    const dummyNodes = chain.slice(0, Math.max(0, needed));
+    const last = dummyNodes.at(-1);
     this.#addSegment(last ?? source, target, last === undefined ? sourceOffset : 0, targetOffset);
-    return bends;
+    return dummyNodes;
   }
 
-  finish(bends: readonly (readonly number[])[]): LayeredGraph {
-    const count = this.#layerOf.reduce((most, row) => Math.max(most, row), -1) + 1;
-    const rows: number[][] = Array.from({ length: count }, () => []);
-    this.#layerOf.forEach((row, item) => rows[row]?.push(item));
-    const [nodes, rowOf] = [this.#nodeCount, Int32Array.from(this.#layerOf)];
-    const [above, below, skew] = [this.#above, this.#below, this.#skew];
+  finish(dummyNodes: readonly (readonly number[])[]): LayeredGraph {
+    const layerCount = this.#layerOf.reduce((most, layer) => Math.max(most, layer), -1) + 1;
+    const layers: number[][] = Array.from({ length: layerCount }, () => []);
+    this.#layerOf.forEach((layer, item) => layers[layer]?.push(item));
     return {
-      nodeCount: nodes,
-      layerOf: rowOf,
-      layers: rows,
-      above,
-      below,
-      skew,
-      dummyNodes: bends,
+      nodeCount: this.#nodeCount,
+      layerOf: Int32Array.from(this.#layerOf),
+      layers,
+      above: this.#above,
+      below: this.#below,
+      skew: this.#skew,
+      dummyNodes,
     };
   }
 
-  #layer(item: number): number {
+  #getLayer(item: number): number {
     return this.#layerOf[item] ?? 0;
   }
 
   #addDummy(above: number, offset: number): number {
-    const bend = this.#layerOf.length;
-    this.#layerOf.push(this.#layer(above) + 1);
+    const dummy = this.#layerOf.length;
+    this.#layerOf.push(this.#getLayer(above) + 1);
     this.#above.push([]);
     this.#below.push([]);
-    this.#addSegment(above, bend, above < this.#nodeCount ? offset : 0, 0);
-    return bend;
+    this.#addSegment(above, dummy, above < this.#nodeCount ? offset : 0, 0);
+    return dummy;
   }
 
   #addSegment(upper: number, lower: number, upperOffset: number, lowerOffset: number): void {
@@ -232,4 +238,115 @@ class LayerBuilder {
     this.#below[upper]?.push(lower);
     this.#above[lower]?.push(upper);
   }
+}
+
+// ---- Order within layers
+
+type LayerOrder = readonly (readonly number[])[];
+
+const MAX_SWEEPS = 16;
+/** Stop after this many sweeps without an improvement. */
+const MAX_IDLE_SWEEPS = 4;
+/** Graphs with more items get fewer sweeps. */
+const LARGE_GRAPH_ITEMS = 4000;
+const MAX_LARGE_GRAPH_SWEEPS = 4;
+
+/** Return the items of each layer from left to right, with few edge crossings. */
+export function orderLayers(layered: LayeredGraph): LayerOrder {
+  let order: LayerOrder = getInitialOrder(layered);
+  let [best, fewest] = [order, countCrossings(order, layered)];
+  const isLarge = layered.layerOf.length > LARGE_GRAPH_ITEMS;
+  const sweeps = isLarge ? MAX_LARGE_GRAPH_SWEEPS : MAX_SWEEPS;
+  for (let sweep = 0, idle = 0; sweep < sweeps && idle < MAX_IDLE_SWEEPS && fewest > 0; sweep++) {
+    order = sweep % 2 === 0 ? sweepDown(order, layered) : sweepUp(order, layered);
+    const crossings = countCrossings(order, layered);
+    idle = crossings < fewest ? 0 : idle + 1;
+    if (crossings < fewest) [best, fewest] = [order, crossings];
+  }
+  return best;
+}
+
+/** Depth-first order keeps connected items together. */
+function getInitialOrder({ layers, layerOf, below, above }: LayeredGraph): number[][] {
+  const order: number[][] = layers.map(() => []);
+  const isVisited = new Uint8Array(layerOf.length);
+  for (let start = 0; start < layerOf.length; start++) {
+    const stack = above[start]?.length === 0 ? [start] : [];
+    for (let item = stack.pop(); item !== undefined; item = stack.pop()) {
+      if (isVisited[item]) continue;
+      isVisited[item] = 1;
+      order[layerOf[item] ?? 0]?.push(item);
+      for (const next of [...(below[item] ?? [])].reverse()) if (!isVisited[next]) stack.push(next);
+    }
+  }
+  return order;
+}
+
+function sweepDown(order: LayerOrder, { above }: LayeredGraph): number[][] {
+  const sorted: number[][] = [];
+  for (const layer of order) sorted.push(sortByBarycenter(layer, sorted.at(-1) ?? [], above));
+  return sorted;
+}
+
+function sweepUp(order: LayerOrder, { below }: LayeredGraph): number[][] {
+  const sorted: number[][] = [];
+  for (const layer of [...order].reverse())
+    sorted.push(sortByBarycenter(layer, sorted.at(-1) ?? [], below));
+  return sorted.reverse();
+}
+
+/** Sort items by the mean position of their neighbors; items without neighbors keep their place. */
+function sortByBarycenter(
+  layer: readonly number[],
+  neighborLayer: readonly number[],
+  neighbors: LayeredGraph['above'],
+): number[] {
+  const positions = new Map(neighborLayer.map((item, position) => [item, position]));
+  const barycenters = new Map<number, number>();
+  for (const item of layer) {
+    const found = (neighbors[item] ?? []).flatMap((other) => positions.get(other) ?? []);
+    if (found.length === 0) continue;
+    barycenters.set(item, found.reduce((sum, position) => sum + position, 0) / found.length);
+  }
+  const moving = layer
+    .filter((item) => barycenters.has(item))
+    .sort((a, b) => (barycenters.get(a) ?? 0) - (barycenters.get(b) ?? 0));
+  let next = 0;
+  return layer.map((item) => (barycenters.has(item) ? (moving[next++] ?? item) : item));
+}
+
+function countCrossings(order: LayerOrder, { below }: LayeredGraph): number {
+  let crossings = 0;
+  for (let layer = 0; layer + 1 < order.length; layer++)
+    crossings += countLayerCrossings(order[layer] ?? [], order[layer + 1] ?? [], below);
+  return crossings;
+}
+
+/** Count crossings between two layers in O(n log n) with a Fenwick tree over the lower layer. */
+function countLayerCrossings(
+  upper: readonly number[],
+  lower: readonly number[],
+  below: LayeredGraph['below'],
+): number {
+  const positions = new Map(lower.map((item, position) => [item, position]));
+  const tree = new Int32Array(lower.length + 1);
+  let [crossings, added] = [0, 0];
+  for (const item of upper) {
+    const targets = (below[item] ?? []).flatMap((other) => positions.get(other) ?? []);
+    for (const position of targets) crossings += added - sumFenwick(tree, position);
+    for (const position of targets) addFenwick(tree, position);
+    added += targets.length;
+  }
+  return crossings;
+}
+
+function addFenwick(tree: Int32Array, position: number): void {
+  for (let index = position + 1; index < tree.length; index += index & -index)
+    tree[index] = (tree[index] ?? 0) + 1;
+}
+
+function sumFenwick(tree: Int32Array, position: number): number {
+  let sum = 0;
+  for (let index = position + 1; index > 0; index -= index & -index) sum += tree[index] ?? 0;
+  return sum;
 }

@@ -1,4 +1,4 @@
-/** What is laid out and what comes of it; nodes and ends of edges are places in lists. */
+/** Input and output of the layout. Edges refer to nodes by index. */
 
 export interface Size {
   readonly width: number;
@@ -10,12 +10,27 @@ export interface LayoutPoint {
   readonly y: number;
 }
 
-/** A node of one level; `pin` keeps a port of the group at its upper or lower edge. */
+/** A rectangle by its center. */
+export interface Box extends LayoutPoint, Size {}
+
+export function boxesOverlap(one: Box, other: Box): boolean {
+  return (
+    Math.abs(one.x - other.x) * 2 <= one.width + other.width &&
+    Math.abs(one.y - other.y) * 2 <= one.height + other.height
+  );
+}
+
+/** The direction in which edges lead. */
+export type Direction = 'down' | 'right';
+
+// ---- One level
+
+/** A node of one level; `pin` keeps a port at the upper or lower border of its group. */
 export interface LayoutNode extends Size {
   readonly pin?: 'top' | 'bottom';
 }
 
-/** Ends are in the middle of their block, or so far beside it as the offset says. */
+/** Offsets move the ends of an edge from the centers of its nodes. */
 export interface LayoutEdge {
   readonly source: number;
   readonly target: number;
@@ -23,19 +38,19 @@ export interface LayoutEdge {
   readonly targetOffset?: number | undefined;
 }
 
-/** One level of a graph, without what is inside its nodes. */
+/** One level of a graph, without the content of its nodes. */
 export interface LayoutLevel {
   readonly nodes: readonly LayoutNode[];
   readonly edges: readonly LayoutEdge[];
 }
 
-/** Where the middle of each block is and through which spots each link leads, from its source. */
+/** The centers of the nodes and the points of each edge, from its source. */
 export interface LevelLayout extends Size {
   readonly centers: readonly LayoutPoint[];
   readonly routes: readonly (readonly LayoutPoint[])[];
 }
 
-/** Links that do not run against each other, as lists of neighbours. */
+/** The neighbors of each node in an acyclic graph. */
 export interface Adjacency {
   readonly above: readonly (readonly number[])[];
   readonly below: readonly (readonly number[])[];
@@ -44,15 +59,17 @@ export interface Adjacency {
 export const LAYER_GAP_PX = 40;
 export const NODE_GAP_PX = 22;
 
-/** A node; with `inside` it is open, and its size follows from what it holds. */
+// ---- Nested graphs
+
+/** With content the node is expanded, and its size follows from the content. */
 export interface NestedNode extends Size {
   readonly id: string;
-  /** It stands beside the others and its links are not laid out. */
+  /** Drawn beside the other nodes; its edges are straight lines. */
   readonly isAuxiliary: boolean;
   readonly content: NestedGraph | null;
 }
 
-/** A link of one level. Where one end is null the link goes on outside, through the port `key`. */
+/** If one end is null, the edge crosses the border of the group at the port `portKey`. */
 export interface NestedEdge {
   readonly source: number | null;
   readonly target: number | null;
@@ -65,23 +82,21 @@ export interface NestedGraph {
   readonly edges: readonly NestedEdge[];
 }
 
-export type Direction = 'down' | 'right';
-
-export interface PlacedNode extends Size, LayoutPoint {
+export interface PlacedNode extends Box {
   readonly id: string;
   readonly depth: number;
 }
 
-/** `place` is that of the link in the list of the group `owner`. */
+/** The edge at `index` in the graph with the id `owner`. */
 export interface PlacedEdge {
   readonly owner: string;
   readonly index: number;
   readonly route: readonly LayoutPoint[];
-  /** One of its ends stands aside. */
+  /** One of its ends is an auxiliary node. */
   readonly isAuxiliary: boolean;
 }
 
-/** The whole picture: nodes by their middles, groups before what is in them. */
+/** All nodes and edges; groups come before their content. */
 export interface NestedLayout extends Size {
   readonly nodes: readonly PlacedNode[];
   readonly edges: readonly PlacedEdge[];

@@ -1,7 +1,7 @@
-import { layoutNestedGraph } from './nested-layout';
+/** Lays out graphs in a worker, so that the page stays responsive. */
 import type { Direction, NestedGraph, NestedLayout } from './layout-types';
+import { layoutNestedGraph } from './nested-layout';
 
-/** Lays out beside the page, which goes on answering meanwhile. */
 export interface LayoutWorkerRequest {
   readonly requestId: number;
   readonly root: NestedGraph;
@@ -14,6 +14,6 @@ export interface LayoutWorkerResponse {
 }
 
 addEventListener('message', ({ data }: MessageEvent<LayoutWorkerRequest>) => {
-  const placed = layoutNestedGraph(data.root, data.direction);
-  postMessage({ requestId: data.requestId, layout: placed } satisfies LayoutWorkerResponse);
+  const layout = layoutNestedGraph(data.root, data.direction);
+  postMessage({ requestId: data.requestId, layout } satisfies LayoutWorkerResponse);
 });

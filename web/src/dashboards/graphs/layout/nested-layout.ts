@@ -1,3 +1,4 @@
+/** The layout of nested groups: each level is laid out on its own, from the innermost one on. */
 import { layoutLevel } from './layered-layout';
 import type {
   Direction,
@@ -13,41 +14,90 @@ import type {
   Size,
 } from './layout-types';
 
-const PORT_WIDTH = 8;
+const PORT_WIDTH_PX = 8;
+const HEADER_HEIGHT_PX = 30;
+const GROUP_MARGIN_PX = 18;
+const AUXILIARY_GAP_PX = 56;
+/** Columns of auxiliary nodes are at least this high. */
+const MIN_COLUMN_HEIGHT_PX = 400;
 
-/** The level as the layout knows it: nodes that do not stand aside, then ports. */
-export interface LevelInput {
+/** The layout of a group, relative to its upper left corner. */
+interface GroupLayout extends Size {
+  readonly graph: NestedGraph;
+  readonly centers: readonly LayoutPoint[];
+  /** Null for edges of auxiliary nodes. */
+  readonly routes: readonly (readonly LayoutPoint[] | null)[];
+  readonly sizes: readonly Size[];
+  /** The layouts of expanded nodes. */
+  readonly contents: readonly (GroupLayout | null)[];
+  /** Where edges cross the border of the group, by the name of the port. */
+  readonly ports: ReadonlyMap<string, LayoutPoint>;
+}
+
+export function layoutNestedGraph(root: NestedGraph, direction: Direction): NestedLayout {
+  const layout = layoutGroup(root, direction);
+  const nodes: PlacedNode[] = [];
+  const edges: PlacedEdge[] = [];
+  flattenLayout(layout, { x: 0, y: 0 }, 0, nodes, edges);
+  return { width: layout.width, height: layout.height, nodes, edges };
+}
+
+function layoutGroup(graph: NestedGraph, direction: Direction): GroupLayout {
+  const contents = graph.nodes.map(({ content }) => content && layoutGroup(content, direction));
+  const sizes = graph.nodes.map((node, index): Size => contents[index] ?? node);
+  const input = buildLevelInput(graph, sizes);
+  const edges = input.edges.map((edge, index) => {
+    const own = graph.edges[input.edgeIndices[index] ?? 0];
+    return own ? { ...edge, ...getEndOffsets(own, graph, contents, direction) } : edge;
+  });
+  const isDown = direction === 'down';
+  const level = layoutLevel({
+    nodes: isDown ? input.nodes : input.nodes.map(transposeNode),
+    edges,
+  });
+  const layout = isDown ? level : transposeLayout(level);
+  const origin = getContentOrigin(input, direction);
+  const placed = placeNodes(graph, input, layout, origin);
+  const extent = getGroupExtent(input, layout, origin, direction);
+  const size = placeAuxiliaryNodes(graph, sizes, extent, placed.centers);
+  return { ...placed, graph, sizes, contents, ...size };
+}
+
+// ---- Input of a level
+
+/** A group as one level: its nodes without the auxiliary ones, then its ports. */
+interface LevelInput {
   readonly nodes: readonly LayoutNode[];
   readonly edges: readonly { readonly source: number; readonly target: number }[];
-  /** Which link of the group each one is, and which node each block. */
+  /** The index of each edge in the group. */
   readonly edgeIndices: readonly number[];
+  /** The index of each node in the group; ports have none. */
   readonly nodeIndices: readonly number[];
   readonly portNames: readonly string[];
 }
 
-export const inPort = (key: string): string => `in ${key}`;
-export const outPort = (key: string): string => `out ${key}`;
+const inPort = (key: string): string => `in:${key}`;
+const outPort = (key: string): string => `out:${key}`;
+const isInPort = (name: string): boolean => name.startsWith('in:');
 
-export function buildLevelInput({ nodes, edges }: NestedGraph, sizes: readonly Size[]): LevelInput {
-  const nodePlaces = nodes.flatMap(({ isAuxiliary }, place) => (isAuxiliary ? [] : [place]));
-  const blockOf = new Map(nodePlaces.map((place, block) => [place, block]));
-  const drawn = edges.flatMap((link, place) => (isLaidOut(link, nodes) ? [{ link, place }] : []));
-  const names = drawn.map(({ link }) => edgePort(link)).filter((name) => name !== null);
+function buildLevelInput({ nodes, edges }: NestedGraph, sizes: readonly Size[]): LevelInput {
+  const nodeIndices = nodes.flatMap(({ isAuxiliary }, index) => (isAuxiliary ? [] : [index]));
+  const nodeByIndex = new Map(nodeIndices.map((index, node) => [index, node]));
+  const laidOut = edges.flatMap((edge, index) => (isLaidOut(edge, nodes) ? [{ edge, index }] : []));
+  const names = laidOut.map(({ edge }) => getPortName(edge)).filter((name) => name !== null);
   const portNames = [...new Set(names)];
-  const portBlocks = new Map(portNames.map((name, at) => [name, nodePlaces.length + at]));
-  const blocks: LayoutNode[] = [
-    ...nodePlaces.flatMap((place) => sizes[place] ?? []),
-    ...portNames.map((name) => portNode(name)),
-  ];
-  const end = (node: number | null, name: string): number =>
-    (node === null ? portBlocks.get(name) : blockOf.get(node)) ?? 0;
+  const portByName = new Map(portNames.map((name, port) => [name, nodeIndices.length + port]));
+  const getEnd = (index: number | null, portName: string): number =>
+    (index === null ? portByName.get(portName) : nodeByIndex.get(index)) ?? 0;
   return {
-    ...{ nodes: blocks, nodeIndices: nodePlaces, portNames },
-    edges: drawn.map(({ link: { source, target, portKey } }) => ({
-      source: end(source, inPort(portKey)),
-      target: end(target, outPort(portKey)),
+    nodes: [...nodeIndices.flatMap((index) => sizes[index] ?? []), ...portNames.map(makePort)],
+    edges: laidOut.map(({ edge: { source, target, portKey } }) => ({
+      source: getEnd(source, inPort(portKey)),
+      target: getEnd(target, outPort(portKey)),
     })),
-    edgeIndices: drawn.map(({ place }) => place),
+    edgeIndices: laidOut.map(({ index }) => index),
+    nodeIndices,
+    portNames,
   };
 }
 
@@ -55,206 +105,185 @@ function isLaidOut({ source, target }: NestedEdge, nodes: NestedGraph['nodes']):
   return [source, target].every((end) => end === null || nodes[end]?.isAuxiliary === false);
 }
 
-function edgePort({ source, target, portKey }: NestedEdge): string | null {
+function getPortName({ source, target, portKey }: NestedEdge): string | null {
   if (source === null) return inPort(portKey);
   return target === null ? outPort(portKey) : null;
 }
 
-function portNode(name: string): LayoutNode {
-  return { width: PORT_WIDTH, height: 0, pin: name.startsWith('in ') ? 'top' : 'bottom' };
+function makePort(name: string): LayoutNode {
+  return { width: PORT_WIDTH_PX, height: 0, pin: isInPort(name) ? 'top' : 'bottom' };
 }
 
-export function transposeSize(block: LayoutNode): LayoutNode {
-  return block.pin === undefined ? { width: block.height, height: block.width } : block;
+function transposeNode(node: LayoutNode): LayoutNode {
+  return node.pin === undefined ? { width: node.height, height: node.width } : node;
 }
 
-export function transposeLayout({ width, height, centers, routes }: LevelLayout): LevelLayout {
-  const turn = ({ x, y }: LayoutPoint): LayoutPoint => ({ x: y, y: x });
+function transposeLayout({ width, height, centers, routes }: LevelLayout): LevelLayout {
+  const transpose = ({ x, y }: LayoutPoint): LayoutPoint => ({ x: y, y: x });
   return {
     width: height,
     height: width,
-    centers: centers.map(turn),
-    routes: routes.map((route) => route.map(turn)),
+    centers: centers.map(transpose),
+    routes: routes.map((route) => route.map(transpose)),
   };
 }
 
-export const HEADER_HEIGHT_PX = 30;
-const GROUP_MARGIN_PX = 18;
-const AUXILIARY_GAP_PX = 56;
+// ---- Ports
 
-/** A level with where it begins inside its group, and what is inside its own open nodes. */
-export interface GroupLayout extends Size {
-  readonly graph: NestedGraph;
-  readonly centers: readonly LayoutPoint[];
-  readonly routes: readonly (readonly LayoutPoint[] | null)[];
-  readonly sizes: readonly Size[];
-  readonly contents: readonly (GroupLayout | null)[];
-  /** Where links pass the edge of the group, by the port's name. */
-  readonly ports: ReadonlyMap<string, LayoutPoint>;
-}
-
-export function layoutGroup(interior: NestedGraph, direction: Direction): GroupLayout {
-  const opened = interior.nodes.map(({ content }) => content && layoutGroup(content, direction));
-  const sizes = interior.nodes.map((node, place): Size => opened[place] ?? node);
-  const plan = buildLevelInput(interior, sizes);
-  const flowing = direction === 'down' ? plan.nodes : plan.nodes.map(transposeSize);
-  const links = plan.edges.map((link, at) => {
-    const own = interior.edges[plan.edgeIndices[at] ?? 0];
-    return own ? { ...link, ...edgeEndOffsets(own, interior, opened, direction) } : link;
-  });
-  const level = layoutLevel({ nodes: flowing, edges: links });
-  const layout = direction === 'down' ? level : transposeLayout(level);
-  const origin = contentOrigin(plan, direction);
-  const placed = placeNodes(interior, plan, layout, origin);
-  const beyond = groupExtent(plan, layout, origin, direction);
-  const aside = placeAuxiliaryNodes(interior, sizes, beyond, placed.centers);
-  return { ...placed, graph: interior, sizes, contents: opened, ...aside };
-}
-
-/** At an open group a link is to end where it goes on inside. */
-function edgeEndOffsets(
-  link: NestedEdge,
+/** At an expanded node, an edge ends where it continues inside. */
+function getEndOffsets(
+  edge: NestedEdge,
   { nodes }: NestedGraph,
-  opened: GroupLayout['contents'],
+  contents: GroupLayout['contents'],
   direction: Direction,
 ): Pick<LayoutEdge, 'sourceOffset' | 'targetOffset'> {
-  const [from, to] = portPositions(link, nodes, opened);
+  const { from, to } = getPortPositions(edge, nodes, contents);
   const across = direction === 'down' ? 'x' : 'y';
   return { sourceOffset: from?.[across], targetOffset: to?.[across] };
 }
 
-/** Where a link passes the edges of the open groups at its ends, from the middles of these. */
-export function portPositions(
+/** Return where an edge crosses the borders of the expanded nodes at its ends, from their centers. */
+function getPortPositions(
   { source, target, portKey }: NestedEdge,
   nodes: NestedGraph['nodes'],
-  opened: GroupLayout['contents'],
-): [LayoutPoint | undefined, LayoutPoint | undefined] {
-  const idOf = (node: number | null): string => (node === null ? portKey : (nodes[node]?.id ?? ''));
-  const find = (node: number | null, name: string): LayoutPoint | undefined => {
-    const inner = node === null ? null : opened[node];
-    const port = inner?.ports.get(name);
-    if (!inner || !port) return undefined;
-    return { x: port.x - inner.width / 2, y: port.y - inner.height / 2 };
+  contents: GroupLayout['contents'],
+): { readonly from: LayoutPoint | undefined; readonly to: LayoutPoint | undefined } {
+  const getId = (node: number | null): string =>
+    node === null ? portKey : (nodes[node]?.id ?? '');
+  const getPosition = (node: number | null, name: string): LayoutPoint | undefined => {
+    const content = node === null ? null : contents[node];
+    const port = content?.ports.get(name);
+    if (!content || !port) return undefined;
+    return { x: port.x - content.width / 2, y: port.y - content.height / 2 };
   };
-  return [find(source, outPort(idOf(target))), find(target, inPort(idOf(source)))];
+  return {
+    from: getPosition(source, outPort(getId(target))),
+    to: getPosition(target, inPort(getId(source))),
+  };
 }
 
-/** Ports stand on the very edge of their group; nodes keep clear of it and of the heading. */
-function contentOrigin({ portNames }: LevelInput, direction: Direction): LayoutPoint {
-  const hasInputs = portNames.some((name) => name.startsWith('in '));
+// ---- Positions in the group
+
+/** Ports are on the border of their group; nodes keep a distance from it and from the header. */
+function getContentOrigin({ portNames }: LevelInput, direction: Direction): LayoutPoint {
+  const hasInputs = portNames.some(isInPort);
   return direction === 'down'
     ? { x: GROUP_MARGIN_PX, y: hasInputs ? 0 : HEADER_HEIGHT_PX }
     : { x: hasInputs ? 0 : GROUP_MARGIN_PX, y: HEADER_HEIGHT_PX };
 }
 
-function groupExtent(
+function getGroupExtent(
   { portNames }: LevelInput,
   layout: Size,
   origin: LayoutPoint,
   direction: Direction,
 ): Size {
-  const rest = portNames.some((name) => name.startsWith('out ')) ? 0 : GROUP_MARGIN_PX;
-  const [right, below] = direction === 'down' ? [GROUP_MARGIN_PX, rest] : [rest, GROUP_MARGIN_PX];
-  return { width: origin.x + layout.width + right, height: origin.y + layout.height + below };
+  const hasOutputs = portNames.some((name) => !isInPort(name));
+  const margin = hasOutputs ? 0 : GROUP_MARGIN_PX;
+  const [right, bottom] =
+    direction === 'down' ? [GROUP_MARGIN_PX, margin] : [margin, GROUP_MARGIN_PX];
+  return { width: origin.x + layout.width + right, height: origin.y + layout.height + bottom };
 }
 
 function placeNodes(
   { nodes, edges }: NestedGraph,
-  plan: LevelInput,
+  input: LevelInput,
   layout: LevelLayout,
   origin: LayoutPoint,
 ): Pick<GroupLayout, 'routes' | 'ports'> & { centers: LayoutPoint[] } {
-  const move = ({ x, y }: LayoutPoint): LayoutPoint => ({ x: x + origin.x, y: y + origin.y });
   const centers: LayoutPoint[] = nodes.map(() => ({ x: 0, y: 0 }));
   const routes: (LayoutPoint[] | null)[] = edges.map(() => null);
   const ports = new Map<string, LayoutPoint>();
-  layout.centers.forEach((spot, block) => {
-    const node = plan.nodeIndices[block];
-    if (node !== undefined) centers[node] = move(spot);
-    else ports.set(plan.portNames[block - plan.nodeIndices.length] ?? '', move(spot));
+  layout.centers.forEach((center, index) => {
+    const node = input.nodeIndices[index];
+    const placed = movePoint(center, origin);
+    if (node !== undefined) centers[node] = placed;
+    else ports.set(input.portNames[index - input.nodeIndices.length] ?? '', placed);
   });
-  layout.routes.forEach((route, at) => (routes[plan.edgeIndices[at] ?? 0] = route.map(move)));
+  layout.routes.forEach((route, index) => {
+    routes[input.edgeIndices[index] ?? 0] = route.map((point) => movePoint(point, origin));
+  });
   return { centers, routes, ports };
 }
 
-/** In columns at the right, as high as the rest. */
+/** Place auxiliary nodes in columns to the right of the others; returns the size of the group. */
 function placeAuxiliaryNodes(
   { nodes }: NestedGraph,
   sizes: readonly Size[],
-  beside: Size,
+  main: Size,
   centers: LayoutPoint[],
 ): Size {
-  let [left, top, column] = [
-    beside.width + AUXILIARY_GAP_PX - GROUP_MARGIN_PX,
-    HEADER_HEIGHT_PX,
-    0,
-  ];
-  let { width, height } = beside;
-  nodes.forEach(({ isAuxiliary }, place) => {
-    const size = sizes[place];
+  let left = main.width + AUXILIARY_GAP_PX - GROUP_MARGIN_PX;
+  let top = HEADER_HEIGHT_PX;
+  let columnWidth = 0;
+  let { width, height } = main;
+  nodes.forEach(({ isAuxiliary }, index) => {
+    const size = sizes[index];
     if (!isAuxiliary || !size) return;
-    if (top > HEADER_HEIGHT_PX && top + size.height > Math.max(beside.height, 400)) {
-      [left, top, column] = [left + column + GROUP_MARGIN_PX, HEADER_HEIGHT_PX, 0];
+    const maxBottom = Math.max(main.height, MIN_COLUMN_HEIGHT_PX);
+    if (top > HEADER_HEIGHT_PX && top + size.height > maxBottom) {
+      left += columnWidth + GROUP_MARGIN_PX;
+      top = HEADER_HEIGHT_PX;
+      columnWidth = 0;
     }
-    centers[place] = { x: left + size.width / 2, y: top + size.height / 2 };
+    centers[index] = { x: left + size.width / 2, y: top + size.height / 2 };
     top += size.height + GROUP_MARGIN_PX / 2;
-    column = Math.max(column, size.width);
-    width = Math.max(width, left + column + GROUP_MARGIN_PX);
+    columnWidth = Math.max(columnWidth, size.width);
+    width = Math.max(width, left + columnWidth + GROUP_MARGIN_PX);
     height = Math.max(height, top + GROUP_MARGIN_PX);
   });
   return { width, height };
 }
 
-export function layoutNestedGraph(root: NestedGraph, direction: Direction): NestedLayout {
-  const laid = layoutGroup(root, direction);
-  const nodes: PlacedNode[] = [];
-  const links: PlacedEdge[] = [];
-  flattenLayout(laid, { x: 0, y: 0 }, 0, nodes, links);
-  return { width: laid.width, height: laid.height, nodes, edges: links };
-}
+// ---- Positions in the drawing
 
 function flattenLayout(
-  laid: GroupLayout,
+  layout: GroupLayout,
   origin: LayoutPoint,
   depth: number,
   nodes: PlacedNode[],
-  links: PlacedEdge[],
+  edges: PlacedEdge[],
 ): void {
-  const { graph, centers, sizes, contents } = laid;
-  graph.nodes.forEach(({ id }, at) => {
-    const [middle, size, inner] = [centers[at], sizes[at], contents[at]];
-    if (!middle || !size) return;
-    const spot = translate(middle, origin);
-    nodes.push({ id, ...spot, width: size.width, height: size.height, depth });
-    const corner = { x: spot.x - size.width / 2, y: spot.y - size.height / 2 };
-    if (inner) flattenLayout(inner, corner, depth + 1, nodes, links);
+  const { graph, centers, sizes, contents, routes } = layout;
+  graph.nodes.forEach(({ id }, index) => {
+    const [center, size, content] = [centers[index], sizes[index], contents[index]];
+    if (!center || !size) return;
+    const { width, height } = size;
+    const placed = movePoint(center, origin);
+    nodes.push({ id, ...placed, width, height, depth });
+    const corner = { x: placed.x - width / 2, y: placed.y - height / 2 };
+    if (content) flattenLayout(content, corner, depth + 1, nodes, edges);
   });
-  graph.edges.forEach((link, at) => {
-    const drawn = laid.routes[at];
-    const route = drawn ? joinPorts(drawn, link, laid) : directRoute(link, laid);
-    const placed = route.map((spot) => translate(spot, origin));
-    links.push({ owner: graph.id, index: at, route: placed, isAuxiliary: !drawn });
+  graph.edges.forEach((edge, index) => {
+    const route = routes[index];
+    const points = route ? connectToPorts(route, edge, layout) : makeDirectRoute(edge, layout);
+    edges.push({
+      owner: graph.id,
+      index,
+      route: points.map((point) => movePoint(point, origin)),
+      isAuxiliary: !route,
+    });
   });
 }
 
-/** At an open group a link ends where it goes on inside, to the very spot. */
-function joinPorts(
+/** End the route of an edge exactly where it continues inside an expanded node. */
+function connectToPorts(
   route: readonly LayoutPoint[],
-  link: NestedEdge,
-  laid: GroupLayout,
+  edge: NestedEdge,
+  { graph, contents, centers }: GroupLayout,
 ): readonly LayoutPoint[] {
-  const [from, to] = portPositions(link, laid.graph.nodes, laid.contents);
-  const first = from && translate(from, laid.centers[link.source ?? -1]);
-  const last = to && translate(to, laid.centers[link.target ?? -1]);
+  const { from, to } = getPortPositions(edge, graph.nodes, contents);
+  const first = from && movePoint(from, centers[edge.source ?? -1]);
+  const last = to && movePoint(to, centers[edge.target ?? -1]);
   return [first ?? route[0], ...route.slice(1, -1), last ?? route.at(-1)].filter(
-    (spot) => spot !== undefined,
+    (point) => point !== undefined,
   );
 }
 
-function translate({ x, y }: LayoutPoint, by: LayoutPoint | undefined): LayoutPoint {
-  return { x: x + (by?.x ?? 0), y: y + (by?.y ?? 0) };
+function makeDirectRoute({ source, target }: NestedEdge, { centers }: GroupLayout): LayoutPoint[] {
+  return [source, target].flatMap((end) => (end === null ? [] : (centers[end] ?? [])));
 }
 
-function directRoute({ source, target }: NestedEdge, { centers }: GroupLayout): LayoutPoint[] {
-  return [source, target].flatMap((end) => (end === null ? [] : (centers[end] ?? [])));
+function movePoint({ x, y }: LayoutPoint, by: LayoutPoint | undefined): LayoutPoint {
+  return { x: x + (by?.x ?? 0), y: y + (by?.y ?? 0) };
 }

@@ -1,3 +1,6 @@
+/** Find out what the best trials have in common. */
+import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/hparams';
 import { computeStats } from '../../../lib/statistics';
 import type { Task } from '../../../lib/tasks';
 import {
@@ -9,16 +12,16 @@ import {
   type TrialColumn,
 } from './trials';
 
-/** What the best sessions have in common that the others have not. */
+/** A property of the best trials that the others do not have. */
 export interface Insight {
   readonly column: TrialColumn;
-  /** For numbers: where among all values those of the best are. */
+  /** Of numbers: where the values of the best are among all values. */
   readonly tendency: 'low' | 'middle' | 'high' | null;
-  /** For words: the one that most of the best have. */
+  /** Of categories: the most overrepresented one. */
   readonly category: string | null;
-  /** Between which most of the best are. */
+  /** The interquartile range of the best. */
   readonly range: readonly [number, number] | null;
-  /** How unlikely it would be by chance, in standard deviations. */
+  /** Significance in standard deviations. */
   readonly strength: number;
 }
 
@@ -28,27 +31,27 @@ export interface Insights {
   readonly items: readonly Insight[];
 }
 
-/** The best tenth is looked at, of few sessions a larger part. */
+/** The best trials are a tenth of all, or more if there are few. */
 const TOP_SHARE = 0.1;
 const MIN_TOP_COUNT = 8;
 const MAX_TOP_SHARE = 0.25;
-/** Fewer sessions tell nothing. */
-const MIN_TRIALS = 8;
-/** What is less far from chance is not told. */
+/** With fewer trials nothing is significant. */
+export const MIN_TRIALS = 8;
+/** Weaker insights are dropped. */
 const MIN_STRENGTH = 2.3;
-/** In ranks from 0 to 1: less is sure at best, but not worth telling. */
+/** Smaller shifts of the mean rank (0 to 1) may be significant, but are not relevant. */
 const MIN_TENDENCY = 0.08;
 const QUARTILE = 0.25;
 
 export function* computeInsights(
-  goal: Objective,
+  objective: Objective,
   columns: readonly TrialColumn[],
   rows: Int32Array,
 ): Task<Insights> {
-  const ranked = rankByObjective(goal, rows);
-  const top = ranked.subarray(0, getTopCount(ranked.length));
-  const judged = ranked.length;
-  if (judged < MIN_TRIALS) return { topRows: top, rankedCount: judged, items: [] };
+  const ranked = rankByObjective(objective, rows);
+  const rankedCount = ranked.length;
+  const topRows = ranked.subarray(0, getTopCount(rankedCount));
+  if (rankedCount < MIN_TRIALS) return { topRows, rankedCount, items: [] };
   const numbers = columns.filter(({ categories }) => categories === null);
   const ranks = new Map<TrialColumn, Float64Array>();
   for (const column of numbers) {
@@ -57,33 +60,29 @@ export function* computeInsights(
   }
   const effects = yield* computeEffects(
     [...ranks.values()],
-    computeRanks(pickValues(goal.column, ranked)),
+    computeRanks(pickValues(objective.column, ranked)),
   );
-  const found: Insight[] = [];
+  const items: Insight[] = [];
   for (const column of columns) {
     yield;
-    const own = ranks.get(column);
+    const columnRanks = ranks.get(column);
     const effect = effects[numbers.indexOf(column)] ?? 0;
-    const finding = own
-      ? findTendency(column, own, top, goal.minimize ? -effect : effect)
-      : findCategory(column, column.categories ?? [], ranked, top);
-    if (finding && finding.strength >= MIN_STRENGTH) found.push(finding);
+    const insight = columnRanks
+      ? findTendency(column, columnRanks, topRows, objective.minimize ? -effect : effect)
+      : findCategory(column, column.categories ?? [], ranked, topRows);
+    if (insight && insight.strength >= MIN_STRENGTH) items.push(insight);
   }
-  return {
-    topRows: top,
-    rankedCount: judged,
-    items: found.sort((one, other) => other.strength - one.strength),
-  };
+  return { topRows, rankedCount, items: items.sort((a, b) => b.strength - a.strength) };
 }
 
-function getTopCount(judged: number): number {
-  const wanted = Math.max(Math.round(judged * TOP_SHARE), MIN_TOP_COUNT);
-  return Math.min(wanted, Math.max(1, Math.floor(judged * MAX_TOP_SHARE)));
+function getTopCount(count: number): number {
+  const preferred = Math.max(Math.round(count * TOP_SHARE), MIN_TOP_COUNT);
+  return Math.min(preferred, Math.max(1, Math.floor(count * MAX_TOP_SHARE)));
 }
 
 /**
- * Ranks of the best, which come first, beside those of all. What the best lean to is also believed
- * where it is sure only once the other hyperparameters are held, as long as the best do lean that way.
+ * Compare the ranks of the best trials, which come first, with those of all. A tendency counts as
+ * well if only its effect in the linear model (`effect`) is significant and has the same sign.
  */
 function findTendency(
   column: TrialColumn,
@@ -92,46 +91,46 @@ function findTendency(
   effect: number,
 ): Insight | null {
   const best = pickValues(column, top).filter(Number.isFinite).sort();
-  const usual = computeStats(ranks);
-  const places = computeStats(ranks.subarray(0, top.length));
-  if (!usual || !places || !(usual.std > 0) || places.count < 2) return null;
-  const lean = places.mean - usual.mean;
+  const allStats = computeStats(ranks);
+  const topStats = computeStats(ranks.subarray(0, top.length));
+  if (!allStats || !topStats || !(allStats.std > 0) || topStats.count < 2) return null;
+  const shift = topStats.mean - allStats.mean;
   const range = [getQuantile(best, QUARTILE), getQuantile(best, 1 - QUARTILE)] as const;
-  const shift = (Math.abs(lean) / usual.std) * Math.sqrt(places.count);
-  const held = lean * effect > 0 ? Math.abs(effect) : 0;
-  const strength = Math.max(shift, held);
-  if (strength >= MIN_STRENGTH && Math.abs(lean) >= MIN_TENDENCY)
-    return { column, tendency: lean < 0 ? 'low' : 'high', category: null, range, strength };
-  // Those in the middle do not lean, but lie closer together than chance would have it.
-  const narrowing = (1 - places.std / usual.std) * Math.sqrt(2 * places.count);
+  const shiftStrength = (Math.abs(shift) / allStats.std) * Math.sqrt(topStats.count);
+  const effectStrength = shift * effect > 0 ? Math.abs(effect) : 0;
+  const strength = Math.max(shiftStrength, effectStrength);
+  if (strength >= MIN_STRENGTH && Math.abs(shift) >= MIN_TENDENCY)
+    return { column, tendency: shift < 0 ? 'low' : 'high', category: null, range, strength };
+  // Values in the middle have no shift, but a smaller spread than all values.
+  const narrowing = (1 - topStats.std / allStats.std) * Math.sqrt(2 * topStats.count);
   return { column, tendency: 'middle', category: null, range, strength: narrowing };
 }
 
 function findCategory(
   column: TrialColumn,
-  words: readonly string[],
+  categories: readonly string[],
   ranked: Int32Array,
   top: Int32Array,
 ): Insight | null {
-  let found: Insight | null = null;
-  words.forEach((word, place) => {
-    const expected = computeShare(column, place, ranked);
+  let strongest: Insight | null = null;
+  categories.forEach((category, index) => {
+    const expected = computeShare(column, index, ranked);
     if (expected === 0 || expected === 1) return;
     const deviation = Math.sqrt((expected * (1 - expected)) / top.length);
-    const strength = (computeShare(column, place, top) - expected) / deviation;
-    if (strength > (found?.strength ?? 0))
-      found = { column, tendency: null, category: word, range: null, strength };
+    const strength = (computeShare(column, index, top) - expected) / deviation;
+    if (strength > (strongest?.strength ?? 0))
+      strongest = { column, tendency: null, category, range: null, strength };
   });
-  return found;
+  return strongest;
 }
 
-function computeShare({ values }: TrialColumn, place: number, rows: Int32Array): number {
-  return rows.filter((row) => values[row] === place).length / Math.max(1, rows.length);
+function computeShare({ values }: TrialColumn, category: number, rows: Int32Array): number {
+  return rows.filter((row) => values[row] === category).length / Math.max(1, rows.length);
 }
 
 function pickValues({ values }: TrialColumn, rows: Int32Array): Float64Array {
   const picked = new Float64Array(rows.length);
-  for (let at = 0; at < rows.length; at++) picked[at] = values[rows[at] ?? 0] ?? NaN;
+  for (let index = 0; index < rows.length; index++) picked[index] = values[rows[index] ?? 0] ?? NaN;
   return picked;
 }
 
@@ -139,42 +138,43 @@ function getQuantile(sorted: Float64Array, share: number): number {
   return sorted[Math.round(share * (sorted.length - 1))] ?? NaN;
 }
 
-/** A column of a model, each value less the mean and in standard deviations. */
+/** Values with mean 0 and standard deviation 1. */
 type StandardizedColumn = Float64Array;
 
-/** Rounds are enough when columns hardly depend on each other, as those of a search. */
+/** Enough for columns that are nearly independent, as in a hyperparameter search. */
 const ITERATIONS = 12;
 
 /**
- * How surely a target rises (or falls) with each column while the others are held: the slopes of one
- * linear model on their ranks, in units of their standard error.
+ * Return how significantly the target depends on each column if the others are held constant: the
+ * slopes of a linear regression by coordinate descent, in units of their standard error.
  */
 export function* computeEffects(
   columns: readonly Float64Array[],
   target: Float64Array,
 ): Task<number[]> {
-  const standards: StandardizedColumn[] = [];
+  const standardized: StandardizedColumn[] = [];
   for (const column of columns) {
     yield;
-    standards.push(standardize(column));
+    standardized.push(standardize(column));
   }
-  const rest = standardize(target);
+  const residuals = standardize(target);
   const slopes = columns.map(() => 0);
-  for (let round = 0; round < ITERATIONS; round++) {
+  for (let iteration = 0; iteration < ITERATIONS; iteration++) {
     yield;
-    standards.forEach((column, at) => {
-      const change = computeSlope(column, rest);
-      slopes[at] = (slopes[at] ?? 0) + change;
-      for (let row = 0; row < rest.length; row++)
-        rest[row] = (rest[row] ?? 0) - change * (column[row] ?? 0);
+    standardized.forEach((column, index) => {
+      const change = computeSlope(column, residuals);
+      slopes[index] = (slopes[index] ?? 0) + change;
+      for (let row = 0; row < residuals.length; row++)
+        residuals[row] = (residuals[row] ?? 0) - change * (column[row] ?? 0);
     });
   }
-  const free = Math.max(1, target.length - columns.length - 1);
-  const error = Math.sqrt(rest.reduce((sum, value) => sum + value * value, 0) / free);
+  const degreesOfFreedom = Math.max(1, target.length - columns.length - 1);
+  const squares = residuals.reduce((sum, value) => sum + value * value, 0);
+  const error = Math.sqrt(squares / degreesOfFreedom);
   return slopes.map((slope) => (slope / Math.max(error, 1e-6)) * Math.sqrt(target.length));
 }
 
-/** Values that are not there count as neither high nor low. */
+/** Missing values become 0, the mean. */
 function standardize(ranks: Float64Array): StandardizedColumn {
   const known = ranks.filter((rank) => !Number.isNaN(rank));
   const mean = known.reduce((sum, rank) => sum + rank, 0) / Math.max(1, known.length);
@@ -184,35 +184,37 @@ function standardize(ranks: Float64Array): StandardizedColumn {
   return ranks.map((rank) => (Number.isNaN(rank) ? 0 : (rank - mean) / deviation));
 }
 
-function computeSlope(column: StandardizedColumn, rest: Float64Array): number {
+function computeSlope(column: StandardizedColumn, residuals: Float64Array): number {
   let sum = 0;
-  for (let row = 0; row < column.length; row++) sum += (column[row] ?? 0) * (rest[row] ?? 0);
+  for (let row = 0; row < column.length; row++) sum += (column[row] ?? 0) * (residuals[row] ?? 0);
   return sum / Math.max(1, column.length);
 }
 
-/** Things that are counted are many or few, not high or low. */
+/** Names of counts, of which there are many or few rather than high or low ones. */
 const COUNT_NAME =
   /(?:^|[_\s./-])(?:num|n|units?|layers?|heads?|epochs?|steps?|filters?|neurons?|trees|blocks?)(?:$|[_\s./-])/i;
 
-/** More values than that nobody chose one by one. */
-const MAX_CHOSEN_VALUES = 12;
+/** Columns with more values were probably sampled at random. */
+const MAX_GRID_VALUES = 12;
 
-/** What is said of a hyperparameter: `high`, `many`, `adam`. */
-export function formatTendency({ column, tendency, category }: Insight): string {
-  if (category !== null) return category;
-  if (tendency === 'middle') return 'medium';
-  if (!COUNT_NAME.test(column.title)) return tendency ?? '';
-  return tendency === 'high' ? 'many' : 'few';
+/** Return an insight as text: `low dropout`, `many units`, `adam optimizer`. */
+export function formatInsight({ column, tendency, category }: Insight): string {
+  const hparam = column.title;
+  if (category !== null) return m.insightsCategory({ hparam, category });
+  if (tendency === 'middle') return m.insightsMedium({ hparam });
+  if (COUNT_NAME.test(hparam))
+    return tendency === 'high' ? m.insightsMany({ hparam }) : m.insightsFew({ hparam });
+  return tendency === 'high' ? m.insightsHigh({ hparam }) : m.insightsLow({ hparam });
 }
 
-/** Between which values most of the best are. */
+/** Return the range of an insight as text; empty for categories. */
 export function formatInsightRange({ column, range }: Insight): string {
   if (!range) return '';
-  // Of values that were drawn at random, further digits say nothing and cost time to read.
+  // Two digits are enough for values that were sampled at random.
   const isRandom =
-    column.format === 'value' && findDistinctValues(column, MAX_CHOSEN_VALUES) === null;
-  const [low, high] = range.map((end) =>
+    column.format === 'value' && findDistinctValues(column, MAX_GRID_VALUES) === null;
+  const [min = '', max = ''] = range.map((end) =>
     formatColumnValue(column, isRandom ? Number(end.toPrecision(2)) : end),
   );
-  return low === high ? `${low}` : `${low} – ${high}`;
+  return min === max ? min : common.range({ min, max });
 }

@@ -1,130 +1,128 @@
+/** Filters of trials by column, brushes on axes, and the same filters for runs. */
 import { compileTextFilter } from '../../../lib/text-filter';
 import type { ColumnAxis } from './column-axes';
 import { hasValue, type TrialColumn, type Trials } from './trials';
 
-/** What a column lets through; all that is said has to hold. */
+/** The condition on one column. All parts have to hold. */
 export interface ColumnFilter {
-  /** Both ends belong to it. */
+  /** Inclusive. */
   readonly range?: readonly [number, number];
-  /** The values that pass, as text. */
+  /** The accepted values as text. */
   readonly values?: readonly string[];
-  /** A regular expression that has to match the value as text. */
+  /** A regular expression that matches the value as text. */
   readonly pattern?: string;
-  /** Sessions without a value pass as well. */
+  /** Whether trials without a value pass. */
   readonly blank?: boolean;
 }
 
-/** Rules by the key of their column. */
+/** Filters by column key. */
 export type ColumnFilters = ReadonlyMap<string, ColumnFilter>;
 
 export const NO_FILTERS: ColumnFilters = new Map();
 
-/** 1 for each session that passes all rules, of those that are `admitted` at all. */
+/** Return 1 for each trial that passes all filters and is set in `mask`. */
 export function applyFilters(
-  sessions: Trials,
-  rules: ColumnFilters,
-  admitted?: Uint8Array,
+  trials: Trials,
+  filters: ColumnFilters,
+  mask?: Uint8Array,
 ): Uint8Array {
-  const passing = admitted?.slice() ?? new Uint8Array(sessions.count).fill(1);
-  for (const [key, rule] of rules) {
-    const column = sessions.findColumn(key);
-    if (column) applyFilter(column, rule, passing);
+  const passing = mask?.slice() ?? new Uint8Array(trials.count).fill(1);
+  for (const [key, filter] of filters) {
+    const column = trials.findColumn(key);
+    if (column) applyFilter(column, filter, passing);
   }
   return passing;
 }
 
-/** The places of the sessions that pass. */
-export function listMaskRows(passing: Uint8Array): Int32Array {
-  const rows = new Int32Array(passing.length);
+/** Return the indices of the trials that are set in a mask. */
+export function listMaskRows(mask: Uint8Array): Int32Array {
+  const rows = new Int32Array(mask.length);
   let count = 0;
-  for (let row = 0; row < passing.length; row++) if (passing[row]) rows[count++] = row;
+  for (let row = 0; row < mask.length; row++) if (mask[row]) rows[count++] = row;
   return rows.subarray(0, count);
 }
 
-function applyFilter(column: TrialColumn, rule: ColumnFilter, passing: Uint8Array): void {
+function applyFilter(column: TrialColumn, filter: ColumnFilter, passing: Uint8Array): void {
   const { values } = column;
-  const holds = compileColumnFilter(column, rule);
-  const blank = rule.blank ? 1 : 0;
+  const matches = compileColumnFilter(column, filter);
+  const blank = filter.blank ? 1 : 0;
   for (let row = 0; row < passing.length; row++) {
     if (!passing[row]) continue;
-    passing[row] = hasValue(column, row) ? Number(holds(values[row] ?? NaN)) : blank;
+    passing[row] = hasValue(column, row) ? Number(matches(values[row] ?? NaN)) : blank;
   }
 }
 
-function compileColumnFilter(column: TrialColumn, rule: ColumnFilter): (number: number) => boolean {
+type ValueTest = (value: number) => boolean;
+
+function compileColumnFilter(column: TrialColumn, filter: ColumnFilter): ValueTest {
   const tests = [
-    ...(rule.range ? [makeRangeTest(rule.range)] : []),
-    ...(rule.values ? [makeValuesTest(column, rule.values)] : []),
-    ...(rule.pattern ? [makePatternTest(column, rule.pattern)] : []),
+    ...(filter.range ? [makeRangeTest(filter.range)] : []),
+    ...(filter.values ? [makeValuesTest(column, filter.values)] : []),
+    ...(filter.pattern ? [makePatternTest(column, filter.pattern)] : []),
   ];
   const [only] = tests;
   if (tests.length === 1 && only) return only;
-  return (number) => tests.every((test) => test(number));
+  return (value) => tests.every((test) => test(value));
 }
 
-function makeRangeTest([low, high]: readonly [number, number]): (number: number) => boolean {
-  return (number) => number >= low && number <= high;
+function makeRangeTest([low, high]: readonly [number, number]): ValueTest {
+  return (value) => value >= low && value <= high;
 }
 
-function makeValuesTest(
-  column: TrialColumn,
-  values: readonly string[],
-): (number: number) => boolean {
-  const { categories } = column;
-  const wanted = new Set(
+function makeValuesTest({ categories }: TrialColumn, values: readonly string[]): ValueTest {
+  const accepted = new Set(
     categories ? values.map((value) => categories.indexOf(value)) : values.map(Number),
   );
-  return (number) => wanted.has(number);
+  return (value) => accepted.has(value);
 }
 
-function makePatternTest({ categories }: TrialColumn, text: string): (number: number) => boolean {
+/** Each distinct value is matched once. */
+function makePatternTest({ categories }: TrialColumn, text: string): ValueTest {
   const { matches } = compileTextFilter({ text, regex: true });
-  // Each word is looked at once, however many sessions have it.
-  const known = new Map<number, boolean>();
-  return (number) => {
-    const before = known.get(number);
-    if (before !== undefined) return before;
-    const found = matches(categories ? (categories[number] ?? '') : String(number));
-    known.set(number, found);
-    return found;
+  const results = new Map<number, boolean>();
+  return (value) => {
+    const cached = results.get(value);
+    if (cached !== undefined) return cached;
+    const result = matches(categories ? (categories[value] ?? '') : String(value));
+    results.set(value, result);
+    return result;
   };
 }
 
-/** The rules with another one for a column; a rule that says nothing is taken away. */
+/** Replace the filter of a column; an empty filter is removed. */
 export function withFilter(
-  rules: ColumnFilters,
+  filters: ColumnFilters,
   key: string,
-  rule: ColumnFilter | null,
+  filter: ColumnFilter | null,
 ): ColumnFilters {
-  const others = [...rules].filter(([other]) => other !== key);
-  if (rule === null || isEmptyFilter(rule)) return new Map(others);
-  return rules.has(key)
-    ? new Map([...rules].map(([other, said]) => [other, other === key ? rule : said]))
-    : new Map([...others, [key, rule]]);
+  const others = [...filters].filter(([other]) => other !== key);
+  if (filter === null || isEmptyFilter(filter)) return new Map(others);
+  return filters.has(key)
+    ? new Map([...filters].map(([other, current]) => [other, other === key ? filter : current]))
+    : new Map([...others, [key, filter]]);
 }
 
 function isEmptyFilter({ range, values, pattern }: ColumnFilter): boolean {
   return !range && !values && !pattern;
 }
 
-/** A part of an axis, the lower end first. */
+/** A range of positions on an axis, the lower end first. */
 export type Brush = readonly [number, number];
 
-/** Digits enough for a link; a brush is never set more finely than its pixels. */
+/** Digits of a brushed range: more than pixels can tell apart, and short in a URL. */
 const RANGE_DIGITS = 6;
 
-/** What a brush on an axis lets through. */
+/** Return the filter that a brush on an axis means. */
 export function makeFilterFromBrush(axis: ColumnAxis, [from, to]: Brush): ColumnFilter {
   const { categories } = axis.column;
-  const [one, other] = [axis.toValue(from), axis.toValue(to)];
-  const [low, high] = one <= other ? [one, other] : [other, one];
-  if (categories) return { values: categories.filter((_, place) => place >= low && place <= high) };
+  const [low, high] = makeBrush(axis.toValue(from), axis.toValue(to));
+  if (categories) return { values: categories.filter((_, index) => index >= low && index <= high) };
   return {
     range: [roundOutward(low, high - low, Math.floor), roundOutward(high, high - low, Math.ceil)],
   };
 }
 
-/** Where a rule is seen on an axis; null where it is no part of one. */
+/** Return the part of an axis that a filter accepts; null if it is not one range. */
 export function findBrushOfFilter(axis: ColumnAxis, { range, values }: ColumnFilter): Brush | null {
   if (range)
     return makeBrush(
@@ -133,24 +131,24 @@ export function findBrushOfFilter(axis: ColumnAxis, { range, values }: ColumnFil
     );
   const { categories } = axis.column;
   if (!values || !categories || values.length === 0) return null;
-  const places = values.map((value) => categories.indexOf(value)).filter((place) => place >= 0);
-  const [low, high] = [Math.min(...places), Math.max(...places)];
-  // Words with others between them are not one part of the axis.
-  if (places.length === 0 || high - low + 1 !== places.length) return null;
+  const indices = values.map((value) => categories.indexOf(value)).filter((index) => index >= 0);
+  const [low, high] = [Math.min(...indices), Math.max(...indices)];
+  const isContiguous = high - low + 1 === indices.length;
+  if (indices.length === 0 || !isContiguous) return null;
   const half = 0.5 / categories.length;
   const [from, to] = makeBrush(axis.toPosition(low), axis.toPosition(high));
   return [from - half, to + half];
 }
 
-function makeBrush(one: number, other: number): Brush {
-  return one <= other ? [one, other] : [other, one];
+function makeBrush(from: number, to: number): Brush {
+  return from <= to ? [from, to] : [to, from];
 }
 
-function clampPosition(place: number, otherwise: number): number {
-  return Number.isNaN(place) ? otherwise : Math.min(1, Math.max(0, place));
+function clampPosition(position: number, fallback: number): number {
+  return Number.isNaN(position) ? fallback : Math.min(1, Math.max(0, position));
 }
 
-/** Rounded outwards, so that what was under the brush stays in it. */
+/** Round away from the range, so that it still contains what was under the brush. */
 function roundOutward(value: number, span: number, round: (value: number) => number): number {
   const size = Math.max(Math.abs(span), Math.abs(value) * 1e-9);
   if (!(size > 0) || !Number.isFinite(size)) return value;
@@ -158,38 +156,34 @@ function roundOutward(value: number, span: number, round: (value: number) => num
   return Number((round(value / unit) * unit).toPrecision(15));
 }
 
-/** Closer to the end of a brush than this, the end is moved and not the whole, in pixels. */
+/** Within this distance of an end of a brush, a drag moves that end. */
 const BRUSH_HANDLE_PX = 6;
 
-/** What a drag along an axis does to the brush that is there. */
-export type BrushDrag = (place: number) => Brush;
+/** Returns the brush for a position of the pointer. */
+export type BrushDrag = (position: number) => Brush;
 
 /**
- * Begins at a place: the end of a brush is pulled, its middle moves it, and anywhere else a new one
- * begins. `pixels` is how long the axis is.
+ * Start a drag along an axis: it moves an end of the brush, the whole brush, or creates a new one.
+ * `length` is that of the axis in pixels.
  */
-export function startBrushDrag(brush: Brush | null, from: number, pixels: number): BrushDrag {
-  const grip = BRUSH_HANDLE_PX / pixels;
+export function startBrushDrag(brush: Brush | null, from: number, length: number): BrushDrag {
+  const tolerance = BRUSH_HANDLE_PX / length;
   if (brush) {
     const [low, high] = brush;
-    if (Math.abs(from - high) <= grip) return (place) => makeDraggedBrush(low, place);
-    if (Math.abs(from - low) <= grip) return (place) => makeDraggedBrush(place, high);
-    if (from > low && from < high) return (place) => shiftBrush(brush, place - from);
+    if (Math.abs(from - high) <= tolerance) return (position) => makeBrush(low, position);
+    if (Math.abs(from - low) <= tolerance) return (position) => makeBrush(position, high);
+    if (from > low && from < high) return (position) => shiftBrush(brush, position - from);
   }
-  return (place) => makeDraggedBrush(from, place);
+  return (position) => makeBrush(from, position);
 }
 
-function makeDraggedBrush(one: number, other: number): Brush {
-  return one <= other ? [one, other] : [other, one];
-}
-
-/** Moved as far as the ends of the axis allow. */
+/** Move a brush without leaving the axis. */
 function shiftBrush([low, high]: Brush, by: number): Brush {
   const shift = Math.min(1 - high, Math.max(-low, by));
   return [low + shift, high + shift];
 }
 
-/** How many sessions stand in each part of an axis. */
+/** The number of trials in each bin of an axis. */
 export interface PositionHistogram {
   readonly all: Int32Array;
   readonly passing: Int32Array;
@@ -197,44 +191,43 @@ export interface PositionHistogram {
 }
 
 export function countPositions(
-  places: Float32Array,
-  passing: Uint8Array,
+  positions: Float32Array,
+  mask: Uint8Array,
   bins: number,
 ): PositionHistogram {
   const all = new Int32Array(bins);
-  const among = new Int32Array(bins);
-  for (let row = 0; row < places.length; row++) {
-    const place = places[row] ?? NaN;
-    if (Number.isNaN(place)) continue;
-    const bin = Math.min(bins - 1, Math.max(0, Math.floor(place * bins)));
+  const passing = new Int32Array(bins);
+  for (let row = 0; row < positions.length; row++) {
+    const position = positions[row] ?? NaN;
+    if (Number.isNaN(position)) continue;
+    const bin = Math.min(bins - 1, Math.max(0, Math.floor(position * bins)));
     all[bin] = (all[bin] ?? 0) + 1;
-    if (passing[row]) among[bin] = (among[bin] ?? 0) + 1;
+    if (mask[row]) passing[bin] = (passing[bin] ?? 0) + 1;
   }
-  return { all, passing: among, maxCount: Math.max(1, ...all) };
+  return { all, passing, maxCount: Math.max(1, ...all) };
 }
 
-/** As many bins as an axis has words, or enough to see the shape of numbers. */
-export function binsOf({ column }: ColumnAxis, usual: number): number {
-  return column.categories ? Math.max(1, column.categories.length) : usual;
-}
-
-/** What of the rules the filter of the run table can say, in its language. */
-export function toRunFilterExpression(sessions: Trials, rules: ColumnFilters, how: string): string {
-  return [...rules]
-    .flatMap(([key, rule]) => {
-      const field = findField(key, how);
-      return field !== null && sessions.findColumn(key) ? makeTerms(field, rule) : [];
+/** Return the filters as an expression for the run filter, without those it does not support. */
+export function toRunFilterExpression(
+  trials: Trials,
+  filters: ColumnFilters,
+  reduction: string,
+): string {
+  return [...filters]
+    .flatMap(([key, filter]) => {
+      const field = findField(key, reduction);
+      return field !== null && trials.findColumn(key) ? makeTerms(field, filter) : [];
     })
     .join(' and ');
 }
 
-/** Metrics of runs below a session are not known of the session itself. */
-function findField(key: string, how: string): string | null {
+/** Metrics of a group belong to a child run and are not values of the trial's run. */
+function findField(key: string, reduction: string): string | null {
   if (key === 'name') return 'name';
   if (key.startsWith('hparam:')) return quoteIfNeeded(key.slice('hparam:'.length));
   const [, group, tag] = /^metric:([^|]*)\|(.*)$/s.exec(key) ?? [];
-  const isSaid = group === '' && ['last', 'min', 'max'].includes(how);
-  return isSaid && tag !== undefined ? `${how}(${quote(tag)})` : null;
+  const isSupported = group === '' && ['last', 'min', 'max'].includes(reduction);
+  return isSupported && tag !== undefined ? `${reduction}(${quote(tag)})` : null;
 }
 
 function makeTerms(field: string, { range, values, pattern }: ColumnFilter): string[] {
@@ -245,7 +238,6 @@ function makeTerms(field: string, { range, values, pattern }: ColumnFilter): str
   ];
 }
 
-/** Plain words need no quotes. */
 function quoteIfNeeded(text: string): string {
   const isPlain = /^[\w./-]+$/.test(text) && !/^(?:and|or|not|in|last|min|max)$/i.test(text);
   return isPlain ? text : quote(text);

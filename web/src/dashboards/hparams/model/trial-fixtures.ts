@@ -1,28 +1,28 @@
 import { type TrialColumn, makeTrials, type Trials } from './trials';
 
-/** Columns as tests write them: numbers, or words; null where there is no value. */
+/** Make a column for a test from numbers or categories; null is a missing value. */
 export function makeColumn(
   key: string,
   values: readonly (number | string | null)[],
   kind: TrialColumn['kind'] = 'hparam',
 ): TrialColumn {
   const isText = values.some((value) => typeof value === 'string');
-  const words = isText
+  const categories = isText
     ? [...new Set(values.filter((value) => typeof value === 'string'))].sort()
     : null;
-  const missing = values.includes(null)
+  const missingMask = values.includes(null)
     ? Uint8Array.from(values, (value) => +(value === null))
     : null;
   const numbers = Float64Array.from(values, (value) => {
-    if (typeof value === 'string') return words?.indexOf(value) ?? NaN;
+    if (typeof value === 'string') return categories?.indexOf(value) ?? NaN;
     return value ?? NaN;
   });
-  const common = { title: key, description: '', format: 'value', varies: true } as const;
-  return { ...common, key, kind, values: numbers, categories: words, missingMask: missing };
+  const base = { title: key, description: '', format: 'value', varies: true } as const;
+  return { ...base, key, kind, values: numbers, categories, missingMask };
 }
 
 export function makeTrialsOf(...columns: TrialColumn[]): Trials {
-  const names = Array.from(columns[0]?.values ?? [], (_, row) => `s${row}`);
+  const names = Array.from(columns[0]?.values ?? [], (_, row) => `trial-${row}`);
   return makeTrials(
     names,
     names.map((name) => [name]),

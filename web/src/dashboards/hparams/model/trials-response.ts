@@ -1,14 +1,17 @@
+/** Convert the response of the server to trials, and apply updates to it. */
+import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../../../api/schemas';
+import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/hparams';
 import { sortNatural } from '../../../lib/sorting';
-import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../schemas';
 import { makeTrials, type TrialColumn, type Trials } from './trials';
 
-/** States of cells, as the server counts them. */
+/** Values of `HParamCells.states`. */
 const MISSING_CELL = 1;
 const TEXT_CELL = 2;
 const BOOL_CELL = 3;
 
 const RUNNING_STATUS = 3;
-/** A session without an end that has grown so lately is taken to be running. */
+/** A trial without an end counts as running if it logged something in this time. */
 const MAX_RUNNING_SILENCE_S = 300;
 
 export const NAME_KEY = 'name';
@@ -16,8 +19,9 @@ export const STATUS_KEY = 'status';
 export const START_KEY = 'start';
 export const DURATION_KEY = 'duration';
 const STATUSES = ['unknown', 'success', 'failure', 'running'];
+const STATUS_LABELS = [m.statusUnknown, m.statusSuccess, m.statusFailure, m.statusRunning];
 
-/** A metric, and what else is known of it than its numbers. */
+/** A metric without its values. */
 export interface TrialMetric {
   readonly key: string;
   readonly title: string;
@@ -31,7 +35,7 @@ export function readTrials({ rows, hparams, metrics }: SessionsResponse, nowS: n
   const titles = makeMetricTitles(metrics);
   const columns = [
     ...hparams.map(readHParam),
-    ...metrics.map((metric, at) => readMetric(metric, titles[at] ?? metric.key)),
+    ...metrics.map((metric, index) => readMetric(metric, titles[index] ?? metric.key)),
     ...makeInfoColumns(rows, nowS),
   ];
   const runs = rows.sessions ?? rows.names.map((name) => [name]);
@@ -40,9 +44,9 @@ export function readTrials({ rows, hparams, metrics }: SessionsResponse, nowS: n
 
 export function readMetrics({ metrics }: SessionsResponse): TrialMetric[] {
   const titles = makeMetricTitles(metrics);
-  return metrics.map(({ key, tag, group, goal, declared }, at) => ({
+  return metrics.map(({ key, tag, group, goal, declared }, index) => ({
     key: makeMetricKey(key),
-    title: titles[at] ?? key,
+    title: titles[index] ?? key,
     tag,
     group,
     goal,
@@ -54,7 +58,7 @@ export function makeMetricKey(key: string): string {
   return `metric:${key}`;
 }
 
-/** Metrics of several runs of a session may have the same name; their group tells them apart. */
+/** Add the group to the names of metrics that several runs of a trial have. */
 function makeMetricTitles(metrics: readonly MetricCells[]): string[] {
   const counts = new Map<string, number>();
   for (const { label } of metrics) counts.set(label, (counts.get(label) ?? 0) + 1);
@@ -63,40 +67,35 @@ function makeMetricTitles(metrics: readonly MetricCells[]): string[] {
   );
 }
 
-function readHParam(answer: HParamCells): TrialColumn {
-  const { key, label: title, description, values, states, differs } = answer;
+function readHParam(cells: HParamCells): TrialColumn {
+  const { key, label: title, description, values, states, varies: varies } = cells;
   const missingMask = states?.includes(MISSING_CELL)
     ? states.map((state) => +(state === MISSING_CELL))
     : null;
-  const common = { key, kind: 'hparam', title, description, format: 'value', missingMask } as const;
-  if (answer.type === 'number')
-    return {
-      ...common,
-      values: maskMissing(values, missingMask),
-      categories: null,
-      varies: differs,
-    };
-  const { numbers, words } = toCategories(answer);
-  return { ...common, values: numbers, categories: words, varies: differs };
+  const base = { key, kind: 'hparam', title, description, missingMask, varies } as const;
+  return cells.type === 'number'
+    ? { ...base, format: 'value', values: maskMissing(values, missingMask), categories: null }
+    : { ...base, format: 'value', ...toCategories(cells) };
 }
 
-function maskMissing(values: Float64Array, missing: Uint8Array | null): Float64Array {
-  return missing ? values.map((value, row) => (missing[row] ? NaN : value)) : values;
+function maskMissing(values: Float64Array, mask: Uint8Array | null): Float64Array {
+  return mask ? values.map((value, row) => (mask[row] ? NaN : value)) : values;
 }
 
-/** Values of any kind as places among words in natural order. */
-function toCategories({ values, states, words }: HParamCells): {
-  numbers: Float64Array;
-  words: readonly string[];
-} {
+/** Convert values of any type to indices into categories in natural order. */
+function toCategories({
+  values,
+  states,
+  categories: words,
+}: HParamCells): Pick<TrialColumn, 'values' | 'categories'> {
   const texts = Array.from(values, (value, row) => toText(value, states?.[row] ?? 0, words));
-  const known = new Set(texts.filter((text) => text !== null));
-  const sorted = sortNatural(known, (word) => word);
-  const places = new Map(sorted.map((word, place) => [word, place]));
-  const numbers = Float64Array.from(texts, (text) =>
-    text === null ? NaN : (places.get(text) ?? NaN),
-  );
-  return { numbers, words: sorted };
+  const distinct = new Set(texts.filter((text) => text !== null));
+  const categories = sortNatural(distinct, (text) => text);
+  const indices = new Map(categories.map((category, index) => [category, index]));
+  return {
+    values: Float64Array.from(texts, (text) => (text === null ? NaN : (indices.get(text) ?? NaN))),
+    categories,
+  };
 }
 
 function toText(value: number, state: number, words: readonly string[]): string | null {
@@ -105,48 +104,50 @@ function toText(value: number, state: number, words: readonly string[]): string 
   return state === BOOL_CELL ? String(value !== 0) : String(value);
 }
 
-function readMetric(answer: MetricCells, title: string): TrialColumn {
-  const { key, description, values, steps, deviation } = answer;
-  const missing = Uint8Array.from(steps, (step) => +Number.isNaN(step));
-  const numbers = maskMissing(values, missing);
-  const some = missing.includes(1) ? missing : null;
-  const [first] = numbers;
-  const differs = numbers.some((value) => value !== first);
-  const common = { kind: 'metric', format: 'value', categories: null } as const;
+function readMetric(cells: MetricCells, title: string): TrialColumn {
+  const mask = Uint8Array.from(cells.steps, (step) => +Number.isNaN(step));
+  const values = maskMissing(cells.values, mask);
   return {
-    ...common,
-    key: makeMetricKey(key),
+    key: makeMetricKey(cells.key),
+    kind: 'metric',
     title,
-    description,
-    values: numbers,
-    missingMask: some,
-    deviations: deviation,
-    varies: differs,
+    description: cells.description,
+    format: 'value',
+    values,
+    categories: null,
+    missingMask: mask.includes(1) ? mask : null,
+    deviations: cells.deviation,
+    varies: values.some((value) => value !== values[0]),
   };
 }
 
 function makeInfoColumns(rows: SessionRows, nowS: number): TrialColumn[] {
   const status = rows.status.map((status, row) =>
-    status === 0 && nowS - (rows.last[row] ?? NaN) < MAX_RUNNING_SILENCE_S
+    status === 0 && nowS - (rows.last_logged[row] ?? NaN) < MAX_RUNNING_SILENCE_S
       ? RUNNING_STATUS
       : status,
   );
-  const ends = rows.end.map((end, row) => (Number.isNaN(end) ? (rows.last[row] ?? NaN) : end));
+  const ends = rows.end.map((end, row) =>
+    Number.isNaN(end) ? (rows.last_logged[row] ?? NaN) : end,
+  );
   const durations = ends.map((end, row) => end - (rows.start[row] ?? NaN));
   return [
     makeNameColumn(rows.labels),
-    makeInfoColumn(STATUS_KEY, 'Status', Float64Array.from(status), { categories: STATUSES }),
-    makeInfoColumn(START_KEY, 'Start', rows.start, { format: 'time' }),
-    makeInfoColumn(DURATION_KEY, 'Duration', durations, { format: 'duration' }),
+    makeInfoColumn(STATUS_KEY, m.columnStatus, Float64Array.from(status), {
+      categories: STATUSES,
+      categoryLabels: STATUS_LABELS,
+    }),
+    makeInfoColumn(START_KEY, common.startTime, rows.start, { format: 'time' }),
+    makeInfoColumn(DURATION_KEY, common.duration, durations, { format: 'duration' }),
   ];
 }
 
-/** Names are put in order when somebody sorts by them: thousands take their time. */
+/** Names are ranked on first use, because sorting thousands of names takes long. */
 function makeNameColumn(labels: readonly string[]): TrialColumn {
-  const numbers = Float64Array.from(labels, (_, row) => row);
+  const values = Float64Array.from(labels, (_, row) => row);
   let ranks: Float64Array | null = null;
   return {
-    ...makeInfoColumn(NAME_KEY, 'Session', numbers, { categories: labels }),
+    ...makeInfoColumn(NAME_KEY, m.columnTrial, values, { categories: labels }),
     getSortRanks: () => (ranks ??= rankNames(labels)),
   };
 }
@@ -161,143 +162,155 @@ function rankNames(labels: readonly string[]): Float64Array {
 function makeInfoColumn(
   key: string,
   title: string,
-  numbers: Float64Array,
-  more: Partial<Pick<TrialColumn, 'categories' | 'format'>>,
+  values: Float64Array,
+  options: Partial<Pick<TrialColumn, 'categories' | 'categoryLabels' | 'format'>>,
 ): TrialColumn {
-  const unknown = numbers.map((number) => +Number.isNaN(number));
-  const missing = unknown.includes(1) ? Uint8Array.from(unknown) : null;
-  const [first] = numbers;
+  const mask = Uint8Array.from(values, (value) => +Number.isNaN(value));
   return {
     key,
-    kind: 'about',
+    kind: 'info',
     title,
     description: '',
     format: 'value',
-    values: numbers,
+    values,
     categories: null,
-    missingMask: missing,
-    varies: numbers.some((number) => number !== first),
-    ...more,
+    missingMask: mask.includes(1) ? mask : null,
+    varies: values.some((value) => value !== values[0]),
+    ...options,
   };
 }
 
-type Floats = Float64Array<ArrayBuffer> | Float64Array;
-
-/** What was known with what has changed since put in its place. */
+/** Merge the rows that changed since a revision into an earlier response. */
 export function applyTrialsUpdate(
-  known: SessionsResponse,
-  news: SessionsResponse,
+  previous: SessionsResponse,
+  update: SessionsResponse,
 ): SessionsResponse {
-  const { at } = news.rows;
-  const count = at.reduce((most, row) => Math.max(most, row + 1), known.rows.names.length);
-  if (at.length === 0 && hasSameColumns(known, news)) return { ...known, revision: news.revision };
+  const { indices } = update.rows;
+  const count = indices.reduce((max, row) => Math.max(max, row + 1), previous.rows.names.length);
+  if (indices.length === 0 && hasSameColumns(previous, update))
+    return { ...previous, revision: update.revision };
   return {
-    ...news,
-    rows: mergeRows(known.rows, news.rows, count),
-    hparams: news.hparams.map((hparam) =>
+    ...update,
+    rows: mergeRows(previous.rows, update.rows, count),
+    hparams: update.hparams.map((hparam) =>
       mergeHParam(
-        known.hparams.find(({ key }) => key === hparam.key),
+        previous.hparams.find(({ key }) => key === hparam.key),
         hparam,
-        at,
+        indices,
         count,
       ),
     ),
-    metrics: news.metrics.map((metric) =>
+    metrics: update.metrics.map((metric) =>
       mergeMetric(
-        known.metrics.find(({ key }) => key === metric.key),
+        previous.metrics.find(({ key }) => key === metric.key),
         metric,
-        at,
+        indices,
         count,
       ),
     ),
   };
 }
 
-function hasSameColumns(known: SessionsResponse, news: SessionsResponse): boolean {
+function hasSameColumns(previous: SessionsResponse, update: SessionsResponse): boolean {
   return (
-    known.hparams.length === news.hparams.length && known.metrics.length === news.metrics.length
+    previous.hparams.length === update.hparams.length &&
+    previous.metrics.length === update.metrics.length
   );
 }
 
-function mergeRows(known: SessionRows, news: SessionRows, count: number): SessionRows {
-  const { at } = news;
-  const floats = (name: 'start' | 'end' | 'last'): Float64Array =>
-    mergeNumbers(known[name], news[name], at, count);
+function mergeRows(previous: SessionRows, update: SessionRows, count: number): SessionRows {
+  const { indices } = update;
+  const floats = (name: 'start' | 'end' | 'last_logged'): Float64Array =>
+    mergeNumbers(previous[name], update[name], indices, count);
   return {
-    at: Int32Array.from({ length: count }, (_, row) => row),
-    names: mergeList(known.names, news.names, at),
-    labels: mergeList(known.labels, news.labels, at),
-    groups: Int32Array.from(mergeNumbers(known.groups, news.groups, at, count)),
-    group_names: news.group_names,
-    counts: Int32Array.from(mergeNumbers(known.counts, news.counts, at, count)),
-    sessions: known.sessions && news.sessions && mergeList(known.sessions, news.sessions, at),
-    status: Uint8Array.from(mergeNumbers(known.status, news.status, at, count)),
+    indices: Int32Array.from({ length: count }, (_, row) => row),
+    names: mergeList(previous.names, update.names, indices),
+    labels: mergeList(previous.labels, update.labels, indices),
+    groups: Int32Array.from(mergeNumbers(previous.groups, update.groups, indices, count)),
+    group_names: update.group_names,
+    counts: Int32Array.from(mergeNumbers(previous.counts, update.counts, indices, count)),
+    sessions:
+      previous.sessions &&
+      update.sessions &&
+      mergeList(previous.sessions, update.sessions, indices),
+    status: Uint8Array.from(mergeNumbers(previous.status, update.status, indices, count)),
     start: floats('start'),
     end: floats('end'),
-    last: floats('last'),
+    last_logged: floats('last_logged'),
+    source: Uint8Array.from(mergeNumbers(previous.source, update.source, indices, count)),
+    experiments: Int32Array.from(
+      mergeNumbers(previous.experiments, update.experiments, indices, count),
+    ),
+    experiment_names: update.experiment_names,
+    links: { ...previous.links, ...update.links },
   };
 }
 
-const MISSING_STATE = 1;
-const TEXT_STATE = 2;
-
 function mergeHParam(
-  known: HParamCells | undefined,
-  news: HParamCells,
+  previous: HParamCells | undefined,
+  update: HParamCells,
   at: Int32Array,
   count: number,
 ): HParamCells {
-  const before = known ? getStates(known) : new Uint8Array();
-  const states = Uint8Array.from(mergeNumbers(before, getStates(news), at, count, MISSING_STATE));
+  const before = previous ? getStates(previous) : new Uint8Array();
+  const states = Uint8Array.from(mergeNumbers(before, getStates(update), at, count, MISSING_CELL));
   const values = mergeNumbers(
-    known ? remapCategories(known, news.words) : [],
-    news.values,
+    previous ? remapCategories(previous, update.categories) : [],
+    update.values,
     at,
     count,
   );
-  return { ...news, values, states: states.some((state) => state !== 0) ? states : null };
+  return { ...update, values, states: states.some((state) => state !== 0) ? states : null };
 }
 
 function getStates({ states, values }: HParamCells): Uint8Array {
   return states ?? new Uint8Array(values.length);
 }
 
-/** Places among the words of then as places among the words of now. */
-function remapCategories({ values, states, words }: HParamCells, now: readonly string[]): Floats {
+/** Replace indices into the old categories by indices into the new ones. */
+function remapCategories(
+  { values, states, categories }: HParamCells,
+  newWords: readonly string[],
+): Float64Array {
   if (!states) return values;
-  const places = words.map((word) => now.indexOf(word));
-  return values.map((value, row) => (states[row] === TEXT_STATE ? (places[value] ?? NaN) : value));
+  const indices = categories.map((word) => newWords.indexOf(word));
+  return values.map((value, row) => (states[row] === TEXT_CELL ? (indices[value] ?? NaN) : value));
 }
 
 function mergeMetric(
-  known: MetricCells | undefined,
-  news: MetricCells,
+  previous: MetricCells | undefined,
+  update: MetricCells,
   at: Int32Array,
   count: number,
 ): MetricCells {
   return {
-    ...news,
-    values: mergeNumbers(known?.values ?? [], news.values, at, count),
-    steps: mergeNumbers(known?.steps ?? [], news.steps, at, count),
-    deviation: news.deviation && mergeNumbers(known?.deviation ?? [], news.deviation, at, count),
+    ...update,
+    values: mergeNumbers(previous?.values ?? [], update.values, at, count),
+    steps: mergeNumbers(previous?.steps ?? [], update.steps, at, count),
+    deviation:
+      update.deviation && mergeNumbers(previous?.deviation ?? [], update.deviation, at, count),
   };
 }
 
 function mergeNumbers(
-  known: ArrayLike<number>,
-  news: ArrayLike<number>,
+  previous: ArrayLike<number>,
+  update: ArrayLike<number>,
   at: Int32Array,
   count: number,
-  otherwise = NaN,
+  fallback = NaN,
 ): Float64Array {
-  const joined = new Float64Array(count).fill(otherwise);
-  joined.set(known);
-  at.forEach((row, place) => (joined[row] = news[place] ?? otherwise));
-  return joined;
+  const merged = new Float64Array(count).fill(fallback);
+  merged.set(previous);
+  at.forEach((row, index) => (merged[row] = update[index] ?? fallback));
+  return merged;
 }
 
-function mergeList<Item>(known: readonly Item[], news: readonly Item[], at: Int32Array): Item[] {
-  const joined = [...known];
-  at.forEach((row, place) => (joined[row] = news[place] as Item));
-  return joined;
+function mergeList<Item>(
+  previous: readonly Item[],
+  update: readonly Item[],
+  at: Int32Array,
+): Item[] {
+  const merged = [...previous];
+  at.forEach((row, index) => (merged[row] = update[index] as Item));
+  return merged;
 }

@@ -3,30 +3,32 @@ import { expect, test } from 'vitest';
 import { makeColumn, makeTrialsOf } from './trial-fixtures';
 import { cycleSort, listVisibleColumns, moveKey, sortRows } from './trials';
 
-const NO_WISHES = { order: [], hidden: [], added: [] };
+const NO_PREFERENCES = { order: [], hidden: [], added: [] };
 
-test('hyperparameters that differ come first, then metrics; the rest has to be asked for', () => {
+test('shows hyperparameters that vary, then metrics; other columns can be added', () => {
   const columns = [
     makeColumn('m', [1, 2], 'metric'),
     { ...makeColumn('same', [1, 1]), varies: false },
     makeColumn('lr', [1, 2]),
-    makeColumn('start', [1, 2], 'about'),
+    makeColumn('start', [1, 2], 'info'),
   ];
-  const keys = (wishes: Partial<typeof NO_WISHES>): string[] =>
-    listVisibleColumns(columns, { ...NO_WISHES, ...wishes }, null).map(({ key }) => key);
+  const keys = (preferences: Partial<typeof NO_PREFERENCES>): string[] =>
+    listVisibleColumns(columns, { ...NO_PREFERENCES, ...preferences }, null).map(({ key }) => key);
   expect(keys({})).toEqual(['lr', 'm']);
   expect(keys({ added: ['start', 'same'] as never })).toEqual(['same', 'lr', 'm', 'start']);
   expect(keys({ order: ['m'] as never })).toEqual(['m', 'lr']);
   expect(keys({ hidden: ['lr'] as never })).toEqual(['m']);
 });
 
-test('what sessions are judged by is always seen', () => {
-  const metrics = Array.from({ length: 9 }, (_, at) => makeColumn(`m${at}`, [1, 2], 'metric'));
-  const keys = listVisibleColumns(metrics, NO_WISHES, 'm8').map(({ key }) => key);
+test('the objective is always visible', () => {
+  const metrics = Array.from({ length: 9 }, (_, index) =>
+    makeColumn(`m${index}`, [1, 2], 'metric'),
+  );
+  const keys = listVisibleColumns(metrics, NO_PREFERENCES, 'm8').map(({ key }) => key);
   expect(keys).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm8']);
 });
 
-test('a key is put before another or at the end', () => {
+test('moves a key before another or to the end', () => {
   expect(moveKey(['a', 'b', 'c'], 'c', 'a')).toEqual(['c', 'a', 'b']);
   expect(moveKey(['a', 'b', 'c'], 'a', null)).toEqual(['b', 'c', 'a']);
   expect(moveKey(['a', 'b', 'c'], 'a', 'c')).toEqual(['b', 'a', 'c']);
@@ -39,7 +41,7 @@ const SORT_TRIALS = makeTrialsOf(
 );
 const ALL = Int32Array.of(0, 1, 2, 3, 4);
 
-test('the first column counts most, and what has no number comes last in both directions', () => {
+test('sorts by several columns; rows without a value come last in both directions', () => {
   const [units, acc] = ['units', 'acc'];
   const by = (...keys: [string, boolean][]): number[] => [
     ...sortRows(
@@ -55,15 +57,15 @@ test('the first column counts most, and what has no number comes last in both di
   expect(by(['gone', true])).toEqual([0, 1, 2, 3, 4]);
 });
 
-test('a click sorts up, down and not at all; with shift after the others', () => {
-  const up = [{ key: 'a', descending: false }];
-  const down = [{ key: 'a', descending: true }];
-  expect(cycleSort([], 'a', false)).toEqual(up);
-  expect(cycleSort(up, 'a', false)).toEqual(down);
-  expect(cycleSort(down, 'a', false)).toEqual([]);
-  const both = cycleSort(up, 'b', true);
-  expect(both).toEqual([...up, { key: 'b', descending: false }]);
-  expect(cycleSort(both, 'b', true)).toEqual([...up, { key: 'b', descending: true }]);
-  expect(cycleSort([...up, { key: 'b', descending: true }], 'b', true)).toEqual(up);
-  expect(cycleSort(both, 'b', false)).toEqual([{ key: 'b', descending: false }]);
+test('clicks sort ascending, descending and not; with shift, they add a column', () => {
+  const ascending = [{ key: 'a', descending: false }];
+  const descending = [{ key: 'a', descending: true }];
+  expect(cycleSort([], 'a', false)).toEqual(ascending);
+  expect(cycleSort(ascending, 'a', false)).toEqual(descending);
+  expect(cycleSort(descending, 'a', false)).toEqual([]);
+  const keys = cycleSort(ascending, 'b', true);
+  expect(keys).toEqual([...ascending, { key: 'b', descending: false }]);
+  expect(cycleSort(keys, 'b', true)).toEqual([...ascending, { key: 'b', descending: true }]);
+  expect(cycleSort([...ascending, { key: 'b', descending: true }], 'b', true)).toEqual(ascending);
+  expect(cycleSort(keys, 'b', false)).toEqual([{ key: 'b', descending: false }]);
 });

@@ -4,65 +4,71 @@ import type { VisibleRun } from '../../../plugin/context';
 import type { ImageTransform, Point } from '../image-geometry';
 import { displaySize } from '../image-layout';
 import type { ImagePair, ImageRef } from '../image-settings';
-import type { ImagesState, RunSeries } from '../images-state.svelte';
-import { ImageValue, originalPath, thumbnailPath } from '../query';
+import type { ImageLoader } from '../image-loader.svelte';
+import { ImageValue, originalPath, type RunSeries, thumbnailPath } from '../query';
 import type { ImageInfo } from '../../../api/schemas';
+import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/images';
 
-/** One of two pictures that are compared. */
+/** One of two compared images. */
 export interface ComparedImage {
   readonly value: ImageValue;
   readonly info: ImageInfo;
   readonly run: VisibleRun;
 }
 
+export type ComparedPair = readonly [ComparedImage, ComparedImage];
+
 export function comparedImageLabel({ run, value }: ComparedImage): string {
-  return `${run.label}, step ${formatStep(value.step)}`;
+  return common.runAtStep({ run: run.label, step: formatStep(value.step) });
 }
 
-/** What is compared until somebody says otherwise: two runs, or the first and the last of one. */
+/** Return two runs, or the first and the current step of the only run. */
 export function defaultImagePair(
   series: readonly RunSeries[],
   part: number | null,
 ): ImagePair | null {
   const [first, second] = series;
   if (!first) return null;
-  const side = (run: string, step: number | null = null): ImageRef => ({
+  const makeRef = (run: string, step: number | null = null): ImageRef => ({
     run,
     step,
     part: part ?? 0,
   });
-  if (second) return [side(first.run.name), side(second.run.name)];
-  return [side(first.run.name, first.steps.step[0] ?? null), side(first.run.name)];
+  if (second) return [makeRef(first.run.name), makeRef(second.run.name)];
+  return [makeRef(first.run.name, first.steps.step[0] ?? null), makeRef(first.run.name)];
 }
 
-/** The value that a side names; null where there is none at or before its step. */
+/** Return the value of a side; null if there is none up to its step. */
 export function findImageValue(
   series: readonly RunSeries[],
-  side: ImageRef,
+  ref: ImageRef,
   step: number | null,
 ): ImageValue | null {
-  const found = series.find(({ run }) => run.name === side.run);
+  const found = series.find(({ run }) => run.name === ref.run);
   if (!found) return null;
-  const place = indexAtStep(found.steps, side.step ?? step);
-  return place < 0 ? null : new ImageValue(found.steps, place);
+  const position = indexAtStep(found.steps, ref.step ?? step);
+  return position < 0 ? null : new ImageValue(found.steps, position);
 }
 
-export function updateImagePair(pair: ImagePair, at: 0 | 1, change: Partial<ImageRef>): ImagePair {
-  const [one, other] = pair;
-  return at === 0 ? [{ ...one, ...change }, other] : [one, { ...other, ...change }];
+export function updateImagePair(
+  [a, b]: ImagePair,
+  side: 0 | 1,
+  change: Partial<ImageRef>,
+): ImagePair {
+  return side === 0 ? [{ ...a, ...change }, b] : [a, { ...b, ...change }];
 }
 
-/** Where two pictures lie over each other: the second is made as wide as the first. */
+/** Return the positions of two images over each other. The second gets the width of the first. */
 export function stackTransforms(
-  pair: readonly [ComparedImage, ComparedImage],
-  lie: ImageTransform,
+  [a, b]: ComparedPair,
+  transform: ImageTransform,
 ): readonly [ImageTransform, ImageTransform] {
-  const [one, other] = pair.map(({ info }) => displaySize(info));
-  const scale = one && other ? (lie.scale * one.width) / other.width : lie.scale;
-  return [lie, { ...lie, scale }];
+  const scale = (transform.scale * displaySize(a.info).width) / displaySize(b.info).width;
+  return [transform, { ...transform, scale }];
 }
 
-/** Pixels as a canvas gives them: four bytes each, row by row. */
+/** RGBA pixels, row by row. */
 export interface PixelBuffer {
   readonly data: Uint8ClampedArray;
   readonly width: number;
@@ -72,59 +78,54 @@ export interface PixelBuffer {
 export interface PixelDifference {
   readonly width: number;
   readonly height: number;
-  /** Of any channel, alpha as well, out of 255. */
+  /** Largest difference of any channel including alpha, from 0 to 255. */
   readonly max: number;
-  /** Where it is first found, row by row; null where the pictures are the same. */
+  /** The first pixel with the largest difference; null if the images are identical. */
   readonly maxAt: Point | null;
-  /** Over all pixels and the colour channels. */
+  /** Mean over all pixels and color channels. */
   readonly mean: number;
-  /** Share of the pixels that are not the same. */
+  /** Fraction of the pixels that differ. */
   readonly changedShare: number;
-  /** How far each colour channel is apart; opaque. */
+  /** The difference of each color channel, as opaque RGBA. */
   readonly data: Uint8ClampedArray<ArrayBuffer>;
 }
 
-/** How far two pictures are apart where both have pixels, from the upper left corner on. */
+/** Compare the common area of two images, aligned at the upper left corner. */
 export function computeDifference(one: PixelBuffer, other: PixelBuffer): PixelDifference {
   const width = Math.min(one.width, other.width);
   const height = Math.min(one.height, other.height);
   const data = new Uint8ClampedArray(width * height * 4);
-  let [largest, place, sum, count] = [0, -1, 0, 0];
+  let [max, maxIndex, sum, changed] = [0, -1, 0, 0];
   for (let y = 0; y < height; y++) {
     let [a, b, to] = [y * one.width * 4, y * other.width * 4, y * width * 4];
     for (const end = to + width * 4; to < end; a += 4, b += 4, to += 4) {
       const red = channelDifference(one.data, a, other.data, b);
       const green = channelDifference(one.data, a + 1, other.data, b + 1);
       const blue = channelDifference(one.data, a + 2, other.data, b + 2);
-      const most = Math.max(
-        red,
-        green,
-        blue,
-        channelDifference(one.data, a + 3, other.data, b + 3),
-      );
+      const alpha = channelDifference(one.data, a + 3, other.data, b + 3);
+      const largest = Math.max(red, green, blue, alpha);
       data[to] = red;
       data[to + 1] = green;
       data[to + 2] = blue;
       data[to + 3] = 255;
       sum += red + green + blue;
-      if (most > 0) count++;
-      if (most > largest) [largest, place] = [most, to / 4];
+      if (largest > 0) changed++;
+      if (largest > max) [max, maxIndex] = [largest, to / 4];
     }
   }
   const pixels = Math.max(1, width * height);
-  const at = place < 0 ? null : { x: place % width, y: Math.floor(place / width) };
   return {
     width,
     height,
-    max: largest,
-    maxAt: at,
+    max,
+    maxAt: maxIndex < 0 ? null : { x: maxIndex % width, y: Math.floor(maxIndex / width) },
     mean: sum / (3 * pixels),
-    changedShare: count / pixels,
+    changedShare: changed / pixels,
     data,
   };
 }
 
-/** The same, so much brighter that small differences are seen. */
+/** Multiply the color channels, so that small differences are visible. */
 export function amplify(data: Uint8ClampedArray, gain: number): Uint8ClampedArray<ArrayBuffer> {
   const out = new Uint8ClampedArray(data.length);
   for (let at = 0; at < data.length; at++)
@@ -133,37 +134,40 @@ export function amplify(data: Uint8ClampedArray, gain: number): Uint8ClampedArra
 }
 
 function channelDifference(
-  a: Uint8ClampedArray,
-  at: number,
-  b: Uint8ClampedArray,
-  there: number,
+  one: Uint8ClampedArray,
+  index: number,
+  other: Uint8ClampedArray,
+  otherIndex: number,
 ): number {
-  return Math.abs((a[at] as number) - (b[there] as number));
+  return Math.abs((one[index] as number) - (other[otherIndex] as number));
 }
 
-/** The longest side of pictures that are compared pixel by pixel; of larger ones a copy is. */
+/** Of larger images, thumbnails are compared. */
 const MAX_COMPARED_SIDE_PX = 2048;
+const MAX_EXPORTED_SIDE_PX = 512;
 
-/** Whether all pixels of a picture are compared, as they were logged. */
-export function isComparedAtFullSize({ info }: ComparedImage, isStatic: boolean): boolean {
-  return Math.max(info.width, info.height) <= (isStatic ? 512 : MAX_COMPARED_SIDE_PX);
+/** Return whether all pixels are compared, instead of those of a thumbnail. */
+export function isComparedAtFullSize({ info }: ComparedImage, hasOriginals: boolean): boolean {
+  const maxSide = hasOriginals ? MAX_COMPARED_SIDE_PX : MAX_EXPORTED_SIDE_PX;
+  return Math.max(info.width, info.height) <= maxSide;
 }
 
-/** The pixels of a picture as a browser has them: eight bits for each channel. */
+/** Read the pixels of an image with eight bits per channel. */
 export async function readPixels(
-  images: ImagesState,
+  imageLoader: ImageLoader,
   compared: ComparedImage,
+  hasOriginals: boolean,
 ): Promise<PixelBuffer> {
-  const { imageLoader, context } = images;
   const { value, info } = compared;
-  const whole = isComparedAtFullSize(compared, context.isStatic) && !context.isStatic;
-  const path = whole
-    ? originalPath(value, info)
-    : thumbnailPath(value, info, MAX_COMPARED_SIDE_PX, context.isStatic);
+  const path =
+    hasOriginals && isComparedAtFullSize(compared, hasOriginals)
+      ? originalPath(value, info)
+      : thumbnailPath(value, info, MAX_COMPARED_SIDE_PX, hasOriginals);
   const image = await imageLoader.loadImage(path);
   const { naturalWidth: width, naturalHeight: height } = image;
-  const surface = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
-  if (!surface) throw new Error('this browser has no canvas');
-  surface.drawImage(image, 0, 0);
-  return surface.getImageData(0, 0, width, height);
+  const canvas = new OffscreenCanvas(width, height);
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  if (!context) throw new Error(m.errorNoCanvas);
+  context.drawImage(image, 0, 0);
+  return context.getImageData(0, 0, width, height);
 }

@@ -14,16 +14,17 @@ import {
   zoomAt,
   zoomForScale,
 } from '../image-geometry';
+import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/images';
 
-/** How much nearer one press of a button goes. */
 const ZOOM_STEP = 1.5;
 
-/** Where all pictures that are on the screen together are looked at, and pointed at. */
+/** The viewport and the pointer that all panes on the screen share. */
 export class ViewerState {
   readonly #viewport: Param<Viewport>;
-  /** Under the pointer, as a share of width and height; the same spot in all pictures. */
+  /** Position of the pointer as a fraction of width and height, the same in all images. */
   pointer = $state.raw<Point | null>(null);
-  /** The place that is pointed at, by its name. */
+  /** `paneId` of the pane under the pointer. */
   hoveredPane = $state<string | null>(null);
   /** All panes on the screen by ID, with their current sizes. */
   readonly #panes = new SvelteMap<string, PaneGeometry>();
@@ -35,7 +36,7 @@ export class ViewerState {
     return active ?? this.#panes.values().next().value ?? null;
   });
 
-  /** Pixels of the screen that each of the picture takes. */
+  /** Screen pixels per image pixel. */
   readonly scale = $derived.by(() =>
     this.activePane ? fitScale(this.activePane) * this.viewport.zoom * devicePixelRatio : null,
   );
@@ -68,15 +69,15 @@ export class ViewerState {
     this.setViewport(FIT_VIEWPORT);
   }
 
-  /** Larger or smaller around the middle. */
+  /** Zoom in or out around the center. */
   zoomBy(direction: 1 | -1): void {
     if (!this.activePane) return;
     const { width, height } = this.activePane.size;
-    const middle = { x: width / 2, y: height / 2 };
-    this.setViewport(zoomAt(this.activePane, this.viewport, middle, ZOOM_STEP ** direction));
+    const center = { x: width / 2, y: height / 2 };
+    this.setViewport(zoomAt(this.activePane, this.viewport, center, ZOOM_STEP ** direction));
   }
 
-  /** One pixel of the picture for one of the screen. */
+  /** One image pixel per screen pixel. */
   showActualSize(): void {
     if (this.activePane)
       this.setViewport({
@@ -88,7 +89,7 @@ export class ViewerState {
 
 export const [getViewerState, setViewerState] = createContext<ViewerState>();
 
-/** Where a picture is looked at as long as it is on the screen, and no longer. */
+/** Return a viewport that is not stored in the URL. */
 export function createLocalViewport(): Param<Viewport> {
   let viewport = $state.raw(FIT_VIEWPORT);
   return {
@@ -99,17 +100,16 @@ export function createLocalViewport(): Param<Viewport> {
   };
 }
 
-/** What gestures act on. */
-export interface GestureTarget {
+interface GestureTarget {
   pane(): PaneGeometry;
   viewport(): Viewport;
   setViewport(viewport: Viewport): void;
-  /** The pixel pointed at; null beside the picture. */
-  hoverPixel(at: Point | null): void;
+  /** null: the pointer is not over the image. */
+  hoverPixel(pixel: Point | null): void;
   select?(): void;
 }
 
-/** What gestures do to a picture: drag moves it, ctrl-wheel and pinch zoom, double-click shows all. */
+/** Drag pans, Ctrl+wheel and pinch zoom, double-click resets. */
 export function createGestureHandlers({
   pane,
   viewport,
@@ -136,27 +136,21 @@ export function createGestureHandlers({
   };
 }
 
-export interface ViewerActions {
-  compare(): void;
-  moveImage(by: 1 | -1): void;
-}
-
-/** The keys while one card is over all others; returns how to take them back. */
+/** Register the keyboard shortcuts of the viewer; return a function that removes them. */
 export function registerViewerShortcuts(
-  keys: Shortcuts,
-  looking: ViewerState,
-  acts: ViewerActions,
+  shortcuts: Shortcuts,
+  viewer: ViewerState,
+  moveImage: (by: 1 | -1) => void,
 ): () => void {
-  const shortcuts: Omit<Shortcut, 'group'>[] = [
-    { keys: '+', label: 'Zoom in', run: () => looking.zoomBy(1) },
-    { keys: '=', label: 'Zoom in', run: () => looking.zoomBy(1) },
-    { keys: '-', label: 'Zoom out', run: () => looking.zoomBy(-1) },
-    { keys: '0', label: 'All of the picture', run: () => looking.fit() },
-    { keys: '1', label: 'Actual size', run: () => looking.showActualSize() },
-    { keys: 'c', label: 'Compare two pictures, and back', run: () => acts.compare() },
-    { keys: '[', label: 'Previous picture of the step', run: () => acts.moveImage(-1) },
-    { keys: ']', label: 'Next picture of the step', run: () => acts.moveImage(1) },
+  const entries: Omit<Shortcut, 'group'>[] = [
+    { keys: '+', label: common.zoomIn, run: () => viewer.zoomBy(1) },
+    { keys: '=', label: common.zoomIn, run: () => viewer.zoomBy(1) },
+    { keys: '-', label: common.zoomOut, run: () => viewer.zoomBy(-1) },
+    { keys: '0', label: m.viewerFitToWindow, run: () => viewer.fit() },
+    { keys: '1', label: m.viewerActualSize, run: () => viewer.showActualSize() },
+    { keys: '[', label: m.viewerPrevious, run: () => moveImage(-1) },
+    { keys: ']', label: m.viewerNext, run: () => moveImage(1) },
   ];
-  const stops = shortcuts.map((shortcut) => keys.register({ ...shortcut, group: 'Pictures' }));
+  const stops = entries.map((entry) => shortcuts.register({ ...entry, group: m.viewerTitle }));
   return () => stops.forEach((stop) => stop());
 }

@@ -19,7 +19,7 @@ function makeViewer(): ViewerState {
   return new ViewerState(viewport);
 }
 
-describe('the pane that keys act on', () => {
+describe('activePane', () => {
   it('has its current size', () => {
     const viewer = makeViewer();
     viewer.setPane('a', makePane(40));

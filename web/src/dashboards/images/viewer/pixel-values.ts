@@ -1,48 +1,44 @@
-import type { QueryCache } from '../../../api/query-cache';
+/** Exact values of pixels. A canvas would only have eight bits, premultiplied with alpha. */
+import type { ImageInfo, PixelsRequest, PixelsResponse } from '../../../api/schemas';
 import type { ImageTransform, Point, Size } from '../image-geometry';
-import { type ImageValue, pixelsQuery } from '../query';
-import type { ImageInfo, PixelsResponse } from '../../../api/schemas';
+import type { ImageValue } from '../query';
 
-/** Side of the squares in which pixels are asked for, so that a moving pointer asks seldom. */
-export const PIXEL_BLOCK_SIZE_PX = 64;
+/** Pixels are requested in blocks, so that moving the pointer needs few requests. */
+const BLOCK_SIZE_PX = 64;
 
-/** A pixel in the numbers of the file. */
+/** A pixel with the values of the file. */
 export interface Pixel extends Point {
   readonly channels: readonly string[];
   readonly values: readonly number[];
   readonly bits: number;
 }
 
-/** Reads what pixels are exactly: a canvas would only know eight bits, and not of what is behind. */
-export class PixelReader {
-  readonly #queries: QueryCache;
-
-  constructor(queries: QueryCache) {
-    this.#queries = queries;
-  }
-
-  async readPixel(value: ImageValue, part: number, at: Point): Promise<Pixel> {
-    return pixelFromBlock(await this.readBlock(value, part, at), at);
-  }
-
-  readBlock(value: ImageValue, part: number, at: Point): Promise<PixelsResponse> {
-    return this.#queries.fetch(pixelsQuery, {
-      ...value.request,
-      part,
-      x: at.x - (at.x % PIXEL_BLOCK_SIZE_PX),
-      y: at.y - (at.y % PIXEL_BLOCK_SIZE_PX),
-      width: PIXEL_BLOCK_SIZE_PX,
-      height: PIXEL_BLOCK_SIZE_PX,
-    });
-  }
+/** Return the request for the block that contains a pixel. */
+export function makeBlockRequest(
+  value: ImageValue,
+  part: number,
+  { x, y }: Point,
+): Required<PixelsRequest> {
+  return {
+    ...value.request,
+    part,
+    x: x - (x % BLOCK_SIZE_PX),
+    y: y - (y % BLOCK_SIZE_PX),
+    width: BLOCK_SIZE_PX,
+    height: BLOCK_SIZE_PX,
+  };
 }
 
-export function pixelFromBlock(square: PixelsResponse, { x, y }: Point): Pixel {
-  const { channels, bits, width, values } = square;
-  const from = ((y - square.y) * width + (x - square.x)) * channels.length;
-  return { x, y, channels, bits, values: channels.map((_, at) => values[from + at] ?? NaN) };
+/** Return a pixel of a block; null if it is outside. */
+export function findPixel(block: PixelsResponse, { x, y }: Point): Pixel | null {
+  const { channels, bits, width, height, values } = block;
+  const [column, row] = [x - block.x, y - block.y];
+  if (column < 0 || row < 0 || column >= width || row >= height) return null;
+  const first = (row * width + column) * channels.length;
+  return { x, y, channels, bits, values: channels.map((_, at) => values[first + at] ?? NaN) };
 }
 
+/** The same in all languages. */
 const CHANNEL_LABELS: Readonly<Record<string, string>> = {
   red: 'R',
   green: 'G',
@@ -50,71 +46,46 @@ const CHANNEL_LABELS: Readonly<Record<string, string>> = {
   alpha: 'A',
 };
 
-/** The numbers of a pixel with what they stand for: `R 12 G 255 B 0`; of a grey one, `12`. */
+/** For example `R 12  G 255  B 0`, or `12` for a single channel. */
 export function formatPixel({ channels, values }: Pixel): string {
-  const tell = (value: number): string =>
+  const format = (value: number): string =>
     Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
-  if (channels.length === 1) return tell(values[0] ?? NaN);
+  if (channels.length === 1) return format(values[0] ?? NaN);
   return channels
-    .map((name, at) => `${CHANNEL_LABELS[name] ?? name} ${tell(values[at] ?? NaN)}`)
+    .map((name, at) => `${CHANNEL_LABELS[name] ?? name} ${format(values[at] ?? NaN)}`)
     .join('  ');
 }
 
-/** A pixel is so large, in pixels of the page, that its numbers can be read in it. */
+/** From this size on, pixels are labeled with their values. In CSS pixels. */
 export const MIN_LABELED_PIXEL_PX = 44;
 
 export interface PixelLabel extends Point {
   readonly text: string;
-  /** Whether the pixel is so dark that it takes light letters. */
+  /** The pixel is dark and needs light text. */
   readonly isDark: boolean;
 }
 
-interface VisibleImage {
-  readonly value: ImageValue;
-  readonly info: ImageInfo;
-  readonly transform: ImageTransform;
-  readonly paneSize: Size;
+/** Return the pixels of an image that are at least partly visible. */
+export function visiblePixels(
+  { width, height }: Pick<ImageInfo, 'width' | 'height'>,
+  { left, top, scale }: ImageTransform,
+  paneSize: Size,
+): Point[] {
+  const columns = visibleIndexes(left, scale, paneSize.width, width);
+  const rows = visibleIndexes(top, scale, paneSize.height, height);
+  return rows.flatMap((y) => columns.map((x) => ({ x, y })));
 }
 
-/** The numbers of all pixels that are seen. */
-export async function loadPixelLabels(
-  pixels: PixelReader,
-  seen: VisibleImage,
-): Promise<PixelLabel[]> {
-  const { value, info } = seen;
-  const spots = visiblePixels(seen);
-  const corners = new Map(spots.map((spot) => [blockKey(spot), spot]));
-  const squares = new Map<string, PixelsResponse>();
-  for (const [corner, spot] of corners)
-    squares.set(corner, await pixels.readBlock(value, info.part, spot));
-  return spots.flatMap((spot) => {
-    const square = squares.get(blockKey(spot));
-    return square ? [labelPixel(square, spot)] : [];
-  });
-}
-
-/** The pixels that lie in the place, wholly or in part. */
-export function visiblePixels({ info, transform, paneSize }: Omit<VisibleImage, 'value'>): Point[] {
-  const across = visibleIndexes(transform.left, transform.scale, paneSize.width, info.width);
-  const down = visibleIndexes(transform.top, transform.scale, paneSize.height, info.height);
-  return down.flatMap((y) => across.map((x) => ({ x, y })));
-}
-
-function visibleIndexes(from: number, scale: number, room: number, count: number): number[] {
-  const first = Math.max(0, Math.floor(-from / scale));
-  const end = Math.min(count, Math.ceil((room - from) / scale));
+function visibleIndexes(offset: number, scale: number, paneSize: number, count: number): number[] {
+  const first = Math.max(0, Math.floor(-offset / scale));
+  const end = Math.min(count, Math.ceil((paneSize - offset) / scale));
   return Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
 }
 
-function blockKey({ x, y }: Point): string {
-  return `${Math.floor(x / PIXEL_BLOCK_SIZE_PX)} ${Math.floor(y / PIXEL_BLOCK_SIZE_PX)}`;
-}
-
-function labelPixel(square: PixelsResponse, spot: Point): PixelLabel {
-  const { values, bits, channels } = pixelFromBlock(square, spot);
-  const full = bits === 32 ? 1 : 2 ** bits - 1;
+export function makePixelLabel({ x, y, values, bits, channels }: Pixel): PixelLabel {
+  const max = bits === 32 ? 1 : 2 ** bits - 1;
   const [red = 0, green = red, blue = red] = values.slice(0, channels.length < 3 ? 1 : 3);
-  const light = (0.299 * red + 0.587 * green + 0.114 * blue) / full;
-  const words = values.map((value) => String(Number(value.toPrecision(5)))).join('\n');
-  return { ...spot, text: words, isDark: light < 0.55 };
+  const luminance = (0.299 * red + 0.587 * green + 0.114 * blue) / max;
+  const text = values.map((value) => String(Number(value.toPrecision(5)))).join('\n');
+  return { x, y, text, isDark: luminance < 0.55 };
 }

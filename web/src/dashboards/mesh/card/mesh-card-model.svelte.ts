@@ -1,119 +1,156 @@
 import { untrack } from 'svelte';
-import { SvelteMap } from 'svelte/reactivity';
 
-import { valuePath } from '../../../api/client';
-import type { TagRow } from '../../../api/schemas';
-import type { CardCaption, TagCard } from '../../../cards/card-sections';
+import { makeValueRequest, valuePath } from '../../../api/client';
+import { QueryMap } from '../../../api/create-query.svelte';
+import { defineQuery } from '../../../api/query-definition';
+import type { GeometryRequest, GeometryResponse, Problem } from '../../../api/schemas';
+import type { TagCard } from '../../../cards/card-sections';
+import { downloadUrl } from '../../../cards/export';
 import { indexAtStep } from '../../../cards/steps/step-series';
+import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/mesh';
 import type { MenuItem } from '../../../components/menu';
-import { formatInteger, formatPlural, formatStep } from '../../../lib/format';
-import { GeometryLoader, type GeometryQuery } from '../geometry-loader.svelte';
-import { type BoundingSphere, findBoundingSphere, type GeometryResponse } from '../mesh-geometry';
+import { type BoundingSphere, findBoundingSphere, getByteSize, isSampled } from '../mesh-geometry';
 import type { MeshState, RunMeshes } from '../mesh-state.svelte';
 
-/** What a card shows: of each run the mesh at a step, and the frame that all of them stand in. */
+/** Points that are requested first. A static export has no more. */
+const INITIAL_POINTS = 100_000;
+/** Point clouds up to this size are loaded completely once a step is shown for a moment. */
+const FULL_POINTS = 1_000_000;
+const ALL_POINTS = 2 ** 31 - 1;
+const REFINE_DELAY_MS = 300;
+const MAX_CACHE_BYTES = 192 << 20;
+
+const geometryQuery = defineQuery('GET mesh/geometry', {
+  scope: 'immutable',
+  cost: getByteSize,
+  maxCost: MAX_CACHE_BYTES,
+});
+
+/**
+ * The meshes of a card, by run. A sample of the points is loaded first and shown until all points
+ * have arrived; the mesh of the previous step stays until that of the next one arrives.
+ */
 export class MeshCardModel {
-  /** Stays when steps change, so that what grows is seen to grow. */
+  /** Stays when the step changes, so that growth is visible. */
   bounds = $state.raw<BoundingSphere | null>(null);
-  readonly #mesh: MeshState;
-  readonly #shelves = new SvelteMap<string, GeometryLoader>();
-  /** Whether the frame is around all runs yet. */
-  #isWhole = false;
-  #waiting = 0;
+  readonly #state: MeshState;
+  readonly #series: () => readonly RunMeshes[];
+  readonly #step: () => number | null;
+  readonly #samples: QueryMap<GeometryRequest, GeometryResponse>;
+  readonly #refined: QueryMap<GeometryRequest, GeometryResponse>;
+  readonly #refineRequests = new Map<string, GeometryRequest | null>();
+  #boundsIncludeAllRuns = false;
 
-  /** The meshes that are there. */
+  readonly #runNames = $derived.by(() => JSON.stringify(this.#series().map(({ run }) => run.name)));
   readonly geometries = $derived.by<readonly GeometryResponse[]>(() =>
-    [...this.#shelves.values()].flatMap(({ geometry }) => geometry ?? []),
+    this.#series().flatMap(({ run }) => this.findGeometry(run.name) ?? []),
   );
-  readonly #isLoading = $derived.by(() =>
-    [...this.#shelves.values()].some(({ isLoading }) => isLoading),
+  readonly #isPending = $derived.by(() =>
+    this.#series().some(({ run }) => this.#samples.get(run.name)?.isLoading),
   );
 
-  constructor(mesh: MeshState) {
-    this.#mesh = mesh;
-  }
-
-  /** To be called where effects live. */
-  watch(series: () => readonly RunMeshes[], step: () => number | null): void {
-    $effect(() => {
-      const { item, whole } = this.#mesh.settings;
-      const [at, batchIndex, allPoints] = [step(), item.value, whole.value];
-      const wanted = series().map(({ steps }) => {
-        const stepIndex = indexAtStep(steps, at);
-        return [
-          steps.run,
-          stepIndex < 0 ? null : { steps, stepIndex, batchIndex, allPoints },
-        ] as const;
-      });
-      untrack(() => this.#want(wanted));
+  /** Create it where effects can be created. `series` and `step` are reactive. */
+  constructor(state: MeshState, series: () => readonly RunMeshes[], step: () => number | null) {
+    const { queries } = state.context;
+    this.#state = state;
+    this.#series = series;
+    this.#step = step;
+    this.#samples = new QueryMap(queries, geometryQuery, (run) => this.#makeSampleRequest(run));
+    this.#refined = new QueryMap(queries, geometryQuery, (run) => this.#makeRefineRequest(run), {
+      debounceMs: REFINE_DELAY_MS,
+      keepPrevious: false,
     });
-    $effect(() => this.#frameAll());
-    $effect(() => this.#tellWaiting(this.#isLoading ? 1 : 0));
-    $effect(() => () => this.#close());
+    $effect(() => {
+      const runs = JSON.parse(this.#runNames) as readonly string[];
+      const stops = [this.#samples, this.#refined].flatMap((queries) =>
+        runs.map((run) => queries.subscribe(run)),
+      );
+      return () => stops.forEach((stop) => stop());
+    });
+    $effect(() => this.#includeNewRuns());
+    $effect(() => (this.#isPending ? state.beginLoading() : undefined));
   }
 
-  findLoader(run: string): GeometryLoader | undefined {
-    return this.#shelves.get(run);
+  findGeometry(run: string): GeometryResponse | undefined {
+    return this.#refined.get(run)?.data ?? this.#samples.get(run)?.data;
   }
 
-  /** Puts the frame around what is seen now. */
+  isLoading(run: string): boolean {
+    const [sample, refined] = [this.#samples.get(run), this.#refined.get(run)];
+    return !sample || sample.isLoading || (refined?.isLoading ?? false);
+  }
+
+  errorOf(run: string): Problem | null {
+    const error = this.#samples.get(run)?.error ?? this.#refined.get(run)?.error;
+    return error?.problem ?? null;
+  }
+
+  retry(run: string): void {
+    for (const query of [this.#samples.get(run), this.#refined.get(run)])
+      if (query?.error) query.retry();
+  }
+
+  /** Fit the bounds to the current meshes. */
   fitBounds(): void {
-    this.bounds = findBoundingSphere(this.geometries.map(({ about }) => about)) ?? this.bounds;
+    this.bounds = findBoundingSphere(this.geometries.map(({ info }) => info)) ?? this.bounds;
   }
 
-  #want(wanted: readonly (readonly [string, GeometryQuery | null])[]): void {
-    const runs = wanted.map(([run]) => run);
-    for (const [run, shelf] of this.#shelves) {
-      if (runs.includes(run)) continue;
-      shelf.close();
-      this.#shelves.delete(run);
-    }
-    for (const [run, one] of wanted) {
-      const shelf = this.#shelves.get(run) ?? new GeometryLoader(this.#mesh.context);
-      this.#shelves.set(run, shelf);
-      shelf.setQuery(one);
-    }
+  #makeSampleRequest(run: string): GeometryRequest | null {
+    const steps = this.#series().find((one) => one.run.name === run)?.steps;
+    const position = steps ? indexAtStep(steps, this.#step()) : -1;
+    if (!steps || position < 0) return null;
+    const item = this.#state.settings.item.value;
+    return { ...makeValueRequest(steps, position), item, max_points: INITIAL_POINTS };
   }
 
-  #frameAll(): void {
-    const isLoading = this.#isLoading;
-    const abouts = this.geometries.map(({ about }) => about);
-    if (this.#isWhole || abouts.length === 0) return;
-    this.bounds = findBoundingSphere(abouts) ?? untrack(() => this.bounds);
-    this.#isWhole = !isLoading && this.bounds !== null;
+  #makeRefineRequest(run: string): GeometryRequest | null {
+    const request = this.#makeSampleRequest(run);
+    const sample = this.#samples.get(run);
+    // Until the sample of the next step arrives, all points of the previous one stay.
+    if (sample?.isStale) return this.#refineRequests.get(run) ?? null;
+    const allPoints = this.#state.settings.allPoints.value;
+    const isNeeded =
+      this.#state.hasAllPoints && sample?.data && needsRefinement(sample.data, allPoints);
+    const refined =
+      request && isNeeded ? { ...request, max_points: allPoints ? ALL_POINTS : FULL_POINTS } : null;
+    this.#refineRequests.set(run, refined);
+    return refined;
   }
 
-  #tellWaiting(count: number): void {
-    untrack(() => this.#mesh.addPending(count - this.#waiting));
-    this.#waiting = count;
-  }
-
-  #close(): void {
-    this.#tellWaiting(0);
-    for (const shelf of this.#shelves.values()) shelf.close();
+  /** Extend the bounds until the first mesh of every run has arrived. */
+  #includeNewRuns(): void {
+    const isPending = this.#isPending;
+    const infos = this.geometries.map(({ info }) => info);
+    if (this.#boundsIncludeAllRuns || infos.length === 0) return;
+    this.bounds = findBoundingSphere(infos) ?? untrack(() => this.bounds);
+    this.#boundsIncludeAllRuns = !isPending && this.bounds !== null;
   }
 }
 
-/** Heights in pixels of what is above and below the pictures. */
+function needsRefinement(geometry: GeometryResponse, allPoints: boolean): boolean {
+  if (!allPoints) return isSampled(geometry) && geometry.info.finite_count <= FULL_POINTS;
+  return isSampled(geometry) || (geometry.face === null && geometry.info.face_count > 0);
+}
+
 const HEADER_HEIGHT_PX = 36;
 const SLIDER_HEIGHT_PX = 36;
 const MAX_CARD_HEIGHT_PX = 900;
 const VIEWPORT_GAP_PX = 6;
 const CARD_PADDING_PX = 10;
-/** The height of a picture, by its width. */
+/** Height divided by width. */
 const VIEWPORT_ASPECT_RATIO = 0.74;
-/** Narrower pictures show nothing. */
 const MIN_VIEWPORT_WIDTH_PX = 150;
 
-/** More runs are not drawn in one card. */
-export const MAX_RUNS = { card: 9, full: 25 };
+/** Runs that are drawn in one card. */
+export const MAX_RUNS = { card: 9, fullScreen: 25 };
 
 export interface ViewportGrid {
   readonly columns: number;
   readonly rows: number;
 }
 
-/** How so many pictures share a width: as square as they can, as long as each is wide enough. */
+/** Arrange viewports in a grid that is as square as their minimum width allows. */
 export function chooseViewportGrid(count: number, width: number): ViewportGrid {
   const fitting = Math.max(
     1,
@@ -123,82 +160,58 @@ export function chooseViewportGrid(count: number, width: number): ViewportGrid {
   return { columns, rows: Math.max(1, Math.ceil(count / columns)) };
 }
 
-/** How high a card of so many pictures is. */
 export function getMeshCardHeight(width: number, count: number, hasSlider: boolean): number {
   const inside = width - 2 * CARD_PADDING_PX;
   const { columns, rows } = chooseViewportGrid(count, inside);
   const each = ((inside - VIEWPORT_GAP_PX * (columns - 1)) / columns) * VIEWPORT_ASPECT_RATIO;
-  const pictures = Math.round(rows * each + VIEWPORT_GAP_PX * (rows - 1));
+  const viewports = Math.round(rows * each + VIEWPORT_GAP_PX * (rows - 1));
   return Math.min(
     MAX_CARD_HEIGHT_PX,
-    HEADER_HEIGHT_PX + pictures + CARD_PADDING_PX + (hasSlider ? SLIDER_HEIGHT_PX : 0),
+    HEADER_HEIGHT_PX + viewports + CARD_PADDING_PX + (hasSlider ? SLIDER_HEIGHT_PX : 0),
   );
 }
 
-/** What is said beside the title of a card: how many steps there are, and what is not shown. */
-export function makeMeshCardNote(
-  { count, overwritten }: Pick<TagRow, 'count' | 'overwritten'>,
-  steps: Float64Array,
-  { runsLeft, isCopy }: { readonly runsLeft: number; readonly isCopy: boolean },
-): CardCaption {
-  const last = steps.at(-1);
-  if (last === undefined) return { text: '' };
-  const logged = count - overwritten;
-  const told = `${formatPlural(steps.length, 'step', formatInteger)}, the last is ${formatStep(last)}`;
-  if (runsLeft > 0) {
-    return {
-      text: `and ${formatPlural(runsLeft, 'more run')}`,
-      details: told,
-      alwaysVisible: true,
-    };
-  }
-  if (isCopy && steps.length < logged) {
-    const part = `${formatInteger(steps.length)} of ${formatInteger(logged)} steps in this copy`;
-    return { text: part, details: told, alwaysVisible: true };
-  }
-  return { text: told };
-}
-
-/** More runs would make a menu that nobody can read. */
+/** Runs with export items in the menu. */
 const MAX_MENU_RUNS = 6;
 
-/** What can be done with a card of meshes beside what every card offers. */
+/** Return the menu items of a card, beside those of every card. */
 export function makeMeshCardMenu(
-  mesh: MeshState,
+  state: MeshState,
   card: TagCard,
-  sight: MeshCardModel,
+  model: MeshCardModel,
   series: readonly RunMeshes[],
   step: number | null,
 ): readonly (readonly MenuItem[])[] {
-  const fit = (): void => {
-    mesh.resetOrbit(card.id);
-    sight.fitBounds();
+  const resetView = (): void => {
+    state.resetOrbit(card.id);
+    model.fitBounds();
   };
+  const exported = state.context.supports('GET mesh/file') ? series.slice(0, MAX_MENU_RUNS) : [];
   return [
-    [{ label: 'Fit', hint: '0', icon: 'fit', run: fit }],
-    mesh.context.isStatic
-      ? []
-      : series
-          .slice(0, MAX_MENU_RUNS)
-          .flatMap((one) => makeFileItems(mesh, one, series.length, step)),
+    [{ label: common.resetView, hint: '0', icon: 'fit', run: resetView }],
+    exported.flatMap((one) => makeExportItems(state, one, series.length > 1, step)),
   ];
 }
 
-function makeFileItems(
-  mesh: MeshState,
+function makeExportItems(
+  { context, settings }: MeshState,
   { run, steps }: RunMeshes,
-  count: number,
+  hasOtherRuns: boolean,
   step: number | null,
 ): MenuItem[] {
-  const place = indexAtStep(steps, step);
-  if (place < 0) return [];
-  const of = count > 1 ? ` of ${run.label}` : '';
-  return (['ply', 'obj'] as const).map((format) => ({
-    label: `Download ${format.toUpperCase()}${of}`,
-    ...(format === 'ply' ? { icon: 'download' as const } : {}),
-    run: () => {
-      const item = mesh.settings.item.value;
-      location.assign(mesh.context.api.url(valuePath('file', steps, place, { item, format })));
-    },
-  }));
+  const position = indexAtStep(steps, step);
+  if (position < 0) return [];
+  return (['ply', 'obj'] as const).map((format) => {
+    const name = format.toUpperCase();
+    return {
+      label: hasOtherRuns
+        ? m.menuExportRun({ format: name, run: run.label })
+        : m.menuExport({ format: name }),
+      ...(format === 'ply' ? { icon: 'download' as const } : {}),
+      run: () => {
+        const item = settings.item.value;
+        downloadUrl(context.api.url(valuePath('file', steps, position, { item, format })));
+      },
+    };
+  });
 }

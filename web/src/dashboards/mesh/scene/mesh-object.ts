@@ -17,110 +17,111 @@ import {
   PointsMaterial,
 } from 'three';
 
+import type { GeometryResponse } from '../../../api/schemas';
 import {
   getHeightAtTarget,
   type Projection,
   type UpAxis,
 } from '../../../charts/webgl/orbit-camera';
 import { interpolateColor } from '../../../lib/colors';
-import { type BoundingSphere, countPoints, type GeometryResponse } from '../mesh-geometry';
+import { type BoundingSphere, countPoints } from '../mesh-geometry';
 import type { Appearance, SceneState } from './scene-types';
 
 const HEIGHT_COLORS = 256;
 
-/** Red, green and blue for each vertex by how high it is in its frame. */
-export function makeHeightColors(
-  { position, centre, scale }: Pick<GeometryResponse, 'position' | 'centre' | 'scale'>,
-  frame: BoundingSphere,
+/**
+ * Return the RGB color of each vertex by its height. The scale covers the bounding sphere, so that
+ * steps and runs can be compared.
+ */
+function makeHeightColors(
+  { position, center, scale }: Pick<GeometryResponse, 'position' | 'center' | 'scale'>,
+  bounds: BoundingSphere,
   up: UpAxis,
 ): Uint8Array {
   const axis = up === 'y' ? 1 : 2;
-  const shades = makeHeightColorTable();
-  const colours = new Uint8Array(position.length);
-  // From the bottom of the frame to its top, so that steps and runs can be compared.
-  const factor = (scale / frame.radius / 2) * HEIGHT_COLORS;
-  const offset = ((centre[axis] - frame.center[axis]) / frame.radius / 2 + 0.5) * HEIGHT_COLORS;
+  const table = makeHeightColorTable();
+  const colors = new Uint8Array(position.length);
+  const factor = (scale / bounds.radius / 2) * HEIGHT_COLORS;
+  const offset = ((center[axis] - bounds.center[axis]) / bounds.radius / 2 + 0.5) * HEIGHT_COLORS;
   for (let at = 0; at < position.length; at += 3) {
     const height = (position[at + axis] ?? 0) * factor + offset;
-    const shade = 3 * Math.max(0, Math.min(HEIGHT_COLORS - 1, Math.floor(height)));
-    colours[at] = shades[shade] ?? 0;
-    colours[at + 1] = shades[shade + 1] ?? 0;
-    colours[at + 2] = shades[shade + 2] ?? 0;
+    const entry = 3 * Math.max(0, Math.min(HEIGHT_COLORS - 1, Math.floor(height)));
+    colors[at] = table[entry] ?? 0;
+    colors[at + 1] = table[entry + 1] ?? 0;
+    colors[at + 2] = table[entry + 2] ?? 0;
   }
-  return colours;
+  return colors;
 }
 
 function makeHeightColorTable(): Uint8Array {
-  const shades = new Uint8Array(3 * HEIGHT_COLORS);
+  const table = new Uint8Array(3 * HEIGHT_COLORS);
   for (let at = 0; at < HEIGHT_COLORS; at++) {
-    const colour = interpolateColor(at / (HEIGHT_COLORS - 1));
+    const color = interpolateColor(at / (HEIGHT_COLORS - 1));
     for (const channel of [0, 1, 2]) {
-      shades[3 * at + channel] = parseInt(colour.slice(1 + 2 * channel, 3 + 2 * channel), 16);
+      table[3 * at + channel] = parseInt(color.slice(1 + 2 * channel, 3 + 2 * channel), 16);
     }
   }
-  return shades;
+  return table;
 }
 
-/** The three sides of each triangle, as pairs of vertices. */
-export function makeEdgeIndex(faces: Int32Array): Uint32Array {
-  const sides = new Uint32Array(faces.length * 2);
+/** Return the edges of all triangles, as pairs of vertices. */
+function makeEdgeIndex(faces: Int32Array): Uint32Array {
+  const edges = new Uint32Array(faces.length * 2);
   for (let from = 0, to = 0; from < faces.length; from += 3, to += 6) {
     const [a, b, c] = [faces[from] ?? 0, faces[from + 1] ?? 0, faces[from + 2] ?? 0];
-    sides[to] = sides[to + 5] = a;
-    sides[to + 1] = sides[to + 2] = b;
-    sides[to + 3] = sides[to + 4] = c;
+    edges[to] = edges[to + 5] = a;
+    edges[to + 1] = edges[to + 2] = b;
+    edges[to + 3] = edges[to + 4] = c;
   }
-  return sides;
+  return edges;
 }
 
-/** How large points are. */
-export interface ResolvedPointSize {
-  /** In radii of the frame where the points have a size in space, else in pixels. */
+interface ResolvedPointSize {
+  /** Relative to the radius of the bounding sphere if `isWorldSize`, else in CSS pixels. */
   readonly size: number;
   readonly isWorldSize: boolean;
-  /** Smaller points are squares: nobody would see that they are not round. */
+  /** Small points are drawn as squares, which is faster. */
   readonly isRound: boolean;
 }
 
 const MIN_ROUND_SIZE_PX = 3.5;
 
-export function resolvePointSize(
+function resolvePointSize(
   geometry: GeometryResponse,
-  dress: Appearance,
-  shown: SceneState,
+  { pointSize, material }: Appearance,
+  state: SceneState,
 ): ResolvedPointSize {
-  const { pointSize, material } = dress;
   const logged = pointSize === null ? (material?.size ?? null) : null;
   if (logged !== null && material?.size_attenuation !== false) {
-    return { size: logged / shown.bounds.radius, isWorldSize: true, isRound: true };
+    return { size: logged / state.bounds.radius, isWorldSize: true, isRound: true };
   }
   const size =
-    pointSize ?? logged ?? getDefaultPointSize(countPoints(geometry), shown.width, shown.height);
+    pointSize ?? logged ?? getDefaultPointSize(countPoints(geometry), state.width, state.height);
   return { size, isWorldSize: false, isRound: size >= MIN_ROUND_SIZE_PX };
 }
 
-/** In pixels, so that a picture is neither empty nor one blot. */
-export function getDefaultPointSize(points: number, width: number, height: number): number {
-  const each = (0.3 * width * height) / Math.max(1, points);
-  return Math.max(1.25, Math.min(6, Math.sqrt(each)));
+/** Return a size in CSS pixels with which the points cover about a third of the view. */
+function getDefaultPointSize(points: number, width: number, height: number): number {
+  const area = (0.3 * width * height) / Math.max(1, points);
+  return Math.max(1.25, Math.min(6, Math.sqrt(area)));
 }
 
 /**
- * What three.js wants to be told for a size in space. It takes half of the canvas, not of the part
- * that is drawn on, for the height of the picture, and knows nothing of the angle of the lens.
+ * Convert a size in the scene to the `size` of a PointsMaterial. three.js scales it by half of the
+ * height of the canvas, not of the viewport, and ignores the field of view.
  */
-export function toThreePointSize(
+function toThreePointSize(
   size: number,
-  shown: SceneState,
-  lens: Projection,
+  state: SceneState,
+  projection: Projection,
   canvasHeight: number,
 ): number {
-  if (lens.orthographic) return (size * shown.height) / getHeightAtTarget(shown.orbit, lens);
-  const reach = Math.tan((lens.fov * Math.PI) / 360);
-  return ((size / reach) * shown.height) / canvasHeight;
+  if (projection.orthographic)
+    return (size * state.height) / getHeightAtTarget(state.orbit, projection);
+  const halfHeight = Math.tan((projection.fov * Math.PI) / 360);
+  return ((size / halfHeight) * state.height) / canvasHeight;
 }
 
-/** What all materials of a dress share. */
 function makeMaterialOptions({ coloring, material }: Appearance) {
   const opacity = material?.opacity ?? 1;
   return {
@@ -132,46 +133,50 @@ function makeMaterialOptions({ coloring, material }: Appearance) {
   };
 }
 
-/** The simplest material that looks as logged: shiny ones take far longer without a graphics card. */
-export function makeSurfaceMaterial(dress: Appearance, hasWires: boolean): Material {
-  const { kind = '', roughness, metalness } = dress.material ?? {};
-  const look = {
-    ...makeMaterialOptions(dress),
-    // Faces are logged in any order of their corners.
+/** Return the simplest material that looks as logged: MeshStandardMaterial is slow without a GPU. */
+function makeSurfaceMaterial(appearance: Appearance, hasEdges: boolean): Material {
+  const { kind = '', roughness, metalness } = appearance.material ?? {};
+  const options = {
+    ...makeMaterialOptions(appearance),
+    // The orientation of logged faces is arbitrary.
     side: DoubleSide,
-    // Wires on a surface would else be half inside it.
-    polygonOffset: hasWires,
+    // Otherwise edges would be half inside the surface.
+    polygonOffset: hasEdges,
     polygonOffsetFactor: 1,
     polygonOffsetUnits: 1,
   };
-  const flatShading = dress.flatShading;
-  if (kind === 'MeshBasicMaterial') return new MeshBasicMaterial(look);
+  const { flatShading } = appearance;
+  if (kind === 'MeshBasicMaterial') return new MeshBasicMaterial(options);
   if (kind === 'MeshNormalMaterial') {
     return new MeshNormalMaterial({ flatShading, side: DoubleSide });
   }
   const isShiny = (roughness ?? 1) < 1 || (metalness ?? 0) > 0;
   return isShiny
     ? new MeshStandardMaterial({
-        ...look,
+        ...options,
         flatShading,
         roughness: roughness ?? 1,
         metalness: metalness ?? 0,
       })
-    : new MeshLambertMaterial({ ...look, flatShading });
+    : new MeshLambertMaterial({ ...options, flatShading });
 }
 
-/** Wires alone have the colours of the vertices; on a surface they must be seen on any colour. */
-export function makeLineMaterial(dress: Appearance, ink: string, isOnSurface: boolean): Material {
+/** Wireframes have the colors of the vertices; edges on a surface contrast with any color. */
+function makeLineMaterial(
+  appearance: Appearance,
+  lineColor: string,
+  isOnSurface: boolean,
+): Material {
   return isOnSurface
-    ? new LineBasicMaterial({ color: new Color(ink), transparent: true, opacity: 0.55 })
-    : new LineBasicMaterial(makeMaterialOptions(dress));
+    ? new LineBasicMaterial({ color: new Color(lineColor), transparent: true, opacity: 0.55 })
+    : new LineBasicMaterial(makeMaterialOptions(appearance));
 }
 
-export function makePointsMaterial(dress: Appearance, isRound: boolean): PointsMaterial {
-  // Points of one colour would else show no depth.
+function makePointsMaterial(appearance: Appearance, isRound: boolean): PointsMaterial {
+  // With one color, only fog shows depth.
   const material = new PointsMaterial({
-    ...makeMaterialOptions(dress),
-    fog: typeof dress.coloring === 'object',
+    ...makeMaterialOptions(appearance),
+    fog: typeof appearance.coloring === 'object',
   });
   if (!isRound) return material;
   material.onBeforeCompile = (shader) => {
@@ -184,41 +189,40 @@ export function makePointsMaterial(dress: Appearance, isRound: boolean): PointsM
   return material;
 }
 
-/** Something that is drawn from one element to another. */
 interface DrawLayer {
   readonly object: Object3D;
   readonly buffer: BufferGeometry;
   readonly material: Material;
-  /** How many numbers of its index, or vertices, an element takes. */
+  /** Vertices, or entries of the index, per element. */
   readonly stride: number;
 }
 
-/** One mesh on the graphics card. */
+/** The three.js objects of one mesh. */
 export class MeshObject {
   readonly geometry: GeometryResponse;
   readonly group = new Group();
   #layers: readonly DrawLayer[] = [];
-  #worn = '';
-  #isCloud = true;
+  #appearanceKey = '';
+  #isPointCloud = true;
 
   constructor(geometry: GeometryResponse) {
     this.geometry = geometry;
   }
 
-  /** Points or faces, whichever are drawn. */
+  /** The number of points or faces, whichever are drawn. */
   get elements(): number {
     const { face } = this.geometry;
-    return this.#isCloud || face === null ? countPoints(this.geometry) : face.length / 3;
+    return this.#isPointCloud || face === null ? countPoints(this.geometry) : face.length / 3;
   }
 
-  setAppearance(dress: Appearance, shown: SceneState): void {
-    const worn = this.#describe(dress, shown);
-    if (worn !== this.#worn) this.#change(dress, shown);
-    this.#worn = worn;
-    this.#place(shown);
+  setAppearance(appearance: Appearance, state: SceneState): void {
+    const key = this.#makeAppearanceKey(appearance, state);
+    if (key !== this.#appearanceKey) this.#rebuild(appearance, state);
+    this.#appearanceKey = key;
+    this.#updateTransform(state);
   }
 
-  /** Draws only the elements between two shares of all. */
+  /** Draw only the elements between two fractions. */
   setDrawRange(from: number, to: number): void {
     const first = Math.round(from * this.elements);
     const count = Math.round(to * this.elements) - first;
@@ -228,20 +232,20 @@ export class MeshObject {
   }
 
   setPointSize(
-    dress: Appearance,
-    shown: SceneState,
-    lens: Projection,
-    density: number,
+    appearance: Appearance,
+    state: SceneState,
+    projection: Projection,
+    pixelRatio: number,
     canvasHeight: number,
   ): void {
-    const { size, isWorldSize } = resolvePointSize(this.geometry, dress, shown);
+    const { size, isWorldSize } = resolvePointSize(this.geometry, appearance, state);
     for (const { material } of this.#layers) {
       if (!(material instanceof PointsMaterial)) continue;
-      material.sizeAttenuation = isWorldSize && !lens.orthographic;
+      material.sizeAttenuation = isWorldSize && !projection.orthographic;
       material.size = isWorldSize
-        ? toThreePointSize(size, shown, lens, canvasHeight / density) *
-          (lens.orthographic ? density : 1)
-        : size * density;
+        ? toThreePointSize(size, state, projection, canvasHeight / pixelRatio) *
+          (projection.orthographic ? pixelRatio : 1)
+        : size * pixelRatio;
     }
   }
 
@@ -254,51 +258,51 @@ export class MeshObject {
     this.group.clear();
   }
 
-  /** What cannot be changed without building it anew. */
-  #describe(dress: Appearance, shown: SceneState): string {
-    const { drawMode, coloring, flatShading, material } = dress;
-    const frame = coloring === 'height' ? [shown.bounds, shown.up] : null;
-    const { isRound } = resolvePointSize(this.geometry, dress, shown);
+  /** Return what cannot be changed without creating new objects. */
+  #makeAppearanceKey(appearance: Appearance, state: SceneState): string {
+    const { drawMode, coloring, flatShading, material } = appearance;
+    const heightScale = coloring === 'height' ? [state.bounds, state.up] : null;
+    const { isRound } = resolvePointSize(this.geometry, appearance, state);
     return JSON.stringify([
       drawMode,
       coloring,
       flatShading,
       material,
-      frame,
+      heightScale,
       isRound,
-      shown.lineColor,
+      state.lineColor,
     ]);
   }
 
-  #change(dress: Appearance, shown: SceneState): void {
+  #rebuild(appearance: Appearance, state: SceneState): void {
     this.dispose();
-    this.#isCloud = this.geometry.face === null || dress.drawMode === 'points';
-    this.#layers = this.#isCloud
-      ? [this.#makeCloud(dress, shown)]
-      : this.#makeSolid(dress, shown, this.geometry.face ?? new Int32Array());
+    this.#isPointCloud = this.geometry.face === null || appearance.drawMode === 'points';
+    this.#layers = this.#isPointCloud
+      ? [this.#makePoints(appearance, state)]
+      : this.#makeSurface(appearance, state, this.geometry.face ?? new Int32Array());
     for (const { object } of this.#layers) {
-      // What is outside of the picture is cheaper to draw than to find out about.
+      // Culling costs more than it saves.
       object.frustumCulled = false;
       this.group.add(object);
     }
   }
 
-  #place({ bounds: { center, radius } }: SceneState): void {
-    const [x, y, z] = this.geometry.centre;
+  #updateTransform({ bounds: { center, radius } }: SceneState): void {
+    const [x, y, z] = this.geometry.center;
     this.group.scale.setScalar(this.geometry.scale / radius);
     this.group.position.set(x - center[0], y - center[1], z - center[2]).divideScalar(radius);
   }
 
-  #makeCloud(dress: Appearance, shown: SceneState): DrawLayer {
-    const buffer = this.#makeBuffer(dress, shown);
-    const { isRound } = resolvePointSize(this.geometry, dress, shown);
-    const material = makePointsMaterial(dress, isRound);
+  #makePoints(appearance: Appearance, state: SceneState): DrawLayer {
+    const buffer = this.#makeBuffer(appearance, state);
+    const { isRound } = resolvePointSize(this.geometry, appearance, state);
+    const material = makePointsMaterial(appearance, isRound);
     return { object: new Points(buffer, material), buffer, material, stride: 1 };
   }
 
-  #makeSolid(dress: Appearance, shown: SceneState, face: Int32Array): DrawLayer[] {
-    const { drawMode } = dress;
-    const buffer = this.#makeBuffer(dress, shown);
+  #makeSurface(appearance: Appearance, state: SceneState, face: Int32Array): DrawLayer[] {
+    const { drawMode } = appearance;
+    const buffer = this.#makeBuffer(appearance, state);
     const layers: DrawLayer[] = [];
     if (drawMode !== 'wires') {
       const surface = new BufferGeometry();
@@ -307,26 +311,25 @@ export class MeshObject {
       }
       const index = new Uint32Array(face.buffer as ArrayBuffer, face.byteOffset, face.length);
       surface.setIndex(new BufferAttribute(index, 1));
-      const material = makeSurfaceMaterial(dress, drawMode === 'edges');
+      const material = makeSurfaceMaterial(appearance, drawMode === 'edges');
       layers.push({ object: new Mesh(surface, material), buffer: surface, material, stride: 3 });
     }
     if (drawMode !== 'surface') {
       buffer.setIndex(new BufferAttribute(makeEdgeIndex(face), 1));
-      const material = makeLineMaterial(dress, shown.lineColor, drawMode === 'edges');
+      const material = makeLineMaterial(appearance, state.lineColor, drawMode === 'edges');
       layers.push({ object: new LineSegments(buffer, material), buffer, material, stride: 6 });
     }
     return layers;
   }
 
-  #makeBuffer(dress: Appearance, { bounds, up }: SceneState): BufferGeometry {
+  #makeBuffer({ coloring }: Appearance, { bounds, up }: SceneState): BufferGeometry {
     const { position, normal, color } = this.geometry;
     const buffer = new BufferGeometry();
     buffer.setAttribute('position', new BufferAttribute(position, 3));
     if (normal) buffer.setAttribute('normal', new BufferAttribute(toSignedBytes(normal), 3, true));
-    const shades =
-      dress.coloring === 'height' ? makeHeightColors(this.geometry, bounds, up) : color;
-    if (shades && typeof dress.coloring !== 'object') {
-      buffer.setAttribute('color', new BufferAttribute(shades, 3, true));
+    const colors = coloring === 'height' ? makeHeightColors(this.geometry, bounds, up) : color;
+    if (colors && typeof coloring !== 'object') {
+      buffer.setAttribute('color', new BufferAttribute(colors, 3, true));
     }
     return buffer;
   }

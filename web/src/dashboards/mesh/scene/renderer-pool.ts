@@ -1,40 +1,42 @@
 import { ColorManagement, LinearSRGBColorSpace, WebGLRenderer } from 'three';
 
+import * as m from '../../../catalog/mesh';
 import { detectSoftwareRendering, RenderBudget } from '../../../charts/webgl/render-budget';
 import type { RendererPool, SceneHandle, SceneState } from './scene-types';
 import { SceneView } from './scene-view';
 
-/** More pixels than these on a pixel of the page are seen by nobody. */
 const MAX_PIXEL_RATIO = 2;
 
-/** A picture in the making. */
-export interface PartialRender {
+interface PartialRender {
   readonly view: SceneView;
-  /** How much of it stands in the shared canvas, from 0 to 1. */
+  /** The fraction of its elements on the shared canvas. */
   readonly drawnFraction: number;
-  /** How many points or faces were drawn this time. */
+  /** Number of points or faces drawn in this frame. */
   readonly elements: number;
 }
 
-/** The one canvas with a graphics context, of which a browser gives few. Pictures are copied off it. */
-export class SharedWebGLCanvas {
+/**
+ * The only canvas with a WebGL context, because browsers limit their number. Viewports copy their
+ * images from it.
+ */
+class SharedWebGLCanvas {
   readonly isSoftware: boolean;
-  /** The picture that stands in it; any other has to begin anew. */
+  /** The image on the canvas. Drawing another view starts from the beginning. */
   current: PartialRender | null = null;
   readonly #canvas: HTMLCanvasElement;
   readonly #context: WebGL2RenderingContext;
   readonly #renderer: WebGLRenderer;
 
-  /** Null where the browser has no graphics context to give. */
+  /** Return null if the browser has no WebGL 2. */
   static open(onrestored: () => void): SharedWebGLCanvas | null {
     const isSoftware = detectSoftwareRendering();
     if (isSoftware === null) return null;
     const canvas = document.createElement('canvas');
     const context = canvas.getContext('webgl2', {
       alpha: true,
-      // Smooth edges take four times as long.
+      // Takes four times as long without a GPU.
       antialias: !isSoftware,
-      // Large pictures are drawn in several turns.
+      // Large scenes are drawn in several frames.
       preserveDrawingBuffer: true,
       powerPreference: 'high-performance',
     });
@@ -50,7 +52,7 @@ export class SharedWebGLCanvas {
     this.isSoftware = isSoftware;
     this.#canvas = canvas;
     this.#context = context;
-    // Colours are drawn as they were logged, not as a camera would see them.
+    // Logged colors are shown unchanged.
     ColorManagement.enabled = false;
     this.#renderer = new WebGLRenderer({ canvas, context });
     this.#renderer.outputColorSpace = LinearSRGBColorSpace;
@@ -64,184 +66,183 @@ export class SharedWebGLCanvas {
     });
   }
 
-  /** Draws at most so many elements of a picture, from where it stands or from its beginning. */
-  draw(easel: SceneView, shown: SceneState, most: number, isNew: boolean): PartialRender {
-    const { width, height } = this.#measure(shown);
+  /** Draw at most `maxElements`, continuing the current image unless `isNew`. */
+  draw(view: SceneView, state: SceneState, maxElements: number, isNew: boolean): PartialRender {
+    const { width, height } = this.#measure(state);
     this.#grow(width, height);
-    const from = !isNew && this.current?.view === easel ? this.current.drawnFraction : 0;
-    const camera = easel.updateScene(shown, this.#density, this.#canvas.height);
-    const total = Math.max(1, easel.elementCount);
-    const share = Math.min(1, from + most / total);
-    easel.setDrawRange(from, share);
+    const from = !isNew && this.current?.view === view ? this.current.drawnFraction : 0;
+    const camera = view.updateScene(state, this.#pixelRatio, this.#canvas.height);
+    const total = Math.max(1, view.elementCount);
+    const to = Math.min(1, from + maxElements / total);
+    view.setDrawRange(from, to);
     this.#renderer.setViewport(0, 0, width, height);
     this.#renderer.setScissor(0, 0, width, height);
     if (from === 0) this.#renderer.clear();
-    this.#renderer.render(easel.rig.scene, camera);
-    // Without a graphics card it is the page's own processor that is busy now.
+    this.#renderer.render(view.rig.scene, camera);
+    // Without a GPU, wait so that the time can be measured.
     if (this.isSoftware) this.#context.finish();
     this.current = {
-      view: easel,
-      drawnFraction: share,
-      elements: Math.round((share - from) * total),
+      view,
+      drawnFraction: to,
+      elements: Math.round((to - from) * total),
     };
     return this.current;
   }
 
-  /** Copies the picture that stands here to a canvas of the page. */
-  copyTo(target: HTMLCanvasElement, shown: SceneState): void {
-    const { width, height } = this.#measure(shown);
+  /** Copy the current image to the canvas of a viewport. */
+  copyTo(target: HTMLCanvasElement, state: SceneState): void {
+    const { width, height } = this.#measure(state);
     if (target.width !== width) target.width = width;
     if (target.height !== height) target.height = height;
-    const pen = target.getContext('2d');
-    if (!pen) return;
+    const context = target.getContext('2d');
+    if (!context) return;
     const top = this.#canvas.height - height;
-    pen.globalCompositeOperation = 'copy';
-    pen.drawImage(this.#canvas, 0, top, width, height, 0, 0, width, height);
+    context.globalCompositeOperation = 'copy';
+    context.drawImage(this.#canvas, 0, top, width, height, 0, 0, width, height);
   }
 
-  get #density(): number {
+  get #pixelRatio(): number {
     return this.isSoftware ? 1 : Math.min(MAX_PIXEL_RATIO, devicePixelRatio);
   }
 
   #measure({ width, height }: SceneState): { width: number; height: number } {
-    const [wide, high] = [width, height].map((size) =>
-      Math.max(1, Math.round(size * this.#density)),
-    );
-    return { width: wide ?? 1, height: high ?? 1 };
+    const toPixels = (size: number): number => Math.max(1, Math.round(size * this.#pixelRatio));
+    return { width: toPixels(width), height: toPixels(height) };
   }
 
-  /** It has room for the largest picture. */
+  /** The canvas is as large as the largest viewport. */
   #grow(width: number, height: number): void {
-    const { width: wide, height: high } = this.#canvas;
-    if (width <= wide && height <= high) return;
-    this.#renderer.setSize(Math.max(width, wide), Math.max(height, high), false);
+    const { width: oldWidth, height: oldHeight } = this.#canvas;
+    if (width <= oldWidth && height <= oldHeight) return;
+    this.#renderer.setSize(Math.max(width, oldWidth), Math.max(height, oldHeight), false);
     this.current = null;
   }
 }
 
-/** After so long the pictures that are left wait for the next turn. */
+/** After this time the remaining views wait for the next frame. */
 const MAX_FRAME_MS = 30;
-/** A turn that comes later than this after the one before was held up by the graphics card. */
+/** A frame that comes later than this was delayed by the GPU. */
 const LATE_FRAME_MS = 34;
+/** A longer pause means that nothing was drawn. */
 const IDLE_MS = 1000;
 
-/** Null where the browser has no graphics context to give. */
+/** Return null if the browser has no WebGL 2. */
 export function openRendererPool(): RendererPool | null {
-  const studio = new SharedRendererPool();
-  return studio.canvas ? studio : null;
+  const pool = new SharedRendererPool();
+  return pool.canvas ? pool : null;
 }
 
-/** Draws pictures turn by turn: first what changed, then, in peace, what is not complete. */
+/** Draws views frame by frame: first those that changed, then the rest of incomplete ones. */
 class SharedRendererPool implements RendererPool {
   readonly canvas: SharedWebGLCanvas | null;
-  readonly #paces: { readonly cloud: RenderBudget; readonly solid: RenderBudget };
-  readonly #easels = new Set<SceneView>();
+  readonly #budgets: { readonly cloud: RenderBudget; readonly solid: RenderBudget };
+  readonly #views = new Set<SceneView>();
   #isScheduled = false;
-  #lastTurn: { readonly at: number; readonly drawn: readonly RenderCost[] } = { at: 0, drawn: [] };
+  #lastFrame: { readonly at: number; readonly drawn: readonly RenderCost[] } = { at: 0, drawn: [] };
 
   constructor() {
     this.canvas = SharedWebGLCanvas.open(() => this.#drawAll());
     const { isSoftware } = this;
-    this.#paces = { cloud: new RenderBudget(isSoftware), solid: new RenderBudget(isSoftware) };
+    this.#budgets = { cloud: new RenderBudget(isSoftware), solid: new RenderBudget(isSoftware) };
   }
 
   get isSoftware(): boolean {
     return this.canvas?.isSoftware ?? true;
   }
 
-  open(canvas: HTMLCanvasElement, ondrawn: (share: number) => void): SceneHandle {
-    const easel = new SceneView(canvas, ondrawn);
-    this.#easels.add(easel);
+  open(canvas: HTMLCanvasElement, ondrawn: (fraction: number) => void): SceneHandle {
+    const view = new SceneView(canvas, ondrawn);
+    this.#views.add(view);
     return {
-      update: (shown) => {
-        easel.setState(shown);
+      update: (state) => {
+        view.setState(state);
         this.#schedule();
       },
-      exportPng: (background) => exportScenePng(easel, background),
-      close: () => this.#close(easel),
+      exportPng: (background) => exportScenePng(view, background),
+      close: () => this.#close(view),
     };
   }
 
-  #close(easel: SceneView): void {
-    this.#easels.delete(easel);
-    if (this.canvas?.current?.view === easel) this.canvas.current = null;
-    easel.dispose();
+  #close(view: SceneView): void {
+    this.#views.delete(view);
+    if (this.canvas?.current?.view === view) this.canvas.current = null;
+    view.dispose();
   }
 
   #drawAll(): void {
-    for (const easel of this.#easels) easel.isStale = true;
+    for (const view of this.#views) view.isStale = true;
     this.#schedule();
   }
 
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    requestAnimationFrame((now) => this.#turn(now));
+    requestAnimationFrame((now) => this.#drawFrame(now));
   }
 
-  #turn(now: number): void {
+  #drawFrame(now: number): void {
     this.#isScheduled = false;
     const { canvas } = this;
     if (!canvas) return;
-    this.#learnFromFrames(now);
-    const stale = [...this.#easels].filter(({ isStale }) => isStale);
-    const drawn = stale.length > 0 ? this.#beginSome(canvas, stale) : this.#refine(canvas);
-    this.#lastTurn = { at: now, drawn };
+    this.#recordLateFrame(now);
+    const stale = [...this.#views].filter(({ isStale }) => isStale);
+    const drawn = stale.length > 0 ? this.#drawStale(canvas, stale) : this.#refine(canvas);
+    this.#lastFrame = { at: now, drawn };
     if (this.#findUnfinished()) this.#schedule();
   }
 
-  /** Those that have waited longest come first, so that each gets its turn. */
-  #beginSome(canvas: SharedWebGLCanvas, stale: readonly SceneView[]): RenderCost[] {
+  /** Views that have waited longest come first. */
+  #drawStale(canvas: SharedWebGLCanvas, stale: readonly SceneView[]): RenderCost[] {
     const until = performance.now() + MAX_FRAME_MS;
     const drawn: RenderCost[] = [];
-    for (const easel of stale.toSorted((one, other) => one.drawnAt - other.drawnAt)) {
+    for (const view of stale.toSorted((one, other) => one.drawnAt - other.drawnAt)) {
       if (performance.now() > until) break;
-      drawn.push(this.#draw(canvas, easel, 1 / stale.length, true));
-      easel.isStale = false;
+      drawn.push(this.#draw(canvas, view, 1 / stale.length, true));
+      view.isStale = false;
     }
     return drawn;
   }
 
   #refine(canvas: SharedWebGLCanvas): RenderCost[] {
-    const easel = this.#findUnfinished();
-    return easel ? [this.#draw(canvas, easel, 1, false)] : [];
+    const view = this.#findUnfinished();
+    return view ? [this.#draw(canvas, view, 1, false)] : [];
   }
 
-  /** The one at hand goes on before another begins anew. */
+  /** Prefer the view on the canvas, which can be continued. */
   #findUnfinished(): SceneView | undefined {
-    const waiting = [...this.#easels].filter(
+    const unfinished = [...this.#views].filter(
       ({ state, isStale, drawnFraction }) =>
         state && (isStale || (drawnFraction < 1 && !state.isMoving)),
     );
-    return waiting.find((easel) => easel === this.canvas?.current?.view) ?? waiting[0];
+    return unfinished.find((view) => view === this.canvas?.current?.view) ?? unfinished[0];
   }
 
-  #draw(canvas: SharedWebGLCanvas, easel: SceneView, share: number, isNew: boolean): RenderCost {
-    const { state } = easel;
-    const pace = easel.isPointCloud ? this.#paces.cloud : this.#paces.solid;
-    if (!state || state.width === 0 || state.height === 0) return { budget: pace, elements: 0 };
-    const began = performance.now();
-    const part = canvas.draw(easel, state, pace.maxElements(state.isMoving, share), isNew);
-    // One that had to begin anew is not hung up before it is better than what hangs there.
-    if (isNew || part.drawnFraction > easel.drawnFraction)
-      this.#hang(canvas, easel, state, part.drawnFraction);
-    if (this.isSoftware) pace.recordCost(part.elements, performance.now() - began);
-    return { budget: pace, elements: part.elements };
+  #draw(canvas: SharedWebGLCanvas, view: SceneView, share: number, isNew: boolean): RenderCost {
+    const { state } = view;
+    const budget = view.isPointCloud ? this.#budgets.cloud : this.#budgets.solid;
+    if (!state || state.width === 0 || state.height === 0) return { budget, elements: 0 };
+    const startedAt = performance.now();
+    const part = canvas.draw(view, state, budget.maxElements(state.isMoving, share), isNew);
+    // A view that had to start again keeps its image until the new one has more elements.
+    if (isNew || part.drawnFraction > view.drawnFraction)
+      this.#present(canvas, view, state, part.drawnFraction);
+    if (this.isSoftware) budget.recordCost(part.elements, performance.now() - startedAt);
+    return { budget, elements: part.elements };
   }
 
-  #hang(canvas: SharedWebGLCanvas, easel: SceneView, shown: SceneState, share: number): void {
-    canvas.copyTo(easel.canvas, shown);
-    easel.drawnAt = performance.now();
-    easel.drawnFraction = share;
-    easel.notifyDrawn();
+  #present(canvas: SharedWebGLCanvas, view: SceneView, state: SceneState, fraction: number): void {
+    canvas.copyTo(view.canvas, state);
+    view.drawnAt = performance.now();
+    view.drawnFraction = fraction;
+    view.notifyDrawn();
   }
 
-  /** A graphics card works beside the page: that it is late is seen by frames that are. */
-  #learnFromFrames(now: number): void {
-    const { at, drawn } = this.#lastTurn;
-    const took = now - at;
-    if (this.isSoftware || took < LATE_FRAME_MS || took > IDLE_MS) return;
-    for (const { budget, elements } of drawn) budget.recordCost(elements, took / drawn.length);
+  /** A GPU draws asynchronously: a late frame shows that it took too long. */
+  #recordLateFrame(now: number): void {
+    const { at, drawn } = this.#lastFrame;
+    const elapsed = now - at;
+    if (this.isSoftware || elapsed < LATE_FRAME_MS || elapsed > IDLE_MS) return;
+    for (const { budget, elements } of drawn) budget.recordCost(elements, elapsed / drawn.length);
   }
 }
 
@@ -250,20 +251,20 @@ interface RenderCost {
   readonly elements: number;
 }
 
-/** The picture as a file, on a background that it does not have on the page. */
-async function exportScenePng(easel: SceneView, background: string): Promise<Blob> {
-  while (easel.isStale || easel.drawnFraction < 1) await new Promise(requestAnimationFrame);
-  const { canvas } = easel;
-  const sheet = document.createElement('canvas');
-  sheet.width = canvas.width;
-  sheet.height = canvas.height;
-  const pen = sheet.getContext('2d');
-  if (pen) {
-    pen.fillStyle = background;
-    pen.fillRect(0, 0, sheet.width, sheet.height);
-    pen.drawImage(canvas, 0, 0);
+/** Return the complete image on an opaque background. */
+async function exportScenePng(view: SceneView, background: string): Promise<Blob> {
+  while (view.isStale || view.drawnFraction < 1) await new Promise(requestAnimationFrame);
+  const { canvas } = view;
+  const output = document.createElement('canvas');
+  output.width = canvas.width;
+  output.height = canvas.height;
+  const context = output.getContext('2d');
+  if (context) {
+    context.fillStyle = background;
+    context.fillRect(0, 0, output.width, output.height);
+    context.drawImage(canvas, 0, 0);
   }
   return new Promise((resolve, reject) =>
-    sheet.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('The picture is too large.')))),
+    output.toBlob((blob) => (blob ? resolve(blob) : reject(new Error(m.exportErrorTooLarge)))),
   );
 }

@@ -1,25 +1,20 @@
-import type {
-  BoundingSphere,
-  GeometryResponse,
-  LoggedLight,
-  LoggedMaterial,
-} from '../mesh-geometry';
-import type { Projection, Orbit, UpAxis } from '../../../charts/webgl/orbit-camera';
+import type { GeometryResponse, Light, Material } from '../../../api/schemas';
+import type { Orbit, Projection, UpAxis } from '../../../charts/webgl/orbit-camera';
+import type { BoundingSphere } from '../mesh-geometry';
 
-/** What a mesh is drawn as. Clouds are always points. */
+/** Point clouds are always drawn as points. */
 export type DrawMode = 'surface' | 'edges' | 'wires' | 'points';
 
-/** What colour a vertex has: the logged one, one by its height, or one for all. */
+/** Vertex colors as logged or by height, or one color for all vertices. */
 export type Coloring = 'logged' | 'height' | { readonly plain: string };
 
-/** How one mesh is drawn. */
 export interface Appearance {
   readonly drawMode: DrawMode;
   readonly coloring: Coloring;
   readonly flatShading: boolean;
-  /** In pixels of the screen; null: as logged, or as suits the number of points. */
+  /** In CSS pixels; null: as logged, or depending on the number of points. */
   readonly pointSize: number | null;
-  readonly material: LoggedMaterial | null;
+  readonly material: Material | null;
 }
 
 export interface MeshInstance {
@@ -27,41 +22,39 @@ export interface MeshInstance {
   readonly appearance: Appearance;
 }
 
-/** All that one picture depends on. */
+/** Everything that the image of a viewport depends on. */
 export interface SceneState {
   readonly meshes: readonly MeshInstance[];
   readonly bounds: BoundingSphere;
   readonly orbit: Orbit;
   readonly up: UpAxis;
   readonly projection: Pick<Projection, 'fov' | 'orthographic'>;
-  /** Empty: a light that goes with the eye. */
-  readonly lights: readonly LoggedLight[];
+  /** Empty: a light that moves with the camera. */
+  readonly lights: readonly Light[];
   readonly brightness: number;
   readonly axes: boolean;
   readonly grid: boolean;
-  /** For lines that help the eye. */
+  /** Color of edges, grid and axes. */
   readonly lineColor: string;
-  /** What the picture stands on. */
   readonly background: string;
-  /** In pixels of the page. */
+  /** In CSS pixels. */
   readonly width: number;
   readonly height: number;
-  /** While a hand turns it, being quick is more than being complete. */
+  /** While the camera moves, only as many elements are drawn as a frame allows. */
   readonly isMoving: boolean;
 }
 
-/** A canvas and what is drawn on it. */
 export interface SceneHandle {
-  update(shown: SceneState): void;
-  /** What is seen, once all of it is there. */
+  update(state: SceneState): void;
+  /** Resolves when the scene is drawn completely. */
   exportPng(background: string): Promise<Blob>;
   close(): void;
 }
 
-/** Draws all meshes of the page, on the one graphics context that they share. */
+/** Draws all viewports of the page with one WebGL context. */
 export interface RendererPool {
-  /** True where no graphics card helps. */
+  /** There is no GPU. */
   readonly isSoftware: boolean;
-  /** `ondrawn` is told how much of the picture is there, from 0 to 1. */
-  open(canvas: HTMLCanvasElement, ondrawn: (share: number) => void): SceneHandle;
+  /** `ondrawn` is called with the fraction of the elements that is drawn. */
+  open(canvas: HTMLCanvasElement, ondrawn: (fraction: number) => void): SceneHandle;
 }

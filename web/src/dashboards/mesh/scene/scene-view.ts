@@ -14,6 +14,7 @@ import {
   Vector3,
 } from 'three';
 
+import type { GeometryResponse, Light } from '../../../api/schemas';
 import {
   getEyeDistance,
   getEyePosition,
@@ -21,14 +22,14 @@ import {
   getUpVector,
   type Projection,
 } from '../../../charts/webgl/orbit-camera';
-import { type GeometryResponse, type LoggedLight, toSphereCoordinates } from '../mesh-geometry';
+import { toSphereCoordinates } from '../mesh-geometry';
 import { MeshObject } from './mesh-object';
 import type { SceneState } from './scene-types';
 
-/** Lights are logged as they were counted before three.js began to count them in physical units. */
+/** Logged intensities are in the units of three.js before physically based lights. */
 const LEGACY_LIGHT_FACTOR = Math.PI;
 
-/** What stands around the meshes of one picture: the eye, lights, and lines that help it. */
+/** Camera, lights, grid and axes of a scene. */
 export class SceneRig {
   readonly scene = new Scene();
   readonly #perspective = new PerspectiveCamera();
@@ -37,19 +38,19 @@ export class SceneRig {
   readonly #headlight = new DirectionalLight();
   readonly #helpers = new Group();
   readonly #fog = new Fog('#ffffff');
-  #lit = '';
-  #helped = '';
+  #lightsKey = '';
+  #helpersKey = '';
 
   constructor() {
     this.scene.add(this.#lights, this.#helpers);
   }
 
-  update(shown: SceneState, lens: Projection): PerspectiveCamera | OrthographicCamera {
-    const camera = this.#aim(shown, lens);
-    this.#light(shown);
-    this.#help(shown);
-    this.#fade(shown, lens);
-    // The light comes over the left shoulder of who looks.
+  update(state: SceneState, projection: Projection): PerspectiveCamera | OrthographicCamera {
+    const camera = this.#updateCamera(state, projection);
+    this.#updateLights(state);
+    this.#updateHelpers(state);
+    this.#updateFog(state, projection);
+    // From above and behind the camera, slightly to the left.
     this.#headlight.position.copy(new Vector3(-0.5, 0.7, 1).applyQuaternion(camera.quaternion));
     return camera;
   }
@@ -58,39 +59,42 @@ export class SceneRig {
     this.#clearHelpers();
   }
 
-  /** Helpers are drawn once, with the first part of a picture. */
-  showHelpers(isShown: boolean): void {
-    this.#helpers.visible = isShown;
+  /** A scene is drawn in parts; grid and axes are drawn with the first one. */
+  showHelpers(isVisible: boolean): void {
+    this.#helpers.visible = isVisible;
   }
 
-  #aim({ orbit, up }: SceneState, lens: Projection): PerspectiveCamera | OrthographicCamera {
-    const distance = getEyeDistance(orbit, lens);
-    const camera = lens.orthographic ? this.#orthographic : this.#perspective;
-    camera.near = lens.orthographic ? -50 : Math.max(0.002, distance * 0.02);
+  #updateCamera(
+    { orbit, up }: SceneState,
+    projection: Projection,
+  ): PerspectiveCamera | OrthographicCamera {
+    const distance = getEyeDistance(orbit, projection);
+    const camera = projection.orthographic ? this.#orthographic : this.#perspective;
+    camera.near = projection.orthographic ? -50 : Math.max(0.002, distance * 0.02);
     camera.far = distance + 50;
     if (camera instanceof OrthographicCamera) {
-      const half = getHeightAtTarget(orbit, lens) / 2;
+      const half = getHeightAtTarget(orbit, projection) / 2;
       camera.top = half;
       camera.bottom = -half;
-      camera.right = half * lens.aspect;
-      camera.left = -half * lens.aspect;
+      camera.right = half * projection.aspect;
+      camera.left = -half * projection.aspect;
     } else {
-      camera.fov = lens.fov;
-      camera.aspect = lens.aspect;
+      camera.fov = projection.fov;
+      camera.aspect = projection.aspect;
     }
     camera.up.set(...getUpVector(up));
-    camera.position.set(...getEyePosition(orbit, lens, up));
+    camera.position.set(...getEyePosition(orbit, projection, up));
     camera.lookAt(...orbit.target);
     camera.updateProjectionMatrix();
     camera.updateMatrixWorld();
     return camera;
   }
 
-  #light(shown: SceneState): void {
-    const { lights, brightness, bounds } = shown;
-    const lit = JSON.stringify([lights, brightness, bounds]);
-    if (lit === this.#lit) return;
-    this.#lit = lit;
+  #updateLights(state: SceneState): void {
+    const { lights, brightness, bounds } = state;
+    const key = JSON.stringify([lights, brightness, bounds]);
+    if (key === this.#lightsKey) return;
+    this.#lightsKey = key;
     this.#lights.clear();
     if (lights.length === 0) {
       this.#headlight.intensity = 0.75 * LEGACY_LIGHT_FACTOR * brightness;
@@ -99,25 +103,25 @@ export class SceneRig {
         this.#headlight,
       );
     }
-    for (const light of lights) this.#lights.add(makeLight(light, shown));
+    for (const light of lights) this.#lights.add(makeLight(light, state));
   }
 
-  #help({ axes, grid, up, lineColor }: SceneState): void {
-    const helped = JSON.stringify([axes, grid, up, lineColor]);
-    if (helped === this.#helped) return;
-    this.#helped = helped;
+  #updateHelpers({ axes, grid, up, lineColor }: SceneState): void {
+    const key = JSON.stringify([axes, grid, up, lineColor]);
+    if (key === this.#helpersKey) return;
+    this.#helpersKey = key;
     this.#clearHelpers();
     if (grid) this.#helpers.add(makeGrid(up, lineColor));
     if (axes) this.#helpers.add(new AxesHelper(1.1));
   }
 
-  /** What is further away is paler, where a material lets it. */
-  #fade({ orbit, background }: SceneState, lens: Projection): void {
-    const distance = lens.orthographic ? 0 : getEyeDistance(orbit, lens);
+  /** Distant points fade into the background; see `makePointsMaterial`. */
+  #updateFog({ orbit, background }: SceneState, projection: Projection): void {
+    const distance = projection.orthographic ? 0 : getEyeDistance(orbit, projection);
     this.#fog.color.set(background);
     this.#fog.near = distance - 1;
     this.#fog.far = distance + 1.8;
-    this.scene.fog = lens.orthographic ? null : this.#fog;
+    this.scene.fog = projection.orthographic ? null : this.#fog;
   }
 
   #clearHelpers(): void {
@@ -128,24 +132,24 @@ export class SceneRig {
   }
 }
 
-function makeLight(logged: LoggedLight, { brightness, bounds }: SceneState) {
-  const { kind, color = '#ffffff', intensity = 1, position } = logged;
-  const strength = intensity * LEGACY_LIGHT_FACTOR * brightness;
-  if (kind === 'ambient') return new AmbientLight(new Color(color), strength);
+function makeLight(light: Light, { brightness, bounds }: SceneState) {
+  const { kind, color = '#ffffff', intensity = 1, position } = light;
+  const scaled = intensity * LEGACY_LIGHT_FACTOR * brightness;
+  if (kind === 'ambient') return new AmbientLight(new Color(color), scaled);
   if (kind === 'directional') {
-    const light = new DirectionalLight(new Color(color), strength);
-    light.position.set(...(position ?? ([0, 1, 0] as const)));
-    return light;
+    const directional = new DirectionalLight(new Color(color), scaled);
+    directional.position.set(...(position ?? ([0, 1, 0] as const)));
+    return directional;
   }
-  // Without a decay with the distance, as all lights were when such settings were thought of.
-  const light = new PointLight(new Color(color), strength, 0, 0);
-  light.position.set(...toSphereCoordinates(position ?? [0, 0, 0], bounds));
-  return light;
+  // Without decay, as in the versions of three.js for which configs were written.
+  const point = new PointLight(new Color(color), scaled, 0, 0);
+  point.position.set(...toSphereCoordinates(position ?? [0, 0, 0], bounds));
+  return point;
 }
 
-/** A floor below the frame. */
-function makeGrid(up: SceneState['up'], ink: string): GridHelper {
-  const grid = new GridHelper(4, 16, ink, ink);
+/** Make a grid below the bounding sphere. */
+function makeGrid(up: SceneState['up'], color: string): GridHelper {
+  const grid = new GridHelper(4, 16, color, color);
   const material = grid.material as Material;
   material.transparent = true;
   material.opacity = 0.35;
@@ -154,26 +158,27 @@ function makeGrid(up: SceneState['up'], ink: string): GridHelper {
   return grid;
 }
 
-/** One picture in the making: what belongs on it, and how much of that is drawn. */
+/** The scene of one viewport, and how much of it is drawn on its canvas. */
 export class SceneView {
   readonly canvas: HTMLCanvasElement;
   readonly rig = new SceneRig();
   state: SceneState | null = null;
-  /** What changed since it was drawn last. */
+  /** The state changed since it was drawn. */
   isStale = false;
-  /** The share of it that is on its canvas, and since when. */
+  /** The fraction of the elements on the canvas. */
   drawnFraction = 0;
+  /** Time of the last drawing, in milliseconds. */
   drawnAt = 0;
-  readonly #models = new Map<GeometryResponse, MeshObject>();
-  readonly #ondrawn: (share: number) => void;
+  readonly #objects = new Map<GeometryResponse, MeshObject>();
+  readonly #ondrawn: (fraction: number) => void;
 
-  constructor(canvas: HTMLCanvasElement, ondrawn: (share: number) => void) {
+  constructor(canvas: HTMLCanvasElement, ondrawn: (fraction: number) => void) {
     this.canvas = canvas;
     this.#ondrawn = ondrawn;
   }
 
-  setState(shown: SceneState): void {
-    this.state = shown;
+  setState(state: SceneState): void {
+    this.state = state;
     this.isStale = true;
   }
 
@@ -182,7 +187,7 @@ export class SceneView {
     return { fov: 40, orthographic: false, ...projection, aspect: width / height };
   }
 
-  /** Whether it shows points only. */
+  /** All meshes are drawn as points. */
   get isPointCloud(): boolean {
     const { meshes = [] } = this.state ?? {};
     return meshes.every(
@@ -191,22 +196,22 @@ export class SceneView {
   }
 
   get elementCount(): number {
-    return [...this.#models.values()].reduce((sum, { elements }) => sum + elements, 0);
+    return [...this.#objects.values()].reduce((sum, { elements }) => sum + elements, 0);
   }
 
-  /** Puts on the stage what is shown now, and takes off what is not any more. */
-  updateScene(shown: SceneState, density: number, canvasHeight: number) {
-    this.#dropOthers(new Set(shown.meshes.map(({ geometry }) => geometry)));
-    for (const { geometry, appearance } of shown.meshes) {
-      const model = this.#models.get(geometry) ?? this.#add(geometry);
-      model.setAppearance(appearance, shown);
-      model.setPointSize(appearance, shown, this.projection, density, canvasHeight);
+  /** Update all objects and return the camera. */
+  updateScene(state: SceneState, pixelRatio: number, canvasHeight: number) {
+    this.#removeOthers(new Set(state.meshes.map(({ geometry }) => geometry)));
+    for (const { geometry, appearance } of state.meshes) {
+      const object = this.#objects.get(geometry) ?? this.#add(geometry);
+      object.setAppearance(appearance, state);
+      object.setPointSize(appearance, state, this.projection, pixelRatio, canvasHeight);
     }
-    return this.rig.update(shown, this.projection);
+    return this.rig.update(state, this.projection);
   }
 
   setDrawRange(from: number, to: number): void {
-    for (const model of this.#models.values()) model.setDrawRange(from, to);
+    for (const object of this.#objects.values()) object.setDrawRange(from, to);
     this.rig.showHelpers(from === 0);
   }
 
@@ -215,23 +220,23 @@ export class SceneView {
   }
 
   dispose(): void {
-    this.#dropOthers(new Set());
+    this.#removeOthers(new Set());
     this.rig.dispose();
   }
 
   #add(geometry: GeometryResponse): MeshObject {
-    const model = new MeshObject(geometry);
-    this.#models.set(geometry, model);
-    this.rig.scene.add(model.group);
-    return model;
+    const object = new MeshObject(geometry);
+    this.#objects.set(geometry, object);
+    this.rig.scene.add(object.group);
+    return object;
   }
 
-  #dropOthers(kept: ReadonlySet<GeometryResponse>): void {
-    for (const [geometry, model] of this.#models) {
+  #removeOthers(kept: ReadonlySet<GeometryResponse>): void {
+    for (const [geometry, object] of this.#objects) {
       if (kept.has(geometry)) continue;
-      this.rig.scene.remove(model.group);
-      model.dispose();
-      this.#models.delete(geometry);
+      this.rig.scene.remove(object.group);
+      object.dispose();
+      this.#objects.delete(geometry);
     }
   }
 }

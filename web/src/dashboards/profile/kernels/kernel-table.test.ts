@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { KernelsResponse } from '../schemas';
+import type { KernelsResponse } from '../../../api/schemas';
 import { makeKernelRows, summarizeKernels } from './kernel-table';
 
 interface KernelFields {
@@ -25,7 +25,7 @@ function makeResponse(kernels: readonly KernelFields[], steps = 2): KernelsRespo
     registers: ints(() => 32),
     shared_bytes: ints(() => 0),
     occupancy: Float32Array.from(kernels, ({ occupancy = NaN }) => occupancy),
-    occupancy_is: 'achieved',
+    occupancy_kind: 'achieved',
     fill: Float32Array.from(kernels, () => 0.5),
     tensor_cores: Uint8Array.from(kernels, ({ tensor = 0 }) => tensor),
     eligible: Uint8Array.from(kernels, ({ eligible = 0 }) => eligible),
@@ -38,25 +38,25 @@ function makeResponse(kernels: readonly KernelFields[], steps = 2): KernelsRespo
   };
 }
 
-const ONE = makeResponse([
+const CURRENT = makeResponse([
   { name: 'gemm', op: 'mm', total: 6, occupancy: 20, tensor: 1, eligible: 1 },
   { name: 'gemm', op: 'mm', grid: '2,1,1', total: 2, occupancy: 60, tensor: 1, eligible: 1 },
   { name: 'sgemm', op: 'addmm', total: 2, tensor: 0, eligible: 1 },
   { name: 'relu', op: 'relu', total: 1 },
 ]);
 
-describe('kernels', () => {
-  it('are one row a launch, a kernel or an op', () => {
-    expect(makeKernelRows(ONE, null, 'launch', false)).toHaveLength(4);
-    expect(makeKernelRows(ONE, null, 'kernel', false)).toHaveLength(3);
-    const [mm] = makeKernelRows(ONE, null, 'op', false);
+describe('kernel rows', () => {
+  it('are grouped by launch, kernel or op', () => {
+    expect(makeKernelRows(CURRENT, null, 'launch', false)).toHaveLength(4);
+    expect(makeKernelRows(CURRENT, null, 'kernel', false)).toHaveLength(3);
+    const [mm] = makeKernelRows(CURRENT, null, 'op', false);
     expect(mm).toMatchObject({ op: 'mm', total: 8, count: 4, launchCount: 2, grid: '', min: 0.5 });
     expect(mm?.occupancy).toBe(30);
   });
 
-  it('are compared by step, with those that are gone', () => {
+  it('are compared per step, including kernels that only the baseline has', () => {
     const rows = makeKernelRows(
-      ONE,
+      CURRENT,
       makeResponse([{ name: 'old', total: 20 }], 10),
       'kernel',
       true,
@@ -65,8 +65,11 @@ describe('kernels', () => {
     expect(rows.find(({ name }) => name === 'old')).toMatchObject({ total: 0, baseline: 2 });
   });
 
-  it('say how much of what could use tensor cores does', () => {
-    const { total, eligible, tensorCores, unknown, occupancy, fill } = summarizeKernels(ONE, false);
+  it('are summarized by the use of tensor cores', () => {
+    const { total, eligible, tensorCores, unknown, occupancy, fill } = summarizeKernels(
+      CURRENT,
+      false,
+    );
     expect([total, eligible, tensorCores, unknown]).toEqual([11, 10, 8, 0]);
     expect(occupancy).toBe(30);
     expect(fill).toBe(0.5);

@@ -1,9 +1,17 @@
+import type { KernelsResponse } from '../../../api/schemas';
 import type { TableColumn } from '../../../components/data-table';
 import { formatBytes, formatCount } from '../../../lib/format';
 import { formatMs, formatPercent, shortenOpName } from '../display';
-import { type KernelsResponse, TENSOR_CORES_UNKNOWN, TENSOR_CORES_USED } from '../schemas';
+import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/profile';
 
-/** A kernel launched in one way, all launches of a kernel, or all kernels of an op. */
+// ---- Rows
+
+/** Values of `KernelsResponse.tensor_cores`; 0 means that they are not used. */
+const TENSOR_CORES_USED = 1;
+const TENSOR_CORES_UNKNOWN = 2;
+
+/** Launches of a kernel in one configuration, all its launches, or all kernels of an op. */
 export interface KernelRow {
   readonly name: string;
   readonly op: string;
@@ -14,7 +22,7 @@ export interface KernelRow {
   readonly sharedBytes: number;
   readonly occupancy: number;
   readonly fill: number;
-  /** 0 no, 1 yes, 2 not known; of several, what most of their time is. */
+  /** Whether tensor cores are used; of several kernels, that of the longest. */
   readonly tensorCores: number;
   readonly eligible: boolean;
   readonly count: number;
@@ -22,41 +30,41 @@ export interface KernelRow {
   readonly min: number;
   readonly max: number;
   readonly longestEvent: number;
-  /** Time in the other capture; null where nothing is compared. */
+  /** Time in the baseline capture; null without first. */
   readonly baseline: number | null;
-  /** How many rows it was made of. */
+  /** Number of launch configurations. */
   readonly launchCount: number;
 }
 
 export type KernelGrouping = 'launch' | 'kernel' | 'op';
 
 export function makeKernelRows(
-  one: KernelsResponse,
-  other: KernelsResponse | null,
+  current: KernelsResponse,
+  baseline: KernelsResponse | null,
   grouping: KernelGrouping,
   perStep: boolean,
 ): KernelRow[] {
-  const now = groupKernels(one, grouping, perStep);
-  const before = other && groupKernels(other, grouping, perStep);
-  const rows = Array.from(now, ([key, row]) => ({
+  const groups = groupKernels(current, grouping, perStep);
+  const baselineGroups = baseline && groupKernels(baseline, grouping, perStep);
+  const rows = Array.from(groups, ([key, row]) => ({
     ...row,
-    baseline: before && (before.get(key)?.total ?? 0),
+    baseline: baselineGroups && (baselineGroups.get(key)?.total ?? 0),
   }));
-  const gone = Array.from(before ?? []).filter(([key]) => !now.has(key));
+  const gone = Array.from(baselineGroups ?? []).filter(([key]) => !groups.has(key));
   return [...rows, ...gone.map(([, row]) => ({ ...row, ...NOT_RUN, baseline: row.total }))];
 }
 
 const NOT_RUN = { count: 0, total: 0, min: NaN, max: NaN, longestEvent: -1 };
 
 function groupKernels(
-  answer: KernelsResponse,
+  response: KernelsResponse,
   grouping: KernelGrouping,
   perStep: boolean,
 ): Map<string, KernelRow> {
-  const steps = perStep ? Math.max(answer.steps, 1) : 1;
+  const steps = perStep ? Math.max(response.steps, 1) : 1;
   const rows = new Map<string, KernelRow>();
-  answer.names.forEach((_, at) => {
-    const row = readKernelRow(answer, at, steps);
+  response.names.forEach((_, index) => {
+    const row = readKernelRow(response, index, steps);
     const key = getKernelKey(row, grouping);
     const known = rows.get(key);
     rows.set(key, known ? mergeKernelRows(known, row) : row);
@@ -69,84 +77,86 @@ function getKernelKey({ name, op, grid, block }: KernelRow, grouping: KernelGrou
   return grouping === 'kernel' ? name : [name, op, grid, block].join('\n');
 }
 
-function readKernelRow(answer: KernelsResponse, at: number, steps: number): KernelRow {
+function readKernelRow(response: KernelsResponse, index: number, steps: number): KernelRow {
   return {
-    name: answer.names[at] ?? '',
-    op: answer.ops[at] ?? '',
-    type: answer.types[at] ?? '',
-    grid: answer.grids[at] ?? '',
-    block: answer.blocks[at] ?? '',
-    registers: answer.registers[at] ?? 0,
-    sharedBytes: answer.shared_bytes[at] ?? 0,
-    occupancy: answer.occupancy[at] ?? NaN,
-    fill: answer.fill[at] ?? NaN,
-    tensorCores: answer.tensor_cores[at] ?? TENSOR_CORES_UNKNOWN,
-    eligible: answer.eligible[at] === 1,
-    count: (answer.counts[at] ?? 0) / steps,
-    total: (answer.total_ms[at] ?? 0) / steps,
-    min: answer.min_ms[at] ?? NaN,
-    max: answer.max_ms[at] ?? NaN,
-    longestEvent: answer.longest[at] ?? -1,
+    name: response.names[index] ?? '',
+    op: response.ops[index] ?? '',
+    type: response.types[index] ?? '',
+    grid: response.grids[index] ?? '',
+    block: response.blocks[index] ?? '',
+    registers: response.registers[index] ?? 0,
+    sharedBytes: response.shared_bytes[index] ?? 0,
+    occupancy: response.occupancy[index] ?? NaN,
+    fill: response.fill[index] ?? NaN,
+    tensorCores: response.tensor_cores[index] ?? TENSOR_CORES_UNKNOWN,
+    eligible: response.eligible[index] === 1,
+    count: (response.counts[index] ?? 0) / steps,
+    total: (response.total_ms[index] ?? 0) / steps,
+    min: response.min_ms[index] ?? NaN,
+    max: response.max_ms[index] ?? NaN,
+    longestEvent: response.longest[index] ?? -1,
     baseline: null,
     launchCount: 1,
   };
 }
 
-/** Kernels come with those that ran longest first: what the first says stands for all. */
-function mergeKernelRows(one: KernelRow, other: KernelRow): KernelRow {
+/** Kernels are sorted by time, so the first one represents all. */
+function mergeKernelRows(first: KernelRow, second: KernelRow): KernelRow {
   return {
-    ...one,
-    grid: one.grid === other.grid ? one.grid : '',
-    block: one.block === other.block ? one.block : '',
-    registers: Math.max(one.registers, other.registers),
-    sharedBytes: Math.max(one.sharedBytes, other.sharedBytes),
-    occupancy: averageOverTime(one, other, ({ occupancy }) => occupancy),
-    fill: averageOverTime(one, other, ({ fill }) => fill),
-    eligible: one.eligible || other.eligible,
-    count: one.count + other.count,
-    total: one.total + other.total,
-    min: Math.min(one.min, other.min),
-    max: Math.max(one.max, other.max),
-    launchCount: one.launchCount + other.launchCount,
+    ...first,
+    grid: first.grid === second.grid ? first.grid : '',
+    block: first.block === second.block ? first.block : '',
+    registers: Math.max(first.registers, second.registers),
+    sharedBytes: Math.max(first.sharedBytes, second.sharedBytes),
+    occupancy: averageOverTime(first, second, ({ occupancy }) => occupancy),
+    fill: averageOverTime(first, second, ({ fill }) => fill),
+    eligible: first.eligible || second.eligible,
+    count: first.count + second.count,
+    total: first.total + second.total,
+    min: Math.min(first.min, second.min),
+    max: Math.max(first.max, second.max),
+    launchCount: first.launchCount + second.launchCount,
   };
 }
 
-/** The mean over the time that both ran. */
+/** Return the mean weighted by time. */
 function averageOverTime(
-  one: KernelRow,
-  other: KernelRow,
-  valueOf: (row: KernelRow) => number,
+  first: KernelRow,
+  second: KernelRow,
+  getValue: (row: KernelRow) => number,
 ): number {
-  const [a, b] = [valueOf(one), valueOf(other)];
+  const [a, b] = [getValue(first), getValue(second)];
   if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) ? b : a;
-  return (a * one.total + b * other.total) / (one.total + other.total || 1);
+  return (a * first.total + b * second.total) / (first.total + second.total || 1);
 }
 
-/** How well the device is used, over the time that kernels ran. */
+// ---- Summary
+
+/** How well kernels use the device; means are weighted by time. */
 export interface KernelSummary {
   readonly total: number;
   readonly eligible: number;
-  /** Time on tensor cores, and where nobody knows, of the kernels that could use them. */
+  /** Time of kernels that could use tensor cores: those that do, and those of which it is unknown. */
   readonly tensorCores: number;
   readonly unknown: number;
   readonly occupancy: number;
   readonly fill: number;
 }
 
-export function summarizeKernels(answer: KernelsResponse, perStep: boolean): KernelSummary {
-  const steps = perStep ? Math.max(answer.steps, 1) : 1;
-  const rows = answer.names.map((_, at) => readKernelRow(answer, at, steps));
-  const products = rows.filter(
+export function summarizeKernels(response: KernelsResponse, perStep: boolean): KernelSummary {
+  const steps = perStep ? Math.max(response.steps, 1) : 1;
+  const rows = response.names.map((_, index) => readKernelRow(response, index, steps));
+  const eligible = rows.filter(
     ({ eligible, tensorCores }) => eligible || tensorCores === TENSOR_CORES_USED,
   );
   return {
     total: sumKernelTime(rows),
-    eligible: sumKernelTime(products),
+    eligible: sumKernelTime(eligible),
     tensorCores: sumKernelTime(
-      products.filter(({ tensorCores }) => tensorCores === TENSOR_CORES_USED),
+      eligible.filter(({ tensorCores }) => tensorCores === TENSOR_CORES_USED),
     ),
     unknown: sumKernelTime(
-      products.filter(({ tensorCores }) => tensorCores === TENSOR_CORES_UNKNOWN),
+      eligible.filter(({ tensorCores }) => tensorCores === TENSOR_CORES_UNKNOWN),
     ),
     occupancy: meanOverTime(rows, ({ occupancy }) => occupancy),
     fill: meanOverTime(rows, ({ fill }) => fill),
@@ -157,39 +167,44 @@ function sumKernelTime(rows: readonly KernelRow[]): number {
   return rows.reduce((sum, { total }) => sum + total, 0);
 }
 
-function meanOverTime(rows: readonly KernelRow[], valueOf: (row: KernelRow) => number): number {
-  const known = rows.filter((row) => !Number.isNaN(valueOf(row)));
-  return known.reduce((sum, row) => sum + valueOf(row) * row.total, 0) / sumKernelTime(known);
+function meanOverTime(rows: readonly KernelRow[], getValue: (row: KernelRow) => number): number {
+  const known = rows.filter((row) => !Number.isNaN(getValue(row)));
+  return known.reduce((sum, row) => sum + getValue(row) * row.total, 0) / sumKernelTime(known);
 }
 
-/** Less than this of a device is worth a look. */
+/** Smaller shares of the device are highlighted. */
 const LOW_SHARE = 0.25;
 
-/** The columns of kernels; how they were launched only where that is one way each. */
+export function isLow(share: number): boolean {
+  return share < LOW_SHARE;
+}
+
+// ---- Columns
+
 export function makeKernelColumns(
   rows: readonly KernelRow[],
   total: number,
   grouping: KernelGrouping,
-  compares: boolean,
-  occupancyIs: string,
+  hasBaseline: boolean,
+  occupancyKind: KernelsResponse['occupancy_kind'],
 ): TableColumn<KernelRow>[] {
-  const longest = rows.reduce((most, row) => Math.max(most, row.total), 0);
-  const occupancyAbout =
-    occupancyIs === 'achieved'
-      ? 'How full the multiprocessors were at most, by the size of the grid'
-      : 'How full a multiprocessor can get, by registers, shared memory and block';
+  const longest = rows.reduce((max, row) => Math.max(max, row.total), 0);
+  const occupancyHint =
+    occupancyKind === 'achieved'
+      ? m.kernelsColumnOccupancyAchievedHint
+      : m.kernelsColumnOccupancyTheoreticalHint;
   return [
     makeNameColumn(grouping),
     ...(grouping === 'op' ? [] : [OP_COLUMN]),
     makeNumberColumn(
       'count',
-      'Times',
+      m.columnCalls,
       68,
       ({ count }) => count,
       (count) => formatCount(Math.round(count * 10) / 10),
     ),
     {
-      ...makeNumberColumn('total', 'Time', 104, (row) => row.total, formatMs),
+      ...makeNumberColumn('total', common.time, 104, (row) => row.total, formatMs),
       bar: (row) => row.total / (longest || 1),
       barColor: ({ eligible, tensorCores }) =>
         tensorCores === TENSOR_CORES_USED
@@ -198,13 +213,19 @@ export function makeKernelColumns(
             ? 'var(--bad)'
             : 'var(--accent)',
     },
-    makeNumberColumn('share', 'Share', 72, (row) => row.total / (total || 1), formatPercent),
-    ...(compares ? BASELINE_COLUMNS : []),
-    makeNumberColumn('mean', 'Each', 80, ({ total, count }) => total / (count || NaN), formatMs),
+    makeNumberColumn('share', m.columnShare, 72, (row) => row.total / (total || 1), formatPercent),
+    ...(hasBaseline ? BASELINE_COLUMNS : []),
+    makeNumberColumn(
+      'mean',
+      m.columnMean,
+      80,
+      ({ total, count }) => total / (count || NaN),
+      formatMs,
+    ),
     {
       key: 'tensor',
-      title: 'Tensor cores',
-      description: 'Whether it multiplies on the units made for that, as its name tells',
+      title: m.kernelsColumnTensorCoresLabel,
+      description: m.kernelsColumnTensorCoresHint,
       width: 104,
       isText: true,
       value: formatTensorCores,
@@ -212,45 +233,46 @@ export function makeKernelColumns(
     },
     makeNumberColumn(
       'occupancy',
-      'Occupancy',
+      m.kernelsColumnOccupancyLabel,
       84,
       ({ occupancy }) => occupancy / 100,
       formatPercent,
-      occupancyAbout,
+      occupancyHint,
     ),
     makeNumberColumn(
       'fill',
-      'Filled',
+      m.kernelsColumnFillLabel,
       68,
       ({ fill }) => fill,
       formatPercent,
-      'How many of the multiprocessors the grid has a block for',
+      m.kernelsColumnFillHint,
     ),
     ...(grouping === 'launch' ? LAUNCH_COLUMNS : []),
-    makeNumberColumn('max', 'Longest', 80, ({ max }) => max, formatMs),
+    makeNumberColumn('max', m.columnMax, 80, ({ max }) => max, formatMs),
   ];
 }
 
-export function isLow(share: number): boolean {
-  return share < LOW_SHARE;
-}
-
-/** In words, for who does not see colours. */
-export function formatTensorCores({ tensorCores, eligible }: KernelRow): string {
-  if (tensorCores === TENSOR_CORES_USED) return 'yes';
-  if (tensorCores === TENSOR_CORES_UNKNOWN) return 'not known';
-  return eligible ? 'no, but could' : '–';
+function formatTensorCores({ tensorCores, eligible }: KernelRow): string {
+  if (tensorCores === TENSOR_CORES_USED) return m.kernelsTensorCoresYes;
+  if (tensorCores === TENSOR_CORES_UNKNOWN) return common.unknown;
+  return eligible ? m.kernelsTensorCoresEligible : common.noValueSymbol;
 }
 
 function makeNameColumn(grouping: KernelGrouping): TableColumn<KernelRow> {
   const isOp = grouping === 'op';
   const value = ({ name, op }: KernelRow): string => (isOp ? op || name : name);
-  return { key: 'name', title: isOp ? 'Op' : 'Kernel', width: 260, isText: true, value };
+  return {
+    key: 'name',
+    title: isOp ? m.columnOp : m.columnKernel,
+    width: 260,
+    isText: true,
+    value,
+  };
 }
 
 const OP_COLUMN: TableColumn<KernelRow> = {
   key: 'op',
-  title: 'Op',
+  title: m.columnOp,
   width: 180,
   isText: true,
   value: ({ op }) => op,
@@ -260,61 +282,66 @@ const OP_COLUMN: TableColumn<KernelRow> = {
 const BASELINE_COLUMNS: readonly TableColumn<KernelRow>[] = [
   makeNumberColumn(
     'before',
-    'Before',
+    common.baseline,
     84,
     ({ baseline }) => baseline ?? NaN,
     formatMs,
-    'Time in the other capture',
+    m.columnBaselineTimeHint,
   ),
   {
     key: 'change',
-    title: 'Change',
+    title: common.change,
     width: 132,
     value: ({ total, baseline }) => (baseline === null ? null : total - baseline),
   },
 ];
 
 const LAUNCH_COLUMNS: readonly TableColumn<KernelRow>[] = [
-  makeDimensionsColumn('grid', 'Grid', 'How many blocks', ({ grid }) => grid),
-  makeDimensionsColumn('block', 'Block', 'How many threads a block has', ({ block }) => block),
+  makeDimensionsColumn('grid', common.grid, m.kernelsColumnGridHint, ({ grid }) => grid),
+  makeDimensionsColumn(
+    'block',
+    m.kernelsColumnBlockLabel,
+    m.kernelsColumnBlockHint,
+    ({ block }) => block,
+  ),
   makeNumberColumn(
     'registers',
-    'Registers',
+    m.kernelsColumnRegistersLabel,
     78,
     ({ registers }) => registers,
     String,
-    'Of one thread',
+    m.kernelsColumnRegistersHint,
   ),
   makeNumberColumn(
     'shared',
-    'Shared',
+    m.kernelsColumnSharedLabel,
     80,
     ({ sharedBytes }) => sharedBytes,
     formatBytes,
-    'Shared memory of one block',
+    m.kernelsColumnSharedHint,
   ),
 ];
 
-/** Three numbers, sorted by their product. */
+/** Make a column of comma-separated sizes, sorted by their product. */
 function makeDimensionsColumn(
   key: string,
   title: string,
-  about: string,
-  of: (row: KernelRow) => string,
+  description: string,
+  getSizes: (row: KernelRow) => string,
 ): TableColumn<KernelRow> {
   const product = (row: KernelRow): number =>
-    of(row) === ''
+    getSizes(row) === ''
       ? NaN
-      : of(row)
+      : getSizes(row)
           .split(',')
           .reduce((product, each) => product * Number(each), 1);
   return {
     key,
     title,
-    description: about,
+    description,
     width: 92,
     value: product,
-    text: (row) => of(row).replaceAll(',', ' × '),
+    text: (row) => getSizes(row).replaceAll(',', ' × '),
   };
 }
 
@@ -324,8 +351,8 @@ function makeNumberColumn(
   width: number,
   value: (row: KernelRow) => number,
   format: (value: number) => string,
-  about = title,
+  description = title,
 ): TableColumn<KernelRow> {
   const text = (row: KernelRow): string => (Number.isNaN(value(row)) ? '' : format(value(row)));
-  return { key, title, description: about, width, value, text };
+  return { key, title, description, width, value, text };
 }

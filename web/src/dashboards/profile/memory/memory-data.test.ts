@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import type { AllocationColumns, AllocatorRow } from '../schemas';
+import type { AllocationColumns, AllocatorRow, HeapResponse } from '../../../api/schemas';
 import {
   chooseByteUnit,
   getGrowthPerStep,
-  type HeapResponse,
   makeAllocationRows,
   makeHeapRows,
   makeMemoryLines,
@@ -51,34 +50,36 @@ function makeAllocator(
       cache: 0,
       free: null,
       fragmentation: null,
-      ever: 9,
+      lifetime_peak_bytes: 9,
     },
     ms: Float64Array.of(1, 2, 4),
     heap: Float64Array.of(5, 9, 5),
     stack: Float64Array.of(0, 0, 0),
     cache: Float64Array.of(0, 1, 1),
     events: Int32Array.of(1, 2, 3),
-    pieces: makeAllocations(rows),
+    peak_allocations: makeAllocations(rows),
     leaks: makeAllocations(leaks),
-    step_heaps: Float64Array.of(10, 12, 16),
+    step_heap_bytes: Float64Array.of(10, 12, 16),
   };
 }
 
 describe('memory', () => {
-  it('stays as it is up to the next event', () => {
+  it('is constant until the next event', () => {
     const { x, y } = makeStepPoints(Float64Array.of(1, 2, 4), (at) => [5, 9, 5][at] ?? 0, 0, 1);
     expect([...x]).toEqual([1, 2, 2, 4, 4]);
     expect([...y]).toEqual([5, 5, 9, 9, 5]);
     expect(makeStepPoints(new Float64Array(), () => 0, 0, 1).x).toHaveLength(0);
   });
 
-  it('has a line for what is held unused only where something is', () => {
+  it('has a line for reserved memory only if there is any', () => {
     expect(makeMemoryLines(makeAllocator([]), null, 1).map(({ id }) => id)).toEqual([
-      'held',
-      'in use',
+      'reserved',
+      'used',
     ]);
-    const other = makeAllocator([]);
-    expect(makeMemoryLines(makeAllocator([]), other, 1).map(({ id }) => id)).toContain('before');
+    const baseline = makeAllocator([]);
+    expect(makeMemoryLines(makeAllocator([]), baseline, 1).map(({ id }) => id)).toContain(
+      'baseline',
+    );
   });
 
   it('is drawn in a unit that fits', () => {
@@ -87,20 +88,20 @@ describe('memory', () => {
     expect(chooseByteUnit(5e18).name).toBe('TB');
   });
 
-  it('names what was there before, and marks what is lost', () => {
-    const one = makeAllocator(
+  it('names memory from before the capture, and marks leaks', () => {
+    const allocator = makeAllocator(
       [
         ['', 500, 1, '', 'before'],
         ['conv', 400, 4, '[8]'],
       ],
       [['conv', 300, 3, '[8]']],
     );
-    const [before, conv] = makeAllocationRows(one, null);
+    const [before, conv] = makeAllocationRows(allocator, null);
     expect(before?.op).toContain('weights');
     expect([before?.isLeaked, conv?.isLeaked]).toEqual([false, true]);
   });
 
-  it('is compared piece by piece', () => {
+  it('is compared by allocation', () => {
     const [conv] = makeAllocationRows(
       makeAllocator([['conv', 400, 1, '[8]']]),
       makeAllocator([['conv', 100, 1, '[8]']]),
@@ -110,7 +111,7 @@ describe('memory', () => {
     expect(other?.baseline).toBe(0);
   });
 
-  it('says by how much it grows a step', () => {
+  it('has a growth per step', () => {
     expect(getGrowthPerStep(makeAllocator([]))).toBe(3);
   });
 });
@@ -119,7 +120,7 @@ function makeHeapResponse(
   rows: readonly (readonly [where: string, bytes: number])[],
 ): HeapResponse {
   return {
-    wheres: rows.map(([where]) => where),
+    locations: rows.map(([where]) => where),
     stacks: rows.map(([where]) => `full lax.py:3\n${where}`),
     kinds: rows.map(() => 'buffer'),
     devices: rows.map(() => 'gpu:0'),
@@ -129,8 +130,8 @@ function makeHeapResponse(
   };
 }
 
-describe('what is held', () => {
-  it('is summed up by the line that asked for it', () => {
+describe('a heap profile', () => {
+  it('is summed by the line that allocated it', () => {
     const [init, step] = makeHeapRows(
       makeHeapResponse([
         ['init', 5],
@@ -143,7 +144,7 @@ describe('what is held', () => {
     expect(step?.bytes).toBe(3);
   });
 
-  it('is compared, with what is no longer held', () => {
+  it('includes what only the baseline has', () => {
     const rows = makeHeapRows(makeHeapResponse([['init', 5]]), makeHeapResponse([['step', 3]]));
     expect(rows.map(({ location, bytes, baseline }) => [location, bytes, baseline])).toEqual([
       ['init', 5, 0],

@@ -1,11 +1,15 @@
+import type { AllocationColumns, AllocatorRow, HeapResponse } from '../../../api/schemas';
+import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/profile';
 import type { Annotation, Line, PointMarker } from '../../../charts/types';
 import type { TableColumn } from '../../../components/data-table';
 import { RUN_COLORS } from '../../../lib/colors';
 import { formatBytes, formatCount } from '../../../lib/format';
 import { formatPercent } from '../display';
-import type { AllocationColumns, AllocatorRow } from '../schemas';
 
-/** Memory that was taken alike. */
+// ---- Allocations
+
+/** A group of equal allocations. */
 export interface AllocationRow {
   readonly op: string;
   readonly bytes: number;
@@ -15,47 +19,51 @@ export interface AllocationRow {
   readonly type: string;
   readonly shape: string;
   readonly event: number;
-  /** Of what was lost, in how many steps. */
+  /** Of a leak, the number of steps that made such an allocation. */
   readonly steps: number;
   readonly isLeaked: boolean;
-  /** Bytes in the other capture; null where nothing is compared. */
+  /** Bytes in the baseline capture; null without one. */
   readonly baseline: number | null;
 }
 
-const UNNAMED_REGIONS: Readonly<Record<string, string>> = {
-  before: 'in use since before the capture: weights and what else is kept',
-  stack: 'stack',
+/** Names of allocations that no op made. */
+const REGION_NAMES: Readonly<Record<string, string>> = {
+  before: m.memoryRegionBefore,
+  stack: m.memoryRegionStack,
 };
 
-/** What was in use at the peak; what the other capture had as well stands beside it. */
-export function makeAllocationRows(one: AllocatorRow, other: AllocatorRow | null): AllocationRow[] {
-  const lost = new Set(readAllocations(one.leaks).map(getAllocationKey));
-  const before = other && sumByKey(readAllocations(other.pieces));
-  return readAllocations(one.pieces).map((row) => ({
+/** Return what was in use at the peak. */
+export function makeAllocationRows(
+  current: AllocatorRow,
+  baseline: AllocatorRow | null,
+): AllocationRow[] {
+  const leaks = new Set(readAllocations(current.leaks).map(getAllocationKey));
+  const baselineBytes = baseline && sumByKey(readAllocations(baseline.peak_allocations));
+  return readAllocations(current.peak_allocations).map((row) => ({
     ...row,
-    isLeaked: lost.has(getAllocationKey(row)),
-    baseline: before && (before.get(getAllocationKey(row)) ?? 0),
+    isLeaked: leaks.has(getAllocationKey(row)),
+    baseline: baselineBytes && (baselineBytes.get(getAllocationKey(row)) ?? 0),
   }));
 }
 
-export function readAllocations(pieces: AllocationColumns): AllocationRow[] {
-  return pieces.ops.map((op, at) => ({
-    op: op || (UNNAMED_REGIONS[pieces.regions[at] ?? ''] ?? 'not said'),
-    bytes: pieces.bytes[at] ?? 0,
-    requested: pieces.requested[at] ?? 0,
-    count: pieces.counts[at] ?? 0,
-    region: pieces.regions[at] ?? '',
-    type: pieces.types[at] ?? '',
-    shape: pieces.shapes[at] ?? '',
-    event: pieces.events[at] ?? -1,
-    steps: pieces.steps[at] ?? 0,
+function readAllocations(columns: AllocationColumns): AllocationRow[] {
+  return columns.ops.map((op, index) => ({
+    op: op || (REGION_NAMES[columns.regions[index] ?? ''] ?? common.unknown),
+    bytes: columns.bytes[index] ?? 0,
+    requested: columns.requested[index] ?? 0,
+    count: columns.counts[index] ?? 0,
+    region: columns.regions[index] ?? '',
+    type: columns.types[index] ?? '',
+    shape: columns.shapes[index] ?? '',
+    event: columns.events[index] ?? -1,
+    steps: columns.steps[index] ?? 0,
     isLeaked: false,
     baseline: null,
   }));
 }
 
 function getAllocationKey({ op, shape, bytes, count }: AllocationRow): string {
-  // Ops that say no shape are told apart by how much each took.
+  // Allocations without a shape are distinguished by their size.
   return [op, shape || bytes / (count || 1)].join('\n');
 }
 
@@ -66,8 +74,8 @@ function sumByKey(rows: readonly AllocationRow[]): Map<string, number> {
   return sums;
 }
 
-/** How much more was in use after each step than after the one before, on average. */
-export function getGrowthPerStep({ step_heaps: heaps }: AllocatorRow): number {
+/** Return by how much the memory in use grows per step, on average. */
+export function getGrowthPerStep({ step_heap_bytes: heaps }: AllocatorRow): number {
   const [first = 0, last = 0] = [heaps[0], heaps.at(-1)];
   return heaps.length > 1 ? (last - first) / (heaps.length - 1) : 0;
 }
@@ -75,31 +83,31 @@ export function getGrowthPerStep({ step_heaps: heaps }: AllocatorRow): number {
 export function makeAllocationColumns(
   rows: readonly AllocationRow[],
   total: number,
-  compares: boolean,
+  hasBaseline: boolean,
 ): TableColumn<AllocationRow>[] {
-  const largest = rows.reduce((most, { bytes }) => Math.max(most, bytes), 0);
+  const largest = rows.reduce((max, { bytes }) => Math.max(max, bytes), 0);
   return [
-    { key: 'op', title: 'Op', width: 240, isText: true, value: ({ op }) => op },
+    { key: 'op', title: m.columnOp, width: 240, isText: true, value: ({ op }) => op },
     {
-      ...makeBytesColumn('bytes', 'Allocated', (row) => row.bytes),
+      ...makeBytesColumn('bytes', m.memoryColumnAllocated, (row) => row.bytes),
       bar: (row) => row.bytes / (largest || 1),
       barColor: ({ isLeaked, region }) =>
         isLeaked ? 'var(--bad)' : region === 'before' ? 'var(--line-strong)' : 'var(--accent)',
     },
     {
       key: 'share',
-      title: 'Share',
-      description: 'Of all that was in use at the peak',
+      title: m.columnShare,
+      description: m.memoryColumnShareHint,
       width: 72,
       value: (row) => row.bytes / (total || 1),
       text: (row) => formatPercent(row.bytes / (total || 1)),
     },
-    ...(compares ? BASELINE_COLUMNS : []),
-    makeBytesColumn('requested', 'Requested', ({ requested }) => requested),
+    ...(hasBaseline ? BASELINE_COLUMNS : []),
+    makeBytesColumn('requested', m.memoryColumnRequested, ({ requested }) => requested),
     {
       key: 'count',
-      title: 'Times',
-      description: 'How many of the same were in use at once',
+      title: common.count,
+      description: m.memoryColumnCountHint,
       width: 66,
       value: ({ count }) => count,
       text: ({ count }) => String(count),
@@ -108,18 +116,18 @@ export function makeAllocationColumns(
   ];
 }
 
-/** PyTorch says none of these, and columns with nothing in them are in the way. */
+/** PyTorch records none of these; empty columns are left out. */
 const TEXT_COLUMNS: readonly TableColumn<AllocationRow>[] = [
-  makeTextColumn('region', 'Kind', 92, ({ region }) => region),
-  makeTextColumn('type', 'Type', 84, ({ type }) => type),
-  makeTextColumn('shape', 'Shape', 150, ({ shape }) => shape),
+  makeTextColumn('region', m.columnKind, 92, ({ region }) => region),
+  makeTextColumn('type', common.type, 84, ({ type }) => type),
+  makeTextColumn('shape', m.columnShape, 150, ({ shape }) => shape),
 ];
 
 const BASELINE_COLUMNS: readonly TableColumn<AllocationRow>[] = [
-  makeBytesColumn('before', 'Before', ({ baseline }) => baseline ?? NaN),
+  makeBytesColumn('before', common.baseline, ({ baseline }) => baseline ?? NaN),
   {
     key: 'change',
-    title: 'Change',
+    title: common.change,
     width: 150,
     value: ({ bytes, baseline }) => (baseline === null ? null : bytes - baseline),
   },
@@ -139,25 +147,14 @@ function makeTextColumn(
   key: string,
   title: string,
   width: number,
-  of: (row: AllocationRow) => string,
+  value: (row: AllocationRow) => string,
 ): TableColumn<AllocationRow> {
-  return { key, title, width, isText: true, value: of, text: of };
+  return { key, title, width, isText: true, value, text: value };
 }
 
-/** What the server says of a profile of memory: what is held, in columns. */
-export interface HeapResponse {
-  /** Functions, files and lines of the user's program. */
-  readonly wheres: readonly string[];
-  /** All that was called, a line each, the innermost first. */
-  readonly stacks: readonly string[];
-  readonly kinds: readonly string[];
-  readonly devices: readonly string[];
-  readonly counts: Int32Array;
-  readonly bytes: Float64Array;
-  readonly total_bytes: number;
-}
+// ---- Heap profiles
 
-/** What one line of the program holds. */
+/** Memory in use that one line of the program allocated. */
 export interface HeapRow {
   readonly location: string;
   readonly stack: string;
@@ -165,37 +162,37 @@ export interface HeapRow {
   readonly device: string;
   readonly count: number;
   readonly bytes: number;
-  /** Bytes in the other profile; null where nothing is compared. */
+  /** Bytes in the baseline profile; null without one. */
   readonly baseline: number | null;
 }
 
-/** One row a line, kind and device; the stack of the largest stands for all of them. */
-export function makeHeapRows(one: HeapResponse, other: HeapResponse | null): HeapRow[] {
-  const now = groupHeap(one);
-  const before = other && groupHeap(other);
-  const gone = Array.from(before ?? []).filter(([key]) => !now.has(key));
+/** Group samples by line, kind and device. The stack is that of the largest sample. */
+export function makeHeapRows(current: HeapResponse, baseline: HeapResponse | null): HeapRow[] {
+  const groups = groupHeap(current);
+  const baselineGroups = baseline && groupHeap(baseline);
+  const gone = Array.from(baselineGroups ?? []).filter(([key]) => !groups.has(key));
   return [
-    ...Array.from(now, ([key, row]) => ({
+    ...Array.from(groups, ([key, row]) => ({
       ...row,
-      baseline: before && (before.get(key)?.bytes ?? 0),
+      baseline: baselineGroups && (baselineGroups.get(key)?.bytes ?? 0),
     })),
     ...gone.map(([, row]) => ({ ...row, bytes: 0, count: 0, baseline: row.bytes })),
   ];
 }
 
-function groupHeap(answer: HeapResponse): Map<string, HeapRow> {
+function groupHeap(response: HeapResponse): Map<string, HeapRow> {
   const rows = new Map<string, HeapRow>();
-  answer.wheres.forEach((where, at) => {
-    const [kind = '', device = ''] = [answer.kinds[at], answer.devices[at]];
+  response.locations.forEach((where, index) => {
+    const [kind = '', device = ''] = [response.kinds[index], response.devices[index]];
     const key = [where, kind, device].join('\n');
     const known = rows.get(key);
     rows.set(key, {
-      location: where || 'not said',
-      stack: known?.stack ?? answer.stacks[at] ?? '',
+      location: where || common.unknown,
+      stack: known?.stack ?? response.stacks[index] ?? '',
       kind,
       device,
-      count: (known?.count ?? 0) + (answer.counts[at] ?? 0),
-      bytes: (known?.bytes ?? 0) + (answer.bytes[at] ?? 0),
+      count: (known?.count ?? 0) + (response.counts[index] ?? 0),
+      bytes: (known?.bytes ?? 0) + (response.bytes[index] ?? 0),
       baseline: null,
     });
   });
@@ -205,21 +202,21 @@ function groupHeap(answer: HeapResponse): Map<string, HeapRow> {
 export function makeHeapColumns(
   rows: readonly HeapRow[],
   total: number,
-  compares: boolean,
+  hasBaseline: boolean,
 ): TableColumn<HeapRow>[] {
-  const largest = rows.reduce((most, { bytes }) => Math.max(most, bytes), 0);
+  const largest = rows.reduce((max, { bytes }) => Math.max(max, bytes), 0);
   return [
     {
       key: 'where',
-      title: 'Held by',
-      description: 'The line of the program that asked for it',
+      title: m.heapColumnLocationLabel,
+      description: m.heapColumnLocationHint,
       width: 280,
       isText: true,
       value: ({ location }) => location,
     },
     {
       key: 'bytes',
-      title: 'Bytes',
+      title: m.columnBytes,
       width: 104,
       value: ({ bytes }) => bytes,
       text: ({ bytes }) => formatBytes(bytes),
@@ -227,31 +224,31 @@ export function makeHeapColumns(
     },
     {
       key: 'share',
-      title: 'Share',
+      title: m.columnShare,
       width: 76,
       value: ({ bytes }) => bytes / (total || 1),
       text: ({ bytes }) => formatPercent(bytes / (total || 1)),
     },
-    ...(compares ? [HEAP_CHANGE_COLUMN] : []),
+    ...(hasBaseline ? [HEAP_CHANGE_COLUMN] : []),
     {
       key: 'count',
-      title: 'Pieces',
+      title: m.columnAllocations,
       width: 72,
       value: ({ count }) => count,
       text: ({ count }) => formatCount(count),
     },
     {
       key: 'kind',
-      title: 'Kind',
-      description: 'A buffer holds numbers, an executable a compiled program',
+      title: m.columnKind,
+      description: m.heapColumnKindHint,
       width: 100,
       isText: true,
       value: ({ kind }) => kind,
-      text: ({ kind }) => kind,
+      text: ({ kind }) => HEAP_KIND_LABELS[kind] ?? kind,
     },
     {
       key: 'device',
-      title: 'Device',
+      title: common.device,
       width: 110,
       isText: true,
       value: ({ device }) => device,
@@ -260,17 +257,26 @@ export function makeHeapColumns(
   ];
 }
 
+const HEAP_KIND_LABELS: Readonly<Record<string, string>> = {
+  buffer: m.heapKindBuffer,
+  executable: m.heapKindExecutable,
+};
+
 const HEAP_CHANGE_COLUMN: TableColumn<HeapRow> = {
   key: 'change',
-  title: 'Change',
+  title: common.change,
   width: 150,
   value: ({ bytes, baseline }) => (baseline === null ? null : bytes - baseline),
 };
 
-const BYTE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
+// ---- Chart
+
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
+const MAX_LABELED_STEPS = 12;
+const GRAY = '#8e8e9c';
 const [BLUE, ORANGE, , PINK] = RUN_COLORS;
 
-/** The unit in which the most that is drawn has one to three digits. */
+/** Return the unit in which a number of bytes has one to three digits. */
 export function chooseByteUnit(bytes: number): { readonly name: string; readonly bytes: number } {
   const power = Math.min(
     BYTE_UNITS.length - 1,
@@ -279,68 +285,73 @@ export function chooseByteUnit(bytes: number): { readonly name: string; readonly
   return { name: BYTE_UNITS[power] ?? 'B', bytes: 1000 ** power };
 }
 
-/** Memory over time: it stays as it is until the next time that something is taken or given back. */
+/** Return lines of the memory over time, which changes in steps. */
 export function makeMemoryLines(
-  one: AllocatorRow,
-  other: AllocatorRow | null,
-  unit: number,
+  current: AllocatorRow,
+  baseline: AllocatorRow | null,
+  unitBytes: number,
 ): Line[] {
-  const line = (
-    id: string,
-    color: string,
-    from: AllocatorRow,
-    of: (at: number) => number,
-    dash: readonly number[] = [],
-  ): Line => {
-    const start = from.ms[0] ?? 0;
-    // Another capture began at another time; both begin where their first event is.
-    const shift = from === one ? 0 : (one.ms[0] ?? 0) - start;
-    return {
-      id,
-      label: id,
-      color,
-      dash,
+  const getUsed =
+    ({ heap, stack }: AllocatorRow) =>
+    (index: number): number =>
+      (heap[index] ?? 0) + (stack[index] ?? 0);
+  const getReserved = (index: number): number =>
+    getUsed(current)(index) + (current.cache[index] ?? 0);
+  const getStack = (index: number): number => current.stack[index] ?? 0;
+  const makeLine = (
+    line: Pick<Line, 'id' | 'label' | 'color'>,
+    getBytes: (index: number) => number,
+  ): Line => ({
+    ...line,
+    dash: [],
+    axis: 0,
+    ...makeStepPoints(current.ms, getBytes, 0, unitBytes),
+  });
+  const lines: Line[] = [];
+  if (current.cache.some((bytes) => bytes > 0))
+    lines.push(makeLine({ id: 'reserved', label: m.memoryLineReserved, color: PINK }, getReserved));
+  if (current.stack.some((bytes) => bytes > 0))
+    lines.push(makeLine({ id: 'stack', label: m.memoryLineStack, color: ORANGE }, getStack));
+  if (baseline) {
+    // Both captures start at their first event.
+    const shift = (current.ms[0] ?? 0) - (baseline.ms[0] ?? 0);
+    lines.push({
+      id: 'baseline',
+      label: common.baseline,
+      color: GRAY,
+      dash: [4, 3],
       axis: 0,
-      ...makeStepPoints(from.ms, of, shift, unit),
-    };
-  };
-  const inUse = (from: AllocatorRow) => (at: number) =>
-    (from.heap[at] ?? 0) + (from.stack[at] ?? 0);
-  const held = (at: number): number => inUse(one)(at) + (one.cache[at] ?? 0);
-  return [
-    ...(one.cache.some((bytes) => bytes > 0) ? [line('held', PINK, one, held)] : []),
-    ...(one.stack.some((bytes) => bytes > 0)
-      ? [line('stack', ORANGE, one, (at) => one.stack[at] ?? 0)]
-      : []),
-    ...(other ? [line('before', '#8e8e9c', other, inUse(other), [4, 3])] : []),
-    { ...line('in use', BLUE, one, inUse(one)), markers: [makePeakMark(one, unit)] },
-  ];
+      ...makeStepPoints(baseline.ms, getUsed(baseline), shift, unitBytes),
+    });
+  }
+  const used = makeLine({ id: 'used', label: m.memoryLineInUse, color: BLUE }, getUsed(current));
+  return [...lines, { ...used, markers: [makePeakMarker(current, unitBytes)] }];
 }
 
-function makePeakMark({ peak }: AllocatorRow, unit: number): PointMarker {
+function makePeakMarker({ peak }: AllocatorRow, unitBytes: number): PointMarker {
   const bytes = peak.heap + peak.stack;
-  return { x: peak.ms, y: bytes / unit, kind: 'max', text: `peak ${formatBytes(bytes)}` };
+  const text = m.memoryMarkPeak({ bytes: formatBytes(bytes) });
+  return { x: peak.ms, y: bytes / unitBytes, kind: 'max', text };
 }
 
-/** Each value holds up to the next: two points for each but the last. */
+/** Return the points of a step line: two for each value but the last. */
 export function makeStepPoints(
   ms: Float64Array,
-  of: (at: number) => number,
+  getBytes: (index: number) => number,
   shift: number,
-  unit: number,
+  unitBytes: number,
 ): { readonly x: Float64Array; readonly y: Float64Array } {
   const count = Math.max(0, 2 * ms.length - 1);
   const [x, y] = [new Float64Array(count), new Float64Array(count)];
-  for (let at = 0; at < count; at++) {
-    x[at] = (ms[(at + 1) >> 1] ?? 0) + shift;
-    y[at] = of(at >> 1) / unit;
+  for (let index = 0; index < count; index++) {
+    x[index] = (ms[(index + 1) >> 1] ?? 0) + shift;
+    y[index] = getBytes(index >> 1) / unitBytes;
   }
   return { x, y };
 }
 
-/** Where steps begin, as long as there are few of them. */
-export function makeStepFlags(names: readonly string[], starts: Float64Array): Annotation[] {
-  const MOST_STEPS = 12;
-  if (starts.length > MOST_STEPS) return [];
-  return Array.from(starts, (x, at) => ({ id: `step ${at}`, x, text: names[at] ?? '' }));
+/** Mark the starts of steps, unless there are many. */
+export function makeStepAnnotations(names: readonly string[], starts: Float64Array): Annotation[] {
+  if (starts.length > MAX_LABELED_STEPS) return [];
+  return Array.from(starts, (x, index) => ({ id: `step ${index}`, x, text: names[index] ?? '' }));
 }

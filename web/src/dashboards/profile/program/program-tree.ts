@@ -1,12 +1,13 @@
-import type { ProgramsResponse } from '../schemas';
+import type { ProgramsResponse } from '../../../api/schemas';
+import * as m from '../../../catalog/profile';
 
-/** A part of what ran: a program, a kind, a scope, or one instruction. */
+/** A program, kind or scope with its instructions, or one instruction. */
 export interface ProgramNode {
-  /** All names from the top on, so that it is found again in another capture. */
+  /** The names of its ancestors and its own, to find it in another capture. */
   readonly path: string;
   readonly name: string;
   readonly depth: number;
-  /** What an instruction is and where it came from; empty for what only holds others. */
+  /** Opcode and shape of an instruction; empty for a group. */
   readonly details: string;
   readonly source: string;
   readonly children: ProgramNode[];
@@ -14,7 +15,7 @@ export interface ProgramNode {
   ms: number;
   flops: number;
   bytes: number;
-  /** The event that took longest, of an instruction. */
+  /** The longest event of an instruction; -1 for a group. */
   readonly event: number;
 }
 
@@ -22,23 +23,39 @@ export type ProgramGrouping = 'program' | 'kind' | 'scope';
 
 const SEPARATOR = '\n';
 
-/** The instructions that ran, below what they are sorted by; the longest first. */
+const KIND_LABELS: Readonly<Record<string, string>> = {
+  'matrix product': m.programKindMatmul,
+  convolution: m.programKindConvolution,
+  collective: m.programKindCollective,
+  reduction: m.programKindReduction,
+  elementwise: m.programKindElementwise,
+  'data movement': m.programKindDataMovement,
+  'control flow': m.programKindControlFlow,
+};
+
+/** Return executed instructions as a tree of groups, longest first. */
 export function makeProgramTree(
-  answer: ProgramsResponse,
+  response: ProgramsResponse,
   by: ProgramGrouping,
   perStep: boolean,
 ): ProgramNode[] {
-  const steps = perStep ? Math.max(answer.steps, 1) : 1;
+  const steps = perStep ? Math.max(response.steps, 1) : 1;
   const top: ProgramNode[] = [];
   const known = new Map<string, ProgramNode>();
-  answer.names.forEach((name, at) => {
-    const own = { count: (answer.counts[at] ?? 0) / steps, ms: (answer.total_ms[at] ?? 0) / steps };
-    const cost = { flops: (answer.flops[at] ?? 0) / steps, bytes: (answer.bytes[at] ?? 0) / steps };
+  response.names.forEach((name, index) => {
+    const own = {
+      count: (response.counts[index] ?? 0) / steps,
+      ms: (response.total_ms[index] ?? 0) / steps,
+    };
+    const cost = {
+      flops: (response.flops[index] ?? 0) / steps,
+      bytes: (response.bytes[index] ?? 0) / steps,
+    };
     let [siblings, path] = [top, ''];
-    for (const [depth, part] of [...getGroupPath(answer, at, by), name].entries()) {
+    for (const [depth, part] of [...getGroupPath(response, index, by), name].entries()) {
       path = depth === 0 ? part : path + SEPARATOR + part;
-      const isLeaf = part === name && depth === getGroupPath(answer, at, by).length;
-      const node = known.get(path) ?? makeNode(answer, at, path, part, depth, isLeaf);
+      const isLeaf = part === name && depth === getGroupPath(response, index, by).length;
+      const node = known.get(path) ?? makeNode(response, index, path, part, depth, isLeaf);
       if (!known.has(path)) {
         known.set(path, node);
         siblings.push(node);
@@ -55,21 +72,21 @@ export function makeProgramTree(
 }
 
 function makeNode(
-  answer: ProgramsResponse,
-  at: number,
+  response: ProgramsResponse,
+  index: number,
   path: string,
   name: string,
   depth: number,
   isLeaf: boolean,
 ): ProgramNode {
-  const about = isLeaf ? `${answer.opcodes[at] ?? ''} ${answer.shapes[at] ?? ''}` : '';
-  const source = isLeaf ? (answer.sources[at] ?? '') : '';
-  const event = isLeaf ? (answer.longest[at] ?? -1) : -1;
+  const details = isLeaf ? `${response.opcodes[index] ?? ''} ${response.shapes[index] ?? ''}` : '';
+  const source = isLeaf ? (response.sources[index] ?? '') : '';
+  const event = isLeaf ? (response.longest[index] ?? -1) : -1;
   return {
     path,
     name,
     depth,
-    details: about,
+    details,
     source,
     event,
     children: [],
@@ -80,34 +97,37 @@ function makeNode(
   };
 }
 
-function getGroupPath(answer: ProgramsResponse, at: number, by: ProgramGrouping): string[] {
-  const kind = answer.kinds[at] ?? '';
-  if (by === 'kind') return [kind];
+function getGroupPath(response: ProgramsResponse, index: number, by: ProgramGrouping): string[] {
+  const kind = response.kinds[index] ?? '';
+  const kindLabel = KIND_LABELS[kind] ?? kind;
+  if (by === 'kind') return [kindLabel];
   if (by === 'program') {
-    const program = answer.programs.find(({ index }) => index === answer.programs_of[at]);
-    return [program?.name ?? '', kind];
+    const program = response.programs.find(
+      (each) => each.index === response.program_indices[index],
+    );
+    return [program?.name ?? '', kindLabel];
   }
-  const scope = (answer.scopes[at] ?? '').split('/').filter(Boolean);
-  return scope.length > 0 ? scope : ['not said'];
+  const scope = (response.scopes[index] ?? '').split('/').filter(Boolean);
+  return scope.length > 0 ? scope : [m.programScopeUnknown];
 }
 
 function sortByTime(nodes: ProgramNode[]): void {
-  nodes.sort((one, other) => other.ms - one.ms);
+  nodes.sort((first, second) => second.ms - first.ms);
   for (const { children } of nodes) sortByTime(children);
 }
 
-/** The nodes that are seen: those below closed ones are not. */
-export function flattenOpenNodes(
+/** Return the nodes whose ancestors are all expanded. */
+export function flattenExpanded(
   nodes: readonly ProgramNode[],
-  isOpen: (path: string) => boolean,
+  isExpanded: (path: string) => boolean,
 ): ProgramNode[] {
   return nodes.flatMap((node) => [
     node,
-    ...(isOpen(node.path) ? flattenOpenNodes(node.children, isOpen) : []),
+    ...(isExpanded(node.path) ? flattenExpanded(node.children, isExpanded) : []),
   ]);
 }
 
-/** Times by path, to find what a node took in another capture. */
+/** Return the times of all nodes by path. */
 export function collectTimes(
   nodes: readonly ProgramNode[],
   times = new Map<string, number>(),
@@ -119,10 +139,10 @@ export function collectTimes(
   return times;
 }
 
-/** The ways down that most of the time is on, as it is good to see them at first. */
-export function listInitiallyOpen(nodes: readonly ProgramNode[], share = 0.5): string[] {
+/** Return the paths to expand initially: those that take most of the time. */
+export function listInitiallyExpanded(nodes: readonly ProgramNode[], share = 0.5): string[] {
   const [first] = nodes;
   const total = nodes.reduce((sum, { ms }) => sum + ms, 0);
   if (!first || first.children.length === 0 || first.ms < share * total) return [];
-  return [first.path, ...listInitiallyOpen(first.children, share)];
+  return [first.path, ...listInitiallyExpanded(first.children, share)];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { RooflineResponse } from '../schemas';
+import type { RooflineResponse } from '../../../api/schemas';
 import { makeRooflinePoints, getAxisRanges } from './roofline-points';
 
 type OpTuple = readonly [name: string, ms: number, flops: number, bytes: number];
@@ -9,11 +9,11 @@ function makeResponse(rows: readonly OpTuple[], steps = 1): RooflineResponse {
   return {
     device: 'Some Device',
     roofs: [
-      { name: '32 bits', flops_per_s: 1e12 },
-      { name: '16 bits on tensor cores', flops_per_s: 8e12 },
+      { precision: 'fp32', flops_per_s: 1e12 },
+      { precision: 'fp16', flops_per_s: 8e12 },
     ],
     bytes_per_s: 1e11,
-    is_guess: false,
+    is_estimate: false,
     names: rows.map(([name]) => name),
     types: rows.map(() => ''),
     counts: Int32Array.from(rows, () => steps),
@@ -26,7 +26,7 @@ function makeResponse(rows: readonly OpTuple[], steps = 1): RooflineResponse {
 }
 
 describe('the roofline', () => {
-  it('says what holds an op back, and how far it gets', () => {
+  it('has the bound of an op and its utilization', () => {
     const [add, mm] = makeRooflinePoints(
       makeResponse([
         ['add', 1, 1e7, 1e8 / 2],
@@ -40,16 +40,16 @@ describe('the roofline', () => {
     expect(mm?.utilization).toBeCloseTo(0.5);
   });
 
-  it('takes the roof above for who is above the lowest', () => {
+  it('uses the next roof for ops above the lowest', () => {
     const [mm] = makeRooflinePoints(makeResponse([['mm', 1, 4e9, 1e6]]), null);
     expect(mm?.utilization).toBeCloseTo(0.5);
   });
 
-  it('has no place for what computes nothing', () => {
+  it('leaves out ops without operations', () => {
     expect(makeRooflinePoints(makeResponse([['copy', 1, 0, 1e6]]), null)).toEqual([]);
   });
 
-  it('claims nothing where nobody knows the device', () => {
+  it('has no bound for unknown devices', () => {
     const [mm] = makeRooflinePoints(
       { ...makeResponse([['mm', 1, 1e9, 1e6]]), roofs: [], bytes_per_s: 0 },
       null,
@@ -58,7 +58,7 @@ describe('the roofline', () => {
     expect(mm?.utilization).toBeNaN();
   });
 
-  it('compares times of one step', () => {
+  it('compares times per step', () => {
     const [mm] = makeRooflinePoints(
       makeResponse([['mm', 4, 1e9, 1e6]], 4),
       makeResponse([['mm', 20, 1e9, 1e6]], 10),
@@ -66,12 +66,12 @@ describe('the roofline', () => {
     expect([mm?.ms, mm?.baseline]).toEqual([1, 2]);
   });
 
-  it('shows all points and roofs', () => {
-    const told = makeResponse([['mm', 1, 5e8, 1e6]]);
-    const { x, y } = getAxisRanges(told, makeRooflinePoints(told, null));
+  it('has axes for all points and roofs', () => {
+    const response = makeResponse([['mm', 1, 5e8, 1e6]]);
+    const { x, y } = getAxisRanges(response, makeRooflinePoints(response, null));
     expect(x[0]).toBeLessThanOrEqual(0.1);
     expect(x[1]).toBeGreaterThanOrEqual(500);
     expect(y).toEqual([1e11, 1e13]);
-    expect(getAxisRanges({ ...told, roofs: [] }, []).y).toEqual([1, 10]);
+    expect(getAxisRanges({ ...response, roofs: [] }, []).y).toEqual([1, 10]);
   });
 });

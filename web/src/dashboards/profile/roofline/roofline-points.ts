@@ -1,64 +1,65 @@
-import type { RooflineResponse } from '../schemas';
+import type { RooflineResponse } from '../../../api/schemas';
 
-/** An op below the roof. */
+/** An op in the chart. */
 export interface RooflinePoint {
   readonly name: string;
   readonly type: string;
   readonly count: number;
   readonly ms: number;
-  /** Operations and bytes a second. */
   readonly flopsPerS: number;
   readonly bytesPerS: number;
-  /** Operations for each byte. */
+  /** Operations per byte. */
   readonly intensity: number;
-  /** What it would be limited by if it were as fast as can be; empty where nobody knows. */
+  /** The resource that limits it at its intensity; empty if unknown. */
   readonly bound: 'compute' | 'memory' | '';
-  /** How much of that limit it reaches; NaN where nobody knows. */
+  /** The share of that limit that it reaches; NaN if unknown. */
   readonly utilization: number;
   readonly longestEvent: number;
-  /** Time in the other capture; null where nothing is compared. */
+  /** Time in the baseline capture; null without current. */
   readonly baseline: number | null;
 }
 
 const MS_PER_S = 1000;
 
-/** Ops that compute something; those that only move bytes have no place on this picture. */
+/** Return the ops that compute something; others have no place on a logarithmic axis. */
 export function makeRooflinePoints(
-  one: RooflineResponse,
-  other: RooflineResponse | null,
+  current: RooflineResponse,
+  baseline: RooflineResponse | null,
 ): RooflinePoint[] {
-  const steps = other ? Math.max(one.steps, 1) : 1;
-  const before = other && getTimesByName(other);
-  return one.names.flatMap((name, at) => {
-    const [flops, bytes] = [one.flops[at] ?? 0, one.bytes[at] ?? 0];
-    const ms = one.self_ms[at] ?? 0;
+  const steps = baseline ? Math.max(current.steps, 1) : 1;
+  const baselineTimes = baseline && getTimesByName(baseline);
+  return current.names.flatMap((name, index) => {
+    const [flops, bytes] = [current.flops[index] ?? 0, current.bytes[index] ?? 0];
+    const ms = current.self_ms[index] ?? 0;
     if (flops <= 0 || bytes <= 0 || ms <= 0) return [];
     const point = {
       name,
-      type: one.types[at] ?? '',
-      count: (one.counts[at] ?? 0) / steps,
+      type: current.types[index] ?? '',
+      count: (current.counts[index] ?? 0) / steps,
       ms: ms / steps,
       flopsPerS: (flops / ms) * MS_PER_S,
       bytesPerS: (bytes / ms) * MS_PER_S,
       intensity: flops / bytes,
-      longestEvent: one.longest[at] ?? -1,
-      baseline: before && (before.get(name) ?? 0),
+      longestEvent: current.longest[index] ?? -1,
+      baseline: baselineTimes && (baselineTimes.get(name) ?? 0),
     };
-    return [{ ...point, ...computeBound(one, point) }];
+    return [{ ...point, ...computeBound(current, point) }];
   });
 }
 
-function getTimesByName(answer: RooflineResponse): Map<string, number> {
-  const steps = Math.max(answer.steps, 1);
-  return new Map(answer.names.map((name, at) => [name, (answer.self_ms[at] ?? 0) / steps]));
+function getTimesByName(response: RooflineResponse): Map<string, number> {
+  const steps = Math.max(response.steps, 1);
+  return new Map(
+    response.names.map((name, index) => [name, (response.self_ms[index] ?? 0) / steps]),
+  );
 }
 
 function computeBound(
   { roofs, bytes_per_s }: RooflineResponse,
   { flopsPerS, intensity }: Pick<RooflinePoint, 'flopsPerS' | 'intensity'>,
 ): Pick<RooflinePoint, 'bound' | 'utilization'> {
-  // The lowest roof that it is not above already: nobody says on which units it ran.
-  const roof = roofs.map(({ flops_per_s }) => flops_per_s).find((most) => flopsPerS <= most);
+  // The units that it ran on are not recorded: take the lowest roof that it does not exceed.
+  const roof = roofs.map(({ flops_per_s }) => flops_per_s).find((rate) => flopsPerS <= rate);
   if (roof === undefined || bytes_per_s <= 0) return { bound: '', utilization: NaN };
   const slope = intensity * bytes_per_s;
   return {
@@ -67,14 +68,14 @@ function computeBound(
   };
 }
 
-/** From where to where the picture reaches: all points and roofs, in whole powers of ten. */
-export function getAxisRanges(answer: RooflineResponse, points: readonly RooflinePoint[]) {
-  const highest = Math.max(1, ...answer.roofs.map(({ flops_per_s }) => flops_per_s));
-  const ridge = answer.bytes_per_s > 0 ? highest / answer.bytes_per_s : 1;
+/** Return axis ranges that contain all points and roofs, from power of ten to power of ten. */
+export function getAxisRanges(response: RooflineResponse, points: readonly RooflinePoint[]) {
+  const highest = Math.max(1, ...response.roofs.map(({ flops_per_s }) => flops_per_s));
+  const ridge = response.bytes_per_s > 0 ? highest / response.bytes_per_s : 1;
   return {
     x: roundToDecades([0.1, 10 * ridge, ...points.map(({ intensity }) => intensity)]),
     y: roundToDecades([
-      ...(answer.roofs.length ? [highest] : []),
+      ...(response.roofs.length ? [highest] : []),
       ...points.map(({ flopsPerS }) => flopsPerS),
     ]),
   };

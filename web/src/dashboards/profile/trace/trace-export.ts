@@ -1,137 +1,149 @@
-import { FONT_FAMILY } from '../../../charts/renderer/renderer';
+import { makeFont } from '../../../charts/renderer/renderer';
 import { truncateToWidth } from '../../../charts/axes/axis-renderer';
 import { LIGHT_THEME } from '../../../charts/renderer/chart-theme';
-import { drawOverlay } from './timeline/overlay-renderer';
-import { resizeCanvas, TrackRenderer } from './timeline/track-renderer';
+import { drawOverlay, resizeCanvas, TrackRenderer } from './timeline/track-renderer';
 import { makeBarPalette } from './timeline/bar-renderer';
 import { makeOverlay, makeGeometry, makeScene } from './timeline/trace-scene';
 import type { TraceModel } from './trace-model.svelte';
 import type { TraceState } from './trace-state.svelte';
-import type { TrackBand } from './timeline/track-layout';
 import {
   formatDurationPs,
   getSpanLength,
   getTickCount,
   layoutSteps,
   makeTimeTicks,
-} from './timeline/time-axis';
+  type TrackBand,
+} from './timeline/timeline-layout';
 
-const [TITLE, RULER, LABELS, INSET] = [36, 44, 190, 10];
+const [TITLE_PX, RULER_PX, LABELS_PX, INSET_PX] = [36, 44, 190, 10];
 const MIN_TICK_LABEL_PX = 44;
 const STEP = { top: 24, height: 17 };
 
 type ExportContext = OffscreenCanvasRenderingContext2D;
 
-/** The trace as it is seen, on white paper: the time, what tracks are called, and their events. */
-export function renderTracePng(trace: TraceState, title: string): Promise<Blob> {
+/** Draw the visible part of the trace in light colors; null if the image is too large. */
+export async function renderTracePng(trace: TraceState, title: string): Promise<Blob | null> {
   const ratio = devicePixelRatio || 1;
-  const width = LABELS + trace.current.width;
+  const width = LABELS_PX + trace.current.width;
   const height =
-    TITLE + trace.models.reduce((sum, model) => sum + RULER + getModelHeight(model), 0);
+    TITLE_PX + trace.models.reduce((sum, model) => sum + RULER_PX + getModelHeight(model), 0);
   const canvas = new OffscreenCanvas(Math.round(width * ratio), Math.round(height * ratio));
-  const paper = canvas.getContext('2d');
-  if (!paper) throw new Error('there is no room for a picture of this size');
-  paper.scale(ratio, ratio);
-  paper.fillStyle = LIGHT_THEME.background;
-  paper.fillRect(0, 0, width, height);
-  drawText(paper, title, INSET, TITLE / 2, width - 2 * INSET, LIGHT_THEME.text, 14);
-  let top = TITLE;
+  const context = canvas.getContext('2d');
+  if (!context) return null;
+  context.scale(ratio, ratio);
+  context.fillStyle = LIGHT_THEME.background;
+  context.fillRect(0, 0, width, height);
+  drawText(context, title, INSET_PX, TITLE_PX / 2, width - 2 * INSET_PX, LIGHT_THEME.text, 14);
+  let top = TITLE_PX;
   for (const model of trace.models) {
-    drawModel(paper, trace, model, top);
-    top += RULER + getModelHeight(model);
+    drawModel(context, trace, model, top);
+    top += RULER_PX + getModelHeight(model);
   }
   return canvas.convertToBlob({ type: 'image/png' });
 }
 
-/** What is below the last track is no part of the picture. */
+/** Return the height without the empty area below the last track. */
 function getModelHeight({ height, layout, scroll }: TraceModel): number {
   return Math.min(height, layout.pinnedHeight + layout.unpinnedHeight - scroll);
 }
 
-function drawModel(paper: ExportContext, trace: TraceState, model: TraceModel, top: number): void {
-  paper.save();
-  paper.translate(0, top);
-  drawRuler(paper, trace, model);
-  paper.translate(0, RULER);
-  paper.beginPath();
-  paper.rect(0, 0, LABELS + model.width, getModelHeight(model));
-  paper.clip();
+function drawModel(
+  context: ExportContext,
+  trace: TraceState,
+  model: TraceModel,
+  top: number,
+): void {
+  context.save();
+  context.translate(0, top);
+  drawRuler(context, trace, model);
+  context.translate(0, RULER_PX);
+  context.beginPath();
+  context.rect(0, 0, LABELS_PX + model.width, getModelHeight(model));
+  context.clip();
   const { unpinned, pinned, pinnedHeight } = model.layout;
-  for (const band of unpinned) drawTrackLabel(paper, band, band.top + pinnedHeight - model.scroll);
-  for (const band of pinned) drawTrackLabel(paper, band, band.top);
-  for (const picture of renderLayers(trace, model))
-    paper.drawImage(picture, LABELS, 0, model.width, model.height);
-  paper.restore();
+  for (const band of unpinned)
+    drawTrackLabel(context, band, band.top + pinnedHeight - model.scroll);
+  for (const band of pinned) drawTrackLabel(context, band, band.top);
+  for (const layer of renderLayers(trace, model))
+    context.drawImage(layer, LABELS_PX, 0, model.width, model.height);
+  context.restore();
 }
 
-/** The same pictures as on the screen, in the colours of paper. */
+/** Draw the canvases of the timeline in light colors. */
 function renderLayers(trace: TraceState, model: TraceModel): HTMLCanvasElement[] {
-  const [below, above] = [document.createElement('canvas'), document.createElement('canvas')];
-  const ratio = resizeCanvas(below, model.width, model.height);
+  const [tracks, overlay] = [document.createElement('canvas'), document.createElement('canvas')];
+  const ratio = resizeCanvas(tracks, model.width, model.height);
   const scene = makeScene(
     trace,
     model,
     makeBarPalette(LIGHT_THEME.background, LIGHT_THEME.axis, false),
     LIGHT_THEME,
   );
-  if (scene) new TrackRenderer().draw(below, ratio, scene);
-  resizeCanvas(above, model.width, model.height);
-  const context = above.getContext('2d');
-  context?.scale(ratio, ratio);
-  if (context)
-    drawOverlay(context, makeGeometry(trace, model), {
+  if (scene) new TrackRenderer().draw(tracks, ratio, scene);
+  resizeCanvas(overlay, model.width, model.height);
+  const overlayContext = overlay.getContext('2d');
+  overlayContext?.scale(ratio, ratio);
+  if (overlayContext)
+    drawOverlay(overlayContext, makeGeometry(trace, model), {
       ...makeOverlay(model, LIGHT_THEME),
       hovered: null,
       cursorPs: null,
     });
-  return [below, above];
+  return [tracks, overlay];
 }
 
-function drawRuler(paper: ExportContext, trace: TraceState, model: TraceModel): void {
+function drawRuler(context: ExportContext, trace: TraceState, model: TraceModel): void {
   const { width, timelineQuery } = model;
   const span = trace.getVisibleSpan(model);
-  for (const { at, text } of makeTimeTicks(span, getTickCount(width))) {
-    const x = LABELS + ((at - span.start) / getSpanLength(span)) * width;
-    paper.fillStyle = LIGHT_THEME.axis;
-    paper.fillRect(Math.round(x), 0, 1, STEP.top - 2);
-    const room = LABELS + width - x - 4;
-    if (room > MIN_TICK_LABEL_PX)
-      drawText(paper, text, x + 4, STEP.top / 2 - 1, room, LIGHT_THEME.label);
+  for (const { timePs, text } of makeTimeTicks(span, getTickCount(width))) {
+    const x = LABELS_PX + ((timePs - span.start) / getSpanLength(span)) * width;
+    context.fillStyle = LIGHT_THEME.axis;
+    context.fillRect(Math.round(x), 0, 1, STEP.top - 2);
+    const maxWidth = LABELS_PX + width - x - 4;
+    if (maxWidth > MIN_TICK_LABEL_PX)
+      drawText(context, text, x + 4, STEP.top / 2 - 1, maxWidth, LIGHT_THEME.label);
   }
   if (!timelineQuery.data) return;
   for (const step of layoutSteps(timelineQuery.data.steps, span, width)) {
-    const left = LABELS + step.left;
-    paper.fillStyle = step.index % 2 === 1 ? LIGHT_THEME.grid : LIGHT_THEME.axis;
-    paper.fillRect(left, STEP.top, step.width - 1, STEP.height);
+    const left = LABELS_PX + step.left;
+    context.fillStyle = step.index % 2 === 1 ? LIGHT_THEME.grid : LIGHT_THEME.axis;
+    context.fillRect(left, STEP.top, step.width - 1, STEP.height);
     const text = step.showsDuration
       ? `${step.text} ${formatDurationPs(step.end - step.start)}`
       : step.text;
-    drawText(paper, text, left + 5, STEP.top + STEP.height / 2, step.width - 10, LIGHT_THEME.text);
+    drawText(
+      context,
+      text,
+      left + 5,
+      STEP.top + STEP.height / 2,
+      step.width - 10,
+      LIGHT_THEME.text,
+    );
   }
 }
 
-function drawTrackLabel(paper: ExportContext, { track, height }: TrackBand, top: number): void {
-  paper.fillStyle = LIGHT_THEME.background;
-  paper.fillRect(0, top, LABELS, height);
-  paper.fillStyle = LIGHT_THEME.axis;
-  paper.fillRect(0, top + height - 1, LABELS, 1);
+function drawTrackLabel(context: ExportContext, { track, height }: TrackBand, top: number): void {
+  context.fillStyle = LIGHT_THEME.background;
+  context.fillRect(0, top, LABELS_PX, height);
+  context.fillStyle = LIGHT_THEME.axis;
+  context.fillRect(0, top + height - 1, LABELS_PX, 1);
   const name = track.name.trim() || track.process;
-  drawText(paper, name, INSET, top + 13, LABELS - 2 * INSET, LIGHT_THEME.text, 12);
+  drawText(context, name, INSET_PX, top + 13, LABELS_PX - 2 * INSET_PX, LIGHT_THEME.text, 12);
 }
 
 function drawText(
-  paper: ExportContext,
+  context: ExportContext,
   text: string,
   x: number,
   y: number,
-  room: number,
-  colour: string,
+  maxWidth: number,
+  color: string,
   size = 11,
 ): void {
   if (text === '') return;
-  paper.font = `${size}px ${FONT_FAMILY}`;
-  paper.textBaseline = 'middle';
-  paper.fillStyle = colour;
-  const widthOf = (words: string): number => paper.measureText(words).width;
-  paper.fillText(truncateToWidth({ measureText: widthOf }, text, room), x, y);
+  context.font = makeFont({ size });
+  context.textBaseline = 'middle';
+  context.fillStyle = color;
+  const measureText = (text: string): number => context.measureText(text).width;
+  context.fillText(truncateToWidth({ measureText }, text, maxWidth), x, y);
 }

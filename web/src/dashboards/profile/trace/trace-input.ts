@@ -6,12 +6,23 @@ import {
   type TileEntry,
   type TrackTile,
 } from './timeline/tile-cache';
-import { getSpanLength, shiftSpan, type TimeSpan, zoomSpan } from './timeline/time-axis';
-import { findBandAt, findLaneAt, type TrackBand } from './timeline/track-layout';
+import {
+  findBandAt,
+  findLaneAt,
+  getSpanLength,
+  shiftSpan,
+  type TimeSpan,
+  type TrackBand,
+  zoomSpan,
+} from './timeline/timeline-layout';
 import type { TraceModel } from './trace-model.svelte';
 import type { TraceState } from './trace-state.svelte';
+import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/profile';
 
-/** What is at a place of the stage. */
+// ---- Hit testing
+
+/** What is under the pointer. */
 export interface HitResult {
   readonly band: TrackBand;
   readonly lane: number | null;
@@ -19,101 +30,99 @@ export interface HitResult {
   readonly entry: TileEntry | null;
 }
 
-/** A bar this close is meant: most are narrower than a pointer is steady. */
+/** Many bars are narrower than the precision of a pointer. */
 const HIT_TOLERANCE_PX = 2;
 
 export function hitTest(
   model: TraceModel,
   span: TimeSpan,
   width: number,
-  place: { readonly x: number; readonly y: number },
+  point: PointPx,
 ): HitResult | null {
   const { pinned, pinnedHeight, unpinned } = model.layout;
-  const isPinned = place.y < pinnedHeight;
-  const y = isPinned ? place.y : place.y - pinnedHeight + model.scroll;
+  const isPinned = point.y < pinnedHeight;
+  const y = isPinned ? point.y : point.y - pinnedHeight + model.scroll;
   const band = findBandAt(isPinned ? pinned : unpinned, y);
   if (!band || !model.tiles) return null;
   const lane = findLaneAt(band, y);
-  const perPixel = getSpanLength(span) / width;
-  const parts = model.tiles.getTiles(
-    getTileLevel(perPixel / devicePixelRatio),
+  const psPerPixel = getSpanLength(span) / width;
+  const tiles = model.tiles.getTiles(
+    getTileLevel(psPerPixel / devicePixelRatio),
     span,
     band.track.id,
   );
-  const moment = span.start + place.x * perPixel;
+  const timePs = span.start + point.x * psPerPixel;
   return {
     band,
     lane,
-    tiles: parts,
-    entry: lane === null ? null : findNearestEntry(parts, lane, moment, perPixel),
+    tiles,
+    entry: lane === null ? null : findNearestEntry(tiles, lane, timePs, psPerPixel),
   };
 }
 
 function findNearestEntry(
-  parts: readonly TrackTile[],
+  tiles: readonly TrackTile[],
   lane: number,
-  moment: number,
-  perPixel: number,
+  timePs: number,
+  psPerPixel: number,
 ): TileEntry | null {
-  const reach = HIT_TOLERANCE_PX * perPixel;
+  const maxDistance = HIT_TOLERANCE_PX * psPerPixel;
   let nearest: TileEntry | null = null;
-  let distance = reach;
-  for (const part of parts) {
-    const to = part.lanes[lane + 1] ?? 0;
-    for (
-      let each = findFirstEndingAfter(part, part.lanes[lane] ?? 0, to, moment - reach);
-      each < to;
-      each++
-    ) {
-      const entry = readEntry(part, each);
-      if (entry.start > moment + reach) break;
+  let distance = maxDistance;
+  for (const tile of tiles) {
+    const to = tile.lanes[lane + 1] ?? 0;
+    const from = findFirstEndingAfter(tile, tile.lanes[lane] ?? 0, to, timePs - maxDistance);
+    for (let index = from; index < to; index++) {
+      const entry = readEntry(tile, index);
+      if (entry.start > timePs + maxDistance) break;
       const end = entry.start + entry.duration;
-      const away = Math.max(0, entry.start - moment, moment - end);
-      if (away > distance || (nearest && away === distance)) continue;
-      [nearest, distance] = [entry, away];
+      const gap = Math.max(0, entry.start - timePs, timePs - end);
+      if (gap > distance || (nearest && gap === distance)) continue;
+      [nearest, distance] = [entry, gap];
     }
   }
   return nearest;
 }
 
-/** The edge of an event in a lane that is nearest to a moment, if it is no further than `reach`. */
+/** Return the nearest start or end of an event in a lane within a distance, else the time. */
 export function snapToEdge(
-  parts: readonly TrackTile[],
+  tiles: readonly TrackTile[],
   lane: number | null,
-  moment: number,
-  reach: number,
+  timePs: number,
+  maxDistance: number,
 ): number {
-  let nearest = moment;
-  let distance = reach;
+  let nearest = timePs;
+  let distance = maxDistance;
   const consider = (edge: number): void => {
-    const away = Math.abs(edge - moment);
-    if (away >= distance) return;
-    [nearest, distance] = [edge, away];
+    const gap = Math.abs(edge - timePs);
+    if (gap >= distance) return;
+    [nearest, distance] = [edge, gap];
   };
-  if (lane === null) return moment;
-  for (const { lanes, start, duration } of parts) {
-    for (let at = lanes[lane] ?? 0; at < (lanes[lane + 1] ?? 0); at++) {
-      const began = start[at] ?? 0;
-      if (began > moment + reach) break;
-      consider(began);
-      consider(began + (duration[at] ?? 0));
+  if (lane === null) return timePs;
+  for (const { lanes, start, duration } of tiles) {
+    for (let index = lanes[lane] ?? 0; index < (lanes[lane + 1] ?? 0); index++) {
+      const eventStart = start[index] ?? 0;
+      if (eventStart > timePs + maxDistance) break;
+      consider(eventStart);
+      consider(eventStart + (duration[index] ?? 0));
     }
   }
   return nearest;
 }
 
-/** What a hand on the stage wants; places are in pixels from its upper left corner. */
+// ---- Gestures
+
+/** Called with positions in pixels from the upper left corner. */
 export interface GestureHandlers {
   hover(x: number, y: number): void;
   leave(): void;
   click(x: number, y: number): void;
   zoomToEvent(x: number, y: number): void;
-  /** By so many pixels to the right and down. */
   pan(dx: number, dy: number): void;
   scroll(dy: number): void;
-  zoom(by: number, x: number): void;
-  /** From where to where is being selected; `done` when the hand lets go. */
-  select(from: PointPx, to: PointPx, done: boolean): void;
+  zoom(factor: number, x: number): void;
+  /** `isDone` when the pointer is released. */
+  select(from: PointPx, to: PointPx, isDone: boolean): void;
 }
 
 export interface PointPx {
@@ -121,89 +130,94 @@ export interface PointPx {
   readonly y: number;
 }
 
-/** Less than this is a click that trembled. */
+/** Shorter movements are clicks. */
 const CLICK_TOLERANCE_PX = 4;
 const LINE_PX = 18;
 const WHEEL_ZOOM = 1.0022;
 const PINCH_ZOOM = 1.012;
 
-/** Listens to a pointer, a wheel and fingers. A finger drags; a mouse selects, and drags with Shift. */
-export function attachGestures(element: HTMLElement, wishes: GestureHandlers): () => void {
-  const ending = new AbortController();
+/** Handle pointer, wheel and touch. A finger pans; a mouse selects, and pans with Shift. */
+export function attachGestures(element: HTMLElement, handlers: GestureHandlers): () => void {
+  const removal = new AbortController();
   const on = <Name extends keyof HTMLElementEventMap>(
     name: Name,
     act: (event: HTMLElementEventMap[Name]) => void,
-  ): void => element.addEventListener(name, act, { signal: ending.signal, passive: false });
-  const placeOf = (event: MouseEvent): PointPx => {
+  ): void => element.addEventListener(name, act, { signal: removal.signal, passive: false });
+  const getPoint = (event: MouseEvent): PointPx => {
     const { left, top } = element.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top };
   };
-  const fingers = new Map<number, PointPx>();
-  let began: PointPx | null = null;
-  let drags = false;
-  let moved = false;
+  const pointers = new Map<number, PointPx>();
+  let origin: PointPx | null = null;
+  let isPan = false;
+  let hasMoved = false;
 
   on('pointerdown', (event) => {
     if (event.button > 1) return;
-    const place = placeOf(event);
-    fingers.set(event.pointerId, place);
-    began = place;
-    moved = fingers.size > 1;
-    drags = event.pointerType === 'touch' || event.shiftKey || event.button === 1;
+    const point = getPoint(event);
+    pointers.set(event.pointerId, point);
+    origin = point;
+    hasMoved = pointers.size > 1;
+    isPan = event.pointerType === 'touch' || event.shiftKey || event.button === 1;
     element.setPointerCapture(event.pointerId);
     if (event.button === 1) event.preventDefault();
   });
   on('pointermove', (event) => {
-    const place = placeOf(event);
-    const before = fingers.get(event.pointerId);
-    if (!before || !began) return wishes.hover(place.x, place.y);
-    if (Math.hypot(place.x - began.x, place.y - began.y) < CLICK_TOLERANCE_PX && !moved) return;
-    moved = true;
-    fingers.set(event.pointerId, place);
-    if (fingers.size > 1) handlePinch(fingers, event.pointerId, before, wishes);
-    else if (drags) wishes.pan(place.x - before.x, place.y - before.y);
-    else wishes.select(began, place, false);
+    const point = getPoint(event);
+    const previous = pointers.get(event.pointerId);
+    if (!previous || !origin) return handlers.hover(point.x, point.y);
+    if (Math.hypot(point.x - origin.x, point.y - origin.y) < CLICK_TOLERANCE_PX && !hasMoved)
+      return;
+    hasMoved = true;
+    pointers.set(event.pointerId, point);
+    if (pointers.size > 1) handlePinch(pointers, event.pointerId, previous, handlers);
+    else if (isPan) handlers.pan(point.x - previous.x, point.y - previous.y);
+    else handlers.select(origin, point, false);
   });
   const end = (event: PointerEvent): void => {
-    if (!fingers.delete(event.pointerId) || !began) return;
-    const place = placeOf(event);
-    if (!moved) wishes.click(place.x, place.y);
-    else if (!drags && fingers.size === 0) wishes.select(began, place, true);
-    if (fingers.size === 0) began = null;
+    if (!pointers.delete(event.pointerId) || !origin) return;
+    const point = getPoint(event);
+    if (!hasMoved) handlers.click(point.x, point.y);
+    else if (!isPan && pointers.size === 0) handlers.select(origin, point, true);
+    if (pointers.size === 0) origin = null;
   };
   on('pointerup', end);
   on('pointercancel', end);
-  on('pointerleave', () => wishes.leave());
+  on('pointerleave', () => handlers.leave());
   on('dblclick', (event) => {
-    const { x, y } = placeOf(event);
-    wishes.zoomToEvent(x, y);
+    const { x, y } = getPoint(event);
+    handlers.zoomToEvent(x, y);
   });
   on('wheel', (event) => {
     event.preventDefault();
     const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE_PX : 1;
     const [dx, dy] = [event.deltaX * unit, event.deltaY * unit];
-    // A pinch on a touchpad comes as a wheel with the control key, in small steps.
+    // A pinch on a touchpad is reported as a wheel with Ctrl, in small steps.
     const base = Math.abs(dy) < 20 ? PINCH_ZOOM : WHEEL_ZOOM;
-    if (event.ctrlKey || event.metaKey) wishes.zoom(base ** dy, placeOf(event).x);
-    else if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) wishes.pan(-(dx || dy), 0);
-    else wishes.scroll(dy);
+    if (event.ctrlKey || event.metaKey) handlers.zoom(base ** dy, getPoint(event).x);
+    else if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) handlers.pan(-(dx || dy), 0);
+    else handlers.scroll(dy);
   });
-  return () => ending.abort();
+  return () => removal.abort();
 }
 
-/** Two fingers: what was between them stays between them. */
+/** Zoom and pan so that the content follows both fingers. */
 function handlePinch(
-  fingers: ReadonlyMap<number, PointPx>,
+  pointers: ReadonlyMap<number, PointPx>,
   id: number,
-  before: PointPx,
-  wishes: GestureHandlers,
+  previous: PointPx,
+  handlers: GestureHandlers,
 ): void {
-  const now = fingers.get(id);
-  const other = [...fingers].find(([each]) => each !== id)?.[1];
-  if (!now || !other) return;
-  const [wide, narrow] = [Math.abs(now.x - other.x), Math.abs(before.x - other.x)];
-  if (wide > 10 && narrow > 10) wishes.zoom(narrow / wide, (now.x + other.x) / 2);
-  wishes.pan((now.x - before.x) / 2, (now.y - before.y) / 2);
+  const current = pointers.get(id);
+  const other = [...pointers].find(([each]) => each !== id)?.[1];
+  if (!current || !other) return;
+  const [distance, previousDistance] = [
+    Math.abs(current.x - other.x),
+    Math.abs(previous.x - other.x),
+  ];
+  if (distance > 10 && previousDistance > 10)
+    handlers.zoom(previousDistance / distance, (current.x + other.x) / 2);
+  handlers.pan((current.x - previous.x) / 2, (current.y - previous.y) / 2);
 }
 
 const SNAP_PX = 6;
@@ -214,7 +228,7 @@ export interface HoveredEvent {
   readonly y: number;
 }
 
-/** What a hand on the stage of a capture brings about. */
+/** Return the gestures of the timeline of a capture. */
 export function makeGestureHandlers(
   trace: TraceState,
   model: () => TraceModel,
@@ -222,17 +236,17 @@ export function makeGestureHandlers(
   onhover: (hovered: HoveredEvent | null) => void,
 ): GestureHandlers {
   const { viewport } = trace;
-  const perPixel = (): number => getSpanLength(viewport.span) / width();
-  const find = (place: PointPx): HitResult | null =>
-    hitTest(model(), trace.getVisibleSpan(model()), width(), place);
-  const momentAt = (place: PointPx): number => {
-    const found = find(place);
-    const moment = trace.getVisibleSpan(model()).start + place.x * perPixel();
-    return found ? snapToEdge(found.tiles, found.lane, moment, SNAP_PX * perPixel()) : moment;
+  const psPerPixel = (): number => getSpanLength(viewport.span) / width();
+  const find = (point: PointPx): HitResult | null =>
+    hitTest(model(), trace.getVisibleSpan(model()), width(), point);
+  const getSnappedTime = (point: PointPx): number => {
+    const found = find(point);
+    const timePs = trace.getVisibleSpan(model()).start + point.x * psPerPixel();
+    return found ? snapToEdge(found.tiles, found.lane, timePs, SNAP_PX * psPerPixel()) : timePs;
   };
   return {
     hover(x, y) {
-      trace.cursorPs = viewport.span.start + x * perPixel();
+      trace.cursorPs = viewport.span.start + x * psPerPixel();
       const found = find({ x, y });
       onhover(found && { hit: found, x, y });
     },
@@ -243,17 +257,17 @@ export function makeGestureHandlers(
     click(x, y) {
       const found = find({ x, y });
       trace.measureRange(model(), null);
-      trace.selectEvent(model(), model().isStatic ? null : (found?.entry?.event ?? null));
+      trace.selectEvent(model(), model().canInspect ? (found?.entry?.event ?? null) : null);
     },
     zoomToEvent(x, y) {
       const entry = find({ x, y })?.entry;
       if (!entry) return viewport.resetZoom();
       const start = entry.start - trace.getOffset(model());
-      const air = 0.1 * entry.duration;
-      viewport.animateTo({ start: start - air, end: start + entry.duration + air });
+      const margin = 0.1 * entry.duration;
+      viewport.animateTo({ start: start - margin, end: start + entry.duration + margin });
     },
     pan(dx, dy) {
-      viewport.jumpTo(shiftSpan(viewport.span, -dx * perPixel()));
+      viewport.jumpTo(shiftSpan(viewport.span, -dx * psPerPixel()));
       model().scrollTo(model().scroll - dy);
       onhover(null);
     },
@@ -261,71 +275,73 @@ export function makeGestureHandlers(
       model().scrollTo(model().scroll + dy);
       onhover(null);
     },
-    zoom(by, x) {
-      viewport.jumpTo(zoomSpan(viewport.span, by, viewport.span.start + x * perPixel()));
+    zoom(factor, x) {
+      viewport.jumpTo(zoomSpan(viewport.span, factor, viewport.span.start + x * psPerPixel()));
       onhover(null);
     },
-    select(from, to, done) {
-      const [one, other] = [momentAt(from), momentAt(to)];
-      const span = { start: Math.min(one, other), end: Math.max(one, other) };
+    select(from, to, isDone) {
+      const [first, second] = [getSnappedTime(from), getSnappedTime(to)];
+      const span = { start: Math.min(first, second), end: Math.max(first, second) };
       trace.measureRange(model(), span, listTracksBetween(model(), from.y, to.y));
-      if (done && getSpanLength(span) === 0) trace.measureRange(model(), null);
+      if (isDone && getSpanLength(span) === 0) trace.measureRange(model(), null);
     },
   };
 }
 
-/** The tracks that a hand passed over; all of them where it stayed in one height. */
+/** Return the tracks between two heights; all tracks if that is only one. */
 function listTracksBetween(model: TraceModel, from: number, to: number): readonly number[] {
   const [top, bottom] = [Math.min(from, to), Math.max(from, to)];
   const { pinned, unpinned, pinnedHeight } = model.layout;
   const shift = pinnedHeight - model.scroll;
-  const touched = [
+  const between = [
     ...pinned.filter((band) => band.top < bottom && band.top + band.height > top),
     ...unpinned.filter((band) => band.top + shift < bottom && band.top + shift + band.height > top),
   ];
-  return touched.length > 1 ? touched.map(({ track }) => track.id) : model.shownTracks;
+  return between.length > 1 ? between.map(({ track }) => track.id) : model.shownTracks;
 }
+
+// ---- Keyboard shortcuts
 
 const ZOOM_FACTOR = 0.7;
 const PAN_SHARE = 0.12;
 const SCROLL_PX = 54;
 
-/** The keys of the trace viewer; returns how to take them back. */
+/** Register the shortcuts of the trace viewer; returns a function that removes them. */
 export function registerTraceShortcuts(trace: TraceState, focusSearch: () => void): () => void {
   const { viewport } = trace;
-  const around = (): number => trace.cursorFraction ?? 0.5;
+  const getCenter = (): number => trace.cursorFraction ?? 0.5;
   const scroll = (by: number): void =>
     trace.models.forEach((model) => model.scrollTo(model.scroll + by));
-  const like = (which: 'next' | 'previous' | 'longest') => (): void => {
-    const event = trace.active.eventQuery.data?.same[which] ?? null;
+  const goToSame = (which: 'next' | 'previous' | 'longest') => (): void => {
+    const event = trace.active.eventQuery.data?.same_name[which] ?? null;
     if (event !== null) trace.goToEvent(trace.active, event);
   };
-  const zoomIn = (): void => viewport.zoomBy(ZOOM_FACTOR, around());
-  const zoomOut = (): void => viewport.zoomBy(1 / ZOOM_FACTOR, around());
+  const zoomIn = (): void => viewport.zoomBy(ZOOM_FACTOR, getCenter());
+  const zoomOut = (): void => viewport.zoomBy(1 / ZOOM_FACTOR, getCenter());
   const shortcuts: Omit<Shortcut, 'group'>[] = [
-    { keys: 'w', label: 'Zoom in', run: zoomIn },
-    { keys: 's', label: 'Zoom out', run: zoomOut },
-    { keys: 'a', label: 'Earlier', run: () => viewport.panBy(-PAN_SHARE) },
-    { keys: 'd', label: 'Later', run: () => viewport.panBy(PAN_SHARE) },
-    { keys: 'ArrowLeft', label: 'Earlier', run: () => viewport.panBy(-PAN_SHARE) },
-    { keys: 'ArrowRight', label: 'Later', run: () => viewport.panBy(PAN_SHARE) },
-    { keys: 'ArrowUp', label: 'Tracks above', run: () => scroll(-SCROLL_PX) },
-    { keys: 'ArrowDown', label: 'Tracks below', run: () => scroll(SCROLL_PX) },
-    { keys: '+', label: 'Zoom in', run: zoomIn },
-    { keys: '-', label: 'Zoom out', run: zoomOut },
-    { keys: 'z', label: 'Whole trace', run: () => viewport.resetZoom() },
-    { keys: 'e', label: 'Enlarge what is chosen or measured', run: () => trace.zoomToSelection() },
-    { keys: 'm', label: 'Measure the chosen event', run: () => trace.measureSelectedEvent() },
-    { keys: 'f', label: 'Find events', run: focusSearch },
-    { keys: 'n', label: 'Next that was found', run: () => trace.searchNavigator.moveBy(1) },
-    { keys: 'p', label: 'The one found before', run: () => trace.searchNavigator.moveBy(-1) },
-    { keys: ']', label: 'Next event of this name', run: like('next') },
-    { keys: '[', label: 'Event of this name before', run: like('previous') },
-    { keys: 'Shift+L', label: 'Longest event of this name', run: like('longest') },
-    { keys: 'Escape', label: 'Let go of what is chosen', run: () => trace.clearSelection() },
+    { keys: 'w', label: common.zoomIn, run: zoomIn },
+    { keys: 's', label: common.zoomOut, run: zoomOut },
+    { keys: 'a', label: m.traceShortcutPanLeft, run: () => viewport.panBy(-PAN_SHARE) },
+    { keys: 'd', label: m.traceShortcutPanRight, run: () => viewport.panBy(PAN_SHARE) },
+    { keys: 'ArrowLeft', label: m.traceShortcutPanLeft, run: () => viewport.panBy(-PAN_SHARE) },
+    { keys: 'ArrowRight', label: m.traceShortcutPanRight, run: () => viewport.panBy(PAN_SHARE) },
+    { keys: 'ArrowUp', label: m.traceShortcutScrollUp, run: () => scroll(-SCROLL_PX) },
+    { keys: 'ArrowDown', label: m.traceShortcutScrollDown, run: () => scroll(SCROLL_PX) },
+    { keys: '+', label: common.zoomIn, run: zoomIn },
+    { keys: '-', label: common.zoomOut, run: zoomOut },
+    { keys: 'z', label: common.resetZoom, run: () => viewport.resetZoom() },
+    { keys: 'e', label: common.zoomToSelection, run: () => trace.zoomToSelection() },
+    { keys: 'm', label: m.traceShortcutMeasure, run: () => trace.measureSelectedEvent() },
+    { keys: 'f', label: m.traceSearchLabel, run: focusSearch },
+    { keys: 'n', label: common.nextMatch, run: () => trace.searchNavigator.moveBy(1) },
+    { keys: 'p', label: common.previousMatch, run: () => trace.searchNavigator.moveBy(-1) },
+    { keys: ']', label: m.traceShortcutNextSame, run: goToSame('next') },
+    { keys: '[', label: m.traceShortcutPreviousSame, run: goToSame('previous') },
+    { keys: 'Shift+L', label: m.traceShortcutLongestSame, run: goToSame('longest') },
+    { keys: 'Escape', label: common.clearSelection, run: () => trace.clearSelection() },
   ];
-  const stops = shortcuts.map((shortcut) =>
-    trace.profile.context.shortcuts.register({ ...shortcut, group: 'Trace' }),
+  const removers = shortcuts.map((shortcut) =>
+    trace.profile.context.shortcuts.register({ ...shortcut, group: common.trace }),
   );
-  return () => stops.forEach((stop) => stop());
+  return () => removers.forEach((remove) => remove());
 }

@@ -1,60 +1,41 @@
 import { untrack } from 'svelte';
 
-import { Query } from '../../../api/query.svelte';
-import * as codec from '../../../lib/codecs';
-import type { Param } from '../../../plugin/context';
-import { type CaptureRequest, makeRequestBody } from '../captures';
-import type { ProfileState } from '../profile-state.svelte';
+import type { Query } from '../../../api/create-query.svelte';
 import type {
+  CaptureRequest,
   EventDetails,
   EventRow,
   FlowArrows,
   SearchResult,
   SelectionSummary,
-  StaticTimeline,
   TimelineResponse,
   TrackRow,
-} from '../schemas';
+} from '../../../api/schemas';
+import type { Param } from '../../../plugin/context';
+import type { ProfileParams } from '../captures';
+import type { ProfileState } from '../profile-state.svelte';
+import * as queries from '../query';
 import { makeHighlight } from './timeline/bar-renderer';
 import { TileCache, type TileEntry } from './timeline/tile-cache';
-import type { TimeSpan } from './timeline/time-axis';
 import {
   getLaneTop,
   LANE_HEIGHT_PX,
   layoutTracks,
+  type TimeSpan,
   type TrackBand,
   type TrackLayout,
-} from './timeline/track-layout';
+} from './timeline/timeline-layout';
 
-export type TraceParams = ReturnType<typeof openTraceParams>;
+const RANGE_DEBOUNCE_MS = 120;
+const SEARCH_DEBOUNCE_MS = 150;
 
-/** Numbers of tracks. */
-const trackIdsCodec: codec.Codec<readonly number[]> = {
-  parse: (text) => text.split('.').map(Number).filter(Number.isInteger),
-  format: (ids) => ids.join('.'),
-};
-
-/** What of the trace is seen, beside where in it: tracks that are pinned, hidden, open or not. */
-export function openTraceParams(profile: ProfileState) {
-  return {
-    ...profile.params,
-    pinned: profile.param('trace-pinned', trackIdsCodec, []),
-    hidden: profile.param('trace-hidden', trackIdsCodec, []),
-    turned: profile.param('trace-turned', trackIdsCodec, []),
-    /** A stretch that is measured, in microseconds as the span. */
-    measured: profile.param('trace-measured', codec.range, null),
-    colour: profile.param('trace-colour', codec.choice(['name', 'track'], 'name'), 'name'),
-    arrows: profile.param('trace-arrows', codec.flag, false),
-  };
-}
-
-/** The same for a second capture: which of its tracks are pinned is not in the address. */
-export function makeLocalTraceParams(params: TraceParams): TraceParams {
+/** Return parameters for the baseline capture: its tracks are not in the URL. */
+export function makeBaselineParams(params: ProfileParams): ProfileParams {
   return {
     ...params,
     pinned: makeLocalParam(),
     hidden: makeLocalParam(),
-    turned: makeLocalParam(),
+    toggled: makeLocalParam(),
   };
 }
 
@@ -70,31 +51,12 @@ function makeLocalParam(): Param<readonly number[]> {
   };
 }
 
-/** Asks whenever a question that is read in an effect changes, after it has stood for a while. */
-export function createDebouncedQuery<Question, Answer>(
-  question: () => Question | null,
-  ask: (question: Question, signal: AbortSignal) => Promise<Answer>,
-  { after = 0, kept = false } = {},
-): Query<Answer> {
-  const asking = new Query<Answer>();
-  $effect(() => {
-    const wanted = question();
-    const timer = setTimeout(
-      () => untrack(() => asking.run(wanted && ((signal) => ask(wanted, signal)), kept)),
-      after,
-    );
-    return () => clearTimeout(timer);
-  });
-  $effect(() => () => asking.stop());
-  return asking;
-}
-
-/** A stretch of time, of some tracks. */
+/** A range of time in some tracks. */
 export interface MeasuredRange extends TimeSpan {
   readonly tracks: readonly number[];
 }
 
-/** One capture: its tracks, the tiles that have come of them, and what is asked about them. */
+/** The trace of one capture: its tracks and tiles, the selection and the search. */
 export class TraceModel {
   readonly timelineQuery: Query<TimelineResponse>;
   readonly eventQuery: Query<EventDetails>;
@@ -103,108 +65,99 @@ export class TraceModel {
   readonly flowsQuery: Query<FlowArrows>;
 
   tiles = $state.raw<TileCache | null>(null);
-  /** Changes when tiles have come. */
+  /** Changes when tiles arrive. */
   tilesRevision = $state(0);
   scroll = $state(0);
-  /** How wide and high the part is in which tracks are seen. */
+  /** Size of the area with the tracks. */
   width = $state(0);
   height = $state(0);
-  retryCount = $state(0);
   selectedEvent = $state<number | null>(null);
   measured = $state.raw<MeasuredRange | null>(null);
-  /** Which of the found events the page of answers begins with. */
+  /** Number of matches before the current page of the search. */
   searchOffset = $state(0);
-  /** The stretch for which arrows are wanted. */
+  /** The range in which flows are shown. */
   flowSpan = $state.raw<TimeSpan | null>(null);
+  /** An entry whose name did not come with its tile. */
+  #unnamedEntry = $state.raw<Pick<TileEntry, 'event' | 'name'> | null>(null);
 
   readonly tracks = $derived.by<readonly TrackRow[]>(() => this.timelineQuery.data?.tracks ?? []);
   readonly layout: TrackLayout = $derived.by(() =>
     layoutTracks(this.tracks, {
-      toggled: this.params.turned.value,
+      toggled: this.params.toggled.value,
       pinned: this.params.pinned.value,
       hidden: this.params.hidden.value,
     }),
   );
-  /** What is looked for; null where nothing is. */
+  /** The matches of the search; null without one. */
   readonly highlight = $derived.by(() => {
     const { data } = this.searchQuery;
-    return data && makeHighlight(data.ids, data.told);
+    return data ? makeHighlight(data.name_ids, data.matches) : null;
   });
-
-  constructor(
-    readonly profile: ProfileState,
-    readonly params: TraceParams,
-    readonly request: () => CaptureRequest | null,
-  ) {
-    const post = <Answer>(path: string, more: object, signal: AbortSignal): Promise<Answer> =>
-      profile.api.post<Answer>(path, this.#body(more), signal);
-    // While two captures are not compared, the second has nothing to ask the server about.
-    const ifOpen =
-      <Question>(question: () => Question | null): (() => Question | null) =>
-      () =>
-        request() && question();
-    this.timelineQuery = createDebouncedQuery(
-      () => (this.retryCount >= 0 ? request() : null),
-      (wanted, signal) =>
-        profile.context.isStatic ? this.#takeCopy(wanted, signal) : post('timeline', {}, signal),
-    );
-    this.eventQuery = createDebouncedQuery(
-      ifOpen(() =>
-        this.selectedEvent === null || this.isStatic
-          ? null
-          : { ...request(), event: this.selectedEvent },
-      ),
-      ({ event }, signal) => post('timeline/event', { event }, signal),
-      { kept: true },
-    );
-    this.rangeQuery = createDebouncedQuery(
-      ifOpen(() => (this.isStatic ? null : this.measured)),
-      (measured, signal) => post('timeline/selection', measured, signal),
-      { after: 120, kept: true },
-    );
-    this.searchQuery = createDebouncedQuery(
-      ifOpen(() => this.#question()),
-      (question, signal) => post('timeline/search', question, signal),
-      { after: 150, kept: true },
-    );
-    this.flowsQuery = createDebouncedQuery(
-      ifOpen(() => this.flowSpan && { ...this.flowSpan, tracks: this.shownTracks }),
-      (question, signal) => post('timeline/flows', question, signal),
-      { after: 120, kept: true },
-    );
-    $effect(() => {
-      void this.timelineQuery.data;
-      const store = new TileCache(
-        (tiles, signal) => post('timeline/tiles', tiles, signal),
-        () => this.tilesRevision++,
-      );
-      untrack(() => this.#copy && fillTiles(store, this.#copy));
-      this.tiles = store;
-      return () => store.dispose();
-    });
-  }
-
   readonly shownTracks = $derived.by<readonly number[]>(() =>
     [...this.layout.pinned, ...this.layout.unpinned].map(({ track }) => track.id),
   );
 
-  /** There is no server: what is drawn is all that is known. */
-  get isStatic(): boolean {
-    return this.profile.context.isStatic;
+  /** `getRequest` returns null for the baseline while no captures are compared. */
+  constructor(
+    readonly profile: ProfileState,
+    readonly params: ProfileParams,
+    getRequest: () => CaptureRequest | null,
+  ) {
+    const { context } = profile;
+    /** Add fields to the request; null if there is nothing to request. */
+    const addFields = <Fields extends object>(
+      fields: Fields | null,
+    ): (CaptureRequest & Fields) | null => {
+      const request = getRequest();
+      return request && fields && this.canInspect ? { ...request, ...fields } : null;
+    };
+    this.timelineQuery = context.query(queries.timelineQuery, getRequest, { keepPrevious: false });
+    this.eventQuery = context.query(queries.eventQuery, () =>
+      addFields(this.selectedEvent === null ? null : { event: this.selectedEvent }),
+    );
+    this.rangeQuery = context.query(queries.selectionQuery, () => addFields(this.measured), {
+      debounceMs: RANGE_DEBOUNCE_MS,
+    });
+    this.searchQuery = context.query(queries.searchQuery, () => addFields(this.#getSearch()), {
+      debounceMs: SEARCH_DEBOUNCE_MS,
+    });
+    this.flowsQuery = context.query(
+      queries.flowsQuery,
+      () => addFields(this.flowSpan && { ...this.flowSpan, tracks: this.shownTracks }),
+      { debounceMs: RANGE_DEBOUNCE_MS },
+    );
+    const nameQuery = context.query(
+      queries.eventQuery,
+      () => addFields(this.#unnamedEntry && { event: this.#unnamedEntry.event }),
+      { keepPrevious: false },
+    );
+    $effect(() => {
+      const [entry, row] = [this.#unnamedEntry, nameQuery.data?.row];
+      if (!entry || row?.event !== entry.event) return;
+      untrack(() => {
+        this.tiles?.names.set(entry.name, row.name);
+        this.#unnamedEntry = null;
+        this.tilesRevision++;
+      });
+    });
+    $effect(() => {
+      const [request, timeline] = [getRequest(), this.timelineQuery.data];
+      return untrack(() => this.#openTiles(request, timeline));
+    });
   }
 
-  /** Asks once more after something went wrong. */
-  retry(): void {
-    this.retryCount++;
+  /** Whether events can be searched and inspected; a static export only shows them. */
+  get canInspect(): boolean {
+    return this.profile.context.supports(queries.eventQuery.route);
   }
 
-  /** The whole of the trace. */
+  /** Start and end of the trace. */
   get bounds(): TimeSpan | null {
     const { data } = this.timelineQuery;
-    return data && { start: data.start_ps, end: data.end_ps };
+    return data ? { start: data.start_ps, end: data.end_ps } : null;
   }
 
-  /** The band of a track, and how far below its own place it is seen. */
+  /** Return the band of a track, and the offset at which it is drawn. */
   findBand(id: number): { readonly band: TrackBand; readonly shift: number } | undefined {
     const { pinned, unpinned, pinnedHeight } = this.layout;
     const band = pinned.find(({ track }) => track.id === id);
@@ -218,26 +171,25 @@ export class TraceModel {
   }
 
   scrollTo(top: number): void {
-    const room = this.height - this.layout.pinnedHeight;
-    this.scroll = Math.max(0, Math.min(top, this.layout.unpinnedHeight - room));
+    const visibleHeight = this.height - this.layout.pinnedHeight;
+    this.scroll = Math.max(0, Math.min(top, this.layout.unpinnedHeight - visibleHeight));
   }
 
-  /** Opens and scrolls to the lane of an event, if it is not seen. */
+  /** Expand and scroll to the lane of an event. */
   revealLane({ track, lane }: Pick<EventRow, 'track' | 'lane'>): void {
     const { hidden } = this.params;
     if (hidden.value.includes(track)) hidden.set(hidden.value.filter((id) => id !== track));
     if (this.findBand(track)?.band.isExpanded === false) this.toggleExpanded(track);
     const found = this.findBand(track);
     if (!found || found.band.isPinned) return;
-    const room = this.height - this.layout.pinnedHeight;
+    const visibleHeight = this.height - this.layout.pinnedHeight;
     const top = getLaneTop(found.band, lane);
-    if (top < this.scroll || top + LANE_HEIGHT_PX > this.scroll + room)
-      this.scrollTo(top - room / 3);
+    if (top < this.scroll || top + LANE_HEIGHT_PX > this.scroll + visibleHeight)
+      this.scrollTo(top - visibleHeight / 3);
   }
 
-  /** Opens a track, or closes it. */
   toggleExpanded(track: number): void {
-    toggleTrack(this.params.turned, track);
+    toggleTrack(this.params.toggled, track);
   }
 
   togglePinned(track: number): void {
@@ -248,38 +200,36 @@ export class TraceModel {
     toggleTrack(this.params.hidden, track);
   }
 
-  /** Finds out what an entry is called that was too small to come with its name. */
-  loadName({ event, name }: Pick<TileEntry, 'event' | 'name'>): void {
-    const { tiles } = this;
-    if (this.isStatic) return;
-    this.#naming.abort();
-    this.#naming = new AbortController();
-    const body = this.#body({ event });
-    this.profile.api
-      .post<EventDetails>('timeline/event', body, this.#naming.signal)
-      .then(({ row }) => {
-        tiles?.names.set(name, row.name);
-        this.tilesRevision++;
-      })
-      .catch(() => undefined); // It is only a name; a click tells what is wrong.
+  /** Request the name of an entry that is too short to come with its name. */
+  loadName(entry: Pick<TileEntry, 'event' | 'name'>): void {
+    this.#unnamedEntry = entry;
   }
 
-  #naming = new AbortController();
-  #copy: StaticTimeline | null = null;
-
-  async #takeCopy(ask: CaptureRequest, signal: AbortSignal): Promise<TimelineResponse> {
-    const { capture } = ask;
-    const path = `timeline?capture=${encodeURIComponent(capture)}`;
-    this.#copy = await this.profile.api.get<StaticTimeline>(path, signal);
-    return this.#copy.timeline;
+  #openTiles(
+    request: CaptureRequest | null,
+    timeline: TimelineResponse | undefined,
+  ): (() => void) | undefined {
+    this.tiles = null;
+    if (!request || !timeline) return undefined;
+    const tiles = new TileCache(
+      (listener) => {
+        const { queries: cache } = this.profile.context;
+        const observer = cache.observe(queries.tilesQuery, listener, { keepPrevious: false });
+        return {
+          setRequest: (range) => observer.setRequest({ ...request, ...range }),
+          retry: () => observer.retry(),
+          dispose: () => observer.dispose(),
+        };
+      },
+      () => this.tilesRevision++,
+    );
+    const { exported, tracks } = timeline;
+    if (exported) tiles.fetchExported({ ...exported, tracks: tracks.map(({ id }) => id) });
+    this.tiles = tiles;
+    return () => tiles.dispose();
   }
 
-  #body(more: object): object {
-    const ask = untrack(this.request);
-    return ask ? makeRequestBody(ask, more) : more;
-  }
-
-  #question(): object | null {
+  #getSearch() {
     const { find, findRegex, findArguments } = this.params;
     if (find.value.trim() === '') return null;
     return {
@@ -291,14 +241,7 @@ export class TraceModel {
   }
 }
 
-function fillTiles(
-  store: TileCache,
-  { timeline, level, first, last, tiles }: StaticTimeline,
-): void {
-  store.fill({ level, first, last, tracks: timeline.tracks.map(({ id }) => id) }, tiles);
-}
-
-function toggleTrack(param: TraceParams['pinned'], track: number): void {
+function toggleTrack(param: ProfileParams['pinned'], track: number): void {
   const { value } = param;
   param.set(value.includes(track) ? value.filter((id) => id !== track) : [...value, track]);
 }

@@ -1,7 +1,8 @@
 import { createContext, untrack } from 'svelte';
 
+import type { ProfileParams } from '../captures';
 import type { ProfileState } from '../profile-state.svelte';
-import type { EventRow } from '../schemas';
+import type { EventRow } from '../../../api/schemas';
 import {
   addMargin,
   clampSpan,
@@ -12,62 +13,56 @@ import {
   shiftSpan,
   type TimeSpan,
   zoomSpan,
-} from './timeline/time-axis';
-import {
-  makeLocalTraceParams,
-  openTraceParams,
-  TraceModel,
-  type TraceParams,
-} from './trace-model.svelte';
+} from './timeline/timeline-layout';
+import { makeBaselineParams, TraceModel } from './trace-model.svelte';
 
-/** How much of the way is made in a frame. */
+/** Share of the remaining distance that is covered in a frame. */
 const EASING_PER_FRAME = 0.3;
 
-/** Which stretch of time is seen. What is asked for is gone to smoothly, where motion is wanted. */
+/** The visible time span. Changes are animated unless the user prefers reduced motion. */
 export class TraceViewport {
   span = $state.raw<TimeSpan>({ start: 0, end: 1 });
-  #whole = $state.raw<TimeSpan>({ start: 0, end: 1 });
+  #bounds = $state.raw<TimeSpan>({ start: 0, end: 1 });
   #target: TimeSpan = { start: 0, end: 1 };
   #frame = 0;
 
   get bounds(): TimeSpan {
-    return this.#whole;
+    return this.#bounds;
   }
 
   get isAnimating(): boolean {
     return this.#frame !== 0;
   }
 
-  /** Says how long the trace is. */
+  /** Set the start and end of the trace; a margin is added. */
   setBounds(trace: TimeSpan): void {
-    this.#whole = addMargin(trace);
+    this.#bounds = addMargin(trace);
   }
 
-  /** Is there at once. */
   jumpTo(span: TimeSpan): void {
     this.#stop();
-    this.span = this.#target = clampSpan(span, this.#whole);
+    this.span = this.#target = clampSpan(span, this.#bounds);
   }
 
   animateTo(span: TimeSpan): void {
-    this.#target = clampSpan(span, this.#whole);
+    this.#target = clampSpan(span, this.#bounds);
     if (matchMedia('(prefers-reduced-motion: reduce)').matches) this.jumpTo(span);
     else if (this.#frame === 0) this.#step();
   }
 
-  /** Zooms around a place, a part of the width; from where it is going, not from where it is. */
-  zoomBy(by: number, around = 0.5): void {
+  /** Zoom around a position, given as a fraction of the width. Continues a running animation. */
+  zoomBy(factor: number, around = 0.5): void {
     const { start } = this.#target;
-    this.animateTo(zoomSpan(this.#target, by, start + around * getSpanLength(this.#target)));
+    this.animateTo(zoomSpan(this.#target, factor, start + around * getSpanLength(this.#target)));
   }
 
-  /** Moves by a part of the width. */
+  /** Move by a fraction of the width. */
   panBy(share: number): void {
     this.animateTo(shiftSpan(this.#target, share * getSpanLength(this.#target)));
   }
 
   resetZoom(): void {
-    this.animateTo(this.#whole);
+    this.animateTo(this.#bounds);
   }
 
   stop(): void {
@@ -77,10 +72,10 @@ export class TraceViewport {
   #step = (): void => {
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
-      const near = interpolateSpan(this.span, this.#target, EASING_PER_FRAME);
-      const isThere = looksEqual(near, this.#target);
-      this.span = isThere ? this.#target : near;
-      if (!isThere) this.#step();
+      const next = interpolateSpan(this.span, this.#target, EASING_PER_FRAME);
+      const isDone = looksEqual(next, this.#target);
+      this.span = isDone ? this.#target : next;
+      if (!isDone) this.#step();
     });
   };
 
@@ -90,53 +85,53 @@ export class TraceViewport {
   }
 }
 
-/** So many found events come at once; the server says so as well. */
+/** Number of matches in a response of the server. */
 const SEARCH_PAGE_SIZE = 2000;
 
-/** Goes from one found event to the next. */
+/** Moves from one match of the search to the next. */
 export class SearchNavigator {
   constructor(
     readonly trace: TraceState,
     readonly model: TraceModel,
   ) {}
 
-  /** Which of all that were found is chosen; null where none of them is. */
+  /** The index of the selected event among all matches; null if it is none of them. */
   readonly index = $derived.by(() => {
     const { selectedEvent, searchQuery } = this.model;
     if (selectedEvent === null || !searchQuery.data) return null;
-    const at = searchQuery.data.event.indexOf(selectedEvent);
-    return at < 0 ? null : searchQuery.data.offset + at;
+    const index = searchQuery.data.event.indexOf(selectedEvent);
+    return index < 0 ? null : searchQuery.data.offset + index;
   });
 
-  /** To the next one, or with −1 the one before; from where one is looking, if none is chosen. */
+  /** Select the next or previous match; without a selection, the nearest to the viewport. */
   moveBy(by: 1 | -1): void {
     const { data } = this.model.searchQuery;
     if (!data || data.count === 0) return;
-    const next = this.index === null ? this.#near(by) : this.index + by;
-    const at = (next + data.count) % data.count;
-    const event = data.event[at - data.offset];
+    const next = this.index === null ? this.#findNear(by) : this.index + by;
+    const index = (next + data.count) % data.count;
+    const event = data.event[index - data.offset];
     if (event === undefined)
-      this.model.searchOffset = Math.floor(at / SEARCH_PAGE_SIZE) * SEARCH_PAGE_SIZE;
+      this.model.searchOffset = Math.floor(index / SEARCH_PAGE_SIZE) * SEARCH_PAGE_SIZE;
     else this.trace.goToEvent(this.model, event);
   }
 
-  /** The first one in the stretch that is seen, or after it. */
-  #near(by: 1 | -1): number {
+  /** Return the first match that starts in the visible span or later, or the one before. */
+  #findNear(by: 1 | -1): number {
     const { data } = this.model.searchQuery;
-    const moment = this.trace.viewport.span.start + this.trace.getOffset(this.model);
-    const at = data?.start.findIndex((start) => start >= moment) ?? 0;
-    const first = at < 0 ? 0 : at;
+    const visibleStart = this.trace.viewport.span.start + this.trace.getOffset(this.model);
+    const index = data?.start.findIndex((start) => start >= visibleStart) ?? 0;
+    const first = Math.max(0, index);
     return (data?.offset ?? 0) + (by > 0 ? first : first - 1);
   }
 }
 
 const PS_PER_US = 1e6;
 const PS_PER_NS = 1e3;
-/** What is seen is written into the address when it has stood for so long. */
+/** The visible span is written to the URL when it has not changed for this time. */
 const URL_DEBOUNCE_MS = 350;
-/** Where there is less room, details cover what they are of: they come when they are asked for. */
+/** On narrower screens the details cover the trace, so that they are closed at first. */
 const MIN_PANEL_WIDTH_PX = 760;
-/** An event narrower than this part of the screen is zoomed to when it is gone to. */
+/** Narrower events are zoomed to when they are revealed, as a fraction of the viewport. */
 const MIN_EVENT_SHARE = 1 / 300;
 
 const spanFromUs = ([from, to]: readonly [number, number]): TimeSpan => ({
@@ -144,31 +139,31 @@ const spanFromUs = ([from, to]: readonly [number, number]): TimeSpan => ({
   end: to * PS_PER_US,
 });
 
-/** To the nanosecond: more would make addresses long that nobody sees more by. */
+/** Round to nanoseconds, to keep URLs short. */
 const spanToUs = ({ start, end }: TimeSpan): [number, number] => [
   Math.round(start / PS_PER_NS) / 1000,
   Math.round(end / PS_PER_NS) / 1000,
 ];
 
-/** The trace viewer: what is seen of one capture, or of two below each other on one axis. */
+/** The trace viewer: one capture, or the current and the baseline on the same axis. */
 export class TraceState {
-  readonly params: TraceParams;
+  readonly params: ProfileParams;
   readonly viewport = new TraceViewport();
   readonly current: TraceModel;
   readonly baseline: TraceModel;
   readonly searchNavigator: SearchNavigator;
-  /** Of which of them details are told. */
+  /** The trace whose details are shown. */
   active = $state.raw<TraceModel>() as TraceModel;
   isPanelOpen = $state(innerWidth > MIN_PANEL_WIDTH_PX);
-  /** Where the pointer is, in the time of the first capture. */
+  /** The time under the pointer, in the current capture. */
   cursorPs = $state<number | null>(null);
 
   constructor(readonly profile: ProfileState) {
-    this.params = openTraceParams(profile);
+    this.params = profile.params;
     this.current = new TraceModel(profile, this.params, () => profile.request);
     this.baseline = new TraceModel(
       profile,
-      makeLocalTraceParams(this.params),
+      makeBaselineParams(this.params),
       () => profile.baselineRequest,
     );
     this.active = this.current;
@@ -180,26 +175,25 @@ export class TraceState {
     return this.profile.baselineRequest ? [this.current, this.baseline] : [this.current];
   }
 
-  /** How much later the same moment is in a capture than in the first: its first step counts. */
+  /** Return the time that aligns the first steps of a capture and the current one. */
   getOffset(model: TraceModel): number {
-    const [mine, first] = [model, this.current].map(
+    const [start, currentStart] = [model, this.current].map(
       ({ timelineQuery }) =>
-        timelineQuery.data?.steps.start[0] ?? timelineQuery.data?.start_ps ?? 0,
+        timelineQuery.data?.steps.start_ps[0] ?? timelineQuery.data?.start_ps ?? 0,
     );
-    return model === this.current ? 0 : (mine ?? 0) - (first ?? 0);
+    return model === this.current ? 0 : (start ?? 0) - (currentStart ?? 0);
   }
 
-  /** What is seen, in the time of a capture. */
+  /** Return the visible span in the time of a capture. */
   getVisibleSpan(model: TraceModel): TimeSpan {
     return shiftSpan(this.viewport.span, this.getOffset(model));
   }
 
-  /** All of the first capture, in the time of another. */
+  /** Return the bounds of the viewport in the time of a capture. */
   getBounds(model: TraceModel): TimeSpan {
     return shiftSpan(this.viewport.bounds, this.getOffset(model));
   }
 
-  /** Goes to an event and tells all about it. */
   selectEvent(model: TraceModel, event: number | null): void {
     this.active = model;
     model.selectedEvent = event;
@@ -207,7 +201,7 @@ export class TraceState {
     if (model === this.current) this.params.event.set(event);
   }
 
-  /** Measures a stretch of time, of all tracks or of some. */
+  /** Measure a time span in some tracks; null clears it. */
   measureRange(
     model: TraceModel,
     span: TimeSpan | null,
@@ -225,21 +219,19 @@ export class TraceState {
     this.measureRange(this.active, { start: row.start_ps, end: row.start_ps + row.duration_ps });
   }
 
-  /** Where the pointer is, as a part of the width; null where it is elsewhere. */
+  /** The position of the pointer as a fraction of the width; null outside. */
   get cursorFraction(): number | null {
     const { span } = this.viewport;
     return this.cursorPs === null ? null : (this.cursorPs - span.start) / getSpanLength(span);
   }
 
-  /** Looks for events in the whole trace. */
   search(text: string): void {
     for (const model of this.models) model.searchOffset = 0;
     this.params.find.set(text);
   }
 
-  /** Looks for all events of one name, and of no other. */
   searchExactName(name: string): void {
-    for (const how of [this.params.findRegex, this.params.findArguments]) how.set(false);
+    for (const option of [this.params.findRegex, this.params.findArguments]) option.set(false);
     this.search(`"${name}"`);
   }
 
@@ -250,7 +242,7 @@ export class TraceState {
     }
   }
 
-  /** Lets an event be seen: near enough, and not covered. */
+  /** Scroll and zoom so that an event is visible. */
   revealEvent(model: TraceModel, row: EventRow): void {
     model.revealLane(row);
     const shift = this.getOffset(model);
@@ -262,13 +254,13 @@ export class TraceState {
       this.viewport.animateTo(centerOn(event, span));
   }
 
-  /** Chooses an event and shows it as soon as it is known where it is. */
+  /** Select an event and reveal it when its position is known. */
   goToEvent(model: TraceModel, event: number): void {
     this.selectEvent(model, event);
-    this.#awaited = event;
+    this.#pendingEvent = event;
   }
 
-  /** The chosen event, or what is measured, fills the screen. */
+  /** Zoom to the measured span or the selected event. */
   zoomToSelection(): void {
     const { active } = this;
     const row = active.eventQuery.data?.row;
@@ -276,12 +268,12 @@ export class TraceState {
     const span =
       active.measured ?? (row && { start: row.start_ps, end: row.start_ps + row.duration_ps });
     if (!span) return;
-    const air = 0.05 * getSpanLength(span);
-    this.viewport.animateTo({ start: span.start - shift - air, end: span.end - shift + air });
+    const margin = 0.05 * getSpanLength(span);
+    this.viewport.animateTo({ start: span.start - shift - margin, end: span.end - shift + margin });
   }
 
-  /** An event that is to be shown when it is known where it is. */
-  #awaited: number | null = null;
+  /** An event to reveal when its position is known. */
+  #pendingEvent: number | null = null;
 
   #follow(): void {
     let isFirst = true;
@@ -290,18 +282,18 @@ export class TraceState {
       if (!bounds) return;
       untrack(() => {
         this.viewport.setBounds(bounds);
-        if (isFirst) this.#open();
-        else this.#openAnew();
+        if (isFirst) this.#restore();
+        else this.#reset();
       });
       isFirst = false;
     });
     $effect(() => {
       const { bounds } = this.current;
-      if (bounds) this.viewport.setBounds(this.#cover(bounds));
+      if (bounds) this.viewport.setBounds(this.#includeBaseline(bounds));
     });
     $effect(() => {
       const row = this.active.eventQuery.data?.row;
-      if (row?.event === this.#awaited && row) untrack(() => this.#arrive(row));
+      if (row?.event === this.#pendingEvent && row) untrack(() => this.#revealPending(row));
     });
     $effect(() => {
       const { span, bounds } = this.viewport;
@@ -313,33 +305,34 @@ export class TraceState {
     $effect(() => () => this.viewport.stop());
   }
 
-  /** Where the address says. */
-  #open(): void {
+  /** Restore the view from the URL. */
+  #restore(): void {
     const { span, measured, event } = this.params;
     this.viewport.jumpTo(span.value ? spanFromUs(span.value) : this.viewport.bounds);
     if (measured.value) this.measureRange(this.current, spanFromUs(measured.value));
     if (event.value === null) return;
     this.selectEvent(this.current, event.value);
-    if (!span.value) this.#awaited = event.value;
+    if (!span.value) this.#pendingEvent = event.value;
   }
 
-  /** Another capture: nothing that was looked at is there any more. */
-  #openAnew(): void {
+  /** Show all of another capture. */
+  #reset(): void {
     this.clearSelection();
-    for (const param of [this.params.pinned, this.params.hidden, this.params.turned]) param.set([]);
+    for (const param of [this.params.pinned, this.params.hidden, this.params.toggled])
+      param.set([]);
     this.viewport.jumpTo(this.viewport.bounds);
   }
 
-  /** A stretch that holds the other capture as well, if there is one. */
-  #cover(whole: TimeSpan): TimeSpan {
-    const other = this.profile.baselineRequest ? this.baseline.bounds : null;
-    if (!other) return whole;
-    const { start, end } = shiftSpan(other, -this.getOffset(this.baseline));
-    return { start: Math.min(start, whole.start), end: Math.max(end, whole.end) };
+  /** Return a span that contains the baseline capture as well. */
+  #includeBaseline(bounds: TimeSpan): TimeSpan {
+    const baseline = this.profile.baselineRequest ? this.baseline.bounds : null;
+    if (!baseline) return bounds;
+    const { start, end } = shiftSpan(baseline, -this.getOffset(this.baseline));
+    return { start: Math.min(start, bounds.start), end: Math.max(end, bounds.end) };
   }
 
-  #arrive(row: EventRow): void {
-    this.#awaited = null;
+  #revealPending(row: EventRow): void {
+    this.#pendingEvent = null;
     this.revealEvent(this.active, row);
   }
 }

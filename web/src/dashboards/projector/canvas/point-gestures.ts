@@ -3,80 +3,80 @@ import { panOrbit, rotateOrbit, type Orbit, zoomOrbitAt } from '../../../charts/
 import type { GestureHandlers } from '../../../charts/surface/gestures';
 import type { ProjectorState } from '../projector-state.svelte';
 
-/** What a hand does besides moving the picture. */
+/** What gestures do besides moving the camera. */
 export interface PointGestureCallbacks {
   hover(at: Point | null): void;
   click(at: Point): void;
-  /** Draws around points; empty when it is given up. */
-  setOutline(line: readonly Point[]): void;
-  /** What is inside is chosen. */
-  selectInside(line: readonly Point[]): void;
+  /** Show the outline of a selection; empty for none. */
+  setOutline(outline: readonly Point[]): void;
+  selectInside(outline: readonly Point[]): void;
 }
 
-/** Drags turn in space and move in the plane, or draw around points, as the tool says. */
+/** A drag rotates in 3D, pans in 2D, or selects points with a box or a lasso. */
 export function createPointGestures(
   projector: ProjectorState,
-  touch: PointGestureCallbacks,
+  callbacks: PointGestureCallbacks,
 ): GestureHandlers {
   const { camera } = projector;
-  let held: Orbit | null = null;
-  let line: Point[] = [];
+  let startOrbit: Orbit | null = null;
+  let outline: Point[] = [];
 
   function move(from: Point, to: Point): void {
-    held ??= camera.orbit;
+    startOrbit ??= camera.orbit;
     camera.isDragging = true;
     const [dx, dy] = [to.x - from.x, to.y - from.y];
     camera.setOrbit(
       camera.isFlat
-        ? panOrbit(held, dx, dy, camera.height, camera.lens, 'y')
-        : rotateOrbit(held, dx, dy, camera.height),
+        ? panOrbit(startOrbit, dx, dy, camera.height, camera.projection, 'y')
+        : rotateOrbit(startOrbit, dx, dy, camera.height),
     );
   }
 
-  function draw(from: Point, to: Point): void {
-    if (projector.tool === 'box') line = boxCorners(from, to);
-    else line = [...(line.length > 0 ? line : [from]), to];
-    touch.setOutline(line);
+  function drawOutline(from: Point, to: Point): void {
+    if (projector.dragTool === 'box') outline = getBoxCorners(from, to);
+    else outline = [...(outline.length > 0 ? outline : [from]), to];
+    callbacks.setOutline(outline);
   }
 
   function end(): void {
-    held = null;
+    startOrbit = null;
     camera.endDrag();
-    line = [];
-    touch.setOutline(line);
+    outline = [];
+    callbacks.setOutline(outline);
   }
 
   return {
-    hover: touch.hover,
-    click: touch.click,
-    drag: (from, to) => (projector.tool === 'move' ? move(from, to) : draw(from, to)),
+    hover: callbacks.hover,
+    click: callbacks.click,
+    drag: (from, to) => (projector.dragTool === 'move' ? move(from, to) : drawOutline(from, to)),
     dragEnd() {
-      if (line.length > 2) touch.selectInside(line);
+      if (outline.length > 2) callbacks.selectInside(outline);
       end();
     },
     dragCancel() {
-      if (held) camera.setOrbit(held);
+      if (startOrbit) camera.setOrbit(startOrbit);
       end();
     },
     pan: (dx, dy) =>
-      camera.setOrbit(panOrbit(camera.orbit, dx, dy, camera.height, camera.lens, 'y')),
-    zoom: (at, factor) => camera.setOrbit(zoomOrbit(camera, at, factor)),
-    // A double click goes to the point below it, or back to all of them.
+      camera.setOrbit(panOrbit(camera.orbit, dx, dy, camera.height, camera.projection, 'y')),
+    zoom: (at, factor) => camera.setOrbit(zoomAt(camera, at, factor)),
+    // A double click focuses the hovered point, or shows all points.
     resetZoom: () =>
       projector.hoveredRow === null ? camera.fit() : projector.focusPoint(projector.hoveredRow),
     dragsByTouch: () => true,
   };
 }
 
-export function zoomOrbit(
-  { orbit, lens, width, height }: ProjectorState['camera'],
+/** Zoom, keeping what is at a position of the canvas there. */
+export function zoomAt(
+  { orbit, projection, width, height }: ProjectorState['camera'],
   at: Point,
   factor: number,
 ): Orbit {
-  const off = { x: at.x - width / 2, y: at.y - height / 2 };
-  return zoomOrbitAt(orbit, off, factor, height, lens, 'y');
+  const offset = { x: at.x - width / 2, y: at.y - height / 2 };
+  return zoomOrbitAt(orbit, offset, factor, height, projection, 'y');
 }
 
-function boxCorners(from: Point, to: Point): Point[] {
+function getBoxCorners(from: Point, to: Point): Point[] {
   return [from, { x: to.x, y: from.y }, to, { x: from.x, y: to.y }];
 }

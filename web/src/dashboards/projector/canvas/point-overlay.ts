@@ -1,13 +1,13 @@
-import type { Point } from '../../../charts/renderer/renderer';
+import { FONT_FAMILY, type Point } from '../../../charts/renderer/renderer';
 
-/** A name beside a point; those that come first have their place first. */
+/** A label beside a point. Earlier ones have priority where labels overlap. */
 export interface PointLabel {
   readonly at: Point;
   readonly text: string;
   readonly isEmphasized: boolean;
 }
 
-/** All that is drawn over the points. */
+/** What is drawn over the points. */
 export interface OverlayContent {
   readonly width: number;
   readonly height: number;
@@ -15,103 +15,104 @@ export interface OverlayContent {
   readonly background: string;
   readonly accent: string;
   readonly labels: readonly PointLabel[];
-  /** From the middle of a point to its name. */
+  /** Distance from the center of a point to its label. */
   readonly labelGap: number;
-  readonly rings: readonly { readonly at: Point; readonly reach: number }[];
-  /** From one point to several others. */
+  readonly rings: readonly { readonly at: Point; readonly radius: number }[];
+  /** Lines from a point to its neighbors. */
   readonly neighborLines: { readonly from: Point; readonly to: readonly Point[] } | null;
-  /** Ways through points, one after another. */
+  /** Lines between consecutive points of a sequence. */
   readonly sequenceLines: readonly (readonly [Point, Point])[];
-  /** What a hand draws around points. */
+  /** Outline of a selection that is being drawn. */
   readonly outline: readonly Point[];
 }
 
 const LABEL_HEIGHT_PX = 14;
 const MAX_LABEL_CHARACTERS = 32;
-const PLAIN_FONT = '11px system-ui, sans-serif';
-const STRONG_FONT = '600 12px system-ui, sans-serif';
+const PLAIN_FONT = `11px ${FONT_FAMILY}`;
+const EMPHASIZED_FONT = `600 12px ${FONT_FAMILY}`;
 
-export function drawOverlay(pen: CanvasRenderingContext2D, drawn: OverlayContent): void {
-  pen.clearRect(0, 0, drawn.width, drawn.height);
-  drawSequenceLines(pen, drawn);
-  drawNeighborLines(pen, drawn);
-  drawRings(pen, drawn);
-  drawLabels(pen, drawn);
-  drawOutline(pen, drawn);
+export function drawOverlay(canvas: CanvasRenderingContext2D, content: OverlayContent): void {
+  canvas.clearRect(0, 0, content.width, content.height);
+  drawSequenceLines(canvas, content);
+  drawNeighborLines(canvas, content);
+  drawRings(canvas, content);
+  drawLabels(canvas, content);
+  drawOutline(canvas, content);
 }
 
 function drawSequenceLines(
-  pen: CanvasRenderingContext2D,
+  canvas: CanvasRenderingContext2D,
   { sequenceLines, textColor }: OverlayContent,
 ): void {
   if (sequenceLines.length === 0) return;
-  pen.globalAlpha = 0.25;
-  pen.strokeStyle = textColor;
-  pen.lineWidth = 1;
-  pen.beginPath();
+  canvas.globalAlpha = 0.25;
+  canvas.strokeStyle = textColor;
+  canvas.lineWidth = 1;
+  canvas.beginPath();
   for (const [from, to] of sequenceLines) {
-    pen.moveTo(from.x, from.y);
-    pen.lineTo(to.x, to.y);
+    canvas.moveTo(from.x, from.y);
+    canvas.lineTo(to.x, to.y);
   }
-  pen.stroke();
-  pen.globalAlpha = 1;
+  canvas.stroke();
+  canvas.globalAlpha = 1;
 }
 
 function drawNeighborLines(
-  pen: CanvasRenderingContext2D,
+  canvas: CanvasRenderingContext2D,
   { neighborLines, accent }: OverlayContent,
 ): void {
   if (!neighborLines) return;
-  pen.globalAlpha = 0.4;
-  pen.strokeStyle = accent;
-  pen.lineWidth = 1;
-  pen.beginPath();
+  canvas.globalAlpha = 0.4;
+  canvas.strokeStyle = accent;
+  canvas.lineWidth = 1;
+  canvas.beginPath();
   for (const { x, y } of neighborLines.to) {
-    pen.moveTo(neighborLines.from.x, neighborLines.from.y);
-    pen.lineTo(x, y);
+    canvas.moveTo(neighborLines.from.x, neighborLines.from.y);
+    canvas.lineTo(x, y);
   }
-  pen.stroke();
-  pen.globalAlpha = 1;
+  canvas.stroke();
+  canvas.globalAlpha = 1;
 }
 
-function drawRings(pen: CanvasRenderingContext2D, { rings, textColor }: OverlayContent): void {
-  pen.strokeStyle = textColor;
-  pen.lineWidth = 1.75;
-  for (const { at, reach } of rings) {
-    pen.beginPath();
-    pen.arc(at.x, at.y, reach, 0, 2 * Math.PI);
-    pen.stroke();
+function drawRings(canvas: CanvasRenderingContext2D, { rings, textColor }: OverlayContent): void {
+  canvas.strokeStyle = textColor;
+  canvas.lineWidth = 1.75;
+  for (const { at, radius } of rings) {
+    canvas.beginPath();
+    canvas.arc(at.x, at.y, radius, 0, 2 * Math.PI);
+    canvas.stroke();
   }
 }
 
-/** A name whose place is taken is left out. */
-function drawLabels(pen: CanvasRenderingContext2D, drawn: OverlayContent): void {
-  const { labels, labelGap, textColor, background, width } = drawn;
-  const taken: Box[] = [];
-  pen.lineJoin = 'round';
-  pen.textBaseline = 'middle';
-  pen.strokeStyle = background;
-  pen.fillStyle = textColor;
-  pen.lineWidth = 3;
+/** Labels that would overlap others are left out. */
+function drawLabels(canvas: CanvasRenderingContext2D, content: OverlayContent): void {
+  const { labels, labelGap, textColor, background, width } = content;
+  const placed: Box[] = [];
+  canvas.lineJoin = 'round';
+  canvas.textBaseline = 'middle';
+  canvas.strokeStyle = background;
+  canvas.fillStyle = textColor;
+  canvas.lineWidth = 3;
   for (const { at, text, isEmphasized } of labels) {
-    pen.font = isEmphasized ? STRONG_FONT : PLAIN_FONT;
+    canvas.font = isEmphasized ? EMPHASIZED_FONT : PLAIN_FONT;
     const short =
       text.length > MAX_LABEL_CHARACTERS ? `${text.slice(0, MAX_LABEL_CHARACTERS - 1)}…` : text;
-    const wide = pen.measureText(short).width;
-    const left = at.x + labelGap + wide > width ? at.x - labelGap - wide : at.x + labelGap;
+    const textWidth = canvas.measureText(short).width;
+    const isCut = at.x + labelGap + textWidth > width;
+    const left = isCut ? at.x - labelGap - textWidth : at.x + labelGap;
     const box = {
       left,
-      right: left + wide,
+      right: left + textWidth,
       top: at.y - LABEL_HEIGHT_PX / 2,
       bottom: at.y + LABEL_HEIGHT_PX / 2,
     };
-    if (taken.some((other) => overlaps(box, other))) continue;
-    taken.push(box);
-    pen.globalAlpha = isEmphasized ? 1 : 0.8;
-    pen.strokeText(short, left, at.y);
-    pen.fillText(short, left, at.y);
+    if (placed.some((other) => overlaps(box, other))) continue;
+    placed.push(box);
+    canvas.globalAlpha = isEmphasized ? 1 : 0.8;
+    canvas.strokeText(short, left, at.y);
+    canvas.fillText(short, left, at.y);
   }
-  pen.globalAlpha = 1;
+  canvas.globalAlpha = 1;
 }
 
 interface Box {
@@ -121,28 +122,23 @@ interface Box {
   readonly bottom: number;
 }
 
-function overlaps(one: Box, other: Box): boolean {
-  return (
-    one.left < other.right + 4 &&
-    one.right > other.left - 4 &&
-    one.top < other.bottom &&
-    one.bottom > other.top
-  );
+function overlaps(a: Box, b: Box): boolean {
+  return a.left < b.right + 4 && a.right > b.left - 4 && a.top < b.bottom && a.bottom > b.top;
 }
 
-function drawOutline(pen: CanvasRenderingContext2D, { outline, accent }: OverlayContent): void {
+function drawOutline(canvas: CanvasRenderingContext2D, { outline, accent }: OverlayContent): void {
   const [first] = outline;
   if (!first) return;
-  pen.beginPath();
-  pen.moveTo(first.x, first.y);
-  for (const { x, y } of outline) pen.lineTo(x, y);
-  pen.closePath();
-  pen.fillStyle = pen.strokeStyle = accent;
-  pen.globalAlpha = 0.1;
-  pen.fill();
-  pen.globalAlpha = 1;
-  pen.lineWidth = 1.5;
-  pen.setLineDash([5, 4]);
-  pen.stroke();
-  pen.setLineDash([]);
+  canvas.beginPath();
+  canvas.moveTo(first.x, first.y);
+  for (const { x, y } of outline) canvas.lineTo(x, y);
+  canvas.closePath();
+  canvas.fillStyle = canvas.strokeStyle = accent;
+  canvas.globalAlpha = 0.1;
+  canvas.fill();
+  canvas.globalAlpha = 1;
+  canvas.lineWidth = 1.5;
+  canvas.setLineDash([5, 4]);
+  canvas.stroke();
+  canvas.setLineDash([]);
 }

@@ -1,18 +1,18 @@
+import type { ProjectorLayoutResponse } from '../../../api/schemas';
 import type { Orbit, Projection } from '../../../charts/webgl/orbit-camera';
-import type { LayoutResponse } from '../schemas';
 
-/** Where points are: `x y z` of each, within about one radius of the middle. */
+/** Positions of points: `x y z` of each, most of them in the unit sphere. NaN for no position. */
 export interface PointPositions {
   readonly count: number;
   readonly current: Float32Array;
-  /** Where they come from; null where they do not move. */
+  /** Where they move from; null if they do not move. */
   readonly previous: Float32Array | null;
 }
 
-/** Pictures of points on one sheet, from the upper left, row by row. */
+/** Images of points on one sheet, row by row from the upper left. */
 export interface SpriteSheet {
-  readonly image: ImageBitmap | HTMLImageElement;
-  /** The point whose picture is the first, and how many there are. */
+  readonly image: ImageBitmap;
+  /** The row of the first image, and the number of images. */
   readonly first: number;
   readonly count: number;
   readonly columns: number;
@@ -20,122 +20,121 @@ export interface SpriteSheet {
   readonly cellHeight: number;
 }
 
-/** How each point looks. */
+/** Appearance of each point. */
 export interface PointAttributes {
-  /** Red, green, blue, and how much of it is seen: 0 for a hidden one, 255 for one that stands out. */
+  /** Four bytes per point. Alpha is 0 for hidden and 255 for highlighted points. */
   readonly rgba: Uint8Array;
-  /** From 0 to 255 as a share of the largest; null where all are alike. */
+  /** From 0 to 255, relative to the largest; null if all have the same size. */
   readonly sizes: Uint8Array | null;
 }
 
-/** All that the picture depends on. */
+/** What the renderer draws. */
 export interface PointScene {
   readonly positions: PointPositions;
-  /** How far points are on their way, from 0 to 1. */
+  /** Progress of the transition from the previous positions, from 0 to 1. */
   readonly progress: number;
   readonly attributes: PointAttributes;
   readonly spriteSheets: readonly SpriteSheet[];
   readonly orbit: Orbit;
-  readonly lens: Projection;
-  /** In pixels of the page. */
+  readonly projection: Projection;
+  /** In CSS pixels. */
   readonly pointSize: number;
-  /** Points let each other through, so that many are darker than few. */
+  /** Blend points, so that dense regions are darker. */
   readonly isTranslucent: boolean;
-  /** What is further away is paler. */
+  /** Fade points that are farther away. */
   readonly hasFog: boolean;
   readonly background: string;
   readonly width: number;
   readonly height: number;
-  /** While something moves, being quick is more than being complete. */
+  /** While something moves, a part of the points is drawn to keep the frame rate. */
   readonly isMoving: boolean;
 }
 
 /** Draws points on a canvas. */
 export interface PointRenderer {
   readonly isSoftware: boolean;
-  render(shown: PointScene): void;
-  /** The picture, once all of it is there. */
+  render(scene: PointScene): void;
+  /** Return the canvas when all points are drawn. */
   capture(): Promise<HTMLCanvasElement>;
   dispose(): void;
 }
 
-type LayoutPlaces = Pick<LayoutResponse, 'rows' | 'places'>;
+type LayoutPlaces = Pick<ProjectorLayoutResponse, 'rows' | 'coordinates'>;
 
-/** What a layout is moved and divided by, so that it is seen as a whole. */
+/** Center and radius by which a layout is normalized. */
 export interface BoundingSphere {
   readonly center: readonly number[];
   readonly radius: number;
 }
 
-/** Of all distances from the middle this share decides how far out the frame reaches. */
+/** The radius contains this fraction of the points, so that outliers do not shrink the others. */
 const RADIUS_QUANTILE = 0.995;
 const MAX_MEASURED_POINTS = 20_000;
 
-export function computeBounds({ places }: LayoutPlaces): BoundingSphere {
-  const centre = places.map(columnMean);
-  return { center: centre, radius: computeRadius(places, centre) || 1 };
+export function computeBounds({ coordinates }: LayoutPlaces): BoundingSphere {
+  const center = coordinates.map(computeMean);
+  return { center, radius: computeRadius(coordinates, center) || 1 };
 }
 
-/** `x y z` for each of `count` rows, within about one radius; rows without a place are nowhere. */
+/** Return `x y z` for each of `count` rows, NaN for rows that the layout does not have. */
 export function normalizePositions(
-  { rows, places }: LayoutPlaces,
+  { rows, coordinates }: LayoutPlaces,
   count: number,
-  frame: BoundingSphere,
+  bounds: BoundingSphere,
 ): Float32Array {
-  const laid = new Float32Array(3 * count).fill(rows ? NaN : 0);
-  if (rows) for (const row of rows) laid.fill(0, 3 * row, 3 * row + 3);
-  places.slice(0, 3).forEach((column, axis) => {
-    const middle = frame.center[axis] ?? 0;
-    for (let at = 0; at < column.length; at++) {
-      const row = rows ? (rows[at] ?? 0) : at;
-      laid[3 * row + axis] = ((column[at] ?? 0) - middle) / frame.radius;
+  const positions = new Float32Array(3 * count).fill(rows ? NaN : 0);
+  if (rows) for (const row of rows) positions.fill(0, 3 * row, 3 * row + 3);
+  coordinates.slice(0, 3).forEach((column, axis) => {
+    const center = bounds.center[axis] ?? 0;
+    for (let index = 0; index < column.length; index++) {
+      const row = rows ? (rows[index] ?? 0) : index;
+      positions[3 * row + axis] = ((column[index] ?? 0) - center) / bounds.radius;
     }
   });
-  return laid;
+  return positions;
 }
 
-function columnMean(column: Float32Array): number {
+function computeMean(column: Float32Array): number {
   let sum = 0;
-  for (let at = 0; at < column.length; at++) sum += column[at] ?? 0;
+  for (let index = 0; index < column.length; index++) sum += column[index] ?? 0;
   return column.length > 0 ? sum / column.length : 0;
 }
 
-/** A few far away points must not make all others a dot. */
-function computeRadius(places: readonly Float32Array[], centre: readonly number[]): number {
+function computeRadius(places: readonly Float32Array[], center: readonly number[]): number {
   const count = places[0]?.length ?? 0;
   const stride = Math.max(1, Math.floor(count / MAX_MEASURED_POINTS));
   const squares = new Float32Array(Math.ceil(count / stride));
   places.forEach((column, axis) => {
-    const middle = centre[axis] ?? 0;
-    for (let at = 0; at < squares.length; at++) {
-      squares[at] = (squares[at] ?? 0) + ((column[at * stride] ?? 0) - middle) ** 2;
+    const middle = center[axis] ?? 0;
+    for (let index = 0; index < squares.length; index++) {
+      squares[index] = (squares[index] ?? 0) + ((column[index * stride] ?? 0) - middle) ** 2;
     }
   });
   const sorted = squares.sort();
   return Math.sqrt(sorted[Math.floor(RADIUS_QUANTILE * (sorted.length - 1))] ?? 1);
 }
 
-/** More than these are drawn in an order in which any first part is a fair sample. */
+/** More points are drawn in random order, so that any prefix is a fair sample. */
 const SHUFFLE_ABOVE_POINTS = 40_000;
 
-/** The places from `first` on, shuffled if they are many; the same each time. */
+/** Return the rows from `first` on, shuffled if they are many; the same order each time. */
 export function createDrawOrder(first: number, count: number): Uint32Array {
   const order = new Uint32Array(count);
-  for (let at = 0; at < count; at++) order[at] = first + at;
+  for (let index = 0; index < count; index++) order[index] = first + index;
   if (count > SHUFFLE_ABOVE_POINTS) shuffle(order);
   return order;
 }
 
 function shuffle(order: Uint32Array): void {
   let seed = 0x2545f491;
-  for (let at = order.length - 1; at > 0; at--) {
+  for (let index = order.length - 1; index > 0; index--) {
     // xorshift
     seed ^= seed << 13;
     seed ^= seed >>> 17;
     seed ^= seed << 5;
-    const other = (seed >>> 0) % (at + 1);
-    const kept = order[at] ?? 0;
-    order[at] = order[other] ?? 0;
-    order[other] = kept;
+    const other = (seed >>> 0) % (index + 1);
+    const row = order[index] ?? 0;
+    order[index] = order[other] ?? 0;
+    order[other] = row;
   }
 }

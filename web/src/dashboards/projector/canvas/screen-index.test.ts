@@ -5,15 +5,15 @@ import { computeBounds, createDrawOrder, normalizePositions } from './point-scen
 import { isInsidePolygon, ScreenIndex } from './screen-index';
 
 const FLAT = { ...DEFAULT_ORBIT, yaw: 0, pitch: 0 };
-const eye = (orthographic: boolean) => ({
+const makeView = (orthographic: boolean) => ({
   orbit: FLAT,
-  lens: { fov: 40, orthographic, aspect: 2 },
+  projection: { fov: 40, orthographic, aspect: 2 },
   size: { width: 400, height: 200 },
 });
-const places = Float32Array.from([0, 0, 0, 0.5, 0, 0, 0, 0.5, 0, NaN, NaN, NaN]);
+const positions = Float32Array.from([0, 0, 0, 0.5, 0, 0, 0, 0.5, 0, NaN, NaN, NaN]);
 
-test.each([true, false])('points are found where they are drawn', (isFlat) => {
-  const screen = new ScreenIndex(places, null, eye(isFlat));
+test.each([true, false])('finds points where they are drawn (orthographic: %s)', (isFlat) => {
+  const screen = new ScreenIndex(positions, null, makeView(isFlat));
   expect(screen.positionOf(0)).toEqual({ x: 200, y: 100 });
   const [right, above] = [screen.positionOf(1), screen.positionOf(2)];
   expect(right?.x).toBeGreaterThan(230);
@@ -26,12 +26,12 @@ test.each([true, false])('points are found where they are drawn', (isFlat) => {
   expect(screen.sample(10).sort()).toEqual([0, 1, 2]);
 });
 
-test('what is hidden is not found', () => {
-  const screen = new ScreenIndex(places, Uint8Array.from([0, 1, 1, 1]), eye(true));
+test('does not find hidden points', () => {
+  const screen = new ScreenIndex(positions, Uint8Array.from([0, 1, 1, 1]), makeView(true));
   expect(screen.findNearest({ x: 200, y: 100 }, 10)).toBeNull();
 });
 
-test('a line around places holds those inside', () => {
+test('tells which positions are inside a polygon', () => {
   const triangle = [
     { x: 0, y: 0 },
     { x: 10, y: 0 },
@@ -40,23 +40,23 @@ test('a line around places holds those inside', () => {
   expect([isInsidePolygon(triangle, 2, 2), isInsidePolygon(triangle, 8, 8)]).toEqual([true, false]);
 });
 
-const laid = (count: number, rows: number[] | null, ...columns: number[][]) => {
-  const answer = {
+const normalize = (count: number, rows: number[] | null, ...columns: number[][]) => {
+  const layout = {
     rows: rows && Int32Array.from(rows),
-    places: columns.map((column) => Float32Array.from(column)),
+    coordinates: columns.map((column) => Float32Array.from(column)),
   };
-  return [...normalizePositions(answer, count, computeBounds(answer))];
+  return [...normalizePositions(layout, count, computeBounds(layout))];
 };
 
-test('a layout is moved to the middle and fits', () => {
-  expect(laid(2, null, [10, 14], [3, 3])).toEqual([-1, 0, 0, 1, 0, 0]);
+test('centers and scales a layout', () => {
+  expect(normalize(2, null, [10, 14], [3, 3])).toEqual([-1, 0, 0, 1, 0, 0]);
 });
 
-test('rows without a place are nowhere', () => {
-  expect(laid(3, [2, 0], [10, 14], [3, 3])).toEqual([1, 0, 0, NaN, NaN, NaN, -1, 0, 0]);
+test('rows outside of the layout have no position', () => {
+  expect(normalize(3, [2, 0], [10, 14], [3, 3])).toEqual([1, 0, 0, NaN, NaN, NaN, -1, 0, 0]);
 });
 
-test('any first part of many points is a fair sample of all', () => {
+test('any prefix of the draw order is a fair sample', () => {
   expect([...createDrawOrder(3, 3)]).toEqual([3, 4, 5]);
   const order = createDrawOrder(0, 50_000);
   const early = order.subarray(0, 5_000);

@@ -12,19 +12,19 @@ export interface ScreenSize {
   readonly height: number;
 }
 
-/** Side of the squares in which points are looked for, in pixels. */
+/** Side of the cells of the search grid. */
 const CELL_PX = 24;
 
-/** Where each point is on the screen, and which are near a place there. */
+/** Positions of points on the screen, with a grid to find points near a position. */
 export class ScreenIndex {
-  /** `x y` of each point; NaN where it is not seen. */
+  /** `x y` of each point; NaN if it is not visible. */
   readonly xy: Float32Array;
   readonly #size: ScreenSize;
   #cells: { readonly starts: Int32Array; readonly rows: Int32Array } | null = null;
 
-  constructor(places: Float32Array, seen: Uint8Array | null, eye: CameraView) {
-    this.#size = eye.size;
-    this.xy = projectPoints(places, seen, eye);
+  constructor(positions: Float32Array, visible: Uint8Array | null, view: CameraView) {
+    this.#size = view.size;
+    this.xy = projectPoints(positions, visible, view);
   }
 
   positionOf(row: number): Point | null {
@@ -32,10 +32,10 @@ export class ScreenIndex {
     return Number.isNaN(x) || Number.isNaN(y) ? null : { x, y };
   }
 
-  /** The nearest point within `reach` pixels; null for none. */
-  findNearest({ x, y }: Point, reach: number): number | null {
-    let [best, least] = [-1, reach * reach];
-    this.#visitNear(x, y, reach, (row) => {
+  /** Return the nearest point within `radius` pixels; null for none. */
+  findNearest({ x, y }: Point, radius: number): number | null {
+    let [best, least] = [-1, radius * radius];
+    this.#visitNear(x, y, radius, (row) => {
       const [dx, dy] = [(this.xy[2 * row] ?? 0) - x, (this.xy[2 * row + 1] ?? 0) - y];
       const square = dx * dx + dy * dy;
       if (square <= least) [best, least] = [row, square];
@@ -43,11 +43,11 @@ export class ScreenIndex {
     return best < 0 ? null : best;
   }
 
-  /** All points in a box whose place `isIn`. */
+  /** Return the points in a box whose position `isInside`. */
   rowsInBox(
     from: Point,
     to: Point,
-    isIn: (x: number, y: number) => boolean = () => true,
+    isInside: (x: number, y: number) => boolean = () => true,
   ): number[] {
     const [left, right] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
     const [top, bottom] = [Math.min(from.y, to.y), Math.max(from.y, to.y)];
@@ -55,42 +55,44 @@ export class ScreenIndex {
     for (let row = 0; 2 * row < this.xy.length; row++) {
       const x = this.xy[2 * row] ?? NaN;
       const y = this.xy[2 * row + 1] ?? NaN;
-      if (x >= left && x <= right && y >= top && y <= bottom && isIn(x, y)) rows.push(row);
+      if (x >= left && x <= right && y >= top && y <= bottom && isInside(x, y)) rows.push(row);
     }
     return rows;
   }
 
-  /** One point for each square of the screen that has any, at most `most` of them. */
-  sample(most: number): number[] {
+  /** Return one point of each cell that has any, at most `limit` points. */
+  sample(limit: number): number[] {
     const { starts, rows } = this.#getGrid();
     const found: number[] = [];
     for (let cell = 0; cell + 1 < starts.length; cell++) {
       const [start = 0, end = 0] = [starts[cell], starts[cell + 1]];
       if (end > start) found.push(rows[start] ?? 0);
     }
-    const stride = Math.max(1, found.length / most);
+    const stride = Math.max(1, found.length / limit);
     return Array.from(
-      { length: Math.min(most, found.length) },
-      (_, at) => found[Math.floor(at * stride)] ?? 0,
+      { length: Math.min(limit, found.length) },
+      (_, index) => found[Math.floor(index * stride)] ?? 0,
     );
   }
 
-  #visitNear(x: number, y: number, reach: number, visit: (row: number) => void): void {
+  #visitNear(x: number, y: number, radius: number, visit: (row: number) => void): void {
     const { starts, rows } = this.#getGrid();
-    const { wide, high } = gridSize(this.#size);
-    const [first, last] = [cellIndex(x - reach, wide), cellIndex(x + reach, wide)];
-    for (let line = cellIndex(y - reach, high); line <= cellIndex(y + reach, high); line++) {
-      const end = starts[line * wide + last + 1] ?? 0;
-      for (let at = starts[line * wide + first] ?? 0; at < end; at++) visit(rows[at] ?? 0);
+    const { columns, lines } = getGridSize(this.#size);
+    const [left, right] = [getCell(x - radius, columns), getCell(x + radius, columns)];
+    for (let line = getCell(y - radius, lines); line <= getCell(y + radius, lines); line++) {
+      const end = starts[line * columns + right + 1] ?? 0;
+      for (let index = starts[line * columns + left] ?? 0; index < end; index++) {
+        visit(rows[index] ?? 0);
+      }
     }
   }
 
-  /** Rows sorted by the square that they are in, counted first so that it takes one pass more. */
+  /** Rows sorted by cell (counting sort), and where each cell starts. */
   #getGrid(): { readonly starts: Int32Array; readonly rows: Int32Array } {
     if (this.#cells) return this.#cells;
-    const { wide, high } = gridSize(this.#size);
-    const starts = new Int32Array(wide * high + 1);
-    const cells = this.#assignCells(wide, high);
+    const { columns, lines } = getGridSize(this.#size);
+    const starts = new Int32Array(columns * lines + 1);
+    const cells = this.#assignCells(columns, lines);
     for (let row = 0; row < cells.length; row++) {
       const cell = cells[row] ?? -1;
       if (cell >= 0) starts[cell + 1] = (starts[cell + 1] ?? 0) + 1;
@@ -103,80 +105,79 @@ export class ScreenIndex {
     for (let row = 0; row < cells.length; row++) {
       const cell = cells[row] ?? -1;
       if (cell < 0) continue;
-      const place = next[cell] ?? 0;
-      rows[place] = row;
-      next[cell] = place + 1;
+      const index = next[cell] ?? 0;
+      rows[index] = row;
+      next[cell] = index + 1;
     }
     this.#cells = { starts, rows };
     return this.#cells;
   }
 
-  /** In which square each point is; -1 for those outside. */
-  #assignCells(wide: number, high: number): Int32Array {
+  /** Return the cell of each point; -1 for points outside of the screen. */
+  #assignCells(columns: number, lines: number): Int32Array {
     const { width, height } = this.#size;
     const cells = new Int32Array(this.xy.length / 2);
     for (let row = 0; row < cells.length; row++) {
       const x = this.xy[2 * row] ?? NaN;
       const y = this.xy[2 * row + 1] ?? NaN;
-      const isIn = x >= 0 && y >= 0 && x <= width && y <= height;
-      cells[row] = isIn ? cellIndex(y, high) * wide + cellIndex(x, wide) : -1;
+      const isInside = x >= 0 && y >= 0 && x <= width && y <= height;
+      cells[row] = isInside ? getCell(y, lines) * columns + getCell(x, columns) : -1;
     }
     return cells;
   }
 }
 
-function gridSize({ width, height }: ScreenSize): { wide: number; high: number } {
-  return { wide: Math.floor(width / CELL_PX) + 1, high: Math.floor(height / CELL_PX) + 1 };
+function getGridSize({ width, height }: ScreenSize): { columns: number; lines: number } {
+  return { columns: Math.floor(width / CELL_PX) + 1, lines: Math.floor(height / CELL_PX) + 1 };
 }
 
-function cellIndex(place: number, count: number): number {
-  return Math.max(0, Math.min(count - 1, Math.floor(place / CELL_PX)));
+function getCell(px: number, count: number): number {
+  return Math.max(0, Math.min(count - 1, Math.floor(px / CELL_PX)));
 }
 
 export interface CameraView {
   readonly orbit: Orbit;
-  readonly lens: Projection;
+  readonly projection: Projection;
   readonly size: ScreenSize;
 }
 
-/** What the graphics card does to each point, once more for who looks for one. */
+/** Project points to the screen, as the vertex shader does. */
 function projectPoints(
-  places: Float32Array,
-  seen: Uint8Array | null,
-  eye: CameraView,
+  positions: Float32Array,
+  visible: Uint8Array | null,
+  { orbit, projection, size: { width, height } }: CameraView,
 ): Float32Array {
-  const count = places.length / 3;
+  const count = positions.length / 3;
   const xy = new Float32Array(2 * count);
-  const { right, above, back } = getViewAxes(eye.orbit, 'y');
-  const [ex, ey, ez] = getEyePosition(eye.orbit, eye.lens, 'y');
-  const { width, height } = eye.size;
+  const { right, above, back } = getViewAxes(orbit, 'y');
+  const [ex, ey, ez] = getEyePosition(orbit, projection, 'y');
   const [rx, ry, rz] = right;
   const [ax, ay, az] = above;
   const [bx, by, bz] = back;
-  const isFlat = eye.lens.orthographic;
+  const isFlat = projection.orthographic;
   const scale = isFlat
-    ? height / getHeightAtTarget(eye.orbit, eye.lens)
-    : height / 2 / Math.tan((eye.lens.fov * Math.PI) / 360);
+    ? height / getHeightAtTarget(orbit, projection)
+    : height / 2 / Math.tan((projection.fov * Math.PI) / 360);
   for (let row = 0; row < count; row++) {
-    const x = (places[3 * row] ?? 0) - ex;
-    const y = (places[3 * row + 1] ?? 0) - ey;
-    const z = (places[3 * row + 2] ?? 0) - ez;
-    const away = -(x * bx + y * by + z * bz);
-    const isSeen = (!seen || seen[row] !== 0) && (isFlat || away > 0.002);
-    const size = isSeen ? (isFlat ? scale : scale / away) : NaN;
-    xy[2 * row] = width / 2 + (x * rx + y * ry + z * rz) * size;
-    xy[2 * row + 1] = height / 2 - (x * ax + y * ay + z * az) * size;
+    const x = (positions[3 * row] ?? 0) - ex;
+    const y = (positions[3 * row + 1] ?? 0) - ey;
+    const z = (positions[3 * row + 2] ?? 0) - ez;
+    const distance = -(x * bx + y * by + z * bz);
+    const isVisible = (!visible || visible[row] !== 0) && (isFlat || distance > 0.002);
+    const pxPerUnit = isVisible ? (isFlat ? scale : scale / distance) : NaN;
+    xy[2 * row] = width / 2 + (x * rx + y * ry + z * rz) * pxPerUnit;
+    xy[2 * row + 1] = height / 2 - (x * ax + y * ay + z * az) * pxPerUnit;
   }
   return xy;
 }
 
-/** Whether a place is inside a line drawn around it. */
-export function isInsidePolygon(line: readonly Point[], x: number, y: number): boolean {
-  let inside = false;
-  for (let at = 0, before = line.length - 1; at < line.length; before = at++) {
-    const [one, other] = [line[at], line[before]];
-    if (!one || !other || one.y > y === other.y > y) continue;
-    if (x < ((other.x - one.x) * (y - one.y)) / (other.y - one.y) + one.x) inside = !inside;
+/** Return whether a position is inside a polygon (even-odd rule). */
+export function isInsidePolygon(corners: readonly Point[], x: number, y: number): boolean {
+  let isInside = false;
+  for (let index = 0, previous = corners.length - 1; index < corners.length; previous = index++) {
+    const [a, b] = [corners[index], corners[previous]];
+    if (!a || !b || a.y > y === b.y > y) continue;
+    if (x < ((b.x - a.x) * (y - a.y)) / (b.y - a.y) + a.x) isInside = !isInside;
   }
-  return inside;
+  return isInside;
 }

@@ -12,7 +12,7 @@ import {
 import type { TrackTile } from './tile-cache';
 
 const PALETTE = makeBarPalette('#ffffff', '#d5d5dd', false);
-const part = (events: readonly (readonly [number, number])[], count = 1): TrackTile => ({
+const makeTile = (events: readonly (readonly [number, number])[], count = 1): TrackTile => ({
   lanes: Int32Array.of(0, events.length),
   start: Float64Array.from(events, ([start]) => start),
   duration: Float64Array.from(events, ([, duration]) => duration),
@@ -43,25 +43,25 @@ beforeAll(() => {
   } as unknown as typeof ImageData;
 });
 
-function paint(
-  parts: TrackTile[],
-  brush: Partial<LaneStyle> = {},
-): { lines: number[][]; wides: LabelSlot[] } {
+function draw(
+  tiles: TrackTile[],
+  style: Partial<LaneStyle> = {},
+): { lines: number[][]; slots: LabelSlot[] } {
   const bars = new BarRaster(100, 6);
   bars.fill(PALETTE.background);
-  const wides: LabelSlot[] = [];
-  bars.drawLane(parts, 0, [1, 5], 0, { ...STYLE, ...brush }, wides);
+  const slots: LabelSlot[] = [];
+  bars.drawLane(tiles, 0, [1, 5], 0, { ...STYLE, ...style }, slots);
   const pixels = new Uint32Array(bars.image.data.buffer);
   return {
     lines: Array.from({ length: 6 }, (_, y) => [...pixels.subarray(100 * y, 100 * y + 100)]),
-    wides,
+    slots,
   };
 }
 
 describe('bars', () => {
-  it('are where their time is, in all lines of the lane, with a gap before the next', () => {
-    const { lines } = paint([
-      part([
+  it('fill their time in all lines of the lane, with a gap before the next', () => {
+    const { lines } = draw([
+      makeTile([
         [10, 10],
         [20, 5],
       ]),
@@ -75,35 +75,35 @@ describe('bars', () => {
     expect(lines[4]).toEqual(line);
   });
 
-  it('are at least a pixel wide, and never painted twice', () => {
-    const { lines } = paint([
-      part([
+  it('are at least a pixel wide and never overlap', () => {
+    const { lines } = draw([
+      makeTile([
         [10, 0],
         [10.2, 0.1],
         [10.4, 0.1],
         [50, 0.001],
       ]),
     ]);
-    const painted = lines[1]?.flatMap((pixel, x) => (pixel === PALETTE.background ? [] : [x]));
-    expect(painted).toEqual([10, 50]);
+    const drawn = lines[1]?.flatMap((pixel, x) => (pixel === PALETTE.background ? [] : [x]));
+    expect(drawn).toEqual([10, 50]);
   });
 
-  it('that are wide are told of, with round corners', () => {
-    const { lines, wides } = paint([
-      part([
+  it('have labels and round corners if they are wide', () => {
+    const { lines, slots } = draw([
+      makeTile([
         [10, 30],
         [60, 10],
       ]),
     ]);
-    expect(wides).toEqual([{ name: 0, left: 10, right: 39, top: 1, height: 4 }]);
+    expect(slots).toEqual([{ name: 0, left: 10, right: 39, top: 1, height: 4 }]);
     expect(lines[1]?.[10]).toBe(PALETTE.background);
     expect(lines[2]?.[10]).toBe(BAR);
   });
 
-  it('of names that are not looked for are pale, and many in one as well as they are busy', () => {
-    const pale = paint(
+  it('are pale if they do not match, or if merged events are not busy', () => {
+    const pale = draw(
       [
-        part([
+        makeTile([
           [0, 5],
           [50, 5],
         ]),
@@ -111,14 +111,14 @@ describe('bars', () => {
       { highlight: makeHighlight(Int32Array.of(1), new Uint8Array(0)) },
     ).lines[2];
     expect([pale?.[0], pale?.[50]]).toEqual([PALETTE.dimmedBars[BUSY_STEPS - 1], BAR]);
-    const idle = { ...part([[0, 5]], 9), busy: Uint8Array.of(10) };
-    expect(paint([idle]).lines[2]?.[0]).toBe(PALETTE.bars[0]);
+    const idle = { ...makeTile([[0, 5]], 9), busy: Uint8Array.of(10) };
+    expect(draw([idle]).lines[2]?.[0]).toBe(PALETTE.bars[0]);
   });
 });
 
-it('lights events by their names', () => {
-  const light = makeHighlight(Int32Array.of(2), new Uint8Array(0));
-  expect([0, 1, 2, 3].map((name) => isHighlighted(light, name, 0))).toEqual([
+it('highlights events by name', () => {
+  const highlight = makeHighlight(Int32Array.of(2), new Uint8Array(0));
+  expect([0, 1, 2, 3].map((name) => isHighlighted(highlight, name, 0))).toEqual([
     false,
     false,
     true,
@@ -126,10 +126,10 @@ it('lights events by their names', () => {
   ]);
 });
 
-it('lights single events', () => {
-  const light = makeHighlight(new Int32Array(0), Uint8Array.of(0b00000100, 0b00000001));
-  const lit = Array.from({ length: 20 }, (_, event) => event).filter((at) =>
-    isHighlighted(light, 0, at),
+it('highlights single events', () => {
+  const highlight = makeHighlight(new Int32Array(0), Uint8Array.of(0b00000100, 0b00000001));
+  const highlighted = Array.from({ length: 20 }, (_, event) => event).filter((at) =>
+    isHighlighted(highlight, 0, at),
   );
-  expect(lit).toEqual([2, 8]);
+  expect(highlighted).toEqual([2, 8]);
 });

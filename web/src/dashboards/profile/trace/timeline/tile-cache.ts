@@ -1,22 +1,22 @@
-import { isAbortError } from '../../../../api/errors';
-import type { Tiles } from '../../schemas';
-import type { TimeSpan } from './time-axis';
+import type { QueryState } from '../../../../api/query-definition';
+import type { Problem, TileRange, Tiles } from '../../../../api/schemas';
+import type { TimeSpan } from './timeline-layout';
 
-/** What is seen of a track in a tile; by lane, then by start. */
+/** The entries of a track in a tile, by lane, then by start. */
 export interface TrackTile {
-  /** Where each lane begins, and after the last one where it ends. */
+  /** The index of the first entry of each lane, and the number of entries. */
   readonly lanes: Int32Array;
   readonly start: Float64Array;
   readonly duration: Float64Array;
   readonly event: Int32Array;
-  /** One: the event itself; more: so many too short to be told apart. */
+  /** 1 for an event; otherwise the number of short events that were merged. */
   readonly count: Int32Array;
   readonly name: Int32Array;
   readonly hue: Uint8Array;
   readonly busy: Uint8Array;
 }
 
-/** An entry, as a tip tells of it. */
+/** An event, or several short ones that were merged. */
 export interface TileEntry {
   readonly event: number;
   readonly name: number;
@@ -27,21 +27,21 @@ export interface TileEntry {
   readonly hue: number;
 }
 
-/** The parts of an answer, in its order: of the first tile each track, then of the next. */
-export function* iterTrackTiles(answer: Tiles): Iterable<TrackTile> {
+/** Yield all tracks of the first tile, then of the next. */
+export function* iterTrackTiles(response: Tiles): Iterable<TrackTile> {
   let first = 0;
-  for (const last of answer.ends) {
-    const of = <Column extends { subarray(from: number, to: number): Column }>(column: Column) =>
+  for (const last of response.ends) {
+    const slice = <Column extends { subarray(from: number, to: number): Column }>(column: Column) =>
       column.subarray(first, last);
     yield {
-      lanes: indexLanes(of(answer.lane)),
-      start: of(answer.start),
-      duration: of(answer.duration),
-      event: of(answer.event),
-      count: of(answer.count),
-      name: of(answer.name),
-      hue: of(answer.hue),
-      busy: of(answer.busy),
+      lanes: indexLanes(slice(response.lane)),
+      start: slice(response.start),
+      duration: slice(response.duration),
+      event: slice(response.event),
+      count: slice(response.count),
+      name: slice(response.name),
+      hue: slice(response.hue),
+      busy: slice(response.busy),
     };
     first = last;
   }
@@ -50,185 +50,201 @@ export function* iterTrackTiles(answer: Tiles): Iterable<TrackTile> {
 function indexLanes(lane: Uint8Array): Int32Array {
   const count = (lane.at(-1) ?? -1) + 1;
   const lanes = new Int32Array(count + 1).fill(lane.length);
-  for (let at = lane.length - 1; at >= 0; at--) lanes[lane[at] ?? 0] = at;
-  // A lane without anything begins where the next one does.
-  for (let at = count - 1; at >= 0; at--) lanes[at] = Math.min(lanes[at] ?? 0, lanes[at + 1] ?? 0);
+  for (let index = lane.length - 1; index >= 0; index--) lanes[lane[index] ?? 0] = index;
+  // An empty lane starts where the next one does.
+  for (let index = count - 1; index >= 0; index--)
+    lanes[index] = Math.min(lanes[index] ?? 0, lanes[index + 1] ?? 0);
   return lanes;
 }
 
-/** The first entry of a lane that ends after a moment: as none overlap, ends are in order too. */
+/** Return the first entry of a lane that ends after a time. Entries of a lane do not overlap. */
 export function findFirstEndingAfter(
-  part: TrackTile,
+  tile: TrackTile,
   from: number,
   to: number,
-  moment: number,
+  timePs: number,
 ): number {
   let [low, high] = [from, to];
   while (low < high) {
     const middle = (low + high) >> 1;
-    const end = (part.start[middle] ?? 0) + (part.duration[middle] ?? 0);
-    if (end <= moment) low = middle + 1;
+    const end = (tile.start[middle] ?? 0) + (tile.duration[middle] ?? 0);
+    if (end <= timePs) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-export function readEntry(part: TrackTile, at: number): TileEntry {
+export function readEntry(tile: TrackTile, index: number): TileEntry {
   return {
-    event: part.event[at] ?? 0,
-    name: part.name[at] ?? 0,
-    start: part.start[at] ?? 0,
-    duration: part.duration[at] ?? 0,
-    count: part.count[at] ?? 0,
-    busy: (part.busy[at] ?? 0) / 255,
-    hue: part.hue[at] ?? 0,
+    event: tile.event[index] ?? 0,
+    name: tile.name[index] ?? 0,
+    start: tile.start[index] ?? 0,
+    duration: tile.duration[index] ?? 0,
+    count: tile.count[index] ?? 0,
+    busy: (tile.busy[index] ?? 0) / 255,
+    hue: tile.hue[index] ?? 0,
   };
 }
 
-/** So many cells of two to the power of a level are a tile, as a power of two. */
+/** A tile has 2 ** TILE_BITS cells of 2 ** level ps. */
 const TILE_BITS = 10;
 export const MAX_LEVEL = 50;
-/** More than this is let go, oldest first. */
+/** Above this number of entries, the oldest tiles are evicted. */
 const MAX_ENTRIES = 2_000_000;
 const MAX_TILES_PER_REQUEST = 8;
 
-/** What to ask for: the tiles from `first` to `last`, of some tracks. */
-export interface TileRange {
-  readonly level: number;
-  readonly first: number;
-  readonly last: number;
+/** The tiles from `first` to `last` of some tracks. */
+export interface TileRequest extends TileRange {
   readonly tracks: readonly number[];
 }
 
-type FetchTiles = (ask: TileRange, signal: AbortSignal) => Promise<Tiles>;
+/** A query of tiles whose request changes. */
+export interface TileObserver {
+  setRequest(request: TileRequest): void;
+  retry(): void;
+  dispose(): void;
+}
 
-/** The finest level of which a cell is no wider than a pixel. */
+type ObserveTiles = (listener: (state: QueryState<Tiles>) => void) => TileObserver;
+
+/** Return the finest level with cells no wider than a pixel. */
 export function getTileLevel(psPerPixel: number): number {
   return Math.min(MAX_LEVEL, Math.max(0, Math.floor(Math.log2(psPerPixel))));
 }
 
-/** The tiles of a level that a span touches. */
+/** Return the first and the last tile of a level in a time span. */
 export function getTileNumbers(level: number, { start, end }: TimeSpan): [number, number] {
   const size = 2 ** (level + TILE_BITS);
   return [Math.floor(start / size), Math.floor(end / size)];
 }
 
-/** All tiles that have come, at any level; asks for those that are looked at and not there. */
+/**
+ * A tile pyramid: keeps the tiles of all levels that have arrived, and requests those that are
+ * visible and missing, one request at a time.
+ */
 export class TileCache {
   readonly names = new Map<number, string>();
-  /** Why the last tiles did not come. */
-  error: unknown = null;
-  readonly #parts = new Map<string, TrackTile>();
-  readonly #stopping = new AbortController();
-  #entries = 0;
-  #wanted: TileRange[] = [];
-  /** The only level there is. */
-  #fixed: number | null = null;
-  #asking = false;
+  /** Why the current request failed. */
+  error: Problem | null = null;
+  readonly #onchange: () => void;
+  readonly #observer: TileObserver;
+  readonly #tiles = new Map<string, TrackTile>();
+  #entryCount = 0;
+  #wanted: readonly TileRequest[] = [];
+  /** The request in flight. */
+  #request: TileRequest | null = null;
+  /** The only level in a static export. */
+  #exportedLevel: number | null = null;
 
-  constructor(
-    readonly fetchTiles: FetchTiles,
-    readonly onchange: () => void,
-  ) {}
+  constructor(observe: ObserveTiles, onchange: () => void) {
+    this.#onchange = onchange;
+    this.#observer = observe((state) => this.#update(state));
+  }
 
-  /** Says what is looked at now, the most urgent first. What was wanted before is not any more. */
-  setWanted(asks: TileRange[]): void {
-    this.#wanted = asks;
-    void this.#pump();
+  /** Set the visible tiles, most urgent first. Tiles of earlier calls are no longer requested. */
+  setWanted(wanted: readonly TileRequest[]): void {
+    if (this.#exportedLevel !== null) return;
+    this.#wanted = wanted;
+    this.#fetchNext();
+  }
+
+  /** Fetch all tiles of a static export; there are no others. */
+  fetchExported(request: TileRequest): void {
+    this.#exportedLevel = request.level;
+    this.#fetch(request);
+  }
+
+  /** Repeat a failed request. */
+  retry(): void {
+    this.error = null;
+    this.#observer.retry();
   }
 
   dispose(): void {
-    this.#stopping.abort();
+    this.#observer.dispose();
   }
 
   get isComplete(): boolean {
-    return !this.#asking;
+    return this.#request === null;
   }
 
-  /** What there is of a track in a span: at a level, or at the next coarser one that is there. */
+  /** Return the tiles of a track at a level, or at the next coarser one that is complete. */
   getTiles(level: number, span: TimeSpan, track: number): TrackTile[] {
-    // What a copy does not carry is beyond the ends of the trace.
-    if (this.#fixed !== null) return this.#collect(this.#fixed, span, track);
+    // An export has all tiles between the ends of the trace.
+    if (this.#exportedLevel !== null) return this.#collect(this.#exportedLevel, span, track);
     for (let each = level; each <= MAX_LEVEL; each++) {
       const [first, last] = getTileNumbers(each, span);
-      const parts = this.#collect(each, span, track);
-      if (parts.length === last - first + 1) return parts;
+      const tiles = this.#collect(each, span, track);
+      if (tiles.length === last - first + 1) return tiles;
     }
     return [];
   }
 
   #collect(level: number, span: TimeSpan, track: number): TrackTile[] {
     const [first, last] = getTileNumbers(level, span);
-    const parts: TrackTile[] = [];
-    for (let tile = first; tile <= last; tile++) {
-      const part = this.#parts.get(makeTileKey(level, tile, track));
-      if (part) parts.push(part);
+    const tiles: TrackTile[] = [];
+    for (let number = first; number <= last; number++) {
+      const tile = this.#tiles.get(makeTileKey(level, number, track));
+      if (tile) tiles.push(tile);
     }
-    return parts;
+    return tiles;
   }
 
-  /** Asks once more for what did not come. */
-  retry(): void {
-    this.error = null;
-    void this.#pump();
+  #fetchNext(): void {
+    const next = this.#request ? null : this.#findMissing();
+    if (next) this.#fetch(next);
   }
 
-  /** Takes what a copy of the board carries: nothing else is ever asked for. */
-  fill(ask: TileRange, answer: Tiles): void {
-    this.#fixed = ask.level;
-    this.#keep(ask, answer);
-    this.onchange();
+  #fetch(request: TileRequest): void {
+    this.#request = request;
+    this.#observer.setRequest(request);
   }
 
-  async #pump(): Promise<void> {
-    if (this.#asking || this.error !== null || this.#fixed !== null || !this.#next()) return;
-    this.#asking = true;
-    for (let next = this.#next(); next; next = this.#next()) {
-      try {
-        this.#keep(next, await this.fetchTiles(next, this.#stopping.signal));
-      } catch (error) {
-        if (isAbortError(error)) return;
-        this.error = error;
-        this.onchange();
-        break;
-      }
-      this.#asking = this.#next() !== null;
-      this.onchange();
-    }
-    this.#asking = false;
+  #update({ data, error, status }: QueryState<Tiles>): void {
+    if (!this.#request) return;
+    if (status === 'ready' && data) {
+      this.error = null;
+      this.#store(this.#request, data);
+      this.#request = null;
+      this.#fetchNext();
+    } else if (error) this.error = error.problem;
+    else return;
+    this.#onchange();
   }
 
-  /** The first of what is wanted that is not there, as one rectangle of tiles and tracks. */
-  #next(): TileRange | null {
+  /** Return the first wanted tiles that are missing, as a rectangle of tiles and tracks. */
+  #findMissing(): TileRequest | null {
+    const has = (level: number, tile: number, track: number): boolean =>
+      this.#tiles.has(makeTileKey(level, tile, track));
     for (const { level, first, last, tracks } of this.#wanted) {
       for (let tile = first; tile <= last; tile++) {
-        const missing = tracks.filter((track) => !this.#parts.has(makeTileKey(level, tile, track)));
+        const missing = tracks.filter((track) => !has(level, tile, track));
         if (missing.length === 0) continue;
-        const isThere = (next: number): boolean =>
-          missing.every((track) => this.#parts.has(makeTileKey(level, next, track)));
-        let until = tile;
-        while (until < Math.min(last, tile + MAX_TILES_PER_REQUEST - 1) && !isThere(until + 1))
-          until++;
-        return { level, first: tile, last: until, tracks: missing };
+        const isKnown = (next: number): boolean =>
+          missing.every((track) => has(level, next, track));
+        const maxEnd = Math.min(last, tile + MAX_TILES_PER_REQUEST - 1);
+        let end = tile;
+        while (end < maxEnd && !isKnown(end + 1)) end++;
+        return { level, first: tile, last: end, tracks: missing };
       }
     }
     return null;
   }
 
-  #keep({ level, first, tracks }: TileRange, answer: Tiles): void {
-    const { ids, texts } = answer.words;
-    texts.forEach((text, at) => this.names.set(ids[at] ?? -1, text));
-    let at = 0;
-    for (const part of iterTrackTiles(answer)) {
-      const tile = first + Math.floor(at / tracks.length);
-      this.#parts.set(makeTileKey(level, tile, tracks[at % tracks.length] ?? -1), part);
-      this.#entries += part.start.length + 1;
-      at++;
+  #store({ level, first, tracks }: TileRequest, response: Tiles): void {
+    const { ids, texts } = response.names;
+    texts.forEach((text, index) => this.names.set(ids[index] ?? -1, text));
+    let index = 0;
+    for (const tile of iterTrackTiles(response)) {
+      const number = first + Math.floor(index / tracks.length);
+      this.#tiles.set(makeTileKey(level, number, tracks[index % tracks.length] ?? -1), tile);
+      this.#entryCount += tile.start.length + 1;
+      index++;
     }
-    for (const [key, part] of this.#parts) {
-      if (this.#entries <= MAX_ENTRIES) break;
-      this.#parts.delete(key);
-      this.#entries -= part.start.length + 1;
+    for (const [key, tile] of this.#tiles) {
+      if (this.#entryCount <= MAX_ENTRIES) break;
+      this.#tiles.delete(key);
+      this.#entryCount -= tile.start.length + 1;
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { ChartTheme } from '../../../../charts/renderer/chart-theme';
-import type { EventDetails, EventRow, FlowArrows } from '../../schemas';
+import type { EventDetails, EventRow, FlowArrows } from '../../../../api/schemas';
 import type { TraceModel } from '../trace-model.svelte';
 import type { TraceState } from '../trace-state.svelte';
 import type { BarPalette } from './bar-renderer';
@@ -9,62 +9,60 @@ import type {
   FlowArrow,
   TimelineGeometry,
   TimelineOverlay,
-} from './overlay-renderer';
-import { getTileLevel, getTileNumbers, type TileRange } from './tile-cache';
-import { getSpanLength, type TimeSpan } from './time-axis';
-import type { TrackBand } from './track-layout';
-import type { TimelineScene } from './track-renderer';
+  TimelineScene,
+} from './track-renderer';
+import { getTileLevel, getTileNumbers, type TileRequest } from './tile-cache';
+import { getSpanLength, type TimeSpan, type TrackBand } from './timeline-layout';
 
-/** The arrows of the chosen event and, where `all` are wanted, those of the others. */
-export function makeFlowArrows(model: TraceModel, all: boolean): FlowArrow[] {
-  const chosen = model.selectedEvent === null ? null : model.eventQuery.data;
+/** Return the flows of the selected event and, with `all`, those of other visible events. */
+function makeFlowArrows(model: TraceModel, all: boolean): FlowArrow[] {
+  const selected = model.selectedEvent === null ? null : model.eventQuery.data;
   const others = all && model.flowsQuery.data ? readFlowArrows(model.flowsQuery.data) : [];
-  return chosen ? [...others, ...makeEventArrows(chosen)] : others;
+  return selected ? [...others, ...makeEventArrows(selected)] : others;
 }
 
-function makeEventArrows({ row, came_from, led_to }: EventDetails): FlowArrow[] {
+function makeEventArrows({ row, incoming, outgoing }: EventDetails): FlowArrow[] {
   const end = ({ track, lane, start_ps }: EventRow): ArrowEnd => ({ track, lane, ps: start_ps });
   return [
-    ...came_from.map((from) => ({ from: end(from), to: end(row), isSelected: true })),
-    ...led_to.map((to) => ({ from: end(row), to: end(to), isSelected: true })),
+    ...incoming.map((from) => ({ from: end(from), to: end(row), isSelected: true })),
+    ...outgoing.map((to) => ({ from: end(row), to: end(to), isSelected: true })),
   ];
 }
 
-function readFlowArrows(answer: FlowArrows): FlowArrow[] {
-  const { source_track, source_lane, source_ps, target_track, target_lane, target_ps } = answer;
-  const end = (track: Int32Array, lane: Int32Array, ps: Float64Array, at: number): ArrowEnd => ({
-    track: track[at] ?? -1,
-    lane: lane[at] ?? 0,
-    ps: ps[at] ?? 0,
+function readFlowArrows(response: FlowArrows): FlowArrow[] {
+  const { source_track, source_lane, source_ps, target_track, target_lane, target_ps } = response;
+  const end = (track: Int32Array, lane: Int32Array, ps: Float64Array, index: number): ArrowEnd => ({
+    track: track[index] ?? -1,
+    lane: lane[index] ?? 0,
+    ps: ps[index] ?? 0,
   });
-  return Array.from(answer.source, (_, at) => ({
-    from: end(source_track, source_lane, source_ps, at),
-    to: end(target_track, target_lane, target_ps, at),
+  return Array.from(response.source, (_, index) => ({
+    from: end(source_track, source_lane, source_ps, index),
+    to: end(target_track, target_lane, target_ps, index),
     isSelected: false,
   }));
 }
 
-/** What is drawn of a capture; null as long as nothing is known of it. */
+/** Return what is drawn of a capture; null until its timeline is loaded. */
 export function makeScene(
   trace: TraceState,
   model: TraceModel,
-  shades: BarPalette,
-  { text: ink }: ChartTheme,
+  palette: BarPalette,
+  { text: textColor }: ChartTheme,
 ): TimelineScene | null {
   const { tiles, timelineQuery, layout, scroll, highlight, params } = model;
   if (!tiles || !timelineQuery.data) return null;
   const { steps } = timelineQuery.data;
-  const [span, byTrack] = [trace.getVisibleSpan(model), params.colour.value === 'track'];
   return {
     layout,
     scroll,
-    span,
+    span: trace.getVisibleSpan(model),
     steps,
     tiles,
     highlight,
-    palette: shades,
-    colorByTrack: byTrack,
-    textColor: ink,
+    palette,
+    colorByTrack: params.colorBy.value === 'track',
+    textColor,
   };
 }
 
@@ -78,7 +76,7 @@ export function makeGeometry(trace: TraceState, model: TraceModel): TimelineGeom
   };
 }
 
-/** What lies over it, wherever the pointer is. */
+/** Return what is drawn over the tracks, except at the pointer. */
 export function makeOverlay(
   model: TraceModel,
   colors: ChartTheme,
@@ -86,7 +84,7 @@ export function makeOverlay(
   return {
     selected: getSelectedPosition(model),
     selection: model.measured,
-    arrows: makeFlowArrows(model, model.params.arrows.value),
+    arrows: makeFlowArrows(model, model.params.showsFlows.value),
     colors,
   };
 }
@@ -97,35 +95,36 @@ function getSelectedPosition({ selectedEvent, eventQuery }: TraceModel): EventPo
   return { track: row.track, lane: row.lane, start: row.start_ps, duration: row.duration_ps };
 }
 
-/** The strip above has room for this many tracks. */
+/** Number of tracks in the minimap. */
 export const MINIMAP_TRACKS = 8;
-/** What lies a little below or above the screen is wanted as well. */
+/** Tracks this close to the visible area are loaded as well. */
 const MARGIN_PX = 200;
 
-/** The tiles to ask for: what is seen, the whole for the strip above, then what is beside. */
+/** Return the tiles to load: the minimap, the visible span, coarse tiles, then neighbors. */
 export function listWantedTiles(
   model: TraceModel,
   span: TimeSpan,
-  whole: TimeSpan,
+  bounds: TimeSpan,
   width: number,
-): TileRange[] {
+): TileRequest[] {
   const level = getTileLevel(getSpanLength(span) / width / devicePixelRatio);
   const [first, last] = getTileNumbers(level, span);
   const tracks = listVisibleTracks(model);
-  const strip = model.tracks.slice(0, MINIMAP_TRACKS).map(({ id }) => id);
-  const coarse = getTileLevel(getSpanLength(whole) / width / devicePixelRatio);
-  const [from, to] = getTileNumbers(coarse, whole);
+  const minimapTracks = model.tracks.slice(0, MINIMAP_TRACKS).map(({ id }) => id);
+  const coarseLevel = getTileLevel(getSpanLength(bounds) / width / devicePixelRatio);
+  const [coarseFirst, coarseLast] = getTileNumbers(coarseLevel, bounds);
+  const coarse = { level: coarseLevel, first: coarseFirst, last: coarseLast };
   return [
-    { level: coarse, first: from, last: to, tracks: strip },
+    { ...coarse, tracks: minimapTracks },
     { level, first, last, tracks },
-    { level: coarse, first: from, last: to, tracks },
+    { ...coarse, tracks },
     { level, first: first - 1, last: last + 1, tracks },
   ];
 }
 
 function listVisibleTracks({ layout, scroll, height }: TraceModel): number[] {
   const { pinned, unpinned } = layout;
-  const isSeen = ({ top, height: high }: TrackBand): boolean =>
-    top + high > scroll - MARGIN_PX && top < scroll + height + MARGIN_PX;
-  return [...pinned, ...unpinned.filter(isSeen)].map(({ track }) => track.id);
+  const isNear = ({ top, height: bandHeight }: TrackBand): boolean =>
+    top + bandHeight > scroll - MARGIN_PX && top < scroll + height + MARGIN_PX;
+  return [...pinned, ...unpinned.filter(isNear)].map(({ track }) => track.id);
 }
