@@ -33,8 +33,8 @@ def gaps(page: Page) -> Locator:
 def choose(page: Page, button: str, option: str) -> None:
     page.get_by_role("button", name=re.compile(f"^{button}")).click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_role("textbox").fill(option)
-    dialog.get_by_role("button", name=re.compile(re.escape(option))).first.click()
+    dialog.get_by_role("combobox").fill(option)
+    dialog.get_by_role("option", name=re.compile(re.escape(option))).first.click()
 
 
 def download(page: Page, item: str) -> str:
@@ -86,11 +86,24 @@ def test_charts_and_table_follow_the_choices(board: str, open_page: OpenPage) ->
 def test_compares_evaluations(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&fair=metrics")
     expect(page.get_by_role("article", name="True positive rate")).to_be_visible()
-    choose(page, "Evaluation to compare with", "train · step 1")
+    choose(page, "Compare with", "train · step 1")
+    page.keyboard.press("Escape")
     table = page.get_by_role("table", name="Differences to train · step 1")
     expect(table).to_be_visible()
     chart = page.get_by_role("article", name="True positive rate").get_by_role("img")
     expect(chart).to_have_attribute("data-drawn", "12")
+    choose(page, "Compare with", "train · step 2")
+    page.keyboard.press("Escape")
+    expect(chart).to_have_attribute("data-drawn", "18")
+    expect(table.get_by_role("columnheader", name="train · step 2")).to_be_visible()
+
+
+def test_compares_models_of_an_evaluation(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&fair=metrics")
+    choose(page, "Evaluation: Evaluation", "tfma")
+    choose(page, "Compare with", "tfma · baseline")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("table", name="Differences to tfma · baseline")).to_be_visible()
 
 
 def test_steps_plots_and_validation(board: str, open_page: OpenPage) -> None:
@@ -126,7 +139,7 @@ def test_exports_what_is_selected(board: str, open_page: OpenPage) -> None:
     card = page.get_by_role("article", name="AUC")
     card.get_by_role("button", name="Menu of AUC").click()
     with page.expect_download() as info:
-        page.get_by_role("menuitem", name="Download SVG").click()
+        page.get_by_role("menuitem", name="Export SVG").click()
     assert "region:east" in Path(info.value.path()).read_text(encoding="utf-8")
 
 

@@ -29,7 +29,7 @@ from tracklight.analysis.evaluation.models import Task
 from tracklight.analysis.evaluation.plots import collect_plots
 from tracklight.analysis.evaluation.resampling import IntervalMethod, Resampling
 from tracklight.analysis.evaluation.slices import Buckets, SliceSpec, parse_slice
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.fairness.data import (
     ArraySource,
     DataSource,
@@ -167,7 +167,10 @@ def evaluate(
             is_outside |= bool(((chunk.predictions < 0) | (chunk.predictions > 1)).any())
     result = evaluator.result()
     if is_outside and task != "regression":
-        warning = "Some predictions are outside 0 to 1; thresholds refer to probabilities."
+        warning = Message(
+            "fairness.scores_outside",
+            "Some predictions are outside 0 to 1; thresholds refer to probabilities.",
+        )
         result = replace(result, warnings=(*result.warnings, warning))
     plots = collect_plots(evaluator, evaluator.find_kept_slices(), result.counts)
     used = {"label": columns.label or "", "prediction": ", ".join(columns.prediction)}

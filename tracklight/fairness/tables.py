@@ -70,7 +70,7 @@ class FairnessResult(Frame):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What was left out, one sentence each."""
-        return tuple(self._stored.result.warnings)
+        return tuple(str(message) for message in self._stored.result.warnings)
 
     def get(
         self,

@@ -111,8 +111,8 @@ def _summarize(entry: EvaluationEntry, model: ModelEvaluation) -> InspectedEvalu
         overall=values,
         gaps=gaps,
         validation=None if model.validation is None else model.validation.is_ok,
-        warnings=list(result.warnings),
-        problems=list(model.problems),
+        warnings=[str(message) for message in result.warnings],
+        problems=[str(message) for message in model.problems],
     )
 
 

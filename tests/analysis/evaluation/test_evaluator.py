@@ -278,7 +278,7 @@ def test_nan_predictions_are_left_out_and_reported():
     scores[5] = np.inf
     result = evaluate(Example(data.labels, scores, data.columns), slices=[SliceSpec("group")])
     assert result.get_value("example_count") == len(scores) - 6
-    assert result.warnings == (
+    assert tuple(map(str, result.warnings)) == (
         "6 rows have a prediction that is NaN or infinite; they were left out.",
     )
     exact = sk.roc_auc_score(data.labels[6:], data.scores[6:])

@@ -110,8 +110,8 @@ def test_half_written_file_keeps_what_can_be_read(tmp_path):
     path = folder / "metrics-00000-of-00002.tfrecord"
     path.write_bytes(path.read_bytes()[:-20])
     candidate = read(folder)[0]
-    assert "is truncated" in candidate.problems[0]
-    assert candidate.problems[0].startswith("metrics-00000-of-00002.tfrecord: ")
+    assert "is truncated" in str(candidate.problems[0])
+    assert str(candidate.problems[0]).startswith("metrics-00000-of-00002.tfrecord: ")
     assert candidate.stored.result.find_slice("Overall") is not None
 
 
@@ -130,7 +130,7 @@ def test_damaged_configuration_is_a_problem(tmp_path):
     shutil.copytree(DATA / "tfrecord", folder)
     (folder / "eval_config.json").write_text('{"evalConfig": {')
     models = read(folder)
-    assert "eval_config.json is invalid or incomplete" in models[0].problems[0]
+    assert "eval_config.json is invalid or incomplete" in str(models[0].problems[0])
     assert len(models) == 2
 
 

@@ -223,7 +223,7 @@ def test_moved_folder_is_shown_from_the_cache(tmp_path):
         values.append(response.value)
         catalog.close()
     np.testing.assert_array_equal(*values)
-    assert "this is a copy from the cache" in response.problems[0]
+    assert "this is a copy from the cache" in response.problems[0].text
     assert response.validation is not None
 
 

@@ -20,7 +20,7 @@ from tracklight.analysis.evaluation.models import Task
 from tracklight.analysis.evaluation.plots import EvaluationPlots
 from tracklight.analysis.evaluation.resampling import IntervalMethod, Resampling
 from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
-from tracklight.errors import FormatError, UsageError
+from tracklight.errors import FormatError, Message, UsageError
 
 #: Name of the plugin to which the values belong.
 PLUGIN_NAME = "tracklight_fairness"
@@ -63,7 +63,7 @@ class Header(msgspec.Struct):
     confidence: float
     seed: int
     arrays: list[ArrayHeader]
-    warnings: list[str] = []
+    warnings: list[Message] = []
     omitted: list[list[tuple[str, str]]] = []
     outputs: list[str] = []
     exact_curves: bool = False
@@ -122,15 +122,21 @@ def decode_evaluation(parts: Sequence[bytes]) -> StoredEvaluation:
         FormatError: The parts are no result, or one of a newer version.
     """
     if not parts:
-        raise FormatError("the evaluation is empty")
+        raise FormatError("fairness.empty", "the evaluation is empty")
     try:
         header = msgspec.json.decode(parts[0], type=Header)
     except msgspec.DecodeError as error:
-        raise FormatError(f"the header of the evaluation is invalid: {error}") from None
+        raise FormatError(
+            "fairness.invalid_header",
+            "the header of the evaluation is invalid: {error}",
+            error=error,
+        ) from None
     if header.version > _VERSION:
-        raise FormatError("the evaluation was written by a newer version of tracklight")
+        raise FormatError(
+            "fairness.newer", "the evaluation was written by a newer version of tracklight"
+        )
     if len(header.arrays) != len(parts) - 1:
-        raise FormatError("the evaluation is incomplete")
+        raise FormatError("fairness.incomplete", "the evaluation is incomplete")
     arrays = {
         spec.name: _decode_array(spec, data)
         for spec, data in zip(header.arrays, parts[1:], strict=True)
@@ -140,7 +146,9 @@ def decode_evaluation(parts: Sequence[bytes]) -> StoredEvaluation:
     try:
         resampling = Resampling(_as_method(header.method), header.samples, header.confidence)
     except UsageError as error:
-        raise FormatError(f"the evaluation is invalid: {error}") from None
+        raise FormatError(
+            "fairness.invalid", "the evaluation is invalid: {error}", error=error
+        ) from None
     replicates = None
     if "replicates" in arrays:
         replicates = _get(arrays, "replicates", (resampling.samples, *shape)) + value
@@ -167,7 +175,9 @@ def _decode_plots(header: Header, arrays: dict[str, NDArray[Any]]) -> Evaluation
     rows = arrays.get("plot_rows", np.zeros(0)).astype(np.int64).ravel()
     edges = arrays.get("plot_edges", np.zeros(0)).ravel()
     if len(rows) and not (0 <= rows.min() and rows.max() < len(header.slices)):
-        raise FormatError("the plots of the evaluation do not fit its slices")
+        raise FormatError(
+            "fairness.invalid_plots", "the plots of the evaluation do not fit its slices"
+        )
     outputs = len(header.outputs)
     confusion = arrays.get("plot_confusion", np.zeros((0, 0, 0)))
     if confusion.size:
@@ -185,29 +195,48 @@ def _decode_plots(header: Header, arrays: dict[str, NDArray[Any]]) -> Evaluation
 
 def _decode_array(spec: ArrayHeader, data: bytes) -> NDArray[Any]:
     if spec.dtype not in _DTYPES or len(spec.shape) > 4 or any(size < 0 for size in spec.shape):
-        raise FormatError(f'the array "{spec.name}" of the evaluation has an invalid type')
+        raise FormatError(
+            "fairness.array_type",
+            'the array "{name}" of the evaluation has an invalid type',
+            name=spec.name,
+        )
     size = int(spec.dtype[-1])
     for length in spec.shape:
         size *= length
     if size > _MAX_ARRAY_BYTES:
-        raise FormatError(f'the array "{spec.name}" of the evaluation is too large')
+        raise FormatError(
+            "fairness.array_size",
+            'the array "{name}" of the evaluation is too large',
+            name=spec.name,
+        )
     try:
         content = zlib.decompressobj().decompress(data, size + 1)
     except zlib.error as error:
         raise FormatError(
-            f'the array "{spec.name}" of the evaluation is damaged: {error}'
+            "fairness.array_damaged",
+            'the array "{name}" of the evaluation is damaged: {error}',
+            name=spec.name,
+            error=error,
         ) from None
     if len(content) != size:
-        raise FormatError(f'the array "{spec.name}" of the evaluation is incomplete')
+        raise FormatError(
+            "fairness.array_incomplete",
+            'the array "{name}" of the evaluation is incomplete',
+            name=spec.name,
+        )
     return np.frombuffer(content, spec.dtype).reshape(spec.shape)
 
 
 def _get(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[Any]:
     if name not in arrays:
-        raise FormatError(f'the evaluation has no array "{name}"')
+        raise FormatError("fairness.no_array", 'the evaluation has no array "{name}"', name=name)
     array = arrays[name]
     if array.shape != shape:
-        raise FormatError(f'the array "{name}" of the evaluation has an unexpected shape')
+        raise FormatError(
+            "fairness.array_shape",
+            'the array "{name}" of the evaluation has an unexpected shape',
+            name=name,
+        )
     return array.astype(np.float64)
 
 
@@ -215,4 +244,8 @@ def _as_method(text: str) -> IntervalMethod:
     for method in ("none", "jackknife", "bootstrap", "exact"):
         if text == method:
             return method
-    raise FormatError(f'the evaluation has an unknown interval method "{text}"')
+    raise FormatError(
+        "fairness.unknown_method",
+        'the evaluation has an unknown interval method "{method}"',
+        method=text,
+    )

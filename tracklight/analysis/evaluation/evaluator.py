@@ -29,7 +29,7 @@ from tracklight.analysis.evaluation.slices import (
     SliceSpec,
     make_sort_key,
 )
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.types import Int64
 
 #: Rows that are summed at once; temporary arrays of this size stay in the processor's cache.
@@ -184,7 +184,8 @@ class Evaluator:
         slices = len(self.encoder)
         counts = self._examples.get(slices)[:, 0, 0].astype(np.int64)
         if not slices or not counts[0]:
-            raise UsageError("there are no rows to evaluate" + self._explain_dropped())
+            dropped = " ".join(str(message) for message in self.warnings())
+            raise UsageError("there are no rows to evaluate" + (f". {dropped}" if dropped else ""))
         background = self.config.background
         if background not in self.encoder.keys:
             raise UsageError("the background slice of lift is not among the slices")
@@ -207,25 +208,19 @@ class Evaluator:
         order = sorted(large, key=lambda at: (specs[at], make_sort_key(keys[at])))
         return np.array(order, np.int64)
 
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[Message]:
         """Return a sentence for each kind of row that was left out."""
-        return [
-            f"{count:,} rows have {reason}; they were left out."
-            for reason, count in self._dropped.items()
-        ]
-
-    def _explain_dropped(self) -> str:
-        return "".join(f"; {count:,} have {reason}" for reason, count in self._dropped.items())
+        return [_describe_dropped(kind, count) for kind, count in self._dropped.items()]
 
     def _find_valid_rows(self, chunk: Chunk, rows: int) -> NDArray[np.bool_]:
         keep = np.ones(rows, bool)
-        checks = [
-            ("a prediction that is NaN or infinite", chunk.predictions),
-            ("a missing label", chunk.labels),
-            ("a weight that is NaN or infinite", chunk.weights),
-            ("a counterfactual prediction that is NaN or infinite", chunk.counterfactuals),
-        ]
-        for reason, values in checks:
+        checks = {
+            "prediction": chunk.predictions,
+            "label": chunk.labels,
+            "weight": chunk.weights,
+            "counterfactual": chunk.counterfactuals,
+        }
+        for kind, values in checks.items():
             if values is None:
                 continue
             array = np.asarray(values)
@@ -237,9 +232,36 @@ class Evaluator:
                 continue
             valid = np.isfinite(array) if array.ndim == 1 else np.isfinite(array).all(axis=1)
             if bad := int((keep & ~valid).sum()):
-                self._dropped[reason] = self._dropped.get(reason, 0) + bad
+                self._dropped[kind] = self._dropped.get(kind, 0) + bad
                 keep &= valid
         return keep
+
+
+def _describe_dropped(kind: str, count: int) -> Message:
+    if kind == "prediction":
+        return Message.format(
+            "fairness.dropped_predictions",
+            "{count:,} rows have a prediction that is NaN or infinite; they were left out.",
+            count=count,
+        )
+    if kind == "label":
+        return Message.format(
+            "fairness.dropped_labels",
+            "{count:,} rows have a missing label; they were left out.",
+            count=count,
+        )
+    if kind == "weight":
+        return Message.format(
+            "fairness.dropped_weights",
+            "{count:,} rows have a weight that is NaN or infinite; they were left out.",
+            count=count,
+        )
+    return Message.format(
+        "fairness.dropped_counterfactuals",
+        "{count:,} rows have a counterfactual prediction that is NaN or infinite; "
+        "they were left out.",
+        count=count,
+    )
 
 
 def _create_model(config: EvaluationConfig) -> ModelSums:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracklight.analysis.evaluation.encoding import StoredEvaluation
-from tracklight.analysis.evaluation.metrics import METRICS_WITHOUT_INTERVAL, get_direction
+from tracklight.analysis.evaluation.metrics import get_direction, is_count
 from tracklight.analysis.evaluation.results import Difference, EvaluationResult
 
 _REPORT_METRICS = (
@@ -59,9 +59,7 @@ def rank_gaps(
 ) -> list[Gap]:
     """Return the largest differences: significant ones first, each by absolute size."""
     result = difference.result
-    usable = np.array(
-        [column.metric not in METRICS_WITHOUT_INTERVAL for column in result.columns], bool
-    )
+    usable = np.array([not is_count(column.metric) for column in result.columns], bool)
     if columns is not None:
         usable &= np.isin(np.arange(len(usable)), columns)
     size = np.where(usable, np.abs(difference.absolute), np.nan)
@@ -135,7 +133,7 @@ def _describe(stored: StoredEvaluation, baseline: str) -> list[str]:
     notes = [text]
     if result.omitted:
         notes.append(f"{len(result.omitted):,} slices below the minimum size were left out.")
-    return [*notes, *result.warnings]
+    return [*notes, *map(str, result.warnings)]
 
 
 def _format_gaps(difference: Difference, baseline: str) -> list[str]:

@@ -27,7 +27,7 @@ from tracklight.analysis.fairness.tfma_folder import (
     read_tfma_folder,
 )
 from tracklight.analysis.source import Source
-from tracklight.errors import FormatError, LogError, TracklightError
+from tracklight.errors import FormatError, LogError, Message, RunNotFoundError, TracklightError
 from tracklight.logdir.confined_files import ConfinedFiles, join_path
 from tracklight.types import Bool, Int64
 from tracklight.util.file_cache import FileCache
@@ -67,7 +67,7 @@ class _CachedModel(msgspec.Struct):
     is_baseline: bool
     attributions: list[Attribution]
     validation: Validation | None
-    problems: list[str]
+    problems: list[Message]
 
 
 class EvaluationLibrary:
@@ -113,7 +113,7 @@ class EvaluationLibrary:
         for entry in self.list_entries():
             if entry.id == id_:
                 return entry
-        raise LogError("the log no longer has this evaluation; reload the page")
+        raise LogError("fairness.gone", "the log no longer has this evaluation; reload the page")
 
     def load(self, entry: EvaluationEntry) -> list[ModelEvaluation]:
         """Return the results of each model of an evaluation.
@@ -139,7 +139,11 @@ class EvaluationLibrary:
             cached = self._find_cached(key)
             if cached is None:
                 raise
-            note = f"The folder can no longer be read ({error}); this is a copy from the cache."
+            note = Message.format(
+                "fairness.from_cache",
+                "The folder can no longer be read ({error}); this is a copy from the cache.",
+                error=error,
+            )
             return [_add_problem(model, note) for model in cached]
         if self._disk is not None and not any(model.problems for model in models):
             self._disk.put(key, _encode_models(models))
@@ -160,17 +164,17 @@ class EvaluationLibrary:
         locations = self._log.locate(entry.run, entry.tag)
         value = decode_value(self._log.read(locations, entry.index), locations.kind)
         if not isinstance(value, Tensor | Text) or value.array.dtype.kind != "O":
-            raise FormatError(f'"{entry.tag}" is no evaluation')
+            raise FormatError("fairness.not_evaluation", '"{tag}" is no evaluation', tag=entry.tag)
         return [_to_bytes(item) for item in np.atleast_1d(value.array).ravel().tolist()]
 
     def _read_path(self, entry: EvaluationEntry) -> str:
         """Return the folder in a summary; a relative path is relative to the run."""
-        strings = self._read_strings(entry)
-        if not strings or not strings[0] or len(strings[0]) > _MAX_PATH_BYTES:
-            raise FormatError(f'"{entry.tag}" holds no path of an evaluation')
-        text = strings[0].decode("utf-8", "surrogateescape")
-        if "\0" in text:
-            raise FormatError(f'"{entry.tag}" holds no path of an evaluation')
+        path = next(iter(self._read_strings(entry)), b"")
+        if not path or len(path) > _MAX_PATH_BYTES or b"\0" in path:
+            raise FormatError(
+                "fairness.no_path", '"{tag}" holds no path of an evaluation', tag=entry.tag
+            )
+        text = path.decode("utf-8", "surrogateescape")
         return join_path(self._find_run_folder(entry.run), text)
 
     def _find_run_folder(self, run: str) -> str:
@@ -181,7 +185,7 @@ class EvaluationLibrary:
             prefix = "" if name == "." else name.removesuffix("/.") + "/"
             if run.startswith(prefix):
                 return join_path(root.path, run[len(prefix) :])
-        raise LogError(f'no run "{run}"')
+        raise RunNotFoundError(run)
 
     def _iter_logged(self, runs: Sequence[str]) -> Iterator[EvaluationEntry]:
         for run in runs:
@@ -249,7 +253,7 @@ def _measure(models: list[ModelEvaluation]) -> int:
     return size
 
 
-def _add_problem(model: ModelEvaluation, problem: str) -> ModelEvaluation:
+def _add_problem(model: ModelEvaluation, problem: Message) -> ModelEvaluation:
     return ModelEvaluation(
         model.stored,
         model.is_baseline,
@@ -278,7 +282,9 @@ def _decode_models(content: bytes) -> list[ModelEvaluation]:
     try:
         cached = msgspec.msgpack.decode(content, type=list[_CachedModel])
     except msgspec.DecodeError as error:
-        raise FormatError(f"the cached evaluation is damaged: {error}") from None
+        raise FormatError(
+            "fairness.invalid_cache", "the cached evaluation is damaged: {error}", error=error
+        ) from None
     return [
         ModelEvaluation(
             decode_evaluation(item.parts),

@@ -17,7 +17,7 @@ from tracklight.analysis.evaluation.plots import EvaluationPlots
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
 from tracklight.analysis.evaluation.slices import SliceKey, format_slice
-from tracklight.errors import LogError, TracklightError
+from tracklight.errors import LogError, Message, TracklightError, get_message
 from tracklight.formats.tfma import files as tfma_files
 from tracklight.formats.tfma import messages
 from tracklight.formats.tfma.files import TfmaConfig
@@ -89,7 +89,7 @@ class ModelEvaluation:
     is_baseline: bool = False
     attributions: Sequence[Attribution] = ()
     validation: Validation | None = None
-    problems: Sequence[str] = field(default_factory=tuple)
+    problems: Sequence[Message] = field(default_factory=tuple)
     """What could not be read, one sentence each."""
 
 
@@ -104,14 +104,24 @@ def read_tfma_folder(files: ConfinedFiles, folder: str) -> list[ModelEvaluation]
     try:
         names = files.list_file_names(folder)
     except OSError as error:
-        raise LogError(f'cannot read "{folder}": {error.strerror or error}') from None
+        raise LogError(
+            "fairness.cannot_read",
+            'cannot read "{folder}": {error}',
+            folder=folder,
+            error=error.strerror or error,
+        ) from None
     reader = _FolderReader(files, folder, names)
     config = reader.read_config()
     slices = reader.read("metrics", lambda data: [messages.parse_metrics(data)])
     if not slices:
         if reader.problems:
-            raise LogError(f'no evaluation could be read from "{folder}": {reader.problems[0]}')
-        raise LogError(f'no evaluation in "{folder}"')
+            raise LogError(
+                "fairness.unreadable_folder",
+                'no evaluation could be read from "{folder}": {problem}',
+                folder=folder,
+                problem=reader.problems[0],
+            )
+        raise LogError("fairness.empty_folder", 'no evaluation in "{folder}"', folder=folder)
     plots = reader.read("plots", messages.parse_plots)
     attributions = reader.read("attributions", messages.parse_attributions)
     validations = reader.read("validations", lambda data: [messages.parse_validation(data)])
@@ -144,7 +154,7 @@ class _FolderReader:
         self._files = files
         self._folder = folder
         self._names = names
-        self.problems: list[str] = []
+        self.problems: list[Message] = []
 
     def read_config(self) -> TfmaConfig:
         if tfma_files.CONFIG_FILE not in self._names:
@@ -153,7 +163,7 @@ class _FolderReader:
             with self._files.open(join_path(self._folder, tfma_files.CONFIG_FILE)) as file:
                 return tfma_files.parse_config(file.read(tfma_files.MAX_CONFIG_BYTES))
         except TracklightError as error:
-            self.problems.append(str(error))
+            self.problems.append(get_message(error))
             return TfmaConfig()
 
     def read(self, kind: str, parse: Callable[[bytes], list[ItemT]]) -> list[ItemT]:
@@ -167,9 +177,17 @@ class _FolderReader:
                     for data in tfma_files.iter_messages(file):
                         items += parse(data)
                         if len(items) > MAX_TFMA_SLICES:
-                            raise LogError(f"there are more than {MAX_TFMA_SLICES:,} records")
+                            raise LogError(
+                                "fairness.too_many_records",
+                                "there are more than {limit:,} records",
+                                limit=MAX_TFMA_SLICES,
+                            )
             except TracklightError as error:
-                self.problems.append(f"{name}: {error}")
+                self.problems.append(
+                    Message.format(
+                        "fairness.file_problem", "{file}: {error}", file=name, error=error
+                    )
+                )
         return items
 
 
@@ -185,12 +203,13 @@ def _build_evaluation(
     rows = _list_slices(model, slices)
     positions = {key: at for at, key in enumerate(rows)}
     value, lower, upper = (np.full((len(rows), len(keys)), np.nan) for _ in range(3))
-    warnings: list[str] = []
+    warnings: list[Message] = []
     degrees: list[int] = []
     omitted = [item.slice for item in slices if not item.metrics and item.problems]
     for item in slices:
         for problem in item.problems if item.metrics else ():
-            warnings.append(f"{format_slice(item.slice)}: {problem}")
+            name = format_slice(item.slice)
+            warnings.append(Message("", f"{name}: {problem}"))
         if item.slice not in positions:
             continue
         row = positions[item.slice]

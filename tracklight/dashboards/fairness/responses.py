@@ -17,6 +17,7 @@ from tracklight.analysis.evaluation.results import (
 )
 from tracklight.analysis.evaluation.slices import format_slice
 from tracklight.analysis.fairness.tfma_folder import ModelEvaluation, Validation
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.fairness.schemas import (
     AttributionRow,
     ColumnRow,
@@ -48,7 +49,12 @@ def find_model(models: Sequence[ModelEvaluation], name: str | None) -> ModelEval
         if name is None or model.stored.model == name:
             return model
     known = ", ".join(f'"{model.stored.model}"' for model in models)
-    raise UsageError(f'no model "{name}" in this evaluation; it has {known}')
+    raise UsageError(
+        "fairness.no_model",
+        'no model "{model}" in this evaluation; it has {known}',
+        model=name,
+        known=known,
+    )
 
 
 def make_result(
@@ -84,9 +90,9 @@ def make_result(
         has_replicates=result.replicates is not None,
         plot_slices=np.zeros(0, np.int64) if plots is None else plots.rows,
         outputs=[] if plots is None else list(plots.outputs),
-        warnings=list(result.warnings),
+        warnings=[Sentence.make(message) for message in result.warnings],
         omitted=[format_slice(key) for key in result.omitted],
-        problems=list(model.problems),
+        problems=[Sentence.make(message) for message in model.problems],
         validation=_make_validation(model.validation),
         attributions=[
             AttributionRow(item.slice, item.metric, item.feature, to_json_number(item.value))
@@ -106,7 +112,9 @@ def select_columns(result: EvaluationResult, columns: list[int] | None) -> Evalu
         return result
     for column in columns:
         if not 0 <= column < len(result.columns):
-            raise UsageError(f"there is no metric column {column}")
+            raise UsageError(
+                "fairness.no_column", "there is no metric column {column}", column=column
+            )
     return result.select(columns=columns)
 
 
@@ -176,7 +184,10 @@ def _compare(
     here = np.ix_(row_at >= 0, column_at >= 0)
     there = np.ix_(row_at[row_at >= 0], column_at[column_at >= 0])
     if not (row_at >= 0).any() or not (column_at >= 0).any():
-        raise UsageError("the two evaluations have no slice and metric in common")
+        raise UsageError(
+            "fairness.nothing_in_common",
+            "the two evaluations have no slice and metric in common",
+        )
     for target, source in ((value, other.value), (lower, other.lower), (upper, other.upper)):
         target[here] = source[there]
     # Replicates of two evaluations are not paired, so the intervals are combined.
@@ -193,7 +204,7 @@ def make_plots(model: ModelEvaluation, request: PlotsRequest) -> PlotsResponse:
     plots, result = model.stored.plots, model.stored.result
     for at in request.slices:
         if not 0 <= at < len(result.slices):
-            raise UsageError(f"there is no slice {at}")
+            raise UsageError("fairness.no_slice_at", "there is no slice {position}", position=at)
     if plots is None:
         return PlotsResponse([], [], list(request.slices), exact=False)
     outputs = [
@@ -202,7 +213,9 @@ def make_plots(model: ModelEvaluation, request: PlotsRequest) -> PlotsResponse:
         if request.output is None or name == request.output
     ]
     if not outputs:
-        raise UsageError(f'there is no output "{request.output}"')
+        raise UsageError(
+            "fairness.no_output", 'there is no output "{output}"', output=request.output
+        )
     response = PlotsResponse([], [], [], exact=plots.is_exact)
     for slice_at in request.slices:
         row = plots.find_row(slice_at)

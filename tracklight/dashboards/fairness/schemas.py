@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from tracklight.analysis.source import Sentence
 from tracklight.plugin import Float64, Int64, Problem
 
 Positions = Annotated[list[int], msgspec.Meta(max_length=2000)]
@@ -125,9 +126,9 @@ class ResultResponse(msgspec.Struct):
     has_replicates: bool
     plot_slices: Int64
     outputs: list[str]
-    warnings: list[str]
+    warnings: list[Sentence]
     omitted: list[str]
-    problems: list[str]
+    problems: list[Sentence]
     validation: ValidationRow | None
     attributions: list[AttributionRow]
     columns_used: dict[str, str]

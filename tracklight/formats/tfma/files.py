@@ -88,14 +88,20 @@ def _iter_parquet(file: BinaryIO) -> Iterator[bytes]:
     try:
         table = parquet.ParquetFile(file)
         if _PARQUET_COLUMN not in table.schema_arrow.names:
-            raise FormatError(f'the Parquet file has no column "{_PARQUET_COLUMN}"')
+            raise FormatError(
+                "tfma.no_column", 'the Parquet file has no column "{name}"', name=_PARQUET_COLUMN
+            )
         for batch in table.iter_batches(1000, columns=[_PARQUET_COLUMN]):
             for value in batch.column(0).to_pylist():
                 if isinstance(value, bytes):
                     yield value
     except (arrow.ArrowException, OSError) as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
-        raise FormatError(f"the Parquet file is damaged or incomplete: {reason}") from None
+        raise FormatError(
+            "tfma.damaged_parquet",
+            "the Parquet file is damaged or incomplete: {reason}",
+            reason=reason,
+        ) from None
 
 
 def parse_config(data: bytes) -> TfmaConfig:
@@ -109,7 +115,12 @@ def parse_config(data: bytes) -> TfmaConfig:
         if not isinstance(run, dict):
             raise ValueError("it is no object")
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{CONFIG_FILE} is invalid or incomplete: {error}") from None
+        raise FormatError(
+            "tfma.invalid_config",
+            "{file} is invalid or incomplete: {error}",
+            file=CONFIG_FILE,
+            error=error,
+        ) from None
     config = _get(run, "evalConfig", dict)
     options = _get(config, "options", dict)
     locations = _get(run, "modelLocations", dict)

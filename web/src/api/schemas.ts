@@ -3426,9 +3426,9 @@ export interface ResultResponse {
   readonly has_replicates: boolean;
   readonly plot_slices: Float64Array;
   readonly outputs: readonly string[];
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Sentence[];
   readonly omitted: readonly string[];
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
   readonly validation: ValidationRow | null;
   readonly attributions: readonly AttributionRow[];
   readonly columns_used: Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 /** Choices and numbers of an evaluation, without a view. */
 import type { EvaluationRow, PlotRow, ResultResponse } from '../../api/schemas';
 import { sortNatural } from '../../lib/sorting';
-import { METRIC_INFO } from './metric-info';
+import { isCountMetric, METRIC_INFO, parseMetricName } from './metric-info';
 
 /** Slices with fewer rows are marked; the same limit as in the Markdown report. */
 export const SMALL_SLICE_ROWS = 100;
@@ -10,7 +10,6 @@ export const MAX_CHART_SLICES = 40;
 const DEFAULT_SLICES = 9;
 const DEFAULT_METRICS = ['true_positive_rate', 'false_positive_rate', 'positive_rate'];
 const MAX_DEFAULT_METRICS = 3;
-const COUNT_METRICS = new Set(['example_count', 'weighted_example_count']);
 
 export interface Interval {
   readonly value: number;
@@ -28,12 +27,28 @@ export function getCell(result: ResultResponse, slice: number, column: number): 
   };
 }
 
+/** Return the column of a result that has the metric of a column of another result; -1 if none. */
+export function findSameColumn(
+  result: ResultResponse,
+  column: number,
+  { columns }: ResultResponse,
+): number {
+  const wanted = columns[column];
+  return result.columns.findIndex(
+    ({ metric, threshold, output }) =>
+      metric === wanted?.metric && threshold === wanted.threshold && output === wanted.output,
+  );
+}
+
 /** Return the metrics of a result: known ones in the order of the guidance, then the others. */
 export function listMetrics({ columns }: ResultResponse): string[] {
   const found = new Set(columns.map(({ metric }) => metric));
-  const known = Object.keys(METRIC_INFO).filter((name) => found.has(name));
-  const others = [...found].filter((name) => !(name in METRIC_INFO));
-  return [...known, ...sortNatural(others, (name) => name)];
+  const order = new Map(Object.keys(METRIC_INFO).map((name, at) => [name, at]));
+  const getRank = (name: string): number => {
+    const { base, isChange } = parseMetricName(name);
+    return (order.get(base) ?? order.size) + (isChange ? order.size + 1 : 0);
+  };
+  return sortNatural([...found], (name) => name).sort((a, b) => getRank(a) - getRank(b));
 }
 
 export function listThresholds({ columns }: ResultResponse): number[] {
@@ -50,7 +65,12 @@ export function getDefaultMetrics(result: ResultResponse): string[] {
   const all = listMetrics(result);
   const wanted = DEFAULT_METRICS.filter((name) => all.includes(name));
   if (wanted.length > 0) return wanted;
-  return all.filter((name) => !COUNT_METRICS.has(name)).slice(0, MAX_DEFAULT_METRICS);
+  const isRate = (name: string): boolean => {
+    const { isChange, isUnweighted } = parseMetricName(name);
+    return !isChange && !isUnweighted && !isCountMetric(name);
+  };
+  const rates = all.filter(isRate);
+  return (rates.length > 0 ? rates : all).slice(0, MAX_DEFAULT_METRICS);
 }
 
 /** Return 0.5 if there is such a threshold, else the middle one. */

@@ -31,8 +31,8 @@ export function makeFairnessSettings({ url }: Pick<Context, 'url'>) {
     /** null: the first model. */
     model: url.param('fair-model', optionalText, null),
     baseline: url.param('fair-base', optionalText, null),
-    /** Another evaluation, to compare with instead of a baseline slice. */
-    other: url.param('fair-other', optionalText, null),
+    /** Keys of evaluations and models to compare with instead of a baseline slice. */
+    others: url.param('fair-other', list, []),
     metrics: url.param('fair-metrics', list, []),
     thresholds: url.param('fair-thresholds', list, []),
     outputs: url.param('fair-outputs', list, []),

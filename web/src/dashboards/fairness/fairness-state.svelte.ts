@@ -1,10 +1,12 @@
 import { getContext, setContext } from 'svelte';
 
-import type { Query } from '../../api/create-query.svelte';
+import { type Query, QueryMap } from '../../api/create-query.svelte';
 import type {
   DifferenceResponse,
   EvaluationRow,
   EvaluationsResponse,
+  Problem,
+  ResultRequest,
   ResultResponse,
 } from '../../api/schemas';
 import * as m from '../../catalog/fairness';
@@ -29,6 +31,16 @@ import { getMetricLabel } from './metric-info';
 import { differenceQuery, evaluationsQuery, resultQuery, VERSIONED_QUERIES } from './query';
 
 const MAX_GAPS = 200;
+export const MAX_COMPARISONS = 4;
+
+/** A model of an evaluation that the open one is compared with. */
+export interface Comparison {
+  readonly key: string;
+  readonly id: string;
+  /** null: the first model. */
+  readonly model: string | null;
+  readonly label: string;
+}
 
 /** The evaluation that is open, what is chosen of it, and its differences to the baseline. */
 export class FairnessState {
@@ -36,7 +48,6 @@ export class FairnessState {
   readonly settings: FairnessSettings;
   readonly evaluationsQuery: Query<EvaluationsResponse>;
   readonly resultQuery: Query<ResultResponse>;
-  readonly otherQuery: Query<ResultResponse>;
   readonly differenceQuery: Query<DifferenceResponse>;
 
   /** Call it where effects can be created. */
@@ -48,14 +59,13 @@ export class FairnessState {
       const { evaluation } = this;
       return evaluation && { id: evaluation.id, model: this.settings.model.value };
     });
-    this.otherQuery = context.query(
-      resultQuery,
-      () => {
-        const { other } = this;
-        return other && { id: other.id, model: null };
-      },
-      { keepPrevious: false },
-    );
+    this.#others = new QueryMap(context.queries, resultQuery, parseComparisonKey);
+    $effect(() => {
+      const stops = this.others.map(({ key }) => this.#others.subscribe(key));
+      return () => {
+        for (const stop of stops) stop();
+      };
+    });
     this.differenceQuery = context.query(differenceQuery, () => {
       const { evaluation, result, columns } = this;
       if (!evaluation || result?.id !== evaluation.id || columns.length === 0) return null;
@@ -66,6 +76,7 @@ export class FairnessState {
         columns,
         correction: this.settings.correction.value,
         other: this.other?.id ?? null,
+        other_model: this.other?.model ?? null,
         max_gaps: MAX_GAPS,
       };
     });
@@ -83,6 +94,7 @@ export class FairnessState {
   }
 
   readonly #versions = new Map<string, string>();
+  readonly #others: QueryMap<ResultRequest, ResultResponse>;
 
   readonly evaluations: readonly EvaluationRow[] = $derived.by(() =>
     sortEvaluations(this.evaluationsQuery.data?.evaluations ?? []),
@@ -101,13 +113,46 @@ export class FairnessState {
     );
   });
 
-  readonly other: EvaluationRow | null = $derived.by(() => {
-    const { value } = this.settings.other;
-    return this.evaluations.find(({ id }) => id === value && id !== this.evaluation?.id) ?? null;
+  /** What the open evaluation can be compared with: other evaluations, and its other models. */
+  readonly comparisons: readonly Comparison[] = $derived.by(() => {
+    const { evaluation, result } = this;
+    if (!evaluation) return [];
+    const name = describeEvaluation(evaluation);
+    const models = (result?.models ?? []).filter((row) => row.name !== result?.model);
+    return [
+      ...models.map(({ name: model }) => ({
+        key: `${evaluation.id}/${model}`,
+        id: evaluation.id,
+        model,
+        label: m.evaluationModel({ evaluation: name, model }),
+      })),
+      ...this.evaluations
+        .filter(({ id }) => id !== evaluation.id)
+        .map((row) => ({ key: row.id, id: row.id, model: null, label: describeEvaluation(row) })),
+    ];
   });
 
+  /** The chosen comparisons; differences refer to the first one. */
+  readonly others: readonly Comparison[] = $derived.by(() =>
+    this.settings.others.value
+      .flatMap((key) => this.comparisons.find((one) => one.key === key) ?? [])
+      .slice(0, MAX_COMPARISONS),
+  );
+  readonly other: Comparison | null = $derived.by(() => this.others[0] ?? null);
+
   readonly result: ResultResponse | null = $derived.by(() => this.resultQuery.data ?? null);
-  readonly otherResult: ResultResponse | null = $derived.by(() => this.otherQuery.data ?? null);
+
+  /** The results of the chosen comparisons that are loaded. */
+  readonly otherResults = $derived.by(() =>
+    this.others.flatMap((comparison) => {
+      const result = this.#others.get(comparison.key)?.data;
+      return result ? [{ comparison, result }] : [];
+    }),
+  );
+  readonly otherProblem: Problem | null = $derived.by(() => {
+    const errors = this.others.flatMap(({ key }) => this.#others.get(key)?.error ?? []);
+    return errors[0]?.problem ?? null;
+  });
 
   readonly baseline: string = $derived.by(() => {
     if (!this.result) return '';
@@ -199,8 +244,16 @@ export class FairnessState {
 
   /** A name for the baseline, which may be another evaluation. */
   readonly baselineLabel: string = $derived.by(() =>
-    this.other ? describeEvaluation(this.other) : this.baseline,
+    this.other ? this.other.label : this.baseline,
   );
+
+  /** Compare with an evaluation or model, or no longer. */
+  toggleComparison(key: string): void {
+    const keys = this.others.map((one) => one.key);
+    const isChosen = keys.includes(key);
+    const chosen = isChosen ? keys.filter((one) => one !== key) : [...keys, key];
+    this.settings.others.set(chosen.slice(-MAX_COMPARISONS), 'push');
+  }
 
   toggleSlice(name: string): void {
     const names = new Set(this.slices);
@@ -212,6 +265,11 @@ export class FairnessState {
     this.settings.evaluation.set(id, 'push');
     this.settings.model.set(null);
   }
+}
+
+function parseComparisonKey(key: string): ResultRequest {
+  const [id = '', ...model] = key.split('/');
+  return { id, model: model.length > 0 ? model.join('/') : null };
 }
 
 export function describeEvaluation({ run, tag, step, kind }: EvaluationRow): string {

@@ -186,7 +186,57 @@ export const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   },
 };
 
+/** Names of Keras and TensorFlow Model Analysis for metrics above; also in `metrics.py`. */
+const ALIASES: Readonly<Record<string, string>> = {
+  binary_accuracy: 'accuracy',
+  categorical_accuracy: 'accuracy',
+  sparse_categorical_accuracy: 'accuracy',
+  loss: 'average_loss',
+  binary_cross_entropy: 'average_loss',
+  binary_crossentropy: 'average_loss',
+  categorical_cross_entropy: 'average_loss',
+  categorical_crossentropy: 'average_loss',
+  sparse_categorical_crossentropy: 'average_loss',
+  f1_score: 'f1',
+  fall_out: 'false_positive_rate',
+  mean_label: 'label_mean',
+  mean_prediction: 'prediction_mean',
+  miss_rate: 'false_negative_rate',
+  specificity: 'true_negative_rate',
+};
+
+export interface MetricName {
+  /** The standard name, or the name as it is. */
+  readonly base: string;
+  /** Whether it is the change to the baseline model. */
+  readonly isChange: boolean;
+  /** Whether it is the same metric without example weights. */
+  readonly isUnweighted: boolean;
+}
+
+/** Split a name of TensorFlow Model Analysis, such as `loss (unweighted)_diff`. */
+export function parseMetricName(metric: string): MetricName {
+  const isChange = metric.endsWith('_diff');
+  const name = isChange ? metric.slice(0, -'_diff'.length) : metric;
+  const isUnweighted = name.endsWith(' (unweighted)');
+  const base = isUnweighted ? name.slice(0, -' (unweighted)'.length) : name;
+  return { base: ALIASES[base] ?? base, isChange, isUnweighted };
+}
+
+/** Return what is known about a metric, also by its name in Keras. */
+export function findMetricInfo(metric: string): MetricInfo | undefined {
+  return METRIC_INFO[parseMetricName(metric).base];
+}
+
 /** Return the label of a metric; its name if it is not a standard one. */
 export function getMetricLabel(metric: string): string {
-  return METRIC_INFO[metric]?.label ?? metric;
+  const { base, isChange, isUnweighted } = parseMetricName(metric);
+  const label = METRIC_INFO[base]?.label ?? base;
+  const full = isUnweighted ? m.metricUnweighted({ metric: label }) : label;
+  return isChange ? m.metricChange({ metric: full }) : full;
+}
+
+/** Return whether a metric counts rows, so that slices of different sizes are not comparable. */
+export function isCountMetric(metric: string): boolean {
+  return /(^|_)(count|positives|negatives)$/.test(parseMetricName(metric).base);
 }
