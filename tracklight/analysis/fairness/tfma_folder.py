@@ -16,7 +16,7 @@ from tracklight.analysis.evaluation.models import Task
 from tracklight.analysis.evaluation.plots import EvaluationPlots
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
-from tracklight.analysis.evaluation.slices import SliceKey, format_slice
+from tracklight.analysis.evaluation.slices import SliceKey, format_slice, make_sort_key
 from tracklight.errors import LogError, Message, TracklightError, get_message
 from tracklight.formats.tfma import files as tfma_files
 from tracklight.formats.tfma import messages
@@ -248,11 +248,15 @@ def _build_evaluation(
 
 
 def _list_slices(model: str, slices: Sequence[TfmaSliceMetrics]) -> list[SliceKey]:
-    """Return the slices that have metrics of a model, the overall slice first."""
+    """Return the slices that have metrics of a model: by columns, then by value."""
     found = dict.fromkeys(
         item.slice for item in slices if any(key.model == model for key in item.metrics)
     )
-    return sorted(found, key=lambda key: key != ())
+    specs = {tuple(column for column, _ in key): None for key in found}
+    order = {columns: at for at, columns in enumerate(sorted(specs, key=len))}
+    return sorted(
+        found, key=lambda key: (order[tuple(column for column, _ in key)], make_sort_key(key))
+    )
 
 
 def _list_degrees(number: TfmaValue) -> list[int]:
