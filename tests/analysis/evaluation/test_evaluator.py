@@ -22,6 +22,7 @@ from tracklight.analysis.evaluation.evaluator import (
     Evaluator,
     list_metrics,
 )
+from tracklight.analysis.evaluation.metrics import get_direction, is_count
 from tracklight.analysis.evaluation.models import LIFT_BUCKETS
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.results import EvaluationResult
@@ -346,3 +347,11 @@ def test_differences_between_groups_equal_fairlearn():
             data.labels, predicted, sensitive_features=data.columns["group"]
         )
     )
+
+
+def test_metrics_of_tfma_have_a_direction():
+    names = ("binary_accuracy_diff", "loss", "accuracy (unweighted)", "positive_rate", "custom")
+    directions = [get_direction(name) for name in names]
+    assert directions == ["higher", "lower", "higher", "neutral", "neutral"]
+    counts = ("true_positives", "example_count_diff", "flip_count", "flip_rate")
+    assert [is_count(name) for name in counts] == [True, True, True, False]
