@@ -121,9 +121,11 @@ export class FairnessState {
     const models = (result?.models ?? []).filter((row) => row.name !== result?.model);
     return [
       ...models.map(({ name: model }) => ({
-        key: `${evaluation.id}/${model}`,
+        // The first model has no name in requests, as in those of other evaluations.
+        ...(model === result?.models[0]?.name
+          ? { key: evaluation.id, model: null }
+          : { key: `${evaluation.id}/${model}`, model }),
         id: evaluation.id,
-        model,
         label: m.evaluationModel({ evaluation: name, model }),
       })),
       ...this.evaluations
