@@ -1,8 +1,8 @@
 """Metrics and intervals against results that TensorFlow Model Analysis computed.
 
 The folders in ``data/computed`` were written by TFMA 0.52 and Fairness Indicators 0.52 on Apache
-Beam 2.77, from ``breast_cancer.csv``: cross-validated scores of a logistic regression for the
-breast cancer data of scikit-learn.
+Beam 2.77, from the cross-validated predictions beside them, for data sets of scikit-learn: breast
+cancer (binary), digits (multi-class) and diabetes (regression).
 """
 
 from __future__ import annotations
@@ -102,3 +102,45 @@ def test_jackknife_intervals_are_as_wide_as_those_of_tfma() -> None:
     # The groups are random, so that the width of a single interval varies by about 20 %.
     assert len(ratios) > 200
     assert np.nanmedian(ratios) == pytest.approx(1, abs=0.1)
+
+
+def test_multiclass_metrics_are_those_of_tfma() -> None:
+    data = np.load(DATA / "digits.npz")
+    result = tracklight.fairness.evaluate(
+        {"ink": data["ink"]},
+        label=data["label"],
+        prediction=data["score"],
+        slices=["ink"],
+        thresholds=[0.5],
+        metrics=["accuracy", "precision", "recall", "auc", "example_count"],
+        intervals="none",
+    )
+    table = read_tfma("multiclass")
+    compared = 0
+    for at, column in enumerate(table.columns):
+        name = get_standard_name(column.metric)
+        threshold = 0.5 if name in ("precision", "recall") else None
+        for row, slice_ in enumerate(table.slice_names):
+            value = result.get(name, slice_, threshold=threshold, output=column.output)
+            # TFMA adds accuracies in float32 and integrates the ROC curve over 10,000 thresholds.
+            tolerance = {"accuracy": 1e-7, "auc": 1e-4}.get(name, 1e-12)
+            assert value == pytest.approx(table.value[row, at], abs=tolerance)
+            compared += 1
+    assert compared == 42
+
+
+def test_regression_metrics_are_those_of_tfma() -> None:
+    data = np.load(DATA / "diabetes.npz")
+    result = tracklight.fairness.evaluate(
+        {"sex": data["sex"]},
+        label=data["label"],
+        prediction=data["score"],
+        slices=["sex"],
+        task="regression",
+        intervals="none",
+    )
+    table = read_tfma("regression")
+    for at, column in enumerate(table.columns):
+        for row, slice_ in enumerate(table.slice_names):
+            value = result.get(get_standard_name(column.metric), slice_)
+            assert value == pytest.approx(table.value[row, at], rel=1e-12)

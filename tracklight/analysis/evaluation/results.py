@@ -111,6 +111,9 @@ class EvaluationResult:
         Raises:
             UsageError: There is no such column, or several.
         """
+        exact = MetricColumn(metric, threshold, output)
+        if exact in self.columns:
+            return self.columns.index(exact)
         found = [
             at
             for at, column in enumerate(self.columns)
