@@ -12,7 +12,7 @@ const SHARED_MESSAGES = /\/src\/catalog\/(cards|charts|common|scalars)\.ts$/;
 /** Parts of scalar cards that are loaded when they are first shown. */
 const SCALAR_CARDS = /\/src\/scalar-cards\//;
 /** What the page loads at first: its own code and that of the Scalars dashboard. */
-const FIRST_ENTRIES = /\/src\/(app|dashboards\/scalars\/index)\.ts$/;
+const FIRST_ENTRIES = /\/src\/(app\.ts|dashboards\/scalars\/View\.svelte)$/;
 /** The entry loads the texts of the language before that code runs, so it must not import it. */
 const LOCALE = /\/src\/i18n\/|vite\/preload-helper/;
 

@@ -133,7 +133,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "DELETE api/v1/projector/project": JOB,
     "GET api/v1/projector/layout": JOB,
     "GET api/v1/projector/quality": JOB,
-    "POST api/v1/projector/neighbours": {**VECTORS, "row": 1},
+    "POST api/v1/projector/neighbors": {**VECTORS, "row": 1},
     "POST api/v1/projector/search": {**VECTORS, "query": "cat"},
     "POST api/v1/projector/match": {**VECTORS, "other": VECTORS},
     "POST api/v1/projector/cluster": {**VECTORS, "method": {"type": "kmeans", "count": 2}},

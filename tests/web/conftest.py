@@ -11,6 +11,8 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 import tracklight
+from tests.web.chinese_log import write_chinese_log
+from tests.web.embedding_log import write_embedding_log
 from tests.web.event_writer import write_sweep
 from tests.web.image_log import write_image_log
 from tests.web.scalar_log import write_scalar_log
@@ -143,6 +145,14 @@ board = board_fixture(write_scalar_log)
 
 #: Trials with known hyperparameters and results.
 study = board_fixture(write_study, "module")
+
+
+#: Data for every dashboard; all names are Chinese.
+chinese_board = board_fixture(write_chinese_log)
+
+
+#: Embeddings with known positions; the URL opens the Projector.
+points = board_fixture(write_embedding_log, "module", "?tab=projector")
 
 
 #: Images with known pixels.

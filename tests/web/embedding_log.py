@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from re import Pattern
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.waiting import get_stable_box
+from tests.web.waiting import get_stable_box, get_stable_url
 from tracklight.types import Float64
 
 GROUP_SIZE = 20
@@ -190,3 +191,33 @@ def panel(page: Page, name: str) -> Locator:
 def combobox(page: Page, name: str) -> Locator:
     """Return the select box with this label."""
     return page.get_by_role("combobox", name=name, exact=True)
+
+
+def selected_points(page: Page) -> Locator:
+    """Return the text that says how many points are selected."""
+    return page.get_by_role("status", name="Selected points")
+
+
+def point_search(page: Page) -> Locator:
+    return page.get_by_role("searchbox", name="Search points")
+
+
+def matching_points(page: Page) -> Locator:
+    """Return the points that the search lists."""
+    return page.get_by_role("list", name="Matching points").get_by_role("button")
+
+
+def read_camera(page: Page) -> list[float]:
+    """Return yaw, pitch, zoom and target from the URL, or an empty list."""
+    match = re.search(r"eye=([^&]*)", get_stable_url(page))
+    return [float(part) for part in match[1].split(",")] if match else []
+
+
+def read_settings(page: Page) -> dict[str, str]:
+    """Return all parameters in the URL except the selected vectors."""
+    settings = parse_query(get_stable_url(page).partition("?")[2])
+    return {name: text for name, text in settings.items() if not name.startswith("vectors")}
+
+
+def parse_query(query: str) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in query.split("&"))

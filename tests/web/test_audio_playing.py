@@ -88,7 +88,7 @@ def test_only_one_clip_plays_at_a_time(page: Page) -> None:
     wait_for_position(page, 0.2)
     play_button(page, "voice", "alto", 1).click()
     wait_for_value(
-        page, lambda: ["part=1" in source for source in get_playing_sources(page)], [True]
+        page, lambda: ["clip=1" in source for source in get_playing_sources(page)], [True]
     )
 
 

@@ -255,10 +255,11 @@ def test_log_without_layout_shows_empty_state(sweep: str, open_page: Callable[..
     assert not overflows(page)
 
 
-def test_no_accessibility_violations(charts: str, open_page: Callable[..., Page]) -> None:
+def test_editor_has_no_accessibility_violations(
+    charts: str, open_page: Callable[..., Page]
+) -> None:
     page = open_page(charts)
     drawn_chart(page, "Loss")
-    assert find_violations(page) == []
     for kind in ("Lines", "Lines with bands"):
         page.get_by_role("button", name="New chart").click()
         page.get_by_role("dialog").get_by_role("button", name=kind, exact=True).click()

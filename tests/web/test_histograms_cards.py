@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.index import logs
-from tests.web.cards import card, card_titles, choose_menu_item
+from tests.web.cards import card, card_titles, choose_menu_item, table_rows
 from tests.web.conftest import Serve, board_fixture, serve_log
 from tests.web.histogram_log import (
     drag_chart,
@@ -165,11 +165,11 @@ def test_keyboard_shortcuts(page: Page) -> None:
 def test_show_as_table(page: Page) -> None:
     weights_card = card(page, "layer/weights")
     weights_card.get_by_role("button", name="Show table").click()
-    table = weights_card.get_by_role("region", name="layer/weights (table)")
-    expect(table.locator("thead th")).to_have_count(12)
-    first = table.locator("tbody tr").first
-    expect(first.get_by_role("rowheader")).to_have_text("1,990")
-    expect(first.locator("td").nth(1)).to_have_text("16.3k")
+    table = weights_card.get_by_role("table", name="layer/weights (table)")
+    expect(table.get_by_role("columnheader")).to_have_count(12)
+    first = table_rows(table).first
+    expect(first.get_by_role("cell").nth(0)).to_have_text("1,990")
+    expect(first.get_by_role("cell").nth(1)).to_have_text("16.3k")
     expect(page).to_have_url(re.compile("htable="))
     weights_card.get_by_role("button", name="Show chart").click()
     drawn_histogram(page, "layer/weights")

@@ -255,9 +255,9 @@ def test_export_every_plot_as_image(board: str, open_page: OpenPage) -> None:
     texts_by_view = {
         "Parallel coordinates": {"dropout", "units", "0.01", "log", "accuracy"},
         "Scatter matrix": {"dropout", "loss", "accuracy"},
-        "Slice plot": {"dropout", "units", "accuracy"},
+        "Slice": {"dropout", "units", "accuracy"},
         "Contour": {"dropout", "accuracy"},
-        "Optimization history": {"accuracy", "Start time"},
+        "History": {"accuracy", "Start time"},
         "Importance": {"dropout", "learning_rate", "units", "optimizer"},
     }
     for title, expected in texts_by_view.items():
@@ -273,7 +273,7 @@ def test_export_every_plot_as_image(board: str, open_page: OpenPage) -> None:
         assert plot.find(f".//{SVG}path") is not None
         assert download_plot(page, "PNG")[:8] == b"\x89PNG\r\n\x1a\n"
         # All points are drawn, including those that the filter excludes.
-        if title == "Optimization history":
+        if title == "History":
             assert len(list(plot.iter(f"{SVG}circle"))) == len(GRID)
 
 
@@ -307,7 +307,7 @@ def test_importance_slice_contour_and_history(board: str, open_page: OpenPage) -
     page.get_by_role("combobox", name="X axis").select_option("dropout")
     expect(page.get_by_role("img", name="vs. dropout")).to_be_visible()
     expect(page).to_have_url(re.compile("hp-x=hparam"))
-    views.get_by_role("button", name="Optimization history").click()
+    views.get_by_role("button", name="History").click()
     improvements = 0
     best = float("-inf")
     for session in GRID:

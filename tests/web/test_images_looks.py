@@ -37,7 +37,7 @@ def test_viewer_has_no_accessibility_violations(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page("about:blank")
-    for view in ("", "&part=2", "&pictures=grid", "&cmp=conv,,0,vit,,0", "&spot=0.5,0.5,9"):
+    for view in ("", "&image-index=2", "&pictures=grid", "&cmp=conv,,0,vit,,0", "&spot=0.5,0.5,9"):
         page.goto(f"{image_board}?tab=images&card=samples/digits{view}")
         expect(page.locator("article.full img").first).to_be_visible()
         assert find_violations(page) == [], view
@@ -106,7 +106,7 @@ def test_layout_is_stable_while_images_load(
 
 
 def test_url_restores_the_view(image_board: str, open_page: Callable[..., Page]) -> None:
-    query = "?tab=images&card=samples/digits&part=1&step=10&spot=0.4,0.6,3&bright=1.2"
+    query = "?tab=images&card=samples/digits&image-index=1&step=10&spot=0.4,0.6,3&bright=1.2"
     first = open_page(image_board + query)
     expect(image_pane(first, "Image 2 of 4, conv, step 10")).to_be_visible()
     other = open_page(get_stable_url(first))

@@ -46,7 +46,7 @@ def test_open_and_close_an_image(image_board: str, open_page: Callable[..., Page
     assert np.array_equal(read_pixels(images.first), as_rgba(make_digit("vit", 30, 2)))
     page.keyboard.press("Escape")
     expect(full).to_have_count(0)
-    expect(page).not_to_have_url(re.compile("card=|part="))
+    expect(page).not_to_have_url(re.compile("card=|image-index="))
 
 
 def test_browse_the_images_of_a_step(image_board: str, open_page: Callable[..., Page]) -> None:
@@ -60,7 +60,7 @@ def test_browse_the_images_of_a_step(image_board: str, open_page: Callable[..., 
     expect(image_picker).to_contain_text("1 of 4")
     page.keyboard.press("[")
     expect(image_picker).to_contain_text("4 of 4")
-    expect(page).to_have_url(re.compile("part=3"))
+    expect(page).to_have_url(re.compile("image-index=3"))
     image_picker.get_by_role("button", name="All 4").click()
     expect(images).to_have_count(4)
 

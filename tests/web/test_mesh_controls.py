@@ -77,7 +77,7 @@ def test_color_modes(solids: str, open_page: OpenPage) -> None:
     image = drawn_mesh(page, "shape/cube")
     wait_for_value(page, lambda: opaque_colors(image), {BLUE})
     select_setting(page, "Color", "By height")
-    expect(page).to_have_url(re.compile("mesh-colour=height"))
+    expect(page).to_have_url(re.compile("mesh-color=height"))
     wait_until_drawn(image)
     wait_for_condition(page, lambda: len(opaque_colors(image)) > 20)
     select_setting(page, "Color", "Run color")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.web.cards import card, card_titles, choose_menu_item, read_table
+from tests.web.cards import card, card_titles, choose_menu_item, read_table, table_rows
 from tests.web.conftest import Board, Serve
 from tests.web.event_writer import append_records
 from tests.web.pr_curve_log import (
@@ -150,9 +150,9 @@ def test_click_pins_threshold_on_all_cards(board: str, open_page: OpenPage) -> N
     threshold = float(re.findall(r"threshold=([\d.]+)", get_stable_url(page))[0])
     at = round(threshold * 10)
     for name in CLASSES:
-        region = card(page, f"pr/{name}").get_by_role("region", name=re.compile("At threshold"))
-        expect(region.locator("tbody tr")).to_have_count(len(RUNS))
-        cells = read_table(region)
+        table = card(page, f"pr/{name}").get_by_role("table", name=re.compile("At threshold"))
+        expect(table_rows(table)).to_have_count(len(RUNS))
+        cells = read_table(table)
         for run in RUNS:
             expected = curve(run, name, 0)
             assert float(cells[run]["TP"]) == expected.true_positives[at]
@@ -170,10 +170,10 @@ def test_table_shows_best_f1_without_pinned_threshold(board: str, open_page: Ope
     page = open_page(board + "&tags=pr")
     chart(page, "pr/cat")
     page.get_by_role("button", name="Show counts table").click()
-    region = card(page, "pr/cat").get_by_role("region", name=re.compile("best F1"))
-    expect(region.locator("tbody tr")).to_have_count(len(RUNS))
+    table = card(page, "pr/cat").get_by_role("table", name=re.compile("best F1"))
+    expect(table_rows(table)).to_have_count(len(RUNS))
     best = pytest.approx(compute_metrics(curve("base", "cat")).best_f1, abs=5e-4)
-    wait_for_value(page, lambda: float(read_table(region)["base"]["F1"]), best)
+    wait_for_value(page, lambda: float(read_table(table)["base"]["F1"]), best)
 
 
 def test_legend_button_pins_best_f1(board: str, open_page: OpenPage) -> None:

@@ -94,8 +94,8 @@ def test_url_restores_view(board: str, open_page: OpenPage) -> None:
     for page in (one, other):
         expect(page.get_by_role("article", name="pr/dog")).to_have_count(2)
         expect(card(page, "pr/cat")).to_have_attribute("data-step", "100")
-        region = card(page, "pr/cat").get_by_role("region", name=re.compile("At threshold 0.4"))
-        expect(region).to_contain_text("base")
+        table = card(page, "pr/cat").get_by_role("table", name=re.compile("At threshold 0.4"))
+        expect(table).to_contain_text("base")
 
 
 def test_empty_state_shows_how_to_log_pr_curves(sweep: str, open_page: OpenPage) -> None:

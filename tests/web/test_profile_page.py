@@ -47,7 +47,7 @@ def test_overview_lists_findings_with_their_events(
     choose_capture(page, "Select capture", "flowers/before")
     time = section(page, "Step time")
     expect(time).to_contain_text(format_ms(expected.steps.mean_ms))
-    parts = page.get_by_role("region", name="Step time breakdown")
+    parts = page.get_by_role("table", name="Step time breakdown")
     input_wait = next(part for part in expected.parts if part.name == "input")
     expect(parts.locator("[data-part=input]")).to_contain_text(format_ms(input_wait.ms))
     expect(section(page, "Utilization").locator("[data-share=long]")).to_contain_text("100%")
@@ -115,7 +115,7 @@ def test_compares_findings_of_two_captures(board: str, folder: Path, open_page: 
     ).to_be_visible()
 
     open_tool(page, "Compare")
-    ops = page.get_by_role("region", name="Ops by change")
+    ops = page.get_by_role("table", name="Ops by change")
     row = ops.locator('[data-op="decode_image/DecodeImage"]')
     old_op = next(op for op in before.ops if op.name == "decode_image/DecodeImage")
     expect(row).to_contain_text(
@@ -137,7 +137,7 @@ def test_input_pipeline_shows_slowest_stage(board: str, open_page: OpenPage) -> 
     choose_capture(page, "Select capture", "flowers/before")
     open_tool(page, "Input")
     expect(section(page, "Input wait")).to_contain_text("Map")
-    slowest = page.locator("tr.slowest")
+    slowest = page.locator("[data-stage]").filter(has_text="slowest")
     expect(slowest).to_contain_text("Map")
     expect(page.locator("p.advice").first).to_contain_text("num_parallel_calls")
     choose_capture(page, "Select baseline capture", "flowers/after")
@@ -214,8 +214,8 @@ def test_shows_loading_progress_and_retries_failed_request(board: str, open_page
     )
     expect(page.get_by_text("4 MB")).to_be_visible()
     reason = {"code": "", "text": "No allocation was recorded.", "args": {}}
-    empty_tool = {"name": "memory", "why": reason, "next": None}
-    overview_tool = {"name": "overview", "why": None, "next": None}
+    empty_tool = {"name": "memory", "empty_reason": reason, "hint": None}
+    overview_tool = {"name": "overview", "empty_reason": None, "hint": None}
     held[0].fulfill(json={"tools": [overview_tool, empty_tool]})
     expect(page.get_by_role("alert")).to_contain_text("It broke.")
     page.get_by_role("button", name="1 without data").click()

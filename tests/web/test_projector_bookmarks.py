@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import board_fixture
 from tests.web.embedding_log import (
     GROUP_SIZE,
     ORANGE,
@@ -20,28 +19,22 @@ from tests.web.embedding_log import (
     count_pixels,
     drawn_points,
     panel,
+    parse_query,
+    read_settings,
     take_screenshot,
-    write_embedding_log,
 )
-from tests.web.waiting import get_stable_url, wait_for_condition, wait_for_value
+from tests.web.waiting import wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
-points = board_fixture(write_embedding_log, "module", "?tab=projector")
 
 EVERYTHING = (
     "method=umap&dims=3&epochs=50&seed=3&metric=cosine&spherize=on&paint=weight&scale=diverging"
     "&label=side&size=weight&density=on&dot=9&find=east&find-in=side&point=4&near=dot&near-count=7"
     "&chosen=3-5&hidden=30-32&eye=1.2,0.3,1.5"
 )
-
-
-def read_settings(page: Page) -> dict[str, str]:
-    """Return all parameters in the URL except the selected vectors."""
-    query = get_stable_url(page).partition("?")[2]
-    return dict(part.split("=", 1) for part in query.split("&") if not part.startswith("vectors"))
 
 
 def test_bookmark_restores_all_settings(points: str, open_page: OpenPage) -> None:
@@ -60,10 +53,6 @@ def test_bookmark_restores_all_settings(points: str, open_page: OpenPage) -> Non
     wait_for_value(other, lambda: read_settings(other), before)
     again = drawn_points(other)
     wait_for_condition(other, lambda: np.array_equal(take_screenshot(again), seen))
-
-
-def parse_query(query: str) -> dict[str, str]:
-    return dict(part.split("=", 1) for part in query.split("&"))
 
 
 def test_restores_tensorboard_bookmarks_with_camera(points: str, open_page: OpenPage) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import board_fixture
 from tests.web.embedding_log import (
     BLUE,
     GROUP_SIZE,
@@ -20,23 +19,18 @@ from tests.web.embedding_log import (
     count_pixels,
     drag,
     drawn_points,
+    matching_points,
+    point_search,
+    read_camera,
     select_embedding,
+    selected_points,
     take_screenshot,
-    write_embedding_log,
 )
-from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
+from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
-
-points = board_fixture(write_embedding_log, "module", "?tab=projector")
-
-
-def read_camera(page: Page) -> list[float]:
-    """Return yaw, pitch, zoom and target from the URL, or an empty list."""
-    match = re.search(r"eye=([^&]*)", get_stable_url(page))
-    return [float(part) for part in match[1].split(",")] if match else []
 
 
 def test_pans_zooms_and_centers_on_a_point(points: str, open_page: OpenPage) -> None:
@@ -67,8 +61,8 @@ def test_pans_zooms_and_centers_on_a_point(points: str, open_page: OpenPage) -> 
     page.mouse.dblclick(*place.at(0.5, 0.05))
     wait_for_value(page, lambda: read_camera(page), [])
     drawn_points(page)
-    page.get_by_role("searchbox", name="Search points").fill("east-15")
-    page.get_by_role("list", name="Matching points").get_by_role("button").click()
+    point_search(page).fill("east-15")
+    matching_points(page).click()
     wait_for_condition(page, lambda: read_camera(page)[2:3] == [3])
     expect(page).to_have_url(re.compile("point=36"))
     page.mouse.move(*get_stable_box(drawn_points(page)).center)
@@ -87,7 +81,7 @@ def test_shows_matches_neighbors_and_sequences(points: str, open_page: OpenPage)
         page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)) > 100
     )
     plain = take_screenshot(canvas)
-    field = page.get_by_role("searchbox", name="Search points")
+    field = point_search(page)
     field.fill("WEST")
     # Points that do not match are faded.
     wait_for_value(page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)), 0)
@@ -124,7 +118,7 @@ def test_shows_matches_neighbors_and_sequences(points: str, open_page: OpenPage)
 def test_selects_single_points_and_extends_selection(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2")
     place = get_stable_box(drawn_points(page))
-    selected = page.get_by_role("status", name="Selected points")
+    selected = selected_points(page)
     page.keyboard.down("Control")
     page.mouse.click(*place.center)
     expect(selected).to_have_text("1 point selected")
@@ -137,12 +131,12 @@ def test_selects_single_points_and_extends_selection(points: str, open_page: Ope
     drag(page, (0.02, 0.02), (0.4, 0.98))
     page.keyboard.up("Control")
     expect(selected).to_have_text(f"{GROUP_SIZE + 1} points selected")
-    page.get_by_role("searchbox", name="Search points").fill("east-1")
+    point_search(page).fill("east-1")
     page.get_by_role("button", name="Add to selection").click()
     expect(selected).to_have_text(f"{GROUP_SIZE + 12} points selected")
     page.get_by_role("button", name="Clear selection").click()
     expect(selected).to_have_count(0)
-    page.get_by_role("list", name="Matching points").get_by_role("button").first.click()
+    matching_points(page).first.click()
     page.get_by_role("button", name="Select neighbors").click()
     expect(selected).to_have_text("21 points selected")
     page.get_by_role("button", name="Clear", exact=True).click()
@@ -153,14 +147,14 @@ def test_shortcuts_work_and_are_listed(points: str, open_page: OpenPage) -> None
     page = open_page(f"{points}&dims=2")
     drawn_points(page)
     press = page.keyboard.press
-    selected = page.get_by_role("status", name="Selected points")
+    selected = selected_points(page)
 
     def expect_tool(name: str) -> None:
         button = page.get_by_role("button", name=name, exact=True)
         expect(button).to_have_attribute("aria-pressed", "true")
 
     press("f")
-    expect(page.get_by_role("searchbox", name="Search points")).to_be_focused()
+    expect(point_search(page)).to_be_focused()
     page.get_by_role("application").focus()
     press("d")
     expect(page).to_have_url(re.compile("dims=3"))
@@ -208,7 +202,7 @@ def test_back_and_forward_restore_selection_point_and_embedding(
 ) -> None:
     page = open_page(f"{points}&dims=2")
     canvas = drawn_points(page)
-    selected = page.get_by_role("status", name="Selected points")
+    selected = selected_points(page)
     page.keyboard.press("b")
     drag(page, (0.02, 0.02), (0.4, 0.98))
     expect(selected).to_have_text(f"{GROUP_SIZE} points selected")
@@ -232,8 +226,8 @@ def test_back_and_forward_restore_selection_point_and_embedding(
     select_embedding(page, re.compile("moved"))
     expect(canvas).to_have_accessible_name(f"PCA of {SECOND_RUN_COUNT} points")
     expect(selected).to_have_count(0)
-    page.get_by_role("searchbox", name="Search points").fill("east-15")
-    page.get_by_role("list", name="Matching points").get_by_role("button").click()
+    point_search(page).fill("east-15")
+    matching_points(page).click()
     neighbors = page.get_by_role("list", name="Nearest neighbors")
     expect(neighbors).to_be_visible()
     page.go_back()

@@ -21,6 +21,7 @@ from tests.web.embedding_log import (
     format_labels,
     make_vectors,
     panel,
+    point_search,
     select_embedding,
     write_sprite,
     write_vectors,
@@ -118,9 +119,9 @@ def test_drops_file_and_adds_labels_and_sprite(
     (tmp_path / "labels.tsv").write_text(format_labels())
     page.get_by_label("Label file").set_input_files(tmp_path / "labels.tsv")
     expect(combobox(page, "Color by")).to_be_visible()
-    page.get_by_role("searchbox", name="Search points").fill("east")
+    point_search(page).fill("east")
     expect(page.get_by_role("status", name="Matches")).to_have_text("20 matches")
-    page.get_by_role("searchbox", name="Search points").fill("")
+    point_search(page).fill("")
     Image.new("RGB", (4, 4)).save(tmp_path / "small.png")
     page.get_by_label("Sprite image").set_input_files(tmp_path / "small.png")
     expect(upload_panel.get_by_role("alert")).to_contain_text("has 0 cells")

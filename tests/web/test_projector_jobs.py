@@ -131,9 +131,9 @@ def test_layout_of_selected_points_with_metric_supervision_and_spherize(
     body = capture_request(page, lambda: combobox(page, "Distance").select_option("Cosine"))
     assert body["method"]["metric"] == "cosine"
     body = capture_request(page, lambda: combobox(page, "Supervised by").select_option("side"))
-    assert (body["method"]["supervise"], body["method"]["pull"]) == ("side", 0.5)
+    assert (body["method"]["supervise_column"], body["method"]["supervise_factor"]) == ("side", 0.5)
     body = capture_request(page, lambda: fill(page, "Supervision weight", "0.9"))
-    assert body["method"]["pull"] == 0.9
+    assert body["method"]["supervise_factor"] == 0.9
     body = capture_request(page, lambda: combobox(page, "Spherize data").select_option("On"))
     assert body["spherize"] is True
     drawn_points(page)

@@ -12,13 +12,15 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import board_fixture
 from tests.web.embedding_log import (
     POINT_COUNT,
     combobox,
     drawn_points,
     make_vectors,
+    matching_points,
     panel,
+    point_search,
+    selected_points,
     write_embedding_log,
 )
 from tests.web.event_writer import append_records, loss_records
@@ -28,8 +30,6 @@ from tests.web.test_static_board import copy
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
-
-points = board_fixture(write_embedding_log, "module", "?tab=projector")
 
 
 def select_method(page: Page, name: str) -> None:
@@ -121,8 +121,8 @@ def test_saves_clusters_labels_and_bookmarks(points: str, open_page: OpenPage) -
     other = open_page(points)
     drawn_points(other)
     other.get_by_role("button", name="my view", exact=True).click()
-    expect(other.get_by_role("status", name="Selected points")).to_have_text("20 points selected")
-    expect(other.get_by_role("searchbox", name="Search points")).to_have_value("west")
+    expect(selected_points(other)).to_have_text("20 points selected")
+    expect(point_search(other)).to_have_value("west")
     expect(other).to_have_url(re.compile("paint=mine"))
     other.get_by_role("button", name="Delete my view").click()
     expect(other.get_by_role("button", name="my view", exact=True)).to_have_count(0)
@@ -173,9 +173,9 @@ def test_static_export_shows_points(tmp_path: Path, open_page: OpenPage) -> None
     append_records(tmp_path / "logs" / "run", *loss_records("loss", range(3)))
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy.html", "tab=projector"))
     drawn_points(page)
-    page.get_by_role("searchbox", name="Search points").fill("east")
+    point_search(page).fill("east")
     expect(page.get_by_role("status", name="Matches")).to_have_text("20 matches")
-    page.get_by_role("list", name="Matching points").get_by_role("button").first.click()
+    matching_points(page).first.click()
     nearest = page.get_by_role("list", name="Nearest neighbors").get_by_role("listitem")
     expect(nearest).to_have_count(20)
     combobox(page, "Distance").select_option("Euclidean")

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import board_fixture
 from tests.web.embedding_log import (
     BLUE,
     GROUP_SIZE,
@@ -19,16 +18,15 @@ from tests.web.embedding_log import (
     drag,
     drawn_points,
     panel,
+    point_search,
     select_embedding,
-    write_embedding_log,
+    selected_points,
 )
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OpenPage = Callable[..., Page]
-
-points = board_fixture(write_embedding_log, "module", "?tab=projector")
 
 
 def test_draws_points_and_lists_neighbors(points: str, open_page: OpenPage) -> None:
@@ -92,7 +90,7 @@ def test_searches_selects_isolates_hides_and_restores_points(
 ) -> None:
     page = open_page(f"{points}&dims=2")
     drawn_points(page)
-    field = page.get_by_role("searchbox", name="Search points")
+    field = point_search(page)
     field.fill("WEST-1")
     matches = page.get_by_role("status", name="Matches")
     expect(matches).to_have_text("11 matches")
@@ -110,7 +108,7 @@ def test_searches_selects_isolates_hides_and_restores_points(
     field.fill("east")
     expect(matches).to_have_text("20 matches")
     page.get_by_role("button", name="Select all matching").click()
-    selected = page.get_by_role("status", name="Selected points")
+    selected = selected_points(page)
     expect(selected).to_have_text(f"{GROUP_SIZE} points selected")
     field.fill("")
     expect(page).to_have_url(re.compile("chosen=21-40"))

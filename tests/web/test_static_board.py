@@ -52,7 +52,7 @@ def read_values(page: Page, name: str) -> dict[str, list[float]]:
     rows = table_rows(card(page, name).get_by_role("table"))
     expect(rows.first).to_be_visible()
     return {
-        row.get_by_role("cell").first.inner_text().strip(): row.locator("span[title]").evaluate_all(
+        row.get_by_role("rowheader").inner_text().strip(): row.locator("span[title]").evaluate_all(
             "cells => cells.map((cell) => Number(cell.title)).filter((value) => !isNaN(value))"
         )
         for row in rows.all()
@@ -118,13 +118,11 @@ def test_smoothing_works_in_export(sweep_dir: Path, tmp_path: Path, open_page: O
     view = urlencode({"smooth": "0.5", "table": "1", "runs": "vit"})
     page = open_page(copy(sweep_dir, tmp_path / "board.html", view))
     cells = table_rows(value_table(page, "train/loss")).get_by_role("cell")
-    expect(cells.nth(1)).to_be_visible()
+    expect(cells.first).to_be_visible()
     values = np.array([decay(step, 3.0) for step in range(50)])
     weights = 0.5 ** np.arange(50)[::-1]
     smoothed = (weights * values).sum() / weights.sum()
-    wait_for_value(
-        page, lambda: float(cells.nth(1).inner_text()), pytest.approx(smoothed, rel=1e-3)
-    )
+    wait_for_value(page, lambda: float(cells.first.inner_text()), pytest.approx(smoothed, rel=1e-3))
 
 
 def test_tag_names_are_escaped(tmp_path: Path, open_page: OpenPage) -> None:

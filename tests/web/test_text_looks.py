@@ -22,7 +22,7 @@ Open = Callable[..., Page]
 #: Returns the text at a fixed position of the list.
 READ_AT = """list => {
   const {x, y} = list.getBoundingClientRect();
-  return document.elementFromPoint(x + 60, y + 120).closest('li').innerText;
+  return document.elementFromPoint(x + 60, y + 120).closest('[role=listitem]').innerText;
 }"""
 
 

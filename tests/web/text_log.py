@@ -73,8 +73,8 @@ def event_record(step: int, value: Any) -> bytes:
 
 def text_list(page: Page, title: str) -> Locator:
     """Return the list of texts in a card; the last match is the full-screen card."""
-    return card(page, title).last.get_by_role("group", name=f"Text of {title}")
+    return card(page, title).last.get_by_role("list", name=f"Text of {title}")
 
 
 def text_entries(page: Page, title: str) -> Locator:
-    return text_list(page, title).locator("> ol > li")
+    return text_list(page, title).locator("[role=listitem][aria-posinset]")

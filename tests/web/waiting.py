@@ -24,6 +24,7 @@ _STABLE_VALUE = """async (node, pauseMs) => {
 }"""
 _STABLE_URL = _STABLE_VALUE % "location.href"
 _STABLE_BOX = _STABLE_VALUE % "node.getBoundingClientRect()"
+_STABLE_TEXT = _STABLE_VALUE % "node.innerText"
 
 
 class Box(NamedTuple):
@@ -73,3 +74,8 @@ def get_stable_box(locator: Locator, pause_ms: int = 60) -> Box:
     """Return the bounding box of an element once it has stopped moving."""
     rect = locator.evaluate(_STABLE_BOX, pause_ms)
     return Box(rect["x"], rect["y"], rect["width"], rect["height"])
+
+
+def get_stable_text(locator: Locator, pause_ms: int = STABLE_MS) -> str:
+    """Return the text of an element once it has stopped changing."""
+    return str(locator.evaluate(_STABLE_TEXT, pause_ms))

@@ -208,7 +208,11 @@ def decode_value(
 
 def _to_images(array: NDArray[Any], content: bytes) -> Images:
     if array.dtype != object or array.ndim != 1 or len(array) < 2:
-        raise FormatError("log.not_an_image", "not an image value: {array}", array=_describe(array))
+        raise FormatError(
+            "log.not_an_image",
+            "not an image value: a tensor of {dtype} of shape {shape}",
+            **_describe(array),
+        )
     width, height, *encoded = array.tolist()
     colorspace = _parse_plugin_content("ImagePluginData", content).colorspace
     return Images(_to_size(width), _to_size(height), tuple(encoded), colorspace)
@@ -220,7 +224,11 @@ def _to_size(text: bytes) -> int:
 
 def _to_audio(array: NDArray[Any], content: bytes) -> Audio:
     if array.dtype != object or array.ndim not in (1, 2) or 0 in array.shape[1:]:
-        raise FormatError("log.not_audio", "not an audio value: {array}", array=_describe(array))
+        raise FormatError(
+            "log.not_audio",
+            "not an audio value: a tensor of {dtype} of shape {shape}",
+            **_describe(array),
+        )
     rows = array if array.ndim == 2 else array[:, np.newaxis]
     clips = tuple(rows[:, 0].tolist())
     labels = rows[:, 1].tolist() if rows.shape[1] > 1 else [b""] * len(rows)
@@ -246,7 +254,11 @@ def _get_audio_type(plugin_data: Message, is_wav: bool) -> str:
 
 def _to_text(array: NDArray[Any]) -> Text:
     if array.dtype != object:
-        raise FormatError("log.not_text", "not a text value: {array}", array=_describe(array))
+        raise FormatError(
+            "log.not_text",
+            "not a text value: a tensor of {dtype} of shape {shape}",
+            **_describe(array),
+        )
     texts = np.empty(array.size, object)
     texts[:] = [decode_text(text) for text in array.ravel()]
     return Text(texts.reshape(array.shape))
@@ -254,7 +266,11 @@ def _to_text(array: NDArray[Any]) -> Text:
 
 def _to_histogram(array: NDArray[Any], content: bytes) -> Histogram:
     if array.dtype.kind not in "fiub" or array.ndim != 2 or array.shape[1] != 3:
-        raise FormatError("log.not_a_histogram", "not a histogram: {array}", array=_describe(array))
+        raise FormatError(
+            "log.not_a_histogram",
+            "not a histogram: a tensor of {dtype} of shape {shape}",
+            **_describe(array),
+        )
     left, right, counts = array.astype(np.float64).T
     return Histogram(left, right, counts, _find_stats(content))
 
@@ -274,9 +290,10 @@ def _parse_plugin_content(name: str, content: bytes) -> Message:
         return getattr(proto, name)()
 
 
-def _describe(array: NDArray[Any]) -> str:
-    elements = "strings" if array.dtype == object else str(array.dtype)
-    return f"a tensor of {elements} of shape {list(array.shape)}"
+def _describe(array: NDArray[Any]) -> dict[str, str]:
+    """Return the arguments of messages about a tensor."""
+    dtype = "string" if array.dtype == object else str(array.dtype)
+    return {"dtype": dtype, "shape": str(list(array.shape))}
 
 
 class _UpgradedValue(NamedTuple):

@@ -237,7 +237,12 @@ def find_label_column(columns: Sequence[LabelColumn]) -> str | None:
 def find_color_column(columns: Sequence[LabelColumn]) -> str | None:
     """Return the column to color points by: one with few values, else one of numbers."""
     shown = [column for column in columns if column.name not in SEQUENCE_COLUMNS]
-    few = [column.name for column in shown if 1 < column.distinct_count <= _MAX_COLORS]
+    few = [
+        column.name
+        for column in shown
+        # A column without codes is a name of each point.
+        if column.codes is not None and 1 < column.distinct_count <= _MAX_COLORS
+    ]
     numbers = [column.name for column in shown if column.numbers is not None]
     return next(iter([*few, *numbers]), None)
 

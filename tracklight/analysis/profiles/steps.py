@@ -53,6 +53,7 @@ class Steps(NamedTuple):
     rule: Message
     """How the steps were found."""
     names: tuple[str, ...]
+    """Empty for a step that is the whole capture."""
     spans: Int64
     """An interval set: start and end of each step in ps."""
 
@@ -268,7 +269,7 @@ def _make_single_step(trace: Trace) -> Steps:
     rule = Message(
         "profile.steps_single", "none: nothing repeats, so the whole capture is one step"
     )
-    return Steps(rule, ("all",), span)
+    return Steps(rule, ("",), span)
 
 
 def _select_named(trace: Trace, name: str) -> Int64:

@@ -23,7 +23,7 @@ from tracklight.dashboards.graphs.schemas import (
     GraphsResponse,
     GraphStepRow,
 )
-from tracklight.errors import LogError, TracklightError
+from tracklight.errors import LogError, Message, TracklightError
 from tracklight.formats import proto
 from tracklight.formats.batch import Content
 from tracklight.formats.values import Tensor, decode_value
@@ -51,7 +51,7 @@ _CACHE_IDLE_S = 600.0
 _MAX_UPLOADS = 8
 #: Graphs of at least this size are loaded before the first request.
 PREPARE_BYTES = 4 << 20
-_GONE_MESSAGE = "the log no longer has this graph; reload the page"
+_GONE_MESSAGE = Message("graphs.gone", "the log no longer has this graph; reload the page")
 
 
 def iter_graphs(log: Source, runs: Sequence[str] | None = None) -> Iterator[GraphRow]:

@@ -178,7 +178,12 @@ def open_image(image_format: ImageFormat, data: bytes) -> ImageFile:
 
 def make_decode_error(image_format: ImageFormat, error: Exception) -> FormatError:
     reason = str(error).strip(" .") or type(error).__name__
-    return FormatError(f"this {image_format.name} file cannot be decoded: {reason:.150}")
+    return FormatError(
+        "images.cannot_decode",
+        "this {name} file cannot be decoded: {reason:.150}",
+        name=image_format.name,
+        reason=reason,
+    )
 
 
 def _check_displayable(image_format: ImageFormat, data: bytes) -> None:

@@ -152,7 +152,7 @@ def load_mesh(reader: MeshPartReader, mesh_step: MeshStep, item: int) -> LoadedM
         min=low,
         max=high,
         radius=_compute_radius(vertices, low, high),
-        parts={kind.name.lower(): describe_array(part.array) for kind, part in parts.items()},
+        parts={kind.name.lower(): _format_array(part.array) for kind, part in parts.items()},
         scene=parse_scene_config(vertex_part.config, notes),
         notes=[Sentence.make(note) for note in notes],
     )
@@ -229,8 +229,9 @@ def extract_vertices(array: NDArray[Any], item: int, notes: list[Message]) -> Fl
     if not is_valid:
         raise FormatError(
             "mesh.invalid_vertices",
-            "the vertices are {array}; they must have the shape [batch, points, 3]",
-            array=describe_array(array),
+            "the vertices are {dtype} of shape {shape}; "
+            "they must have the shape [batch, points, 3]",
+            **_describe(array),
         )
     rows = _get_item(array, item)
     width = rows.shape[1]
@@ -265,8 +266,8 @@ def extract_faces(
         notes.append(
             Message.format(
                 "mesh.invalid_faces",
-                "The faces are {array}, not [batch, faces, 3]: not drawn.",
-                array=describe_array(array),
+                "The faces are {dtype} of shape {shape}, not [batch, faces, 3]: not drawn.",
+                **_describe(array),
             )
         )
         return None
@@ -302,8 +303,8 @@ def extract_colors(
         notes.append(
             Message.format(
                 "mesh.invalid_colors",
-                "The colors are {array}, not [batch, points, 3]: not shown.",
-                array=describe_array(array),
+                "The colors are {dtype} of shape {shape}, not [batch, points, 3]: not shown.",
+                **_describe(array),
             )
         )
         return None
@@ -335,9 +336,14 @@ def count_items(array: NDArray[Any]) -> int:
     return len(array) if array.ndim == 3 else 1
 
 
-def describe_array(array: NDArray[Any]) -> str:
-    dtype = "text" if array.dtype == object else str(array.dtype)
-    return f"{dtype} of shape {list(array.shape)}"
+def _describe(array: NDArray[Any]) -> dict[str, str]:
+    """Return the arguments of messages about an array."""
+    dtype = "string" if array.dtype == object else str(array.dtype)
+    return {"dtype": dtype, "shape": str(list(array.shape))}
+
+
+def _format_array(array: NDArray[Any]) -> str:
+    return "{dtype} of shape {shape}".format(**_describe(array))
 
 
 def _get_item(array: NDArray[Any], item: int) -> NDArray[Any]:

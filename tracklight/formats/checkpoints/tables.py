@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import FormatError, MissingDependencyError, UsageError
+from tracklight.errors import FormatError, Message, MissingDependencyError, UsageError
 from tracklight.formats.checkpoints.tensor_file import (
     MAX_ARRAY_BYTES,
     LabelColumns,
@@ -118,7 +118,7 @@ def _parse_numbers(lines: Iterable[str]) -> Float32:
     return np.loadtxt(lines, np.float32, comments=None, delimiter="\t", ndmin=2)
 
 
-def _explain_tsv_error(lines: Iterable[str]) -> str:
+def _explain_tsv_error(lines: Iterable[str]) -> Message:
     """Describe what is wrong with the first invalid line."""
     width = 0
     for number, line in enumerate(lines, 1):
@@ -126,12 +126,23 @@ def _explain_tsv_error(lines: Iterable[str]) -> str:
         if not line.strip():
             continue
         if width and len(cells) != width:
-            return f"line {number} has {len(cells)} tab-separated cells instead of {width}"
+            return Message.format(
+                "files.tsv_width",
+                "line {line} has {cells} tab-separated cells instead of {width}",
+                line=number,
+                cells=len(cells),
+                width=width,
+            )
         width = len(cells)
         for cell in cells[1:] or cells:
             if not is_number(cell):
-                return f'line {number} has "{cell:.40}" instead of a number'
-    return "only some of the lines begin with a number"
+                return Message.format(
+                    "files.tsv_number",
+                    'line {line} has "{cell:.40}" instead of a number',
+                    line=number,
+                    cell=cell[:40],
+                )
+    return Message("files.tsv_mixed", "only some of the lines begin with a number")
 
 
 def is_number(text: str) -> bool:

@@ -101,7 +101,7 @@ function createSharedWorker(): SharedWorker | undefined {
  */
 export function subscribeToLive(cursor: string, handlers: LiveHandlers): () => void {
   // A static export never changes.
-  if (getTransport().exportedAt !== null) return () => undefined;
+  if (!getTransport().supports('GET live/poll')) return () => undefined;
   const connection = new LiveConnection({ baseUrl: '', cursor }, handlers, openSharedStream, 1);
   const update = (): void => (document.hidden ? connection.stop() : connection.start());
   // Browsers also send this when a page is left or a frame is removed.

@@ -2557,7 +2557,7 @@ export interface ProjectorRoutes {
     readonly response: QualityResponse;
   };
   /** Return the exact nearest neighbors of a point, or of the mean of some points. */
-  readonly 'POST neighbours': {
+  readonly 'POST neighbors': {
     readonly request: NeighborsRequest;
     readonly response: NeighborsResponse;
   };

@@ -23,9 +23,7 @@ export interface CardGridInfo {
   readonly name: string;
   readonly title: string;
   /** For example "No images yet." */
-  readonly emptyTitle?: string;
-  /** Deprecated: builds the empty title from a plural noun, `images`. */
-  readonly noun: string;
+  readonly emptyTitle: string;
   /** How to log data that is shown here. */
   readonly emptyHint: string;
 }

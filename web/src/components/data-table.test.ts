@@ -35,6 +35,12 @@ describe('table sorting', () => {
     expect(sortNames('-gone')).toEqual(['conv10', 'conv9', 'add']);
   });
 
+  it('keeps the order without a sort order or a sort key', () => {
+    expect(sortRows(ROWS, [NAME, MS], null)).toBe(ROWS);
+    const order = sortOrderCodec.parse('-side');
+    expect(sortRows(ROWS, [{ key: 'side', title: 'Side', width: 60 }], order)).toBe(ROWS);
+  });
+
   it('starts with the highest number or the first word', () => {
     expect(nextSortOrder({ key: 'name', descending: false }, MS)).toEqual({
       key: 'ms',

@@ -83,24 +83,4 @@ export const ICONS = {
   wide: moveHorizontal,
 } as const satisfies Record<string, IconNode>;
 
-/** Former names, until their last use is gone. */
-const ALIASES = {
-  back: chevronLeft,
-  expand: maximize,
-  folded: chevronRight,
-  loud: volume,
-  nut: settings,
-  open: chevronDown,
-  shrink: minimize,
-  silent: volumeOff,
-  tones: audioLines,
-  up: chevronUp,
-} as const;
-
-export type IconName = keyof typeof ICONS | keyof typeof ALIASES;
-
-const ALL_ICONS: Readonly<Record<IconName, IconNode>> = { ...ICONS, ...ALIASES };
-
-export function getIcon(name: IconName): IconNode {
-  return ALL_ICONS[name];
-}
+export type IconName = keyof typeof ICONS;

@@ -1,6 +1,11 @@
 import * as m from '../catalog/shell';
 import { importWithMessages } from '../i18n/load';
-import type { BuiltInDashboard } from '../plugin/registry';
+import type { DashboardModule } from '../plugin/context';
+import {
+  type BuiltInDashboard,
+  createDashboardModule,
+  type DashboardView,
+} from '../plugin/registry';
 
 /** The built-in dashboards. Tabs are ordered by group, and in a group as listed here. */
 export const BUILT_IN: readonly BuiltInDashboard[] = [
@@ -11,7 +16,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
     example: `with tracklight.run("logs/run-1") as run:
     for step in range(1000):
         run.log({"train/loss": 1 / (step + 1)}, step)`,
-    load: () => importWithMessages('scalars', () => import('./scalars')),
+    load: () => loadView('scalars', () => import('./scalars/View.svelte')),
   },
   {
     name: 'images',
@@ -20,7 +25,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.image("samples", pixels, step=0)  # [k, height, width, channels]`,
-    load: () => importWithMessages('images', () => import('./images')),
+    load: () => loadView('images', () => import('./images/View.svelte')),
   },
   {
     name: 'audio',
@@ -29,7 +34,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.audio("speech", clips, sample_rate=16_000, step=0)  # [k, frames, channels]`,
-    load: () => importWithMessages('audio', () => import('./audio')),
+    load: () => loadView('audio', () => import('./audio/View.svelte')),
   },
   {
     name: 'text',
@@ -38,7 +43,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.text("samples", "The **model** says: " + generate(), step=0)`,
-    load: () => importWithMessages('text', () => import('./text')),
+    load: () => loadView('text', () => import('./text/View.svelte')),
   },
   {
     name: 'histograms',
@@ -47,7 +52,8 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.histogram("layer1/weights", weights, step=0)`,
-    load: () => importWithMessages('histograms', () => import('./histograms')),
+    load: () =>
+      loadView('histograms', () => import('./histograms/View.svelte'), { tab: 'histograms' }),
   },
   {
     name: 'distributions',
@@ -57,7 +63,8 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.histogram("layer1/weights", weights, step=0)`,
-    load: () => importWithMessages('histograms', () => import('./histograms/distributions')),
+    load: () =>
+      loadView('histograms', () => import('./histograms/View.svelte'), { tab: 'distributions' }),
   },
   {
     name: 'pr_curves',
@@ -66,7 +73,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.pr_curve("pr/cat", labels, predictions, step=0)  # scores from 0 to 1`,
-    load: () => importWithMessages('pr_curves', () => import('./pr_curves')),
+    load: () => loadView('pr_curves', () => import('./pr_curves/View.svelte')),
   },
   {
     name: 'fairness',
@@ -84,7 +91,7 @@ result.write("logs/run-1", step=epoch)`,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.mesh("scan", vertices, faces, colors, step=0)  # [k, n, 3] each`,
-    load: () => importWithMessages('mesh', () => import('./mesh')),
+    load: () => loadView('mesh', () => import('./mesh/View.svelte')),
   },
   {
     name: 'custom_scalars',
@@ -94,7 +101,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.custom_scalars({"Quality": {"Loss": ["Multiline", ["train/loss", "eval/loss"]]}})`,
-    load: () => importWithMessages('custom_scalars', () => import('./custom_scalars')),
+    load: () => loadView('custom_scalars', () => import('./custom_scalars/View.svelte')),
   },
   {
     name: 'graphs',
@@ -104,7 +111,7 @@ with summary.create_file_writer("logs/run-1").as_default():
 with SummaryWriter("logs/run-1") as writer:
     writer.add_graph(model, example_input)`,
     prefetch: () => 'list',
-    load: () => importWithMessages('graphs', () => import('./graphs')),
+    load: () => loadView('graphs', () => import('./graphs/View.svelte')),
   },
   {
     name: 'hparams',
@@ -113,8 +120,8 @@ with SummaryWriter("logs/run-1") as writer:
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
     prefetch: (query) =>
-      /\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?reduction=last',
-    load: () => importWithMessages('hparams', () => import('./hparams')),
+      /\bhp-(reduction|n|step|repeats)=/.test(query) ? null : 'sessions?reduction=last',
+    load: () => loadView('hparams', () => import('./hparams/View.svelte')),
   },
   {
     name: 'projector',
@@ -123,7 +130,7 @@ with SummaryWriter("logs/run-1") as writer:
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_embedding(vectors, metadata=words, tag="words")`,
-    load: () => importWithMessages('projector', () => import('./projector')),
+    load: () => loadView('projector', () => import('./projector/View.svelte')),
   },
   {
     name: 'profile',
@@ -132,7 +139,7 @@ with SummaryWriter("logs/run-1") as writer:
     example: `with tracklight.profile("logs/run-1", steps=10) as profile:
     for batch in batches:
         profile.step()`,
-    load: () => importWithMessages('profile', () => import('./profile')),
+    load: () => loadView('profile', () => import('./profile/View.svelte')),
   },
   {
     name: 'overview',
@@ -140,6 +147,16 @@ with SummaryWriter("logs/run-1") as writer:
     group: 'metrics',
     apiName: 'scalars',
     isAlwaysActive: true,
-    load: () => importWithMessages('overview', () => import('./overview')),
+    load: () => loadView('overview', () => import('./overview/View.svelte')),
   },
 ];
+
+/** Load the component of a dashboard after the texts of its namespace. */
+async function loadView<const Props extends object = object>(
+  namespace: string,
+  importView: () => Promise<{ readonly default: DashboardView<Props> }>,
+  props?: Props,
+): Promise<DashboardModule> {
+  const { default: View } = await importWithMessages(namespace, importView);
+  return createDashboardModule(View, props);
+}

@@ -7,7 +7,6 @@ import {
   formatCount,
   formatDb,
   formatDuration,
-  formatInteger,
   formatHz,
   formatMs,
   formatPlaybackTime,
@@ -16,7 +15,6 @@ import {
   formatStep,
   formatUs,
   formatValue,
-  formatPlural,
 } from './format';
 
 test.each([
@@ -66,12 +64,6 @@ test('sizes', () => {
   expect(formatBytes(-18_204)).toBe('−18.2 kB');
   expect(formatProgress(1.24e9, 1.91e9)).toBe('1.2 of 1.9 GB');
   expect(formatProgress(0, 0)).toBe('0 of 0 B');
-});
-
-test('singular and plural', () => {
-  expect(formatPlural(1, 'run')).toBe('1 run');
-  expect(formatPlural(2, 'run')).toBe('2 runs');
-  expect(formatPlural(12_345, 'run', formatInteger)).toBe('12,345 runs');
 });
 
 test.each([

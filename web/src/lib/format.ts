@@ -64,11 +64,6 @@ export function formatRange(
   return common.fromTo({ from: format(low), to: format(high) });
 }
 
-/** Deprecated: format a count with an English noun. Use a message with a plural form. */
-export function formatPlural(count: number, one: string, format = formatCount): string {
-  return `${format(count)} ${count === 1 ? one : `${one}s`}`;
-}
-
 export function formatAgo(seconds: number): string {
   if (seconds < 1) return common.agoNow;
   if (seconds < MINUTE_S) return common.agoSeconds({ count: groupDigits(Math.floor(seconds)) });

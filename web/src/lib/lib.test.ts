@@ -7,7 +7,6 @@ import { type Sortable, sortByValue, sortNatural } from './sorting';
 import { computeStats, getExtent, getRobustExtent } from './statistics';
 import { runInSlices, runToEnd, type Task } from './tasks';
 import { compileTextFilter, FuzzyIndex } from './text-filter';
-import { getScrollTop, getVisibleRows } from './virtual-range';
 
 describe('caches', () => {
   test('an equal list is returned as the same object', () => {
@@ -295,23 +294,5 @@ describe('text filter', () => {
 
   test('an empty query matches everything', () => {
     expect(find(['a', 'b'], ' ')).toHaveLength(2);
-  });
-});
-
-describe('virtual range', () => {
-  test('only rows near the viewport are rendered', () => {
-    expect(getVisibleRows(0, 280, 28, 10_000, 5)).toEqual({ first: 0, end: 15 });
-    expect(getVisibleRows(2800, 280, 28, 10_000, 5)).toEqual({ first: 95, end: 115 });
-    expect(getVisibleRows(280_000 - 280, 280, 28, 10_000, 5)).toEqual({ first: 9985, end: 10_000 });
-  });
-
-  test('a list that shrank below the scroll position has a valid range', () => {
-    expect(getVisibleRows(5000, 280, 28, 3, 5)).toEqual({ first: 3, end: 3 });
-  });
-
-  test('a visible row does not scroll', () => {
-    expect(getScrollTop(3, 28, 0, 280)).toBe(0);
-    expect(getScrollTop(10, 28, 0, 280)).toBe(28);
-    expect(getScrollTop(3, 28, 280, 280)).toBe(84);
   });
 });

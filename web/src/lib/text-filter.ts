@@ -39,10 +39,21 @@ function compileRegex(text: string): TextMatcher {
   }
 }
 
-/** Return what a browser says about an invalid regular expression, without the expression. */
+/** What browsers say about invalid regular expressions, and the message for it. */
+const REGEX_ERRORS: readonly (readonly [RegExp, string])[] = [
+  [/unterminated (group|parenthetical)|missing \)/i, common.regexUnclosedGroup],
+  [/unmatched/i, common.regexUnmatchedParenthesis],
+  [/unterminated character class|missing terminating \]/i, common.regexUnclosedClass],
+  [/nothing to repeat/i, common.regexNothingToRepeat],
+  [/\\ at end/i, common.regexTrailingBackslash],
+];
+
+/** Return what is wrong with a regular expression that the browser rejects. */
 export function getRegexError(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/^.*\/[a-z]*: /s, '');
+  // V8 repeats the expression, which may contain any words.
+  const reason = message.replace(/^.*\/[a-z]*: /s, '');
+  return REGEX_ERRORS.find(([said]) => said.test(reason))?.[1] ?? common.regexInvalidSyntax;
 }
 
 export interface FuzzyMatch<Item> {

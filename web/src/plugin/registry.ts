@@ -59,14 +59,17 @@ function isDashboardModule(module: unknown): module is DashboardModule {
   );
 }
 
+/** The component of a built-in dashboard. */
+export type DashboardView<Props extends object = object> = Component<{ context: Context } & Props>;
+
 /** Return the module of a dashboard that is one Svelte component, with fixed props if it has any. */
 export function createDashboardModule<const Props extends object = object>(
-  View: Component<{ context: Context } & Props>,
+  View: DashboardView<Props>,
   viewProps?: Props,
 ): DashboardModule {
   return {
     mount(target, context) {
-      const props = { View: View as Component<{ context: Context }>, viewProps, context };
+      const props = { View: View as DashboardView, viewProps, context };
       const view = mount(DashboardBoundary, { target, props });
       return () => void unmount(view);
     },

@@ -73,6 +73,8 @@ export class CardStepState {
   readonly hasOwnSlider = $derived.by(
     () => !this.#selection.linked.value && this.allSteps.length > 1,
   );
+  /** How many of the logged values a static export contains, if not all. */
+  readonly exportedValues = $derived.by(() => this.#countExportedValues());
   readonly caption = $derived.by((): string | CardCaption => this.#makeCaption());
 
   /** Create it where effects can be created. */
@@ -100,13 +102,16 @@ export class CardStepState {
   #makeCaption(): string | CardCaption {
     const last = this.allSteps.at(-1);
     if (last === undefined) return '';
-    const { count, overwritten } = this.#card().row;
-    const exported = (this.series ?? []).reduce((sum, { step }) => sum + step.length, 0);
-    if (this.#grid.context.isStatic && exported < count - overwritten) {
-      const text = m.stepsReducedInExport({ exported, count: count - overwritten });
-      return { text, alwaysVisible: true };
-    }
+    if (this.exportedValues)
+      return { text: m.stepsReducedInExport(this.exportedValues), alwaysVisible: true };
     return m.stepsSummary({ count: this.allSteps.length, last: formatStep(last) });
+  }
+
+  #countExportedValues(): { readonly exported: number; readonly count: number } | null {
+    const { row } = this.#card();
+    const count = row.count - row.overwritten;
+    const exported = (this.series ?? []).reduce((sum, { step }) => sum + step.length, 0);
+    return this.#grid.context.isStatic && exported < count ? { exported, count } : null;
   }
 }
 

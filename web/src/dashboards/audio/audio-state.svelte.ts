@@ -58,7 +58,7 @@ export class AudioState {
     this.cardGrid = new AudioCardGrid(context, {
       name: 'audio',
       title: common.audio,
-      noun: m.noun,
+      emptyTitle: m.emptyTitle,
       emptyHint: m.emptyHint,
       plugins: ['audio'],
       defaultWidth: 440,

@@ -21,7 +21,6 @@ import * as m from '../../catalog/custom_scalars';
 const INFO: CardGridInfo = {
   name: 'custom_scalars',
   title: m.title,
-  noun: '',
   emptyTitle: m.emptyTitle,
   emptyHint: m.emptyHint,
 };

@@ -4,7 +4,7 @@ import type { Section } from '../../cards/card-sections';
 import { toggleItem } from '../../cards/grid-settings';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/custom_scalars';
-import { compileTextFilter, type TextFilter } from '../../lib/text-filter';
+import { compileTextFilter, getRegexError, type TextFilter } from '../../lib/text-filter';
 import type { Param } from '../../plugin/context';
 import type { ScalarCard } from '../../scalar-cards/chart-lines';
 import type { ChartLayout, ChartLocation } from './chart-layout';
@@ -134,8 +134,7 @@ export function compileTagPattern(text: string): TagPattern {
     const expression = new RegExp(`^(?:${plain})`, flags.replace(/[^ims]/g, ''));
     return { matches: (tag) => expression.test(tag), error: null };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return makeInvalidPattern(text, reason.replace(/^.*\/[a-z]*: /s, ''));
+    return makeInvalidPattern(text, getRegexError(error));
   }
 }
 

@@ -2,7 +2,7 @@
 import type { ChangeName, GraphRow, ScaleName, SearchHitRow } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/graphs';
-import { groupOptions, type OptionGroup } from '../../components/combobox-options';
+import { groupOptions, type OptionGroup } from '../../components/options';
 import { formatCount } from '../../lib/format';
 import { type GraphEdge, type GraphNode, isExpandable } from './graph-model';
 

@@ -2,7 +2,7 @@
 import { createCardGridSettings, type PerCard, perCardCodec } from '../../cards/grid-settings';
 import type { HistogramViewport } from '../../charts/histogram/histogram-model';
 import type { NumberRange } from '../../charts/types';
-import type { LabeledOption } from '../../components/select-options';
+import type { SelectOption } from '../../components/options';
 import { choice, type Codec, flag, list, number } from '../../lib/codecs';
 import type { Context } from '../../plugin/context';
 import type { HistogramAxis } from '../../api/schemas';
@@ -75,18 +75,18 @@ function formatRange(range: NumberRange | null): readonly string[] {
   return range ? range.map((end) => String(Number(end.toPrecision(12)))) : ['', ''];
 }
 
-export const STYLE_OPTIONS: readonly LabeledOption<HistogramStyle>[] = [
+export const STYLE_OPTIONS: readonly SelectOption<HistogramStyle>[] = [
   { value: 'offset', label: m.modeOffset },
   { value: 'overlay', label: m.modeOverlay },
   { value: 'heat', label: m.modeHeatMap },
 ];
 
-export const LAYOUT_OPTIONS: readonly LabeledOption<DistributionLayout>[] = [
+export const LAYOUT_OPTIONS: readonly SelectOption<DistributionLayout>[] = [
   { value: 'bands', label: common.sideBySide },
   { value: 'together', label: m.distributionsLayoutOverlaid },
 ];
 
-export const AXIS_OPTIONS: readonly LabeledOption<HistogramAxis>[] = [
+export const AXIS_OPTIONS: readonly SelectOption<HistogramAxis>[] = [
   { value: 'step', label: common.step },
   { value: 'relative', label: common.axisRelative },
   { value: 'wall', label: common.axisWallTime },

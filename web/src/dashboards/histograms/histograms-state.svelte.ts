@@ -85,6 +85,10 @@ export class HistogramCardModel {
   readonly captionDetails = $derived.by(() =>
     this.response ? formatCaptionDetails(this.response, this.#isExport) : '',
   );
+  /** Whether a static export contains only some of the histograms. */
+  readonly isReducedExport = $derived.by(
+    () => this.#isExport && this.series.some(({ count, x }) => count > x.length),
+  );
   readonly format = $derived.by<AxisFormat>(() => AXIS_FORMATS[this.query.data?.axis ?? 'step']);
   readonly isTable = $derived.by(() => this.#settings.tables.value.includes(this.card.id));
 
@@ -144,7 +148,6 @@ const TAB_INFO: Readonly<Record<HistogramTab, TagGridInfo>> = {
   histograms: {
     name: 'histograms',
     title: m.title,
-    noun: '',
     emptyTitle: m.emptyTitle,
     emptyHint: m.emptyHint,
     plugins: ['histograms'],
@@ -153,7 +156,6 @@ const TAB_INFO: Readonly<Record<HistogramTab, TagGridInfo>> = {
   distributions: {
     name: 'histograms',
     title: m.distributionsTitle,
-    noun: '',
     emptyTitle: m.emptyTitle,
     emptyHint: m.distributionsEmptyHint,
     plugins: ['histograms'],

@@ -46,7 +46,7 @@ export function makeHParamsSettings({ url, preferences }: Pick<Context, 'url' | 
     /** The objective: a metric, and whether it is minimized. */
     metric: url.param('hp-metric', optionalText, null),
     goal: url.param('hp-goal', choice(['usual', 'min', 'max'], 'usual'), 'usual'),
-    reduction: url.param<ReductionKind>('hp-how', choice(REDUCTIONS, 'last'), 'last'),
+    reduction: url.param<ReductionKind>('hp-reduction', choice(REDUCTIONS, 'last'), 'last'),
     lastCount: url.param('hp-n', number(10), 10),
     step: url.param('hp-step', number(0), 0),
     repeats: url.param<RepeatMode>('hp-repeats', choice(REPEAT_MODES, 'each'), 'each'),
@@ -59,7 +59,7 @@ export function makeHParamsSettings({ url, preferences }: Pick<Context, 'url' | 
     addedColumns: url.param('hp-add', list, []),
     pinnedColumns: url.param('hp-pin', list, []),
     axes: url.param('hp-axes', axesCodec, new Map()),
-    colorBy: url.param('hp-colour', optionalText, null),
+    colorBy: url.param('hp-color', optionalText, null),
     contourX: url.param('hp-x', optionalText, null),
     contourY: url.param('hp-y', optionalText, null),
     filtersOpen: preferences.param('hparams-filters', flag, innerWidth >= MIN_PANEL_WINDOW_PX),

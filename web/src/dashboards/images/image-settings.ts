@@ -79,7 +79,7 @@ export function createImageSettings(url: UrlState) {
     /** The grid has all steps instead of as many as fit. */
     showAllSteps: url.param('every', flag, false),
     /** Index of the shown image of a step; null: all images. */
-    part: url.param('part', optionalNumber, null),
+    imageIndex: url.param('image-index', optionalNumber, null),
     viewport: url.param('spot', viewportCodec, FIT_VIEWPORT),
     comparedPair: url.param('cmp', imagePairCodec, null),
     comparisonMode: url.param<ComparisonMode>(

@@ -35,7 +35,7 @@ export class ImagesState {
     this.cardGrid = new TagGridState(context, {
       name: 'images',
       title: common.images,
-      noun: m.noun,
+      emptyTitle: m.emptyTitle,
       emptyHint: m.emptyHint,
       plugins: ['images'],
       defaultWidth: 440,
@@ -100,7 +100,7 @@ export class ImagesState {
     const { fullScreen } = this.cardGrid.settings;
     if (fullScreen.value !== cardId) fullScreen.set(cardId, 'push');
     this.settings.viewport.set(FIT_VIEWPORT);
-    this.settings.comparedPair.set(defaultImagePair(series, this.settings.part.value));
+    this.settings.comparedPair.set(defaultImagePair(series, this.settings.imageIndex.value));
   }
 
   closeComparison(): void {
@@ -120,7 +120,7 @@ export class ImagesState {
       const card = fullScreen.value;
       if (previous !== null && card !== previous) {
         this.settings.viewport.set(FIT_VIEWPORT);
-        this.settings.part.set(null);
+        this.settings.imageIndex.set(null);
         this.settings.comparedPair.set(null);
       }
       previous = card;

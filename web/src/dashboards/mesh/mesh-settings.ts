@@ -46,7 +46,7 @@ export function createMeshSettings(url: UrlState) {
     fov: url.param('fov', optionalNumber, null),
     drawMode: url.param('mesh-draw', choice(DRAW_MODES, 'auto'), 'auto'),
     shading: url.param('mesh-shading', choice(SHADING_MODES, 'auto'), 'auto'),
-    coloring: url.param('mesh-colour', choice(COLOR_MODES, 'auto'), 'auto'),
+    coloring: url.param('mesh-color', choice(COLOR_MODES, 'auto'), 'auto'),
     pointSize: url.param('mesh-size', optionalNumber, null),
     lights: url.param('mesh-lights', choice(LIGHT_SOURCES, 'logged'), 'logged'),
     brightness: url.param('mesh-light', number(1), 1),

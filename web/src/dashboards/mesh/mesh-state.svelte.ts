@@ -44,7 +44,7 @@ export class MeshState {
     this.cardGrid = new TagGridState(context, {
       name: 'mesh',
       title: m.title,
-      noun: m.noun,
+      emptyTitle: m.emptyTitle,
       emptyHint: m.emptyHint,
       plugins: ['mesh'],
       defaultWidth: 420,

@@ -277,12 +277,12 @@ export function getReadingColumns(axes: CurveType): readonly ReadingColumn[] {
 export function formatReading(
   reading: ThresholdReading,
   columns: readonly ReadingColumn[],
-  digits = 4,
 ): string[] {
-  return columns.map(({ getValue }) => {
-    const value = getValue(reading);
-    return Number.isNaN(value) ? common.noValueSymbol : formatValue(value, digits);
-  });
+  return columns.map(({ getValue }) => formatReadingValue(getValue(reading)));
+}
+
+export function formatReadingValue(value: number, digits = 4): string {
+  return Number.isNaN(value) ? common.noValueSymbol : formatValue(value, digits);
 }
 
 /** Return at most `maxRows` readings, including the nearest, and the number of the others. */

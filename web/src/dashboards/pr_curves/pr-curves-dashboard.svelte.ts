@@ -75,7 +75,6 @@ const zoomsCodec = perCardCodec<ChartViewport>(
 const INFO: CardGridInfo = {
   name: 'pr_curves',
   title: m.title,
-  noun: '',
   emptyTitle: m.emptyTitle,
   emptyHint: m.emptyHint,
 };

@@ -7,7 +7,7 @@ import type {
   ThresholdRow,
 } from '../../api/schemas';
 import * as m from '../../catalog/profile';
-import { groupOptions, type Option, type OptionGroup } from '../../components/combobox-options';
+import { groupOptions, type Option, type OptionGroup } from '../../components/options';
 import * as codec from '../../lib/codecs';
 import { formatBytes, formatDateTime, formatStep } from '../../lib/format';
 import type { Context } from '../../plugin/context';
@@ -38,7 +38,7 @@ export function openProfileParams({ url }: Pick<Context, 'url'>) {
   return {
     capture: url.param('capture', codec.text, ''),
     /** Id of the baseline capture. */
-    before: url.param('before', codec.text, ''),
+    baseline: url.param('p-baseline', codec.text, ''),
     host: url.param('p-host', codec.text, ''),
     /** Name of the events that mark steps; empty: detected. */
     marker: url.param('p-marker', codec.text, ''),
@@ -58,7 +58,7 @@ export function openProfileParams({ url }: Pick<Context, 'url'>) {
     toggled: url.param('p-trace-turned', trackIdsCodec, []),
     /** Start and end in microseconds. */
     measured: url.param('p-trace-measured', codec.range, null),
-    colorBy: url.param('p-trace-colour', codec.choice(COLOR_MODES, 'name'), 'name'),
+    colorBy: url.param('p-trace-color', codec.choice(COLOR_MODES, 'name'), 'name'),
     showsFlows: url.param('p-trace-arrows', codec.flag, false),
   };
 }

@@ -33,6 +33,11 @@ export function formatBandwidth(bytes: number, ms: number): string {
 
 // ---- Names
 
+/** Return the name of a step; without one, it is the whole capture. */
+export function formatStepName(name: string): string {
+  return name || m.stepWholeCapture;
+}
+
 /** Translate sentences of the server into one paragraph. */
 export function translateAll(sentences: readonly Sentence[]): string {
   return sentences

@@ -6,6 +6,7 @@ import * as common from '../../catalog/common';
 import * as m from '../../catalog/profile';
 import type { MenuItem } from '../../components/menu';
 import type { Shortcut } from '../../plugin/context';
+import { formatStepName } from './display';
 import type { ProfileState } from './profile-state.svelte';
 import { overviewQuery, stepsQuery } from './query';
 
@@ -27,7 +28,10 @@ export function makeStepsTable({
   ] as const;
   return {
     columns: ['step', ...columns.map(([name]) => name)],
-    rows: names.map((name, step) => [name, ...columns.map(([, ms]) => ms[step] ?? null)]),
+    rows: names.map((name, step) => [
+      formatStepName(name),
+      ...columns.map(([, ms]) => ms[step] ?? null),
+    ]),
   };
 }
 

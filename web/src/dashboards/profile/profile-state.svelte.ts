@@ -60,7 +60,7 @@ export class CaptureList {
 
   /** The capture to compare with. */
   readonly baseline = $derived.by<CaptureRow | undefined>(() => {
-    const selected = this.#find(this.#params.before.value);
+    const selected = this.#find(this.#params.baseline.value);
     return selected === this.current ? undefined : selected;
   });
 
@@ -72,10 +72,10 @@ export class CaptureList {
 
   /** Select a capture, and reset what refers to events and tracks of the previous one. */
   select(id: string): void {
-    const { capture, before, host, marker, event, span, measured } = this.#params;
+    const { capture, baseline, host, marker, event, span, measured } = this.#params;
     const { pinned, hidden, toggled } = this.#params;
     capture.set(id, 'push');
-    if (before.value === id) before.set('');
+    if (baseline.value === id) baseline.set('');
     for (const param of [host, marker]) param.set('');
     for (const param of [span, measured]) param.set(null);
     for (const param of [pinned, hidden, toggled]) param.set([]);
@@ -83,7 +83,7 @@ export class CaptureList {
   }
 
   setBaseline(id: string): void {
-    this.#params.before.set(id, 'push');
+    this.#params.baseline.set(id, 'push');
   }
 
   /** Exchange the current and the baseline capture. */

@@ -41,12 +41,6 @@ const EXCLUDED_PARAMS: readonly ProjectorParamName[] = [
   'hiddenRows',
 ];
 
-/** Names in views that were saved by earlier versions, where they differ. */
-const FORMER_NAMES: Readonly<Record<string, ProjectorParamName>> = {
-  colour: 'colorBy',
-  count: 'neighborCount',
-};
-
 /** Views of the embedding that were saved here or by TensorBoard. */
 export class Bookmarks {
   readonly #context: Context;
@@ -156,10 +150,7 @@ export function restoreSettings(
 ): void {
   const names = Object.keys(PARAM_NAMES) as ProjectorParamName[];
   for (const [key, value] of Object.entries(settings)) {
-    const name =
-      names.find((name) => PARAM_NAMES[name] === key) ??
-      FORMER_NAMES[key] ??
-      names.find((name) => name === key);
+    const name = names.find((name) => PARAM_NAMES[name] === key);
     if (name && !EXCLUDED_PARAMS.includes(name)) params[name].set(value as never, 'push');
   }
 }

@@ -52,14 +52,9 @@ describe('the settings of a saved view', () => {
     expect(restored.colorBy.value).toBe('side');
   });
 
-  it('can be restored from views saved by earlier versions', () => {
+  it('ignores unknown settings and those of another embedding', () => {
     const params = createParams();
-    restoreSettings(
-      { colour: 'side', count: 7, near: 'dot', pointSize: 9, minDist: 0.5, embedding: 'a', x: 1 },
-      params,
-    );
-    const { colorBy, neighborCount, neighborMetric, pointSize, minDist, embedding } = params;
-    const values = [colorBy, neighborCount, neighborMetric, pointSize, minDist, embedding];
-    expect(values.map(({ value }) => value)).toEqual(['side', 7, 'dot', 9, 0.5, '']);
+    restoreSettings({ unknown: 1, vectors: 'a', 'near-count': 7 }, params);
+    expect([params.neighborCount.value, params.embedding.value]).toEqual([7, '']);
   });
 });

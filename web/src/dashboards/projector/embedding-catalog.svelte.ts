@@ -2,7 +2,7 @@ import type { Query } from '../../api/create-query.svelte';
 import type { EmbeddingRow, EmbeddingsResponse, Problem, VersionRow } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/projector';
-import { groupOptions, type OptionGroup } from '../../components/combobox-options';
+import { groupOptions, type OptionGroup } from '../../components/options';
 import { translate } from '../../i18n/server-messages';
 import { formatCount } from '../../lib/format';
 import type { Context } from '../../plugin/context';

@@ -7,7 +7,7 @@ import type {
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/projector';
 import { type Orbit, orbitCodec } from '../../charts/webgl/orbit-camera';
-import type { LabeledOption } from '../../components/select-options';
+import type { SelectOption } from '../../components/options';
 import * as codec from '../../lib/codecs';
 import type { Context, Param } from '../../plugin/context';
 import { encodeMask, type RowMask } from './row-mask';
@@ -41,7 +41,7 @@ function isAxes(value: unknown): value is readonly CustomAxisQuery[] {
 
 const autoSwitchCodec = codec.choice(AUTO_SWITCHES, 'auto');
 
-/** The names of the parameters in URLs and in saved views; they never change. */
+/** The names of the parameters in URLs and in saved views; `bookmarks.svelte.ts` knows the former ones. */
 export const PARAM_NAMES = {
   embedding: 'vectors',
   version: 'at',
@@ -59,11 +59,11 @@ export const PARAM_NAMES = {
   iterations: 'iterations',
   learningRate: 'rate',
   exaggeration: 'exaggeration',
-  neighbors: 'neighbours',
+  neighbors: 'neighbors',
   minDist: 'min-dist',
   epochs: 'epochs',
   supervise: 'supervise',
-  supervisionWeight: 'pull',
+  supervisionWeight: 'supervision-weight',
   axes: 'axes',
   axesColumn: 'axes-by',
   axesRegex: 'axes-regex',
@@ -170,27 +170,27 @@ export const METHOD_LABELS: Readonly<Record<ProjectionMethodName, string>> = {
   custom: m.methodCustom,
 };
 
-export const METRIC_OPTIONS: readonly LabeledOption<DistanceMetric>[] = [
+export const METRIC_OPTIONS: readonly SelectOption<DistanceMetric>[] = [
   { value: 'euclidean', label: m.metricEuclidean },
   { value: 'cosine', label: m.metricCosine },
   { value: 'dot', label: m.metricDot },
 ];
 
-export const POINT_STYLE_OPTIONS: readonly LabeledOption<(typeof POINT_STYLES)[number]>[] = [
+export const POINT_STYLE_OPTIONS: readonly SelectOption<(typeof POINT_STYLES)[number]>[] = [
   { value: 'auto', label: common.automatic },
   { value: 'points', label: common.points },
   { value: 'pictures', label: common.images },
   { value: 'labels', label: m.styleLabels },
 ];
 
-export const COLOR_SCALE_OPTIONS: readonly LabeledOption<(typeof COLOR_SCALES)[number]>[] = [
+export const COLOR_SCALE_OPTIONS: readonly SelectOption<(typeof COLOR_SCALES)[number]>[] = [
   { value: 'auto', label: common.automatic },
   { value: 'categories', label: m.colorScaleCategories },
   { value: 'gradient', label: m.colorScaleGradient },
   { value: 'diverging', label: m.colorScaleDiverging },
 ];
 
-export const AUTO_SWITCH_OPTIONS: readonly LabeledOption<(typeof AUTO_SWITCHES)[number]>[] = [
+export const AUTO_SWITCH_OPTIONS: readonly SelectOption<(typeof AUTO_SWITCHES)[number]>[] = [
   { value: 'auto', label: common.automatic },
   { value: 'on', label: common.on },
   { value: 'off', label: common.off },
@@ -205,7 +205,7 @@ export const NO_COLUMN = '';
 export function listColumnOptions(
   columns: readonly { readonly name: string }[],
   noneLabel: string,
-): LabeledOption<string>[] {
+): SelectOption<string>[] {
   const options = columns.map(({ name }) => ({ value: name, label: name }));
   return [{ value: NO_COLUMN, label: noneLabel }, ...options];
 }

@@ -17,7 +17,7 @@ export const embeddingsQuery = defineQuery('GET projector/embeddings', { scope: 
 export const infoQuery = defineQuery('GET projector/about', { scope: 'immutable' });
 export const pointQuery = defineQuery('GET projector/point', { scope: 'immutable' });
 export const searchQuery = defineQuery('POST projector/search', { scope: 'immutable' });
-export const neighborsQuery = defineQuery('POST projector/neighbours', { scope: 'immutable' });
+export const neighborsQuery = defineQuery('POST projector/neighbors', { scope: 'immutable' });
 export const matchQuery = defineQuery('POST projector/match', { scope: 'immutable' });
 export const bookmarksQuery = defineQuery('GET projector/bookmarks', { scope: 'immutable' });
 

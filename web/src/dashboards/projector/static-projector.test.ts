@@ -79,5 +79,5 @@ test('searches labels and describes points', async () => {
 
 test.each(['euclidean', 'cosine', 'dot'] as const)('finds neighbors by %s', async (metric) => {
   const request = { ...reference, row: 0, metric, count: 5 };
-  expect([...(await send('POST projector/neighbours', request)).rows]).toEqual([1, 2]);
+  expect([...(await send('POST projector/neighbors', request)).rows]).toEqual([1, 2]);
 });

@@ -32,7 +32,7 @@ export const projectorHandlers: StaticHandlers = {
   },
   'POST projector/search': async (request, contents) =>
     searchLabels(await readEmbedding(contents, request.id), request),
-  'POST projector/neighbours': async (request, contents) => {
+  'POST projector/neighbors': async (request, contents) => {
     const { info, vectors } = await readEmbedding(contents, request.id);
     const { row, metric = 'cosine', count = 100 } = request;
     if (!vectors || row === null || row === undefined) return failNotExported();

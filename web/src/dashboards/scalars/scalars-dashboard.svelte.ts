@@ -19,7 +19,6 @@ export interface ScalarsCardModel extends ScalarCard {
 const INFO: CardGridInfo = {
   name: 'scalars',
   title: m.title,
-  noun: '',
   emptyTitle: m.emptyTitle,
   emptyHint: m.emptyHint,
 };

@@ -17,7 +17,6 @@ import { createTextSettings, defaultTextPair, type TextSettings } from './text-s
 const DASHBOARD: TagGridInfo = {
   name: 'text',
   title: common.text,
-  noun: '',
   emptyTitle: m.emptyTitle,
   emptyHint: m.emptyHint,
   plugins: ['text'],

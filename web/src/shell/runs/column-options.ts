@@ -3,7 +3,7 @@
 import type { HParamColumn } from '../../api/client';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/runs';
-import type { Option, OptionGroup } from '../../components/combobox-options';
+import type { Option, OptionGroup } from '../../components/options';
 import type { FieldValue } from '../../lib/filter-expression';
 import {
   formatAgoOrDate,

@@ -1,7 +1,7 @@
 import type { ChangeName, ColoringResponse, ScaleRow } from '../../../api/schemas';
 import * as m from '../../../catalog/graphs';
 import type { ChartTheme } from '../../../charts/renderer/chart-theme';
-import type { LabeledOption } from '../../../components/select-options';
+import type { SelectOption } from '../../../components/options';
 import { getLightness, getSequentialRamp, parseRgb, RUN_COLORS } from '../../../lib/colors';
 import { formatBytes, formatCount, formatUs } from '../../../lib/format';
 import type { GraphParams } from '../graph-catalog.svelte';
@@ -50,7 +50,7 @@ export class NodeColoring {
   }
 
   /** The scales for which there is data. */
-  readonly options = $derived.by<readonly LabeledOption<ColorBy>[]>(() => {
+  readonly options = $derived.by<readonly SelectOption<ColorBy>[]>(() => {
     const scales = this.#queries.statistics.data?.scales.map(({ by }) => by) ?? [];
     const nodes = [...this.#queries.groups.values()].flatMap((group) => group.nodes);
     const hasStructure = nodes.some(({ structure }) => structure !== null);

@@ -5,7 +5,7 @@ import type { Annotation, Line, PointMarker } from '../../../charts/types';
 import type { TableColumn } from '../../../components/data-table';
 import { RUN_COLORS } from '../../../lib/colors';
 import { formatBytes, formatCount } from '../../../lib/format';
-import { formatPercent } from '../display';
+import { formatPercent, formatStepName } from '../display';
 
 // ---- Allocations
 
@@ -112,13 +112,15 @@ export function makeAllocationColumns(
       value: ({ count }) => count,
       text: ({ count }) => String(count),
     },
-    ...TEXT_COLUMNS.filter(({ value }) => rows.some((row) => value(row) !== '')),
+    ...TEXT_COLUMNS.filter(({ text }) => rows.some((row) => text?.(row))),
   ];
 }
 
 /** PyTorch records none of these; empty columns are left out. */
 const TEXT_COLUMNS: readonly TableColumn<AllocationRow>[] = [
-  makeTextColumn('region', m.columnKind, 92, ({ region }) => region),
+  makeTextColumn('region', m.columnKind, 92, ({ region }) =>
+    region in REGION_NAMES ? '' : region,
+  ),
   makeTextColumn('type', common.type, 84, ({ type }) => type),
   makeTextColumn('shape', m.columnShape, 150, ({ shape }) => shape),
 ];
@@ -353,5 +355,9 @@ export function makeStepPoints(
 /** Mark the starts of steps, unless there are many. */
 export function makeStepAnnotations(names: readonly string[], starts: Float64Array): Annotation[] {
   if (starts.length > MAX_LABELED_STEPS) return [];
-  return Array.from(starts, (x, index) => ({ id: `step ${index}`, x, text: names[index] ?? '' }));
+  return Array.from(starts, (x, index) => ({
+    id: `step ${index}`,
+    x,
+    text: formatStepName(names[index] ?? ''),
+  }));
 }

@@ -1,6 +1,7 @@
 import { listMultiples, niceStep } from '../../../../charts/axes/ticks';
 import * as common from '../../../../catalog/common';
 import type { StepColumns, TrackRow } from '../../../../api/schemas';
+import { formatStepName } from '../../display';
 
 // ---- Time spans
 
@@ -140,7 +141,7 @@ export interface StepBox extends TimeSpan {
 /** Lay out the steps that are wide enough. */
 export function layoutSteps(steps: StepColumns, span: TimeSpan, width: number): StepBox[] {
   const getX = (ps: number): number => ((ps - span.start) / getSpanLength(span)) * width;
-  return steps.names.flatMap((name, index) => {
+  return steps.names.map(formatStepName).flatMap((name, index) => {
     const [start, end] = [steps.start_ps[index] ?? 0, steps.end_ps[index] ?? 0];
     const [left, right] = [Math.max(0, getX(start)), Math.min(width, getX(end))];
     const boxWidth = right - left;
@@ -156,7 +157,7 @@ export function layoutSteps(steps: StepColumns, span: TimeSpan, width: number): 
 export function findStepName(steps: StepColumns | undefined, timePs: number): string {
   const index = steps?.start_ps.findLastIndex((start) => start <= timePs) ?? -1;
   if (!steps || index < 0 || timePs >= (steps.end_ps[index] ?? 0)) return '';
-  return steps.names[index] ?? '';
+  return formatStepName(steps.names[index] ?? '');
 }
 
 // ---- Tracks

@@ -1,3 +1,14 @@
+/** Options of Select, Segmented and Combobox. */
+
+/** An option of Select and Segmented. */
+export interface SelectOption<Value extends string> {
+  readonly value: Value;
+  readonly label: string;
+  /** Longer explanation, shown as a tooltip. */
+  readonly title?: string;
+}
+
+/** An option of Combobox. */
 export interface Option {
   readonly key: string;
   readonly label: string;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { findOptions, groupOptions, type OptionGroup } from './combobox-options';
+import { findOptions, groupOptions, type OptionGroup } from './options';
 
 const GROUPS: OptionGroup[] = [
   { title: 'Colors', options: ['red', 'dark red', 'blue'].map((key) => ({ key, label: key })) },
