@@ -11,6 +11,7 @@ from tests.analysis.evaluation.helpers import Example, make_groups
 from tracklight.analysis.evaluation.accumulators import EXACT_BINS
 from tracklight.analysis.evaluation.evaluator import Chunk, EvaluationConfig, Evaluator
 from tracklight.analysis.evaluation.resampling import Resampling
+from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
 from tracklight.analysis.evaluation.slices import SliceSpec
 from tracklight.analysis.evaluation.statistics import (
     adjust_p_values,
@@ -197,3 +198,20 @@ def test_invalid_resampling():
     ):
         with pytest.raises(UsageError, match=message):
             Resampling(**change)
+
+
+def test_relative_interval_of_a_negative_baseline_contains_the_value():
+    result = EvaluationResult(
+        slices=[(), (("sex", "F"),)],
+        columns=[MetricColumn("mean_error")],
+        counts=np.array([10, 5]),
+        value=np.array([[-0.5], [-0.25]]),
+        lower=np.array([[-0.6], [-0.35]]),
+        upper=np.array([[-0.4], [-0.15]]),
+        resampling=Resampling("jackknife"),
+    )
+    difference = result.difference("Overall")
+    margin = np.hypot(0.1, 0.1) / 0.5
+    assert difference.relative[1, 0] == -0.5
+    assert difference.relative_lower[1, 0] == pytest.approx(-0.5 - margin)
+    assert difference.relative_upper[1, 0] == pytest.approx(-0.5 + margin)

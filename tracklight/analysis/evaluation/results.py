@@ -282,8 +282,10 @@ def compute_difference(
         upper = absolute + np.hypot(result.upper - result.value, baseline - low)
         error = (upper - lower) / (2 * resampling.half_width)
         with np.errstate(divide="ignore", invalid="ignore"):
-            scale = np.where(baseline == 0, np.nan, np.abs(baseline))
-            relative_lower, relative_upper = lower / scale, upper / scale
+            # A negative baseline exchanges the bounds.
+            scale = np.where(baseline == 0, np.nan, baseline)
+            ends = lower / scale, upper / scale
+            relative_lower, relative_upper = np.minimum(*ends), np.maximum(*ends)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(error > 0, absolute / error, np.nan)
     p_value = student_t_p_value(statistic, resampling.samples - 1)
