@@ -97,7 +97,7 @@ DASHBOARDS = [
         "fairness",
         "main section li",
         views=FIRST_SEGMENTS,
-        names="ROC|PR|Holm|Bonferroni|Benjamini-Hochberg|TensorFlow Model Analysis",
+        names="ROC|PR|Holm|Bonferroni|Benjamini-Hochberg|Model Analysis",
     ),
     Dashboard("mesh", "main article [data-drawn='1']", has_panel=True, names="float64"),
     Dashboard(

@@ -111,7 +111,7 @@ def test_steps_plots_and_validation(board: str, open_page: OpenPage) -> None:
     history = page.get_by_role("region", name="Over steps")
     expect(history.get_by_role("img")).to_have_attribute("data-drawn", "2")
     history.get_by_role("button", name="Show as table").click()
-    expect(history.locator("tbody tr")).to_have_count(3)
+    expect(history.get_by_role("table").get_by_role("row")).to_have_count(4)
     page.get_by_role("button", name="Plots", exact=True).click()
     for name in ("ROC curve", "PR curve", "Calibration", "Score distribution"):
         expect(page.get_by_role("article", name=name).get_by_role("img")).to_be_visible()

@@ -69,6 +69,16 @@ test('a slice has no interval of the difference to itself, and none to an undefi
   expect([...none.difference, ...none.lower, ...none.p_value].every(Number.isNaN)).toBe(true);
 });
 
+test('a value without variation has no interval of the difference', () => {
+  const constant = makeTestResult({ Overall: [0.5], F: [1] }, [makeColumn('auc')], {
+    samples: 3,
+    lower: Float64Array.of(0.4, 1),
+    upper: Float64Array.of(0.6, 1),
+    replicates: Float64Array.of(0.5, 1, 0.55, 1, 0.45, 1),
+  });
+  expect(compare(constant, 0)).toEqual([0.5, NaN, NaN, NaN, NaN, NaN]);
+});
+
 test('a baseline of 0 has no relative difference', () => {
   const zero = makeTestResult({ Overall: [0], F: [0.25] }, [makeColumn('auc')]);
   expect(compare(zero, 0).slice(3, 5)).toEqual([NaN, NaN]);

@@ -1,7 +1,9 @@
 /** Differences with intervals in a static export, computed as on the server. */
 import type { DifferenceResponse, ResultResponse } from '../../api/schemas';
-import type { Interval } from './evaluation-model';
+import { getCell, type Interval } from './evaluation-model';
 import { getHalfWidth, getTwoSidedPValue } from './student-t';
+
+const ROUNDING = 1e-12;
 
 /** What the slices of a result are compared with. */
 export interface DifferenceBaseline {
@@ -41,10 +43,13 @@ export function computeDifferences(
     const value = result.value[at] ?? NaN;
     const difference = value - base.value;
     const relative = divide(value, base.value) - 1;
-    const spread = isPaired
-      ? getPairedSpread(result, at, baseline.slice * width + column, halfWidth)
-      : combineIntervals(result, at, base);
     const isBaseline = slice === baseline.slice;
+    const isConstant = hasNoWidth(getCell(result, slice, column)) || hasNoWidth(base);
+    const spread = isConstant
+      ? UNKNOWN_SPREAD
+      : isPaired
+        ? getPairedSpread(result, at, baseline.slice * width + column, halfWidth)
+        : combineIntervals(result, at, base);
     const error = (spread.below + spread.above) / (2 * halfWidth);
     arrays.baseline_value[at] = base.value;
     arrays.difference[at] = difference;
@@ -66,6 +71,11 @@ export function computeDifferences(
   };
 }
 
+/** Return whether all replicates are equal, so that the variation of a value is not known. */
+function hasNoWidth({ lower, upper }: Interval): boolean {
+  return upper - lower <= ROUNDING * Math.max(Math.abs(upper), 1);
+}
+
 /** Distances of the bounds from the difference and from the relative difference. */
 interface Spread {
   readonly below: number;
@@ -73,6 +83,13 @@ interface Spread {
   readonly relativeBelow: number;
   readonly relativeAbove: number;
 }
+
+const UNKNOWN_SPREAD: Spread = {
+  below: NaN,
+  above: NaN,
+  relativeBelow: NaN,
+  relativeAbove: NaN,
+};
 
 function combineIntervals(result: ResultResponse, at: number, base: Interval): Spread {
   const value = result.value[at] ?? NaN;
