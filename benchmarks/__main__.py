@@ -9,6 +9,7 @@ import argparse
 
 from benchmarks import (
     debugger,
+    fairness,
     graphs,
     histograms,
     hparams,
@@ -46,6 +47,7 @@ MEASURES = {
     "mesh": mesh.measure,
     "graphs": graphs.measure,
     "hparams": hparams.measure,
+    "fairness": fairness.measure,
     "projector": projector.measure,
     "profile": profile.measure,
     "debugger": debugger.measure,

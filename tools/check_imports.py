@@ -21,7 +21,7 @@ PACKAGE = "tracklight"
 
 MAX_LEVELS = 9
 MAX_MODULES = 15
-MAX_LAYERS = 24
+MAX_LAYERS = 26
 
 #: Layers that every other layer may import.
 COMMON = ("errors", "types", "util")
@@ -44,16 +44,19 @@ PYTHON = {
     # Writing logs; never imports the index or the server.
     "writer": "formats",
     "hparams": "formats writer",
+    "fairness": "formats writer analysis",
     "projector": "writer",
     "torch": "formats writer hparams projector",
     "profiler": "formats writer torch",
     "summary": "formats writer profiler",
     "debugger": "formats writer",
     "runs": "formats writer summary hparams",
-    "keras": "formats writer summary projector profiler",
+    "keras": "formats writer summary projector profiler fairness",
     "jax": "writer summary",
     # Entry points.
-    "__init__": "reader runs summary hparams projector notebook server profiler debugger cli",
+    "__init__": (
+        "reader runs summary hparams fairness projector notebook server profiler debugger cli"
+    ),
     "__main__": "cli",
 }
 
@@ -64,6 +67,8 @@ ANALYSIS = {
     "media": "source",
     "meshes": "source media",
     "pr_curves": "source media",
+    "evaluation": "",
+    "fairness": "source media evaluation",
     "graphs": "",
     "profiles": "source",
     "debugger": "source",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tracklight import errors
 
 if TYPE_CHECKING:
-    from tracklight import debugger, hparams, notebook, projector, summary
+    from tracklight import debugger, fairness, hparams, notebook, projector, summary
     from tracklight.profiler import profile
     from tracklight.reader import (
         Graph,
@@ -55,6 +55,7 @@ __all__ = [
     "asgi",
     "debugger",
     "errors",
+    "fairness",
     "hparams",
     "notebook",
     "open",
@@ -68,6 +69,7 @@ __all__ = [
 #: Modules that are attributes of the package.
 _LAZY_MODULES = {
     "debugger": "tracklight.debugger",
+    "fairness": "tracklight.fairness",
     "hparams": "tracklight.hparams",
     "notebook": "tracklight.notebook",
     "projector": "tracklight.projector",

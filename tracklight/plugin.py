@@ -50,6 +50,7 @@ from tracklight.logdir.roots import Root
 from tracklight.types import (
     CaptureFile,
     DebugEventFile,
+    EvaluationFile,
     Float32,
     Float64,
     Int32,
@@ -77,6 +78,7 @@ __all__ = [
     "Dashboard",
     "DebugEventFile",
     "Empty",
+    "EvaluationFile",
     "ExportPart",
     "FileKind",
     "Float32",

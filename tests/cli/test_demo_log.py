@@ -80,7 +80,7 @@ def test_runs(logdir: Path) -> None:
     flowers = {"flowers/before", "flowers/after"}
     diverging = {"divergence/lr=0.5", "divergence/lr=0.05"}
     models = denoisers | painters | tellers | flowers | diverging
-    single = {"sweep", "grid", "shapes", "resnet50", "embeddings"}
+    single = {"sweep", "grid", "shapes", "resnet50", "embeddings", "lending"}
     assert names == {*single, *models, *trials, *grid, *parts}
 
 
@@ -103,6 +103,7 @@ def test_has_decodable_data_of_every_kind(logdir: Path) -> None:
         "text",
         "histograms",
         "pr_curves",
+        "tracklight_fairness",
         "mesh",
         "custom_scalars",
         "tracklight_debugger",

@@ -30,6 +30,7 @@ PUBLIC = {
     "asgi",
     "debugger",
     "errors",
+    "fairness",
     "hparams",
     "notebook",
     "open",

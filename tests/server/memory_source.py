@@ -24,6 +24,7 @@ from tracklight.types import (
     DamageInfo,
     DebugEventFile,
     Delta,
+    EvaluationFile,
     FileInfo,
     Kind,
     Point,
@@ -130,6 +131,9 @@ class MemorySource:
         return self.beside[file.run][file.path.rpartition("/")[2]]
 
     def tensor_files(self) -> tuple[TensorFileEntry, ...]:
+        return ()
+
+    def evaluation_files(self) -> tuple[EvaluationFile, ...]:
         return ()
 
     def captures(self) -> tuple[CaptureFile, ...]:

@@ -100,6 +100,12 @@ DASHBOARDS = [
     Dashboard("histograms", has_panel=True),
     Dashboard("distributions", has_panel=True),
     Dashboard("pr_curves", query="&table=1", has_panel=True),
+    Dashboard(
+        "fairness",
+        "main section li",
+        views=FIRST_SEGMENTS,
+        names="ROC|PR|Holm|Bonferroni|Benjamini-Hochberg|Model Analysis",
+    ),
     Dashboard("mesh", "main article [data-drawn='1']", has_panel=True, names="float64"),
     Dashboard(
         "graphs",

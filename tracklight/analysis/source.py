@@ -21,6 +21,7 @@ from tracklight.logdir.roots import Root
 from tracklight.types import (
     CaptureFile,
     DebugEventFile,
+    EvaluationFile,
     Point,
     RunInfo,
     Series,
@@ -109,7 +110,7 @@ class Stream:
 
 
 #: Files beside event files; the methods of `Source` that list them have the same names.
-FileKind = Literal["settings", "captures", "tensor_files", "debug_files"]
+FileKind = Literal["settings", "captures", "tensor_files", "debug_files", "evaluation_files"]
 
 
 class Source(Protocol):
@@ -168,6 +169,9 @@ class Source(Protocol):
 
     def open_debug_file(self, file: DebugEventFile) -> FileHandle:
         """Open such a file; raises OSError if it was removed."""
+
+    def evaluation_files(self) -> Sequence[EvaluationFile]:
+        """List the files of evaluation folders of TensorFlow Model Analysis."""
 
     def query(
         self, keys: Sequence[tuple[str, str]], query: SeriesQuery, view: View[ResultT]

@@ -17,7 +17,7 @@ from tracklight.reader.listing import encode_listing, iter_listing_lines
 
 
 def inspect(flags: Namespace) -> int:
-    """Print files and tags, or a summary of graphs, profiles, embeddings or debugger data."""
+    """Print files and tags, or a summary of data of one kind, such as graphs or profiles."""
     if flags.graph:
         return _inspect_graphs(flags)
     if flags.profile:
@@ -26,6 +26,8 @@ def inspect(flags: Namespace) -> int:
         return _inspect_embeddings(flags)
     if flags.debugger:
         return _inspect_debugger(flags)
+    if flags.fairness:
+        return _inspect_evaluations(flags)
     with open_log(flags) as log:
         selection = select_tags(log, flags)
         if flags.json:
@@ -97,6 +99,18 @@ def _inspect_debugger(flags: Namespace) -> int:
             _print_json(summaries.encode_json(dumps=found))
         else:
             _print_lines(summaries.iter_debugger_lines(found))
+        return EXIT_FAILURE if log.problems else 0
+
+
+def _inspect_evaluations(flags: Namespace) -> int:
+    from tracklight.reader import evaluations
+
+    with open_log(flags, needs_runs=False) as log:
+        found = list(evaluations.summarize_evaluations(log, select_tags(log, flags)))
+        if flags.json:
+            _print_json(evaluations.encode_json(found))
+        else:
+            _print_lines(evaluations.iter_evaluation_lines(found))
         return EXIT_FAILURE if log.problems else 0
 
 

@@ -187,6 +187,11 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="list numerical problems instead: alerts and root cause of dumps and recordings",
     )
+    add(
+        "--fairness",
+        action="store_true",
+        help="list evaluations per slice instead, logged ones and TFMA folders",
+    )
     add("--json", action="store_true", help="print JSON")
 
 

@@ -85,6 +85,7 @@ class DashboardRegistry:
             "captures": bool(source.captures()),
             "tensor_files": bool(source.tensor_files()),
             "debug_files": bool(source.debug_files()),
+            "evaluation_files": bool(source.evaluation_files()),
         }
         return [
             entry

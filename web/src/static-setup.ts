@@ -7,6 +7,7 @@ import {
 } from './api/static/static-transport';
 import { makeScalarHandlers } from './api/static/static-scalars';
 import { debuggerHandlers } from './dashboards/debugger/static-debugger';
+import { fairnessHandlers } from './dashboards/fairness/static-fairness';
 import { graphHandlers } from './dashboards/graphs/static-graphs';
 import { histogramHandlers } from './dashboards/histograms/static-histograms';
 import { hparamsHandlers } from './dashboards/hparams/static-hparams';
@@ -25,6 +26,7 @@ setTransport(
     ...makeScalarHandlers(contents),
     ...stepsHandlers,
     ...debuggerHandlers,
+    ...fairnessHandlers,
     ...graphHandlers,
     ...histogramHandlers,
     ...prCurveHandlers,

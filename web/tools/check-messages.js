@@ -27,6 +27,7 @@ const DONE = [
   'src/dashboards/audio',
   'src/dashboards/custom_scalars',
   'src/dashboards/debugger',
+  'src/dashboards/fairness',
   'src/dashboards/histograms',
   'src/dashboards/hparams',
   'src/dashboards/images',

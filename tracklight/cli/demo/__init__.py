@@ -11,6 +11,7 @@ Each module writes one experiment with a function ``write_<experiment>(folder, s
 - `resnet`: op graph, Keras model and step times of ResNet-50.
 - `flowers`: a network profiled before and after optimization; its kernels are in `flowers_model`.
 - `divergence`: a training run whose loss becomes infinite, for the debugger.
+- `lending`: a credit model that is evaluated per group.
 - `embeddings`: vectors, labels and sprites for the projector.
 
 `writers` and `graph_builder` encode the files. Nothing outside ``tracklight.cli`` imports this
@@ -29,6 +30,7 @@ from tracklight.cli.demo.divergence import write_divergence
 from tracklight.cli.demo.embeddings import write_embeddings
 from tracklight.cli.demo.flowers import write_flowers
 from tracklight.cli.demo.grid import write_grid
+from tracklight.cli.demo.lending import write_lending
 from tracklight.cli.demo.media import write_denoiser, write_painter
 from tracklight.cli.demo.resnet import write_resnet
 from tracklight.cli.demo.shapes import write_shapes
@@ -88,4 +90,5 @@ def write_demo(logdir: Path, *, seed: int = 0, now: float | None = None) -> None
     write_resnet(logdir / "resnet50", now=now)
     write_flowers(logdir / "flowers", seed=seed, now=now)
     write_divergence(logdir / "divergence", seed=seed, now=now)
+    write_lending(logdir / "lending", seed=seed, now=now)
     write_embeddings(logdir / "embeddings", seed=seed, now=now)

@@ -3,6 +3,7 @@ import type {
   AudioRoutes,
   CustomScalarsRoutes,
   DebuggerRoutes,
+  FairnessRoutes,
   GraphsRoutes,
   HistogramsRoutes,
   HparamsRoutes,
@@ -29,6 +30,7 @@ export type Routes = ServerRoutes &
   Below<'audio', AudioRoutes> &
   Below<'custom_scalars', CustomScalarsRoutes> &
   Below<'debugger', DebuggerRoutes> &
+  Below<'fairness', FairnessRoutes> &
   Below<'graphs', GraphsRoutes> &
   Below<'histograms', HistogramsRoutes> &
   Below<'hparams', HparamsRoutes> &
