@@ -333,7 +333,9 @@ def test_back_from_another_capture_restores_the_selection(board: str, open_page:
     expect(page).to_have_url(re.compile("p-event="))
     selected = get_stable_url(page, URL_DELAY_MS)
     name = (
-        "fast" if page.get_by_role("button", name=re.compile("^Select capture.*slow")).count() else "slow"
+        "fast"
+        if page.get_by_role("button", name=re.compile("^Select capture.*slow")).count()
+        else "slow"
     )
     choose_capture(page, "Select capture", name)
     expect(page).not_to_have_url(re.compile("p-event="))
