@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.web.every_dashboard import DASHBOARDS, ENGLISH, Dashboard
 from tests.web.waiting import get_stable_url, wait_for_value
@@ -22,8 +22,8 @@ READ_STATES = """all => all.map((control) => [
   control.ariaPressed ?? control.ariaChecked ?? String(control.checked ?? ''),
   control.matches('select, input[type=range]') ? control.value : '',
 ].join(' | '))"""
-#: Enough to have each kind of control of a dashboard, at about two seconds each.
-MAX_CHECKED = 6
+#: Each takes about two seconds.
+MAX_CHECKED = 3
 #: Operate a control, and return whether it can be in another state.
 CHANGE = """control => {
   if (control.ariaPressed === 'true' && control.closest('.segmented')) return false;
@@ -83,26 +83,3 @@ def test_controls_follow_the_url(
         if checked == MAX_CHECKED:
             break
     assert checked > 0
-
-
-@pytest.mark.parametrize("dashboard", DASHBOARDS, ids=str)
-def test_back_returns_to_the_dashboard_as_it_was(
-    dashboard: Dashboard, chinese_board: str, open_page: Callable[..., Page]
-) -> None:
-    """Settings that do not add history entries are kept in the entry of the dashboard."""
-    other = "text" if dashboard.tab != "text" else "overview"
-    page = open_page("about:blank")
-    dashboard.open(page, chinese_board, ENGLISH)
-    url = get_stable_url(page)
-    for index in range(page.locator(CONTROLS).count()):
-        if page.locator(CONTROLS).nth(index).evaluate(CHANGE) and get_stable_url(page) != url:
-            break
-    dashboard.wait_until_stable(page)
-    changed_url, after = get_stable_url(page), read_states(page)
-    assert changed_url != url
-    page.evaluate(ADD_ENTRY, f"?tab={other}")
-    expect(page.locator(dashboard.content)).to_have_count(0)
-    page.go_back()
-    expect(page.locator(dashboard.content).first).to_be_visible()
-    wait_for_value(page, lambda: read_states(page), after)
-    assert get_stable_url(page) == changed_url

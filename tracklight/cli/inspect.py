@@ -103,14 +103,14 @@ def _inspect_debugger(flags: Namespace) -> int:
 
 
 def _inspect_evaluations(flags: Namespace) -> int:
-    from tracklight.reader import evaluations
+    from tracklight.reader import summaries
 
     with open_log(flags, needs_runs=False) as log:
-        found = list(evaluations.summarize_evaluations(log, select_tags(log, flags)))
+        found = list(summaries.summarize_evaluations(log, select_tags(log, flags)))
         if flags.json:
-            _print_json(evaluations.encode_json(found))
+            _print_json(summaries.encode_json(evaluations=found))
         else:
-            _print_lines(evaluations.iter_evaluation_lines(found))
+            _print_lines(summaries.iter_evaluation_lines(found))
         return EXIT_FAILURE if log.problems else 0
 
 
