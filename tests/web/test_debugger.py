@@ -246,7 +246,8 @@ def test_chinese(board: str, open_page: OpenPage) -> None:
 
 def test_shows_how_to_record(open_page: OpenPage, sweep: str) -> None:
     page = open_page(f"{sweep}?tab=debugger")
-    expect(page.get_by_text("debugger.watch").first).to_be_visible()
+    for text in ("with debugger.watch", "train_step = debugger.watch", "callbacks=[debugger.watch"):
+        expect(page.get_by_text(text).first).to_be_visible()
 
 
 @pytest.mark.skipif(
