@@ -43,7 +43,7 @@ def multiplexer(logdir: Path) -> Any:
 @pytest.mark.parametrize(
     ("plugin", "runs", "tags"),
     [
-        ("scalars", 61, 6),
+        ("scalars", 63, 6),
         ("images", 5, 5),
         ("audio", 2, 2),
         ("text", 12, 3),

@@ -63,7 +63,7 @@ def test_nan_and_infinities_are_counted_separately(compute: Any) -> None:
 def test_uniform_histogram_counts_every_number(numbers: list[float], buckets: int) -> None:
     histogram = compute_uniform_histogram(as_array(numbers), buckets)
     assert histogram.counts.sum() == len(numbers)
-    assert (np.diff(histogram.edges) >= 0).all()
+    assert (histogram.edges[1:] >= histogram.edges[:-1]).all()
     assert np.isfinite(histogram.edges).all()
 
 
