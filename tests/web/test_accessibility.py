@@ -12,15 +12,19 @@ from tests.web.test_looks import find_violations
 
 pytestmark = pytest.mark.browser
 
+#: Nodes of a graph show abbreviated texts; their labels have the whole names.
+ABBREVIATED_NODE = "label-content-name-mismatch: <g "
 
+
+@pytest.mark.parametrize("language", [ENGLISH, CHINESE])
 @pytest.mark.parametrize("dashboard", DASHBOARDS, ids=str)
 def test_dashboard_has_no_violations(
-    dashboard: Dashboard, chinese_board: str, open_page: Callable[..., Page]
+    dashboard: Dashboard, language: str, chinese_board: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page("about:blank")
-    for language in (ENGLISH, CHINESE):
-        dashboard.open(page, chinese_board, language)
-        expect(page.locator("html")).to_have_attribute("lang", language)
-        for view in dashboard.iter_views(page):
-            # Checks both themes.
-            assert find_violations(page) == [], (view, language)
+    dashboard.open(page, chinese_board, language)
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    for view in dashboard.iter_views(page):
+        # Checks both themes.
+        found = [each for each in find_violations(page) if not each.startswith(ABBREVIATED_NODE)]
+        assert found == [], view
