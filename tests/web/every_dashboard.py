@@ -90,7 +90,8 @@ DASHBOARDS = [
     Dashboard(
         "overview",
         "[role=table] [role=row]",
-        names="__run_graph__|custom_scalars__config__|custom_scalars|_(FACE|VERTEX)|mesh|pr_curves",
+        names=r"__run_graph__|custom_scalars__config__|custom_scalars|_(FACE|VERTEX)|mesh|pr_curves"
+        r"|_fairness|debugger(/\w+)?|health|histograms|layout|report|source_files",
     ),
     Dashboard("scalars", has_panel=True, names=r"loss\|acc"),
     Dashboard("custom_scalars"),
