@@ -69,6 +69,9 @@ ANALYSIS = {
     "profiles": "",
     "embeddings": "source jobs media",
     "experiments": "source",
+    "tables": "",
+    "predictors": "tables",
+    "what_if": "tables predictors jobs evaluation",
 }
 
 WEB = {
