@@ -65,6 +65,7 @@ ANALYSIS = {
     "media": "source",
     "meshes": "source media",
     "pr_curves": "source media",
+    "evaluation": "",
     "graphs": "",
     "profiles": "",
     "embeddings": "source jobs media",

@@ -20,8 +20,8 @@ from tracklight.errors import UsageError, list_similar_names
 from tracklight.formats.hparams import HParamValue
 from tracklight.index.catalog import Catalog
 from tracklight.reader.selection import NameFilter, select_names, warn_no_match
-from tracklight.reader.tables import Column, Frame, ObjectColumn, TimeColumn
 from tracklight.types import Kind
+from tracklight.util.frames import Column, Frame, ObjectColumn, TimeColumn
 
 Reduction = Literal["last", "min", "max"]
 

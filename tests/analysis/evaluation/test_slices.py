@@ -1,0 +1,174 @@
+"""Slices: names, crossing, buckets and filters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tracklight.analysis.evaluation.columns import Categorical
+from tracklight.analysis.evaluation.filters import matches_like, parse_filter
+from tracklight.analysis.evaluation.slices import (
+    Buckets,
+    SliceEncoder,
+    SliceSpec,
+    format_slice,
+    parse_slice,
+)
+from tracklight.errors import UsageError
+
+COLUMNS = {
+    "sex": np.array(["F", "M", "F", None, "M"], object),
+    "age": np.array([20.0, 35, 61, 40, np.nan]),
+    "city": Categorical(["Rome", "Oslo"], np.array([0, 1, 1, 0, -1])),
+    "paid": np.array([True, False, True, True, False]),
+}
+
+
+def assign(*specs, columns=None):
+    encoder = SliceEncoder([parse_slice(spec) for spec in specs])
+    encoded = encoder.encode(columns or COLUMNS, 5)
+    names = [*(format_slice(key) for key in encoder.keys), None]
+    return [[names[code] for code in part.codes] for part in encoded]
+
+
+def test_overall():
+    assert assign(None) == [["Overall"] * 5]
+
+
+def test_rows_with_a_missing_value_are_in_no_slice():
+    assert assign("sex") == [["sex:F", "sex:M", "sex:F", None, "sex:M"]]
+
+
+def test_crossed_columns():
+    (names,) = assign(["sex", "city"])
+    assert names == [
+        "sex_X_city:F_X_Rome",
+        "sex_X_city:M_X_Oslo",
+        "sex_X_city:F_X_Oslo",
+        None,
+        None,
+    ]
+
+
+def test_fixed_values():
+    assert assign({"sex": "F"}) == [["sex:F", None, "sex:F", None, None]]
+
+
+def test_numeric_and_boolean_columns():
+    assert assign("paid")[0][:2] == ["paid:True", "paid:False"]
+    assert assign("age")[0][:2] == ["age:20.0", "age:35.0"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (Buckets(edges=[35, 60]), ["< 35", "[35, 60)", ">= 60", "[35, 60)"]),
+        (Buckets(quantiles=2), ["< 37.5", "< 37.5", ">= 37.5", ">= 37.5"]),
+        (Buckets(count=2), ["< 40.5", "< 40.5", ">= 40.5", "< 40.5"]),
+        (Buckets(width=20), ["< 40", "< 40", ">= 60", "[40, 60)"]),
+    ],
+)
+def test_buckets(rule, expected):
+    (names,) = assign(SliceSpec("age", buckets={"age": rule}))
+    assert names == [*(f"age:{label}" for label in expected), None]
+
+
+def test_bucket_edges_stay_those_of_the_first_chunk():
+    encoder = SliceEncoder([SliceSpec("age", buckets={"age": Buckets(quantiles=2)})])
+    encoder.encode({"age": np.array([1.0, 2, 3, 4])}, 4)
+    encoder.encode({"age": np.array([100.0, 200])}, 2)
+    assert [format_slice(key) for key in encoder.keys] == ["age:< 2.5", "age:>= 2.5"]
+
+
+def test_slices_keep_their_number_in_later_chunks():
+    encoder = SliceEncoder([SliceSpec("x")])
+    first = encoder.encode({"x": np.array([5, 7])}, 2)[0].codes
+    second = encoder.encode({"x": np.array([7, 9, 5])}, 3)[0].codes
+    assert first.tolist() == [0, 1]
+    assert second.tolist() == [1, 2, 0]
+
+
+def test_filter_slice():
+    (names,) = assign("age >= 40 and sex = 'F'")
+    assert names == [None, None, "filter:age >= 40 and sex = 'F'", None, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sex = 'F'", [0, 2]),
+        ("sex != 'F'", [1, 4]),
+        ("not sex = 'F'", [1, 4]),
+        ("sex is null", [3]),
+        ("sex is not null", [0, 1, 2, 4]),
+        ("age > 30", [1, 2, 3]),
+        ("not age > 30", [0]),
+        ("age between 30 and 50", [1, 3]),
+        ("age not between 30 and 50", [0, 2]),
+        ("city in ('Oslo', 'Bern')", [1, 2]),
+        ("city not in ('Oslo')", [0, 3]),
+        ("city like 'O%'", [1, 2]),
+        ("city like '_ome'", [0, 3]),
+        ("paid", [0, 2, 3]),
+        ("paid = false", [1, 4]),
+        ("sex = 'M' or age > 60 and paid", [1, 2, 4]),
+        ("(sex = 'M' or age > 60) and paid", [2]),
+        ('"age" <= 2e1', [0]),
+        ("`age` <> 20", [1, 2, 3]),
+        ("sex = 'F' OR sex IS NULL", [0, 2, 3]),
+    ],
+)
+def test_filters(text, expected):
+    assert np.flatnonzero(parse_filter(text).evaluate(COLUMNS, 5)).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("age >", "expected a value instead of the end"),
+        ("age > 3 sex", 'unexpected "sex"'),
+        ("age = 'old'", 'column "age" is numeric'),
+        ("sex > 3", 'column "sex" is text'),
+        ("agee > 3", 'no column "agee"; did you mean "age"'),
+        ("(age > 3", 'expected "\\)"'),
+        ("; drop table", "invalid filter"),
+        ("(" * 200 + "age > 1", "nested too deeply"),
+        ("x" * 20_000, "longer than"),
+        ("sex = city", None),
+        ("sex = age", "different types"),
+    ],
+)
+def test_invalid_filters_are_one_sentence(text, message):
+    if message is None:
+        parse_filter(text).evaluate(COLUMNS, 5)
+        return
+    with pytest.raises(UsageError, match=message):
+        parse_filter(text).evaluate(COLUMNS, 5)
+
+
+def test_like_is_not_exponential():
+    assert not matches_like("a" * 2000, "%a" * 200 + "b")
+    assert matches_like("abcabc", "a%c")
+    assert matches_like("", "%")
+
+
+@pytest.mark.parametrize(
+    ("create", "message"),
+    [
+        (lambda: Buckets(), "exactly one of"),
+        (lambda: Buckets(edges=[3, 1]), "must be ascending"),
+        (lambda: Buckets(quantiles=1), "number of buckets must be 2"),
+        (lambda: Buckets(width=0), "must be positive"),
+        (lambda: SliceSpec(("a", "a")), "uses a column twice"),
+        (lambda: SliceSpec("a", buckets={"b": Buckets(count=2)}), "not in the slice"),
+        (lambda: parse_slice(3), "a slice is a column"),
+        (lambda: assign(SliceSpec("sex", buckets={"sex": Buckets(count=2)})), "is not numeric"),
+        (
+            lambda: SliceEncoder([SliceSpec("x")]).encode({"x": np.arange(200_000.0)}, 200_000),
+            "200,000 distinct values; divide it into buckets",
+        ),
+    ],
+)
+def test_invalid_slices_are_one_sentence(create, message):
+    with pytest.raises(UsageError, match=message):
+        create()

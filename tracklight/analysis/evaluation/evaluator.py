@@ -1,0 +1,273 @@
+"""Evaluate a model on chunks of rows: `Evaluator.update` for each chunk, then `result`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.analysis.evaluation import metrics as metric_definitions
+from tracklight.analysis.evaluation.accumulators import DEFAULT_BINS, GroupedSums, WeightedRows
+from tracklight.analysis.evaluation.columns import ColumnData
+from tracklight.analysis.evaluation.models import (
+    BinaryModel,
+    ModelSums,
+    MulticlassModel,
+    RegressionModel,
+    Task,
+)
+from tracklight.analysis.evaluation.resampling import Resampling
+from tracklight.analysis.evaluation.results import EvaluationResult, build_result
+from tracklight.analysis.evaluation.slices import (
+    OVERALL,
+    Buckets,
+    SliceEncoder,
+    SliceKey,
+    SliceSpec,
+)
+from tracklight.errors import UsageError
+
+#: Rows that are summed at once; temporary arrays of this size stay in the processor's cache.
+_BLOCK_ROWS = 1 << 16
+
+DEFAULT_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows: labels, predictions and the columns to slice by.
+
+    Labels are 0 and 1 for binary models, class numbers for multi-class models and numbers for
+    regression. Predictions are scores; for multi-class models of shape (rows, classes).
+    """
+
+    labels: NDArray[Any]
+    predictions: NDArray[Any]
+    columns: Mapping[str, ColumnData] = field(default_factory=dict)
+    weights: NDArray[Any] | None = None
+    counterfactuals: NDArray[Any] | None = None
+    """Predictions after a change that should not matter, for flip rates of binary models."""
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """What to compute.
+
+    Args:
+        slices: Slices; the overall slice is always computed.
+        metrics: Metric names; None for the defaults of the task.
+        thresholds: Decision thresholds of classifiers.
+        resampling: Method of the confidence intervals.
+        task: ``binary``, ``multiclass`` or ``regression``.
+        min_slice_size: Slices with fewer rows are left out.
+        background: Slice to which lift refers.
+        class_names: Names of the classes of a multi-class model.
+        label_range: Range of labels for lift of regression models.
+        max_bins: Maximum number of score bins.
+        plots: Whether to keep the sums that calibration curves need.
+    """
+
+    slices: Sequence[SliceSpec] = ()
+    metrics: Sequence[str] | None = None
+    thresholds: Sequence[float] = DEFAULT_THRESHOLDS
+    resampling: Resampling = field(default_factory=Resampling)
+    task: Task = "binary"
+    min_slice_size: int = 1
+    background: SliceKey = OVERALL
+    class_names: Sequence[str] | None = None
+    label_range: tuple[float, float] = (0.0, 1.0)
+    max_bins: int = DEFAULT_BINS
+    plots: bool = True
+
+    def __post_init__(self) -> None:
+        thresholds = tuple(sorted({float(t) for t in self.thresholds}))
+        for threshold in thresholds:
+            if not 0 <= threshold <= 1:
+                raise UsageError(f"thresholds must be between 0 and 1, not {threshold:g}")
+        object.__setattr__(self, "thresholds", thresholds)
+        object.__setattr__(self, "slices", tuple(self.slices))
+        if self.min_slice_size < 1:
+            raise UsageError(f"the minimum slice size must be positive, not {self.min_slice_size}")
+
+
+class Evaluator:
+    """Accumulate chunks of rows and compute metrics per slice.
+
+    Args:
+        config: What to compute.
+        edges: Edges of bucket rules that depend on the data, by column and rule; by default taken
+            from the first chunk.
+
+    Example:
+        >>> evaluator = Evaluator(EvaluationConfig(slices=[SliceSpec("sex")]))
+        >>> evaluator.update(Chunk(labels, scores, {"sex": sex}))
+        >>> evaluator.result().get_value("recall", "sex:F", threshold=0.5)
+    """
+
+    def __init__(
+        self,
+        config: EvaluationConfig,
+        edges: Mapping[tuple[str, Buckets], tuple[float, ...]] | None = None,
+    ) -> None:
+        self.config = config
+        overall = SliceSpec()
+        specs = [overall, *(spec for spec in config.slices if spec != overall)]
+        self.encoder = SliceEncoder(specs, edges)
+        self.model = _create_model(config)
+        self.rows = 0
+        self._examples = GroupedSums(1, 1)
+        self._is_weighted = False
+        self._dropped: dict[str, int] = {}
+
+    def update(self, chunk: Chunk) -> None:
+        """Add rows.
+
+        Raises:
+            UsageError: Columns have different lengths, a slice column is missing, or labels do not
+                fit the task.
+        """
+        rows = len(chunk.predictions)
+        _check_lengths(chunk, rows)
+        keep = self._find_valid_rows(chunk, rows)
+        if chunk.weights is None:
+            weights = np.ones(rows)
+        else:
+            self._is_weighted = True
+            weights = np.asarray(chunk.weights, np.float64)
+            if self.config.resampling.method == "exact":
+                raise UsageError("exact intervals need rows without weights; use the jackknife")
+            if (weights[keep] < 0).any():
+                raise UsageError("weights must not be negative")
+        codes = [part.codes for part in self.encoder.encode(chunk.columns, rows)]
+        start, self.rows = self.rows, self.rows + rows
+        labels, predictions = np.asarray(chunk.labels), np.asarray(chunk.predictions)
+        counterfactuals = chunk.counterfactuals
+        if not keep.all():
+            # Dropped rows keep their place in the random draws, with weight 0 and no slice.
+            codes = [np.where(keep, part, -1) for part in codes]
+            weights = np.where(keep, weights, 0.0)
+            shape = keep if predictions.ndim == 1 else keep[:, None]
+            labels, predictions = np.where(keep, labels, 0), np.where(shape, predictions, 0)
+            if counterfactuals is not None:
+                counterfactuals = np.where(keep, counterfactuals, 0)
+        self._examples.reserve(len(self.encoder))
+        self.model.start(predictions)
+        for first in range(0, rows, _BLOCK_ROWS):
+            part = slice(first, first + _BLOCK_ROWS)
+            block = [spec[part] for spec in codes]
+            ones = np.ones(len(block[0]))
+            self._examples.add(WeightedRows(block, start + first, ones, Resampling("none")), 0)
+            self.model.update(
+                WeightedRows(block, start + first, weights[part], self.config.resampling),
+                labels[part],
+                predictions[part],
+                None if counterfactuals is None else counterfactuals[part],
+                len(self.encoder),
+            )
+
+    def result(self) -> EvaluationResult:
+        """Return all metrics with intervals.
+
+        Raises:
+            UsageError: There are no rows, or a metric is unknown.
+        """
+        slices = len(self.encoder)
+        counts = self._examples.get(slices)[:, 0, 0].astype(np.int64)
+        if not slices or not counts[0]:
+            raise UsageError("there are no rows to evaluate" + self._explain_dropped())
+        background = self.config.background
+        if background not in self.encoder.keys:
+            raise UsageError("the background slice of lift is not among the slices")
+        estimates = self.model.estimate(slices, self.encoder.keys.index(background), counts)
+        keys = self.encoder.keys
+        result = build_result(keys, counts, estimates, self.config.resampling, self.warnings())
+        small = counts < self.config.min_slice_size
+        if not small.any():
+            return result
+        kept = result.select(slices=np.flatnonzero(~small).tolist())
+        omitted = tuple(key for key, is_small in zip(keys, small, strict=True) if is_small)
+        object.__setattr__(kept, "omitted", omitted)
+        return kept
+
+    def warnings(self) -> list[str]:
+        """Return a sentence for each kind of row that was left out."""
+        return [
+            f"{count:,} rows have {reason}; they were left out."
+            for reason, count in self._dropped.items()
+        ]
+
+    def _explain_dropped(self) -> str:
+        return "".join(f"; {count:,} have {reason}" for reason, count in self._dropped.items())
+
+    def _find_valid_rows(self, chunk: Chunk, rows: int) -> NDArray[np.bool_]:
+        keep = np.ones(rows, bool)
+        checks = [
+            ("a prediction that is NaN or infinite", chunk.predictions),
+            ("a missing label", chunk.labels),
+            ("a weight that is NaN or infinite", chunk.weights),
+            ("a counterfactual prediction that is NaN or infinite", chunk.counterfactuals),
+        ]
+        for reason, values in checks:
+            if values is None:
+                continue
+            array = np.asarray(values)
+            if array.dtype.kind not in "fiub":
+                raise UsageError(
+                    f"labels, predictions and weights must be numbers, not {array.dtype}"
+                )
+            if array.dtype.kind != "f":
+                continue
+            valid = np.isfinite(array) if array.ndim == 1 else np.isfinite(array).all(axis=1)
+            if bad := int((keep & ~valid).sum()):
+                self._dropped[reason] = self._dropped.get(reason, 0) + bad
+                keep &= valid
+        return keep
+
+
+def _create_model(config: EvaluationConfig) -> ModelSums:
+    if config.task == "binary":
+        return BinaryModel(
+            config.metrics,
+            config.thresholds,
+            config.resampling,
+            config.max_bins,
+            plots=config.plots,
+        )
+    if config.task == "multiclass":
+        return MulticlassModel(
+            config.metrics,
+            config.thresholds,
+            config.resampling,
+            config.max_bins,
+            config.class_names,
+            config.plots,
+        )
+    if config.task == "regression":
+        return RegressionModel(config.metrics, config.resampling, config.label_range)
+    raise UsageError(f'unknown task "{config.task}"; use binary, multiclass or regression')
+
+
+def _check_lengths(chunk: Chunk, rows: int) -> None:
+    arrays = {
+        "labels": chunk.labels,
+        "weights": chunk.weights,
+        "counterfactual predictions": chunk.counterfactuals,
+        **{f'column "{name}"': column for name, column in chunk.columns.items()},
+    }
+    for name, values in arrays.items():
+        if values is not None and len(values) != rows:
+            raise UsageError(f"there are {rows:,} predictions, but {name} has {len(values):,} rows")
+
+
+def list_metrics(task: Task) -> tuple[str, ...]:
+    """Return all metrics of a task."""
+    definitions = metric_definitions
+    if task == "regression":
+        return (*definitions.REGRESSION_METRICS, *definitions.COUNT_METRICS)
+    names = (*definitions.RATES, *definitions.THRESHOLD_METRICS, *definitions.SCORE_METRICS)
+    if task == "binary":
+        return (*names, *definitions.FLIP_METRICS, *definitions.COUNT_METRICS)
+    return (*names, *definitions.COUNT_METRICS)

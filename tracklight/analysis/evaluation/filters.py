@@ -1,0 +1,362 @@
+"""SQL-like row filters: ``age >= 60 and (sex = 'F' or not region in ('EU', 'UK'))``.
+
+Supported are ``=``, ``!=``, ``<>``, ``<``, ``<=``, ``>``, ``>=``, ``in``, ``between``, ``like``,
+``is null``, ``and``, ``or``, ``not`` and parentheses, between a column and a literal or another
+column. Text is in single quotes; column names that are no plain words are in double quotes or
+backticks. As in SQL, a comparison with a missing value is neither true nor false.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.analysis.evaluation.columns import (
+    Categorical,
+    ColumnData,
+    factorize,
+    format_value,
+    get_column,
+)
+from tracklight.errors import UsageError
+from tracklight.types import Bool
+
+MAX_FILTER_LENGTH = 10_000
+_MAX_DEPTH = 100
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+      | '(?P<text>(?:[^']|'')*)'
+      | "(?P<quoted>(?:[^"]|"")*)"
+      | `(?P<backtick>[^`]*)`
+      | (?P<operator><=|>=|<>|!=|==|=|<|>|\(|\)|,)
+      | (?P<word>[^\W\d][\w.]*)
+    )""",
+    re.VERBOSE,
+)
+_WORDS = {"and", "or", "not", "in", "between", "like", "is", "null", "true", "false"}
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Three-valued logic for each row."""
+
+    true: Bool
+    null: Bool
+
+
+Node = Callable[[Mapping[str, ColumnData], int], Truth]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A parsed filter."""
+
+    text: str
+    columns: tuple[str, ...]
+    node: Node
+
+    def evaluate(self, columns: Mapping[str, ColumnData], rows: int) -> Bool:
+        """Return which rows match.
+
+        Raises:
+            UsageError: A column is missing, or compared with a value of another type.
+        """
+        return self.node(columns, rows).true
+
+
+def looks_like_filter(text: str) -> bool:
+    """Return whether a text is a filter and not the name of a column."""
+    return bool(re.search(r"[=<>]|\b(in|between|like|is)\b\s*[('\d]|\bis\s+(not\s+)?null\b", text))
+
+
+@lru_cache(maxsize=256)
+def parse_filter(text: str) -> Filter:
+    """Parse a filter.
+
+    Raises:
+        UsageError: The text is no valid filter; the message says where.
+    """
+    if len(text) > MAX_FILTER_LENGTH:
+        raise UsageError(f"the filter is longer than {MAX_FILTER_LENGTH:,} characters")
+    parser = _Parser(text)
+    node = parser.parse_or()
+    if parser.kind != "end":
+        raise parser.error("unexpected")
+    return Filter(text, tuple(dict.fromkeys(parser.columns)), node)
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.columns: list[str] = []
+        self.depth = 0
+        self.at = 0
+        self.advance()
+
+    def advance(self) -> None:
+        rest = self.text[self.at :]
+        self.start = self.at + len(rest) - len(rest.lstrip())
+        if not rest.strip():
+            self.kind, self.value = "end", ""
+            return
+        match = _TOKEN.match(self.text, self.at)
+        if match is None:
+            self.kind = "unknown"
+            raise self.error("unexpected")
+        self.at = match.end()
+        self.kind = str(match.lastgroup)
+        self.value = match[self.kind]
+        if self.kind in ("text", "quoted"):
+            quote = "'" if self.kind == "text" else '"'
+            self.value = self.value.replace(quote * 2, quote)
+        if self.kind in ("quoted", "backtick"):
+            self.kind = "column"
+        elif self.kind == "word":
+            word = self.value.lower()
+            self.kind, self.value = (word, word) if word in _WORDS else ("column", self.value)
+
+    def error(self, what: str) -> UsageError:
+        where = "the end" if self.kind == "end" else f'"{self.text[self.start :][:20]}"'
+        return UsageError(f'invalid filter "{self.text[:200]}": {what} {where}')
+
+    def accept(self, *kinds: str) -> bool:
+        found = self.kind in kinds or (self.kind == "operator" and self.value in kinds)
+        if found:
+            self.advance()
+        return found
+
+    def expect(self, kind: str) -> None:
+        if not self.accept(kind):
+            raise self.error(f'expected "{kind}" instead of')
+
+    def parse_or(self) -> Node:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise UsageError("the filter is nested too deeply")
+        nodes = [self.parse_and()]
+        while self.accept("or"):
+            nodes.append(self.parse_and())
+        self.depth -= 1
+        return nodes[0] if len(nodes) == 1 else lambda columns, rows: _any(nodes, columns, rows)
+
+    def parse_and(self) -> Node:
+        nodes = [self.parse_not()]
+        while self.accept("and"):
+            nodes.append(self.parse_not())
+        return nodes[0] if len(nodes) == 1 else lambda columns, rows: _all(nodes, columns, rows)
+
+    def parse_not(self) -> Node:
+        negated = False
+        while self.accept("not"):
+            negated = not negated
+        if self.accept("("):
+            node = self.parse_or()
+            self.expect(")")
+        else:
+            node = self.parse_comparison()
+        return _negate(node) if negated else node
+
+    def parse_comparison(self) -> Node:
+        if self.kind != "column":
+            raise self.error("expected a column instead of")
+        name = self.value
+        self.columns.append(name)
+        self.advance()
+        if self.accept("is"):
+            negated = self.accept("not")
+            self.expect("null")
+            return _negate(_null_test(name)) if negated else _null_test(name)
+        negated = self.accept("not")
+        if self.accept("in"):
+            node = self._parse_in(name)
+        elif self.accept("between"):
+            low = self.parse_literal()
+            self.expect("and")
+            bounds = [_comparison(name, ">=", low), _comparison(name, "<=", self.parse_literal())]
+            node = lambda columns, rows: _all(bounds, columns, rows)  # noqa: E731
+        elif self.accept("like"):
+            pattern = self.parse_literal()
+            if not isinstance(pattern, str):
+                raise UsageError('"like" needs a pattern in single quotes')
+            node = _like(name, pattern)
+        elif not negated and self.kind == "operator" and self.value in _COMPARISONS:
+            symbol = self.value
+            self.advance()
+            if self.kind == "column":
+                other = self.value
+                self.columns.append(other)
+                self.advance()
+                return _column_comparison(name, symbol, other)
+            return _comparison(name, symbol, self.parse_literal())
+        elif not negated:
+            return _comparison(name, "=", True)
+        else:
+            raise self.error("expected in, between or like instead of")
+        return _negate(node) if negated else node
+
+    def _parse_in(self, name: str) -> Node:
+        self.expect("(")
+        values = [self.parse_literal()]
+        while self.accept(","):
+            values.append(self.parse_literal())
+        self.expect(")")
+        nodes = [_comparison(name, "=", value) for value in values]
+        return lambda columns, rows: _any(nodes, columns, rows)
+
+    def parse_literal(self) -> str | float | bool:
+        kind, value = self.kind, self.value
+        if kind not in ("number", "text", "true", "false"):
+            raise self.error("expected a value instead of")
+        self.advance()
+        if kind == "number":
+            return float(value)
+        return value if kind == "text" else kind == "true"
+
+
+def _any(nodes: Iterable[Node], columns: Mapping[str, ColumnData], rows: int) -> Truth:
+    true, null = np.zeros(rows, bool), np.zeros(rows, bool)
+    for node in nodes:
+        part = node(columns, rows)
+        true, null = true | part.true, null | part.null
+    return Truth(true, null & ~true)
+
+
+def _all(nodes: Iterable[Node], columns: Mapping[str, ColumnData], rows: int) -> Truth:
+    true, false = np.ones(rows, bool), np.zeros(rows, bool)
+    for node in nodes:
+        part = node(columns, rows)
+        true, false = true & part.true, false | ~(part.true | part.null)
+    return Truth(true, ~(true | false))
+
+
+def _negate(node: Node) -> Node:
+    def evaluate(columns: Mapping[str, ColumnData], rows: int) -> Truth:
+        part = node(columns, rows)
+        return Truth(~(part.true | part.null), part.null)
+
+    return evaluate
+
+
+def _null_test(name: str) -> Node:
+    def evaluate(columns: Mapping[str, ColumnData], rows: int) -> Truth:
+        return Truth(_is_null(get_column(columns, name)), np.zeros(rows, bool))
+
+    return evaluate
+
+
+def _is_null(data: ColumnData) -> Bool:
+    if isinstance(data, Categorical):
+        return np.asarray(data.codes < 0)
+    if data.dtype.kind == "f":
+        return np.isnan(data)
+    if data.dtype.kind in "mM":
+        return np.isnat(data)
+    if data.dtype.kind == "O":
+        return np.asarray(factorize("", data, len(data)).codes < 0)
+    return np.zeros(len(data), bool)
+
+
+def _comparison(name: str, symbol: str, literal: str | float | bool) -> Node:
+    compare = _COMPARISONS[symbol]
+
+    def evaluate(columns: Mapping[str, ColumnData], rows: int) -> Truth:
+        data = get_column(columns, name)
+        if isinstance(data, Categorical) or data.dtype.kind not in "fiub":
+            return _compare_categories(name, data, lambda text: _compare_text(text, literal))
+        if isinstance(literal, str):
+            raise UsageError(
+                f'column "{name}" is numeric; compare it with a number, not "{literal}"'
+            )
+        null = _is_null(data)
+        return Truth(compare(data, literal) & ~null, null)
+
+    def _compare_text(text: str, value: str | float | bool) -> bool:
+        if isinstance(value, str):
+            return bool(compare(text, value))
+        if isinstance(value, bool):
+            return bool(compare(text.lower(), str(value).lower()))
+        try:
+            return bool(compare(float(text), value))
+        except ValueError:
+            raise UsageError(
+                f'column "{name}" is text; compare it with a value in single quotes'
+            ) from None
+
+    return evaluate
+
+
+def _compare_categories(name: str, data: ColumnData, test: Callable[[str], bool]) -> Truth:
+    column = factorize(name, data, len(data))
+    matches = np.array([test(text) for text in column.values] + [False])
+    return Truth(matches[column.codes], np.asarray(column.codes < 0))
+
+
+def _column_comparison(name: str, symbol: str, other: str) -> Node:
+    compare = _COMPARISONS[symbol]
+
+    def evaluate(columns: Mapping[str, ColumnData], rows: int) -> Truth:
+        first, second = get_column(columns, name), get_column(columns, other)
+        null = _is_null(first) | _is_null(second)
+        left, right = _to_comparable(first), _to_comparable(second)
+        if (left.dtype.kind == "U") != (right.dtype.kind == "U"):
+            raise UsageError(f'columns "{name}" and "{other}" have different types')
+        return Truth(compare(left, right) & ~null, null)
+
+    return evaluate
+
+
+def _to_comparable(data: ColumnData) -> NDArray[Any]:
+    if isinstance(data, Categorical):
+        return np.asarray(np.array([*data.values, ""])[data.codes])
+    if data.dtype.kind in "fiubmM":
+        return data
+    return np.array([format_value(value) for value in data.tolist()] or np.zeros(0, "U1"))
+
+
+def _like(name: str, pattern: str) -> Node:
+    def evaluate(columns: Mapping[str, ColumnData], rows: int) -> Truth:
+        data = get_column(columns, name)
+        return _compare_categories(name, data, lambda text: matches_like(text, pattern))
+
+    return evaluate
+
+
+def matches_like(text: str, pattern: str) -> bool:
+    """Return whether a text matches a LIKE pattern (``%`` any text, ``_`` any character).
+
+    Takes time proportional to text times pattern, unlike a regular expression.
+    """
+    at = in_pattern = 0
+    star, resume = -1, 0
+    while at < len(text):
+        if in_pattern < len(pattern) and pattern[in_pattern] == "%":
+            star, resume = in_pattern, at
+            in_pattern += 1
+        elif in_pattern < len(pattern) and pattern[in_pattern] in ("_", text[at]):
+            at += 1
+            in_pattern += 1
+        elif star >= 0:
+            resume += 1
+            at, in_pattern = resume, star + 1
+        else:
+            return False
+    return all(character == "%" for character in pattern[in_pattern:])
