@@ -21,7 +21,7 @@ PACKAGE = "tracklight"
 
 MAX_LEVELS = 9
 MAX_MODULES = 15
-MAX_LAYERS = 24
+MAX_LAYERS = 25
 
 #: Layers that every other layer may import.
 COMMON = ("errors", "types", "util")
@@ -38,6 +38,7 @@ PYTHON = {
     "plugin": "formats logdir index analysis",
     "reader": "formats logdir index analysis",
     "dashboards": "formats logdir index analysis plugin reader",
+    "what_if": "analysis __init__",
     "server": "formats logdir index analysis plugin reader dashboards __init__",
     "cli": "formats logdir index analysis reader dashboards server writer hparams __init__",
     "notebook": "index reader plugin dashboards server cli __init__",
@@ -54,7 +55,7 @@ PYTHON = {
     "lightning": "formats hparams torch",
     "transformers": "torch",
     # Entry points.
-    "__init__": "reader runs summary hparams projector notebook server profiler cli",
+    "__init__": "reader runs summary hparams projector notebook server profiler cli what_if",
     "__main__": "cli",
 }
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tracklight import errors
 
 if TYPE_CHECKING:
-    from tracklight import hparams, notebook, projector, summary
+    from tracklight import hparams, notebook, projector, summary, what_if
     from tracklight.profiler import profile
     from tracklight.reader import (
         Graph,
@@ -62,6 +62,7 @@ __all__ = [
     "run",
     "serve",
     "summary",
+    "what_if",
 ]
 
 #: Modules that are attributes of the package.
@@ -70,6 +71,7 @@ _LAZY_MODULES = {
     "notebook": "tracklight.notebook",
     "projector": "tracklight.projector",
     "summary": "tracklight.summary",
+    "what_if": "tracklight.what_if",
     # Replaces `from tensorboard import program` in existing scripts.
     "program": "tracklight.cli.program",
 }

@@ -157,7 +157,7 @@ def test_model_files_of_each_framework(tmp_path: Path, iris: Any) -> None:
     network.save(tmp_path / "m.keras")
     network.export(tmp_path / "saved", verbose=False)
     with torch.inference_mode():
-        torch_expected = module(torch.as_tensor(iris.data.to_numpy(), dtype=torch.float32)).numpy()
+        torch_expected = module(torch.tensor(iris.data.to_numpy(), dtype=torch.float32)).numpy()
     keras_expected = network.predict(iris.data.to_numpy(), verbose=0)
     for name, expected in {
         "m.skops": estimator.predict_proba(iris.data),

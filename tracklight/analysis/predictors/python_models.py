@@ -227,7 +227,9 @@ class TorchPredictor(Predictor):
         parameter = next(iter(self._model.parameters()), None)
         dtype = torch.float32 if parameter is None else parameter.dtype
         device = "cpu" if parameter is None else parameter.device
-        was_training = getattr(self._model, "training", False)
+        # Exported programs have no modes.
+        is_module = hasattr(self._model, "train") and type(self._model).__name__ != "GraphModule"
+        was_training = is_module and self._model.training
         if was_training:
             self._model.eval()
         try:
