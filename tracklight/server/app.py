@@ -18,7 +18,7 @@ from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import BaseRoute, Mount
 from starlette.types import Lifespan
 
-from tracklight.analysis.source import Context
+from tracklight.analysis.source import NO_ACCESS, Context, DataAccess
 from tracklight.errors import UsageError
 from tracklight.plugin import Route
 from tracklight.server.alerts.monitor import NO_ALERTS, AlertService, AlertSettings
@@ -117,6 +117,7 @@ class Settings:
     """0 reads the log once; None watches it."""
     reuse_port: bool = False
     alerts: AlertSettings = NO_ALERTS
+    access: DataAccess = NO_ACCESS
 
 
 # ---- the application
@@ -163,6 +164,7 @@ def create_app(
     page_dir: Path = PAGE_DIR,
     alerts: AlertSettings = NO_ALERTS,
     window_title: str = "",
+    access: DataAccess = NO_ACCESS,
 ) -> BoardApp:
     """Create an application that serves a log and keeps it up to date while it runs.
 
@@ -174,11 +176,12 @@ def create_app(
         page_dir: The folder with the built page.
         alerts: Alert rules and webhook.
         window_title: The title of the browser window.
+        access: What dashboards may read and run besides the log.
     """
     refresher = Refresher(source, watcher)
     overview = LogOverview(source)
     live = LiveUpdates(source, overview, refresher)
-    registry = _load_dashboards(source, overview, live)
+    registry = _load_dashboards(source, overview, live, access)
     store = NotesStore(get_notes_path(root.path for root in source.roots))
     alert_service = AlertService(source, store, live, alerts)
     prewarmer = Prewarmer(source, overview, registry)
@@ -240,7 +243,7 @@ def create_app(
 
 
 def _load_dashboards(
-    source: LogSource, overview: LogOverview, live: LiveUpdates
+    source: LogSource, overview: LogOverview, live: LiveUpdates, access: DataAccess
 ) -> DashboardRegistry:
     registry = DashboardRegistry(
         Context(
@@ -249,6 +252,7 @@ def _load_dashboards(
             overview.runs_with_scalar,
             live.history.cursor,
             describe_error,
+            access,
         )
     )
     live.server_problems.extend(registry.problems)

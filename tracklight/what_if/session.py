@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,11 @@ from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.counterfactuals import (
     find_candidates,
     find_counterfactuals,
+    make_flip_test,
     search_edits,
 )
 from tracklight.analysis.what_if.distances import Metric
 from tracklight.analysis.what_if.workspace import Workspace
-from tracklight.types import Bool, Float64
 from tracklight.util.frames import Frame, ObjectColumn
 from tracklight.what_if.feature_analysis import FeatureAnalysis
 from tracklight.what_if.frames import make_frame, to_frame_column
@@ -233,7 +233,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         Returns:
             A table with ``row``, ``distance``, the prediction, and all features.
         """
-        candidates = self._find_candidates(row, model, threshold)
+        candidates = find_candidates(self.workspace, model, row, threshold)
         found = find_counterfactuals(
             self.workspace.get_space(),
             self.workspace.table,
@@ -278,7 +278,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         """
         workspace = self.workspace
         workspace.check_can_predict(model)
-        candidates = self._find_candidates(row, model, threshold)
+        candidates = find_candidates(self.workspace, model, row, threshold)
         space = workspace.get_space()
         sources = find_counterfactuals(space, workspace.table, row, candidates, count=20)
         results = search_edits(
@@ -286,7 +286,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             workspace.table,
             row,
             [each.row for each in sources],
-            self._make_flip_test(row, model, threshold),
+            make_flip_test(workspace, model, row, threshold),
             features=features or workspace.get_model_features(model),
             max_changes=max_changes,
             count=k,
@@ -305,38 +305,6 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
                 "distance": np.array([each[4] for each in rows]),
             }
         )
-
-    def _find_candidates(self, row: int, model: str | None, threshold: float | None) -> Bool:
-        self.workspace.table.check_row(row)
-        scores = self.workspace.predict(model).scores
-        if scores.ndim == 1:
-            candidates = find_candidates(scores, None, row, threshold)
-        else:
-            shown = 0.5 if threshold is None else threshold
-            decisions = self.workspace.get_decisions(model, shown)
-            candidates = find_candidates(scores[:, 0], decisions, row, None)
-        return candidates & self.workspace.is_active
-
-    def _make_flip_test(
-        self, row: int, model: str | None, threshold: float | None
-    ) -> Callable[[DataTable], tuple[Bool, Float64]]:
-        original = self.workspace.predict(model).scores
-
-        def test(table: DataTable) -> tuple[Bool, Float64]:
-            scores = self.workspace.predict_table(table, model).scores
-            if scores.ndim == 1:
-                limit = float(np.nanstd(original, ddof=1)) if threshold is None else threshold
-                change = np.abs(scores - original[row])
-                return change >= limit, change
-            if scores.shape[1] == 2:
-                limit = 0.5 if threshold is None else threshold
-                was_positive = original[row, 1] >= limit
-                flipped = (scores[:, 1] >= limit) != was_positive
-                return flipped, scores[:, 0] if was_positive else scores[:, 1]
-            decision = int(np.argmax(original[row]))
-            return np.argmax(scores, axis=1) != decision, -scores[:, decision]
-
-        return test
 
     def _add_rows(self, table: DataTable) -> DataTable:
         rows = np.flatnonzero(self.workspace.is_active)

@@ -14,13 +14,13 @@ import numpy as np
 
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.distances import DistanceSpace, Metric
+from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Float64, Int64
 
-#: Returns the scores of the rows of a table.
-PredictRows = Callable[[DataTable], Float64]
-
 _BEAM_WIDTH = 8
+#: Decision threshold of models with two classes.
+_DEFAULT = 0.5
 
 
 @dataclass(frozen=True)
@@ -43,26 +43,59 @@ class EditedCounterfactual:
 
 
 def find_candidates(
-    scores: Float64, decisions: Int64 | None, row: int, threshold: float | None
+    workspace: Workspace, model: str | None, row: int, threshold: float | None = None
 ) -> Bool:
     """Return which rows have another prediction than one row.
 
     Args:
-        scores: The predictions; only used for regression.
-        decisions: The predicted class of each row; None for regression.
+        workspace: The data and models.
+        model: The name of the model.
         row: The row to compare with.
-        threshold: For regression: the smallest difference that counts. By default the sample
-            standard deviation of all predictions.
+        threshold: Classification: the decision threshold (0.5). Regression: the smallest
+            difference that counts, by default the sample standard deviation of all predictions.
     """
-    if decisions is not None:
+    workspace.table.check_row(row)
+    scores = workspace.predict(model).scores
+    if scores.ndim == 2:
+        decisions = workspace.get_decisions(model, _DEFAULT if threshold is None else threshold)
         different: Bool = (decisions != decisions[row]) & (decisions >= 0)
-        return different
-    if threshold is None:
-        threshold = float(np.nanstd(scores, ddof=1)) if len(scores) > 1 else 0.0
-    with np.errstate(invalid="ignore"):
-        different = np.abs(scores - scores[row]) >= threshold
-    different[row] = False
-    return different
+    else:
+        limit = get_minimum_difference(scores) if threshold is None else threshold
+        with np.errstate(invalid="ignore"):
+            different = np.abs(scores - scores[row]) >= limit
+        different[row] = False
+    return different & workspace.is_active
+
+
+def get_minimum_difference(values: Float64) -> float:
+    """Return the difference of predicted values that counts as another prediction."""
+    return float(np.nanstd(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def make_flip_test(
+    workspace: Workspace, model: str | None, row: int, threshold: float | None = None
+) -> Callable[[DataTable], tuple[Bool, Float64]]:
+    """Return a function that says which rows of a table have another prediction than one row.
+
+    It also returns how close each row is to another prediction; higher is closer.
+    """
+    original = workspace.predict(model).scores
+
+    def test(table: DataTable) -> tuple[Bool, Float64]:
+        scores = workspace.predict_table(table, model).scores
+        if scores.ndim == 1:
+            limit = get_minimum_difference(original) if threshold is None else threshold
+            change: Float64 = np.abs(scores - original[row])
+            return change >= limit, change
+        if scores.shape[1] == 2:
+            limit = _DEFAULT if threshold is None else threshold
+            was_positive = original[row, 1] >= limit
+            flipped: Bool = (scores[:, 1] >= limit) != was_positive
+            return flipped, scores[:, 0] if was_positive else scores[:, 1]
+        decision = int(np.argmax(original[row]))
+        return np.argmax(scores, axis=1) != decision, -scores[:, decision]
+
+    return test
 
 
 def find_counterfactuals(
@@ -135,7 +168,6 @@ def search_edits(
         count: How many results to return.
     """
     found: list[tuple[int, float, int, tuple[str, ...]]] = []
-    states: list[tuple[int, tuple[str, ...]]] = []
     differing = {
         source: {
             name: distance
@@ -144,7 +176,7 @@ def search_edits(
         }
         for source in sources
     }
-    states = [(source, ()) for source in sources]
+    states: list[tuple[int, tuple[str, ...]]] = [(source, ()) for source in sources]
     for _ in range(max_changes):
         options = [
             (source, (*names, name))

@@ -6,6 +6,7 @@ prediction is cached until its row is edited, so that an edit costs the predicti
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -89,6 +90,48 @@ class Workspace:
             table.get_column(name)
         for model in models:
             self.add_model(model)
+
+    @property
+    def original(self) -> DataTable:
+        """The data as they were loaded."""
+        return self._original
+
+    def configure(
+        self,
+        *,
+        label: str | None = None,
+        features: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+    ) -> None:
+        """Change the label, the inputs of models, and the names of the classes.
+
+        Raises:
+            UsageError: A column does not exist.
+        """
+        for name in [*([] if label is None else [label]), *(features or ())]:
+            self.table.get_column(name)
+        self.label = label
+        if features is None or list(features) != self._features:
+            self._features = None if features is None else list(features)
+        self._class_names = None if class_names is None else [str(name) for name in class_names]
+        for state in self._models.values():  # models may get other inputs than before
+            if state.predictor.features is None:
+                state.predictions = None
+        self.version += 1
+
+    def snapshot(self) -> Workspace:
+        """Return a copy that later edits do not change; the models are shared."""
+        copied = copy.copy(self)
+        copied.history = list(self.history)
+        copied._models = {
+            name: replace(
+                state,
+                dirty=set(state.dirty),
+                history={row: list(scores) for row, scores in state.history.items()},
+            )
+            for name, state in self._models.items()
+        }
+        return copied
 
     # ---- models
 
@@ -177,6 +220,10 @@ class Workspace:
             self._update_predictions(state, report)
         assert state.predictions is not None
         return state.predictions
+
+    def has_predictions(self, name: str) -> bool:
+        """Return whether a model has predicted the data, before or after the last edit."""
+        return self._get_state(name).predictions is not None
 
     def is_predicted(self, name: str) -> bool:
         """Return whether all rows have current predictions."""
