@@ -41,7 +41,7 @@ PYTHON = {
     "what_if": "analysis __init__",
     "server": "formats logdir index analysis plugin reader dashboards __init__",
     "cli": "formats logdir index analysis reader dashboards server writer hparams __init__",
-    "notebook": "index reader plugin dashboards server cli __init__",
+    "notebook": "index analysis reader plugin dashboards server cli __init__",
     # Writing logs; never imports the index or the server.
     "writer": "formats",
     "hparams": "formats writer",

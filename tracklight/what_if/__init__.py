@@ -33,6 +33,7 @@ from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import LogError
 from tracklight.what_if.performance_analysis import ThresholdTable
 from tracklight.what_if.session import Session
+from tracklight.what_if.witwidget import WitConfigBuilder, WitWidget
 
 __all__ = [
     "ColumnPredictor",
@@ -46,6 +47,8 @@ __all__ = [
     "ServingRestPredictor",
     "Session",
     "ThresholdTable",
+    "WitConfigBuilder",
+    "WitWidget",
     "load_model",
     "read_table",
 ]
@@ -88,9 +91,19 @@ class _CallableModule(types.ModuleType):
     """A module that can be called: ``tracklight.what_if(data, model=...)`` shows the page."""
 
     def __call__(
-        self, data: Any, model: Any = None, label: str | None = None, **options: Any
-    ) -> Any:
-        return Session(data, model, label, **options)
+        self,
+        data: Any,
+        model: Any = None,
+        label: str | None = None,
+        *,
+        height: int = 1000,
+        **options: Any,
+    ) -> Session:
+        import tracklight
+
+        session = Session(data, model, label, **options)
+        tracklight.notebook.show_session(session.workspace, height)
+        return session
 
 
 sys.modules[__name__].__class__ = _CallableModule

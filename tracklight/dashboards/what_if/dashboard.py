@@ -84,19 +84,19 @@ class WhatIf(Dashboard):
         return [
             Route("files", Empty, self.list_files, "GET"),
             Route("sessions", Empty, self.sessions, "GET"),
-            Route("open", OpenRequest, self.open, mutates=True),
+            Route("open", OpenRequest, self.open),
             Route("about", SessionRequest, self.about, "GET"),
-            Route("close", SessionRequest, self.close_session, mutates=True),
-            Route("configure", ConfigureRequest, self.configure, mutates=True),
+            Route("close", SessionRequest, self.close_session),
+            Route("configure", ConfigureRequest, self.configure),
             Route("models", AddModelRequest, self.add_model, mutates=True),
             Route("models", ModelRequest, self.remove_model, "DELETE", mutates=True),
             Route("columns", ColumnsRequest, self.columns),
             Route("row", RowRequest, self.row, "GET"),
             Route("image", ImageRequest, self.image, "GET"),
-            Route("edit", EditRequest, self.edit, mutates=True),
+            Route("edit", EditRequest, self.edit),
             Route("distances", DistanceRequest, self.distances),
             Route("counterfactuals", CounterfactualRequest, self.counterfactuals),
-            Route("predict", ModelRequest, self.predict, mutates=True),
+            Route("predict", ModelRequest, self.predict),
             Route("dependence", DependenceRequest, self.dependence),
             Route("importance", ImportanceRequest, self.importance),
             Route("shapley", ShapleyRequest, self.shapley),
@@ -137,10 +137,10 @@ class WhatIf(Dashboard):
         with session.lock:
             return make_session_info(session)
 
-    def close_session(self, request: SessionRequest) -> Empty:
-        """Close a data set; its edits are lost."""
+    def close_session(self, request: SessionRequest) -> SessionsResponse:
+        """Close a data set; its edits are lost. Returns the others."""
         self._store.close_session(request.session)
-        return Empty()
+        return self.sessions(Empty())
 
     def configure(self, request: ConfigureRequest) -> SessionInfo:
         """Choose the label, the inputs of models, and the names of the classes."""
