@@ -23,6 +23,7 @@ from benchmarks import (
     screen,
     shell,
     tags,
+    what_if,
     write,
 )
 from benchmarks.peers import PeerNotAvailableError
@@ -47,6 +48,7 @@ MEASURES = {
     "hparams": hparams.measure,
     "projector": projector.measure,
     "profile": profile.measure,
+    "what_if": what_if.measure,
     "write": write.measure,
     "import": write.measure_import,
     "help": shell.measure,

@@ -20,8 +20,8 @@ from tracklight.analysis.what_if.counterfactuals import (
     search_edits,
 )
 from tracklight.analysis.what_if.distances import Metric
-from tracklight.analysis.what_if.workspace import Workspace
-from tracklight.util.frames import Frame, ObjectColumn
+from tracklight.analysis.what_if.workspace import Workspace, decide
+from tracklight.util.frames import Column, Frame, ObjectColumn
 from tracklight.what_if.feature_analysis import FeatureAnalysis
 from tracklight.what_if.frames import make_frame, to_frame_column
 from tracklight.what_if.performance_analysis import PerformanceAnalysis
@@ -245,10 +245,19 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             locked=locked,
         )
         rows = np.array([each.row for each in found], np.int64)
-        shown = 0.5 if threshold is None else threshold
-        columns = self.workspace.make_prediction_columns(model, shown)
-        table = DataTable([*columns, *self.workspace.table.columns.values()]).take(rows)
-        frame = {name: to_frame_column(column) for name, column in table.columns.items()}
+        table = self.workspace.table.take(rows)
+        scores = self.workspace.predict(model).scores[rows]
+        frame: dict[str, Column] = {}
+        if scores.ndim == 1:
+            frame["value"] = scores
+        else:
+            names = self.workspace.get_class_names(model)
+            shown = 0.5 if threshold is None else threshold
+            decisions = decide(scores, shown)
+            if len(names) == 2:
+                frame["score"] = scores[:, 1]
+            frame["predicted"] = ObjectColumn([names[each] for each in decisions], "string")
+        frame.update({name: to_frame_column(c) for name, c in table.columns.items()})
         distances = np.array([each.distance for each in found])
         return Frame({"row": rows, "distance": distances, **frame})
 

@@ -308,12 +308,7 @@ class Workspace:
         scores = self.predict(name).scores
         if scores.ndim == 1:
             raise UsageError("a regression model has no classes")
-        if scores.shape[1] == 2:
-            decisions: Int64 = (scores[:, 1] >= threshold).astype(np.int64)
-        else:
-            decisions = np.argmax(np.nan_to_num(scores, nan=-np.inf), axis=1)
-        decisions[np.isnan(scores).any(axis=1)] = -1
-        return decisions
+        return decide(scores, threshold)
 
     def get_labels(self, name: str | None = None) -> Int64:
         """Return the true class of each row; -1 where it is missing or unknown.
@@ -507,3 +502,16 @@ class Workspace:
             codes = np.where(unknown, -1, labels == decisions).astype(np.int32)
             columns.append(DataColumn("correct", "string", codes, ["incorrect", "correct"]))
         return columns
+
+
+def decide(scores: Float64, threshold: Any) -> Int64:
+    """Return the class of each row of scores; -1 where a score is NaN."""
+    decisions: Int64
+    if scores.shape[1] == 2:
+        decisions = (scores[:, 1] >= threshold).astype(np.int64)
+        # Faster than `any` over both columns.
+        decisions[np.isnan(scores[:, 0]) | np.isnan(scores[:, 1])] = -1
+    else:
+        decisions = np.argmax(np.nan_to_num(scores, nan=-np.inf), axis=1)
+        decisions[np.isnan(scores).any(axis=1)] = -1
+    return decisions
