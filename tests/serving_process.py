@@ -10,9 +10,13 @@ three methods that What-If uses, with the messages of ``tensorflow-serving-api``
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +30,26 @@ def compute_expected(model: str, a: Any, b: Any) -> Any:
     first, second, bias = WEIGHTS[model]
     linear = first * np.asarray(a) + second * np.asarray(b) + bias
     return linear if model == "value" else 1 / (1 + np.exp(-linear))
+
+
+@contextmanager
+def start_serving() -> Iterator[str]:
+    """Start the process and return its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.serving_process"],
+        cwd=Path(__file__).parents[1],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        port = process.stdout.readline().strip()
+        assert port, "the serving process did not start"
+        yield f"localhost:{port}"
+    finally:
+        process.communicate()  # closes its standard input, which ends it
 
 
 def main() -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from tests.serving_process import compute_expected
+from tests.serving_process import compute_expected, start_serving
 from tracklight.analysis.predictors.grpc_models import ServingGrpcPredictor
 from tracklight.analysis.predictors.http_models import (
     AllowedHosts,
@@ -170,19 +167,8 @@ def test_paths_into_responses() -> None:
 def serving() -> Iterator[str]:
     pytest.importorskip("tensorflow_serving")
     pytest.importorskip("grpc")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.serving_process"],
-        cwd=Path(__file__).parents[3],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdout is not None
-    port = process.stdout.readline().strip()
-    assert port, "the serving process did not start"
-    yield f"localhost:{port}"
-    process.communicate()
+    with start_serving() as address:
+        yield address
 
 
 @pytest.mark.slow
