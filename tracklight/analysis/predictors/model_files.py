@@ -29,8 +29,8 @@ from tracklight.errors import ModelError
 from tracklight.util.memory import format_bytes
 
 DEFAULT_CALL_S = 60.0
-#: Importing TensorFlow takes several seconds on a busy machine.
-_MAX_START_S = 120.0
+#: Importing a framework takes several seconds, and minutes on an overloaded machine.
+_MAX_START_S = 300.0
 DEFAULT_MEMORY_BYTES = 8 << 30
 
 #: Suffixes of files that `list_model_files` offers; SavedModel folders are found by their content.

@@ -232,7 +232,7 @@ def _decode_value(name: str, value: Any) -> Any:
 
 
 def make_image(workspace: Workspace, row: int, feature: str, max_px: int | None) -> Blob:
-    """Return an image feature, as it is or scaled down.
+    """Return an image feature as PNG, scaled down if requested.
 
     Raises:
         UsageError: The feature is not an image, or cannot be decoded.
