@@ -108,7 +108,7 @@ def iter_record_blocks(
 ) -> Iterator[tuple[bytes, Int64]]:
     """Yield blocks of records: their bytes, and the offset and size of each payload in them.
 
-    Faster than `iter_records` for files with many small records.
+    For decoders that work on many records at once.
 
     Args:
         source: An open file.

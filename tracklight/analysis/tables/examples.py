@@ -2,7 +2,7 @@
 
 Decoding works on all records of a block at once: each level of the messages is one call of
 `scan_messages`, which returns the positions of the fields as arrays. A million records with ten
-features take about ten seconds; one message object per record takes several times as long.
+features take about 16 s of processor time, a third of what one message object per record takes.
 """
 
 from __future__ import annotations
