@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -244,6 +245,33 @@ def test_failing_model_reports_a_sentence_and_loses_nothing(board: Board) -> Non
     assert [model["is_predicted"] for model in info["models"]] == [True, False]
     removed = board.delete("models", session="demo", model="down")
     assert [model["name"] for model in removed["models"]] == ["linear"]
+
+
+def test_running_job_is_cancelled_and_can_be_started_again(tmp_path: Path) -> None:
+    started, release = threading.Event(), threading.Event()
+    rows: list[int] = []
+
+    def model(columns: Any) -> Any:
+        rows.append(len(columns["age"]))
+        started.set()
+        assert release.wait(60)
+        return columns["age"] / 100
+
+    predictor = wrap_model(model, "slow")
+    predictor.batch_rows = 1
+    workspace = Workspace(to_table({"age": [20, 30, 40]}), [predictor])
+    with start_board(tmp_path, DataAccess(workspaces={"x": workspace})) as board:
+        try:
+            status = board.post("predict", session="x")
+            assert started.wait(60)
+            board.delete("job", job=status["job"])
+        finally:
+            release.set()
+        assert wait_for_job(board, status)["status"]["state"] == "cancelled"
+        assert rows == [1]  # the other two rows were not sent to the model
+        assert not board.get("about", session="x")["models"][0]["is_predicted"]
+        again = wait_for_job(board, board.post("predict", session="x"))
+        assert again["status"]["state"] == "done" and again["predicted_rows"] == 3
 
 
 def test_closed_sessions_are_reported(board: Board) -> None:
