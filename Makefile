@@ -14,7 +14,7 @@ OLD    := $(shell $(PYTHON) -c 'import sys; print("y" if sys.version_info < (3, 
 PIP    := $(BIN)/python -m pip install --quiet $(if $(OLD),,--constraint tools/constraints.txt)
 
 KERNEL := $(shell find tracklight -name '*.pyx' -o -name '*.pxi' -o -name '*.h') tools/build_kernel.py
-WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/test-results/*')
+WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/test-results/*' -not -path '*/catalog/*')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -45,9 +45,11 @@ check-python:
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python tools/check_imports.py
+	$(BIN)/python -m tools.write_web_types --check
 
 check-web:
 	npm --prefix web run --silent check
+	npm --prefix web run --silent check-messages
 	npm --prefix web run --silent lint
 	npm --prefix web run --silent format
 

@@ -24,7 +24,7 @@ from tracklight.formats.hparams import HParamValue
 from tracklight.formats.tfrecord import encode_record
 
 _HPARAMS, _METRICS, _STEPS = 30, 10, 5
-_ROW = "[data-session]"
+_ROW = "[data-trial]"
 _LINES = "[data-drawn]"
 _COUNT = "[role=toolbar][aria-label=HParams] [role=status]"
 #: Margin above and below the axes of parallel coordinates, in pixels.
@@ -101,7 +101,7 @@ def _wait_until_read(site: Website, runs: int) -> None:
         or len(site.get("api/v1/runs")["runs"]) < runs
     ):
         time.sleep(0.2)
-    site.read("api/v1/hparams/sessions", how="last")
+    site.read("api/v1/hparams/sessions", reduction="last")
 
 
 def _look(browser: Browser, site: Website) -> tuple[float, float, float]:
@@ -120,7 +120,7 @@ def _look(browser: Browser, site: Website) -> tuple[float, float, float]:
 
 def _time_brush(page: Page) -> float:
     """Drag along a whole axis."""
-    axis = page.get_by_role("group", name="Axis lr", exact=True).bounding_box()
+    axis = page.get_by_role("group", name="Axis: lr", exact=True).bounding_box()
     lines = page.locator(_LINES).bounding_box()
     assert axis and lines
     across, top = axis["x"] + axis["width"] / 2, lines["y"] + _HEAD
@@ -135,7 +135,7 @@ def _time_brush(page: Page) -> float:
 def _time_filter(page: Page) -> float:
     """Return the seconds from the last key of a filter until the count is updated."""
     before = page.locator(_COUNT).inner_text()
-    box = page.get_by_role("searchbox", name=re.compile("Filter sessions"))
+    box = page.get_by_role("searchbox", name=re.compile("Filter trials"))
     box.focus()
     page.evaluate(_WATCH_COUNT, [_COUNT, before])
     page.keyboard.insert_text("7$")

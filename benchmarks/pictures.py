@@ -111,11 +111,11 @@ def _jump(page: Page, logdir: Path, step: int) -> float:
 def _measure_growth(site: Website, shape: Images, count: int) -> Row:
     """Return the memory of the server before, after some, and after many images."""
     series = site.post("api/v1/images/steps", {"tags": [TAG]})["series"][0]
-    places = iter(zip(series["index"], series["mark"], strict=True))
+    places = iter(zip(series["index"], series["fingerprint"], strict=True))
     held = [site.measure_memory().rss_mib]
     for _ in range(_ROUNDS):
-        for index, mark in islice(places, count // shape.a_step):
-            ask = {"run": series["run"], "tag": TAG, "index": index, "mark": mark}
+        for index, fingerprint in islice(places, count // shape.a_step):
+            ask = {"run": series["run"], "tag": TAG, "index": index, "fingerprint": fingerprint}
             _look_at(site, ask, shape.a_step)
         held.append(site.measure_memory().rss_mib)
     what = f"Server's memory before, after {count:,} and after {_ROUNDS * count:,} pictures"

@@ -142,11 +142,13 @@ def _time_layout(site: Website, method: dict[str, Any]) -> tuple[float, float]:
             raise TimeoutError("the layout was never ready")
         time.sleep(0.05)
         # Only new positions are sent.
-        job = site.get("api/v1/projector/layout", job=job["job"], seen=str(job["frame"]))["job"]
+        job = site.get("api/v1/projector/layout", job=job["job"], known_frame=str(job["frame"]))[
+            "job"
+        ]
     if job["state"] != "done":
         raise RuntimeError(job["problem"])
     taken_s = time.perf_counter() - began
-    return taken_s, float(site.get("api/v1/projector/quality", job=job["job"])["trust"])
+    return taken_s, float(site.get("api/v1/projector/quality", job=job["job"])["trustworthiness"])
 
 
 def _time_search(site: Website) -> float:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 
 def extract(archive: Path, target: Path) -> None:
-    """Unpack an archive of ours, on every Python there is."""
-    # Debian 12's Python knows no filters yet; later ones warn when none is chosen.
+    """Extract an archive of the test data with any supported Python."""
+    # Debian 12's Python has no extraction filters; later versions warn if none is given.
     filters = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     with tarfile.open(archive) as tar:
         tar.extractall(target, **filters)

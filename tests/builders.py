@@ -1,6 +1,6 @@
-"""Makes event files byte by byte.
+"""Build event files byte by byte.
 
-Nothing of tracklight's own encoders is in here, so that a fault in them cannot hide itself.
+None of tracklight's encoders is used, so that tests can find bugs in them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def blob(number: int, *parts: bytes) -> bytes:
 
 
 def event(*fields: bytes, step: int | None = None, wall: float | None = None) -> bytes:
-    """An Event's payload; time and step are left out where none is given."""
+    """Return the payload of an Event; time and step are omitted if they are None."""
     time = b"" if wall is None else double(1, wall)
     return time + (b"" if step is None else integer(2, step)) + b"".join(fields)
 
@@ -93,7 +93,7 @@ def session(status: int) -> bytes:
 
 
 def scalar(tag: str, step: int, number: float) -> bytes:
-    """The record of one scalar as most writers make it."""
+    """Return the record of one scalar as most writers encode it."""
     return record(event(summary(value(tag, simple(number))), step=step, wall=1.7e9 + step))
 
 
@@ -107,12 +107,12 @@ def record(payload: bytes) -> bytes:
 
 
 def flip(data: bytes, at: int) -> bytes:
-    """The same bytes with one of them wrong."""
+    """Return the bytes with one of them corrupted."""
     at %= len(data)
     return data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]
 
 
-@lru_cache(maxsize=256)  # many tests ask for the same long records
+@lru_cache(maxsize=256)  # many tests use the same long records
 def masked_crc32c(data: bytes) -> int:
     crc = 0xFFFFFFFF
     for byte in data:

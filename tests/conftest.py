@@ -12,11 +12,12 @@ from tests.archives import extract
 from tests.small_log import write_small_log
 from tracklight.writer import warnings
 
-# Deadlines measure the load of the machine more than the code.
-settings.register_profile("tracklight", deadline=None)
-settings.load_profile("tracklight")
-
 IS_CI = os.environ.get("CI") == "true"
+
+# Deadlines measure the load of the machine more than the code. CI always tests the same examples,
+# like Hypothesis' own CI profile, so that no change fails for an example that it did not break.
+settings.register_profile("tracklight", deadline=None, derandomize=IS_CI)
+settings.load_profile("tracklight")
 
 #: Skips that CI accepts, as regular expressions: hardware and data that it never has. Anything else
 #: that is missing (a browser, a framework, a shell) is a failure there.

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for event files, good and damaged."""
+"""Hypothesis strategies for valid and damaged event files."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from tests import builders as b
 
-#: Sizes at which a growing file is looked at; taken modulo its length.
+#: Sizes at which a growing file is scanned, modulo its length.
 CUTS = st.lists(st.integers(0, 5000), max_size=5)
 
-#: What may stand between records. No header in it can be believed: one whose record happens to end
-#: where a good one starts may hide all that is between.
+#: Bytes between records. They contain no plausible header: one whose record happens to end where a
+#: valid record starts could hide everything in between.
 GARBAGE = st.one_of(
     st.just(b""),
     st.binary(min_size=1, max_size=40),
@@ -52,14 +52,14 @@ _FIELDS = st.one_of(
 
 
 def events() -> st.SearchStrategy[bytes]:
-    """Payloads that are an Event, or nearly."""
+    """Generate payloads that are a valid or almost valid Event."""
     steps = st.integers(-5, 1 << 40)
     return st.builds(b.event, _FIELDS, _FIELDS, step=steps, wall=st.floats())
 
 
 @st.composite
 def good_records(draw: st.DrawFn) -> list[bytes]:
-    """Records of one series "t" whose steps count up from 0."""
+    """Generate records of one series "t" whose steps count up from 0."""
     numbers = draw(st.lists(_FLOATS, min_size=1, max_size=8))
     return [b.scalar("t", step, number) for step, number in enumerate(numbers)]
 
@@ -67,13 +67,13 @@ def good_records(draw: st.DrawFn) -> list[bytes]:
 @st.composite
 def damaged_files(draw: st.DrawFn) -> bytes:
     records = st.lists(st.builds(b.record, events()), max_size=8)
-    pieces = [draw(_wounds(record)) for record in draw(records)]
+    pieces = [draw(_damaged_records(record)) for record in draw(records)]
     return b"".join(pieces) + draw(_ANY_GARBAGE)
 
 
 @st.composite
-def _wounds(draw: st.DrawFn, record: bytes) -> bytes:
-    """A record, or what is left of it."""
+def _damaged_records(draw: st.DrawFn, record: bytes) -> bytes:
+    """Generate an intact or damaged copy of a record."""
     at = draw(st.integers(0, len(record) - 1))
     kind = draw(st.sampled_from(["whole", "whole", "whole", "flip", "cut", "insert", "overwrite"]))
     extra = draw(_ANY_GARBAGE)

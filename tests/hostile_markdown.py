@@ -1,8 +1,8 @@
-r"""Texts that would like to run something in the page of who reads them.
+r"""Texts that try to attack the page that shows them (XSS vectors).
 
 Each tries to call ``hit(…)``, to load from ``evil.test``, or to change the page around it. They
-follow the public lists of such things: handlers, namespaces, addresses in every disguise, styles,
-and what the parsers of Markdown, TeX and code have been fooled with.
+follow public XSS collections: event handlers, namespaces, obfuscated URLs, styles, and known
+problems of parsers of Markdown, TeX and code.
 """
 
 from __future__ import annotations

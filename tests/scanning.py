@@ -1,4 +1,4 @@
-"""Drives scanners over bytes, and lays out what they found so that it can be compared."""
+"""Run scanners over bytes, and convert their results to a form that can be compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ScannerType = Callable[..., Scanner]
 
 needs_kernel = pytest.mark.skipif(_scan is None, reason="the kernel has not been compiled")
 
-#: Both scanners, to parametrise a test with.
+#: Both scanners, as parameters of a test.
 SCANNERS = [
     pytest.param(scanner.PythonScanner, id="python"),
     pytest.param(getattr(_scan, "Scanner", None), id="compiled", marks=needs_kernel),
@@ -32,9 +32,9 @@ SCANNERS = [
 def read_file(
     scanner: Scanner, data: bytes, window: int = 8 << 20, whole: bool = True
 ) -> list[Batch]:
-    """Scan a file as it stands now: ``window`` bytes at a time, more where a record needs more.
+    """Scan a file of fixed size: ``window`` bytes at a time, or more if a record needs more.
 
-    Large records are scanned like all others, or walked over if not ``whole``.
+    Large records are scanned like all others, or by `scan_large_record` if not ``whole``.
     """
     batches = []
     width = window
@@ -58,7 +58,7 @@ def read_file(
 
 @dataclasses.dataclass
 class Reading:
-    """All that was found in a file, whatever the batches it came in."""
+    """Everything that was found in a file, independent of its batches."""
 
     tags: list[bytes] = dataclasses.field(default_factory=list)
     contents: list[int] = dataclasses.field(default_factory=list)
@@ -73,7 +73,7 @@ class Reading:
 
 
 def gather(batches: Iterable[Batch], tags: Iterable[bytes] = ()) -> Reading:
-    """Put batches together; every row ends with the number of sessions that began before it."""
+    """Merge batches; every row ends with the number of sessions that began before it."""
     reading = Reading(tags=list(tags))
     for batch in batches:
         reading.tags += batch.tags
@@ -93,16 +93,16 @@ def _add_points(reading: Reading, points: Points) -> None:
     for i, series in enumerate(points.series):
         rows = slice(points.starts[i], points.starts[i + 1])
         numbers = points.value[rows].view(ScalarType(points.scalar_type[i]).dtype)
-        # Infinities and NaNs must compare equal to themselves, and one batch may hold as a float
-        # what another, without fractions in it, holds as an integer.
+        # As strings, NaNs are equal to themselves. As floats, numbers are equal even if one batch
+        # stores them as floats and another, without fractions, as integers.
         found = zip(
             points.step[rows].tolist(),
             map(repr, points.wall[rows].tolist()),
             map(repr, map(float, numbers.tolist())),
             strict=True,
         )
-        kept = reading.points.setdefault(reading.tags[series], [])
-        kept += [(*row, len(reading.sessions)) for row in found]
+        rows_of_tag = reading.points.setdefault(reading.tags[series], [])
+        rows_of_tag += [(*row, len(reading.sessions)) for row in found]
 
 
 def _add_references(reading: Reading, references: References) -> None:
@@ -115,12 +115,12 @@ def _add_references(reading: Reading, references: References) -> None:
             *(column[rows].tolist() for column in columns),
             strict=True,
         )
-        kept = reading.references.setdefault(reading.tags[series], [])
-        kept += [(*row, len(reading.sessions)) for row in found]
+        rows_of_tag = reading.references.setdefault(reading.tags[series], [])
+        rows_of_tag += [(*row, len(reading.sessions)) for row in found]
 
 
 def get_values(batch: Batch, series: int = 0) -> list[float | int]:
-    """The points of one series, as numbers of their own kind."""
+    """Return the values of one series in their own number type."""
     (i,) = np.flatnonzero(batch.points.series == series)
     rows = slice(batch.points.starts[i], batch.points.starts[i + 1])
     return batch.points.value[rows].view(ScalarType(batch.points.scalar_type[i]).dtype).tolist()
@@ -143,7 +143,7 @@ def assert_agree(creators: Sequence[ScannerType], data: bytes, sizes: Iterable[i
 
 
 def assert_same_batch(one: Batch, other: Batch) -> None:
-    """Both hold the same, in arrays of the same types; any NaN equals any other."""
+    """Check that batches are equal, including array types; any NaN equals any other."""
     for field in dataclasses.fields(Batch):
         mine, others = getattr(one, field.name), getattr(other, field.name)
         if isinstance(mine, Points | References):
@@ -155,14 +155,14 @@ def assert_same_batch(one: Batch, other: Batch) -> None:
 def _to_comparable(columns: Points | References) -> dict[str, tuple[Any, list[Any]]]:
     named = {field.name: getattr(columns, field.name) for field in dataclasses.fields(columns)}
     if isinstance(columns, Points):
-        named["value"] = _with_plain_nans(columns)
+        named["value"] = _normalize_nans(columns)
     named["wall"] = np.where(np.isnan(columns.wall), np.nan, columns.wall)
     bits = {name: array.view(f"u{array.itemsize}") for name, array in named.items()}
     return {name: (named[name].dtype, bits[name].tolist()) for name in named}
 
 
-def _with_plain_nans(points: Points) -> Any:
-    """How a NaN's spare bits come through a change of width is nobody's promise."""
+def _normalize_nans(points: Points) -> Any:
+    """Replace NaNs by the default one: conversions need not preserve the payload of a NaN."""
     is_float = np.repeat(points.scalar_type == ScalarType.FLOAT, np.diff(points.starts))
     return np.where(is_float & np.isnan(points.value), np.nan, points.value)
 

@@ -1,4 +1,4 @@
-"""A small log with values of every kind, for what stands on the index."""
+"""A small log with values of every kind, for tests of everything above the index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLIP = encode_wav(np.array([0.0, 0.5]), 8000)
 
 
 def write_small_log(folder: Path) -> None:
-    """Runs ``run2/train`` (resumed at step 3), ``run10/train`` and ``kinds``."""
+    """Write the runs ``run2/train`` (resumed at step 3), ``run10/train`` and ``kinds``."""
     first = [b.scalar("loss", step, 1 / (step + 1)) for step in range(5)]
     resumed = [b.scalar("loss", step, step) for step in (3, 4, 5)]
     count = b.value("count", b.tensor(b.INT64, b.integer(10, 1 << 60)))

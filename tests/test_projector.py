@@ -44,7 +44,7 @@ def test_writes_all_files_of_an_embedding(tmp_path: Path) -> None:
     assert np.array_equal(read_vectors(run / "embedding.tensors.tsv"), VECTORS)
     assert (run / "embedding.metadata.tsv").read_text() == "a\nb\nc\nd\n"
     assert find_image_size((run / "embedding.sprite.png").read_bytes()) == (12, 10)
-    assert list(run.glob("*tfevents*"))  # without which it would not be a run
+    assert list(run.glob("*tfevents*"))  # makes the directory a run
 
 
 @pytest.mark.parametrize(

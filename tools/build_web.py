@@ -1,9 +1,9 @@
 """Build the page from web/ into tracklight/server/static: ``python tools/build_web.py``.
 
 The build contains a hash of its sources, so npm is needed only when web/ has changed.
-TRACKLIGHT_WEB=skip skips the build. ``python tools/build_web.py install`` only installs the npm
-packages, for the web checks; ``python tools/build_web.py npm`` exits with status 0 if npm is
-available.
+TRACKLIGHT_WEB=skip skips the build. ``python tools/build_web.py gallery`` builds the component
+gallery, which is not part of the package, into build/gallery; ``install`` only installs the npm
+packages, for the web checks; ``npm`` exits with status 0 if npm is available.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
 STATIC = ROOT / "tracklight" / "server" / "static"
 DIGEST = STATIC / ".source-digest"
+GALLERY = ROOT / "build" / "gallery"
+GALLERY_DIGEST = GALLERY / ".source-digest"
 INSTALLED = WEB / "node_modules" / ".lock-digest"
 
 #: Brings Node and npm as a Python package, for a machine that has none.
@@ -30,7 +32,7 @@ NO_NPM = (
     f"tracklight: the page needs npm and Node.js 20.19 or later: install Node.js, or pip install "
     f"{NODE_PACKAGE} (TRACKLIGHT_WEB=skip does without a page)"
 )
-NOT_SOURCES = {"node_modules", "test-results"}
+NOT_SOURCES = {"node_modules", "test-results", "catalog"}
 
 
 def find_requirements() -> list[str]:
@@ -58,6 +60,17 @@ def build() -> None:
         _say("npm is not available; the existing page was built from other sources and is kept")
     else:
         sys.exit(NO_NPM)
+
+
+def build_gallery() -> Path:
+    """Build the component gallery if it is stale, and return its directory."""
+    digest = compute_source_digest()
+    if _read_if_there(GALLERY_DIGEST) != digest:
+        npm = find_npm() or sys.exit(NO_NPM)
+        install(npm)
+        _run(npm, "run", "build-gallery")
+        GALLERY_DIGEST.write_text(digest, encoding="ascii")
+    return GALLERY
 
 
 def install(npm: list[str]) -> None:
@@ -128,6 +141,8 @@ def main() -> None:
     match sys.argv[1:]:
         case ["npm"]:
             sys.exit(npm is None)
+        case ["gallery"]:
+            build_gallery()
         case ["install"]:
             install(npm or sys.exit(NO_NPM))
         case _:

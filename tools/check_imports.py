@@ -68,7 +68,7 @@ ANALYSIS = {
     "pr_curves": "source media",
     "evaluation": "",
     "graphs": "",
-    "profiles": "",
+    "profiles": "source",
     "embeddings": "source jobs media",
     "experiments": "source",
     "tables": "",
@@ -76,21 +76,28 @@ ANALYSIS = {
     "what_if": "tables predictors jobs evaluation",
 }
 
+#: Layers of the page that every other layer may import.
+WEB_COMMON = ("catalog", "i18n")
+
 WEB = {
-    "base": "",
-    "api": "base",
-    "charts": "base",
-    "widgets": "base api charts",
-    "plugin": "base api charts widgets",
-    "wall": "base api charts widgets plugin",
-    "curves": "base api charts widgets plugin wall",
-    "dashboards": "base api charts widgets plugin wall curves",
-    "core": "base api plugin",
-    "shell": "base api charts widgets plugin core",
-    "gallery": "base api charts widgets wall shell",
-    "main": "dashboards shell",
-    "static": "api dashboards shell",
-    "notebook": "base api charts widgets plugin curves",
+    "i18n": "",
+    "catalog": "",
+    "lib": "",
+    "api": "lib",
+    "charts": "lib",
+    "components": "lib api charts",
+    "plugin": "lib api charts components",
+    "cards": "lib api charts components plugin",
+    "scalar-cards": "lib api charts components plugin cards",
+    "dashboards": "lib api charts components plugin cards scalar-cards",
+    "state": "lib api plugin",
+    "shell": "lib api charts components plugin state",
+    "gallery": "lib api charts components cards shell",
+    "main": "app",
+    "app": "dashboards shell",
+    "static": "static-setup dashboards shell",
+    "static-setup": "api dashboards",
+    "notebook": "lib api charts components plugin scalar-cards",
 }
 
 WEB_IMPORT = re.compile(
@@ -236,6 +243,8 @@ def iter_web_imports(sources: Path) -> Iterator[Import]:
             if name.startswith("."):
                 target = posixpath.normpath(f"{relative.parent.as_posix()}/{name}")
                 line = text.count("\n", 0, match.end()) + 1
+                if _web_layer(target) in WEB_COMMON:
+                    continue
                 yield Import(f"{path}:{line}", _web_layer(relative.as_posix()), _web_layer(target))
 
 

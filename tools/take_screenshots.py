@@ -25,7 +25,7 @@ from tracklight.cli.demo import write_demo
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SIZE = {"width": 1440, "height": 900}
 CHROMIUM = os.environ.get("TRACKLIGHT_CHROMIUM") or shutil.which("chromium")
-#: The first picture of all, and one for each page in docs/dashboards: what of an address shows it.
+#: The query string of each picture: that of the README, and one for each page in docs/dashboards.
 VIEWS = {
     "board": "tab=scalars&runs=sweep",
     "scalars": "tab=scalars&runs=sweep",

@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeGuard,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 import numpy as np
@@ -36,7 +45,7 @@ def describe_type(kind: Any) -> str:
     origin, args = get_origin(kind), get_args(kind)
     if kind in _PLAIN:
         return _PLAIN[kind]
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+    if is_struct(kind):
         name = name_struct(kind)
         return f"[{name}](#{name.lower().replace('.', '')})"
     if origin is Annotated:
@@ -45,11 +54,30 @@ def describe_type(kind: Any) -> str:
         return _describe_union(args)
     if origin is Literal:
         return " or ".join(f"`{json.dumps(value)}`" for value in args)
-    if origin is np.ndarray:
-        return f"column of {_DTYPES[get_args(args[1])[0]]}"
-    if origin is NDArray:  # so from NumPy 2.5 on
-        return f"column of {_DTYPES[args[0]]}"
+    dtype = find_dtype(kind)
+    if dtype is not None:
+        return f"column of {_DTYPES[dtype]}"
+    if is_named_tuple(kind):
+        fields = get_type_hints(kind, include_extras=True).items()
+        return f"list: [{', '.join(f'{name}: {describe_type(part)}' for name, part in fields)}]"
     return _describe_container(origin, args)
+
+
+def find_dtype(kind: Any) -> type[np.generic] | None:
+    """Return the dtype of a NumPy array type; None for all other types."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is np.ndarray:
+        return get_args(args[1])[0]
+    return args[0] if origin is NDArray else None  # so from NumPy 2.5 on
+
+
+def is_struct(kind: Any) -> TypeGuard[type[msgspec.Struct]]:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def is_named_tuple(kind: Any) -> bool:
+    """Whether a type is a `typing.NamedTuple`, which is an array in JSON."""
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
 def name_struct(struct: type[msgspec.Struct]) -> str:
@@ -101,12 +129,21 @@ def describe_default(field: msgspec.structs.FieldInfo) -> str:
     return f"`{msgspec.json.encode(default).decode()}`"
 
 
-def iter_structs(kind: Any) -> Iterator[type[msgspec.Struct]]:
-    """Yield the structs that a type is made of, at any depth, with repeats."""
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+def iter_structs(
+    kind: Any, within: tuple[type[msgspec.Struct], ...] = ()
+) -> Iterator[type[msgspec.Struct]]:
+    """Yield the structs that a type is made of, at any depth, with repeats.
+
+    A struct that contains itself is entered once; ``within`` are the structs around the type.
+    """
+    if kind in within:
+        return
+    if is_struct(kind):
         yield kind
+        within = (*within, kind)
+    if is_struct(kind) or is_named_tuple(kind):
         parts = list(get_type_hints(kind, include_extras=True).values())
     else:
         parts = [] if get_origin(kind) is Literal else list(get_args(kind))
     for part in parts:
-        yield from iter_structs(part)
+        yield from iter_structs(part, within)

@@ -17,19 +17,98 @@ TracklightError
 UsageWarning                    issued instead of a UsageError while logging, unless strict
 NoMatchWarning                  a pattern over runs or tags matches nothing
 
-The message of a `TracklightError` can be shown to users unchanged. This module imports nothing from
-tracklight, so that every other module may import it.
+The message of a `TracklightError` can be shown to users unchanged. Errors that reach the page are
+raised with a message code and arguments, so that the page can translate them. This module imports
+nothing from tracklight, so that every other module may import it.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 
+@dataclass(frozen=True)
+class Message:
+    """A sentence for users that the page can translate.
+
+    Programs and terminals show the text. The page looks the code up in the catalog of its language
+    (``web/messages``) and falls back to the text. A test checks that every code has a translation
+    with the same arguments.
+
+    Example:
+        >>> str(Message.format("log.no_part", "there is no part {part}", part=3))
+        'there is no part 3'
+    """
+
+    code: str
+    """Identifies the sentence, such as ``graphs.no_group``; it never changes."""
+    text: str
+    """The sentence in English."""
+    args: dict[str, str | int | float | Message] = field(default_factory=dict)
+    """The arguments by name, for the translation."""
+
+    @classmethod
+    def format(cls, code: str, template: str, /, **args: Any) -> Message:
+        """Return the message of an English template, written as for `str.format`.
+
+        Args:
+            code: The code of the sentence.
+            template: The sentence in English, with the names of the arguments in braces.
+            **args: The arguments. An exception with a message of its own becomes a nested
+                message; other objects are sent as text.
+        """
+        return cls(code, template.format(**args), {name: _simplify(args[name]) for name in args})
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.text))
+
+
+def find_message(error: BaseException) -> Message | None:
+    """Return the message of an exception; None if it was raised with plain text."""
+    first = error.args[0] if error.args else None
+    return first if isinstance(first, Message) else None
+
+
+def get_message(error: BaseException) -> Message:
+    """Return the message of an exception; without a code if it was raised with plain text."""
+    return find_message(error) or Message("", str(error))
+
+
+def _simplify(value: Any) -> str | int | float | Message:
+    if isinstance(value, BaseException):
+        return find_message(value) or str(value)
+    if isinstance(value, (str, int, float, Message)):
+        return value
+    try:
+        return value.__index__()  # type: ignore[no-any-return]  # an integer of NumPy
+    except AttributeError:
+        return str(value)
+
+
 class TracklightError(Exception):
-    """Base class of all errors that tracklight raises on purpose."""
+    """Base class of all errors that tracklight raises on purpose.
+
+    Args:
+        message: The message, or the code of the message if a template follows.
+        template: The message in English, written as for `str.format`.
+        **args: The arguments of the template, also sent to the page.
+
+    Example:
+        >>> raise UsageError("graphs.no_group", 'the graph has no group "{path}"', path="a/b")
+    """
+
+    def __init__(
+        self, message: str | Message = "", template: str | None = None, /, **args: Any
+    ) -> None:
+        if template is not None:
+            message = Message.format(str(message), template, **args)
+        super().__init__(message)
 
 
 class LogError(TracklightError):
@@ -45,12 +124,19 @@ class LogdirNotFoundError(LogError, FileNotFoundError):
     """
 
     def __init__(self, path: str, nearest: str | None = None) -> None:
-        hint = (
-            f'Did you mean "{nearest}"?'
-            if nearest
-            else "Pass missing_ok=True if it will be created later."
-        )
-        super().__init__(f'No log directory "{path}". {hint}')
+        if nearest:
+            super().__init__(
+                "log.no_logdir_nearest",
+                'No log directory "{path}". Did you mean "{nearest}"?',
+                path=path,
+                nearest=nearest,
+            )
+        else:
+            super().__init__(
+                "log.no_logdir",
+                'No log directory "{path}". Pass missing_ok=True if it will be created later.',
+                path=path,
+            )
         self.path = path
 
 
@@ -63,7 +149,16 @@ class RunNotFoundError(LogError):
     """
 
     def __init__(self, run: str, known: Iterable[str] = ()) -> None:
-        super().__init__(f'no run "{run}"{_suggest(run, known)}')
+        nearest = list_similar_names(run, known)
+        if nearest:
+            super().__init__(
+                "log.nearest_name",
+                '{message}; nearest: "{nearest}"',
+                message=Message.format("log.no_run", 'no run "{run}"', run=run),
+                nearest=nearest[0],
+            )
+        else:
+            super().__init__("log.no_run", 'no run "{run}"', run=run)
 
 
 class TagNotFoundError(LogError):
@@ -76,8 +171,23 @@ class TagNotFoundError(LogError):
     """
 
     def __init__(self, run: str | None, tag: str, known: Iterable[str] = ()) -> None:
-        where = "any run" if run is None else f'run "{run}"'
-        super().__init__(f'no tag "{tag}" in {where}{_suggest(tag, known)}')
+        message = (
+            Message.format("log.no_tag", 'no tag "{tag}" in any run', tag=tag)
+            if run is None
+            else Message.format(
+                "log.no_tag_in_run", 'no tag "{tag}" in run "{run}"', tag=tag, run=run
+            )
+        )
+        nearest = list_similar_names(tag, known)
+        if nearest:
+            super().__init__(
+                "log.nearest_name",
+                '{message}; nearest: "{nearest}"',
+                message=message,
+                nearest=nearest[0],
+            )
+        else:
+            super().__init__(message)
 
 
 class CorruptRecordError(LogError):
@@ -125,7 +235,12 @@ class MissingDependencyError(TracklightError, ImportError):
     """
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra: pip install 'tracklight[{extra}]'")
+        super().__init__(
+            "errors.missing_dependency",
+            "{feature} needs an extra: pip install 'tracklight[{extra}]'",
+            feature=feature,
+            extra=extra,
+        )
 
 
 def import_optional(module: str, feature: str, extra: str) -> Any:
@@ -165,8 +280,3 @@ def list_similar_names(
     import difflib  # slow to import, and only needed when something was not found
 
     return difflib.get_close_matches(name, list(known), n=limit, cutoff=cutoff)
-
-
-def _suggest(name: str, known: Iterable[str]) -> str:
-    similar = list_similar_names(name, known)
-    return f'; nearest: "{similar[0]}"' if similar else ""

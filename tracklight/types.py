@@ -61,6 +61,8 @@ class DamageInfo(msgspec.Struct, frozen=True):
     offset: int
     size: int
     reason: str
+    code: str = ""
+    """The message code of the reason, by which the page translates it."""
 
 
 class FileInfo(msgspec.Struct, frozen=True):

@@ -6,13 +6,19 @@ import ts from 'typescript-eslint';
 import svelteConfig from './svelte.config.js';
 
 export default ts.config(
-  { ignores: ['node_modules/'] },
+  { ignores: ['node_modules/', 'src/catalog/'] },
   js.configs.recommended,
   ...ts.configs.strict,
   ...svelte.configs.recommended,
   { languageOptions: { globals: globals.browser } },
+  { files: ['tools/**'], languageOptions: { globals: globals.node } },
   {
     files: ['**/*.svelte', '**/*.svelte.ts'],
     languageOptions: { parserOptions: { parser: ts.parser, svelteConfig } },
+  },
+  {
+    // Caches and lookup tables that nothing renders are plain maps and sets.
+    files: ['**/*.svelte.ts'],
+    rules: { 'svelte/prefer-svelte-reactivity': 'off' },
   },
 );

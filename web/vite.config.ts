@@ -1,13 +1,74 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
+import type { Plugin, Rollup } from 'vite';
 import { defineConfig } from 'vitest/config';
 
-/** What every dashboard stands on comes as one file: forty small ones took the page longer to ask for. */
-const PARTS = /\/src\/(base|api|charts|widgets|plugin|wall|curves)\/|\/node_modules\/svelte\//;
+import { messages } from './tools/compile-messages.js';
+
+/** Code that most dashboards use. In two chunks, as many small ones take longer to load. */
+const SHARED =
+  /\/src\/(lib\/(?!colors\.)|api|charts\/(?!audio|histogram|webgl)|components|plugin|cards|scalar-cards)|\/node_modules\/svelte\//;
+/** The messages of that code. */
+const SHARED_MESSAGES = /\/src\/catalog\/(cards|charts|common|scalars)\.ts$/;
+/** Parts of scalar cards that are loaded when they are first shown. */
+const SCALAR_CARDS = /\/src\/scalar-cards\//;
+/** What the page loads at first: its own code and that of the Scalars dashboard. */
+const FIRST_ENTRIES = /\/src\/(app\.ts|dashboards\/scalars\/View\.svelte)$/;
+/** The entry loads the texts of the language before that code runs, so it must not import it. */
+const LOCALE = /\/src\/i18n\/|vite\/preload-helper/;
+
+let firstModules: Set<string> | null = null;
+
+const chooseChunk: Rollup.GetManualChunk = (id, { getModuleIds, getModuleInfo }) => {
+  if (LOCALE.test(id)) return 'locale';
+  if (!SHARED.test(id) && !SHARED_MESSAGES.test(id)) return undefined;
+  firstModules ??= collectImports(
+    [...getModuleIds()].filter((other) => FIRST_ENTRIES.test(other)),
+    (other) => getModuleInfo(other)?.importedIds ?? [],
+  );
+  if (firstModules.has(id)) return 'parts';
+  return SCALAR_CARDS.test(id) ? undefined : 'later-parts';
+};
+
+/** Return some modules and everything that they import, except dynamically. */
+function collectImports(
+  entries: readonly string[],
+  getImports: (id: string) => readonly string[],
+): Set<string> {
+  const modules = new Set(entries);
+  for (const id of modules) for (const imported of getImports(id)) modules.add(imported);
+  return modules;
+}
+
+const APP = /\/src\/app\.ts$/;
+
+/** Preload the page, which the entry imports only after the texts of its language are loaded. */
+const preloadApp: Plugin = {
+  name: 'preload-app',
+  transformIndexHtml: {
+    order: 'post',
+    handler(html, { bundle, path }) {
+      const chunks = Object.values(bundle ?? {}).filter((file) => file.type === 'chunk');
+      const app = chunks.find(({ moduleIds }) => moduleIds.some((id) => APP.test(id)));
+      if (!app || path !== '/index.html') return [];
+      const all = [app, ...chunks.filter(({ fileName }) => app.imports.includes(fileName))];
+      const links = all.map(({ fileName }) => ({ rel: 'modulepreload', href: `./${fileName}` }));
+      const styles = all
+        .flatMap(({ viteMetadata }) => [...(viteMetadata?.importedCss ?? [])])
+        .map((fileName) => ({ rel: 'stylesheet', href: `./${fileName}` }));
+      const added = [...links, ...styles].filter(({ href }) => !html.includes(href));
+      return added.map((attrs) => ({
+        tag: 'link',
+        attrs: { ...attrs, crossorigin: true },
+        injectTo: 'head' as const,
+      }));
+    },
+  },
+};
 
 export default defineConfig({
   // The page may live under any path, so it refers to its own parts relatively.
   base: './',
-  plugins: [svelte()],
+  plugins: [svelte(), messages(), preloadApp],
   build: {
     outDir: '../tracklight/server/static',
     emptyOutDir: true,
@@ -15,16 +76,35 @@ export default defineConfig({
     // The policy of the server allows no inline parts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // The gallery of parts is a page of its own, which nobody loads who does not ask for it.
     rollupOptions: {
-      input: ['index.html', 'gallery.html'],
-      output: { manualChunks: (id) => (PARTS.test(id) ? 'parts' : undefined) },
+      output: {
+        manualChunks: chooseChunk,
+      },
     },
   },
   server: { proxy: { '/api': 'http://localhost:6006' } },
   // Module state is created per test, so files may share a worker; isolating them costs six times the CPU.
   test: {
-    include: ['src/**/*.test.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'tools/*.test.js'],
+          exclude: ['src/**/*.svelte.test.ts'],
+        },
+      },
+      {
+        extends: true,
+        // Reactive state needs the runtime of the browser, not that for server rendering.
+        resolve: { conditions: ['browser'] },
+        test: {
+          name: 'runes',
+          include: ['src/**/*.svelte.test.ts'],
+          environment: './vitest.environment.ts',
+        },
+      },
+    ],
     pool: 'threads',
     isolate: false,
     coverage: {

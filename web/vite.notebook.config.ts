@@ -1,6 +1,8 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vite';
 
+import { messages } from './tools/compile-messages.js';
+
 /** A notebook has colours of its own: ours are for the chart alone. */
 const confineTokens: Plugin = {
   name: 'confine-tokens',
@@ -12,7 +14,7 @@ const confineTokens: Plugin = {
 // The chart that a cell of a notebook shows: one module and one sheet of styles, which the kernel
 // sends to wherever the notebook is.
 export default defineConfig({
-  plugins: [confineTokens, svelte()],
+  plugins: [confineTokens, svelte(), messages()],
   publicDir: false,
   build: {
     outDir: '../tracklight/server/static/notebook',

@@ -123,11 +123,15 @@ def test_reports_a_package_with_too_many_modules(write_file: WriteFile) -> None:
 @pytest.mark.parametrize(
     ("path", "text", "violation"),
     [
-        ("base/url.ts", "import { get } from '../api/client';", "base may not import api"),
-        ("api/live.ts", "export * from '../core/runs.svelte';", "api may not import core"),
+        ("lib/url.ts", "import { get } from '../api/client';", "lib may not import api"),
+        ("api/live.ts", "export * from '../state/runs.svelte';", "api may not import state"),
         ("charts/line.ts", "import {\n  a,\n  b,\n} from '../api/x';", "charts may not import api"),
-        ("core/x.ts", "const view = await import('../shell/App.svelte');", "core may not import"),
-        ("widgets/A.svelte", "<script>import '../shell/x.css';</script>", "widgets may not import"),
+        ("state/x.ts", "const view = await import('../shell/App.svelte');", "state may not import"),
+        (
+            "components/A.svelte",
+            "<script>import '../shell/x.css';</script>",
+            "components may not import",
+        ),
     ],
 )
 def test_reports_a_forbidden_web_import(
@@ -139,4 +143,4 @@ def test_reports_a_forbidden_web_import(
 
 def test_allows_web_imports_of_the_table(write_file: WriteFile) -> None:
     text = "import { mount } from 'svelte';\nimport App from './shell/App.svelte';"
-    assert list_violations(iter_web_imports(write_file("main.ts", text)), WEB) == []
+    assert list_violations(iter_web_imports(write_file("app.ts", text)), WEB) == []

@@ -42,7 +42,7 @@ def kernel(libasan: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     cython = [sys.executable, "-m", "cython", "-3", str(FORMATS / "_scan.pyx"), "-o", str(source)]
     subprocess.run(cython, check=True)
     includes = [f"-I{path}" for path in (include, FORMATS, np.get_include())]
-    command = ["gcc", "-O1", "-g", "-w", "-shared", "-fPIC", *SANITIZE, *includes]
+    command = ["gcc", "-O0", "-g1", "-w", "-shared", "-fPIC", *SANITIZE, *includes]
     subprocess.run([*command, str(source), "-o", str(library)], check=True)
     return library
 

@@ -156,7 +156,7 @@ def test_empty_value_is_empty_tensor() -> None:
         (
             summary.text("x", ["1"]),
             Kind.IMAGE,
-            r"not an image value: a tensor of strings of shape \[1\]",
+            r"not an image value: a tensor of string of shape \[1\]",
         ),
         (summary.text("x", "1"), Kind.AUDIO, "not an audio value"),
         (summary.tensor("x", np.zeros((2, 0))), Kind.AUDIO, "not an audio value"),

@@ -21,7 +21,7 @@ BATCH = np.random.default_rng(5).integers(0, 256, (STEPS, 2, 24, 40, 3)).astype(
 def iter_pixels(dashboard: Images, tag: str) -> Iterator[tuple[int, list[NDArray[Any]]]]:
     """Yield each step of a tag with the pixels of its images."""
     (steps,) = dashboard.steps(StepsRequest([tag])).series
-    rows = zip(steps.index.tolist(), steps.step.tolist(), steps.mark.tolist(), strict=True)
+    rows = zip(steps.index.tolist(), steps.step.tolist(), steps.fingerprint.tolist(), strict=True)
     for index, step, mark in rows:
         location = (steps.run, steps.tag, index, mark)
         parts = dashboard.about(ValueRequest(*location)).parts

@@ -67,7 +67,7 @@ def test_distinguishes_failed_and_pruned_trials(tmp_path: Path) -> None:
         fail, space, 3, sampler="grid", logdir=tmp_path, direction="minimize", catch=ValueError
     )
     response = open_board(tmp_path)[1].sessions(SessionsRequest())
-    words = response.hparams[0].words
+    words = response.hparams[0].categories
     modes = [words[int(index)] for index in response.hparams[0].values]
     status = dict(zip(modes, response.rows.status.tolist(), strict=True))
     assert status == {"break": 2, "prune": 1, "end": 1}

@@ -202,7 +202,8 @@ def test_reports_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Mo
     catalog = open_catalog(tmp_path)
     assert steps(catalog, "good") == [0]
     (problem,) = catalog.problems
-    assert "cannot read" in problem and "Permission denied" in problem
+    assert problem.code == "files.cannot_read"
+    assert "cannot read" in problem.text and "Permission denied" in problem.text
 
 
 def _refuse(part: str) -> object:

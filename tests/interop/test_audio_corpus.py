@@ -51,7 +51,7 @@ def _read_tags(case: str) -> dict[tuple[str, str], Any]:
 
 
 def _list_requests(steps: SeriesSteps) -> list[ValueRequest]:
-    pairs = zip(steps.index.tolist(), steps.mark.tolist(), strict=True)
+    pairs = zip(steps.index.tolist(), steps.fingerprint.tolist(), strict=True)
     return [ValueRequest(steps.run, steps.tag, index, mark) for index, mark in pairs]
 
 
@@ -71,7 +71,7 @@ def _describe(clips: Any) -> list[dict[str, Any]]:
 
 def _check_samples(dashboard: Audio, request: ValueRequest, part: int) -> None:
     """Check that the waveform has the samples that the ``wave`` module reads."""
-    place = (request.run, request.tag, request.index, request.mark, part)
+    place = (request.run, request.tag, request.index, request.fingerprint, part)
     with wave.open(io.BytesIO(dashboard.clip(ClipRequest(*place)).content)) as file:
         logged = np.frombuffer(file.readframes(file.getnframes()), "<i2")
         channels = file.getnchannels()

@@ -40,18 +40,18 @@ def test_has_all_tags_and_steps(case: str, tmp_path: Path, open_log: Open) -> No
 
 
 def check(context: Context, run: str, tag: str, expected: Any) -> None:
-    chart = query(context, tag, runs=[run], most=2000, percentiles=True)
+    chart = query(context, tag, runs=[run], max_points=2000, percentiles=True)
     (found,) = chart.series
     assert found.count == len(found.step) == expected["n"], (run, tag)
     if "steps" in expected:
         assert found.step.tolist() == expected["steps"]
     if tag == NO_HISTOGRAM:
-        assert found.flaws
+        assert found.errors
         return
-    assert not found.flaws
+    assert not found.errors
     if isinstance(expected["last"].get("count"), float):
         # TensorBoard stores the buckets of old values as float32.
-        assert_allclose(found.counted[-1], expected["last"]["count"], rtol=1e-6)
+        assert_allclose(found.bucket_sum[-1], expected["last"]["count"], rtol=1e-6)
     if tag not in ODD:
         check_percentiles(context, run, tag, found)
 

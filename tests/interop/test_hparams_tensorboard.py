@@ -48,14 +48,17 @@ def read_hparams(response: SessionsResponse, row: int) -> dict[str, object]:
         state = 0 if column.states is None else column.states[row]
         value = float(column.values[row])
         if state != 1:
-            found[column.name] = column.words[int(value)] if state == 2 else value
+            found[column.name] = column.categories[int(value)] if state == 2 else value
     return found
 
 
 def compare(logdir: Path) -> int:
     """Compare all groups of TensorBoard; return their number."""
     _, board = open_board(logdir)
-    alone, merged = board.sessions(SessionsRequest()), board.sessions(SessionsRequest(over="mean"))
+    alone, merged = (
+        board.sessions(SessionsRequest()),
+        board.sessions(SessionsRequest(aggregation="mean")),
+    )
     groups = list_tensorboard_groups(logdir)
     assert sorted(group.name for group in groups) == sorted(merged.rows.names)
     for group in groups:

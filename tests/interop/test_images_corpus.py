@@ -60,13 +60,13 @@ def _read_tags(case: str) -> dict[tuple[str, str], Any]:
 
 
 def _list_requests(steps: SeriesSteps) -> list[ValueRequest]:
-    pairs = zip(steps.index.tolist(), steps.mark.tolist(), strict=True)
+    pairs = zip(steps.index.tolist(), steps.fingerprint.tolist(), strict=True)
     return [ValueRequest(steps.run, steps.tag, index, mark) for index, mark in pairs]
 
 
 def _check_pixels(dashboard: Images, request: ValueRequest, part: int) -> None:
     """Compare the pixels of the bottom right corner with Pillow."""
-    location = (request.run, request.tag, request.index, request.mark, part)
+    location = (request.run, request.tag, request.index, request.fingerprint, part)
     pixels = _decode(dashboard.picture(ImageRequest(*location)).content)
     height, width = pixels.shape[:2]
     x, y = max(0, width - 64), max(0, height - 64)

@@ -21,7 +21,7 @@ CONFIG = {"camera": {"cls": "PerspectiveCamera", "fov": 40}, "material": {"cls":
 
 
 def get_positions(geometry: Any) -> np.ndarray:
-    return geometry.position.reshape(-1, 3) * geometry.scale + geometry.centre
+    return geometry.position.reshape(-1, 3) * geometry.scale + geometry.center
 
 
 def test_reads_messages_of_tensorboard(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_reads_messages_of_tensorboard(tmp_path: Path) -> None:
         np.testing.assert_allclose(get_positions(geometry), points[item], atol=1e-5)
         np.testing.assert_array_equal(geometry.color.reshape(-1, 3), shades[item])
         np.testing.assert_array_equal(geometry.face.reshape(-1, 3), faces[item])
-        assert geometry.about.look.camera.fov == 40
-        assert geometry.about.notes == []
+        assert geometry.info.scene.camera.fov == 40
+        assert geometry.info.notes == []
     scene.catalog.close()
 
 
@@ -87,8 +87,8 @@ def test_returns_every_mesh_of_the_corpus(tmp_path: Path) -> None:
             )
             for index in range(len(steps)):
                 geometry = scene.request("geometry", run=run, tag=name, index=index)
-                assert set(geometry.about.parts.values()) <= TORCH_PARTS
-                assert (len(geometry.position), geometry.about.notes) == (24, [])
+                assert set(geometry.info.parts.values()) <= TORCH_PARTS
+                assert (len(geometry.position), geometry.info.notes) == (24, [])
                 seen += 1
     assert seen == 12
     scene.catalog.close()

@@ -91,7 +91,7 @@ def test_reports_root_that_is_another_file(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     found = discover_runs(tmp_path / "notes.txt")
     assert (found.runs, len(found.problems)) == ([], 1)
-    assert "is a file; pass its directory" in found.problems[0]
+    assert "is a file; pass its directory" in str(found.problems[0])
 
 
 def test_root_may_be_an_event_file(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_reports_and_skips_unreadable_directory(unprivileged_path: Path) -> None
     locked.chmod(0)
     found = discover_runs(unprivileged_path)
     assert found.runs == ["seen"]
-    assert found.problems == [f'cannot list "{locked}": Permission denied']
+    assert [*map(str, found.problems)] == [f'cannot list "{locked}": Permission denied']
     assert found.failed_directories == [str(locked)]
 
 
@@ -140,7 +140,7 @@ def test_reports_files_without_stat(unprivileged_path: Path) -> None:
     blind.chmod(0o400)  # names can be listed, but files cannot be accessed
     found = discover_runs(unprivileged_path)
     assert found.runs == []
-    assert found.problems == [f'cannot list "{path}": Permission denied']
+    assert [*map(str, found.problems)] == [f'cannot list "{path}": Permission denied']
 
 
 class TestLinks:

@@ -94,7 +94,7 @@ def test_reports_missing_bucket(meter: Meter) -> None:
     fs, path = open_filesystem("s3://missing/logs")
     found = discover(Root("", path), fs)
     assert found.runs == []
-    assert found.problems == ['nothing found at "s3://missing/logs"']
+    assert [*map(str, found.problems)] == ['nothing found at "s3://missing/logs"']
 
 
 def test_root_may_be_an_event_file(put: Put) -> None:
@@ -112,7 +112,7 @@ def test_reports_missing_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
     found = discover(Root("", ROOT), RemoteFileSystem(ROOT, skip_instance_cache=True))
-    assert found.problems == [
+    assert [*map(str, found.problems)] == [
         f'cannot list "{ROOT}": Unable to locate credentials; set AWS_ACCESS_KEY_ID and '
         "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
     ]
@@ -132,7 +132,7 @@ def test_times_out_if_store_never_responds(monkeypatch: pytest.MonkeyPatch) -> N
     files = RemoteFileSystem("slow://bucket/logs")
     found = discover(Root("", "slow://bucket/logs"), files)
     assert found.failed_directories == ["slow://bucket/logs"]
-    (problem,) = found.problems
+    (problem,) = map(str, found.problems)
     assert problem.startswith('cannot list "slow://bucket/logs": no response within 0 s; check')
     # The attempt continues in the background and is used once it succeeds.
     answered.set()
@@ -234,7 +234,7 @@ def test_reports_unreachable_store(
     )
     found = discover(Root("", ROOT), fs)
     assert (found.runs, found.failed_directories) == ([], [ROOT])
-    (problem,) = found.problems
+    (problem,) = map(str, found.problems)
     assert problem.startswith(f'cannot list "{ROOT}": Could not connect to the endpoint URL')
 
 

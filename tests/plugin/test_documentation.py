@@ -95,7 +95,7 @@ def test_documented_dashboards_work(client: TestClient) -> None:
     assert client.get("/api/v1/my-notes/notes.txt").text == "hello"
 
     (series,) = client.post("/api/v1/sizes/steps", json={"tags": ["input"]}).json()["series"]
-    params = {"run": "train", "tag": "input", "index": 0, "mark": series["mark"][0]}
+    params = {"run": "train", "tag": "input", "index": 0, "fingerprint": series["fingerprint"][0]}
     size = client.get("/api/v1/sizes/size", params=params)
     assert size.json() == [6, 4]
     assert "immutable" in size.headers["cache-control"]

@@ -54,7 +54,7 @@ def test_reports_inconsistent_files(tmp_path: Path) -> None:
     (embedding,) = summarize(tmp_path)
     for problem, part in zip(
         embedding.problems,
-        ("1 of 5 vectors contains NaN", "2 rows of labels for 5", "has 1 cells of 4 x 4"),
+        ("left out 1 of 5 vectors with NaN", "2 rows of labels for 5", "has 1 cells of 4 x 4"),
         strict=True,
     ):
         assert part in problem

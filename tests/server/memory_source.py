@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tracklight.analysis.source import ResultT
-from tracklight.errors import RunNotFoundError, TagNotFoundError
+from tracklight.errors import Message, RunNotFoundError, TagNotFoundError
 from tracklight.index.series_query import SeriesQuery, View, apply
 from tracklight.index.tags import make_shared_tag, merge_shared_tags, summarize
 from tracklight.logdir.roots import Root
@@ -57,7 +57,7 @@ class MemorySource:
         self.version = 0
         self.progress = Progress(0, 2, 0, 1000)
         self.roots = (Root("", self.path),)
-        self.problems: tuple[str, ...] = ()
+        self.problems: tuple[Message, ...] = ()
         self.cache_folder: Path | None = None
         self.linked: dict[Root, frozenset[str]] = {}
 

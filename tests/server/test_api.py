@@ -76,12 +76,13 @@ def test_merged_tags_are_updated(client: TestClient, source: MemorySource) -> No
 
 
 def test_files_list_damage(client: TestClient, source: MemorySource) -> None:
-    source.damaged["vit"] = [DamageInfo(18, 40, "header")]
+    source.damaged["vit"] = [DamageInfo(18, 40, "header", "log.damaged_header")]
     source.version += 1
     every = client.get("/api/v1/files").json()["files"]
     damaged = client.get("/api/v1/files", params={"damaged": "1"}).json()["files"]
     assert [file["run"] for file in every] == ["conv", "vit"]
-    assert [(file["run"], file["damage"]) for file in damaged] == [("vit", [[18, 40, "header"]])]
+    reason = {"code": "log.damaged_header", "text": "header", "args": {}}
+    assert [(file["run"], file["damage"]) for file in damaged] == [("vit", [[18, 40, reason]])]
     assert len(client.get("/api/v1/files", params={"run": "conv"}).json()["files"]) == 1
 
 

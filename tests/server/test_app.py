@@ -101,7 +101,7 @@ def test_errors_in_middleware_have_the_common_error_format(
     client = TestClient(client.app, base_url="http://localhost", raise_server_exceptions=False)
     response = client.get("/api/v1/runs")
     assert response.status_code == 500
-    assert set(response.json()["error"]) == {"message", "hint"}
+    assert set(response.json()["error"]) >= {"message", "hint", "code", "hint_code"}
 
 
 def test_uvicorn_is_imported_unchanged() -> None:

@@ -141,7 +141,7 @@ def test_scalar_queries_of_all_kinds(
     whole = {name: value for name, value in view.items() if name not in ("start", "stop")}
     for path, request in {
         "query": query,
-        "at": {**single, "at": at},
+        "at": {**single, "x_value": at},
         "range": own,
         "table": whole,
     }.items():

@@ -6,6 +6,7 @@ from starlette.testclient import TestClient
 from tests.server.memory_source import MemorySource
 from tracklight import errors
 from tracklight.analysis.graphs.parsers import parse_logged_graph
+from tracklight.analysis.source import Sentence
 from tracklight.server.responses import describe_error, find_error_status
 
 
@@ -26,7 +27,8 @@ def test_unknown_routes_have_the_common_error_format(
 ) -> None:
     response = client.request(method, path)
     assert response.status_code == status
-    assert set(response.json()["error"]) == {"message", "hint"}
+    assert set(response.json()["error"]) == {"message", "hint", "code", "args", "hint_code"}
+    assert response.json()["error"]["args"]["path"] == path
     assert path in response.json()["error"]["message"]
 
 
@@ -56,6 +58,19 @@ def test_all_errors_have_a_status() -> None:
 def test_messages_are_sentences() -> None:
     assert describe_error(errors.UsageError("no such thing")).message == "No such thing."
     assert describe_error(errors.UsageError("Is it?")).message == "Is it?"
+
+
+def test_errors_carry_the_codes_of_their_sentences() -> None:
+    problem = describe_error(errors.RunNotFoundError("trian", ["train"]))
+    assert problem.message == 'No run "trian"; nearest: "train".'
+    assert problem.code == "log.nearest_name"
+    assert problem.args["nearest"] == "train"
+    assert problem.args["message"] == Sentence("log.no_run", 'no run "trian"', {"run": "trian"})
+    assert problem.hint_code == "hints.no_run"
+
+
+def test_errors_with_plain_text_have_no_code() -> None:
+    assert describe_error(errors.UsageError("no such thing")).code == ""
 
 
 def test_unreadable_files_are_client_errors() -> None:

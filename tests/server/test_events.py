@@ -91,7 +91,7 @@ def test_idle_stream_sends_pings(fast_live: LiveUpdates) -> None:
     async def follow() -> None:
         fast_live.notifier.attach_loop()
         reader = Reader(fast_live.stream(fast_live.history.cursor()))
-        await asyncio.wait_for(reader.next("ping"), 20)
+        assert await asyncio.wait_for(reader.next("ping"), 20) == {"interval_s": 0.2}
 
     asyncio.run(follow())
 

@@ -74,7 +74,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "PUT api/v1/alerts/rules": [RULE],
     "GET api/v1/custom_scalars/layout": {},
     "POST api/v1/scalars/query": {"charts": [{"id": "a", "tags": ["loss"]}]},
-    "POST api/v1/scalars/at": {**SCALARS, "at": 1},
+    "POST api/v1/scalars/at": {**SCALARS, "x_value": 1},
     "POST api/v1/scalars/range": SCALARS,
     "POST api/v1/scalars/table": SCALARS,
     "GET api/v1/scalars/table": SCALARS,
@@ -133,7 +133,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "DELETE api/v1/projector/project": JOB,
     "GET api/v1/projector/layout": JOB,
     "GET api/v1/projector/quality": JOB,
-    "POST api/v1/projector/neighbours": {**VECTORS, "row": 1},
+    "POST api/v1/projector/neighbors": {**VECTORS, "row": 1},
     "POST api/v1/projector/search": {**VECTORS, "query": "cat"},
     "POST api/v1/projector/match": {**VECTORS, "other": VECTORS},
     "POST api/v1/projector/cluster": {**VECTORS, "method": {"type": "kmeans", "count": 2}},
@@ -141,7 +141,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/projector/edit": {**VECTORS, "rows": "AQ==", "column": "label", "text": "cat"},
     "GET api/v1/projector/bookmarks": VECTORS,
     "POST api/v1/projector/bookmark": {**VECTORS, "name": "top", "state": "{}"},
-    "GET api/v1/projector/file": {**VECTORS, "what": "labels"},
+    "GET api/v1/projector/file": {**VECTORS, "content": "labels"},
     "POST api/v1/projector/upload": {"name": "v.tsv"},
     "GET api/v1/profile/captures": {},
     "GET api/v1/profile/opening": CAPTURE,
@@ -151,7 +151,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/profile/overview": CAPTURE,
     "GET api/v1/profile/steps": CAPTURE,
     "GET api/v1/profile/input": CAPTURE,
-    "GET api/v1/profile/compare": {**CAPTURE, "before": CAPTURE["capture"]},
+    "GET api/v1/profile/compare": {**CAPTURE, "baseline": CAPTURE["capture"]},
     "GET api/v1/profile/ops": CAPTURE,
     "GET api/v1/profile/kernels": CAPTURE,
     "GET api/v1/profile/memory": CAPTURE,
@@ -165,7 +165,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/profile/timeline/search": {**CAPTURE, "query": "conv"},
     "POST api/v1/profile/timeline/selection": {**CAPTURE, "end": 1e12, "tracks": [0]},
     "POST api/v1/profile/timeline/flows": {**CAPTURE, "end": 1e12, "tracks": [0]},
-    "GET api/v1/hparams/sessions": {"how": "min", "over": "mean"},
+    "GET api/v1/hparams/sessions": {"reduction": "min", "aggregation": "mean"},
     "GET api/v1/hparams/importance": {"metric": "|loss"},
     "POST api/v1/hparams/importance": {"metric": "|loss", "sessions": ["conv"]},
     "GET api/v1/hparams/sparklines": {"metric": "|loss"},
@@ -341,7 +341,7 @@ def test_all_documented_routes_work(client: TestClient) -> None:
         if name == "POST api/v1/projector/project":
             known["job"] = response.json()["job"]
             layout = f"/api/v1/projector/layout?job={known['job']}"
-            wait_until(lambda layout=layout: client.get(layout).json()["places"])
+            wait_until(lambda layout=layout: client.get(layout).json()["coordinates"])
         if name == "POST api/v1/what_if/predict":
             known["job"] = response.json()["job"]
         if name == "POST api/v1/notes/annotations":

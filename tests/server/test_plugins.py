@@ -123,7 +123,9 @@ def serve(site: Path, *entries: str) -> TestClient:
 def test_broken_dashboard_is_reported_and_others_work(site: Path, entry: str, reason: str) -> None:
     client = serve(site, entry, "third_party_dashboards:Good")
     (problem,) = client.get("/api/v1/status").json()["status"]["problems"]
-    assert problem.startswith('the dashboard "0" cannot be loaded: ') and reason in problem
+    assert problem["code"] == "plugins.cannot_load"
+    assert problem["text"].startswith('the dashboard "0" cannot be loaded: ')
+    assert reason in problem["text"]
     assert "hello" in client.get("/api/v1/good/hello").json()
 
 

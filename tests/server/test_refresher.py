@@ -49,6 +49,6 @@ def test_failed_refresh_is_reported_and_retried(
     monkeypatch.setattr(source_module, "_RETRY_DELAY_S", 0.01)
     source.failure = OSError("the share is unavailable")
     refresher.start()
-    wait_until(lambda: refresher.failure == "reading the log failed: the share is unavailable")
+    wait_until(lambda: str(refresher.failure) == "reading the log failed: the share is unavailable")
     source.failure = None
     wait_until(lambda: refresher.failure is None and source.version == 1)

@@ -187,7 +187,10 @@ def test_only_expected_errors_show_their_message(client: TestClient) -> None:
 
 
 def test_too_large_body_returns_413(client: TestClient) -> None:
-    assert client.post("/test/echo", content=b"x" * (2 << 20)).status_code == 413
+    response = client.post("/test/echo", content=b"x" * (2 << 20))
+    assert response.status_code == 413
+    error = response.json()["error"]
+    assert (error["code"], error["args"]) == ("http.request_too_large", {"max_mb": 1})
 
 
 def test_uploads_have_their_own_size_limit(client: TestClient) -> None:

@@ -37,7 +37,7 @@ def test_renames_damaged_file(tmp_path: Path) -> None:
     path.write_text("{broken")
     file = open_file(path)
     assert file.update(lambda runs: [*runs, "new"]) == ["new"]
-    assert "is damaged" in file.problem
+    assert "is damaged" in str(file.problem)
     (renamed,) = tmp_path.glob("runs.damaged-*")
     assert renamed.read_text() == "{broken"
 

@@ -11,14 +11,16 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 import tracklight
-from tests.web.album import write_album
-from tests.web.curves import write_curves
-from tests.web.library import write_library
-from tests.web.study import write_study
-from tests.web.writing import write_sweep
+from tests.web.chinese_log import write_chinese_log
+from tests.web.embedding_log import write_embedding_log
+from tests.web.event_writer import write_sweep
+from tests.web.image_log import write_image_log
+from tests.web.scalar_log import write_scalar_log
+from tests.web.study_log import write_study
+from tests.web.text_log import write_text_log
 from tracklight.server.page import PAGE_DIR
 
-# The headless shell does the same with half of the CPU time of a whole browser.
+# The headless shell needs half the CPU time of the full browser.
 CHROMIUM = (
     os.environ.get("TRACKLIGHT_CHROMIUM")
     or shutil.which("chromium-headless-shell")
@@ -32,7 +34,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-# Long enough for a machine that is busy with other work; only a failure takes as long.
+# Generous, for busy machines: only a failing test waits this long.
 TIMEOUT_MS = 60_000
 expect.set_options(timeout=TIMEOUT_MS)
 
@@ -40,7 +42,7 @@ Serve = Callable[..., "Board"]
 
 
 class Board:
-    """A server in a thread of this process."""
+    """A server that runs in a thread of this process."""
 
     def __init__(self, logdir: Path, port: int, prefix: str) -> None:
         self._board = tracklight.serve(logdir, port, path_prefix=prefix, cache=False)
@@ -64,16 +66,19 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens pages of any size and theme; a fault in the page's own code fails the test."""
-    faults: list[str] = []
+    """Return a function that opens a page of a given size and theme.
 
-    def note(message: ConsoleMessage) -> None:
-        # A request that fails is also told in the console; tests make some fail on purpose. And
-        # without a graphics card copying a picture off the graphics context takes its time.
-        passing = ("Failed to load", "net::ERR", "GL Driver Message")
+    An error or a warning in the browser console fails the test.
+    """
+    errors: list[str] = []
+
+    def record_message(message: ConsoleMessage) -> None:
+        # Failed requests also appear in the console, and some tests make requests fail on
+        # purpose. Without a GPU, reading pixels back from WebGL logs a performance warning.
+        ignored = ("Failed to load", "net::ERR", "GL Driver Message")
         if message.type in ("error", "warning"):
-            if not any(words in message.text for words in passing):
-                faults.append(message.text)
+            if not any(part in message.text for part in ignored):
+                errors.append(message.text)
 
     with ExitStack() as stack:
 
@@ -83,18 +88,18 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
             stack.callback(context.close)
             context.set_default_timeout(TIMEOUT_MS)
             page = context.new_page()
-            page.on("console", note)
-            page.on("pageerror", lambda error: faults.append(str(error)))
+            page.on("console", record_message)
+            page.on("pageerror", lambda error: errors.append(str(error)))
             page.goto(address)
             return page
 
         yield open_page
-    assert faults == []
+    assert errors == []
 
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Starts servers that end with the test."""
+    """Return a function that starts a server; all servers stop when the test ends."""
     boards: list[Board] = []
 
     def start(logdir: Path, port: int = 0, prefix: str = "") -> Board:
@@ -107,54 +112,62 @@ def serve() -> Iterator[Serve]:
 
 
 @contextmanager
-def serve_written(folder: Path, write: Callable[[Path], object]) -> Iterator[str]:
-    """The address of a board over a log that nobody writes to any more."""
+def serve_log(folder: Path, write: Callable[[Path], object]) -> Iterator[str]:
+    """Write a log, serve it and yield the URL of the board."""
     write(folder / "logs")
     board = Board(folder / "logs", 0, "")
     yield board.address
     board.stop()
 
 
-def board_over(
+def board_fixture(
     write: Callable[[Path], object],
     scope: Literal["session", "module"] = "session",
     query: str = "",
 ) -> Any:
-    """A fixture: the address of a board over a log that is written once."""
+    """Return a fixture that writes and serves a log once and yields the URL of the board."""
 
     @pytest.fixture(scope=scope)
     def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-        with serve_written(tmp_path_factory.mktemp("board"), write) as address:
+        with serve_log(tmp_path_factory.mktemp("board"), write) as address:
             yield address + query
 
     return address
 
 
-#: A small sweep.
-sweep = board_over(write_sweep)
+#: Three short runs with scalars.
+sweep = board_fixture(write_sweep)
 
 
-#: Curves whose numbers tests know.
-board = board_over(write_curves)
+#: Scalars with known values.
+board = board_fixture(write_scalar_log)
 
 
-#: Trials whose hyperparameters and results tests know.
-study = board_over(write_study, "module")
+#: Trials with known hyperparameters and results.
+study = board_fixture(write_study, "module")
 
 
-#: Pictures whose pixels tests know.
-album = board_over(write_album)
+#: Data for every dashboard; all names are Chinese.
+chinese_board = board_fixture(write_chinese_log)
+
+
+#: Embeddings with known positions; the URL opens the Projector.
+points = board_fixture(write_embedding_log, "module", "?tab=projector")
+
+
+#: Images with known pixels.
+image_board = board_fixture(write_image_log)
 
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Texts that tests know."""
-    with serve_written(tmp_path_factory.mktemp("library"), write_library) as address:
+    """Serve texts with known content; the URL opens the Text dashboard."""
+    with serve_log(tmp_path_factory.mktemp("library"), write_text_log) as address:
         yield f"{address}?tab=text"
 
 
 @pytest.fixture
 def logdir(tmp_path: Path) -> Path:
-    place = tmp_path / "logs"
-    place.mkdir()
-    return place
+    path = tmp_path / "logs"
+    path.mkdir()
+    return path

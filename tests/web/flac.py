@@ -1,4 +1,4 @@
-"""FLAC files without any compression: sound that only a browser decodes."""
+"""Encode uncompressed FLAC files, a format that only the browser decodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BLOCK = 4096
 
 
 def encode_flac(samples: NDArray[np.int16], sample_rate: int) -> bytes:
-    """Samples of one channel, as the format's verbatim frames."""
+    """Encode the samples of one channel as verbatim subframes."""
     blocks = [samples[at : at + _BLOCK] for at in range(0, len(samples), _BLOCK)]
     rate_and_shape = sample_rate << 44 | (16 - 1) << 36 | len(samples)
     info = struct.pack(">HH6xQ16x", _BLOCK, _BLOCK, rate_and_shape)
@@ -21,10 +21,10 @@ def encode_flac(samples: NDArray[np.int16], sample_rate: int) -> bytes:
 
 def _encode_frame(number: int, block: NDArray[np.int16]) -> bytes:
     assert number < 128
-    # Its own size in 16 bits, the stream's rate, one channel of 16 bits.
-    head = b"\xff\xf8\x70\x08" + bytes([number]) + struct.pack(">H", len(block) - 1)
-    head += bytes([_crc(head, 8, 0x07)])
-    frame = head + b"\x02" + block.astype(">i2").tobytes()
+    # 16-bit block size follows, sample rate from STREAMINFO, one channel, 16 bits per sample.
+    header = b"\xff\xf8\x70\x08" + bytes([number]) + struct.pack(">H", len(block) - 1)
+    header += bytes([_crc(header, 8, 0x07)])
+    frame = header + b"\x02" + block.astype(">i2").tobytes()
     return frame + _crc(frame, 16, 0x8005).to_bytes(2, "big")
 
 

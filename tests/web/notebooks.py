@@ -1,4 +1,4 @@
-"""Notebook servers for tests: a notebook with one cell, and whether somebody listens yet."""
+"""Write and run a notebook with one cell, and find and check ports."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def write_notebook(file: Path, source: str = CELL) -> None:
 
 
 def run_cell(page: Page) -> None:
-    """Run the only cell of a notebook that JupyterLab is showing."""
-    # Before the kernel is there, a key may be pressed for nothing.
+    """Run the only cell of the notebook that is open in JupyterLab."""
+    # Key presses are lost before the kernel is ready.
     expect(page.get_by_text("(ipykernel) | Idle")).to_be_visible(timeout=90_000)
     page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
     expect(page.locator(".jp-InputPrompt").first).to_have_text(re.compile(r"\[[*1]\]"))
 
 
-def find_port() -> int:
+def find_free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
 
 
-def is_open(port: int) -> bool:
+def is_port_open(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
     except OSError:

@@ -1,4 +1,4 @@
-"""A copy of a board plays and draws its clips with no server anywhere."""
+"""Audio clips in a static export, without a server."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.index import logs
-from tests.web.sounds import (
-    RATE,
+from tests.web.audio_log import (
+    SAMPLE_RATE,
+    audio_record,
     card,
     clip,
-    drawn,
+    drawn_waveform,
     play_button,
-    record,
     wait_for_position,
-    write_sounds,
+    write_audio_log,
 )
 from tests.web.test_static_board import copy
 from tracklight.formats.media import encode_wav
@@ -31,24 +31,26 @@ pytestmark = [
     ),
 ]
 
-Open = Callable[..., Page]
+OpenPage = Callable[..., Page]
 
 
 @pytest.mark.parametrize("name", ["copy", "copy.html"])
-def test_clips_are_drawn_and_played(tmp_path: Path, open_page: Open, name: str) -> None:
-    write_sounds(tmp_path / "logs")
+def test_static_export_draws_and_plays_clips(
+    tmp_path: Path, open_page: OpenPage, name: str
+) -> None:
+    write_audio_log(tmp_path / "logs")
     page = open_page(copy(tmp_path / "logs", tmp_path / name, "tab=audio&tags=voice"))
-    drawn(page, "voice", "alto")
+    drawn_waveform(page, "voice", "alto")
     expect(clip(page, "voice", "alto")).to_contain_text("8 kHz")
     play_button(page, "voice", "alto").click()
     wait_for_position(page, 0.2)
 
 
-def test_a_copy_says_which_steps_it_carries(tmp_path: Path, open_page: Open) -> None:
-    short = encode_wav(np.sin(np.arange(800) / 5), RATE)
-    steps = b"".join(record("voice", step, [short]) for step in range(100))
+def test_static_export_shows_number_of_included_steps(tmp_path: Path, open_page: OpenPage) -> None:
+    short = encode_wav(np.sin(np.arange(800) / 5), SAMPLE_RATE)
+    steps = b"".join(audio_record("voice", step, [short]) for step in range(100))
     logs.write(tmp_path / "logs", "long", steps)
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy", "tab=audio"))
-    drawn(page, "voice", "long")
-    expect(card(page, "voice")).to_contain_text("30 of 100 steps in this copy")
-    expect(clip(page, "voice", "long")).to_contain_text("step 99")
+    drawn_waveform(page, "voice", "long")
+    expect(card(page, "voice")).to_contain_text("30 of 100 steps in this export")
+    expect(clip(page, "voice", "long")).to_contain_text("Step 99")

@@ -1,4 +1,4 @@
-"""Audio in the dark, on a phone, empty, and for who cannot see it."""
+"""Audio: accessibility, small screens, full screen and empty states."""
 
 from __future__ import annotations
 
@@ -8,58 +8,58 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import board_over
-from tests.web.patience import holds, place_at_rest
-from tests.web.sounds import card, clip, drawn, play_button, write_sounds
+from tests.web.audio_log import card, clip, drawn_waveform, play_button, write_audio_log
+from tests.web.conftest import board_fixture
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import get_stable_box, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
-Open = Callable[..., Page]
+OpenPage = Callable[..., Page]
 
 
-sounds = board_over(write_sounds, "module", "?tab=audio")
+audio_board = board_fixture(write_audio_log, "module", "?tab=audio")
 
 
-def test_no_faults_are_found_by_axe(sounds: str, open_page: Open) -> None:
+def test_no_accessibility_violations(audio_board: str, open_page: OpenPage) -> None:
     compared = "clip-a=voice,alto,0,20&clip-b=voice,basso,0,20"
-    page = open_page(f"{sounds}&{compared}")
-    drawn(page, "voice", "alto")
+    page = open_page(f"{audio_board}&{compared}")
+    drawn_waveform(page, "voice", "alto")
     assert find_violations(page) == []
-    page.get_by_role("button", name="Settings of Audio").click()
+    page.get_by_role("button", name="Audio settings").click()
     assert find_violations(page) == []
 
 
-def test_it_fits_on_a_phone(sounds: str, open_page: Open) -> None:
-    page = open_page(f"{sounds}&clip-a=voice,alto,0,20", width=390)
-    drawn(page, "voice", "alto")
+def test_fits_on_a_phone(audio_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{audio_board}&clip-a=voice,alto,0,20", width=390)
+    drawn_waveform(page, "voice", "alto")
     assert not overflows(page)
     play_button(page, "voice", "alto").click()
     expect(clip(page, "voice", "alto")).to_contain_text(re.compile(r"0:00\.\d+ / 0:04\.000"))
     assert not overflows(page)
 
 
-def test_the_full_screen_has_larger_charts(sounds: str, open_page: Open) -> None:
-    page = open_page(f"{sounds}&tags=voice")
-    before = place_at_rest(drawn(page, "voice", "alto"))
+def test_full_screen_has_larger_charts(audio_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{audio_board}&tags=voice")
+    before = get_stable_box(drawn_waveform(page, "voice", "alto"))
     card(page, "voice").hover()
     page.keyboard.press("m")
     full = page.locator(".full").get_by_role("slider").first
     expect(full).to_have_attribute("data-drawn", "wave tones")
-    holds(page, lambda: place_at_rest(full).height > 1.5 * before.height)
+    wait_for_condition(page, lambda: get_stable_box(full).height > 1.5 * before.height)
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("card="))
 
 
-def test_no_run_and_no_tag(sounds: str, open_page: Open) -> None:
-    page = open_page(f"{sounds}&tags=nowhere")
-    expect(page.get_by_text("No tag matches “nowhere”.")).to_be_visible()
+def test_no_matching_tag(audio_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{audio_board}&tags=nowhere")
+    expect(page.get_by_text("No tags match “nowhere”.")).to_be_visible()
 
 
-def test_the_keys_are_listed(sounds: str, open_page: Open) -> None:
-    page = open_page(f"{sounds}&tags=voice")
-    drawn(page, "voice", "alto")
+def test_shortcuts_are_listed(audio_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{audio_board}&tags=voice")
+    drawn_waveform(page, "voice", "alto")
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog")
-    for label in ("Play, or stop", "Mark as A, or go on with A", "Play again and again"):
+    for label in ("Play or pause", "Set as A, or switch to A", "Loop"):
         expect(dialog).to_contain_text(label)

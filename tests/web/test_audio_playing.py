@@ -1,4 +1,4 @@
-"""Clips are heard: one at a time, from any place, again and again, and two in turn."""
+"""Audio playback: play, seek, loop and compare clips."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.conftest import serve_written
-from tests.web.patience import becomes, holds, place_at_rest
-from tests.web.sounds import (
+from tests.web.audio_log import (
     clip,
-    drawn,
+    drawn_waveform,
     play_button,
-    position,
+    read_position,
     wait_for_position,
-    wave,
-    write_sounds,
+    waveform,
+    write_audio_log,
 )
+from tests.web.conftest import serve_log
+from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
-Open = Callable[..., Page]
+OpenPage = Callable[..., Page]
 
-#: How many elements sound, and how loud: they are not part of the document, so they are noted.
-LISTEN = """
+#: Record the audio elements that play; they are not attached to the document.
+RECORD_PLAYING = """
 window.sounding = new Set();
 const play = HTMLMediaElement.prototype.play;
 HTMLMediaElement.prototype.play = function () {
@@ -33,88 +33,98 @@ HTMLMediaElement.prototype.play = function () {
   return play.call(this);
 };
 """
-HEARD = "[...window.sounding].filter(one => !one.paused).map(one => one.src)"
+PLAYING_SOURCES = "[...window.sounding].filter(one => !one.paused).map(one => one.src)"
 
 
 @pytest.fixture(scope="module")
-def sounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("sounds"), write_sounds) as address:
+def audio_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_log(tmp_path_factory.mktemp("sounds"), write_audio_log) as address:
         yield f"{address}?tab=audio&tags=voice"
 
 
 @pytest.fixture
-def page(sounds: str, open_page: Open) -> Page:
+def page(audio_board: str, open_page: OpenPage) -> Page:
     page = open_page("about:blank")
-    page.add_init_script(LISTEN)
-    page.goto(sounds)
-    drawn(page, "voice", "alto")
+    page.add_init_script(RECORD_PLAYING)
+    page.goto(audio_board)
+    drawn_waveform(page, "voice", "alto")
     return page
 
 
-def heard(page: Page) -> list[str]:
-    found: list[str] = page.evaluate(HEARD)
-    return found
+def get_playing_sources(page: Page) -> list[str]:
+    sources: list[str] = page.evaluate(PLAYING_SOURCES)
+    return sources
 
 
-def click_at(page: Page, chart: Locator, share: float) -> None:
-    box = place_at_rest(chart)
+def click_at(page: Page, chart: Locator, fraction: float) -> None:
+    box = get_stable_box(chart)
     inner = box.width - 42
-    page.mouse.click(box.x + 34 + share * inner, box.y + 30)
+    page.mouse.click(box.x + 34 + fraction * inner, box.y + 30)
 
 
-def test_a_clip_plays_and_stops(page: Page) -> None:
+def test_play_and_pause(page: Page) -> None:
+    # In a loop: on a slow machine the clip would end before it is paused.
+    page.get_by_role("button", name="Loop").click()
     play_button(page, "voice", "alto").click()
     wait_for_position(page, 0.3)
-    becomes(page, lambda: len(heard(page)), 1)
+    wait_for_value(page, lambda: len(get_playing_sources(page)), 1)
     expect(play_button(page, "voice", "alto")).to_have_attribute("aria-pressed", "true")
     play_button(page, "voice", "alto").click()
-    becomes(page, lambda: heard(page), [])
-    stopped = position(page)
-    page.wait_for_timeout(300)
-    assert position(page) == stopped
+    wait_for_value(page, lambda: get_playing_sources(page), [])
+
+    def is_stopped() -> bool:
+        before = read_position(page)
+        page.wait_for_timeout(300)
+        return read_position(page) == before
+
+    # The displayed position may follow the sound by a frame.
+    wait_for_condition(page, is_stopped)
     expect(page).to_have_url(re.compile(r"clip=voice,alto,0&clip-at=[0-3]\.\d+"))
 
 
-def test_only_one_clip_sounds_at_a_time(page: Page) -> None:
+def test_only_one_clip_plays_at_a_time(page: Page) -> None:
+    page.get_by_role("button", name="Loop").click()
     play_button(page, "voice", "alto").click()
     wait_for_position(page, 0.2)
     play_button(page, "voice", "alto", 1).click()
-    becomes(page, lambda: ["part=1" in source for source in heard(page)], [True])
+    wait_for_value(
+        page, lambda: ["clip=1" in source for source in get_playing_sources(page)], [True]
+    )
 
 
-def test_a_click_is_where_it_goes_on(page: Page) -> None:
-    chart = drawn(page, "voice", "alto")
+def test_click_seeks(page: Page) -> None:
+    chart = drawn_waveform(page, "voice", "alto")
     click_at(page, chart, 0.5)
-    becomes(page, lambda: position(page), pytest.approx(2.0, abs=0.05))
+    wait_for_value(page, lambda: read_position(page), pytest.approx(2.0, abs=0.05))
     expect(chart).to_have_attribute("aria-valuetext", re.compile(r"^0:0[12]\.\d+ of 0:04\.000"))
     page.keyboard.press("Space")
     wait_for_position(page, 2.2)
     page.keyboard.press("Space")
-    becomes(page, lambda: heard(page), [])
+    wait_for_value(page, lambda: get_playing_sources(page), [])
 
 
-def test_arrows_seek(page: Page) -> None:
-    chart = drawn(page, "voice", "alto")
+def test_arrow_keys_seek(page: Page) -> None:
+    chart = drawn_waveform(page, "voice", "alto")
     click_at(page, chart, 0.25)
-    becomes(page, lambda: position(page), pytest.approx(1.0, abs=0.05))
+    wait_for_value(page, lambda: read_position(page), pytest.approx(1.0, abs=0.05))
     chart.focus()
-    start = position(page)
+    start = read_position(page)
     page.keyboard.press("ArrowRight")
-    becomes(page, lambda: position(page), pytest.approx(start + 0.04, abs=0.002))
+    wait_for_value(page, lambda: read_position(page), pytest.approx(start + 0.04, abs=0.002))
     page.keyboard.press("Shift+ArrowRight")
-    becomes(page, lambda: position(page), pytest.approx(start + 0.44, abs=0.002))
+    wait_for_value(page, lambda: read_position(page), pytest.approx(start + 0.44, abs=0.002))
     page.keyboard.press("Home")
-    becomes(page, lambda: position(page), 0)
+    wait_for_value(page, lambda: read_position(page), 0)
     page.keyboard.press("End")
-    becomes(page, lambda: position(page), 4)
+    wait_for_value(page, lambda: read_position(page), 4)
     chart.blur()
     page.keyboard.press("ArrowLeft")
-    becomes(page, lambda: position(page), 3.5)
+    wait_for_value(page, lambda: read_position(page), 3.5)
 
 
-def test_a_drag_is_played_again_and_again(page: Page) -> None:
-    chart = drawn(page, "voice", "alto")
-    box = place_at_rest(chart)
+def test_dragged_range_loops(page: Page) -> None:
+    chart = drawn_waveform(page, "voice", "alto")
+    box = get_stable_box(chart)
     inner = box.width - 42
     page.mouse.move(box.x + 34 + 0.25 * inner, box.y + 30)
     page.mouse.down()
@@ -124,121 +134,127 @@ def test_a_drag_is_played_again_and_again(page: Page) -> None:
     play_button(page, "voice", "alto").click()
     for _ in range(12):
         page.wait_for_timeout(100)
-        assert 0.9 < position(page) < 1.75
-    becomes(page, lambda: len(heard(page)), 1)
+        assert 0.9 < read_position(page) < 1.75
+    wait_for_value(page, lambda: len(get_playing_sources(page)), 1)
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("clip-range"))
 
 
-def test_the_whole_clip_is_played_again_and_again(page: Page) -> None:
-    page.get_by_role("button", name="Play again and again").click()
+def test_whole_clip_loops(page: Page) -> None:
+    page.get_by_role("button", name="Loop").click()
     expect(page).to_have_url(re.compile("loop=1"))
-    chart = drawn(page, "voice", "alto")
+    chart = drawn_waveform(page, "voice", "alto")
     click_at(page, chart, 0.97)
     page.keyboard.press("Space")
     page.wait_for_function(
         """() => {
-            const text = document.querySelector('[aria-label="Position of what plays"]');
+            const text = document.querySelector('[aria-label="Playback position"]');
             const seconds = Number(text.textContent.split(':')[1]);
             return seconds > 0.05 && seconds < 2;
         }"""
     )
-    becomes(page, lambda: len(heard(page)), 1)
+    wait_for_value(page, lambda: len(get_playing_sources(page)), 1)
     page.keyboard.press("l")
     expect(page).not_to_have_url(re.compile("loop="))
 
 
-def test_two_runs_are_compared_at_the_same_place(page: Page) -> None:
+def test_comparing_two_runs_keeps_the_position(page: Page) -> None:
     play_button(page, "voice", "alto").click()
     clip(page, "voice", "alto").get_by_role("button", name=re.compile("^A: compare")).click()
     other = clip(page, "voice", "basso")
     other.scroll_into_view_if_needed()
     other.get_by_role("button", name=re.compile("^B: compare")).click()
-    bar = page.get_by_role("group", name="Compare two clips")
+    bar = page.get_by_role("group", name="Compare clips")
     expect(bar).to_contain_text("alto")
     expect(bar).to_contain_text("basso")
     wait_for_position(page, 0.5)
     page.evaluate("document.activeElement.blur()")
-    before = position(page)
+    before = read_position(page)
     page.keyboard.press("b")
-    page.wait_for_function(f"() => {HEARD}.some(source => source.includes('run=basso'))")
+    page.wait_for_function(f"() => {PLAYING_SOURCES}.some(source => source.includes('run=basso'))")
     wait_for_position(page, before)
-    becomes(page, lambda: len(heard(page)), 1)
+    wait_for_value(page, lambda: len(get_playing_sources(page)), 1)
     page.keyboard.press("a")
-    page.wait_for_function(f"() => {HEARD}.some(source => source.includes('run=alto'))")
-    holds(page, lambda: position(page) >= before)
-    becomes(page, lambda: len(heard(page)), 1)
+    page.wait_for_function(f"() => {PLAYING_SOURCES}.some(source => source.includes('run=alto'))")
+    wait_for_condition(page, lambda: read_position(page) >= before)
+    wait_for_value(page, lambda: len(get_playing_sources(page)), 1)
     expect(page).to_have_url(re.compile("clip-a=voice,alto,0,20.*clip-b=voice,basso,0,20"))
-    bar.get_by_role("button", name="Compare no longer").click()
+    bar.get_by_role("button", name="Stop comparing").click()
     expect(bar).to_have_count(0)
 
 
-def test_two_steps_are_compared(page: Page) -> None:
+def test_compare_two_steps(page: Page) -> None:
     clip(page, "voice", "alto").get_by_role("button", name=re.compile("^A: compare")).click()
     page.get_by_role("slider", name="Step of all cards").focus()
     page.keyboard.press("Home")
-    expect(clip(page, "voice", "alto")).to_contain_text("step 0")
+    expect(clip(page, "voice", "alto")).to_contain_text("Step 0")
     clip(page, "voice", "alto").get_by_role("button", name=re.compile("^B: compare")).click()
-    bar = page.get_by_role("group", name="Compare two clips")
+    bar = page.get_by_role("group", name="Compare clips")
     expect(bar).to_contain_text("step 20")
     expect(bar).to_contain_text("step 0")
     bar.get_by_role("button").nth(0).click()
-    page.wait_for_function(f"() => {HEARD}.length === 1")
-    (one,) = heard(page)
+    page.wait_for_function(f"() => {PLAYING_SOURCES}.length === 1")
+    (one,) = get_playing_sources(page)
     bar.get_by_role("button").nth(1).click()
-    page.wait_for_function(f"one => {HEARD}.length === 1 && {HEARD}[0] !== one", arg=one)
+    page.wait_for_function(
+        f"one => {PLAYING_SOURCES}.length === 1 && {PLAYING_SOURCES}[0] !== one", arg=one
+    )
 
 
-def test_keys_mark_what_plays(page: Page) -> None:
+def test_shortcut_marks_the_playing_clip(page: Page) -> None:
     play_button(page, "voice", "alto").click()
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("a")
     expect(page).to_have_url(re.compile("clip-a=voice,alto,0,20"))
 
 
-def test_moving_the_slider_goes_on_with_another_step(page: Page) -> None:
+def test_changing_the_step_continues_playback(page: Page) -> None:
     play_button(page, "voice", "alto").click()
     wait_for_position(page, 0.4)
-    (first,) = heard(page)
+    (first,) = get_playing_sources(page)
     page.get_by_role("slider", name="Step of all cards").focus()
-    before = position(page)
+    before = read_position(page)
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function(f"first => {HEARD}.length === 1 && {HEARD}[0] !== first", arg=first)
-    holds(page, lambda: position(page) >= before)
+    page.wait_for_function(
+        f"first => {PLAYING_SOURCES}.length === 1 && {PLAYING_SOURCES}[0] !== first", arg=first
+    )
+    wait_for_condition(page, lambda: read_position(page) >= before)
 
 
-def test_the_level_is_remembered(page: Page, sounds: str) -> None:
-    slider = page.get_by_role("slider", name="Level")
+def test_volume_is_remembered(page: Page, audio_board: str) -> None:
+    slider = page.get_by_role("slider", name="Volume")
     slider.focus()
     for _ in range(4):
         page.keyboard.press("ArrowLeft")
-    expect(slider).to_have_attribute("aria-valuetext", "60 %")
+    expect(slider).to_have_attribute("aria-valuetext", "60%")
     play_button(page, "voice", "alto").click()
     wait_for_position(page, 0.1)
     level = "[...window.sounding][0].volume"
-    becomes(page, lambda: page.evaluate(level), pytest.approx(0.6))
-    page.goto(sounds)
-    expect(slider).to_have_attribute("aria-valuetext", "60 %")
+    wait_for_value(page, lambda: page.evaluate(level), pytest.approx(0.6))
+    page.goto(audio_board)
+    expect(slider).to_have_attribute("aria-valuetext", "60%")
 
 
-def test_a_link_shows_the_same(sounds: str, open_page: Open) -> None:
-    page = open_page(f"{sounds}&clip=voice,basso,1&clip-at=1.5&loop=1&clip-range=1~2")
-    wave(page, "voice", "basso", 1).scroll_into_view_if_needed()
-    chart = drawn(page, "voice", "basso", 1)
+def test_url_restores_the_state(audio_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{audio_board}&clip=voice,basso,1&clip-at=1.5&loop=1&clip-range=1~2")
+    waveform(page, "voice", "basso", 1).scroll_into_view_if_needed()
+    chart = drawn_waveform(page, "voice", "basso", 1)
     expect(chart).to_have_attribute("aria-valuetext", "0:01.500 of 0:04.000")
-    repeat = page.get_by_role("button", name="Play again and again")
-    expect(repeat).to_have_attribute("aria-pressed", "true")
+    loop_button = page.get_by_role("button", name="Loop")
+    expect(loop_button).to_have_attribute("aria-pressed", "true")
 
 
-def test_what_the_browser_cannot_play_is_said(sounds: str, open_page: Open) -> None:
-    page = open_page(sounds.replace("tags=voice", "tags=odd"))
-    noise = clip(page, "odd/files", "extra", 1)
-    noise.get_by_role("button", name=re.compile("^Play")).click()
-    expect(noise.get_by_role("alert").first).to_contain_text("The browser cannot play this clip.")
+def test_unplayable_clip_shows_an_error(audio_board: str, open_page: OpenPage) -> None:
+    page = open_page(audio_board.replace("tags=voice", "tags=odd"))
+    undecodable = clip(page, "odd/files", "extra", 1)
+    undecodable.get_by_role("button", name=re.compile("^Play")).click()
+    expect(undecodable.get_by_role("alert").first).to_contain_text(
+        "The browser cannot play this audio."
+    )
 
 
-def test_leaving_the_dashboard_ends_the_sound(page: Page) -> None:
+def test_leaving_the_dashboard_stops_playback(page: Page) -> None:
     play_button(page, "voice", "alto").click()
     wait_for_position(page, 0.1)
     page.get_by_role("navigation", name="Dashboards").get_by_role("link", name="Overview").click()
-    page.wait_for_function(f"() => {HEARD}.length === 0")
+    page.wait_for_function(f"() => {PLAYING_SOURCES}.length === 0")

@@ -1,4 +1,4 @@
-"""Charts that were laid out in the log, and those that are laid out in the page."""
+"""Custom scalars: layouts from the log, and layouts edited in the page."""
 
 from __future__ import annotations
 
@@ -10,13 +10,22 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import tracklight
-from tests.web.cards import card, cards, choose, drawn, titles, tooltip, tooltip_rows, walk_to
-from tests.web.conftest import serve_written
-from tests.web.curves import STEPS, points
-from tests.web.patience import address_at_rest, becomes
+from tests.web.cards import (
+    card,
+    card_titles,
+    cards,
+    choose_menu_item,
+    drawn_chart,
+    move_cursor_to,
+    read_tooltip_cells,
+    tooltip,
+)
+from tests.web.conftest import serve_log
+from tests.web.event_writer import append_records
+from tests.web.scalar_log import STEPS, scalar_records
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
-from tests.web.writing import append
+from tests.web.waiting import get_stable_url, wait_for_value
 from tracklight.formats.event import encode_event
 from tracklight.formats.summary import (
     LAYOUT_TAG,
@@ -45,26 +54,28 @@ CHARTS = {
 
 def write_charts(logdir: Path) -> None:
     for number, run in enumerate(("a", "b")):
-        curves = {
+        series = {
             "train/loss": [number + 2.0] * len(STEPS),
             "eval/loss": [number + 3.0] * len(STEPS),
             "acc": [0.5] * len(STEPS),
             "low": [number + 1.0] * len(STEPS),
             "high": [number + 4.0] * len(STEPS),
         }
-        records = [it for tag, values in curves.items() for it in points(tag, STEPS, values)]
-        append(logdir / run, *records)
+        records = [
+            it for tag, values in series.items() for it in scalar_records(tag, STEPS, values)
+        ]
+        append_records(logdir / run, *records)
     message = custom_scalars_layout(CHARTS)
-    append(logdir / "a", encode_record(encode_event(1.7e9, 0, [message])))
+    append_records(logdir / "a", encode_record(encode_event(1.7e9, 0, [message])))
 
 
 @pytest.fixture(scope="module")
 def charts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A log with a layout; what is saved is kept for these tests only."""
+    """Serve a log with a layout; saved layouts go to a temporary data directory."""
     folder = tmp_path_factory.mktemp("charts")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRACKLIGHT_DATA_DIR", str(folder / "data"))
-        with serve_written(folder, write_charts) as address:
+        with serve_log(folder, write_charts) as address:
             yield f"{address}?tab=custom_scalars"
 
 
@@ -73,154 +84,154 @@ def page(charts: str, open_page: Callable[..., Page]) -> Page:
     return open_page(charts)
 
 
-def bar(page: Page) -> Locator:
+def layout_bar(page: Page) -> Locator:
     return page.get_by_role("group", name="Layout")
 
 
 def open_layout_menu(page: Page, item: str) -> None:
-    page.get_by_role("button", name="More for the layout").click()
+    page.get_by_role("button", name="Layout options").click()
     page.get_by_role("menuitem", name=item).click()
 
 
-def test_the_layout_of_the_log_is_shown(page: Page) -> None:
-    drawn(page, "Loss")
-    becomes(page, lambda: titles(page), ["Loss", "Broken", "Band", "Half a band"])
+def test_logged_layout_is_shown(page: Page) -> None:
+    drawn_chart(page, "Loss")
+    wait_for_value(page, lambda: card_titles(page), ["Loss", "Broken", "Band", "Half a band"])
     expect(page.get_by_role("button", name="Quality")).to_have_attribute("aria-expanded", "true")
-    expect(bar(page)).to_contain_text("4 charts")
+    expect(layout_bar(page)).to_contain_text("4 charts")
     expect(page).to_have_title("Custom scalars · tracklight")
 
 
-def test_a_chart_of_lines_has_all_tags_that_match(page: Page) -> None:
-    expect(drawn(page, "Loss")).to_have_attribute("aria-label", re.compile("^Loss: 4 lines"))
-    walk_to(page, "Loss", 3)
-    expect(tooltip(page)).to_contain_text("step 30")
+def test_multiline_chart_has_all_matching_tags(page: Page) -> None:
+    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("^Loss: 4 lines"))
+    move_cursor_to(page, "Loss", 3)
+    expect(tooltip(page)).to_contain_text("Step 30")
     names = {f"{run} · {tag}/loss" for run in "ab" for tag in ("train", "eval")}
-    becomes(page, lambda: set(tooltip_rows(page)), names)
+    wait_for_value(page, lambda: set(read_tooltip_cells(page)), names)
 
 
-def test_a_band_is_told_with_its_edges(page: Page) -> None:
+def test_tooltip_shows_margin_bounds(page: Page) -> None:
     expect(card(page, "Band").get_by_role("img")).to_have_attribute(
-        "aria-label", re.compile("0 to 590 across")
+        "aria-label", re.compile("x axis 0 to 590")
     )
-    walk_to(page, "Band", 2)
-    expect(tooltip(page).locator("thead")).to_contain_text("low")
-    told = {"a": ["2", "1", "4"], "b": ["3", "2", "5"]}
-    becomes(page, lambda: {run: cells[:3] for run, cells in tooltip_rows(page).items()}, told)
+    move_cursor_to(page, "Band", 2)
+    expect(tooltip(page).locator("thead")).to_contain_text("Low")
+    expected = {"a": ["2", "1", "4"], "b": ["3", "2", "5"]}
+    wait_for_value(
+        page, lambda: {run: cells[:3] for run, cells in read_tooltip_cells(page).items()}, expected
+    )
 
 
-def test_what_is_wrong_with_a_chart_is_said_in_it(page: Page) -> None:
+def test_chart_errors_are_shown_in_the_card(page: Page) -> None:
     broken = card(page, "Broken")
-    expect(broken).to_contain_text("“train/(” is no expression for tags. Unterminated group.")
-    expect(drawn(page, "Broken")).to_have_attribute("aria-label", re.compile("2 lines"))
-    expect(card(page, "Half a band")).to_contain_text("No band without “nowhere”.")
+    expect(broken).to_contain_text("Invalid regular expression “train/(”: Unterminated group")
+    expect(drawn_chart(page, "Broken")).to_have_attribute("aria-label", re.compile("2 lines"))
+    expect(card(page, "Half a band")).to_contain_text("Cannot draw band: missing “nowhere”")
 
 
-def test_axes_smoothing_filter_and_pins_are_those_of_scalars(page: Page) -> None:
-    drawn(page, "Loss")
+def test_axes_filter_and_pins_work_as_in_scalars(page: Page) -> None:
+    drawn_chart(page, "Loss")
     page.get_by_role("button", name="Relative", exact=True).click()
     expect(page).to_have_url(re.compile("x=relative"))
-    expect(drawn(page, "Loss")).to_have_attribute("aria-label", re.compile("19m 40s"))
+    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("19 min 40 s"))
     card(page, "Band").get_by_role("button", name="Pin", exact=True).click()
     expect(cards(page).first).to_have_attribute("aria-label", "Band")
-    page.get_by_role("textbox", name="Filter tags").fill("acc")
+    page.get_by_role("combobox", name="Filter tags").fill("acc")
     expect(card(page, "Loss")).to_have_count(0)
     expect(card(page, "Broken")).to_have_count(1)
 
 
-def test_a_chart_is_made_in_the_page_and_shared_by_link(
-    page: Page, open_page: Callable[..., Page]
-) -> None:
-    drawn(page, "Loss")
+def test_create_chart_and_share_it_by_url(page: Page, open_page: Callable[..., Page]) -> None:
+    drawn_chart(page, "Loss")
     page.get_by_role("button", name="New chart").click()
-    window = page.get_by_role("dialog", name="New chart")
-    window.get_by_role("textbox", name="Title").fill("Mine")
-    window.get_by_label("Category").fill("New")
-    expect(window.get_by_role("button", name="Add", exact=True)).to_be_disabled()
-    window.get_by_role("textbox", name="Expression 1").fill("acc(")
-    expect(window).to_contain_text("Unterminated group")
-    window.get_by_role("textbox", name="Expression 1").fill(".*loss")
-    expect(window).to_contain_text("2 tags: eval/loss, train/loss")
-    window.get_by_role("button", name="Pick a tag").click()
-    window.get_by_role("combobox", name="Tag").fill("ac")
-    window.get_by_role("option", name="acc").click()
-    expect(window.get_by_role("textbox", name="Expression 2")).to_have_value("acc$")
-    window.get_by_role("button", name="Add", exact=True).click()
-    expect(drawn(page, "Mine")).to_have_attribute("aria-label", re.compile("6 lines"))
-    expect(bar(page)).to_contain_text("5 charts · changed, kept in the link only")
-    other = open_page(address_at_rest(page))
-    drawn(other, "Mine")
-    becomes(other, lambda: titles(other)[-1], "Mine")
-    page.get_by_role("button", name="Discard").click()
+    dialog = page.get_by_role("dialog", name="New chart")
+    dialog.get_by_role("textbox", name="Title").fill("Mine")
+    dialog.get_by_label("Category").fill("New")
+    expect(dialog.get_by_role("button", name="Add", exact=True)).to_be_disabled()
+    dialog.get_by_role("textbox", name="Tag pattern 1").fill("acc(")
+    expect(dialog).to_contain_text("Unterminated group")
+    dialog.get_by_role("textbox", name="Tag pattern 1").fill(".*loss")
+    expect(dialog).to_contain_text("2 tags: eval/loss, train/loss")
+    dialog.get_by_role("button", name="Select tag").click()
+    dialog.get_by_role("combobox", name="Tag").fill("ac")
+    dialog.get_by_role("option", name="acc").click()
+    expect(dialog.get_by_role("textbox", name="Tag pattern 2")).to_have_value("acc$")
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    expect(drawn_chart(page, "Mine")).to_have_attribute("aria-label", re.compile("6 lines"))
+    expect(layout_bar(page)).to_contain_text(re.compile("5 charts ?· Unsaved changes"))
+    other = open_page(get_stable_url(page))
+    drawn_chart(other, "Mine")
+    wait_for_value(other, lambda: card_titles(other)[-1:], ["Mine"])
+    page.get_by_role("button", name="Discard changes").click()
     expect(card(page, "Mine")).to_have_count(0)
     page.go_back()
     expect(card(page, "Mine")).to_have_count(1)
 
 
-def test_a_chart_with_a_band_is_made_in_the_page(page: Page) -> None:
-    drawn(page, "Loss")
+def test_create_margin_chart(page: Page) -> None:
+    drawn_chart(page, "Loss")
     page.get_by_role("button", name="New chart").click()
-    window = page.get_by_role("dialog", name="New chart")
-    window.get_by_role("textbox", name="Title").fill("Around eval")
-    window.get_by_role("button", name="Lines with bands").click()
-    for name, tag in (("Line", "eval/loss"), ("Lower edge", "low"), ("Upper edge", "high")):
-        window.get_by_label(f"{name} of band 1").fill(tag)
-    window.get_by_role("button", name="Add a band").click()
-    window.get_by_role("button", name="Take band 2 out").click()
-    window.get_by_role("button", name="Add", exact=True).click()
+    dialog = page.get_by_role("dialog", name="New chart")
+    dialog.get_by_role("textbox", name="Title").fill("Around eval")
+    dialog.get_by_role("button", name="Lines with bands").click()
+    for name, tag in (("Line", "eval/loss"), ("Lower bound", "low"), ("Upper bound", "high")):
+        dialog.get_by_label(f"Band 1: {name}").fill(tag)
+    dialog.get_by_role("button", name="Add band").click()
+    dialog.get_by_role("button", name="Remove band 2").click()
+    dialog.get_by_role("button", name="Add", exact=True).click()
     expect(card(page, "Around eval").get_by_role("img")).to_be_visible()
 
 
-def test_charts_are_edited_moved_and_removed(page: Page) -> None:
-    drawn(page, "Loss")
-    choose(page, "Loss", "Edit this chart …")
-    window = page.get_by_role("dialog", name="Edit the chart")
-    window.get_by_role("button", name="Take expression 2 out").click()
-    window.get_by_role("textbox", name="Title").fill("Train")
-    window.get_by_role("button", name="Change").click()
-    expect(drawn(page, "Train")).to_have_attribute("aria-label", re.compile("2 lines"))
-    choose(page, "Train", "Move back")
+def test_edit_move_and_remove_charts(page: Page) -> None:
+    drawn_chart(page, "Loss")
+    choose_menu_item(page, "Loss", "Edit chart…")
+    dialog = page.get_by_role("dialog", name="Edit chart")
+    dialog.get_by_role("button", name="Remove tag pattern 2").click()
+    dialog.get_by_role("textbox", name="Title").fill("Train")
+    dialog.get_by_role("button", name="Save").click()
+    expect(drawn_chart(page, "Train")).to_have_attribute("aria-label", re.compile("2 lines"))
+    choose_menu_item(page, "Train", "Move later")
     expect(cards(page).first).to_have_attribute("aria-label", "Broken")
-    choose(page, "Train", "Move back")
-    choose(page, "Broken", "Remove this chart")
+    choose_menu_item(page, "Train", "Move later")
+    choose_menu_item(page, "Broken", "Remove chart")
     expect(card(page, "Broken")).to_have_count(0)
     expect(page.get_by_role("button", name="Quality")).to_have_count(0)
-    becomes(page, lambda: titles(page), ["Train", "Band", "Half a band"])
+    wait_for_value(page, lambda: card_titles(page), ["Train", "Band", "Half a band"])
 
 
-def test_a_chart_is_dragged_to_another_place(page: Page) -> None:
-    drawn(page, "Loss")
+def test_drag_reorders_charts(page: Page) -> None:
+    drawn_chart(page, "Loss")
     card(page, "Band").locator("header").drag_to(card(page, "Loss"))
     expect(cards(page).first).to_have_attribute("aria-label", "Band")
 
 
-def test_a_layout_is_saved_chosen_and_removed(
+def test_save_choose_and_remove_layout(
     charts: str, page: Page, open_page: Callable[..., Page]
 ) -> None:
-    drawn(page, "Loss")
-    choose(page, "Half a band", "Remove this chart")
-    page.get_by_role("button", name="Save …").click()
-    window = page.get_by_role("dialog", name="Save the layout")
-    window.get_by_role("textbox", name="Name").fill("tidy")
-    window.get_by_role("button", name="Save", exact=True).click()
+    drawn_chart(page, "Loss")
+    choose_menu_item(page, "Half a band", "Remove chart")
+    page.get_by_role("button", name="Save…").click()
+    dialog = page.get_by_role("dialog", name="Save layout")
+    dialog.get_by_role("textbox", name="Name").fill("tidy")
+    dialog.get_by_role("button", name="Save", exact=True).click()
     expect(page).to_have_url(re.compile("layout=tidy"))
     expect(page).not_to_have_url(re.compile("charts="))
-    expect(bar(page)).to_contain_text("3 charts")
+    expect(layout_bar(page)).to_contain_text("3 charts")
     other = open_page(charts)
-    drawn(other, "Loss")
+    drawn_chart(other, "Loss")
     expect(cards(other)).to_have_count(4)
-    bar(other).get_by_role("combobox").select_option("tidy")
+    layout_bar(other).get_by_role("combobox").select_option("tidy")
     expect(cards(other)).to_have_count(3)
-    open_layout_menu(other, "Remove this layout …")
-    other.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    open_layout_menu(other, "Delete layout…")
+    other.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(cards(other)).to_have_count(4)
-    expect(bar(page).get_by_role("option", name="tidy")).to_have_count(0)
+    expect(layout_bar(page).get_by_role("option", name="tidy")).to_have_count(0)
 
 
-def test_lines_of_python_log_the_same_layout(
+def test_copied_python_logs_the_same_layout(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn(page, "Loss")
-    open_layout_menu(page, "Copy as Python …")
+    drawn_chart(page, "Loss")
+    open_layout_menu(page, "Copy as Python…")
     code = page.get_by_role("region", name="Code").inner_text()
     monkeypatch.chdir(tmp_path)
     exec(code, {})
@@ -230,26 +241,25 @@ def test_lines_of_python_log_the_same_layout(
     assert logged == {title: [chart.title for chart in own] for title, own in CHARTS.items()}
 
 
-def test_an_empty_layout_says_what_to_do(page: Page) -> None:
-    drawn(page, "Loss")
-    open_layout_menu(page, "Start an empty layout")
-    expect(page.get_by_text("No charts are laid out yet.")).to_be_visible()
+def test_empty_layout_offers_new_chart(page: Page) -> None:
+    drawn_chart(page, "Loss")
+    open_layout_menu(page, "New layout")
+    expect(page.get_by_text("No custom charts yet")).to_be_visible()
     page.get_by_role("main").get_by_role("button", name="New chart").last.click()
     expect(page.get_by_role("dialog", name="New chart")).to_be_visible()
 
 
-def test_charts_can_be_laid_out_where_none_was_logged(
-    sweep: str, open_page: Callable[..., Page]
-) -> None:
+def test_log_without_layout_shows_empty_state(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{sweep}?tab=custom_scalars")
-    expect(page.get_by_text("No charts are laid out yet.")).to_be_visible()
+    expect(page.get_by_text("No custom charts yet")).to_be_visible()
     assert not overflows(page)
 
 
-def test_no_faults_are_found_by_axe(charts: str, open_page: Callable[..., Page]) -> None:
+def test_editor_has_no_accessibility_violations(
+    charts: str, open_page: Callable[..., Page]
+) -> None:
     page = open_page(charts)
-    drawn(page, "Loss")
-    assert find_violations(page) == []
+    drawn_chart(page, "Loss")
     for kind in ("Lines", "Lines with bands"):
         page.get_by_role("button", name="New chart").click()
         page.get_by_role("dialog").get_by_role("button", name=kind, exact=True).click()
@@ -257,20 +267,20 @@ def test_no_faults_are_found_by_axe(charts: str, open_page: Callable[..., Page])
         page.keyboard.press("Escape")
 
 
-def test_on_a_phone(charts: str, open_page: Callable[..., Page]) -> None:
+def test_fits_on_a_phone(charts: str, open_page: Callable[..., Page]) -> None:
     page = open_page(charts, width=390)
-    drawn(page, "Loss")
+    drawn_chart(page, "Loss")
     assert not overflows(page)
 
 
 @pytest.mark.skipif(
     not (PAGE_DIR / "copy" / "board.js").exists(), reason="the page of copies was not built"
 )
-def test_a_copy_shows_the_layout(tmp_path: Path, open_page: Callable[..., Page]) -> None:
+def test_static_export_shows_the_layout(tmp_path: Path, open_page: Callable[..., Page]) -> None:
     write_charts(tmp_path / "logs")
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy.html", "?tab=custom_scalars"))
-    expect(drawn(page, "Loss")).to_have_attribute("aria-label", re.compile("4 lines"))
-    becomes(page, lambda: titles(page), ["Loss", "Broken", "Band", "Half a band"])
-    choose(page, "Loss", "Remove this chart")
+    expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("4 lines"))
+    wait_for_value(page, lambda: card_titles(page), ["Loss", "Broken", "Band", "Half a band"])
+    choose_menu_item(page, "Loss", "Remove chart")
     expect(card(page, "Loss")).to_have_count(0)
-    expect(page.get_by_role("button", name="Save …")).to_have_count(0)
+    expect(page.get_by_role("button", name="Save…")).to_have_count(0)

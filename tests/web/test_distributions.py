@@ -1,4 +1,4 @@
-"""Distributions: bands of percentiles, the nine values under the pointer, and every control."""
+"""Distributions: percentile bands, the tooltip and all controls."""
 
 from __future__ import annotations
 
@@ -10,112 +10,112 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.dashboards.histograms.requests import make_columns
-from tests.web.cards import card, number
-from tests.web.conftest import board_over
-from tests.web.parts import tab
-from tests.web.spreads import (
-    drag,
-    drawn,
-    expect_said,
-    point_at,
-    rows,
-    settings,
-    tip_rows,
-    write_spreads,
+from tests.web.cards import card, parse_number
+from tests.web.conftest import board_fixture
+from tests.web.histogram_log import (
+    drag_chart,
+    drawn_histogram,
+    expect_label,
+    hover_chart,
+    make_buckets,
+    open_settings,
+    read_tooltip_cells,
+    write_histogram_log,
 )
+from tests.web.locators import dashboard_tab
 from tracklight.dashboards.histograms.binning import compute_percentiles
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
-Open = Callable[..., Page]
+OpenPage = Callable[..., Page]
 
 
-board = board_over(write_spreads, "module")
+board = board_fixture(write_histogram_log, "module")
 
 
 @pytest.fixture
-def page(board: str, open_page: Open) -> Page:
+def page(board: str, open_page: OpenPage) -> Page:
     page = open_page(f"{board}?tab=distributions")
-    drawn(page, "layer/weights")
+    drawn_histogram(page, "layer/weights")
     return page
 
 
-def test_every_step_of_every_run(page: Page) -> None:
-    words = "layer/weights: 400 distributions of 2 runs, 0 to 1,990"
-    expect_said(page, "layer/weights", f"^{words}")
+def test_all_steps_of_all_runs_are_shown(page: Page) -> None:
+    label = "layer/weights: 400 distributions of 2 runs, 0 to 1,990"
+    expect_label(page, "layer/weights", f"^{label}")
     expect(card(page, "layer/weights").locator("[data-note]")).to_have_text(
         "2 runs · all 200 steps"
     )
 
 
-def test_all_nine_values_under_the_pointer(page: Page) -> None:
-    point_at(page, "layer/weights", 0.7, 0.3)
-    tip = page.get_by_role("status", name="Values at the cursor")
-    expect(tip.locator(".when")).to_contain_text("·")
-    step = int(re.sub(r"\D", "", tip.locator(".when").inner_text().split("·")[0]))
-    (wanted,) = compute_percentiles(make_columns(rows(step)))
-    cells = tip_rows(page)
+def test_tooltip_shows_nine_percentiles(page: Page) -> None:
+    hover_chart(page, "layer/weights", 0.7, 0.3)
+    tooltip = page.get_by_role("status", name="Hovered histogram")
+    expect(tooltip.locator(".step")).to_contain_text("·")
+    step = int(re.sub(r"\D", "", tooltip.locator(".step").inner_text().split("·")[0]))
+    (expected,) = compute_percentiles(make_columns(make_buckets(step)))
+    cells = read_tooltip_cells(page)
     names = [
-        "min",
-        "6.68 %",
-        "15.87 %",
-        "30.85 %",
-        "median",
-        "69.15 %",
-        "84.13 %",
-        "93.32 %",
-        "max",
+        "Min",
+        "6.68%",
+        "15.87%",
+        "30.85%",
+        "Median",
+        "69.15%",
+        "84.13%",
+        "93.32%",
+        "Max",
     ]
-    found = [number(cells[name][0]) for name in names]
-    assert np.allclose(found, wanted, rtol=1e-3, atol=1e-4)
+    found = [parse_number(cells[name][0]) for name in names]
+    assert np.allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
-def test_runs_together(page: Page) -> None:
-    page.get_by_role("button", name="Together").click()
+def test_overlay_runs(page: Page) -> None:
+    page.get_by_role("button", name="Overlaid").click()
     expect(page).to_have_url(re.compile("dmode=together"))
-    expect_said(page, "layer/weights", "of 2 runs")
+    expect_label(page, "layer/weights", "of 2 runs")
     page.keyboard.press("o")
     expect(page).not_to_have_url(re.compile("dmode"))
 
 
 def test_zoom_by_dragging(page: Page) -> None:
-    drag(page, "layer/weights", (0.3, 0.3), (0.6, 0.3))
+    drag_chart(page, "layer/weights", (0.3, 0.3), (0.6, 0.3))
     expect(page).to_have_url(re.compile("hzoom="))
-    expect_said(page, "layer/weights", r"of 2 runs, (?!0 )([\d,]+) to (?!1,990)([\d,]+),")
-    card(page, "layer/weights").get_by_role("button", name="Fit").click()
-    expect_said(page, "layer/weights", "0 to 1,990")
+    expect_label(page, "layer/weights", r"of 2 runs, (?!0 )([\d,]+) to (?!1,990)([\d,]+),")
+    card(page, "layer/weights").get_by_role("button", name="Reset zoom").click()
+    expect_label(page, "layer/weights", "0 to 1,990")
 
 
 def test_scales_and_settings(page: Page) -> None:
     page.get_by_role("button", name="Log", exact=True).click()
     expect(page).to_have_url(re.compile("dlog=1"))
-    expect_said(page, "layer/weights", r"values (?!0 )\d\S* to")
-    panel = settings(page, "Distributions")
-    panel.get_by_label("Logarithmic values").uncheck()
+    expect_label(page, "layer/weights", r"values (?!0 )\d\S* to")
+    panel = open_settings(page, "Distributions")
+    panel.get_by_label("Log scale for values").uncheck()
     expect(page).not_to_have_url(re.compile("dlog"))
-    panel.get_by_label("Runs").select_option("Together")
+    panel.get_by_label("Run layout").select_option("Overlaid")
     expect(page).to_have_url(re.compile("dmode=together"))
     page.get_by_role("button", name="Relative").click()
-    expect_said(page, "layer/weights", "0 to 5h 31m")
+    expect_label(page, "layer/weights", "0 to 5 h 31 min")
 
 
-def test_by_keyboard(page: Page) -> None:
-    chart = drawn(page, "layer/weights")
+def test_keyboard_navigation(page: Page) -> None:
+    chart = drawn_histogram(page, "layer/weights")
     chart.focus()
     chart.press("Home")
-    tip = page.get_by_role("status", name="Values at the cursor")
-    expect(tip).to_contain_text("step 0")
+    tooltip = page.get_by_role("status", name="Hovered histogram")
+    expect(tooltip).to_contain_text("Step 0")
     chart.press("ArrowRight")
-    expect(tip).to_contain_text("step 10")
+    expect(tooltip).to_contain_text("Step 10")
     chart.press("Enter")
     expect(page).to_have_url(re.compile("at=10"))
 
 
-def test_both_tabs_show_the_same_step(page: Page) -> None:
-    drawn(page, "layer/weights").focus()
+def test_pinned_step_is_shared_with_histograms(page: Page) -> None:
+    drawn_histogram(page, "layer/weights").focus()
     page.keyboard.press("Home")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("at=0"))
-    tab(page, "Histograms").click()
-    drawn(page, "layer/weights")
-    expect(page.locator("[data-card='layer/weights'] canvas.unused")).to_have_count(0)
+    dashboard_tab(page, "Histograms").click()
+    drawn_histogram(page, "layer/weights")
+    expect(page.locator("[data-card='layer/weights'] canvas.empty")).to_have_count(0)

@@ -1,17 +1,25 @@
-"""Charts in the gallery of parts: what they draw, and what a hand and a keyboard do to them."""
+"""Component gallery: charts, menus, tables and states in both themes.
+
+The gallery is not part of the package. It is built here and served by a plain file server.
+"""
 
 from __future__ import annotations
 
 import re
+import threading
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.patience import becomes, holds, place_at_rest
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
+from tools import build_web
 
 pytestmark = pytest.mark.browser
 
@@ -28,29 +36,45 @@ COUNT_PIXELS = """(chart, [red, green, blue]) => {
 }"""
 
 
-SCROLLED = "document.querySelector('main').scrollTop"
-WAIT_SCROLLED = """wanted => new Promise(done => {
+SCROLL_TOP = "document.querySelector('main').scrollTop"
+WAIT_FOR_SCROLL = """wanted => new Promise(done => {
   const look = () =>
     document.querySelector('main').scrollTop === wanted ? done() : requestAnimationFrame(look);
   look();
 })"""
 
 
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def gallery_url() -> Iterator[str]:
+    if build_web.find_npm() is None:
+        pytest.skip("building the gallery needs npm")
+    handler = partial(QuietHandler, directory=str(build_web.build_gallery()))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/gallery.html"
+        server.shutdown()
+
+
 @pytest.fixture
-def gallery(sweep: str, open_page: Callable[..., Page]) -> Page:
-    return open_page(f"{sweep}gallery.html")
+def gallery(gallery_url: str, open_page: Callable[..., Page]) -> Page:
+    return open_page(gallery_url)
 
 
-def find_chart(page: Page, name: str, theme: str = "light") -> Locator:
-    """A chart that has been drawn and is on the screen."""
+def drawn_gallery_chart(page: Page, name: str, theme: str = "light") -> Locator:
+    """Return a chart that is drawn, scrolled into view."""
     group = page.get_by_role("group", name=theme, exact=True)
     chart = group.locator(f'[role=img][aria-label^="{name}:"][data-drawn]')
     chart.evaluate("chart => chart.scrollIntoView({ block: 'center' })")
     return chart
 
 
-def find_values(page: Page) -> list[tuple[int, float]]:
-    """Step and value of each line under the cursor, as the light half of the gallery says."""
+def read_values(page: Page) -> list[tuple[int, float]]:
+    """Return step and value of each line under the cursor, from the light theme's table."""
     table = page.get_by_role("table", name="Values under the cursor").first
     cells = table.get_by_role("row").evaluate_all(
         "rows => rows.map(row => [...row.querySelectorAll('td')].map(cell => cell.innerText))"
@@ -59,76 +83,74 @@ def find_values(page: Page) -> list[tuple[int, float]]:
 
 
 def drag(page: Page, chart: Locator, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """From one place of a chart to another, in parts of its width and height."""
-    box = place_at_rest(chart)
+    """Drag between two points of a chart, given as fractions of its width and height."""
+    box = get_stable_box(chart)
     page.mouse.move(*box.at(*start))
     page.mouse.down()
     page.mouse.move(*box.at(*end), steps=4)
     page.mouse.up()
 
 
-def test_lines_are_drawn_in_their_colours(gallery: Page) -> None:
+def test_lines_are_drawn_in_their_colors(gallery: Page) -> None:
     for theme in ("light", "dark"):
-        expect_blue(find_chart(gallery, "restart", theme))
-        assert find_chart(gallery, "nothing", theme).evaluate(COUNT_PIXELS, BLUE) == 0
+        expect_blue(drawn_gallery_chart(gallery, "restart", theme))
+        assert drawn_gallery_chart(gallery, "nothing", theme).evaluate(COUNT_PIXELS, BLUE) == 0
 
 
 def expect_blue(chart: Locator) -> None:
-    holds(chart.page, lambda: chart.evaluate(COUNT_PIXELS, BLUE) > 100)
+    wait_for_condition(chart.page, lambda: chart.evaluate(COUNT_PIXELS, BLUE) > 100)
 
 
-def test_every_chart_is_drawn_sharp_on_a_dense_screen(
-    sweep: str, open_page: Callable[..., Page]
-) -> None:
-    page = open_page(f"{sweep}gallery.html", device_scale_factor=2)
-    chart = find_chart(page, "restart")
-    width = round(2 * place_at_rest(chart).width)
+def test_canvas_uses_device_pixel_ratio(gallery_url: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(gallery_url, device_scale_factor=2)
+    chart = drawn_gallery_chart(page, "restart")
+    width = round(2 * get_stable_box(chart).width)
     canvas = chart.locator("canvas").first
-    becomes(page, lambda: canvas.evaluate("canvas => canvas.width"), width)
+    wait_for_value(page, lambda: canvas.evaluate("canvas => canvas.width"), width)
 
 
-def test_a_drag_zooms_a_double_click_fits(gallery: Page) -> None:
-    chart = find_chart(gallery, "learning rate")
-    whole = chart.get_attribute("aria-label")
-    assert whole and "0 to 10,000 across" in whole
+def test_drag_zooms_and_double_click_resets(gallery: Page) -> None:
+    chart = drawn_gallery_chart(gallery, "learning rate")
+    initial = chart.get_attribute("aria-label")
+    assert initial and "x axis 0 to 10,000" in initial
     drag(gallery, chart, (0.4, 0.2), (0.7, 0.6))
-    expect(chart).not_to_have_attribute("aria-label", re.compile("0 to 10,000 across"))
-    expect(chart).to_have_attribute("aria-label", re.compile("across"))
+    expect(chart).not_to_have_attribute("aria-label", re.compile("x axis 0 to 10,000"))
+    expect(chart).to_have_attribute("aria-label", re.compile("x axis"))
     chart.dblclick()
-    expect(chart).to_have_attribute("aria-label", whole)
+    expect(chart).to_have_attribute("aria-label", initial)
 
 
-def test_the_plain_wheel_scrolls_and_ctrl_wheel_zooms(gallery: Page) -> None:
-    chart = find_chart(gallery, "learning rate")
-    whole = chart.get_attribute("aria-label")
-    assert whole
+def test_wheel_scrolls_and_ctrl_wheel_zooms(gallery: Page) -> None:
+    chart = drawn_gallery_chart(gallery, "learning rate")
+    initial = chart.get_attribute("aria-label")
+    assert initial
     chart.hover()
-    before = gallery.evaluate(SCROLLED)
+    before = gallery.evaluate(SCROLL_TOP)
     gallery.mouse.wheel(0, 60)
-    gallery.evaluate(WAIT_SCROLLED, before + 60)
-    expect(chart).to_have_attribute("aria-label", whole)
+    gallery.evaluate(WAIT_FOR_SCROLL, before + 60)
+    expect(chart).to_have_attribute("aria-label", initial)
     gallery.keyboard.down("Control")
     gallery.mouse.wheel(0, -120)
     gallery.keyboard.up("Control")
-    expect(chart).not_to_have_attribute("aria-label", whole)
-    assert gallery.evaluate(SCROLLED) == before + 60
+    expect(chart).not_to_have_attribute("aria-label", initial)
+    assert gallery.evaluate(SCROLL_TOP) == before + 60
 
 
-def test_shift_drag_moves_the_paper(gallery: Page) -> None:
-    chart = find_chart(gallery, "learning rate")
+def test_shift_drag_pans(gallery: Page) -> None:
+    chart = drawn_gallery_chart(gallery, "learning rate")
     gallery.keyboard.down("Shift")
     drag(gallery, chart, (0.3, 0.5), (0.8, 0.5))
     gallery.keyboard.up("Shift")
-    expect(chart).to_have_attribute("aria-label", re.compile("\N{MINUS SIGN}.*across"))
+    expect(chart).to_have_attribute("aria-label", re.compile("x axis \N{MINUS SIGN}"))
 
 
-def test_new_points_leave_a_zoom_alone(gallery: Page) -> None:
-    chart = find_chart(gallery, "growing")
-    whole = chart.get_attribute("aria-label")
-    assert whole
+def test_new_points_keep_the_zoom(gallery: Page) -> None:
+    chart = drawn_gallery_chart(gallery, "growing")
+    initial = chart.get_attribute("aria-label")
+    assert initial
     more = gallery.get_by_role("button", name="More points").first
     more.click()
-    expect(chart).not_to_have_attribute("aria-label", whole)
+    expect(chart).not_to_have_attribute("aria-label", initial)
     grown = chart.get_attribute("aria-label")
     assert grown
     drag(gallery, chart, (0.3, 0.3), (0.6, 0.7))
@@ -140,88 +162,88 @@ def test_new_points_leave_a_zoom_alone(gallery: Page) -> None:
     expect(chart).to_have_attribute("aria-label", zoomed)
 
 
-def test_hover_tells_the_points_under_the_pointer(gallery: Page) -> None:
-    chart = find_chart(gallery, "learning rate")
-    box = place_at_rest(chart)
-    gallery.mouse.move(*box.middle)
+def test_hover_shows_values_under_the_cursor(gallery: Page) -> None:
+    chart = drawn_gallery_chart(gallery, "learning rate")
+    box = get_stable_box(chart)
+    gallery.mouse.move(*box.center)
     table = gallery.get_by_role("table", name="Values under the cursor").first
     expect(table.get_by_role("row")).to_have_count(3)
-    for run, (step, value) in enumerate(find_values(gallery)):
+    for run, (step, value) in enumerate(read_values(gallery)):
         assert 4000 < step < 6000
-        # What samples.ts makes of a run at its point number `at`.
+        # The value that samples.ts computes for point number `at` of a run.
         at = round(step / 10_000 * 120)
         assert value == pytest.approx(10 ** (-2 - 0.25 * run - 1.6 * at / 121), rel=1e-3)
 
 
-def test_arrow_keys_go_from_point_to_point(gallery: Page) -> None:
-    chart = find_chart(gallery, "learning rate")
+def test_arrow_keys_move_the_cursor(gallery: Page) -> None:
+    chart = drawn_gallery_chart(gallery, "learning rate")
     chart.focus()
     gallery.keyboard.press("End")
-    becomes(gallery, lambda: find_values(gallery)[0][0], 10_000)
+    wait_for_value(gallery, lambda: read_values(gallery)[0][0], 10_000)
     gallery.keyboard.press("ArrowLeft")
-    becomes(gallery, lambda: find_values(gallery)[0][0], 9_917)
+    wait_for_value(gallery, lambda: read_values(gallery)[0][0], 9_917)
     gallery.keyboard.press("ArrowLeft")
-    becomes(gallery, lambda: find_values(gallery)[0][0], 9_833)
+    wait_for_value(gallery, lambda: read_values(gallery)[0][0], 9_833)
     gallery.keyboard.press("Home")
     gallery.keyboard.press("ArrowRight")
     first = (83, pytest.approx(10 ** (-2 - 1.6 / 121), rel=1e-3))
-    becomes(gallery, lambda: find_values(gallery)[0], first)
+    wait_for_value(gallery, lambda: read_values(gallery)[0], first)
 
 
-def test_keys_zoom_and_fit(gallery: Page) -> None:
-    chart = find_chart(gallery, "growing")
-    whole = chart.get_attribute("aria-label")
-    assert whole and "0 to 10,000 across" in whole
+def test_keys_zoom_and_reset(gallery: Page) -> None:
+    chart = drawn_gallery_chart(gallery, "growing")
+    initial = chart.get_attribute("aria-label")
+    assert initial and "x axis 0 to 10,000" in initial
     chart.focus()
     gallery.keyboard.press("+")
-    expect(chart).to_have_attribute("aria-label", re.compile("1,667 to 8,333 across"))
+    expect(chart).to_have_attribute("aria-label", re.compile("x axis 1,667 to 8,333"))
     gallery.keyboard.press("-")
     gallery.keyboard.press("-")
     gallery.keyboard.press("0")
-    expect(chart).to_have_attribute("aria-label", whole)
+    expect(chart).to_have_attribute("aria-label", initial)
 
 
-def test_a_drag_selects_a_range_where_that_is_asked_for(gallery: Page) -> None:
-    chart = find_chart(gallery, "range")
-    told = gallery.get_by_label("Range", exact=True).first
-    expect(told).to_have_text("3000 to 6000")
+def test_drag_selects_a_range(gallery: Page) -> None:
+    chart = drawn_gallery_chart(gallery, "range")
+    range_text = gallery.get_by_label("Range", exact=True).first
+    expect(range_text).to_have_text("3000 to 6000")
     drag(gallery, chart, (0.2, 0.5), (0.9, 0.6))
-    expect(told).not_to_have_text("3000 to 6000")
-    start, _, stop = told.inner_text().partition(" to ")
+    expect(range_text).not_to_have_text("3000 to 6000")
+    start, _, stop = range_text.inner_text().partition(" to ")
     assert 0 < int(start) < 3000
     assert 8000 < int(stop) < 10_000
 
 
-def test_escape_gives_up_a_drag(gallery: Page) -> None:
-    chart = find_chart(gallery, "learning rate")
-    whole = chart.get_attribute("aria-label")
-    assert whole
-    box = place_at_rest(chart)
+def test_escape_cancels_a_drag(gallery: Page) -> None:
+    chart = drawn_gallery_chart(gallery, "learning rate")
+    initial = chart.get_attribute("aria-label")
+    assert initial
+    box = get_stable_box(chart)
     gallery.mouse.move(box.x + 100, box.y + 50)
     gallery.mouse.down()
     gallery.mouse.move(box.x + 200, box.y + 120, steps=3)
     gallery.keyboard.press("Escape")
     gallery.mouse.up()
-    expect(chart).to_have_attribute("aria-label", whole)
+    expect(chart).to_have_attribute("aria-label", initial)
 
 
-def test_a_chart_is_taken_away_as_svg(gallery: Page, tmp_path: Path) -> None:
-    find_chart(gallery, "validation/accuracy")
+def test_export_svg(gallery: Page, tmp_path: Path) -> None:
+    drawn_gallery_chart(gallery, "validation/accuracy")
     with gallery.expect_download() as download:
         gallery.get_by_role("button", name="SVG").first.click()
     download.value.save_as(tmp_path / "chart.svg")
     root = ElementTree.parse(tmp_path / "chart.svg").getroot()
     assert root.tag == f"{SVG}svg"
     assert root.findtext(f"{SVG}title") == "validation/accuracy <smoothed & raw>"
-    words = [text.text for text in root.iter(f"{SVG}text")]
-    assert {"step", "accuracy", "2k", "0.80", "conv/bn-lr3e-3", "vit/tiny-lr1e-4"} <= set(words)
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert {"step", "accuracy", "2k", "0.80", "conv/bn-lr3e-3", "vit/tiny-lr1e-4"} <= set(texts)
     strokes = [path.get("stroke") for path in root.iter(f"{SVG}path")]
-    # The smoothed line, the raw one behind it and the sample in the legend.
+    # The smoothed line, the raw line and the legend.
     assert strokes.count("#4269d0") == 3
 
 
-def test_a_chart_is_taken_away_as_png(gallery: Page, tmp_path: Path) -> None:
-    find_chart(gallery, "validation/accuracy")
+def test_export_png(gallery: Page, tmp_path: Path) -> None:
+    drawn_gallery_chart(gallery, "validation/accuracy")
     with gallery.expect_download() as download:
         gallery.get_by_role("button", name="PNG").first.click()
     download.value.save_as(tmp_path / "chart.png")
@@ -231,28 +253,28 @@ def test_a_chart_is_taken_away_as_png(gallery: Page, tmp_path: Path) -> None:
     assert len(content) > 20_000
 
 
-def test_a_finger_points_and_two_zoom(sweep: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{sweep}gallery.html", width=390, has_touch=True)
+def test_touch_tap_and_pinch(gallery_url: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(gallery_url, width=390, has_touch=True)
     assert not overflows(page)
-    chart = find_chart(page, "learning rate")
-    whole = chart.get_attribute("aria-label")
-    assert whole
-    box = place_at_rest(chart)
+    chart = drawn_gallery_chart(page, "learning rate")
+    initial = chart.get_attribute("aria-label")
+    assert initial
+    box = get_stable_box(chart)
     page.touchscreen.tap(box.x + box.width / 2, box.y + 80)
     table = page.get_by_role("table", name="Values under the cursor").first
     expect(table.get_by_role("row")).to_have_count(3)
     touch = page.context.new_cdp_session(page)
 
-    def fingers(kind: str, *places: float) -> None:
-        points = [{"x": box.x + x, "y": box.y + 80, "id": at} for at, x in enumerate(places)]
+    def dispatch_touch(kind: str, *xs: float) -> None:
+        points = [{"x": box.x + x, "y": box.y + 80, "id": at} for at, x in enumerate(xs)]
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
-    fingers("touchStart", 150)
-    fingers("touchStart", 150, 200)
-    fingers("touchMove", 120, 240)
-    fingers("touchMove", 90, 280)
-    fingers("touchEnd")
-    expect(chart).not_to_have_attribute("aria-label", whole)
+    dispatch_touch("touchStart", 150)
+    dispatch_touch("touchStart", 150, 200)
+    dispatch_touch("touchMove", 120, 240)
+    dispatch_touch("touchMove", 90, 280)
+    dispatch_touch("touchEnd")
+    expect(chart).not_to_have_attribute("aria-label", initial)
 
 
 def test_bars_show_the_first_and_count_the_rest(gallery: Page) -> None:
@@ -262,8 +284,143 @@ def test_bars_show_the_first_and_count_the_rest(gallery: Page) -> None:
     expect(bars).to_contain_text("1 more")
 
 
-def test_nothing_in_the_gallery_stands_in_the_way(gallery: Page) -> None:
-    find_chart(gallery, "nothing")
-    # Each part is there twice, once in each theme, and so are the names of its regions.
-    faults = find_violations(gallery)
-    assert [fault for fault in faults if not fault.startswith("landmark-unique")] == []
+def light(page: Page) -> Locator:
+    return page.get_by_role("group", name="light", exact=True)
+
+
+def test_menu_has_one_tab_stop_and_typeahead(gallery: Page) -> None:
+    button = light(gallery).get_by_role("button", name="Menu", exact=True)
+    button.press("Enter")
+    menu = gallery.get_by_role("menu", name="Card")
+    expect(menu.get_by_role("menuitem", name="Reset zoom")).to_be_focused()
+    expect(menu.locator("button[tabindex='0']")).to_have_count(1)
+    gallery.keyboard.press("ArrowDown")
+    expect(menu.get_by_role("menuitemcheckbox", name="Log scale")).to_be_focused()
+    gallery.keyboard.type("loc")
+    expect(menu.get_by_role("menuitemcheckbox", name="Lock range")).to_be_focused()
+    gallery.keyboard.press("ArrowDown")  # The last item is disabled.
+    expect(menu.get_by_role("menuitem", name="Reset zoom")).to_be_focused()
+    gallery.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
+    expect(button).to_be_focused()
+
+
+def test_menu_closes_when_the_focus_leaves_it(gallery: Page) -> None:
+    light(gallery).get_by_role("button", name="Menu", exact=True).press("Enter")
+    expect(gallery.get_by_role("menu", name="Card")).to_be_visible()
+    gallery.keyboard.press("Tab")
+    expect(gallery.get_by_role("menu", name="Card")).to_have_count(0)
+
+
+def test_menu_follows_its_button_when_the_page_scrolls(gallery: Page) -> None:
+    button = light(gallery).get_by_role("button", name="Menu", exact=True)
+    button.evaluate("button => button.scrollIntoView({ block: 'center' })")
+    button.click()
+    menu = gallery.get_by_role("menu", name="Card")
+    offset = get_stable_box(menu).y - get_stable_box(button).y
+    gallery.evaluate("document.querySelector('main').scrollTop += 60")
+    wait_for_condition(
+        gallery,
+        lambda: abs(get_stable_box(menu).y - get_stable_box(button).y - offset) < 2,
+    )
+
+
+def test_combobox_keeps_the_focus_and_names_the_active_option(gallery: Page) -> None:
+    button = light(gallery).get_by_role("button", name="Color: by lr")
+    button.click()
+    dialog = gallery.get_by_role("dialog", name="Color")
+    box = dialog.get_by_role("combobox", name="Search columns")
+    expect(box).to_be_focused()
+    box.fill("acc")
+    expect(dialog.get_by_role("option")).to_have_count(1)
+    active = box.get_attribute("aria-activedescendant")
+    assert active
+    expect(gallery.locator(f'[id="{active}"]')).to_have_text("validation/accuracy")
+    box.press("Enter")
+    expect(dialog).to_have_count(0)
+    expect(light(gallery).get_by_role("button", name="Color: by acc")).to_be_focused()
+
+
+def test_combobox_reports_no_matches(gallery: Page) -> None:
+    light(gallery).get_by_role("button", name="Column", exact=True).click()
+    gallery.get_by_role("combobox", name="Search columns").fill("nowhere")
+    expect(gallery.get_by_text("No matches for “nowhere”")).to_be_visible()
+
+
+def test_icon_button_has_a_tooltip_for_pointer_and_keyboard(gallery: Page) -> None:
+    button = light(gallery).get_by_role("button", name="download", exact=True)
+    tooltip = gallery.locator(".element-tooltip")
+    button.hover()
+    expect(tooltip).to_have_text("download")
+    gallery.mouse.move(0, 0)
+    expect(tooltip).to_have_count(0)
+    light(gallery).get_by_role("button", name="contrast", exact=True).focus()
+    gallery.keyboard.press("Tab")
+    expect(tooltip).to_have_text("copy")
+    gallery.keyboard.press("Escape")
+    expect(tooltip).to_have_count(0)
+
+
+def test_data_table_sorts_and_renders_only_visible_rows(gallery: Page) -> None:
+    table = light(gallery).get_by_role("table", name="Ops", exact=True)
+    table.scroll_into_view_if_needed()
+    header = table.get_by_role("columnheader", name="Calls")
+    expect(header).to_have_attribute("aria-sort", "none")
+    header.get_by_role("button").click()
+    expect(header).to_have_attribute("aria-sort", "descending")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("96")
+    header.get_by_role("button").click()
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    assert table.get_by_role("row").count() < 40
+
+
+def test_dialog_returns_the_focus(gallery: Page) -> None:
+    button = light(gallery).get_by_role("button", name="Dialog…")
+    button.press("Enter")
+    dialog = gallery.get_by_role("dialog", name="Save layout")
+    expect(dialog.get_by_role("button", name="Save")).to_be_visible()
+    gallery.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(button).to_be_focused()
+
+
+def test_open_layers_have_no_accessibility_violations(gallery: Page) -> None:
+    for theme in ("light", "dark"):
+        group = gallery.get_by_role("group", name=theme, exact=True)
+        for name in ("Menu", "Column", "Dialog…"):
+            group.get_by_role("button", name=name, exact=True).click()
+            assert list_violations(gallery) == []
+            gallery.keyboard.press("Escape")
+
+
+def list_violations(page: Page) -> list[str]:
+    # Each component appears once per theme, so region names are not unique.
+    return [
+        violation
+        for violation in find_violations(page)
+        if not violation.startswith("landmark-unique")
+    ]
+
+
+def test_no_accessibility_violations(gallery: Page) -> None:
+    drawn_gallery_chart(gallery, "nothing")
+    assert list_violations(gallery) == []
+
+
+def test_list_of_measured_rows_reaches_every_row(gallery: Page) -> None:
+    group = gallery.get_by_role("group", name="light", exact=True)
+    rows = group.get_by_role("list", name="Texts")
+    rows.scroll_into_view_if_needed()
+    expect(rows.get_by_text("Text 0:", exact=True)).to_be_visible()
+    assert rows.get_by_role("listitem").count() < 100
+    # The height of the list changes while rows are measured.
+    last = rows.get_by_text(re.compile(r"^Text 499:"))
+    scroll_down = "list => { list.scrollTop = list.scrollHeight; return true; }"
+    wait_for_condition(
+        gallery, lambda: rows.evaluate(scroll_down) and last.count() == 1 and last.is_visible()
+    )
+    tops = rows.get_by_role("listitem").evaluate_all(
+        "rows => rows.map(row => [row.getBoundingClientRect().top,"
+        " row.getBoundingClientRect().bottom])"
+    )
+    assert all(abs(top - bottom) < 1 for (_, bottom), (top, _) in pairwise(tops))

@@ -1,4 +1,4 @@
-"""Graphs with functions and profiles, of files, in copies, in trouble, and for everyone."""
+"""Graphs: functions, profiles, dropped files, errors, accessibility and static exports."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from playwright.sync_api import Locator, Page, Route, expect
 from tests.analysis.graphs.graphdefs import add_function, call, graphdef
 from tests.archives import extract
 from tests.dashboards.graphs.graph_log import write_graph
-from tests.web.blueprints import box, build_network, choose, toggle
-from tests.web.conftest import board_over
+from tests.web.conftest import board_fixture
+from tests.web.graph_view import build_network, node, select_node, toggle_group
+from tests.web.locators import click_retry
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
 from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
@@ -28,7 +29,7 @@ CORPUS = Path(__file__).parents[1] / "data" / "corpus"
 
 
 def build_calls() -> Message:
-    """A call in a scope, whose function has a scope of its own."""
+    """Build a call inside a scope, to a function that contains a scope."""
     nodes = {"x": [], "y": [], "net/call": ["x", "y"], "out": ["net/call"]}
     graph = graphdef(nodes, ops={"net/call": "StatefulPartitionedCall"})
     add_function(graph, "body", ["p", "q"], {"in/sum": ["p", "q"]}, {"r": "in/sum:z:0"})
@@ -36,17 +37,17 @@ def build_calls() -> Message:
     return graph
 
 
-def write_depths(folder: Path) -> None:
-    """A network, calls of a function, and a session of TensorFlow 1 with two profiles."""
+def write_graphs(folder: Path) -> None:
+    """Write a network, a function call, and a TensorFlow 1 session with two profiles."""
     write_graph(folder, build_network(), "a_deep")
     write_graph(folder, build_calls(), "b_calls")
     extract(CORPUS / "legacy_v1.tar.xz", folder)
 
 
-depths = board_over(write_depths, "module", "?tab=graphs")
+graph_board = board_fixture(write_graphs, "module", "?tab=graphs")
 
 
-def graph_of(run: str) -> str:
+def graph_query(run: str) -> str:
     return f"&graph={quote(make_graph_id(run, RUN_GRAPH_TAG, 'graphs'))}"
 
 
@@ -54,30 +55,28 @@ def details(page: Page) -> Locator:
     return page.get_by_role("complementary", name="Details")
 
 
-def test_the_body_of_a_function_is_opened_where_it_is_called(
-    depths: str, open_page: OpenPage
-) -> None:
-    page = open_page(f"{depths}{graph_of('b_calls')}&open=net")
-    toggle(page, "net/call")
-    for inside in ("p", "q", "in", "r"):
-        expect(box(page, f"net/call|body|{inside}")).to_be_visible()
-    expect(page.locator('[data-link="x → net/call|body|p"]')).to_have_count(1)
-    expect(page.locator('[data-link="net/call|body|r → out"]')).to_have_count(1)
-    toggle(page, "net/call|body|in")
-    choose(page, "net/call|body|in/sum")
+def test_function_body_expands_at_its_call(graph_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{graph_board}{graph_query('b_calls')}&open=net")
+    toggle_group(page, "net/call")
+    for child in ("p", "q", "in", "r"):
+        expect(node(page, f"net/call|body|{child}")).to_be_visible()
+    expect(page.locator('[data-edge="x → net/call|body|p"]')).to_have_count(1)
+    expect(page.locator('[data-edge="net/call|body|r → out"]')).to_have_count(1)
+    toggle_group(page, "net/call|body|in")
+    select_node(page, "net/call|body|in/sum")
     expect(details(page)).to_contain_text("net/call|body|in/sum")
-    # Who closes all sees all closed again after a reload, and not what is open at first.
+    # A state with all groups collapsed survives a reload; the default is not restored.
     page.keyboard.press("c")
-    expect(box(page, "net")).to_have_attribute("aria-expanded", "false")
+    expect(node(page, "net")).to_have_attribute("aria-expanded", "false")
     expect(page).to_have_url(re.compile("open=/(&|$)"))
     page.reload()
-    expect(box(page, "net")).to_have_attribute("aria-expanded", "false")
+    expect(node(page, "net")).to_have_attribute("aria-expanded", "false")
 
 
-def test_time_and_memory_of_each_profile(depths: str, open_page: OpenPage) -> None:
-    page = open_page(depths + graph_of("legacy_v1/session"))
-    colour, legend = page.get_by_label("Colour"), page.get_by_role("group", name="Legend")
-    colour.select_option("Compute time")
+def test_color_by_time_and_memory_of_a_profile(graph_board: str, open_page: OpenPage) -> None:
+    page = open_page(graph_board + graph_query("legacy_v1/session"))
+    color_select, legend = page.get_by_label("Color by"), page.get_by_role("group", name="Legend")
+    color_select.select_option("Compute time")
     expect(legend).to_contain_text("Compute time")
     expect(legend).to_contain_text(re.compile(r"\d ?(µs|ms)"))
     profile = page.get_by_role("combobox", name="Profile")
@@ -86,14 +85,14 @@ def test_time_and_memory_of_each_profile(depths: str, open_page: OpenPage) -> No
     profile.select_option("step004")
     expect(page).to_have_url(re.compile("profile=step004"))
     expect(legend).not_to_have_text(before)
-    colour.select_option("Memory")
+    color_select.select_option("Memory")
     expect(legend).to_contain_text(re.compile(r"\d k?B"))
-    colour.select_option("Operation")
+    color_select.select_option("Operation")
     expect(profile).to_have_count(0)
 
 
-def drop(page: Page, name: str, content: bytes) -> None:
-    """Lets a file fall onto the page."""
+def drop_file(page: Page, name: str, content: bytes) -> None:
+    """Drop a file onto the page."""
     files = page.evaluate_handle(
         """([name, text]) => {
             const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
@@ -106,76 +105,80 @@ def drop(page: Page, name: str, content: bytes) -> None:
     page.dispatch_event("body", "drop", {"dataTransfer": files})
 
 
-def test_files_are_dropped_and_too_large_ones_refused(
-    depths: str, open_page: OpenPage, tmp_path: Path
+def test_dropped_file_opens_and_large_file_is_rejected(
+    graph_board: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
-    page = open_page(depths)
-    expect(box(page, "net")).to_be_visible()
-    drop(page, "mine.pb", build_network(blocks=1).SerializeToString())
-    expect(page.get_by_role("button", name="Choose a graph")).to_contain_text("mine.pb")
-    expect(box(page, "net")).to_be_visible()
+    page = open_page(graph_board)
+    expect(node(page, "net")).to_be_visible()
+    drop_file(page, "mine.pb", build_network(blocks=1).SerializeToString())
+    expect(page.get_by_role("button", name="Select a graph")).to_contain_text("mine.pb")
+    expect(node(page, "net")).to_be_visible()
     with (tmp_path / "large.pb").open("wb") as file:
         file.truncate(300 * 2**20)
-    page.get_by_label("File of a graph").set_input_files(tmp_path / "large.pb")
-    expect(page.get_by_role("dialog")).to_contain_text("files of up to 268 MB are read")
+    page.get_by_label("Graph file").set_input_files(tmp_path / "large.pb")
+    expect(page.get_by_role("dialog")).to_contain_text("The limit is 268 MB")
     assert find_violations(page) == []
 
 
-def test_trouble_is_told_in_place_and_asked_for_again(depths: str, open_page: OpenPage) -> None:
+def test_failed_requests_can_be_retried(graph_board: str, open_page: OpenPage) -> None:
     page = open_page("about:blank")
-    broken = {"graphs", "groups"}
+    failing = {"list", "groups"}
 
-    def answer(route: Route) -> None:
-        if route.request.url.split("?")[0].rpartition("/")[2] in broken:
+    def handle_route(route: Route) -> None:
+        if route.request.url.split("?")[0].rpartition("/")[2] in failing:
             route.fulfill(status=500, json={"error": {"message": "It broke.", "hint": "Wait."}})
         else:
             route.continue_()
 
-    page.route("**/api/v1/graphs/*", answer)
-    page.goto(depths)
-    for part, done in (
-        ("graphs", page.get_by_label("Choose a graph")),
-        ("groups", box(page, "net")),
+    page.route("**/api/v1/graphs/*", handle_route)
+    page.goto(graph_board)
+    for endpoint, loaded in (
+        ("list", page.get_by_label("Select a graph")),
+        ("groups", node(page, "net")),
     ):
         expect(page.get_by_role("main").get_by_text("It broke.")).to_be_visible()
-        broken.remove(part)
-        page.get_by_role("button", name="Try again").click()
-        expect(done).to_be_visible()
-    page.goto(f"{depths}&node=nowhere/at/all")
+        failing.remove(endpoint)
+        click_retry(page)
+        expect(loaded).to_be_visible()
+    page.goto(f"{graph_board}&node=nowhere/at/all")
     expect(details(page)).to_contain_text("nowhere/at/all")
 
 
-def find_faults(page: Page) -> list[str]:
-    """All but that nodes are called in full what boxes have room for in short words only."""
-    short = "label-content-name-mismatch: <g "
-    return [found for found in find_violations(page) if not found.startswith(short)]
+def find_unexpected_violations(page: Page) -> list[str]:
+    """Return accessibility violations, except that nodes show abbreviated names."""
+    abbreviated = "label-content-name-mismatch: <g "
+    return [
+        violation for violation in find_violations(page) if not violation.startswith(abbreviated)
+    ]
 
 
-def test_it_is_for_everyone(depths: str, open_page: OpenPage) -> None:
-    page = open_page(f"{depths}&open=net&node=head&find=op:AddV2")
+def test_no_accessibility_violations_and_fits_on_a_phone(
+    graph_board: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{graph_board}&open=net&node=head&find=op:AddV2")
     expect(details(page)).to_contain_text("head")
     expect(page.get_by_role("region", name="Search results")).to_contain_text("3 matches")
-    assert find_faults(page) == []
+    assert find_unexpected_violations(page) == []
     page.set_viewport_size({"width": 390, "height": 900})
-    expect(box(page, "net")).to_be_visible()
+    expect(node(page, "net")).to_be_visible()
     assert not overflows(page)
-    assert find_faults(page) == []
+    assert find_unexpected_violations(page) == []
 
 
-def test_a_copy_is_opened_searched_coloured_and_taken_away(
+def test_static_export_supports_search_colors_and_download(
     tmp_path: Path, open_page: OpenPage
 ) -> None:
     write_graph(tmp_path / "logs", build_network(), "a_deep")
     page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=graphs&open=net"))
-    toggle(page, "net/block_2")
-    choose(page, "net/block_2/add")
+    toggle_group(page, "net/block_2")
+    select_node(page, "net/block_2/add")
     expect(details(page)).to_contain_text("AddV2")
-    page.get_by_role("searchbox", name="Find nodes").fill("op:AddV2")
+    page.get_by_role("searchbox", name="Search nodes").fill("op:AddV2")
     results = page.get_by_role("region", name="Search results")
     expect(results.get_by_role("status")).to_have_text("3 matches")
-    page.get_by_label("Colour").select_option("Parameters")
+    page.get_by_label("Color by").select_option("Parameters")
     expect(page.get_by_role("group", name="Legend")).to_contain_text("Parameters")
-    page.get_by_role("button", name="Download").click()
+    page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
-        page.get_by_role("menuitem", name=re.compile("Picture as SVG")).click()
+        page.get_by_role("menuitem", name=re.compile("Export SVG")).click()
     assert "block_3" in download.value.path().read_text(encoding="utf-8")

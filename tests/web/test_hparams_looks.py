@@ -1,4 +1,4 @@
-"""HParams in the dark, on a phone, by keyboard, for who cannot see it, and while trials run."""
+"""HParams: accessibility, small screens, keyboard, errors, live updates and static export."""
 
 from __future__ import annotations
 
@@ -13,111 +13,116 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.web.conftest import Serve, board_over
-from tests.web.grid_log import BEST, GRID, records, write_grid
+from tests.web.conftest import Serve, board_fixture
+from tests.web.event_writer import append_records
+from tests.web.hparams_log import BEST, GRID, session_records, write_grid
+from tests.web.locators import click_retry
 from tests.web.test_hparams_views import (
     TAB,
-    expect_sessions,
-    names,
-    open_page_of,
-    rows,
-    surface,
-    taken,
-    taken_picture,
+    download_plot,
+    download_text,
+    drawn_parallel_plot,
+    expect_trials,
+    open_hparams,
+    trial_names,
+    trial_rows,
 )
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import overflows
 from tests.web.test_static_board import copy
-from tests.web.writing import append
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
-board = board_over(write_grid, "module", TAB)
+board = board_fixture(write_grid, "module", TAB)
 
 
-def test_no_faults_are_found_by_axe(board: str, open_page: OpenPage) -> None:
-    page = open_page(board)
-    surface(page)
-    assert find_violations(page) == []
-    page.get_by_role("button", name="Importance").click()
-    expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()
-    assert find_violations(page) == []
+def test_toolbar_has_one_row_on_a_laptop(board: str, open_page: OpenPage) -> None:
+    page = open_page(board, width=1440)
+    drawn_parallel_plot(page)
+    views = page.get_by_role("toolbar", name="HParams").locator("> *")
+    tops = views.evaluate_all("all => all.map(one => one.getBoundingClientRect())")
+    middles = {round(box["y"] + box["height"] / 2) for box in tops}
+    assert max(middles) - min(middles) < 10
 
 
-def test_on_a_phone_and_by_keyboard(board: str, open_page: OpenPage) -> None:
+def test_fits_on_a_phone_and_keyboard_shortcuts(board: str, open_page: OpenPage) -> None:
     page = open_page(board, width=390)
-    surface(page)
+    drawn_parallel_plot(page)
     assert not overflows(page)
-    expect(page.get_by_role("region", name="What won")).to_contain_text("low dropout")
+    expect(page.get_by_role("region", name="Insights")).to_contain_text("low dropout")
     page.keyboard.press("f")
     expect(page.get_by_role("complementary", name="Filters")).to_be_visible()
     assert not overflows(page)
     page.keyboard.press("f")
     page.keyboard.press("v")
     expect(page).to_have_url(re.compile("hp=scatter"))
-    expect(page.get_by_role("img", name="accuracy over units")).to_be_visible()
+    expect(page.get_by_role("img", name="accuracy vs. units")).to_be_visible()
     assert not overflows(page)
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Clear all filters")
+    expect(page.get_by_role("dialog")).to_contain_text("Clear filters")
 
 
-def test_axes_are_scaled_turned_and_moved_by_their_menus(board: str, open_page: OpenPage) -> None:
-    page = open_page_of(board, open_page)
-    axis = page.get_by_role("group", name="Axis units", exact=True)
-    for item in ("Quantile axis", "Upside down", "Move left"):
+def test_axis_menu_scales_inverts_and_moves(board: str, open_page: OpenPage) -> None:
+    page = open_hparams(board, open_page)
+    axis = page.get_by_role("group", name="Axis: units", exact=True)
+    for item in ("Quantile scale", "Invert axis", "Move left"):
         axis.get_by_role("button").click()
-        page.get_by_role("menu", name="Axis units").get_by_text(item).click()
+        page.get_by_role("menu", name="Axis: units").get_by_text(item).click()
     expect(axis).to_contain_text("quantile")
     expect(page).to_have_url(re.compile("hp-axes=.*flipped"))
-    expect(surface(page)).to_have_attribute(
+    expect(drawn_parallel_plot(page)).to_have_attribute(
         "aria-label", re.compile("dropout, learning_rate, units, optimizer")
     )
 
 
-def test_a_failed_answer_is_said_and_asked_for_again(board: str, open_page: OpenPage) -> None:
+def test_failed_request_can_be_retried(board: str, open_page: OpenPage) -> None:
     page = open_page("about:blank")
-    broken = [True]
+    failing = [True]
 
-    def answer(route: Route) -> None:
-        if broken[0]:
+    def handle_route(route: Route) -> None:
+        if failing[0]:
             route.fulfill(status=500, json={"error": {"message": "It broke.", "hint": "Wait."}})
         else:
             route.continue_()
 
-    page.route("**/api/v1/hparams/sessions*", answer)
+    page.route("**/api/v1/hparams/sessions*", handle_route)
     page.goto(board)
     expect(page.get_by_text("It broke.")).to_be_visible()
-    broken[0] = False
-    page.get_by_role("button", name="Try again").click()
-    expect_sessions(page, GRID)
+    failing[0] = False
+    click_retry(page)
+    expect_trials(page, GRID)
 
 
-def test_sessions_come_while_a_search_runs(logdir: Path, serve: Serve, open_page: OpenPage) -> None:
+def test_new_trials_appear(logdir: Path, serve: Serve, open_page: OpenPage) -> None:
     start = time.time() - 3600
-    for one in GRID[:12]:
-        append(logdir / one.name, *records(one, start))
+    for session in GRID[:12]:
+        append_records(logdir / session.name, *session_records(session, start))
     page = open_page(serve(logdir).address + TAB)
-    expect(rows(page)).to_have_count(12)
-    append(logdir / BEST.name, *records(BEST, start))
-    expect(rows(page).first).to_have_attribute("data-session", BEST.name)
-    expect(page.get_by_role("region", name="What won")).to_contain_text(BEST.name)
-    expect(page.get_by_text("13 sessions")).to_be_visible()
+    expect(trial_rows(page)).to_have_count(12)
+    append_records(logdir / BEST.name, *session_records(BEST, start))
+    expect(trial_rows(page).first).to_have_attribute("data-trial", BEST.name)
+    expect(page.get_by_role("region", name="Insights")).to_contain_text(BEST.name)
+    expect(page.get_by_text("13 trials", exact=True)).to_be_visible()
 
 
-def test_a_copy_without_a_server_shows_the_same(tmp_path: Path, open_page: OpenPage) -> None:
+def test_static_export_works_without_a_server(tmp_path: Path, open_page: OpenPage) -> None:
     write_grid(tmp_path / "logs")
     page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=hparams"))
-    expect(rows(page).first.get_by_role("img")).to_be_visible()
-    expect_sessions(page, GRID)
-    # What it carries can be taken out of it, without anybody to ask.
-    table = list(csv.reader(io.StringIO(taken(page, "CSV"))))
+    expect(trial_rows(page).first.get_by_role("img")).to_be_visible()
+    expect_trials(page, GRID)
+    # The exported data can be downloaded without a server.
+    table = list(csv.reader(io.StringIO(download_text(page, "CSV"))))
     assert table[0][0] == "name"
-    assert [line[0] for line in table[1:4]] == names(page)[:3]
+    assert [line[0] for line in table[1:4]] == trial_names(page)[:3]
     assert len(table) == 1 + len(GRID)
-    told = json.loads(taken(page, "JSON"))
-    assert told["header"] == table[0]
-    assert len(told["rows"]) == len(GRID)
-    assert b"accuracy" in taken_picture(page, "SVG")
+    data = json.loads(download_text(page, "JSON"))
+    assert data["header"] == table[0]
+    assert len(data["rows"]) == len(GRID)
+    assert b"accuracy" in download_plot(page, "SVG")
     page.get_by_role("button", name="Importance").click()
     expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()
+    # Importance is exported for all trials only.
+    insights = page.get_by_role("region", name="Insights")
+    insights.get_by_role("button", name="low dropout").click()
+    expect(page.get_by_text("Not included in this export")).to_be_visible()

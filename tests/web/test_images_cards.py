@@ -1,4 +1,4 @@
-"""Images: cards, steps, light, and what is said in the place of a picture."""
+"""Images: cards, steps, brightness and contrast, errors, animations and the grid."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.web.album import as_rgba, digit, photo, read, shown, strip
-from tests.web.cards import card, choose, titles
-from tests.web.patience import address_at_rest, becomes, place_at_rest
+from tests.web.cards import card, card_titles, choose_menu_item
+from tests.web.image_log import (
+    as_rgba,
+    image_strip,
+    images_at_step,
+    make_digit,
+    make_photo,
+    read_pixels,
+)
+from tests.web.locators import click_retry
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
@@ -22,78 +30,80 @@ def slider(page: Page) -> Locator:
     return page.get_by_role("slider", name="Step of all cards")
 
 
-def test_a_card_a_tag_with_a_strip_for_each_run(album: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=samples")
-    shown(page, "samples/photo", "conv", 30)
-    shown(page, "samples/photo", "vit", 30)
-    assert titles(page) == ["samples/digits", "samples/photo"]
-    expect(strip(page, "samples/photo", "vit")).to_contain_text("30")
-    page.get_by_role("checkbox", name="Show vit").first.click()
-    expect(strip(page, "samples/photo", "vit")).to_have_count(0)
-
-
-def test_all_pictures_of_a_step_are_seen_and_are_what_was_logged(
-    album: str, open_page: Callable[..., Page]
+def test_one_card_per_tag_with_a_strip_per_run(
+    image_board: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=digits")
-    images = shown(page, "samples/digits", "vit", 30)
+    page = open_page(f"{image_board}{IMAGES}&tags=samples")
+    images_at_step(page, "samples/photo", "conv", 30)
+    images_at_step(page, "samples/photo", "vit", 30)
+    assert card_titles(page) == ["samples/digits", "samples/photo"]
+    expect(image_strip(page, "samples/photo", "vit")).to_contain_text("30")
+    page.get_by_role("checkbox", name="Show vit").first.click()
+    expect(image_strip(page, "samples/photo", "vit")).to_have_count(0)
+
+
+def test_all_images_of_a_step_match_the_logged_pixels(
+    image_board: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{image_board}{IMAGES}&tags=digits")
+    images = images_at_step(page, "samples/digits", "vit", 30)
     expect(images).to_have_count(4)
     for part in range(4):
-        expected = as_rgba(digit("vit", 30, part))
-        assert np.array_equal(read(images.nth(part)), expected)
+        expected = as_rgba(make_digit("vit", 30, part))
+        assert np.array_equal(read_pixels(images.nth(part)), expected)
 
 
-def test_every_step_is_reached_by_the_slider(album: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=photo")
-    shown(page, "samples/photo", "conv", 30)
+def test_slider_reaches_every_step(image_board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{image_board}{IMAGES}&tags=photo")
+    images_at_step(page, "samples/photo", "conv", 30)
     for at, step in enumerate((0, 10, 20)):
         slider(page).fill(str(at))
-        images = shown(page, "samples/photo", "conv", step)
+        images = images_at_step(page, "samples/photo", "conv", step)
         expect(page).to_have_url(re.compile(f"step={step}(&|$)"))
-        assert np.array_equal(read(images.first), as_rgba(photo("conv", step)))
+        assert np.array_equal(read_pixels(images.first), as_rgba(make_photo("conv", step)))
     slider(page).fill("3")
-    shown(page, "samples/photo", "vit", 30)
+    images_at_step(page, "samples/photo", "vit", 30)
     expect(page).not_to_have_url(re.compile("step="))
 
 
-def test_keys_step_and_play(album: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=photo")
-    shown(page, "samples/photo", "conv", 30)
+def test_keys_change_step_and_play(image_board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{image_board}{IMAGES}&tags=photo")
+    images_at_step(page, "samples/photo", "conv", 30)
     page.keyboard.press("ArrowLeft")
-    shown(page, "samples/photo", "conv", 20)
+    images_at_step(page, "samples/photo", "conv", 20)
     page.keyboard.press("Home")
-    shown(page, "samples/photo", "conv", 0)
+    images_at_step(page, "samples/photo", "conv", 0)
     page.keyboard.press("ArrowRight")
-    shown(page, "samples/photo", "conv", 10)
+    images_at_step(page, "samples/photo", "conv", 10)
     page.keyboard.press("Space")
-    shown(page, "samples/photo", "conv", 30)
-    expect(page.get_by_role("button", name="Play the steps")).to_be_visible()
+    images_at_step(page, "samples/photo", "conv", 30)
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
 
-def test_cards_have_their_own_steps_when_they_are_not_linked(
-    album: str, open_page: Callable[..., Page]
+def test_unlinked_cards_have_their_own_step(
+    image_board: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=samples")
-    shown(page, "samples/photo", "conv", 30)
-    page.get_by_role("checkbox", name="Same step").uncheck()
+    page = open_page(f"{image_board}{IMAGES}&tags=samples")
+    images_at_step(page, "samples/photo", "conv", 30)
+    page.get_by_role("checkbox", name="Sync steps").uncheck()
     page.get_by_role("slider", name="Step of samples/photo").fill("1")
-    shown(page, "samples/photo", "conv", 10)
-    shown(page, "samples/digits", "conv", 30)
+    images_at_step(page, "samples/photo", "conv", 10)
+    images_at_step(page, "samples/digits", "conv", 30)
     expect(page).to_have_url(re.compile("link=0"))
-    other = open_page(address_at_rest(page))
-    shown(other, "samples/photo", "conv", 10)
-    shown(other, "samples/digits", "conv", 30)
-    other.get_by_role("checkbox", name="Same step").check()
-    shown(other, "samples/photo", "conv", 30)
+    other = open_page(get_stable_url(page))
+    images_at_step(other, "samples/photo", "conv", 10)
+    images_at_step(other, "samples/digits", "conv", 30)
+    other.get_by_role("checkbox", name="Sync steps").check()
+    images_at_step(other, "samples/photo", "conv", 30)
 
 
-def test_light_is_changed_told_in_the_address_and_reset(
-    album: str, open_page: Callable[..., Page]
+def test_brightness_and_contrast_are_kept_in_the_url(
+    image_board: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=photo")
-    image = shown(page, "samples/photo", "conv", 30).first
+    page = open_page(f"{image_board}{IMAGES}&tags=photo")
+    image = images_at_step(page, "samples/photo", "conv", 30).first
     expect(image).to_have_css("filter", "none")
-    page.get_by_role("button", name="Brightness, contrast, scaling").click()
+    page.get_by_role("button", name="Image adjustments").click()
     page.get_by_role("slider", name="Brightness").fill("1.5")
     page.get_by_role("slider", name="Contrast").fill("2")
     expect(image).to_have_css("filter", "brightness(1.5) contrast(2)")
@@ -103,64 +113,66 @@ def test_light_is_changed_told_in_the_address_and_reset(
     expect(page).not_to_have_url(re.compile("bright|contrast"))
 
 
-def test_small_pictures_are_crisp_unless_told_otherwise(
-    album: str, open_page: Callable[..., Page]
+def test_small_images_are_pixelated_by_default(
+    image_board: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=digits")
-    image = shown(page, "samples/digits", "conv", 30).first
+    page = open_page(f"{image_board}{IMAGES}&tags=digits")
+    image = images_at_step(page, "samples/digits", "conv", 30).first
     expect(image).to_have_css("image-rendering", "pixelated")
-    assert place_at_rest(image).width > 40
+    assert get_stable_box(image).width > 40
     page.keyboard.press("i")
     expect(image).to_have_css("image-rendering", "auto")
     expect(page).to_have_url(re.compile("scaling=smooth"))
 
 
-def test_actual_size(album: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=photo")
-    image = shown(page, "samples/photo", "conv", 30).first
-    assert place_at_rest(image).width > 100
+def test_actual_size(image_board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{image_board}{IMAGES}&tags=photo")
+    image = images_at_step(page, "samples/photo", "conv", 30).first
+    assert get_stable_box(image).width > 100
     page.keyboard.press("a")
     expect(page).to_have_url(re.compile("actual=1"))
-    image = shown(page, "samples/photo", "conv", 30).first
-    becomes(page, lambda: tuple(map(round, place_at_rest(image)[2:])), (60, 40))
+    image = images_at_step(page, "samples/photo", "conv", 30).first
+    wait_for_value(page, lambda: tuple(map(round, get_stable_box(image)[2:])), (60, 40))
 
 
-def test_a_damaged_picture_says_so_in_its_place(album: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=odd")
+def test_damaged_image_shows_an_error(image_board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{image_board}{IMAGES}&tags=odd")
     expect(card(page, "odd/damaged").get_by_role("note")).to_contain_text("PNG")
-    shown(page, "odd/deep", "conv", 0)
+    images_at_step(page, "odd/deep", "conv", 0)
 
 
-def test_what_does_not_come_is_tried_again(album: str, open_page: Callable[..., Page]) -> None:
+def test_failed_request_can_be_retried(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page("about:blank")
-    fails = True
+    is_failing = True
 
-    def refuse(route: Route) -> None:
-        if fails:
+    def handle_route(route: Route) -> None:
+        if is_failing:
             route.abort()
         else:
             route.fallback()
 
-    page.route(re.compile("/api/v1/images/about"), refuse)
-    page.goto(f"{album}{IMAGES}&tags=photo")
-    notes = strip(page, "samples/photo", "conv").get_by_role("note")
-    expect(notes).to_contain_text("The server does not answer.")
-    fails = False
-    notes.get_by_role("button", name="Try again").click()
-    shown(page, "samples/photo", "conv", 30)
+    page.route(re.compile("/api/v1/images/about"), handle_route)
+    page.goto(f"{image_board}{IMAGES}&tags=photo")
+    notes = image_strip(page, "samples/photo", "conv").get_by_role("note")
+    expect(notes).to_contain_text("Server unreachable")
+    is_failing = False
+    click_retry(notes)
+    images_at_step(page, "samples/photo", "conv", 30)
 
 
-def test_transparency_lies_on_checks(album: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=odd")
-    behind = shown(page, "odd/glass", "conv", 0).first.locator("..")
-    expect(behind).to_have_css("background-image", re.compile("conic-gradient"))
-    opaque = shown(page, "odd/deep", "conv", 0).first.locator("..")
+def test_transparent_images_have_a_checkerboard_background(
+    image_board: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{image_board}{IMAGES}&tags=odd")
+    background = images_at_step(page, "odd/glass", "conv", 0).first.locator("..")
+    expect(background).to_have_css("background-image", re.compile("conic-gradient"))
+    opaque = images_at_step(page, "odd/deep", "conv", 0).first.locator("..")
     expect(opaque).to_have_css("background-image", "none")
 
 
-def test_animations_play_and_pause(album: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=moving")
-    image = shown(page, "odd/moving", "conv", 0).first
+def test_animations_play_and_pause(image_board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{image_board}{IMAGES}&tags=moving")
+    image = images_at_step(page, "odd/moving", "conv", 0).first
     expect(image).to_have_attribute("src", re.compile("/picture"))
     page.keyboard.press("k")
     expect(image).to_have_attribute("src", re.compile("/thumbnail"))
@@ -169,34 +181,32 @@ def test_animations_play_and_pause(album: str, open_page: Callable[..., Page]) -
     expect(image).to_have_attribute("src", re.compile("/picture"))
 
 
-def test_a_grid_has_a_row_a_run_and_a_column_a_step(
-    album: str, open_page: Callable[..., Page]
+def test_grid_has_a_row_per_run_and_a_column_per_step(
+    image_board: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=photo")
-    shown(page, "samples/photo", "conv", 30)
-    page.get_by_role("group", name="What cards show").get_by_text("Grid").click()
+    page = open_page(f"{image_board}{IMAGES}&tags=photo")
+    images_at_step(page, "samples/photo", "conv", 30)
+    page.get_by_role("group", name="Card layout").get_by_text("Grid").click()
     expect(page).to_have_url(re.compile("pictures=grid"))
     grid = card(page, "samples/photo").get_by_role("grid")
     expect(grid.get_by_role("rowheader")).to_have_text(["conv", "vit"])
-    heads = grid.get_by_role("columnheader")
-    expect(heads.first).to_have_text("0")
-    expect(heads.last).to_have_text("30")
+    headers = grid.get_by_role("columnheader")
+    expect(headers.first).to_have_text("0")
+    expect(headers.last).to_have_text("30")
     last = grid.get_by_role("row").nth(2).locator("img").last
-    assert np.array_equal(read(last), as_rgba(photo("vit", 30)))
+    assert np.array_equal(read_pixels(last), as_rgba(make_photo("vit", 30)))
     grid.get_by_role("button", name="Open conv, step 0").click()
     expect(page).to_have_url(re.compile("card=samples/photo"))
     expect(page).to_have_url(re.compile("step=0"))
 
 
-def test_lines_of_python_and_an_archive_are_offered(
-    album: str, open_page: Callable[..., Page]
-) -> None:
-    page = open_page(f"{album}{IMAGES}&tags=photo&step=20")
-    shown(page, "samples/photo", "conv", 20)
-    choose(page, "samples/photo", "Copy as Python …")
+def test_copy_as_python_and_download_zip(image_board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{image_board}{IMAGES}&tags=photo&step=20")
+    images_at_step(page, "samples/photo", "conv", 20)
+    choose_menu_item(page, "samples/photo", "Copy as Python…")
     expect(page.get_by_role("dialog")).to_contain_text('log.images("conv", "samples/photo")')
     expect(page.get_by_role("dialog")).to_contain_text("images.at(20)")
     page.keyboard.press("Escape")
     with page.expect_download() as download:
-        choose(page, "samples/photo", "Download all steps (zip)")
+        choose_menu_item(page, "samples/photo", "Download all steps (ZIP)")
     assert download.value.suggested_filename.endswith(".zip")

@@ -1,4 +1,4 @@
-"""Pictures on the page are, pixel for pixel, what independent programs logged."""
+"""Images on the page match, pixel for pixel, what other writers logged."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 import tracklight
 from tests.archives import extract
-from tests.web.album import as_rgba, read
-from tests.web.conftest import serve_written
+from tests.web.conftest import serve_log
+from tests.web.image_log import as_rgba, read_pixels
 
 pytestmark = pytest.mark.browser
 
@@ -39,7 +39,7 @@ CASES = {
 }
 
 
-def unpack(logdir: Path) -> None:
+def extract_corpus(logdir: Path) -> None:
     for name in ARCHIVES:
         extract(CORPUS / f"{name}.tar.xz", logdir)
 
@@ -48,14 +48,14 @@ def unpack(logdir: Path) -> None:
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, tracklight.Log]]:
     folder = tmp_path_factory.mktemp("corpus")
     with (
-        serve_written(folder, unpack) as address,
+        serve_log(folder, extract_corpus) as address,
         tracklight.open(folder / "logs", cache=False) as log,
     ):
         yield address, log
 
 
 @pytest.mark.parametrize("writer", CASES)
-def test_every_picture_of_every_step(
+def test_every_image_of_every_step_is_exact(
     corpus: tuple[str, tracklight.Log], open_page: Callable[..., Page], writer: str
 ) -> None:
     address, log = corpus
@@ -68,5 +68,7 @@ def test_every_picture_of_every_step(
         images = sheet.locator("img")
         expect(images).to_have_count(len(value.encoded))
         for at, pixels in enumerate(value.to_arrays()):
-            assert np.array_equal(read(images.nth(at)), as_rgba(pixels)), f"step {step}, {at}"
+            assert np.array_equal(read_pixels(images.nth(at)), as_rgba(pixels)), (
+                f"step {step}, {at}"
+            )
         page.keyboard.press("ArrowRight")

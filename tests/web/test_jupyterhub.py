@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.index import logs
 from tests.server.waiting import wait_until
-from tests.web.notebooks import find_port, run_cell, write_notebook
+from tests.web.notebooks import find_free_port, run_cell, write_notebook
 from tracklight.server.instances import list_instances
 
 pytestmark = pytest.mark.browser
@@ -47,7 +47,7 @@ c.Spawner.env_keep = ["PATH", "TRACKLIGHT_DATA_DIR", "TRACKLIGHT_CACHE_DIR"]
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The login page of a hub below a path prefix; its user has a notebook."""
+    """Yield the login URL of a hub under a path prefix; its user has a notebook."""
     for module in ("jupyterhub", "jupyterlab", "jupyter_server_proxy"):
         pytest.importorskip(module)
     if shutil.which("configurable-http-proxy") is None:
@@ -63,13 +63,13 @@ def run_hub(tmp_path: Path) -> Iterator[str]:
     home = tmp_path / "ada"
     logs.write(home / "logs", "conv", logs.points(range(30)))
     write_notebook(home / "board.ipynb")
-    port = find_port()
+    port = find_free_port()
     config = tmp_path / "jupyterhub_config.py"
     config.write_text(
         CONFIG.format(
             port=port,
-            hub_port=find_port(),
-            proxy_port=find_port(),
+            hub_port=find_free_port(),
+            proxy_port=find_free_port(),
             folder=tmp_path,
             python=sys.executable,
             paths=os.pathsep.join(path for path in sys.path if path),
@@ -102,7 +102,7 @@ def is_reachable(address: str) -> bool:
 
 @pytest.fixture(scope="module")
 def lab(browser: Browser, hub: str) -> Iterator[Page]:
-    """The user's notebook in JupyterLab, after logging in."""
+    """Log in and yield the page with the user's notebook in JupyterLab."""
     context = browser.new_context(viewport={"width": 1440, "height": 1800})
     page = context.new_page()
     page.goto(hub)

@@ -1,4 +1,4 @@
-"""Light and dark, small screens, other places, and what a screen reader makes of it."""
+"""Themes, small screens, path prefixes, frames and accessibility of the page."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.parts import run, runs, steps, tab, tag
-from tests.web.patience import address_at_rest, becomes, place_at_rest
-from tests.web.writing import write_sweep
+from tests.web.event_writer import write_sweep
+from tests.web.locators import dashboard_tab, run_row, run_rows, step_range, tag_row
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +27,7 @@ LIGHT, DARK = "rgb(255, 255, 255)", "rgb(18, 18, 23)"
 
 
 def overflows(page: Page) -> bool:
-    """Whether the page is wider than the screen, and stays so."""
+    """Return whether the page is still wider than the viewport after up to a second."""
     return page.evaluate(
         """async () => {
             const isWider = () => document.documentElement.scrollWidth > innerWidth;
@@ -39,7 +39,7 @@ def overflows(page: Page) -> bool:
 
 
 def find_violations(page: Page) -> list[str]:
-    """What axe finds in both themes; of the dark one only colours, as the rest is the same."""
+    """Return axe violations in both themes; in the dark one only those of color rules."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed; npm ci in web/ installs it")
     if not page.evaluate("'axe' in window"):
@@ -52,7 +52,7 @@ def find_violations(page: Page) -> list[str]:
 
 
 def _run_axe(page: Page, **options: object) -> list[str]:
-    """What is found, and found again: a panel that is still fading in has too little contrast."""
+    """Return violations that persist: a panel that is fading in has too little contrast."""
     for pause_ms in (0, 300, 600):
         page.wait_for_timeout(pause_ms)
         result = page.evaluate(
@@ -68,44 +68,44 @@ def _run_axe(page: Page, **options: object) -> list[str]:
     return found
 
 
-def test_the_theme_follows_the_system_until_told_otherwise(
-    sweep: str, open_page: Callable[..., Page]
-) -> None:
+def test_theme_follows_system_until_overridden(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep, color_scheme="dark")
-    becomes(page, lambda: page.evaluate(BACKGROUND), DARK)
-    page.get_by_role("button", name="Use the light theme").click()
-    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), DARK)
+    page.get_by_role("button", name="Switch to light theme").click()
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
     page.reload()
-    expect(runs(page)).to_have_count(3)
-    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
-    assert "theme" not in address_at_rest(page)
-    page.get_by_role("button", name="Use the dark theme").click()
+    expect(run_rows(page)).to_have_count(3)
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
+    assert "theme" not in get_stable_url(page)
+    page.get_by_role("button", name="Switch to dark theme").click()
     page.emulate_media(color_scheme="light")
-    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
+    wait_for_value(page, lambda: page.evaluate(BACKGROUND), LIGHT)
 
 
-def test_a_phone_shows_tags_and_runs_in_turn(sweep: str, open_page: Callable[..., Page]) -> None:
+def test_phone_shows_either_tags_or_runs(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW, width=390)
-    expect(tag(page, "train/loss")).to_contain_text("scalar · 150 points · steps " + steps(0, 49))
-    expect(runs(page)).to_have_count(0)
+    expect(tag_row(page, "train/loss")).to_contain_text(
+        "Scalar · 150 points · Steps " + step_range(0, 49)
+    )
+    expect(run_rows(page)).to_have_count(0)
     assert not overflows(page)
-    page.get_by_role("button", name="Show the runs").click()
-    expect(run(page, "vit")).to_be_visible()
+    page.get_by_role("button", name="Show runs").click()
+    expect(run_row(page, "vit")).to_be_visible()
     assert not overflows(page)
     page.get_by_role("button", name="Done").click()
-    expect(runs(page)).to_have_count(0)
+    expect(run_rows(page)).to_have_count(0)
 
 
-def test_nothing_stands_in_the_way_of_anyone(sweep: str, open_page: Callable[..., Page]) -> None:
+def test_overview_is_accessible_at_all_widths(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW)
     for width in (1440, 820, 390):
         page.set_viewport_size({"width": width, "height": 900})
-        expect(tag(page, "train/loss")).to_be_visible()
+        expect(tag_row(page, "train/loss")).to_be_visible()
         assert not overflows(page), width
         assert find_violations(page) == [], width
 
 
-def test_the_lesson_is_for_everyone(
+def test_empty_state_is_accessible(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(serve(logdir).address)
@@ -113,7 +113,7 @@ def test_the_lesson_is_for_everyone(
     assert find_violations(page) == []
 
 
-def test_trouble_is_for_everyone(sweep: str, open_page: Callable[..., Page]) -> None:
+def test_error_page_is_accessible(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page("about:blank")
     page.route("**/api/v1/runs", lambda route: route.abort())
     page.goto(sweep)
@@ -121,13 +121,13 @@ def test_trouble_is_for_everyone(sweep: str, open_page: Callable[..., Page]) -> 
     assert find_violations(page) == []
 
 
-def test_the_list_of_runs_can_be_made_wider(sweep: str, open_page: Callable[..., Page]) -> None:
+def test_run_list_can_be_resized(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW)
-    grip = page.get_by_role("separator", name="Width of the list of runs")
+    grip = page.get_by_role("separator", name="Resize runs panel")
     grip.focus()
     page.keyboard.press("ArrowRight")
     expect(grip).to_have_attribute("aria-valuenow", "336")
-    place = place_at_rest(grip)
+    place = get_stable_box(grip)
     page.mouse.move(place.x + 3, 400)
     page.mouse.down()
     page.mouse.move(place.x + 103, 400, steps=5)
@@ -137,17 +137,19 @@ def test_the_list_of_runs_can_be_made_wider(sweep: str, open_page: Callable[...,
     expect(grip).to_have_attribute("aria-valuenow", "436")
 
 
-def test_it_lives_under_a_path(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> None:
+def test_works_under_path_prefix(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
     write_sweep(logdir)
     page = open_page(serve(logdir, prefix="/team/board").address)
-    assert address_at_rest(page).endswith("/team/board/")
-    expect(run(page, "vit")).to_be_visible()
-    tab(page, "Overview").click()
+    assert get_stable_url(page).endswith("/team/board/")
+    expect(run_row(page, "vit")).to_be_visible()
+    dashboard_tab(page, "Overview").click()
     expect(page).to_have_url(re.compile(r"/team/board/\?tab=overview$"))
-    expect(tag(page, "train/loss").get_by_role("img")).to_be_visible()
+    expect(tag_row(page, "train/loss").get_by_role("img")).to_be_visible()
 
 
-def test_it_lives_in_a_frame_of_a_notebook(
+def test_works_in_notebook_frame(
     sweep: str, open_page: Callable[..., Page], serve_notebook: Callable[[str], str]
 ) -> None:
     page = open_page(
@@ -157,12 +159,12 @@ def test_it_lives_in_a_frame_of_a_notebook(
     expect(frame.locator("[data-run]")).to_have_count(3)
     expect(frame.get_by_role("heading", name="tracklight")).to_have_css("width", "1px")
     expect(frame.get_by_role("banner")).to_have_css("height", "40px")
-    expect(frame.get_by_role("table", name="Tags")).to_contain_text("0.0863 … 0.259")
+    expect(frame.get_by_role("table", name="Tags")).to_contain_text("0.0863 \u2013 0.259")
 
 
 @pytest.fixture
 def serve_notebook() -> Iterator[Callable[[str], str]]:
-    """Serves one page from another port of this machine."""
+    """Serve one page from another port of this machine."""
     with ExitStack() as stack:
 
         def serve(html: str) -> str:

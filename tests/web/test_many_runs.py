@@ -1,61 +1,94 @@
-"""The page stays quick and whole with more runs and tags than a screen can hold."""
+"""Logs with many runs and tags: virtual lists and search."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.web.conftest import Serve
-from tests.web.parts import found, run, run_count, runs, search_box, table, tag
-from tests.web.patience import holds
-from tests.web.writing import append, scalars
+from tests.web.event_writer import append_records, loss_records
+from tests.web.locators import (
+    run_count,
+    run_row,
+    run_rows,
+    search_box,
+    search_results,
+    tag_row,
+    tag_table,
+)
+from tests.web.waiting import wait_for_condition
 
 pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
 
 RUNS = 500
 
 
 @pytest.fixture
 def page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
-    records = scalars("loss", range(3))
+    records = loss_records("loss", range(3))
     for number in range(RUNS):
-        append(logdir / "sweep" / f"trial-{number}", *records)
+        append_records(logdir / "sweep" / f"trial-{number}", *records)
     page = open_page(serve(logdir).address + "?tab=overview")
     expect(run_count(page)).to_have_text("500 runs")
     return page
 
 
-def test_only_rows_near_the_screen_exist(page: Page) -> None:
-    expect(run(page, "sweep/trial-0")).to_be_visible()
-    holds(page, lambda: runs(page).count() < 60)
+def test_renders_only_rows_near_viewport(page: Page) -> None:
+    expect(run_row(page, "sweep/trial-0")).to_be_visible()
+    wait_for_condition(page, lambda: run_rows(page).count() < 60)
 
 
-def test_searching_finds_one_of_five_hundred(page: Page) -> None:
+def test_search_finds_one_of_500_runs(page: Page) -> None:
     page.keyboard.press("Control+k")
     search_box(page).press_sequentially("trial-420")
-    expect(found(page)).to_have_text(["sweep/trial-420 show only this run"])
+    expect(search_results(page)).to_have_text(["sweep/trial-420 Show only this run"])
     page.keyboard.press("Enter")
     expect(search_box(page)).to_have_count(0)
     page.get_by_label("Filter runs").fill("trial-42")
-    expect(run(page, "sweep/trial-420").get_by_role("checkbox")).to_be_checked()
-    expect(run(page, "sweep/trial-42").get_by_role("checkbox")).not_to_be_checked()
+    expect(run_row(page, "sweep/trial-420").get_by_role("checkbox")).to_be_checked()
+    expect(run_row(page, "sweep/trial-42").get_by_role("checkbox")).not_to_be_checked()
 
 
-def test_the_trend_says_that_it_shows_only_some(page: Page) -> None:
-    expect(tag(page, "loss")).to_contain_text("500")
-    expect(table(page).get_by_role("columnheader", name="Trend, first 8 runs")).to_be_visible()
+def test_trend_header_shows_number_of_runs_drawn(page: Page) -> None:
+    expect(tag_row(page, "loss")).to_contain_text("500")
+    expect(tag_table(page).get_by_role("columnheader", name="Trend (first 8 runs)")).to_be_visible()
 
 
-def test_thousands_of_tags_scroll(
+def test_scrolls_through_thousands_of_tags(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    records = [record for number in range(3000) for record in scalars(f"layer/{number}", [1])]
-    append(logdir / "wide", *records)
+    records = [record for number in range(3000) for record in loss_records(f"layer/{number}", [1])]
+    append_records(logdir / "wide", *records)
     page = open_page(serve(logdir).address + "?tab=overview")
-    expect(tag(page, "layer/0")).to_be_visible()
-    holds(page, lambda: table(page).get_by_role("row").count() < 60)
-    table(page).evaluate("element => (element.scrollTop = element.scrollHeight)")
-    expect(tag(page, "layer/2999").get_by_role("img")).to_be_visible()
+    expect(tag_row(page, "layer/0")).to_be_visible()
+    wait_for_condition(page, lambda: tag_table(page).get_by_role("row").count() < 60)
+    tag_table(page).evaluate("element => (element.scrollTop = element.scrollHeight)")
+    expect(tag_row(page, "layer/2999").get_by_role("img")).to_be_visible()
+
+
+FILTERED_RUNS = 10_000
+
+
+def test_filters_10000_runs(sweep: str, open_page: OpenPage) -> None:
+    def add_runs(route: Route) -> None:
+        response = route.fetch(headers={"accept": "application/json"})
+        body = response.json()
+        row = body["runs"][0]
+        body["runs"] = [
+            {**row, "name": f"sweep-{number % 7}/trial-{number}", "start_wall": number}
+            for number in range(FILTERED_RUNS)
+        ]
+        route.fulfill(body=json.dumps(body), content_type="application/json")
+
+    page = open_page("about:blank")
+    page.route("**/api/v1/runs", add_runs)
+    page.goto(sweep + "?tab=overview")
+    expect(run_count(page)).to_have_text("10,000 runs")
+    page.get_by_label("Filter runs").press_sequentially("trial-42")
+    expect(run_count(page)).to_have_text("111 of 10,000 runs")

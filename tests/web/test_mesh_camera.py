@@ -1,4 +1,4 @@
-"""Meshes are turned, moved and zoomed, one or all at once, and a link shows the same."""
+"""Mesh cameras: rotate, pan, zoom, link, reset, and restore from the URL."""
 
 from __future__ import annotations
 
@@ -9,148 +9,159 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.cards import card, choose
-from tests.web.conftest import board_over
-from tests.web.patience import address_at_rest, holds, place_at_rest
-from tests.web.solids import FRONT, covered, picture, pixels, settle, write_solids
+from tests.web.cards import card, choose_menu_item
+from tests.web.conftest import board_fixture
+from tests.web.mesh_log import (
+    FRONT_CAMERA,
+    drawn_fraction,
+    drawn_mesh,
+    read_pixels,
+    wait_until_drawn,
+    write_mesh_log,
+)
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
-#: A camera that does not look at the centre.
-SIX = re.compile(r"camera=([^&,]*,){5}[^&,]")
+#: A camera in the URL whose target is not the center.
+CAMERA_WITH_TARGET = re.compile(r"camera=([^&,]*,){5}[^&,]")
 
 
-solids = board_over(write_solids, "module", "?tab=mesh")
+solids = board_fixture(write_mesh_log, "module", "?tab=mesh")
 
 
-def drag(page: Page, found: Locator, dx: float, dy: float) -> None:
-    box = place_at_rest(found)
-    x, y = box.middle
+def drag(page: Page, image: Locator, dx: float, dy: float) -> None:
+    box = get_stable_box(image)
+    x, y = box.center
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + dx, y + dy, steps=5)
     page.mouse.up()
-    settle(found)
+    wait_until_drawn(image)
 
 
-def camera(page: Page) -> list[float]:
-    """What the address says, once it says something."""
+def read_camera(page: Page) -> list[float]:
+    """Return the camera in the URL once there is one."""
     expect(page).to_have_url(re.compile("camera=[^&]"))
-    address = address_at_rest(page, 400)
-    found = re.search(r"[?&]camera=([^&]*)", address)
-    assert found, address
-    return [float(number) for number in found[1].split(",")]
+    address = get_stable_url(page, 400)
+    match = re.search(r"[?&]camera=([^&]*)", address)
+    assert match, address
+    return [float(number) for number in match[1].split(",")]
 
 
-def middle(found: Locator) -> tuple[float, float]:
-    """Where in the picture the middle of what is drawn is, across and down."""
-    drawn = pixels(found)[..., 3] > 0
+def compute_drawn_center(image: Locator) -> tuple[float, float]:
+    """Return the center of the drawn pixels as fractions of the width and the height."""
+    drawn = read_pixels(image)[..., 3] > 0
     rows, columns = np.nonzero(drawn)
     return columns.mean() / drawn.shape[1], rows.mean() / drawn.shape[0]
 
 
-def test_a_drag_turns_all_and_a_link_shows_the_same(solids: str, open_page: OpenPage) -> None:
+def test_drag_rotates_all_meshes_and_url_restores_camera(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=shape/")
-    cube, grey = picture(page, "shape/cube"), picture(page, "shape/grey")
-    before = [pixels(found) for found in (cube, grey)]
+    cube, grey = drawn_mesh(page, "shape/cube"), drawn_mesh(page, "shape/grey")
+    before = [read_pixels(image) for image in (cube, grey)]
     drag(page, cube, 70, -30)
-    yaw, pitch, zoom = camera(page)
+    yaw, pitch, zoom = read_camera(page)
     assert (zoom, yaw < 0.6, pitch < 0.42) == (1, True, True)
-    settle(grey)
-    turned = [pixels(found) for found in (cube, grey)]
+    wait_until_drawn(grey)
+    turned = [read_pixels(image) for image in (cube, grey)]
     assert all(not np.array_equal(*pair) for pair in zip(before, turned, strict=True))
-    other = open_page(address_at_rest(page, 400))
-    same = picture(other, "shape/cube")
-    holds(other, lambda: np.array_equal(pixels(same), turned[0]))
+    other = open_page(get_stable_url(page, 400))
+    same = drawn_mesh(other, "shape/cube")
+    wait_for_condition(other, lambda: np.array_equal(read_pixels(same), turned[0]))
 
 
-def test_each_card_may_have_its_own_camera(solids: str, open_page: OpenPage) -> None:
+def test_cards_have_separate_cameras_when_unlinked(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=shape/")
-    cube, grey = picture(page, "shape/cube"), picture(page, "shape/grey")
-    page.get_by_role("checkbox", name="Same camera").first.uncheck()
+    cube, grey = drawn_mesh(page, "shape/cube"), drawn_mesh(page, "shape/grey")
+    page.get_by_role("checkbox", name="Sync cameras").first.uncheck()
     expect(page).to_have_url(re.compile("cameras=0"))
-    before = pixels(grey)
+    before = read_pixels(grey)
     drag(page, cube, 70, 0)
     expect(page).to_have_url(re.compile("own-cameras=shape/cube,"))
-    settle(grey)
-    assert np.array_equal(pixels(grey), before)
-    # Who links them again sees all as the card that was used last.
-    page.get_by_role("checkbox", name="Same camera").first.check()
+    wait_until_drawn(grey)
+    assert np.array_equal(read_pixels(grey), before)
+    # Linking the cameras again applies the one of the card that was used last.
+    page.get_by_role("checkbox", name="Sync cameras").first.check()
     expect(page).to_have_url(re.compile(r"[?&]camera="))
     expect(page).not_to_have_url(re.compile("own-cameras"))
-    settle(grey)
-    holds(page, lambda: not np.array_equal(pixels(grey), before))
+    wait_until_drawn(grey)
+    wait_for_condition(page, lambda: not np.array_equal(read_pixels(grey), before))
 
 
-def test_dragging_with_shift_moves(solids: str, open_page: OpenPage) -> None:
-    page = open_page(f"{solids}&tags=cube{FRONT}&lens=orthographic")
-    found = picture(page, "shape/cube")
-    box = place_at_rest(found)
-    across, down = middle(found)
+def test_shift_drag_pans(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=cube{FRONT_CAMERA}&lens=orthographic")
+    image = drawn_mesh(page, "shape/cube")
+    box = get_stable_box(image)
+    across, down = compute_drawn_center(image)
     page.keyboard.down("Shift")
-    drag(page, found, 40, 20)
+    drag(page, image, 40, 20)
     page.keyboard.up("Shift")
-    after = middle(found)
+    after = compute_drawn_center(image)
     assert after[0] - across == pytest.approx(40 / box.width, abs=0.02)
     assert after[1] - down == pytest.approx(20 / box.height, abs=0.02)
-    expect(page).to_have_url(SIX)
+    expect(page).to_have_url(CAMERA_WITH_TARGET)
 
 
-def test_the_wheel_zooms_with_ctrl_only(solids: str, open_page: OpenPage) -> None:
+def test_wheel_zooms_only_with_ctrl(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
-    found = picture(page, "shape/cube")
-    before = covered(found)
-    found.hover()
+    image = drawn_mesh(page, "shape/cube")
+    before = drawn_fraction(image)
+    image.hover()
     page.mouse.wheel(0, -200)
     page.wait_for_timeout(300)
-    assert covered(found) == before
+    assert drawn_fraction(image) == before
     page.keyboard.down("Control")
     page.mouse.wheel(0, -200)
     page.keyboard.up("Control")
-    assert camera(page)[2] > 1.2
-    settle(found)
-    holds(page, lambda: covered(found) > 1.2 * before)
+    assert read_camera(page)[2] > 1.2
+    wait_until_drawn(image)
+    wait_for_condition(page, lambda: drawn_fraction(image) > 1.2 * before)
 
 
-def test_every_way_back_to_the_whole(solids: str, open_page: OpenPage) -> None:
+def test_all_reset_actions_restore_default_camera(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
-    found = picture(page, "shape/cube")
-    home = pixels(found)
-    ways: list[Callable[[], object]] = [
-        lambda: found.dblclick(),
-        lambda: card(page, "shape/cube").get_by_role("button", name="Fit shape/cube").first.click(),
-        lambda: choose(page, "shape/cube", "Fit"),
-        lambda: found.press("0"),
+    image = drawn_mesh(page, "shape/cube")
+    home = read_pixels(image)
+    actions: list[Callable[[], object]] = [
+        lambda: image.dblclick(),
+        lambda: (
+            card(page, "shape/cube")
+            .get_by_role("button", name="Reset view of shape/cube")
+            .first.click()
+        ),
+        lambda: choose_menu_item(page, "shape/cube", "Reset view"),
+        lambda: image.press("0"),
     ]
-    for way in ways:
-        drag(page, found, 50, 50)
-        camera(page)
-        way()
+    for reset in actions:
+        drag(page, image, 50, 50)
+        read_camera(page)
+        reset()
         expect(page).not_to_have_url(re.compile("camera="))
-        settle(found)
-        holds(page, lambda: np.array_equal(pixels(found), home))
+        wait_until_drawn(image)
+        wait_for_condition(page, lambda: np.array_equal(read_pixels(image), home))
 
 
-def test_by_keyboard(solids: str, open_page: OpenPage) -> None:
+def test_keyboard_controls_camera(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
-    found = picture(page, "shape/cube")
-    found.focus()
+    image = drawn_mesh(page, "shape/cube")
+    image.focus()
     for key in ("ArrowLeft", "ArrowUp", "+", "+", "-", "Shift+ArrowRight"):
-        found.press(key)
-    expect(page).to_have_url(SIX)
-    yaw, pitch, zoom, *_ = camera(page)
+        image.press(key)
+    expect(page).to_have_url(CAMERA_WITH_TARGET)
+    yaw, pitch, zoom, *_ = read_camera(page)
     assert (yaw > 0.6, pitch < 0.42, zoom) == (True, True, 1.25)
-    # Keys that mean nothing here mean what they mean on the page.
-    found.press("g")
+    # Keys without a camera action are handled by the page.
+    image.press("g")
     expect(page).to_have_url(re.compile("mesh-grid=1"))
 
 
-def test_fingers(solids: str, open_page: OpenPage) -> None:
+def test_pinch_zooms(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube", has_touch=True)
-    found = picture(page, "shape/cube")
-    box = place_at_rest(found)
-    x, y = box.middle
+    image = drawn_mesh(page, "shape/cube")
+    box = get_stable_box(image)
+    x, y = box.center
     touch = page.context.new_cdp_session(page)
 
     def send(kind: str, *points: tuple[float, float]) -> None:
@@ -161,4 +172,4 @@ def test_fingers(solids: str, open_page: OpenPage) -> None:
     for spread in (50, 60, 70, 80):
         send("touchMove", (x - spread, y), (x + spread, y))
     send("touchEnd")
-    assert camera(page)[2] > 1.5
+    assert read_camera(page)[2] > 1.5

@@ -1,4 +1,4 @@
-"""How meshes are drawn: every setting changes the picture, and stands in the address."""
+"""Mesh settings: each one changes the rendering and is stored in the URL."""
 
 from __future__ import annotations
 
@@ -10,181 +10,195 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.cards import card, choose
-from tests.web.conftest import board_over
-from tests.web.patience import becomes, holds, place_at_rest
-from tests.web.solids import BLUE, RED, covered, picture, pixels, settle, shades, write_solids
+from tests.web.cards import card, choose_menu_item
+from tests.web.conftest import board_fixture
+from tests.web.mesh_log import (
+    BLUE,
+    RED,
+    drawn_fraction,
+    drawn_mesh,
+    opaque_colors,
+    read_pixels,
+    wait_until_drawn,
+    write_mesh_log,
+)
+from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
 
-solids = board_over(write_solids, "module", "?tab=mesh")
+solids = board_fixture(write_mesh_log, "module", "?tab=mesh")
 
 
-def panel(page: Page) -> Locator:
-    found = page.get_by_role("complementary", name="Settings of Mesh")
-    if not found.is_visible():
-        page.get_by_role("button", name="Settings of Mesh").click()
-    return found
+def open_settings(page: Page) -> Locator:
+    settings = page.get_by_role("complementary", name="Mesh settings")
+    if not settings.is_visible():
+        page.get_by_role("button", name="Mesh settings").click()
+    return settings
 
 
-def pick(page: Page, label: str, choice: str) -> None:
-    panel(page).get_by_role("combobox", name=label, exact=True).select_option(choice)
+def select_setting(page: Page, label: str, choice: str) -> None:
+    open_settings(page).get_by_role("combobox", name=label, exact=True).select_option(choice)
 
 
-def expect_another(found: Locator, before: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """What is drawn, once it is not what was."""
-    settle(found)
-    holds(found.page, lambda: not np.array_equal(pixels(found), before))
-    settle(found)
-    return pixels(found)
+def wait_for_change(image: Locator, before: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Wait until the rendering differs from ``before`` and return its pixels."""
+    wait_until_drawn(image)
+    wait_for_condition(image.page, lambda: not np.array_equal(read_pixels(image), before))
+    wait_until_drawn(image)
+    return read_pixels(image)
 
 
-def test_surface_edges_wires_and_points(solids: str, open_page: OpenPage) -> None:
+def test_draw_modes(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=grey")
-    found = picture(page, "shape/grey")
-    surface = covered(found)
-    seen = {"Surface": pixels(found)}
+    image = drawn_mesh(page, "shape/grey")
+    surface = drawn_fraction(image)
+    seen = {"Surface": read_pixels(image)}
     last = seen["Surface"]
-    for name in ("Edges", "Wires", "Points"):
-        page.get_by_role("button", name=name, exact=True).click()
-        expect(page).to_have_url(re.compile(f"mesh-draw={name.lower()}"))
-        last = seen[name] = expect_another(found, last)
-    holds(page, lambda: covered(found) < 0.05 * surface)  # eight points
+    modes = {"Surface with edges": "edges", "Wireframe": "wires", "Points": "points"}
+    for name, value in modes.items():
+        page.get_by_role("toolbar").get_by_role("button", name=name, exact=True).click()
+        expect(page).to_have_url(re.compile(f"mesh-draw={value}"))
+        last = seen[name] = wait_for_change(image, last)
+    wait_for_condition(page, lambda: drawn_fraction(image) < 0.05 * surface)  # eight points
     drawn = {name: (picture[..., 3] > 0).mean() for name, picture in seen.items()}
-    assert drawn["Wires"] < 0.5 * surface
-    assert drawn["Edges"] == pytest.approx(surface, rel=0.05)
-    found.press("w")
+    assert drawn["Wireframe"] < 0.5 * surface
+    assert drawn["Surface with edges"] == pytest.approx(surface, rel=0.05)
+    image.press("w")
     expect(page).not_to_have_url(re.compile("mesh-draw"))
-    pick(page, "Draw", "Wires")
+    select_setting(page, "Draw mode", "Wireframe")
     expect(page).to_have_url(re.compile("mesh-draw=wires"))
 
 
-def test_colours(solids: str, open_page: OpenPage) -> None:
+def test_color_modes(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
-    found = picture(page, "shape/cube")
-    becomes(page, lambda: shades(found), {BLUE})
-    pick(page, "Colours", "By height")
-    expect(page).to_have_url(re.compile("mesh-colour=height"))
-    settle(found)
-    holds(page, lambda: len(shades(found)) > 20)
-    pick(page, "Colours", "Of the run")
-    settle(found)
-    settle(picture(page, "shape/cube", "second"))
-    second = picture(page, "shape/cube", "second")
-    holds(page, lambda: len(shades(found) | shades(second)) == 2)
-    assert len(shades(found)) == len(shades(second)) == 1
-    pick(page, "Colours", "Grey")
-    settle(found)
-    becomes(page, lambda: shades(found), {(0x9A, 0xA0, 0xA8)})
+    image = drawn_mesh(page, "shape/cube")
+    wait_for_value(page, lambda: opaque_colors(image), {BLUE})
+    select_setting(page, "Color", "By height")
+    expect(page).to_have_url(re.compile("mesh-color=height"))
+    wait_until_drawn(image)
+    wait_for_condition(page, lambda: len(opaque_colors(image)) > 20)
+    select_setting(page, "Color", "Run color")
+    wait_until_drawn(image)
+    wait_until_drawn(drawn_mesh(page, "shape/cube", "second"))
+    second = drawn_mesh(page, "shape/cube", "second")
+    wait_for_condition(page, lambda: len(opaque_colors(image) | opaque_colors(second)) == 2)
+    assert len(opaque_colors(image)) == len(opaque_colors(second)) == 1
+    select_setting(page, "Color", "Gray")
+    wait_until_drawn(image)
+    wait_for_value(page, lambda: opaque_colors(image), {(0x9A, 0xA0, 0xA8)})
 
 
-def test_clouds_without_colours_are_coloured_by_height(solids: str, open_page: OpenPage) -> None:
+def test_point_clouds_without_colors_are_colored_by_height(
+    solids: str, open_page: OpenPage
+) -> None:
     page = open_page(f"{solids}&tags=ball")
-    holds(page, lambda: len(shades(picture(page, "cloud/ball"))) > 50)
+    wait_for_condition(page, lambda: len(opaque_colors(drawn_mesh(page, "cloud/ball"))) > 50)
 
 
-def test_shading(solids: str, open_page: OpenPage) -> None:
+def test_flat_shading(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=grey")
-    found = picture(page, "shape/grey")
-    smooth = len(shades(found))
-    pick(page, "Shading", "Flat")
+    image = drawn_mesh(page, "shape/grey")
+    smooth = len(opaque_colors(image))
+    select_setting(page, "Shading", "Flat")
     expect(page).to_have_url(re.compile("mesh-shading=flat"))
-    settle(found)
-    holds(page, lambda: len(shades(found)) < 10 < smooth)  # three sides of a cube are seen
+    wait_until_drawn(image)
+    wait_for_condition(
+        page, lambda: len(opaque_colors(image)) < 10 < smooth
+    )  # three faces are visible
 
 
 def test_point_size(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=ball")
-    size = panel(page).get_by_role("slider", name="Point size")
+    size = open_settings(page).get_by_role("slider", name="Point size")
     size.wait_for()
-    found = picture(page, "cloud/ball")
-    before = covered(found)
+    image = drawn_mesh(page, "cloud/ball")
+    before = drawn_fraction(image)
     size.fill("12")
     expect(page).to_have_url(re.compile("mesh-size=12"))
-    settle(found)
-    holds(page, lambda: covered(found) > before)
-    panel(page).get_by_role("button", name="Usual point size").click()
+    wait_until_drawn(image)
+    wait_for_condition(page, lambda: drawn_fraction(image) > before)
+    open_settings(page).get_by_role("button", name="Reset Point size").click()
     expect(page).not_to_have_url(re.compile("mesh-size"))
 
 
 @pytest.mark.parametrize("name", ["Axes", "Grid"])
-def test_lines_that_help(solids: str, open_page: OpenPage, name: str) -> None:
+def test_axes_and_grid(solids: str, open_page: OpenPage, name: str) -> None:
     page = open_page(f"{solids}&tags=ball")
-    switch = panel(page).get_by_role("checkbox", name=name)
+    switch = open_settings(page).get_by_role("checkbox", name=name)
     switch.wait_for()
-    found = picture(page, "cloud/ball")
-    before = covered(found)
+    image = drawn_mesh(page, "cloud/ball")
+    before = drawn_fraction(image)
     switch.check()
     expect(page).to_have_url(re.compile(f"mesh-{name.lower()}=1"))
-    settle(found)
-    holds(page, lambda: covered(found) > before)
+    wait_until_drawn(image)
+    wait_for_condition(page, lambda: drawn_fraction(image) > before)
 
 
-def test_all_runs_in_one_picture(solids: str, open_page: OpenPage) -> None:
+def test_overlays_all_runs_in_one_rendering(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
-    picture(page, "shape/cube", "second")
-    panel(page).get_by_role("checkbox", name="All runs in one picture").check()
+    drawn_mesh(page, "shape/cube", "second")
+    open_settings(page).get_by_role("checkbox", name="Overlay runs").check()
     expect(card(page, "shape/cube").get_by_role("img")).to_have_count(1)
-    found = card(page, "shape/cube").get_by_role("img", name="shape/cube, first, second, step 20")
-    settle(found)
-    becomes(page, lambda: shades(found), {BLUE})
+    image = card(page, "shape/cube").get_by_role("img", name="shape/cube, first, second, Step 20")
+    wait_until_drawn(image)
+    wait_for_value(page, lambda: opaque_colors(image), {BLUE})
 
 
-def test_lens_field_of_view_and_what_is_up(solids: str, open_page: OpenPage) -> None:
+def test_projection_field_of_view_and_up_axis(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube&step=0")
-    panel(page).wait_for()
-    found = picture(page, "shape/cube")
-    becomes(page, lambda: shades(found), {RED})
-    seen = pixels(found)
-    pick(page, "Lens", "Parallel")
-    seen = expect_another(found, seen)
-    pick(page, "Lens", "Perspective")
-    panel(page).get_by_role("slider", name="Field of view").fill("90")
+    open_settings(page).wait_for()
+    image = drawn_mesh(page, "shape/cube")
+    wait_for_value(page, lambda: opaque_colors(image), {RED})
+    seen = read_pixels(image)
+    select_setting(page, "Projection", "Orthographic")
+    seen = wait_for_change(image, seen)
+    select_setting(page, "Projection", "Perspective")
+    open_settings(page).get_by_role("slider", name="Field of view").fill("90")
     expect(page).to_have_url(re.compile("fov=90"))
-    expect_another(found, seen)
-    pick(page, "Up", "z")
+    wait_for_change(image, seen)
+    select_setting(page, "Up axis", "z")
     expect(page).to_have_url(re.compile("up=z"))
-    settle(found)
-    panel(page).get_by_role("button", name="Usual field of view").click()
+    wait_until_drawn(image)
+    open_settings(page).get_by_role("button", name="Reset Field of view").click()
     expect(page).not_to_have_url(re.compile("fov="))
 
 
-def test_light(solids: str, open_page: OpenPage) -> None:
+def test_brightness_and_light_position(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=grey")
-    panel(page).wait_for()
-    found = picture(page, "shape/grey")
-    before = pixels(found)[..., :3].max()
-    panel(page).get_by_role("slider", name="Brightness").fill("0.4")
+    open_settings(page).wait_for()
+    image = drawn_mesh(page, "shape/grey")
+    before = read_pixels(image)[..., :3].max()
+    open_settings(page).get_by_role("slider", name="Brightness").fill("0.4")
     expect(page).to_have_url(re.compile(r"mesh-light=0\.4"))
-    settle(found)
-    holds(page, lambda: pixels(found)[..., :3].max() < 0.7 * before)
-    pick(page, "Lights", "From the eye")
+    wait_until_drawn(image)
+    wait_for_condition(page, lambda: read_pixels(image)[..., :3].max() < 0.7 * before)
+    select_setting(page, "Light source", "Headlight")
     expect(page).to_have_url(re.compile("mesh-lights=head"))
 
 
 def test_reset_cameras(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube&camera=1,1,2")
-    picture(page, "shape/cube")
-    panel(page).get_by_role("button", name="Reset cameras").click()
+    drawn_mesh(page, "shape/cube")
+    open_settings(page).get_by_role("button", name="Reset cameras").click()
     expect(page).not_to_have_url(re.compile("camera="))
-    expect(panel(page).get_by_role("button", name="Reset cameras")).to_be_disabled()
+    expect(open_settings(page).get_by_role("button", name="Reset cameras")).to_be_disabled()
 
 
 def test_full_screen_and_full_width(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=grey")
-    found = picture(page, "shape/grey")
-    small = place_at_rest(found)
-    choose(page, "shape/grey", "Full screen")
+    image = drawn_mesh(page, "shape/grey")
+    small = get_stable_box(image)
+    choose_menu_item(page, "shape/grey", "Full screen")
     expect(page).to_have_url(re.compile("card=shape/grey"))
     full = page.locator("article.full").get_by_role("img")
-    settle(full)
-    large = place_at_rest(full)
+    wait_until_drawn(full)
+    large = get_stable_box(full)
     assert large.height > 1.5 * small.height
-    holds(page, lambda: covered(full) > 0.05)
+    wait_for_condition(page, lambda: drawn_fraction(full) > 0.05)
     page.keyboard.press("Escape")
     expect(page.locator("article.full")).to_have_count(0)
-    choose(page, "shape/grey", "Full width")
+    choose_menu_item(page, "shape/grey", "Full width")
     expect(page).to_have_url(re.compile("wide=shape/grey"))

@@ -1,4 +1,4 @@
-"""The Mesh view in both themes, on a phone, without a graphics context, and taken away."""
+"""Mesh dashboard: accessibility, phones, missing WebGL, downloads and static export."""
 
 from __future__ import annotations
 
@@ -12,40 +12,35 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.web.cards import card, choose
-from tests.web.conftest import Serve, board_over
-from tests.web.patience import becomes
-from tests.web.solids import BLUE, FRONT, RED, picture, pixel, write_solids
+from tests.web.cards import card, choose_menu_item
+from tests.web.conftest import Serve, board_fixture
+from tests.web.event_writer import append_records, loss_records
+from tests.web.mesh_log import BLUE, FRONT_CAMERA, RED, drawn_mesh, read_pixel, write_mesh_log
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
-from tests.web.writing import append, scalars
+from tests.web.waiting import wait_for_value
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
 
-solids = board_over(write_solids, "module", "?tab=mesh")
+solids = board_fixture(write_mesh_log, "module", "?tab=mesh")
 
 
-def test_no_faults_are_found_by_axe(solids: str, open_page: OpenPage) -> None:
-    page = open_page(f"{solids}&tags=shape")
-    picture(page, "shape/cube")
-    assert find_violations(page) == []
-    page.get_by_role("button", name="Settings of Mesh").click()
-    assert find_violations(page) == []
-    page.goto(f"{solids}&tags=odd")
-    picture(page, "odd/torn")
+def test_invalid_meshes_have_no_accessibility_violations(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=odd")
+    drawn_mesh(page, "odd/torn")
     assert find_violations(page) == []
 
 
-def test_a_phone(solids: str, open_page: OpenPage) -> None:
+def test_fits_phone_width(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube", width=390)
-    picture(page, "shape/cube", "second")
+    drawn_mesh(page, "shape/cube", "second")
     assert not overflows(page)
 
 
-def test_a_browser_without_graphics_says_so(solids: str, open_page: OpenPage) -> None:
+def test_shows_message_without_webgl(solids: str, open_page: OpenPage) -> None:
     page = open_page("about:blank")
     page.add_init_script(
         """const get = HTMLCanvasElement.prototype.getContext;
@@ -54,10 +49,10 @@ def test_a_browser_without_graphics_says_so(solids: str, open_page: OpenPage) ->
         };"""
     )
     page.goto(f"{solids}&tags=cube")
-    expect(card(page, "shape/cube")).to_contain_text("This browser cannot draw in space.")
+    expect(card(page, "shape/cube")).to_contain_text("WebGL 2 is not available in this browser")
 
 
-def test_one_graphics_context_is_enough_for_all_cards(solids: str, open_page: OpenPage) -> None:
+def test_all_cards_share_one_webgl_context(solids: str, open_page: OpenPage) -> None:
     page = open_page("about:blank")
     page.add_init_script(
         """window.contexts = 0;
@@ -68,59 +63,59 @@ def test_one_graphics_context_is_enough_for_all_cards(solids: str, open_page: Op
         };"""
     )
     page.goto(solids)
-    picture(page, "batch/pair")
-    # One is asked what draws it, and let go.
+    drawn_mesh(page, "batch/pair")
+    # One draws all cards; another is created to query the renderer, and released.
     assert page.evaluate("window.contexts") == 2
 
 
-def test_a_picture_is_saved_on_its_background(solids: str, open_page: OpenPage) -> None:
-    page = open_page(f"{solids}&tags=cube{FRONT}", color_scheme="dark")
-    picture(page, "shape/cube").hover()
-    button = card(page, "shape/cube").get_by_role("button", name="Save picture of shape/cube")
+def test_saved_image_includes_background(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=cube{FRONT_CAMERA}", color_scheme="dark")
+    drawn_mesh(page, "shape/cube").hover()
+    button = card(page, "shape/cube").get_by_role("button", name="Export PNG of shape/cube")
     with page.expect_download() as saved:
         button.first.click()
     assert saved.value.suggested_filename == "shape_cube_first_20.png"
     content = Path(saved.value.path()).read_bytes()
     drawn = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
     assert tuple(drawn[drawn.shape[0] // 2, drawn.shape[1] // 2]) == BLUE
-    assert drawn[2, -2].max() < 60  # the paper is dark
+    assert drawn[2, -2].max() < 60  # the background is dark
 
 
-def test_a_mesh_is_saved_for_other_programs(solids: str, open_page: OpenPage) -> None:
+def test_downloads_mesh_as_ply_and_obj(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=grey")
-    picture(page, "shape/grey")
-    for kind, begin in (("PLY", b"ply\n"), ("OBJ", b"v -1 -1 -1\n")):
+    drawn_mesh(page, "shape/grey")
+    for kind, magic in (("PLY", b"ply\n"), ("OBJ", b"v -1 -1 -1\n")):
         with page.expect_download() as saved:
-            choose(page, "shape/grey", f"Download {kind}")
+            choose_menu_item(page, "shape/grey", f"Export {kind}")
         assert saved.value.suggested_filename == f"first-shape-grey-0.{kind.lower()}"
-        assert Path(saved.value.path()).read_bytes().startswith(begin)
+        assert Path(saved.value.path()).read_bytes().startswith(magic)
 
 
-def test_keys_are_listed(solids: str, open_page: OpenPage) -> None:
+def test_shortcuts_work_and_are_listed(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
-    picture(page, "shape/cube")
-    for keys, said in (("a", "mesh-axes=1"), ("o", "mesh-overlay=1"), ("c", "cameras=0")):
+    drawn_mesh(page, "shape/cube")
+    for keys, parameter in (("a", "mesh-axes=1"), ("o", "mesh-overlay=1"), ("c", "cameras=0")):
         page.keyboard.press(keys)
-        expect(page).to_have_url(re.compile(said))
+        expect(page).to_have_url(re.compile(parameter))
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Surface, edges, wires or points")
+    expect(page.get_by_role("dialog")).to_contain_text("Next draw mode")
 
 
-def test_a_log_without_meshes_says_what_would_fill_the_tab(
+def test_empty_state_shows_how_to_log_meshes(
     serve: Serve, open_page: OpenPage, logdir: Path
 ) -> None:
-    append(logdir / "run", *scalars("loss", range(3)))
+    append_records(logdir / "run", *loss_records("loss", range(3)))
     page = open_page(f"{serve(logdir).address}?tab=mesh")
     expect(page.get_by_role("main")).to_contain_text("summary.mesh")
 
 
-def test_a_copy_of_the_board_shows_meshes(tmp_path: Path, open_page: OpenPage) -> None:
-    write_solids(tmp_path / "logs")
+def test_static_export_shows_meshes(tmp_path: Path, open_page: OpenPage) -> None:
+    write_mesh_log(tmp_path / "logs")
     address = copy(tmp_path / "logs", tmp_path / "copy", "tab=mesh&tags=shape/cube")
     page = open_page(address)
-    becomes(page, lambda: pixel(picture(page, "shape/cube")), BLUE)
+    wait_for_value(page, lambda: read_pixel(drawn_mesh(page, "shape/cube")), BLUE)
     page.get_by_role("slider", name="Step of all cards").press("Home")
-    becomes(page, lambda: pixel(picture(page, "shape/cube", "second")), RED)
-    # Nothing is offered that only a server can give.
-    page.get_by_role("button", name="More for shape/cube").click()
-    expect(page.get_by_role("menuitem", name=re.compile("Download"))).to_have_count(0)
+    wait_for_value(page, lambda: read_pixel(drawn_mesh(page, "shape/cube", "second")), RED)
+    # Downloads need a server.
+    page.get_by_role("button", name="More actions for shape/cube").click()
+    expect(page.get_by_role("menuitem", name=re.compile("Export"))).to_have_count(0)

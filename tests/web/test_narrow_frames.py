@@ -11,9 +11,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests import builders as b
-from tests.web.conftest import board_over
+from tests.web.conftest import board_fixture
+from tests.web.event_writer import append_records, loss_records
 from tests.web.test_looks import find_violations, overflows
-from tests.web.writing import append, scalars
+from tests.web.waiting import get_stable_box, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
@@ -23,14 +24,14 @@ WIDTHS = [1440, 1280, 880, 390]
 
 
 def write_many_kinds(logdir: Path) -> None:
-    """A run with data for most dashboards."""
+    """Write a run with data for most dashboards."""
     plugins = ["images", "audio", "text", "histograms", "pr_curves", "mesh", "custom_scalars"]
     values = [b.value(name, b.image_tensor(), b.metadata(name)) for name in plugins]
     event = b.event(b.summary(*values), step=0, wall=time.time())
-    append(logdir / "run", *scalars("loss", range(50)), b.record(event))
+    append_records(logdir / "run", *loss_records("loss", range(50)), b.record(event))
 
 
-many_kinds = board_over(write_many_kinds, "module")
+many_kinds = board_fixture(write_many_kinds, "module")
 
 
 def tabs(page: Page) -> Locator:
@@ -41,12 +42,12 @@ def tab(page: Page, title: str) -> Locator:
     return tabs(page).filter(has_text=re.compile(f"^{title}$"))
 
 
-def more(page: Page) -> Locator:
+def more_button(page: Page) -> Locator:
     return page.get_by_role("button", name="More", exact=True)
 
 
 def is_within_window(page: Page, found: Locator) -> bool:
-    """Whether all of an element can be seen and clicked without scrolling."""
+    """Return whether an element is fully visible and clickable without scrolling."""
     return found.evaluate(
         """node => {
             const box = node.getBoundingClientRect();
@@ -60,60 +61,83 @@ def is_within_window(page: Page, found: Locator) -> bool:
     )
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_each_tab_is_in_the_bar_or_in_the_more_menu(
+TITLES = ["Scalars", "Custom scalars", "Overview", "Images", "Audio", "Text", "Mesh"]
+TITLES += ["Histograms", "Distributions", "PR curves"]
+
+
+def navigation(page: Page) -> Locator:
+    return page.get_by_role("navigation", name="Dashboards")
+
+
+@pytest.mark.parametrize("width", [1440, 1280, 880, 780])
+def test_each_dashboard_with_data_is_in_the_bar_or_a_menu_of_it(
     many_kinds: str, open_page: OpenPage, width: int
 ) -> None:
     page = open_page(f"{many_kinds}?tab=scalars", width=width)
-    expect(tab(page, "Scalars")).to_have_attribute("aria-current", "page")
-    expect(more(page)).to_be_visible()
-    assert is_within_window(page, more(page))
-    in_bar = tabs(page).all_inner_texts()
-    for title in in_bar:
-        assert is_within_window(page, tab(page, title)), title
-    more(page).click()
-    dialog = page.get_by_role("dialog")
-    listed = dialog.get_by_role("link").all_inner_texts()
-    titles = ["Scalars", "Images", "Audio", "Text", "Histograms", "Distributions", "PR curves"]
-    titles += ["Mesh", "Custom scalars", "Overview"]
-    assert in_bar + listed == titles
-    assert (len(listed) > 0) == (width < 1280)
-    assert find_violations(page) == []
+    expect(more_button(page)).to_be_visible()
+    expect(navigation(page)).to_contain_text(re.compile("Model|Histograms"))
+    get_stable_box(more_button(page))
+    titles = []
+    for item in tabs(page).or_(navigation(page).get_by_role("button")).all():
+        wait_for_condition(page, lambda item=item: is_within_window(page, item))
+        if item.get_attribute("href"):
+            titles.append(item.inner_text())
+        else:
+            item.click()
+            expect(page.get_by_role("dialog")).to_be_visible()
+            titles += page.get_by_role("dialog").get_by_role("link").all_inner_texts()
+            assert find_violations(page) == []
+            page.keyboard.press("Escape")
+            expect(page.get_by_role("dialog")).to_have_count(0)
+    assert titles == TITLES
+    is_flat = tabs(page).count() == len(TITLES)
+    assert is_flat == (width >= 1280)
     assert not overflows(page)
 
 
-def test_the_active_tab_is_always_in_the_bar(many_kinds: str, open_page: OpenPage) -> None:
-    page = open_page(f"{many_kinds}?tab=overview", width=390)
-    overview = tab(page, "Overview")
-    expect(overview).to_have_attribute("aria-current", "page")
-    assert is_within_window(page, overview)
-    more(page).click()
-    page.get_by_role("dialog").get_by_role("link", name="Text").click()
-    expect(page).to_have_url(re.compile("tab=text"))
-    expect(tab(page, "Text")).to_have_attribute("aria-current", "page")
-    assert is_within_window(page, tab(page, "Text"))
-    expect(overview).to_have_count(0)
-    page.set_viewport_size({"width": 1440, "height": 900})
-    expect(overview).to_be_visible()
-
-
-def test_the_more_menu_works_by_keyboard(many_kinds: str, open_page: OpenPage) -> None:
-    page = open_page(f"{many_kinds}?tab=scalars", width=390)
-    more(page).focus()
+def test_group_says_which_of_its_dashboards_is_open(many_kinds: str, open_page: OpenPage) -> None:
+    page = open_page(f"{many_kinds}?tab=scalars", width=1000)
+    group = navigation(page).get_by_role("button", name="Metrics: Scalars")
+    expect(group).to_be_visible()
+    media = navigation(page).get_by_role("button", name="Media")
+    media.focus()
     page.keyboard.press("Enter")
-    links = page.get_by_role("dialog", name="More dashboards").get_by_role("link")
+    links = page.get_by_role("dialog", name="Media").get_by_role("link")
     expect(links.first).to_be_focused()
-    page.keyboard.press("ArrowDown")
-    expect(links.nth(1)).to_be_focused()
     page.keyboard.press("End")
     expect(links.last).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(links.filter(has_text="Text")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("tab=text"))
+    expect(navigation(page).get_by_role("button", name="Media: Text")).to_be_visible()
+    # A group with one dashboard is a plain tab.
+    expect(tab(page, "PR curves")).to_be_visible()
+    page.go_back()
+    expect(group).to_be_visible()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(tab(page, "Scalars")).to_have_attribute("aria-current", "page")
+
+
+def test_phone_opens_dashboards_in_a_drawer(many_kinds: str, open_page: OpenPage) -> None:
+    page = open_page(f"{many_kinds}?tab=scalars", width=390)
+    button = navigation(page).get_by_role("button", name="Scalars")
+    button.click()
+    drawer = page.get_by_role("dialog", name="Dashboards")
+    links = drawer.get_by_role("link")
+    assert links.all_inner_texts()[: len(TITLES)] == TITLES
+    expect(drawer.get_by_role("heading", name="No data yet")).to_be_visible()
+    expect(links.filter(has_text="Profile")).to_be_visible()
+    assert find_violations(page) == []
+    assert not overflows(page)
     page.keyboard.press("Escape")
-    expect(more(page)).to_be_focused()
-    page.keyboard.press("Enter")
-    page.keyboard.press("End")
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("tab=overview"))
-    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(drawer).to_have_count(0)
+    expect(button).to_be_focused()
+    button.click()
+    links.filter(has_text="Text").click()
+    expect(drawer).to_have_count(0)
+    expect(page).to_have_url(re.compile("tab=text"))
+    expect(navigation(page).get_by_role("button", name="Text")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -126,14 +150,14 @@ def test_each_control_of_the_scalars_toolbar_is_visible(
         toolbar.get_by_label("Filter tags"),
         toolbar.get_by_role("button", name="Wall"),
         toolbar.get_by_role("slider", name="Smoothing"),
-        toolbar.get_by_role("spinbutton").or_(toolbar.get_by_label("Smoothing, as a number")),
+        toolbar.get_by_label("Smoothing value"),
         toolbar.get_by_role("button", name="Δ baseline"),
-        toolbar.get_by_role("button", name="Table of values below each chart"),
-        toolbar.get_by_role("button", name="Settings of Scalars"),
+        toolbar.get_by_role("button", name="Show value table"),
+        toolbar.get_by_role("button", name="Scalars settings"),
     ]
     for control in controls:
         expect(control).to_be_visible()
-        assert is_within_window(page, control), control
+        wait_for_condition(page, lambda control=control: is_within_window(page, control))
     assert not overflows(page)
     expected = {1440: 1, 1280: 1, 880: 2, 390: 4}[width]
-    assert len({round(control.bounding_box()["y"] / 30) for control in controls}) == expected
+    assert len({round(get_stable_box(control).y / 30) for control in controls}) == expected

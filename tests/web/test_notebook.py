@@ -1,4 +1,4 @@
-"""Boards and charts in a real JupyterLab behind a path of its own, as a hub has it."""
+"""Boards and charts in a real JupyterLab under a path prefix, as behind a hub."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.index import logs
 from tests.server.waiting import wait_until
-from tests.web.notebooks import find_port, is_open, run_cell, write_notebook
+from tests.web.notebooks import find_free_port, is_port_open, run_cell, write_notebook
 from tracklight.server.instances import list_instances
 
 pytestmark = pytest.mark.browser
@@ -32,13 +32,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def lab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a JupyterLab that has only this notebook, and the proxy."""
+    """Yield the URL of the notebook in a JupyterLab with jupyter-server-proxy."""
     pytest.importorskip("jupyterlab")
     pytest.importorskip("jupyter_server_proxy")
     write_notebook(folder / "board.ipynb")
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(folder / name.lower()))
-    port = find_port()
+    port = find_free_port()
     settings = {
         "IdentityProvider.token": "",
         "ServerApp.port": port,
@@ -50,15 +50,15 @@ def lab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         "LabApp.news_url": "",
     }
     flags = [f"--{name}={value}" for name, value in settings.items()]
-    with (folder / "lab.txt").open("w") as said:
-        process = subprocess.Popen([sys.executable, "-m", "jupyterlab", *flags], stderr=said)
-    wait_until(lambda: is_open(port), 60)
+    with (folder / "lab.txt").open("w") as log:
+        process = subprocess.Popen([sys.executable, "-m", "jupyterlab", *flags], stderr=log)
+    wait_until(lambda: is_port_open(port), 60)
     yield f"http://127.0.0.1:{port}/user/ada/lab/tree/board.ipynb"
     process.terminate()
     process.wait(60)
 
 
-def test_a_cell_shows_a_board_and_a_chart(browser: Browser, lab: str, folder: Path) -> None:
+def test_cell_shows_a_board_and_a_chart(browser: Browser, lab: str, folder: Path) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 1800})
     page = context.new_page()
     page.goto(lab)
@@ -67,23 +67,23 @@ def test_a_cell_shows_a_board_and_a_chart(browser: Browser, lab: str, folder: Pa
     expect(frame).to_be_visible(timeout=60_000)
     (board,) = list_instances()
     assert f"/user/ada/proxy/{board.port}/" in (frame.get_attribute("src") or "")
-    inside = page.frame_locator("iframe[title=tracklight]")
-    expect(inside.get_by_text("loss", exact=True).first).to_be_visible(timeout=60_000)
-    expect(inside.get_by_text("conv", exact=True).first).to_be_visible()
+    content = page.frame_locator("iframe[title=tracklight]")
+    expect(content.get_by_text("loss", exact=True).first).to_be_visible(timeout=60_000)
+    expect(content.get_by_text("conv", exact=True).first).to_be_visible()
 
     chart = page.locator("figure.tracklight-chart")
     expect(chart.get_by_role("listitem")).to_have_text(["conv"])
     logs.write(folder / "logs", "vit", logs.points(range(40)))
     expect(chart.get_by_role("listitem")).to_have_text(["conv", "vit"])
-    # The frame heard of it as well, through the proxy.
-    expect(inside.get_by_text("vit", exact=True).first).to_be_visible()
+    # The frame is updated as well, through the proxy.
+    expect(content.get_by_text("vit", exact=True).first).to_be_visible()
     chart.locator("[role=img]").hover()
     tip = page.get_by_role("status", name="Values at the cursor")
     expect(tip).to_contain_text("vit")
     context.close()
 
 
-def test_a_cell_says_why_a_chart_is_empty(browser: Browser, lab: str, folder: Path) -> None:
+def test_cell_shows_why_a_chart_is_empty(browser: Browser, lab: str, folder: Path) -> None:
     write_notebook(
         folder / "board.ipynb",
         "%load_ext tracklight\n%tracklight --help\n"
@@ -94,7 +94,7 @@ def test_a_cell_says_why_a_chart_is_empty(browser: Browser, lab: str, folder: Pa
     run_cell(page)
     chart = page.locator("figure.tracklight-chart")
     expect(chart.get_by_role("alert")).to_contain_text('No tag "los" in any run', timeout=60_000)
-    # Help is printed, and does not end the cell with an error.
+    # Help is printed and does not fail the cell.
     expect(page.get_by_text("usage: tracklight [COMMAND]")).to_be_visible()
     expect(page.get_by_text("SystemExit")).to_have_count(0)
     logs.write(folder / "logs", "vit", logs.points(range(40), tag="los"))

@@ -1,4 +1,4 @@
-"""Frames where services show notebooks by names of their own, with stand-ins for their programs."""
+"""Frames in Colab and VS Code, which use their own host names, with stand-ins for both."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tracklight.server.instances import list_instances
 pytestmark = pytest.mark.browser
 
 
-class Plain(BaseHTTPRequestHandler):
-    """A page that is no notebook of Jupyter's: no proxy is to be found there."""
+class PageHandler(BaseHTTPRequestHandler):
+    """Serve a page outside of Jupyter, where no proxy is available."""
 
     markup = b""
 
@@ -37,45 +37,45 @@ class Plain(BaseHTTPRequestHandler):
         pass
 
 
-class Proxy(Plain):
-    """Hands what lies below a path over to a board, under a name that the service made up."""
+class ProxyHandler(PageHandler):
+    """Forward requests below a path to a board, with a host name of the service."""
 
     name = ""
     prefix = ""
     port = 0
 
     def do_GET(self) -> None:
-        self._hand_over(None)
+        self._forward(None)
 
     def do_POST(self) -> None:
-        self._hand_over(self.rfile.read(int(self.headers["content-length"])))
+        self._forward(self.rfile.read(int(self.headers["content-length"])))
 
-    def _hand_over(self, body: bytes | None) -> None:
+    def _forward(self, body: bytes | None) -> None:
         board = HTTPConnection("127.0.0.1", self.port)
         headers = {**dict(self.headers), "Host": self.name, "Connection": "close"}
         board.request(self.command, self.path.removeprefix(self.prefix), body, headers)
-        answer = board.getresponse()
-        self.send_response(answer.status)
-        for header, value in answer.getheaders():
+        response = board.getresponse()
+        self.send_response(response.status)
+        for header, value in response.getheaders():
             if header.lower() not in ("transfer-encoding", "connection"):
                 self.send_header(header, value)
         self.end_headers()
         try:
-            while chunk := answer.read1():
+            while chunk := response.read1():
                 self.wfile.write(chunk)
                 self.wfile.flush()
         except OSError:
-            pass  # the page has left, as its streams do
+            pass  # the page closed the stream
         finally:
             board.close()
 
 
 @contextmanager
-def listen(handler: type[Plain]) -> Iterator[str]:
-    """The address of such a host."""
+def serve_handler(handler: type[PageHandler]) -> Iterator[str]:
+    """Serve requests with a handler and yield the URL of the server."""
     host = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     host.daemon_threads = True
-    # Streams end with the browser, which ends after this.
+    # Streams stay open until the browser closes, which is later.
     host.block_on_close = False
     threading.Thread(target=host.serve_forever, daemon=True).start()
     yield f"http://localhost:{host.server_port}"
@@ -92,13 +92,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_without_a_proxy_the_port_itself_is_shown(
-    folder: Path, open_page: Callable[..., Page]
-) -> None:
+def test_frame_uses_the_port_without_a_proxy(folder: Path, open_page: Callable[..., Page]) -> None:
     with serve(folder / "logs", folder) as server:
         (board,) = list_instances()
-        Plain.markup = f"<!doctype html><body>{render_frame(board, 500)}".encode()
-        with listen(Plain) as address:
+        PageHandler.markup = f"<!doctype html><body>{render_frame(board, 500)}".encode()
+        with serve_handler(PageHandler) as address:
             page = open_page(address)
             frame = page.locator("iframe[title=tracklight]")
             expect(frame).to_have_attribute("src", server.address)
@@ -115,48 +113,48 @@ globalThis.google = {colab: {kernel: {
 </script><body>%s"""
 
 
-def test_colab_shows_the_board_through_its_own_proxy(
+def test_colab_uses_its_proxy(
     folder: Path, open_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
     with serve(folder / "logs", folder, *list_service_flags()) as server:
         (board,) = list_instances()
-        Proxy.name, Proxy.prefix, Proxy.port = (
+        ProxyHandler.name, ProxyHandler.prefix, ProxyHandler.port = (
             f"3xkq7-{server.port}-colab.googleusercontent.com",
             "",
             server.port,
         )
-        with listen(Proxy) as proxy, listen(Plain) as address:
+        with serve_handler(ProxyHandler) as proxy, serve_handler(PageHandler) as address:
             frame = render_frame(board, 500)
-            Plain.markup = (COLAB % ("true", proxy, frame)).encode()
+            PageHandler.markup = (COLAB % ("true", proxy, frame)).encode()
             page = open_page(address)
             expect(page.locator("iframe[title=tracklight]")).to_have_attribute("src", f"{proxy}/")
             expect_chart(page)
             logs.write(folder / "logs", "vit", logs.points(range(40)))
-            inside = page.frame_locator("iframe[title=tracklight]")
-            expect(inside.get_by_text("vit", exact=True).first).to_be_visible()
+            content = page.frame_locator("iframe[title=tracklight]")
+            expect(content.get_by_text("vit", exact=True).first).to_be_visible()
 
-            # Somebody who only reads the notebook has no kernel to ask.
-            Plain.markup = (COLAB % ("false", proxy, frame)).encode()
+            # A reader of the notebook has no kernel, so there is no proxy.
+            PageHandler.markup = (COLAB % ("false", proxy, frame)).encode()
             reader = open_page(address)
             expect(reader.get_by_text("appears here while its server is running")).to_be_visible()
             expect(reader.locator("iframe")).to_have_count(0)
 
 
-def test_vs_code_in_a_browser_shows_the_board_where_it_forwards_ports(
+def test_vs_code_in_a_browser_uses_its_port_forwarding(
     folder: Path, open_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRACKLIGHT_PROXY_TOKEN", "only-this-notebook-knows")
     with serve(folder / "logs", folder) as server:
         (board,) = list_instances()
-        Proxy.name, Proxy.prefix, Proxy.port = (
+        ProxyHandler.name, ProxyHandler.prefix, ProxyHandler.port = (
             "code.lab.example",
             f"/proxy/{server.port}",
             server.port,
         )
-        with listen(Proxy) as proxy, listen(Plain) as address:
+        with serve_handler(ProxyHandler) as proxy, serve_handler(PageHandler) as address:
             monkeypatch.setenv("VSCODE_PROXY_URI", f"{proxy}/proxy/{{{{port}}}}/")
-            Plain.markup = f"<!doctype html><body>{render_frame(board, 500)}".encode()
+            PageHandler.markup = f"<!doctype html><body>{render_frame(board, 500)}".encode()
             page = open_page(address)
             expect(page.get_by_role("link")).to_have_attribute(
                 "href", f"{proxy}/proxy/{server.port}/?token=only-this-notebook-knows"
@@ -165,6 +163,6 @@ def test_vs_code_in_a_browser_shows_the_board_where_it_forwards_ports(
 
 
 def expect_chart(page: Page) -> None:
-    inside = page.frame_locator("iframe[title=tracklight]")
-    expect(inside.get_by_text("loss", exact=True).first).to_be_visible()
-    expect(inside.get_by_text("conv", exact=True).first).to_be_visible()
+    content = page.frame_locator("iframe[title=tracklight]")
+    expect(content.get_by_text("loss", exact=True).first).to_be_visible()
+    expect(content.get_by_text("conv", exact=True).first).to_be_visible()

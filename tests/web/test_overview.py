@@ -1,4 +1,4 @@
-"""The dashboard that lists every tag of a log."""
+"""Overview dashboard: the list of all tags of a log."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from playwright.sync_api import Page, expect
 
 from tests import builders as b
 from tests.web.conftest import Serve
-from tests.web.parts import sections, steps, table, tag, tag_names
-from tests.web.patience import address_at_rest, becomes
-from tests.web.writing import append, scalars
+from tests.web.event_writer import append_records, loss_records
+from tests.web.locators import section_buttons, step_range, tag_names, tag_row, tag_table
+from tests.web.waiting import get_stable_url, wait_for_value
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
@@ -23,25 +23,25 @@ OVERVIEW = "?tab=overview"
 @pytest.fixture
 def page(sweep: str, open_page: Callable[..., Page]) -> Page:
     page = open_page(sweep + OVERVIEW)
-    expect(tag(page, "train/loss")).to_be_visible()
+    expect(tag_row(page, "train/loss")).to_be_visible()
     return page
 
 
-def test_tags_stand_in_sections_in_natural_order(page: Page) -> None:
-    expect(sections(page)).to_have_text(["▾ no prefix 2 tags", "▾ eval 1 tag", "▾ train 3 tags"])
+def test_tags_are_grouped_in_natural_order(page: Page) -> None:
+    expect(section_buttons(page)).to_have_text(["Ungrouped 2 tags", "eval 1 tag", "train 3 tags"])
     losses = ["train/loss", "train/loss_2", "train/loss_10"]
-    becomes(page, lambda: tag_names(page), ["lr", "samples", "eval/loss", *losses])
+    wait_for_value(page, lambda: tag_names(page), ["lr", "samples", "eval/loss", *losses])
 
 
-def test_the_runs_tell_how_far_their_last_values_are_apart(page: Page) -> None:
-    row = tag(page, "train/loss")
-    for text in ("0.0863 … 0.259", "scalar", "150", steps(0, 49)):
+def test_shows_range_of_last_values(page: Page) -> None:
+    row = tag_row(page, "train/loss")
+    for text in ("0.0863 \N{EN DASH} 0.259", "Scalar", "150", step_range(0, 49)):
         expect(row).to_contain_text(text)
     expect(row.get_by_role("img")).to_be_visible()
 
 
-def test_a_sparkline_has_ink(page: Page) -> None:
-    canvas = tag(page, "train/loss").locator("canvas")
+def test_sparkline_is_drawn(page: Page) -> None:
+    canvas = tag_row(page, "train/loss").locator("canvas")
     expect(canvas).to_be_visible()
     page.wait_for_function(
         """canvas => {
@@ -53,57 +53,57 @@ def test_a_sparkline_has_ink(page: Page) -> None:
     )
 
 
-def test_the_address_holds_what_is_found_and_folded(
+def test_url_stores_filter_and_collapsed_sections(
     page: Page, open_page: Callable[..., Page]
 ) -> None:
     page.get_by_label("Filter tags").fill("loss")
-    sections(page).filter(has_text="eval").click()
-    expect(tag(page, "eval/loss")).to_have_count(0)
+    section_buttons(page).filter(has_text="eval").click()
+    expect(tag_row(page, "eval/loss")).to_have_count(0)
     expect(page).to_have_url(re.compile("tags=loss&closed=eval"))
-    copy = open_page(address_at_rest(page))
-    expect(copy.get_by_label("Filter tags")).to_have_value("loss")
-    expect(tag(copy, "train/loss")).to_be_visible()
-    expect(tag(copy, "lr")).to_have_count(0)
-    expect(tag(copy, "eval/loss")).to_have_count(0)
+    other = open_page(get_stable_url(page))
+    expect(other.get_by_label("Filter tags")).to_have_value("loss")
+    expect(tag_row(other, "train/loss")).to_be_visible()
+    expect(tag_row(other, "lr")).to_have_count(0)
+    expect(tag_row(other, "eval/loss")).to_have_count(0)
 
 
-def test_one_kind_of_tag_can_be_picked(page: Page) -> None:
-    kinds = page.get_by_role("group", name="Kind")
-    kinds.get_by_role("button", name="image").click()
-    becomes(page, lambda: tag_names(page), ["samples"])
+def test_filters_by_kind(page: Page) -> None:
+    kinds = page.get_by_role("group", name="Type")
+    kinds.get_by_role("button", name="Image").click()
+    wait_for_value(page, lambda: tag_names(page), ["samples"])
     expect(page).to_have_url(re.compile("kind=image$"))
-    kinds.get_by_role("button", name="all").click()
-    expect(tag(page, "train/loss")).to_be_visible()
+    kinds.get_by_role("button", name="All").click()
+    expect(tag_row(page, "train/loss")).to_be_visible()
 
 
-def test_a_filter_that_finds_nothing_says_so(page: Page) -> None:
+def test_shows_message_when_no_tag_matches(page: Page) -> None:
     page.get_by_label("Filter tags").fill("bleu")
-    expect(page.get_by_text("No tag matches “bleu”.")).to_be_visible()
+    expect(page.get_by_text("No tags match “bleu”")).to_be_visible()
 
 
-def test_overwritten_points_are_counted(
+def test_shows_count_of_overwritten_points(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    append(logdir / "conv", *scalars("loss", range(20)), *scalars("loss", range(12, 30)))
+    append_records(
+        logdir / "conv", *loss_records("loss", range(20)), *loss_records("loss", range(12, 30))
+    )
     page = open_page(serve(logdir).address + OVERVIEW)
-    expect(tag(page, "loss")).to_contain_text("8 overwritten")
+    expect(tag_row(page, "loss")).to_contain_text("8 overwritten")
 
 
-def test_numbers_that_are_not_finite_are_named(
-    logdir: Path, serve: Serve, open_page: Callable[..., Page]
-) -> None:
-    append(logdir / "conv", *scalars("loss", range(3)), b.scalar("loss", 5, float("nan")))
-    append(logdir / "conv", b.scalar("gain", 5, float("inf")))
+def test_shows_nan_and_infinity(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> None:
+    append_records(
+        logdir / "conv", *loss_records("loss", range(3)), b.scalar("loss", 5, float("nan"))
+    )
+    append_records(logdir / "conv", b.scalar("gain", 5, float("inf")))
     page = open_page(serve(logdir).address + OVERVIEW)
-    expect(tag(page, "loss")).to_contain_text("NaN")
-    expect(tag(page, "gain")).to_contain_text("∞")
+    expect(tag_row(page, "loss")).to_contain_text("NaN")
+    expect(tag_row(page, "gain")).to_contain_text("∞")
 
 
-def test_names_from_a_log_are_text_and_never_markup(
-    logdir: Path, serve: Serve, open_page: Callable[..., Page]
-) -> None:
+def test_tag_names_are_escaped(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> None:
     evil = "<img src=x onerror=alert(1)>"
-    append(logdir / "conv", *scalars(f"a/{evil}", range(3)))
+    append_records(logdir / "conv", *loss_records(f"a/{evil}", range(3)))
     page = open_page(serve(logdir).address + OVERVIEW)
-    expect(table(page)).to_contain_text(evil)
+    expect(tag_table(page)).to_contain_text(evil)
     expect(page.locator("img[src=x]")).to_have_count(0)

@@ -14,15 +14,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.parts import live_mark, run
-from tests.web.writing import append, scalars, write_sweep
+from tests.web.event_writer import append_records, loss_records, write_sweep
+from tests.web.locators import connection_status, run_row
 
 pytestmark = pytest.mark.browser
 
 
 @contextmanager
 def proxy_without_streams(board: str) -> Iterator[tuple[str, list[str]]]:
-    """A proxy that lets everything through except event streams; also gives the polls it saw."""
+    """Run a proxy that rejects event streams; yield its URL and the polls that it forwarded."""
     polls: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -40,12 +40,12 @@ def proxy_without_streams(board: str) -> Iterator[tuple[str, list[str]]]:
             self._forward(self.rfile.read(int(self.headers["content-length"])))
 
         def _forward(self, body: bytes | None) -> None:
-            passed_on = ("accept", "content-type", "host", "origin", "sec-fetch-site")
-            headers = {name: self.headers[name] for name in passed_on if self.headers[name]}
+            forwarded = ("accept", "content-type", "host", "origin", "sec-fetch-site")
+            headers = {name: self.headers[name] for name in forwarded if self.headers[name]}
             request = urllib.request.Request(board.rstrip("/") + self.path, body, headers)
             try:
-                with urllib.request.urlopen(request, timeout=60) as answer:
-                    self._reply(answer.status, answer.headers["content-type"], answer.read())
+                with urllib.request.urlopen(request, timeout=60) as response:
+                    self._reply(response.status, response.headers["content-type"], response.read())
             except urllib.error.HTTPError as error:
                 self._reply(error.code, error.headers["content-type"], error.read())
 
@@ -67,10 +67,10 @@ def proxy_without_streams(board: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def check_live(page: Page, logdir: Path) -> None:
-    expect(live_mark(page, "Live")).to_be_visible()
+    expect(connection_status(page, "Live")).to_be_visible()
     for name in ("late", "later"):
-        append(logdir / name, *scalars("train/loss", range(5)))
-        expect(run(page, name)).to_be_visible()
+        append_records(logdir / name, *loss_records("train/loss", range(5)))
+        expect(run_row(page, name)).to_be_visible()
 
 
 def test_page_polls_without_shared_workers(
@@ -104,7 +104,7 @@ def test_worker_polls_behind_a_proxy_without_streams(
     write_sweep(logdir)
     with proxy_without_streams(serve(logdir).address) as (address, polls):
         page = open_page(address)
-        expect(run(page, "vit")).to_be_visible()
+        expect(run_row(page, "vit")).to_be_visible()
         check_live(page, logdir)
         assert polls
         page.context.close()

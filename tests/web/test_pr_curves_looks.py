@@ -1,4 +1,4 @@
-"""PR curves by keyboard alone, in the dark, on a phone, and for who cannot see them."""
+"""PR curves dashboard: accessibility, keyboard, phones and shared URLs."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.cards import card, open_menu
-from tests.web.conftest import board_over
-from tests.web.patience import address_at_rest, place_at_rest
-from tests.web.pr_log import write_pr_curves
+from tests.web.conftest import board_fixture
+from tests.web.pr_curve_log import write_pr_curves
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_pr_curves import TAB, chart, point_at, settings, tooltip
+from tests.web.waiting import get_stable_box, get_stable_url
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
 
-board = board_over(write_pr_curves, "module", TAB)
+board = board_fixture(write_pr_curves, "module", TAB)
 
 
-def test_no_faults_are_found_by_axe(board: str, open_page: OpenPage) -> None:
+def test_has_no_accessibility_violations(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&table=1&link=0&threshold=0.4")
     chart(page, "pr/cat")
     settings(page)
@@ -36,21 +36,21 @@ def test_no_faults_are_found_by_axe(board: str, open_page: OpenPage) -> None:
     assert find_violations(page) == []
 
 
-def test_everything_by_keyboard(board: str, open_page: OpenPage) -> None:
+def test_keyboard_reaches_all_actions(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr&step=0")
     keys = page.keyboard
     chart(page, "pr/cat").focus()
     keys.press("ArrowRight")
-    expect(tooltip(page)).to_contain_text("threshold 0")
+    expect(tooltip(page)).to_contain_text("Threshold 0")
     keys.press("ArrowRight")
-    expect(tooltip(page)).to_contain_text("threshold 0.1")
+    expect(tooltip(page)).to_contain_text("Threshold 0.1")
     keys.press("Enter")
     expect(page).to_have_url(re.compile(r"threshold=0\.1"))
     keys.press("ArrowRight")
-    expect(tooltip(page)).to_contain_text("threshold 0.2")
+    expect(tooltip(page)).to_contain_text("Threshold 0.2")
     keys.press("Escape")
     expect(page).not_to_have_url(re.compile("threshold="))
-    page.get_by_role("button", name="Table of counts below each chart").focus()
+    page.get_by_role("button", name="Show counts table").focus()
     keys.press("ArrowRight")
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "100")
     keys.press("End")
@@ -70,34 +70,34 @@ def test_everything_by_keyboard(board: str, open_page: OpenPage) -> None:
     keys.press("Escape")
     expect(page).not_to_have_url(re.compile("card=pr"))
     keys.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("PR or ROC curves")
+    expect(page.get_by_role("dialog")).to_contain_text("Switch between PR and ROC")
 
 
-def test_on_a_phone(board: str, open_page: OpenPage) -> None:
+def test_fits_phone_width(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr", width=390)
     chart(page, "pr/cat")
     assert not overflows(page)
     point_at(page, "pr/cat", 0.9, 0.5)
-    tip = place_at_rest(tooltip(page))
+    tip = get_stable_box(tooltip(page))
     assert tip.x >= 0 and tip.x + tip.width <= 390
     panel = settings(page)
     expect(panel.get_by_role("button", name="Classes")).to_be_visible()
     assert not overflows(page)
 
 
-def test_a_copied_address_shows_the_same(board: str, open_page: OpenPage) -> None:
+def test_url_restores_view(board: str, open_page: OpenPage) -> None:
     query = "&tags=pr&curve=ROC&threshold=0.4&step=100&table=1&pin=pr/dog&measure=f1"
     one = open_page(board + query)
     chart(one, "pr/cat")
-    other = open_page(address_at_rest(one))
+    other = open_page(get_stable_url(one))
     chart(other, "pr/cat")
     for page in (one, other):
         expect(page.get_by_role("article", name="pr/dog")).to_have_count(2)
         expect(card(page, "pr/cat")).to_have_attribute("data-step", "100")
-        region = card(page, "pr/cat").get_by_role("region", name=re.compile("at threshold 0.4"))
-        expect(region).to_contain_text("base")
+        table = card(page, "pr/cat").get_by_role("table", name=re.compile("At threshold 0.4"))
+        expect(table).to_contain_text("base")
 
 
-def test_a_log_without_curves_teaches(sweep: str, open_page: OpenPage) -> None:
+def test_empty_state_shows_how_to_log_pr_curves(sweep: str, open_page: OpenPage) -> None:
     page = open_page(sweep + TAB)
     expect(page.get_by_text("pr_curve").first).to_be_visible()

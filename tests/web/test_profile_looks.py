@@ -1,4 +1,4 @@
-"""Profile on a phone, for who cannot see it, in a copy, and while the first capture is made."""
+"""Profile dashboard: accessibility, phones, the first capture and static export."""
 
 from __future__ import annotations
 
@@ -10,44 +10,50 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.captures import TAB, open_tool, section, tool, write_captures
-from tests.web.conftest import Serve, board_over
+from tests.web.conftest import Serve, board_fixture
+from tests.web.event_writer import append_records, loss_records
+from tests.web.profile_log import (
+    TAB,
+    open_tool,
+    section,
+    tool_panel,
+    write_captures,
+)
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
-from tests.web.writing import append, scalars
 from tracklight.cli.demo.flowers import write_flowers
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
-board = board_over(write_captures, "module", TAB)
+board = board_fixture(write_captures, "module", TAB)
 
 
-def test_on_a_phone_by_keyboard_and_for_who_cannot_see_it(board: str, open_page: OpenPage) -> None:
+def test_is_accessible_by_keyboard_on_a_phone(board: str, open_page: OpenPage) -> None:
     page = open_page(board, width=390)
-    page.get_by_role("button", name="Compare with flowers/before").click()
-    verdict = page.get_by_role("list", name="What became of the findings")
-    expect(verdict).to_contain_text("gone")
-    expect(page.get_by_role("img", name=re.compile("^Time of each step"))).to_be_visible()
+    page.get_by_role("button", name="flowers/before", exact=True).click()
+    changes = page.get_by_role("list", name="Changes in recommendations")
+    expect(changes).to_contain_text("resolved")
+    expect(page.get_by_role("img", name=re.compile("^Time of each step:"))).to_be_visible()
     assert not overflows(page)
     assert find_violations(page) == []
     page.keyboard.press("v")
-    expect(page.get_by_role("region", name="Ops by their change")).to_be_visible()
+    expect(page.get_by_role("table", name="Ops by change")).to_be_visible()
     assert not overflows(page)
     assert find_violations(page) == []
     page.keyboard.press("v")
-    expect(section(page, "Waiting for input")).to_be_visible()
+    expect(section(page, "Input wait")).to_be_visible()
     assert not overflows(page)
     assert find_violations(page) == []
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Let the two captures change places")
+    expect(page.get_by_role("dialog")).to_contain_text("Swap current and baseline")
 
 
-def test_the_first_capture_makes_the_tab_appear_and_is_marked_on_charts(
+def test_first_capture_adds_tab_and_is_requested_by_charts(
     tmp_path: Path, serve: Serve, open_page: OpenPage
 ) -> None:
-    append(tmp_path / "flowers" / "old", *scalars("loss", range(5)))
+    append_records(tmp_path / "flowers" / "old", *loss_records("loss", range(5)))
     page = open_page(serve(tmp_path).address)
     expect(page.get_by_role("article", name="loss")).to_be_visible()
     with page.expect_request("**/api/v1/profile/captures"):
@@ -56,13 +62,13 @@ def test_the_first_capture_makes_the_tab_appear_and_is_marked_on_charts(
     expect(section(page, "Step time")).to_contain_text("ms")
 
 
-def test_a_copy_shows_the_overview_without_a_server(tmp_path: Path, open_page: OpenPage) -> None:
+def test_static_export_shows_profile(tmp_path: Path, open_page: OpenPage) -> None:
     write_flowers(tmp_path / "logs" / "flowers", seed=3, now=time.time())
     page = open_page(copy(tmp_path / "logs", tmp_path / "copy.html", "tab=profile"))
-    expect(section(page, "What to change")).to_be_visible()
-    expect(page.get_by_role("img", name=re.compile("^Time of each step"))).to_be_visible()
+    expect(section(page, "Recommendations")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Time of each step:"))).to_be_visible()
     open_tool(page, "Input")
-    expect(tool(page, "input")).to_contain_text("of a step")
+    expect(tool_panel(page, "input")).to_contain_text("of step time")
     open_tool(page, "Trace")
     field = page.get_by_role("application")
     expect(field).to_have_attribute("data-complete", "true")

@@ -1,4 +1,4 @@
-"""Profile: what the overview says to change, the events behind it, and that it worked."""
+"""Profile dashboard: overview, findings, comparison, input pipeline, steps and hosts."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.web.captures import (
+from tests.web.conftest import serve_log
+from tests.web.locators import click_retry
+from tests.web.profile_log import (
     TAB,
-    choose,
-    in_ms,
+    choose_capture,
+    format_ms,
+    load_summary,
     open_tool,
     section,
-    summary_of,
-    tool,
+    tool_panel,
     write_captures,
 )
-from tests.web.conftest import serve_written
-from tests.web.patience import address_at_rest
+from tests.web.waiting import get_stable_url
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
@@ -34,38 +35,38 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def board(folder: Path) -> Iterator[str]:
-    with serve_written(folder, write_captures) as address:
+    with serve_log(folder, write_captures) as address:
         yield address + TAB
 
 
-def test_the_overview_says_what_to_change_and_shows_the_events(
+def test_overview_lists_findings_with_their_events(
     board: str, folder: Path, open_page: OpenPage
 ) -> None:
-    told = summary_of(folder / "logs", "flowers/before")
+    expected = load_summary(folder / "logs", "flowers/before")
     page = open_page(board)
-    choose(page, "Choose a capture", "flowers/before")
+    choose_capture(page, "Select capture", "flowers/before")
     time = section(page, "Step time")
-    expect(time).to_contain_text(in_ms(told.steps.mean_ms))
-    parts = page.get_by_role("region", name="Parts of a step")
-    waits = next(part for part in told.parts if part.name == "input")
-    expect(parts.locator("[data-part=input]")).to_contain_text(in_ms(waits.ms))
-    expect(section(page, "Who worked").locator("[data-share=long]")).to_contain_text("100 %")
-    page.get_by_role("button", name="Download").click()
+    expect(time).to_contain_text(format_ms(expected.steps.mean_ms))
+    parts = page.get_by_role("table", name="Step time breakdown")
+    input_wait = next(part for part in expected.parts if part.name == "input")
+    expect(parts.locator("[data-part=input]")).to_contain_text(format_ms(input_wait.ms))
+    expect(section(page, "Utilization").locator("[data-share=long]")).to_contain_text("100%")
+    page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
-        page.get_by_role("menuitem", name="Steps as CSV").click()
+        page.get_by_role("menuitem", name="Export steps as CSV").click()
     head, *rows = Path(download.value.path()).read_text().splitlines()
-    assert head.startswith("step,start_ms,total_ms,") and len(rows) == told.steps.count
+    assert head.startswith("step,start_ms,total_ms,") and len(rows) == expected.steps.count
 
-    findings = section(page, "What to change")
-    names = [finding.name for finding in told.findings]
+    findings = section(page, "Recommendations")
+    names = [finding.name for finding in expected.findings]
     expect(findings.locator("[data-finding]")).to_have_count(len(names))
     first = findings.locator(f"[data-finding={names[0]}]")
     expect(first).to_contain_text("prefetch")
     expect(first.get_by_role("region", name="Code")).to_contain_text("AUTOTUNE")
-    evidence = told.findings[0].evidence[0]
+    evidence = expected.findings[0].evidence[0]
     first.get_by_title(f"{evidence.name} on {evidence.track}").first.click()
-    expect(tool(page, "trace")).to_contain_text(evidence.name)
-    assert f"p-event={evidence.event}" in address_at_rest(page, 600)
+    expect(tool_panel(page, "trace")).to_contain_text(evidence.name)
+    assert f"p-event={evidence.event}" in get_stable_url(page, 600)
 
     page.go_back()
     expect(section(page, "Step time")).to_be_visible()
@@ -74,92 +75,92 @@ def test_the_overview_says_what_to_change_and_shows_the_events(
     expect(second).to_contain_text("mixed_precision")
 
 
-def test_thresholds_are_changed_and_stay_in_the_address(
+def test_changed_thresholds_are_stored_in_url(
     board: str, folder: Path, open_page: OpenPage
 ) -> None:
-    count = len(summary_of(folder / "logs", "flowers/before").findings)
+    count = len(load_summary(folder / "logs", "flowers/before").findings)
     page = open_page(board)
-    choose(page, "Choose a capture", "flowers/before")
-    found = section(page, "What to change").locator("[data-finding]")
-    expect(found).to_have_count(count)
+    choose_capture(page, "Select capture", "flowers/before")
+    findings = section(page, "Recommendations").locator("[data-finding]")
+    expect(findings).to_have_count(count)
     page.get_by_role("button", name="Thresholds").click()
     field = page.get_by_role("textbox", name="The input is too slow, percent")
     expect(field).to_have_value("5")
     field.fill("99")
     field.press("Enter")
-    expect(found).to_have_count(count - 1)
+    expect(findings).to_have_count(count - 1)
     expect(page.get_by_role("button", name="Thresholds (1 changed)")).to_be_visible()
 
-    other = open_page(address_at_rest(page, 600))
-    found = section(other, "What to change").locator("[data-finding]")
-    expect(found).to_have_count(count - 1)
+    other = open_page(get_stable_url(page, 600))
+    findings = section(other, "Recommendations").locator("[data-finding]")
+    expect(findings).to_have_count(count - 1)
     other.get_by_role("button", name="Thresholds").click()
-    other.get_by_role("button", name="As usual").click()
-    expect(found).to_have_count(count)
-    expect(found.first).to_have_attribute("data-finding", "input")
+    other.get_by_role("button", name="Reset to defaults").click()
+    expect(findings).to_have_count(count)
+    expect(findings.first).to_have_attribute("data-finding", "input")
 
 
-def test_two_captures_are_compared_by_what_became_of_the_findings(
-    board: str, folder: Path, open_page: OpenPage
-) -> None:
-    before, after = (summary_of(folder / "logs", f"flowers/{name}") for name in ("before", "after"))
+def test_compares_findings_of_two_captures(board: str, folder: Path, open_page: OpenPage) -> None:
+    before, after = (
+        load_summary(folder / "logs", f"flowers/{name}") for name in ("before", "after")
+    )
     page = open_page(board)
-    page.get_by_role("button", name="Compare with flowers/before").click()
-    saved = in_ms(before.steps.mean_ms - after.steps.mean_ms)
+    page.get_by_role("button", name="flowers/before", exact=True).click()
+    saved = format_ms(before.steps.mean_ms - after.steps.mean_ms)
     expect(section(page, "Step time")).to_contain_text(f"\N{MINUS SIGN}{saved}")
-    verdict = page.get_by_role("list", name="What became of the findings")
-    expect(verdict.locator("[data-change=input]")).to_contain_text("gone")
-    expect(page.get_by_role("img", name=re.compile("^Steps before: 10 steps"))).to_be_visible()
+    changes = page.get_by_role("list", name="Changes in recommendations")
+    expect(changes.locator("[data-change=input]")).to_contain_text("resolved")
+    expect(
+        page.get_by_role("img", name=re.compile("^Time of each step, baseline: 10 steps"))
+    ).to_be_visible()
 
     open_tool(page, "Compare")
-    ops = page.get_by_role("region", name="Ops by their change")
+    ops = page.get_by_role("table", name="Ops by change")
     row = ops.locator('[data-op="decode_image/DecodeImage"]')
-    spent = next(op for op in before.ops if op.name == "decode_image/DecodeImage")
-    expect(row).to_contain_text(f"\N{MINUS SIGN}{in_ms(spent.self_ms / before.steps.count)} gone")
+    old_op = next(op for op in before.ops if op.name == "decode_image/DecodeImage")
+    expect(row).to_contain_text(
+        f"\N{MINUS SIGN}{format_ms(old_op.self_ms / before.steps.count)} gone"
+    )
     page.keyboard.press("x")
-    expect(
-        page.get_by_role("button", name=re.compile("^Choose a capture: .*before"))
-    ).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("^Select capture: .*before"))).to_be_visible()
     expect(row).to_contain_text("new")
-    link = address_at_rest(page)
+    link = get_stable_url(page)
 
     other = open_page(link)
     expect(other.locator('[data-op="decode_image/DecodeImage"]')).to_contain_text("new")
-    choose(other, "Compare with the capture before", "none")
-    expect(tool(other, "overview")).to_be_visible()
+    choose_capture(other, "Select baseline capture", "None")
+    expect(tool_panel(other, "overview")).to_be_visible()
 
 
-def test_the_input_pipeline_tells_its_slowest_stage(board: str, open_page: OpenPage) -> None:
+def test_input_pipeline_shows_slowest_stage(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "flowers/before")
+    choose_capture(page, "Select capture", "flowers/before")
     open_tool(page, "Input")
-    expect(section(page, "Waiting for input")).to_contain_text("Map")
-    slowest = page.locator("tr.slowest")
+    expect(section(page, "Input wait")).to_contain_text("Map")
+    slowest = page.locator("[data-stage]").filter(has_text="slowest")
     expect(slowest).to_contain_text("Map")
     expect(page.locator("p.advice").first).to_contain_text("num_parallel_calls")
-    choose(page, "Compare with the capture before", "flowers/after")
-    expect(section(page, "Waiting for input").locator("[data-tone=worse]").first).to_be_visible()
+    choose_capture(page, "Select baseline capture", "flowers/after")
+    expect(section(page, "Input wait").locator("[data-tone=worse]").first).to_be_visible()
     slowest.get_by_role("button", name="Map").click()
-    expect(tool(page, "trace")).to_be_visible()
+    expect(tool_panel(page, "trace")).to_be_visible()
 
 
-def test_steps_are_read_by_keyboard_and_found_by_another_mark(
-    board: str, open_page: OpenPage
-) -> None:
+def test_reads_steps_by_keyboard_and_with_another_marker(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "flowers/before")
+    choose_capture(page, "Select capture", "flowers/before")
     steps = page.get_by_role("img", name=re.compile("^Time of each step: 10 steps"))
     steps.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("status", name="Step", exact=True)).to_contain_text("input")
-    marks = page.get_by_role("combobox", name="Steps are")
+    marks = page.get_by_role("combobox", name="Step source")
     marks.select_option(label="InstantiatedCapturedFunction::Run (320)")
     expect(page.get_by_role("img", name=re.compile("^Time of each step: 320"))).to_be_visible()
     expect(page).to_have_url(re.compile("p-marker=InstantiatedCapturedFunction"))
     page.go_back()
     expect(steps).to_be_visible()
-    page.get_by_role("combobox", name="counted").select_option("as xprof does")
+    page.get_by_role("combobox", name="Breakdown").select_option("xprof rules")
     expect(section(page, "Step time")).to_contain_text(
         "xprof\N{RIGHT SINGLE QUOTATION MARK}s rules"
     )
@@ -169,31 +170,27 @@ def test_steps_are_read_by_keyboard_and_found_by_another_mark(
     steps.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    expect(tool(page, "trace")).to_be_visible()
+    expect(tool_panel(page, "trace")).to_be_visible()
 
 
-def test_hosts_are_chosen_and_a_damaged_capture_is_a_sentence(
-    board: str, open_page: OpenPage
-) -> None:
+def test_selects_hosts_and_reports_damaged_capture(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "jax")
-    bits = section(page, "Who worked").locator("[data-share=short]")
+    choose_capture(page, "Select capture", "jax")
+    bits = section(page, "Utilization").locator("[data-share=short]")
     host = page.get_by_role("combobox", name="Host", exact=True)
     host.select_option("worker-f32")
     expect(page).to_have_url(re.compile("p-host=worker-f32"))
-    expect(section(page, "Who worked").locator("[data-share=long]")).to_contain_text("%")
+    expect(section(page, "Utilization").locator("[data-share=long]")).to_contain_text("%")
     hosts = section(page, "Hosts")
     expect(hosts.get_by_role("listitem")).to_have_count(2)
     hosts.get_by_role("button", name="worker-bf16").click()
     expect(host).to_have_value("worker-bf16")
     expect(bits).to_contain_text("%")
-    choose(page, "Choose a capture", "damaged")
+    choose_capture(page, "Select capture", "damaged")
     expect(page.get_by_role("alert")).to_contain_text("worker.xplane.pb")
 
 
-def test_a_slow_capture_shows_how_far_it_is_and_a_failed_answer_is_asked_for_again(
-    board: str, open_page: OpenPage
-) -> None:
+def test_shows_loading_progress_and_retries_failed_request(board: str, open_page: OpenPage) -> None:
     page = open_page("about:blank")
     held: list[Route] = []
     broken = [True]
@@ -204,7 +201,7 @@ def test_a_slow_capture_shows_how_far_it_is_and_a_failed_answer_is_asked_for_aga
         else:
             route.continue_()
 
-    opening = {"state": "opening", "share": 0.25, "what": "Reading trainer: 1 of 4 MB"}
+    opening = {"state": "opening", "share": 0.25, "bytes": 4_000_000}
     page.route("**/api/v1/profile/tools?*", lambda route: held.append(route))
     page.route("**/api/v1/profile/overview?*", fail)
     page.route(
@@ -212,16 +209,19 @@ def test_a_slow_capture_shows_how_far_it_is_and_a_failed_answer_is_asked_for_aga
         lambda route: route.fulfill(json={**opening, "problem": None}),
     )
     page.goto(board)
-    expect(page.get_by_role("progressbar", name="Read so far")).to_have_attribute("value", "0.25")
-    expect(page.get_by_text("Reading trainer: 1 of 4 MB")).to_be_visible()
-    why = {"name": "memory", "title": "Memory", "why": "No allocation was recorded.", "next": "-"}
-    full = {"name": "overview", "title": "Overview", "why": "", "next": ""}
-    held[0].fulfill(json={"tools": [full, why]})
+    expect(page.get_by_role("progressbar", name="Reading capture")).to_have_attribute(
+        "value", "0.25"
+    )
+    expect(page.get_by_text("4 MB")).to_be_visible()
+    reason = {"code": "", "text": "No allocation was recorded.", "args": {}}
+    empty_tool = {"name": "memory", "empty_reason": reason, "hint": None}
+    overview_tool = {"name": "overview", "empty_reason": None, "hint": None}
+    held[0].fulfill(json={"tools": [overview_tool, empty_tool]})
     expect(page.get_by_role("alert")).to_contain_text("It broke.")
-    page.get_by_role("button", name="1 empty").click()
-    explained = page.get_by_role("dialog", name="Tools that have nothing to show")
-    expect(explained).to_contain_text("Memory No allocation was recorded.")
+    page.get_by_role("button", name="1 without data").click()
+    dialog = page.get_by_role("dialog", name="Tools without data")
+    expect(dialog).to_contain_text("Memory No allocation was recorded.")
     page.keyboard.press("Escape")
     broken[0] = False
-    page.get_by_role("button", name="Try again").click()
+    click_retry(page)
     expect(section(page, "Step time")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The trace viewer: what it draws, finds, measures and tells, by hand and by keyboard."""
+"""Trace viewer: drawing, search, measurement, details, keyboard and export."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, Request, expect
 
-from tests.web.captures import choose
-from tests.web.conftest import board_over
-from tests.web.patience import Place, address_at_rest, holds, place_at_rest
+from tests.web.conftest import board_fixture
+from tests.web.profile_log import choose_capture
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import Box, get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
-#: The page waits so long before it writes what is seen into the address, and a little.
-REST_MS = 600
+#: Slightly longer than the delay after which the page writes the viewport to the URL.
+URL_DELAY_MS = 600
 STEPS, STEP_US = 4, 10_000
-#: There is air around a trace, as a part of its length.
-AIR = 0.02
+#: Margin on both sides of a trace, as a fraction of its length.
+MARGIN = 0.02
 
 
 def iter_events(kernel_us: float) -> Iterator[dict[str, Any]]:
-    """Steps of ten milliseconds: two calls, each with its kernel, which is longer in each step."""
+    """Yield steps of 10 ms with two calls and their kernels, which get longer with each step."""
     main, device = {"pid": 7, "tid": 7}, {"pid": 0, "tid": 3}
     yield {"ph": "M", "name": "thread_name", **main, "args": {"name": "python"}}
     yield {"ph": "M", "name": "thread_name", **device, "args": {"name": "stream 3"}}
     for step in range(STEPS):
         at = step * STEP_US
-        whole = {"ph": "X", **main, "ts": at, "dur": STEP_US, "cat": "user_annotation"}
-        yield {**whole, "name": f"ProfilerStep#{step}"}
+        step_event = {"ph": "X", **main, "ts": at, "dur": STEP_US, "cat": "user_annotation"}
+        yield {**step_event, "name": f"ProfilerStep#{step}"}
         for call in range(2):
             began, number = at + 1_000 + 4_000 * call, 10 * step + call + 1
             op = {"ph": "X", **main, "ts": began, "dur": 3_000, "cat": "cpu_op"}
@@ -45,8 +45,8 @@ def iter_events(kernel_us: float) -> Iterator[dict[str, Any]]:
             yield {**launch, "name": "cudaLaunchKernel", "args": {"correlation": number}}
             kernel = {"ph": "X", **device, "ts": began + 2_000, "cat": "kernel"}
             length = kernel_us + 100 * step
-            said = {"correlation": number, "grid": [8, 1, 1]}
-            yield {**kernel, "dur": length, "name": "ampere_sgemm_64x64", "args": said}
+            kernel_args = {"correlation": number, "grid": [8, 1, 1]}
+            yield {**kernel, "dur": length, "name": "ampere_sgemm_64x64", "args": kernel_args}
 
 
 def write_trace(logdir: Path) -> None:
@@ -57,28 +57,28 @@ def write_trace(logdir: Path) -> None:
         (folder / "vm_7.1700000000000.pt.trace.json").write_text(json.dumps(content))
 
 
-board = board_over(write_trace, "module", "?tab=profile&tool=trace")
+board = board_fixture(write_trace, "module", "?tab=profile&tool=trace")
 
 
-def stage(page: Page) -> Locator:
-    """Where tracks are drawn, once all that is seen has come."""
+def wait_for_trace(page: Page) -> Locator:
+    """Return the canvas of the tracks once everything visible is loaded."""
     field = page.get_by_role("application").first
     expect(field).to_have_attribute("data-complete", "true")
     return field
 
 
-def share_at(us: float) -> float:
-    """How far to the right a moment of the whole trace is, as a part of the width."""
+def time_to_fraction(us: float) -> float:
+    """Return the horizontal position of a time in the whole trace, as a fraction of the width."""
     whole = STEPS * STEP_US
-    return (us / whole + AIR) / (1 + 2 * AIR)
+    return (us / whole + MARGIN) / (1 + 2 * MARGIN)
 
 
-def point_at(place: Place, us: float, lane: int) -> tuple[float, float]:
-    """The middle of a lane of the first track, which is the main thread."""
-    return place.x + place.width * share_at(us), place.y + 3 + 18 * lane + 8
+def event_position(place: Box, us: float, lane: int) -> tuple[float, float]:
+    """Return the screen position of a time in a lane of the first track, the main thread."""
+    return place.x + place.width * time_to_fraction(us), place.y + 3 + 18 * lane + 8
 
 
-def colour_at(field: Locator, us: float, lane: int) -> list[int]:
+def read_color(field: Locator, us: float, lane: int) -> list[int]:
     return field.evaluate(
         """(field, [across, y]) => {
             const canvas = field.querySelector('canvas');
@@ -88,88 +88,88 @@ def colour_at(field: Locator, us: float, lane: int) -> list[int]:
             copy.drawImage(canvas, ...at, 1, 1, 0, 0, 1, 1);
             return [...copy.getImageData(0, 0, 1, 1).data];
         }""",
-        [share_at(us), 3 + 18 * lane + 3],
+        [time_to_fraction(us), 3 + 18 * lane + 3],
     )
 
 
-def test_events_are_drawn_where_they_are_found_and_followed_to_what_they_brought_about(
-    board: str, open_page: OpenPage
-) -> None:
+def test_draws_searches_and_follows_events(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
-    field = stage(page)
+    choose_capture(page, "Select capture", "slow")
+    field = wait_for_trace(page)
     details = page.get_by_role("complementary", name="Details")
     expect(details).to_contain_text("steps marked by the profiler")
     expect(page.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(2)
-    # Two calls of one name are alike, and between them there is nothing.
-    holds(
+    # Calls of the same name have the same color, and the gap between them another.
+    wait_for_condition(
         page,
         lambda: (
-            colour_at(field, 2_000, 1) == colour_at(field, 16_000, 1) != colour_at(field, 4_500, 1)
+            read_color(field, 2_000, 1)
+            == read_color(field, 16_000, 1)
+            != read_color(field, 4_500, 1)
         ),
     )
 
     page.keyboard.press("f")
     page.keyboard.type("SGEMM 64")
-    found = page.get_by_role("status", name="Found")
-    expect(found).to_have_text("8")
+    match_count = page.get_by_role("status", name="Matches")
+    expect(match_count).to_have_text("8")
     expect(details).to_contain_text("8 events, 17.2 ms")
     page.keyboard.press("Enter")
-    expect(found).to_have_text("1 of 8")
+    expect(match_count).to_have_text("1 of 8")
     expect(details.get_by_role("heading", name="ampere_sgemm_64x64")).to_be_visible()
     details.get_by_role("button", name="Longest").click()
-    expect(found).to_have_text("7 of 8")
+    expect(match_count).to_have_text("7 of 8")
     expect(details).to_contain_text("2.3 ms")
     expect(details.get_by_role("region", name="Arguments")).to_contain_text("[8, 1, 1]")
 
-    details.get_by_role("region", name="Came from").get_by_role("button").click()
+    details.get_by_role("region", name="Launched by").get_by_role("button").click()
     expect(details.get_by_role("heading", name="cudaLaunchKernel")).to_be_visible()
-    around = details.get_by_role("region", name="Inside of").get_by_role("button")
+    around = details.get_by_role("region", name="Parents").get_by_role("button")
     expect(around).to_have_count(2)
     expect(around.first).to_contain_text("ProfilerStep#3")
     around.nth(1).click()
     expect(details.get_by_role("heading", name="aten::mm")).to_be_visible()
-    link = address_at_rest(page, REST_MS)
+    link = get_stable_url(page, URL_DELAY_MS)
 
     other = open_page(link)
-    stage(other)
-    told = other.get_by_role("complementary", name="Details")
-    expect(told.get_by_role("heading", name="aten::mm")).to_be_visible()
-    expect(told).to_contain_text("ProfilerStep#3")
-    expect(other.get_by_role("status", name="Found")).to_have_text("8")
+    wait_for_trace(other)
+    other_details = other.get_by_role("complementary", name="Details")
+    expect(other_details.get_by_role("heading", name="aten::mm")).to_be_visible()
+    expect(other_details).to_contain_text("ProfilerStep#3")
+    expect(other.get_by_role("status", name="Matches")).to_have_text("8")
 
 
-def test_expressions_and_arguments_are_looked_for_as_well(board: str, open_page: OpenPage) -> None:
+def test_searches_by_regular_expression_and_in_arguments(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
-    field = stage(page)
+    choose_capture(page, "Select capture", "slow")
+    field = wait_for_trace(page)
     details = page.get_by_role("complementary", name="Details")
-    search = page.get_by_role("searchbox", name="Find events")
-    found = page.get_by_role("status", name="Found")
+    search = page.get_by_role("searchbox", name="Search events")
+    match_count = page.get_by_role("status", name="Matches")
     search.fill("^AMPERE_.+x64$")
-    expect(found).to_have_text("none")
-    expect(details).to_contain_text("* stands for anything")
+    expect(match_count).to_have_text("no matches")
+    expect(details).to_contain_text("* matches anything")
     bar = page.get_by_role("toolbar", name="Trace")
     bar.get_by_role("button", name="Regular expression").click()
-    expect(found).to_have_text("8")
+    expect(match_count).to_have_text("8")
     search.fill("^correlation=3[12]$")
-    expect(found).to_have_text("none")
-    page.get_by_role("button", name="In arguments as well").click()
+    expect(match_count).to_have_text("no matches")
+    page.get_by_role("button", name="Also search arguments").click()
     # Two launches of the last step and their kernels.
-    expect(found).to_have_text("4")
+    expect(match_count).to_have_text("4")
     expect(details).to_contain_text("4 events")
-    # Of the launches, those alone are bright.
-    holds(page, lambda: colour_at(field, 31_600, 2) != colour_at(field, 1_600, 2))
+    # Only the matching launches are highlighted.
+    wait_for_condition(page, lambda: read_color(field, 31_600, 2) != read_color(field, 1_600, 2))
     search.press("Enter")
-    expect(found).to_have_text("1 of 4")
+    expect(match_count).to_have_text("1 of 4")
 
-    other = open_page(address_at_rest(page, REST_MS))
-    stage(other)
-    expect(other.get_by_role("status", name="Found")).to_have_text("1 of 4")
+    other = open_page(get_stable_url(page, URL_DELAY_MS))
+    wait_for_trace(other)
+    expect(other.get_by_role("status", name="Matches")).to_have_text("1 of 4")
     other.get_by_role("button", name="Find all").click()
-    expect(other.get_by_role("status", name="Found")).to_have_text("7 of 8")
+    expect(other.get_by_role("status", name="Matches")).to_have_text("7 of 8")
     bar = other.get_by_role("toolbar", name="Trace")
-    for switch in ("Regular expression", "In arguments as well"):
+    for switch in ("Regular expression", "Also search arguments"):
         expect(bar.get_by_role("button", name=switch, pressed=False)).to_be_visible()
 
     search.fill("(")
@@ -178,8 +178,8 @@ def test_expressions_and_arguments_are_looked_for_as_well(board: str, open_page:
 
 def test_search_sends_one_valid_request_for_each_query(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
-    stage(page)
+    choose_capture(page, "Select capture", "slow")
+    wait_for_trace(page)
     sent: list[dict[str, object]] = []
 
     def record(request: Request) -> None:
@@ -187,118 +187,112 @@ def test_search_sends_one_valid_request_for_each_query(board: str, open_page: Op
             sent.append(request.post_data_json)
 
     page.on("request", record)
-    search = page.get_by_role("searchbox", name="Find events")
+    search = page.get_by_role("searchbox", name="Search events")
     search.fill("sgemm")
-    expect(page.get_by_role("status", name="Found")).to_have_text("8")
+    expect(page.get_by_role("status", name="Matches")).to_have_text("8")
     search.fill("aten")
     expect(page.get_by_role("complementary", name="Details")).to_contain_text("aten::mm")
     assert [body["query"] for body in sent] == ["sgemm", "aten"]
     assert all("capture" in body for body in sent)
 
 
-def test_what_is_seen_is_taken_away_as_a_picture_on_white_paper(
-    board: str, open_page: OpenPage
-) -> None:
+def test_exports_visible_trace_as_png_on_white(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
-    field = stage(page)
-    place = place_at_rest(field)
-    names = place_at_rest(page.get_by_role("list", name="Tracks"))
-    page.get_by_role("button", name="Download", exact=True).click()
+    choose_capture(page, "Select capture", "slow")
+    field = wait_for_trace(page)
+    place = get_stable_box(field)
+    names = get_stable_box(page.get_by_role("list", name="Tracks"))
+    page.get_by_role("button", name="Export", exact=True).click()
     with page.expect_download() as download:
-        page.get_by_role("menuitem", name="Trace as seen, as PNG").click()
+        page.get_by_role("menuitem", name="Export visible trace as PNG").click()
     assert download.value.suggested_filename.endswith("_trace.png")
     with Image.open(download.value.path()) as image:
         picture = np.asarray(image.convert("RGB"))
     assert picture.shape[1] == pytest.approx(names.width + place.width, abs=1)
     assert picture.shape[0] < place.height, "what is below the last track is left out"
     assert picture[0, 0].tolist() == [255, 255, 255]
-    # A call and a gap after it, below the title and the ruler.
-    x, y = (int(each) for each in point_at(place, 2_000, 1))
-    gap = int(point_at(place, 4_500, 1)[0])
+    # A call and the gap after it, below the title and the ruler.
+    x, y = (int(each) for each in event_position(place, 2_000, 1))
+    gap = int(event_position(place, 4_500, 1)[0])
     x, gap, y = x - int(names.x), gap - int(names.x), y - int(place.y) + 36 + 44 - 5
-    call = colour_at(field, 2_000, 1)[:3]
+    call = read_color(field, 2_000, 1)[:3]
     assert picture[y, x].tolist() == call != picture[y, gap].tolist()
-    # The name of the first track is written beside it.
+    # The name of the first track is to the left of it.
     assert (picture[80:100, : int(names.width)] < 100).any()
 
 
-def test_a_stretch_is_measured_to_the_edges_of_events_and_summed_up(
-    board: str, open_page: OpenPage
-) -> None:
+def test_measured_range_snaps_to_events_and_is_summarized(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
-    place = place_at_rest(stage(page))
-    page.mouse.move(*point_at(place, 11_000, 1))
+    choose_capture(page, "Select capture", "slow")
+    place = get_stable_box(wait_for_trace(page))
+    page.mouse.move(*event_position(place, 11_000, 1))
     page.mouse.down()
-    page.mouse.move(*point_at(place, 14_000, 1), steps=4)
+    page.mouse.move(*event_position(place, 14_000, 1), steps=4)
     page.mouse.up()
-    expect(page.get_by_role("status", name="Measured")).to_have_text("3 ms")
+    expect(page.get_by_role("status", name="Selected range")).to_have_text("3 ms")
     details = page.get_by_role("complementary", name="Details")
     row = details.get_by_role("row", name=re.compile("sgemm"))
-    expect(row).to_contain_text("1 ms")  # it began in the middle, and goes on
-    expect(details.get_by_role("region", name="How busy tracks are")).to_contain_text("100 %")
+    expect(row).to_contain_text("1 ms")  # it ends after the range
+    expect(details.get_by_role("region", name="Track utilization")).to_contain_text("100%")
 
     page.get_by_role("button", name="Measure ProfilerStep#2").click()
-    expect(page.get_by_role("status", name="Measured")).to_have_text("10 ms")
+    expect(page.get_by_role("status", name="Selected range")).to_have_text("10 ms")
     expect(details.get_by_role("row", name=re.compile("aten::mm"))).to_contain_text("6 ms")
     page.keyboard.press("Escape")
-    expect(page.get_by_role("status", name="Measured")).to_have_count(0)
+    expect(page.get_by_role("status", name="Selected range")).to_have_count(0)
 
-    page.mouse.move(*point_at(place, 2_000, 1))
+    page.mouse.move(*event_position(place, 2_000, 1))
     expect(page.get_by_role("status", name="Event")).to_contain_text("aten::mm")
-    page.mouse.dblclick(*point_at(place, 2_000, 1))
-    expect(page.get_by_role("application")).to_have_accessible_name(re.compile("3600 micro"))
+    page.mouse.dblclick(*event_position(place, 2_000, 1))
+    expect(page.get_by_role("application")).to_have_accessible_name(re.compile(r"3\.6 ms visible"))
     expect(details.get_by_role("heading", name="aten::mm")).to_be_visible()
 
 
-def test_it_is_moved_by_keyboard_and_tracks_are_folded_pinned_and_hidden(
+def test_navigates_by_keyboard_and_collapses_pins_and_hides_tracks(
     board: str, open_page: OpenPage
 ) -> None:
     page = open_page(board)
-    choose(page, "Choose a capture", "slow")
-    field = stage(page)
-    expect(field).to_have_accessible_name(re.compile("2 tracks, 41600 micro"))
+    choose_capture(page, "Select capture", "slow")
+    field = wait_for_trace(page)
+    expect(field).to_have_accessible_name(re.compile(r"2 tracks, 41\.6 ms"))
     page.keyboard.press("w")
-    expect(field).to_have_accessible_name(re.compile("29120 micro"))
-    expect(page.locator(".ruler .mark").first).to_have_text("10 ms")
+    expect(field).to_have_accessible_name(re.compile(r"29\.12 ms"))
+    expect(page.locator(".ruler .tick").first).to_have_text("10 ms")
     page.keyboard.press("a")
-    expect(page.locator(".ruler .mark").first).to_have_text("5 ms")
+    expect(page.locator(".ruler .tick").first).to_have_text("5 ms")
     page.keyboard.press("z")
-    expect(field).to_have_accessible_name(re.compile("41600 micro"))
+    expect(field).to_have_accessible_name(re.compile(r"41\.6 ms"))
 
     tracks = page.get_by_role("list", name="Tracks")
     host = tracks.get_by_role("button", name=re.compile("^python"))
     host.click()
     expect(host).to_have_attribute("aria-expanded", "false")
     tracks.get_by_role("listitem").nth(1).hover()
-    tracks.get_by_role("button", name="Pin stream 3 to the top").click()
+    tracks.get_by_role("button", name="Pin stream 3 to top").click()
     expect(tracks.get_by_role("button", name="Unpin stream 3")).to_be_visible()
     tracks.get_by_role("listitem").first.hover()
     tracks.get_by_role("button", name="Hide python").click()
     expect(tracks.get_by_role("listitem")).to_have_count(1)
-    other = open_page(address_at_rest(page, REST_MS))
+    other = open_page(get_stable_url(page, URL_DELAY_MS))
     expect(other.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(1)
     other.get_by_role("button", name="Tracks (1 hidden)").click()
     other.get_by_role("menuitemcheckbox", name="python").click()
     expect(other.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(2)
 
 
-def test_two_captures_lie_below_each_other_on_a_phone_and_for_who_cannot_see_them(
-    board: str, open_page: OpenPage
-) -> None:
+def test_compares_two_traces_accessibly_on_a_phone(board: str, open_page: OpenPage) -> None:
     page = open_page(board, width=390, color_scheme="dark")
-    choose(page, "Choose a capture", "fast")
-    stage(page)
+    choose_capture(page, "Select capture", "fast")
+    wait_for_trace(page)
     assert not overflows(page)
     page.get_by_role("button", name="Details").click()
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
     assert find_violations(page) == []
-    page.get_by_role("button", name="Close the details").click()
-    choose(page, "Compare with the capture before", "slow")
+    page.get_by_role("button", name="Hide details").click()
+    choose_capture(page, "Select baseline capture", "slow")
     fields = page.get_by_role("application")
     expect(fields).to_have_count(2)
     expect(fields.nth(1)).to_have_attribute("data-complete", "true")
-    page.get_by_role("searchbox", name="Find events").fill("sgemm")
-    expect(page.get_by_role("status", name="Found")).to_have_text("8")
+    page.get_by_role("searchbox", name="Search events").fill("sgemm")
+    expect(page.get_by_role("status", name="Matches")).to_have_text("8")
     assert find_violations(page) == []

@@ -1,4 +1,4 @@
-"""Views that are kept and come back as they were, and those that TensorBoard kept."""
+"""Projector bookmarks, those of TensorBoard, comparison of runs, and edited labels."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import board_over
-from tests.web.patience import address_at_rest, becomes, holds
-from tests.web.points import (
-    COUNT,
-    EACH,
-    MOVED,
+from tests.web.embedding_log import (
+    GROUP_SIZE,
     ORANGE,
-    cloud,
+    POINT_COUNT,
+    SECOND_RUN_COUNT,
+    combobox,
     count_pixels,
+    drawn_points,
     panel,
-    pick,
-    picture_of,
-    write_points,
+    parse_query,
+    read_settings,
+    take_screenshot,
 )
+from tests.web.waiting import wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
-points = board_over(write_points, "module", "?tab=projector")
 
 EVERYTHING = (
     "method=umap&dims=3&epochs=50&seed=3&metric=cosine&spherize=on&paint=weight&scale=diverging"
@@ -38,113 +37,107 @@ EVERYTHING = (
 )
 
 
-def settings(page: Page) -> dict[str, str]:
-    """All that the address says of the points, but for which vectors they are of."""
-    query = address_at_rest(page).partition("?")[2]
-    return dict(part.split("=", 1) for part in query.split("&") if not part.startswith("vectors"))
-
-
-def test_a_bookmark_restores_everything(points: str, open_page: OpenPage) -> None:
+def test_bookmark_restores_all_settings(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&{EVERYTHING}")
-    found = cloud(page)
-    becomes(page, lambda: settings(page).keys() - {"tab"}, set(settings_in(EVERYTHING)))
-    before, seen = settings(page), picture_of(found)
-    page.get_by_label("Name of a bookmark").fill("all of it")
-    page.get_by_role("button", name="Keep").click()
+    canvas = drawn_points(page)
+    wait_for_value(page, lambda: read_settings(page).keys() - {"tab"}, set(parse_query(EVERYTHING)))
+    before, seen = read_settings(page), take_screenshot(canvas)
+    page.get_by_label("Bookmark name").fill("all of it")
+    page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("button", name="all of it", exact=True)).to_be_visible()
     other = open_page(points)
-    cloud(other)
+    drawn_points(other)
     other.get_by_role("button", name="all of it", exact=True).click()
-    becomes(other, lambda: settings(other), before)
-    again = cloud(other)
-    holds(other, lambda: np.array_equal(picture_of(again), seen))
+    # A neighbor that comes under the cursor would be highlighted.
+    other.mouse.move(1, 1)
+    wait_for_value(other, lambda: read_settings(other), before)
+    again = drawn_points(other)
+    wait_for_condition(other, lambda: np.array_equal(take_screenshot(again), seen))
 
 
-def settings_in(query: str) -> dict[str, str]:
-    return dict(part.split("=", 1) for part in query.split("&"))
-
-
-def test_views_of_tensorboard_are_adopted_with_their_camera(
-    points: str, open_page: OpenPage
-) -> None:
+def test_restores_tensorboard_bookmarks_with_camera(points: str, open_page: OpenPage) -> None:
     page = open_page(points)
-    cloud(page)
+    drawn_points(page)
     page.get_by_role("button", name="From TensorBoard").click()
-    expect(page.get_by_role("application")).to_have_accessible_name(f"PCA of {EACH + 1} points")
-    cloud(page)
-    adopted = settings(page)
-    assert adopted.items() >= {
+    expect(page.get_by_role("application")).to_have_accessible_name(
+        f"PCA of {GROUP_SIZE + 1} points"
+    )
+    drawn_points(page)
+    restored = read_settings(page)
+    assert restored.items() >= {
         ("components", "1,0"),
         ("dims", "2"),
         ("paint", "side"),
         ("label", "side"),
-        ("only", f"0-{EACH}"),
+        ("only", f"0-{GROUP_SIZE}"),
         ("chosen", "0-2"),
         ("eye", "0,0,2,0.2,0,0"),
     }
-    expect(page.get_by_role("button", name="Take away From TensorBoard")).to_have_count(0)
-    page.get_by_role("button", name="A view of TensorBoard").click()
-    expect(page.get_by_role("application")).to_have_accessible_name(f"t-SNE of {COUNT} points")
-    cloud(page)
-    adopted = settings(page)
-    assert (adopted["dims"], adopted["perplexity"]) == ("3", "7")
-    assert adopted["eye"] == "0.274,0.496,1"
+    expect(page.get_by_role("button", name="Delete From TensorBoard")).to_have_count(0)
+    page.get_by_role("button", name="TensorBoard bookmark").click()
+    expect(page.get_by_role("application")).to_have_accessible_name(
+        f"t-SNE of {POINT_COUNT} points"
+    )
+    drawn_points(page)
+    restored = read_settings(page)
+    assert (restored["dims"], restored["perplexity"]) == ("3", "7")
+    assert restored["eye"] == "0.274,0.496,1"
 
 
-def test_points_are_compared_with_those_of_another_run(points: str, open_page: OpenPage) -> None:
+def test_compares_points_with_another_run(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2&paint=side&draw=points")
-    found = cloud(page)
-    page.get_by_role("button", name="Compare with other vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name=re.compile("moved")).click()
+    canvas = drawn_points(page)
+    page.get_by_role("button", name="Compare with another embedding").click()
+    page.get_by_role("dialog").get_by_role("option", name=re.compile("moved")).click()
     steps = page.get_by_role("group", name="Steps")
-    expect(steps).to_contain_text(f"{MOVED} points there")
-    way = page.get_by_role("slider", name="Way to the other vectors")
-    cloud(page)
-    here, easts = picture_of(found), count_pixels(found, ORANGE)
-    assert easts > 100
-    way.fill("1")
-    # The labels say which points are the same, so all that are there stay where they are.
-    holds(page, lambda: not np.array_equal(picture_of(found), here))
-    becomes(page, lambda: count_pixels(found, ORANGE), pytest.approx(easts, rel=0.1))
-    there = picture_of(found)
-    pick(page, "Same by").select_option("number")
+    expect(steps).to_contain_text(f"{SECOND_RUN_COUNT} matched points")
+    slider = page.get_by_role("slider", name="Transition to the compared embedding")
+    drawn_points(page)
+    here, orange_pixels = take_screenshot(canvas), count_pixels(canvas, ORANGE)
+    assert orange_pixels > 100
+    slider.fill("1")
+    # Points are matched by label, so those in both runs keep their positions.
+    wait_for_condition(page, lambda: not np.array_equal(take_screenshot(canvas), here))
+    wait_for_value(
+        page, lambda: count_pixels(canvas, ORANGE), pytest.approx(orange_pixels, rel=0.1)
+    )
+    there = take_screenshot(canvas)
+    combobox(page, "Match by").select_option("Row number")
     expect(page).to_have_url(re.compile("with-by="))
-    cloud(page)
-    holds(page, lambda: not np.array_equal(picture_of(found), there))
-    pick(page, "Same by").select_option("side")
-    expect(steps).to_contain_text(f"{2 * EACH} points there")
-    pick(page, "Same by").select_option("what suits")
-    expect(steps).to_contain_text(f"{MOVED} points there")
-    way.fill("0")
-    cloud(page)
-    holds(page, lambda: np.array_equal(picture_of(found), here))
-    page.get_by_role("button", name="Compare with other vectors").click()
-    page.get_by_role("dialog").get_by_role("button", name="with none").click()
-    expect(way).to_have_count(0)
+    drawn_points(page)
+    wait_for_condition(page, lambda: not np.array_equal(take_screenshot(canvas), there))
+    combobox(page, "Match by").select_option("side")
+    expect(steps).to_contain_text(f"{2 * GROUP_SIZE} matched points")
+    combobox(page, "Match by").select_option("Automatic")
+    expect(steps).to_contain_text(f"{SECOND_RUN_COUNT} matched points")
+    slider.fill("0")
+    drawn_points(page)
+    wait_for_condition(page, lambda: np.array_equal(take_screenshot(canvas), here))
+    page.get_by_role("button", name="Compare with another embedding").click()
+    page.get_by_role("dialog").get_by_role("option", name="None").click()
+    expect(slider).to_have_count(0)
 
 
-def test_labels_that_were_edited_are_exported(
-    points: str, open_page: OpenPage, tmp_path: Path
-) -> None:
+def test_exports_edited_labels(points: str, open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page(f"{points}&dims=2&find=east-1&paint=side")
-    cloud(page)
-    page.get_by_role("button", name="Choose all").click()
-    page.get_by_label("Column to label in").fill("side")
-    page.get_by_label("Label for the chosen points").fill("far east")
-    page.get_by_role("button", name="Label", exact=True).click()
-    expect(panel(page, "Chosen")).to_contain_text("11 points labelled.")
+    drawn_points(page)
+    page.get_by_role("button", name="Select all matching").click()
+    page.get_by_label("Label column").fill("side")
+    page.get_by_label("Label for the selected points").fill("far east")
+    page.get_by_role("button", name="Apply label").click()
+    expect(panel(page, "Selection")).to_contain_text("Labeled 11 points")
     legend = page.get_by_role("group", name="Legend")
     expect(legend.get_by_role("button", name="far east")).to_contain_text("11")
-    page.get_by_role("button", name="Download").click()
-    with page.expect_download() as coming:
-        page.get_by_role("menuitem", name="Labels as TSV", exact=True).click()
-    rows = [line.split("\t") for line in Path(coming.value.path()).read_text().splitlines()]
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Export labels as TSV", exact=True).click()
+    rows = [line.split("\t") for line in Path(download.value.path()).read_text().splitlines()]
     edited = [row[0] for row in rows if row[1] == "far east"]
     assert len(edited) == 11 and edited[0] == "east-1"
-    pick(page, "Method").select_option("HDBSCAN")
-    page.get_by_label("Least size", exact=True).fill("5")
-    page.get_by_label("Least size", exact=True).press("Enter")
-    pick(page, "Of").select_option("the layout")
+    combobox(page, "Method").select_option("HDBSCAN")
+    page.get_by_label("Min. cluster size", exact=True).fill("5")
+    page.get_by_label("Min. cluster size", exact=True).press("Enter")
+    combobox(page, "Cluster on").select_option("Layout")
     page.get_by_role("button", name="Find clusters").click()
     expect(legend).to_contain_text("Clusters")
     expect(legend.get_by_role("button", name="west")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Vectors from files: brought along with labels, coming while one looks, or not right."""
+"""Projector files: uploads with labels and sprites, live changes, and invalid files."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import Serve, board_over
-from tests.web.patience import becomes, holds
-from tests.web.points import (
-    COUNT,
-    cloud,
+from tests.web.conftest import Serve, board_fixture
+from tests.web.embedding_log import (
+    POINT_COUNT,
+    combobox,
     count_pixels,
+    drawn_points,
     format_labels,
     make_vectors,
-    open_vectors,
     panel,
-    pick,
-    write_sheet,
+    point_search,
+    select_embedding,
+    write_sprite,
     write_vectors,
 )
 from tests.web.test_looks import overflows
+from tests.web.waiting import wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -35,9 +36,9 @@ OpenPage = Callable[..., Page]
 MANY = 1100
 RED, GREEN = (230, 20, 20), (20, 200, 20)
 
-#: What is said of each, of which some are shown all the same.
-ODD = {
-    "holes": "2 of 41 vectors contain NaN or infinity",
+#: The message for each embedding; some are shown nevertheless.
+MESSAGES = {
+    "holes": "Left out 2 of 41 vectors with NaN or infinity",
     "small": "No images: the sprite image of 16 x 16 pixels",
     "uneven": "9 rows of labels do not have 3 cells",
     "ragged": "line 2 has 3 tab-separated cells instead of 2.",
@@ -48,8 +49,8 @@ ODD = {
 }
 
 
-def write_odd(logdir: Path) -> None:
-    """All that can be wrong with vectors, and one embedding that is right."""
+def write_invalid_files(logdir: Path) -> None:
+    """Write every kind of invalid vectors, and one valid embedding."""
     logdir.mkdir()
     vectors = make_vectors().astype("f4")
     np.save(logdir / "right.npy", vectors)
@@ -61,7 +62,7 @@ def write_odd(logdir: Path) -> None:
     whole = io.BytesIO()
     np.save(whole, vectors)
     (logdir / "cut.npy").write_bytes(whole.getvalue()[:-40])
-    # Its index is written last, and what it tells of is not there.
+    # An invalid index without data files, as while a checkpoint is being written.
     (logdir / "begun.ckpt.index").write_bytes(b"\0" * 20)
     (logdir / "ragged.tsv").write_text("1\t2\n3\t4\t5\n")
     Image.new("RGB", (16, 16)).save(logdir / "small.png")
@@ -77,23 +78,23 @@ def write_odd(logdir: Path) -> None:
     )
 
 
-odd = board_over(write_odd, "module", "?tab=projector")
+invalid_files = board_fixture(write_invalid_files, "module", "?tab=projector")
 
 
-def test_what_is_wrong_is_said_in_a_sentence(odd: str, open_page: OpenPage) -> None:
-    page = open_page(odd)
-    cloud(page)
-    for name, sentence in ODD.items():
-        open_vectors(page, re.compile(f"^{name}"))
-        told = page.get_by_role("status").or_(page.get_by_role("alert"))
-        expect(told.filter(has_text=sentence).first).to_be_visible()
-    phone = open_page(odd, width=390)
-    open_vectors(phone, re.compile("^cut"))
+def test_shows_message_for_invalid_files(invalid_files: str, open_page: OpenPage) -> None:
+    page = open_page(invalid_files)
+    drawn_points(page)
+    for name, message in MESSAGES.items():
+        select_embedding(page, re.compile(f"^{name}"))
+        messages = page.get_by_role("status").or_(page.get_by_role("alert"))
+        expect(messages.filter(has_text=message).first).to_be_visible()
+    phone = open_page(invalid_files, width=390)
+    select_embedding(phone, re.compile("^cut"))
     expect(phone.get_by_role("alert")).to_be_visible()
     assert not overflows(phone)
 
 
-def test_a_browser_without_graphics_says_so(odd: str, open_page: OpenPage) -> None:
+def test_shows_message_without_webgl(invalid_files: str, open_page: OpenPage) -> None:
     page = open_page("about:blank")
     page.add_init_script(
         """const get = HTMLCanvasElement.prototype.getContext;
@@ -101,41 +102,41 @@ def test_a_browser_without_graphics_says_so(odd: str, open_page: OpenPage) -> No
           return kind.startsWith('webgl') ? null : get.call(this, kind, ...rest);
         };"""
     )
-    page.goto(odd)
-    expect(page.get_by_text("This browser cannot draw in space")).to_be_visible()
+    page.goto(invalid_files)
+    expect(page.get_by_text("WebGL 2 is not available")).to_be_visible()
 
 
-def test_a_file_is_dropped_and_given_labels_and_pictures(
-    odd: str, open_page: OpenPage, tmp_path: Path
+def test_drops_file_and_adds_labels_and_sprite(
+    invalid_files: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
-    page = open_page(f"{odd}&dims=2")
-    cloud(page)
+    page = open_page(f"{invalid_files}&dims=2")
+    drawn_points(page)
     np.save(tmp_path / "mine.npy", make_vectors().astype("f4"))
-    drop(page, tmp_path / "mine.npy")
-    expect(page.get_by_role("button", name="Choose vectors")).to_contain_text("mine")
-    found = cloud(page)
-    own = panel(page, "Your file")
+    drop_file(page, tmp_path / "mine.npy")
+    expect(page.get_by_role("button", name="Select an embedding")).to_contain_text("mine")
+    canvas = drawn_points(page)
+    upload_panel = panel(page, "Uploaded file")
     (tmp_path / "labels.tsv").write_text(format_labels())
-    page.get_by_label("File of labels").set_input_files(tmp_path / "labels.tsv")
-    expect(pick(page, "Colour")).to_be_visible()
-    page.get_by_role("searchbox", name="Find points").fill("east")
+    page.get_by_label("Label file").set_input_files(tmp_path / "labels.tsv")
+    expect(combobox(page, "Color by")).to_be_visible()
+    point_search(page).fill("east")
     expect(page.get_by_role("status", name="Matches")).to_have_text("20 matches")
-    page.get_by_role("searchbox", name="Find points").fill("")
+    point_search(page).fill("")
     Image.new("RGB", (4, 4)).save(tmp_path / "small.png")
-    page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "small.png")
-    expect(own.get_by_role("alert")).to_contain_text("has 0 cells")
-    write_sheet(tmp_path / "sheet.png")
-    page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "sheet.png")
-    holds(page, lambda: count_pixels(found, RED) > 500)
-    # A picture that is dropped is one of these as well.
+    page.get_by_label("Sprite image").set_input_files(tmp_path / "small.png")
+    expect(upload_panel.get_by_role("alert")).to_contain_text("has 0 cells")
+    write_sprite(tmp_path / "sheet.png")
+    page.get_by_label("Sprite image").set_input_files(tmp_path / "sheet.png")
+    wait_for_condition(page, lambda: count_pixels(canvas, RED) > 500)
+    # A dropped image is used as a sprite as well.
     Image.new("RGB", (56, 56), GREEN).save(tmp_path / "green.png")
-    drop(page, tmp_path / "green.png")
-    becomes(page, lambda: count_pixels(found, RED), 0)
-    holds(page, lambda: count_pixels(found, GREEN) > 500)
+    drop_file(page, tmp_path / "green.png")
+    wait_for_value(page, lambda: count_pixels(canvas, RED), 0)
+    wait_for_condition(page, lambda: count_pixels(canvas, GREEN) > 500)
 
 
-def drop(page: Page, path: Path) -> None:
-    """As if somebody let a file fall onto the page."""
+def drop_file(page: Page, path: Path) -> None:
+    """Simulate dropping a file onto the page."""
     kind = "image/png" if path.suffix == ".png" else "application/octet-stream"
     page.evaluate(
         """([name, kind, bytes]) => {
@@ -148,9 +149,7 @@ def drop(page: Page, path: Path) -> None:
     )
 
 
-def test_pictures_of_several_tiles_are_all_drawn(
-    serve: Serve, open_page: OpenPage, tmp_path: Path
-) -> None:
+def test_draws_sprites_of_several_tiles(serve: Serve, open_page: OpenPage, tmp_path: Path) -> None:
     logdir = tmp_path / "logs"
     logdir.mkdir()
     angles = np.linspace(0, 2 * np.pi, MANY, endpoint=False)
@@ -166,23 +165,23 @@ def test_pictures_of_several_tiles_are_all_drawn(
         'image_path: "sheet.png" single_image_dim: 64 single_image_dim: 64 } }'
     )
     page = open_page(f"{serve(logdir).address}?tab=projector&dims=2")
-    found = cloud(page)
-    holds(page, lambda: count_pixels(found, RED) > 500 and count_pixels(found, GREEN) > 500)
+    canvas = drawn_points(page)
+    wait_for_condition(
+        page, lambda: count_pixels(canvas, RED) > 500 and count_pixels(canvas, GREEN) > 500
+    )
 
 
-def test_vectors_that_come_and_change_are_seen(
-    serve: Serve, open_page: OpenPage, tmp_path: Path
-) -> None:
+def test_shows_new_and_changed_vectors(serve: Serve, open_page: OpenPage, tmp_path: Path) -> None:
     logdir = tmp_path / "logs"
     logdir.mkdir()
     page = open_page(f"{serve(logdir).address}?tab=projector")
     expect(page.get_by_text("No runs yet")).to_be_visible()
     np.save(logdir / "words-1.npy", make_vectors().astype("f4"))
-    found = page.get_by_role("application")
-    expect(found).to_have_accessible_name(f"PCA of {COUNT} points")
-    cloud(page).press("+")
+    canvas = page.get_by_role("application")
+    expect(canvas).to_have_accessible_name(f"PCA of {POINT_COUNT} points")
+    drawn_points(page).press("+")
     expect(page).to_have_url(re.compile("eye="))
-    # Another step: the slider stood at the last and follows, and where one looks from stays.
+    # A new step: the slider was at the last step and follows; the camera stays.
     np.save(logdir / "words-2.npy", make_vectors().astype("f4") * 2)
     step = page.get_by_role("slider", name="Step", exact=True)
     expect(step).to_have_value("1")
@@ -192,26 +191,26 @@ def test_vectors_that_come_and_change_are_seen(
     np.save(logdir / "words-3.npy", make_vectors().astype("f4") * 3)
     expect(step).to_have_attribute("max", "2")
     expect(step).to_have_value("0")
-    # A file that is written anew, and a config with labels and a text of numbers.
+    # A rewritten file, then a config with labels and vectors as text.
     np.save(logdir / "words-1.npy", make_vectors().astype("f4")[:30])
-    expect(found).to_have_accessible_name("PCA of 30 points")
+    expect(canvas).to_have_accessible_name("PCA of 30 points")
     write_vectors(logdir / "v.tsv", make_vectors())
     (logdir / "labels.tsv").write_text(format_labels())
     (logdir / "projector_config.pbtxt").write_text(
         'embeddings { tensor_name: "said" tensor_path: "v.tsv" metadata_path: "labels.tsv" }'
     )
-    # It is listed first now, and yet what was looked at stays.
-    becomes(page, lambda: count_offered(page), 2)
-    expect(found).to_have_accessible_name("PCA of 30 points")
-    open_vectors(page, "said")
-    expect(found).to_have_accessible_name(f"PCA of {COUNT} points")
+    # The new embedding is listed first, but the selected one stays.
+    wait_for_value(page, lambda: count_embeddings(page), 2)
+    expect(canvas).to_have_accessible_name("PCA of 30 points")
+    select_embedding(page, "said")
+    expect(canvas).to_have_accessible_name(f"PCA of {POINT_COUNT} points")
     write_vectors(logdir / "v.tsv", make_vectors()[:25])
-    expect(found).to_have_accessible_name("PCA of 25 points")
+    expect(canvas).to_have_accessible_name("PCA of 25 points")
 
 
-def count_offered(page: Page) -> int:
-    """How many vectors there are to choose from."""
-    page.get_by_role("button", name="Choose vectors").click()
-    count = page.get_by_role("dialog").get_by_role("group").get_by_role("button").count()
+def count_embeddings(page: Page) -> int:
+    """Return the number of embeddings to select from."""
+    page.get_by_role("button", name="Select an embedding").click()
+    count = page.get_by_role("dialog").get_by_role("option").count()
     page.keyboard.press("Escape")
     return count

@@ -1,4 +1,4 @@
-"""Vectors are points that are laid out, pointed at, chosen, searched, coloured and compared."""
+"""Projector points: hover, neighbors, camera, search, selection, colors and sprites."""
 
 from __future__ import annotations
 
@@ -8,47 +8,50 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import board_over
-from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
-from tests.web.points import (
+from tests.web.embedding_log import (
     BLUE,
-    COUNT,
-    EACH,
+    GROUP_SIZE,
     ORANGE,
-    cloud,
+    POINT_COUNT,
+    combobox,
     count_pixels,
     drag,
+    drawn_points,
     panel,
-    pick,
-    write_points,
+    point_search,
+    select_embedding,
+    selected_points,
 )
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OpenPage = Callable[..., Page]
 
-points = board_over(write_points, "module", "?tab=projector")
 
-
-def test_points_are_drawn_told_and_have_neighbours(points: str, open_page: OpenPage) -> None:
+def test_draws_points_and_lists_neighbors(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2&paint=side")
-    found = cloud(page)
-    expect(found).to_have_accessible_name(f"PCA of {COUNT} points")
-    expect(page.get_by_role("group", name="Projection")).to_contain_text("100 % of the variance")
-    expect(page.get_by_role("status", name="Quality of the layout")).to_contain_text("trust 1.00")
-    holds(page, lambda: count_pixels(found, BLUE) > 100 and count_pixels(found, ORANGE) > 100)
-    page.mouse.move(*place_at_rest(found).middle)
-    expect(page.get_by_role("status", name="Point under the pointer")).to_contain_text("middle")
-    page.mouse.click(*place_at_rest(found).middle)
-    told = panel(page, "middle")
-    expect(told).to_contain_text("none")
-    nearest = page.get_by_role("list", name="Nearest points").get_by_role("listitem")
+    canvas = drawn_points(page)
+    expect(canvas).to_have_accessible_name(f"PCA of {POINT_COUNT} points")
+    expect(page.get_by_role("group", name="Projection")).to_contain_text("100% variance explained")
+    expect(page.get_by_role("status", name="Layout quality")).to_contain_text(
+        "Trustworthiness 1.00"
+    )
+    wait_for_condition(
+        page, lambda: count_pixels(canvas, BLUE) > 100 and count_pixels(canvas, ORANGE) > 100
+    )
+    page.mouse.move(*get_stable_box(canvas).center)
+    expect(page.get_by_role("status", name="Hovered point")).to_contain_text("middle")
+    page.mouse.click(*get_stable_box(canvas).center)
+    details = panel(page, "middle")
+    expect(details).to_contain_text("none")
+    nearest = page.get_by_role("list", name="Nearest neighbors").get_by_role("listitem")
     expect(nearest).to_have_count(20)
-    page.get_by_label("How many neighbours").fill("3")
-    page.get_by_label("How many neighbours").press("Enter")
+    page.get_by_label("Number of neighbors").fill("3")
+    page.get_by_label("Number of neighbors").press("Enter")
     expect(nearest).to_have_count(3)
-    pick(page, "By").select_option("Euclidean")
-    # The nearest of the ring are two to the left and to the right of its inner end.
+    combobox(page, "Distance").select_option("Euclidean")
+    # The nearest points are the inner ends of the two rings, at a distance of 8.
     expect(nearest.first).to_contain_text("8")
     expect(page).to_have_url(re.compile("near=euclidean"))
     nearest.first.click()
@@ -58,43 +61,41 @@ def test_points_are_drawn_told_and_have_neighbours(points: str, open_page: OpenP
     expect(nearest).to_have_count(0)
 
 
-def test_it_is_turned_moved_zoomed_and_a_link_shows_the_same(
-    points: str, open_page: OpenPage
-) -> None:
+def test_rotates_pans_zooms_and_url_restores_camera(points: str, open_page: OpenPage) -> None:
     page = open_page(points)
-    cloud(page)
+    drawn_points(page)
     drag(page, (0.5, 0.5), (0.6, 0.55))
     expect(page).to_have_url(re.compile(r"eye=[\d.,-]+"))
     page.get_by_role("button", name="2D", exact=True).click()
     expect(page).not_to_have_url(re.compile("eye="))
-    cloud(page)
-    place = place_at_rest(page.get_by_role("application"))
+    drawn_points(page)
+    place = get_stable_box(page.get_by_role("application"))
     page.mouse.move(*place.at(0.5, 0.5))
     page.mouse.wheel(0, -300)
-    expect(page).to_have_url(re.compile(r"eye=0,0,1\.\d+(&|$)"))
+    expect(page).to_have_url(re.compile(r"eye=0,0,1\.\d+(,|&|$)"))
     page.get_by_role("application").press("ArrowRight")
-    expect(page).to_have_url(re.compile(r"eye=0,0,[\d.]+,-[\d.]+,0,0"))
-    other = open_page(address_at_rest(page, 700))
+    expect(page).to_have_url(re.compile(r"eye=0,0,[\d.]+,-[\d.]+,[\d.-]+,0"))
+    other = open_page(get_stable_url(page, 700))
     page.mouse.move(1, 1)
-    place = place_at_rest(cloud(other))
-    # What was in the middle has gone to the right with the arrow.
-    other.mouse.move(place.middle[0] + 18, place.middle[1])
-    expect(other.get_by_role("status", name="Point under the pointer")).to_contain_text("middle")
-    other.get_by_role("button", name="See all points").click()
+    place = get_stable_box(drawn_points(other))
+    # The arrow key has moved the center point to the right.
+    other.mouse.move(place.center[0] + 18, place.center[1])
+    expect(other.get_by_role("status", name="Hovered point")).to_contain_text("middle")
+    other.get_by_role("button", name="Fit to screen").click()
     expect(other).not_to_have_url(re.compile("eye="))
 
 
-def test_points_are_found_chosen_isolated_hidden_and_brought_back(
+def test_searches_selects_isolates_hides_and_restores_points(
     points: str, open_page: OpenPage
 ) -> None:
     page = open_page(f"{points}&dims=2")
-    cloud(page)
-    field = page.get_by_role("searchbox", name="Find points")
+    drawn_points(page)
+    field = point_search(page)
     field.fill("WEST-1")
     matches = page.get_by_role("status", name="Matches")
     expect(matches).to_have_text("11 matches")
     field.fill("^west-1$")
-    expect(matches).to_have_text("Nothing matches “^west-1$”.")
+    expect(matches).to_have_text("No matches for “^west-1$”")
     bar = page.get_by_role("toolbar", name="Projector")
     bar.get_by_role("button", name="Regular expression").click()
     expect(matches).to_have_text("1 match")
@@ -102,78 +103,79 @@ def test_points_are_found_chosen_isolated_hidden_and_brought_back(
     expect(bar.get_by_role("status")).to_contain_text("regular expression")
     field.fill("^(west|east)-")
     expect(matches).to_have_text("40 matches")
-    pick(page, "In").select_option("side")
-    expect(matches).to_have_text("Nothing matches “^(west|east)-”.")
+    combobox(page, "Search in").select_option("side")
+    expect(matches).to_have_text("No matches for “^(west|east)-”")
     field.fill("east")
     expect(matches).to_have_text("20 matches")
-    page.get_by_role("button", name="Choose all").click()
-    chosen = page.get_by_role("status", name="Chosen points")
-    expect(chosen).to_have_text(f"{EACH} points chosen")
+    page.get_by_role("button", name="Select all matching").click()
+    selected = selected_points(page)
+    expect(selected).to_have_text(f"{GROUP_SIZE} points selected")
     field.fill("")
     expect(page).to_have_url(re.compile("chosen=21-40"))
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Invert").click()
-    expect(chosen).to_have_text(f"{EACH + 1} points chosen")
+    expect(selected).to_have_text(f"{GROUP_SIZE + 1} points selected")
     page.get_by_role("button", name="Hide", exact=True).click()
-    expect(chosen).to_have_text(f"0 points chosen · {EACH + 1} hidden")
+    expect(selected).to_have_text(f"0 points selected · {GROUP_SIZE + 1} hidden")
     page.get_by_role("button", name="Show all").click()
-    expect(chosen).to_have_count(0)
-    page.get_by_role("button", name="Box", exact=True).click()
+    expect(selected).to_have_count(0)
+    page.get_by_role("button", name="Box select", exact=True).click()
     drag(page, (0.02, 0.02), (0.4, 0.98))
-    expect(chosen).to_have_text(f"{EACH} points chosen")
+    expect(selected).to_have_text(f"{GROUP_SIZE} points selected")
     page.get_by_role("button", name="Lasso", exact=True).click()
     drag(page, (0.46, 0.4), (0.54, 0.4), (0.54, 0.6), (0.46, 0.6))
-    expect(chosen).to_have_text("1 point chosen")
+    expect(selected).to_have_text("1 point selected")
     page.get_by_role("button", name="Invert").click()
     page.get_by_role("button", name="Isolate").click()
-    expect(chosen).to_have_text(f"0 points chosen · {COUNT - 1} alone")
-    expect(page.get_by_role("group", name="Projection")).to_contain_text(f"{COUNT - 1} points")
+    expect(selected).to_have_text(f"0 points selected · {POINT_COUNT - 1} isolated")
+    expect(page.get_by_role("group", name="Projection")).to_contain_text(
+        f"{POINT_COUNT - 1} points"
+    )
     expect(page).to_have_url(re.compile("only=1-40"))
 
 
-def test_colours_tell_of_columns_and_values_can_be_hidden(points: str, open_page: OpenPage) -> None:
+def test_colors_by_column_and_hides_values(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2&paint=side")
-    found = cloud(page)
+    canvas = drawn_points(page)
     legend = page.get_by_role("group", name="Legend")
     west = legend.get_by_role("button", name="west")
     expect(west).to_contain_text("20")
-    holds(page, lambda: count_pixels(found, BLUE) > 100)
+    wait_for_condition(page, lambda: count_pixels(canvas, BLUE) > 100)
     west.click()
     expect(west).to_have_attribute("aria-pressed", "false")
-    # Which of the two groups has which colour is not told apart here.
-    becomes(page, lambda: min(count_pixels(found, BLUE), count_pixels(found, ORANGE)), 0)
+    # Either group may have either color.
+    wait_for_value(page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)), 0)
     west.click(modifiers=["Shift"])
     expect(legend.get_by_role("button", pressed=False)).to_have_count(2)
-    pick(page, "Colour").select_option("weight")
+    combobox(page, "Color by").select_option("weight")
     expect(legend).to_contain_text("0.9")
-    pick(page, "Colours").select_option("Diverging")
+    combobox(page, "Color scale").select_option("Diverging")
     expect(legend).to_contain_text("\N{MINUS SIGN}1")
-    pick(page, "Colour").select_option("all alike")
+    combobox(page, "Color by").select_option("Uniform")
     expect(legend).to_have_count(0)
-    pick(page, "Size by").select_option("weight")
+    combobox(page, "Size by").select_option("weight")
     expect(page).to_have_url(re.compile("size=weight"))
-    pick(page, "Label").select_option("side")
-    page.mouse.move(*place_at_rest(found).middle)
-    expect(page.get_by_role("status", name="Point under the pointer")).to_contain_text("none")
-    pick(page, "Size by").select_option("all alike")
-    pick(page, "Draw").select_option("Labels")
+    combobox(page, "Label by").select_option("side")
+    page.mouse.move(*get_stable_box(canvas).center)
+    expect(page.get_by_role("status", name="Hovered point")).to_contain_text("none")
+    combobox(page, "Size by").select_option("Uniform")
+    combobox(page, "Draw as").select_option("Labels")
     page.get_by_role("slider", name="Point size").fill("20")
-    holds(page, lambda: count_pixels(found, BLUE) > 2000)
-    pick(page, "Density").select_option("On")
-    # Points let through what is below them, be it paper.
-    becomes(page, lambda: count_pixels(found, BLUE), 0)
+    wait_for_condition(page, lambda: count_pixels(canvas, BLUE) > 2000)
+    combobox(page, "Density").select_option("On")
+    # Density makes points translucent, so the background shows through.
+    wait_for_value(page, lambda: count_pixels(canvas, BLUE), 0)
     expect(page).to_have_url(re.compile("density=on&.*draw=labels|draw=labels&.*density=on"))
 
 
-def test_pictures_are_drawn_where_points_have_some(points: str, open_page: OpenPage) -> None:
+def test_draws_sprite_images(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dims=2")
-    page.get_by_role("button", name="Choose vectors").click()
-    page.get_by_role("button", name=re.compile("seen")).click()
-    found = cloud(page)
-    holds(page, lambda: count_pixels(found, (230, 20, 20)) > 500)
-    holds(page, lambda: count_pixels(found, (20, 200, 20)) > 500)
-    page.mouse.move(*place_at_rest(found).middle)
-    tip = page.get_by_role("status", name="Point under the pointer")
+    select_embedding(page, re.compile("seen"))
+    canvas = drawn_points(page)
+    wait_for_condition(page, lambda: count_pixels(canvas, (230, 20, 20)) > 500)
+    wait_for_condition(page, lambda: count_pixels(canvas, (20, 200, 20)) > 500)
+    page.mouse.move(*get_stable_box(canvas).center)
+    tip = page.get_by_role("status", name="Hovered point")
     expect(tip.locator("img")).to_have_js_property("naturalWidth", 8)
-    pick(page, "Draw").select_option("Points")
-    becomes(page, lambda: count_pixels(found, (230, 20, 20)), 0)
+    combobox(page, "Draw as").select_option("Points")
+    wait_for_value(page, lambda: count_pixels(canvas, (230, 20, 20)), 0)

@@ -1,4 +1,4 @@
-"""Finding runs by words, by a regular expression and by what is known of them."""
+"""Run filter: words, regular expressions and filter expressions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.patience import address_at_rest, becomes, holds
-from tests.web.run_table import choose_from_menu, filter_box, heading, names, panel, rows, ticked
-from tests.web.study import NAMES, STUDY, Trial
+from tests.web.run_table import (
+    checked_runs,
+    choose_from_menu,
+    column_header,
+    filter_box,
+    rows,
+    run_names,
+    runs_panel,
+)
+from tests.web.study_log import TRIAL_NAMES, TRIALS, Trial
+from tests.web.waiting import get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
@@ -18,32 +26,32 @@ pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 @pytest.fixture
 def page(study: str, open_page: Callable[..., Page]) -> Page:
     page = open_page(study)
-    expect(rows(page)).to_have_count(len(STUDY))
+    expect(rows(page)).to_have_count(len(TRIALS))
     return page
 
 
-def mode(page: Page, name: str) -> None:
-    panel(page).get_by_role("button", name=name, exact=True).click()
+def select_mode(page: Page, name: str) -> None:
+    runs_panel(page).get_by_role("button", name=name, exact=True).click()
 
 
-def test_words_in_any_order_and_case(page: Page) -> None:
+def test_matches_words_in_any_order_and_case(page: Page) -> None:
     filter_box(page).fill("3e-4 VIT")
     expect(rows(page)).to_have_count(2)
-    expect(panel(page).get_by_role("status").last).to_have_text("2 of 8 runs")
-    holds(page, lambda: ticked(page) == names(page))
+    expect(runs_panel(page).get_by_role("status").last).to_have_text("2 of 8 runs")
+    wait_for_condition(page, lambda: checked_runs(page) == run_names(page))
     expect(page).to_have_url(re.compile(r"\?runs=3e-4\+VIT$"))
 
 
-def test_a_regular_expression(page: Page) -> None:
-    mode(page, "Regular expression")
+def test_matches_regular_expression(page: Page) -> None:
+    select_mode(page, "Regular expression")
     filter_box(page).fill("^(conv|dense).*1e-3$")
     expect(rows(page)).to_have_count(3)
     expect(page).to_have_url(re.compile(r"runs-re="))
     filter_box(page).fill("^(conv|dense")
-    expect(panel(page).get_by_role("alert")).to_have_text(
-        "The expression is wrong: unterminated group."
+    expect(runs_panel(page).get_by_role("alert")).to_have_text(
+        "Invalid regular expression: Unterminated group"
     )
-    # What was right before still holds while the next is being typed.
+    # The last valid filter stays active during typing.
     expect(rows(page)).to_have_count(3)
 
 
@@ -61,56 +69,58 @@ EXPRESSIONS: dict[str, Callable[[Trial], bool]] = {
 }
 
 
-def test_expressions(page: Page) -> None:
-    mode(page, "expr")
-    for expression, holds_for in EXPRESSIONS.items():
+def test_evaluates_filter_expressions(page: Page) -> None:
+    select_mode(page, "Query")
+    for expression, matches in EXPRESSIONS.items():
         filter_box(page).fill(expression)
-        becomes(page, lambda: set(names(page)), {one.name for one in STUDY if holds_for(one)})
-        expect(panel(page).get_by_role("alert")).to_have_count(0)
+        wait_for_value(
+            page, lambda: set(run_names(page)), {one.name for one in TRIALS if matches(one)}
+        )
+        expect(runs_panel(page).get_by_role("alert")).to_have_count(0)
 
 
-def test_a_mistake_is_told_with_its_place_and_keeps_what_held(page: Page) -> None:
-    mode(page, "expr")
+def test_shows_position_of_error_and_keeps_last_valid_filter(page: Page) -> None:
+    select_mode(page, "Query")
     filter_box(page).fill("lr < 0.001")
     expect(rows(page)).to_have_count(4)
     filter_box(page).fill("lr < 0.001 and")
-    alert = panel(page).get_by_role("alert")
-    expect(alert).to_have_text("There has to be a name or a value, at the end.")
+    alert = runs_panel(page).get_by_role("alert")
+    expect(alert).to_have_text("Expected a name or a value (at the end)")
     expect(filter_box(page)).to_have_attribute("aria-invalid", "true")
     expect(rows(page)).to_have_count(4)
     filter_box(page).fill("rl < 3")
-    expect(alert).to_have_text("No run has a hyperparameter “rl”, at character 1.")
+    expect(alert).to_have_text("No run has a hyperparameter “rl” (at character 1)")
 
 
-def test_labels_and_notes_are_asked_for(page: Page) -> None:
-    choose_from_menu(page, "conv/lr1e-3", "Note, labels")
-    page.get_by_role("textbox", name="Note").fill("the one for the paper")
-    page.get_by_role("textbox", name="Labels").fill("best, paper")
+def test_filters_by_labels_and_notes(page: Page) -> None:
+    choose_from_menu(page, "conv/lr1e-3", "Edit notes")
+    page.get_by_role("textbox", name="Notes").fill("the one for the paper")
+    page.get_by_role("textbox", name="Tags").fill("best, paper")
     page.get_by_role("button", name="Save").click()
-    mode(page, "expr")
+    select_mode(page, "Query")
     filter_box(page).fill("tag:best")
     expect(rows(page)).to_have_count(1)
     filter_box(page).fill('note:"for the PAPER" and label:paper')
     expect(rows(page)).to_have_count(1)
-    becomes(page, lambda: names(page), ["conv/lr1e-3"])
+    wait_for_value(page, lambda: run_names(page), ["conv/lr1e-3"])
 
 
-def test_the_address_holds_the_expression(page: Page, open_page: Callable[..., Page]) -> None:
-    mode(page, "expr")
+def test_url_stores_expression(page: Page, open_page: Callable[..., Page]) -> None:
+    select_mode(page, "Query")
     filter_box(page).fill("lr < 0.001 and not vit")
     expect(page).to_have_url(re.compile("runs-expr="))
-    copy = open_page(address_at_rest(page))
-    expect(filter_box(copy)).to_have_value("lr < 0.001 and not vit")
-    expect(rows(copy)).to_have_count(1)
-    pressed = panel(copy).get_by_role("button", name="expr", exact=True)
+    other = open_page(get_stable_url(page))
+    expect(filter_box(other)).to_have_value("lr < 0.001 and not vit")
+    expect(rows(other)).to_have_count(1)
+    pressed = runs_panel(other).get_by_role("button", name="Query", exact=True)
     expect(pressed).to_have_attribute("aria-pressed", "true")
 
 
-def test_what_finds_nothing_says_so_and_escape_clears(page: Page) -> None:
+def test_shows_message_without_matches_and_escape_clears(page: Page) -> None:
     filter_box(page).fill("lr < 0.01")
-    expect(panel(page)).to_contain_text("No run matches “lr < 0.01”.")
-    panel(page).get_by_role("button", name="Read it as an expression").click()
-    expect(rows(page)).to_have_count(len(NAMES))
+    expect(runs_panel(page)).to_contain_text("No runs match “lr < 0.01”.")
+    runs_panel(page).get_by_role("button", name="Use as query").click()
+    expect(rows(page)).to_have_count(len(TRIAL_NAMES))
     filter_box(page).press("Escape")
     expect(filter_box(page)).to_have_value("")
-    expect(heading(page, "8 runs")).to_be_visible()
+    expect(column_header(page, "8 runs")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The table of runs by keyboard alone, on small screens, with many runs, and for screen readers."""
+"""Run table: keyboard, small screens, many runs and accessibility."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
+from tests.web.event_writer import append_records, loss_records
 from tests.web.run_table import (
+    checked_runs,
+    column_header,
     filter_box,
     grid,
-    group,
-    heading,
-    name,
-    names,
-    panel,
+    group_row,
     row,
     rows,
-    tick,
-    ticked,
+    run_checkbox,
+    run_name,
+    run_names,
+    runs_panel,
 )
-from tests.web.study import STUDY
+from tests.web.study_log import TRIALS
 from tests.web.test_looks import find_violations, overflows
-from tests.web.writing import append, scalars
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -33,49 +33,49 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def page(study: str, open_page: Callable[..., Page]) -> Page:
     page = open_page(study + "?group=path:1")
-    expect(rows(page)).to_have_count(len(STUDY))
+    expect(rows(page)).to_have_count(len(TRIALS))
     return page
 
 
-def active(page: Page) -> str | None:
-    """The line that the keyboard is at, as a screen reader is told."""
-    line = page.locator(f"#{grid(page).get_attribute('aria-activedescendant')}")
-    return line.get_attribute("data-run") or line.get_attribute("data-group")
+def read_active_row(page: Page) -> str | None:
+    """Return the name of the row or group that is the active descendant of the grid."""
+    active_row = page.locator(f"#{grid(page).get_attribute('aria-activedescendant')}")
+    return active_row.get_attribute("data-run") or active_row.get_attribute("data-group")
 
 
-def test_keys_walk_tick_fold_and_show_alone(page: Page) -> None:
+def test_keys_navigate_select_collapse_and_isolate(page: Page) -> None:
     page.keyboard.press("/")
     expect(filter_box(page)).to_be_focused()
     grid(page).focus()
     page.keyboard.press("Home")
-    becomes(page, lambda: active(page), "conv")
+    wait_for_value(page, lambda: read_active_row(page), "conv")
     page.keyboard.press("ArrowDown")
-    becomes(page, lambda: active(page), "conv/bn-lr3e-3")
+    wait_for_value(page, lambda: read_active_row(page), "conv/bn-lr3e-3")
     page.keyboard.press("Space")
-    expect(tick(page, "conv/bn-lr3e-3")).not_to_be_checked()
+    expect(run_checkbox(page, "conv/bn-lr3e-3")).not_to_be_checked()
     page.keyboard.press("Shift+ArrowDown")
     page.keyboard.press("Shift+ArrowDown")
     page.keyboard.press("Space")
-    expect(tick(page, "conv/bn-lr3e-3")).to_be_checked()
+    expect(run_checkbox(page, "conv/bn-lr3e-3")).to_be_checked()
     page.keyboard.press("Enter")
     expect(rows(page).locator(":checked")).to_have_count(3)
     page.keyboard.press("ArrowLeft")
-    becomes(page, lambda: active(page), "conv")
+    wait_for_value(page, lambda: read_active_row(page), "conv")
     page.keyboard.press("ArrowLeft")
-    expect(group(page, "conv")).to_have_attribute("aria-expanded", "false")
+    expect(group_row(page, "conv")).to_have_attribute("aria-expanded", "false")
     page.keyboard.press("ArrowRight")
-    expect(group(page, "conv")).to_have_attribute("aria-expanded", "true")
+    expect(group_row(page, "conv")).to_have_attribute("aria-expanded", "true")
     page.keyboard.press("End")
-    becomes(page, lambda: active(page), "vit/tiny-lr3e-4/validation")
+    wait_for_value(page, lambda: read_active_row(page), "vit/tiny-lr3e-4/validation")
 
 
-def test_the_menu_opens_and_closes_by_key(page: Page) -> None:
+def test_menu_opens_and_closes_by_keyboard(page: Page) -> None:
     grid(page).focus()
     page.keyboard.press("End")
     page.keyboard.press("Shift+F10")
     expect(page.get_by_role("menuitem", name="Show only this run")).to_be_focused()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("menuitem", name="Untick")).to_be_focused()
+    expect(page.get_by_role("menuitem", name="Deselect")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("menu")).to_have_count(0)
     expect(grid(page)).to_be_focused()
@@ -84,10 +84,10 @@ def test_the_menu_opens_and_closes_by_key(page: Page) -> None:
     expect(rows(page).locator(":checked")).to_have_count(1)
 
 
-def test_keys_that_work_everywhere(page: Page) -> None:
+def test_global_shortcuts_change_selection(page: Page) -> None:
     page.keyboard.press("Shift+N")
     expect(rows(page).locator(":checked")).to_have_count(0)
-    tick(page, "conv/lr1e-3").click()
+    run_checkbox(page, "conv/lr1e-3").click()
     page.keyboard.press("Shift+I")
     expect(rows(page).locator(":checked")).to_have_count(7)
     page.keyboard.press("Shift+A")
@@ -95,33 +95,35 @@ def test_keys_that_work_everywhere(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_nobody_is_shut_out(study: str, open_page: Callable[..., Page], width: int) -> None:
+def test_has_no_accessibility_violations(
+    study: str, open_page: Callable[..., Page], width: int
+) -> None:
     query = "?group=path:1&cols=hparam:lr,last:val/acc&sort=-last:val/acc&sel=none;%2Bconv/lr1e-3"
     page = open_page(study + query, width=width)
     if width < 700:
-        page.get_by_role("button", name="Show the runs").click()
-    expect(rows(page)).to_have_count(len(STUDY))
+        page.get_by_role("button", name="Show runs").click()
+    expect(rows(page)).to_have_count(len(TRIALS))
     assert not overflows(page)
     assert find_violations(page) == []
-    name(page, "conv/lr1e-3").click(button="right")
+    run_name(page, "conv/lr1e-3").click(button="right")
     expect(page.get_by_role("menu")).to_be_visible()
     assert find_violations(page) == []
     page.keyboard.press("Escape")
-    panel(page).get_by_role("button", name="Group").click()
+    runs_panel(page).get_by_role("button", name="Group").click()
     assert find_violations(page) == []
     page.keyboard.press("Escape")
-    panel(page).get_by_role("button", name="+ column").click()
+    runs_panel(page).get_by_role("button", name="Columns").click()
     assert find_violations(page) == []
 
 
-def test_a_phone_ticks_in_a_drawer(study: str, open_page: Callable[..., Page]) -> None:
+def test_phone_selects_runs_in_a_drawer(study: str, open_page: Callable[..., Page]) -> None:
     page = open_page(study, width=390)
-    page.get_by_role("button", name="Show the runs").click()
-    tick(page, "vit/tiny-lr1e-4").click()
-    expect(tick(page, "vit/tiny-lr1e-4")).not_to_be_checked()
+    page.get_by_role("button", name="Show runs").click()
+    run_checkbox(page, "vit/tiny-lr1e-4").click()
+    expect(run_checkbox(page, "vit/tiny-lr1e-4")).not_to_be_checked()
     page.get_by_role("button", name="Done").click()
     expect(grid(page)).to_have_count(0)
-    page.get_by_role("button", name="Show the runs").click()
+    page.get_by_role("button", name="Show runs").click()
     expect(rows(page).locator(":checked")).to_have_count(7)
 
 
@@ -129,53 +131,57 @@ MANY = 600
 
 
 @pytest.fixture
-def crowd(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
-    records = scalars("loss", range(3))
+def many_runs_page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
+    records = loss_records("loss", range(3))
     for number in range(MANY):
-        append(logdir / "sweep" / f"trial-{number}", *records)
+        append_records(logdir / "sweep" / f"trial-{number}", *records)
     page = open_page(serve(logdir).address)
-    expect(panel(page).get_by_role("status").last).to_have_text("600 runs")
+    expect(runs_panel(page).get_by_role("status").last).to_have_text("600 runs")
     return page
 
 
-def test_of_many_runs_the_newest_hundred_are_shown(crowd: Page) -> None:
-    expect(heading(crowd, "100 of 600 shown")).to_be_visible()
-    holds(crowd, lambda: rows(crowd).count() < 60)
-    filter_box(crowd).fill("trial-42")
-    expect(rows(crowd)).to_have_count(11)
-    # What is looked for is also shown.
-    holds(crowd, lambda: ticked(crowd) == names(crowd))
-    filter_box(crowd).fill("")
-    grid(crowd).focus()
-    crowd.keyboard.press("End")
-    expect(row(crowd, "sweep/trial-599")).to_be_in_viewport()
-    holds(crowd, lambda: rows(crowd).count() < 60)
+def test_selects_newest_hundred_of_many_runs(many_runs_page: Page) -> None:
+    expect(column_header(many_runs_page, "100 of 600 selected")).to_be_visible()
+    wait_for_condition(many_runs_page, lambda: rows(many_runs_page).count() < 60)
+    filter_box(many_runs_page).fill("trial-42")
+    expect(rows(many_runs_page)).to_have_count(11)
+    # Matching runs are selected as well.
+    wait_for_condition(
+        many_runs_page, lambda: checked_runs(many_runs_page) == run_names(many_runs_page)
+    )
+    filter_box(many_runs_page).fill("")
+    grid(many_runs_page).focus()
+    many_runs_page.keyboard.press("End")
+    expect(row(many_runs_page, "sweep/trial-599")).to_be_in_viewport()
+    wait_for_condition(many_runs_page, lambda: rows(many_runs_page).count() < 60)
 
 
-def test_many_ticks_stay_a_short_address(crowd: Page) -> None:
-    crowd.keyboard.press("Shift+A")
-    expect(heading(crowd, "600 runs")).to_be_visible()
-    filter_box(crowd).fill("trial-5")
-    expect(heading(crowd, "111 of 600 runs")).to_be_visible()
-    filter_box(crowd).blur()
-    crowd.keyboard.press("Shift+N")
-    filter_box(crowd).fill("")
-    expect(heading(crowd, "489 of 600 shown")).to_be_visible()
-    assert len(address_at_rest(crowd)) < 2000
+def test_url_stays_short_with_many_selected_runs(many_runs_page: Page) -> None:
+    many_runs_page.keyboard.press("Shift+A")
+    expect(column_header(many_runs_page, "600 runs")).to_be_visible()
+    filter_box(many_runs_page).fill("trial-5")
+    expect(column_header(many_runs_page, "111 of 600 runs")).to_be_visible()
+    filter_box(many_runs_page).blur()
+    many_runs_page.keyboard.press("Shift+N")
+    filter_box(many_runs_page).fill("")
+    expect(column_header(many_runs_page, "489 of 600 selected")).to_be_visible()
+    assert len(get_stable_url(many_runs_page)) < 2000
 
 
-def test_a_run_that_comes_later_is_ticked(crowd: Page, logdir: Path) -> None:
-    crowd.keyboard.press("Shift+A")
-    append(logdir / "a-late-one", *scalars("loss", range(3)))
-    expect(tick(crowd, "a-late-one")).to_be_checked()
-    expect(heading(crowd, "601 runs")).to_be_visible()
+def test_new_run_is_selected(many_runs_page: Page, logdir: Path) -> None:
+    many_runs_page.keyboard.press("Shift+A")
+    append_records(logdir / "a-late-one", *loss_records("loss", range(3)))
+    expect(run_checkbox(many_runs_page, "a-late-one")).to_be_checked()
+    expect(column_header(many_runs_page, "601 runs")).to_be_visible()
 
 
-def test_runs_that_come_above_do_not_push_away_what_is_read(crowd: Page, logdir: Path) -> None:
-    grid(crowd).evaluate("element => (element.scrollTop = 3000)")
-    expect(row(crowd, "sweep/trial-110")).to_be_in_viewport()
-    before = place_at_rest(row(crowd, "sweep/trial-110"))
-    append(logdir / "a-late-one", *scalars("loss", range(3)))
-    expect(heading(crowd, "100 of 601 shown")).to_be_visible()
-    becomes(crowd, lambda: place_at_rest(row(crowd, "sweep/trial-110")), before)
-    assert grid(crowd).evaluate("element => element.scrollTop") == 3028
+def test_new_runs_above_keep_scroll_position(many_runs_page: Page, logdir: Path) -> None:
+    grid(many_runs_page).evaluate("element => (element.scrollTop = 3000)")
+    expect(row(many_runs_page, "sweep/trial-110")).to_be_in_viewport()
+    before = get_stable_box(row(many_runs_page, "sweep/trial-110"))
+    append_records(logdir / "sweep" / "a-late-one", *loss_records("loss", range(3)))
+    expect(column_header(many_runs_page, "100 of 601 selected")).to_be_visible()
+    wait_for_value(
+        many_runs_page, lambda: get_stable_box(row(many_runs_page, "sweep/trial-110")), before
+    )
+    assert grid(many_runs_page).evaluate("element => element.scrollTop") == 3028

@@ -1,4 +1,4 @@
-"""What users say of runs: other names, notes, labels, colours, and which are hidden."""
+"""Run annotations: names, notes, labels, colors and hidden runs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.patience import address_at_rest, becomes, holds
 from tests.web.run_table import (
     cell,
     choose_from_menu,
-    colour,
     filter_box,
-    group,
-    name,
-    names,
-    panel,
+    group_row,
     row,
     rows,
+    run_color,
+    run_name,
+    run_names,
+    runs_panel,
 )
-from tests.web.study import STUDY, write_study
+from tests.web.study_log import TRIALS, write_study
+from tests.web.waiting import get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -32,92 +32,92 @@ pytestmark = pytest.mark.browser
 def page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
     write_study(logdir)
     page = open_page(serve(logdir).address)
-    expect(rows(page)).to_have_count(len(STUDY))
+    expect(rows(page)).to_have_count(len(TRIALS))
     return page
 
 
-def test_a_run_is_renamed_in_its_place(page: Page, open_page: Callable[..., Page]) -> None:
+def test_renames_run_inline(page: Page, open_page: Callable[..., Page]) -> None:
     choose_from_menu(page, "conv/lr1e-3", "Rename")
     box = page.get_by_role("textbox", name="New name for conv/lr1e-3")
     box.fill("the good one")
     box.press("Enter")
     expect(row(page, "conv/lr1e-3")).to_contain_text("the good one")
-    # The name in the log is what a hover says, and both are found.
-    expect(name(page, "conv/lr1e-3")).to_have_text("the good one")
+    # The table shows the new name, and the filter finds it.
+    expect(run_name(page, "conv/lr1e-3")).to_have_text("the good one")
     filter_box(page).fill("good")
     expect(rows(page)).to_have_count(1)
-    other = open_page(address_at_rest(page))
+    other = open_page(get_stable_url(page))
     expect(row(other, "conv/lr1e-3")).to_contain_text("the good one")
 
 
-def test_escape_keeps_the_old_name(page: Page) -> None:
-    name(page, "conv/lr1e-3").click()
+def test_escape_cancels_renaming(page: Page) -> None:
+    run_name(page, "conv/lr1e-3").click()
     page.keyboard.press("F2")
     page.keyboard.type("nonsense")
     page.keyboard.press("Escape")
-    expect(row(page, "conv/lr1e-3")).to_contain_text("conv/lr1e-3")
+    expect(row(page, "conv/lr1e-3")).to_contain_text("lr1e-3")
 
 
-def test_an_empty_name_is_the_own_one(page: Page) -> None:
-    for typed, shown in (("other", "other"), ("", "conv/lr1e-3")):
+def test_empty_name_restores_original_name(page: Page) -> None:
+    for typed, shown in (("other", "other"), ("", "lr1e-3")):
         choose_from_menu(page, "conv/lr1e-3", "Rename")
         page.keyboard.press("Control+A")
         page.keyboard.press("Backspace")
         page.keyboard.type(typed)
         page.keyboard.press("Enter")
-        expect(name(page, "conv/lr1e-3")).to_have_text(shown)
+        expect(run_name(page, "conv/lr1e-3")).to_have_text(shown)
 
 
-def test_notes_and_labels_are_columns_and_groups(page: Page) -> None:
-    name(page, "conv/bn-lr3e-3").click()
-    name(page, "conv/lr1e-3").click(modifiers=["Shift"])
-    choose_from_menu(page, "conv/lr3e-4", "Note, labels")
+def test_shows_notes_and_labels_as_columns_and_groups(page: Page) -> None:
+    run_name(page, "conv/bn-lr3e-3").click()
+    run_name(page, "conv/lr1e-3").click(modifiers=["Shift"])
+    choose_from_menu(page, "conv/lr3e-4", "Edit notes")
     expect(page.get_by_role("dialog")).to_contain_text("3 runs")
-    page.get_by_role("textbox", name="Labels").fill("best, paper, best")
-    page.get_by_role("textbox", name="Note").fill("with warm-up")
+    page.get_by_role("textbox", name="Tags").fill("best, paper, best")
+    page.get_by_role("textbox", name="Notes").fill("with warm-up")
     with page.expect_response(re.compile("/api/v1/notes")):
         page.keyboard.press("Control+Enter")
-    page.goto(address_at_rest(page).split("?")[0] + "?cols=labels,note&group=label")
+    page.goto(get_stable_url(page).split("?")[0] + "?cols=labels,note&group=label")
     expect(cell(page, "conv/lr1e-3", 1)).to_have_text("best, paper")
     expect(cell(page, "conv/lr1e-3", 2)).to_have_text("with warm-up")
-    expect(group(page, "best, paper")).to_contain_text("3")
-    expect(group(page, "")).to_contain_text("5")
+    expect(group_row(page, "best, paper")).to_contain_text("3")
+    expect(group_row(page, "")).to_contain_text("5")
 
 
-def test_a_chosen_colour_wins(page: Page, open_page: Callable[..., Page]) -> None:
-    choose_from_menu(page, "vit/tiny-lr1e-4", "Note, labels")
-    page.get_by_role("radio", name="Colour 3", exact=True).check()
+def test_custom_color_overrides_color_mode(page: Page, open_page: Callable[..., Page]) -> None:
+    choose_from_menu(page, "vit/tiny-lr1e-4", "Edit notes")
+    page.get_by_role("radio", name="Color 3", exact=True).check()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
-    becomes(page, lambda: colour(page, "vit/tiny-lr1e-4"), "rgb(47, 158, 91)")
-    other = open_page(address_at_rest(page).split("?")[0] + "?colour=hparam:lr")
-    expect(rows(other)).to_have_count(len(STUDY))
-    becomes(other, lambda: colour(other, "vit/tiny-lr1e-4"), "rgb(47, 158, 91)")
+    wait_for_value(page, lambda: run_color(page, "vit/tiny-lr1e-4"), "rgb(47, 158, 91)")
+    other = open_page(get_stable_url(page).split("?")[0] + "?color=hparam:lr")
+    expect(rows(other)).to_have_count(len(TRIALS))
+    wait_for_value(other, lambda: run_color(other, "vit/tiny-lr1e-4"), "rgb(47, 158, 91)")
 
 
-def test_hidden_runs_are_out_of_sight_but_not_gone(page: Page) -> None:
-    choose_from_menu(page, "vit/tiny-lr1e-4", "Hide from the table")
+def test_hides_and_restores_runs(page: Page) -> None:
+    choose_from_menu(page, "vit/tiny-lr1e-4", "Hide")
     expect(row(page, "vit/tiny-lr1e-4")).to_have_count(0)
-    expect(panel(page).get_by_role("status").last).to_have_text("7 of 8 runs")
-    panel(page).get_by_role("button", name="More for all runs").click()
+    expect(runs_panel(page).get_by_role("status").last).to_have_text("7 of 8 runs")
+    runs_panel(page).get_by_role("button", name="More run actions").click()
     page.get_by_role("menuitemcheckbox", name="Show hidden runs").click()
     expect(row(page, "vit/tiny-lr1e-4")).to_be_visible()
-    choose_from_menu(page, "vit/tiny-lr1e-4", "Hide no longer")
-    panel(page).get_by_role("button", name="More for all runs").click()
+    choose_from_menu(page, "vit/tiny-lr1e-4", "Unhide")
+    runs_panel(page).get_by_role("button", name="More run actions").click()
     page.get_by_role("menuitemcheckbox", name="Show hidden runs").click()
     expect(rows(page)).to_have_count(8)
 
 
-def test_what_another_page_says_is_seen_here(page: Page, open_page: Callable[..., Page]) -> None:
-    other = open_page(address_at_rest(page))
+def test_shows_changes_from_another_page(page: Page, open_page: Callable[..., Page]) -> None:
+    other = open_page(get_stable_url(page))
     choose_from_menu(other, "conv/lr1e-3", "Rename")
     other.keyboard.type("seen elsewhere")
     other.keyboard.press("Enter")
     expect(row(page, "conv/lr1e-3")).to_contain_text("seen elsewhere")
 
 
-def test_a_change_that_is_not_kept_is_taken_back(page: Page) -> None:
+def test_reverts_change_that_was_not_saved(page: Page) -> None:
     page.route("**/api/v1/notes/runs", lambda route: route.abort())
-    choose_from_menu(page, "conv/lr1e-3", "Hide from the table")
-    expect(panel(page).get_by_role("alert")).to_contain_text("The server does not answer.")
-    holds(page, lambda: "conv/lr1e-3" in names(page))
+    choose_from_menu(page, "conv/lr1e-3", "Hide")
+    expect(runs_panel(page).get_by_role("alert")).to_contain_text("Server unreachable")
+    wait_for_condition(page, lambda: "conv/lr1e-3" in run_names(page))

@@ -1,4 +1,4 @@
-"""Ticking, sorting, columns, groups and colours of the runs."""
+"""Run table: selection, sorting, columns, groups and colors."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.patience import address_at_rest, becomes, holds
+from tests.web.event_writer import append_records, loss_records
 from tests.web.run_table import (
     cell,
+    checked_runs,
     choose_from_menu,
-    colour,
+    column_header,
     grid,
-    group,
-    heading,
-    name,
-    names,
-    panel,
+    group_row,
     row,
     rows,
-    tick,
-    ticked,
+    run_checkbox,
+    run_color,
+    run_name,
+    run_names,
+    runs_panel,
 )
-from tests.web.study import LASTS, NAMES, STUDY, mean_and_spread
-from tests.web.writing import append, scalars
+from tests.web.study_log import LAST_ACCURACIES, TRIAL_NAMES, TRIALS, mean_and_stdev
+from tests.web.waiting import get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -36,106 +36,106 @@ CLIPBOARD = "navigator.clipboard.readText()"
 
 
 @pytest.fixture
-def look(study: str, open_page: Callable[..., Page]) -> Callable[..., Page]:
-    def look(query: str = "", **options: object) -> Page:
+def open_table(study: str, open_page: Callable[..., Page]) -> Callable[..., Page]:
+    def open_table(query: str = "", **options: object) -> Page:
         page = open_page(f"{study}?{query}", **options)
         expect(rows(page).first).to_be_visible()
         return page
 
-    return look
+    return open_table
 
 
-def keys_of(heads: Locator) -> list[str]:
-    """The groups of the table from top to bottom."""
+def read_groups(heads: Locator) -> list[str]:
+    """Return the groups of the table from top to bottom."""
     return heads.evaluate_all("heads => heads.map(head => head.dataset.group)")
 
 
-def by_last(descending: bool) -> list[str]:
-    return sorted(NAMES, key=LASTS.__getitem__, reverse=descending)
+def sort_by_last(descending: bool) -> list[str]:
+    return sorted(TRIAL_NAMES, key=LAST_ACCURACIES.__getitem__, reverse=descending)
 
 
-def test_all_runs_of_a_small_log_are_ticked_in_natural_order(look: Callable[..., Page]) -> None:
-    page = look()
+def test_selects_all_runs_of_small_log_in_natural_order(open_table: Callable[..., Page]) -> None:
+    page = open_table()
     # Learning rates are compared as numbers, so 3e-4 comes before 1e-3.
-    expected = [NAMES[at] for at in (0, 2, 1, 3, 4, 5, 6, 7)]
-    becomes(page, lambda: names(page), expected)
-    becomes(page, lambda: ticked(page), expected)
+    expected = [TRIAL_NAMES[at] for at in (0, 2, 1, 3, 4, 5, 6, 7)]
+    wait_for_value(page, lambda: run_names(page), expected)
+    wait_for_value(page, lambda: checked_runs(page), expected)
 
 
-def test_a_tick_is_in_the_address_and_in_a_copy_of_it(
-    look: Callable[..., Page], open_page: Callable[..., Page]
+def test_url_stores_selection(
+    open_table: Callable[..., Page], open_page: Callable[..., Page]
 ) -> None:
-    page = look()
-    tick(page, "conv/lr1e-3").click()
-    tick(page, "conv/lr3e-4").click()
-    expect(tick(page, "conv/lr1e-3")).not_to_be_checked()
+    page = open_table()
+    run_checkbox(page, "conv/lr1e-3").click()
+    run_checkbox(page, "conv/lr3e-4").click()
+    expect(run_checkbox(page, "conv/lr1e-3")).not_to_be_checked()
     expect(page).to_have_url(re.compile(r"sel=auto%3B-conv/%7Blr1e-3,lr3e-4%7D"))
-    copy = open_page(address_at_rest(page))
-    expect(tick(copy, "conv/lr3e-4")).not_to_be_checked()
-    others = [run for run in names(copy) if not run.startswith("conv/lr")]
-    becomes(copy, lambda: ticked(copy), others)
+    other = open_page(get_stable_url(page))
+    expect(run_checkbox(other, "conv/lr3e-4")).not_to_be_checked()
+    others = [run for run in run_names(other) if not run.startswith("conv/lr")]
+    wait_for_value(other, lambda: checked_runs(other), others)
 
 
-def test_a_double_click_shows_one_alone_and_another_all_again(look: Callable[..., Page]) -> None:
-    page = look()
-    name(page, "vit/tiny-lr1e-4").dblclick()
+def test_double_click_isolates_run_and_restores_all(open_table: Callable[..., Page]) -> None:
+    page = open_table()
+    run_name(page, "vit/tiny-lr1e-4").dblclick()
     expect(rows(page).locator(":checked")).to_have_count(1)
-    becomes(page, lambda: ticked(page), ["vit/tiny-lr1e-4"])
-    name(page, "vit/tiny-lr1e-4").dblclick()
+    wait_for_value(page, lambda: checked_runs(page), ["vit/tiny-lr1e-4"])
+    run_name(page, "vit/tiny-lr1e-4").dblclick()
     expect(rows(page).locator(":checked")).to_have_count(8)
-    name(page, "conv/lr1e-3").click(modifiers=["Alt"])
+    run_name(page, "conv/lr1e-3").click(modifiers=["Alt"])
     expect(rows(page).locator(":checked")).to_have_count(1)
     page.go_back()
     expect(rows(page).locator(":checked")).to_have_count(8)
 
 
-def test_all_none_inverted_and_the_newest(look: Callable[..., Page]) -> None:
-    page = look("runs=conv")
+def test_selects_all_none_inverse_and_newest(open_table: Callable[..., Page]) -> None:
+    page = open_table("runs=conv")
 
     def choose(item: str) -> None:
-        panel(page).get_by_role("button", name="More for all runs").click()
-        page.get_by_role("menuitem", name=item).click()
+        runs_panel(page).get_by_role("button", name="More run actions").click()
+        page.get_by_role("menuitem", name=re.compile(f"^{item}")).click()
 
     checked = rows(page).locator(":checked")
-    choose("Tick none of them")
+    choose("Deselect all matching")
     expect(checked).to_have_count(0)
-    tick(page, "conv/lr1e-3").click()
-    choose("Invert")
+    run_checkbox(page, "conv/lr1e-3").click()
+    choose("Invert selection")
     expect(checked).to_have_count(2)
-    becomes(page, lambda: ticked(page), ["conv/bn-lr3e-3", "conv/lr3e-4"])
-    choose("Tick all that are found")
+    wait_for_value(page, lambda: checked_runs(page), ["conv/bn-lr3e-3", "conv/lr3e-4"])
+    choose("Select all matching")
     expect(checked).to_have_count(3)
-    panel(page).get_by_role("button", name="More for all runs").click()
+    runs_panel(page).get_by_role("button", name="More run actions").click()
     page.get_by_role("spinbutton").fill("2")
-    page.get_by_role("button", name="Tick", exact=True).click()
+    page.get_by_role("button", name="Select", exact=True).click()
     expect(checked).to_have_count(2)
-    newest = sorted(STUDY[:3], key=lambda trial: trial.hours_ago)[:2]
-    becomes(page, lambda: set(ticked(page)), {trial.name for trial in newest})
+    newest = sorted(TRIALS[:3], key=lambda trial: trial.hours_ago)[:2]
+    wait_for_value(page, lambda: set(checked_runs(page)), {trial.name for trial in newest})
 
 
-def test_the_box_above_ticks_what_is_found(look: Callable[..., Page]) -> None:
-    page = look("runs=dense")
-    every = page.get_by_role("checkbox", name="Show all runs that are found")
+def test_header_checkbox_selects_matching_runs(open_table: Callable[..., Page]) -> None:
+    page = open_table("runs=dense")
+    every = page.get_by_role("checkbox", name="Select all matching runs")
     expect(every).to_be_checked()
     every.click()
     expect(rows(page).locator(":checked")).to_have_count(0)
-    panel(page).get_by_role("searchbox").fill("")
+    runs_panel(page).get_by_role("searchbox").fill("")
     expect(rows(page).locator(":checked")).to_have_count(6)
-    holds(page, lambda: every.evaluate("box => box.indeterminate"))
+    wait_for_condition(page, lambda: every.evaluate("box => box.indeterminate"))
 
 
-def test_shift_ticks_a_range(look: Callable[..., Page]) -> None:
-    page = look("sel=none")
-    tick(page, "conv/lr3e-4").click()
-    tick(page, "dense/512-lr1e-3").click(modifiers=["Shift"])
+def test_shift_click_selects_range(open_table: Callable[..., Page]) -> None:
+    page = open_table("sel=none")
+    run_checkbox(page, "conv/lr3e-4").click()
+    run_checkbox(page, "dense/512-lr1e-3").click(modifiers=["Shift"])
     expect(rows(page).locator(":checked")).to_have_count(4)
     between = ["conv/lr3e-4", "conv/lr1e-3", "dense/256-lr1e-3", "dense/512-lr1e-3"]
-    becomes(page, lambda: ticked(page), between)
+    wait_for_value(page, lambda: checked_runs(page), between)
 
 
-def test_columns_tell_hyperparameters_and_metrics(look: Callable[..., Page]) -> None:
-    page = look("cols=hparam:lr,hparam:optimizer,last:val/acc,max:val/acc,duration")
-    for trial in STUDY:
+def test_columns_show_hyperparameters_and_metrics(open_table: Callable[..., Page]) -> None:
+    page = open_table("cols=hparam:lr,hparam:optimizer,last:val/acc,max:val/acc,duration")
+    for trial in TRIALS:
         expect(cell(page, trial.name, 1)).to_have_text(f"{trial.lr:g}")
         expect(cell(page, trial.name, 2)).to_have_text(trial.optimizer)
         expect(cell(page, trial.name, 3)).to_have_text(f"{trial.last:.4g}")
@@ -146,55 +146,55 @@ def test_columns_tell_hyperparameters_and_metrics(look: Callable[..., Page]) -> 
     assert "right" in cell(page, "conv/lr1e-3", 3).evaluate("c => getComputedStyle(c).textAlign")
 
 
-def test_hyperparameters_that_differ_are_the_first_columns(look: Callable[..., Page]) -> None:
-    page = look()
-    expect(heading(page, "lr")).to_be_visible()
-    expect(heading(page, "optimizer")).to_be_visible()
-    expect(heading(page, "seed")).to_have_count(0)
+def test_default_columns_are_differing_hyperparameters(open_table: Callable[..., Page]) -> None:
+    page = open_table()
+    expect(column_header(page, "lr")).to_be_visible()
+    expect(column_header(page, "optimizer")).to_be_visible()
+    expect(column_header(page, "seed")).to_have_count(0)
 
 
-def test_columns_are_picked_by_typing_and_taken_away(look: Callable[..., Page]) -> None:
-    page = look("cols=start")
+def test_adds_and_removes_columns(open_table: Callable[..., Page]) -> None:
+    page = open_table("cols=start")
     expect(cell(page, "vit/tiny-lr1e-4", 1)).to_have_text("2 h ago")
-    panel(page).get_by_role("button", name="+ column").click()
-    page.get_by_role("button", name="min", exact=True).click()
-    page.get_by_role("textbox", name="Find a column").fill("acc")
-    page.get_by_role("dialog").get_by_role("button", name="val/acc").click()
+    runs_panel(page).get_by_role("button", name="Columns").click()
+    page.get_by_role("button", name="Min", exact=True).click()
+    page.get_by_role("combobox", name="Search columns").fill("acc")
+    page.get_by_role("dialog").get_by_role("option", name="val/acc").click()
     page.keyboard.press("Escape")
-    expect(heading(page, "min val/acc")).to_be_visible()
+    expect(column_header(page, "min val/acc")).to_be_visible()
     expect(cell(page, "conv/lr1e-3", 2)).to_have_text("0.5")
-    heading(page, "start").click(button="right")
-    page.get_by_role("menuitem", name="Remove").click()
-    expect(heading(page, "start")).to_have_count(0)
+    column_header(page, "Start time").click(button="right")
+    page.get_by_role("menuitem", name="Remove column").click()
+    expect(column_header(page, "Start time")).to_have_count(0)
     expect(page).to_have_url(re.compile("cols=min%3Aval/acc"))
 
 
-def test_columns_sort_both_ways(look: Callable[..., Page]) -> None:
-    page = look(ACCURACY)
+def test_sorts_by_column_in_both_directions(open_table: Callable[..., Page]) -> None:
+    page = open_table(ACCURACY)
     expect(cell(page, "vit/tiny-lr1e-4", 2)).to_have_text("0.8412")
-    heading(page, "val/acc").click()
-    expect(rows(page).first).to_have_attribute("data-run", by_last(True)[0])
-    becomes(page, lambda: names(page), by_last(descending=True))
-    heading(page, "val/acc").click()
-    expect(rows(page).first).to_have_attribute("data-run", by_last(False)[0])
-    becomes(page, lambda: names(page), by_last(descending=False))
+    column_header(page, "val/acc").click()
+    expect(rows(page).first).to_have_attribute("data-run", sort_by_last(True)[0])
+    wait_for_value(page, lambda: run_names(page), sort_by_last(descending=True))
+    column_header(page, "val/acc").click()
+    expect(rows(page).first).to_have_attribute("data-run", sort_by_last(False)[0])
+    wait_for_value(page, lambda: run_names(page), sort_by_last(descending=False))
     sorted_by = grid(page).locator("[role=columnheader][aria-sort=ascending]")
     expect(sorted_by).to_contain_text("val/acc")
 
 
-def test_a_column_can_be_made_wider_and_stays_so(look: Callable[..., Page]) -> None:
-    page = look(ACCURACY)
-    grip = page.get_by_role("separator", name="Width of lr")
+def test_column_width_is_remembered(open_table: Callable[..., Page]) -> None:
+    page = open_table(ACCURACY)
+    grip = page.get_by_role("separator", name="Resize column lr")
     grip.focus()
     page.keyboard.press("ArrowLeft")
     expect(grip).to_have_attribute("aria-valuenow", "78")
     page.reload()
     expect(grip).to_have_attribute("aria-valuenow", "78")
-    assert "78" not in address_at_rest(page)
+    assert "78" not in get_stable_url(page)
 
 
-def test_runs_are_grouped(look: Callable[..., Page], study: str) -> None:
-    page = look()
+def test_groups_runs(open_table: Callable[..., Page], study: str) -> None:
+    page = open_table()
     groupings = {
         "path:1": ["conv", "dense", "vit"],
         "hparam:optimizer": ["adam", "sgd"],
@@ -204,120 +204,180 @@ def test_runs_are_grouped(look: Callable[..., Page], study: str) -> None:
         page.goto(f"{study}?group={grouping}")
         heads = grid(page).locator("[role=row][data-group]")
         expect(heads).to_have_count(len(keys))
-        assert keys_of(heads) == keys
+        assert read_groups(heads) == keys
 
 
-def test_a_group_tells_the_mean_of_what_is_sorted_by(look: Callable[..., Page]) -> None:
-    page = look(f"group=path:1&{ACCURACY}&sort=-last:val/acc")
+def test_group_shows_mean_of_sorted_column(open_table: Callable[..., Page]) -> None:
+    page = open_table(f"group=path:1&{ACCURACY}&sort=-last:val/acc")
     for model in ("conv", "dense", "vit"):
-        mean, spread = mean_and_spread([trial for trial in STUDY if trial.model == model])
-        expect(group(page, model)).to_contain_text(f"{mean:.4g} ± {spread:.2g}")
+        mean, spread = mean_and_stdev([trial for trial in TRIALS if trial.model == model])
+        expect(group_row(page, model)).to_contain_text(f"{mean:.4g} ± {spread:.2g}")
     heads = grid(page).locator("[role=row][data-group]")
     means = {
-        m: mean_and_spread([t for t in STUDY if t.model == m])[0] for m in ("conv", "dense", "vit")
+        m: mean_and_stdev([t for t in TRIALS if t.model == m])[0] for m in ("conv", "dense", "vit")
     }
     expected = sorted(means, key=means.__getitem__, reverse=True)
-    becomes(page, lambda: keys_of(heads), expected)
+    wait_for_value(page, lambda: read_groups(heads), expected)
 
 
-def test_a_group_folds_and_is_ticked_whole(look: Callable[..., Page]) -> None:
-    page = look("group=path:1")
-    group(page, "dense").get_by_role("button", name="Fold dense").click()
+def test_collapses_and_selects_groups(open_table: Callable[..., Page]) -> None:
+    page = open_table("group=path:1")
+    group_row(page, "dense").get_by_role("button", name="Collapse dense").click()
     expect(row(page, "dense/256-lr1e-3")).to_have_count(0)
-    expect(group(page, "dense")).to_have_attribute("aria-expanded", "false")
+    expect(group_row(page, "dense")).to_have_attribute("aria-expanded", "false")
     expect(page).to_have_url(re.compile("folds=dense"))
     page.reload()
-    expect(group(page, "dense")).to_have_attribute("aria-expanded", "false")
-    group(page, "conv").get_by_role("checkbox").click()
+    expect(group_row(page, "dense")).to_have_attribute("aria-expanded", "false")
+    group_row(page, "conv").get_by_role("checkbox").click()
     expect(rows(page).locator(":checked")).to_have_count(3)
-    holds(page, lambda: all(run.startswith("vit") for run in ticked(page)))
-    group(page, "conv").get_by_role("checkbox").click()
+    wait_for_condition(page, lambda: all(run.startswith("vit") for run in checked_runs(page)))
+    group_row(page, "conv").get_by_role("checkbox").click()
     expect(rows(page).locator(":checked")).to_have_count(6)
 
 
-def test_grouping_is_chosen_in_the_table(look: Callable[..., Page]) -> None:
-    page = look()
-    panel(page).get_by_role("button", name="Group none").click()
-    page.get_by_role("dialog").get_by_role("button", name="optimizer").click()
-    expect(group(page, "adam")).to_be_visible()
-    panel(page).get_by_role("button", name="Group optimizer").click()
-    pattern = page.get_by_role("textbox", name="Group by a regular expression")
+def test_changes_grouping_in_the_table(open_table: Callable[..., Page]) -> None:
+    page = open_table()
+    runs_panel(page).get_by_role("button", name="Group None").click()
+    page.get_by_role("dialog").get_by_role("option", name="optimizer").click()
+    expect(group_row(page, "adam")).to_be_visible()
+    runs_panel(page).get_by_role("button", name="Group optimizer").click()
+    pattern = page.get_by_role("textbox", name="Group by regular expression")
     pattern.fill("(conv")
-    expect(page.get_by_text("The expression is wrong: unterminated group.")).to_be_visible()
+    expect(page.get_by_text("Invalid regular expression: unterminated group")).to_be_visible()
     pattern.fill("(conv|vit)")
-    expect(page.get_by_text("2 groups of 6 runs")).to_be_visible()
+    expect(page.get_by_text("2 groups from 6 runs")).to_be_visible()
     pattern.press("Enter")
-    expect(group(page, "vit")).to_be_visible()
-    expect(group(page, "")).to_contain_text("other runs")
+    expect(group_row(page, "vit")).to_be_visible()
+    expect(group_row(page, "")).to_contain_text("Other")
     page.go_back()
-    expect(group(page, "adam")).to_be_visible()
+    expect(group_row(page, "adam")).to_be_visible()
 
 
-def test_colours_follow_the_run_the_group_a_setting_or_a_pattern(look: Callable[..., Page]) -> None:
-    page = look()
-    own = {run: colour(page, run) for run in NAMES}
-    # Halves of one experiment share a colour, and the one that validates has stripes.
-    assert own[NAMES[6]] == own[NAMES[7]]
+def test_colors_by_run_group_hyperparameter_or_pattern(open_table: Callable[..., Page]) -> None:
+    page = open_table()
+    own = {run: run_color(page, run) for run in TRIAL_NAMES}
+    # Training and validation of one experiment share a color; validation is striped.
+    assert own[TRIAL_NAMES[6]] == own[TRIAL_NAMES[7]]
     assert len(set(own.values())) == 7
     striped = "box => getComputedStyle(box).backgroundImage.includes('gradient')"
-    assert [tick(page, run).evaluate(striped) for run in NAMES[6:]] == [False, True]
+    assert [run_checkbox(page, run).evaluate(striped) for run in TRIAL_NAMES[6:]] == [False, True]
 
-    page = look("group=path:1&colour=group")
-    by_group = {run: colour(page, run) for run in NAMES}
+    page = open_table("group=path:1&color=group")
+    by_group = {run: run_color(page, run) for run in TRIAL_NAMES}
     assert len(set(by_group.values())) == 3
-    assert len({by_group[run] for run in NAMES if run.startswith("conv")}) == 1
+    assert len({by_group[run] for run in TRIAL_NAMES if run.startswith("conv")}) == 1
 
-    page = look("colour=hparam:lr&cols=hparam:lr")
+    page = open_table("color=hparam:lr&cols=hparam:lr")
     expect(cell(page, "conv/lr1e-3", 1)).to_have_text("0.001")
     by_rate = {
-        trial.lr: {colour(page, t.name) for t in STUDY if t.lr == trial.lr} for trial in STUDY
+        trial.lr: {run_color(page, t.name) for t in TRIALS if t.lr == trial.lr} for trial in TRIALS
     }
     assert all(len(shades) == 1 for shades in by_rate.values())
     assert len({next(iter(shades)) for shades in by_rate.values()}) == 4
     # From blue for the lowest to amber for the highest.
     assert by_rate[0.0001] == {"rgb(63, 111, 224)"} and by_rate[0.003] == {"rgb(185, 130, 0)"}
 
-    page = look("colour=re:(conv|dense)")
-    by_pattern = {run: colour(page, run) for run in NAMES}
+    page = open_table("color=re:(conv|dense)")
+    by_pattern = {run: run_color(page, run) for run in TRIAL_NAMES}
     assert len(set(by_pattern.values())) == 3
     assert by_pattern["vit/tiny-lr1e-4"] == "rgb(125, 125, 138)"
 
 
-def test_a_baseline_is_marked_and_in_the_address(look: Callable[..., Page]) -> None:
-    page = look()
-    name(page, "conv/lr1e-3").click(button="right")
-    page.get_by_role("menuitemcheckbox", name="Baseline for comparisons").click()
+def test_marks_baseline_and_stores_it_in_url(open_table: Callable[..., Page]) -> None:
+    page = open_table()
+    run_name(page, "conv/lr1e-3").click(button="right")
+    page.get_by_role("menuitemcheckbox", name="Use as baseline").click()
     expect(row(page, "conv/lr1e-3")).to_contain_text("base")
     expect(page).to_have_url(re.compile("base=conv/lr1e-3"))
 
 
-def test_names_and_paths_are_copied(look: Callable[..., Page]) -> None:
-    page = look(permissions=["clipboard-read", "clipboard-write"])
-    name(page, "conv/lr3e-4").click()
-    name(page, "dense/256-lr1e-3").click(modifiers=["Shift"])
+def test_copies_names_and_paths(open_table: Callable[..., Page]) -> None:
+    page = open_table(permissions=["clipboard-read", "clipboard-write"])
+    run_name(page, "conv/lr3e-4").click()
+    run_name(page, "dense/256-lr1e-3").click(modifiers=["Shift"])
     choose_from_menu(page, "conv/lr1e-3", "Copy names")
     chosen = ["conv/lr3e-4", "conv/lr1e-3", "dense/256-lr1e-3"]
-    becomes(page, lambda: page.evaluate(CLIPBOARD), "\n".join(chosen))
+    wait_for_value(page, lambda: page.evaluate(CLIPBOARD), "\n".join(chosen))
     choose_from_menu(page, "vit/tiny-lr1e-4", "Copy path")
-    holds(page, lambda: page.evaluate(CLIPBOARD).endswith("/logs/vit/tiny-lr1e-4"))
+    wait_for_condition(page, lambda: page.evaluate(CLIPBOARD).endswith("/logs/vit/tiny-lr1e-4"))
 
 
-def test_a_highlight_follows_the_pointer(look: Callable[..., Page]) -> None:
-    page = look()
-    name(page, "conv/lr1e-3").hover()
-    expect(row(page, "conv/lr1e-3")).to_have_class(re.compile(r"\blit\b"))
-    name(page, "vit/tiny-lr1e-4").hover()
-    expect(row(page, "conv/lr1e-3")).not_to_have_class(re.compile(r"\blit\b"))
+def test_hover_highlights_row(open_table: Callable[..., Page]) -> None:
+    page = open_table()
+    run_name(page, "conv/lr1e-3").hover()
+    expect(row(page, "conv/lr1e-3")).to_have_class(re.compile(r"\bhighlighted\b"))
+    run_name(page, "vit/tiny-lr1e-4").hover()
+    expect(row(page, "conv/lr1e-3")).not_to_have_class(re.compile(r"\bhighlighted\b"))
 
 
-def test_the_actions_button_does_not_cover_the_name(
+def test_actions_button_does_not_cover_name(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    run = "a_long_name_of_a_run_that_needs_all_the_room_there_is"
-    append(logdir / run, *scalars("loss", range(3)))
+    run = "a_long_name_of_a_run_that_needs_all_available_space"
+    append_records(logdir / run, *loss_records("loss", range(3)))
     page = open_page(serve(logdir).address)
     row(page, run).hover()
     button = row(page, run).get_by_role("button", name=f"Actions for {run}")
     expect(button).to_have_css("opacity", "1")
-    text, place = name(page, run).bounding_box(), button.bounding_box()
+    text, place = run_name(page, run).bounding_box(), button.bounding_box()
     assert text["x"] + text["width"] <= place["x"]
+
+
+SCHEDULE = "resnet50_lr0.{rate}_bs128_cosine_schedule"
+
+
+@pytest.fixture
+def nested_page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
+    """Open a log whose runs are two folders deep and have long names."""
+    for rate in ("001", "01"):
+        for part in ("train", "validation"):
+            folder = logdir / "experiments" / SCHEDULE.format(rate=rate) / part
+            append_records(folder, *loss_records("loss", range(3)))
+    page = open_page(serve(logdir).address)
+    expect(rows(page)).to_have_count(4)
+    return page
+
+
+def is_cut(found: Locator) -> bool:
+    return found.evaluate("node => node.scrollWidth > node.clientWidth")
+
+
+def test_long_names_are_readable_at_the_default_width(nested_page: Page) -> None:
+    page = nested_page
+    # The folder of all runs is shown once, other folders have a row of their own.
+    expect(runs_panel(page).get_by_title("All runs are in experiments/")).to_be_visible()
+    for rate in ("001", "01"):
+        name = SCHEDULE.format(rate=rate)
+        folder = group_row(page, f"experiments/{name}/")
+        expect(folder).to_contain_text(name)
+        assert not is_cut(folder.locator(".label"))
+        for part in ("train", "validation"):
+            run = run_name(page, f"experiments/{name}/{part}")
+            expect(run).to_have_text(part)
+            assert not is_cut(run.locator("span").last)
+    folder.get_by_role("button", name="Collapse").click()
+    expect(rows(page)).to_have_count(2)
+    folder.get_by_role("checkbox").click()
+    expect(page).to_have_url(re.compile("sel="))
+
+
+def test_two_line_mode_gives_the_name_the_first_line(nested_page: Page) -> None:
+    page = nested_page
+    runs_panel(page).get_by_role("button", name="More run actions").click()
+    page.get_by_role("menuitemcheckbox", name="Two lines per run").click()
+    first = rows(page).first
+    name, start = first.locator(".name").bounding_box(), first.get_by_role("gridcell").nth(1)
+    assert start.bounding_box()["y"] >= name["y"] + name["height"]
+    assert name["width"] > 200
+    page.reload()
+    expect(rows(page)).to_have_count(4)
+    assert rows(page).first.bounding_box()["height"] == 46
+
+
+def test_column_without_values_takes_no_space(open_table: Callable[..., Page]) -> None:
+    page = open_table("cols=note,hparam:lr")
+    expect(column_header(page, "lr")).to_be_visible()
+    expect(column_header(page, "Notes")).to_have_count(0)
+    runs_panel(page).get_by_role("button", name="Columns").click()
+    notes = page.get_by_role("dialog").get_by_role("option", name="Notes")
+    expect(notes).to_contain_text("no values")

@@ -1,4 +1,4 @@
-"""Cards: which there are, in which order, how they are found, pinned, enlarged and put together."""
+"""Scalar cards: order, filters, pins, sizes, full screen and combined cards."""
 
 from __future__ import annotations
 
@@ -9,12 +9,22 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.cards import axes, card, cards, chart, choose, drawn, open_menu, settings, titles
+from tests.web.cards import (
+    card,
+    card_titles,
+    cards,
+    chart,
+    choose_menu_item,
+    drawn_chart,
+    open_menu,
+    open_settings,
+    read_axes,
+)
 from tests.web.conftest import Serve
-from tests.web.curves import points
-from tests.web.parts import run
-from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
-from tests.web.writing import append
+from tests.web.event_writer import append_records
+from tests.web.locators import run_row
+from tests.web.scalar_log import scalar_records
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
@@ -27,7 +37,7 @@ TITLES = [
 @pytest.fixture
 def page(board: str, open_page: Callable[..., Page]) -> Page:
     page = open_page(board)
-    drawn(page, "epoch")
+    drawn_chart(page, "epoch")
     return page
 
 
@@ -35,85 +45,85 @@ def section(page: Page, title: str) -> Locator:
     return page.get_by_role("heading", level=2).get_by_role("button", name=re.compile(f"^{title}"))
 
 
-def test_there_is_a_card_for_each_tag_in_natural_order(page: Page) -> None:
+def test_each_tag_has_a_card_in_natural_order(page: Page) -> None:
     page.set_viewport_size({"width": 1440, "height": 2000})
     expect(cards(page)).to_have_count(len(TITLES))
-    becomes(page, lambda: titles(page), TITLES)
+    wait_for_value(page, lambda: card_titles(page), TITLES)
     expect(section(page, "train")).to_contain_text("4 cards")
 
 
-def test_a_card_has_all_runs_that_are_shown(page: Page) -> None:
+def test_card_shows_all_selected_runs(page: Page) -> None:
     expect(chart(page, "epoch")).to_have_attribute("aria-label", re.compile("3 lines"))
-    run(page, "vit").get_by_role("checkbox").click()
+    run_row(page, "vit").get_by_role("checkbox").click()
     expect(chart(page, "epoch")).to_have_attribute("aria-label", re.compile("2 lines"))
     expect(card(page, "epoch").locator("[data-note]")).to_have_text("2 runs · all points")
 
 
-def test_tags_that_no_shown_run_has_have_no_card(page: Page) -> None:
+def test_hides_tags_without_selected_runs(page: Page) -> None:
     expect(card(page, "long")).to_be_visible()
-    run(page, "vit").get_by_role("checkbox").click()
+    run_row(page, "vit").get_by_role("checkbox").click()
     expect(card(page, "long")).to_have_count(0)
     expect(card(page, "epoch")).to_be_visible()
 
 
-def test_sections_fold_and_a_reload_remembers(page: Page) -> None:
+def test_collapsed_sections_survive_reload(page: Page) -> None:
     section(page, "train").click()
     expect(card(page, "train/loss")).to_have_count(0)
     expect(section(page, "train")).to_have_attribute("aria-expanded", "false")
     expect(page).to_have_url(re.compile("fold=train"))
     page.reload()
-    drawn(page, "epoch")
+    drawn_chart(page, "epoch")
     expect(card(page, "train/loss")).to_have_count(0)
 
 
-def test_tags_are_filtered_by_words_and_by_an_expression(page: Page) -> None:
-    box = page.get_by_role("textbox", name="Filter tags")
+def test_filters_tags_by_words_and_regular_expression(page: Page) -> None:
+    box = page.get_by_role("combobox", name="Filter tags")
     box.fill("train loss")
     expect(cards(page)).to_have_count(3)
     box.fill("^train/loss$|bleu")
-    expect(page.get_by_text("No tag matches")).to_be_visible()
+    expect(page.get_by_text("No tags match")).to_be_visible()
     page.get_by_role("toolbar").get_by_role("button", name="Regular expression").click()
     expect(cards(page)).to_have_count(2)
-    becomes(page, lambda: titles(page), ["eval/bleu", "train/loss"])
+    wait_for_value(page, lambda: card_titles(page), ["eval/bleu", "train/loss"])
     expect(page).to_have_url(re.compile("tags-re=1"))
     page.reload()
     expect(cards(page)).to_have_count(2)
 
 
-def test_a_wrong_expression_is_told_and_hides_nothing(page: Page) -> None:
+def test_invalid_regular_expression_shows_error_and_hides_nothing(page: Page) -> None:
     page.get_by_role("toolbar").get_by_role("button", name="Regular expression").click()
-    page.get_by_role("textbox", name="Filter tags").fill("(loss")
-    expect(page.get_by_text("Unterminated group")).to_be_visible()
+    page.get_by_role("combobox", name="Filter tags").fill("(loss")
+    expect(page.get_by_text("nterminated group")).to_be_visible()
     expect(card(page, "epoch")).to_be_visible()
 
 
-def test_the_filter_completes(page: Page) -> None:
-    box = page.get_by_role("textbox", name="Filter tags")
+def test_filter_completes_tags(page: Page) -> None:
+    box = page.get_by_role("combobox", name="Filter tags")
     box.fill("loss")
-    found = page.get_by_role("listbox", name="Tags that match").get_by_role("option")
-    expect(found).to_have_text(["train/loss", "train/loss_2", "train/loss_10"])
+    options = page.get_by_role("listbox", name="Matching tags").get_by_role("option")
+    expect(options).to_have_text(["train/loss", "train/loss_2", "train/loss_10"])
     box.press("ArrowDown")
     box.press("ArrowDown")
     box.press("Enter")
     expect(box).to_have_value("train/loss_2")
-    expect(found).to_have_count(0)
+    expect(options).to_have_count(0)
     expect(cards(page)).to_have_count(1)
 
 
-def test_nothing_that_matches_is_said_with_a_way_out(page: Page) -> None:
-    page.get_by_role("textbox", name="Filter tags").fill("nowhere")
-    expect(page.get_by_text("No tag matches “nowhere”.")).to_be_visible()
-    page.get_by_role("button", name="Show all tags").click()
+def test_offers_reset_when_no_tag_matches(page: Page) -> None:
+    page.get_by_role("combobox", name="Filter tags").fill("nowhere")
+    expect(page.get_by_text("No tags match “nowhere”.")).to_be_visible()
+    page.get_by_role("button", name="Clear filter").click()
     expect(card(page, "epoch")).to_be_visible()
 
 
-def test_no_run_shown_is_said(page: Page) -> None:
+def test_shows_message_when_no_run_is_selected(page: Page) -> None:
     for name in ("conv/a", "conv/b", "vit"):
-        run(page, name).get_by_role("checkbox").click()
-    expect(page.get_by_text("No run is shown.")).to_be_visible()
+        run_row(page, name).get_by_role("checkbox").click()
+    expect(page.get_by_text("No runs selected.")).to_be_visible()
 
 
-def test_pinned_cards_stand_on_top_and_stay_in_their_section(page: Page) -> None:
+def test_pinned_cards_are_on_top_and_in_their_section(page: Page) -> None:
     card(page, "spike").get_by_role("button", name="Pin").click()
     expect(section(page, "Pinned")).to_contain_text("1 card")
     expect(card(page, "spike")).to_have_count(2)
@@ -123,11 +133,11 @@ def test_pinned_cards_stand_on_top_and_stay_in_their_section(page: Page) -> None
     expect(card(page, "spike")).to_have_count(1)
 
 
-def test_a_card_takes_the_full_width(page: Page) -> None:
-    before = place_at_rest(card(page, "long"))
-    choose(page, "long", "Full width")
+def test_full_width_card(page: Page) -> None:
+    before = get_stable_box(card(page, "long"))
+    choose_menu_item(page, "long", "Full width")
     expect(page).to_have_url(re.compile("wide=long"))
-    holds(page, lambda: place_at_rest(card(page, "long")).width > 2.5 * before.width)
+    wait_for_condition(page, lambda: get_stable_box(card(page, "long")).width > 2.5 * before.width)
 
 
 def test_full_screen_and_back(page: Page) -> None:
@@ -135,36 +145,36 @@ def test_full_screen_and_back(page: Page) -> None:
     card(page, "epoch").get_by_role("button", name="Full screen").click()
     expect(page).to_have_url(re.compile("card=epoch"))
     full = page.get_by_role("article").and_(page.locator(".full"))
-    place = place_at_rest(full)
+    place = get_stable_box(full)
     assert place.width > 1000 and place.height > 700
     page.go_back()
     expect(full).to_have_count(0)
     page.go_forward()
-    full.get_by_role("button", name="Back to all cards").click()
+    full.get_by_role("button", name="Exit full screen").click()
     expect(full).to_have_count(0)
 
 
-def test_the_size_of_cards_is_remembered_but_not_in_the_address(page: Page) -> None:
-    before = place_at_rest(card(page, "epoch"))
+def test_card_size_is_remembered_but_not_in_url(page: Page) -> None:
+    before = get_stable_box(card(page, "epoch"))
     page.get_by_role("slider", name="Card size").fill("700")
     expect(cards(page)).not_to_have_count(0)
-    holds(page, lambda: place_at_rest(card(page, "epoch")).width > before.width + 200)
-    after = place_at_rest(card(page, "epoch"))
+    wait_for_condition(page, lambda: get_stable_box(card(page, "epoch")).width > before.width + 200)
+    after = get_stable_box(card(page, "epoch"))
     page.reload()
-    drawn(page, "epoch")
-    becomes(page, lambda: place_at_rest(card(page, "epoch")), after)
-    assert "size" not in address_at_rest(page)
+    drawn_chart(page, "epoch")
+    wait_for_value(page, lambda: get_stable_box(card(page, "epoch")), after)
+    assert "size" not in get_stable_url(page)
 
 
-def test_a_description_is_shown(page: Page) -> None:
-    choose(page, "eval/bleu", "Description")
+def test_shows_description(page: Page) -> None:
+    choose_menu_item(page, "eval/bleu", "Description")
     expect(page.get_by_role("dialog")).to_contain_text("How well it **translates**.")
     page.keyboard.press("Escape")
     menu = open_menu(page, "epoch")
     expect(menu.get_by_text("Description")).to_have_count(0)
 
 
-def test_one_card_dragged_onto_another_makes_a_card_of_both(page: Page) -> None:
+def test_dragging_card_onto_another_combines_them(page: Page) -> None:
     card(page, "odd").locator("header").drag_to(card(page, "epoch"))
     both = card(page, "epoch + odd")
     expect(both).to_be_visible()
@@ -172,59 +182,61 @@ def test_one_card_dragged_onto_another_makes_a_card_of_both(page: Page) -> None:
     expect(chart(page, "epoch + odd")).to_have_attribute("aria-label", re.compile("4 lines"))
     both.get_by_role("button", name="2 tags").click()
     page.get_by_role("listitem").filter(has_text="odd").get_by_role(
-        "button", name="right axis"
+        "button", name="Right axis"
     ).click()
     expect(page).to_have_url(re.compile(r"multi=epoch\S*%3Eodd"))
     page.keyboard.press("Escape")
-    choose(page, "epoch + odd", "Remove this card")
+    choose_menu_item(page, "epoch + odd", "Remove card")
     expect(both).to_have_count(0)
 
 
-def test_a_tag_is_added_from_the_menu(page: Page) -> None:
-    choose(page, "spike", "Add another tag …")
-    page.get_by_role("combobox", name="Another tag").fill("restart")
+def test_adds_tag_from_the_menu(page: Page) -> None:
+    choose_menu_item(page, "spike", "Add tag…")
+    page.get_by_role("dialog").get_by_role("combobox", name="Tag").fill("restart")
     page.keyboard.press("Enter")
     expect(card(page, "spike + restart")).to_be_visible()
 
 
-def test_a_second_axis_has_its_own_ends(board: str, open_page: Callable[..., Page]) -> None:
+def test_second_axis_has_separate_limits(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?multi=train/accuracy\\,>train/loss&smooth=0")
-    _, _, _, high = axes(page, "train/accuracy + train/loss")
+    _, _, _, high = read_axes(page, "train/accuracy + train/loss")
     assert high <= 1.0
     shared = open_page(f"{board}?multi=train/accuracy\\,train/loss&smooth=0&outliers=0")
-    assert axes(shared, "train/accuracy + train/loss")[3] > 3.0
+    assert read_axes(shared, "train/accuracy + train/loss")[3] > 3.0
 
 
-def test_an_expression_makes_a_card_of_what_it_matches(page: Page) -> None:
-    panel = settings(page)
-    panel.get_by_label("Expression for a card of several tags").fill("loss_")
+def test_regular_expression_creates_combined_card(page: Page) -> None:
+    panel = open_settings(page)
+    panel.get_by_label("Combine tags matching a regular expression").fill("loss_")
     panel.get_by_role("button", name="Add", exact=True).click()
     expect(chart(page, "/loss_/")).to_have_attribute("aria-label", re.compile("6 lines"))
 
 
-def test_only_cards_near_the_screen_exist_and_ask_in_one_request(
+def test_renders_cards_near_viewport_with_one_request(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    many = [record for at in range(2000) for record in points(f"layer/{at}", [0, 1], [at, at])]
-    append(logdir / "run", *many)
+    many = [
+        record for at in range(2000) for record in scalar_records(f"layer/{at}", [0, 1], [at, at])
+    ]
+    append_records(logdir / "run", *many)
     address = serve(logdir).address
     page = open_page("about:blank")
-    asked: list[int] = []
+    chart_counts: list[int] = []
     page.on(
         "request",
         lambda request: (
-            asked.append(len((request.post_data_json or {})["charts"]))
+            chart_counts.append(len((request.post_data_json or {})["charts"]))
             if request.url.endswith("scalars/query")
             else None
         ),
     )
     page.goto(address)
-    drawn(page, "layer/0")
+    drawn_chart(page, "layer/0")
     expect(page.get_by_role("toolbar").get_by_role("status")).to_have_text("2,000 tags")
-    becomes(page, lambda: asked, [cards(page).count()])
-    assert asked[0] < 40
+    wait_for_value(page, lambda: chart_counts, [cards(page).count()])
+    assert chart_counts[0] < 40
     page.get_by_role("article").first.hover()
     page.mouse.wheel(0, 60_000)
     expect(card(page, "layer/0")).to_have_count(0)
     expect(cards(page).first).to_have_attribute("data-points", "2")
-    holds(page, lambda: cards(page).count() < 40)
+    wait_for_condition(page, lambda: cards(page).count() < 40)

@@ -1,4 +1,4 @@
-"""Lines: what smoothing, axes, bands and baselines make of the numbers, read from the page."""
+"""Scalar charts: smoothing, axes, zoom, bands, baselines and tooltips."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.cards import (
-    axes,
     card,
     chart,
-    choose,
-    drawn,
-    number,
-    settings,
+    choose_menu_item,
+    drawn_chart,
+    move_cursor_to,
+    open_settings,
+    parse_number,
+    read_axes,
+    read_tooltip_cells,
     tooltip,
-    tooltip_rows,
-    walk_to,
 )
-from tests.web.curves import RUNS, accuracy, loss, smooth
-from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
+from tests.web.scalar_log import RUNS, accuracy, loss, smooth
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -32,24 +32,27 @@ AT = 20
 
 
 @pytest.fixture
-def show(board: str, open_page: Callable[..., Page]) -> Open:
-    """Opens the card of the loss alone, with more in the address."""
+def open_loss(board: str, open_page: Callable[..., Page]) -> Open:
+    """Return a function that opens only the loss card, with more URL parameters."""
     return lambda query="": open_page(f"{board}?tags=train/loss&tags-re=0&{query}")
 
 
-def numbers(page: Page, step: int = 10 * AT) -> dict[str, list[float]]:
-    """The tooltip, once it has told of the points themselves."""
-    expect(tooltip(page).locator("thead")).to_contain_text(f"step {step:,} ·")
-    return {name: [number(cell) for cell in cells] for name, cells in tooltip_rows(page).items()}
+def read_tooltip(page: Page, step: int = 10 * AT) -> dict[str, list[float]]:
+    """Return the numbers in the tooltip once it shows the points of a step."""
+    expect(tooltip(page).locator("thead")).to_contain_text(f"Step {step:,} ·")
+    return {
+        name: [parse_number(cell) for cell in cells]
+        for name, cells in read_tooltip_cells(page).items()
+    }
 
 
-def numbers_of(page: Page, name: str) -> tuple[float, ...]:
-    return tuple(number(cell) for cell in tooltip_rows(page)[name])
+def read_tooltip_row(page: Page, name: str) -> tuple[float, ...]:
+    return tuple(parse_number(cell) for cell in read_tooltip_cells(page)[name])
 
 
 def drag(page: Page, title: str, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Drags across a chart; places are parts of its width and height."""
-    box = place_at_rest(chart(page, title))
+    """Drag across a chart; start and end are fractions of its width and height."""
+    box = get_stable_box(chart(page, title))
     page.mouse.move(*box.at(*start))
     page.mouse.down()
     page.mouse.move(*box.at(*end), steps=5)
@@ -57,22 +60,22 @@ def drag(page: Page, title: str, start: tuple[float, float], end: tuple[float, f
 
 
 @pytest.mark.parametrize("weight", [0.6, 0.9, 0.999])
-def test_smoothing_is_tensorboards(show: Open, weight: float) -> None:
-    page = show("")
-    drawn(page, "train/loss")
+def test_smoothing_matches_tensorboard(open_loss: Open, weight: float) -> None:
+    page = open_loss("")
+    drawn_chart(page, "train/loss")
     page.get_by_role("slider", name="Smoothing").fill(str(weight))
-    walk_to(page, "train/loss", AT)
-    expect(tooltip(page).locator("thead")).to_contain_text("step 200 · 6 min 40 s")
-    for run, (smoothed, value) in numbers(page).items():
+    move_cursor_to(page, "train/loss", AT)
+    expect(tooltip(page).locator("thead")).to_contain_text("Step 200 · 6 min 40 s")
+    for run, (smoothed, value) in read_tooltip(page).items():
         assert value == pytest.approx(loss(run)[AT], rel=1e-3)
         assert smoothed == pytest.approx(smooth(loss(run), weight)[AT], rel=1e-3)
-    assert set(numbers(page)) == set(RUNS)
+    assert set(read_tooltip(page)) == set(RUNS)
 
 
-def test_the_amount_can_be_typed_and_is_in_the_address(show: Open) -> None:
-    page = show("")
-    drawn(page, "train/loss")
-    box = page.get_by_role("textbox", name="Smoothing, as a number")
+def test_typed_smoothing_is_stored_in_url(open_loss: Open) -> None:
+    page = open_loss("")
+    drawn_chart(page, "train/loss")
+    box = page.get_by_role("textbox", name="Smoothing value")
     expect(box).to_have_value("0.6")
     box.fill("0.85")
     box.press("Enter")
@@ -85,149 +88,152 @@ def test_the_amount_can_be_typed_and_is_in_the_address(show: Open) -> None:
     expect(box).to_have_value("0.999")
 
 
-def test_without_smoothing_there_is_one_column(show: Open) -> None:
-    page = show("smooth=0")
-    walk_to(page, "train/loss", AT)
-    for run, cells in numbers(page).items():
+def test_tooltip_has_one_column_without_smoothing(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
+    move_cursor_to(page, "train/loss", AT)
+    for run, cells in read_tooltip(page).items():
         assert cells == [pytest.approx(loss(run)[AT], rel=1e-3)]
 
 
-def test_other_smoothers(show: Open) -> None:
-    page = show("")
-    panel = settings(page)
-    for name, center in (("Running mean", statistics.mean), ("Running median", statistics.median)):
-        panel.get_by_role("combobox", name="Kind").select_option(label=name)
-        panel.get_by_role("textbox", name="Smoothing, as a number").fill("5")
-        panel.get_by_role("textbox", name="Smoothing, as a number").press("Enter")
+def test_other_smoothing_methods(open_loss: Open) -> None:
+    page = open_loss("")
+    panel = open_settings(page)
+    for name, compute_center in (
+        ("Running average", statistics.mean),
+        ("Running median", statistics.median),
+    ):
+        panel.get_by_role("combobox", name="Method").select_option(label=name)
+        panel.get_by_role("textbox", name="Smoothing value").fill("5")
+        panel.get_by_role("textbox", name="Smoothing value").press("Enter")
         expect(page).to_have_url(re.compile("smooth=5"))
-        walk_to(page, "train/loss", AT)
-        for run, (smoothed, _) in numbers(page).items():
+        move_cursor_to(page, "train/loss", AT)
+        for run, (smoothed, _) in read_tooltip(page).items():
             window = loss(run)[AT - 2 : AT + 3]
-            assert smoothed == pytest.approx(center(window), rel=1e-3), (name, run)
+            assert smoothed == pytest.approx(compute_center(window), rel=1e-3), (name, run)
         page.mouse.move(5, 5)
-    for name in ("Gaussian", "Exponential by steps"):
-        panel.get_by_role("combobox", name="Kind").select_option(label=name)
-        walk_to(page, "train/loss", AT)
-        for smoothed, value in numbers(page).values():
+    for name in ("Gaussian", "Time-weighted EMA"):
+        panel.get_by_role("combobox", name="Method").select_option(label=name)
+        move_cursor_to(page, "train/loss", AT)
+        for smoothed, value in read_tooltip(page).values():
             assert smoothed != value
 
 
-def test_horizontal_axes(show: Open) -> None:
-    page = show("smooth=0")
-    becomes(page, lambda: axes(page, "train/loss")[:2], ("0", "590"))
+def test_horizontal_axes(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
+    wait_for_value(page, lambda: read_axes(page, "train/loss")[:2], ("0", "590"))
     with page.expect_response("**/scalars/query"):
         page.get_by_role("button", name="Relative", exact=True).click()
     expect(page).to_have_url(re.compile("x=relative"))
-    walk_to(page, "train/loss", AT)
+    move_cursor_to(page, "train/loss", AT)
     expect(tooltip(page).locator("thead")).to_contain_text("6 min 40 s")
     with page.expect_response("**/scalars/query"):
-        page.get_by_role("button", name="Wall", exact=True).click()
-    walk_to(page, "train/loss", AT)
+        page.get_by_role("button", name="Wall time", exact=True).click()
+    move_cursor_to(page, "train/loss", AT)
     expect(tooltip(page).locator("thead")).to_contain_text("14 Nov 2023, 22:20:00")
-    page.get_by_role("button", name="Other horizontal axes").click()
+    page.get_by_role("button", name="More X axis options").click()
     with page.expect_response("**/scalars/query"):
-        page.get_by_role("menuitemcheckbox", name="Index of the point").click()
-    walk_to(page, "train/loss", AT)
-    expect(tooltip(page).locator("thead")).to_contain_text("point 20")
+        page.get_by_role("menuitemcheckbox", name="Sample index").click()
+    move_cursor_to(page, "train/loss", AT)
+    expect(tooltip(page).locator("thead")).to_contain_text("Sample 20")
     page.go_back()
     expect(page).to_have_url(re.compile("x=wall"))
 
 
-def test_the_axis_can_be_epochs_or_any_metric(show: Open) -> None:
-    page = show("smooth=0")
-    drawn(page, "train/loss")
-    page.get_by_role("button", name="Other horizontal axes").click()
+def test_horizontal_axis_can_be_epoch_or_metric(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
+    drawn_chart(page, "train/loss")
+    page.get_by_role("button", name="More X axis options").click()
     page.get_by_role("menuitemcheckbox", name="epoch").click()
-    expect(chart(page, "train/loss")).to_have_attribute("aria-label", re.compile("0 to 5 across"))
-    page.get_by_role("button", name="Horizontal axis: epoch").click()
-    page.get_by_role("menuitem", name="Another metric …").click()
+    expect(chart(page, "train/loss")).to_have_attribute("aria-label", re.compile("x axis 0 to 5,"))
+    page.get_by_role("button", name="X axis: epoch").click()
+    page.get_by_role("menuitem", name="Other metric…").click()
     page.get_by_role("combobox", name="Metric").fill("accuracy")
     with page.expect_response("**/scalars/query"):
         page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("metric%3Atrain/accuracy"))
-    expect(chart(page, "train/loss")).not_to_have_attribute("aria-label", re.compile(", 0 to 5"))
-    left, right, _, _ = axes(page, "train/loss")
+    expect(chart(page, "train/loss")).not_to_have_attribute(
+        "aria-label", re.compile("x axis 0 to 5,")
+    )
+    left, right, _, _ = read_axes(page, "train/loss")
     lowest = min(value for run in RUNS for value in accuracy(run))
     assert lowest - 0.1 <= float(left) <= float(right) <= 1.0
 
 
-def test_a_logarithmic_axis(show: Open) -> None:
-    page = show("smooth=0&outliers=0")
-    assert axes(page, "train/loss")[2] == 0.0
-    choose(page, "train/loss", "Logarithmic y axis")
+def test_logarithmic_vertical_axis(open_loss: Open) -> None:
+    page = open_loss("smooth=0&outliers=0")
+    assert read_axes(page, "train/loss")[2] == 0.0
+    choose_menu_item(page, "train/loss", "Log scale Y axis")
     expect(page).to_have_url(re.compile("ylog=train/loss"))
     expect(chart(page, "train/loss")).not_to_have_attribute(
-        "aria-label", re.compile(r", 0 to \S+ up")
+        "aria-label", re.compile(r"y axis 0 to \S+")
     )
-    assert axes(page, "train/loss")[2] > 0.0
-    settings(page).get_by_label("Logarithmic y axis, all cards").check()
+    assert read_axes(page, "train/loss")[2] > 0.0
+    open_settings(page).get_by_label("Log scale Y axis on all cards").check()
     expect(page).to_have_url(re.compile(r"ylog=(\*|%2A)"))
 
 
-def test_a_logarithmic_horizontal_axis(show: Open) -> None:
-    page = show("smooth=0")
-    choose(page, "train/loss", "Logarithmic x axis")
+def test_logarithmic_horizontal_axis(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
+    choose_menu_item(page, "train/loss", "Log scale X axis")
     expect(page).to_have_url(re.compile("xlog=train/loss"))
     expect(chart(page, "train/loss")).to_have_attribute(
-        "aria-label", re.compile(r"10 to 590 across")
+        "aria-label", re.compile(r"x axis 10 to 590")
     )
 
 
-def test_outliers_are_ignored_until_told_otherwise(
-    board: str, open_page: Callable[..., Page]
-) -> None:
+def test_ignores_outliers_by_default(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=spike&smooth=0")
-    assert axes(page, "spike")[3] < 10
-    settings(page).get_by_label("Ignore outliers").uncheck()
+    assert read_axes(page, "spike")[3] < 10
+    open_settings(page).get_by_label("Ignore outliers").uncheck()
     expect(page).to_have_url(re.compile("outliers=0"))
-    holds(page, lambda: axes(page, "spike")[3] >= 1000)
+    wait_for_condition(page, lambda: read_axes(page, "spike")[3] >= 1000)
 
 
-def test_a_drag_zooms_and_a_link_shows_the_same(show: Open, open_page: Callable[..., Page]) -> None:
-    page = show("smooth=0")
-    before = axes(page, "train/loss")
+def test_drag_zooms_and_url_restores_zoom(open_loss: Open, open_page: Callable[..., Page]) -> None:
+    page = open_loss("smooth=0")
+    before = read_axes(page, "train/loss")
     drag(page, "train/loss", (0.4, 0.3), (0.6, 0.6))
     expect(page).to_have_url(re.compile("zoom=train/loss"))
-    holds(page, lambda: axes(page, "train/loss")[3] < before[3])
-    again = open_page(address_at_rest(page))
-    zoomed = axes(page, "train/loss")
+    wait_for_condition(page, lambda: read_axes(page, "train/loss")[3] < before[3])
+    again = open_page(get_stable_url(page))
+    zoomed = read_axes(page, "train/loss")
     assert float(zoomed[0]) > 100
-    becomes(again, lambda: axes(again, "train/loss"), zoomed)
-    card(page, "train/loss").get_by_role("button", name="Fit").click()
-    becomes(page, lambda: axes(page, "train/loss"), before)
+    wait_for_value(again, lambda: read_axes(again, "train/loss"), zoomed)
+    card(page, "train/loss").get_by_role("button", name="Reset zoom").click()
+    wait_for_value(page, lambda: read_axes(page, "train/loss"), before)
     expect(page).not_to_have_url(re.compile("zoom"))
 
 
-def test_zooming_reaches_every_point(board: str, open_page: Callable[..., Page]) -> None:
+def test_zoom_shows_every_point(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=long&smooth=0")
     note = card(page, "long").locator("[data-note]")
-    expect(note).to_contain_text(re.compile(r"\d of 20k shown"))
+    expect(note).to_contain_text(re.compile(r"\d of 20k points"))
     page.goto(f"{board}?tags=long&smooth=0&zoom=long,1000,1014,0,7,,")
     expect(note).to_contain_text("all points")
-    walk_to(page, "long", 5)
-    becomes(page, lambda: numbers(page, 1005), {"vit": [1005 % 7]})
+    move_cursor_to(page, "long", 5)
+    wait_for_value(page, lambda: read_tooltip(page, 1005), {"vit": [1005 % 7]})
 
 
-def test_limits_that_are_typed_stay(show: Open) -> None:
-    page = show("smooth=0")
-    drawn(page, "train/loss")
-    choose(page, "train/loss", "Limits of the axes …")
+def test_typed_axis_limits_are_applied(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
+    drawn_chart(page, "train/loss")
+    choose_menu_item(page, "train/loss", "Axis range…")
     dialog = page.get_by_role("dialog")
-    for label, text in (("Vertical axis from", "-1"), ("Vertical axis to", "8")):
+    for label, text in (("Y axis minimum", "-1"), ("Y axis maximum", "8")):
         dialog.get_by_role("textbox", name=label).fill(text)
         dialog.get_by_role("textbox", name=label).press("Tab")
     dialog.get_by_role("button", name="Done").click()
     expect(page).to_have_url(re.compile("lim=train/loss,,,-1,8,,"))
-    becomes(page, lambda: axes(page, "train/loss")[2:], (-1, 8))
-    choose(page, "train/loss", "Limits of the axes …")
+    wait_for_value(page, lambda: read_axes(page, "train/loss")[2:], (-1, 8))
+    choose_menu_item(page, "train/loss", "Axis range…")
     dialog.get_by_role("button", name="Fit to data").click()
     expect(page).not_to_have_url(re.compile("lim="))
-    holds(page, lambda: axes(page, "train/loss")[3] < 8)
+    wait_for_condition(page, lambda: read_axes(page, "train/loss")[3] < 8)
 
 
-def test_groups_become_a_mean_with_a_band(show: Open) -> None:
-    page = show("smooth=0")
-    drawn(page, "train/loss")
+def test_shows_groups_as_mean_with_band(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
+    drawn_chart(page, "train/loss")
     page.get_by_role("button", name="Mean ± std").click()
     expect(page).to_have_url(re.compile("mode=bands"))
     expect(chart(page, "train/loss")).to_have_attribute("aria-label", re.compile("1 line,"))
@@ -236,89 +242,89 @@ def test_groups_become_a_mean_with_a_band(show: Open) -> None:
     expected = {
         "± std": (mean, mean - std, mean + std),
         "± std error": (mean, mean - std / 3**0.5, mean + std / 3**0.5),
-        "± 95 % CI": (mean, mean - 4.30265 * std / 3**0.5, mean + 4.30265 * std / 3**0.5),
+        "± 95% CI": (mean, mean - 4.30265 * std / 3**0.5, mean + 4.30265 * std / 3**0.5),
         "min \N{EN DASH} max": (mean, min(values), max(values)),
     }
-    panel = settings(page)
+    panel = open_settings(page)
     for band, wanted in expected.items():
         with page.expect_response("**/scalars/query") if band != "± std" else nullcontext():
             panel.get_by_role("combobox", name="Band").select_option(label=band)
-        walk_to(page, "train/loss", AT)
-        expect(tooltip(page)).to_contain_text("all 3 runs")
-        becomes(page, lambda: numbers_of(page, "all 3 runs"), pytest.approx(wanted, rel=2e-3))
+        move_cursor_to(page, "train/loss", AT)
+        expect(tooltip(page)).to_contain_text("All 3 runs")
+        wait_for_value(
+            page, lambda: read_tooltip_row(page, "All 3 runs"), pytest.approx(wanted, rel=2e-3)
+        )
     with page.expect_response("**/scalars/query"):
-        panel.get_by_role("combobox", name="Center").select_option(label="median")
-    walk_to(page, "train/loss", AT)
+        panel.get_by_role("combobox", name="Aggregation").select_option(label="Median")
+    move_cursor_to(page, "train/loss", AT)
     median = pytest.approx(statistics.median(values), rel=2e-3)
-    becomes(page, lambda: numbers_of(page, "all 3 runs")[0], median)
+    wait_for_value(page, lambda: read_tooltip_row(page, "All 3 runs")[0], median)
 
 
-def test_runs_beside_a_baseline(show: Open) -> None:
-    page = show("smooth=0")
-    drawn(page, "train/loss")
+def test_shows_difference_and_ratio_to_baseline(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
+    drawn_chart(page, "train/loss")
     page.get_by_role("button", name="Δ baseline").click()
     expect(page.get_by_role("combobox", name="Baseline")).to_have_value("conv/a")
     page.get_by_role("combobox", name="Baseline").select_option("vit")
     expect(page).to_have_url(re.compile("base=vit"))
-    walk_to(page, "train/loss", AT)
-    for run, cells in numbers(page).items():
+    move_cursor_to(page, "train/loss", AT)
+    for run, cells in read_tooltip(page).items():
         assert cells[-1] == pytest.approx(loss(run)[AT] - loss("vit")[AT], rel=2e-3, abs=1e-6)
     with page.expect_response("**/scalars/query"):
-        settings(page).get_by_role("combobox", name="As", exact=True).select_option(label="ratio")
-    walk_to(page, "train/loss", AT + 1)
-    for run, cells in numbers(page, 10 * AT + 10).items():
+        open_settings(page).get_by_role("combobox", name="Compare as").select_option(label="Ratio")
+    move_cursor_to(page, "train/loss", AT + 1)
+    for run, cells in read_tooltip(page, 10 * AT + 10).items():
         wanted = loss(run)[AT + 1] / loss("vit")[AT + 1]
         assert cells[-1] == pytest.approx(wanted, rel=2e-3)
 
 
-def test_what_is_not_finite_is_counted(board: str, open_page: Callable[..., Page]) -> None:
+def test_shows_count_of_nan_and_infinity(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=odd&smooth=0")
-    drawn(page, "odd")
-    expect(card(page, "odd")).to_contain_text("2 not finite")
-    walk_to(page, "odd", 1)
+    drawn_chart(page, "odd")
+    expect(card(page, "odd")).to_contain_text("2 NaN/Inf")
+    move_cursor_to(page, "odd", 1)
     expect(tooltip(page)).to_contain_text("NaN")
 
 
-def test_overwritten_points_are_drawn_when_asked_for(
-    board: str, open_page: Callable[..., Page]
-) -> None:
+def test_draws_overwritten_points_on_request(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=restart&smooth=0&outliers=0")
-    drawn(page, "restart")
+    drawn_chart(page, "restart")
     before = chart(page, "restart").screenshot()
-    settings(page).get_by_label("Overwritten points, faded").check()
+    open_settings(page).get_by_label("Show points before restart").check()
     expect(page).to_have_url(re.compile("odd=1"))
-    with page.expect_response("**/scalars/query") as answer:
+    with page.expect_response("**/scalars/query") as response:
         page.reload()
-    assert (answer.value.request.post_data_json or {})["overwritten"] is True
-    drawn(page, "restart")
+    assert (response.value.request.post_data_json or {})["overwritten"] is True
+    drawn_chart(page, "restart")
     page.mouse.move(5, 5)
-    holds(page, lambda: chart(page, "restart").screenshot() != before)
+    wait_for_condition(page, lambda: chart(page, "restart").screenshot() != before)
 
 
-def test_the_tooltip_is_sorted_and_limited(show: Open) -> None:
-    page = show("smooth=0")
-    panel = settings(page)
+def test_tooltip_is_sorted_and_limited(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
+    panel = open_settings(page)
     values = {run: loss(run)[AT] for run in RUNS}
     rising = sorted(RUNS, key=values.__getitem__)
     orders = {
-        "lowest first": rising,
-        "highest first": rising[::-1],
-        "as runs are listed": list(RUNS),
+        "Ascending": rising,
+        "Descending": rising[::-1],
+        "Run order": list(RUNS),
     }
     for order, wanted in orders.items():
-        panel.get_by_role("combobox", name="Order").select_option(label=order)
-        walk_to(page, "train/loss", AT)
-        becomes(page, lambda: list(numbers(page)), wanted)
-    panel.get_by_role("textbox", name="Rows at most").fill("2")
-    panel.get_by_role("textbox", name="Rows at most").press("Enter")
-    walk_to(page, "train/loss", AT)
-    becomes(page, lambda: list(numbers(page)), list(RUNS)[:2])
+        panel.get_by_role("combobox", name="Tooltip sorting").select_option(label=order)
+        move_cursor_to(page, "train/loss", AT)
+        wait_for_value(page, lambda: list(read_tooltip(page)), wanted)
+    panel.get_by_role("textbox", name="Max rows").fill("2")
+    panel.get_by_role("textbox", name="Max rows").press("Enter")
+    move_cursor_to(page, "train/loss", AT)
+    wait_for_value(page, lambda: list(read_tooltip(page)), list(RUNS)[:2])
     expect(tooltip(page)).to_contain_text("1 more")
 
 
-def test_the_nearest_line_comes_first(show: Open) -> None:
-    page = show("smooth=0&outliers=0")
-    box = place_at_rest(drawn(page, "train/loss"))
+def test_nearest_line_is_first_in_tooltip(open_loss: Open) -> None:
+    page = open_loss("smooth=0&outliers=0")
+    box = get_stable_box(drawn_chart(page, "train/loss"))
     page.mouse.move(*box.at(0.49, 0.2))
     page.mouse.move(*box.at(0.5, 0.2))
     expect(tooltip(page).locator("tbody tr").first).to_contain_text("vit")
@@ -326,12 +332,12 @@ def test_the_nearest_line_comes_first(show: Open) -> None:
     expect(tooltip(page).locator("tbody tr").first).to_contain_text("conv/a")
 
 
-def test_further_columns_of_the_tooltip(show: Open) -> None:
-    page = show("smooth=0")
-    panel = settings(page)
-    for column in ("step", "relative", "time"):
-        panel.get_by_label(f"Column: {column}").check()
-    walk_to(page, "train/loss", AT)
+def test_optional_tooltip_columns(open_loss: Open) -> None:
+    page = open_loss("smooth=0")
+    panel = open_settings(page)
+    for label in ("Show step", "Show relative time", "Show wall time"):
+        panel.get_by_label(label).check()
+    move_cursor_to(page, "train/loss", AT)
     expect(tooltip(page)).to_contain_text("14 Nov 2023")
-    _, step, relative, _ = tooltip_rows(page)["vit"]
+    _, step, relative, _ = read_tooltip_cells(page)["vit"]
     assert (step, relative) == ("200", "6 min 40 s")

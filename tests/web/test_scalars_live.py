@@ -1,4 +1,4 @@
-"""What charts do while somebody writes, and when the server does not answer."""
+"""Live updates of scalar charts, and failed and canceled requests."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.web.cards import axes, card, cards, drawn, tooltip, value_table
+from tests.web.cards import (
+    card,
+    cards,
+    drawn_chart,
+    read_axes,
+    table_rows,
+    tooltip,
+    value_table,
+)
 from tests.web.conftest import Serve
-from tests.web.curves import loss, points, write_curves
-from tests.web.patience import becomes, place_at_rest
-from tests.web.writing import append
+from tests.web.event_writer import append_records
+from tests.web.scalar_log import loss, scalar_records, write_scalar_log
+from tests.web.waiting import get_stable_box, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -21,81 +29,81 @@ MORE = tuple(range(600, 900, 10))
 
 @pytest.fixture
 def address(logdir: Path, serve: Serve) -> str:
-    write_curves(logdir)
+    write_scalar_log(logdir)
     return serve(logdir).address
 
 
 def write_more(logdir: Path) -> None:
-    append(logdir / "vit", *points("train/loss", MORE, loss("vit", MORE)))
+    append_records(logdir / "vit", *scalar_records("train/loss", MORE, loss("vit", MORE)))
 
 
-def test_new_points_are_drawn(address: str, logdir: Path, open_page: Callable[..., Page]) -> None:
+def test_draws_new_points(address: str, logdir: Path, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{address}?tags=train/loss&table=1")
-    drawn(page, "train/loss")
+    drawn_chart(page, "train/loss")
     expect(card(page, "train/loss")).to_have_attribute("data-last-step", "590")
     write_more(logdir)
     expect(card(page, "train/loss")).to_have_attribute("data-last-step", "890")
     expect(card(page, "train/loss")).to_have_attribute("data-points", "210")
-    becomes(page, lambda: axes(page, "train/loss")[1], "890")
-    row = value_table(page, "train/loss").locator("tbody tr").filter(has_text="vit")
+    wait_for_value(page, lambda: read_axes(page, "train/loss")[1], "890")
+    row = table_rows(value_table(page, "train/loss")).filter(has_text="vit")
     expect(row).to_contain_text("890")
 
 
-def test_a_new_tag_gets_a_card_and_nothing_moves(
+def test_new_tags_get_cards_and_keep_scroll_position(
     address: str, logdir: Path, open_page: Callable[..., Page]
 ) -> None:
-    many = [record for at in range(300) for record in points(f"layer/{at:03}", [1], [at])]
-    append(logdir / "vit", *many)
+    many = [record for at in range(300) for record in scalar_records(f"layer/{at:03}", [1], [at])]
+    append_records(logdir / "vit", *many)
     page = open_page(f"{address}?tags=layer")
-    drawn(page, "layer/000")
+    drawn_chart(page, "layer/000")
     page.get_by_role("article").first.hover()
     page.mouse.wheel(0, 6000)
     expect(card(page, "layer/000")).to_have_count(0)
-    place_at_rest(cards(page).first)
+    get_stable_box(cards(page).first)
     title = str(cards(page).nth(9).get_attribute("aria-label"))
-    place = place_at_rest(card(page, title))
-    append(logdir / "vit", *points("layer/000a", [1], [1]), *points("layer/000b", [1], [1]))
-    append(logdir / "vit", *points("layer/000c", [1], [1]))
+    place = get_stable_box(card(page, title))
+    append_records(
+        logdir / "vit",
+        *scalar_records("layer/000a", [1], [1]),
+        *scalar_records("layer/000b", [1], [1]),
+    )
+    append_records(logdir / "vit", *scalar_records("layer/000c", [1], [1]))
     status = page.get_by_role("toolbar").get_by_role("status")
     expect(status).to_have_text("313 tags")
-    becomes(page, lambda: place_at_rest(card(page, title)), place)
+    wait_for_value(page, lambda: get_stable_box(card(page, title)), place)
 
 
-def test_live_points_keep_zoom_slider_and_hover(
+def test_live_updates_keep_zoom_smoothing_and_tooltip(
     address: str, logdir: Path, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{address}?tags=train/loss&zoom=train/loss,100,200,0,2,,&smooth=0.8")
-    box = place_at_rest(drawn(page, "train/loss"))
-    seen = axes(page, "train/loss")
-    x, y = box.middle
+    box = get_stable_box(drawn_chart(page, "train/loss"))
+    seen = read_axes(page, "train/loss")
+    x, y = box.center
     page.mouse.move(x, y)
     page.mouse.move(x + 1, y)
     expect(tooltip(page).locator("thead")).to_contain_text("·")
-    told = tooltip(page).inner_text()
+    tooltip_text = tooltip(page).inner_text()
     write_more(logdir)
     expect(card(page, "train/loss")).to_have_attribute("data-last-step", "890")
-    becomes(page, lambda: axes(page, "train/loss"), seen)
-    becomes(page, tooltip(page).inner_text, told)
+    wait_for_value(page, lambda: read_axes(page, "train/loss"), seen)
+    wait_for_value(page, tooltip(page).inner_text, tooltip_text)
     expect(page.get_by_role("slider", name="Smoothing")).to_have_value("0.8")
 
 
-def test_a_chart_that_cannot_be_had_says_so_and_tries_again(
-    address: str, open_page: Callable[..., Page]
-) -> None:
+def test_shows_network_error_and_recovers(address: str, open_page: Callable[..., Page]) -> None:
     page = open_page("about:blank")
     page.route("**/scalars/query", lambda route: route.abort())
     page.goto(f"{address}?tags=train/loss")
     alert = card(page, "train/loss").get_by_role("alert")
-    expect(alert).to_contain_text("The server does not answer.")
+    expect(alert).to_contain_text("Server unreachable")
+    expect(card(page, "train/loss").get_by_role("button", name="Retry")).to_be_visible()
     page.unroute("**/scalars/query")
-    card(page, "train/loss").get_by_role("button", name="Try again").click()
-    drawn(page, "train/loss")
+    drawn_chart(page, "train/loss")
     expect(alert).to_have_count(0)
 
 
-def test_an_answer_that_is_stale_is_not_waited_for(
-    address: str, open_page: Callable[..., Page]
-) -> None:
+def test_cancels_outdated_requests(address: str, open_page: Callable[..., Page]) -> None:
     page = open_page("about:blank")
     page.add_init_script(
         """const send = fetch;
@@ -106,12 +114,19 @@ def test_an_answer_that_is_stale_is_not_waited_for(
         };"""
     )
     page.goto(f"{address}?tags=train/loss&smooth=0")
-    drawn(page, "train/loss")
+    drawn_chart(page, "train/loss")
     held: list[Route] = []
-    page.route("**/scalars/query", lambda route: held.append(route))
+
+    def hold_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    # Not unrouted before the end: that would let the held request finish.
+    page.route("**/scalars/query", hold_first)
     page.get_by_role("button", name="Relative", exact=True).click()
     page.wait_for_function("asked.length == 2")
-    page.unroute("**/scalars/query")
-    page.get_by_role("button", name="Wall", exact=True).click()
+    page.get_by_role("button", name="Wall time", exact=True).click()
     page.wait_for_function("asked.length == 3")
     assert page.evaluate("asked.map(signal => signal.aborted)")[1:] == [True, False]

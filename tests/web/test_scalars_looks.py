@@ -1,4 +1,4 @@
-"""Scalars by keyboard alone, in the dark, on a phone, and for who cannot see it."""
+"""Scalars dashboard: keyboard, accessibility, phones, themes and shared URLs."""
 
 from __future__ import annotations
 
@@ -8,22 +8,32 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.cards import card, cards, chart, drawn, open_menu, settings, tooltip, walk_to
-from tests.web.patience import address_at_rest, holds, place_at_rest
+from tests.web.cards import (
+    card,
+    cards,
+    chart,
+    drawn_chart,
+    move_cursor_to,
+    open_menu,
+    open_settings,
+    table_rows,
+    tooltip,
+)
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
 
-def test_everything_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
+def test_keyboard_reaches_all_actions(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(board)
-    drawn(page, "epoch")
+    drawn_chart(page, "epoch")
     keys = page.keyboard
     keys.press("f")
     keys.type("train/loss_2")
     keys.press("Escape")
     keys.press("Escape")
-    expect(page.get_by_role("textbox", name="Filter tags")).to_have_value("")
+    expect(page.get_by_role("combobox", name="Filter tags")).to_have_value("")
     chart(page, "epoch").focus()
     keys.press("p")
     expect(page).to_have_url(re.compile("pin=epoch"))
@@ -44,16 +54,14 @@ def test_everything_by_keyboard(board: str, open_page: Callable[..., Page]) -> N
     keys.press("r")
     expect(page).to_have_url(re.compile("select=1"))
     keys.press("s")
-    expect(page.get_by_role("complementary", name="Settings of Scalars")).to_be_visible()
+    expect(page.get_by_role("complementary", name="Scalars settings")).to_be_visible()
     keys.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Logarithmic y axis")
+    expect(page.get_by_role("dialog")).to_contain_text("Log scale Y axis")
 
 
-def test_a_point_is_pinned_and_let_go_by_keyboard(
-    board: str, open_page: Callable[..., Page]
-) -> None:
+def test_pins_and_unpins_point_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss")
-    walk_to(page, "train/loss", 3)
+    move_cursor_to(page, "train/loss", 3)
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("at=30"))
     page.keyboard.press("ArrowRight")
@@ -62,10 +70,10 @@ def test_a_point_is_pinned_and_let_go_by_keyboard(
     expect(page).not_to_have_url(re.compile("at="))
 
 
-def test_a_menu_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
+def test_opens_menu_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss_2")
-    drawn(page, "train/loss_2")
-    button = page.get_by_role("button", name="More for train/loss_2")
+    drawn_chart(page, "train/loss_2")
+    button = page.get_by_role("button", name="More actions for train/loss_2")
     button.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("menuitem", name="Full screen")).to_be_focused()
@@ -75,20 +83,22 @@ def test_a_menu_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
     expect(button).to_be_focused()
 
 
-def test_no_faults_are_found_by_axe(board: str, open_page: Callable[..., Page]) -> None:
+def test_has_no_accessibility_violations(board: str, open_page: Callable[..., Page]) -> None:
     query = "?pin=train/loss&table=1&multi=epoch\\,>odd&as=spike,bars,restart,table"
     page = open_page(board + query)
-    drawn(page, "epoch + odd")
-    settings(page)
+    drawn_chart(page, "epoch + odd")
+    open_settings(page)
     assert find_violations(page) == []
     open_menu(page, "epoch")
     assert find_violations(page) == []
 
 
-def test_a_window_has_no_faults(board: str, open_page: Callable[..., Page]) -> None:
+def test_dialogs_have_no_accessibility_violations(
+    board: str, open_page: Callable[..., Page]
+) -> None:
     page = open_page(f"{board}?tags=train/loss")
-    for item in ("Limits of the axes …", "Add another tag …", "Note at a step …"):
-        drawn(page, "train/loss")
+    for item in ("Axis range…", "Add tag…", "Add annotation…"):
+        drawn_chart(page, "train/loss")
         open_menu(page, "train/loss").get_by_text(item).click()
         expect(page.get_by_role("dialog")).to_be_visible()
         assert find_violations(page) == []
@@ -96,49 +106,49 @@ def test_a_window_has_no_faults(board: str, open_page: Callable[..., Page]) -> N
         expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_on_a_phone(board: str, open_page: Callable[..., Page]) -> None:
+def test_fits_phone_width(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(board, width=390)
-    drawn(page, "epoch")
+    drawn_chart(page, "epoch")
     assert not overflows(page)
-    assert place_at_rest(card(page, "epoch")).width > 340
-    panel = settings(page)
+    assert get_stable_box(card(page, "epoch")).width > 340
+    panel = open_settings(page)
     expect(panel.get_by_role("slider", name="Smoothing")).to_be_visible()
     assert not overflows(page)
-    panel.get_by_role("button", name="Close the settings").click()
-    place = place_at_rest(chart(page, "epoch"))
+    panel.get_by_role("button", name="Close panel").click()
+    place = get_stable_box(chart(page, "epoch"))
     page.mouse.move(place.x + 300, place.y + 50)
     page.mouse.move(place.x + 301, place.y + 50)
-    tip = place_at_rest(tooltip(page))
+    tip = get_stable_box(tooltip(page))
     assert tip.x >= 0 and tip.x + tip.width <= 390
 
 
 def test_charts_follow_the_theme(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss_2")
-    drawn(page, "train/loss_2")
+    drawn_chart(page, "train/loss_2")
     expect(card(page, "train/loss_2")).to_have_css("background-color", "rgb(255, 255, 255)")
     page.emulate_media(color_scheme="dark")
     expect(card(page, "train/loss_2")).to_have_css("background-color", "rgb(26, 26, 33)")
 
 
-def read_all(page: Page) -> str:
+def read_main_text(page: Page) -> str:
     return page.get_by_role("main").inner_text()
 
 
-def test_a_copied_address_shows_the_same(board: str, open_page: Callable[..., Page]) -> None:
+def test_url_restores_view(board: str, open_page: Callable[..., Page]) -> None:
     query = (
         "?tags=train&x=relative&smooth=0.9&ylog=train/loss&pin=train/accuracy&fold=train"
         "&multi=epoch\\,>odd&table=1&at=400&lim=train/accuracy,,,0,2,,&wide=train/accuracy"
     )
     one = open_page(board + query)
-    drawn(one, "train/accuracy")
-    other = open_page(address_at_rest(one))
-    drawn(other, "train/accuracy")
+    drawn_chart(one, "train/accuracy")
+    other = open_page(get_stable_url(one))
+    drawn_chart(other, "train/accuracy")
     for page in (one, other):
-        drawn(page, "epoch + odd")
-        for table in page.get_by_role("region", name=re.compile("^Values of")).all():
+        drawn_chart(page, "epoch + odd")
+        for table in page.get_by_role("table", name=re.compile("^Values of")).all():
             expect(table).to_contain_text("6 min 40 s")
-            expect(table.locator("tbody tr").first).to_be_visible()
+            expect(table_rows(table).first).to_be_visible()
         page.mouse.move(5, 5)
     expect(cards(one)).to_have_count(2)
     expect(cards(other)).to_have_count(2)
-    holds(one, lambda: read_all(one) == read_all(other))
+    wait_for_condition(one, lambda: read_main_text(one) == read_main_text(other))

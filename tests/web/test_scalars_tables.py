@@ -1,4 +1,4 @@
-"""The cursor and the range that charts share, and the tables and bars that tell their numbers."""
+"""Scalars: shared cursor, range selection, value tables, bars and annotations."""
 
 from __future__ import annotations
 
@@ -13,95 +13,96 @@ from playwright.sync_api import Page, expect
 from tests.web.cards import (
     card,
     chart,
-    choose,
-    drawn,
-    number,
-    settings,
+    choose_menu_item,
+    drawn_chart,
+    move_cursor_to,
+    open_settings,
+    parse_number,
+    read_table,
     table_rows,
     tooltip,
     value_table,
-    walk_to,
 )
 from tests.web.conftest import Serve
-from tests.web.curves import RUNS, STEPS, accuracy, loss, smooth, write_curves
-from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
+from tests.web.scalar_log import RUNS, STEPS, accuracy, loss, smooth, write_scalar_log
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
 AT = 20
 
 
-def wait_for(page: Page, title: str, about: str) -> None:
-    expect(value_table(page, title)).to_have_attribute("aria-label", f"Values of {title}, {about}")
-    expect(value_table(page, title).locator("tbody tr")).to_have_count(3)
+def wait_for_table(page: Page, title: str, about: str) -> None:
+    expect(value_table(page, title)).to_have_attribute("aria-label", f"Values of {title}: {about}")
+    expect(table_rows(value_table(page, title))).to_have_count(3)
 
 
-def test_a_table_tells_the_last_values(board: str, open_page: Callable[..., Page]) -> None:
+def test_table_shows_last_values(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss")
-    page.get_by_role("button", name="Table of values below each chart").click()
-    wait_for(page, "train/loss", "last values")
-    for run, row in table_rows(value_table(page, "train/loss")).items():
-        assert number(row["Value"]) == pytest.approx(loss(run)[-1], rel=1e-3)
-        assert number(row["Smoothed"]) == pytest.approx(smooth(loss(run), 0.6)[-1], rel=1e-3)
+    page.get_by_role("button", name="Show value table").click()
+    wait_for_table(page, "train/loss", "Last values")
+    for run, row in read_table(value_table(page, "train/loss")).items():
+        assert parse_number(row["Value"]) == pytest.approx(loss(run)[-1], rel=1e-3)
+        assert parse_number(row["Smoothed"]) == pytest.approx(smooth(loss(run), 0.6)[-1], rel=1e-3)
         assert (row["Step"], row["Relative"]) == ("590", "19 min 40 s")
     expect(page).to_have_url(re.compile("table=1"))
 
 
-def test_a_click_pins_the_cursor_in_all_charts(board: str, open_page: Callable[..., Page]) -> None:
+def test_click_pins_cursor_in_all_charts(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train&table=1")
-    box = place_at_rest(drawn(page, "train/loss"))
-    page.mouse.click(*box.middle)
+    box = get_stable_box(drawn_chart(page, "train/loss"))
+    page.mouse.click(*box.center)
     expect(page).to_have_url(re.compile(r"at=\d+0(&|$)"))
-    step = int(re.findall(r"at=(\d+)", address_at_rest(page))[0])
+    step = int(re.findall(r"at=(\d+)", get_stable_url(page))[0])
     for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
-        wait_for(page, title, f"at {step}")
-        for run, row in table_rows(value_table(page, title)).items():
+        wait_for_table(page, title, f"At {step}")
+        for run, row in read_table(value_table(page, title)).items():
             assert row["Step"] == str(step)
-            wanted = values(run)[STEPS.index(step)]
-            assert number(row["Value"]) == pytest.approx(wanted, rel=1e-3)
+            expected = values(run)[STEPS.index(step)]
+            assert parse_number(row["Value"]) == pytest.approx(expected, rel=1e-3)
     page.mouse.move(5, 5)
-    expect(tooltip(page)).to_contain_text(f"step {step}")
+    expect(tooltip(page)).to_contain_text(f"Step {step}")
     page.keyboard.press("ArrowRight")
     expect(page).to_have_url(re.compile(f"at={step + 10}"))
-    wait_for(page, "train/accuracy", f"at {step + 10}")
+    wait_for_table(page, "train/accuracy", f"At {step + 10}")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
     expect(page).to_have_url(re.compile(f"at={step - 10}"))
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("at="))
     expect(tooltip(page)).to_have_count(0)
-    wait_for(page, "train/loss", "last values")
+    wait_for_table(page, "train/loss", "Last values")
 
 
-def test_hover_is_linked(board: str, open_page: Callable[..., Page]) -> None:
+def test_hover_is_linked_between_charts(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train&smooth=0")
-    drawn(page, "train/accuracy")
+    drawn_chart(page, "train/accuracy")
     page.mouse.move(5, 5)
     before = chart(page, "train/accuracy").screenshot()
-    walk_to(page, "train/loss", AT)
+    move_cursor_to(page, "train/loss", AT)
     expect(tooltip(page)).to_be_visible()
-    holds(page, lambda: chart(page, "train/accuracy").screenshot() != before)
+    wait_for_condition(page, lambda: chart(page, "train/accuracy").screenshot() != before)
 
 
-def test_a_range_that_is_dragged_is_summed_up(board: str, open_page: Callable[..., Page]) -> None:
+def test_drag_selects_range(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train&table=1&smooth=0")
-    box = place_at_rest(drawn(page, "train/loss"))
-    page.get_by_role("button", name="Select a range by dragging").click()
+    box = get_stable_box(drawn_chart(page, "train/loss"))
+    page.get_by_role("button", name="Drag to select range").click()
     page.mouse.move(box.x + 0.4 * box.width, box.y + 60)
     page.mouse.down()
     page.mouse.move(box.x + 0.7 * box.width, box.y + 80, steps=4)
     page.mouse.up()
     expect(page).to_have_url(re.compile("range="))
-    assert "zoom" not in address_at_rest(page)
+    assert "zoom" not in get_stable_url(page)
 
 
-def test_the_numbers_of_a_range(board: str, open_page: Callable[..., Page]) -> None:
+def test_table_shows_statistics_of_range(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train&table=1&smooth=0&range=100~300")
     for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
-        wait_for(page, title, "100 \N{EN DASH} 300")
-        for run, row in table_rows(value_table(page, title)).items():
+        wait_for_table(page, title, "100 \N{EN DASH} 300")
+        for run, row in read_table(value_table(page, title)).items():
             inside = values(run)[10:31]
-            wanted = {
+            expected = {
                 "Start": inside[0],
                 "End": inside[-1],
                 "Change": inside[-1] - inside[0],
@@ -113,86 +114,87 @@ def test_the_numbers_of_a_range(board: str, open_page: Callable[..., Page]) -> N
                 "End step": 300,
                 "Points": 21,
             }
-            found = {name: number(text) for name, text in row.items()}
-            assert found == pytest.approx(wanted, rel=1e-2)
+            found = {name: parse_number(text) for name, text in row.items()}
+            assert found == pytest.approx(expected, rel=1e-2)
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("range="))
 
 
-def test_tables_are_sorted_by_a_column(board: str, open_page: Callable[..., Page]) -> None:
+def test_sorts_table_by_column(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss_2&table=1&at=20")
-    wait_for(page, "train/loss_2", "at 20")
+    wait_for_table(page, "train/loss_2", "At 20")
     table = value_table(page, "train/loss_2")
     rising = sorted(RUNS, key=lambda run: loss(run)[2])
     table.get_by_role("button", name="Value").click()
-    becomes(page, lambda: list(table_rows(table)), rising)
+    wait_for_value(page, lambda: list(read_table(table)), rising[::-1])
+    expect(page).to_have_url(re.compile("tsort=-value"))
     table.get_by_role("button", name="Value").click()
-    becomes(page, lambda: list(table_rows(table)), rising[::-1])
-    expect(page).to_have_url(re.compile("tsort=-Value"))
-    table.get_by_role("button", name="Value").click()
-    expect(page).not_to_have_url(re.compile("tsort"))
+    wait_for_value(page, lambda: list(read_table(table)), rising)
+    expect(page).to_have_url(re.compile("tsort=value"))
+    table.get_by_role("button", name="At 20").click()
+    wait_for_value(page, lambda: list(read_table(table)), list(RUNS))
 
 
-def test_a_chart_as_a_table(board: str, open_page: Callable[..., Page]) -> None:
+def test_shows_chart_as_table(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss")
-    drawn(page, "train/loss")
-    choose(page, "train/loss", "As a table")
-    table = card(page, "train/loss").get_by_role("region", name="Table of train/loss")
-    expect(table.locator("tbody tr")).to_have_count(3)
-    for run, row in table_rows(table).items():
+    drawn_chart(page, "train/loss")
+    choose_menu_item(page, "train/loss", "Table")
+    table = card(page, "train/loss").get_by_role("table", name="Summary of train/loss")
+    expect(table_rows(table)).to_have_count(3)
+    for run, row in read_table(table).items():
         values = loss(run)
         lowest = min(range(len(values)), key=values.__getitem__)
         value, step = row["Min"].split()
-        assert number(value) == pytest.approx(values[lowest], rel=1e-3)
+        assert parse_number(value) == pytest.approx(values[lowest], rel=1e-3)
         assert int(step) == STEPS[lowest]
-        assert number(row["Last"].split()[0]) == pytest.approx(values[-1], rel=1e-3)
+        assert parse_number(row["Last"].split()[0]) == pytest.approx(values[-1], rel=1e-3)
         assert row["Points"] == "60"
     expect(page).to_have_url(re.compile("as=train/loss,table"))
-    choose(page, "train/loss", "As a table")
-    drawn(page, "train/loss")
+    choose_menu_item(page, "train/loss", "Table")
+    drawn_chart(page, "train/loss")
 
 
-def test_a_chart_as_bars(board: str, open_page: Callable[..., Page]) -> None:
+def test_shows_chart_as_bars(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss&as=train/loss,bars")
     bars = card(page, "train/loss").get_by_role("listitem")
-    for stat, of in (("last", lambda values: values[-1]), ("min", min), ("max", max)):
+    for stat, compute in (("Last", lambda values: values[-1]), ("Min", min), ("Max", max)):
         card(page, "train/loss").get_by_role("button", name=stat, exact=True).click()
         expect(card(page, "train/loss").get_by_role("group", name=f"{stat} of")).to_be_visible()
         found = [text.split("\n") for text in bars.all_inner_texts()]
         assert [name for name, *_ in found] == list(RUNS)
         for name, *_, value in found:
-            assert number(value) == pytest.approx(of(loss(name)), rel=1e-3)
+            assert parse_number(value) == pytest.approx(compute(loss(name)), rel=1e-3)
     expect(page).to_have_url(re.compile("stat=max"))
 
 
-def test_best_values_are_marked(board: str, open_page: Callable[..., Page]) -> None:
+def test_marks_best_values(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train/loss&smooth=0")
-    drawn(page, "train/loss")
+    drawn_chart(page, "train/loss")
     page.mouse.move(5, 5)
     before = chart(page, "train/loss").screenshot()
-    settings(page).get_by_role("combobox", name="Mark").select_option(label="lowest values")
+    open_settings(page).get_by_role("combobox", name="Markers").select_option(label="Min")
     expect(page).to_have_url(re.compile("best=min"))
-    page.get_by_role("button", name="Close the settings").click()
-    expect(page.get_by_role("complementary", name="Settings of Scalars")).to_have_count(0)
-    holds(page, lambda: chart(page, "train/loss").screenshot() != before)
+    page.get_by_role("button", name="Close panel").click()
+    expect(page.get_by_role("complementary", name="Scalars settings")).to_have_count(0)
+    wait_for_condition(page, lambda: chart(page, "train/loss").screenshot() != before)
 
 
-def test_a_note_at_a_step_is_added_and_removed(
+def test_adds_and_removes_annotation(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    write_curves(logdir)
+    write_scalar_log(logdir)
     page = open_page(f"{serve(logdir).address}?tags=train/loss&at=200")
-    drawn(page, "train/loss")
-    choose(page, "train/loss", "Note at a step …")
+    drawn_chart(page, "train/loss")
+    choose_menu_item(page, "train/loss", "Add annotation…")
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("textbox", name="Step")).to_have_value("200")
-    dialog.get_by_role("textbox", name="Note").fill("rate halved")
-    dialog.get_by_role("button", name="Add note").click()
+    expect(dialog.get_by_role("spinbutton", name="Step")).to_have_value("200")
+    dialog.get_by_role("textbox", name="Annotation").fill("rate halved")
+    dialog.get_by_role("button", name="Add annotation").click()
     expect(dialog).to_have_count(0)
     page.reload()
-    drawn(page, "train/loss")
-    choose(page, "train/loss", "Note at a step …")
+    drawn_chart(page, "train/loss")
+    choose_menu_item(page, "train/loss", "Add annotation…")
     note = dialog.get_by_role("listitem").filter(has_text="rate halved")
     expect(note).to_contain_text("200")
-    note.get_by_role("button", name=re.compile("^Remove the note")).click()
+    note.get_by_role("button", name=re.compile("^Delete annotation")).click()
     expect(note).to_have_count(0)

@@ -1,4 +1,4 @@
-"""Texts are read: laid out or as logged, at any step or all of them, and taken away."""
+"""Text cards: Markdown, raw text, steps, arrays, copy and download."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.small_log import write
-from tests.web.cards import card, choose
+from tests.web.cards import card, choose_menu_item
 from tests.web.conftest import Serve
-from tests.web.library import CARD, entries, event, tell, texts
-from tests.web.patience import becomes, holds
+from tests.web.text_log import MODEL_CARD, event_record, make_story, text_entries, text_list
+from tests.web.waiting import wait_for_condition, wait_for_value
 from tracklight.formats import summary
 
 pytestmark = pytest.mark.browser
@@ -22,9 +22,9 @@ Open = Callable[..., Page]
 CLIPBOARD = "navigator.clipboard.readText()"
 
 
-def test_markdown_is_laid_out(library: str, open_page: Open) -> None:
+def test_renders_markdown(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&tags=model")
-    prose = entries(page, "model/card").first
+    prose = text_entries(page, "model/card").first
     expect(prose.get_by_role("heading", name="The model")).to_be_visible()
     expect(prose.locator("td.right")).to_have_text("64")
     expect(prose.locator("math mfrac")).to_have_count(1)
@@ -34,26 +34,26 @@ def test_markdown_is_laid_out(library: str, open_page: Open) -> None:
     expect(link).to_have_attribute("target", "_blank")
 
 
-def test_each_run_has_its_text(library: str, open_page: Open) -> None:
+def test_shows_text_of_each_run(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&tags=model")
-    expect(entries(page, "model/card")).to_have_count(2)
-    expect(entries(page, "model/card").nth(1)).to_contain_text("A plain text of b.")
+    expect(text_entries(page, "model/card")).to_have_count(2)
+    expect(text_entries(page, "model/card").nth(1)).to_contain_text("A plain text of b.")
 
 
-def test_as_logged(library: str, open_page: Open) -> None:
+def test_shows_raw_text(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&tags=model")
-    page.get_by_role("button", name="As logged").click()
+    page.get_by_role("button", name="Raw").click()
     expect(page).to_have_url(re.compile("form=raw"))
-    raw = entries(page, "model/card").first.locator("pre")
+    raw = text_entries(page, "model/card").first.locator("pre")
     expect(raw).to_be_visible()
-    becomes(page, raw.inner_text, CARD)
+    wait_for_value(page, raw.inner_text, MODEL_CARD)
     page.keyboard.press("r")
     expect(page).not_to_have_url(re.compile("form="))
 
 
-def test_any_step_by_the_slider(library: str, open_page: Open) -> None:
+def test_step_slider_changes_texts(library: str, open_page: Open) -> None:
     page = open_page(library)
-    story = entries(page, "story")
+    story = text_entries(page, "story")
     expect(story.first).to_contain_text("The cat sat on mat 59.")
     expect(story.nth(1)).to_contain_text("The dog sat on mat 29.")
     slider = page.get_by_role("slider", name="Step of all cards")
@@ -64,103 +64,105 @@ def test_any_step_by_the_slider(library: str, open_page: Open) -> None:
     expect(story.nth(1)).to_contain_text("The dog sat on mat 0.")
 
 
-def test_each_card_its_own_step(library: str, open_page: Open) -> None:
+def test_card_has_separate_step_when_unlinked(library: str, open_page: Open) -> None:
     page = open_page(library)
-    page.get_by_role("checkbox", name="Same step").click()
+    page.get_by_role("checkbox", name="Sync steps").click()
     card(page, "story").get_by_role("slider", name="Step of story").press("ArrowLeft")
     expect(page).to_have_url(re.compile("steps=story"))
-    expect(entries(page, "story").first).to_contain_text("The cat sat on mat 58.")
+    expect(text_entries(page, "story").first).to_contain_text("The cat sat on mat 58.")
 
 
-def test_playing(library: str, open_page: Open) -> None:
+def test_play_advances_steps(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&step=570")
-    page.get_by_role("button", name="Play the steps").click()
-    expect(entries(page, "story").first).to_contain_text("The cat sat on mat 59.")
+    page.get_by_role("button", name="Play").click()
+    expect(text_entries(page, "story").first).to_contain_text("The cat sat on mat 59.")
 
 
-def test_a_step_before_the_first_text_is_said(library: str, open_page: Open) -> None:
+def test_shows_message_before_first_step(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&step=-5")
-    expect(card(page, "story")).to_contain_text("the first text is at step 0")
+    expect(card(page, "story")).to_contain_text("The first entry is at step 0")
 
 
-def test_all_steps_newest_first(library: str, open_page: Open) -> None:
+def test_lists_all_steps_newest_first(library: str, open_page: Open) -> None:
     page = open_page(library)
     page.get_by_role("button", name="All steps").click()
     expect(page).to_have_url(re.compile("show=all"))
-    expect(entries(page, "story").first).to_contain_text("mat 59.")
-    assert entries(page, "story").count() < 30, "only those near the screen exist"
+    expect(text_entries(page, "story").first).to_contain_text("mat 59.")
+    assert text_entries(page, "story").count() < 30, "only those near the screen exist"
     for words in ("The cat sat on mat 0.", "The dog sat on mat 0."):
-        holds(page, lambda words=words: is_scrolled_to(texts(page, "story"), words))
+        wait_for_condition(
+            page, lambda words=words: scroll_and_find(text_list(page, "story"), words)
+        )
 
 
-def is_scrolled_to(shown: Locator, words: str) -> bool:
-    """Goes further down a list, and says whether the words are there."""
+def scroll_and_find(shown: Locator, words: str) -> bool:
+    """Scroll down a list and return whether the words are in view."""
     shown.evaluate("list => list.scrollBy(0, 400)")
     return words in shown.inner_text()
 
 
-def test_from_all_steps_to_one(library: str, open_page: Open) -> None:
+def test_opens_one_step_from_all_steps(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&show=all")
-    entries(page, "story").first.get_by_role("button", name="step 590", exact=True).click()
+    text_entries(page, "story").first.get_by_role("button", name="Step 590", exact=True).click()
     expect(page).not_to_have_url(re.compile("show="))
     expect(page).to_have_url(re.compile("step=590"))
 
 
-def test_a_list_and_a_table(library: str, open_page: Open) -> None:
+def test_shows_arrays_as_tables(library: str, open_page: Open) -> None:
     page = open_page(library)
-    one = entries(page, "arrays/list").first
+    one = text_entries(page, "arrays/list").first
     expect(one.get_by_role("rowheader")).to_have_text(["0", "1"])
     expect(one.locator("strong")).to_have_text("one")
-    grid = entries(page, "arrays/grid").first
+    grid = text_entries(page, "arrays/grid").first
     expect(grid).to_contain_text("120 \N{MULTIPLICATION SIGN} 45")
-    expect(grid).to_contain_text("rows 0\N{EN DASH}49 of 120")
-    grid.get_by_role("button", name="The next rows").click()
-    grid.get_by_role("button", name="The next columns").click()
+    expect(grid).to_contain_text("Rows 0\N{EN DASH}49 of 120")
+    grid.get_by_role("button", name="Next rows").click()
+    grid.get_by_role("button", name="Next columns").click()
     expect(grid.get_by_role("cell", name="cell 2270", exact=True)).to_be_visible()
-    grid.get_by_role("button", name="The columns before").click()
+    grid.get_by_role("button", name="Previous columns").click()
     expect(grid.get_by_role("columnheader", name="0", exact=True)).to_be_visible()
 
 
-def test_every_table_of_an_array(library: str, open_page: Open) -> None:
+def test_selects_slice_of_an_array(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&card=arrays/cube")
-    cube = entries(page, "arrays/cube").last
+    cube = text_entries(page, "arrays/cube").last
     expect(cube).to_contain_text("box 0")
-    cube.get_by_role("button", name="Dimension 0: the next place").click()
+    cube.get_by_role("button", name="Dimension 0: next index").click()
     expect(page).to_have_url(re.compile("slice=arrays/cube,1%5C,0"))
-    cube.get_by_role("textbox", name="Place in dimension 1").fill("2")
+    cube.get_by_role("textbox", name="Index in dimension 1").fill("2")
     page.keyboard.press("Enter")
     expect(cube).to_contain_text("box 23")
 
 
-def test_a_text_is_copied(library: str, open_page: Open) -> None:
+def test_copies_text(library: str, open_page: Open) -> None:
     allowed = ["clipboard-read", "clipboard-write"]
     page = open_page(f"{library}&tags=model", permissions=allowed)
-    first = entries(page, "model/card").first
-    first.get_by_role("button", name="Copy the text: a, step 0").click()
+    first = text_entries(page, "model/card").first
+    first.get_by_role("button", name="Copy text: a, step 0").click()
     expect(first.locator("header")).to_contain_text("Copied")
-    becomes(page, lambda: page.evaluate(CLIPBOARD), CARD)
+    wait_for_value(page, lambda: page.evaluate(CLIPBOARD), MODEL_CARD)
     first.get_by_role("button", name="Copy", exact=True).click()
     expect(first.get_by_role("button", name="Copied")).to_be_visible()
-    holds(page, lambda: page.evaluate(CLIPBOARD).startswith("def forward(x):"))
+    wait_for_condition(page, lambda: page.evaluate(CLIPBOARD).startswith("def forward(x):"))
 
 
-def test_a_text_is_downloaded(library: str, open_page: Open) -> None:
+def test_downloads_text(library: str, open_page: Open) -> None:
     page = open_page(library)
-    with page.expect_download() as got:
-        entries(page, "story").first.get_by_role("button", name="Download the text").click()
-    assert got.value.suggested_filename == "a_story_590.md"
-    assert got.value.path().read_text(encoding="utf-8") == tell(59)
+    with page.expect_download() as download:
+        text_entries(page, "story").first.get_by_role("button", name="Download text").click()
+    assert download.value.suggested_filename == "a_story_590.md"
+    assert download.value.path().read_text(encoding="utf-8") == make_story(59)
 
 
-def test_python_lines(library: str, open_page: Open) -> None:
+def test_shows_python_code(library: str, open_page: Open) -> None:
     page = open_page(library)
-    choose(page, "story", "Copy as Python")
+    choose_menu_item(page, "story", "Copy as Python…")
     expect(page.get_by_role("dialog")).to_contain_text('log.text(run, "story")')
 
 
 def test_full_screen_and_back(library: str, open_page: Open) -> None:
     page = open_page(library)
-    entries(page, "story").first.hover()
+    text_entries(page, "story").first.hover()
     page.keyboard.press("m")
     expect(page).to_have_url(re.compile("card=story"))
     page.keyboard.press("Escape")
@@ -169,37 +171,35 @@ def test_full_screen_and_back(library: str, open_page: Open) -> None:
 
 def test_settings(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&form=raw")
-    page.get_by_role("button", name="Settings of Text").click()
-    panel = page.get_by_role("complementary", name="Settings of Text")
-    raw = entries(page, "story").first.locator("pre")
+    page.get_by_role("button", name="Text settings").click()
+    panel = page.get_by_role("complementary", name="Text settings")
+    raw = text_entries(page, "story").first.locator("pre")
     expect(raw).to_have_css("white-space-collapse", "preserve")
     expect(raw).to_have_css("text-wrap-mode", "wrap")
-    panel.get_by_role("checkbox", name="Break long lines").click()
+    panel.get_by_role("checkbox", name="Wrap long lines in raw text").click()
     expect(raw).to_have_css("text-wrap-mode", "nowrap")
     panel.get_by_role("button", name="All steps").click()
     expect(page).to_have_url(re.compile("show=all"))
 
 
-def test_what_cannot_be_read_is_said(library: str, open_page: Open) -> None:
+def test_shows_network_error_and_recovers(library: str, open_page: Open) -> None:
     page = open_page(library)
     page.route("**/api/v1/text/render?**", lambda route: route.abort())
-    page.get_by_role("button", name="As logged").click()
+    page.get_by_role("button", name="Raw").click()
     alert = card(page, "story").get_by_role("alert").first
-    expect(alert).to_contain_text("The server does not answer")
+    expect(alert).to_contain_text("Server unreachable")
+    expect(card(page, "story").get_by_role("button", name="Retry").first).to_be_visible()
     page.unroute("**/api/v1/text/render?**")
-    card(page, "story").get_by_role("button", name="Try again").first.click()
-    expect(entries(page, "story").first).to_contain_text("## Chapter 59")
+    expect(text_entries(page, "story").first).to_contain_text("## Chapter 59")
 
 
-def test_without_texts_it_teaches(sweep: str, open_page: Open) -> None:
+def test_empty_state_shows_how_to_log_texts(sweep: str, open_page: Open) -> None:
     page = open_page(f"{sweep}?tab=text")
-    expect(page.get_by_role("main")).to_contain_text(re.compile("summary.text|No texts yet"))
+    expect(page.get_by_role("main")).to_contain_text(re.compile("summary.text|No text yet"))
 
 
-def test_the_number_of_characters_is_singular_for_one(
-    logdir: Path, serve: Serve, open_page: Open
-) -> None:
-    write(logdir / "run", *(event(0, summary.text(name, name)) for name in ("x", "xy")))
+def test_character_count_is_singular_for_one(logdir: Path, serve: Serve, open_page: Open) -> None:
+    write(logdir / "run", *(event_record(0, summary.text(name, name)) for name in ("x", "xy")))
     page = open_page(f"{serve(logdir).address}?tab=text")
     expect(card(page, "x")).to_contain_text(re.compile(r"\b1 character(?!s)"))
     expect(card(page, "xy")).to_contain_text("2 characters")

@@ -1,4 +1,4 @@
-"""Texts that would like to run something are read in a browser, and nothing happens."""
+"""Hostile texts are rendered in a browser without running or loading anything."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import pytest
 from playwright.sync_api import Page, Request, expect
 
 from tests.hostile_markdown import VECTORS
-from tests.web.conftest import board_over
-from tests.web.library import entries, texts, write_hostile
+from tests.web.conftest import board_fixture
+from tests.web.text_log import text_entries, text_list, write_hostile_texts
 
 pytestmark = pytest.mark.browser
 
-#: Everything in the texts that does not belong there.
-FIND_FAULTS = """list => [...list.querySelectorAll('.prose, .prose *')].flatMap(node => {
+#: Returns forbidden elements, attributes and links in the rendered texts.
+FIND_FAULTS = """list => [
+  ...list.querySelectorAll('.rendered-text, .rendered-text *')
+].flatMap(node => {
   const faults = [...node.attributes]
     .filter(({name}) => /^on|^style$|^id$|^src|^data-|^action|^xlink/i.test(name))
     .map(({name, value}) => `${node.localName} ${name}=${value}`);
@@ -26,33 +28,35 @@ FIND_FAULTS = """list => [...list.querySelectorAll('.prose, .prose *')].flatMap(
 })"""
 
 
-hostile = board_over(write_hostile, "module")
+hostile = board_fixture(write_hostile_texts, "module")
 
 
 @pytest.mark.parametrize("form", ["markdown", "raw"])
-def test_nothing_happens(hostile: str, open_page: Callable[..., Page], form: str) -> None:
+def test_hostile_texts_run_and_load_nothing(
+    hostile: str, open_page: Callable[..., Page], form: str
+) -> None:
     page = open_page("about:blank")
-    asked: list[str] = []
+    foreign_requests: list[str] = []
     dialogs: list[str] = []
-    page.on("request", lambda request: _note_foreign(request, hostile, asked))
+    page.on("request", lambda request: _record_foreign(request, hostile, foreign_requests))
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.add_init_script("window.hits = []; window.hit = what => window.hits.push(what)")
     page.goto(f"{hostile}?tab=text&show=all&card=x&form={form}")
-    expect(entries(page, "x").first).to_be_visible()
+    expect(text_entries(page, "x").first).to_be_visible()
     seen: set[str] = set()
     for _ in range(400):
-        expect(texts(page, "x").get_by_text("Reading …")).to_have_count(0)
-        assert texts(page, "x").evaluate(FIND_FAULTS) == []
-        seen.update(entries(page, "x").evaluate_all("all => all.map(one => one.ariaPosInSet)"))
+        expect(text_list(page, "x").get_by_text("Loading…")).to_have_count(0)
+        assert text_list(page, "x").evaluate(FIND_FAULTS) == []
+        seen.update(text_entries(page, "x").evaluate_all("all => all.map(one => one.ariaPosInSet)"))
         if len(seen) == len(VECTORS):
             break
-        texts(page, "x").evaluate("list => list.scrollBy(0, 700)")
+        text_list(page, "x").evaluate("list => list.scrollBy(0, 700)")
         page.wait_for_timeout(30)
     assert len(seen) == len(VECTORS), "every one of them was on the page"
-    assert (page.evaluate("window.hits"), asked, dialogs) == ([], [], [])
+    assert (page.evaluate("window.hits"), foreign_requests, dialogs) == ([], [], [])
     assert page.url.startswith(hostile)
 
 
-def _note_foreign(request: Request, own: str, asked: list[str]) -> None:
+def _record_foreign(request: Request, own: str, foreign_requests: list[str]) -> None:
     if not request.url.startswith((own, "data:image/", "blob:")):
-        asked.append(request.url)
+        foreign_requests.append(request.url)

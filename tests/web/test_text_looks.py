@@ -1,4 +1,4 @@
-"""Texts by keyboard alone, in the dark, on a phone, live, and for who cannot see them."""
+"""Text dashboard: accessibility, phones, shortcuts and live updates."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.library import entries, event, tell, texts
-from tests.web.patience import becomes, place_at_rest
 from tests.web.test_looks import find_violations, overflows
+from tests.web.text_log import event_record, make_story, text_entries, text_list
+from tests.web.waiting import get_stable_box, wait_for_value
 from tracklight.formats import summary
 
 pytestmark = pytest.mark.browser
 
 Open = Callable[..., Page]
 
-#: The text at a certain place of the list.
+#: Returns the text at a fixed position of the list.
 READ_AT = """list => {
   const {x, y} = list.getBoundingClientRect();
-  return document.elementFromPoint(x + 60, y + 120).closest('li').innerText;
+  return document.elementFromPoint(x + 60, y + 120).closest('[role=listitem]').innerText;
 }"""
 
 
-def test_no_faults_are_found_by_axe(library: str, open_page: Open) -> None:
+def test_has_no_accessibility_violations(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&q=cat&pin=model/card")
-    expect(entries(page, "model/card").first).to_contain_text("The model")
-    expect(page.get_by_text("60 hits")).to_be_visible()
-    page.get_by_role("button", name="List the hits").click()
-    page.get_by_role("button", name="Settings of Text").click()
+    expect(text_entries(page, "model/card").first).to_contain_text("The model")
+    expect(page.get_by_text("60 matches")).to_be_visible()
+    page.get_by_role("button", name="Show matches").click()
+    page.get_by_role("button", name="Text settings").click()
     assert find_violations(page) == []
-    page.get_by_role("button", name="As logged").first.click()
-    expect(entries(page, "model/card").first).to_contain_text("# The model")
+    page.get_by_role("button", name="Raw").first.click()
+    expect(text_entries(page, "model/card").first).to_contain_text("# The model")
     assert find_violations(page) == []
 
 
-def test_the_other_views_have_no_faults(library: str, open_page: Open) -> None:
+def test_other_views_have_no_accessibility_violations(library: str, open_page: Open) -> None:
     page = open_page("about:blank")
     for rest in ("&card=story&diff=a,10,b,20", "&card=arrays/cube", "&show=all"):
         page.goto(f"{library}{rest}")
@@ -46,7 +46,7 @@ def test_the_other_views_have_no_faults(library: str, open_page: Open) -> None:
         assert find_violations(page) == [], rest
 
 
-def test_a_phone(library: str, open_page: Open) -> None:
+def test_fits_phone_width(library: str, open_page: Open) -> None:
     page = open_page("about:blank", width=390)
     for rest in ("", "&card=story", "&card=story&diff=a,10,b,20", "&q=cat"):
         page.goto(f"{library}{rest}")
@@ -54,37 +54,39 @@ def test_a_phone(library: str, open_page: Open) -> None:
         assert not overflows(page), rest
 
 
-def test_keys_are_told(library: str, open_page: Open) -> None:
+def test_shortcuts_work_and_are_listed(library: str, open_page: Open) -> None:
     page = open_page(library)
-    expect(entries(page, "story").first).to_be_visible()
+    expect(text_entries(page, "story").first).to_be_visible()
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Search in the texts")
+    expect(page.get_by_role("dialog")).to_contain_text("Search text")
     page.keyboard.press("Escape")
     page.keyboard.press("a")
     expect(page).to_have_url(re.compile("show=all"))
 
 
-def test_new_texts_come_and_nothing_jumps(serve: Serve, logdir: Path, open_page: Open) -> None:
+def test_new_texts_keep_scroll_position(serve: Serve, logdir: Path, open_page: Open) -> None:
     file = logdir / "run" / "events.out.tfevents.1"
     file.parent.mkdir()
-    file.write_bytes(b"".join(event(n, summary.text("story", tell(n))) for n in range(20)))
+    file.write_bytes(
+        b"".join(event_record(n, summary.text("story", make_story(n))) for n in range(20))
+    )
     page = open_page(f"{serve(logdir).address}?tab=text")
-    expect(entries(page, "story").first).to_contain_text("mat 19.")
-    _append(file, 20)
-    expect(entries(page, "story").first).to_contain_text("mat 20.")
+    expect(text_entries(page, "story").first).to_contain_text("mat 19.")
+    _append_text(file, 20)
+    expect(text_entries(page, "story").first).to_contain_text("mat 20.")
     page.get_by_role("button", name="All steps").click()
-    shown = texts(page, "story")
+    shown = text_list(page, "story")
     shown.evaluate("list => list.scrollTo(0, 600)")
-    place_at_rest(shown.get_by_role("listitem").last)
+    get_stable_box(shown.get_by_role("listitem").last)
     before = shown.evaluate(READ_AT)
-    _append(file, 21)
-    expect(page.get_by_text("22 texts")).to_be_attached()
-    place_at_rest(shown.get_by_role("listitem").last)
-    becomes(page, lambda: shown.evaluate(READ_AT), before)
+    _append_text(file, 21)
+    expect(page.get_by_text("22 entries")).to_be_attached()
+    get_stable_box(shown.get_by_role("listitem").last)
+    wait_for_value(page, lambda: shown.evaluate(READ_AT), before)
     shown.evaluate("list => list.scrollTo(0, 0)")
-    expect(entries(page, "story").first).to_contain_text("mat 21.")
+    expect(text_entries(page, "story").first).to_contain_text("mat 21.")
 
 
-def _append(file: Path, number: int) -> None:
+def _append_text(file: Path, number: int) -> None:
     with file.open("ab") as stream:
-        stream.write(event(number, summary.text("story", tell(number))))
+        stream.write(event_record(number, summary.text("story", make_story(number))))

@@ -1,4 +1,4 @@
-"""Somebody else's dashboard in the page: the example, as a browser sees it."""
+"""The example of a third-party dashboard, in a browser."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 
 from tests.plugin.skeleton import SKELETON, register
 from tests.web.conftest import Serve
-from tests.web.parts import run, tab
-from tests.web.writing import append, scalars, write_sweep
+from tests.web.event_writer import append_records, loss_records, write_sweep
+from tests.web.locators import dashboard_tab, run_row
 from tracklight.cli import main
 
 pytestmark = pytest.mark.browser
@@ -33,37 +33,37 @@ def page(
     return open_page(serve(logdir).address)
 
 
-def test_its_tab_opens_follows_and_remembers(page: Page, logdir: Path) -> None:
-    tab(page, "Leaderboard").click()
+def test_plugin_tab_follows_updates_and_stores_settings_in_url(page: Page, logdir: Path) -> None:
+    dashboard_tab(page, "Leaderboard").click()
     rows = page.locator("table.leaderboard tbody tr")
     expect(rows).to_have_count(3)
     page.get_by_label("Scalar").select_option("train/loss")
     page.get_by_label("Goal").select_option("max")
     expect(page).to_have_url(re.compile("board-goal=max"))
     first = rows.first.locator("td").nth(1)
-    expect(first).to_have_text("vit")  # the largest losses, as they were written
+    expect(first).to_have_text("vit")  # it has the largest losses
     best = first.inner_text()
 
-    # What is not ticked is not ranked.
-    run(page, best).get_by_role("checkbox").click()
+    # Only selected runs are ranked.
+    run_row(page, best).get_by_role("checkbox").click()
     expect(rows).to_have_count(2)
-    run(page, best).get_by_role("checkbox").click()
+    run_row(page, best).get_by_role("checkbox").click()
     expect(rows).to_have_count(3)
 
-    # A point that comes in while the page is open counts at once.
+    # New points are ranked while the page is open.
     loser = rows.last.locator("td").nth(1).inner_text()
-    append(logdir / loser, *scalars("train/loss", [60], scale=1e6))
+    append_records(logdir / loser, *loss_records("train/loss", [60], scale=1e6))
     expect(first).to_have_text(loser)
 
     page.reload()
     expect(page.get_by_label("Goal")).to_have_value("max")
     expect(first).to_have_text(loser)
-    tab(page, "Scalars").click()
+    dashboard_tab(page, "Scalars").click()
     expect(rows).to_have_count(0)
 
 
 @pytest.mark.parametrize("target", ["board.html", "board"])
-def test_its_tab_works_in_a_static_export(
+def test_plugin_tab_works_in_static_export(
     target: str,
     tmp_path: Path,
     open_page: Callable[..., Page],
@@ -77,7 +77,7 @@ def test_its_tab_works_in_a_static_export(
     assert main(["export", str(tmp_path / "logs"), "--no-cache", f"--static={exported}"]) == 0
     index = exported / "index.html" if exported.is_dir() else exported
     page = open_page(index.as_uri())
-    tab(page, "Leaderboard").click()
+    dashboard_tab(page, "Leaderboard").click()
     rows = page.locator("table.leaderboard tbody tr")
     expect(rows).to_have_count(3)
     page.get_by_label("Scalar").select_option("train/loss")

@@ -1,4 +1,4 @@
-"""Logs of well-known tutorials, and broken ones: every tag of every kind has its card."""
+"""Every tag in logs of well-known tutorials, and in damaged logs, has a card."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.interop.test_corpus import read_oracle, unpack
 from tests.web.conftest import Board
-from tests.web.parts import tab
+from tests.web.locators import dashboard_tab
 
 pytestmark = pytest.mark.browser
 
@@ -45,25 +45,25 @@ def serve_case(case: str, folder: Path) -> Iterator[str]:
 
 
 def expected_tags(case: str) -> dict[str, set[str]]:
-    """The tags of each plugin, as TensorBoard's reader has them."""
+    """Return the tags of each plugin according to TensorBoard's reader."""
     found: dict[str, set[str]] = {}
     for run in read_oracle(case)["multiplexer"]["runs"].values():
         for plugin, tags in run["plugins"].items():
             if plugin in TABS:
-                found.setdefault(plugin, set()).update(map(name_of, tags))
+                found.setdefault(plugin, set()).update(map(strip_mesh_suffix, tags))
     return found
 
 
-def name_of(tag: str) -> str:
+def strip_mesh_suffix(tag: str) -> str:
     part = next((part for part in PARTS if tag.endswith(part)), "")
     return tag.removesuffix(part)
 
 
 def find_cards(page: Page) -> set[str]:
-    """Ids of all cards, of which only those near the screen exist at any time."""
+    """Scroll through all cards and return their ids; only those near the viewport exist."""
     expect(page.locator("[data-card]").first).to_be_visible()
     found: set[str] = set()
-    wall = page.locator("[data-card]").first.evaluate_handle(
+    scroller = page.locator("[data-card]").first.evaluate_handle(
         """card => {
             let wall = card.parentElement;
             while (wall && wall.scrollHeight <= wall.clientHeight + 1) wall = wall.parentElement;
@@ -73,8 +73,8 @@ def find_cards(page: Page) -> set[str]:
     while True:
         ids = page.locator("[data-card]").evaluate_all("all => all.map(one => one.dataset.card)")
         found.update(ids)
-        # A page further, and told whether that was possible.
-        moved = wall.evaluate(
+        # Scroll down by most of a page, until that is no longer possible.
+        moved = scroller.evaluate(
             """async wall => {
                 const before = wall.scrollTop;
                 wall.scrollTop += wall.clientHeight * 0.8;
@@ -87,12 +87,12 @@ def find_cards(page: Page) -> set[str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_tag_is_found(case: str, tmp_path: Path, open_page: Callable[..., Page]) -> None:
+def test_every_tag_has_a_card(case: str, tmp_path: Path, open_page: Callable[..., Page]) -> None:
     with serve_case(case, tmp_path) as address:
         page = open_page(address)
         for plugin, tags in expected_tags(case).items():
             for title in TABS[plugin]:
-                tab(page, title).click()
-                expect(tab(page, title)).to_have_attribute("aria-current", "page")
+                dashboard_tab(page, title).click()
+                expect(dashboard_tab(page, title)).to_have_attribute("aria-current", "page")
                 missing = tags - find_cards(page)
                 assert not missing, (title, missing)

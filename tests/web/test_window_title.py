@@ -11,9 +11,7 @@ import tracklight
 pytestmark = pytest.mark.browser
 
 
-def test_the_window_has_the_title_that_was_asked_for(
-    small_logdir: Path, open_page: Callable[..., Page]
-) -> None:
+def test_window_title_can_be_set(small_logdir: Path, open_page: Callable[..., Page]) -> None:
     with tracklight.serve(small_logdir, cache=False, window_title="Vision lab") as board:
         page = open_page(board.url)
         expect(page).to_have_title("Scalars · Vision lab")

@@ -18,7 +18,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from tracklight.errors import TracklightError
+from tracklight.errors import Message, TracklightError, get_message
 from tracklight.util.hashing import hash_key
 
 logger = logging.getLogger(__name__)
@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 _MAX_JOBS = 50
+_NO_MESSAGE = Message("", "")
 
 ResultT = TypeVar("ResultT")
 
@@ -38,14 +39,14 @@ class JobCancelledError(TracklightError):
 class JobProgress:
     """Passed to a computation to report its progress. The default does nothing."""
 
-    report: Callable[[str, int, int], None] = lambda stage, done, total: None
+    report: Callable[[str | Message, int, int], None] = lambda stage, done, total: None
     """Called with the current stage, the number of finished steps, and the number of all steps."""
     show: Callable[[Any], None] = lambda result: None
     """Called with an intermediate result."""
     is_cancelled: Callable[[], bool] = lambda: False
 
-    def step(self, stage: str, done: int, total: int) -> None:
-        """Report progress.
+    def step(self, stage: str | Message, done: int, total: int) -> None:
+        """Report progress. A stage with a message code can be translated.
 
         Raises:
             JobCancelledError: The job has been cancelled.
@@ -69,10 +70,10 @@ class Job(Generic[ResultT]):
 
     key: str
     state: JobState = "waiting"
-    stage: str = ""
+    stage_message: Message = _NO_MESSAGE
     done: int = 0
     total: int = 0
-    problem: str = ""
+    problem_message: Message = _NO_MESSAGE
     """Why the job failed; empty if it did not."""
     result: ResultT | None = None
     """The last intermediate result; when the job is done, the final one."""
@@ -80,6 +81,16 @@ class Job(Generic[ResultT]):
     """The number of results so far."""
     _cancel_requested: threading.Event = field(default_factory=threading.Event)
     _ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def stage(self) -> str:
+        """What the job is doing, in English."""
+        return self.stage_message.text
+
+    @property
+    def problem(self) -> str:
+        """Why the job failed, in English; empty if it did not."""
+        return self.problem_message.text
 
     def cancel(self) -> None:
         """Ask the job to stop. It keeps its last intermediate result."""
@@ -90,21 +101,25 @@ class Job(Generic[ResultT]):
         return self._ended.wait(timeout_s)
 
     def run(self, compute: Callable[[JobProgress], ResultT]) -> None:
-        """Run the computation in this thread. Errors end up in `problem`."""
+        """Run the computation in this thread. Errors end up in `problem_message`."""
         self.state = "running"
         end_state: JobState = "failed"
         progress = JobProgress(self._report, self.show, self._cancel_requested.is_set)
         try:
-            progress.step("starting", 0, 0)
+            progress.step(Message("jobs.starting", "starting"), 0, 0)
             self.show(compute(progress))
             end_state = "done"
         except JobCancelledError:
             end_state = "cancelled"
         except (TracklightError, MemoryError, np.linalg.LinAlgError) as error:
-            self.problem = str(error) or "out of memory"
+            self.problem_message = _describe_failure(error)
         except Exception as error:
             logger.exception("job %s failed", self.key)
-            self.problem = f"unexpected error ({type(error).__name__}); see the server's terminal"
+            self.problem_message = Message.format(
+                "jobs.unexpected_error",
+                "unexpected error ({type}); see the server's terminal",
+                type=type(error).__name__,
+            )
         finally:
             self.state = end_state
             self._ended.set()
@@ -120,8 +135,13 @@ class Job(Generic[ResultT]):
         self.state = "done"
         self._ended.set()
 
-    def _report(self, stage: str, done: int, total: int) -> None:
-        self.stage, self.done, self.total = stage, done, total
+    def _report(self, stage: str | Message, done: int, total: int) -> None:
+        self.stage_message = stage if isinstance(stage, Message) else Message("", stage)
+        self.done, self.total = done, total
+
+
+def _describe_failure(error: Exception) -> Message:
+    return get_message(error) if str(error) else Message("jobs.out_of_memory", "out of memory")
 
 
 class Jobs(Generic[ResultT]):

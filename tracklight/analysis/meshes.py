@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -29,13 +29,15 @@ from tracklight.analysis.media.values import (
     compute_fingerprints,
 )
 from tracklight.analysis.source import Context, Source
-from tracklight.errors import FormatError, LogError
+from tracklight.errors import FormatError, LogError, Message
 from tracklight.formats import proto, tensor
-from tracklight.formats.proto import Message
 from tracklight.formats.summary import MeshContent
 from tracklight.formats.wire_format import decode_text
 from tracklight.types import Float64, Int32, Int64, ValueLocations
 from tracklight.util.lru_cache import LruCache
+
+Vector = tuple[float, float, float]
+LightKind = Literal["ambient", "directional", "point"]
 
 #: TensorFlow 1 appends a number if two summary operations have the same name.
 _MESH_TAG = re.compile(r"(?P<name>.*)_(?P<part>VERTEX|FACE|COLOR)(?P<number>_\d+)?", re.DOTALL)
@@ -55,7 +57,7 @@ _MIN_VALUE, _MAX_VALUE = 1e-12, 1e12
 
 _HEX_COLOR = re.compile(r"#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _NAMED_COLOR = re.compile(r"[a-z]{3,24}")
-_LIGHTS = {
+_LIGHTS: dict[str, LightKind] = {
     "AmbientLight": "ambient",
     "HemisphereLight": "ambient",
     "DirectionalLight": "directional",
@@ -71,7 +73,7 @@ _CAMERAS = ("PerspectiveCamera", "OrthographicCamera")
 def split_mesh_tag(tag: str) -> tuple[str, MeshContent]:
     """Return the mesh that a series belongs to, and which part of it the series is.
 
-    ``web/src/dashboards/mesh/join.ts`` has the same logic.
+    ``web/src/dashboards/mesh/mesh-tags.ts`` has the same logic.
     """
     match = _MESH_TAG.fullmatch(tag)
     if match is None:
@@ -178,14 +180,18 @@ def get_mesh_step(log: Source, request: ValueRequest) -> MeshStep:
     """
     steps = join_mesh_parts(locate_mesh_parts(log, request.run, request.tag))
     index: int | None = request.index
-    fingerprint = request.mark
+    fingerprint = request.fingerprint
     if fingerprint is not None and (
         request.index >= len(steps) or steps.fingerprint[request.index] != fingerprint
     ):
         matches = np.flatnonzero(steps.fingerprint == fingerprint)
         index = int(matches[0]) if len(matches) else None
     if index is None or index >= len(steps):
-        raise LogError(f'the log no longer has this step of "{request.tag}"; reload the page')
+        raise LogError(
+            "log.step_gone",
+            'the log no longer has this step of "{tag}"; reload the page',
+            tag=request.tag,
+        )
     return steps[index]
 
 
@@ -253,7 +259,9 @@ def read_mesh_part(log: Source, locations: ValueLocations, index: int) -> MeshPa
     """
     value = proto.parse("Value", log.read(locations, index))
     if not value.HasField("tensor"):
-        raise FormatError(f'the value of "{locations.tag}" is not a tensor')
+        raise FormatError(
+            "log.not_a_tensor", 'the value of "{tag}" is not a tensor', tag=locations.tag
+        )
     own = _parse_plugin_data(value.metadata.plugin_data.content)
     # Only the first value of a tag must have metadata. Its config applies to later values too, but
     # which parts belong to a later value is then unknown.
@@ -297,7 +305,7 @@ class MeshPartReader:
         return part
 
 
-def _parse_plugin_data(content: bytes) -> Message:
+def _parse_plugin_data(content: bytes) -> proto.Message:
     try:
         return proto.parse("MeshPluginData", content)
     except FormatError:
@@ -314,18 +322,18 @@ class Camera(msgspec.Struct, omit_defaults=True):
     fov: float | None = None
     near: float | None = None
     far: float | None = None
-    position: list[float] | None = None
-    look_at: list[float] | None = None
-    up: list[float] | None = None
+    position: Vector | None = None
+    look_at: Vector | None = None
+    up: Vector | None = None
 
 
 class Light(msgspec.Struct, omit_defaults=True):
-    """A light of the kind ``ambient``, ``directional`` or ``point``; its color is a CSS color."""
+    """A light; its color is a CSS color."""
 
-    kind: str
+    kind: LightKind
     color: str = "#ffffff"
     intensity: float = 1.0
-    position: list[float] | None = None
+    position: Vector | None = None
 
 
 class Material(msgspec.Struct, omit_defaults=True):
@@ -354,7 +362,7 @@ class SceneConfig(msgspec.Struct, omit_defaults=True):
     material: Material | None = None
 
 
-def parse_scene_config(config: str, notes: list[str]) -> SceneConfig:
+def parse_scene_config(config: str, notes: list[Message]) -> SceneConfig:
     """Parse the three.js settings that may be logged with a mesh.
 
     The result is safe to use in a page: numbers are finite and within limits, colors are valid.
@@ -367,7 +375,12 @@ def parse_scene_config(config: str, notes: list[str]) -> SceneConfig:
         return SceneConfig()
     fields = _parse_json_object(config)
     if fields is None:
-        notes.append("The scene config of this mesh is not a JSON object and was ignored.")
+        notes.append(
+            Message(
+                "mesh.invalid_config",
+                "The scene config of this mesh is not a JSON object and was ignored.",
+            )
+        )
         return SceneConfig()
     camera, material = fields.get("camera"), fields.get("material")
     return SceneConfig(
@@ -386,27 +399,33 @@ def _parse_json_object(config: str) -> dict[str, Any] | None:
         return None
 
 
-def _read_camera(fields: Mapping[str, Any], notes: list[str]) -> Camera:
+def _read_camera(fields: Mapping[str, Any], notes: list[Message]) -> Camera:
     kind = fields.get("cls", _CAMERAS[0])
     if kind not in _CAMERAS:
-        notes.append(f"The camera type of this mesh is unknown; {_CAMERAS[0]} is used.")
+        notes.append(
+            Message.format(
+                "mesh.unknown_camera",
+                "The camera type of this mesh is unknown; {camera} is used.",
+                camera=_CAMERAS[0],
+            )
+        )
     return Camera(
         orthographic=kind == _CAMERAS[1],
         fov=_read_number(fields.get("fov"), 1, 170),
         near=_read_number(fields.get("near"), _MIN_VALUE, _MAX_VALUE),
         far=_read_number(fields.get("far"), _MIN_VALUE, _MAX_VALUE),
-        position=_read_triple(fields.get("position")),
-        look_at=_read_triple(fields.get("lookAt", fields.get("look_at"))),
-        up=_read_triple(fields.get("up")),
+        position=_read_vector(fields.get("position")),
+        look_at=_read_vector(fields.get("lookAt", fields.get("look_at"))),
+        up=_read_vector(fields.get("up")),
     )
 
 
-def _read_lights(rows: object, notes: list[str]) -> list[Light]:
+def _read_lights(rows: object, notes: list[Message]) -> list[Light]:
     lights: list[Light] = []
     for row in rows if isinstance(rows, list) else []:
         kind = _LIGHTS.get(str(row.get("cls"))) if isinstance(row, dict) else None
         if kind is None or len(lights) == _MAX_LIGHTS:
-            notes.append("Some lights of this mesh cannot be shown.")
+            notes.append(Message("mesh.lights", "Some lights of this mesh cannot be shown."))
             break
         intensity = _read_number(row.get("intensity"), 0, 100)
         lights.append(
@@ -414,7 +433,7 @@ def _read_lights(rows: object, notes: list[str]) -> list[Light]:
                 kind,
                 _read_color(row.get("color")) or "#ffffff",
                 1.0 if intensity is None else intensity,
-                _read_triple(row.get("position")),
+                _read_vector(row.get("position")),
             )
         )
     return lights
@@ -441,14 +460,14 @@ def _read_number(value: object, low: float, high: float) -> float | None:
     return min(max(float(value), low), high)
 
 
-def _read_triple(value: object) -> list[float] | None:
+def _read_vector(value: object) -> Vector | None:
     """Read three numbers, from a list or from the fields x, y and z."""
     if isinstance(value, dict):
         value = [value.get(axis) for axis in "xyz"]
     if not isinstance(value, list) or len(value) != 3:
         return None
-    numbers = [_read_number(item, -_MAX_VALUE, _MAX_VALUE) for item in value]
-    return None if None in numbers else [number for number in numbers if number is not None]
+    x, y, z = (_read_number(item, -_MAX_VALUE, _MAX_VALUE) for item in value)
+    return None if x is None or y is None or z is None else (x, y, z)
 
 
 def _read_color(value: object) -> str | None:

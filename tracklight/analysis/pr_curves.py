@@ -115,12 +115,14 @@ def compute_metrics(curve: PRCurve) -> PRCurveMetrics:
 
 def _get_rows(value: DecodedValue) -> Float64:
     if not isinstance(value, Tensor) or value.array.dtype.kind not in "fiub":
-        raise FormatError("not a PR curve: the value is not numeric")
+        raise FormatError("pr_curves.not_numeric", "not a PR curve: the value is not numeric")
     shape = value.array.shape
     if len(shape) != 2 or shape[0] != _ROWS or shape[1] < 1:
         raise FormatError(
-            "not a PR curve: it needs six rows (true and false positives, true and false "
-            f"negatives, precision, recall), but the shape is {list(shape)}"
+            "pr_curves.invalid_shape",
+            "not a PR curve: it needs six rows (true and false positives, true "
+            "and false negatives, precision, recall), but the shape is {shape}",
+            shape=list(shape),
         )
     rows: Float64 = value.array.astype(np.float64)
     rows[~np.isfinite(rows)] = np.nan

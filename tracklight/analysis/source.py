@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
+from tracklight.errors import Message
 from tracklight.index.series_query import SeriesQuery, View
 from tracklight.logdir.roots import Root
 from tracklight.types import (
@@ -32,11 +33,51 @@ from tracklight.types import (
 ResultT = TypeVar("ResultT")
 
 
-class Problem(msgspec.Struct):
-    """An error for the page: what failed, and what to do about it."""
+class Sentence(msgspec.Struct):
+    """A sentence for the page: the English text, and what the page translates it by."""
+
+    code: str
+    """Empty if there is no translation."""
+    text: str
+    args: dict[str, str | int | float | Sentence]
+
+    @classmethod
+    def make(cls, message: str | Message) -> Sentence:
+        """Return a message in the form in which it is sent."""
+        if isinstance(message, str):
+            return cls("", message, {})
+        args = {
+            name: cls.make(value) if isinstance(value, Message) else value
+            for name, value in message.args.items()
+        }
+        return cls(message.code, message.text, args)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Problem(msgspec.Struct, omit_defaults=True):
+    """An error for the page: what failed, and what to do about it.
+
+    ``code`` and ``args`` identify the message for translation, ``hint_code`` the hint. They are
+    absent if the sentence has no code.
+    """
 
     message: str
     hint: str
+    code: str = ""
+    args: dict[str, str | int | float | Sentence] = msgspec.field(default_factory=dict)
+    hint_code: str = ""
+
+    @classmethod
+    def make(cls, message: str | Message, hint: str | Message) -> Problem:
+        """Return the problem of two sentences, with their codes if they have any."""
+        problem = cls(str(message), str(hint))
+        if isinstance(message, Message):
+            problem.code, problem.args = message.code, Sentence.make(message).args
+        if isinstance(hint, Message):
+            problem.hint_code = hint.code
+        return problem
 
 
 class Empty(msgspec.Struct):

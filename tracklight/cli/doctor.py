@@ -364,7 +364,7 @@ def _check_root(root: Root, catalog: Catalog) -> Iterator[Finding]:
     for description, folders in unsupported:
         yield note(f"{description}: {format_names(folders)}", "no dashboard shows this yet")
     for problem in discovered.problems:
-        yield error(problem, "check the permissions")
+        yield error(str(problem), "check the permissions")
 
 
 def _explain_no_runs(root: Root) -> Iterator[Finding]:
@@ -405,7 +405,7 @@ def _check_runs(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Finding]:
             "all other records are shown; `tracklight inspect` lists the corrupt ones",
         )
     for problem in catalog.problems:
-        yield error(problem)
+        yield error(str(problem))
 
 
 def _check_dashboards(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Finding]:

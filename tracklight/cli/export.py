@@ -9,13 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracklight.cli.logdir_arg import (
-    Selection,
-    format_roots,
-    join_problems,
-    open_log,
-    select_tags,
-)
+from tracklight.cli.logdir_arg import Selection, format_roots, join_problems, open_log, select_tags
 from tracklight.cli.parser import EXIT_FAILURE
 from tracklight.cli.progress import ProgressCounter, show_progress
 from tracklight.errors import LogError, UsageError

@@ -8,13 +8,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tracklight.cli.logdir_arg import (
-    LogdirArg,
-    check_roots,
-    find_logdir_arg,
-    open_log,
-    select_tags,
-)
+from tracklight.cli.logdir_arg import LogdirArg, check_roots, find_logdir_arg, open_log, select_tags
 from tracklight.cli.parser import EXIT_FAILURE
 from tracklight.errors import UsageError
 from tracklight.logdir.discover import is_event_file

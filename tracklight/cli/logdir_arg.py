@@ -176,10 +176,10 @@ def format_roots(log: Log) -> str:
     return ", ".join(f'"{root.path}"' for root in log.roots)
 
 
-def join_problems(problems: Sequence[str]) -> str:
+def join_problems(problems: Sequence[object]) -> str:
     """Return the first problem, and how many more there are."""
     more = f" (and {len(problems) - 1:,} more problems)" if len(problems) > 1 else ""
-    return problems[0] + more
+    return f"{problems[0]}{more}"
 
 
 def list_missing(roots: Iterable[Root]) -> list[str]:

@@ -314,7 +314,12 @@ def _find_first(source: ByteSource, field: Field) -> bytes | None:
     if field.number in _FIXED_FIELDS:
         unpacked_type, width = _FIXED_FIELDS[field.number]
         if is_packed and size % width:
-            raise FormatError(f"{size} bytes are not a whole number of {width}-byte elements")
+            raise FormatError(
+                "files.element_size",
+                "{size} bytes are not a whole number of {width}-byte elements",
+                size=size,
+                width=width,
+            )
         if is_packed or field.wire_type == unpacked_type:
             return bytes(source[field.start : field.start + width])
     return None

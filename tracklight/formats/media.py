@@ -147,7 +147,10 @@ def decode_image(encoded: bytes) -> NDArray[Any]:
     # Some decoders of Pillow raise errors of their own.
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise FormatError(
-            f"{len(encoded):,} bytes cannot be decoded as an image: {error}"
+            "images.undecodable",
+            "{size:,} bytes cannot be decoded as an image: {error}",
+            size=len(encoded),
+            error=error,
         ) from error
 
 
@@ -196,14 +199,16 @@ def parse_wav(data: bytes) -> WavFile:
         FormatError: The bytes are not a WAV file, or its encoding is not supported.
     """
     if not _is_wav(data):
-        raise FormatError(f"{len(data):,} bytes that are not a WAV file")
+        raise FormatError("audio.not_wav", "{size:,} bytes that are not a WAV file", size=len(data))
     header: memoryview | None = None
     for name, content in _iter_riff_chunks(data):
         if name == b"fmt ":
             header = content
         elif name == b"data":
             return _make_wav_file(header, content)
-    raise FormatError(f"the WAV file of {len(data):,} bytes contains no samples")
+    raise FormatError(
+        "audio.wav_no_samples", "the WAV file of {size:,} bytes contains no samples", size=len(data)
+    )
 
 
 def decode_wav(data: bytes) -> Float64:
@@ -281,21 +286,32 @@ def _iter_riff_chunks(data: bytes) -> Iterator[tuple[bytes, memoryview]]:
 
 def _make_wav_file(header: memoryview | None, content: memoryview) -> WavFile:
     if header is None or len(header) < _WAV_FORMAT.size:
-        raise FormatError("the WAV file does not declare its sample format")
+        raise FormatError("audio.wav_no_format", "the WAV file does not declare its sample format")
     code, channels, sample_rate, frame_bytes, bits = _WAV_FORMAT.unpack_from(header)
     if code == _WAV_EXTENSIBLE and len(header) >= _WAV_SUBFORMAT.size:
         (code,) = _WAV_SUBFORMAT.unpack_from(header)
     if not channels or not sample_rate:
-        raise FormatError(f"the WAV file has {channels} channels at {sample_rate} Hz")
+        raise FormatError(
+            "audio.wav_channels",
+            "the WAV file has {channels} channels at {sample_rate} Hz",
+            channels=channels,
+            sample_rate=sample_rate,
+        )
     encoding = _WAV_ENCODINGS.get(code)
     if encoding is None or _get_sample_bytes(bits) not in _WAV_SAMPLE_BYTES[encoding]:
         raise FormatError(
-            f"WAV files with {bits}-bit samples of encoding {encoding or hex(code)} are not "
-            "supported"
+            "audio.wav_encoding",
+            "WAV files with {bits}-bit samples of encoding {encoding} are not supported",
+            bits=bits,
+            encoding=encoding or hex(code),
         )
     if frame_bytes != channels * _get_sample_bytes(bits):
         raise FormatError(
-            f"the WAV file declares {frame_bytes} bytes for {channels} samples of {bits} bits"
+            "audio.wav_frame",
+            "the WAV file declares {frame_bytes} bytes for {channels} samples of {bits} bits",
+            frame_bytes=frame_bytes,
+            channels=channels,
+            bits=bits,
         )
     whole = len(content) - len(content) % frame_bytes
     return WavFile(encoding, channels, sample_rate, bits, content[:whole])

@@ -87,7 +87,7 @@ def parse_onnx_model(data: bytes | memoryview) -> OnnxModel:
         elif part.number == _MODEL_FUNCTION:
             functions.append(parse_onnx_function(content))
     if graph is None:
-        raise FormatError("the model contains no graph")
+        raise FormatError("graphs.model_empty", "the model contains no graph")
     return OnnxModel(parse_onnx_graph(graph), functions)
 
 

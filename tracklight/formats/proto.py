@@ -51,7 +51,13 @@ def parse(name: str, data: bytes | bytearray | memoryview) -> Message:
     try:
         return _get_class(name).FromString(bytes(data))
     except (DecodeError, RecursionError) as error:
-        raise FormatError(f"not a valid {name} message ({len(data)} bytes): {error}") from error
+        raise FormatError(
+            "files.invalid_message",
+            "not a valid {name} message ({size} bytes): {error}",
+            name=name,
+            size=len(data),
+            error=error,
+        ) from error
 
 
 def __getattr__(name: str) -> Any:

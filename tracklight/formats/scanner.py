@@ -219,7 +219,9 @@ class _PayloadWindow:
 
     def _fetch(self, offset: int, count: int) -> bytes:
         if count > MAX_WHOLE_RECORD_BYTES:
-            raise FormatError(f"a name or description has {count} bytes")
+            raise FormatError(
+                "log.name_too_long", "a name or description has {size} bytes", size=count
+            )
         self._reads += 1
         if self._can_read_whole and self._reads > _FREE_READS + offset // _MIN_SEEK_BYTES:
             raise _ReadWholeError

@@ -127,9 +127,15 @@ def get_dtype(code: int) -> DType:
     try:
         dtype = DType(code - 100 if code > 100 else code)
     except ValueError:
-        raise FormatError(f"unknown tensor dtype {code}") from None
+        raise FormatError(
+            "log.tensor_unknown_dtype", "unknown tensor dtype {code}", code=code
+        ) from None
     if dtype in (DType.RESOURCE, DType.VARIANT):
-        raise FormatError(f"tensors of dtype {dtype.name.lower()} contain no values")
+        raise FormatError(
+            "log.tensor_no_values",
+            "tensors of dtype {dtype} contain no values",
+            dtype=dtype.name.lower(),
+        )
     return dtype
 
 
@@ -146,10 +152,13 @@ def get_shape(shape: Message) -> tuple[int, ...]:
     """
     sizes = tuple(dim.size for dim in shape.dim)
     if shape.unknown_rank or any(size < 0 for size in sizes):
-        raise FormatError("the shape of the tensor is unknown")
+        raise FormatError("log.tensor_unknown_shape", "the shape of the tensor is unknown")
     if len(sizes) > _MAX_DIMENSIONS:
         raise FormatError(
-            f"the tensor has {len(sizes)} dimensions; at most {_MAX_DIMENSIONS} are supported"
+            "log.tensor_dimensions",
+            "the tensor has {dimensions} dimensions; at most {max_dimensions} are supported",
+            dimensions=len(sizes),
+            max_dimensions=_MAX_DIMENSIONS,
         )
     return sizes
 
@@ -165,8 +174,12 @@ def check_size(dtype: DType, shape: tuple[int, ...], max_bytes: int) -> None:
     needed = item_bytes * math.prod(size for size in shape if size)
     if needed > max_bytes:
         raise FormatError(
-            f"a tensor of shape {list(shape)} takes {needed} bytes, more than {max_bytes}; "
-            "pass a larger max_bytes to read it"
+            "log.tensor_too_large",
+            "a tensor of shape {shape} takes {size} bytes, more than {limit}; "
+            "pass a larger max_bytes to read it",
+            shape=list(shape),
+            size=needed,
+            limit=max_bytes,
         )
 
 
@@ -188,7 +201,11 @@ def _decode_numbers(tensor: Message, layout: _Layout, count: int) -> NDArray[Any
         return _repeat_last(_read_field(tensor, layout.field, stored, count), count)
     if len(content) != count * stored.itemsize:
         raise FormatError(
-            f"the tensor has {len(content)} bytes for {count} elements of {stored.itemsize} bytes"
+            "log.tensor_size",
+            "the tensor has {size} bytes for {count} elements of {itemsize} bytes",
+            size=len(content),
+            count=count,
+            itemsize=stored.itemsize,
         )
     return np.frombuffer(content, stored)
 
@@ -200,7 +217,9 @@ def _read_field(tensor: Message, field: str, stored: np.dtype[Any], count: int) 
         return np.frombuffer(values, stored)[:count]
     parts = 2 if stored.kind == "c" else 1
     if len(values) % parts:
-        raise FormatError("the last complex number of the tensor has no imaginary part")
+        raise FormatError(
+            "log.tensor_complex", "the last complex number of the tensor has no imaginary part"
+        )
     wanted = min(len(values), count * parts)
     numbers = np.fromiter(itertools.islice(values, wanted), _FIELD_TYPES[field], wanted)
     return numbers.view(stored) if parts == 2 else numbers.astype(stored, copy=False)
@@ -235,7 +254,11 @@ def _split_strings(content: bytes, count: int) -> list[bytes]:
         length, offset = read_varint(content, offset, len(content))
         lengths.append(length)
     if offset + sum(lengths) != len(content):
-        raise FormatError(f"the lengths of the {count} strings of the tensor do not add up")
+        raise FormatError(
+            "log.tensor_strings",
+            "the lengths of the {count} strings of the tensor do not add up",
+            count=count,
+        )
     ends = itertools.accumulate(lengths, initial=offset)
     return [content[start:end] for start, end in itertools.pairwise(ends)]
 

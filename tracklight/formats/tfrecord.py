@@ -163,14 +163,26 @@ def iter_record_blocks(
 
 def _check_header(header: bytes, offset: int, max_record_bytes: int) -> int:
     if len(header) < HEADER_BYTES:
-        raise FormatError(f"the record at byte {offset} is truncated within its header")
+        raise FormatError(
+            "log.record_header",
+            "the record at byte {offset} is truncated within its header",
+            offset=offset,
+        )
     length, crc = _HEADER.unpack(header)
     if masked_crc32c(header[:8]) != crc:
-        raise FormatError(f"no record starts at byte {offset}: the checksum of its length is wrong")
+        raise FormatError(
+            "log.no_record",
+            "no record starts at byte {offset}: the checksum of its length is wrong",
+            offset=offset,
+        )
     if length > max_record_bytes:
         raise FormatError(
-            f"the record at byte {offset} is {length} bytes long, more than {max_record_bytes}; "
-            "pass a larger max_record_bytes to read it"
+            "log.record_over_limit",
+            "the record at byte {offset} is {length} bytes long, more than "
+            "{limit}; pass a larger max_record_bytes to read it",
+            offset=offset,
+            length=length,
+            limit=max_record_bytes,
         )
     return int(length)
 
@@ -178,12 +190,19 @@ def _check_header(header: bytes, offset: int, max_record_bytes: int) -> int:
 def _check_body(body: bytes, length: int, offset: int) -> bytes:
     if len(body) < length + FOOTER_BYTES:
         raise FormatError(
-            f"the record at byte {offset} is truncated: it has {HEADER_BYTES + len(body)} of "
-            f"{HEADER_BYTES + length + FOOTER_BYTES} bytes"
+            "log.record_truncated",
+            "the record at byte {offset} is truncated: it has {actual} of {expected} bytes",
+            offset=offset,
+            actual=HEADER_BYTES + len(body),
+            expected=HEADER_BYTES + length + FOOTER_BYTES,
         )
     payload = body[:length]
     if _FOOTER.unpack_from(body, length)[0] != masked_crc32c(payload):
-        raise FormatError(f"the checksum of the record at byte {offset} is wrong")
+        raise FormatError(
+            "log.record_data_checksum",
+            "the checksum of the record at byte {offset} is wrong",
+            offset=offset,
+        )
     return payload
 
 
@@ -220,7 +239,12 @@ class _DecompressingReader:
         try:
             data = self._decompressor.decompress(compressed, size)
         except zlib.error as error:
-            raise FormatError(f"invalid {self._compression} data: {error}") from error
+            raise FormatError(
+                "log.invalid_compression",
+                "invalid {compression} data: {error}",
+                compression=self._compression,
+                error=error,
+            ) from error
         self._compressed = self._decompressor.unconsumed_tail or self._decompressor.unused_data
         return data
 
@@ -228,7 +252,11 @@ class _DecompressingReader:
         """Return what the decompressor still holds after the end of the input."""
         data = self._decompress(b"", size)
         if not data and not self._decompressor.eof:
-            raise FormatError(f"the {self._compression} data is truncated")
+            raise FormatError(
+                "log.compression_truncated",
+                "the {compression} data is truncated",
+                compression=self._compression,
+            )
         return data
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, TracklightError
 from tracklight.formats import proto, tensor
 from tracklight.formats.event import DATA_CLASS_BY_PLUGIN, UNKNOWN_ENCODING, WAV_ENCODING
 from tracklight.formats.media import (
@@ -186,7 +186,12 @@ def decode_value(
     value = upgrade_legacy_value(proto.parse("Value", data))
     if not value.HasField("tensor"):
         if kind is not Kind.TENSOR or value.WhichOneof("value"):
-            raise FormatError(f'the value of "{decode_text(value.tag)}" is not of kind {kind}')
+            raise FormatError(
+                "log.wrong_kind",
+                'the value of "{tag}" is not of kind {kind}',
+                tag=decode_text(value.tag),
+                kind=kind,
+            )
         return Tensor(np.zeros(0, np.float32))
     array = tensor.decode_tensor(value.tensor, max_bytes=max_bytes)
     content = value.metadata.plugin_data.content
@@ -203,7 +208,11 @@ def decode_value(
 
 def _to_images(array: NDArray[Any], content: bytes) -> Images:
     if array.dtype != object or array.ndim != 1 or len(array) < 2:
-        raise FormatError(f"not an image value: {_describe(array)}")
+        raise FormatError(
+            "log.not_an_image",
+            "not an image value: a tensor of {dtype} of shape {shape}",
+            **_describe(array),
+        )
     width, height, *encoded = array.tolist()
     colorspace = _parse_plugin_content("ImagePluginData", content).colorspace
     return Images(_to_size(width), _to_size(height), tuple(encoded), colorspace)
@@ -215,7 +224,11 @@ def _to_size(text: bytes) -> int:
 
 def _to_audio(array: NDArray[Any], content: bytes) -> Audio:
     if array.dtype != object or array.ndim not in (1, 2) or 0 in array.shape[1:]:
-        raise FormatError(f"not an audio value: {_describe(array)}")
+        raise FormatError(
+            "log.not_audio",
+            "not an audio value: a tensor of {dtype} of shape {shape}",
+            **_describe(array),
+        )
     rows = array if array.ndim == 2 else array[:, np.newaxis]
     clips = tuple(rows[:, 0].tolist())
     labels = rows[:, 1].tolist() if rows.shape[1] > 1 else [b""] * len(rows)
@@ -241,7 +254,11 @@ def _get_audio_type(plugin_data: Message, is_wav: bool) -> str:
 
 def _to_text(array: NDArray[Any]) -> Text:
     if array.dtype != object:
-        raise FormatError(f"not a text value: {_describe(array)}")
+        raise FormatError(
+            "log.not_text",
+            "not a text value: a tensor of {dtype} of shape {shape}",
+            **_describe(array),
+        )
     texts = np.empty(array.size, object)
     texts[:] = [decode_text(text) for text in array.ravel()]
     return Text(texts.reshape(array.shape))
@@ -249,7 +266,11 @@ def _to_text(array: NDArray[Any]) -> Text:
 
 def _to_histogram(array: NDArray[Any], content: bytes) -> Histogram:
     if array.dtype.kind not in "fiub" or array.ndim != 2 or array.shape[1] != 3:
-        raise FormatError(f"not a histogram: {_describe(array)}")
+        raise FormatError(
+            "log.not_a_histogram",
+            "not a histogram: a tensor of {dtype} of shape {shape}",
+            **_describe(array),
+        )
     left, right, counts = array.astype(np.float64).T
     return Histogram(left, right, counts, _find_stats(content))
 
@@ -269,9 +290,10 @@ def _parse_plugin_content(name: str, content: bytes) -> Message:
         return getattr(proto, name)()
 
 
-def _describe(array: NDArray[Any]) -> str:
-    elements = "strings" if array.dtype == object else str(array.dtype)
-    return f"a tensor of {elements} of shape {list(array.shape)}"
+def _describe(array: NDArray[Any]) -> dict[str, str]:
+    """Return the arguments of messages about a tensor."""
+    dtype = "string" if array.dtype == object else str(array.dtype)
+    return {"dtype": dtype, "shape": str(list(array.shape))}
 
 
 class _UpgradedValue(NamedTuple):
@@ -375,7 +397,12 @@ def compute_bucket_table(histogram: Message) -> NDArray[np.float64]:
     first, last = filled[0], filled[-1]
     inner = limits[first:last]
     if len(inner) < last - first:
-        raise FormatError(f"the histogram has {len(counts)} buckets, but {len(limits)} edges")
+        raise FormatError(
+            "log.histogram_edges",
+            "the histogram has {buckets} buckets, but {edges} edges",
+            buckets=len(counts),
+            edges=len(limits),
+        )
     edges = np.concatenate([[histogram.min], inner, [histogram.max]])
     # Some writers leave the minimum and the maximum at 0. Use the edges of the buckets then.
     if edges[0] > edges[1]:
@@ -405,7 +432,7 @@ class HistogramBatch:
     counts: Float64
     totals: Float64
     """One row per histogram, with the columns `TOTALS_COLUMNS`; NaN where nothing was logged."""
-    errors: dict[int, str] = field(default_factory=dict)
+    errors: dict[int, TracklightError] = field(default_factory=dict)
     """Why histograms could not be decoded, by index. These have no buckets."""
 
     def __len__(self) -> int:
@@ -420,14 +447,14 @@ def decode_histograms(values: Sequence[bytes | None]) -> HistogramBatch:
     """Decode many histograms; None is a value that could not be read."""
     tables: list[NDArray[Any]] = []
     totals = np.full((len(values), len(TOTALS_COLUMNS)), np.nan)
-    errors: dict[int, str] = {}
+    errors: dict[int, TracklightError] = {}
     for index, data in enumerate(values):
         table = _NO_BUCKETS
         if data is not None:
             try:
                 table, totals[index] = _decode_histogram(data)
             except FormatError as error:
-                errors[index] = str(error)
+                errors[index] = error
         tables.append(table)
     starts = np.zeros(len(tables) + 1, np.int64)
     np.cumsum([len(table) for table in tables], out=starts[1:])

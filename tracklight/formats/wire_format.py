@@ -75,9 +75,19 @@ def iter_fields(source: ByteSource, start: int, end: int) -> Iterator[Field]:
         elif wire_type == FIXED32:
             offset += 4
         else:
-            raise FormatError(f"unsupported wire type {wire_type} at offset {first}")
+            raise FormatError(
+                "log.wire_type",
+                "unsupported wire type {wire_type} at offset {offset}",
+                wire_type=wire_type,
+                offset=first,
+            )
         if number == 0 or offset > end:
-            raise FormatError(f"field {number} at offset {first} does not fit its message")
+            raise FormatError(
+                "log.field_size",
+                "field {number} at offset {offset} does not fit its message",
+                number=number,
+                offset=first,
+            )
         yield Field(number, wire_type, value, first, offset)
 
 
@@ -94,7 +104,7 @@ def read_varint(source: ByteSource, offset: int, end: int) -> tuple[int, int]:
             return (value | byte << shift) & _UINT64, position + 1
         value |= (byte & 0x7F) << shift
         shift += 7
-    raise FormatError(f"unterminated varint at offset {offset}")
+    raise FormatError("log.varint", "unterminated varint at offset {offset}", offset=offset)
 
 
 def encode_varint(value: int) -> bytes:
@@ -180,7 +190,9 @@ def scan_messages_in_python(data: bytes, spans: Int64, wanted: int) -> Int64:
                 if is_wanted and field.wire_type == LENGTH_DELIMITED:
                     rows.append([index, field.number, *get_field_value(data, field)])
     except FormatError:
-        raise FormatError("it contains a message that cannot be decoded") from None
+        raise FormatError(
+            "log.undecodable", "it contains a message that cannot be decoded"
+        ) from None
     return to_field_table(rows)
 
 

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
+from tracklight.errors import Message
 from tracklight.index.cache import DEFAULT_CACHE_BYTES, PackCache, find_cache_folder
 from tracklight.index.series_query import SeriesQuery, View
 from tracklight.index.shard import SeriesKey, Shard
@@ -131,13 +132,13 @@ class Catalog:
         )
 
     @property
-    def problems(self) -> tuple[str, ...]:
+    def problems(self) -> tuple[Message, ...]:
         """Messages about directories and files that could not be listed or read."""
         listing = [problem for found in self._discoveries.values() for problem in found.problems]
         return (*listing, *(problem for shard in self._shards for problem in shard.problems))
 
     @property
-    def failed_roots(self) -> tuple[str, ...]:
+    def failed_roots(self) -> tuple[Message, ...]:
         """Messages about roots without any run because they could not be listed."""
         failed = (found for found in self._discoveries.values() if not found.runs)
         return tuple(problem for found in failed for problem in found.problems)

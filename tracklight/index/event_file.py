@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tracklight.errors import CorruptRecordError, LogError
+from tracklight.errors import CorruptRecordError, LogError, Message
 from tracklight.formats.batch import Batch, Damage, DamageKind
 from tracklight.formats.scanner import Scanner, create_scanner
 from tracklight.formats.tfrecord import masked_crc32c
@@ -50,10 +50,10 @@ _HEADER = struct.Struct("<QI")
 _FOOTER_BYTES = 4
 
 _DAMAGE_MESSAGES = {
-    DamageKind.HEADER: "invalid record header",
-    DamageKind.DATA: "wrong checksum",
-    DamageKind.PROTO: "not an Event message",
-    DamageKind.TORN: "truncated record",
+    DamageKind.HEADER: Message("log.damaged_header", "invalid record header"),
+    DamageKind.DATA: Message("log.damaged_data", "wrong checksum"),
+    DamageKind.PROTO: Message("log.damaged_event", "not an Event message"),
+    DamageKind.TORN: Message("log.damaged_end", "truncated record"),
 }
 
 
@@ -160,7 +160,8 @@ class EventFile:
 
     def info(self) -> FileInfo:
         damage = [*self.damage, self.unreadable_tail] if self.unreadable_tail else self.damage
-        ranges = (DamageInfo(d.offset, d.size, _DAMAGE_MESSAGES[d.kind]) for d in damage)
+        messages = ((it, _DAMAGE_MESSAGES[it.kind]) for it in damage)
+        ranges = (DamageInfo(it.offset, it.size, text.text, text.code) for it, text in messages)
         damaged = self.damaged + (self.unreadable_tail is not None)
         return FileInfo(self.path, self.origin.stat.size, self.records, damaged, tuple(ranges))
 
@@ -384,8 +385,13 @@ class _RecordReader:
             raise self._make_changed_error(record)
         if length > MAX_RECORD_BYTES:
             raise LogError(
-                f"the record at byte {record:,} of {self._path} is too large: {length:,} bytes "
-                f"(the limit is {MAX_RECORD_BYTES:,})"
+                "log.record_too_large",
+                "the record at byte {offset:,} of {path} is too large: {length:,} "
+                "bytes (the limit is {limit:,})",
+                offset=record,
+                path=self._path,
+                length=length,
+                limit=MAX_RECORD_BYTES,
             )
         data = self._read(record + _HEADER.size, length + _FOOTER_BYTES)
         payload, footer = data[:length], data[length:]
@@ -393,7 +399,10 @@ class _RecordReader:
             footer, "little"
         ):
             raise CorruptRecordError(
-                f"the record at byte {record:,} of {self._path} has a wrong checksum"
+                "log.record_checksum",
+                "the record at byte {offset:,} of {path} has a wrong checksum",
+                offset=record,
+                path=self._path,
             )
         return payload
 

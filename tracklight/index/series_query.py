@@ -71,8 +71,10 @@ class SeriesQuery:
     def __post_init__(self) -> None:
         if not is_axis(self.axis):
             raise UsageError(
-                f'unknown axis "{self.axis}"; use step, relative_step, relative, wall, index or '
-                "metric:TAG"
+                "scalars.unknown_axis",
+                'unknown axis "{axis}"; use step, relative_step, relative, wall, '
+                "index or metric:TAG",
+                axis=self.axis,
             )
 
     @property

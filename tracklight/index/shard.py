@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TypeVar
 
-from tracklight.errors import RunNotFoundError
+from tracklight.errors import Message, RunNotFoundError
 from tracklight.index.blocks import SegmentOrigin
 from tracklight.index.cache import PackCache, SegmentStore
 from tracklight.index.event_file import (
@@ -75,7 +75,7 @@ class Shard:
         self._workers = WorkerPool(threads)
         self._store = SegmentStore(cache, memory_bytes, threads, self._lock)
         self._filesystems: dict[str, FileSystem] = {}
-        self._problems: dict[str, str] = {}
+        self._problems: dict[str, Message] = {}
         self._progress = Progress(0, 0, 0, 0)
 
     # ---- refresh
@@ -107,7 +107,7 @@ class Shard:
         return self._progress
 
     @property
-    def problems(self) -> tuple[str, ...]:
+    def problems(self) -> tuple[Message, ...]:
         """Messages about files that could not be read."""
         return tuple(self._problems.values())
 
@@ -299,7 +299,12 @@ class Shard:
             self._problems.pop(file.path, None)
             return has_new or is_replaced
         except OSError as error:
-            self._problems[file.path] = f'cannot read "{file.path}": {error.strerror or error}'
+            self._problems[file.path] = Message.format(
+                "files.cannot_read",
+                'cannot read "{path}": {reason}',
+                path=file.path,
+                reason=error.strerror or error,
+            )
             return False
         finally:
             self._advance(files=1)

@@ -42,10 +42,15 @@ class ConfinedFiles:
         try:
             stat = fs.find_stat(path)
             if stat is None:
-                raise LogError(f'no file "{path}"')
+                raise LogError("files.missing", 'no file "{path}"', path=path)
             raw = _RawFile(fs.open(path), stat.size)
         except OSError as error:
-            raise LogError(f'cannot read "{path}": {error.strerror or error}') from None
+            raise LogError(
+                "files.cannot_read",
+                'cannot read "{path}": {reason}',
+                path=path,
+                reason=error.strerror or error,
+            ) from None
         return cast(BinaryIO, io.BufferedReader(raw, _BUFFER_BYTES))
 
     def find_size(self, path: str) -> int | None:
@@ -69,7 +74,11 @@ class ConfinedFiles:
         """Raise LogError if a path is outside the log directories."""
         resolved = resolve_path(path)
         if not any(is_inside(resolved, root) for root in self._roots):
-            raise LogError(f'"{path}" is outside the log directory; move the file into it')
+            raise LogError(
+                "files.outside",
+                '"{path}" is outside the log directory; move the file into it',
+                path=path,
+            )
 
     def _find_stat(self, path: str) -> FileStat | None:
         self.check_path(path)

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple
 
+from tracklight.errors import Message
 from tracklight.logdir.filesystem import FileStat, FileSystem, ListedFile
 from tracklight.logdir.names import RunFilter, natural_key
 from tracklight.logdir.roots import Root
@@ -98,7 +99,7 @@ class Discovery:
     #: Event files by run, and within a run by name, which is the order in which they were created.
     files: list[DiscoveredFile]
     #: Messages for the user.
-    problems: list[str]
+    problems: list[Message]
     #: Directories that could not be listed; runs known to be below them may still exist.
     failed_directories: list[str]
     #: Targets of the symbolic links that were followed.

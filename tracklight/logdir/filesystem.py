@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Protocol
 
+from tracklight.errors import Message
+
 
 class FileStat(NamedTuple):
     """The state of a file: a file with an equal stat has not been written to."""
@@ -33,14 +35,21 @@ class Listing:
 
     files: list[ListedFile] = field(default_factory=list)
     #: Messages for the user.
-    problems: list[str] = field(default_factory=list)
+    problems: list[Message] = field(default_factory=list)
     #: Directories that could not be listed; files known to be below them may still exist.
     failed_directories: list[str] = field(default_factory=list)
     #: Targets of symbolic links, where changes have to be watched instead of at the link.
     linked: set[str] = field(default_factory=set)
 
     def add_problem(self, path: str, error: OSError) -> None:
-        self.problems.append(f'cannot list "{path}": {error.strerror or error}')
+        self.problems.append(
+            Message.format(
+                "files.cannot_list",
+                'cannot list "{path}": {reason}',
+                path=path,
+                reason=error.strerror or error,
+            )
+        )
         self.failed_directories.append(path)
 
 

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from tracklight.errors import MissingDependencyError
+from tracklight.errors import Message, MissingDependencyError
 from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listing, ReadSizes
 
 if TYPE_CHECKING:
@@ -335,15 +335,22 @@ class _DirectoryWalk:
         if self._directories > _MAX_DIRECTORIES:
             if self._directories == _MAX_DIRECTORIES + 1:
                 self._listing.problems.append(
-                    f'"{self._root}" has more than {_MAX_DIRECTORIES:,} directories; '
-                    "the others are ignored"
+                    Message.format(
+                        "files.too_many_directories",
+                        '"{url}" has more than {max_directories:,} directories; '
+                        "the others are ignored",
+                        url=self._root,
+                        max_directories=_MAX_DIRECTORIES,
+                    )
                 )
             return
         try:
             page = await self._client.get_page(f"{url}/")
         except FileNotFoundError:
             if not relative:
-                self._listing.problems.append(f'nothing found at "{url}"')
+                self._listing.problems.append(
+                    Message.format("files.nothing_at", 'nothing found at "{url}"', url=url)
+                )
             return
         except OSError as error:
             self._listing.add_problem(url, error)
@@ -369,7 +376,14 @@ class _DirectoryWalk:
         except FileNotFoundError:  # deleted since it was listed
             return False
         except OSError as error:
-            self._listing.problems.append(f'cannot read "{url}": {error.strerror or error}')
+            self._listing.problems.append(
+                Message.format(
+                    "files.cannot_read",
+                    'cannot read "{path}": {reason}',
+                    path=url,
+                    reason=error.strerror or error,
+                )
+            )
             return True
         self._listing.files.append(ListedFile(directory, name, url, stat))
         return True
@@ -378,7 +392,11 @@ class _DirectoryWalk:
         # Below the root, a directory may well have an index.html instead of a listing.
         if not relative:
             self._listing.problems.append(
-                f'"{url}" is not a directory listing; enable listings (autoindex) on the server'
+                Message.format(
+                    "files.no_listing",
+                    '"{url}" is not a directory listing; enable listings (autoindex) on the server',
+                    url=url,
+                )
             )
 
 

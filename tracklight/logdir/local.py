@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import NamedTuple
 
+from tracklight.errors import Message
 from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listing, ReadSizes
 
 #: Device and inode, the same for all paths of one directory.
@@ -197,7 +198,13 @@ class DirectoryWalk:
         if stat_result is not None:
             self._listing.files.append(ListedFile("", name, path, make_file_stat(stat_result)))
         else:
-            self._listing.problems.append(f'"{path}" is a file; pass its directory instead')
+            self._listing.problems.append(
+                Message.format(
+                    "files.root_is_file",
+                    '"{path}" is a file; pass its directory instead',
+                    path=path,
+                )
+            )
 
 
 def make_file_stat(stat_result: os.stat_result) -> FileStat:

@@ -113,7 +113,12 @@ def _find_regex(pattern: str) -> re.Pattern[str] | None:
     try:
         return re.compile(text)
     except re.error as error:
-        raise UsageError(f'"{pattern}" is not a valid regular expression: {error}') from None
+        raise UsageError(
+            "query.invalid_regex",
+            '"{pattern}" is not a valid regular expression: {error}',
+            pattern=pattern,
+            error=error,
+        ) from None
 
 
 def _compile_directories(patterns: Iterable[str]) -> Callable[[str], bool] | None:
@@ -150,7 +155,12 @@ def _translate(pattern: str) -> str:
     try:
         re.compile(expression)
     except re.error as error:  # the only possible error is a reversed range, such as [z-a]
-        raise UsageError(f'the pattern "{pattern}" is not a glob: {error.msg}') from None
+        raise UsageError(
+            "query.invalid_glob",
+            'the pattern "{pattern}" is not a glob: {reason}',
+            pattern=pattern,
+            reason=error.msg,
+        ) from None
     return expression
 
 

@@ -18,7 +18,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar
 
-from tracklight.errors import MissingDependencyError, UsageError
+from tracklight.errors import Message, MissingDependencyError, UsageError
 from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listing, ReadSizes
 
 T = TypeVar("T")
@@ -90,7 +90,9 @@ class RemoteFileSystem:
         try:
             found = self._find_all(root)
         except FileNotFoundError:
-            listing.problems.append(f'nothing found at "{root}"')
+            listing.problems.append(
+                Message.format("files.nothing_at", 'nothing found at "{url}"', url=root)
+            )
             return listing
         except OSError as error:
             listing.add_problem(root, error)
@@ -196,7 +198,9 @@ def _check_scheme(url: str) -> None:
         extra = _EXTRAS.get(scheme, "remote")
         raise MissingDependencyError(f"a remote log ({scheme}://…)", extra) from None
     except ValueError as error:
-        raise UsageError(f'cannot read logs from "{url}": {error}') from None
+        raise UsageError(
+            "log.remote_unreadable", 'cannot read logs from "{url}": {error}', url=url, error=error
+        ) from None
 
 
 _connections: dict[str, Future[Any]] = {}

@@ -115,7 +115,7 @@ class Graph:
     @property
     def problems(self) -> tuple[str, ...]:
         """Messages about inconsistencies, such as inputs that do not exist."""
-        return self._graph.problems
+        return tuple(str(problem) for problem in self._graph.problems)
 
     def __len__(self) -> int:
         return len(self._graph)

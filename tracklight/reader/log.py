@@ -206,7 +206,7 @@ class Log:
     @property
     def problems(self) -> tuple[str, ...]:
         """Messages about files and directories that could not be read."""
-        return self._catalog.problems
+        return tuple(map(str, self._catalog.problems))
 
     def tags(self, run: str) -> dict[str, TagInfo]:
         """Return information on every tag of a run, in natural order.

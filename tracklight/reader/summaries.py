@@ -153,7 +153,7 @@ def _summarize_embedding(files: ConfinedFiles, embedding: Embedding) -> Inspecte
     steps = [version.step for version in embedding.versions if version.step is not None]
     result = InspectedEmbedding(embedding.run, embedding.name, steps=steps)
     if not embedding.versions:
-        result.problems.append(embedding.problem)
+        result.problems.append(str(embedding.problem))
         return result
     try:
         _read_embedding(files, embedding.versions[-1], result)
@@ -168,12 +168,12 @@ def _read_embedding(
     """Fill in ``result`` file by file; the first file that cannot be read raises."""
     vectors = read_vectors(files, version)
     result.vectors, result.dimensions = vectors.values.shape
-    result.problems += vectors.problems
+    result.problems += map(str, vectors.problems)
     if version.metadata_path:
         with files.open(version.metadata_path) as file:
             metadata = read_metadata(file, result.vectors)
         result.labels = list(metadata.columns)
-        result.problems += metadata.problems
+        result.problems += map(str, metadata.problems)
     if version.sprite_path:
         with files.open(version.sprite_path) as file:
             read_sprite_sheet(file, version.sprite_size, result.vectors)

@@ -331,11 +331,20 @@ class BlobApi:
         index = request.index
         is_known = index < len(locations)
         if not is_known or compute_value_key(locations, index) != request.fingerprint:
-            raise LogError(f'the log no longer has this value of "{request.tag}"; reload the page')
+            raise LogError(
+                "log.value_gone",
+                'the log no longer has this value of "{tag}"; reload the page',
+                tag=request.tag,
+            )
         data = self._source.read(locations, index)
         parts = _split_parts(data, locations, index)
         if request.part >= len(parts):
-            raise LogError(f"there is no part {request.part}: this value has {len(parts)} parts")
+            raise LogError(
+                "log.no_part",
+                "there is no part {part}: this value has {parts} parts",
+                part=request.part,
+                parts=len(parts),
+            )
         content, media_type = parts[request.part]
         return Blob(content, media_type, immutable=True)
 
@@ -445,7 +454,9 @@ class RunTableApi:
             return [_make_cell(hparams.get(run, _NO_HPARAMS).get(name)) for run in runs]
         if kind not in _AGGREGATES:
             raise UsageError(
-                f'there is no column "{key}"; use hparam:NAME, last:TAG, min:TAG or max:TAG'
+                "runs.unknown_column",
+                'there is no column "{key}"; use hparam:NAME, last:TAG, min:TAG or max:TAG',
+                key=key,
             )
         values = self._metrics.read(name)
         index = _AGGREGATES.index(kind)

@@ -30,7 +30,7 @@ from tracklight.server.auth import (
     is_loopback,
     parse_users,
 )
-from tracklight.server.events import LiveUpdates, create_stream_route
+from tracklight.server.events import HEARTBEAT_S, LiveUpdates, create_stream_route
 from tracklight.server.middleware import (
     ConcurrencyLimitMiddleware,
     MemoryTrimMiddleware,
@@ -118,6 +118,8 @@ class Settings:
     reuse_port: bool = False
     alerts: AlertSettings = NO_ALERTS
     access: DataAccess = NO_ACCESS
+    heartbeat_s: float = HEARTBEAT_S
+    """The longest time without an event on a live update stream."""
 
 
 # ---- the application
@@ -165,6 +167,7 @@ def create_app(
     alerts: AlertSettings = NO_ALERTS,
     window_title: str = "",
     access: DataAccess = NO_ACCESS,
+    heartbeat_s: float = HEARTBEAT_S,
 ) -> BoardApp:
     """Create an application that serves a log and keeps it up to date while it runs.
 
@@ -177,10 +180,11 @@ def create_app(
         alerts: Alert rules and webhook.
         window_title: The title of the browser window.
         access: What dashboards may read and run besides the log.
+        heartbeat_s: The longest time without an event on a live update stream.
     """
     refresher = Refresher(source, watcher)
     overview = LogOverview(source)
-    live = LiveUpdates(source, overview, refresher)
+    live = LiveUpdates(source, overview, refresher, heartbeat_s=heartbeat_s)
     registry = _load_dashboards(source, overview, live, access)
     store = NotesStore(get_notes_path(root.path for root in source.roots))
     alert_service = AlertService(source, store, live, alerts)

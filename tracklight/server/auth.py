@@ -33,9 +33,10 @@ from urllib.parse import urlencode, urlsplit
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as ASGIMessage
 
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.server.responses import create_error_response
 
 #: About 50 ms and 16 MB for each attempt.
@@ -250,12 +251,18 @@ class Authenticator:
     def create_refusal(self, result: AuthResult) -> Response:
         """Create the response to a request without valid credentials."""
         if result == "blocked":
-            response = create_error_response(429, "too many wrong tokens or passwords")
+            response = create_error_response(
+                429, Message("auth.too_many_attempts", "too many wrong tokens or passwords")
+            )
             response.headers["retry-after"] = str(int(_ATTEMPT_WINDOW_S))
             return response
         if not self._users:
-            return create_error_response(403, "this server requires a token")
-        response = create_error_response(401, "this server requires a user and a password")
+            return create_error_response(
+                403, Message("auth.token_required", "this server requires a token")
+            )
+        response = create_error_response(
+            401, Message("auth.password_required", "this server requires a user and a password")
+        )
         response.headers["www-authenticate"] = 'Basic realm="tracklight", charset="UTF-8"'
         return response
 
@@ -371,7 +378,7 @@ class AccessMiddleware:
         request = Request(scope)
         csp = _CSP + " ".join(_iter_frame_ancestors(request, self.policy))
 
-        async def send_with_headers(message: Message) -> None:
+        async def send_with_headers(message: ASGIMessage) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 # Responses that set their own policy have a stricter one.
@@ -388,14 +395,26 @@ class AccessMiddleware:
         host = request.headers.get("host", "")
         if request.method not in _SAFE_METHODS and not _is_same_origin(request, self.policy):
             origin = request.headers.get("origin", "another site")
-            return create_error_response(403, f"pages from {origin} must not send requests here")
+            return create_error_response(
+                403,
+                Message.format(
+                    "auth.foreign_origin",
+                    "pages from {origin} must not send requests here",
+                    origin=origin,
+                ),
+            )
         is_known = self.policy.is_known_host(_parse_hostname(host))
         is_public = is_known and self._is_public(request)
         result = "missing" if is_public else await self._authenticator.authenticate(request)
         if result != "ok" and not is_public:
             if is_known:
                 return self._authenticator.create_refusal(result)
-            return create_error_response(403, f'"{host}" is not a known name of this server')
+            return create_error_response(
+                403,
+                Message.format(
+                    "auth.unknown_host", '"{host}" is not a known name of this server', host=host
+                ),
+            )
         return self._authenticator.find_token_redirect(request)
 
     def _is_public(self, request: Request) -> bool:

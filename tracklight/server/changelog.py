@@ -25,8 +25,14 @@ MAX_POINTS = 2000
 _MAX_DELTAS = 256
 _MAX_TRACKED_TAGS = 20_000
 
-#: Step, wall time and value of the last point of a tag, and how many points it has.
-LastPoint = tuple[int, JsonNumber, JsonNumber, int]
+
+class LastPoint(NamedTuple):
+    """The last point of a tag, and how many points it has; an array in JSON."""
+
+    step: int
+    wall_time: JsonNumber
+    value: JsonNumber
+    point_count: int
 
 
 class NewTag(msgspec.Struct):
@@ -48,6 +54,7 @@ class TagChanges(msgspec.Struct):
     tags: list[NewTag]
     tags_truncated: bool
     points: dict[str, dict[str, LastPoint]]
+    """By run and tag."""
     points_truncated: bool
 
 
@@ -242,7 +249,7 @@ class TagTracker:
         points = self._source.last_points([(run, info.tag) for run, info in grown])
         for (run, info), point in zip(grown, points, strict=True):
             if point is not None:
-                last_points.setdefault(run, {})[info.tag] = (
+                last_points.setdefault(run, {})[info.tag] = LastPoint(
                     point.step,
                     to_json_number(point.wall_time),
                     to_json_number(point.value),

@@ -12,7 +12,7 @@ events are
     reset   {"cursor"}                                the changes are not known: fetch all again
     alert   {"id", "run", "tag", "text", …}           an alert fired or was resolved
     notes   {"revision"}                              notes, layouts or alert rules have changed
-    ping    {}                                        nothing else was sent for about 15 seconds
+    ping    {"interval_s"}                            nothing else was sent for about that long
 
 Where streams do not get through, poll ``api/v1/live/poll``, which returns the same.
 """
@@ -34,6 +34,8 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
+from tracklight.analysis.source import Sentence
+from tracklight.errors import Message
 from tracklight.plugin import Route
 from tracklight.server.changelog import ChangeLog, DeltaEvent
 from tracklight.server.responses import create_error_response
@@ -67,7 +69,7 @@ class LoadStatus(msgspec.Struct):
 
     loading: bool
     progress: ProgressRow
-    problems: list[str]
+    problems: list[Sentence]
     """The first messages about what could not be read; ``problem_count`` counts all."""
     problem_count: int
 
@@ -77,6 +79,24 @@ class ServerEvent(msgspec.Struct):
 
     name: str
     data: object
+
+
+class ResetEvent(msgspec.Struct):
+    """The changes are not known: the client has to fetch everything again."""
+
+    cursor: str
+
+
+class NotesEvent(msgspec.Struct):
+    """Notes, layouts or alert rules have changed."""
+
+    revision: int
+
+
+class PingEvent(msgspec.Struct):
+    """The stream is open; the next event follows within ``interval_s`` seconds."""
+
+    interval_s: float
 
 
 class PollRequest(msgspec.Struct, frozen=True):
@@ -118,8 +138,9 @@ class LiveUpdates:
         self.history = self.changelog.history
         self.event_log = EventLog()
         self.notifier = Notifier()
-        self.server_problems: list[str] = []
+        self.server_problems: list[Message] = []
         self._heartbeat_s = heartbeat_s
+        self._ping = encode_event("ping", PingEvent(heartbeat_s))
         self._coalescer = Coalescer(self.notifier, self._collect_updates, PROGRESS_S)
         refresher.listeners.append(self._on_refresh)
 
@@ -142,7 +163,7 @@ class LiveUpdates:
         return LoadStatus(
             loading=self.refresher.is_loading,
             progress=make_progress_row(self.source.progress),
-            problems=[to_valid_unicode(problem) for problem in problems[:_MAX_PROBLEMS]],
+            problems=[_make_valid_sentence(problem) for problem in problems[:_MAX_PROBLEMS]],
             problem_count=len(problems),
         )
 
@@ -175,7 +196,7 @@ class LiveUpdates:
                     sent_status = response.status
                     events = [status_event, *events]
                 if not events and time.monotonic() >= ping_due_s:
-                    events = [_PING]
+                    events = [self._ping]
                 for encoded in events:
                     yield encoded
                 now_s = time.monotonic()
@@ -203,13 +224,10 @@ def encode_event(name: str, data: object, cursor: str | None = None) -> bytes:
     return head.encode() + b"data: " + msgspec.json.encode(data) + b"\n\n"
 
 
-_PING = encode_event("ping", {})
-
-
 def _encode_updates(response: PollResponse) -> list[bytes]:
     messages = [encode_event(event.name, event.data) for event in response.events]
     if response.reset:
-        messages.append(encode_event("reset", {"cursor": response.cursor}, response.cursor))
+        messages.append(encode_event("reset", ResetEvent(response.cursor), response.cursor))
     elif response.delta is not None:
         messages.append(encode_event("delta", response.delta, response.cursor))
     return messages
@@ -262,7 +280,9 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 def create_stream_route(live: LiveUpdates) -> StarletteRoute:
     async def stream(request: Request) -> Response:
         if live.notifier.subscriber_count >= get_open_file_limit() // 2:
-            return create_error_response(503, "too many pages are connected to this server")
+            return create_error_response(
+                503, Message("http.too_many_pages", "too many pages are connected to this server")
+            )
         since = request.query_params.get("since", "")
         return EventStreamResponse(live.stream(request.headers.get("last-event-id") or since))
 
@@ -378,3 +398,13 @@ class Coalescer(Generic[KeyT, ValueT]):
             value = asyncio.ensure_future(asyncio.to_thread(self._compute, key))
             self._pending[key] = value
         return await asyncio.shield(value)
+
+
+def _make_valid_sentence(problem: Message) -> Sentence:
+    """Return a message about a file as JSON can hold it; its path may not be UTF-8."""
+    sentence = Sentence.make(problem)
+    args = {
+        name: to_valid_unicode(value) if isinstance(value, str) else value
+        for name, value in sentence.args.items()
+    }
+    return Sentence(sentence.code, to_valid_unicode(sentence.text), args)

@@ -18,9 +18,11 @@ from typing import ParamSpec, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as ASGIMessage
 
 import tracklight
+from tracklight.errors import Message
 from tracklight.index.pack import release_pages
 from tracklight.server.auth import get_route_path
 from tracklight.server.events import LiveUpdates
@@ -92,7 +94,10 @@ class ConcurrencyLimitMiddleware:
         address = scope["client"][0] if scope.get("client") else ""
         queue = self._queues.setdefault(address, _ClientQueue())
         if queue.requests >= MAX_CONCURRENT + MAX_QUEUED:
-            response = create_error_response(429, "too many requests of this client are waiting")
+            response = create_error_response(
+                429,
+                Message("http.too_many_requests", "too many requests of this client are waiting"),
+            )
             response.headers["retry-after"] = "1"
             await response(scope, receive, send)
             return
@@ -204,7 +209,7 @@ class MetricsMiddleware:
             return
         started_s = time.perf_counter()
 
-        async def send_and_count(message: Message) -> None:
+        async def send_and_count(message: ASGIMessage) -> None:
             if message["type"] == "http.response.start":
                 self.stats.add(message["status"], time.perf_counter() - started_s)
             await send(message)

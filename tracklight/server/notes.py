@@ -212,14 +212,18 @@ class NotesApi:
     def remove_annotation(self, request: DeleteAnnotationRequest) -> NotesResponse:
         """Delete an annotation."""
         if all(one.id != request.id for one in self._store.read().annotations):
-            raise LogError(f'there is no annotation "{request.id}"')
+            raise LogError("notes.no_annotation", 'there is no annotation "{id}"', id=request.id)
         return self._update(lambda notes: notes.without_annotation(request.id))
 
     def set_layout(self, layout: ChartLayout) -> NotesResponse:
         """Save a layout of charts under its name; without categories, delete it."""
         names = {one.name for one in self._store.read().layouts}
         if len(names | {layout.name}) > _MAX_LAYOUTS:
-            raise UsageError(f"there are already {_MAX_LAYOUTS} layouts: delete one first")
+            raise UsageError(
+                "notes.too_many_layouts",
+                "there are already {max_layouts} layouts: delete one first",
+                max_layouts=_MAX_LAYOUTS,
+            )
         return self._update(lambda notes: notes.with_layout(layout))
 
     def set_rules(self, rules: list[AlertRule]) -> NotesResponse:

@@ -14,14 +14,18 @@ from html import escape
 from pathlib import Path
 
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from tracklight.errors import Message
 from tracklight.server.middleware import run_in_thread
 from tracklight.server.plugins import DashboardEntry
-from tracklight.server.responses import IMMUTABLE_CACHE_CONTROL, create_compressed_response
+from tracklight.server.responses import (
+    IMMUTABLE_CACHE_CONTROL,
+    HttpError,
+    create_compressed_response,
+)
 
 #: Developers of the page set the variable to test several builds side by side.
 PAGE_DIR = Path(os.environ.get("TRACKLIGHT_PAGE") or Path(__file__).parent / "static")
@@ -81,7 +85,7 @@ def _create_file_response(
 ) -> Response:
     file = _find_file(folder, path)
     if file is None:
-        raise HTTPException(404, f'there is no file "{path}"')
+        raise HttpError(404, Message.format("http.no_file", 'there is no file "{path}"', path=path))
     stat = file.stat()
     etag = f'W/"{stat.st_mtime_ns:x}-{stat.st_size:x}-{zlib.crc32(title.encode()):x}"'
     if etag in request_headers.get("if-none-match", ""):

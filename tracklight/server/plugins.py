@@ -21,6 +21,7 @@ from starlette.routing import compile_path
 
 from tracklight.analysis.source import Context, FileKind, Source
 from tracklight.dashboards import BUILT_IN_DASHBOARDS
+from tracklight.errors import Message
 from tracklight.plugin import Dashboard, Route
 from tracklight.server.responses import describe_error
 from tracklight.server.source import LogOverview, LogSource
@@ -51,7 +52,7 @@ class DashboardRegistry:
     def __init__(self, context: Context) -> None:
         self._access = context.access
         self.entries: dict[str, DashboardEntry] = {}
-        self.problems: list[str] = []
+        self.problems: list[Message] = []
         for built_in in BUILT_IN_DASHBOARDS:
             self.entries[built_in.name] = DashboardEntry(
                 built_in.name,
@@ -70,7 +71,12 @@ class DashboardRegistry:
             except (Exception, SystemExit) as error:
                 log.debug("loading the dashboard %s failed", name, exc_info=error)
                 self.problems.append(
-                    f'the dashboard "{name}" cannot be loaded: {_describe_failure(error)}'
+                    Message.format(
+                        "plugins.cannot_load",
+                        'the dashboard "{name}" cannot be loaded: {error}',
+                        name=name,
+                        error=_describe_failure(error),
+                    )
                 )
 
     def list_active(self, source: Source, tags: Iterable[SharedTag]) -> list[DashboardEntry]:

@@ -35,6 +35,7 @@ from starlette.responses import Response, StreamingResponse
 
 from tracklight import errors
 from tracklight.analysis.source import Blob, Problem, Stream
+from tracklight.errors import Message
 from tracklight.util.json_number import to_json_numbers
 
 log = logging.getLogger(__name__)
@@ -274,53 +275,100 @@ def _resolve_range(first: str, last: str, size: int) -> tuple[int, int]:
 
 # ---- errors
 
-_CHECK_LOG_HINT = "Check that the log directory still exists and is readable."
+_CHECK_LOG_HINT = Message(
+    "hints.check_log", "Check that the log directory still exists and is readable."
+)
+_TRY_LATER_HINT = Message("hints.try_later", "Wait a moment, then try again.")
+_TRY_AGAIN_HINT = Message("hints.try_again", "Try again.")
 
 #: Status and hint by type of exception; subclasses without an entry use that of their base class.
-_STATUS_BY_ERROR: dict[type[Exception], tuple[int, str]] = {
-    errors.RunNotFoundError: (404, "It may have been removed; api/v1/runs lists all runs."),
-    errors.TagNotFoundError: (404, "See api/v1/tags for the tags of this run."),
-    errors.CorruptRecordError: (422, "The file is damaged there; the rest of it is readable."),
+_STATUS_BY_ERROR: dict[type[Exception], tuple[int, Message]] = {
+    errors.RunNotFoundError: (
+        404,
+        Message("hints.no_run", "It may have been removed; api/v1/runs lists all runs."),
+    ),
+    errors.TagNotFoundError: (
+        404,
+        Message("hints.no_tag", "See api/v1/tags for the tags of this run."),
+    ),
+    errors.CorruptRecordError: (
+        422,
+        Message("hints.corrupt_record", "The file is damaged there; the rest of it is readable."),
+    ),
     errors.LogError: (404, _CHECK_LOG_HINT),
     # Files of a log may be removed or become unreadable at any moment.
     FileNotFoundError: (404, _CHECK_LOG_HINT),
     IsADirectoryError: (404, _CHECK_LOG_HINT),
     NotADirectoryError: (404, _CHECK_LOG_HINT),
     PermissionError: (404, _CHECK_LOG_HINT),
-    errors.FormatError: (422, "The file is damaged, or it is not of the type its name suggests."),
+    errors.FormatError: (
+        422,
+        Message("hints.format", "The file is damaged, or it is not of the type its name suggests."),
+    ),
     errors.EmptyGraphError: (
         422,
-        "The file is not damaged: the program logged an empty graph. In TensorFlow, call a "
-        "tf.function between trace_on(graph=True) and trace_export.",
+        Message(
+            "hints.empty_graph",
+            "The file is not damaged: the program logged an empty graph. In TensorFlow, call a "
+            "tf.function between trace_on(graph=True) and trace_export.",
+        ),
     ),
     errors.SaveError: (
         503,
-        "Make that directory writable, or restart tracklight with TRACKLIGHT_DATA_DIR set to "
-        "another one.",
+        Message(
+            "hints.save",
+            "Make that directory writable, or restart tracklight with TRACKLIGHT_DATA_DIR set to "
+            "another one.",
+        ),
     ),
-    errors.UsageError: (400, "Correct the request and send it again."),
-    errors.MissingDependencyError: (501, "Install it where the server runs, then restart it."),
-    errors.TracklightError: (500, "See the terminal in which tracklight runs."),
-    msgspec.MsgspecError: (400, "Send JSON as described in api/v1/openapi.json."),
+    errors.UsageError: (
+        400,
+        Message("hints.correct_request", "Correct the request and send it again."),
+    ),
+    errors.MissingDependencyError: (
+        501,
+        Message("hints.install", "Install it where the server runs, then restart it."),
+    ),
+    errors.TracklightError: (
+        500,
+        Message("hints.see_terminal", "See the terminal in which tracklight runs."),
+    ),
+    msgspec.MsgspecError: (
+        400,
+        Message("hints.openapi", "Send JSON as described in api/v1/openapi.json."),
+    ),
 }
 
 _HTTP_HINTS = {
-    401: "Sign in with a user and password that were passed to the server with --auth.",
-    403: "Open the URL that tracklight printed when it started.",
-    404: "The page is at the root of this server, its data below api/v1/.",
-    405: "Use a method that this route supports.",
-    408: "Send the request again.",
-    413: "Request less at once.",
-    415: "Send JSON with the header Content-Type: application/json.",
-    429: "Wait a moment, then try again.",
-    503: "Wait a moment, then try again.",
+    401: Message(
+        "hints.sign_in",
+        "Sign in with a user and password that were passed to the server with --auth.",
+    ),
+    403: Message("hints.open_url", "Open the URL that tracklight printed when it started."),
+    404: Message(
+        "hints.not_found", "The page is at the root of this server, its data below api/v1/."
+    ),
+    405: Message("hints.method", "Use a method that this route supports."),
+    408: Message("hints.send_again", "Send the request again."),
+    413: Message("hints.request_less", "Request less at once."),
+    415: Message("hints.content_type", "Send JSON with the header Content-Type: application/json."),
+    429: _TRY_LATER_HINT,
+    503: _TRY_LATER_HINT,
 }
 
 
-def create_error_response(status: int, message: str, hint: str | None = None) -> Response:
+def create_error_response(
+    status: int, message: str | Message, hint: str | Message | None = None
+) -> Response:
     """Create the response to a request that is rejected before it reaches a handler."""
-    problem = Problem(_to_sentence(message), hint or _HTTP_HINTS.get(status, "Try again."))
+    problem = _make_problem(message, hint or _HTTP_HINTS.get(status, _TRY_AGAIN_HINT))
     return JsonResponse({"error": problem}, status)
+
+
+def _make_problem(message: str | Message, hint: str | Message) -> Problem:
+    problem = Problem.make(message, hint)
+    problem.message = _to_sentence(problem.message)
+    return problem
 
 
 def get_exception_handlers() -> dict[Any, Callable[[Request, Exception], Response]]:
@@ -344,30 +392,55 @@ def describe_error(error: Exception) -> Problem:
     """Describe an exception for the page; the messages of unexpected ones are not shown."""
     status = find_error_status(error)
     if status is None:
-        message = f"Internal error in tracklight ({type(error).__name__})."
-        return Problem(message, "Try again; if it persists, report it with the terminal's output.")
-    return Problem(_to_sentence(_get_message(error)), status[1])
+        message = Message.format(
+            "errors.internal", "Internal error in tracklight ({type}).", type=type(error).__name__
+        )
+        hint = Message(
+            "hints.report", "Try again; if it persists, report it with the terminal's output."
+        )
+        return _make_problem(message, hint)
+    return _make_problem(_get_message(error), status[1])
 
 
-def find_error_status(error: Exception) -> tuple[int, str] | None:
+def find_error_status(error: Exception) -> tuple[int, Message] | None:
     """Return the HTTP status and hint for an exception; None for unexpected ones."""
     return next(
         (_STATUS_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _STATUS_BY_ERROR), None
     )
 
 
-def _get_message(error: Exception) -> str:
+def _get_message(error: Exception) -> str | Message:
     if isinstance(error, OSError) and error.strerror:
-        return f'"{error.filename}" cannot be read: {error.strerror.lower()}'
-    return str(error)
+        return Message.format(
+            "files.os_error",
+            '"{path}" cannot be read: {reason}',
+            path=error.filename,
+            reason=error.strerror.lower(),
+        )
+    return errors.find_message(error) or str(error)
 
 
-def _get_http_message(request: Request, error: HTTPException) -> str:
+class HttpError(HTTPException):
+    """An HTTP error with a message that the page can translate."""
+
+    def __init__(self, status_code: int, message: Message) -> None:
+        super().__init__(status_code, message.text)
+        self.message = message
+
+
+def _get_http_message(request: Request, error: HTTPException) -> str | Message:
     """Return a message that names the path, which Starlette's own messages do not."""
+    if isinstance(error, HttpError):
+        return error.message
     if error.detail == HTTPStatus.NOT_FOUND.phrase:
-        return f"there is nothing at {request.url.path}"
+        return Message.format("http.not_found", "there is nothing at {path}", path=request.url.path)
     if error.detail == HTTPStatus.METHOD_NOT_ALLOWED.phrase:
-        return f"{request.url.path} does not support {request.method}"
+        return Message.format(
+            "http.method",
+            "{path} does not support {method}",
+            path=request.url.path,
+            method=request.method,
+        )
     return error.detail
 
 

@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from starlette.datastructures import QueryParams
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
@@ -25,12 +24,13 @@ from starlette.types import Receive, Scope, Send
 
 import tracklight
 from tracklight.analysis.source import Blob, Empty, Problem, Stream
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.plugin import Route
 from tracklight.server.auth import READ_ONLY_KEY
 from tracklight.server.middleware import run_in_thread
 from tracklight.server.responses import (
     IMMUTABLE_CACHE_CONTROL,
+    HttpError,
     create_error_response,
     create_response,
 )
@@ -74,10 +74,15 @@ def _create_endpoint(route: Route) -> Any:
     async def endpoint(request: Request) -> Response:
         if route.mutates and request.scope.get(READ_ONLY_KEY):
             return create_error_response(
-                403, "this server is read-only", "Restart it without --read-only."
+                403,
+                Message("http.read_only", "this server is read-only"),
+                Message("hints.read_only", "Restart it without --read-only."),
             )
         if route.mutates and route.method not in METHODS_WITHOUT_BODY and not _is_json(request):
-            return create_error_response(415, f"{request.url.path} takes JSON")
+            return create_error_response(
+                415,
+                Message.format("http.takes_json", "{path} takes JSON", path=request.url.path),
+            )
         max_bytes = route.upload_bytes or _MAX_BODY_BYTES
         has_body = route.method not in METHODS_WITHOUT_BODY
         body = await read_body(request, max_bytes) if has_body else b""
@@ -102,7 +107,7 @@ def _handle(route: Route, request: Request, body: bytes) -> Response:
     try:
         decoded = _decode_request(route, request, body)
     except UnicodeError as error:
-        raise UsageError("the request is not valid UTF-8") from error
+        raise UsageError("http.invalid_utf8", "the request is not valid UTF-8") from error
     response = create_response(route.handler(decoded), request.headers)
     if route.immutable is not None and route.immutable(decoded):
         response.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL
@@ -164,16 +169,25 @@ async def read_body(request: Request, max_bytes: int = _MAX_BODY_BYTES) -> bytes
     """Read the body of a request.
 
     Raises:
-        HTTPException: The body is too large, or the client disconnected.
+        HttpError: The body is too large, or the client disconnected.
     """
     body = bytearray()
     try:
         async for chunk in request.stream():
             body += chunk
             if len(body) > max_bytes:
-                raise HTTPException(413, f"the request is larger than {max_bytes >> 20} MB")
+                raise HttpError(
+                    413,
+                    Message.format(
+                        "http.request_too_large",
+                        "the request is larger than {max_mb} MB",
+                        max_mb=max_bytes >> 20,
+                    ),
+                )
     except ClientDisconnect as error:  # nobody receives the response, but it is not our fault
-        raise HTTPException(408, "the client disconnected during its request") from error
+        raise HttpError(
+            408, Message("http.disconnected", "the client disconnected during its request")
+        ) from error
     return bytes(body)
 
 

@@ -317,6 +317,7 @@ def create_board_app(
         alerts=settings.alerts,
         access=settings.access,
         window_title=settings.window_title,
+        heartbeat_s=settings.heartbeat_s,
     )
 
 

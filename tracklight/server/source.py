@@ -16,11 +16,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from tracklight.analysis.source import Source
+from tracklight.analysis.source import Sentence, Source
+from tracklight.errors import Message, find_message
 from tracklight.index.tags import make_shared_tag
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
@@ -46,7 +47,7 @@ class LogSource(Source, Protocol):
     def progress(self) -> Progress: ...
 
     @property
-    def problems(self) -> Sequence[str]: ...
+    def problems(self) -> Sequence[Message]: ...
 
     @property
     def linked(self) -> Mapping[Root, frozenset[str]]:
@@ -80,7 +81,7 @@ class Refresher:
     """
 
     def __init__(self, source: LogSource, watcher: LogWatcher) -> None:
-        self.failure: str | None = None
+        self.failure: Message | None = None
         self.listeners: list[Callable[[Delta | None], None]] = []
         self._source = source
         self._watcher = watcher
@@ -127,7 +128,11 @@ class Refresher:
                 return
             # A network share may be unavailable for a minute only, so keep trying.
             log.exception("reading the log failed")
-            self.failure = f"reading the log failed: {error or type(error).__name__}"
+            self.failure = Message.format(
+                "log.refresh_failed",
+                "reading the log failed: {error}",
+                error=find_message(error) or str(error) or type(error).__name__,
+            )
         self._started_s = None
         self._has_refreshed = True
         self._notify(delta)
@@ -183,15 +188,23 @@ class TagRow(msgspec.Struct):
     description: str
 
 
+class DamageRow(NamedTuple):
+    """A damaged region of an event file, in bytes; an array in JSON."""
+
+    offset: int
+    size: int
+    reason: Sentence
+
+
 class FileRow(msgspec.Struct):
-    """An event file; ``damage`` has (offset, size, reason) of the first damaged regions."""
+    """An event file; ``damage`` has the first of its damaged regions, ``damaged`` counts all."""
 
     run: str
     path: str
     bytes: int
     records: int
     damaged: int
-    damage: list[tuple[int, int, str]]
+    damage: list[DamageRow]
 
 
 class ProgressRow(msgspec.Struct):
@@ -236,7 +249,10 @@ def make_stamp_row(stamp: Stamp | None) -> StampRow | None:
 
 
 def make_file_row(run: str, info: FileInfo) -> FileRow:
-    damage = [(region.offset, region.size, region.reason) for region in info.damage]
+    damage = [
+        DamageRow(region.offset, region.size, Sentence(region.code, region.reason, {}))
+        for region in info.damage
+    ]
     return FileRow(run, to_valid_unicode(info.path), info.bytes, info.records, info.damaged, damage)
 
 

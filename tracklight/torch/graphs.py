@@ -15,11 +15,7 @@ from contextlib import contextmanager, redirect_stderr
 from typing import Any
 
 from tracklight.formats.proto import Message
-from tracklight.torch.graph_def import (
-    IO_NODE_OP,
-    GraphNode,
-    build_graph_def,
-)
+from tracklight.torch.graph_def import IO_NODE_OP, GraphNode, build_graph_def
 from tracklight.util.stack_trace import extract_python_line, extract_torchscript_line
 from tracklight.writer.warnings import ArgumentError
 

@@ -21,7 +21,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from tracklight.errors import SaveError
+from tracklight.errors import Message, SaveError
 from tracklight.util.files import write_atomic
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class JsonFile(Generic[T]):
 
     def __init__(self, path: Path, content_type: type[T], make_default: Callable[[], T]) -> None:
         self.path = path
-        self.problem = ""
+        self.problem: Message | None = None
         """A message about a damaged file that was renamed, or empty."""
         self._type = content_type
         self._make_default = make_default
@@ -81,7 +81,12 @@ class JsonFile(Generic[T]):
                     self._cached = _get_file_version(self.path), content
             except OSError as error:
                 reason = error.strerror or error
-                raise SaveError(f"could not save {self.path}: {reason}") from error
+                raise SaveError(
+                    "files.cannot_save",
+                    "could not save {path}: {reason}",
+                    path=self.path,
+                    reason=reason,
+                ) from error
         return content
 
     def _read(self) -> T:
@@ -104,7 +109,13 @@ class JsonFile(Generic[T]):
     def _rename_damaged(self, error: Exception) -> None:
         renamed = self.path.with_suffix(f".damaged-{time.time_ns()}")
         os.replace(self.path, renamed)
-        self.problem = f"{self.path} is damaged ({error}) and was renamed to {renamed.name}"
+        self.problem = Message.format(
+            "files.damaged_renamed",
+            "{path} is damaged ({error}) and was renamed to {name}",
+            path=self.path,
+            error=error,
+            name=renamed.name,
+        )
         _log.warning("%s", self.problem)
 
 

@@ -1,6 +1,4 @@
-import { mount } from 'svelte';
+import { loadLocale } from './i18n/load';
 
-import { BUILT_IN } from './dashboards';
-import App from './shell/App.svelte';
-
-mount(App, { target: document.body, props: { builtIn: BUILT_IN } });
+// Modules of the page use messages in constants, so they load after the texts.
+void loadLocale().then(() => import('./app'));

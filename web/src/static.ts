@@ -1,9 +1,13 @@
-// First: everything that is imported after it asks the copy, and finds the view in the address.
-import './api/static/open';
+// First: modules that are imported later use messages in constants, and read the transport and the
+// URL when they are loaded.
+import './catalog/all-locales';
+import './static-setup';
 
 import { mount } from 'svelte';
 
 import { BUILT_IN } from './dashboards';
+import { setDocumentLanguage } from './i18n/locale';
 import App from './shell/App.svelte';
 
+setDocumentLanguage();
 mount(App, { target: document.body, props: { builtIn: BUILT_IN } });

@@ -37,12 +37,13 @@ def test_mostly_distinct_texts_are_not_encoded() -> None:
 def test_suggested_label_color_and_sequence_columns() -> None:
     number = make_label_column("size", ["1", "2", "2"])
     word = make_label_column("word", ["a", "b", "c"])
-    kind = make_label_column("kind", ["x", "x", "y"])
+    kind = make_label_column("kind", ["x", "x", "y", "y"])
     sequence = make_label_column("__seq_next__", ["1", "2", ""])
     assert find_label_column([sequence, number, word]) == "word"
     assert find_label_column([number]) == "size"
     assert find_label_column([]) is None
-    assert find_color_column([sequence, kind, word]) == "kind"
+    assert find_color_column([word, sequence, kind]) == "kind"
+    assert find_color_column([word]) is None
     assert find_color_column([make_label_column("n", [str(row) for row in range(99)])]) == "n"
     assert find_color_column([]) is None
     assert find_sequence_column([word, sequence]) == "__seq_next__"

@@ -65,4 +65,4 @@ def test_non_finite_vectors_are_marked_and_reported() -> None:
     values[3, 0] = -np.inf
     vectors = make_vectors(values, "a")
     assert vectors.usable.tolist() == [True, False, True, False]
-    assert vectors.problems == ("2 of 4 vectors contain NaN or infinity and are left out",)
+    assert list(map(str, vectors.problems)) == ["left out 2 of 4 vectors with NaN or infinity"]

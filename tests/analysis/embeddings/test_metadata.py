@@ -48,7 +48,7 @@ def test_reports_problems(
 ) -> None:
     found = read(text, count)
     assert found.columns == columns
-    assert message in found.problems[0]
+    assert message in str(found.problems[0])
 
 
 def test_rejects_files_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,7 @@ def test_settings_files_are_used_without_records() -> None:
         ("c", 5.0, HParamSource.SETTINGS),
     ]
     (problem,) = found.problems
-    assert problem.startswith('Cannot read the settings in "c/args.yaml"')
+    assert problem.text.startswith('Cannot read the settings in "c/args.yaml"')
 
 
 def test_readers_are_shared_per_log() -> None:

@@ -35,12 +35,12 @@ def get_metric(response: SessionsResponse, key: str) -> MetricCells:
     ("query", "value", "step"),
     [
         (SessionsRequest(), 4.0, 3),
-        (SessionsRequest(how="min"), 1.0, 2),
-        (SessionsRequest(how="max"), 8.0, 1),
-        (SessionsRequest(how="mean", n=2), 2.5, 3),
-        (SessionsRequest(how="mean", n=100), 4.0, 3),
-        (SessionsRequest(how="step", step=1), 8.0, 1),
-        (SessionsRequest(how="step", step=99), 4.0, 3),
+        (SessionsRequest(reduction="min"), 1.0, 2),
+        (SessionsRequest(reduction="max"), 8.0, 1),
+        (SessionsRequest(reduction="mean", count=2), 2.5, 3),
+        (SessionsRequest(reduction="mean", count=100), 4.0, 3),
+        (SessionsRequest(reduction="step", step=1), 8.0, 1),
+        (SessionsRequest(reduction="step", step=99), 4.0, 3),
     ],
 )
 def test_curves_are_reduced_to_numbers(
@@ -54,7 +54,7 @@ def test_curves_are_reduced_to_numbers(
 def test_step_before_the_first_point_has_no_value(tmp_path: Path) -> None:
     write_session(tmp_path, "a", {"lr": 0.1}, 3.0)
     found = get_metric(
-        open_board(tmp_path)[1].sessions(SessionsRequest(how="step", step=-1)), "|loss"
+        open_board(tmp_path)[1].sessions(SessionsRequest(reduction="step", step=-1)), "|loss"
     )
     assert np.isnan(found.steps[0])
 
@@ -67,7 +67,7 @@ def test_nan_is_a_value_but_a_missing_metric_is_not(tmp_path: Path) -> None:
     found = get_metric(board.sessions(SessionsRequest()), "|loss")
     assert np.isnan(found.values).all()
     assert np.isnan(found.steps).tolist() == [False, True, False]
-    lowest = get_metric(board.sessions(SessionsRequest(how="min")), "|loss")
+    lowest = get_metric(board.sessions(SessionsRequest(reduction="min")), "|loss")
     assert lowest.values[0] == 3.0
     assert not np.isnan(lowest.steps[2])
 
@@ -120,13 +120,13 @@ def test_only_changed_rows_are_sent(tmp_path: Path) -> None:
     catalog, board = open_board(tmp_path)
     first = board.sessions(SessionsRequest())
     again = board.sessions(SessionsRequest(since=first.revision))
-    assert (again.base, again.rows.at.tolist()) == (first.revision, [])
+    assert (again.since, again.rows.indices.tolist()) == (first.revision, [])
     logs.append(paths[1], logs.point(7, 5.0))
     write_session(tmp_path, "t9", {"lr": 0.9}, 2.0)
     catalog.refresh()
     update = board.sessions(SessionsRequest(since=first.revision))
-    assert update.base == first.revision
-    assert (update.rows.at.tolist(), update.rows.names) == ([1, 3], ["t1", "t9"])
+    assert update.since == first.revision
+    assert (update.rows.indices.tolist(), update.rows.names) == ([1, 3], ["t1", "t9"])
     assert update.hparams[0].values.tolist() == [0.1, 0.9]
     assert get_metric(update, "|loss").values.tolist() == [5.0, 2.0]
     assert get_metric(board.sessions(SessionsRequest()), "|loss").values.tolist() == [
@@ -145,13 +145,13 @@ def test_everything_is_sent_when_rows_disappear_or_columns_appear(tmp_path: Path
     shutil.rmtree(tmp_path / "t1")
     catalog.refresh()
     second = board.sessions(SessionsRequest(since=first.revision))
-    assert (second.base, second.rows.names) == (None, ["t0", "t2"])
+    assert (second.since, second.rows.names) == (None, ["t0", "t2"])
     write_session(tmp_path, "t3", {"lr": 0.3, "new": 1.0}, 1.0)
     catalog.refresh()
     third = board.sessions(SessionsRequest(since=second.revision))
-    assert (third.base, len(third.rows.names)) == (None, 3)
+    assert (third.since, len(third.rows.names)) == (None, 3)
     for revision in ("", "x", "1.2.3", f"{third.revision}.x", "another.1.1"):
-        assert board.sessions(SessionsRequest(since=revision)).base is None
+        assert board.sessions(SessionsRequest(since=revision)).since is None
 
 
 def test_groups_are_sent_when_a_member_changes(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_groups_are_sent_when_a_member_changes(tmp_path: Path) -> None:
         data = logs.hparams({"lr": 0.1}, group=f"g{n % 2}") + logs.point(0, n)
         path = logs.write(tmp_path, f"t{n}", data)
     catalog, board = open_board(tmp_path)
-    first = board.sessions(SessionsRequest(over="mean"))
+    first = board.sessions(SessionsRequest(aggregation="mean"))
     assert (first.rows.names, first.rows.counts.tolist(), first.repeats) == (
         ["g0", "g1"],
         [2, 2],
@@ -169,8 +169,11 @@ def test_groups_are_sent_when_a_member_changes(tmp_path: Path) -> None:
     assert get_metric(first, "|loss").values.tolist() == [1.0, 2.0]
     logs.append(path, logs.point(1, 9.0))
     catalog.refresh()
-    update = board.sessions(SessionsRequest(over="mean", since=first.revision))
-    assert (update.rows.at.tolist(), get_metric(update, "|loss").values.tolist()) == ([1], [5.0])
+    update = board.sessions(SessionsRequest(aggregation="mean", since=first.revision))
+    assert (update.rows.indices.tolist(), get_metric(update, "|loss").values.tolist()) == (
+        [1],
+        [5.0],
+    )
 
 
 def test_settings_file_that_is_added_later(tmp_path: Path) -> None:
@@ -194,8 +197,8 @@ def test_more_metrics_can_be_requested(tmp_path: Path) -> None:
     board = open_board(tmp_path)[1]
     response = board.sessions(SessionsRequest())
     assert len(response.metrics) == 100
-    assert response.notes == ["5 more metrics exist; the first 100 are shown."]
-    more = board.sessions(SessionsRequest(metric=["|m104"]))
+    assert [str(note) for note in response.notes] == ["Showing 100 metrics; 5 more are hidden."]
+    more = board.sessions(SessionsRequest(metrics=["|m104"]))
     assert [it.key for it in more.metrics[100:]] == ["|m104"]
     with pytest.raises(UsageError, match="no session has the metric"):
-        board.sessions(SessionsRequest(metric=["|gone"]))
+        board.sessions(SessionsRequest(metrics=["|gone"]))

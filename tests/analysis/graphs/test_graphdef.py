@@ -113,9 +113,9 @@ def test_parses_arbitrary_inputs(nodes: list[tuple[str, list[str]]]) -> None:
     input_names = [text.lstrip("^").split(":")[0] for _, inputs in nodes for text in inputs]
     assert len(parsed.edges) == sum(name in known_names for name in input_names)
     missing = set(input_names) - known_names
-    assert any("missing input" in problem for problem in parsed.problems) == bool(missing)
+    assert any("missing input" in problem.text for problem in parsed.problems) == bool(missing)
     has_duplicates = len(known_names) < len(nodes)
-    assert any("duplicate name" in problem for problem in parsed.problems) == has_duplicates
+    assert any("duplicate name" in problem.text for problem in parsed.problems) == has_duplicates
 
 
 def test_function_body_has_nodes_for_arguments_and_results() -> None:

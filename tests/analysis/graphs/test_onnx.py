@@ -129,7 +129,7 @@ def test_inconsistent_graph_is_parsed() -> None:
     )
     graph = parse_onnx(data)
     assert list(graph.names) == ["a", "b", "a_1", "D_3"]
-    assert graph.problems == ("1 missing input: nowhere",)
+    assert [str(it) for it in graph.problems] == ["missing inputs (1): nowhere"]
     assert {(source, target) for source, _, target, _, _ in edges_of(graph)} == {
         ("b", "a"),
         ("a_1", "b"),

@@ -23,7 +23,9 @@ def find_issues(
     shapes = {"a": one, "b": other}
     graph = graphdef({"a": [], "b": [], "both": ["a", "b"]}, ops, shapes)
     subgraph = Subgraph(parse_graphdef(graph.SerializeToString()))
-    return "; ".join(issue.message for issue in iter_shape_issues(subgraph, DataFlow(subgraph)))
+    return "; ".join(
+        issue.message.text for issue in iter_shape_issues(subgraph, DataFlow(subgraph))
+    )
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,10 @@ LINK = 'target="_blank" rel="noopener noreferrer"'
         ("[http://b.test](http://c.test)", f'<a href="http://c.test" {LINK}>http://b.test</a>'),
         (
             "![a](https://b.test/c.png)",
-            f'<a class="picture" href="https://b.test/c.png" {LINK}>a</a>',
+            f'<a class="image" href="https://b.test/c.png" {LINK}>a</a>',
         ),
-        ("![a](c.png)", '<span class="picture">a</span>'),
-        ("![](c.png)", '<span class="picture">c.png</span>'),
+        ("![a](c.png)", '<span class="image">a</span>'),
+        ("![](c.png)", '<span class="image">c.png</span>'),
     ],
 )
 def test_links_and_images(text: str, html: str) -> None:

@@ -21,7 +21,7 @@ from tracklight.analysis.media.safe_html import (
     sanitize,
 )
 
-_CLASSES = {"picture", "tex", "task", "left", "center", "right", *HIGHLIGHT_CLASSES}
+_CLASSES = {"image", "tex", "task", "left", "center", "right", *HIGHLIGHT_CLASSES}
 _CLASSES |= {f"language-{name}" for name in LANGUAGES}
 _ATTRIBUTES = {"href", "title", "class", "rel", "target", "start", *MATH_ATTRIBUTES}
 

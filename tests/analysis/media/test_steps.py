@@ -44,7 +44,7 @@ def test_overwritten_values_are_listed_on_request(tmp_path: Path, open_log: Open
 def test_fingerprints_are_unique_and_stable(tmp_path: Path, open_log: Open) -> None:
     write_images(tmp_path, "a", list(range(200)))
     fingerprints = [
-        list_steps(open_log(tmp_path), StepsRequest([TAG])).series[0].mark.tolist()
+        list_steps(open_log(tmp_path), StepsRequest([TAG])).series[0].fingerprint.tolist()
         for _ in range(2)
     ]
     assert fingerprints[0] == fingerprints[1]

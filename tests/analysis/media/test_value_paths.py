@@ -10,7 +10,7 @@ from tracklight.analysis.media.values import ValueRequest
 
 def test_fields_are_in_order() -> None:
     path = value_path("thumbnail", ValueRequest("a", "b", 3, -7), part=1, size=256)
-    assert path == "thumbnail?run=a&tag=b&index=3&mark=-7&part=1&size=256"
+    assert path == "thumbnail?run=a&tag=b&index=3&fingerprint=-7&part=1&size=256"
 
 
 def test_fingerprint_is_optional() -> None:

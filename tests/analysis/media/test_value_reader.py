@@ -18,7 +18,7 @@ def test_reads_the_requested_value(tmp_path: Path, open_log: Open) -> None:
     context = open_log(tmp_path)
     (steps,) = list_steps(context, StepsRequest(["picture"])).series
     reader = ValueReader(context)
-    for index, fingerprint in zip(steps.index.tolist(), steps.mark.tolist(), strict=True):
+    for index, fingerprint in zip(steps.index.tolist(), steps.fingerprint.tolist(), strict=True):
         value = reader.read(ValueRequest("a", "picture", index, fingerprint))
         assert isinstance(value, Images)
         assert value.encoded == (bytes([index]),)

@@ -51,7 +51,7 @@ def test_part_is_reported_from_its_threshold(
     kernel = EventSpec(DEVICE, "void kernel<float>()", 990, 991)
     assert name not in get_findings(busy(), kernel, event._replace(end_us=below_us))
     finding = get_findings(busy(), kernel, event._replace(end_us=above_us))[name]
-    assert finding.win_ms == pytest.approx(above_us / 1000)
+    assert finding.savings_ms == pytest.approx(above_us / 1000)
     assert finding.share == pytest.approx(above_us / STEP_US)
     assert finding.events == STEPS
     assert {row.name for row in finding.evidence} == {event.name}
@@ -83,7 +83,7 @@ def test_reports_retracing() -> None:
 
 def test_reports_eager_ops() -> None:
     call = EventSpec(2, "EagerExecute", 0, 110, {"is_func": 0})
-    assert get_findings(busy(), call)["eager"].win_ms == pytest.approx(0.11)
+    assert get_findings(busy(), call)["eager"].savings_ms == pytest.approx(0.11)
     assert "eager" not in get_findings(busy(), call._replace(args={"is_func": 1}))
 
 
@@ -91,7 +91,7 @@ def test_reports_small_kernels() -> None:
     """Of each 15 µs, 10 µs are between two kernels."""
     kernels = [EventSpec(DEVICE, "void add<half>()", at, at + 5) for at in range(0, 900, 15)]
     finding = get_findings(busy(), *kernels)["small kernels"]
-    assert finding.win_ms == pytest.approx(0.59, abs=0.001)
+    assert finding.savings_ms == pytest.approx(0.59, abs=0.001)
     long = [EventSpec(DEVICE, "void add<half>()", at, at + 14) for at in range(0, 900, 15)]
     assert "small kernels" not in get_findings(busy(), *long)
 
@@ -99,9 +99,9 @@ def test_reports_small_kernels() -> None:
 def test_reports_gaps_without_events() -> None:
     """The evidence is the longest gap, named after the event before it."""
     finding = get_findings(busy(400), EventSpec(2, "more", 700, 1000))["other"]
-    assert finding.win_ms == pytest.approx(0.3)
+    assert finding.savings_ms == pytest.approx(0.3)
     longest = finding.evidence[0]
-    assert longest.name == "gap after work"
+    assert (longest.is_gap, longest.name) == (True, "work")
     assert longest.duration_ps == 300_000_000
     assert longest.start_ps % 1_000_000_000 == 400_000_000
     assert finding.query == ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.analysis.profiles.input_pipeline import classify_stage, get_stage_advice
+from tracklight.analysis.profiles.advice import find_stage_advice
+from tracklight.analysis.profiles.input_pipeline import classify_stage
 
 
 @pytest.mark.parametrize(
@@ -22,4 +23,4 @@ from tracklight.analysis.profiles.input_pipeline import classify_stage, get_stag
 )
 def test_stage_work_and_advice(op: str, work: str, advice: str) -> None:
     assert classify_stage(op) == work
-    assert advice in get_stage_advice(op)
+    assert advice in str(find_stage_advice(op) or "")

@@ -8,20 +8,25 @@ from tests.analysis.profiles.sample_captures import open_file, read_case
 from tracklight.analysis.profiles.comparison import ComparedCapture, compare_captures
 from tracklight.analysis.profiles.ops import compute_op_stats
 from tracklight.analysis.profiles.summary import ProfileSummary, summarize
+from tracklight.analysis.source import Sentence
+
+
+def join(sentences: list[Sentence]) -> str:
+    return " ".join(map(str, sentences))
 
 
 def part(summary: ProfileSummary, name: str) -> float:
-    return next((part.ms for part in summary.parts if part.label == name), 0.0)
+    return next((part.ms for part in summary.parts if part.label.text == name), 0.0)
 
 
 def hidden(summary: ProfileSummary, name: str) -> float:
-    return next((part.hidden_ms for part in summary.parts if part.label == name), 0.0)
+    return next((part.hidden_ms for part in summary.parts if part.label.text == name), 0.0)
 
 
 def test_keras_batches_are_steps_without_markers() -> None:
     """xprof finds no steps in these captures."""
     fast, slow = summarize(read_case("cnn")), summarize(read_case("inputbound"))
-    assert fast.rule == slow.rule == "batches profiled by Keras"
+    assert fast.step_rule.text == slow.step_rule.text == "batches profiled by Keras"
     assert (fast.steps.averaged, slow.steps.averaged) == (4, 4)
     assert fast.steps.mean_ms == pytest.approx(12.4, abs=0.05)
     assert slow.steps.mean_ms == pytest.approx(49.3, abs=0.05)
@@ -31,12 +36,12 @@ def test_keras_batches_are_steps_without_markers() -> None:
 
 def test_step_markers_of_the_program_take_precedence() -> None:
     summary = summarize(read_case("customloop"))
-    assert (summary.rule, summary.steps.averaged) == ("step markers of the program", 6)
+    assert (summary.step_rule.text, summary.steps.averaged) == ("step markers of the program", 6)
 
 
 def test_chosen_marker_takes_precedence() -> None:
     summary = summarize(read_case("customloop"), marker="FunctionRun")
-    assert summary.rule == "events named FunctionRun, as chosen"
+    assert summary.step_rule.text == "events named FunctionRun"
     assert summary.steps.averaged == 6
 
 
@@ -52,9 +57,9 @@ def test_step_parts_on_gpu() -> None:
         "host compute": 3.164315,
     }
     assert {
-        each.label: each.ms for each in summary.parts if each.ms and each.name != "other"
+        each.label.text: each.ms for each in summary.parts if each.ms and each.name != "other"
     } == pytest.approx(parts, abs=1e-5)
-    assert part(summary, "all others") == pytest.approx(1.167817, abs=1e-5)
+    assert part(summary, "other") == pytest.approx(1.167817, abs=1e-5)
     assert summary.steps.mean_ms == pytest.approx(28.560886, abs=1e-5)
 
 
@@ -62,7 +67,7 @@ def test_step_parts_with_python_stacks() -> None:
     summary = summarize(open_file("tcpu.pt.trace.json.gz"))
     assert part(summary, "host compute") == pytest.approx(50.250691, abs=1e-5)
     assert part(summary, "input") == pytest.approx(27.172302, abs=1e-5)
-    assert part(summary, "all others") == pytest.approx(2.077661, abs=1e-5)
+    assert part(summary, "other") == pytest.approx(2.077661, abs=1e-5)
 
 
 def test_detects_input_bound_program() -> None:
@@ -84,7 +89,7 @@ def test_copy_during_device_compute_is_hidden() -> None:
 @pytest.mark.parametrize("name", ["jax_f32.xplane.pb", "jax_bf16.xplane.pb"])
 def test_detects_jax_steps(name: str) -> None:
     summary = summarize(open_file(name))
-    assert (summary.rule, summary.steps.averaged) == ("step markers of the program", 4)
+    assert (summary.step_rule.text, summary.steps.averaged) == ("step markers of the program", 4)
     assert 0 < part(summary, "device compute") < summary.steps.mean_ms
 
 
@@ -99,7 +104,7 @@ def test_detects_jax_steps(name: str) -> None:
 )
 def test_measures_low_precision_share(name: str, min_share: float, max_share: float) -> None:
     """xprof reports 0 % for all captures of JAX."""
-    share = summarize(open_file(name)).precision.short_share
+    share = summarize(open_file(name)).precision.low_share
     assert share is not None and min_share <= share <= max_share
 
 
@@ -109,11 +114,11 @@ def test_first_finding_of_input_bound_program_is_input() -> None:
         summarize(open_file("torch_input.pt.trace.json.gz")),
     )
     assert [each.findings[0].name for each in (keras, torch)] == ["input", "input"]
-    assert keras.findings[0].what == "87 % of a step (42.8 ms) is spent waiting for input"
-    assert "the stage MapAndBatch" in keras.findings[0].advice
-    assert "prefetch(tf.data.AUTOTUNE)" in keras.findings[0].advice
-    assert "num_workers" in torch.findings[0].advice
-    assert torch.findings[0].win_ms == pytest.approx(part(torch, "input"))
+    assert keras.findings[0].summary.text == "87% of a step (42.8 ms) is spent waiting for input"
+    assert "the stage MapAndBatch" in join(keras.findings[0].advice)
+    assert "prefetch(tf.data.AUTOTUNE)" in join(keras.findings[0].advice)
+    assert "num_workers" in join(torch.findings[0].advice)
+    assert torch.findings[0].savings_ms == pytest.approx(part(torch, "input"))
 
 
 def test_fast_program_has_no_findings() -> None:
@@ -131,7 +136,7 @@ def test_precision_is_reported_only_if_device_is_busy() -> None:
 
 def test_advice_matches_the_framework() -> None:
     advice = {
-        finding.name: finding.advice
+        finding.name: join(finding.advice)
         for finding in summarize(open_file("jax_f32.xplane.pb")).findings
     }
     assert advice and all("keras" not in each and "torch" not in each for each in advice.values())
@@ -141,5 +146,5 @@ def test_verdict_formats_long_steps_in_seconds() -> None:
     trace = read_case("inputbound")
     before, after = (ComparedCapture(summarize(trace), compute_op_stats(trace)) for _ in range(2))
     before.summary.steps.mean_ms, after.summary.steps.mean_ms = 3700.0, 1850.0
-    verdict = compare_captures(before, after).verdict
+    verdict = join(compare_captures(before, after).verdict)
     assert verdict.startswith("A step takes 1.85 s; it took 3.7 s: 2.0 times as fast.")

@@ -41,15 +41,15 @@ def test_reports_findings_from_the_chosen_threshold() -> None:
     """The program waits for input for 86.8 % of a step."""
     below, above = summarize_with("input:86"), summarize_with("input:88")
     assert below.findings[0].name == "input"
-    assert below.findings[0].threshold == "at least 86 %"
+    assert below.findings[0].threshold.text == "at 86% or more"
     assert "input" not in {finding.name for finding in above.findings}
     assert above.findings == below.findings[1:]
     (row,) = (row for row in above.thresholds if row.name == "input")
-    assert (row.title, row.percent, row.usual) == (FINDING_TITLES["input"], 88, 5)
+    assert (row.title.text, row.percent, row.default) == (str(FINDING_TITLES["input"]), 88, 5)
 
 
 def test_threshold_rows_are_in_percent() -> None:
-    rows = {row.name: (row.percent, row.usual) for row in iter_thresholds(DEFAULT_THRESHOLDS)}
+    rows = {row.name: (row.percent, row.default) for row in iter_thresholds(DEFAULT_THRESHOLDS)}
     assert rows["kernel launch"] == (15, 15)
 
 

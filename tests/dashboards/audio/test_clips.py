@@ -32,7 +32,7 @@ def test_describes_wav_clips(tmp_path: Path, open_log: Open) -> None:
 
 def test_returns_logged_file(tmp_path: Path, open_log: Open) -> None:
     write_clips(tmp_path, [encode_wav(np.zeros(1), 1), BEEP])
-    clip = call_route(open_log(tmp_path), "clip", part=1)
+    clip = call_route(open_log(tmp_path), "clip", clip=1)
     assert (clip.content, clip.media_type, clip.immutable) == (BEEP, "audio/wav", False)
 
 
@@ -40,8 +40,8 @@ def test_response_with_fingerprint_is_immutable(tmp_path: Path, open_log: Open) 
     write_clips(tmp_path, [BEEP], steps=range(5))
     context = open_log(tmp_path)
     (steps,) = call_route(context, "steps", tags=[TAG]).series
-    for index, mark in zip(steps.index.tolist(), steps.mark.tolist(), strict=True):
-        clip = call_route(context, "clip", index=index, mark=mark)
+    for index, mark in zip(steps.index.tolist(), steps.fingerprint.tolist(), strict=True):
+        clip = call_route(context, "clip", index=index, fingerprint=mark)
         assert clip.immutable
         np.testing.assert_array_equal(decode_wav(clip.content), decode_wav(BEEP))
 
@@ -50,7 +50,7 @@ def test_response_with_fingerprint_is_immutable(tmp_path: Path, open_log: Open) 
 def test_unknown_clip_raises(tmp_path: Path, open_log: Open, part: int) -> None:
     write_clips(tmp_path, [BEEP])
     with pytest.raises(LogError, match="the value has 1 clips"):
-        call_route(open_log(tmp_path), "clip", part=part)
+        call_route(open_log(tmp_path), "clip", clip=part)
 
 
 def test_tag_of_another_kind_raises(tmp_path: Path, open_log: Open) -> None:
@@ -83,7 +83,7 @@ def test_explains_why_there_is_no_waveform(
     context = open_log(tmp_path)
     (row,) = call_route(context, "about").clips
     assert (row.content_type, row.encoding) == (kind, encoding)
-    assert problem in row.problem
+    assert problem in row.problem.text
     assert call_route(context, "clip").media_type == kind
 
 
@@ -112,10 +112,10 @@ def test_static_export_contains_files_and_descriptions(tmp_path: Path, open_log:
     parts = _export(open_log(tmp_path))
     (steps,) = parts[f"steps/{TAG}"].series
     assert 1 < len(steps.step) <= 30 and steps.step[-1] == 99
-    mark = steps.mark[-1]
-    address = f"clip?run=a&tag={TAG}&index=99&mark={mark}&part=1"
+    mark = steps.fingerprint[-1]
+    address = f"clip?run=a&tag={TAG}&index=99&fingerprint={mark}&clip=1"
     assert parts[address].content == BEEP
-    assert len(parts[f"about?run=a&tag={TAG}&index=99&mark={mark}"].clips) == 2
+    assert len(parts[f"about?run=a&tag={TAG}&index=99&fingerprint={mark}"].clips) == 2
     assert len(parts) == 1 + 3 * len(steps.step)
 
 

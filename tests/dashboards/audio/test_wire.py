@@ -43,11 +43,13 @@ def test_serves_range_requests(client: TestClient) -> None:
 @pytest.mark.parametrize("route", ["about", "clip", "waveform", "spectrogram"])
 def test_responses_with_fingerprint_are_immutable(client: TestClient, route: str) -> None:
     (steps,) = client.post("/api/v1/audio/steps", json={"tags": [TAG]}).json()["series"]
-    params = {**VALUE, "mark": steps["mark"][0]}
+    params = {**VALUE, "fingerprint": steps["fingerprint"][0]}
     immutable = client.get(f"/api/v1/audio/{route}", params=params)
     assert "immutable" in immutable.headers["cache-control"]
     assert "no-store" in client.get(f"/api/v1/audio/{route}", params=VALUE).headers["cache-control"]
-    other = client.get(f"/api/v1/audio/{route}", params={**params, "mark": steps["mark"][0] + 1})
+    other = client.get(
+        f"/api/v1/audio/{route}", params={**params, "fingerprint": steps["fingerprint"][0] + 1}
+    )
     assert other.status_code == 404 and "no longer has" in other.json()["error"]["message"]
 
 
@@ -59,10 +61,10 @@ def test_security_policy_allows_playback(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("route", "fields", "status"),
     [
-        ("waveform", {"part": 1}, 422),
-        ("spectrogram", {"part": 2}, 422),
-        ("clip", {"part": 9}, 404),
-        ("clip", {"part": -1}, 400),
+        ("waveform", {"clip": 1}, 422),
+        ("spectrogram", {"clip": 2}, 422),
+        ("clip", {"clip": 9}, 404),
+        ("clip", {"clip": -1}, 400),
         ("about", {"index": 7}, 404),
         ("waveform", {"columns": 0}, 400),
         ("waveform", {"columns": 10**9}, 400),
@@ -81,7 +83,7 @@ def test_invalid_requests_get_an_error_message(
 
 
 def test_unknown_files_are_downloaded_in_a_sandbox(client: TestClient) -> None:
-    response = client.get("/api/v1/audio/clip", params={**VALUE, "part": 2})
+    response = client.get("/api/v1/audio/clip", params={**VALUE, "clip": 2})
     assert response.headers["content-type"] == "application/octet-stream"
     assert "sandbox" in response.headers["content-security-policy"]
 

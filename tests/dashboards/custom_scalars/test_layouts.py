@@ -115,14 +115,16 @@ def test_unreadable_layout_is_reported(
     )
     assert [it.title for it in response.categories] == ["Quality"]
     (problem,) = response.problems
-    assert '"a"' in problem and reason in problem
+    assert '"a"' in problem.text and reason in problem.text
 
 
 def test_number_of_charts_is_limited(open_dashboard: OpenDashboard) -> None:
     charts = [MultilineChart(str(number), ["x"]) for number in range(1200)]
     response = get_layout(open_dashboard({"a": [custom_scalars_layout({"Many": charts})]}))
     assert len(response.categories[0].charts) == 1000
-    assert response.problems == ["200 charts are not shown: a layout is limited to 1,000 charts."]
+    (problem,) = response.problems
+    assert problem.text == "200 charts are not shown: a layout is limited to 1,000 charts."
+    assert problem.args == {"omitted": 200, "limit": 1000}
 
 
 def test_static_export_has_the_layout(open_dashboard: OpenDashboard) -> None:

@@ -27,7 +27,7 @@ def test_only_scales_with_data_are_available(open_graph: OpenGraph) -> None:
     ]
     coloring = client.request("paint", by="op")
     counts = [
-        [(coloring.names[index], count) for index, count in child] for child in coloring.share
+        [(coloring.names[index], count) for index, count in child] for child in coloring.counts
     ]
     assert counts == [[("One", 1), ("Op", 1)], [("Op", 1)]]
     with pytest.raises(UsageError, match="cannot be colored"):
@@ -44,7 +44,7 @@ def test_parameters_are_summed(open_graph: OpenGraph) -> None:
     assert client.request("statistics").parameters == 120
     assert [child.parameters for child in client.group().children] == [120, 0]
     np.testing.assert_array_equal(client.request("paint", by="parameters").value, [120, np.nan])
-    assert client.request("statistics").owners[0].path == "a/w"
+    assert client.request("statistics").most_parameters[0].path == "a/w"
 
 
 def test_device_cluster_and_tpu_scales(open_graph: OpenGraph) -> None:
@@ -59,13 +59,13 @@ def test_device_cluster_and_tpu_scales(open_graph: OpenGraph) -> None:
     }
     assert names["device"] == ["/device:CPU:0"]
     assert names["cluster"] == ["c0"]
-    assert names["tpu"] == ["runs on a TPU", "does not run on a TPU"]
+    assert names["tpu"] == ["compatible", "incompatible"]
 
 
 def test_lists_largest_tensors(open_graph: OpenGraph) -> None:
     client = open_graph(graphdef({"a": [], "in/b": []}, shapes={"a": (2, 3), "in/b": (-1, 50)}))
     largest = client.request("statistics").largest
-    assert [(it.path, it.shape, it.elements, it.inside) for it in largest] == [
+    assert [(it.path, it.shape, it.elements, it.ancestors) for it in largest] == [
         ("in/b", f"?{X}50", 50, ["in"]),
         ("a", f"2{X}3", 6, []),
     ]
@@ -95,7 +95,7 @@ def test_profile_of_a_step(session: Path) -> None:
     slowest = statistics.slowest[0]
     name = client.request("node", path=slowest.path).name
     assert slowest.value == pytest.approx(stats[name].all_end_rel_nanos / 1000, abs=0.5)
-    execution = client.request("node", path=slowest.path, profile="step002").ran
+    execution = client.request("node", path=slowest.path, profile="step002").execution
     assert execution.time_us == slowest.value
     memory = sum(used.total_bytes for used in stats[name].memory)
     assert execution.memory_bytes == memory

@@ -41,7 +41,7 @@ def test_lists_added_removed_and_changed_edges(comparison: GraphClient) -> None:
         ("x", "s/b", False): ("removed", SMALL, ""),
         ("s/a", "s/b", False): ("changed", SMALL, LARGE),
     }
-    assert edges["s/a", "s/b", False].inside == ["s"]
+    assert edges["s/a", "s/b", False].ancestors == ["s"]
 
 
 def test_lists_changed_nodes(comparison: GraphClient) -> None:
@@ -51,7 +51,7 @@ def test_lists_changed_nodes(comparison: GraphClient) -> None:
         ("s/b", "changed"),
         ("end", "changed"),
     ]
-    assert [it.path for it in comparison.request("changes", most=1).nodes] == ["s/a"]
+    assert [it.path for it in comparison.request("changes", limit=1).nodes] == ["s/a"]
 
 
 def test_bundle_with_different_changes_is_changed(comparison: GraphClient) -> None:
@@ -64,7 +64,7 @@ def test_bundle_with_different_changes_is_changed(comparison: GraphClient) -> No
         ("s", "end"): "same",
     }
     inner = comparison.group("s")
-    assert dict(zip(inner.ins.child.tolist(), inner.ins.change, strict=True)) == {
+    assert dict(zip(inner.incoming.child.tolist(), inner.incoming.change, strict=True)) == {
         0: "same",
         1: "changed",
     }
@@ -72,7 +72,7 @@ def test_bundle_with_different_changes_is_changed(comparison: GraphClient) -> No
 
 def test_neighbors_have_the_previous_tensor(comparison: GraphClient) -> None:
     inputs = comparison.request("node", path="s/b").inputs
-    assert {(it.path, it.control): (it.change, it.was) for it in inputs} == {
+    assert {(it.path, it.control): (it.change, it.previous) for it in inputs} == {
         ("x", True): ("added", ""),
         ("x", False): ("removed", SMALL),
         ("s/a", False): ("changed", SMALL),
@@ -101,7 +101,7 @@ def test_no_shape_issues_between_two_graphs(tmp_path: Path) -> None:
     write_graph(tmp_path, new, run="after")
     client = GraphClient(tmp_path)
     one, other = (make_graph_id(run, RUN_GRAPH_TAG, "graphs") for run in ("before", "after"))
-    assert client.request("statistics", id=f"compare~{one}~{other}").misfits == []
+    assert client.request("statistics", id=f"compare~{one}~{other}").shape_issues == []
     client.catalog.close()
 
 

@@ -25,7 +25,7 @@ def test_groups_contain_every_node_and_edge(logged: list[Logged]) -> None:
         parsed += 1
         queue, ops, edges, control = [""], Counter[str](), 0, 0
         while queue:
-            group = build_group(graph_index, GroupRequest("", group=queue.pop(), most=2000))
+            group = build_group(graph_index, GroupRequest("", group=queue.pop(), limit=2000))
             for child in group.children:
                 if child.kind in ("scope", "series"):
                     queue.append(child.path)

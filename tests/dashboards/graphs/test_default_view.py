@@ -30,9 +30,9 @@ def test_function_with_the_training_step_is_open(train_step: GraphClient) -> Non
     (function,) = overview.functions
     assert function.count > 10 * overview.nodes
     body = f"{find_call(train_step)}|{function.name}|"
-    assert overview.open == [body]
+    assert overview.default_groups == [body]
     # Layers and optimizer are not auxiliary.
-    roles = {child.label: child.aux for child in train_step.group(body).children}
+    roles = {child.label: child.role for child in train_step.group(body).children}
     for label in ("sequential_1", "compile_loss", "gradient_tape", "adam"):
         assert roles[label] == ""
 
@@ -40,10 +40,10 @@ def test_function_with_the_training_step_is_open(train_step: GraphClient) -> Non
 def test_variable_handles_are_auxiliary_but_calls_are_not(train_step: GraphClient) -> None:
     children = train_step.group().children
     assert len(children) > 15
-    roles = {child.label: child.aux for child in children}
+    roles = {child.label: child.role for child in children}
     assert roles[find_call(train_step)] == ""
-    assert {child.aux for child in children if child.op == "Placeholder"} == {"resource"}
-    visible = [child.label for child in children if child.aux == ""]
+    assert {child.role for child in children if child.op == "Placeholder"} == {"resource"}
+    visible = [child.label for child in children if child.role == ""]
     assert visible == ["IteratorGetNext", "StatefulPartitionedCall", "optional", "Identity"]
 
 
@@ -52,7 +52,7 @@ def test_small_function_is_closed(open_graph: OpenGraph) -> None:
     graph = graphdef({**nodes, "run": []})
     add_function(graph, "body", [], {f"b{number}x": [] for number in range(10)}, {})
     call(graph, 10, "f", "body")
-    assert open_graph(graph).request("about").open == []
+    assert open_graph(graph).request("about").default_groups == []
 
 
 def test_nested_functions_are_opened(open_graph: OpenGraph) -> None:
@@ -62,7 +62,10 @@ def test_nested_functions_are_opened(open_graph: OpenGraph) -> None:
     call(graph, 1, "f", "outer")
     attr = graph.library.function[0].node_def[0].attr.add()
     attr.key, attr.value.func.name = b"f", b"inner"
-    assert open_graph(graph).request("about").open == ["run|outer|", "run|outer|inner_call|inner|"]
+    assert open_graph(graph).request("about").default_groups == [
+        "run|outer|",
+        "run|outer|inner_call|inner|",
+    ]
 
 
 def test_recursive_function_is_opened_a_limited_number_of_times(open_graph: OpenGraph) -> None:
@@ -71,5 +74,5 @@ def test_recursive_function_is_opened_a_limited_number_of_times(open_graph: Open
     call(graph, 0, "f", "again")
     attr = graph.library.function[0].node_def[0].attr.add()
     attr.key, attr.value.func.name = b"f", b"again"
-    opened = open_graph(graph).request("about").open
+    opened = open_graph(graph).request("about").default_groups
     assert opened[0] == "run|again|" and len(opened) <= 20

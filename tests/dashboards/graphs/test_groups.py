@@ -37,10 +37,10 @@ def test_boundary_edges_lead_to_partners_outside(open_graph: OpenGraph) -> None:
     net = client.group("net")
     assert [child.label for child in net.children] == ["conv", "relu", "add"]
     assert client.edges("net").keys() == {("conv", "relu"), ("relu", "add")}
-    assert get_partners(net, net.ins) == {"conv": {"x"}, "add": {"x"}}
-    assert get_partners(net, net.outs) == {"conv": {"loss"}, "add": {"loss"}}
+    assert get_partners(net, net.incoming) == {"conv": {"x"}, "add": {"x"}}
+    assert get_partners(net, net.outgoing) == {"conv": {"loss"}, "add": {"loss"}}
     conv = client.group("net/conv")
-    assert get_partners(conv, conv.outs) == {"w": {"loss"}, "out": {"net/relu"}}
+    assert get_partners(conv, conv.outgoing) == {"w": {"loss"}, "out": {"net/relu"}}
     assert [(child.inputs, child.outputs) for child in net.children] == [(1, 2), (1, 1), (2, 2)]
 
 
@@ -58,21 +58,21 @@ def test_large_group_is_sent_in_parts(open_graph: OpenGraph) -> None:
     client = open_graph(
         graphdef({name: names[index - 1 : index] for index, name in enumerate(names)})
     )
-    part = client.group(offset=4, most=3)
+    part = client.group(offset=4, limit=3)
     assert (part.total, part.offset) == (10, 4)
     assert [child.label for child in part.children] == names[4:7]
     assert list(zip(part.edges.source.tolist(), part.edges.target.tolist(), strict=True)) == [
         (0, 1),
         (1, 2),
     ]
-    assert get_partners(part, part.ins) == {"n4_": {"n3_"}}
-    assert get_partners(part, part.outs) == {"n6_": {"n7_"}}
+    assert get_partners(part, part.incoming) == {"n4_": {"n3_"}}
+    assert get_partners(part, part.outgoing) == {"n6_": {"n7_"}}
 
 
 def test_chain_of_single_scopes_is_opened_together(open_graph: OpenGraph) -> None:
     client = open_graph(graphdef({"a/b/c/one": [], "a/b/c/two": []}))
-    assert client.group().children[0].chain == ["a/b", "a/b/c"]
-    assert client.request("about").open == ["a", "a/b", "a/b/c"]
+    assert client.group().children[0].single_child_chain == ["a/b", "a/b/c"]
+    assert client.request("about").default_groups == ["a", "a/b", "a/b/c"]
 
 
 def test_scope_with_most_nodes_is_open_by_default(open_graph: OpenGraph) -> None:
@@ -80,18 +80,18 @@ def test_scope_with_most_nodes_is_open_by_default(open_graph: OpenGraph) -> None
     client = open_graph(
         graphdef({"in": [], **few, "net/last": [], "small/one": [], "small/two": []})
     )
-    assert client.request("about").open == ["net", "net/part"]
+    assert client.request("about").default_groups == ["net", "net/part"]
     many = {f"net/n{number}x": [] for number in range(80)}
     client.id = client.request(
         "upload", name="m.pb", body=graphdef({**many, "in": []}).SerializeToString()
     ).id
-    assert client.request("about").open == []
+    assert client.request("about").default_groups == []
 
 
 def test_scopes_of_the_same_structure_share_a_number(open_graph: OpenGraph) -> None:
     nodes = {f"{scope}/{name}": [] for scope in "abc" for name in ("one", "two")}
     nodes["a/two"], nodes["b/two"] = ["a/one"], ["b/one"]
-    structures = [child.structure for child in open_graph(graphdef(nodes)).group().children]
+    structures = [child.structure_id for child in open_graph(graphdef(nodes)).group().children]
     assert structures == [0, 0, -1]
 
 
@@ -100,7 +100,7 @@ def test_auxiliary_children_have_a_role(open_graph: OpenGraph) -> None:
     nodes |= {f"b{number}": ["hub"] if number else ["hub", "c"] for number in range(20)}
     ops = {"init": "NoOp", "c": "Const", "sum": "ScalarSummary"}
     ops |= {f"b{number}": f"Op{number}" for number in range(20)}
-    roles = {child.label: child.aux for child in open_graph(graphdef(nodes, ops)).group().children}
+    roles = {child.label: child.role for child in open_graph(graphdef(nodes, ops)).group().children}
     assert {name: role for name, role in roles.items() if role} == {
         "init": "noop",
         "c": "constant",
@@ -128,11 +128,11 @@ def test_function_body_is_connected_to_its_call(open_graph: OpenGraph) -> None:
         ("in", "scope"),
         ("r", "output"),
     ]
-    assert get_partners(body, body.ins) == {"p": {"x"}, "q": {"y"}}
-    assert get_partners(body, body.outs) == {"r": {"out"}}
+    assert get_partners(body, body.incoming) == {"p": {"x"}, "q": {"y"}}
+    assert get_partners(body, body.outgoing) == {"r": {"out"}}
     inner = client.group("net/call|body|in")
     assert [child.path for child in inner.children] == ["net/call|body|in/sum"]
-    assert get_partners(inner, inner.ins) == {"sum": {"net/call|body|p", "net/call|body|q"}}
+    assert get_partners(inner, inner.incoming) == {"sum": {"net/call|body|p", "net/call|body|q"}}
 
 
 def test_condition_is_not_passed_to_branches(open_graph: OpenGraph) -> None:
@@ -140,7 +140,7 @@ def test_condition_is_not_passed_to_branches(open_graph: OpenGraph) -> None:
     add_function(graph, "yes", ["p"], {"a": ["p"]}, {"r": "a:0"})
     call(graph, 2, "then_branch", "yes")
     body = open_graph(graph).group("if|yes|")
-    assert get_partners(body, body.ins) == {"p": {"x"}}
+    assert get_partners(body, body.incoming) == {"p": {"x"}}
 
 
 def test_result_of_loop_condition_is_not_a_result_of_the_loop(open_graph: OpenGraph) -> None:
@@ -151,9 +151,9 @@ def test_result_of_loop_condition_is_not_a_result_of_the_loop(open_graph: OpenGr
     call(graph, 2, "body", "body")
     client = open_graph(graph)
     cond, body = client.group("w|cond|"), client.group("w|body|")
-    assert get_partners(cond, cond.ins) == {"p": {"x"}, "q": {"y"}}
-    assert get_partners(cond, cond.outs) == {}
-    assert get_partners(body, body.outs) == {"r": {"out"}}
+    assert get_partners(cond, cond.incoming) == {"p": {"x"}, "q": {"y"}}
+    assert get_partners(cond, cond.outgoing) == {}
+    assert get_partners(body, body.outgoing) == {"r": {"out"}}
 
 
 def test_recursive_function_can_be_opened(open_graph: OpenGraph) -> None:

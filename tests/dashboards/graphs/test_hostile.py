@@ -36,7 +36,7 @@ def walk(graph_index: GraphIndex, max_groups: int = 60) -> int:
     """Open all groups and call all routes; return the number of nodes."""
     queue, seen = [""], 0
     while queue and max_groups:
-        group = build_group(graph_index, GroupRequest("", group=queue.pop(), most=2000))
+        group = build_group(graph_index, GroupRequest("", group=queue.pop(), limit=2000))
         max_groups -= 1
         for child in group.children:
             is_group = child.kind in ("scope", "series")
@@ -64,9 +64,9 @@ def test_reports_missing_inputs_and_duplicate_names(open_graph: OpenGraph) -> No
     graph = graphdef({"a": ["nowhere", "^gone"], "b": ["a"]})
     graph.node.add().CopyFrom(graph.node[1])
     overview = (client := open_graph(graph)).request("about")
-    assert overview.problems == [
-        "2 missing inputs: nowhere, gone",
-        "1 duplicate name: b",
+    assert [(it.code, it.text) for it in overview.problems] == [
+        ("graphs.missing_inputs", "missing inputs (2): nowhere, gone"),
+        ("graphs.duplicate_names", "duplicate names (1): b"),
     ]
     assert [child.path for child in client.group().children] == ["a", "b", "b (2)"]
 
@@ -79,8 +79,8 @@ def test_deeply_nested_scopes(open_graph: OpenGraph) -> None:
     assert client.request("about").depth == 51
     bottom = client.group(deep)
     assert [child.label for child in bottom.children] == ["x", "y"]
-    assert bottom.outs.partner == ["out"]
-    assert len(client.request("node", path=f"{deep}/x").inside) == 50
+    assert bottom.outgoing.partner == ["out"]
+    assert len(client.request("node", path=f"{deep}/x").ancestors) == 50
 
 
 def test_truncated_graph_raises_format_error(tmp_path: Path) -> None:

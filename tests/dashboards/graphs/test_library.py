@@ -32,9 +32,9 @@ def test_lists_graphs_with_their_steps(tmp_path: Path) -> None:
     assert [step.step for step in listed[1].steps] == [0, 7]
     assert client.request("about").nodes == 2
     first = listed[1].steps[0]
-    assert client.request("about", index=first.index, mark=first.mark).nodes == 1
+    assert client.request("about", index=first.index, fingerprint=first.fingerprint).nodes == 1
     with pytest.raises(LogError, match="no longer"):
-        client.request("about", index=first.index, mark=first.mark + 1)
+        client.request("about", index=first.index, fingerprint=first.fingerprint + 1)
     with pytest.raises(LogError, match="no longer"):
         client.request("about", id="nothing")
     client.catalog.close()
@@ -125,12 +125,12 @@ def test_compare_two_graphs(tmp_path: Path) -> None:
         "t": "same",
     }
     moved = client.request("node", path="s/moved")
-    assert [(it.what, it.before, it.after) for it in moved.changes] == [
+    assert [(it.property_name, it.before, it.after) for it in moved.changes] == [
         ("inputs", "x:0", "s/kept:0")
     ]
     assert {it.path for it in moved.inputs} == {"x", "s/kept"}
     coloring = client.request("paint", by="change", group="s")
-    assert [coloring.names[child[0][0]] for child in coloring.share] == ["same", "changed"]
+    assert [coloring.names[child[0][0]] for child in coloring.counts] == ["same", "changed"]
     client.catalog.close()
 
 

@@ -14,13 +14,13 @@ from tracklight.errors import UsageError
 def test_node_has_its_edges_in_order(open_graph: OpenGraph) -> None:
     client = open_graph(graphdef(NET, ops={"loss": "Sum"}, shapes={"net/add": (8, 10)}))
     loss = client.request("node", path="loss")
-    assert (loss.op, loss.kind, loss.inside) == ("Sum", "op", [])
+    assert (loss.op, loss.kind, loss.ancestors) == ("Sum", "op", [])
     assert [(it.path, it.position, it.control, it.shape, it.size) for it in loss.inputs] == [
         ("net/add", 0, False, f"8{X}10", 80),
         ("net/add", 1, False, f"8{X}10", 80),
         ("net/conv/w", 2, True, "", None),
     ]
-    assert loss.inputs[2].inside == ["net", "net/conv"]
+    assert loss.inputs[2].ancestors == ["net", "net/conv"]
     added = client.request("node", path="net/add")
     assert [it.path for it in added.outputs] == ["loss", "loss"]
     assert [(it.shape, it.elements) for it in added.tensors] == [(f"8{X}10", 80)]
@@ -37,7 +37,7 @@ def test_group_has_its_neighbors(open_graph: OpenGraph) -> None:
 def test_many_inputs_are_sent_in_parts(open_graph: OpenGraph) -> None:
     nodes: dict[str, list[str]] = {f"in/a{number}b": [] for number in range(10_000)}
     client = open_graph(graphdef({**nodes, "all": list(nodes)}))
-    response = client.request("node", path="all", offset=9_990, most=100)
+    response = client.request("node", path="all", offset=9_990, limit=100)
     assert response.inputs_total == 10_000
     assert [it.position for it in response.inputs] == list(range(9_990, 10_000))
     group = client.group()

@@ -51,13 +51,13 @@ def test_search_matches_names_ops_shapes_and_attributes(
 
 def test_hit_has_matching_text_and_ancestors(client: GraphClient) -> None:
     (hit,) = client.request("search", query="padding").hits
-    assert (hit.where, hit.text, hit.inside) == ("attribute", "padding=SAME", ["net"])
+    assert (hit.field, hit.text, hit.ancestors) == ("attribute", "padding=SAME", ["net"])
     hit = client.request("search", query="twin").hits[0]
-    assert (hit.body, hit.inside) == ("run|body|", ["run|body|", "run|body|deep"])
+    assert (hit.body, hit.ancestors) == ("run|body|", ["run|body|", "run|body|deep"])
 
 
 def test_number_of_hits_is_limited(client: GraphClient) -> None:
-    response = client.request("search", query="net", most=2)
+    response = client.request("search", query="net", limit=2)
     assert (len(response.hits), response.total) == (2, 5)
 
 
@@ -85,7 +85,7 @@ def test_trace(client: GraphClient) -> None:
 def test_path_between_two_groups(client: GraphClient) -> None:
     response = client.request("path", start="x", end="loss")
     assert response.direction == "forward"
-    assert [(node.path, node.inside) for node in response.nodes] == [
+    assert [(node.path, node.ancestors) for node in response.nodes] == [
         ("x", []),
         ("net/add", ["net"]),
         ("loss", []),

@@ -37,7 +37,7 @@ def request(context: Context, path: str, /, **fields: object) -> Any:
 
 def query(context: Context, tag: str = "w", **fields: object) -> Any:
     """Return the chart of a tag."""
-    names = ("start", "stop", "low", "high", "skip")
+    names = ("start", "stop", "low", "high", "offset")
     ranges = {name: fields.pop(name) for name in names if name in fields}
     chart = {"id": "one", "tag": tag, **ranges}
     return request(context, "query", charts=[chart], **fields).charts[0]

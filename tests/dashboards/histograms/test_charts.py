@@ -46,14 +46,14 @@ def test_range_has_all_its_steps(thousand: Path, open_log: Open) -> None:
 
 
 def test_counts_on_the_grid(thousand: Path, open_log: Open) -> None:
-    chart = query(open_log(thousand), bins=3, most=2)
+    chart = query(open_log(thousand), bins=3, max_points=2)
     assert chart.grid.tolist() == [0, 1, 2, 3]
     (series,) = chart.series
     assert series.bins.tolist() == [0, 5, 5, 1998, 5, 5]
-    assert series.counted.tolist() == [10, 2008]
+    assert series.bucket_sum.tolist() == [10, 2008]
     assert (series.low.tolist(), series.high.tolist()) == ([0, 0], [3, 3])
     assert series.percentiles is None
-    narrow = query(open_log(thousand), bins=2, low=1, high=2, most=1)
+    narrow = query(open_log(thousand), bins=2, low=1, high=2, max_points=1)
     assert narrow.series[0].bins.tolist() == [2.5, 2.5]
 
 
@@ -72,14 +72,14 @@ def test_runs_are_paged(tmp_path: Path, open_log: Open) -> None:
     for run in "abcdefg":
         write(tmp_path, run, histogram(0, make_rows(1)))
     context = open_log(tmp_path)
-    chart = query(context, most_runs=3, skip=3)
+    chart = query(context, max_runs=3, offset=3)
     assert chart.runs == 7
     assert [series.run for series in chart.series] == ["d", "e", "f"]
-    assert query(context, most_runs=3, skip=9).series == []
+    assert query(context, max_runs=3, offset=9).series == []
 
 
 def test_percentiles_without_bins(thousand: Path, open_log: Open) -> None:
-    chart = query(open_log(thousand), bins=0, percentiles=True, most=2000)
+    chart = query(open_log(thousand), bins=0, percentiles=True, max_points=2000)
     assert chart.grid is None
     (series,) = chart.series
     assert series.bins is None
@@ -93,7 +93,7 @@ def test_overwritten_histograms_are_left_out(tmp_path: Path, open_log: Open) -> 
     write(tmp_path, "a", *(histogram(step, make_rows(step)) for step in range(4)), *rewritten)
     (series,) = query(open_log(tmp_path)).series
     assert series.step.tolist() == [0, 1, 2]
-    assert series.counted.tolist() == [10, 100, 100]
+    assert series.bucket_sum.tolist() == [10, 100, 100]
 
 
 def test_unusual_histograms(tmp_path: Path, open_log: Open) -> None:
@@ -110,12 +110,12 @@ def test_unusual_histograms(tmp_path: Path, open_log: Open) -> None:
     chart = query(open_log(tmp_path), bins=2, percentiles=True)
     (series,) = chart.series
     assert (chart.grid[0], chart.grid[-1]) == (0, 2)
-    assert series.counted.tolist() == [0, 0, 7, 0, 0, 7]
-    assert series.spoiled.tolist() == [False, True, False, True, False, False]
-    assert series.unplaced.tolist() == [0, 0, 3, 0, 0, 0]
+    assert series.bucket_sum.tolist() == [0, 0, 7, 0, 0, 7]
+    assert series.has_nan.tolist() == [False, True, False, True, False, False]
+    assert series.unbounded.tolist() == [0, 0, 3, 0, 0, 0]
     assert series.bins.reshape(6, 2).tolist() == [[0, 0]] * 2 + [[4, 0]] + [[0, 0]] * 2 + [[0, 7]]
     assert np.isnan(series.low).tolist() == [True, True, False, False, False, False]
-    assert series.flaws == []
+    assert series.errors == []
 
 
 def test_nan_and_infinity_are_counted_by_our_writer(tmp_path: Path, open_log: Open) -> None:
@@ -126,7 +126,7 @@ def test_nan_and_infinity_are_counted_by_our_writer(tmp_path: Path, open_log: Op
     (series,) = query(context).series
     nonfinite = series.nan, series.positive_infinity, series.negative_infinity
     assert [column.tolist() for column in nonfinite] == [[1], [2], [1]]
-    assert (series.num.tolist(), series.counted.tolist()) == ([2], [2])
+    assert (series.num.tolist(), series.bucket_sum.tolist()) == ([2], [2])
     exact = request(context, "buckets", run="a", tag="w", index=0)
     assert (exact.left.tolist(), exact.counts.tolist()) == ([1, 1.5], [1, 1])
     assert (exact.totals.nan, exact.totals.positive_infinity, exact.totals.sum) == (1, 2, 3)
@@ -147,9 +147,14 @@ def test_unreadable_histograms_are_reported(tmp_path: Path, open_log: Open) -> N
     context = open_log(tmp_path)
     path.write_bytes(b.flip(path.read_bytes(), sum(map(len, records[:3])) + 60))
     (series,) = query(context).series
-    assert series.counted.tolist() == [10, 0, 12, 0]
-    assert [error.step for error in series.flaws] == [1, 3]
-    assert "not a histogram" in series.flaws[0].what and "checksum" in series.flaws[1].what
+    assert series.bucket_sum.tolist() == [10, 0, 12, 0]
+    assert [error.step for error in series.errors] == [1, 3]
+    assert [error.message.code for error in series.errors] == [
+        "log.not_a_histogram",
+        "log.record_checksum",
+    ]
+    assert "not a histogram" in series.errors[0].message.text
+    assert "checksum" in series.errors[1].message.text
 
 
 def test_fewer_large_histograms_are_selected(
@@ -165,7 +170,7 @@ def test_fewer_large_histograms_are_selected(
 def test_too_many_histograms_raise_usage_error(thousand: Path, open_log: Open) -> None:
     charts = [{"id": str(number), "tag": "w"} for number in range(256)]
     with pytest.raises(UsageError, match="select fewer runs"):
-        request(open_log(thousand), "query", charts=charts, most=2000, most_runs=200)
+        request(open_log(thousand), "query", charts=charts, max_points=2000, max_runs=200)
 
 
 def test_old_and_new_format_agree(tmp_path: Path, open_log: Open) -> None:
@@ -188,7 +193,7 @@ def test_values_of_another_kind_are_reported(tmp_path: Path, open_log: Open) -> 
     text = summary.text("t", "words").SerializeToString()
     logs.write(tmp_path, "a", b.record(b.event(b.summary(b.blob(1, text)), step=0, wall=1.0)))
     (series,) = query(open_log(tmp_path), "t").series
-    assert series.flaws and series.counted.tolist() == [0]
+    assert series.errors and series.bucket_sum.tolist() == [0]
 
 
 def test_outliers_do_not_extend_the_grid(tmp_path: Path, open_log: Open) -> None:
@@ -197,19 +202,19 @@ def test_outliers_do_not_extend_the_grid(tmp_path: Path, open_log: Open) -> None
     write(tmp_path, "a", *(histogram(step, table) for step, table in enumerate(tables)))
     context = open_log(tmp_path)
     whole = query(context, bins=30)
-    assert (whole.grid[0], whole.grid[-1], whole.cut) == (-1e6, 1e6, False)
+    assert (whole.grid[0], whole.grid[-1], whole.is_clipped) == (-1e6, 1e6, False)
     core = query(context, bins=30, ignore_outliers=True)
     assert -2 < core.grid[0] < -1 < 1 < core.grid[-1] < 2
-    assert core.cut
+    assert core.is_clipped
     assert query(context, bins=30, ignore_outliers=True, high=9.0).grid[-1] == 9
 
 
 def test_grid_is_not_cropped_without_outliers(thousand: Path, open_log: Open) -> None:
     chart = query(open_log(thousand), ignore_outliers=True)
-    assert (chart.grid[0], chart.grid[-1], chart.cut) == (0, 3, False)
+    assert (chart.grid[0], chart.grid[-1], chart.is_clipped) == (0, 3, False)
 
 
 def test_constant_steps_are_not_outliers(tmp_path: Path, open_log: Open) -> None:
     write(tmp_path, "a", *(histogram(step, [[step, step, 5]]) for step in range(9)))
     chart = query(open_log(tmp_path), ignore_outliers=True)
-    assert (chart.grid[0], chart.grid[-1], chart.cut) == (0, 8, False)
+    assert (chart.grid[0], chart.grid[-1], chart.is_clipped) == (0, 8, False)

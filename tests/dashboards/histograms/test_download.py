@@ -59,8 +59,8 @@ def test_static_export_has_charts_and_buckets(folder: Path, open_log: Open) -> N
     assert series.count == 1500
     assert series.step.tolist() == steps.series[0].step.tolist()
     assert series.percentiles is not None and series.bins is not None
-    for index, mark, step in zip(series.index, series.mark, series.step, strict=True):
-        exact = parts[f"buckets?run=a%2Cb&tag=w&index={index}&mark={mark}"]
+    for index, mark, step in zip(series.index, series.fingerprint, series.step, strict=True):
+        exact = parts[f"buckets?run=a%2Cb&tag=w&index={index}&fingerprint={mark}"]
         assert isinstance(exact, BucketsResponse)
         assert (exact.step, exact.counts.tolist()) == (step, [step, 0.25])
 

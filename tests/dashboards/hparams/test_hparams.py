@@ -59,9 +59,14 @@ def test_importance_is_summarized(board: HParams) -> None:
     assert [bar.name for bar in response.bars] == ["learning_rate", "dropout", "units"]
     assert [bar.direction for bar in response.bars] == [1, -1, 1]
     assert response.trust.level == "good"
-    assert response.sentence.startswith("Accuracy depends mostly on Learning rate (")
-    best = "high Learning rate (0.01 to 0.1), low Dropout (0.1) and high Units (64 to 128)."
-    assert response.sentence.endswith(f"It is best with {best}")
+    assert response.summary.text.startswith("Accuracy depends mostly on Learning rate (")
+    dash = "\N{EN DASH}"
+    best = (
+        f"high Learning rate (0.01 {dash} 0.1), low Dropout (0.1) and high Units (64 {dash} 128)."
+    )
+    assert response.summary.text.endswith(f"It is best with {best}")
+    assert response.summary.code == "hparams.depends_on_best"
+    assert response.trust.summary.code == "hparams.trust_good"
     assert [bar.label for bar in response.bars] == ["Learning rate", "Dropout", "Units"]
     assert response.problem is None
 
@@ -73,18 +78,21 @@ def test_importance_of_selected_sessions(board: HParams) -> None:
     assert response.trust.sessions == 12
     few = board.importance(ImportanceRequest(metric=ACCURACY, sessions=names[:3]))
     assert (few.trust.level, few.bars) == ("none", [])
-    assert few.problem is not None and few.problem.message == "Only 3 sessions have this metric."
+    assert few.problem is not None
+    assert few.problem.message == "Only 3 trials have this metric; at least 8 are needed."
 
 
 def test_sparklines_are_downsampled(board: HParams) -> None:
     names = board.sessions(SessionsRequest()).rows.names
     request = SparklinesRequest(ACCURACY, ["gone", names[0]], points=6)
     (line,) = board.sparklines(request).lines
-    assert (line.session, line.odd) == (names[0], 0)
+    assert (line.session, line.nonfinite_count) == (names[0], 0)
     assert (line.x[0], line.x[-1]) == (0.0, 19.0)
     assert len(line.x) <= 8
     assert len(board.sparklines(SparklinesRequest(ACCURACY)).lines) == 36
-    diverged = [it for it in board.sparklines(SparklinesRequest(ACCURACY)).lines if it.odd]
+    diverged = [
+        it for it in board.sparklines(SparklinesRequest(ACCURACY)).lines if it.nonfinite_count
+    ]
     assert [it.session for it in diverged] == ["grid/units=16,dropout=0.5,lr=0.1"]
     assert board.sparklines(SparklinesRequest("|gone")).lines == []
 
@@ -92,7 +100,7 @@ def test_sparklines_are_downsampled(board: HParams) -> None:
 def test_table_can_be_exported(board: HParams) -> None:
     names = board.sessions(SessionsRequest()).rows.names[:2]
     columns = ["name", "status", "start", "duration", "hparam:units", f"metric:{ACCURACY}"]
-    request = ExportRequest(format="json", columns=columns, sessions=names[::-1], how="max")
+    request = ExportRequest(format="json", columns=columns, sessions=names[::-1], reduction="max")
     found = json.loads(board.export(request).content)
     assert found["header"] == ["name", "status", "start", "duration", "Units", "Accuracy"]
     assert [row[0] for row in found["rows"]] == names[::-1]
@@ -109,9 +117,13 @@ def test_table_can_be_exported(board: HParams) -> None:
 
 def test_static_export_has_the_responses_of_the_page(board: HParams) -> None:
     parts = dict(board.export_static([]))
-    assert [*parts][:3] == ["sessions?how=last", "sessions?how=min", "sessions?how=max"]
+    assert [*parts][:3] == [
+        "sessions?reduction=last",
+        "sessions?reduction=min",
+        "sessions?reduction=max",
+    ]
     quoted = "validation%7Caccuracy"
-    assert f"importance?metric={quoted}&how=last" in parts
+    assert f"importance?metric={quoted}&reduction=last" in parts
     assert len(parts[f"sparklines?metric={quoted}"].lines) == 36  # type: ignore[attr-defined]
 
 
@@ -134,19 +146,19 @@ def client(logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def test_routes(client: TestClient) -> None:
     columns = client.get(
-        "/api/v1/hparams/sessions?how=last", headers={"Accept": COLUMNS_MEDIA_TYPE}
+        "/api/v1/hparams/sessions?reduction=last", headers={"Accept": COLUMNS_MEDIA_TYPE}
     )
     response = read_columns(columns.content)
     assert len(response["metrics"][0]["values"]) == 36
     revision = response["revision"]
     update = client.get(
-        "/api/v1/hparams/sessions", params={"how": "last", "since": revision}
+        "/api/v1/hparams/sessions", params={"reduction": "last", "since": revision}
     ).json()
-    assert (update["base"], update["rows"]["at"]) == (revision, [])
-    for query in ("how=best", "n=0", "over=sum", "step=x"):
+    assert (update["since"], update["rows"]["indices"]) == (revision, [])
+    for query in ("reduction=best", "count=0", "aggregation=sum", "step=x"):
         assert client.get(f"/api/v1/hparams/sessions?{query}").status_code == 400
     huge = revision.rpartition(".")[0] + "." + "9" * 5000
-    assert client.get(f"/api/v1/hparams/sessions?since={huge}").json()["base"] is None
+    assert client.get(f"/api/v1/hparams/sessions?since={huge}").json()["since"] is None
     unknown = client.post("/api/v1/hparams/importance", json={"metric": "|gone"})
     assert unknown.status_code == 400
     assert "No session has the metric" in unknown.json()["error"]["message"]
@@ -171,7 +183,9 @@ def test_hostile_records_are_shown_and_exported(tmp_path: Path) -> None:
     board = open_board(tmp_path)[1]
     response = board.sessions(SessionsRequest())
     assert len(response.hparams) == 1000
-    assert response.notes == ["Only the first 1,000 hyperparameters are shown."]
+    (note,) = response.notes
+    assert (note.code, note.args) == ("hparams.hidden_hparams", {"max_hparams": 1000})
+    assert note.text == "Showing the first 1,000 hyperparameters."
     assert response.metrics[0].key == "|</script>|\n"
     for kind in ("csv", "json", "latex", "markdown"):
         board.export(ExportRequest(format=kind))

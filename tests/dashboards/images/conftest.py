@@ -31,7 +31,7 @@ class Board:
 
     def get(self, verb: str, index: int = 0, **fields: Any) -> Any:
         value = {"run": "a", "tag": "picture", "index": index}
-        value |= {"mark": self.steps["mark"][index]} if self.steps else {}
+        value |= {"fingerprint": self.steps["fingerprint"][index]} if self.steps else {}
         return self.client.get(f"/api/v1/images/{verb}", params={**value, **fields})
 
     def about(self, index: int = 0) -> list[dict[str, Any]]:

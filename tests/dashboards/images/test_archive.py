@@ -42,7 +42,7 @@ def test_selects_runs_and_steps(serve: Serve, tmp_path: Path) -> None:
         records = (picture_record(step, [RED]) for step in range(5))
         logs.write(tmp_path / "logs", run, b"".join(records))
     board = serve()
-    params = {"tag": "picture", "run": ["b", "c/d"], "first": 1, "last": 2}
+    params = {"tag": "picture", "runs": ["b", "c/d"], "first_step": 1, "last_step": 2}
     wanted = {f"{run}/picture/step-0000000{step}.png" for run in ("b", "c/d") for step in (1, 2)}
     response = board.client.get("/api/v1/images/archive", params=params)
     assert set(unzip(response.content)) == wanted
@@ -82,7 +82,7 @@ def test_file_names_stay_inside_the_archive(serve: Serve, tmp_path: Path) -> Non
     assert name == "a-etc-pass%20wd_.._x_y-step-00000001.png"
 
 
-@pytest.mark.parametrize("params", [{"tag": "none"}, {"tag": "picture", "first": 9}])
+@pytest.mark.parametrize("params", [{"tag": "none"}, {"tag": "picture", "first_step": 9}])
 def test_returns_404_for_an_empty_selection(serve: Serve, params: dict[str, str]) -> None:
     response = serve([RED]).client.get("/api/v1/images/archive", params=params)
     assert response.status_code == 404

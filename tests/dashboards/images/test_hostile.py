@@ -39,7 +39,7 @@ def test_reports_invalid_images(serve: Serve, name: str) -> None:
         message = response.json()["error"]["message"]
         assert message.endswith(".") and len(message) < 200
         if part["problem"]:
-            assert message == part["problem"]
+            assert message == part["problem"]["message"]
     assert board.get("picture").status_code == (200 if name in FOUND_LATE else 422)
     saved = board.get("file")
     assert saved.content == HOSTILE[name]
@@ -50,13 +50,14 @@ def test_reports_invalid_images(serve: Serve, name: str) -> None:
 def test_rejects_decompression_bombs(serve: Serve) -> None:
     (part,) = serve([HOSTILE["bomb of PNG"]]).about()
     assert (
-        "2,147,483,647 x 2,147,483,647 pixels; images with more than 200,000,000" in part["problem"]
+        "2,147,483,647 x 2,147,483,647 pixels; images with more than 200,000,000"
+        in part["problem"]["message"]
     )
 
 
 def test_never_serves_svg_as_a_document(serve: Serve) -> None:
     board = serve([samples.SVG])
-    assert "SVG" in board.about()[0]["problem"]
+    assert "SVG" in board.about()[0]["problem"]["message"]
     for verb in ("picture", "thumbnail", "file"):
         assert "svg" not in board.get(verb).headers["content-type"]
 
@@ -78,7 +79,7 @@ def test_images_have_a_strict_content_security_policy(serve: Serve, verb: str) -
         {"index": 7},
         {"run": "b"},
         {"tag": "other"},
-        {"mark": 3},
+        {"fingerprint": 3},
     ],
 )
 @pytest.mark.parametrize("verb", ["picture", "thumbnail", "tile", "pixels", "file"])

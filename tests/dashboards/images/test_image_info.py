@@ -49,7 +49,7 @@ def test_describes_every_image_of_a_value(serve: Serve) -> None:
     assert [part["height"] for part in board.about()] == [2, 3, 4]
     (bad,) = board.about(1)
     assert bad["format"] == "unknown"
-    assert bad["problem"].startswith("Unknown image format: 10 bytes")
+    assert bad["problem"]["message"].startswith("Unknown image format: 10 bytes")
 
 
 def test_limits_the_described_images(serve: Serve) -> None:

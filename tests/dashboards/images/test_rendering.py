@@ -37,7 +37,7 @@ def test_memory_is_bounded(tmp_path: Path, open_log: Open, monkeypatch: pytest.M
     context = open_log(tmp_path)
     renderer = ImageRenderer(context)
     (steps,) = list_steps(context, StepsRequest(["picture"])).series
-    for index, mark in enumerate(steps.mark.tolist()):
+    for index, mark in enumerate(steps.fingerprint.tolist()):
         renderer.render_thumbnail(ThumbnailRequest("a", "picture", index, mark))
         renderer.read_pixels(PixelsRequest("a", "picture", index, mark))
         assert all(cache.size_bytes <= 900_000 for cache in caches)

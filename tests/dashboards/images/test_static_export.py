@@ -29,7 +29,9 @@ def test_exports_thumbnails(tmp_path: Path, open_log: Open) -> None:
     steps = parts["steps/picture"]
     assert isinstance(steps, StepsResponse)
     (series,) = steps.series
-    first, second = (f"run=a&tag=picture&index={n}&mark={series.mark[n]}" for n in (0, 1))
+    first, second = (
+        f"run=a&tag=picture&index={n}&fingerprint={series.fingerprint[n]}" for n in (0, 1)
+    )
     assert set(parts) == {
         "steps/picture",
         f"about?{first}",

@@ -63,4 +63,4 @@ class Scene:
         return self.request("geometry", run="run", tag=name, index=index, **fields)
 
     def notes(self, name: str, index: int = 0) -> list[str]:
-        return self.geometry(name, index).about.notes
+        return [note.text for note in self.geometry(name, index).info.notes]

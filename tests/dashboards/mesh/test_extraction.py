@@ -13,7 +13,7 @@ from tracklight.errors import FormatError
 
 
 def get_vertices(geometry: Any) -> np.ndarray:
-    return geometry.position.reshape(-1, 3) * geometry.scale + geometry.centre
+    return geometry.position.reshape(-1, 3) * geometry.scale + geometry.center
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_mesh_without_a_batch_axis(open_scene: OpenScene) -> None:
     geometry = open_scene(
         (0, [make_part("m_VERTEX", VERTICES), make_part("m_FACE", FACES)])
     ).geometry("m")
-    assert (geometry.about.items, geometry.about.faces, geometry.about.notes) == (1, 4, [])
+    assert (geometry.info.items, geometry.info.face_count, geometry.info.notes) == (1, 4, [])
 
 
 def test_vertices_with_two_or_more_than_three_coordinates(open_scene: OpenScene) -> None:
@@ -61,8 +61,8 @@ def test_non_finite_vertices_are_dropped_with_their_faces(open_scene: OpenScene)
         (0, [make_part("m_VERTEX", vertices[None]), make_part("m_FACE", FACES[None])])
     )
     geometry = scene.geometry("m")
-    info = geometry.about
-    assert (info.points, info.drawable, info.faces) == (5, 3, 1)
+    info = geometry.info
+    assert (info.vertex_count, info.finite_count, info.face_count) == (5, 3, 1)
     assert get_vertices(geometry).tolist() == VERTICES[1:].tolist()
     assert geometry.face.tolist() == [0, 1, 2]  # vertices 1, 2 and 3 before
     assert scene.notes("m") == ["2 of 5 vertices are NaN or infinite: not drawn."]
@@ -94,7 +94,7 @@ def test_points_are_drawn_if_faces_are_invalid(open_scene: OpenScene) -> None:
     )
     geometry = scene.geometry("m")
     assert (geometry.face, len(geometry.position)) == (None, 12)
-    assert "not [batch, faces, 3]" in geometry.about.notes[0]
+    assert "not [batch, faces, 3]" in geometry.info.notes[0].text
 
 
 @pytest.mark.parametrize(
@@ -145,10 +145,12 @@ def test_colors_of_the_wrong_shape_are_left_out(open_scene: OpenScene, colors: n
 def test_items_of_a_batch(open_scene: OpenScene) -> None:
     batch = np.stack([VERTICES, VERTICES * 5])
     scene = open_scene((0, [make_part("m_VERTEX", batch), make_part("m_FACE", FACES[None])]))
-    sizes = [scene.geometry("m", item=item).about.high[0] for item in (0, 1, 7)]
+    sizes = [scene.geometry("m", item=item).info.max[0] for item in (0, 1, 7)]
     assert sizes == [2, 10, 10]
-    assert scene.geometry("m", item=7).about.item == 1
-    assert scene.geometry("m", item=1).about.faces == 4  # faces without a batch apply to all items
+    assert scene.geometry("m", item=7).info.item == 1
+    assert (
+        scene.geometry("m", item=1).info.face_count == 4
+    )  # faces without a batch apply to all items
 
 
 def test_batch_of_faces_of_another_size_is_left_out(open_scene: OpenScene) -> None:
@@ -162,9 +164,9 @@ def test_batch_of_faces_of_another_size_is_left_out(open_scene: OpenScene) -> No
 @pytest.mark.parametrize("shape", [(1, 0, 3), (0, 5, 3), (0, 3)])
 def test_empty_mesh(open_scene: OpenScene, shape: tuple[int, ...]) -> None:
     geometry = open_scene((0, [make_part("m_VERTEX", np.zeros(shape))])).geometry("m")
-    assert (len(geometry.position), geometry.about.points) == (0, 0)
+    assert (len(geometry.position), geometry.info.vertex_count) == (0, 0)
 
 
 def test_mesh_without_plugin_data(open_scene: OpenScene) -> None:
     scene = open_scene((0, [make_part("m_VERTEX", VERTICES[None], bare=True)]))
-    assert scene.geometry("m").about.points == 4
+    assert scene.geometry("m").info.vertex_count == 4

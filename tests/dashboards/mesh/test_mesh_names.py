@@ -40,4 +40,4 @@ def test_parts_are_found_by_the_name_of_the_mesh(open_scene: OpenScene, suffix: 
 def test_series_without_a_suffix_is_a_point_cloud(open_scene: OpenScene) -> None:
     scene = open_scene((3, [make_part("points", VERTICES[None])]))
     assert scene.steps("points", "nothing") == {("run", "points"): [3]}
-    assert scene.geometry("points").about.points == 4
+    assert scene.geometry("points").info.vertex_count == 4

@@ -17,8 +17,8 @@ def test_faces_apply_to_all_later_vertices(open_scene: OpenScene) -> None:
         (20, [make_part("m_VERTEX", 3 * VERTICES[None]), make_part("m_FACE", FACES[None, :1])]),
     )
     assert scene.steps("m") == {("run", "m"): [0, 10, 20]}
-    assert [scene.geometry("m", index).about.faces for index in range(3)] == [4, 4, 1]
-    assert scene.geometry("m", 1).about.high == [4, 4, 8]
+    assert [scene.geometry("m", index).info.face_count for index in range(3)] == [4, 4, 1]
+    assert scene.geometry("m", 1).info.max == (4, 4, 8)
     assert scene.notes("m", 1) == ["The faces are from step 0."]
     assert scene.notes("m", 2) == []
 
@@ -38,7 +38,7 @@ def test_steps_before_the_first_vertices_are_left_out(open_scene: OpenScene) -> 
         (0, [make_part("m_FACE", FACES[None])]), (5, [make_part("m_VERTEX", VERTICES[None])])
     )
     assert scene.steps("m") == {("run", "m"): [5]}
-    assert scene.geometry("m").about.faces == 4
+    assert scene.geometry("m").info.face_count == 4
 
 
 def test_mesh_without_vertices_is_an_error(open_scene: OpenScene) -> None:
@@ -77,11 +77,11 @@ def test_mark_identifies_a_step_when_its_index_changes(
     scene = open_scene(
         *((step, [make_part("m_VERTEX", (step + 1) * VERTICES[None])]) for step in range(3))
     )
-    marks = scene.request("steps", tags=["m"]).series[0].mark.tolist()
+    marks = scene.request("steps", tags=["m"]).series[0].fingerprint.tolist()
     assert len(set(marks)) == 3
-    assert scene.geometry("m", 0, mark=marks[2]).about.step == 2  # although its index is 2
+    assert scene.geometry("m", 0, fingerprint=marks[2]).info.step == 2  # although its index is 2
     with pytest.raises(LogError, match="no longer"):
-        scene.geometry("m", 0, mark=12345)
+        scene.geometry("m", 0, fingerprint=12345)
     with pytest.raises(LogError, match="no longer"):
         scene.geometry("m", 3)
 

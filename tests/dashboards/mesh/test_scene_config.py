@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracklight.analysis.meshes import Camera, Light, Material, SceneConfig, parse_scene_config
+from tracklight.errors import Message
 
 #: The example of TensorBoard's documentation.
 DOCUMENTED = {
@@ -23,17 +24,17 @@ DOCUMENTED = {
 
 
 def parse(config: object) -> tuple[SceneConfig, list[str]]:
-    notes: list[str] = []
-    return parse_scene_config(
-        config if isinstance(config, str) else json.dumps(config), notes
-    ), notes
+    notes: list[Message] = []
+    return parse_scene_config(config if isinstance(config, str) else json.dumps(config), notes), [
+        note.text for note in notes
+    ]
 
 
 def test_parses_the_documented_example() -> None:
     scene, notes = parse(DOCUMENTED)
     assert notes == []
     assert scene.camera == Camera(fov=75, near=0.1, far=1000)
-    assert scene.lights[1] == Light("directional", "#ffffff", 0.75, [0, -1, 2])
+    assert scene.lights[1] == Light("directional", "#ffffff", 0.75, (0, -1, 2))
     assert scene.material == Material("MeshStandardMaterial", roughness=1, metalness=0)
 
 
@@ -44,7 +45,7 @@ def test_positions_by_name_and_colors_as_numbers() -> None:
             "material": {"cls": "PointsMaterial", "size": 0.02, "color": 0xFF8800},
         }
     )
-    assert scene.camera == Camera(position=[1, 2, 3], look_at=[0, 0, 1])
+    assert scene.camera == Camera(position=(1, 2, 3), look_at=(0, 0, 1))
     assert scene.material == Material("PointsMaterial", "#ff8800", 0.02)
 
 

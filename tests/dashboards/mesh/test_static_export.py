@@ -20,15 +20,16 @@ def test_exports_some_steps_of_each_mesh(open_scene: OpenScene) -> None:
     assert steps.series[0].step[-1] == 99
     assert "steps/n" in parts
     row = steps.series[0]
-    path = f"geometry?run=run&tag=a%2Fm&index=99&mark={row.mark[-1]}&item=0&most=100000"
-    assert parts[path].about.low == [99, 99, 99]  # type: ignore[attr-defined]
+    value = f"run=run&tag=a%2Fm&index=99&fingerprint={row.fingerprint[-1]}"
+    path = f"geometry?{value}&item=0&max_points=100000"
+    assert parts[path].info.min == (99, 99, 99)  # type: ignore[attr-defined]
 
 
 def test_exports_the_first_meshes_of_a_batch(open_scene: OpenScene) -> None:
     scene = open_scene((0, [make_part("m_VERTEX", np.zeros((9, 2, 3)))]))
     parts = dict(scene.dashboard.export_static(["run"]))
     geometries = [response for path, response in parts.items() if path.startswith("geometry")]
-    assert [geometry.about.items for geometry in geometries] == [4] * 4  # type: ignore[attr-defined]
+    assert [geometry.info.items for geometry in geometries] == [4] * 4  # type: ignore[attr-defined]
 
 
 def test_unreadable_meshes_are_left_out(open_scene: OpenScene) -> None:

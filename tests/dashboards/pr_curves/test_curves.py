@@ -41,7 +41,7 @@ def test_columns_are_as_logged(tmp_path: Path, open_log: Open) -> None:
     np.testing.assert_allclose(columns.precision, [*rows[4, :4], np.nan])
     np.testing.assert_allclose(columns.recall, rows[5])
     np.testing.assert_allclose(columns.false_positive_rate, rows[1] / 1.5)
-    assert (curve.thresholds, curve.counted, curve.step) == (5, True, 0)
+    assert (curve.thresholds, curve.has_counts, curve.step) == (5, True, 0)
 
 
 def test_unreadable_curve_has_an_error(tmp_path: Path, open_log: Open) -> None:
@@ -87,8 +87,10 @@ def test_one_curve_by_index(tmp_path: Path, open_log: Open) -> None:
     context = open_log(tmp_path)
     (steps,) = request(context, "steps", tags=["pr"]).series
     for index, area in enumerate([0.0, 1.0]):
-        fingerprint = int(steps.mark[index])
-        curve = request(context, "curve", "GET", run="a", tag="pr", index=index, mark=fingerprint)
+        fingerprint = int(steps.fingerprint[index])
+        curve = request(
+            context, "curve", "GET", run="a", tag="pr", index=index, fingerprint=fingerprint
+        )
         assert (curve.step, curve.measures.roc_area) == (index, area)
 
 

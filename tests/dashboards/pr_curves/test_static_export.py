@@ -19,7 +19,7 @@ def test_exports_steps_curves_and_history(tmp_path: Path, open_log: Open) -> Non
     parts = dict(PrCurves(open_log(tmp_path)).export_static(["a"]))
     (steps,) = parts["steps/pr%2Fone"].series  # type: ignore[attr-defined]
     assert (len(steps.step), steps.step[-1]) == (30, 99)
-    for index, fingerprint, step in zip(steps.index, steps.mark, steps.step, strict=True):
+    for index, fingerprint, step in zip(steps.index, steps.fingerprint, steps.step, strict=True):
         path = value_path("curve", ValueRequest("a", "pr/one", int(index), int(fingerprint)))
         assert parts[path].step == step  # type: ignore[attr-defined]
     (history,) = parts["history/pr%2Fone"].series  # type: ignore[attr-defined]

@@ -45,7 +45,7 @@ class ProfileClient:
         route = self._routes[path]
         request = {"capture": self.row(run).id, **params}
         if before:
-            request["before"] = self.row(before).id
+            request["baseline"] = self.row(before).id
         return route.handler(msgspec.convert(request, route.request_type, strict=False))
 
     def close(self) -> None:

@@ -86,10 +86,10 @@ def test_new_capture_changes_its_run(tmp_path: Path) -> None:
     put_xplane(tmp_path, "other", b"\x00")
     delta = client.catalog.refresh()
     assert (delta.added, delta.changed) == (("other",), ("run",))
-    mark = client.row("run").mark
+    mark = client.row("run").version
     path.write_bytes(b"\x00\x00")
     assert client.catalog.refresh().changed == ("run",)
-    assert client.row("run").mark != mark
+    assert client.row("run").version != mark
     path.unlink()
     assert client.catalog.refresh().changed == ("run",)
     assert [row.run for row in client.rows()] == ["other"]

@@ -27,7 +27,9 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileClient]:
 
 def _empty(tools: ProfileClient, run: str) -> dict[str, str]:
     """Return why tools are empty, by name."""
-    return {row.name: row.why for row in tools.get("tools", run).tools if row.why}
+    return {
+        row.name: row.empty_reason.text for row in tools.get("tools", run).tools if row.empty_reason
+    }
 
 
 def test_tools_explain_why_they_are_empty(tools: ProfileClient) -> None:
@@ -55,7 +57,7 @@ def test_kernels_have_launch_config_and_device(tools: ProfileClient) -> None:
     kernels = tools.get("kernels", "jax")
     at = kernels.names.index("gemm_fusion_dot_1")
     assert (kernels.grids[at], kernels.blocks[at]) == ("256,1,1", "128,1,1")
-    assert (kernels.occupancy[at], kernels.occupancy_is) == (18.75, "theoretical")
+    assert (kernels.occupancy[at], kernels.occupancy_kind) == (18.75, "theoretical")
     assert (kernels.fill[at], kernels.tensor_cores[at], kernels.eligible[at]) == (1, 1, 1)
     (device,) = kernels.devices
     assert (device.name, device.capability) == ("NVIDIA H200", "9.0")
@@ -67,7 +69,7 @@ def test_memory_over_time_contains_peak(tools: ProfileClient) -> None:
     assert (allocator.allocations, allocator.frees) == (60, 60)
     assert allocator.peak.heap == allocator.heap.max() == 11_986_944
     assert allocator.capacity == 25_275_125_760
-    assert allocator.pieces.bytes.sum() == allocator.peak.heap
+    assert allocator.peak_allocations.bytes.sum() == allocator.peak.heap
     assert allocator.ms[allocator.heap.argmax()] == allocator.peak.ms
     assert tools.get("memory", "held").allocators == []
 
@@ -75,15 +77,15 @@ def test_memory_over_time_contains_peak(tools: ProfileClient) -> None:
 def test_heap_profile_is_listed_by_line(tools: ProfileClient) -> None:
     held = tools.get("heap", "held")
     assert held.total_bytes == held.bytes.sum() == 8_001_200
-    assert "<stdin>" in held.wheres[0]
-    assert held.wheres[0] in held.stacks[0]
-    assert tools.get("heap", "jax").wheres == []
+    assert "<stdin>" in held.locations[0]
+    assert held.locations[0] in held.stacks[0]
+    assert tools.get("heap", "jax").locations == []
 
 
 def test_program_rows_and_text_agree(tools: ProfileClient) -> None:
     program = tools.get("program", "jax")
     assert program.programs[0].name == "jit_step"
-    assert program.unplaced_ms == 0
+    assert program.unmapped_ms == 0
     assert program.total_ms.sum() == pytest.approx(program.programs[0].total_ms)
     index = program.programs[0].index
     text = tools.get("program/text", "jax", program=str(index))
@@ -96,8 +98,8 @@ def test_program_rows_and_text_agree(tools: ProfileClient) -> None:
 def test_roofline_has_peak_rates_of_the_device(tools: ProfileClient) -> None:
     roofline = tools.get("roofline", "jax")
     assert roofline.device == "NVIDIA H200"
-    roofs = {roof.name: roof.flops_per_s for roof in roofline.roofs}
-    assert roofs["16 bits on tensor cores"] == 989e12
+    roofs = {roof.precision: roof.flops_per_s for roof in roofline.roofs}
+    assert roofs["fp16"] == 989e12
     assert (roofline.flops / (roofline.self_ms / 1e3) < 989e12).all()
 
 

@@ -129,6 +129,6 @@ def test_heap_profile_explains_missing_times(tmp_path: Path) -> None:
     (tmp_path / "memory.prof").write_bytes(b"")
     client = ProfileClient(tmp_path)
     tools = {tool.name: tool for tool in client.get("tools", ".").tools}
-    assert "memory" in tools["overview"].why
-    assert tools["overview"].next
+    assert "memory" in tools["overview"].empty_reason.text
+    assert tools["overview"].hint
     client.close()

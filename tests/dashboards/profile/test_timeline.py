@@ -19,7 +19,9 @@ def test_timeline_has_tracks_and_steps(client: ProfileClient) -> None:
     assert response.events == len(trace) == sum(track.events for track in response.tracks)
     assert response.end_ps == trace.end_ps.max()
     assert response.tracks[0].is_main
-    assert len(response.steps.names) == len(response.steps.start) == len(response.steps.end) == 6
+    assert (
+        len(response.steps.names) == len(response.steps.start_ps) == len(response.steps.end_ps) == 6
+    )
     assert response.flows > 0
 
 
@@ -54,8 +56,9 @@ def test_static_timeline_has_all_tracks_and_names(client: ProfileClient) -> None
     exported = dict(client.profile.export_static(["keras/fast"]))
     static: Any = exported[f"timeline?capture={row.id}"]
     tracks = len(static.timeline.tracks)
-    assert len(static.tiles.ends) == tracks * (static.last - static.first + 1)
-    assert set(static.tiles.name.tolist()) == set(static.tiles.words.ids.tolist())
+    range_ = static.timeline.exported
+    assert len(static.tiles.ends) == tracks * (range_.last - range_.first + 1)
+    assert set(static.tiles.name.tolist()) == set(static.tiles.names.ids.tolist())
     assert static.timeline.events == len(read_case("cnn"))
 
 
@@ -73,12 +76,12 @@ def test_searches_with_regular_expressions(client: ProfileClient) -> None:
     expected = {
         at for at, name in enumerate(names) if re.search(params["query"], name, re.IGNORECASE)
     }
-    assert set(found.ids.tolist()) == expected != set()
+    assert set(found.name_ids.tolist()) == expected != set()
 
     params = {"query": r"^is_func=1$", "regex": "true", "arguments": "true"}
     found = client.get("timeline/search", "keras/slow", **params)
     events, is_function = read_case("inputbound").get_int_args("is_func")
     assert found.count == (is_function == 1).sum() > 0
     assert set(found.event.tolist()) == set(events[is_function == 1].tolist())
-    assert len(found.ids) == 0
+    assert len(found.name_ids) == 0
     assert client.get("timeline/search", "keras/slow", query="", regex="true").count == 0

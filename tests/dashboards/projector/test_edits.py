@@ -113,7 +113,8 @@ def test_damaged_edits_are_renamed_and_reported(
     (renamed,) = path.parent.glob("*.damaged-*")
     assert renamed.read_bytes() == content
     info = board.projector.about(EmbeddingRequest(trees))
-    assert any("is damaged" in problem and renamed.name in problem for problem in info.problems)
+    texts = [problem.text for problem in info.problems]
+    assert any("is damaged" in text and renamed.name in text for text in texts)
     cells = [board.projector.point(PointRequest(trees, row=row)).cells[1].text for row in (0, 1)]
     assert cells == ["oak", "new"]
 
@@ -144,24 +145,26 @@ def test_reads_bookmarks_beside_the_vectors(board: Board, logdir: Path) -> None:
 
 def test_labels_vectors_and_layouts_are_exported(board: Board) -> None:
     trees = board.find("trees").id
-    header, first, *rest = read_file(board, EmbeddingFileRequest(trees, what="labels")).splitlines()
+    header, first, *rest = read_file(
+        board, EmbeddingFileRequest(trees, content="labels")
+    ).splitlines()
     assert (header, first, len(rest)) == ("tree\tkind\theight", "oak 0\toak\t0.0", ROWS - 1)
     vectors = np.loadtxt(
-        io.StringIO(read_file(board, EmbeddingFileRequest(trees, what="vectors"))), np.float32
+        io.StringIO(read_file(board, EmbeddingFileRequest(trees, content="vectors"))), np.float32
     )
-    raw = board.projector.file(EmbeddingFileRequest(trees, what="vectors", format="npy"))
+    raw = board.projector.file(EmbeddingFileRequest(trees, content="vectors", format="npy"))
     assert raw.filename == "trees-vectors.npy"
     np.testing.assert_array_equal(vectors, np.load(io.BytesIO(b"".join(raw.chunks))))
     job = board.wait(board.projector.project(ProjectionRequest(trees, rows=b"\x0c"))).job.job
     header, *rows = read_file(
-        board, EmbeddingFileRequest(trees, what="layout", job=job)
+        board, EmbeddingFileRequest(trees, content="layout", job=job)
     ).splitlines()
     assert header.split("\t") == ["row", "x", "tree", "kind", "height"]
     assert [row.split("\t")[0] for row in rows] == ["2", "3"]
     with pytest.raises(UsageError, match="job of the layout is missing"):
-        board.projector.file(EmbeddingFileRequest(trees, what="layout"))
+        board.projector.file(EmbeddingFileRequest(trees, content="layout"))
     with pytest.raises(UsageError, match="no labels"):
-        board.projector.file(EmbeddingFileRequest(board.find("loose").id, what="labels"))
+        board.projector.file(EmbeddingFileRequest(board.find("loose").id, content="labels"))
 
 
 def test_static_export_has_the_initial_view(board: Board) -> None:
@@ -169,9 +172,9 @@ def test_static_export_has_the_initial_view(board: Board) -> None:
     trees = board.find("trees")
     embedding = parts[f"copy/{trees.id}"]
     assert isinstance(embedding, StaticEmbedding)
-    assert embedding.about.step == 200
+    assert embedding.info.step == 200
     assert [column.name for column in embedding.columns] == ["tree", "kind", "height"]
-    assert [len(layout.places) for layout in embedding.layouts] == [10, 2]
+    assert [len(layout.coordinates) for layout in embedding.layouts] == [10, 2]
     assert embedding.vectors is not None and len(embedding.vectors) == ROWS * 10
     mark = trees.versions[1].mark
     assert f"sprite?id={trees.id}&index=1&mark={mark}&tile=0" in parts

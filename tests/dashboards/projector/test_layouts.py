@@ -30,23 +30,23 @@ FAST_TSNE = TsneMethod(iterations=30, perplexity=5)
 def test_pca_returns_components_and_explained_ratios(board: Board) -> None:
     trees = board.find("trees").id
     response = board.wait(board.projector.project(ProjectionRequest(trees)))
-    assert (response.job.state, response.rows, response.exact) == ("done", None, True)
-    assert [len(axis) for axis in response.places] == [ROWS] * 3
-    assert response.explained == sorted(response.explained, reverse=True)
-    assert sum(response.explained) == pytest.approx(1)
+    assert (response.job.state, response.rows, response.is_exact) == ("done", None, True)
+    assert [len(axis) for axis in response.coordinates] == [ROWS] * 3
+    assert response.explained_ratio == sorted(response.explained_ratio, reverse=True)
+    assert sum(response.explained_ratio) == pytest.approx(1)
     last = board.projector.layout(LayoutRequest(response.job.job, axes=[9, 0]))
-    assert np.array_equal(last.places[1], response.places[0])
-    assert np.var(last.places[0]) < np.var(last.places[1])
-    seen = board.projector.layout(LayoutRequest(response.job.job, seen=response.job.frame))
-    assert seen.places == []
+    assert np.array_equal(last.coordinates[1], response.coordinates[0])
+    assert np.var(last.coordinates[0]) < np.var(last.coordinates[1])
+    seen = board.projector.layout(LayoutRequest(response.job.job, known_frame=response.job.frame))
+    assert seen.coordinates == []
 
 
-@pytest.mark.parametrize("method", [FAST_TSNE, UmapMethod(dimensions=3, epochs=20, neighbours=5)])
+@pytest.mark.parametrize("method", [FAST_TSNE, UmapMethod(dimensions=3, epochs=20, n_neighbors=5)])
 def test_equal_requests_share_a_job(board: Board, method: TsneMethod | UmapMethod) -> None:
     trees = board.find("trees").id
     job = board.projector.project(ProjectionRequest(trees, method=method))
     response = board.wait(job)
-    assert [len(axis) for axis in response.places] == [ROWS] * method.dimensions
+    assert [len(axis) for axis in response.coordinates] == [ROWS] * method.dimensions
     assert board.projector.project(ProjectionRequest(trees, method=method)).job == job.job
     other = board.projector.project(ProjectionRequest(trees, method=method, seed=1))
     assert other.job != job.job
@@ -60,8 +60,8 @@ def test_layout_is_cached_across_restarts(board: Board, logdir: Path, tmp_path: 
     again = Board(logdir, tmp_path / "cache")
     job = again.projector.project(request)
     assert job.state == "done"
-    coordinates = again.projector.layout(LayoutRequest(job.job)).places
-    assert np.array_equal(coordinates[0], first.places[0])
+    coordinates = again.projector.layout(LayoutRequest(job.job)).coordinates
+    assert np.array_equal(coordinates[0], first.coordinates[0])
     again.close()
 
 
@@ -71,7 +71,7 @@ def test_layout_of_selected_rows(board: Board) -> None:
         board.projector.project(ProjectionRequest(trees, rows=SOME_ROWS, spherize=True))
     )
     assert response.rows is not None and response.rows.tolist() == [4, 5, 6, 7, 8, 9]
-    assert [len(axis) for axis in response.places] == [6, 6, 6]
+    assert [len(axis) for axis in response.coordinates] == [6, 6, 6]
     with pytest.raises(UsageError, match="too many for 60 points"):
         board.projector.project(ProjectionRequest(trees, rows=bytes(9)))
     with pytest.raises(UsageError, match="select more"):
@@ -82,15 +82,17 @@ def test_labels_supervise_a_layout(board: Board) -> None:
     trees = board.find("trees").id
     for text, byte in (("left", b"\x0f"), ("right", b"\xf0")):
         board.projector.edit(EditRequest(trees, rows=byte * 7, column="side", text=text))
-    supervised_method = TsneMethod(iterations=30, perplexity=5, supervise="side", pull=0.9)
+    supervised_method = TsneMethod(
+        iterations=30, perplexity=5, supervise_column="side", supervise_factor=0.9
+    )
     plain, supervised = (
         board.wait(board.projector.project(ProjectionRequest(trees, method=method)))
         for method in (FAST_TSNE, supervised_method)
     )
-    assert not np.array_equal(plain.places[0], supervised.places[0])
+    assert not np.array_equal(plain.coordinates[0], supervised.coordinates[0])
     with pytest.raises(UsageError, match='no column "size"'):
         board.projector.project(
-            ProjectionRequest(trees, method=UmapMethod(supervise="size", pull=1))
+            ProjectionRequest(trees, method=UmapMethod(supervise_column="size", supervise_factor=1))
         )
 
 
@@ -100,7 +102,7 @@ def test_custom_axes(board: Board) -> None:
     request = ProjectionRequest(
         trees, method=CustomAxesMethod([axis, CustomAxis(AxisEnd(rows=b"\x01"), AxisEnd("fir"))])
     )
-    first, second = board.wait(board.projector.project(request)).places
+    first, second = board.wait(board.projector.project(request)).coordinates
     kinds = np.arange(ROWS) % 4
     assert first[kinds == 0].max() < first[(kinds == 1) | (kinds == 2)].min()
     assert second[0] < second[kinds == 3].mean()
@@ -116,37 +118,39 @@ def test_layout_is_aligned_by_a_column(board: Board) -> None:
     trees = board.find("trees").id
     base = board.wait(board.projector.project(ProjectionRequest(trees)))
     order = [7, 2, 30, 11, 45, 20]
-    cells = zip(*(column[order].tolist() for column in base.places[:3]), strict=True)
+    cells = zip(*(column[order].tolist() for column in base.coordinates[:3]), strict=True)
     lines = [
         f"{NAMES[row % 4]} {row}\t{x}\t{y}\t{z}"
         for row, (x, y, z) in zip(order, cells, strict=True)
     ]
     text = "\n".join(["tree\tx\ty\tz", *lines])
     upload = board.projector.upload(UploadRequest("v.csv", text.encode())).id
-    request = ProjectionRequest(upload, align=base.job.job)
+    request = ProjectionRequest(upload, align_to=base.job.job)
     aligned = board.wait(board.projector.project(request))
     for axis in range(2):
-        np.testing.assert_allclose(aligned.places[axis], base.places[axis][order], atol=1e-3)
+        np.testing.assert_allclose(
+            aligned.coordinates[axis], base.coordinates[axis][order], atol=1e-3
+        )
     request.align_by = None
     by_number = board.wait(board.projector.project(request))
-    assert not np.allclose(by_number.places[0], base.places[0][order], atol=1e-3)
+    assert not np.allclose(by_number.coordinates[0], base.coordinates[0][order], atol=1e-3)
 
 
 def test_steps_are_projected_onto_the_same_components(board: Board) -> None:
     trees = board.find("trees").id
     late = board.wait(board.projector.project(ProjectionRequest(trees, 1)))
-    early = board.wait(board.projector.project(ProjectionRequest(trees, 0, align=late.job.job)))
+    early = board.wait(board.projector.project(ProjectionRequest(trees, 0, align_to=late.job.job)))
     np.testing.assert_allclose(
-        early.places[0][:5] - early.places[0][5],
-        0.1 * (late.places[0][:5] - late.places[0][5]),
+        early.coordinates[0][:5] - early.coordinates[0][5],
+        0.1 * (late.coordinates[0][:5] - late.coordinates[0][5]),
         rtol=1e-4,
     )
-    umap = UmapMethod(neighbours=5, epochs=100)
+    umap = UmapMethod(n_neighbors=5, epochs=100)
     base = board.wait(board.projector.project(ProjectionRequest(trees, 1, method=umap)))
     aligned = board.wait(
-        board.projector.project(ProjectionRequest(trees, 0, method=umap, align=base.job.job))
+        board.projector.project(ProjectionRequest(trees, 0, method=umap, align_to=base.job.job))
     )
-    agreement = np.corrcoef(base.places[0], aligned.places[0])[0, 1]
+    agreement = np.corrcoef(base.coordinates[0], aligned.coordinates[0])[0, 1]
     assert agreement > 0.9
 
 
@@ -165,13 +169,15 @@ def test_quality_of_a_layout(board: Board) -> None:
     trees = board.find("trees").id
     done = board.wait(board.projector.project(ProjectionRequest(trees, method=FAST_TSNE)))
     quality = board.projector.quality(QualityRequest(done.job.job))
-    assert (quality.of, quality.sample, quality.neighbours) == (ROWS, ROWS, 5)
-    assert 0.5 < quality.trust <= 1
-    assert quality.sentence.endswith("Sizes of clusters and distances between them mean little.")
+    assert (quality.point_count, quality.sample_size, quality.n_neighbors) == (ROWS, ROWS, 5)
+    assert 0.5 < quality.trustworthiness <= 1
+    assert quality.explanation[-1].code == "projector.trust_neighbors_only"
     full = board.wait(board.projector.project(ProjectionRequest(trees)))
     exact = board.projector.quality(QualityRequest(full.job.job, axes=list(range(10))))
-    assert exact.trust == pytest.approx(1)
-    assert exact.sentence == "Points that are close here are close in the data."
+    assert exact.trustworthiness == pytest.approx(1)
+    assert [it.text for it in exact.explanation] == [
+        "Points that are close here are close in the data."
+    ]
     pair = board.wait(board.projector.project(ProjectionRequest(trees, rows=b"\x03")))
     with pytest.raises(UsageError, match="too few to compare neighbors"):
         board.projector.quality(QualityRequest(pair.job.job))
@@ -190,7 +196,7 @@ def test_job_can_be_cancelled(board: Board) -> None:
     [
         (TsneMethod(perplexity=0.5), "perplexity must be more than 1"),
         (TsneMethod(iterations=0), "iterations must be from 1"),
-        (UmapMethod(neighbours=1), "from 2 to 500"),
+        (UmapMethod(n_neighbors=1), "from 2 to 500"),
         (UmapMethod(min_dist=1), "less than 1"),
     ],
 )

@@ -36,7 +36,7 @@ def test_info_of_an_embedding(board: Board) -> None:
     assert (tree.kind, tree.distinct, tree.values) == ("text", ROWS, [])
     assert [(it.text, it.count) for it in kind.values] == [(name, 15) for name in NAMES]
     assert (height.kind, height.min, height.max) == ("number", 0, 29.5)
-    assert (info.label, info.colour, info.spherize) == ("tree", "kind", False)
+    assert (info.label_column, info.color_column, info.spherize) == ("tree", "kind", False)
     assert info.problems == []
 
 
@@ -115,7 +115,7 @@ def test_reports_labels_that_do_not_fit(
 ) -> None:
     (logdir / "labels.tsv").write_bytes(labels)
     info = board.projector.about(EmbeddingRequest(board.find("trees").id))
-    assert any(message in problem for problem in info.problems)
+    assert any(message in problem.text for problem in info.problems)
     assert all(column.distinct <= ROWS for column in info.columns)
 
 
@@ -123,11 +123,11 @@ def test_unreadable_labels_and_images_are_reported(board: Board, logdir: Path) -
     (logdir / "labels.tsv").unlink()
     Image.new("L", (8, 9)).save(logdir / "sprite.png")
     info = board.projector.about(EmbeddingRequest(board.find("trees").id))
-    assert [problem.partition(":")[0] for problem in info.problems] == [
+    assert [problem.text.partition(":")[0] for problem in info.problems] == [
         "no labels",
         "no images",
     ]
-    assert (info.columns, info.sprite, info.label) == ([], None, None)
+    assert (info.columns, info.sprite, info.label_column) == ([], None, None)
 
 
 def test_non_finite_vectors_are_reported(board: Board, logdir: Path) -> None:
@@ -136,7 +136,7 @@ def test_non_finite_vectors_are_reported(board: Board, logdir: Path) -> None:
     np.save(logdir / "late.npy", vectors)
     info = board.projector.about(EmbeddingRequest(board.find("trees").id))
     assert info.usable is not None and np.flatnonzero(~info.usable).tolist() == [3]
-    assert "1 of 60 vectors contains NaN" in info.problems[0]
+    assert "left out 1 of 60 vectors with NaN" in info.problems[0].text
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,8 @@ def test_uploads_can_be_given_labels_and_images(board: Board) -> None:
     assert (row.source, row.name, row.versions[0].rows, row.has_labels) == ("upload", "w", 3, True)
     assert board.projector.embeddings(Empty()).embeddings[0].id == row.id
     board.projector.upload(UploadRequest("m.tsv", b"a\nb\n", labels_of=row.id))
-    assert "2 rows of labels" in board.projector.about(EmbeddingRequest(row.id)).problems[0]
+    (problem,) = board.projector.about(EmbeddingRequest(row.id)).problems
+    assert (problem.code, problem.args) == ("embeddings.too_few_labels", {"rows": 2, "count": 3})
     again = board.projector.upload(UploadRequest("m.tsv", b"a\nb\nc\n", labels_of=row.id))
     assert board.projector.about(EmbeddingRequest(row.id)).problems == []
     assert again.versions[0].mark != row.versions[0].mark

@@ -112,7 +112,9 @@ def test_clusters_are_named_by_typical_words(
 def test_clusters_of_a_layout_of_some_rows(board: Board) -> None:
     trees = board.find("trees").id
     layout = board.wait(board.projector.project(ProjectionRequest(trees, rows=SOME_ROWS)))
-    job = board.projector.cluster(ClusterRequest(trees, method=KmeansMethod(2), on=layout.job.job))
+    job = board.projector.cluster(
+        ClusterRequest(trees, method=KmeansMethod(2), layout_job=layout.job.job)
+    )
     board.wait(job)
     codes = board.projector.clusters(JobRequest(job.job)).codes
     assert np.flatnonzero(codes >= 0).tolist() == [4, 5, 6, 7, 8, 9]
@@ -120,8 +122,7 @@ def test_clusters_of_a_layout_of_some_rows(board: Board) -> None:
         ClusterRequest(trees, method=KmeansMethod(50), rows=SOME_ROWS)
     )
     failed = board.wait(too_many).job
-    assert (failed.state, failed.problem.partition(";")[0]) == (
-        "failed",
-        "6 points cannot form 50 clusters",
-    )
+    assert failed.state == "failed" and failed.problem is not None
+    assert failed.problem.code == "projector.too_many_clusters"
+    assert failed.problem.args == {"points": 6, "count": 50}
     assert board.projector.clusters(JobRequest(too_many.job)).clusters == []

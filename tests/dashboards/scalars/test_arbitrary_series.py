@@ -92,7 +92,7 @@ def test_draws_any_chart(
 @given(logs, any_options, st.floats(-50, 50))
 def test_fills_any_table(all_series: tuple[Series, ...], options: dict[str, Any], x: float) -> None:
     log = Log(*all_series)
-    nearest = ask("at", log, tags=["loss"], at=x, **options).rows
+    nearest = ask("at", log, tags=["loss"], x_value=x, **options).rows
     ranges = ask("range", log, tags=["loss"], **options).rows
     assert [row.run for row in nearest] == [row.run for row in ranges]
     assert all(row.count > 0 for row in ranges)

@@ -68,7 +68,7 @@ def test_extremes_refer_to_whole_series() -> None:
 
 def test_reports_non_finite_values() -> None:
     (line,) = query(Log(series([0, 5, 9], [math.nan, math.inf, -math.inf])), "loss").lines
-    assert [(odd.x, odd.step, odd.kind) for odd in line.odd] == [
+    assert [(odd.x, odd.step, odd.kind) for odd in line.nonfinite] == [
         (0.0, 0, "nan"),
         (5.0, 5, "inf"),
         (9.0, 9, "-inf"),
@@ -78,16 +78,18 @@ def test_reports_non_finite_values() -> None:
 
 def test_reports_only_first_non_finite_values() -> None:
     (line,) = query(Log(series(range(200), [math.nan] * 200)), "loss").lines
-    assert (len(line.odd), line.odd_count) == (50, 200)
+    assert (len(line.nonfinite), line.nonfinite_count) == (50, 200)
 
 
 def test_sends_overwritten_points_only_on_request() -> None:
     log = Log(series([0, 1, 2, 1, 2], [0.0, 1.0, 2.0, 10.0, 20.0], overwritten=[1, 2]))
     (line,) = query(log, "loss").lines
-    assert (line.points, line.overwritten, line.faded) == (3, 2, [])
+    assert (line.points, line.overwritten, line.overwritten_parts) == (3, 2, [])
     (line,) = query(log, "loss", overwritten=True).lines
     assert line.y.tolist() == [0.0, 10.0, 20.0]
-    assert [(piece.x.tolist(), piece.y.tolist()) for piece in line.faded] == [([1, 2], [1, 2])]
+    assert [(piece.x.tolist(), piece.y.tolist()) for piece in line.overwritten_parts] == [
+        ([1, 2], [1, 2])
+    ]
 
 
 def test_chart_with_many_smoothed_lines_has_no_raw_values() -> None:

@@ -44,7 +44,7 @@ def test_downloads_file_with_get_request(client: TestClient) -> None:
         ("query", {"charts": [{"id": "a", "tags": ["loss"], "stat": 1}]}, "stat"),
         ("query", {"charts": [], "smoothing": {"kind": "ema", "amount": 2}}, "takes amounts from"),
         ("query", {"charts": [], "smoothing": {"kind": "emma", "amount": 1}}, "emma"),
-        ("at", {"tags": ["loss"], "at": 1, "x": "steps"}, "Unknown axis"),
+        ("at", {"tags": ["loss"], "x_value": 1, "x": "steps"}, "Unknown axis"),
         ("range", {"tags": ["loss"], "x": "metric:epoch"}, "for the x axis"),
         ("table", {"tags": ["loss"], "format": "xlsx"}, "xlsx"),
     ],

@@ -58,4 +58,4 @@ def test_counts_but_does_not_export_overwritten_points() -> None:
 
 def test_series_with_only_nan() -> None:
     copied = export_curve(compute_curve(make_series(np.full(3000, np.nan)), SeriesQuery()))
-    assert (copied.odd, copied.points) == (3000, 3000)
+    assert (copied.nonfinite_count, copied.points) == (3000, 3000)

@@ -16,7 +16,7 @@ LOG = Log(
 
 
 def at(x: float, **fields: object) -> list[tuple[str, int]]:
-    rows = ask("at", LOG, tags=["loss"], at=x, **fields).rows
+    rows = ask("at", LOG, tags=["loss"], x_value=x, **fields).rows
     return [(row.run, row.step) for row in rows]
 
 
@@ -33,7 +33,7 @@ def test_returns_one_point_per_series() -> None:
 
 def test_point_has_all_fields() -> None:
     (row,) = ask(
-        "at", LOG, tags=["loss"], at=3.2, runs=["a"], x="relative",
+        "at", LOG, tags=["loss"], x_value=3.2, runs=["a"], x="relative",
         smoothing={"kind": "mean", "amount": 3},
     ).rows  # fmt: skip
     assert (row.step, row.wall_time, row.relative_s, row.x) == (20, 103.0, 3.0, 3.0)
@@ -41,7 +41,7 @@ def test_point_has_all_fields() -> None:
 
 
 def test_nearest_point_over_unsorted_metric() -> None:
-    rows = ask("at", LOG, tags=["acc"], at=-2, x="metric:loss").rows
+    rows = ask("at", LOG, tags=["acc"], x_value=-2, x="metric:loss").rows
     assert [(row.run, row.x, row.value) for row in rows] == [("b", -3.0, 9.0)]
 
 

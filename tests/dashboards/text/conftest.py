@@ -35,7 +35,7 @@ class Board:
         return [
             ValueRequest(series.run, tag, index, mark)
             for series in list_steps(self.text.context, StepsRequest([tag])).series
-            for index, mark in zip(series.index.tolist(), series.mark.tolist(), strict=True)
+            for index, mark in zip(series.index.tolist(), series.fingerprint.tolist(), strict=True)
         ]
 
     def render(self, value: ValueRequest, **fields: Any) -> Any:

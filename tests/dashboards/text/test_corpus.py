@@ -42,7 +42,7 @@ def test_all_steps_are_rendered(case: str, tmp_path: Path, open_log: Open) -> No
         values = [ValueRequest(run, tag, index) for index in series.index.tolist()]
         for value in values:
             cells = board.render(value).cells
-            assert all(cell.note is None for cell in cells), (run, tag)
+            assert all(not cell.notes for cell in cells), (run, tag)
         for value, end in ((values[0], about["first"]), (values[-1], about["last"])):
             response = board.render(value, form="raw")
             assert response.shape == end["shape"], (run, tag)

@@ -96,10 +96,13 @@ def test_hostile_texts_respect_the_time_limit(shape: str) -> None:
 
 def test_truncation_is_noted() -> None:
     response = diff_texts(["x" * 6000, *["y"] * 30_000], ["z"], None)
-    assert response.note == (
-        "Only the first 20,000 lines are compared. Lines are truncated after 5,000 characters. "
-        "The first 4,000 of 20,001 lines are shown."
-    )
+    assert [note.text for note in response.notes] == [
+        "Only the first 20,000 lines are compared.",
+        "Lines are truncated after 5,000 characters.",
+        "The first 4,000 of 20,001 lines are shown.",
+    ]
+    assert response.notes[2].code == "text.diff_shown_limit"
+    assert response.notes[2].args == {"limit": 4000, "total": 20_001}
 
 
 def test_diff_route(show: Show) -> None:

@@ -22,7 +22,7 @@ def test_raw_form_is_the_logged_text(show: Show) -> None:
     text = "**bold**\n  <b>&amp;\ttab\r\n\n"
     board = show(run=[("words", text)])
     (cell,) = board.render(board.values("words")[0], form="raw").cells
-    assert (cell.html, cell.text, cell.note) == (None, text, None)
+    assert (cell.html, cell.text, cell.notes) == (None, text, [])
 
 
 def test_list_is_one_column(show: Show) -> None:
@@ -90,10 +90,10 @@ def test_huge_text_is_truncated_and_not_rendered(show: Show) -> None:
     (cell,) = board.render(board.values("words")[0]).cells
     assert cell.html is None
     assert len(cell.text) == 400_000
-    assert cell.note == (
-        "Longer than 200,000 characters: shown as logged. "
-        "The first 400,000 of 2,000,000 characters; download it to see all."
-    )
+    assert [note.text for note in cell.notes] == [
+        "Longer than 200,000 characters: shown as logged.",
+        "The first 400,000 of 2,000,000 characters are shown. Download the text to see all.",
+    ]
 
 
 def test_table_of_huge_texts_is_bounded(show: Show) -> None:

@@ -29,7 +29,7 @@ def compare_components(vectors: Float32) -> dict[str, float]:
     return {"directions": float(np.abs(apart).max()), "explained": float(np.abs(shares).max())}
 
 
-def compare_neighbours(vectors: Float32, metric: str) -> float:
+def compare_neighbors(vectors: Float32, metric: str) -> float:
     theirs = NearestNeighbors(metric=metric, algorithm="brute").fit(vectors.astype(np.float64))
     distances, _ = theirs.kneighbors(n_neighbors=10)
     ours = NeighborSearch(vectors, metric).query_all(10)  # type: ignore[arg-type]
@@ -53,8 +53,8 @@ def main() -> None:
         json.dumps(
             {
                 **compare_components(vectors),
-                "euclidean": compare_neighbours(vectors, "euclidean"),
-                "cosine": compare_neighbours(vectors, "cosine"),
+                "euclidean": compare_neighbors(vectors, "euclidean"),
+                "cosine": compare_neighbors(vectors, "cosine"),
                 **compare_layouts(vectors),
             }
         )

@@ -21,8 +21,8 @@ def test_finds_skip_connection_of_every_block(backend: str, tmp_path: Path) -> N
     kinds = set()
     for graph in client.dashboard.graphs(Empty()).graphs:
         told = client.request("statistics", id=graph.id)
-        assert len(told.skips) == BLOCKS, graph.title
-        assert told.misfits == []
+        assert len(told.skip_connections) == BLOCKS, graph.title
+        assert told.shape_issues == []
         kinds.add(graph.kind)
     assert kinds == {"conceptual", "op"}
     client.catalog.close()

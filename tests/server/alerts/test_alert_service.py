@@ -66,6 +66,7 @@ def test_new_alert_is_sent_and_published(
     write(source, watch, float("nan"))
     wait_until(lambda: len(receiver.messages) == 1)
     assert receiver.messages[0]["text"] == "vit: loss is NaN at step 3"
+    assert receiver.messages[0]["code"] == "alerts.nan"
     assert read_alerts(server)[0] == receiver.messages[0]
     write(source, watch, 1.0)
     wait_until(lambda: read_alerts(server)[-1]["resolved"])
@@ -129,7 +130,9 @@ def test_webhook_failure_is_a_reported_problem(
     write(source, watch, float("nan"))
     wait_until(lambda: server.get("/api/v1/status").json()["status"]["problem_count"] == 1)
     (problem,) = server.get("/api/v1/status").json()["status"]["problems"]
-    assert problem == "alerts cannot be sent to 127.0.0.1: it responded with status 410"
+    assert problem["code"] == "alerts.not_sent"
+    expected = "alerts cannot be sent to 127.0.0.1: it responded with status 410"
+    assert problem["text"] == expected
 
 
 def test_warns_about_rules_without_matching_tags(

@@ -78,8 +78,8 @@ def test_summary_is_evaluated_by_its_last_point() -> None:
     state = RuleState()
     point = evaluate_summary(STALLED, state, stalled)
     assert point == Point(8, 1.0, 2.0)
-    assert describe_violation(STALLED, state, point) == (
-        "has not improved for 3 steps at step 8; the best was 1 at step 2"
+    assert describe_violation(STALLED, state, "run", "loss", point).text == (
+        "run: loss has not improved for 3 steps at step 8; the best was 1 at step 2"
     )
     assert evaluate_summary(STALLED, RuleState(), SeriesSummary(0, None, None, None)) is None
 
@@ -93,6 +93,9 @@ def test_overwritten_points_are_ignored() -> None:
 
 def test_violations_are_described() -> None:
     point = Point(1200, 0.0, 12.5)
-    assert describe_violation(ABOVE, RuleState(), point) == "is 12.5 at step 1,200, above 5"
-    bad = Point(7, 0.0, math.nan)
-    assert describe_violation(AlertRule("1", "x", "nan"), RuleState(), bad) == "is NaN at step 7"
+    above = describe_violation(ABOVE, RuleState(), "run", "loss", point)
+    assert above.text == "run: loss is 12.5 at step 1,200, above 5"
+    assert above.args["step"] == 1200
+    nan_rule, bad = AlertRule("1", "x", "nan"), Point(7, 0.0, math.nan)
+    message = describe_violation(nan_rule, RuleState(), "run", "x", bad)
+    assert (message.code, message.text) == ("alerts.nan", "run: x is NaN at step 7")

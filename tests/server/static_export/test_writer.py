@@ -114,7 +114,7 @@ def test_only_notes_on_exported_runs_are_exported(catalog: Catalog, tmp_path: Pa
     store.update(
         lambda notes: notes.with_run_update(RunNoteUpdate(["a", "b"], alias="mine", note="secret"))
     )
-    export(catalog, tmp_path / "export", "sel=none;%2Bb&colour=group")
+    export(catalog, tmp_path / "export", "sel=none;%2Bb&color=group")
     head = read_head((tmp_path / "export/data/board.js").read_text())
     notes = head["responses"]["api/v1/notes"]["runs"]
     assert (notes["b"]["alias"], notes["b"]["note"]) == ("mine", "secret")
@@ -129,7 +129,7 @@ def test_run_table_is_exported(catalog: Catalog, tmp_path: Path) -> None:
 
 
 def test_runs_needed_for_colors_are_hidden(catalog: Catalog, tmp_path: Path) -> None:
-    export(catalog, tmp_path / "export", "sel=none;%2Bb&colour=group")
+    export(catalog, tmp_path / "export", "sel=none;%2Bb&color=group")
     head = read_head((tmp_path / "export/data/board.js").read_text())
     assert [run["name"] for run in head["responses"]["api/v1/runs"]["runs"]] == ["a", "b", "c"]
     notes = head["responses"]["api/v1/notes"]["runs"]

@@ -28,7 +28,7 @@ from tracklight.analysis.embeddings.projector_files import (
     ProjectorConfig,
     parse_config,
 )
-from tracklight.errors import TracklightError
+from tracklight.errors import Message, TracklightError, get_message
 from tracklight.formats.checkpoints.tensor_file import TensorInfo
 from tracklight.logdir.access import open_filesystem
 from tracklight.logdir.confined_files import ConfinedFiles, join_path
@@ -111,7 +111,7 @@ class _RootScan:
             config = read_config(self._files, path)
             embeddings = ConfigResolver(self._files, run, path, config, nearby).list_embeddings()
         except (TracklightError, OSError) as error:
-            return [Embedding(run, CONFIG_FILENAME, problem=str(error))]
+            return [Embedding(run, CONFIG_FILENAME, problem=get_message(error))]
         self._configured_paths |= {
             version.path for embedding in embeddings for version in embedding.versions
         }
@@ -209,10 +209,14 @@ def list_step_file_embeddings(
         infos = list_matrices(files, step_files[-1])
     except (TracklightError, OSError) as error:
         name = posixpath.basename(step_files[-1].path)
-        return [Embedding(run, name, problem=str(error))]
+        return [Embedding(run, name, problem=get_message(error))]
     array_name = find_array_name(step_files[-1])
     if array_name and not infos:
-        problem = f'"{array_name}" is not a matrix with at least 2 rows and 2 columns'
+        problem = Message.format(
+            "embeddings.no_matrix",
+            '"{name}" is not a matrix with at least 2 rows and 2 columns',
+            name=array_name,
+        )
         return [Embedding(run, array_name, problem=problem)]
     return [
         Embedding(
@@ -301,11 +305,17 @@ class ConfigResolver:
             try:
                 infos = list_matrices(self.files, step_files[-1])
             except (TracklightError, OSError) as error:
-                embeddings.append(Embedding(self.run, step_files[-1].path, problem=str(error)))
+                embeddings.append(
+                    Embedding(self.run, step_files[-1].path, problem=get_message(error))
+                )
                 continue
             embeddings += self._match(step_files, infos, named, default)
         for name in named:
-            problem = f'no checkpoint near the config has the tensor "{name}"'
+            problem = Message.format(
+                "embeddings.tensor_not_found",
+                'no checkpoint near the config has the tensor "{name}"',
+                name=name,
+            )
             embeddings.append(Embedding(self.run, name, problem=problem))
         if not embeddings and entries:
             problem = self._describe_missing_checkpoint()
@@ -382,11 +392,18 @@ class ConfigResolver:
                 return groups
         return []
 
-    def _describe_missing_checkpoint(self) -> str:
+    def _describe_missing_checkpoint(self) -> Message:
         checkpoint = self.config.checkpoint_path
         if checkpoint:
-            return f'the checkpoint "{checkpoint}" of the config does not exist'
-        return "there is no checkpoint near the config, and it has no tensor_path"
+            return Message.format(
+                "embeddings.checkpoint_not_found",
+                'the checkpoint "{checkpoint}" of the config does not exist',
+                checkpoint=checkpoint,
+            )
+        return Message(
+            "embeddings.no_checkpoint",
+            "there is no checkpoint near the config, and it has no tensor_path",
+        )
 
     def _resolve(self, path: str) -> str:
         return join_path(self.folder, path) if path else ""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.embeddings.metadata import LabelColumn, make_label_column, read_metadata
-from tracklight.errors import FormatError, TracklightError, UsageError
+from tracklight.errors import FormatError, Message, TracklightError, UsageError
 from tracklight.formats.checkpoints.registry import open_tensor_file
 from tracklight.formats.checkpoints.tables import TsvFile, read_raw_vectors
 from tracklight.formats.checkpoints.tensor_file import LabelColumns, TensorFile, get_file_size
@@ -60,7 +60,7 @@ class Embedding:
     versions: tuple[EmbeddingVersion, ...] = ()
     """In the order of their steps; empty if there is a problem."""
     bookmarks_path: str = ""
-    problem: str = ""
+    problem: Message | None = None
     """Why the embedding cannot be read."""
 
 
@@ -71,7 +71,7 @@ class Vectors:
     values: Float32
     usable: Bool
     """For each row, whether all of its values are finite."""
-    problems: tuple[str, ...] = ()
+    problems: tuple[Message, ...] = ()
     labels: LabelColumns = field(default_factory=dict)
     """Label columns of the same file."""
 
@@ -95,7 +95,7 @@ class LoadedEmbedding:
     columns: Sequence[LabelColumn] = ()
     sprite: SpriteSheet | None = None
     open_sprite: Callable[[], BinaryIO] = io.BytesIO
-    problems: Sequence[str] = ()
+    problems: Sequence[Message] = ()
     """Messages about labels and sprites that do not fit."""
     revision: int = 0
     """Increases with every edit of labels."""
@@ -118,7 +118,9 @@ class LoadedEmbedding:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise UsageError(f'the labels have no column "{name}"')
+        raise UsageError(
+            "embeddings.no_label_column", 'the labels have no column "{name}"', name=name
+        )
 
     def select_rows(self, bits: bytes | None) -> Int32 | None:
         """Return the rows with a set bit and a finite vector; None for all rows."""
@@ -163,7 +165,9 @@ def with_labels(embedding: LoadedEmbedding, open_file: Callable[[], BinaryIO]) -
         with open_file() as file:
             metadata = read_metadata(file, embedding.row_count)
     except (TracklightError, OSError) as error:
-        return _add_problem(embedding, f"no labels: {error}")
+        return _add_problem(
+            embedding, Message.format("embeddings.no_labels", "no labels: {error}", error=error)
+        )
     columns = [make_label_column(name, cells) for name, cells in metadata.columns.items()]
     return replace(embedding, columns=columns, problems=[*embedding.problems, *metadata.problems])
 
@@ -176,11 +180,13 @@ def with_sprite(
         with open_file() as file:
             sprite = read_sprite_sheet(file, size, embedding.row_count)
     except (TracklightError, OSError) as error:
-        return _add_problem(embedding, f"no images: {error}")
+        return _add_problem(
+            embedding, Message.format("embeddings.no_sprite", "no images: {error}", error=error)
+        )
     return replace(embedding, sprite=sprite, open_sprite=open_file)
 
 
-def _add_problem(embedding: LoadedEmbedding, problem: str) -> LoadedEmbedding:
+def _add_problem(embedding: LoadedEmbedding, problem: Message) -> LoadedEmbedding:
     return replace(embedding, problems=[*embedding.problems, problem])
 
 
@@ -236,7 +242,9 @@ def _read_plain(
     except FormatError as error:
         if shape and get_file_size(file) == 4 * math.prod(shape):
             return {}, read_raw_vectors(file, shape)
-        raise FormatError(f'"{name}" cannot be read: {error}') from None
+        raise FormatError(
+            "files.unreadable", '"{name}" cannot be read: {error}', name=name, error=error
+        ) from None
 
 
 def make_vectors(array: NDArray[Any], name: str) -> Vectors:
@@ -250,18 +258,34 @@ def make_vectors(array: NDArray[Any], name: str) -> Vectors:
         FormatError: The array has the wrong type or shape, or no finite row.
     """
     if array.dtype.kind not in "biuf":
-        raise FormatError(f'"{name}" has the type {array.dtype}; vectors must be numbers')
+        raise FormatError(
+            "embeddings.not_numeric",
+            '"{name}" has the type {dtype}; vectors must be numbers',
+            name=name,
+            dtype=array.dtype,
+        )
     if array.ndim < 2:
         raise FormatError(
-            f'"{name}" has the shape {list(array.shape)}; vectors need two dimensions'
+            "embeddings.not_a_matrix",
+            '"{name}" has the shape {shape}; vectors need two dimensions',
+            name=name,
+            shape=list(array.shape),
         )
     rows = array.shape[0]
     values = np.ascontiguousarray(array.reshape(rows, -1) if array.size else array, np.float32)
     if rows < 2:
-        raise FormatError(f'"{name}" has {rows} rows; at least 2 vectors are needed')
+        raise FormatError(
+            "embeddings.too_few_vectors",
+            '"{name}" has {rows} rows; at least 2 vectors are needed',
+            name=name,
+            rows=rows,
+        )
     if values.ndim != 2 or values.shape[1] < 2:
         raise FormatError(
-            f'"{name}" has vectors of length {values.shape[1]}; at least 2 are needed'
+            "embeddings.too_short_vectors",
+            '"{name}" has vectors of length {length}; at least 2 are needed',
+            name=name,
+            length=values.shape[1],
         )
     return _check_finite(values, name)
 
@@ -274,11 +298,19 @@ def _check_finite(values: Float32, name: str) -> Vectors:
     usable[~usable] = np.isfinite(values[~usable]).all(axis=1)
     count = len(values) - int(np.count_nonzero(usable))
     if count == len(values):
-        raise FormatError(f'every vector of "{name}" contains NaN or infinity')
+        raise FormatError(
+            "embeddings.all_non_finite",
+            'every vector of "{name}" contains NaN or infinity',
+            name=name,
+        )
     if not count:
         return Vectors(values, usable)
-    verb = "contains" if count == 1 else "contain"
-    problem = f"{count} of {len(values)} vectors {verb} NaN or infinity and are left out"
+    problem = Message.format(
+        "embeddings.some_non_finite",
+        "left out {count} of {rows} vectors with NaN or infinity",
+        count=count,
+        rows=len(values),
+    )
     return Vectors(values, usable, (problem,))
 
 
@@ -306,8 +338,15 @@ def read_sprite_sheet(file: BinaryIO, size: Sequence[int], count: int) -> Sprite
     rows = height // cell_height if cell_height else 0
     if columns * rows < count:
         raise FormatError(
-            f"the sprite image of {width} x {height} pixels has {columns * rows} cells of "
-            f"{cell_width} x {cell_height}; {count} are needed"
+            "embeddings.sprite_too_small",
+            "the sprite image of {width} x {height} pixels has {cells} cells "
+            "of {cell_width} x {cell_height}; {count} are needed",
+            width=width,
+            height=height,
+            cells=columns * rows,
+            cell_width=cell_width,
+            cell_height=cell_height,
+            count=count,
         )
     return SpriteSheet(width, height, cell_width, cell_height, columns)
 
@@ -323,9 +362,13 @@ def _read_image_size(file: BinaryIO) -> tuple[int, int]:
                 width, height = image.size
                 return width, height
     except UnidentifiedImageError:  # its message contains a memory address
-        raise FormatError("the sprite is not an image in a known format") from None
+        raise FormatError(
+            "embeddings.sprite_unknown_format", "the sprite is not an image in a known format"
+        ) from None
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise FormatError(f"the sprite image cannot be read: {error}") from None
+        raise FormatError(
+            "embeddings.sprite_unreadable", "the sprite image cannot be read: {error}", error=error
+        ) from None
 
 
 # ---- Rows
@@ -338,7 +381,12 @@ def decode_row_bits(bits: bytes, count: int) -> np.ndarray[tuple[int], np.dtype[
         UsageError: There are more bytes than ``count`` rows need.
     """
     if len(bits) > (count + 7) // 8:
-        raise UsageError(f"{len(bits)} bytes of row bits are too many for {count} points")
+        raise UsageError(
+            "embeddings.too_many_row_bits",
+            "{size} bytes of row bits are too many for {count} points",
+            size=len(bits),
+            count=count,
+        )
     mask = np.zeros(count, np.bool_)
     set_bits = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")[:count]
     mask[: len(set_bits)] = set_bits

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, Message
 from tracklight.formats.checkpoints.tables import make_column_names
 from tracklight.formats.checkpoints.tensor_file import get_file_size
 from tracklight.types import Float32, Int32
@@ -43,7 +43,7 @@ class Metadata:
     """Columns by name, with empty strings for missing cells, and messages about what is wrong."""
 
     columns: dict[str, list[str]]
-    problems: tuple[str, ...] = ()
+    problems: tuple[Message, ...] = ()
 
 
 def read_metadata(file: BinaryIO, count: int) -> Metadata:
@@ -56,7 +56,11 @@ def read_metadata(file: BinaryIO, count: int) -> Metadata:
         FormatError: The file is too large.
     """
     if get_file_size(file) > _MAX_METADATA_BYTES:
-        raise FormatError(f"label files over {_MAX_METADATA_BYTES >> 20} MiB are not read")
+        raise FormatError(
+            "embeddings.labels_too_large",
+            "label files over {limit_mib} MiB are not read",
+            limit_mib=_MAX_METADATA_BYTES >> 20,
+        )
     file.seek(0)
     data = file.read().removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
     regular = _split_regular(data)
@@ -68,7 +72,7 @@ def read_metadata(file: BinaryIO, count: int) -> Metadata:
     text = data.decode("utf-8", "replace").replace("\r", "\n")
     rows = [line.split("\t") for line in text.split("\n") if line.strip()]
     if not rows:
-        return Metadata({}, ("the label file is empty",))
+        return Metadata({}, (Message("embeddings.labels_empty", "the label file is empty"),))
     has_header = len(rows) == count + 1 or (len(rows[0]) > 1 and len(rows) != count)
     names = _name_columns(rows[0], has_header)
     rows = rows[1:] if has_header else rows
@@ -111,14 +115,36 @@ def _transpose(rows: list[list[str]], names: list[str], count: int) -> dict[str,
     return {name: list(cells) for name, cells in zip(names, columns, strict=False)}
 
 
-def _list_problems(rows: list[list[str]], width: int, count: int) -> list[str]:
+def _list_problems(rows: list[list[str]], width: int, count: int) -> list[Message]:
     problems = []
-    if len(rows) != count:
-        effect = "the last vectors have none" if len(rows) < count else "the last rows are ignored"
-        problems.append(f"there are {len(rows)} rows of labels for {count} vectors; {effect}")
+    if len(rows) < count:
+        problems.append(
+            Message.format(
+                "embeddings.too_few_labels",
+                "there are {rows} rows of labels for {count} vectors; the last vectors have none",
+                rows=len(rows),
+                count=count,
+            )
+        )
+    elif len(rows) > count:
+        problems.append(
+            Message.format(
+                "embeddings.too_many_labels",
+                "there are {rows} rows of labels for {count} vectors; the last rows are ignored",
+                rows=len(rows),
+                count=count,
+            )
+        )
     irregular = sum(len(row) != width for row in rows)
     if irregular:
-        problems.append(f"{irregular} rows of labels do not have {width} cells")
+        problems.append(
+            Message.format(
+                "embeddings.irregular_labels",
+                "{rows} rows of labels do not have {width} cells",
+                rows=irregular,
+                width=width,
+            )
+        )
     return problems
 
 
@@ -211,7 +237,12 @@ def find_label_column(columns: Sequence[LabelColumn]) -> str | None:
 def find_color_column(columns: Sequence[LabelColumn]) -> str | None:
     """Return the column to color points by: one with few values, else one of numbers."""
     shown = [column for column in columns if column.name not in SEQUENCE_COLUMNS]
-    few = [column.name for column in shown if 1 < column.distinct_count <= _MAX_COLORS]
+    few = [
+        column.name
+        for column in shown
+        # A column without codes is a name of each point.
+        if column.codes is not None and 1 < column.distinct_count <= _MAX_COLORS
+    ]
     numbers = [column.name for column in shown if column.numbers is not None]
     return next(iter([*few, *numbers]), None)
 

@@ -103,7 +103,11 @@ def parse_text_proto(kind: str, data: bytes, name: str) -> Message:
 
     if len(data) > _MAX_CONFIG_BYTES:
         raise FormatError(
-            f"{name} has {len(data)} bytes; at most {_MAX_CONFIG_BYTES >> 20} MiB are read"
+            "embeddings.config_too_large",
+            "{name} has {size} bytes; at most {limit_mib} MiB are read",
+            name=name,
+            size=len(data),
+            limit_mib=_MAX_CONFIG_BYTES >> 20,
         )
     message = getattr(proto, kind)()
     try:
@@ -111,7 +115,12 @@ def parse_text_proto(kind: str, data: bytes, name: str) -> Message:
             data.decode("utf-8", "surrogateescape"), message, allow_unknown_field=True
         )
     except (text_format.ParseError, UnicodeError, RecursionError, ValueError) as error:
-        raise FormatError(f"{name} cannot be read: line {error}") from None
+        raise FormatError(
+            "embeddings.config_unreadable",
+            "{name} cannot be read: line {error}",
+            name=name,
+            error=error,
+        ) from None
 
 
 def _read_entry(info: Message) -> ConfigEntry:
@@ -137,16 +146,25 @@ def read_bookmarks(file: BinaryIO, shape: tuple[int, int]) -> list[Bookmark]:
         FormatError: The file is not a list of bookmarks, or they belong to another shape.
     """
     if get_file_size(file) > _MAX_BOOKMARKS_BYTES:
-        raise FormatError(f"bookmark files over {_MAX_BOOKMARKS_BYTES >> 20} MiB are not read")
+        raise FormatError(
+            "embeddings.bookmarks_too_large",
+            "bookmark files over {limit_mib} MiB are not read",
+            limit_mib=_MAX_BOOKMARKS_BYTES >> 20,
+        )
     file.seek(0)
     try:
         bookmarks = msgspec.json.decode(file.read(), type=list[Bookmark])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(f"invalid bookmarks: {error}") from None
+        raise FormatError(
+            "embeddings.invalid_bookmarks", "invalid bookmarks: {error}", error=error
+        ) from None
     for bookmark in bookmarks:
         expected = bookmark.data_set_dimensions
         if expected and expected != list(shape):
             raise FormatError(
-                f"the bookmarks belong to vectors of shape {expected}, not {list(shape)}"
+                "embeddings.bookmarks_mismatch",
+                "the bookmarks belong to vectors of shape {expected}, not {shape}",
+                expected=expected,
+                shape=list(shape),
             )
     return bookmarks

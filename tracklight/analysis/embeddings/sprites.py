@@ -56,7 +56,12 @@ class SpriteCutter:
         sprite = _get_sprite(embedding)
         tiles = plan_tiles(sprite, embedding.row_count)
         if tile >= tiles.tiles:
-            raise UsageError(f"there is no tile {tile}; the images have {tiles.tiles} tiles")
+            raise UsageError(
+                "embeddings.no_tile",
+                "there is no tile {tile}; the images have {tiles} tiles",
+                tile=tile,
+                tiles=tiles.tiles,
+            )
         sheet = self._get_sheet(mark, embedding)
         first = tile * tiles.per_tile
         count = min(tiles.per_tile, embedding.row_count - first)
@@ -73,7 +78,12 @@ class SpriteCutter:
     def cut_cell(self, mark: str, embedding: LoadedEmbedding, row: int) -> Blob:
         """Return the image of one point as PNG, in its original size."""
         if row >= embedding.row_count:
-            raise UsageError(f"there is no point {row}; there are {embedding.row_count} points")
+            raise UsageError(
+                "projector.no_point",
+                "there is no point {row}; there are {row_count} points",
+                row=row,
+                row_count=embedding.row_count,
+            )
         sprite = _get_sprite(embedding)
         return _encode(_crop(self._get_sheet(mark, embedding), sprite, row))
 
@@ -105,9 +115,13 @@ def _scale_cell(sprite: SpriteSheet, max_side: int) -> tuple[int, int]:
 
 def _get_sprite(embedding: LoadedEmbedding) -> SpriteSheet:
     if embedding.sprite is None:
-        raise UsageError("these points have no images")
+        raise UsageError("embeddings.no_images", "these points have no images")
     if embedding.sprite.width * embedding.sprite.height > _MAX_PIXELS:
-        raise FormatError(f"sprite images over {_MAX_PIXELS >> 20} megapixels are not read")
+        raise FormatError(
+            "embeddings.sprite_too_large",
+            "sprite images over {limit_mpx} megapixels are not read",
+            limit_mpx=_MAX_PIXELS >> 20,
+        )
     return embedding.sprite
 
 
@@ -121,7 +135,11 @@ def _decode(embedding: LoadedEmbedding) -> Any:
             with Image.open(file) as image:
                 return image.convert("RGBA")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise FormatError(f"the sprite image cannot be decoded: {error}") from None
+        raise FormatError(
+            "embeddings.sprite_undecodable",
+            "the sprite image cannot be decoded: {error}",
+            error=error,
+        ) from None
 
 
 def _crop(sheet: Any, sprite: SpriteSheet, index: int) -> Any:

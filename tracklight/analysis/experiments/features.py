@@ -143,7 +143,7 @@ def find_best_range(feature: Feature, target: Float64, sign: int) -> str | None:
     numbers = np.sort(feature.numbers[top][np.isfinite(feature.numbers[top])])
     if feature.is_ordered and not {"true", "false"} & {*feature.bin_names}:
         low, high = (_format_quantile(numbers, quantile) for quantile in (0.25, 0.75))
-        return None if low is None else low if low == high else f"{low} to {high}"
+        return None if low is None else low if low == high else f"{low} \N{EN DASH} {high}"
     return _find_typical_category(feature, top)
 
 

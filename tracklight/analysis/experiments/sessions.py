@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 from tracklight.analysis.experiments.settings_files import parse_settings, rank_filename
 from tracklight.analysis.source import Source
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, Message
 from tracklight.formats.hparams import (
     EXPERIMENT_TAG,
     SESSION_END_TAG,
@@ -159,7 +159,7 @@ class SessionList:
 
     sessions: tuple[Session, ...]
     experiments: tuple[Experiment, ...]
-    problems: tuple[str, ...]
+    problems: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class SessionReader:
         self._starts = _ParseCache(parse_session_start_info)
         self._ends = _ParseCache(parse_session_end_info)
         self._experiments = _ParseCache(parse_experiment)
-        self._files: dict[SettingsFile, HParams | str] = {}
+        self._files: dict[SettingsFile, HParams | Message] = {}
         self._cached: tuple[_LogContents, SessionList] | None = None
 
     def read(self) -> SessionList:
@@ -214,7 +214,7 @@ class SessionReader:
 
     def _read_settings(
         self, contents: _LogContents, starts: Mapping[str, SessionStart]
-    ) -> tuple[dict[str, HParams], tuple[str, ...]]:
+    ) -> tuple[dict[str, HParams], tuple[Message, ...]]:
         """Return the hyperparameters of directories whose runs have no records, and problems."""
         files: dict[str, list[SettingsFile]] = {}
         for file in contents.settings:
@@ -226,7 +226,7 @@ class SessionReader:
 
     def _parse_files(
         self, files: Mapping[str, Iterable[SettingsFile]]
-    ) -> tuple[dict[str, HParams], tuple[str, ...]]:
+    ) -> tuple[dict[str, HParams], tuple[Message, ...]]:
         """Parse all files; the most specific one of each directory that has values is used."""
         result: dict[str, HParams] = {}
         problems = []
@@ -235,19 +235,24 @@ class SessionReader:
             for file in sorted(own, key=lambda one: rank_filename(os.path.basename(one.path))):
                 values = cached[file] if file in cached else self._parse_file(file)
                 self._files[file] = values
-                if isinstance(values, str):
+                if isinstance(values, Message):
                     problems.append(values)
                 elif values:
                     result.setdefault(directory, values)
         return result, tuple(problems)
 
-    def _parse_file(self, file: SettingsFile) -> HParams | str:
+    def _parse_file(self, file: SettingsFile) -> HParams | Message:
         """Return the values of a file, or a message if it cannot be read."""
         name = os.path.basename(file.path)
         try:
             return parse_settings(name, self._log.read_settings(file))
         except (FormatError, OSError) as error:
-            return f'Cannot read the settings in "{file.run}/{name}": {error}.'
+            return Message.format(
+                "hparams.unreadable_settings",
+                'Cannot read the settings in "{path}": {error}.',
+                path=f"{file.run}/{name}",
+                error=error,
+            )
 
 
 _readers: WeakKeyDictionary[Source, SessionReader] = WeakKeyDictionary()

@@ -73,7 +73,9 @@ def parse_settings(name: str, data: bytes) -> dict[str, HParamValue]:
     """
     content = _parse(name, data.decode("utf-8", "replace"))
     if not isinstance(content, Mapping):
-        raise FormatError("the file is not a mapping of names to values")
+        raise FormatError(
+            "hparams.file_not_a_mapping", "the file is not a mapping of names to values"
+        )
     hparams: dict[str, HParamValue] = {}
     for key, value in iter_flattened(_unwrap(content)):
         if len(hparams) == _MAX_HPARAMS:
@@ -93,7 +95,7 @@ def _parse(name: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"invalid JSON: {error}") from None
+        raise FormatError("hparams.invalid_json", "invalid JSON: {error}", error=error) from None
 
 
 def _unwrap(content: Mapping[Any, Any]) -> Mapping[Any, Any]:
@@ -157,7 +159,9 @@ def parse_yaml(text: str) -> Any:
     try:
         return _DocumentReader(loader(text)).read()
     except (yaml.YAMLError, RecursionError) as error:
-        raise FormatError(f"invalid YAML: {_describe_error(error)}") from None
+        raise FormatError(
+            "hparams.invalid_yaml", "invalid YAML: {error}", error=_describe_error(error)
+        ) from None
 
 
 class _DocumentReader:
@@ -195,14 +199,22 @@ class _DocumentReader:
 
     def _begin(self, collection: _Collection) -> None:
         if len(self._open) >= _MAX_DEPTH:
-            raise FormatError(f"nested more than {_MAX_DEPTH} levels deep")
+            raise FormatError(
+                "hparams.nested_too_deep",
+                "nested more than {max_depth} levels deep",
+                max_depth=_MAX_DEPTH,
+            )
         if collection.anchor is not None:
             self._anchors[collection.anchor] = None
         self._open.append(collection)
 
     def _add(self, node: _Node, anchor: str | None) -> None:
         if len(self._open) + node.height > _MAX_DEPTH:
-            raise FormatError(f"nested more than {_MAX_DEPTH} levels deep")
+            raise FormatError(
+                "hparams.nested_too_deep",
+                "nested more than {max_depth} levels deep",
+                max_depth=_MAX_DEPTH,
+            )
         if anchor is not None:
             self._anchors[anchor] = node
         if self._open:
@@ -212,17 +224,27 @@ class _DocumentReader:
 
     def _get_anchor(self, anchor: str) -> _Node:
         if anchor not in self._anchors:
-            raise FormatError(f'the alias "*{anchor}" has no anchor')
+            raise FormatError(
+                "hparams.no_anchor", 'the alias "*{anchor}" has no anchor', anchor=anchor
+            )
         node = self._anchors[anchor]
         if node is None:
-            raise FormatError(f'the value of the anchor "&{anchor}" contains itself')
+            raise FormatError(
+                "hparams.recursive_anchor",
+                'the value of the anchor "&{anchor}" contains itself',
+                anchor=anchor,
+            )
         self._count(node.size)
         return node
 
     def _count(self, size: int) -> None:
         self._size += size
         if self._size > _MAX_YAML_VALUES:
-            raise FormatError(f"more than {_MAX_YAML_VALUES:,} values")
+            raise FormatError(
+                "hparams.too_many_values",
+                "more than {max_values:,} values",
+                max_values=_MAX_YAML_VALUES,
+            )
 
     def _read_scalar(self, event: Any) -> _Node:
         self._count(1)

@@ -29,6 +29,7 @@ from tracklight.analysis.experiments.sessions import (
     get_session_reader,
 )
 from tracklight.analysis.source import Context
+from tracklight.errors import Message
 from tracklight.formats.hparams import Experiment
 from tracklight.types import Float64, Int64, RunInfo
 
@@ -48,7 +49,7 @@ class StudySnapshot:
     labels: list[str]
     """The names of the sessions without their common directories."""
     experiments: tuple[Experiment, ...]
-    problems: tuple[str, ...]
+    problems: tuple[Message, ...]
     hparams: list[HParamColumn]
     metrics: list[Metric]
     runs: Mapping[str, RunInfo]

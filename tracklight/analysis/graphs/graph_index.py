@@ -107,7 +107,7 @@ class Subgraph:
         for child in outer.children:
             if child.path == path and child.kind == "series":
                 return self._get_series_group(outer, child)
-        raise UsageError(f'the graph has no group "{path}"')
+        raise UsageError("graphs.no_group", 'the graph has no group "{path}"', path=path)
 
     def get_node_group(self, node: int) -> Group:
         """Return a node as a group that contains only itself."""
@@ -209,7 +209,7 @@ class GraphIndex:
         """
         *calls, inner = path.split(FUNCTION_SEPARATOR)
         if len(calls) % 2 or len(calls) > 2 * _MAX_CALL_DEPTH:
-            raise UsageError(f'the graph has nothing at "{path}"')
+            raise UsageError("graphs.nothing_there", 'the graph has nothing at "{path}"', path=path)
         location = Location(self.root, "", "")
         for node, function in zip(calls[::2], calls[1::2], strict=True):
             location = self._enter(location, node, function)
@@ -259,7 +259,12 @@ class GraphIndex:
         node = subgraph.hierarchy.node_by_path.get(path)
         full_path = location.full_path(path)
         if node is None or function not in self.list_functions(subgraph, node):
-            raise UsageError(f'no node "{full_path}" of the graph calls "{function}"')
+            raise UsageError(
+                "graphs.no_caller",
+                'no node "{full_path}" of the graph calls "{function}"',
+                full_path=full_path,
+                function=function,
+            )
         call = Location(subgraph, location.prefix, path, location.call)
         prefix = f"{full_path}{FUNCTION_SEPARATOR}{function}{FUNCTION_SEPARATOR}"
         return Location(self.get_body(function), prefix, "", call)

@@ -24,6 +24,7 @@ from tracklight.analysis.graphs.model import (
     Shape,
     TensorSpec,
     format_shape,
+    locate_problem,
 )
 from tracklight.errors import FormatError
 from tracklight.formats import proto
@@ -87,7 +88,12 @@ def parse_graphdef(data: bytes) -> Graph:
         libraries = scan_submessages(data, whole, _GRAPH_LIBRARY)
         functions = scan_submessages(data, libraries, _LIBRARY_FUNCTION)
     except FormatError as error:
-        raise FormatError(f"{len(data)} bytes are not a GraphDef message: {error}") from error
+        raise FormatError(
+            "graphs.invalid_graphdef",
+            "{size} bytes are not a GraphDef message: {error}",
+            size=len(data),
+            error=error,
+        ) from error
     edges = EdgeBuilder(nodes.names)
     _add_edges(edges, nodes, 0)
     return Graph(
@@ -381,7 +387,7 @@ def parse_run_metadata(data: bytes) -> Graph:
     serialized = [entry.pre_optimization_graph for entry in metadata.function_graphs]
     serialized = [graph for graph in serialized if graph] or list(metadata.partition_graphs)
     if not serialized:
-        raise FormatError("the trace has no graph")
+        raise FormatError("graphs.trace_without_graph", "the trace has no graph")
     graphs = [parse_graphdef(graph) for graph in serialized]
     return graphs[0] if len(graphs) == 1 else _merge_graphs(graphs)
 
@@ -406,7 +412,7 @@ def _merge_graphs(graphs: Sequence[Graph]) -> Graph:
         describe,
         {name: body for graph in graphs for name, body in graph.functions.items()},
         tuple(
-            f"{scope}: {problem}"
+            locate_problem(scope, problem)
             for scope, graph in zip(scopes, graphs, strict=True)
             for problem in graph.problems
         ),

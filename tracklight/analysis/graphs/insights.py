@@ -12,6 +12,7 @@ import numpy as np
 
 from tracklight.analysis.graphs.graph_index import Subgraph
 from tracklight.analysis.graphs.model import format_shape
+from tracklight.errors import Message
 
 #: Operations that parsers and frameworks use for the inputs of a model.
 _INPUT_OPS = frozenset(
@@ -88,7 +89,7 @@ class ShapeIssue:
     """A node whose input shapes are incompatible or probably unintended."""
 
     rank: int
-    message: str
+    message: Message
 
 
 def iter_shape_issues(subgraph: Subgraph, data_flow: DataFlow) -> Iterator[ShapeIssue]:
@@ -124,27 +125,36 @@ def _find_operand_shapes(
     return one.shape, other.shape
 
 
-def _check_broadcast(one: _KnownShape, other: _KnownShape, both_data: bool) -> str:
-    """Check the operands of an elementwise operation; return a message or ``""``.
+def _check_broadcast(one: _KnownShape, other: _KnownShape, both_data: bool) -> Message | None:
+    """Check the operands of an elementwise operation; return what is wrong with them.
 
     A common mistake is to combine a column and a row of the same batch, which gives a square
     matrix. With constants it is intended: that is how grids are made.
     """
     pairs = list(zip_longest(reversed(one), reversed(other), fillvalue=1))
-    shapes = f"{format_shape(one)} and {format_shape(other)}"
+    shapes = {"one": format_shape(one), "other": format_shape(other)}
     if any(a is not None and b is not None and a != b and 1 not in (a, b) for a, b in pairs):
-        return f"{shapes} cannot be broadcast"
+        return Message.format(
+            "graphs.no_broadcast", "{one} and {other} cannot be broadcast", **shapes
+        )
     grows = any(a == 1 and b != 1 for a, b in pairs) and any(b == 1 and a != 1 for a, b in pairs)
     if not grows or not both_data:
-        return ""
+        return None
     result = tuple(b if a == 1 else a for a, b in reversed(pairs))
-    return f"{shapes} are broadcast to {format_shape(result)}"
+    return Message.format(
+        "graphs.broadcast_to",
+        "{one} and {other} are broadcast to {result}",
+        **shapes,
+        result=format_shape(result),
+    )
 
 
-def _check_product(subgraph: Subgraph, node: int, one: _KnownShape, other: _KnownShape) -> str:
-    """Check the operands of a matrix product; return a message or ``""``."""
+def _check_product(
+    subgraph: Subgraph, node: int, one: _KnownShape, other: _KnownShape
+) -> Message | None:
+    """Check the operands of a matrix product; return what is wrong with them."""
     if len(one) < 2 or len(other) < 2:
-        return ""
+        return None
     attributes = subgraph.graph.describe(node).attributes
     transpose_one, transpose_other = (
         any(attributes.get(name) == "True" for name in names) for names in _TRANSPOSE_ATTRIBUTES
@@ -152,8 +162,15 @@ def _check_product(subgraph: Subgraph, node: int, one: _KnownShape, other: _Know
     columns = one[-2] if transpose_one else one[-1]
     rows = other[-1] if transpose_other else other[-2]
     if columns is None or rows is None or columns == rows:
-        return ""
-    return f"{format_shape(one)} times {format_shape(other)}: {columns} is not {rows}"
+        return None
+    return Message.format(
+        "graphs.product_mismatch",
+        "{one} times {other}: {columns} is not {rows}",
+        one=format_shape(one),
+        other=format_shape(other),
+        columns=str(columns),
+        rows=str(rows),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,13 +40,19 @@ def parse_keras(data: bytes) -> Graph:
     try:
         model = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"the model's description is not JSON: {error}") from error
+        raise FormatError(
+            "graphs.keras_not_json", "the model's description is not JSON: {error}", error=error
+        ) from error
     if not isinstance(model, dict) or not isinstance(model.get("config"), dict):
-        raise FormatError("the model's description has no layer configuration")
+        raise FormatError(
+            "graphs.keras_no_layers", "the model's description has no layer configuration"
+        )
     try:
         return _ModelReader(model).build_graph()
     except RecursionError as error:
-        raise FormatError("the model's description is nested too deeply") from error
+        raise FormatError(
+            "graphs.keras_too_deep", "the model's description is nested too deeply"
+        ) from error
 
 
 class TensorRef(NamedTuple):
@@ -152,7 +158,11 @@ class _Model:
 
     def __init__(self, model: Json, scope: str, depth: int) -> None:
         if depth > _MAX_NESTED_MODELS:
-            raise FormatError(f"models are nested more than {_MAX_NESTED_MODELS} levels deep")
+            raise FormatError(
+                "graphs.keras_models_too_deep",
+                "models are nested more than {max_depth} levels deep",
+                max_depth=_MAX_NESTED_MODELS,
+            )
         self.config: Json = model["config"]
         self.scope = scope
         layers = [it for it in as_list(self.config.get("layers")) if isinstance(it, dict)]

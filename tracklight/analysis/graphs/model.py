@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracklight.errors import Message
 from tracklight.types import Bool, Float64, Int32, Int64
 
 #: The size of each dimension, None where it is unknown; None for a tensor of unknown rank.
@@ -96,7 +97,7 @@ class Graph:
     """Decodes the details of the node with an index."""
     functions: Mapping[str, Graph] = field(default_factory=dict)
     """The bodies of functions that nodes call, by name."""
-    problems: tuple[str, ...] = ()
+    problems: tuple[Message, ...] = ()
     """Inconsistencies for the user, such as inputs that do not exist."""
 
     def __len__(self) -> int:
@@ -202,20 +203,33 @@ class EdgeBuilder:
         source, target, position = (np.array(column, np.int32) for column in ends)
         return Edges(source, target, position, self._outputs, np.array(self._controls, bool))
 
-    def list_problems(self) -> tuple[str, ...]:
+    def list_problems(self) -> tuple[Message, ...]:
         """Return messages about missing inputs and duplicate names."""
         problems = []
         if self._missing:
-            inputs = _format_count(self._missing, "missing input")
-            problems.append(f"{inputs}: {_join_names(self._missing)}")
+            problems.append(
+                Message.format(
+                    "graphs.missing_inputs",
+                    "missing inputs ({count:,}): {names}",
+                    count=len(self._missing),
+                    names=_join_names(self._missing),
+                )
+            )
         if self._duplicates:
-            names = _format_count(self._duplicates, "duplicate name")
-            problems.append(f"{names}: {_join_names(self._duplicates)}")
+            problems.append(
+                Message.format(
+                    "graphs.duplicate_names",
+                    "duplicate names ({count:,}): {names}",
+                    count=len(self._duplicates),
+                    names=_join_names(self._duplicates),
+                )
+            )
         return tuple(problems)
 
 
-def _format_count(names: dict[str, None], noun: str) -> str:
-    return f"1 {noun}" if len(names) == 1 else f"{len(names):,} {noun}s"
+def locate_problem(scope: str, problem: Message) -> Message:
+    """Return a message about a part of a larger graph."""
+    return Message.format("graphs.problem_in", "{scope}: {problem}", scope=scope, problem=problem)
 
 
 def _join_names(names: Iterable[str]) -> str:

@@ -98,7 +98,11 @@ class _GraphBuilder:
         path: str = "",
     ) -> None:
         if depth > _MAX_DEPTH:
-            raise FormatError(f"graphs are nested more than {_MAX_DEPTH} levels deep")
+            raise FormatError(
+                "graphs.too_deep",
+                "graphs are nested more than {max_depth} levels deep",
+                max_depth=_MAX_DEPTH,
+            )
         self._known, self._functions, self._depth, self._path = known, functions, depth, path
         self._names = UniqueNames()
         described = [*graph.inputs, *graph.values, *graph.outputs, *graph.initializers]

@@ -74,7 +74,7 @@ def parse_logged_graph(plugin: str, data: bytes) -> Graph:
         FormatError: The bytes are not a graph.
     """
     if not data:
-        raise EmptyGraphError("this graph is empty: it was logged without nodes")
+        raise EmptyGraphError("graphs.empty", "this graph is empty: it was logged without nodes")
     return GRAPH_PARSERS[plugin](data)
 
 
@@ -91,22 +91,28 @@ def parse_graph_file(name: str, data: bytes) -> Graph:
     try:
         graph = _choose_parser(name, data)(data)
     except FormatError as error:
-        raise FormatError(f"{name} cannot be shown: {error}") from error
+        raise FormatError(
+            "graphs.cannot_show", "{name} cannot be shown: {error}", name=name, error=error
+        ) from error
     if not len(graph) and not graph.functions:
-        raise FormatError(f"{name} cannot be shown: its graph has no nodes")
+        raise FormatError(
+            "graphs.no_nodes", "{name} cannot be shown: its graph has no nodes", name=name
+        )
     return graph
 
 
 def _choose_parser(name: str, data: bytes) -> Callable[[bytes], Graph]:
     if not data:
-        raise FormatError("the file is empty")
+        raise FormatError("files.empty", "the file is empty")
     for magic, description in _UNSUPPORTED.items():
         if data.startswith(magic):
-            raise FormatError(f"it is {description}")
+            raise FormatError("graphs.wrong_kind", "it is {description}", description=description)
     if data[4:8] == _TFLITE_MAGIC:
-        raise FormatError("it is a TensorFlow Lite model; upload the original model instead")
+        raise FormatError(
+            "graphs.tflite", "it is a TensorFlow Lite model; upload the original model instead"
+        )
     if ".tfevents." in name:
-        raise FormatError("it is an event file; open its folder as a log")
+        raise FormatError("graphs.event_file", "it is an event file; open its folder as a log")
     if data.startswith(_ZIP_MAGIC):
         return _parse_keras_archive
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
@@ -130,7 +136,11 @@ def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
     try:
         fields = {(field.number, field.wire_type) for field in iter_fields(data, 0, len(data))}
     except FormatError as error:
-        raise FormatError(f"it ends too early, or is none of {_SUPPORTED}") from error
+        raise FormatError(
+            "graphs.truncated_or_unknown",
+            "it ends too early, or is none of {supported}",
+            supported=_SUPPORTED,
+        ) from error
     if (7, LENGTH_DELIMITED) in fields and (1, LENGTH_DELIMITED) not in fields:
         return parse_onnx
     if (1, VARINT) in fields and (2, LENGTH_DELIMITED) in fields:
@@ -139,7 +149,7 @@ def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
         return lambda data: build_graph(get_graphdef(proto.parse("MetaGraphDef", data)))
     if fields & {(1, LENGTH_DELIMITED), (2, LENGTH_DELIMITED)}:
         return parse_graphdef
-    raise FormatError(f"it is none of {_SUPPORTED}")
+    raise FormatError("graphs.unknown_format", "it is none of {supported}", supported=_SUPPORTED)
 
 
 def _parse_keras_archive(data: bytes) -> Graph:
@@ -151,9 +161,13 @@ def _parse_keras_archive(data: bytes) -> Graph:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(_KERAS_CONFIG) as file:
             config = file.read(_MAX_KERAS_CONFIG_BYTES)
     except KeyError:
-        raise FormatError("it is an archive, but not a .keras file; export it as ONNX") from None
+        raise FormatError(
+            "graphs.unknown_archive", "it is an archive, but not a .keras file; export it as ONNX"
+        ) from None
     except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError, EOFError) as error:
-        raise FormatError(f"the archive is damaged: {error}") from error
+        raise FormatError(
+            "graphs.damaged_archive", "the archive is damaged: {error}", error=error
+        ) from error
     return parse_keras(config)
 
 
@@ -169,7 +183,11 @@ def parse_pbtxt(text: str) -> Graph:
 
     if len(text) > MAX_PBTXT_CHARACTERS:
         size = f"{len(text) / 1e6:,.0f} MB"
-        raise FormatError(f"{size} of text take minutes to parse; write a binary graph (.pb)")
+        raise FormatError(
+            "graphs.text_too_large",
+            "{size} of text take minutes to parse; write a binary graph (.pb)",
+            size=size,
+        )
     name = find_message_type(text) or "GraphDef"
     numbered = _TYPE_NAME.sub(
         lambda match: str(get_dtype_number(match[1])) if match[1] else match[0], text
@@ -178,7 +196,12 @@ def parse_pbtxt(text: str) -> Graph:
     try:
         text_format.Parse(numbered, message, allow_unknown_field=True)
     except (text_format.ParseError, RecursionError) as error:
-        raise FormatError(f"the text is not a {name} message: {error}") from error
+        raise FormatError(
+            "graphs.invalid_text",
+            "the text is not a {name} message: {error}",
+            name=name,
+            error=error,
+        ) from error
     return build_graph(get_graphdef(message))
 
 
@@ -187,6 +210,6 @@ def get_graphdef(message: Message) -> Message:
     name = message.DESCRIPTOR.name
     if name == "SavedModel":
         if not message.meta_graphs:
-            raise FormatError("the saved model has no graph")
+            raise FormatError("graphs.saved_model_empty", "the saved model has no graph")
         message = message.meta_graphs[0]
     return message if name == "GraphDef" else message.graph_def

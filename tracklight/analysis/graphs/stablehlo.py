@@ -86,7 +86,7 @@ def parse_stablehlo(text: str) -> Graph:
         elif current is not None:
             current.parse_line(line)
     if not functions:
-        raise FormatError("the text has no function")
+        raise FormatError("graphs.no_function", "the text has no function")
     entry = functions.pop(_ENTRY if _ENTRY in functions else next(iter(functions)))
     return entry.build_graph({name: it.build_graph({}) for name, it in functions.items()})
 
@@ -245,7 +245,11 @@ class FunctionParser:
 
     def _get_region_scope(self) -> str:
         if len(self._regions) > _MAX_REGION_DEPTH:
-            raise FormatError(f"regions are nested more than {_MAX_REGION_DEPTH} levels deep")
+            raise FormatError(
+                "graphs.regions_too_deep",
+                "regions are nested more than {max_depth} levels deep",
+                max_depth=_MAX_REGION_DEPTH,
+            )
         region = self._regions[-1] if self._regions else _Region(None)
         return f"{region.owner.name}/{region.label}" if region.owner else ""
 

@@ -38,7 +38,7 @@ _DTYPE_BITS = re.compile(r"[a-z]+(\d+)")
 
 ScaleName = Literal["device", "op", "time", "memory", "parameters", "cluster", "tpu", "change"]
 ScaleUnit = Literal["", "us", "bytes"]
-_TPU_LABELS = ("runs on a TPU", "does not run on a TPU")
+_TPU_CATEGORIES = ("compatible", "incompatible")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def summarize_graph(graph: Graph) -> GraphSummary:
         ops=dict(Counter(graph.ops).most_common()),
         parameters=sum(it.parameters for it in details),
         largest=tuple(nlargest(_MAX_SUMMARY_TENSORS, tensors, key=lambda it: it.count)),
-        problems=graph.problems,
+        problems=tuple(map(str, graph.problems)),
     )
 
 
@@ -189,7 +189,6 @@ class CategoryScale:
     """A category for each leaf, by rank."""
 
     by: ScaleName
-    title: str
     names: Sequence[str]
     code: Int32
     """Index in ``names``; -1 if unknown."""
@@ -207,7 +206,6 @@ class NumberScale:
     """A number for each leaf, by rank; NaN if unknown."""
 
     by: ScaleName
-    title: str
     unit: ScaleUnit
     value: Float64
 
@@ -230,17 +228,17 @@ def list_color_scales(
     """Return the scales for which the graph, a profile or a comparison has data."""
     parameters = np.where(statistics.parameters, statistics.parameters, nan)
     scales: list[ColorScale] = [
-        CategoryScale("op", "Operation", *_drop_unknown(statistics.op)),
-        CategoryScale("device", "Device", *_drop_unknown(statistics.device)),
-        CategoryScale("cluster", "XLA cluster", *_drop_unknown(statistics.cluster)),
-        NumberScale("parameters", "Parameters", "", parameters),
+        CategoryScale("op", *_drop_unknown(statistics.op)),
+        CategoryScale("device", *_drop_unknown(statistics.device)),
+        CategoryScale("cluster", *_drop_unknown(statistics.cluster)),
+        NumberScale("parameters", "", parameters),
         *_iter_profile_scales(hierarchy, profile),
     ]
     if is_tensorflow_graph(statistics.op.names):
         scales.append(_make_tpu_scale(statistics))
     if comparison is not None:
         change = comparison.change[hierarchy.node_by_rank]
-        scales.append(CategoryScale("change", "Change", CHANGE_NAMES, change))
+        scales.append(CategoryScale("change", CHANGE_NAMES, change))
     return [scale for scale in scales if _has_data(scale)]
 
 
@@ -253,8 +251,8 @@ def _iter_profile_scales(
     executions = [profile.get(names[node]) for node in hierarchy.node_by_rank.tolist()]
     times = [nan if it is None else it.duration_us for it in executions]
     memory = [nan if it is None else float(it.memory_bytes) for it in executions]
-    yield NumberScale("time", "Compute time", "us", np.array(times))
-    yield NumberScale("memory", "Memory", "bytes", np.array(memory))
+    yield NumberScale("time", "us", np.array(times))
+    yield NumberScale("memory", "bytes", np.array(memory))
 
 
 def _drop_unknown(labels: LabelColumn) -> tuple[Sequence[str], Int32]:
@@ -264,7 +262,7 @@ def _drop_unknown(labels: LabelColumn) -> tuple[Sequence[str], Int32]:
 def _make_tpu_scale(statistics: NodeStatistics) -> CategoryScale:
     op = statistics.op
     code = np.array([-1 if not name else int(name not in TPU_OPS) for name in op.names])
-    return CategoryScale("tpu", "TPU compatibility", _TPU_LABELS, code[op.code].astype(np.int32))
+    return CategoryScale("tpu", _TPU_CATEGORIES, code[op.code].astype(np.int32))
 
 
 def _has_data(scale: ColorScale) -> bool:

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 
 from tracklight.analysis.media.time_limits import Deadline, DeadlineExceededError
+from tracklight.errors import Message
 
 #: Longer texts are shown as plain text.
 MAX_CHARACTERS = 200_000
@@ -23,7 +24,7 @@ class RenderedMarkdown:
     """The HTML of a text; without it, ``note`` says why the plain text is shown."""
 
     html: str | None
-    note: str | None = None
+    note: Message | None = None
 
 
 def start_deadline() -> Deadline:
@@ -39,8 +40,14 @@ def render_markdown(text: str, deadline: Deadline | None = None) -> RenderedMark
         deadline: A limit shared with other texts; by default a new one is started.
     """
     if len(text) > MAX_CHARACTERS:
-        note = f"Longer than {MAX_CHARACTERS:,} characters: shown as logged."
-        return RenderedMarkdown(None, note)
+        return RenderedMarkdown(
+            None,
+            Message.format(
+                "text.too_long_to_render",
+                "Longer than {limit:,} characters: shown as logged.",
+                limit=MAX_CHARACTERS,
+            ),
+        )
     # Importing the parser takes 0.1 s, which logs without text need not wait for.
     from tracklight.analysis.media.markdown_parser import render_html
     from tracklight.analysis.media.safe_html import sanitize
@@ -48,6 +55,15 @@ def render_markdown(text: str, deadline: Deadline | None = None) -> RenderedMark
     try:
         return RenderedMarkdown(sanitize(render_html(text, deadline or start_deadline())))
     except DeadlineExceededError:
-        return RenderedMarkdown(None, "This Markdown takes too long to render: shown as logged.")
+        return RenderedMarkdown(
+            None,
+            Message(
+                "text.too_slow_to_render",
+                "This Markdown takes too long to render: shown as logged.",
+            ),
+        )
     except Exception:  # third-party parsers on untrusted input
-        return RenderedMarkdown(None, "This Markdown cannot be rendered: shown as logged.")
+        return RenderedMarkdown(
+            None,
+            Message("text.cannot_render", "This Markdown cannot be rendered: shown as logged."),
+        )

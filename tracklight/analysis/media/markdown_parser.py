@@ -138,8 +138,8 @@ class HtmlRenderer(RendererHTML):
         url = str(tokens[idx].attrs.get("src", ""))
         text = escape(tokens[idx].content or url)
         if not is_web_url(url):
-            return f'<span class="picture">{text}</span>'
-        return f"<a{_format_attributes({'class': 'picture', 'href': url})}>{text}</a>"
+            return f'<span class="image">{text}</span>'
+        return f"<a{_format_attributes({'class': 'image', 'href': url})}>{text}</a>"
 
     def link_open(self, tokens: Tokens, idx: int, options: OptionsDict, env: Env) -> str:
         """Show the target of a link that is not allowed as a tooltip."""

@@ -82,10 +82,10 @@ _ALLOWED_ATTRIBUTES = {
     **dict.fromkeys(MATH_TAGS, MATH_ATTRIBUTES),
 }
 _ALLOWED_CLASSES = {
-    "a": frozenset({"picture"}),
+    "a": frozenset({"image"}),
     "code": frozenset({"tex", *(f"language-{name}" for name in LANGUAGES)}),
     "li": frozenset({"task"}),
-    "span": frozenset({"picture", *HIGHLIGHT_CLASSES}),
+    "span": frozenset({"image", *HIGHLIGHT_CLASSES}),
     # Alignment of table columns.
     "td": frozenset({"left", "center", "right"}),
     "th": frozenset({"left", "center", "right"}),

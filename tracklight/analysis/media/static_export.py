@@ -1,7 +1,7 @@
 """Choose the values that a static export contains, and give their URLs.
 
 The exported page looks responses up by URL, so `value_path` must produce exactly the same text as
-``valuePath`` in ``web/src/api/values.ts``.
+``valuePath`` in ``web/src/api/client.ts``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def value_path(verb: str, request: ValueRequest, **extra: str | int) -> str:
         "run": request.run,
         "tag": request.tag,
         "index": request.index,
-        "mark": request.mark,
+        "fingerprint": request.fingerprint,
         **extra,
     }
     pairs = (
@@ -185,7 +185,7 @@ def _export_series(
 
 
 def _export_value(steps: SeriesSteps, row: int, export_value: ExportValue) -> list[ExportPart]:
-    request = ValueRequest(steps.run, steps.tag, int(steps.index[row]), int(steps.mark[row]))
+    request = ValueRequest(steps.run, steps.tag, int(steps.index[row]), int(steps.fingerprint[row]))
     try:
         return list(export_value(request))
     except TracklightError:
@@ -199,7 +199,7 @@ def _select_steps(steps: SeriesSteps, rows: list[int]) -> SeriesSteps:
         steps.index[rows],
         steps.step[rows],
         steps.wall_time[rows],
-        steps.mark[rows],
+        steps.fingerprint[rows],
     )
 
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from tracklight.analysis.media import regex_worker
 from tracklight.analysis.media.regex_worker import LineMatch
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.types import Bool
 
 #: Time to start the process on a busy machine and to compile the expression.
 _MAX_START_S = 10.0
 _MAX_MATCHING_S = 10.0
-_TIMEOUT_MESSAGE = "this expression takes too long; simplify it"
+_TIMEOUT_MESSAGE = Message("query.search_too_slow", "this expression takes too long; simplify it")
 
 
 class DeadlineExceededError(Exception):
@@ -72,7 +72,7 @@ class RegexProcess:
         error = self._find_error([pattern, flags, max_lines])
         if error is not None:
             self.close()
-            raise UsageError(error)
+            raise error
         self._timer.cancel()
         self._timer = self._kill_after(limit_s)
 
@@ -96,12 +96,16 @@ class RegexProcess:
         timer.start()
         return timer
 
-    def _find_error(self, expression: list[str | int]) -> str | None:
+    def _find_error(self, expression: list[str | int]) -> UsageError | None:
         try:
-            error = self._request(expression)
+            reason = self._request(expression)
         except DeadlineExceededError:
-            return _TIMEOUT_MESSAGE
-        return None if error is None else f"invalid regular expression: {error}"
+            return UsageError(_TIMEOUT_MESSAGE)
+        if reason is None:
+            return None
+        return UsageError(
+            "query.invalid_search", "invalid regular expression: {reason}", reason=reason
+        )
 
     def _request(self, message: object) -> Any:
         assert self._process.stdin and self._process.stdout

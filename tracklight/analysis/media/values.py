@@ -55,7 +55,7 @@ class SeriesSteps(msgspec.Struct):
     """Identifies the value in requests."""
     step: Int64
     wall_time: Float64
-    mark: Int32
+    fingerprint: Int32
     """The fingerprint of the value."""
 
 
@@ -70,13 +70,13 @@ class ValueRequest(msgspec.Struct):
     run: str
     tag: str
     index: Annotated[int, msgspec.Meta(ge=0)]
-    mark: int | None = None
+    fingerprint: int | None = None
     """The fingerprint; with it the response never changes."""
 
 
 def has_fingerprint(request: ValueRequest) -> bool:
     """Return whether the response never changes; for `Route.immutable`."""
-    return request.mark is not None
+    return request.fingerprint is not None
 
 
 def list_steps(context: Context, request: StepsRequest) -> StepsResponse:
@@ -156,8 +156,12 @@ class ValueReader:
         """
         locations = self._log.locate(request.run, request.tag)
         fingerprint = _find_fingerprint(locations, request.index)
-        if fingerprint is None or request.mark not in (None, fingerprint):
-            raise LogError(f'the log no longer has this value of "{request.tag}"; reload the page')
+        if fingerprint is None or request.fingerprint not in (None, fingerprint):
+            raise LogError(
+                "log.value_gone",
+                'the log no longer has this value of "{tag}"; reload the page',
+                tag=request.tag,
+            )
         key = (request.run, request.tag, request.index, fingerprint)
         value = self._cache.find(key) or self._large_cache.find(key)
         if value is None:

@@ -11,6 +11,8 @@ from tracklight.analysis.profiles.findings import Finding
 from tracklight.analysis.profiles.ops import OpSide, OpStats
 from tracklight.analysis.profiles.summary import ProfileSummary
 from tracklight.analysis.profiles.trace import PS_PER_MS, format_ms
+from tracklight.analysis.source import Sentence
+from tracklight.errors import Message
 
 _MAX_OPS = 200
 #: Relative differences below this count as no difference.
@@ -32,7 +34,7 @@ class PartPair(msgspec.Struct):
     """Time of an average step in one part."""
 
     name: str
-    label: str
+    label: Sentence
     before_ms: float
     after_ms: float
     before_hidden_ms: float
@@ -56,7 +58,7 @@ class FindingPair(msgspec.Struct):
     """How a finding changed, by the time it would save."""
 
     name: str
-    title: str
+    title: Sentence
     state: Literal["gone", "new", "less", "more", "same"]
     before_ms: float
     after_ms: float
@@ -65,15 +67,16 @@ class FindingPair(msgspec.Struct):
 class FactPair(msgspec.Struct):
     """A difference in the environment."""
 
-    name: str
-    before: str
-    after: str
+    name: Sentence
+    before: Sentence | None
+    """Null if only the other capture has it."""
+    after: Sentence | None
 
 
 class Comparison(msgspec.Struct):
     """What changed between two captures; the 200 ops that changed most."""
 
-    verdict: str
+    verdict: list[Sentence]
     step: StepPair
     parts: list[PartPair]
     ops: list[OpPair]
@@ -112,22 +115,53 @@ def compare_captures(before: ComparedCapture, after: ComparedCapture) -> Compari
     )
 
 
-def _make_verdict(before: ProfileSummary, after: ProfileSummary, parts: list[PartPair]) -> str:
+def _make_verdict(
+    before: ProfileSummary, after: ProfileSummary, parts: list[PartPair]
+) -> list[Sentence]:
+    return [Sentence.make(message) for message in _iter_verdict(before, after, parts)]
+
+
+def _iter_verdict(
+    before: ProfileSummary, after: ProfileSummary, parts: list[PartPair]
+) -> Iterator[Message]:
     before_ms, after_ms = before.steps.mean_ms, after.steps.mean_ms
     if not before_ms or not after_ms:
-        return "Cannot compare step times: one of the captures has no steps."
-    times = f"A step takes {format_ms(after_ms)}; it took {format_ms(before_ms)}"
+        yield Message(
+            "profile.compare_no_steps",
+            "Cannot compare step times: one of the captures has no steps.",
+        )
+        return
+    times = {"after": format_ms(after_ms), "before": format_ms(before_ms)}
     if abs(after_ms - before_ms) < _SAME_TOLERANCE * before_ms:
-        return f"{times}, which is about the same."
+        yield Message.format(
+            "profile.compare_same",
+            "A step takes {after}; it took {before}, which is about the same.",
+            **times,
+        )
+        return
+    part = max(parts, key=lambda part: (part.after_ms - part.before_ms) * (after_ms - before_ms))
+    change = format_ms(abs(part.after_ms - part.before_ms))
+    label = Message(part.label.code, part.label.text)
     if after_ms < before_ms:
-        part = min(parts, key=lambda part: part.after_ms - part.before_ms)
-        gain_ms = part.before_ms - part.after_ms
-        factor = f"{before_ms / after_ms:.1f} times as fast"
-        return f"{times}: {factor}. Largest gain: {part.label} ({format_ms(gain_ms)})."
-    part = max(parts, key=lambda part: part.after_ms - part.before_ms)
-    loss_ms = part.after_ms - part.before_ms
-    factor = f"{after_ms / before_ms:.1f} times as slow"
-    return f"{times}: {factor}. Largest loss: {part.label} ({format_ms(loss_ms)})."
+        yield Message.format(
+            "profile.compare_faster",
+            "A step takes {after}; it took {before}: {factor} times as fast.",
+            factor=f"{before_ms / after_ms:.1f}",
+            **times,
+        )
+        yield Message.format(
+            "profile.compare_gain", "Largest gain: {part} ({time}).", part=label, time=change
+        )
+    else:
+        yield Message.format(
+            "profile.compare_slower",
+            "A step takes {after}; it took {before}: {factor} times as slow.",
+            factor=f"{after_ms / before_ms:.1f}",
+            **times,
+        )
+        yield Message.format(
+            "profile.compare_loss", "Largest loss: {part} ({time}).", part=label, time=change
+        )
 
 
 def _pair_ops(before: ComparedCapture, after: ComparedCapture) -> list[OpPair]:
@@ -158,8 +192,8 @@ def _iter_finding_pairs(before: list[Finding], after: list[Finding]) -> Iterator
     old = {finding.name: finding for finding in before}
     new = {finding.name: finding for finding in after}
     for name in dict.fromkeys([*old, *new]):
-        before_ms = old[name].win_ms if name in old else 0.0
-        after_ms = new[name].win_ms if name in new else 0.0
+        before_ms = old[name].savings_ms if name in old else 0.0
+        after_ms = new[name].savings_ms if name in new else 0.0
         title = (old.get(name) or new[name]).title
         yield FindingPair(name, title, _get_change(before_ms, after_ms), before_ms, after_ms)
 
@@ -177,8 +211,10 @@ def _get_change(
 
 
 def _iter_fact_pairs(before: ProfileSummary, after: ProfileSummary) -> Iterator[FactPair]:
-    old = {fact.name: fact.value for fact in before.environment}
-    new = {fact.name: fact.value for fact in after.environment}
+    old = {fact.name.text: fact for fact in before.environment}
+    new = {fact.name.text: fact for fact in after.environment}
     for name in dict.fromkeys([*old, *new]):
-        if old.get(name) != new.get(name):
-            yield FactPair(name, old.get(name, ""), new.get(name, ""))
+        old_value = old[name].value if name in old else None
+        new_value = new[name].value if name in new else None
+        if old_value != new_value:
+            yield FactPair((old.get(name) or new[name]).name, old_value, new_value)

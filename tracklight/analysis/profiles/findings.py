@@ -16,7 +16,8 @@ from tracklight.analysis.profiles.advice import FINDING_TITLES, get_advice
 from tracklight.analysis.profiles.kernels import Precision
 from tracklight.analysis.profiles.steps import StepAnalysis, StepPart, Steps
 from tracklight.analysis.profiles.trace import Framework, Trace, format_ms
-from tracklight.errors import UsageError
+from tracklight.analysis.source import Sentence
+from tracklight.errors import Message, UsageError
 from tracklight.types import Bool, Int64
 
 #: Minimum share of a step by finding. For precision, the minimum share of low precision.
@@ -52,9 +53,9 @@ class ThresholdRow(msgspec.Struct):
     """Threshold of a finding, in percent of a step; for precision, of the device's compute time."""
 
     name: str
-    title: str
+    title: Sentence
     percent: float
-    usual: float
+    default: float
 
 
 def parse_thresholds(text: str) -> Mapping[str, float]:
@@ -70,7 +71,10 @@ def parse_thresholds(text: str) -> Mapping[str, float]:
         if name not in DEFAULT_THRESHOLDS or share is None:
             names = ", ".join(DEFAULT_THRESHOLDS)
             raise UsageError(
-                f'Invalid threshold "{part}". Use NAME:PERCENT, where NAME is one of {names}'
+                "profile.invalid_threshold",
+                'Invalid threshold "{part}". Use NAME:PERCENT, where NAME is one of {names}',
+                part=part,
+                names=names,
             )
         thresholds[name] = share
     return thresholds
@@ -79,7 +83,8 @@ def parse_thresholds(text: str) -> Mapping[str, float]:
 def iter_thresholds(thresholds: Mapping[str, float]) -> Iterator[ThresholdRow]:
     for name, share in thresholds.items():
         default = DEFAULT_THRESHOLDS[name]
-        yield ThresholdRow(name, FINDING_TITLES[name], _to_percent(share), _to_percent(default))
+        title = Sentence.make(FINDING_TITLES[name])
+        yield ThresholdRow(name, title, _to_percent(share), _to_percent(default))
 
 
 def _parse_share(percent: str) -> float | None:
@@ -98,9 +103,10 @@ def _to_percent(share: float) -> float:
 
 
 class EvidenceRow(msgspec.Struct):
-    """An event that proves a finding."""
+    """An event that proves a finding, or with ``is_gap`` the time after it without events."""
 
     event: int
+    is_gap: bool
     name: str
     track: str
     start_ps: int
@@ -154,7 +160,8 @@ def _collect_gap_evidence(trace: Trace, known: Bool, steps: Steps) -> Evidence:
         rows.append(
             EvidenceRow(
                 event=event,
-                name=f"gap after {trace.names[trace.name[event]]}",
+                is_gap=True,
+                name=trace.names[trace.name[event]],
                 track=_format_track(trace, event),
                 start_ps=int(gap_start[index]),
                 duration_ps=int(gap[index]),
@@ -175,6 +182,7 @@ def _locate_steps(steps: Steps, times_ps: Int64) -> Int64:
 def _make_evidence_row(trace: Trace, event: int) -> EvidenceRow:
     return EvidenceRow(
         event=event,
+        is_gap=False,
         name=trace.names[trace.name[event]],
         track=_format_track(trace, event),
         start_ps=int(trace.start_ps[event]),
@@ -209,17 +217,17 @@ class Finding(msgspec.Struct):
     """Something to change in the program."""
 
     name: str
-    title: str
-    what: str
-    """What was measured, in a sentence."""
+    title: Sentence
+    summary: Sentence
+    """What was measured."""
     share: float
     """Share of a step."""
-    threshold: str
-    """From which value on it is reported, in words."""
-    advice: str
+    threshold: Sentence
+    """The values for which it is reported."""
+    advice: list[Sentence]
     code: str
     """Lines to paste; empty if there are none."""
-    win_ms: float
+    savings_ms: float
     """Time of a step that would be saved if all of it went away."""
     evidence: list[EvidenceRow]
     """The longest events, at most twenty."""
@@ -260,50 +268,34 @@ def list_findings(data: FindingInput) -> list[Finding]:
     """List the findings, those that save most time first."""
     if not data.step_ms:
         return []
-    findings = (finding for finding in _iter_findings(data) if finding.win_ms > 0)
-    return sorted(findings, key=lambda finding: -finding.win_ms)
+    findings = (finding for finding in _iter_findings(data) if finding.savings_ms > 0)
+    return sorted(findings, key=lambda finding: -finding.savings_ms)
 
 
 def _iter_findings(data: FindingInput) -> Iterator[Finding]:
     trace = data.trace
-    yield from _check_parts(data, "input", "is spent waiting for input", StepPart.INPUT)
-    yield from _check_parts(
-        data, "kernel launch", "is spent launching kernels", StepPart.KERNEL_LAUNCH
-    )
-    yield from _check_parts(
-        data,
-        "copies",
-        "is spent on copies to or from the device that nothing hides",
-        StepPart.HOST_TO_DEVICE,
-        StepPart.OUTPUT,
-    )
-    yield from _check_parts(
-        data, "collectives", "is spent on communication between devices", StepPart.COLLECTIVES
-    )
+    yield from _check_parts(data, "input", StepPart.INPUT)
+    yield from _check_parts(data, "kernel launch", StepPart.KERNEL_LAUNCH)
+    yield from _check_parts(data, "copies", StepPart.HOST_TO_DEVICE, StepPart.OUTPUT)
+    yield from _check_parts(data, "collectives", StepPart.COLLECTIVES)
     if trace.on_device.any():
-        yield from _check_parts(
-            data, "host", "is work of the host while the device waits", StepPart.HOST_COMPUTE
-        )
-    yield from _check_parts(data, "compilation", "is spent compiling", StepPart.COMPILATION)
-    yield from _check_events(data, "retracing", "is spent tracing functions", _mask_retraced(trace))
-    yield from _check_events(
-        data, "eager", "is spent on ops outside of compiled functions", _mask_eager(trace)
-    )
+        yield from _check_parts(data, "host", StepPart.HOST_COMPUTE)
+    yield from _check_parts(data, "compilation", StepPart.COMPILATION)
+    yield from _check_events(data, "retracing", _mask_retraced(trace))
+    yield from _check_events(data, "eager", _mask_eager(trace))
     yield from _check_small_kernels(data)
     yield from _check_other(data)
     yield from _check_precision(data)
 
 
-def _check_parts(
-    data: FindingInput, name: str, description: str, *parts: StepPart
-) -> Iterator[Finding]:
+def _check_parts(data: FindingInput, name: str, *parts: StepPart) -> Iterator[Finding]:
     time_ms = data.get_part_ms(*parts)
     if data.exceeds_threshold(name, time_ms):
         evidence = _collect_evidence(data.trace, data.mask_parts(*parts), data.analysis.steps)
-        yield _make_finding(data, name, time_ms, description, evidence)
+        yield _make_finding(data, name, time_ms, evidence)
 
 
-def _check_events(data: FindingInput, name: str, description: str, mask: Bool) -> Iterator[Finding]:
+def _check_events(data: FindingInput, name: str, mask: Bool) -> Iterator[Finding]:
     """Check the total duration of some events of one thread, which are not a part of their own."""
     if not mask.any():
         return
@@ -315,7 +307,7 @@ def _check_events(data: FindingInput, name: str, description: str, mask: Bool) -
     time_ms = data.analysis.average_ms(time_ps)
     if data.exceeds_threshold(name, time_ms):
         evidence = _collect_evidence(data.trace, mask, steps)
-        yield _make_finding(data, name, time_ms, description, evidence)
+        yield _make_finding(data, name, time_ms, evidence)
 
 
 def _check_small_kernels(data: FindingInput) -> Iterator[Finding]:
@@ -337,9 +329,8 @@ def _check_small_kernels(data: FindingInput) -> Iterator[Finding]:
     if data.exceeds_threshold("small kernels", time_ms):
         mask = np.zeros(len(trace), bool)
         mask[after[is_overhead]] = True
-        description = "is gaps of less than 20 µs between kernels"
         evidence = _collect_evidence(trace, mask, steps)
-        yield _make_finding(data, "small kernels", time_ms, description, evidence)
+        yield _make_finding(data, "small kernels", time_ms, evidence)
 
 
 def _check_other(data: FindingInput) -> Iterator[Finding]:
@@ -347,7 +338,7 @@ def _check_other(data: FindingInput) -> Iterator[Finding]:
     if data.exceeds_threshold("other", time_ms):
         has_part = data.analysis.event_parts >= 0
         evidence = _collect_gap_evidence(data.trace, has_part, data.analysis.steps)
-        yield _make_finding(data, "other", time_ms, "has no recorded events", evidence)
+        yield _make_finding(data, "other", time_ms, evidence)
 
 
 def _check_precision(data: FindingInput) -> Iterator[Finding]:
@@ -359,38 +350,123 @@ def _check_precision(data: FindingInput) -> Iterator[Finding]:
     is_kernel = data.trace.on_device & data.mask_parts(StepPart.DEVICE_COMPUTE)
     evidence = _collect_evidence(data.trace, is_kernel, data.analysis.steps)
     savings_ms = device_ms * (1 - 1 / _LOW_PRECISION_SPEEDUP)
-    finding = _make_finding(data, "precision", savings_ms, "", evidence)
-    finding.what = (
-        f"{100 * low_share:.0f} % of the device's compute time ({format_ms(device_ms)} per step) "
-        "is in 16 bits"
+    what = Message.format(
+        "profile.finding_precision_measured",
+        "{percent}% of device compute time ({time} per step) is in 16 bits",
+        percent=f"{100 * low_share:.0f}",
+        time=format_ms(device_ms),
     )
-    finding.threshold = (
-        f"below {100 * threshold:.3g} %, if the device computes for at least "
-        f"{100 * _MIN_DEVICE_SHARE:.0f} % of a step"
+    reported = Message.format(
+        "profile.finding_precision_threshold",
+        "below {percent}%, if the device computes for at least {device_percent}% of a step",
+        percent=f"{100 * threshold:.3g}",
+        device_percent=f"{100 * _MIN_DEVICE_SHARE:.0f}",
     )
+    finding = _make_finding(data, "precision", savings_ms, evidence)
+    finding.summary, finding.threshold = Sentence.make(what), Sentence.make(reported)
     yield finding
 
 
-def _make_finding(
-    data: FindingInput, name: str, time_ms: float, description: str, evidence: Evidence
-) -> Finding:
+def _make_finding(data: FindingInput, name: str, time_ms: float, evidence: Evidence) -> Finding:
     share = time_ms / data.step_ms
     advice = get_advice(name, data.framework)
+    threshold = Message.format(
+        "profile.finding_threshold",
+        "at {percent}% or more",
+        percent=f"{100 * data.thresholds[name]:.3g}",
+    )
     return Finding(
         name=name,
-        title=FINDING_TITLES[name],
-        what=f"{100 * share:.0f} % of a step ({format_ms(time_ms)}) {description}",
+        title=Sentence.make(FINDING_TITLES[name]),
+        summary=Sentence.make(_describe_time(name, f"{100 * share:.0f}", format_ms(time_ms))),
         share=share,
-        threshold=f"at least {100 * data.thresholds[name]:.3g} %",
-        advice=advice.text,
+        threshold=Sentence.make(threshold),
+        advice=[Sentence.make(advice.text)],
         code=advice.code,
-        win_ms=time_ms,
+        savings_ms=time_ms,
         evidence=evidence.rows,
         events=evidence.events,
         query=evidence.query,
         start_ps=evidence.start_ps,
         end_ps=evidence.end_ps,
     )
+
+
+def _describe_time(name: str, percent: str, time: str) -> Message | str:
+    """Return what a finding measured: the share of a step and the time."""
+    match name:
+        case "input":
+            return Message.format(
+                "profile.finding_input_measured",
+                "{percent}% of a step ({time}) is spent waiting for input",
+                percent=percent,
+                time=time,
+            )
+        case "kernel launch":
+            return Message.format(
+                "profile.finding_kernel_launch_measured",
+                "{percent}% of a step ({time}) is spent launching kernels",
+                percent=percent,
+                time=time,
+            )
+        case "copies":
+            return Message.format(
+                "profile.finding_copies_measured",
+                "{percent}% of a step ({time}) is spent on copies to or from the device that do "
+                "not overlap other work",
+                percent=percent,
+                time=time,
+            )
+        case "collectives":
+            return Message.format(
+                "profile.finding_collectives_measured",
+                "{percent}% of a step ({time}) is spent on communication between devices",
+                percent=percent,
+                time=time,
+            )
+        case "host":
+            return Message.format(
+                "profile.finding_host_measured",
+                "{percent}% of a step ({time}) is host work while the device waits",
+                percent=percent,
+                time=time,
+            )
+        case "compilation":
+            return Message.format(
+                "profile.finding_compilation_measured",
+                "{percent}% of a step ({time}) is spent compiling",
+                percent=percent,
+                time=time,
+            )
+        case "retracing":
+            return Message.format(
+                "profile.finding_retracing_measured",
+                "{percent}% of a step ({time}) is spent tracing functions",
+                percent=percent,
+                time=time,
+            )
+        case "eager":
+            return Message.format(
+                "profile.finding_eager_measured",
+                "{percent}% of a step ({time}) is spent on ops outside of compiled functions",
+                percent=percent,
+                time=time,
+            )
+        case "small kernels":
+            return Message.format(
+                "profile.finding_small_kernels_measured",
+                "{percent}% of a step ({time}) is gaps of less than 20 µs between kernels",
+                percent=percent,
+                time=time,
+            )
+        case "other":
+            return Message.format(
+                "profile.finding_other_measured",
+                "{percent}% of a step ({time}) has no recorded events",
+                percent=percent,
+                time=time,
+            )
+    return ""
 
 
 def _mask_retraced(trace: Trace) -> Bool:

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
+from tracklight.analysis.profiles.advice import PREFETCH_ADVICE, find_stage_advice
 from tracklight.analysis.profiles.arrays import (
     compute_parents,
     intersect_intervals,
@@ -25,6 +26,8 @@ from tracklight.analysis.profiles.arrays import (
 from tracklight.analysis.profiles.findings import Finding
 from tracklight.analysis.profiles.steps import StepAnalysis, StepPart
 from tracklight.analysis.profiles.trace import PS_PER_MS, Framework, Trace
+from tracklight.analysis.source import Sentence
+from tracklight.errors import Message
 from tracklight.types import Int64
 
 #: Names of the events of tf.data stages start with this.
@@ -33,13 +36,40 @@ STAGE_PREFIX = "Iterator::"
 #: What a stage does. Unknown stages are "preparing".
 StageWork = Literal["reading", "preparing", "gathering", "handing over"]
 
-INPUT_PART_DESCRIPTIONS: dict[str, str] = {
-    "reading": "Reading files or other sources.",
-    "preparing": "Running functions of the pipeline on examples.",
-    "gathering": "Shuffling and batching examples.",
-    "handing over": "Waiting for examples that other threads prepare.",
-    "copying": "Copying batches to the device while nothing is computed.",
-    "loading": "Waiting for the data loader.",
+#: Labels and descriptions of the parts of the time that a program waits for input.
+_INPUT_PARTS: dict[str, tuple[Message, Message]] = {
+    "reading": (
+        Message("profile.input_reading", "reading"),
+        Message("profile.input_reading_description", "Reading files or other sources."),
+    ),
+    "preparing": (
+        Message("profile.input_preparing", "preprocessing"),
+        Message(
+            "profile.input_preparing_description", "Running functions of the pipeline on examples."
+        ),
+    ),
+    "gathering": (
+        Message("profile.input_gathering", "batching"),
+        Message("profile.input_gathering_description", "Shuffling and batching examples."),
+    ),
+    "handing over": (
+        Message("profile.input_handing_over", "prefetching"),
+        Message(
+            "profile.input_handing_over_description",
+            "Waiting for examples that other threads prepare.",
+        ),
+    ),
+    "copying": (
+        Message("profile.input_copying", "copying"),
+        Message(
+            "profile.input_copying_description",
+            "Copying batches to the device while nothing is computed.",
+        ),
+    ),
+    "loading": (
+        Message("profile.input_loading", "loading"),
+        Message("profile.input_loading_description", "Waiting for the data loader."),
+    ),
 }
 
 _WORK_BY_PREFIX: tuple[tuple[StageWork, tuple[str, ...]], ...] = (
@@ -50,29 +80,6 @@ _WORK_BY_PREFIX: tuple[tuple[StageWork, tuple[str, ...]], ...] = (
     ("handing over", ("Root", "Prefetch", "Model", "MaxIntraOp", "PrivateThread", "Options")),
 )
 
-_PARALLEL_ADVICE = (
-    "It already runs in parallel: do less in it, run it on batches instead of single examples, or "
-    "cache() its output."
-)
-_ADVICE_BY_PREFIX: tuple[tuple[str, str], ...] = (
-    ("MapAndBatch", _PARALLEL_ADVICE),
-    ("ParallelMap", _PARALLEL_ADVICE),
-    ("ParallelInterleave", "Read more files at once with a larger cycle_length."),
-    ("Map", "Pass num_parallel_calls=tf.data.AUTOTUNE to map(), and cache() what does not change."),
-    ("Interleave", "Pass num_parallel_calls=tf.data.AUTOTUNE to interleave()."),
-    ("FlatMap", "Use interleave() with num_parallel_calls=tf.data.AUTOTUNE instead of flat_map()."),
-    ("Generator", "Generators run in Python, one example at a time: read files with tf.data."),
-    ("TFRecord", "Read several files at once with interleave(), and cache() what fits in memory."),
-    ("TextLine", "Read several files at once with interleave(), and cache() what fits in memory."),
-    ("PaddedBatch", "Batch examples of similar length, and prefetch() afterwards."),
-    ("Batch", "Pass num_parallel_calls=tf.data.AUTOTUNE to batch(), and end with prefetch()."),
-    ("Shuffle", "Use a smaller buffer, and shuffle before stages that make examples larger."),
-    ("Filter", "Filter once and keep the result with cache() or in new files."),
-    ("Prefetch", "Its input is not ready in time: look at the stages below it."),
-    ("Root", "End the pipeline with prefetch(tf.data.AUTOTUNE)."),
-)
-_PREFETCH_ADVICE = "End the pipeline with prefetch(tf.data.AUTOTUNE) to overlap it with steps."
-
 #: Iterators created for each pass are numbered; all passes are one stage.
 _ITERATION_INDEX = re.compile(r"(?<=Repeat)\[\d+\]|(?<=FlatMap)\[\d+\]|(?<=Interleave)\[\d+\]")
 #: A stage with several inputs numbers them.
@@ -82,13 +89,28 @@ _LOADER_PREFIX = "enumerate(Data"
 _HIGH_SHARE, _MODERATE_SHARE = 0.2, 0.05
 _INPUT_FINDINGS = ("input", "copies")
 
-_EMPTY_REASONS: dict[Framework, str] = {
-    "tensorflow": "No tf.data pipeline ran during the capture.",
-    "torch": "No DataLoader was used during the capture.",
-    "jax": "JAX does not record how Python loads batches. Wrap the loading in "
-    'jax.profiler.TraceAnnotation("IteratorGetNext").',
-    "python": "The Python sampler cannot tell loading from other work.",
-    "chrome": "This trace has no events that are known to load batches.",
+_EMPTY_REASONS: dict[Framework, Message] = {
+    "tensorflow": Message(
+        "profile.no_input_tensorflow",
+        "No tf.data pipeline ran during the capture.",
+    ),
+    "torch": Message(
+        "profile.no_input_torch",
+        "No DataLoader was used during the capture.",
+    ),
+    "jax": Message(
+        "profile.no_input_jax",
+        "JAX does not record how Python loads batches. Wrap the loading in "
+        'jax.profiler.TraceAnnotation("IteratorGetNext").',
+    ),
+    "python": Message(
+        "profile.no_input_python",
+        "The Python sampler cannot tell loading from other work.",
+    ),
+    "chrome": Message(
+        "profile.no_input_chrome",
+        "This trace has no events that are known to load batches.",
+    ),
 }
 
 
@@ -124,11 +146,6 @@ def classify_stage(op: str) -> StageWork:
     sequential_op = op.removeprefix("Parallel")
     works = (work for work, prefixes in _WORK_BY_PREFIX if sequential_op.startswith(prefixes))
     return next(works, "preparing")
-
-
-def get_stage_advice(op: str) -> str:
-    """Return how to speed up a kind of dataset; empty if there is no advice."""
-    return next((advice for prefix, advice in _ADVICE_BY_PREFIX if op.startswith(prefix)), "")
 
 
 def list_pipelines(trace: Trace, window: Int64) -> list[list[PipelineStage]]:
@@ -253,7 +270,8 @@ class InputPart(msgspec.Struct):
     """Time of an average step in which the program waited for this kind of work only."""
 
     name: str
-    what: str
+    label: Sentence
+    description: Sentence
     ms: float
     share: float
 
@@ -270,15 +288,16 @@ class StageRow(msgspec.Struct):
     self_ms: float
     critical_ms: float
     """How long the program waited for this stage and no other."""
-    parallel: int | None
+    parallelism: int | None
     is_slowest: bool
-    advice: str
+    advice: Sentence | None
     event: int
     """The longest call."""
 
 
 class PipelineRow(msgspec.Struct):
-    name: str
+    number: int
+    """From 1."""
     stages: list[StageRow]
 
 
@@ -300,20 +319,20 @@ class InputAnalysis(msgspec.Struct):
     share: float
     ms: float
     hidden_ms: float
-    verdict: str
+    verdict: list[Sentence]
     parts: list[InputPart]
     pipelines: list[PipelineRow]
     loaders: list[LoaderRow]
     findings: list[Finding]
-    why: str
-    """Why there is neither a pipeline nor a loader; empty if there is one."""
+    empty_reason: Sentence | None
+    """Why there is neither a pipeline nor a loader; null if there is one."""
 
 
-def explain_no_input(trace: Trace, analysis: StepAnalysis, framework: Framework) -> str:
-    """Return why there is nothing to analyze; empty if there is something."""
+def explain_no_input(trace: Trace, analysis: StepAnalysis, framework: Framework) -> Message | None:
+    """Return why there is nothing to analyze; None if there is something."""
     has_input = any(name.startswith((STAGE_PREFIX, _LOADER_PREFIX)) for name in trace.names)
     if has_input or (analysis.event_parts == StepPart.INPUT).any():
-        return ""
+        return None
     return _EMPTY_REASONS[framework]
 
 
@@ -346,7 +365,7 @@ def analyze_input(
         pipelines=pipelines,
         loaders=loaders,
         findings=[finding for finding in findings if finding.name in _INPUT_FINDINGS],
-        why="" if pipelines or loaders else _EMPTY_REASONS[framework],
+        empty_reason=None if pipelines or loaders else Sentence.make(_EMPTY_REASONS[framework]),
     )
 
 
@@ -362,11 +381,16 @@ def add_stage_advice(findings: Iterable[Finding], trace: Trace, analysis: StepAn
         share = slowest.critical_ps / max(sum(stage.critical_ps for stage in stages), 1)
         has_prefetch = any(stage.op == "Prefetch" for stage in stages)
         sentences = [
-            f"{100 * share:.0f} % of that is the stage {slowest.op}.",
-            get_stage_advice(slowest.op),
-            "" if has_prefetch else _PREFETCH_ADVICE,
+            Message.format(
+                "profile.stage_share",
+                "{percent}% of that is the stage {stage}.",
+                percent=f"{100 * share:.0f}",
+                stage=slowest.op,
+            ),
+            find_stage_advice(slowest.op),
+            None if has_prefetch else PREFETCH_ADVICE,
         ]
-        finding.advice = " ".join(filter(None, sentences))
+        finding.advice = [Sentence.make(sentence) for sentence in sentences if sentence]
 
 
 def _get_window(analysis: StepAnalysis) -> Int64:
@@ -391,14 +415,19 @@ def _make_pipeline_row(
             total_ms=stage.total_ps / ps_per_step_ms,
             self_ms=stage.self_ps / ps_per_step_ms,
             critical_ms=stage.critical_ps / ps_per_step_ms,
-            parallel=stage.parallelism,
+            parallelism=stage.parallelism,
             is_slowest=stage.critical_ps == slowest_ps > 0,
-            advice=get_stage_advice(stage.op) if needs_advice else "",
+            advice=_make_advice(stage.op) if needs_advice else None,
             event=stage.longest_event,
         )
         for id, stage in enumerate(stages)
     ]
-    return PipelineRow(f"pipeline {number}", rows)
+    return PipelineRow(number, rows)
+
+
+def _make_advice(op: str) -> Sentence | None:
+    advice = find_stage_advice(op)
+    return None if advice is None else Sentence.make(advice)
 
 
 def _iter_loaders(trace: Trace) -> Iterator[LoaderRow]:
@@ -431,19 +460,44 @@ def _iter_input_parts(
     if loaders:
         waited_ms["loading"] = analysis.average_ms(exclusive_ps[:, StepPart.INPUT])
     waited_ms["copying"] = analysis.average_ms(exclusive_ps[:, StepPart.HOST_TO_DEVICE])
-    for name, description in INPUT_PART_DESCRIPTIONS.items():
+    for name, (label, description) in _INPUT_PARTS.items():
         if waited_ms[name]:
-            yield InputPart(name, description, waited_ms[name], waited_ms[name] / step_ms)
+            yield InputPart(
+                name=name,
+                label=Sentence.make(label),
+                description=Sentence.make(description),
+                ms=waited_ms[name],
+                share=waited_ms[name] / step_ms,
+            )
 
 
-def _make_verdict(share: float, pipelines: list[PipelineRow]) -> str:
-    percent = f"{100 * share:.1f} %"
+def _make_verdict(share: float, pipelines: list[PipelineRow]) -> list[Sentence]:
+    percent = f"{100 * share:.1f}"
     if share < _MODERATE_SHARE:
-        return f"The program is not input-bound: {percent} of a step is spent waiting for input."
-    degree = "highly" if share >= _HIGH_SHARE else "moderately"
-    verdict = (
-        f"The program is {degree} input-bound: {percent} of a step is spent waiting for input."
-    )
+        message = Message.format(
+            "profile.input_not_bound",
+            "The program is not input-bound: {percent}% of a step is spent waiting for input.",
+            percent=percent,
+        )
+        return [Sentence.make(message)]
+    if share >= _HIGH_SHARE:
+        message = Message.format(
+            "profile.input_highly_bound",
+            "The program is highly input-bound: {percent}% of a step is spent waiting for input.",
+            percent=percent,
+        )
+    else:
+        message = Message.format(
+            "profile.input_moderately_bound",
+            "The program is moderately input-bound: {percent}% of a step is spent waiting for "
+            "input.",
+            percent=percent,
+        )
     stages = [stage for pipeline in pipelines for stage in pipeline.stages if stage.is_slowest]
     slowest = max(stages, key=lambda stage: stage.critical_ms, default=None)
-    return f"{verdict} Most of it is the stage {slowest.op}." if slowest else verdict
+    if slowest is None:
+        return [Sentence.make(message)]
+    cause = Message.format(
+        "profile.input_slowest", "Most of it is the stage {stage}.", stage=slowest.op
+    )
+    return [Sentence.make(message), Sentence.make(cause)]

@@ -16,11 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import (
-    compute_child_time,
-    unique_counts,
-    unique_inverse,
-)
+from tracklight.analysis.profiles.arrays import compute_child_time, unique_counts, unique_inverse
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.analysis.profiles.xla_programs import (
     InstructionMap,

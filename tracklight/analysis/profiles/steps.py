@@ -28,6 +28,7 @@ from tracklight.analysis.profiles.arrays import (
 )
 from tracklight.analysis.profiles.ops import parse_op_name
 from tracklight.analysis.profiles.trace import PS_PER_MS, Trace
+from tracklight.errors import Message
 from tracklight.types import Bool, Int64
 
 #: "ours" are the rules of this module; "xprof" are those of `analysis.profiles.xprof`.
@@ -49,9 +50,10 @@ _MIN_OP_SHARE = 0.2
 class Steps(NamedTuple):
     """The steps of a trace, in order."""
 
-    rule: str
-    """How the steps were found, in words."""
+    rule: Message
+    """How the steps were found."""
     names: tuple[str, ...]
+    """Empty for a step that is the whole capture."""
     spans: Int64
     """An interval set: start and end of each step in ps."""
 
@@ -70,20 +72,53 @@ class StepPart(IntEnum):
     DEVICE_COMPUTE = 8
 
     @property
-    def label(self) -> str:
-        return self.name.lower().replace("_", " ")
+    def label(self) -> Message:
+        return _PART_LABELS[self]
+
+    @property
+    def description(self) -> Message:
+        return _PART_DESCRIPTIONS[self]
 
 
-STEP_PART_DESCRIPTIONS = {
-    StepPart.HOST_COMPUTE: "Ops and other work on the CPU.",
-    StepPart.COMPILATION: "Compiling programs.",
-    StepPart.KERNEL_LAUNCH: "The host submits work to the device.",
-    StepPart.HOST_TO_DEVICE: "Copying data to the device.",
-    StepPart.INPUT: "Waiting for the next batch.",
-    StepPart.COLLECTIVES: "Communication between devices.",
-    StepPart.DEVICE_TO_DEVICE: "Copying or setting memory within devices.",
-    StepPart.OUTPUT: "Copying data from the device.",
-    StepPart.DEVICE_COMPUTE: "Kernels running on the device.",
+OTHER_LABEL = Message("profile.part_other", "other")
+OTHER_DESCRIPTION = Message(
+    "profile.part_other_description",
+    "Nothing that the profiler recorded: Python, waiting, or disabled event types.",
+)
+
+_PART_LABELS = {
+    StepPart.HOST_COMPUTE: Message("profile.part_host_compute", "host compute"),
+    StepPart.COMPILATION: Message("profile.part_compilation", "compilation"),
+    StepPart.KERNEL_LAUNCH: Message("profile.part_kernel_launch", "kernel launch"),
+    StepPart.HOST_TO_DEVICE: Message("profile.part_host_to_device", "host to device"),
+    StepPart.INPUT: Message("profile.part_input", "input"),
+    StepPart.COLLECTIVES: Message("profile.part_collectives", "collectives"),
+    StepPart.DEVICE_TO_DEVICE: Message("profile.part_device_to_device", "device to device"),
+    StepPart.OUTPUT: Message("profile.part_output", "output"),
+    StepPart.DEVICE_COMPUTE: Message("profile.part_device_compute", "device compute"),
+}
+_PART_DESCRIPTIONS = {
+    StepPart.HOST_COMPUTE: Message(
+        "profile.part_host_compute_description", "Ops and other work on the CPU."
+    ),
+    StepPart.COMPILATION: Message("profile.part_compilation_description", "Compiling programs."),
+    StepPart.KERNEL_LAUNCH: Message(
+        "profile.part_kernel_launch_description", "The host submits work to the device."
+    ),
+    StepPart.HOST_TO_DEVICE: Message(
+        "profile.part_host_to_device_description", "Copying data to the device."
+    ),
+    StepPart.INPUT: Message("profile.part_input_description", "Waiting for the next batch."),
+    StepPart.COLLECTIVES: Message(
+        "profile.part_collectives_description", "Communication between devices."
+    ),
+    StepPart.DEVICE_TO_DEVICE: Message(
+        "profile.part_device_to_device_description", "Copying or setting memory within devices."
+    ),
+    StepPart.OUTPUT: Message("profile.part_output_description", "Copying data from the device."),
+    StepPart.DEVICE_COMPUTE: Message(
+        "profile.part_device_compute_description", "Kernels running on the device."
+    ),
 }
 
 
@@ -157,7 +192,10 @@ def _analyze_with_xprof_rules(trace: Trace) -> tuple[Steps, StepBreakdown]:
     total = np.array([step.total_ps for step in xprof_steps], np.int64)
     start = np.array([step.start_ps for step in xprof_steps], np.int64)
     names = tuple(step.name for step in xprof_steps)
-    rule = "xprof's rules" if xprof_steps else "none: xprof finds no step markers"
+    if xprof_steps:
+        rule = Message("profile.steps_xprof", "xprof rules")
+    else:
+        rule = Message("profile.steps_xprof_none", "none: xprof finds no step markers")
     steps = Steps(rule, names, np.column_stack([start, start + total]).reshape(-1, 2))
     return steps, StepBreakdown(time, time.copy(), total)
 
@@ -173,23 +211,33 @@ def detect_steps(trace: Trace, marker: str = "") -> Steps:
         marker: Name of the events that mark steps. Without it, or if there are no such events, step
             markers are detected.
     """
-    rules: dict[str, Callable[[Trace], Int64]] = {
-        f"events named {marker}, as chosen": lambda trace: _select_named(trace, marker),
-        "step markers of the program": _select_step_markers,
-        "batches profiled by Keras": lambda trace: _select_prefixed(trace, "Profiled batch"),
-        "steps marked by the profiler": lambda trace: _select_prefixed(trace, "ProfilerStep#"),
-        "repeating events of the busiest thread": _select_repeating,
-    }
-    if not marker:
-        del rules[next(iter(rules))]
-    for rule, select in rules.items():
+    rules: list[tuple[Message, Callable[[Trace], Int64]]] = [
+        (
+            Message.format("profile.steps_named", "events named {marker}", marker=marker),
+            lambda trace: _select_named(trace, marker),
+        ),
+        (Message("profile.steps_marked", "step markers of the program"), _select_step_markers),
+        (
+            Message("profile.steps_keras", "batches profiled by Keras"),
+            lambda trace: _select_prefixed(trace, "Profiled batch"),
+        ),
+        (
+            Message("profile.steps_profiler", "steps marked by the profiler"),
+            lambda trace: _select_prefixed(trace, "ProfilerStep#"),
+        ),
+        (
+            Message("profile.steps_repeating", "repeating events of the busiest thread"),
+            _select_repeating,
+        ),
+    ]
+    for rule, select in rules[0 if marker else 1 :]:
         events = select(trace)
         if len(events):
             return _make_steps(trace, rule, events)
     return _make_single_step(trace)
 
 
-def _make_steps(trace: Trace, rule: str, events: Int64) -> Steps:
+def _make_steps(trace: Trace, rule: Message, events: Int64) -> Steps:
     """Make a step of each marker, up to its end or the next marker. Nested markers are ignored."""
     events = events[np.argsort(trace.start_ps[events], kind="stable")]
     end = trace.end_ps[events]
@@ -215,9 +263,13 @@ def _name_steps(trace: Trace, events: Int64) -> tuple[str, ...]:
 
 def _make_single_step(trace: Trace) -> Steps:
     if not len(trace):
-        return Steps("none: nothing was recorded", (), np.empty((0, 2), np.int64))
+        rule = Message("profile.steps_none", "none: nothing was recorded")
+        return Steps(rule, (), np.empty((0, 2), np.int64))
     span = np.array([[trace.start_ps.min(), trace.end_ps.max()]])
-    return Steps("none: nothing repeats, so the whole capture is one step", ("all",), span)
+    rule = Message(
+        "profile.steps_single", "none: nothing repeats, so the whole capture is one step"
+    )
+    return Steps(rule, ("",), span)
 
 
 def _select_named(trace: Trace, name: str) -> Int64:

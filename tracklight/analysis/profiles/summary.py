@@ -25,7 +25,8 @@ from tracklight.analysis.profiles.input_pipeline import add_stage_advice
 from tracklight.analysis.profiles.kernels import Precision, measure_precision
 from tracklight.analysis.profiles.ops import OpSide, OpStats, compute_op_stats, parse_op_name
 from tracklight.analysis.profiles.steps import (
-    STEP_PART_DESCRIPTIONS,
+    OTHER_DESCRIPTION,
+    OTHER_LABEL,
     StepAnalysis,
     StepPart,
     StepRules,
@@ -39,6 +40,8 @@ from tracklight.analysis.profiles.trace import (
     detect_framework,
     format_ms,
 )
+from tracklight.analysis.source import Sentence
+from tracklight.errors import Message
 from tracklight.types import Bool
 
 #: Type of the ops of a capture without a framework.
@@ -48,12 +51,12 @@ _MAX_OPS = 20
 _MAX_MARKERS = 30
 #: Rarer events do not mark steps; more frequent ones are parts of steps.
 _MIN_MARKS, _MAX_MARKS = 3, 10_000
-_FRAMEWORK_NAMES: dict[Framework, str] = {
+_FRAMEWORK_NAMES: dict[Framework, str | Message] = {
     "tensorflow": "TensorFlow",
     "torch": "PyTorch",
     "jax": "JAX",
-    "python": "Python sampler",
-    "chrome": "unknown (Chrome trace)",
+    "python": Message("profile.framework_python", "Python sampler"),
+    "chrome": Message("profile.framework_chrome", "unknown (Chrome trace)"),
 }
 #: Functions as the sampler names them: ``train (program.py:12)``.
 _FUNCTION_NAME = re.compile(r" \([^()]+:\d+\)$")
@@ -72,19 +75,19 @@ class StepTimes(msgspec.Struct):
     median_ms: float
     min_ms: float
     max_ms: float
-    deviation_ms: float
+    std_ms: float
 
 
 class PartTime(msgspec.Struct):
     """Time of an average step in one part."""
 
     name: str
-    label: str
+    label: Sentence
     ms: float
     share: float
     hidden_ms: float
     """Time that ran behind a part of higher priority."""
-    what: str
+    description: Sentence
 
 
 class Overlap(msgspec.Struct):
@@ -129,18 +132,18 @@ class StepMarker(msgspec.Struct):
 class EnvironmentFact(msgspec.Struct):
     """A property of the program or the machine it ran on."""
 
-    name: str
-    value: str
+    name: Sentence
+    value: Sentence
 
 
 class PrecisionTimes(msgspec.Struct):
     """How long kernels ran in each precision."""
 
-    short_ms: float
+    low_ms: float
     """In at most 16 bits."""
-    long_ms: float
+    full_ms: float
     unknown_ms: float
-    short_share: float | None
+    low_share: float | None
     """Share of the time of known precision; null if there is none."""
 
 
@@ -150,8 +153,8 @@ class ProfileSummary(msgspec.Struct):
     events: int
     span_ms: float
     framework: Framework
-    rule: str
-    """How the steps were found, in words."""
+    step_rule: Sentence
+    """How the steps were found."""
     markers: list[StepMarker]
     steps: StepTimes
     parts: list[PartTime]
@@ -163,7 +166,7 @@ class ProfileSummary(msgspec.Struct):
     findings: list[Finding]
     thresholds: list[ThresholdRow]
     """The thresholds of the findings."""
-    problems: list[str]
+    problems: list[Sentence]
 
 
 def summarize(trace: Trace, marker: str = "", rules: StepRules = "ours") -> ProfileSummary:
@@ -193,7 +196,7 @@ def summarize_analysis(
         events=len(trace),
         span_ms=float(span_ps) / PS_PER_MS,
         framework=framework,
-        rule=analysis.steps.rule,
+        step_rule=Sentence.make(analysis.steps.rule),
         markers=_list_step_markers(trace),
         steps=_measure_steps(analysis),
         parts=list(_iter_part_times(analysis)),
@@ -201,10 +204,13 @@ def summarize_analysis(
         placement=_measure_op_placement(op_stats),
         precision=_make_precision_times(precision),
         ops=_list_top_ops(op_stats),
-        environment=[EnvironmentFact(*fact) for fact in _iter_environment(trace, framework)],
+        environment=[
+            EnvironmentFact(Sentence.make(name), Sentence.make(value))
+            for name, value in _iter_environment(trace, framework)
+        ],
         findings=findings,
         thresholds=[*iter_thresholds(thresholds)],
-        problems=list(trace.problems),
+        problems=[Sentence.make(problem) for problem in trace.problems],
     )
 
 
@@ -221,7 +227,7 @@ def _measure_steps(analysis: StepAnalysis) -> StepTimes:
         median_ms=median(total_ms.tolist()),
         min_ms=float(total_ms.min()),
         max_ms=float(total_ms.max()),
-        deviation_ms=float(total_ms.std(ddof=1)) if len(total_ms) > 1 else 0.0,
+        std_ms=float(total_ms.std(ddof=1)) if len(total_ms) > 1 else 0.0,
     )
 
 
@@ -233,15 +239,21 @@ def _iter_part_times(analysis: StepAnalysis) -> Iterator[PartTime]:
         hidden_ms = analysis.average_ms(breakdown.inclusive_ps[:, part]) - ms
         yield PartTime(
             name=part.name.lower(),
-            label=part.label,
+            label=Sentence.make(part.label),
             ms=ms,
             share=ms / step_ms,
             hidden_ms=max(hidden_ms, 0.0),
-            what=STEP_PART_DESCRIPTIONS[part],
+            description=Sentence.make(part.description),
         )
     ms = analysis.average_ms(breakdown.other_ps)
-    description = "Nothing that the profiler recorded: Python, waiting, or disabled event types."
-    yield PartTime("other", "all others", ms, ms / step_ms, 0.0, description)
+    yield PartTime(
+        name="other",
+        label=Sentence.make(OTHER_LABEL),
+        ms=ms,
+        share=ms / step_ms,
+        hidden_ms=0.0,
+        description=Sentence.make(OTHER_DESCRIPTION),
+    )
 
 
 def _measure_overlap(trace: Trace, analysis: StepAnalysis) -> Overlap | None:
@@ -324,61 +336,71 @@ def _list_step_markers(trace: Trace) -> list[StepMarker]:
 
 def _make_precision_times(precision: Precision) -> PrecisionTimes:
     return PrecisionTimes(
-        short_ms=precision.low_ps / PS_PER_MS,
-        long_ms=precision.full_ps / PS_PER_MS,
+        low_ms=precision.low_ps / PS_PER_MS,
+        full_ms=precision.full_ps / PS_PER_MS,
         unknown_ms=precision.unknown_ps / PS_PER_MS,
-        short_share=precision.low_share,
+        low_share=precision.low_share,
     )
 
 
-def _iter_environment(trace: Trace, framework: Framework) -> Iterator[tuple[str, str]]:
+def _iter_environment(
+    trace: Trace, framework: Framework
+) -> Iterator[tuple[str | Message, str | Message]]:
     """Yield names and values that describe the program and the machine it ran on."""
-    yield "Profiler", _FRAMEWORK_NAMES[framework]
+    yield Message("profile.fact_profiler", "Profiler"), _FRAMEWORK_NAMES[framework]
     if trace.start_time_ns:
         start = datetime.fromtimestamp(trace.start_time_ns / 1e9, timezone.utc)
-        yield "Start", start.strftime("%Y-%m-%d %H:%M:%S UTC")
+        yield Message("profile.fact_start", "Start"), start.strftime("%Y-%m-%d %H:%M:%S UTC")
     yield from _iter_devices(trace.devices)
     device_tracks = sum(track.is_device for track in trace.tracks)
-    yield "Host threads", f"{len(trace.tracks) - device_tracks}"
+    yield (
+        Message("profile.fact_host_threads", "Host threads"),
+        f"{len(trace.tracks) - device_tracks}",
+    )
     if device_tracks:
-        yield "Device streams", f"{device_tracks}"
+        yield Message("profile.fact_device_streams", "Device streams"), f"{device_tracks}"
     _, cpu_budgets = trace.get_int_args("cpu_budget")
     if len(cpu_budgets):
-        yield "tf.data CPU budget", f"{int(cpu_budgets.max())}"
+        yield Message("profile.fact_cpu_budget", "tf.data CPU budget"), f"{int(cpu_budgets.max())}"
     yield from trace.environment
 
 
-def _iter_devices(devices: tuple[Device, ...]) -> Iterator[tuple[str, str]]:
+def _iter_devices(devices: tuple[Device, ...]) -> Iterator[tuple[Message, str]]:
     for device in dict.fromkeys(device for device in devices if device.name):
         count = devices.count(device)
-        yield "Device", device.name if count == 1 else f"{count} x {device.name}"
+        name = device.name if count == 1 else f"{count} x {device.name}"
+        yield Message("profile.fact_device", "Device"), name
         if device.memory_bytes:
-            yield "Device memory", f"{device.memory_bytes / 2**30:.1f} GiB"
+            memory = f"{device.memory_bytes / 2**30:.1f} GiB"
+            yield Message("profile.fact_device_memory", "Device memory"), memory
         if device.multiprocessors:
-            yield "Multiprocessors", f"{device.multiprocessors}"
+            count = device.multiprocessors
+            yield Message("profile.fact_multiprocessors", "Multiprocessors"), f"{count}"
         if any(device.compute_capability):
-            yield "Compute capability", ".".join(map(str, device.compute_capability))
+            version = ".".join(map(str, device.compute_capability))
+            yield Message("profile.fact_compute_capability", "Compute capability"), version
 
 
 def iter_summary_lines(summary: ProfileSummary) -> Iterator[str]:
     """Yield an overview as lines of text, for the command line."""
-    yield f"{summary.events:,} events; steps: {summary.rule}"
+    yield f"{summary.events:,} events; steps: {summary.step_rule}"
     yield f"{summary.steps.mean_ms:.3f} ms per step, average of {summary.steps.averaged} steps"
     *parts, other = summary.parts
     shown = [part for part in parts if part.ms or part.hidden_ms]
     for part in [*sorted(shown, key=lambda part: -part.ms), other]:
         hidden = f", and {part.hidden_ms:.3f} ms hidden" if part.hidden_ms >= 0.0005 else ""
         yield f"  {100 * part.share:5.1f} %  {part.label}: {part.ms:.3f} ms{hidden}"
-    if summary.precision.short_share is not None:
-        yield f"{summary.precision.short_share:.0%} of the device's compute time is in 16 bits"
+    if summary.precision.low_share is not None:
+        yield f"{summary.precision.low_share:.0%} of the device's compute time is in 16 bits"
     for finding in summary.findings:
-        yield f"could save {format_ms(finding.win_ms)}: {finding.what}. {finding.advice}"
+        advice = " ".join(map(str, finding.advice))
+        yield f"could save {format_ms(finding.savings_ms)}: {finding.summary}. {advice}"
     if summary.ops and all(op.type == PYTHON_OP_TYPE for op in summary.ops):
         yield from _iter_python_lines(summary.ops)
     elif summary.ops:
         longest = [f"{_get_label(op)} {op.self_ms:.1f} ms" for op in summary.ops[:_MAX_SHOWN_OPS]]
         yield f"longest ops: {', '.join(longest)}"
-    yield from summary.problems
+    yield from map(str, summary.problems)
 
 
 def _iter_python_lines(ops: list[OpRow]) -> Iterator[str]:

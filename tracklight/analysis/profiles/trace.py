@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.profiles.arrays import unique_inverse
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, Message
 from tracklight.formats.profiles.hlo import HloModule, parse_hlo_module
 from tracklight.types import Bool, Float64, Int32, Int64
 
@@ -104,13 +104,13 @@ class Trace:
     """Returns the text of an id in ``args``."""
     start_time_ns: int = 0
     """Start of the capture in Unix time; 0 if unknown."""
-    problems: tuple[str, ...] = ()
+    problems: tuple[str | Message, ...] = ()
     """Warnings about what was skipped or corrected while reading."""
     iter_hlo_protos: Callable[[], Iterable[bytes]] = field(default=tuple, repr=False)
     """Iterates over the serialized XLA programs in the capture."""
     devices: tuple[Device, ...] = ()
     """Devices by their ordinal."""
-    environment: tuple[tuple[str, str], ...] = ()
+    environment: tuple[tuple[str | Message, str], ...] = ()
     """Names and values that describe where the program ran."""
 
     def __len__(self) -> int:
@@ -181,7 +181,7 @@ class Trace:
         )
 
 
-def make_empty_trace(problems: tuple[str, ...] = ()) -> Trace:
+def make_empty_trace(problems: tuple[str | Message, ...] = ()) -> Trace:
     """Return a trace without events."""
     int64, int32 = np.empty(0, np.int64), np.empty(0, np.int32)
     args = ArgTable(int64, int32, np.empty(0, np.uint8), int64)
@@ -208,7 +208,7 @@ def detect_framework(trace: Trace) -> Framework:
 def format_ms(ms: float) -> str:
     """Format a duration in the most readable unit: ``3.7 s``, ``49.2 ms``, ``38.4 µs``.
 
-    `formatMs` in ``web/src/base/format.ts`` formats the same way.
+    `formatMs` in ``web/src/lib/format.ts`` formats the same way.
     """
     size = abs(ms)
     if size >= 1000:

@@ -18,6 +18,7 @@ from tracklight.analysis.media.values import (
     has_fingerprint,
     list_steps,
 )
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.audio.schemas import (
     ClipInfo,
     ClipRequest,
@@ -28,7 +29,7 @@ from tracklight.dashboards.audio.schemas import (
     WaveformResponse,
 )
 from tracklight.dashboards.audio.signals import compute_spectrogram, compute_waveform, select_frames
-from tracklight.errors import FormatError, LogError
+from tracklight.errors import FormatError, LogError, Message, find_message
 from tracklight.formats import values
 from tracklight.formats.media import UNKNOWN_MEDIA_TYPE, parse_wav, sniff_media_type
 from tracklight.plugin import Blob, Context, Dashboard, Route
@@ -108,22 +109,29 @@ class Audio(Dashboard):
     def _read_value(self, request: ValueRequest) -> values.Audio:
         value = self._values.read(request)
         if not isinstance(value, values.Audio):
-            raise LogError(f'"{request.tag}" is not an audio tag')
+            raise LogError("audio.not_audio", '"{tag}" is not an audio tag', tag=request.tag)
         return value
 
     def _read_clip(self, request: ClipRequest) -> bytes:
         clips = self._read_value(request).clips
-        if request.part >= len(clips):
-            raise LogError(f"no clip {request.part}: the value has {len(clips)} clips")
-        return clips[request.part]
+        if request.clip >= len(clips):
+            raise LogError(
+                "audio.no_clip",
+                "no clip {part}: the value has {clips} clips",
+                part=request.clip,
+                clips=len(clips),
+            )
+        return clips[request.clip]
 
     def _iter_exported(self, request: ValueRequest) -> Iterator[tuple[str, object]]:
         """Yield the responses for one value. An exported page draws waveforms by itself."""
         about = self.about(request)
         yield value_path("about", request), about
         for index in range(len(about.clips)):
-            clip_request = ClipRequest(request.run, request.tag, request.index, request.mark, index)
-            yield value_path("clip", request, part=index), self.clip(clip_request)
+            clip_request = ClipRequest(
+                request.run, request.tag, request.index, request.fingerprint, index
+            )
+            yield value_path("clip", request, clip=index), self.clip(clip_request)
 
 
 def _get_media_type(clip: bytes) -> str:
@@ -148,14 +156,15 @@ def _add_wav_header(info: ClipInfo, clip: bytes) -> None:
     try:
         wav = parse_wav(clip)
     except FormatError as error:
-        info.encoding, info.problem = "WAV", str(error)
+        info.encoding = "WAV"
+        info.problem = Sentence.make(find_message(error) or str(error))
         return
     info.encoding = wav.encoding
     info.sample_rate = wav.sample_rate
     info.channels, info.bits, info.frames = wav.channels, wav.bits, wav.frames
     info.duration_s = wav.duration_s
     if not wav.frames:
-        info.problem = "the clip has no samples"
+        info.problem = Sentence.make(Message("audio.no_samples", "the clip has no samples"))
 
 
 def _add_logged_properties(info: ClipInfo, value: values.Audio) -> None:
@@ -167,8 +176,19 @@ def _add_logged_properties(info: ClipInfo, value: values.Audio) -> None:
     if info.sample_rate and info.frames:
         info.duration_s = info.frames / info.sample_rate
     if not info.bytes:
-        info.problem = "the clip is empty"
+        info.problem = Sentence.make(Message("audio.empty", "the clip is empty"))
     elif encoding:
-        info.problem = f"only the browser can decode {encoding} ({info.bytes:,} bytes)"
+        info.problem = Sentence.make(
+            Message.format(
+                "audio.browser_only",
+                "only the browser can decode {encoding} ({size:,} bytes)",
+                encoding=encoding,
+                size=info.bytes,
+            )
+        )
     else:
-        info.problem = f"{info.bytes:,} bytes of an unknown file type"
+        info.problem = Sentence.make(
+            Message.format(
+                "audio.unknown_type", "{size:,} bytes of an unknown file type", size=info.bytes
+            )
+        )

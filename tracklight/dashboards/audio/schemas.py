@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.source import Sentence
 from tracklight.types import Float32
 
 FrequencyScale = Literal["linear", "log", "mel"]
@@ -17,9 +18,9 @@ _NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class ClipRequest(ValueRequest):
-    """One clip of a value; ``part`` is its index."""
+    """One clip of a value; ``clip`` is its index."""
 
-    part: _NonNegativeInt = 0
+    clip: _NonNegativeInt = 0
 
 
 class WaveformRequest(ClipRequest):
@@ -59,7 +60,7 @@ class ClipInfo(msgspec.Struct, kw_only=True):
     bits: int | None = None
     frames: int | None = None
     duration_s: float | None = None
-    problem: str | None = None
+    problem: Sentence | None = None
     """Why there is no waveform and no spectrogram. A browser may be able to play the clip."""
 
 

@@ -64,7 +64,7 @@ def select_frames(clip: bytes, start: int, stop: int | None) -> FrameRange:
     """
     wav = parse_wav(clip)
     if not wav.frames:
-        raise FormatError("the clip has no samples")
+        raise FormatError("audio.no_samples", "the clip has no samples")
     stop = wav.frames if stop is None else max(1, min(stop, wav.frames))
     return FrameRange(wav, min(start, stop - 1), stop)
 

@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 
 from tracklight.analysis.media.values import ValueReader, ValueRequest
-from tracklight.errors import FormatError, TracklightError
+from tracklight.analysis.source import Sentence
+from tracklight.errors import FormatError, Message, TracklightError
 from tracklight.formats.summary import LAYOUT_TAG, parse_layout
 from tracklight.formats.values import Tensor
 from tracklight.plugin import Context, Dashboard, Empty, Route
@@ -29,7 +30,7 @@ class LayoutResponse(msgspec.Struct):
     categories: list[LayoutCategory]
     runs: list[str]
     """The runs whose layouts were merged."""
-    problems: list[str]
+    problems: list[Sentence]
     """Messages about layouts that could not be read and charts that were left out."""
 
 
@@ -51,7 +52,8 @@ class CustomScalars(Dashboard):
         """Return the merged layout of all runs."""
         layouts, problems = self._reader.read_all()
         categories, merge_problems = merge_layouts(layouts.values())
-        return LayoutResponse(categories, [*layouts], problems + merge_problems)
+        messages = [Sentence.make(problem) for problem in problems + merge_problems]
+        return LayoutResponse(categories, [*layouts], messages)
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         response = self.layout(Empty())
@@ -66,7 +68,7 @@ class LayoutReader:
         self._log = context.log
         self._reader = ValueReader(context, _CACHE_BYTES)
 
-    def read_all(self) -> tuple[dict[str, tuple[LayoutCategory, ...]], list[str]]:
+    def read_all(self) -> tuple[dict[str, tuple[LayoutCategory, ...]], list[Message]]:
         """Return the layouts by run, and messages about those that cannot be read."""
         available = self._log.plugin_data(LAYOUT_TAG)
         layouts, problems = {}, []
@@ -74,7 +76,14 @@ class LayoutReader:
             try:
                 layouts[run] = self._read_last(run)
             except TracklightError as error:
-                problems.append(f'The layout of run "{run}" cannot be read: {error}.')
+                problems.append(
+                    Message.format(
+                        "custom_scalars.unreadable_layout",
+                        'The layout of run "{run}" cannot be read: {error}.',
+                        run=run,
+                        error=error,
+                    )
+                )
         return layouts, problems
 
     def _read_last(self, run: str) -> tuple[LayoutCategory, ...]:
@@ -84,17 +93,21 @@ class LayoutReader:
             return ()
         last = int(current[-1])
         if locations.size[last] > _MAX_LAYOUT_BYTES:
-            raise FormatError(f"it is larger than {_MAX_LAYOUT_BYTES >> 20} MiB")
+            raise FormatError(
+                "custom_scalars.too_large",
+                "it is larger than {limit_mib} MiB",
+                limit_mib=_MAX_LAYOUT_BYTES >> 20,
+            )
         value = self._reader.read(ValueRequest(run, LAYOUT_TAG, last))
         data = value.array.item() if isinstance(value, Tensor) and value.array.size == 1 else None
         if not isinstance(data, bytes):
-            raise FormatError("the value is not a layout")
+            raise FormatError("custom_scalars.not_a_layout", "the value is not a layout")
         return parse_layout(data)
 
 
 def merge_layouts(
     layouts: Iterable[tuple[LayoutCategory, ...]],
-) -> tuple[list[LayoutCategory], list[str]]:
+) -> tuple[list[LayoutCategory], list[Message]]:
     """Merge categories of the same title; repeated charts are included once.
 
     Returns:
@@ -111,7 +124,7 @@ def merge_layouts(
     return _limit_charts(categories)
 
 
-def _limit_charts(categories: list[LayoutCategory]) -> tuple[list[LayoutCategory], list[str]]:
+def _limit_charts(categories: list[LayoutCategory]) -> tuple[list[LayoutCategory], list[Message]]:
     limited: list[LayoutCategory] = []
     left = _MAX_CHARTS
     for category in categories:
@@ -122,5 +135,10 @@ def _limit_charts(categories: list[LayoutCategory]) -> tuple[list[LayoutCategory
     omitted = sum(len(category.charts) for category in categories) - (_MAX_CHARTS - left)
     if not omitted:
         return limited, []
-    message = f"{omitted:,} charts are not shown: a layout is limited to {_MAX_CHARTS:,} charts."
+    message = Message.format(
+        "custom_scalars.too_many_charts",
+        "{omitted:,} charts are not shown: a layout is limited to {limit:,} charts.",
+        omitted=omitted,
+        limit=_MAX_CHARTS,
+    )
     return limited, [message]

@@ -121,7 +121,7 @@ class Graphs(Dashboard):
         """Return several groups at once."""
         graph_index = self._library.open(request)
         groups = (
-            GroupRequest(request.id, group=group, fold=request.fold, most=request.most)
+            GroupRequest(request.id, group=group, fold=request.fold, limit=request.limit)
             for group in request.groups
         )
         return GroupsResponse([build_group(graph_index, group) for group in groups])

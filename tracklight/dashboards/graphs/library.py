@@ -23,7 +23,7 @@ from tracklight.dashboards.graphs.schemas import (
     GraphsResponse,
     GraphStepRow,
 )
-from tracklight.errors import LogError, TracklightError
+from tracklight.errors import LogError, Message, TracklightError
 from tracklight.formats import proto
 from tracklight.formats.batch import Content
 from tracklight.formats.values import Tensor, decode_value
@@ -51,7 +51,7 @@ _CACHE_IDLE_S = 600.0
 _MAX_UPLOADS = 8
 #: Graphs of at least this size are loaded before the first request.
 PREPARE_BYTES = 4 << 20
-_GONE_MESSAGE = "the log no longer has this graph; reload the page"
+_GONE_MESSAGE = Message("graphs.gone", "the log no longer has this graph; reload the page")
 
 
 def iter_graphs(log: Source, runs: Sequence[str] | None = None) -> Iterator[GraphRow]:
@@ -185,14 +185,14 @@ class GraphLibrary:
         steps = [] if row is None else row.steps
         index = steps[-1].index if steps and request.index is None else request.index
         step = next((step for step in steps if step.index == index), None)
-        if row is None or step is None or request.mark not in (None, step.mark):
+        if row is None or step is None or request.fingerprint not in (None, step.fingerprint):
             raise LogError(_GONE_MESSAGE)
 
         def load() -> GraphIndex:
             data = self.read_bytes(row.run, row.tag, step.index)
             return GraphIndex(parse_logged_graph(row.plugin, data))
 
-        return self._cache.get_or_build(f"{row.id} {step.mark}", load, lambda _: row.bytes)
+        return self._cache.get_or_build(f"{row.id} {step.fingerprint}", load, lambda _: row.bytes)
 
     def _open_comparison(self, graph_id: str) -> GraphIndex:
         first, _, second = graph_id.removeprefix(COMPARE_PREFIX).partition("~")

@@ -34,7 +34,9 @@ from tracklight.analysis.graphs.statistics import (
     NumberScale,
     list_color_scales,
 )
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.graphs.schemas import (
+    CategoryCount,
     ChangeCounts,
     ChangedEdgeRow,
     ChangedNodeRow,
@@ -89,8 +91,8 @@ def build_overview(graph_index: GraphIndex) -> OverviewResponse:
         depth=int(hierarchy.scopes.depth[hierarchy.node_scope].max(initial=-1)) + 1,
         functions=[NamedCount(name, len(body)) for name, body in functions],
         ops=[NamedCount(*pair) for pair in Counter(graph.ops).most_common(_MAX_OVERVIEW_OPS)],
-        problems=list(graph.problems),
-        open=list_default_groups(graph_index),
+        problems=[Sentence.make(problem) for problem in graph.problems],
+        default_groups=list_default_groups(graph_index),
         changes=None if comparison is None else _count_changes(comparison.change),
         edge_changes=None if comparison is None else _count_changes(comparison.edges.change),
     )
@@ -203,15 +205,20 @@ def color_group(
     scales = _list_scales(graph_index, location.subgraph, profile)
     scale = next((scale for scale in scales if scale.by == request.by), None)
     if scale is None:
-        raise UsageError(f'this graph cannot be colored by "{request.by}"')
-    return apply_scale(scale, group.children[request.offset : request.offset + request.most])
+        raise UsageError(
+            "graphs.unknown_coloring", 'this graph cannot be colored by "{by}"', by=request.by
+        )
+    return apply_scale(scale, group.children[request.offset : request.offset + request.limit])
 
 
 def apply_scale(scale: ColorScale, children: Sequence[Child]) -> ColoringResponse:
     if isinstance(scale, NumberScale):
         value = np.array([scale.total(child.first, child.last) for child in children])
         return ColoringResponse(scale.by, "number", [], [], value)
-    counts = [scale.count(child.first, child.last) for child in children]
+    counts = [
+        [CategoryCount(*pair) for pair in scale.count(child.first, child.last)]
+        for child in children
+    ]
     return ColoringResponse(scale.by, "category", list(scale.names), counts, None)
 
 
@@ -228,11 +235,11 @@ def build_statistics(graph_index: GraphIndex, profile: Profile) -> StatisticsRes
         scales=[_make_scale_row(graph_index, scale) for scale in scales],
         parameters=int(statistics.parameters.sum()),
         largest=[_make_tensor_row(subgraph, rank) for rank in largest],
-        owners=_make_ranked_rows(subgraph, numbers.get("parameters")),
+        most_parameters=_make_ranked_rows(subgraph, numbers.get("parameters")),
         slowest=_make_ranked_rows(subgraph, numbers.get("time")),
-        hungriest=_make_ranked_rows(subgraph, numbers.get("memory")),
-        skips=skips,
-        misfits=issues,
+        most_memory=_make_ranked_rows(subgraph, numbers.get("memory")),
+        skip_connections=skips,
+        shape_issues=issues,
     )
 
 
@@ -245,13 +252,13 @@ def _make_scale_row(graph_index: GraphIndex, scale: ColorScale) -> ScaleRow:
     if isinstance(scale, CategoryScale):
         counts = scale.count(0, len(scale.code))[:_MAX_CATEGORIES]
         categories = [NamedCount(scale.names[index], count) for index, count in counts]
-        return ScaleRow(scale.by, scale.title, "category", "", 0.0, 0.0, categories)
+        return ScaleRow(scale.by, "category", "", 0.0, 0.0, categories)
     # The range is that of the innermost open group outside of functions.
     opened = [path for path in list_default_groups(graph_index) if FUNCTION_SEPARATOR not in path]
     children = graph_index.root.get_group(opened[-1] if opened else "", True).children
     totals = [scale.total(child.first, child.last) for child in children]
     high = max((total for total in totals if not isnan(total)), default=0.0)
-    return ScaleRow(scale.by, scale.title, "number", scale.unit, 0.0, high, [])
+    return ScaleRow(scale.by, "number", scale.unit, 0.0, high, [])
 
 
 def _list_top_ranks(column: Int64 | Float64) -> list[int]:
@@ -309,7 +316,8 @@ def _make_skip_row(subgraph: Subgraph, skip: SkipConnection) -> SkipConnectionRo
 
 def _make_shape_issue_row(subgraph: Subgraph, issue: ShapeIssue) -> ShapeIssueRow:
     path, op = _get_path_and_op(subgraph, issue.rank)
-    return ShapeIssueRow(path, op, issue.message, subgraph.list_ancestors_of_rank(issue.rank))
+    message = Sentence.make(issue.message)
+    return ShapeIssueRow(path, op, message, subgraph.list_ancestors_of_rank(issue.rank))
 
 
 def _get_path_and_op(subgraph: Subgraph, rank: int) -> tuple[str, str]:
@@ -353,10 +361,10 @@ def list_changes(graph_index: GraphIndex, request: ChangesRequest) -> ChangesRes
     """
     comparison = graph_index.comparison
     if comparison is None:
-        raise UsageError("this graph is not a comparison of two graphs")
+        raise UsageError("graphs.not_a_comparison", "this graph is not a comparison of two graphs")
     root = Location(graph_index.root, "", "")
-    nodes = _iter_changed(comparison.change, request.most)
-    edges = _iter_changed(comparison.edges.change, request.most)
+    nodes = _iter_changed(comparison.change, request.limit)
+    edges = _iter_changed(comparison.edges.change, request.limit)
     return ChangesResponse(
         [_make_changed_node_row(root, comparison, node, request.fold) for node in nodes],
         [_make_changed_edge_row(root, comparison, edge, request.fold) for edge in edges],
@@ -376,7 +384,7 @@ def _make_changed_node_row(
         path=subgraph.hierarchy.paths[node],
         op=subgraph.graph.ops[node],
         change=CHANGE_NAMES[comparison.change[node]],
-        inside=root.list_ancestors(subgraph.get_node_group(node), fold),
+        ancestors=root.list_ancestors(subgraph.get_node_group(node), fold),
     )
 
 
@@ -393,5 +401,5 @@ def _make_changed_edge_row(
         change=CHANGE_NAMES[comparison.edges.change[edge]],
         before="" if before is None else format_output(before),
         after="" if after is None else format_output(after),
-        inside=root.list_ancestors(subgraph.get_node_group(target), fold),
+        ancestors=root.list_ancestors(subgraph.get_node_group(target), fold),
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
 from tracklight.analysis.graphs.comparison import ChangeName
 from tracklight.analysis.graphs.groups import ChildKind, ChildRole
 from tracklight.analysis.graphs.queries import Direction, SearchField
+from tracklight.analysis.graphs.statistics import ScaleName, ScaleUnit
+from tracklight.analysis.source import Sentence
 from tracklight.types import Float64, Int32
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
@@ -21,7 +23,7 @@ class GraphRequest(msgspec.Struct):
 
     id: Annotated[str, msgspec.Meta(max_length=200)]
     index: Count | None = None
-    mark: int | None = None
+    fingerprint: int | None = None
     """The fingerprint of the logged value; with it the response never changes."""
 
 
@@ -32,7 +34,7 @@ class GroupRequest(GraphRequest):
     fold: bool = True
     """Show each series of numbered siblings as one child."""
     offset: Count = 0
-    most: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 400
+    limit: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 400
     """Maximum number of children, from ``offset`` on."""
 
 
@@ -41,7 +43,7 @@ class GroupsRequest(GraphRequest):
 
     groups: Annotated[list[NodePath], msgspec.Meta(max_length=500)] = []
     fold: bool = True
-    most: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 400
+    limit: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 400
 
 
 class ColoringRequest(GroupRequest):
@@ -58,12 +60,12 @@ class StatisticsRequest(GraphRequest):
 
 
 class NodeRequest(GraphRequest):
-    """A node or group, with at most ``most`` of its edges from ``offset`` on."""
+    """A node or group, with at most ``limit`` of its edges from ``offset`` on."""
 
     path: NodePath = ""
     fold: bool = True
     offset: Count = 0
-    most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
     profile: str | None = None
 
 
@@ -72,7 +74,7 @@ class SearchRequest(GraphRequest):
 
     query: Annotated[str, msgspec.Meta(max_length=1000)] = ""
     fold: bool = True
-    most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
 
 
 class TraceRequest(GraphRequest):
@@ -93,10 +95,10 @@ class PathRequest(GraphRequest):
 
 
 class ChangesRequest(GraphRequest):
-    """The differences of two graphs: at most ``most`` nodes and edges for each kind of change."""
+    """The differences of two graphs: at most ``limit`` nodes and edges for each kind of change."""
 
     fold: bool = True
-    most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
 
 
 class GraphFileRequest(GraphRequest):
@@ -119,7 +121,7 @@ class GraphStepRow(msgspec.Struct):
     index: int
     step: int
     wall_time: float
-    mark: int
+    fingerprint: int
 
 
 class GraphRow(msgspec.Struct):
@@ -168,8 +170,8 @@ class OverviewResponse(msgspec.Struct):
     """With the number of nodes of each."""
     ops: list[NamedCount]
     """The most frequent first."""
-    problems: list[str]
-    open: list[str]
+    problems: list[Sentence]
+    default_groups: list[str]
     """Groups that are open in the default view."""
     changes: ChangeCounts | None
     edge_changes: ChangeCounts | None
@@ -190,18 +192,18 @@ class ChildRow(msgspec.Struct):
     dtype: str
     functions: list[str]
     """Called functions; the body of each is the group ``path|name|``."""
-    aux: ChildRole
+    role: ChildRole
     """Why it is drawn aside; empty for most children."""
     inputs: int
     outputs: int
     """Number of edges into it and out of it."""
-    structure: int
+    structure_id: int
     """Scopes with the same number have the same structure; -1 if it is unique."""
     parameters: int
     """Number of trainable values inside; -1 in graphs that are too large to count."""
     change: ChangeName | None
     """Set in comparisons; "changed" if the nodes inside have different changes."""
-    chain: list[str]
+    single_child_chain: list[str]
     """Groups to open together with it, each the only child of the one before."""
 
 
@@ -249,22 +251,29 @@ class GroupResponse(msgspec.Struct):
     offset: int
     children: list[ChildRow]
     edges: EdgeColumns
-    ins: BoundaryColumns
-    outs: BoundaryColumns
+    incoming: BoundaryColumns
+    outgoing: BoundaryColumns
 
 
 class GroupsResponse(msgspec.Struct):
     groups: list[GroupResponse]
 
 
+class CategoryCount(NamedTuple):
+    """The number of nodes in a category, which is an index in ``names``; an array in JSON."""
+
+    category: int
+    node_count: int
+
+
 class ColoringResponse(msgspec.Struct):
     """The category or number of each child; the scale is in the statistics."""
 
-    by: str
+    by: ScaleName
     kind: Literal["category", "number"]
     names: list[str]
-    share: list[list[tuple[int, int]]]
-    """For each child, indexes in ``names`` and the number of nodes of each."""
+    counts: list[list[CategoryCount]]
+    """For each child, the categories of its nodes."""
     value: Float64 | None
     """For each child a number; NaN if unknown."""
 
@@ -272,13 +281,13 @@ class ColoringResponse(msgspec.Struct):
 class ScaleRow(msgspec.Struct):
     """A property that nodes can be colored by, with its range in the default view."""
 
-    by: str
-    title: str
+    by: ScaleName
     kind: Literal["category", "number"]
-    unit: Literal["", "us", "bytes"]
+    unit: ScaleUnit
     low: float
     high: float
     categories: list[NamedCount]
+    """The names of ``tpu`` are "compatible" and "incompatible", those of ``change`` are changes."""
 
 
 class TensorRow(msgspec.Struct):
@@ -290,7 +299,7 @@ class TensorRow(msgspec.Struct):
     shape: str
     elements: int
     bytes: float
-    inside: list[str]
+    ancestors: list[str]
 
 
 class RankedRow(msgspec.Struct):
@@ -299,7 +308,7 @@ class RankedRow(msgspec.Struct):
     path: str
     op: str
     value: float
-    inside: list[str]
+    ancestors: list[str]
 
 
 class SkipConnectionRow(msgspec.Struct):
@@ -311,7 +320,7 @@ class SkipConnectionRow(msgspec.Struct):
     """The node where the two paths start."""
     passed: int
     """Number of nodes on the longer path."""
-    inside: list[str]
+    ancestors: list[str]
 
 
 class ShapeIssueRow(msgspec.Struct):
@@ -319,8 +328,8 @@ class ShapeIssueRow(msgspec.Struct):
 
     path: str
     op: str
-    what: str
-    inside: list[str]
+    message: Sentence
+    ancestors: list[str]
 
 
 class StatisticsResponse(msgspec.Struct):
@@ -329,13 +338,13 @@ class StatisticsResponse(msgspec.Struct):
     scales: list[ScaleRow]
     parameters: int
     largest: list[TensorRow]
-    owners: list[RankedRow]
+    most_parameters: list[RankedRow]
     """The nodes with the most parameters."""
     slowest: list[RankedRow]
-    hungriest: list[RankedRow]
+    most_memory: list[RankedRow]
     """The nodes that used the most memory."""
-    skips: list[SkipConnectionRow]
-    misfits: list[ShapeIssueRow]
+    skip_connections: list[SkipConnectionRow]
+    shape_issues: list[ShapeIssueRow]
     """Both are computed for graphs of up to 50,000 nodes, with at most 200 rows each."""
 
 
@@ -360,9 +369,9 @@ class NeighborRow(msgspec.Struct):
     """Number of elements, if known."""
     count: int
     """Number of edges."""
-    inside: list[str]
+    ancestors: list[str]
     change: ChangeName | None
-    was: str
+    previous: str
     """The tensor before the change, if it differs."""
 
 
@@ -383,7 +392,8 @@ class ExecutionRow(msgspec.Struct):
 
 
 class DifferenceRow(msgspec.Struct):
-    what: str
+    property_name: str
+    """A property of nodes, such as ``operation`` or ``inputs``, or the name of an attribute."""
     before: str
     after: str
 
@@ -408,12 +418,12 @@ class NodeResponse(msgspec.Struct):
     tensors: list[OutputRow]
     functions: list[str]
     ops: list[NamedCount]
-    inside: list[str]
+    ancestors: list[str]
     """The groups to open so that it is visible, outermost first."""
     first: int
     last: int
     body: str
-    ran: ExecutionRow | None
+    execution: ExecutionRow | None
     change: ChangeName | None
     changes: list[DifferenceRow]
 
@@ -424,7 +434,7 @@ class ChangedNodeRow(msgspec.Struct):
     path: str
     op: str
     change: ChangeName
-    inside: list[str]
+    ancestors: list[str]
 
 
 class ChangedEdgeRow(msgspec.Struct):
@@ -436,7 +446,7 @@ class ChangedEdgeRow(msgspec.Struct):
     change: ChangeName
     before: str
     after: str
-    inside: list[str]
+    ancestors: list[str]
     """The groups to open so that the target is visible."""
 
 
@@ -453,12 +463,12 @@ class SearchHitRow(msgspec.Struct):
     path: str
     kind: ChildKind
     op: str
-    where: SearchField
+    field: SearchField
     text: str
     first: int
     last: int
     body: str
-    inside: list[str]
+    ancestors: list[str]
 
 
 class SearchResponse(msgspec.Struct):
@@ -481,7 +491,7 @@ class PathNodeRow(msgspec.Struct):
     path: str
     op: str
     rank: int
-    inside: list[str]
+    ancestors: list[str]
 
 
 class PathResponse(msgspec.Struct):

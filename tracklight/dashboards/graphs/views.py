@@ -79,7 +79,7 @@ _BundleColumns = tuple[Int32, Int32, Float64, list[str], list[str], list[ChangeN
 def search_nodes(graph_index: GraphIndex, request: SearchRequest) -> SearchResponse:
     """Search the graph, then the functions that it calls."""
     hits = list(islice(_iter_hits(graph_index, request), _MAX_HITS))
-    rows = [_make_hit_row(location, hit, request.fold) for location, hit in hits[: request.most]]
+    rows = [_make_hit_row(location, hit, request.fold) for location, hit in hits[: request.limit]]
     return SearchResponse(len(hits), rows)
 
 
@@ -88,10 +88,10 @@ def _iter_hits(
 ) -> Iterator[tuple[Location, SearchHit]]:
     terms = parse_query(request.query)
     root = Location(graph_index.root, "", "")
-    for hit in root.subgraph.text_index.iter_hits(terms, request.most):
+    for hit in root.subgraph.text_index.iter_hits(terms, request.limit):
         yield root, hit
     for location in graph_index.iter_bodies():
-        for hit in location.subgraph.text_index.iter_hits(terms, request.most):
+        for hit in location.subgraph.text_index.iter_hits(terms, request.limit):
             yield location, hit
 
 
@@ -105,12 +105,12 @@ def _make_hit_row(location: Location, hit: SearchHit, fold: bool) -> SearchHitRo
         path=location.full_path(group.path),
         kind="scope" if hit.item < 0 else group.children[0].kind,
         op="" if hit.item < 0 else subgraph.graph.ops[hit.item],
-        where=hit.field,
+        field=hit.field,
         text=hit.text,
         first=group.first,
         last=group.last,
         body=location.prefix,
-        inside=location.list_ancestors(group, fold),
+        ancestors=location.list_ancestors(group, fold),
     )
 
 
@@ -134,7 +134,10 @@ def build_path(graph_index: GraphIndex, request: PathRequest) -> PathResponse:
     """
     start, end = graph_index.locate(request.start), graph_index.locate(request.end)
     if start.prefix != end.prefix:
-        raise UsageError("both ends of a path must be in the same graph or function body")
+        raise UsageError(
+            "graphs.path_ends_apart",
+            "both ends of a path must be in the same graph or function body",
+        )
     groups = start.resolve_group(True), end.resolve_group(True)
     direction, ranks = start.subgraph.adjacency.compute_path(
         *(range(group.first, group.last) for group in groups)
@@ -151,7 +154,7 @@ def _make_path_node_row(location: Location, rank: int, fold: bool) -> PathNodeRo
         path=location.full_path(subgraph.hierarchy.paths[node]),
         op=subgraph.graph.ops[node],
         rank=rank,
-        inside=location.list_ancestors(subgraph.get_node_group(node), fold),
+        ancestors=location.list_ancestors(subgraph.get_node_group(node), fold),
     )
 
 
@@ -170,7 +173,7 @@ def build_group(graph_index: GraphIndex, request: GroupRequest) -> GroupResponse
         get_boundary_edges(location, group, request.fold, incoming=True),
         get_boundary_edges(location, group, request.fold, incoming=False),
     )
-    window = slice(request.offset, request.offset + request.most)
+    window = slice(request.offset, request.offset + request.limit)
     return GroupResponse(
         path=request.group,
         kind=_get_group_kind(location, group),
@@ -178,8 +181,8 @@ def build_group(graph_index: GraphIndex, request: GroupRequest) -> GroupResponse
         offset=request.offset,
         children=list(_iter_children(view, request.fold, window)),
         edges=_make_edge_columns(view, window),
-        ins=_make_boundary_columns(view, window, incoming=True),
-        outs=_make_boundary_columns(view, window, incoming=False),
+        incoming=_make_boundary_columns(view, window, incoming=True),
+        outgoing=_make_boundary_columns(view, window, incoming=False),
     )
 
 
@@ -274,21 +277,21 @@ def _make_child_row(
         shape="",
         dtype="",
         functions=[],
-        aux=role,
+        role=role,
         inputs=0,
         outputs=0,
-        structure=UNIQUE_STRUCTURE,
+        structure_id=UNIQUE_STRUCTURE,
         parameters=_count_parameters(subgraph, child),
         change=graph_index.find_change(subgraph, child.first, child.last),
-        chain=[],
+        single_child_chain=[],
     )
     if item is None:
         row.op = _get_common_op(subgraph, child)
     elif item < 0:
         paths = subgraph.hierarchy.scopes.paths
         chain = iter_scope_chain(subgraph, ~item, fold)
-        row.structure = int(subgraph.structures[~item])
-        row.chain = [location.full_path(paths[scope]) for scope in chain]
+        row.structure_id = int(subgraph.structures[~item])
+        row.single_child_chain = [location.full_path(paths[scope]) for scope in chain]
     else:
         outputs = subgraph.tensors.get_outputs(item)
         row.op = subgraph.graph.ops[item]
@@ -395,7 +398,7 @@ def build_node(graph_index: GraphIndex, request: NodeRequest, profile: Profile) 
         _fill_group(graph_index, location, group, response, request)
     else:
         _fill_node(graph_index, location, node, response, request)
-    response.ran = _find_execution(location, group, profile)
+    response.execution = _find_execution(location, group, profile)
     return response
 
 
@@ -420,11 +423,11 @@ def _make_node_response(
         tensors=[],
         functions=[],
         ops=[],
-        inside=location.list_ancestors(group, request.fold),
+        ancestors=location.list_ancestors(group, request.fold),
         first=group.first,
         last=group.last,
         body=location.prefix,
-        ran=None,
+        execution=None,
         change=graph_index.find_change(location.subgraph, group.first, group.last),
         changes=[],
     )
@@ -453,7 +456,7 @@ def _fill_node(
     incoming = incoming[np.argsort(graph.edges.position[incoming], kind="stable")]
     outgoing = hierarchy.get_outgoing_edges(response.first, response.last)
     response.inputs_total, response.outputs_total = len(incoming), len(outgoing)
-    window = slice(request.offset, request.offset + request.most)
+    window = slice(request.offset, request.offset + request.limit)
     sources, targets = graph.edges.source, graph.edges.target
     response.inputs = [
         _make_neighbor_row(graph_index, location, edge, int(sources[edge]), request.fold)
@@ -488,9 +491,9 @@ def _make_neighbor_row(
         dtype="" if tensor is None else tensor.dtype,
         size=None if tensor is None else _nan_to_none(count_known_elements(tensor)),
         count=1,
-        inside=location.list_ancestors(subgraph.get_node_group(neighbor), fold),
+        ancestors=location.list_ancestors(subgraph.get_node_group(neighbor), fold),
         change=change,
-        was=previous,
+        previous=previous,
     )
 
 
@@ -505,7 +508,7 @@ def _fill_group(
     nodes = subgraph.hierarchy.node_by_rank[group.first : group.last].tolist()
     ops = Counter(subgraph.graph.ops[node] for node in nodes)
     response.ops = [NamedCount(*pair) for pair in ops.most_common(_MAX_GROUP_OPS)]
-    window = slice(request.offset, request.offset + request.most)
+    window = slice(request.offset, request.offset + request.limit)
     incoming, outgoing = (
         list(
             _iter_group_neighbors(graph_index, location, group, request.fold, incoming=is_incoming)
@@ -545,9 +548,9 @@ def _iter_group_neighbors(
             dtype=tensors.dtype[number],
             size=_nan_to_none(tensors.size[number]),
             count=int(counts[number]),
-            inside=[],
+            ancestors=[],
             change=changes[number],
-            was="",
+            previous="",
         )
 
 

@@ -19,6 +19,7 @@ from tracklight.analysis.media.values import (
     has_fingerprint,
     list_steps,
 )
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.histograms.binning import (
     HistogramSelection,
     ValueRange,
@@ -44,7 +45,7 @@ from tracklight.dashboards.histograms.schemas import (
     TableFormat,
     make_totals_row,
 )
-from tracklight.errors import LogError, UsageError
+from tracklight.errors import LogError, TracklightError, UsageError, find_message
 from tracklight.formats.values import TOTALS_COLUMNS, Histogram, HistogramBatch, decode_histograms
 from tracklight.index.downsampling import to_float32_if_exact
 from tracklight.plugin import Blob, Context, Dashboard, Route
@@ -113,7 +114,9 @@ class Histograms(Dashboard):
         """Return the buckets of one histogram as logged."""
         histogram = self._reader.read(request)
         if not isinstance(histogram, Histogram):
-            raise LogError(f'"{request.tag}" is not a histogram')
+            raise LogError(
+                "histograms.not_a_histogram", '"{tag}" is not a histogram', tag=request.tag
+            )
         locations = self.context.log.locate(request.run, request.tag)
         return BucketsResponse(
             int(locations.step[request.index]),
@@ -156,10 +159,12 @@ class HistogramQuery:
         """
         request = self.request
         runs_by_chart = [self._list_runs(chart.tag) for chart in request.charts]
-        series_count = sum(min(len(runs), request.most_runs) for runs in runs_by_chart)
-        if series_count * request.most > _MAX_HISTOGRAMS:
+        series_count = sum(min(len(runs), request.max_runs) for runs in runs_by_chart)
+        if series_count * request.max_points > _MAX_HISTOGRAMS:
             raise UsageError(
-                f"these charts have more than {_MAX_HISTOGRAMS:,} histograms; select fewer runs"
+                "histograms.too_many",
+                "these charts have more than {max_histograms:,} histograms; select fewer runs",
+                max_histograms=_MAX_HISTOGRAMS,
             )
         pairs = zip(request.charts, runs_by_chart, strict=True)
         return [self._build_chart(chart, runs) for chart, runs in pairs]
@@ -171,7 +176,7 @@ class HistogramQuery:
 
     def _build_chart(self, chart: HistogramChartRequest, runs: Sequence[str]) -> HistogramChartRow:
         try:
-            visible = runs[chart.skip : chart.skip + self.request.most_runs]
+            visible = runs[chart.offset : chart.offset + self.request.max_runs]
             series = [it for run in visible if (it := self._find_series(chart, run)) is not None]
             return build_chart(self.request, chart, series, len(runs))
         except LogError as error:
@@ -182,7 +187,7 @@ class HistogramQuery:
         """Return the selected histograms of a run; None if there are none in the range."""
         locations = self.context.log.locate(run, chart.tag)
         in_range = select_range(locations, self.request.x, chart.start, chart.stop)
-        selection = limit_selection(locations, in_range, self.request.most)
+        selection = limit_selection(locations, in_range, self.request.max_points)
         if not len(selection.index):
             return None
         histograms = read_histograms(self.context, locations, selection)
@@ -200,13 +205,13 @@ def read_histograms(
         pass
     # Read one by one to find out which ones fail.
     values: list[bytes | None] = []
-    errors: dict[int, str] = {}
+    errors: dict[int, TracklightError] = {}
     for row, index in enumerate(indexes):
         try:
             values.append(context.log.read(locations, index))
         except LogError as error:
             values.append(None)
-            errors[row] = str(error)
+            errors[row] = error
     histograms = decode_histograms(values)
     histograms.errors.update(errors)
     return histograms
@@ -228,7 +233,7 @@ def build_chart(
         chart.id,
         runs=runs,
         grid=grid,
-        cut=_is_clipped(grid, value_range),
+        is_clipped=_is_clipped(grid, value_range),
         series=[_make_series_row(request, chart.tag, it, grid) for it in series],
     )
 
@@ -265,22 +270,22 @@ def _make_series_row(
         tag=tag,
         count=selection.total,
         index=selection.index.astype(np.int32),
-        mark=compute_fingerprints(locations)[selection.index],
+        fingerprint=compute_fingerprints(locations)[selection.index],
         step=locations.step[selection.index],
         wall_time=locations.wall_time[selection.index],
         x=selection.x,
         low=low,
         high=high,
-        counted=_sum_by_histogram(histograms, counts),
+        bucket_sum=_sum_by_histogram(histograms, counts),
         num=totals["num"],
         nan=totals["nan"],
         positive_infinity=totals["positive_infinity"],
         negative_infinity=totals["negative_infinity"],
-        unplaced=_sum_by_histogram(histograms, np.where(is_bounded(histograms), 0.0, counts)),
-        spoiled=_sum_by_histogram(histograms, _mark_nan_buckets(histograms)) > 0,
+        unbounded=_sum_by_histogram(histograms, np.where(is_bounded(histograms), 0.0, counts)),
+        has_nan=_sum_by_histogram(histograms, _mark_nan_buckets(histograms)) > 0,
         bins=bins,
         percentiles=compute_percentiles(histograms).ravel() if request.percentiles else None,
-        flaws=list(_iter_errors(series)),
+        errors=list(_iter_errors(series)),
     )
 
 
@@ -312,8 +317,10 @@ def _get_outer_edges(histograms: HistogramBatch) -> tuple[Float64, Float64]:
 
 def _iter_errors(series: SeriesHistograms) -> Iterator[HistogramErrorRow]:
     steps = series.locations.step[series.selection.index]
-    for row, message in sorted(series.histograms.errors.items())[:_MAX_ERRORS]:
-        yield HistogramErrorRow(int(steps[row]), message)
+    errors = series.histograms.errors
+    for row in sorted(errors)[:_MAX_ERRORS]:
+        message = find_message(errors[row]) or str(errors[row])
+        yield HistogramErrorRow(int(steps[row]), Sentence.make(message))
 
 
 # Download
@@ -374,8 +381,12 @@ def _check_size(selections: Sequence[tuple[ValueLocations, HistogramSelection]])
     )
     if size_bytes > MAX_DOWNLOAD_BYTES:
         raise UsageError(
-            f"these histograms take {size_bytes >> 20:,} MB in the log, more than the limit of "
-            f"{MAX_DOWNLOAD_BYTES >> 20:,} MB for a download; select fewer runs, tags or steps"
+            "histograms.download_too_large",
+            "these histograms take {size_mb:,} MB in the log, more than the "
+            "limit of {limit_mb:,} MB for a download; select fewer runs, tags "
+            "or steps",
+            size_mb=size_bytes >> 20,
+            limit_mb=MAX_DOWNLOAD_BYTES >> 20,
         )
 
 

@@ -6,16 +6,15 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from tracklight.analysis.source import Sentence
 from tracklight.formats.values import HistogramStats
 from tracklight.plugin import Problem
 from tracklight.types import Bool, Float32, Float64, Int32, Int64
-from tracklight.util.json_number import to_json_number
+from tracklight.util.json_number import JsonNumber, to_json_number
 
 HistogramAxis = Literal["step", "relative", "wall"]
 
 TableFormat = Literal["csv", "json", "parquet"]
-#: A number, or text for NaN and infinity, which JSON does not have.
-Number = float | str
 
 
 class HistogramChartRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -23,7 +22,7 @@ class HistogramChartRequest(msgspec.Struct, forbid_unknown_fields=True):
 
     id: str
     tag: str
-    skip: Annotated[int, msgspec.Meta(ge=0)] = 0
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Number of runs with the tag to skip."""
     start: float | None = None
     stop: float | None = None
@@ -34,7 +33,7 @@ class HistogramChartRequest(msgspec.Struct, forbid_unknown_fields=True):
 class HistogramsRequest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Histograms of some tags; without ``runs``, of all runs that have them.
 
-    A chart has at most ``most_runs`` runs. Of each series at most ``most`` histograms are
+    A chart has at most ``max_runs`` runs. Of each series at most ``max_points`` histograms are
     returned, chosen evenly along the axis: ``step``, ``relative`` (seconds since the first) or
     ``wall``. With ``bins`` they are returned on a grid with so many bins, with ``percentiles`` as
     nine percentiles each.
@@ -42,9 +41,9 @@ class HistogramsRequest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True
 
     charts: Annotated[list[HistogramChartRequest], msgspec.Meta(max_length=256)]
     runs: list[str] | None = None
-    most_runs: Annotated[int, msgspec.Meta(ge=1, le=200)] = 12
+    max_runs: Annotated[int, msgspec.Meta(ge=1, le=200)] = 12
     x: HistogramAxis = "step"
-    most: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 51
+    max_points: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 51
     bins: Annotated[int, msgspec.Meta(ge=0, le=512)] = 30
     percentiles: bool = False
     ignore_outliers: bool = False
@@ -66,7 +65,7 @@ class HistogramErrorRow(msgspec.Struct):
     """A histogram that could not be read, and why."""
 
     step: int
-    what: str
+    message: Sentence
 
 
 class HistogramSeriesRow(msgspec.Struct):
@@ -74,9 +73,9 @@ class HistogramSeriesRow(msgspec.Struct):
 
     ``count`` is the number of histograms in the range, of which these are some. ``bins`` has the
     counts on the grid of the chart and ``percentiles`` nine values per histogram, concatenated.
-    ``low`` and ``high`` are the outermost edges, ``counted`` is the sum of the buckets, ``num``
-    the number of values according to the writer (NaN if unknown). ``unplaced`` is the count of
-    buckets without a finite edge. ``spoiled`` histograms have edges or counts that are NaN, which
+    ``low`` and ``high`` are the outermost edges, ``bucket_sum`` is the sum of the buckets, ``num``
+    the number of values according to the writer (NaN if unknown). ``unbounded`` is the count of
+    buckets without a finite edge. ``has_nan`` histograms have edges or counts that are NaN, which
     many writers produce if the data contains NaN.
     """
 
@@ -84,37 +83,37 @@ class HistogramSeriesRow(msgspec.Struct):
     tag: str
     count: int
     index: Int32
-    mark: Int32
+    fingerprint: Int32
     step: Int64
     wall_time: Float64
     x: Float64
     low: Float64
     high: Float64
-    counted: Float64
+    bucket_sum: Float64
     num: Float64
     nan: Float64
     positive_infinity: Float64
     negative_infinity: Float64
-    unplaced: Float64
-    spoiled: Bool
+    unbounded: Float64
+    has_nan: Bool
     bins: Float32 | Float64 | None
     percentiles: Float64 | None
-    flaws: list[HistogramErrorRow]
+    errors: list[HistogramErrorRow]
 
 
 class HistogramChartRow(msgspec.Struct):
     """One chart.
 
     ``runs`` is the number of runs with the tag, including those that are not in ``series``.
-    ``grid`` has the edges of the bins; null if there are no counts. With ``cut`` there are values
-    outside of the grid.
+    ``grid`` has the edges of the bins; null if there are no counts. With ``is_clipped`` there are
+    values outside of the grid.
     """
 
     id: str
     error: Problem | None = None
     runs: int = 0
     grid: Float64 | None = None
-    cut: bool = False
+    is_clipped: bool = False
     series: list[HistogramSeriesRow] = []
 
 
@@ -128,11 +127,11 @@ class HistogramsResponse(msgspec.Struct):
 class HistogramTotals(msgspec.Struct):
     """Statistics of all values; NaN and infinite values are not in any bucket."""
 
-    min: Number
-    max: Number
-    num: Number
-    sum: Number
-    sum_squares: Number
+    min: JsonNumber
+    max: JsonNumber
+    num: JsonNumber
+    sum: JsonNumber
+    sum_squares: JsonNumber
     nan: int
     positive_infinity: int
     negative_infinity: int
@@ -142,7 +141,7 @@ class BucketsResponse(msgspec.Struct):
     """The buckets of one histogram as logged; the last one includes its right edge."""
 
     step: int
-    wall_time: Number
+    wall_time: JsonNumber
     left: Float64
     right: Float64
     counts: Float64

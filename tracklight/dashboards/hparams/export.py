@@ -50,7 +50,7 @@ def make_export_table(study: Study, request: ExportRequest) -> ExportTable:
     Raises:
         UsageError: A column does not exist.
     """
-    table = SessionTable(study, request.get_reduction(), request.over)
+    table = SessionTable(study, request.get_reduction(), request.aggregation)
     builder = _ColumnBuilder(table, select_rows(table, request.sessions))
     keys = request.columns or _list_column_keys(table)
     return _make_table([builder.make(key) for key in keys])
@@ -123,7 +123,12 @@ class _ColumnBuilder:
             return self._make_metric(name)
         if key not in _SESSION_COLUMNS:
             known = ", ".join(_SESSION_COLUMNS)
-            raise UsageError(f'unknown column "{key}"; use {known}, hparam:NAME or metric:KEY')
+            raise UsageError(
+                "hparams.unknown_column",
+                'unknown column "{key}"; use {known}, hparam:NAME or metric:KEY',
+                key=key,
+                known=known,
+            )
         return key, self._make_session_column(key)
 
     def _make_session_column(self, key: str) -> list[ExportCell]:
@@ -143,7 +148,9 @@ class _ColumnBuilder:
         columns = self._table.snapshot.hparams
         column = next((column for column in columns if column.name == name), None)
         if column is None:
-            raise UsageError(f'no session has the hyperparameter "{name}"')
+            raise UsageError(
+                "hparams.unknown_hparam", 'no session has the hyperparameter "{name}"', name=name
+            )
         return column.label, [column.get_value(session) for session in self._first_sessions]
 
     def _make_metric(self, key: str) -> tuple[str, list[ExportCell]]:

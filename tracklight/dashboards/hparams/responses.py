@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from tracklight.analysis.experiments.metrics import (
 )
 from tracklight.analysis.experiments.sessions import Session
 from tracklight.analysis.experiments.study import Study
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.hparams.schemas import (
     HParamCells,
     HParamInteraction,
@@ -50,7 +52,7 @@ from tracklight.dashboards.hparams.schemas import (
     SparklinesRequest,
     SparklinesResponse,
 )
-from tracklight.errors import LogError, UsageError
+from tracklight.errors import LogError, Message, UsageError
 from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.plugin import Context, Problem
 from tracklight.types import Float32, Float64, Int64
@@ -153,7 +155,11 @@ class SessionTable:
         """
         metric = self.snapshot.find_metric(key)
         if metric is None:
-            raise UsageError(f'no session has the metric "{key}"; metrics are named GROUP|TAG')
+            raise UsageError(
+                "hparams.unknown_metric",
+                'no session has the metric "{key}"; metrics are named GROUP|TAG',
+                key=key,
+            )
         return metric
 
     def read_metric(self, metric: Metric) -> MetricColumn:
@@ -195,14 +201,27 @@ class SessionTable:
         np.fmax.at(group_last, self.groups.group_of, last)
         return group_start, group_end, group_last
 
-    def get_notes(self) -> list[str]:
+    def get_notes(self) -> list[Message]:
         """Return messages about unreadable files and hidden columns."""
         notes = [*self.snapshot.problems[:_MAX_PROBLEMS]]
         hidden = len(self.snapshot.metrics) - MAX_METRICS
         if hidden > 0:
-            notes.append(f"{hidden:,} more metrics exist; the first {MAX_METRICS} are shown.")
+            notes.append(
+                Message.format(
+                    "hparams.hidden_metrics",
+                    "Showing {max_metrics} metrics; {hidden:,} more are hidden.",
+                    max_metrics=MAX_METRICS,
+                    hidden=hidden,
+                )
+            )
         if len(self.snapshot.hparams) == MAX_HPARAMS:
-            notes.append(f"Only the first {MAX_HPARAMS:,} hyperparameters are shown.")
+            notes.append(
+                Message.format(
+                    "hparams.hidden_hparams",
+                    "Showing the first {max_hparams:,} hyperparameters.",
+                    max_hparams=MAX_HPARAMS,
+                )
+            )
         return notes
 
 
@@ -216,22 +235,22 @@ def select_rows(table: SessionTable, names: list[str] | None) -> Int64:
 
 def make_sessions_response(study: Study, request: SessionsRequest) -> SessionsResponse:
     """Return the table, or the rows that changed since the requested revision."""
-    table = SessionTable(study, request.get_reduction(), request.over)
+    table = SessionTable(study, request.get_reduction(), request.aggregation)
     snapshot = table.snapshot
     since = _find_revision(study, request.since, snapshot.epoch)
     if since is None:
         rows = np.arange(len(table.names))
     else:
         rows = np.flatnonzero(table.get_row_revisions() > since)
-    metrics = table.read_metrics(request.metric)
+    metrics = table.read_metrics(request.metrics)
     sessions = table.first_sessions[rows]
     return SessionsResponse(
         revision=f"{study.token}.{snapshot.epoch}.{snapshot.revision}",
-        base=None if since is None else request.since,
+        since=None if since is None else request.since,
         rows=_make_rows(table, rows),
         hparams=[_make_hparam_cells(column, sessions) for column in table.get_hparam_columns()],
         metrics=[_make_metric_cells(column, rows) for column in metrics],
-        notes=table.get_notes(),
+        notes=[Sentence.make(note) for note in table.get_notes()],
         repeats=len(snapshot.sessions) - len(table.groups.names),
     )
 
@@ -257,7 +276,7 @@ def _make_rows(table: SessionTable, rows: Int64) -> SessionRows:
     ]
     experiment_of = {name: index for index, name in enumerate(experiments)}
     return SessionRows(
-        at=rows.astype(np.int32),
+        indices=rows.astype(np.int32),
         names=[names[index] for index in indices],
         labels=[labels[index] for index in indices],
         groups=(rows if is_grouped else table.groups.group_of[rows]).astype(np.int32),
@@ -267,7 +286,7 @@ def _make_rows(table: SessionTable, rows: Int64) -> SessionRows:
         status=np.array([statuses[index] for index in indices], np.uint8),
         start=start,
         end=end,
-        last=last,
+        last_logged=last,
         source=np.array([session.source for session in sessions], np.uint8),
         experiments=np.array(
             [experiment_of.get(session.experiment, -1) for session in sessions], np.int32
@@ -297,11 +316,11 @@ def _make_hparam_cells(column: HParamColumn, sessions: Int64) -> HParamCells:
         type=column.type,
         declared=column.is_declared,
         distinct=column.distinct_count,
-        differs=column.differs,
-        low=low,
-        high=high,
-        log=should_use_log_scale(numbers),
-        words=column.categories,
+        varies=column.differs,
+        min=low,
+        max=high,
+        log_scale=should_use_log_scale(numbers),
+        categories=column.categories,
         values=column.values[sessions],
         states=None if column.states is None else column.states[sessions],
     )
@@ -318,9 +337,9 @@ def _make_metric_cells(column: MetricColumn, rows: Int64) -> MetricCells:
         description=metric.description,
         declared=metric.is_declared,
         goal=metric.goal,
-        low=low,
-        high=high,
-        log=should_use_log_scale(column.values),
+        min=low,
+        max=high,
+        log_scale=should_use_log_scale(column.values),
         values=column.values[rows],
         steps=column.steps[rows],
         deviation=None if column.deviation is None else column.deviation[rows],
@@ -332,7 +351,7 @@ def _make_metric_cells(column: MetricColumn, rows: Int64) -> MetricCells:
 
 def make_importance_response(study: Study, request: ImportanceRequest) -> ImportanceResponse:
     """Return the importance of every hyperparameter that differs between the rows."""
-    table = SessionTable(study, request.get_reduction(), request.over)
+    table = SessionTable(study, request.get_reduction(), request.aggregation)
     column = table.read_metric(table.get_metric(request.metric))
     rows = select_rows(table, request.sessions)
     rows = rows[~np.isnan(column.steps[rows])]
@@ -342,7 +361,7 @@ def make_importance_response(study: Study, request: ImportanceRequest) -> Import
     )
     return ImportanceResponse(
         metric=request.metric,
-        sentence=_summarize(column.metric, result),
+        summary=Sentence.make(_summarize(column.metric, result)),
         trust=_assess_trust(result),
         bars=[
             ImportanceBar(
@@ -355,58 +374,125 @@ def make_importance_response(study: Study, request: ImportanceRequest) -> Import
             )
             for share in result.shares
         ],
-        pairs=[HParamInteraction(*pair) for pair in result.pairs],
+        interactions=[HParamInteraction(*pair) for pair in result.pairs],
         problem=None if result.shares else _make_problem(result),
     )
 
 
-def _summarize(metric: Metric, result: ImportanceResult) -> str:
+def _summarize(metric: Metric, result: ImportanceResult) -> Message:
     named = [share for share in result.shares if share.share >= _MIN_NAMED_SHARE][:_MAX_NAMED]
     if not named or result.r2 < _FAIR_R2 / 2:
-        return f"These sessions do not show what affects {metric.label}."
-    causes = _join_words([f"{share.label} ({share.share:.0%})" for share in named])
-    best = [text for text in map(_describe_best, named) if text]
-    ending = f" It is best with {_join_words(best)}." if best else ""
-    return f"{metric.label} depends mostly on {causes}.{ending}"
+        return Message.format(
+            "hparams.no_effect",
+            "These trials do not show which hyperparameters affect {metric}.",
+            metric=metric.label,
+        )
+    causes = _join_messages(
+        [
+            Message.format(
+                "hparams.share", "{hparam} ({share})", hparam=it.label, share=f"{it.share:.0%}"
+            )
+            for it in named
+        ]
+    )
+    best = [_describe_best(share.best, share) for share in named if share.best is not None]
+    if not best:
+        return Message.format(
+            "hparams.depends_on",
+            "{metric} depends mostly on {causes}.",
+            metric=metric.label,
+            causes=causes,
+        )
+    return Message.format(
+        "hparams.depends_on_best",
+        "{metric} depends mostly on {causes}. It is best with {best}.",
+        metric=metric.label,
+        causes=causes,
+        best=_join_messages(best),
+    )
 
 
-def _describe_best(share: HParamImportance) -> str:
-    if share.best is None:
-        return ""
-    trend = {1: "high ", -1: "low "}.get(share.direction, "")
-    if share.best in ("true", "false"):
-        return f"{share.label} {share.best}"
-    return f"{trend}{share.label} ({share.best})"
+def _describe_best(best: str, share: HParamImportance) -> Message:
+    if best in ("true", "false"):
+        return Message.format("hparams.best_flag", "{hparam} {best}", hparam=share.label, best=best)
+    if share.direction > 0:
+        return Message.format(
+            "hparams.best_high", "high {hparam} ({best})", hparam=share.label, best=best
+        )
+    if share.direction < 0:
+        return Message.format(
+            "hparams.best_low", "low {hparam} ({best})", hparam=share.label, best=best
+        )
+    return Message.format("hparams.best_range", "{hparam} ({best})", hparam=share.label, best=best)
+
+
+def _join_messages(parts: list[Message]) -> Message:
+    """Return up to three messages as one list."""
+    if len(parts) == 1:
+        return parts[0]
+    if len(parts) == 2:
+        return Message.format(
+            "hparams.list_of_two", "{first} and {second}", first=parts[0], second=parts[1]
+        )
+    return Message.format(
+        "hparams.list_of_three",
+        "{first}, {second} and {third}",
+        first=parts[0],
+        second=parts[1],
+        third=parts[2],
+    )
 
 
 def _assess_trust(result: ImportanceResult) -> ImportanceTrust:
+    level: Literal["good", "fair", "poor", "none"]
+    explained = f"{max(result.r2, 0):.0%}"
     if not result.shares:
-        return ImportanceTrust("none", 0.0, result.sessions, "No importance can be computed.")
-    explained = f"The model explains {max(result.r2, 0):.0%} of the variance of unseen sessions"
-    if result.r2 >= _GOOD_R2 and result.sessions >= _GOOD_SESSIONS:
-        sentence = f"{explained}: the shares are reliable."
-        return ImportanceTrust("good", result.r2, result.sessions, sentence)
-    if result.r2 >= _FAIR_R2:
-        sentence = f"{explained}: trust the order rather than the numbers."
-        return ImportanceTrust("fair", result.r2, result.sessions, sentence)
-    sentence = f"{explained}: more sessions are needed."
-    return ImportanceTrust("poor", result.r2, result.sessions, sentence)
+        level, message = "none", Message("hparams.trust_none", "Importance cannot be computed.")
+    elif result.r2 >= _GOOD_R2 and result.sessions >= _GOOD_SESSIONS:
+        level = "good"
+        message = Message.format(
+            "hparams.trust_good",
+            "The model explains {explained} of the variance of unseen trials. "
+            "The shares are reliable.",
+            explained=explained,
+        )
+    elif result.r2 >= _FAIR_R2:
+        level = "fair"
+        message = Message.format(
+            "hparams.trust_fair",
+            "The model explains {explained} of the variance of unseen trials. "
+            "Rely on the order, not on the numbers.",
+            explained=explained,
+        )
+    else:
+        level = "poor"
+        message = Message.format(
+            "hparams.trust_poor",
+            "The model explains only {explained} of the variance of unseen trials. "
+            "More trials are needed.",
+            explained=explained,
+        )
+    return ImportanceTrust(level, result.r2, result.sessions, Sentence.make(message))
 
 
 def _make_problem(result: ImportanceResult) -> Problem:
     if result.sessions < MIN_SESSIONS:
-        return Problem(
-            f"Only {result.sessions} sessions have this metric.",
-            f"Importance needs at least {MIN_SESSIONS} sessions.",
+        return Problem.make(
+            Message.format(
+                "hparams.too_few_sessions",
+                "Only {count} trials have this metric; at least {min_count} are needed.",
+                count=result.sessions,
+                min_count=MIN_SESSIONS,
+            ),
+            Message("hints.more_sessions", "Log this metric in more trials."),
         )
-    return Problem(
-        "All of these sessions have the same hyperparameters or the same result.",
-        "Choose another metric, or sessions that differ.",
+    return Problem.make(
+        Message(
+            "hparams.no_variance",
+            "All of these trials have the same hyperparameters or the same result.",
+        ),
+        Message("hints.other_metric", "Choose another metric or other trials."),
     )
-
-
-def _join_words(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 # ---- Sparklines

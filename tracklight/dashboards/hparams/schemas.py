@@ -16,6 +16,7 @@ from tracklight.analysis.experiments.metrics import (
     ReductionKind,
     make_reduction,
 )
+from tracklight.analysis.source import Sentence
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32
 
@@ -32,24 +33,25 @@ UInt8 = NDArray[np.uint8]
 class ReductionRequest(msgspec.Struct, forbid_unknown_fields=True):
     """How each curve is reduced to one number.
 
-    ``how`` is the last value, the lowest, the highest, the mean of the last ``n`` values, or the
-    last value up to ``step``. With ``over``, repeats of a trial are aggregated to one row.
+    ``reduction`` is the last value, the lowest, the highest, the mean of the last ``count`` values,
+    or the last value up to ``step``. With ``aggregation``, repeats of a trial are aggregated to one
+    row.
     """
 
-    how: ReductionKind = "last"
-    over: Aggregation | None = None
-    n: PositiveInt = 10
+    reduction: ReductionKind = "last"
+    aggregation: Aggregation | None = None
+    count: PositiveInt = 10
     step: Step = 0
 
     def get_reduction(self) -> MetricReduction:
-        return make_reduction(self.how, self.n, self.step)
+        return make_reduction(self.reduction, self.count, self.step)
 
 
 class SessionsRequest(ReductionRequest):
-    """All sessions, or the changes since a revision. ``metric`` requests additional metrics."""
+    """All sessions, or the changes since a revision. ``metrics`` requests additional metrics."""
 
     since: str | None = None
-    metric: Annotated[list[str], msgspec.Meta(max_length=1000)] = []
+    metrics: Annotated[list[str], msgspec.Meta(max_length=1000)] = []
 
 
 class ImportanceRequest(ReductionRequest, kw_only=True):
@@ -94,14 +96,14 @@ class SessionLinks(msgspec.Struct):
 class SessionRows(msgspec.Struct):
     """Sessions, or groups of sessions. Times are in seconds since 1970, NaN if unknown.
 
-    ``at`` are the indices of the rows in the table. ``groups`` are indices into ``group_names``.
-    ``status`` is 0 for unknown, 1 for success, 2 for failure and 3 for running. ``source`` is 0 for
-    records and 1 for a settings file. ``experiments`` are indices into ``experiment_names``, -1 for
-    none. ``last`` is the time of the newest point. ``sessions`` are the members of each group, null
-    if each row is a session.
+    ``indices`` are the indices of the rows in the table. ``groups`` are indices into
+    ``group_names``. ``status`` is 0 for unknown, 1 for success, 2 for failure and 3 for running.
+    ``source`` is 0 for records and 1 for a settings file. ``experiments`` are indices into
+    ``experiment_names``, -1 for none. ``last_logged`` is the time of the newest point. ``sessions``
+    are the members of each group, null if each row is a session.
     """
 
-    at: Int32
+    indices: Int32
     names: list[str]
     labels: list[str]
     groups: Int32
@@ -111,7 +113,7 @@ class SessionRows(msgspec.Struct):
     status: UInt8
     start: Float64
     end: Float64
-    last: Float64
+    last_logged: Float64
     source: UInt8
     experiments: Int32
     experiment_names: list[str]
@@ -121,8 +123,9 @@ class SessionRows(msgspec.Struct):
 class HParamCells(msgspec.Struct):
     """A hyperparameter and its value in each row.
 
-    ``states`` give the meaning of ``values``: 0 a number, 1 missing, 2 an index into ``words``, 3 a
-    bool. Null means that all are numbers. ``log`` suggests a logarithmic axis.
+    ``states`` give the meaning of ``values``: 0 a number, 1 missing, 2 an index into
+    ``categories``, 3 a bool. Null means that all are numbers. ``log_scale`` suggests a logarithmic
+    axis.
     """
 
     name: str
@@ -132,11 +135,11 @@ class HParamCells(msgspec.Struct):
     type: HParamType
     declared: bool
     distinct: int
-    differs: bool
-    low: float | None
-    high: float | None
-    log: bool
-    words: list[str]
+    varies: bool
+    min: float | None
+    max: float | None
+    log_scale: bool
+    categories: list[str]
     values: Float64
     states: UInt8 | None
 
@@ -154,27 +157,28 @@ class MetricCells(msgspec.Struct):
     description: str
     declared: bool
     goal: Goal
-    low: float | None
-    high: float | None
-    log: bool
+    min: float | None
+    max: float | None
+    log_scale: bool
     values: Float64
     steps: Float64
     deviation: Float64 | None
 
 
 class SessionsResponse(msgspec.Struct):
-    """The table, or the rows that changed since the revision ``base``.
+    """The table, or the rows that changed since the revision ``since``.
 
-    Columns hold only the rows of this response; everything else is complete. ``repeats`` is the
-    number of sessions that are not the first of their group.
+    Columns hold only the rows of this response; everything else is complete. ``notes`` are about
+    unreadable files and hidden columns. ``repeats`` is the number of sessions that are not the
+    first of their group.
     """
 
     revision: str
-    base: str | None
+    since: str | None
     rows: SessionRows
     hparams: list[HParamCells]
     metrics: list[MetricCells]
-    notes: list[str]
+    notes: list[Sentence]
     repeats: int
 
 
@@ -184,7 +188,7 @@ class ImportanceTrust(msgspec.Struct):
     level: Literal["good", "fair", "poor", "none"]
     r2: float
     sessions: int
-    sentence: str
+    summary: Sentence
 
 
 class ImportanceBar(msgspec.Struct):
@@ -217,20 +221,20 @@ class ImportanceResponse(msgspec.Struct):
     """
 
     metric: str
-    sentence: str
+    summary: Sentence
     trust: ImportanceTrust
     bars: list[ImportanceBar]
-    pairs: list[HParamInteraction]
+    interactions: list[HParamInteraction]
     problem: Problem | None
 
 
 class Sparkline(msgspec.Struct):
-    """A downsampled curve. ``odd`` is the number of NaN and infinite values."""
+    """A downsampled curve. ``nonfinite_count`` is the number of NaN and infinite values."""
 
     session: str
     x: Float32
     y: Float32
-    odd: int
+    nonfinite_count: int
 
 
 class SparklinesResponse(msgspec.Struct):

@@ -28,16 +28,19 @@ _MAX_METRICS = 10
 def iter_static_responses(context: Context, study: Study) -> Iterator[tuple[str, object]]:
     """Yield the URLs that the page requests and their responses; nothing without sessions."""
     for reduction in _REDUCTIONS:
-        sessions = make_sessions_response(study, SessionsRequest(how=reduction))
+        sessions = make_sessions_response(study, SessionsRequest(reduction=reduction))
         if not sessions.rows.names:
             return
-        yield f"sessions?how={reduction}", sessions
+        yield f"sessions?reduction={reduction}", sessions
     for aggregation in _AGGREGATIONS if sessions.repeats else ():
-        request = SessionsRequest(over=aggregation)
-        yield f"sessions?how=last&over={aggregation}", make_sessions_response(study, request)
+        request = SessionsRequest(aggregation=aggregation)
+        yield (
+            f"sessions?reduction=last&aggregation={aggregation}",
+            make_sessions_response(study, request),
+        )
     for metric in sessions.metrics[:_MAX_METRICS]:
         key = quote(metric.key, safe="")
         importance = make_importance_response(study, ImportanceRequest(metric=metric.key))
-        yield f"importance?metric={key}&how=last", importance
+        yield f"importance?metric={key}&reduction=last", importance
         sparklines = make_sparklines_response(context, study, SparklinesRequest(metric.key))
         yield f"sparklines?metric={key}", sparklines

@@ -147,8 +147,12 @@ def read_header(data: bytes) -> ImageHeader:
         mode = _find_deep_mode(image_format, data) or file.mode
     if width * height > MAX_PIXELS:
         raise FormatError(
-            f"this image has {width:,} x {height:,} pixels; images with more than {MAX_PIXELS:,} "
-            "are not decoded"
+            "images.too_many_pixels",
+            "this image has {width:,} x {height:,} pixels; images with more "
+            "than {max_pixels:,} are not decoded",
+            width=width,
+            height=height,
+            max_pixels=MAX_PIXELS,
         )
     return ImageHeader(
         image_format, width, height, mode, *parse_animation(image_format, data), orientation
@@ -158,7 +162,11 @@ def read_header(data: bytes) -> ImageHeader:
 def open_image(image_format: ImageFormat, data: bytes) -> ImageFile:
     """Open an image with Pillow, which reads the header and decodes pixels on demand."""
     if image_format.pillow_class is None:
-        raise FormatError(f"files of format {image_format.name} cannot be decoded")
+        raise FormatError(
+            "images.unsupported_format",
+            "files of format {name} cannot be decoded",
+            name=image_format.name,
+        )
     module, name = image_format.pillow_class
     try:
         # Not `PIL.Image.open`: it tries every format, and some of its plugins start programs.
@@ -170,22 +178,36 @@ def open_image(image_format: ImageFormat, data: bytes) -> ImageFile:
 
 def make_decode_error(image_format: ImageFormat, error: Exception) -> FormatError:
     reason = str(error).strip(" .") or type(error).__name__
-    return FormatError(f"this {image_format.name} file cannot be decoded: {reason:.150}")
+    return FormatError(
+        "images.cannot_decode",
+        "this {name} file cannot be decoded: {reason:.150}",
+        name=image_format.name,
+        reason=reason,
+    )
 
 
 def _check_displayable(image_format: ImageFormat, data: bytes) -> None:
     if not data:
-        raise FormatError("this image is empty (0 bytes)")
+        raise FormatError("images.empty", "this image is empty (0 bytes)")
     if image_format is SVG:
         raise FormatError(
-            "SVG images may contain scripts and are not shown; download the file to view it"
+            "images.svg",
+            "SVG images may contain scripts and are not shown; download the file to view it",
         )
     if image_format is UNKNOWN:
         raise FormatError(
-            f"unknown image format: {len(data):,} bytes that start with {data[:8].hex(' ')}"
+            "images.unknown_format",
+            "unknown image format: {size:,} bytes that start with {hex}",
+            size=len(data),
+            hex=data[:8].hex(" "),
         )
     if _is_truncated(image_format, data):
-        raise FormatError(f"this {image_format.name} file is truncated after {len(data):,} bytes")
+        raise FormatError(
+            "images.truncated",
+            "this {name} file is truncated after {size:,} bytes",
+            name=image_format.name,
+            size=len(data),
+        )
 
 
 def _is_truncated(image_format: ImageFormat, data: bytes) -> bool:

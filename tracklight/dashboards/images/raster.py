@@ -29,8 +29,8 @@ _PLAIN_MODES = {"1": "L", "PA": "RGBA", "YCbCr": "RGB", "LAB": "RGB", "HSV": "RG
 _DISPLAY_MODES = frozenset({"L", "LA", "RGB", "RGBA"})
 
 _CHANNEL_NAMES = {
-    "L": ("grey",),
-    "LA": ("grey", "alpha"),
+    "L": ("gray",),
+    "LA": ("gray", "alpha"),
     "RGB": ("red", "green", "blue"),
     "RGBA": ("red", "green", "blue", "alpha"),
     "CMYK": ("cyan", "magenta", "yellow", "black"),
@@ -63,7 +63,7 @@ class Raster:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        return _CHANNEL_NAMES.get(self._high.mode, ("grey",))
+        return _CHANNEL_NAMES.get(self._high.mode, ("gray",))
 
     @property
     def size_bytes(self) -> int:
@@ -346,10 +346,23 @@ def compute_tile_box(size: tuple[int, int], level: int, x: int, y: int) -> Box:
     """
     levels = count_levels(size)
     if level >= levels:
-        raise UsageError(f"no level {level}: this image has {levels} levels")
+        raise UsageError(
+            "images.no_level",
+            "no level {level}: this image has {levels} levels",
+            level=level,
+            levels=levels,
+        )
     for _ in range(level):
         size = halve_size(size)
     left, top = x * TILE_SIZE_PX, y * TILE_SIZE_PX
     if left >= size[0] or top >= size[1]:
-        raise UsageError(f"no tile {x}, {y}: level {level} has {size[0]:,} x {size[1]:,} pixels")
+        raise UsageError(
+            "images.no_tile",
+            "no tile {x}, {y}: level {level} has {width:,} x {height:,} pixels",
+            x=x,
+            y=y,
+            level=level,
+            width=size[0],
+            height=size[1],
+        )
     return left, top, min(left + TILE_SIZE_PX, size[0]), min(top + TILE_SIZE_PX, size[1])

@@ -85,13 +85,18 @@ class ImageRenderer:
 
         value = self._reader.read(request)
         if not isinstance(value, Images):
-            raise FormatError(f'"{request.tag}" holds no images')
+            raise FormatError("images.no_images", '"{tag}" holds no images', tag=request.tag)
         return value.encoded
 
     def read_image(self, request: ImageRequest) -> bytes:
         parts = self.read_images(request)
         if request.part >= len(parts):
-            raise LogError(f"there is no image {request.part}: the value has {len(parts)} images")
+            raise LogError(
+                "images.no_image",
+                "there is no image {part}: the value has {parts} images",
+                part=request.part,
+                parts=len(parts),
+            )
         return parts[request.part]
 
     def describe(self, request: ValueRequest) -> ImageInfoResponse:
@@ -142,7 +147,12 @@ class ImageRenderer:
         width, height = header.display_size
         if request.x >= width or request.y >= height:
             raise LogError(
-                f"no pixel {request.x:,}, {request.y:,} in an image of {width:,} x {height:,}"
+                "images.no_pixel",
+                "no pixel {x:,}, {y:,} in an image of {width:,} x {height:,}",
+                x=request.x,
+                y=request.y,
+                width=width,
+                height=height,
             )
         right, bottom = (
             min(request.x + request.width, width),
@@ -173,7 +183,7 @@ class ImageRenderer:
     def _open_still(self, request: ImageRequest) -> LoggedImage:
         file = self._open(request)
         if file.header.format.is_video:
-            raise FormatError("videos have no thumbnails and no pixel values")
+            raise FormatError("images.video", "videos have no thumbnails and no pixel values")
         return file
 
     def _decode(self, request: ImageRequest) -> DecodedImage:
@@ -184,13 +194,13 @@ class ImageRenderer:
 
 def _find_cache_key(request: ImageRequest, *options: int) -> _CacheKey:
     """Return the cache key; None without a fingerprint, because the file may change."""
-    if request.mark is None:
+    if request.fingerprint is None:
         return None
-    return request.run, request.tag, request.index, request.mark, request.part, *options
+    return request.run, request.tag, request.index, request.fingerprint, request.part, *options
 
 
 def _blob(request: ValueRequest, content: bytes, media_type: str) -> Blob:
-    return Blob(content, media_type, immutable=request.mark is not None)
+    return Blob(content, media_type, immutable=request.fingerprint is not None)
 
 
 def _to_column(values: NDArray[Any]) -> NDArray[Any]:
@@ -211,9 +221,7 @@ def describe_image(
     try:
         header = read_header(data)
     except FormatError as error:
-        return ImageInfo(
-            part, detect_format(data).name, len(data), problem=describe_error(error).message
-        )
+        return ImageInfo(part, detect_format(data).name, len(data), problem=describe_error(error))
     width, height = header.display_size
     return ImageInfo(
         part=part,
@@ -257,22 +265,28 @@ def make_file(request: ImageRequest, step: int, data: bytes, image_count: int) -
     part = _make_part_name(step, request.part, image_count, data)
     name = f"{make_file_name(request.run)}-{make_file_name(request.tag)}-{part}"
     filename = name.replace("/", "-")
-    return Blob(data, "application/octet-stream", filename, immutable=request.mark is not None)
+    return Blob(
+        data, "application/octet-stream", filename, immutable=request.fingerprint is not None
+    )
 
 
 def make_archive(context: Context, request: ArchiveRequest, read: ReadValue) -> Stream:
     """Stream a zip archive; values that cannot be read are listed in ``not-read.txt``."""
-    series = list_steps(context, StepsRequest([request.tag], request.run or None)).series
+    series = list_steps(context, StepsRequest([request.tag], request.runs or None)).series
     selection = [(steps, _select_steps(steps, request)) for steps in series]
     if not any(rows for _, rows in selection):
-        raise LogError(f'no images of "{request.tag}" in the requested runs and steps')
+        raise LogError(
+            "images.none_requested",
+            'no images of "{tag}" in the requested runs and steps',
+            tag=request.tag,
+        )
     name = make_file_name(request.tag).replace("/", "-")
     return Stream(_iter_zip(_iter_files(selection, read)), "application/zip", f"{name}.zip")
 
 
 def _select_steps(steps: SeriesSteps, request: ArchiveRequest) -> list[int]:
-    first = -np.inf if request.first is None else request.first
-    last = np.inf if request.last is None else request.last
+    first = -np.inf if request.first_step is None else request.first_step
+    last = np.inf if request.last_step is None else request.last_step
     in_range = (steps.step >= first) & (steps.step <= last)
     return list(map(int, np.flatnonzero(in_range)))
 
@@ -287,7 +301,7 @@ def _iter_files(
         for row in rows:
             step, wall_time = int(steps.step[row]), float(steps.wall_time[row])
             request = ValueRequest(
-                steps.run, steps.tag, int(steps.index[row]), int(steps.mark[row])
+                steps.run, steps.tag, int(steps.index[row]), int(steps.fingerprint[row])
             )
             try:
                 parts = read(request)
@@ -349,7 +363,7 @@ def export_value(renderer: ImageRenderer, request: ValueRequest) -> Iterator[tup
 def _export_image(
     renderer: ImageRenderer, request: ValueRequest, part: ImageInfo
 ) -> Iterator[tuple[str, object]]:
-    key = request.run, request.tag, request.index, request.mark, part.part
+    key = request.run, request.tag, request.index, request.fingerprint, part.part
     if not part.video:
         try:
             thumbnail = renderer.render_thumbnail(ThumbnailRequest(*key, size=_STATIC_SIZE))

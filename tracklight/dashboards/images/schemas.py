@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.source import Problem
 from tracklight.types import Float32, Int32
 
 _NonNegative = Annotated[int, msgspec.Meta(ge=0)]
@@ -52,9 +53,9 @@ class ArchiveRequest(msgspec.Struct):
     """The images of a tag between two steps; without runs, of all runs that have the tag."""
 
     tag: str
-    run: list[str] = []
-    first: int | None = None
-    last: int | None = None
+    runs: list[str] = []
+    first_step: int | None = None
+    last_step: int | None = None
 
 
 class ImageInfo(msgspec.Struct):
@@ -78,7 +79,7 @@ class ImageInfo(msgspec.Struct):
     duration_ms: int = 0
     video: bool = False
     tiled: bool = False
-    problem: str | None = None
+    problem: Problem | None = None
 
 
 class ImageInfoResponse(msgspec.Struct):

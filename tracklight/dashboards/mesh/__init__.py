@@ -62,7 +62,7 @@ class Mesh(Dashboard):
 
     def geometry(self, request: GeometryRequest) -> GeometryResponse:
         """Return a mesh ready to be drawn."""
-        return make_geometry_response(self._load(request), request.most)
+        return make_geometry_response(self._load(request), request.max_points)
 
     def file(self, request: MeshFileRequest) -> Blob:
         """Return a mesh with all points and faces, in the logged order, as PLY or OBJ."""

@@ -22,17 +22,17 @@ from tracklight.analysis.meshes import (
     MeshPartReader,
     MeshStep,
     SceneConfig,
+    Vector,
     parse_scene_config,
     read_mesh_parts,
 )
-from tracklight.errors import FormatError, UsageError
+from tracklight.analysis.source import Sentence
+from tracklight.errors import FormatError, Message, UsageError
 from tracklight.formats.summary import MeshContent
 from tracklight.plugin import Blob
 from tracklight.types import Bool, Float32, Float64, Int32
 
 UInt8 = NDArray[np.uint8]
-
-_PART_NAMES = {MeshContent.FACE: "faces", MeshContent.COLOR: "colors"}
 
 #: Surfaces up to this size are never reduced to points.
 _MAX_FACES = 1_000_000
@@ -53,9 +53,9 @@ class MeshRequest(ValueRequest):
 
 
 class GeometryRequest(MeshRequest):
-    """One mesh with at most ``most`` points; larger ones are sampled."""
+    """One mesh with at most ``max_points`` points; larger ones are sampled."""
 
-    most: Annotated[int, msgspec.Meta(ge=1, le=1 << 31)] = 100_000
+    max_points: Annotated[int, msgspec.Meta(ge=1, le=1 << 31)] = 100_000
 
 
 class MeshFileRequest(MeshRequest):
@@ -72,32 +72,32 @@ class MeshInfo(msgspec.Struct):
     items: int
     """Number of meshes in the batch of this step."""
     item: int
-    points: int
-    drawable: int
+    vertex_count: int
+    finite_count: int
     """Number of points with finite coordinates."""
-    faces: int
-    low: list[float]
+    face_count: int
+    min: Vector
     """Lower corner of the bounding box, in the logged coordinates."""
-    high: list[float]
+    max: Vector
     """Upper corner of the bounding box."""
     radius: float
     """Largest distance of a point from the center of the bounding box."""
     parts: dict[str, str]
     """Type and shape of the logged arrays ``vertex``, ``face`` and ``color``."""
-    look: SceneConfig
-    notes: list[str]
+    scene: SceneConfig
+    notes: list[Sentence]
     """Messages about what was repaired, left out or taken from another step."""
 
 
 class GeometryResponse(msgspec.Struct):
-    """A mesh to be drawn. A vertex is at ``centre + scale * position``.
+    """A mesh to be drawn. A vertex is at ``center + scale * position``.
 
     Points, and the faces of a large surface, are in a random but reproducible order, so that any
     number of the first ones is a fair sample.
     """
 
-    about: MeshInfo
-    centre: list[float]
+    info: MeshInfo
+    center: Vector
     scale: float
     position: Float32
     """Three coordinates in [-1, 1] for each vertex."""
@@ -128,11 +128,11 @@ def load_mesh(reader: MeshPartReader, mesh_step: MeshStep, item: int) -> LoadedM
     Raises:
         FormatError: There are no vertices, or they have the wrong shape.
     """
-    notes: list[str] = []
+    notes: list[Message] = []
     parts = _read_parts(reader, mesh_step, notes)
     vertex_part = parts.get(MeshContent.VERTEX)
     if vertex_part is None:
-        raise FormatError("this mesh has no vertices")
+        raise FormatError("mesh.no_vertices", "this mesh has no vertices")
     items = count_items(vertex_part.array)
     item = max(0, min(item, items - 1))
     _drop_mismatched_batches(parts, items, notes)
@@ -146,43 +146,71 @@ def load_mesh(reader: MeshPartReader, mesh_step: MeshStep, item: int) -> LoadedM
         wall_time=mesh_step.wall_time,
         items=items,
         item=item,
-        points=points,
-        drawable=len(vertices),
-        faces=0 if faces is None else len(faces),
-        low=low,
-        high=high,
+        vertex_count=points,
+        finite_count=len(vertices),
+        face_count=0 if faces is None else len(faces),
+        min=low,
+        max=high,
         radius=_compute_radius(vertices, low, high),
-        parts={kind.name.lower(): describe_array(part.array) for kind, part in parts.items()},
-        look=parse_scene_config(vertex_part.config, notes),
-        notes=notes,
+        parts={kind.name.lower(): _format_array(part.array) for kind, part in parts.items()},
+        scene=parse_scene_config(vertex_part.config, notes),
+        notes=[Sentence.make(note) for note in notes],
     )
     return LoadedMesh(info, vertices, faces, colors)
 
 
 def _read_parts(
-    reader: MeshPartReader, mesh_step: MeshStep, notes: list[str]
+    reader: MeshPartReader, mesh_step: MeshStep, notes: list[Message]
 ) -> dict[MeshContent, MeshPart]:
     parts = read_mesh_parts(reader.read, mesh_step)
-    for kind, part in parts.items():
-        if part.step != mesh_step.step:
-            notes.append(f"The {_PART_NAMES.get(kind, 'vertices')} are from step {part.step:,}.")
+    notes.extend(
+        _describe_other_step(kind, part.step)
+        for kind, part in parts.items()
+        if part.step != mesh_step.step
+    )
     return parts
 
 
+def _describe_other_step(kind: MeshContent, step: int) -> Message:
+    if kind is MeshContent.FACE:
+        return Message.format("mesh.faces_of_step", "The faces are from step {step:,}.", step=step)
+    if kind is MeshContent.COLOR:
+        return Message.format(
+            "mesh.colors_of_step", "The colors are from step {step:,}.", step=step
+        )
+    return Message.format(
+        "mesh.vertices_of_step", "The vertices are from step {step:,}.", step=step
+    )
+
+
 def _drop_mismatched_batches(
-    parts: dict[MeshContent, MeshPart], items: int, notes: list[str]
+    parts: dict[MeshContent, MeshPart], items: int, notes: list[Message]
 ) -> None:
-    for kind, part in list(parts.items()):
-        own_items = count_items(part.array)
-        if kind in _PART_NAMES and own_items not in (1, items):
-            notes.append(
-                f"The {_PART_NAMES[kind]} are for {own_items} meshes instead of {items}: not drawn."
+    faces, colors = parts.get(MeshContent.FACE), parts.get(MeshContent.COLOR)
+    if faces is not None and (own_items := count_items(faces.array)) not in (1, items):
+        notes.append(
+            Message.format(
+                "mesh.faces_of_other_batch",
+                "The faces are for {own} meshes instead of {items}: not drawn.",
+                own=own_items,
+                items=items,
             )
-            del parts[kind]
+        )
+        del parts[MeshContent.FACE]
+    if colors is not None and (own_items := count_items(colors.array)) not in (1, items):
+        notes.append(
+            Message.format(
+                "mesh.colors_of_other_batch",
+                "The colors are for {own} meshes instead of {items}: not drawn.",
+                own=own_items,
+                items=items,
+            )
+        )
+        del parts[MeshContent.COLOR]
 
 
 def _extract_faces_and_colors(
-    parts: dict[MeshContent, MeshPart], item: int, points: int, notes: list[str]
+    parts: dict[MeshContent, MeshPart], item: int, points: int, notes: list[Message]
 ) -> tuple[Int32 | None, UInt8 | None]:
     faces, colors = parts.get(MeshContent.FACE), parts.get(MeshContent.COLOR)
     return (
@@ -191,7 +219,7 @@ def _extract_faces_and_colors(
     )
 
 
-def extract_vertices(array: NDArray[Any], item: int, notes: list[str]) -> Float64:
+def extract_vertices(array: NDArray[Any], item: int, notes: list[Message]) -> Float64:
     """Return the vertices of one item of a batch, [points, 3].
 
     Raises:
@@ -200,26 +228,48 @@ def extract_vertices(array: NDArray[Any], item: int, notes: list[str]) -> Float6
     is_valid = array.dtype.kind in "fiub" and array.ndim in (2, 3) and array.shape[-1] >= 2
     if not is_valid:
         raise FormatError(
-            f"the vertices are {describe_array(array)}; they must have the shape [batch, points, 3]"
+            "mesh.invalid_vertices",
+            "the vertices are {dtype} of shape {shape}; "
+            "they must have the shape [batch, points, 3]",
+            **_describe(array),
         )
     rows = _get_item(array, item)
     width = rows.shape[1]
     vertices = np.zeros((len(rows), 3))
     vertices[:, : min(width, 3)] = rows[:, :3]
     if width == 2:
-        notes.append("The vertices have two coordinates and are shown in a plane.")
+        notes.append(
+            Message(
+                "mesh.two_coordinates",
+                "The vertices have two coordinates and are shown in a plane.",
+            )
+        )
     elif width > 3:
-        notes.append(f"The vertices have {width} coordinates; the first three are shown.")
+        notes.append(
+            Message.format(
+                "mesh.many_coordinates",
+                "The vertices have {width} coordinates; the first three are shown.",
+                width=width,
+            )
+        )
     return vertices
 
 
-def extract_faces(array: NDArray[Any], item: int, points: int, notes: list[str]) -> Int32 | None:
+def extract_faces(
+    array: NDArray[Any], item: int, points: int, notes: list[Message]
+) -> Int32 | None:
     """Return the triangles of one item, [faces, 3], without those with invalid vertices.
 
     Quads are split into two triangles. None if the array has the wrong type or shape.
     """
     if array.dtype.kind not in "fiub" or array.ndim not in (2, 3) or array.shape[-1] not in (3, 4):
-        notes.append(f"The faces are {describe_array(array)}, not [batch, faces, 3]: not drawn.")
+        notes.append(
+            Message.format(
+                "mesh.invalid_faces",
+                "The faces are {dtype} of shape {shape}, not [batch, faces, 3]: not drawn.",
+                **_describe(array),
+            )
+        )
         return None
     # PyTorch logs faces as float32. Comparing as floats also rejects NaN and fractions.
     faces = _get_item(array, item).astype(np.float64)
@@ -227,8 +277,14 @@ def extract_faces(array: NDArray[Any], item: int, points: int, notes: list[str])
     invalid = len(faces) - int(is_valid.sum())
     if invalid:
         notes.append(
-            f"{invalid:,} of {len(faces):,} faces refer to vertices that do not exist "
-            f"(there are {points:,}): not drawn."
+            Message.format(
+                "mesh.missing_vertices",
+                "{invalid:,} of {faces:,} faces refer to vertices that do not exist "
+                "(there are {points:,}): not drawn.",
+                invalid=invalid,
+                faces=len(faces),
+                points=points,
+            )
         )
     valid: Int32 = faces[is_valid].astype(np.int32)
     if valid.shape[1] == 4:
@@ -236,19 +292,33 @@ def extract_faces(array: NDArray[Any], item: int, points: int, notes: list[str])
     return valid
 
 
-def extract_colors(array: NDArray[Any], item: int, points: int, notes: list[str]) -> UInt8 | None:
+def extract_colors(
+    array: NDArray[Any], item: int, points: int, notes: list[Message]
+) -> UInt8 | None:
     """Return the colors of one item, [points, 3]; None if the array has the wrong type or shape.
 
     Colors may be floats up to 1 or numbers up to 255, gray, RGB or RGBA.
     """
     if array.dtype.kind not in "fiub" or array.ndim not in (2, 3):
-        notes.append(f"The colors are {describe_array(array)}, not [batch, points, 3]: not shown.")
+        notes.append(
+            Message.format(
+                "mesh.invalid_colors",
+                "The colors are {dtype} of shape {shape}, not [batch, points, 3]: not shown.",
+                **_describe(array),
+            )
+        )
         return None
     rows = _get_item(array, item)
     if len(rows) != points or rows.shape[1] not in (1, 3, 4):
         notes.append(
-            f"There are {len(rows):,} colors with {rows.shape[1]} channels "
-            f"for {points:,} vertices: not shown."
+            Message.format(
+                "mesh.color_count",
+                "There are {colors:,} colors with {channels} channels "
+                "for {points:,} vertices: not shown.",
+                colors=len(rows),
+                channels=rows.shape[1],
+                points=points,
+            )
         )
         return None
     colors = np.repeat(rows, 3, axis=1) if rows.shape[1] == 1 else rows[:, :3]
@@ -266,9 +336,14 @@ def count_items(array: NDArray[Any]) -> int:
     return len(array) if array.ndim == 3 else 1
 
 
-def describe_array(array: NDArray[Any]) -> str:
-    dtype = "text" if array.dtype == object else str(array.dtype)
-    return f"{dtype} of shape {list(array.shape)}"
+def _describe(array: NDArray[Any]) -> dict[str, str]:
+    """Return the arguments of messages about an array."""
+    dtype = "string" if array.dtype == object else str(array.dtype)
+    return {"dtype": dtype, "shape": str(list(array.shape))}
+
+
+def _format_array(array: NDArray[Any]) -> str:
+    return "{dtype} of shape {shape}".format(**_describe(array))
 
 
 def _get_item(array: NDArray[Any], item: int) -> NDArray[Any]:
@@ -286,15 +361,19 @@ def _get_finite_max(array: NDArray[Any]) -> float:
 
 
 def _drop_non_finite(
-    vertices: Float64, faces: Int32 | None, colors: UInt8 | None, notes: list[str]
+    vertices: Float64, faces: Int32 | None, colors: UInt8 | None, notes: list[Message]
 ) -> tuple[Float64, Int32 | None, UInt8 | None]:
     """Remove vertices with NaN or infinite coordinates, and the faces that use them."""
     is_finite: Bool = np.asarray(np.isfinite(vertices).all(axis=1))
     if is_finite.all():
         return vertices, faces, colors
     notes.append(
-        f"{np.count_nonzero(~is_finite):,} of {len(vertices):,} vertices are NaN or infinite: "
-        "not drawn."
+        Message.format(
+            "mesh.non_finite_vertices",
+            "{count:,} of {points:,} vertices are NaN or infinite: not drawn.",
+            count=np.count_nonzero(~is_finite),
+            points=len(vertices),
+        )
     )
     if faces is not None:
         new_index = np.cumsum(is_finite, dtype=np.int32) - 1
@@ -302,13 +381,18 @@ def _drop_non_finite(
     return vertices[is_finite], faces, None if colors is None else colors[is_finite]
 
 
-def _compute_bounds(vertices: Float64) -> tuple[list[float], list[float]]:
+def _compute_bounds(vertices: Float64) -> tuple[Vector, Vector]:
     if not len(vertices):
-        return [0.0] * 3, [0.0] * 3
-    return vertices.min(axis=0).tolist(), vertices.max(axis=0).tolist()
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    return _to_vector(vertices.min(axis=0)), _to_vector(vertices.max(axis=0))
 
 
-def _compute_radius(vertices: Float64, low: list[float], high: list[float]) -> float:
+def _to_vector(coordinates: Float64) -> Vector:
+    x, y, z = coordinates.tolist()
+    return x, y, z
+
+
+def _compute_radius(vertices: Float64, low: Vector, high: Vector) -> float:
     center = np.array(low) / 2 + np.array(high) / 2
     largest = float(np.abs(vertices - center).max(initial=0.0))
     if largest == 0:
@@ -324,8 +408,10 @@ def make_geometry_response(mesh: LoadedMesh, max_points: int) -> GeometryRespons
     """Return the buffers of a mesh, or of a sample of its points if it is too large."""
     faces = mesh.faces
     if faces is not None and len(faces) > max(max_points, _MAX_FACES):
-        note = "The mesh has too many faces; its points are shown instead."
-        info = msgspec.structs.replace(mesh.info, notes=[*mesh.info.notes, note])
+        note = Message(
+            "mesh.too_many_faces", "The mesh has too many faces; its points are shown instead."
+        )
+        info = msgspec.structs.replace(mesh.info, notes=[*mesh.info.notes, Sentence.make(note)])
         mesh, faces = LoadedMesh(info, mesh.vertices, None, mesh.colors), None
     if faces is None or not len(faces):
         return _make_points(mesh, max_points)
@@ -336,8 +422,8 @@ def _make_points(mesh: LoadedMesh, max_points: int) -> GeometryResponse:
     sample = _shuffle(len(mesh.vertices))[:max_points]
     center, scale = _compute_frame(mesh.info)
     return GeometryResponse(
-        about=mesh.info,
-        centre=center,
+        info=mesh.info,
+        center=center,
         scale=scale,
         position=_normalize_positions(mesh.vertices[sample], center, scale),
         face=None,
@@ -352,8 +438,8 @@ def _make_surface(mesh: LoadedMesh, faces: Int32) -> GeometryResponse:
         faces = faces[_shuffle(len(faces))]
     position = _normalize_positions(mesh.vertices, center, scale)
     return GeometryResponse(
-        about=mesh.info,
-        centre=center,
+        info=mesh.info,
+        center=center,
         scale=scale,
         position=position,
         face=faces.reshape(-1),
@@ -362,15 +448,15 @@ def _make_surface(mesh: LoadedMesh, faces: Int32) -> GeometryResponse:
     )
 
 
-def _compute_frame(info: MeshInfo) -> tuple[list[float], float]:
+def _compute_frame(info: MeshInfo) -> tuple[Vector, float]:
     """Return the center of the bounding box and half of its longest side."""
-    low, high = np.array(info.low), np.array(info.high)
+    low, high = np.array(info.min), np.array(info.max)
     # Halve first: the sum of two large numbers may overflow.
     scale = float((high / 2 - low / 2).max())
-    return (low / 2 + high / 2).tolist(), scale if scale > 0 else 1.0
+    return _to_vector(low / 2 + high / 2), scale if scale > 0 else 1.0
 
 
-def _normalize_positions(vertices: Float64, center: list[float], scale: float) -> Float32:
+def _normalize_positions(vertices: Float64, center: Vector, scale: float) -> Float32:
     positions: Float32 = ((vertices - center) / scale).astype(np.float32).reshape(-1)
     return positions
 
@@ -409,7 +495,7 @@ def write_mesh_file(request: MeshFileRequest, mesh: LoadedMesh) -> Blob:
     media_type = "model/ply" if request.format == "ply" else "model/obj"
     name = re.sub(r"[^\w.-]+", "-", f"{request.run}-{request.tag}").strip("-.") or "mesh"
     filename = f"{name}-{mesh.info.step}.{request.format}"
-    return Blob(content, media_type, filename, immutable=request.mark is not None)
+    return Blob(content, media_type, filename, immutable=request.fingerprint is not None)
 
 
 def _encode_ply(mesh: LoadedMesh) -> bytes:
@@ -442,7 +528,9 @@ def _encode_obj(mesh: LoadedMesh) -> bytes:
     lines = len(mesh.vertices) + len(faces)
     if lines > _MAX_OBJ_LINES:
         raise UsageError(
-            f"the mesh is too large for an OBJ file ({lines:,} lines); download PLY instead"
+            "mesh.obj_too_large",
+            "the mesh is too large for an OBJ file ({lines:,} lines); download PLY instead",
+            lines=lines,
         )
     text = io.StringIO()
     if mesh.colors is None:

@@ -13,7 +13,7 @@ from tracklight.dashboards.mesh.geometry import GeometryRequest, GeometryRespons
 from tracklight.plugin import Context
 
 #: What the page requests first, and all that it requests in a static export; see
-#: web/src/dashboards/mesh/data.
+#: web/src/dashboards/mesh/card/mesh-card-model.svelte.ts.
 _STATIC_MAX_POINTS = 100_000
 #: Number of meshes of a batch that are exported.
 _MAX_ITEMS = 4
@@ -28,12 +28,12 @@ def iter_static_responses(
         item, items = 0, 1
         while item < items:
             request = GeometryRequest(
-                value.run, value.tag, value.index, value.mark, item, _STATIC_MAX_POINTS
+                value.run, value.tag, value.index, value.fingerprint, item, _STATIC_MAX_POINTS
             )
             response = geometry(request)
-            items = min(response.about.items, _MAX_ITEMS)
-            response.about = msgspec.structs.replace(response.about, items=items)
-            yield value_path("geometry", value, item=item, most=_STATIC_MAX_POINTS), response
+            items = min(response.info.items, _MAX_ITEMS)
+            response.info = msgspec.structs.replace(response.info, items=items)
+            yield value_path("geometry", value, item=item, max_points=_STATIC_MAX_POINTS), response
             item += 1
 
     tags = [tag.tag for tag in context.log.shared_tags(runs) if tag.plugin == "mesh"]

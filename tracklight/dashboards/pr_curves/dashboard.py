@@ -117,8 +117,11 @@ class CurveReader:
         curves = list(_iter_curves(series, request.step))
         if len(curves) > MAX_CURVES:
             raise UsageError(
-                f"{len(curves):,} curves are more than the limit of {MAX_CURVES:,}; "
-                "select fewer tags or runs"
+                "pr_curves.too_many",
+                "{curves:,} curves are more than the limit of {max_curves:,}; "
+                "select fewer tags or runs",
+                curves=len(curves),
+                max_curves=MAX_CURVES,
             )
         return [self._read_row(steps, row) for steps, row in curves]
 
@@ -136,17 +139,17 @@ class CurveReader:
             request.run,
             request.tag,
             request.index,
-            request.mark or 0,
+            request.fingerprint or 0,
             int(locations.step[request.index]),
             to_json_number(float(locations.wall_time[request.index])),
             thresholds=len(curve.threshold),
-            counted=curve.has_counts,
+            has_counts=curve.has_counts,
             measures=make_measures_row(compute_metrics(curve)),
             columns=make_columns_row(curve, rows),
         )
 
     def _read_row(self, steps: SeriesSteps, row: int) -> CurveRow:
-        index, fingerprint = int(steps.index[row]), int(steps.mark[row])
+        index, fingerprint = int(steps.index[row]), int(steps.fingerprint[row])
         try:
             return self.read_one(ValueRequest(steps.run, steps.tag, index, fingerprint))
         except TracklightError as error:
@@ -212,7 +215,7 @@ class CurveHistory:
         values = []
         for row in rows:
             index = int(steps.index[row])
-            key = (steps.run, steps.tag, index, int(steps.mark[row]))
+            key = (steps.run, steps.tag, index, int(steps.fingerprint[row]))
             measures = self._cache.find(key)
             if measures is None:
                 measures = self._read_measures(locations, index)

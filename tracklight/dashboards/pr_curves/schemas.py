@@ -10,6 +10,7 @@ from tracklight.analysis.pr_curves import PRCurve, PRCurveMetrics
 from tracklight.index.downsampling import to_float32_if_exact
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32, Int64
+from tracklight.util.json_number import JsonNumber
 
 Tags = Annotated[list[str], msgspec.Meta(max_length=500)]
 Column = Float32 | Float64
@@ -73,19 +74,19 @@ class ColumnsRow(msgspec.Struct):
 class CurveRow(msgspec.Struct):
     """The curve of one run and tag at one step.
 
-    ``counted`` is false if only precision and recall were logged. ``thresholds`` is the number of
-    logged thresholds.
+    ``has_counts`` is false if only precision and recall were logged. ``thresholds`` is the number
+    of logged thresholds.
     """
 
     run: str
     tag: str
     index: int
-    mark: int
+    fingerprint: int
     step: int
-    wall_time: float | str
+    wall_time: JsonNumber
     error: Problem | None = None
     thresholds: int = 0
-    counted: bool = False
+    has_counts: bool = False
     measures: MeasuresRow | None = None
     columns: ColumnsRow | None = None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tracklight.analysis.media.values import has_fingerprint
 from tracklight.analysis.profiles.captures.chrome_export import iter_chrome_trace
 from tracklight.dashboards.profile import memory, ops, overview, timeline
 from tracklight.dashboards.profile.overview import get_hosts_response
@@ -16,6 +15,7 @@ from tracklight.dashboards.profile.schemas import (
     HostsResponse,
     OpeningResponse,
     ToolsResponse,
+    has_version,
 )
 from tracklight.dashboards.profile.store import CaptureStore, Tool, make_tools_response
 from tracklight.errors import TracklightError
@@ -54,7 +54,7 @@ class Profile(Dashboard):
         return [
             Route("captures", Empty, self.captures, "GET"),
             Route("opening", CaptureRequest, self.opening, "GET"),
-            Route("tools", CaptureRequest, self.tools, "GET", immutable=has_fingerprint),
+            Route("tools", CaptureRequest, self.tools, "GET", immutable=has_version),
             Route("hosts", CaptureRequest, self.hosts, "GET"),
             Route("file", CaptureFileRequest, self.file, "GET"),
             *(route for tool in TOOLS for route in tool.make_routes(self._store)),
@@ -115,6 +115,8 @@ def iter_static_responses(
     listing.captures = [row for row in listing.captures if row.run in frozenset(runs)]
     if not listing.captures:
         return
+    for row in listing.captures:
+        row.version = None
     yield "captures", listing
     for row in listing.captures:
         request = CaptureRequest(row.id)

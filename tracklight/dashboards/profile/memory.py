@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracklight.analysis.media.values import has_fingerprint
 from tracklight.analysis.profiles.memory import (
     AllocationGroup,
     Allocator,
@@ -23,6 +22,7 @@ from tracklight.dashboards.profile.schemas import (
     HeapResponse,
     MemoryPeak,
     MemoryResponse,
+    has_version,
 )
 from tracklight.dashboards.profile.store import (
     CaptureStore,
@@ -31,6 +31,7 @@ from tracklight.dashboards.profile.store import (
     Tool,
     explain_empty,
 )
+from tracklight.errors import Message
 from tracklight.formats.profiles.pprof import parse_pprof
 from tracklight.index.downsampling import downsample_minmax
 from tracklight.plugin import Route
@@ -72,9 +73,9 @@ def _make_allocator_row(allocator: Allocator) -> AllocatorRow:
         stack=np.array([event.stack_bytes for event in points], np.float64),
         cache=np.array([event.cache_bytes for event in points], np.float64),
         events=np.array([event.event for event in points], np.int32),
-        pieces=_make_allocation_columns(allocator.peak_groups[:_MAX_ALLOCATION_GROUPS]),
+        peak_allocations=_make_allocation_columns(allocator.peak_groups[:_MAX_ALLOCATION_GROUPS]),
         leaks=_make_allocation_columns(allocator.leaks[:_MAX_ALLOCATION_GROUPS]),
-        step_heaps=allocator.step_heap_bytes.astype(np.float64),
+        step_heap_bytes=allocator.step_heap_bytes.astype(np.float64),
     )
 
 
@@ -89,7 +90,7 @@ def _make_peak(allocator: Allocator) -> MemoryPeak:
         cache=event.cache_bytes,
         free=event.free_bytes if event.free_bytes >= 0 else None,
         fragmentation=event.fragmentation if event.fragmentation >= 0 else None,
-        ever=lifetime_peak_bytes if lifetime_peak_bytes >= 0 else None,
+        lifetime_peak_bytes=lifetime_peak_bytes if lifetime_peak_bytes >= 0 else None,
     )
 
 
@@ -112,7 +113,7 @@ def get_heap_response(store: CaptureStore, request: CaptureRequest) -> HeapRespo
         samples = _read_samples(store, request) if capture.file.kind == "pprof" else []
         shown = samples[:_MAX_HEAP_ROWS]
         return HeapResponse(
-            wheres=[sample.location for sample in shown],
+            locations=[sample.location for sample in shown],
             stacks=["\n".join(sample.stack) for sample in shown],
             kinds=[sample.kind for sample in shown],
             devices=[sample.device for sample in shown],
@@ -133,9 +134,12 @@ def _explain_no_memory(capture: LoadedCapture) -> EmptyReason | None:
     if capture.file.kind == "pprof" or has_allocator_events(capture.trace):
         return None
     return explain_empty(capture) or EmptyReason(
-        "No allocator events were recorded.",
-        "Pass profile_memory=True to PyTorch's profiler. TensorFlow records allocations, except "
-        "for small tensors on a CPU.",
+        Message("profile.no_memory", "No allocator events were recorded."),
+        Message(
+            "profile.no_memory_hint",
+            "Pass profile_memory=True to PyTorch's profiler. TensorFlow records allocations, "
+            "except for small tensors on a CPU.",
+        ),
     )
 
 
@@ -149,8 +153,8 @@ def _make_memory_routes(store: CaptureStore) -> Sequence[Route]:
         return get_heap_response(store, request)
 
     return [
-        Route("memory", CaptureRequest, memory, "GET", immutable=has_fingerprint),
-        Route("heap", CaptureRequest, heap, "GET", immutable=has_fingerprint),
+        Route("memory", CaptureRequest, memory, "GET", immutable=has_version),
+        Route("heap", CaptureRequest, heap, "GET", immutable=has_version),
     ]
 
 
@@ -163,4 +167,4 @@ def _iter_memory_static(
         yield f"memory?capture={request.capture}", get_memory_response(store, request)
 
 
-MEMORY_TOOL = Tool("memory", "Memory", _make_memory_routes, _explain_no_memory, _iter_memory_static)
+MEMORY_TOOL = Tool("memory", _make_memory_routes, _explain_no_memory, _iter_memory_static)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracklight.analysis.media.values import has_fingerprint
 from tracklight.analysis.profiles.kernels import KernelStats, list_kernels
 from tracklight.analysis.profiles.ops import OpSide
 from tracklight.analysis.profiles.roofline import (
@@ -30,6 +29,7 @@ from tracklight.dashboards.profile.schemas import (
     ProgramTextResponse,
     Roof,
     RooflineResponse,
+    has_version,
 )
 from tracklight.dashboards.profile.store import (
     CaptureStore,
@@ -38,7 +38,7 @@ from tracklight.dashboards.profile.store import (
     Tool,
     explain_empty,
 )
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.plugin import Route
 from tracklight.types import Float64
 
@@ -72,8 +72,12 @@ def _explain_no_ops(capture: LoadedCapture) -> EmptyReason | None:
     if capture.get_op_stats().ops:
         return None
     return explain_empty(capture) or EmptyReason(
-        "No ops were recorded.",
-        "Set host_tracer_level=2 in TensorFlow's profiler, or ProfilerActivity.CPU in PyTorch's.",
+        Message("profile.no_ops", "No ops were recorded."),
+        Message(
+            "profile.no_ops_hint",
+            "Set host_tracer_level=2 in TensorFlow's profiler, or ProfilerActivity.CPU in "
+            "PyTorch's.",
+        ),
     )
 
 
@@ -82,14 +86,14 @@ def _make_ops_routes(store: CaptureStore) -> Sequence[Route]:
         """Return how long each op took, with and without nested ops."""
         return get_ops_response(store, request)
 
-    return [Route("ops", CaptureRequest, ops, "GET", immutable=has_fingerprint)]
+    return [Route("ops", CaptureRequest, ops, "GET", immutable=has_version)]
 
 
 def _iter_ops_static(store: CaptureStore, request: CaptureRequest) -> Iterator[tuple[str, object]]:
     yield f"ops?capture={request.capture}", get_ops_response(store, request)
 
 
-OPS_TOOL = Tool("ops", "Ops", _make_ops_routes, _explain_no_ops, _iter_ops_static)
+OPS_TOOL = Tool("ops", _make_ops_routes, _explain_no_ops, _iter_ops_static)
 
 
 # --- Kernels -------------------------------------------------------------------------------------
@@ -122,7 +126,7 @@ def _make_kernels_response(capture: LoadedCapture, steps: int) -> KernelsRespons
         registers=np.array([launch.registers for launch in launches], np.int32),
         shared_bytes=np.array([launch.shared_bytes for launch in launches], np.int32),
         occupancy=np.array([launch.occupancy for launch in launches], np.float32),
-        occupancy_is="achieved" if any(capture.trace.categories) else "theoretical",
+        occupancy_kind="achieved" if any(capture.trace.categories) else "theoretical",
         fill=np.array(
             [_get_fill(launch.blocks, multiprocessors) for launch in launches], np.float32
         ),
@@ -156,11 +160,18 @@ def _explain_no_kernels(capture: LoadedCapture) -> EmptyReason | None:
     if trace.on_device.any():
         if "kernel_details" in trace.arg_keys or "kernel" in trace.categories:
             return None
-        return EmptyReason("A device was used, but kernel launches were not recorded.")
+        return EmptyReason(
+            Message(
+                "profile.no_launches", "A device was used, but kernel launches were not recorded."
+            )
+        )
     return explain_empty(capture) or EmptyReason(
-        "No device was used in this capture.",
-        "Record one on a machine with a GPU. PyTorch needs ProfilerActivity.CUDA; TensorFlow and "
-        "JAX need libcupti.",
+        Message("profile.no_device", "No device was used in this capture."),
+        Message(
+            "profile.no_device_hint",
+            "Record one on a machine with a GPU. PyTorch needs ProfilerActivity.CUDA; TensorFlow "
+            "and JAX need libcupti.",
+        ),
     )
 
 
@@ -169,7 +180,7 @@ def _make_kernels_routes(store: CaptureStore) -> Sequence[Route]:
         """Return the kernels that ran on devices, and how they were launched."""
         return get_kernels_response(store, request)
 
-    return [Route("kernels", CaptureRequest, kernels, "GET", immutable=has_fingerprint)]
+    return [Route("kernels", CaptureRequest, kernels, "GET", immutable=has_version)]
 
 
 def _iter_kernels_static(
@@ -178,9 +189,7 @@ def _iter_kernels_static(
     yield f"kernels?capture={request.capture}", get_kernels_response(store, request)
 
 
-KERNELS_TOOL = Tool(
-    "kernels", "Kernels", _make_kernels_routes, _explain_no_kernels, _iter_kernels_static
-)
+KERNELS_TOOL = Tool("kernels", _make_kernels_routes, _explain_no_kernels, _iter_kernels_static)
 
 
 # --- XLA programs --------------------------------------------------------------------------------
@@ -204,7 +213,12 @@ def get_program_text_response(
     capture = store.load(request)
     programs = capture.programs
     if not 0 <= request.program < len(programs):
-        raise UsageError(f"No program {request.program}: this capture has {len(programs)}")
+        raise UsageError(
+            "profile.no_program",
+            "No program {program}: this capture has {programs}",
+            program=request.program,
+            programs=len(programs),
+        )
     program = programs[request.program]
     total_ps = {
         time.ref.instruction.name: time.total_ps
@@ -219,7 +233,7 @@ def get_program_text_response(
         lines=[line.text for line in shown],
         names=names,
         ms=np.array([total_ps.get(name, np.nan) for name in names], np.float64) / PS_PER_MS,
-        rest=len(lines) - len(shown),
+        omitted_lines=len(lines) - len(shown),
     )
 
 
@@ -244,13 +258,13 @@ def _make_programs_response(capture: LoadedCapture, steps: int) -> ProgramsRespo
         scopes=[instruction.op_name for instruction in instructions],
         sources=[time.ref.program.get_source(time.ref.instruction) for time in times],
         shapes=[format_shape(instruction.shape) for instruction in instructions],
-        programs_of=program_index.astype(np.int32),
+        program_indices=program_index.astype(np.int32),
         counts=np.array([time.run_count for time in times], np.int32),
         total_ms=total_ms,
         flops=np.array([time.run_count * time.cost.flops for time in times], np.float64),
         bytes=np.array([time.run_count * time.cost.bytes for time in times], np.float64),
         longest=np.array([time.longest_event for time in times], np.int32),
-        unplaced_ms=_measure_unmapped_ms(capture),
+        unmapped_ms=_measure_unmapped_ms(capture),
         steps=steps,
     )
 
@@ -261,7 +275,7 @@ def _make_program_rows(programs: list[XlaProgram], total_ms: Float64) -> list[Pr
         ProgramRow(
             index=index,
             name=program.module.name,
-            number=program.module.id,
+            module_id=program.module.id,
             instructions=len(program.instructions),
             total_ms=float(total_ms[index]),
         )
@@ -281,8 +295,11 @@ def _explain_no_programs(capture: LoadedCapture) -> EmptyReason | None:
     if capture.programs:
         return None
     return explain_empty(capture) or EmptyReason(
-        "This capture contains no XLA program.",
-        "Captures of JAX do, and those of TensorFlow models compiled with jit_compile=True.",
+        Message("profile.no_xla_program", "This capture contains no XLA program."),
+        Message(
+            "profile.no_xla_program_hint",
+            "Captures of JAX do, and those of TensorFlow models compiled with jit_compile=True.",
+        ),
     )
 
 
@@ -296,8 +313,8 @@ def _make_program_routes(store: CaptureStore) -> Sequence[Route]:
         return get_program_text_response(store, request)
 
     return [
-        Route("program", CaptureRequest, program, "GET", immutable=has_fingerprint),
-        Route("program/text", ProgramTextRequest, text, "GET", immutable=has_fingerprint),
+        Route("program", CaptureRequest, program, "GET", immutable=has_version),
+        Route("program/text", ProgramTextRequest, text, "GET", immutable=has_version),
     ]
 
 
@@ -312,9 +329,7 @@ def _iter_program_static(
         yield path, get_program_text_response(store, text_request)
 
 
-PROGRAM_TOOL = Tool(
-    "program", "Program", _make_program_routes, _explain_no_programs, _iter_program_static
-)
+PROGRAM_TOOL = Tool("program", _make_program_routes, _explain_no_programs, _iter_program_static)
 
 
 # --- Roofline ------------------------------------------------------------------------------------
@@ -345,7 +360,7 @@ def _make_roofline_response(capture: LoadedCapture, steps: int) -> RooflineRespo
         device=devices[0].name if devices else "",
         roofs=_list_roofs(rates) if rates else [],
         bytes_per_s=rates.bytes_per_s if rates else 0.0,
-        is_guess=rates.is_estimate if rates else False,
+        is_estimate=rates.is_estimate if rates else False,
         names=[point.op.name for point in points],
         types=[point.op.type for point in points],
         counts=np.array([point.call_count for point in points], np.int32),
@@ -358,21 +373,20 @@ def _make_roofline_response(capture: LoadedCapture, steps: int) -> RooflineRespo
 
 
 def _list_roofs(rates: PeakRates) -> list[Roof]:
-    roofs = {
-        "32 bits": rates.fp32,
-        "TF32 on tensor cores": rates.tf32,
-        "16 bits on tensor cores": rates.fp16,
-    }
-    return [Roof(name, flops_per_s) for name, flops_per_s in roofs.items() if flops_per_s]
+    roofs = (Roof("fp32", rates.fp32), Roof("tf32", rates.tf32), Roof("fp16", rates.fp16))
+    return [roof for roof in roofs if roof.flops_per_s]
 
 
 def _explain_no_roofline(capture: LoadedCapture) -> EmptyReason | None:
     if capture.programs or len(capture.trace.get_text_args("input_dims")[0]):
         return None
     return explain_empty(capture) or EmptyReason(
-        "The cost of the ops in this capture is unknown.",
-        "Pass record_shapes=True to PyTorch's profiler. For TensorFlow and JAX, costs are computed "
-        "from XLA programs.",
+        Message("profile.no_op_costs", "The cost of the ops in this capture is unknown."),
+        Message(
+            "profile.no_op_costs_hint",
+            "Pass record_shapes=True to PyTorch's profiler. For TensorFlow and JAX, costs are "
+            "computed from XLA programs.",
+        ),
     )
 
 
@@ -381,7 +395,7 @@ def _make_roofline_routes(store: CaptureStore) -> Sequence[Route]:
         """Return FLOPs, bytes and time of ops, and the peak rates of their device."""
         return get_roofline_response(store, request)
 
-    return [Route("roofline", CaptureRequest, roofline, "GET", immutable=has_fingerprint)]
+    return [Route("roofline", CaptureRequest, roofline, "GET", immutable=has_version)]
 
 
 def _iter_roofline_static(
@@ -390,6 +404,4 @@ def _iter_roofline_static(
     yield f"roofline?capture={request.capture}", get_roofline_response(store, request)
 
 
-ROOFLINE_TOOL = Tool(
-    "roofline", "Roofline", _make_roofline_routes, _explain_no_roofline, _iter_roofline_static
-)
+ROOFLINE_TOOL = Tool("roofline", _make_roofline_routes, _explain_no_roofline, _iter_roofline_static)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from tracklight.analysis.media.values import has_fingerprint
 from tracklight.analysis.profiles.comparison import ComparedCapture, Comparison, compare_captures
 from tracklight.analysis.profiles.findings import parse_thresholds
 from tracklight.analysis.profiles.input_pipeline import (
@@ -16,12 +15,15 @@ from tracklight.analysis.profiles.input_pipeline import (
 from tracklight.analysis.profiles.steps import StepPart
 from tracklight.analysis.profiles.summary import ProfileSummary, summarize_analysis
 from tracklight.analysis.profiles.trace import PS_PER_MS
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
     HostsResponse,
     HostStepRow,
     PartColumns,
+    StepRange,
     StepsResponse,
+    has_version,
     make_baseline_request,
 )
 from tracklight.dashboards.profile.store import (
@@ -57,6 +59,7 @@ def get_steps_response(store: CaptureStore, request: CaptureRequest) -> StepsRes
     def compute(capture: LoadedCapture) -> StepsResponse:
         analysis = capture.analyze_steps(request.marker, request.rules)
         steps, breakdown = analysis.steps, analysis.breakdown
+        start, stop, _ = analysis.averaged_slice.indices(len(steps.names))
         return StepsResponse(
             names=list(steps.names),
             start_ms=steps.spans[:, 0] / PS_PER_MS,
@@ -64,14 +67,14 @@ def get_steps_response(store: CaptureStore, request: CaptureRequest) -> StepsRes
             parts=[
                 PartColumns(
                     name=part.name.lower(),
-                    label=part.label,
-                    counted=breakdown.exclusive_ps[:, part] / PS_PER_MS,
-                    alone=breakdown.inclusive_ps[:, part] / PS_PER_MS,
+                    label=Sentence.make(part.label),
+                    exclusive_ms=breakdown.exclusive_ps[:, part] / PS_PER_MS,
+                    inclusive_ms=breakdown.inclusive_ps[:, part] / PS_PER_MS,
                 )
                 for part in StepPart
             ],
-            other=breakdown.other_ps / PS_PER_MS,
-            averaged=analysis.averaged_slice.indices(len(steps.names))[:2],
+            other_ms=breakdown.other_ps / PS_PER_MS,
+            averaged=StepRange(start, stop),
         )
 
     return store.get_or_compute(request, "steps", StepsResponse, compute)
@@ -87,8 +90,8 @@ def _make_overview_routes(store: CaptureStore) -> Sequence[Route]:
         return get_steps_response(store, request)
 
     return [
-        Route("overview", CaptureRequest, overview, "GET", immutable=has_fingerprint),
-        Route("steps", CaptureRequest, steps, "GET", immutable=has_fingerprint),
+        Route("overview", CaptureRequest, overview, "GET", immutable=has_version),
+        Route("steps", CaptureRequest, steps, "GET", immutable=has_version),
     ]
 
 
@@ -99,9 +102,7 @@ def _iter_overview_static(
     yield f"steps?capture={request.capture}", get_steps_response(store, request)
 
 
-OVERVIEW_TOOL = Tool(
-    "overview", "Overview", _make_overview_routes, explain_empty, _iter_overview_static
-)
+OVERVIEW_TOOL = Tool("overview", _make_overview_routes, explain_empty, _iter_overview_static)
 
 
 # --- Hosts ---------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ def _make_input_routes(store: CaptureStore) -> Sequence[Route]:
         """Return how long the program waited for input, stage by stage."""
         return get_input_analysis(store, request)
 
-    return [Route("input", CaptureRequest, input_analysis, "GET", immutable=has_fingerprint)]
+    return [Route("input", CaptureRequest, input_analysis, "GET", immutable=has_version)]
 
 
 def _iter_input_static(
@@ -161,20 +162,22 @@ def _iter_input_static(
     yield f"input?capture={request.capture}", get_input_analysis(store, request)
 
 
-INPUT_TOOL = Tool("input", "Input", _make_input_routes, _explain_no_input, _iter_input_static)
+INPUT_TOOL = Tool("input", _make_input_routes, _explain_no_input, _iter_input_static)
 
 
 # --- Comparison ----------------------------------------------------------------------------------
 
 
 def get_comparison(store: CaptureStore, request: CaptureRequest) -> Comparison:
-    """Compare a capture with the one that the request names as ``before``.
+    """Compare a capture with the one that the request names as ``baseline``.
 
     Raises:
         UsageError: The request names no other capture.
     """
-    if not request.before:
-        raise UsageError('There is nothing to compare with. Pass a capture id as "before"')
+    if not request.baseline:
+        raise UsageError(
+            "profile.no_baseline", 'There is nothing to compare with. Pass a capture id as "before"'
+        )
     baseline = make_baseline_request(request)
     return compare_captures(_get_compared(store, baseline), _get_compared(store, request))
 
@@ -199,8 +202,8 @@ def _iter_compare_static(
     others = [row.id for row in rows if row.id != request.capture and row.kind != "pprof"]
     for before in others[:_MAX_STATIC_BASELINES]:
         with suppress(TracklightError, OSError):
-            comparison = get_comparison(store, CaptureRequest(request.capture, before=before))
-            yield f"compare?capture={request.capture}&before={before}", comparison
+            comparison = get_comparison(store, CaptureRequest(request.capture, baseline=before))
+            yield f"compare?capture={request.capture}&baseline={before}", comparison
 
 
-COMPARE_TOOL = Tool("compare", "Compare", _make_compare_routes, explain_empty, _iter_compare_static)
+COMPARE_TOOL = Tool("compare", _make_compare_routes, explain_empty, _iter_compare_static)

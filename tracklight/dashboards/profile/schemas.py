@@ -6,7 +6,7 @@ times are totals over the whole capture.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,6 +16,7 @@ from tracklight.analysis.profiles.steps import StepRules
 from tracklight.analysis.profiles.timeline.layout import TrackRow
 from tracklight.analysis.profiles.timeline.pyramid import MAX_LEVELS
 from tracklight.analysis.profiles.timeline.tiles import Tiles
+from tracklight.analysis.source import Sentence
 from tracklight.plugin import Problem
 from tracklight.types import CaptureKind, Float32, Float64, Int32
 
@@ -37,20 +38,25 @@ class CaptureRequest(msgspec.Struct):
     marker: RequestText = ""
     """Name of the events that mark steps; detected if empty."""
     rules: StepRules = "ours"
-    before: RequestText = ""
+    baseline: RequestText = ""
     """Id of another capture to compare with."""
-    before_host: RequestText = ""
-    mark: int | None = None
+    baseline_host: RequestText = ""
+    version: int | None = None
     """Version of the capture. With it, the response can be cached forever."""
     thresholds: RequestText = ""
     """Thresholds of findings in percent, if not the defaults: ``input:10,host:30``."""
 
 
+def has_version(request: CaptureRequest) -> bool:
+    """Return whether the response never changes; for `Route.immutable`."""
+    return request.version is not None
+
+
 def make_baseline_request(request: CaptureRequest) -> CaptureRequest:
     """Return the same request for the capture to compare with."""
     return CaptureRequest(
-        capture=request.before,
-        host=request.before_host,
+        capture=request.baseline,
+        host=request.baseline_host,
         marker=request.marker,
         rules=request.rules,
         thresholds=request.thresholds,
@@ -71,7 +77,7 @@ class HostRow(msgspec.Struct):
 
 
 class CaptureRow(msgspec.Struct):
-    """A capture. Its ``mark`` changes whenever a file of it is written."""
+    """A capture. Its ``version`` changes when one of its files does; null in a static export."""
 
     id: str
     run: str
@@ -82,7 +88,7 @@ class CaptureRow(msgspec.Struct):
     step: int | None
     """The last step at which the run logged a scalar before the capture; null if it logged none."""
     bytes: int
-    mark: int
+    version: int | None
     hosts: list[HostRow]
 
 
@@ -96,19 +102,19 @@ class CapturesResponse(msgspec.Struct):
 class OpeningResponse(msgspec.Struct):
     """Progress of reading a capture; ``share`` is null if it is not being read."""
 
-    state: str
+    state: Literal["idle", "opening", "failed", "ready"]
     share: float | None
-    what: str
+    bytes: int
+    """Size of the file."""
     problem: Problem | None
 
 
 class ToolRow(msgspec.Struct):
-    """A tool of the dashboard; ``why`` and ``next`` say why it is empty and what to do about it."""
+    """A tool of the dashboard; if it is empty, ``empty_reason`` and ``hint`` say why."""
 
     name: str
-    title: str
-    why: str
-    next: str
+    empty_reason: Sentence | None
+    hint: Sentence | None
 
 
 class ToolsResponse(msgspec.Struct):
@@ -124,11 +130,18 @@ class PartColumns(msgspec.Struct):
     """Time of every step in one part, in milliseconds."""
 
     name: str
-    label: str
-    counted: Float64
+    label: Sentence
+    exclusive_ms: Float64
     """Every instant counted once, for the part of the highest priority."""
-    alone: Float64
+    inclusive_ms: Float64
     """As if there were no other part."""
+
+
+class StepRange(NamedTuple):
+    """The indexes of some consecutive steps, without ``stop``; an array in JSON."""
+
+    start: int
+    stop: int
 
 
 class StepsResponse(msgspec.Struct):
@@ -138,9 +151,9 @@ class StepsResponse(msgspec.Struct):
     start_ms: Float64
     total_ms: Float64
     parts: list[PartColumns]
-    other: Float64
-    averaged: tuple[int, int]
-    """First and last (exclusive) of the steps that averages are taken over."""
+    other_ms: Float64
+    averaged: StepRange
+    """The steps that averages are taken over."""
 
 
 class HostStepRow(msgspec.Struct):
@@ -193,7 +206,7 @@ class KernelsResponse(msgspec.Struct):
     """Kernels, longest total time first; one row per kernel, op and launch configuration.
 
     ``grids`` and ``blocks`` are comma-separated sizes. ``occupancy`` is in percent, NaN if unknown;
-    ``occupancy_is`` says whether it is the maximum for the launch or an estimate of what was
+    ``occupancy_kind`` says whether it is the maximum for the launch or an estimate of what was
     achieved. ``fill`` is the share of the multiprocessors that the grid has blocks for.
     ``tensor_cores`` is 0 for no, 1 for yes and 2 for unknown; ``eligible`` is 1 if the kernel could
     use them.
@@ -208,7 +221,7 @@ class KernelsResponse(msgspec.Struct):
     registers: Int32
     shared_bytes: Int32
     occupancy: Float32
-    occupancy_is: Literal["theoretical", "achieved"]
+    occupancy_kind: Literal["theoretical", "achieved"]
     fill: Float32
     tensor_cores: NDArray[np.uint8]
     eligible: NDArray[np.uint8]
@@ -225,7 +238,7 @@ class ProgramRow(msgspec.Struct):
 
     index: int
     name: str
-    number: int
+    module_id: int
     instructions: int
     total_ms: float
 
@@ -233,9 +246,9 @@ class ProgramRow(msgspec.Struct):
 class ProgramsResponse(msgspec.Struct):
     """XLA programs and their executed instructions, longest total time first.
 
-    ``programs_of`` are indices into ``programs``. ``scopes`` are the framework's names of what an
-    instruction was compiled from, with slashes between their parts. ``flops`` and ``bytes`` are
-    computed from shapes, for all runs together. ``unplaced_ms`` is the device time of events that
+    ``program_indices`` are indices into ``programs``. ``scopes`` are the framework's names of what
+    an instruction was compiled from, with slashes between their parts. ``flops`` and ``bytes`` are
+    computed from shapes, for all runs together. ``unmapped_ms`` is the device time of events that
     belong to no known instruction.
     """
 
@@ -246,13 +259,13 @@ class ProgramsResponse(msgspec.Struct):
     scopes: list[str]
     sources: list[str]
     shapes: list[str]
-    programs_of: Int32
+    program_indices: Int32
     counts: Int32
     total_ms: Float64
     flops: Float64
     bytes: Float64
     longest: Int32
-    unplaced_ms: float
+    unmapped_ms: float
     steps: int
 
 
@@ -265,7 +278,7 @@ class ProgramTextRequest(CaptureRequest):
 class ProgramTextResponse(msgspec.Struct):
     """The lines of a program; ``ms`` is NaN for lines that did not run on their own.
 
-    ``rest`` is the number of lines that were left out at the end.
+    ``omitted_lines`` is the number of lines that were left out at the end.
     """
 
     name: str
@@ -273,13 +286,13 @@ class ProgramTextResponse(msgspec.Struct):
     names: list[str]
     """The instruction of each line; empty for none."""
     ms: Float64
-    rest: int
+    omitted_lines: int
 
 
 class Roof(msgspec.Struct):
-    """Peak rate of a device in one precision."""
+    """Peak rate of a device in one precision; TF32 and 16 bits are on tensor cores."""
 
-    name: str
+    precision: Literal["fp32", "tf32", "fp16"]
     flops_per_s: float
 
 
@@ -287,13 +300,13 @@ class RooflineResponse(msgspec.Struct):
     """Ops with a known cost, longest self time first.
 
     ``flops`` and ``bytes`` are computed from shapes, for all calls together. ``roofs`` is empty if
-    the peak rates of the device are unknown; ``is_guess`` if they were computed from its units.
+    the peak rates of the device are unknown; ``is_estimate`` if they were computed from its units.
     """
 
     device: str
     roofs: list[Roof]
     bytes_per_s: float
-    is_guess: bool
+    is_estimate: bool
     names: list[str]
     types: list[str]
     counts: Int32
@@ -337,7 +350,7 @@ class MemoryPeak(msgspec.Struct):
     cache: int
     free: int | None
     fragmentation: float | None
-    ever: int | None
+    lifetime_peak_bytes: int | None
     """Most memory in use since the start of the program."""
 
 
@@ -358,10 +371,10 @@ class AllocatorRow(msgspec.Struct):
     stack: Float64
     cache: Float64
     events: Int32
-    pieces: AllocationColumns
+    peak_allocations: AllocationColumns
     """What was in use at the peak."""
     leaks: AllocationColumns
-    step_heaps: Float64
+    step_heap_bytes: Float64
     """Heap in use at the end of each step."""
 
 
@@ -377,11 +390,11 @@ class MemoryResponse(msgspec.Struct):
 class HeapResponse(msgspec.Struct):
     """Samples of a memory profile, largest first.
 
-    ``wheres`` are function, file and line in the user's code. ``stacks`` are call stacks, one frame
-    per line, innermost first. ``total_bytes`` includes samples that were left out.
+    ``locations`` are function, file and line in the user's code. ``stacks`` are call stacks, one
+    frame per line, innermost first. ``total_bytes`` includes samples that were left out.
     """
 
-    wheres: list[str]
+    locations: list[str]
     stacks: list[str]
     kinds: list[str]
     devices: list[str]
@@ -432,11 +445,19 @@ class TimeRangeRequest(CaptureRequest):
 class StepColumns(msgspec.Struct):
     """The steps of a trace, in picoseconds."""
 
-    rule: str
-    """How the steps were found, in words."""
+    rule: Sentence
+    """How the steps were found."""
     names: list[str]
-    start: Float64
-    end: Float64
+    start_ps: Float64
+    end_ps: Float64
+
+
+class TileRange(msgspec.Struct):
+    """The tiles from ``first`` to ``last`` of a level of detail."""
+
+    level: int
+    first: int
+    last: int
 
 
 class TimelineResponse(msgspec.Struct):
@@ -450,14 +471,13 @@ class TimelineResponse(msgspec.Struct):
     steps: StepColumns
     flows: int
     """Number of flows between events."""
-    problems: list[str]
+    problems: list[Sentence]
+    exported: TileRange | None = None
+    """The only tiles there are, in a static export; null with a server."""
 
 
 class StaticTimeline(msgspec.Struct):
-    """The timeline of a static export: all tracks in all tiles of one level of detail."""
+    """The timeline of a static export, with the exported tiles of all tracks."""
 
     timeline: TimelineResponse
-    level: int
-    first: int
-    last: int
     tiles: Tiles

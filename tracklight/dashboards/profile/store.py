@@ -35,6 +35,7 @@ from tracklight.analysis.profiles.xla_programs import (
     map_instructions,
 )
 from tracklight.analysis.profiles.xprof import compute_xprof_op_stats
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
     CaptureRow,
@@ -44,7 +45,7 @@ from tracklight.dashboards.profile.schemas import (
     ToolRow,
     ToolsResponse,
 )
-from tracklight.errors import LogError, TracklightError
+from tracklight.errors import LogError, Message, TracklightError
 from tracklight.plugin import Context, Problem, Route, Source
 from tracklight.types import CaptureFile, Kind, Series
 from tracklight.util.file_cache import FileCache
@@ -89,7 +90,9 @@ class CaptureListing:
         """
         files = self._get_groups().get(capture)
         if files is None:
-            raise LogError("This capture is no longer in the log. Reload the page")
+            raise LogError(
+                "profile.capture_gone", "This capture is no longer in the log. Reload the page"
+            )
         return files
 
     def get_file(self, capture: str, host: str) -> CaptureFile:
@@ -102,7 +105,12 @@ class CaptureListing:
         file = next((file for file in files if host in ("", file.host)), None)
         if file is None:
             hosts = ", ".join(f'"{file.host}"' for file in files)
-            raise LogError(f'This capture has no host "{host}". Its hosts are {hosts}')
+            raise LogError(
+                "profile.no_host",
+                'This capture has no host "{host}". Its hosts are {hosts}',
+                host=host,
+                hosts=hosts,
+            )
         return file
 
     def _get_groups(self) -> dict[str, list[CaptureFile]]:
@@ -126,7 +134,7 @@ def _make_capture_row(id: str, files: Sequence[CaptureFile], steps: _RunSteps) -
         wall_s=wall_s,
         step=steps.find_step(first.run, wall_s),
         bytes=sum(file.bytes for file in files),
-        mark=zlib.crc32("".join(file.version for file in files).encode()),
+        version=zlib.crc32("".join(file.version for file in files).encode()),
         hosts=[HostRow(file.host, file.bytes) for file in files],
     )
 
@@ -350,11 +358,11 @@ class CaptureStore:
         key = _make_key(file)
         share, problem = self._progress.get(key), self._problems.get(key)
         if share is not None:
-            return OpeningResponse("opening", share, f"reading {file.bytes / 1e6:,.0f} MB", None)
+            return OpeningResponse("opening", share, file.bytes, None)
         if problem is not None:
-            return OpeningResponse("failed", None, problem.message, problem)
+            return OpeningResponse("failed", None, file.bytes, problem)
         is_ready = self._loaded.find(key) is not None
-        return OpeningResponse("ready" if is_ready else "idle", None, "", None)
+        return OpeningResponse("ready" if is_ready else "idle", None, file.bytes, None)
 
     def _load_file(self, file: CaptureFile) -> LoadedCapture:
         key = _make_key(file)
@@ -385,15 +393,14 @@ def _make_key(file: CaptureFile) -> str:
 class EmptyReason(NamedTuple):
     """Why a tool has nothing to show of a capture, and what to do about it."""
 
-    message: str
-    hint: str = ""
+    message: Message
+    hint: Message | None = None
 
 
 class Tool(NamedTuple):
     """A tab of the dashboard."""
 
     name: str
-    title: str
     make_routes: Callable[[CaptureStore], Sequence[Route]]
     explain_empty: Callable[[LoadedCapture], EmptyReason | None]
     """Returns why the tool has nothing to show; None if it has something."""
@@ -402,17 +409,28 @@ class Tool(NamedTuple):
 
 
 def make_tools_response(tools: Iterable[Tool], capture: LoadedCapture) -> ToolsResponse:
-    reasons = ((tool, tool.explain_empty(capture) or EmptyReason("")) for tool in tools)
-    return ToolsResponse([ToolRow(tool.name, tool.title, *reason) for tool, reason in reasons])
+    return ToolsResponse([_make_tool_row(tool.name, tool.explain_empty(capture)) for tool in tools])
+
+
+def _make_tool_row(name: str, reason: EmptyReason | None) -> ToolRow:
+    if reason is None:
+        return ToolRow(name, None, None)
+    hint = None if reason.hint is None else Sentence.make(reason.hint)
+    return ToolRow(name, Sentence.make(reason.message), hint)
 
 
 def explain_empty(capture: LoadedCapture) -> EmptyReason | None:
     """Return why a capture has no events; None if it has some."""
     if capture.file.kind == "pprof":
         return EmptyReason(
-            "This is a memory profile, which has no times.",
-            "Record a trace as well: jax.profiler.trace(log_dir).",
+            Message("profile.memory_only", "This is a memory profile, which has no times."),
+            Message(
+                "profile.memory_only_hint", "Record a trace as well: jax.profiler.trace(log_dir)."
+            ),
         )
     if not len(capture.trace):
-        return EmptyReason("Nothing was recorded.", "Record at least one step.")
+        return EmptyReason(
+            Message("profile.empty", "Nothing was recorded."),
+            Message("profile.empty_hint", "Record at least one step."),
+        )
     return None

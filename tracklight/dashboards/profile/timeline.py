@@ -19,11 +19,7 @@ from tracklight.analysis.profiles.timeline.details import (
     select_flow_arrows,
     summarize_selection,
 )
-from tracklight.analysis.profiles.timeline.layout import (
-    TextMatcher,
-    Timeline,
-    list_tracks,
-)
+from tracklight.analysis.profiles.timeline.layout import TextMatcher, Timeline, list_tracks
 from tracklight.analysis.profiles.timeline.search import (
     SearchResult,
     make_word_matcher,
@@ -35,18 +31,20 @@ from tracklight.analysis.profiles.timeline.tiles import (
     make_name_table,
     make_tiles,
 )
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
     EventRequest,
     SearchRequest,
     StaticTimeline,
     StepColumns,
+    TileRange,
     TilesRequest,
     TimelineResponse,
     TimeRangeRequest,
 )
 from tracklight.dashboards.profile.store import CaptureStore, EmptyReason, LoadedCapture, Tool
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.plugin import Route
 from tracklight.types import Bool
 
@@ -72,7 +70,7 @@ class _TimelineRoutes:
             tracks=list_tracks(timeline),
             steps=_make_step_columns(capture, request.marker),
             flows=len(get_flows(capture).source),
-            problems=list(capture.trace.problems),
+            problems=[Sentence.make(problem) for problem in capture.trace.problems],
         )
 
     def tiles(self, request: TilesRequest) -> Tiles:
@@ -84,7 +82,12 @@ class _TimelineRoutes:
         timeline = get_timeline(self._store.load(request))
         tiles = range(request.first, request.last + 1)
         if len(tiles) > _MAX_TILES:
-            raise UsageError(f"Cannot return {len(tiles)} tiles at once, at most {_MAX_TILES}")
+            raise UsageError(
+                "profile.too_many_tiles",
+                "Cannot return {tiles} tiles at once, at most {max_tiles}",
+                tiles=len(tiles),
+                max_tiles=_MAX_TILES,
+            )
         return make_tiles(timeline, request.level, tiles, _check_tracks(timeline, request.tracks))
 
     def event(self, request: EventRequest) -> EventDetails:
@@ -140,21 +143,29 @@ def get_flows(capture: LoadedCapture) -> Flows:
 def _make_step_columns(capture: LoadedCapture, marker: str) -> StepColumns:
     steps = capture.get_or_compute(("steps", marker), lambda: detect_steps(capture.trace, marker))
     start, end = steps.spans.T.astype(np.float64)
-    return StepColumns(steps.rule, list(steps.names), start, end)
+    return StepColumns(Sentence.make(steps.rule), list(steps.names), start, end)
 
 
 def _check_tracks(timeline: Timeline, tracks: list[int]) -> list[int]:
     count = len(timeline.trace.tracks)
     unknown = [track for track in tracks if track >= count]
     if unknown:
-        raise UsageError(f"No track {unknown[0]}: this capture has {count} tracks")
+        raise UsageError(
+            "profile.no_track",
+            "No track {track}: this capture has {count} tracks",
+            track=unknown[0],
+            count=count,
+        )
     return tracks
 
 
 def _explain_no_timeline(capture: LoadedCapture) -> EmptyReason | None:
     if len(capture.trace):
         return None
-    return EmptyReason("Nothing was recorded.", "Run the profiler while the program does work.")
+    return EmptyReason(
+        Message("profile.empty", "Nothing was recorded."),
+        Message("profile.empty_timeline_hint", "Run the profiler while the program does work."),
+    )
 
 
 def _make_timeline_routes(store: CaptureStore) -> Sequence[Route]:
@@ -177,11 +188,10 @@ def _iter_timeline_static(
     level, range_ = choose_level(timeline, _MAX_STATIC_ENTRIES)
     tiles = make_tiles(timeline, level, range_, [track.id for track in response.tracks])
     # Without a server, names cannot be requested later: include all of them.
-    tiles.words = make_name_table(timeline, np.unique(tiles.name).tolist())
+    tiles.names = make_name_table(timeline, np.unique(tiles.name).tolist())
     path = f"timeline?capture={quote(request.capture, safe='')}"
-    yield path, StaticTimeline(response, level, range_.start, range_.stop - 1, tiles)
+    response.exported = TileRange(level, range_.start, range_.stop - 1)
+    yield path, StaticTimeline(response, tiles)
 
 
-TIMELINE_TOOL = Tool(
-    "trace", "Trace", _make_timeline_routes, _explain_no_timeline, _iter_timeline_static
-)
+TIMELINE_TOOL = Tool("trace", _make_timeline_routes, _explain_no_timeline, _iter_timeline_static)

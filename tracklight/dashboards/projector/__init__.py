@@ -102,7 +102,7 @@ class Projector(Dashboard):
             Route("project", JobRequest, self.cancel, "DELETE"),
             Route("layout", LayoutRequest, self.layout, "GET"),
             Route("quality", QualityRequest, self.quality, "GET"),
-            Route("neighbours", NeighborsRequest, self.neighbors),
+            Route("neighbors", NeighborsRequest, self.neighbors),
             Route("search", SearchRequest, self.search),
             Route("match", MatchRequest, self.match),
             Route("cluster", ClusterRequest, self.cluster),

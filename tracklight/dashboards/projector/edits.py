@@ -15,6 +15,7 @@ import numpy as np
 from tracklight.analysis.embeddings.loading import LoadedEmbedding, decode_row_bits
 from tracklight.analysis.embeddings.metadata import make_label_column
 from tracklight.dashboards.projector.schemas import SavedView
+from tracklight.errors import Message
 from tracklight.util.json_file import JsonFile
 from tracklight.util.user_dirs import get_notes_path
 
@@ -46,8 +47,8 @@ class EditStore:
         self._file: JsonFile[EditsByEmbedding] = JsonFile(path, EditsByEmbedding, dict)
 
     @property
-    def problem(self) -> str:
-        """A message about a damaged file that was renamed, or an empty string."""
+    def problem(self) -> Message | None:
+        """A message about a damaged file that was renamed."""
         return self._file.problem
 
     def get(self, embedding: str) -> EmbeddingEdits:

@@ -20,6 +20,7 @@ from tracklight.analysis.embeddings.projections.clustering import cluster_hdbsca
 from tracklight.analysis.embeddings.projections.gpu import Device
 from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric
 from tracklight.analysis.jobs import Job, JobProgress, Jobs, make_job_key
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.library import EmbeddingLibrary, EmbeddingRef
 from tracklight.dashboards.projector.schemas import (
     ClusterInfo,
@@ -28,7 +29,7 @@ from tracklight.dashboards.projector.schemas import (
     JobStatus,
     KmeansMethod,
 )
-from tracklight.errors import LogError, UsageError
+from tracklight.errors import LogError, Message, UsageError
 from tracklight.plugin import Context
 from tracklight.types import Float32, Int32
 from tracklight.util.file_cache import FileCache
@@ -60,7 +61,7 @@ class JobContext:
     """The column whose words name clusters; None for all."""
     explained_ratio: list[float] = field(default_factory=list)
     is_exact: bool = True
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     device: Device = "cpu"
 
 
@@ -91,7 +92,9 @@ class ProjectorJobs:
         """
         context = self._contexts.find(key)
         if context is None:
-            raise LogError("the server does not know this job any more; start it again")
+            raise LogError(
+                "jobs.unknown", "the server does not have this job any more; start it again"
+            )
         return context
 
     def get(self, key: str) -> tuple[Job[Float32], JobContext]:
@@ -102,7 +105,9 @@ class ProjectorJobs:
         """
         job, context = self._jobs.find(key), self.get_context(key)
         if job is None:
-            raise LogError("the server does not have this job any more; start it again")
+            raise LogError(
+                "jobs.unknown", "the server does not have this job any more; start it again"
+            )
         return job, context
 
     def get_layout(self, key: str) -> tuple[Float32, JobContext]:
@@ -114,7 +119,7 @@ class ProjectorJobs:
         """
         job, context = self.get(key)
         if job.result is None:
-            raise UsageError("this job has no result yet; try again later")
+            raise UsageError("jobs.no_result", "this job has no result yet; try again later")
         return job.result, context
 
     def cancel(self, key: str) -> JobStatus:
@@ -132,10 +137,10 @@ def make_job_status(job: Job[Float32], context: JobContext) -> JobStatus:
     return JobStatus(
         job=job.key,
         state=job.state,
-        doing=job.stage,
+        stage=Sentence.make(job.stage_message),
         done=job.done,
         total=job.total,
-        problem=job.problem,
+        problem=Sentence.make(job.problem_message) if job.problem else None,
         frame=job.revision,
         device=context.device,
     )
@@ -182,10 +187,12 @@ class ClusterJobs:
         ref = self._library.resolve(request)
         embedding = self._library.load(ref)
         rows = embedding.select_rows(request.rows)
-        context = JobContext(ref, rows, request.spherize, name_column=request.words)
-        if request.words is not None:
-            embedding.get_column(request.words)  # fail early if it does not exist
-        layout = None if request.on is None else self._get_layout(context, request.on)
+        context = JobContext(ref, rows, request.spherize, name_column=request.name_column)
+        if request.name_column is not None:
+            embedding.get_column(request.name_column)  # fail early if it does not exist
+        layout = (
+            None if request.layout_job is None else self._get_layout(context, request.layout_job)
+        )
         method, seed = request.method, request.seed
 
         def compute(progress: JobProgress) -> Float32:
@@ -199,7 +206,13 @@ class ClusterJobs:
             return clusters.astype(np.float32)[:, None]
 
         key = make_job_key(
-            ref.mark, method, request.rows, request.on, request.spherize, seed, request.words
+            ref.mark,
+            method,
+            request.rows,
+            request.layout_job,
+            request.spherize,
+            seed,
+            request.name_column,
         )
         return self._jobs.start(key, context, compute)
 

@@ -24,10 +24,12 @@ from tracklight.analysis.embeddings.projections.neighbors import (
     compute_trustworthiness,
 )
 from tracklight.analysis.embeddings.projections.pca import align_procrustes, compute_pca
+from tracklight.analysis.embeddings.projections.stages import COMPUTING_COMPONENTS, PROJECTING
 from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
 from tracklight.analysis.embeddings.projections.umap import UmapSettings, compute_umap
 from tracklight.analysis.embeddings.search import LabelSearcher
 from tracklight.analysis.jobs import JobProgress, make_job_key
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.jobs import (
     JobContext,
     LayoutComputation,
@@ -50,11 +52,15 @@ from tracklight.dashboards.projector.schemas import (
     TsneMethod,
     UmapMethod,
 )
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.types import Bool, Float32, Float64, Int32
 
-_APPROXIMATE_PCA_NOTE = "the components of so many long vectors are approximate"
-_APPROXIMATE_KNN_NOTE = "the neighbors of so many points are approximate"
+_APPROXIMATE_PCA_NOTE = Message(
+    "projector.approximate_components", "the components of so many long vectors are approximate"
+)
+_APPROXIMATE_KNN_NOTE = Message(
+    "projector.approximate_neighbors", "the neighbors of so many points are approximate"
+)
 
 _TRUST_NEIGHBORS = 5
 _HIGH_TRUST, _MEDIUM_TRUST = 0.95, 0.85
@@ -179,12 +185,16 @@ def _make_pca_computation(
     layout_input: LayoutInput, method: PcaMethod, seed: int
 ) -> LayoutComputation:
     if layout_input.count < 2:
-        raise UsageError(f"PCA needs at least 2 points, not {layout_input.count}; select more")
+        raise UsageError(
+            "projector.pca_too_few",
+            "PCA needs at least 2 points, not {count}; select more",
+            count=layout_input.count,
+        )
 
     def compute(progress: JobProgress) -> Float32:
         vectors = layout_input.get_vectors()
         context, target = layout_input.context, layout_input.target
-        progress.step("computing components", 0, 2)
+        progress.step(COMPUTING_COMPONENTS, 0, 2)
         # The components of the other step show what has moved; those of this step would follow it.
         basis = target.vectors if target else None
         if basis is not None and basis.shape[1] != vectors.shape[1]:
@@ -193,7 +203,7 @@ def _make_pca_computation(
         context.explained_ratio = components.explained_ratio.tolist()
         context.is_exact = components.is_exact
         context.notes = [] if components.is_exact else [_APPROXIMATE_PCA_NOTE]
-        progress.step("projecting", 1, 2)
+        progress.step(PROJECTING, 1, 2)
         layout = components.project(vectors)
         return layout_input.align(layout) if basis is None else layout
 
@@ -203,7 +213,7 @@ def _make_pca_computation(
 def _make_iterative_computation(
     layout_input: LayoutInput, method: TsneMethod | UmapMethod, seed: int
 ) -> LayoutComputation:
-    target_weight = 0.0 if method.supervise is None else method.pull
+    target_weight = 0.0 if method.supervise_column is None else method.supervise_factor
     if isinstance(method, TsneMethod):
         tsne_settings = TsneSettings(
             dimensions=method.dimensions,
@@ -220,7 +230,7 @@ def _make_iterative_computation(
     else:
         umap_settings = UmapSettings(
             dimensions=method.dimensions,
-            n_neighbors=method.neighbours,
+            n_neighbors=method.n_neighbors,
             min_dist=method.min_dist,
             metric=method.metric,
             epochs=method.epochs,
@@ -229,7 +239,7 @@ def _make_iterative_computation(
         )
         umap_settings.validate(layout_input.count)
         compute_layout = partial(compute_umap, settings=umap_settings)
-    labels = layout_input.find_label_codes(method.supervise)
+    labels = layout_input.find_label_codes(method.supervise_column)
 
     def compute(progress: JobProgress) -> Float32:
         layout = compute_layout(
@@ -262,7 +272,7 @@ def _make_custom_computation(
     directions = [_compute_direction(layout_input, axis, searcher) for axis in method.axes]
 
     def compute(progress: JobProgress) -> Float32:
-        progress.step("projecting", 0, 1)
+        progress.step(PROJECTING, 0, 1)
         return (layout_input.get_vectors() @ np.stack(directions, axis=1)).astype(np.float32)
 
     return compute
@@ -277,7 +287,10 @@ def _compute_direction(
     difference = end - start
     length = float(np.linalg.norm(difference))
     if not length:
-        raise UsageError("both ends of an axis are the same; choose other points for one of them")
+        raise UsageError(
+            "projector.axis_ends_equal",
+            "both ends of an axis are the same; choose other points for one of them",
+        )
     return difference / length
 
 
@@ -288,7 +301,11 @@ def _compute_mean(embedding: LoadedEmbedding, end: AxisEnd, searcher: LabelSearc
     else:
         rows = searcher.search(embedding, end.query, end.regex, end.column) & usable
     if not rows.any():
-        raise UsageError(f'no point matches "{end.query}"; both ends of an axis need points')
+        raise UsageError(
+            "projector.axis_no_match",
+            'no point matches "{query}"; both ends of an axis need points',
+            query=end.query,
+        )
     mean: Float64 = embedding.vectors.values[rows].mean(axis=0, dtype=np.float64)
     return mean
 
@@ -323,9 +340,9 @@ class LayoutJobs:
         if is_iterative and request.device == "auto":
             context.device = list_devices()[-1]
         target = None
-        if request.align is not None:
+        if request.align_to is not None:
             target = get_alignment_target(
-                self._library, self._jobs, embedding, context, request.align, request.align_by
+                self._library, self._jobs, embedding, context, request.align_to, request.align_by
             )
         layout_input = LayoutInput(embedding, context, target)
         compute = make_computation(layout_input, method, request.seed, self._searcher)
@@ -336,8 +353,8 @@ class LayoutJobs:
             request.spherize,
             request.seed,
             context.device,
-            request.align,
-            request.align and request.align_by,
+            request.align_to,
+            request.align_to and request.align_by,
             embedding.revision if _uses_labels(method) else 0,
         )
         return self._jobs.start(key, context, compute, is_cached=is_iterative)
@@ -348,7 +365,7 @@ class LayoutJobs:
         status = make_job_status(job, context)
         layout = job.result
         coordinates: list[Float32] = []
-        if layout is not None and status.frame != request.seen:
+        if layout is not None and status.frame != request.known_frame:
             coordinates = [layout[:, axis] for axis in request.axes if axis < layout.shape[1]]
         return LayoutResponse(
             status,
@@ -356,7 +373,7 @@ class LayoutJobs:
             coordinates,
             context.explained_ratio,
             context.is_exact,
-            context.notes,
+            [Sentence.make(note) for note in context.notes],
         )
 
     def get_quality(self, request: QualityRequest) -> QualityResponse:
@@ -371,27 +388,54 @@ class LayoutJobs:
         count = len(vectors)
         n_neighbors = min(_TRUST_NEIGHBORS, (count - 1) // 2)
         if n_neighbors < 1:
-            raise UsageError(f"{count} points are too few to compare neighbors")
+            raise UsageError(
+                "projector.quality_too_few",
+                "{count} points are too few to compare neighbors",
+                count=count,
+            )
         axes = [axis for axis in request.axes if axis < layout.shape[1]] or [0]
         shown = np.ascontiguousarray(layout[:, axes])
         trust = compute_trustworthiness(vectors, shown, n_neighbors, context.metric)
-        sentence = _describe_trust(trust, context.keeps_only_neighbors)
-        return QualityResponse(trust, count, min(count, TRUST_SAMPLE_SIZE), n_neighbors, sentence)
+        messages = _describe_trust(trust, context.keeps_only_neighbors)
+        return QualityResponse(
+            trustworthiness=trust,
+            point_count=count,
+            sample_size=min(count, TRUST_SAMPLE_SIZE),
+            n_neighbors=n_neighbors,
+            explanation=[Sentence.make(message) for message in messages],
+        )
 
 
 def _uses_labels(method: ProjectionMethod) -> bool:
     if isinstance(method, TsneMethod | UmapMethod):
-        return bool(method.supervise)
+        return bool(method.supervise_column)
     return isinstance(method, CustomAxesMethod)
 
 
-def _describe_trust(trust: float, keeps_only_neighbors: bool) -> str:
+def _describe_trust(trust: float, keeps_only_neighbors: bool) -> list[Message]:
     if trust >= _HIGH_TRUST:
-        sentence = "Points that are close here are close in the data."
+        messages = [
+            Message("projector.trust_high", "Points that are close here are close in the data.")
+        ]
     elif trust >= _MEDIUM_TRUST:
-        sentence = "Most points that are close here are close in the data, some are not."
+        messages = [
+            Message(
+                "projector.trust_medium",
+                "Most points that are close here are close in the data, some are not.",
+            )
+        ]
     else:
-        sentence = "Many points that are close here are far apart in the data."
+        messages = [
+            Message(
+                "projector.trust_low",
+                "Many points that are close here are far apart in the data.",
+            )
+        ]
     if keeps_only_neighbors:
-        sentence += " Sizes of clusters and distances between them mean little."
-    return sentence
+        messages.append(
+            Message(
+                "projector.trust_neighbors_only",
+                "Cluster sizes and the distances between clusters mean little.",
+            )
+        )
+    return messages

@@ -30,6 +30,7 @@ from tracklight.analysis.embeddings.loading import (
 )
 from tracklight.analysis.embeddings.projections.gpu import list_devices
 from tracklight.analysis.embeddings.projector_files import Bookmark, read_bookmarks
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.edits import EditStore, apply_edits
 from tracklight.dashboards.projector.schemas import (
     EmbeddingRequest,
@@ -37,7 +38,7 @@ from tracklight.dashboards.projector.schemas import (
     EmbeddingsResponse,
     VersionRow,
 )
-from tracklight.errors import FormatError, LogError, RunNotFoundError
+from tracklight.errors import FormatError, LogError, Message, RunNotFoundError
 from tracklight.formats.checkpoints.registry import open_tensor_bytes
 from tracklight.formats.checkpoints.tensor_file import TensorFile
 from tracklight.logdir.confined_files import ConfinedFiles
@@ -51,7 +52,10 @@ _IDLE_S = 900.0
 _MAX_CACHE_BYTES = 3 << 30
 _MAX_EDITED = 4
 _MAX_UPLOADS = 16
-_NOT_FOUND_MESSAGE = "the log no longer has this embedding, or it has changed; reload the page"
+_NOT_FOUND_MESSAGE = Message(
+    "projector.not_found",
+    "the log no longer has this embedding, or it has changed; reload the page",
+)
 
 
 @dataclass(frozen=True)
@@ -205,7 +209,11 @@ class EmbeddingLibrary:
             if not info.is_optimizer_state and len(info.shape) > 1
         ]
         if not matrices:
-            raise FormatError(f'"{name}" has no matrix whose rows could be vectors')
+            raise FormatError(
+                "projector.no_matrix",
+                '"{name}" has no matrix whose rows could be vectors',
+                name=name,
+            )
         matrices.sort(key=lambda info: info.shape[0])
         return [self._add_matrix(name, tensors, info.key, info.name) for info in matrices][-1]
 
@@ -232,7 +240,7 @@ class EmbeddingLibrary:
             has_labels=False,
             has_sprite=False,
             has_bookmarks=False,
-            problem="",
+            problem=None,
             versions=[],
         )
         return self._store_upload(row, embedding)
@@ -242,7 +250,10 @@ class EmbeddingLibrary:
     ) -> EmbeddingRow:
         upload = self._find_upload(embedding_id)
         if upload is None:
-            raise LogError("only uploaded embeddings can be given other labels or images")
+            raise LogError(
+                "projector.not_uploaded",
+                "only uploaded embeddings can be given other labels or images",
+            )
         row, before = upload
         # Problems of earlier labels do not apply any more.
         before = replace(before, problems=before.vectors.problems)
@@ -296,7 +307,7 @@ def make_embedding_row(
         has_labels=bool(last and last.metadata_path),
         has_sprite=bool(last and last.sprite_path),
         has_bookmarks=bool(embedding.bookmarks_path),
-        problem=embedding.problem,
+        problem=Sentence.make(embedding.problem) if embedding.problem else None,
         versions=[
             VersionRow(
                 index, version.step, compute_mark(files, version), *_flatten_shape(version.shape)

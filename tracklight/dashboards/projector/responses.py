@@ -16,6 +16,7 @@ from tracklight.analysis.embeddings.metadata import (
 )
 from tracklight.analysis.embeddings.projections.neighbors import query_nearest
 from tracklight.analysis.embeddings.sprites import plan_tiles
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.jobs import ProjectorJobs
 from tracklight.dashboards.projector.library import EmbeddingRef
 from tracklight.dashboards.projector.schemas import (
@@ -55,12 +56,12 @@ def make_embedding_info(ref: EmbeddingRef, embedding: LoadedEmbedding) -> Embedd
         rows=rows,
         dimensions=dimensions,
         revision=embedding.revision,
-        problems=list(embedding.problems),
+        problems=[Sentence.make(problem) for problem in embedding.problems],
         usable=None if usable.all() else usable,
         columns=[_make_column_info(column) for column in embedding.columns],
-        label=find_label_column(embedding.columns),
-        colour=find_color_column(embedding.columns),
-        sequence=find_sequence_column(embedding.columns),
+        label_column=find_label_column(embedding.columns),
+        color_column=find_color_column(embedding.columns),
+        sequence_column=find_sequence_column(embedding.columns),
         sprite=plan_tiles(embedding.sprite, rows) if embedding.sprite else None,
         spherize=dimensions >= _MIN_SPHERIZE_DIMENSIONS,
     )
@@ -96,7 +97,11 @@ def make_column_response(column: LabelColumn) -> ColumnResponse:
     encoded = [value.encode() for value in column.values]
     ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)))
     if len(ends) and ends[-1] > np.iinfo(np.int32).max:
-        raise UsageError(f'the labels of the column "{column.name}" are too long to be shown')
+        raise UsageError(
+            "projector.labels_too_long",
+            'the labels of the column "{name}" are too long to be shown',
+            name=column.name,
+        )
     numbers = column.numbers
     return ColumnResponse(
         name=column.name,
@@ -115,7 +120,12 @@ def make_point_response(embedding: LoadedEmbedding, row: int) -> PointResponse:
         UsageError: There is no such point.
     """
     if row >= embedding.row_count:
-        raise UsageError(f"there is no point {row}; there are {embedding.row_count} points")
+        raise UsageError(
+            "projector.no_point",
+            "there is no point {row}; there are {row_count} points",
+            row=row,
+            row_count=embedding.row_count,
+        )
     vector = embedding.vectors.values[row]
     cells = [LabelCell(column.name, column.get_text(row)) for column in embedding.columns]
     length = float(np.sqrt(np.vdot(vector, vector)))
@@ -151,7 +161,9 @@ def _select_query_rows(embedding: LoadedEmbedding, request: NeighborsRequest) ->
         rows[request.row] = True
     rows &= embedding.vectors.usable
     if not rows.any():
-        raise UsageError("no point is selected whose neighbors could be found")
+        raise UsageError(
+            "projector.no_selection", "no point is selected whose neighbors could be found"
+        )
     return rows
 
 
@@ -172,13 +184,15 @@ def make_file_stream(
     Raises:
         UsageError: There are no labels, or no job is given for a layout.
     """
-    stem = f"{name}-{request.what}".replace("/", "-")
-    if request.what == "labels":
+    stem = f"{name}-{request.content}".replace("/", "-")
+    if request.content == "labels":
         return _make_labels_stream(embedding, stem)
-    if request.what == "vectors":
+    if request.content == "vectors":
         return _make_matrix_stream(embedding.vectors.values, request, stem)
     if request.job is None:
-        raise UsageError("the job of the layout is missing in the request")
+        raise UsageError(
+            "projector.layout_job_missing", "the job of the layout is missing in the request"
+        )
     layout, context = jobs.get_layout(request.job)
     if request.format == "npy":
         return _make_matrix_stream(layout, request, stem)
@@ -190,7 +204,7 @@ def _make_labels_stream(embedding: LoadedEmbedding, stem: str) -> Stream:
     columns = [column.get_texts() for column in embedding.columns]
     names = [column.name for column in embedding.columns]
     if not names:
-        raise UsageError("these points have no labels")
+        raise UsageError("projector.no_labels", "these points have no labels")
     # A single column has no header: readers take a first line without a tab for a label.
     header = ["\t".join(map(_escape_cell, names))] if len(names) > 1 else []
     lines = ("\t".join(map(_escape_cell, row)) for row in zip(*columns, strict=True))

@@ -14,6 +14,7 @@ from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric
 from tracklight.analysis.embeddings.projector_files import Bookmark
 from tracklight.analysis.embeddings.sprites import SpriteTiles
 from tracklight.analysis.jobs import JobState
+from tracklight.analysis.source import Sentence
 from tracklight.types import Bool, Float32, Int32
 
 NonNegativeInt = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
@@ -71,7 +72,7 @@ class PcaMethod(msgspec.Struct, tag="pca", frozen=True, forbid_unknown_fields=Tr
 
 
 class TsneMethod(msgspec.Struct, tag="tsne", frozen=True, forbid_unknown_fields=True):
-    """t-SNE. Neighbors with another label in the column ``supervise`` weigh less by ``pull``."""
+    """t-SNE. Neighbors with another label in ``supervise_column`` weigh less."""
 
     dimensions: Literal[2, 3] = 2
     perplexity: float = 30.0
@@ -79,20 +80,20 @@ class TsneMethod(msgspec.Struct, tag="tsne", frozen=True, forbid_unknown_fields=
     learning_rate: float | None = None
     early_exaggeration: float = 12.0
     metric: DistanceMetric = "euclidean"
-    supervise: str | None = None
-    pull: Fraction = 0.0
+    supervise_column: str | None = None
+    supervise_factor: Fraction = 0.0
 
 
 class UmapMethod(msgspec.Struct, tag="umap", frozen=True, forbid_unknown_fields=True):
     """UMAP, supervised as in t-SNE."""
 
     dimensions: Literal[2, 3] = 2
-    neighbours: int = 15
+    n_neighbors: int = 15
     min_dist: float = 0.1
     metric: DistanceMetric = "euclidean"
     epochs: int | None = None
-    supervise: str | None = None
-    pull: Fraction = 0.0
+    supervise_column: str | None = None
+    supervise_factor: Fraction = 0.0
 
 
 class AxisEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -125,7 +126,7 @@ ProjectionMethod = PcaMethod | TsneMethod | UmapMethod | CustomAxesMethod
 class ProjectionRequest(EmbeddingRequest):
     """A layout of all points, or of some rows.
 
-    ``align`` is the job of another layout to compare with. If the method is iterative, the new
+    ``align_to`` is the job of another layout to compare with. If the method is iterative, the new
     layout starts from that one; in any case it is rotated onto it. ``align_by`` is the column that
     identifies points, as in a match.
     """
@@ -135,7 +136,7 @@ class ProjectionRequest(EmbeddingRequest):
     spherize: bool = False
     seed: Seed = 0
     device: Literal["auto", "cpu"] = "auto"
-    align: Key | None = None
+    align_to: Key | None = None
     align_by: str | None = AUTO_COLUMN
 
 
@@ -146,9 +147,9 @@ class JobRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LayoutRequest(JobRequest):
-    """The coordinates along some axes, unless ``seen`` is the current frame of the job."""
+    """The coordinates along some axes, unless ``known_frame`` is the current frame of the job."""
 
-    seen: int = 0
+    known_frame: int = 0
     axes: Axes = msgspec.field(default_factory=lambda: [0, 1, 2])
 
 
@@ -201,17 +202,17 @@ class HdbscanMethod(msgspec.Struct, tag="hdbscan", frozen=True, forbid_unknown_f
 
 
 class ClusterRequest(EmbeddingRequest):
-    """Clusters of points, by their vectors or by their positions in the layout of the job ``on``.
+    """Clusters of points, by their vectors or by their positions in the layout of ``layout_job``.
 
-    ``words`` is the column whose words name the clusters; all columns if null.
+    ``name_column`` is the column whose words name the clusters; all columns if null.
     """
 
     method: KmeansMethod | HdbscanMethod = KmeansMethod()
     rows: RowBits | None = None
-    on: Key | None = None
+    layout_job: Key | None = None
     spherize: bool = False
     seed: Seed = 0
-    words: str | None = None
+    name_column: str | None = None
 
 
 class EditRequest(EmbeddingRequest, kw_only=True):
@@ -242,7 +243,7 @@ class UploadRequest(msgspec.Struct):
 class EmbeddingFileRequest(EmbeddingRequest, kw_only=True):
     """Labels, vectors or the layout of a job as a file."""
 
-    what: Literal["labels", "vectors", "layout"]
+    content: Literal["labels", "vectors", "layout"]
     format: Literal["tsv", "npy"] = "tsv"
     job: Key | None = None
 
@@ -261,7 +262,7 @@ class VersionRow(msgspec.Struct):
 
 
 class EmbeddingRow(msgspec.Struct):
-    """An embedding in the list; ``problem`` says why it cannot be read."""
+    """An embedding in the list; ``problem`` says why it cannot be read, null if it can."""
 
     id: str
     run: str
@@ -271,7 +272,7 @@ class EmbeddingRow(msgspec.Struct):
     has_labels: bool
     has_sprite: bool
     has_bookmarks: bool
-    problem: str
+    problem: Sentence | None
     versions: list[VersionRow]
 
 
@@ -305,8 +306,9 @@ class ColumnInfo(msgspec.Struct):
 class EmbeddingInfo(msgspec.Struct):
     """A loaded embedding.
 
-    ``usable`` marks the rows with finite vectors, null if all are. ``label``, ``colour`` and
-    ``sequence`` are suggested columns, ``spherize`` a suggested setting.
+    ``usable`` marks the rows with finite vectors, null if all are. ``label_column``,
+    ``color_column`` and ``sequence_column`` are suggested columns, ``spherize`` a suggested
+    setting.
     """
 
     id: str
@@ -316,12 +318,12 @@ class EmbeddingInfo(msgspec.Struct):
     rows: int
     dimensions: int
     revision: int
-    problems: list[str]
+    problems: list[Sentence]
     usable: Bool | None
     columns: list[ColumnInfo]
-    label: str | None
-    colour: str | None
-    sequence: str | None
+    label_column: str | None
+    color_column: str | None
+    sequence_column: str | None
     sprite: SpriteTiles | None
     spherize: bool
 
@@ -358,14 +360,17 @@ class PointResponse(msgspec.Struct):
 
 
 class JobStatus(msgspec.Struct):
-    """The state of a job; ``frame`` increases with every intermediate result."""
+    """The state of a job; ``frame`` increases with every intermediate result.
+
+    ``stage`` names the current stage, ``problem`` says why the job failed.
+    """
 
     job: str
     state: JobState
-    doing: str
+    stage: Sentence
     done: int
     total: int
-    problem: str
+    problem: Sentence | None
     frame: int
     device: Device
 
@@ -375,20 +380,23 @@ class LayoutResponse(msgspec.Struct):
 
     job: JobStatus
     rows: Int32 | None
-    places: list[Float32]
-    explained: list[float]
-    exact: bool
-    notes: list[str]
+    coordinates: list[Float32]
+    explained_ratio: list[float]
+    is_exact: bool
+    notes: list[Sentence]
 
 
 class QualityResponse(msgspec.Struct):
-    """The trustworthiness of a layout, from 0 to 1, on a sample of its ``of`` points."""
+    """The trustworthiness of a layout, from 0 to 1, on a sample of its points.
 
-    trust: float
-    of: int
-    sample: int
-    neighbours: int
-    sentence: str
+    ``explanation`` says what it means for this layout.
+    """
+
+    trustworthiness: float
+    point_count: int
+    sample_size: int
+    n_neighbors: int
+    explanation: list[Sentence]
 
 
 class NeighborsResponse(msgspec.Struct):
@@ -414,7 +422,7 @@ class MatchResponse(msgspec.Struct):
 
 
 class ClusterInfo(msgspec.Struct):
-    """A cluster and the words that are typical of it."""
+    """A cluster and the words that are typical of it; without any, its name is its number."""
 
     name: str
     count: int

@@ -42,14 +42,14 @@ class StaticLayout(msgspec.Struct):
 
     method: ProjectionMethod
     rows: Int32 | None
-    places: list[Float32]
-    explained: list[float]
+    coordinates: list[Float32]
+    explained_ratio: list[float]
 
 
 class StaticEmbedding(msgspec.Struct):
     """An embedding without a server. ``vectors`` are flattened; null if there are too many."""
 
-    about: EmbeddingInfo
+    info: EmbeddingInfo
     columns: list[ColumnResponse]
     layouts: list[StaticLayout]
     vectors: Float32 | None
@@ -81,7 +81,7 @@ def iter_static_responses(
             continue
         yield f"copy/{row.id}", embedding
         yield from tiles
-        remaining_rows -= embedding.about.rows
+        remaining_rows -= embedding.info.rows
         row.versions, row.has_bookmarks = row.versions[-1:], False
         exported.append(row)
     if exported:

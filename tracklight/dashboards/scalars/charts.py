@@ -93,7 +93,11 @@ class SeriesSelection:
         request = self.request
         query = SeriesQuery(request.x, request.smoothing)
         if query.metric is not None and not self.context.runs_with(query.metric):
-            raise UsageError(f'no run has a scalar "{query.metric}" for the x axis')
+            raise UsageError(
+                "scalars.no_x_metric",
+                'no run has a scalar "{metric}" for the x axis',
+                metric=query.metric,
+            )
         if request.baseline is None:
             return query
         baselines = self._compute_baselines(request.baseline.run, tags, query)
@@ -104,7 +108,11 @@ class SeriesSelection:
     ) -> dict[str, Baseline]:
         shared = [tag for tag in tags if run in self.context.runs_with(tag)]
         if not shared:
-            raise UsageError(f'the baseline "{run}" has none of the tags of this chart')
+            raise UsageError(
+                "scalars.baseline_without_tags",
+                'the baseline "{run}" has none of the tags of this chart',
+                run=run,
+            )
         keys = [(run, tag) for tag in shared]
         return dict(zip(shared, self.context.log.query(keys, query, make_baseline), strict=True))
 
@@ -128,7 +136,11 @@ class ChartBuilder:
         selection = SeriesSelection(self.context, self.request)
         keys = [selection.list_keys(chart.tags) for chart in self.request.charts]
         if sum(map(len, keys)) > _MAX_LINES:
-            raise UsageError(f"these charts have more than {_MAX_LINES:,} lines: choose fewer runs")
+            raise UsageError(
+                "scalars.too_many_lines",
+                "these charts have more than {max_lines:,} lines: choose fewer runs",
+                max_lines=_MAX_LINES,
+            )
         return [
             self._build_chart(chart, chart_keys, selection)
             for chart, chart_keys in zip(self.request.charts, keys, strict=True)

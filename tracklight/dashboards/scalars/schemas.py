@@ -77,10 +77,10 @@ class ChartsRequest(SeriesRequest, kw_only=True):
 
 
 class NearestPointsRequest(SeriesRequest, kw_only=True):
-    """Requests the point of each series that is nearest to ``at`` on the axis."""
+    """Requests the point of each series that is nearest to ``x_value`` on the axis."""
 
     tags: list[str]
-    at: float
+    x_value: float
 
 
 class RangeStatsRequest(SeriesRequest, kw_only=True):
@@ -148,9 +148,9 @@ class LineRow(msgspec.Struct):
     last: PointRow | None
     min: PointRow | None
     max: PointRow | None
-    odd: list[NonFiniteRow]
-    odd_count: int
-    faded: list[OverwrittenPartRow]
+    nonfinite: list[NonFiniteRow]
+    nonfinite_count: int
+    overwritten_parts: list[OverwrittenPartRow]
 
 
 class BandRow(msgspec.Struct):
@@ -257,9 +257,11 @@ def make_line_row(run: str, tag: str, line: Line) -> LineRow:
         last=make_point_row(line.last),
         min=make_point_row(line.lowest),
         max=make_point_row(line.highest),
-        odd=_make_nonfinite_rows(line.nonfinite),
-        odd_count=line.nonfinite.total,
-        faded=[OverwrittenPartRow(piece.x, piece.y) for piece in line.overwritten_parts],
+        nonfinite=_make_nonfinite_rows(line.nonfinite),
+        nonfinite_count=line.nonfinite.total,
+        overwritten_parts=[
+            OverwrittenPartRow(piece.x, piece.y) for piece in line.overwritten_parts
+        ],
     )
 
 

@@ -27,14 +27,14 @@ _MAX_NONFINITE = 50
 class ExportedSeries(msgspec.Struct):
     """One series without overwritten points.
 
-    ``points``, ``overwritten`` and ``odd`` count all, overwritten and non-finite points of the log.
-    ``index`` has the indexes of the exported points; null if all are exported.
+    ``points``, ``overwritten`` and ``nonfinite_count`` count all, overwritten and non-finite points
+    of the log. ``index`` has the indexes of the exported points; null if all are exported.
     """
 
     run: str
     points: int
     overwritten: int
-    odd: int
+    nonfinite_count: int
     step: Float64
     wall_time: Float64
     value: Float32 | Float64
@@ -87,7 +87,7 @@ def export_curve(curve: Curve) -> ExportedSeries:
         run=curve.series.run,
         points=len(curve),
         overwritten=int(np.count_nonzero(curve.series.overwritten)),
-        odd=curve.stats.nonfinite_count,
+        nonfinite_count=curve.stats.nonfinite_count,
         step=kept.step.astype(np.float64),
         wall_time=kept.wall_time,
         value=to_float32_if_exact(kept.value),

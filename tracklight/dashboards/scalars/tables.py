@@ -46,7 +46,7 @@ def get_nearest_points(context: Context, request: NearestPointsRequest) -> Neare
     if not keys:
         return NearestPointsResponse([])
     query = selection.make_query(request.tags)
-    points = context.log.query(keys, query, NearestPointView(request.at))
+    points = context.log.query(keys, query, NearestPointView(request.x_value))
     return NearestPointsResponse(
         [
             NearestPointRow(
@@ -84,7 +84,11 @@ def compute_range_stats(context: Context, request: RangeStatsRequest) -> RangeSt
 
 def _check_row_count(keys: Sequence[SeriesKey]) -> Sequence[SeriesKey]:
     if len(keys) > _MAX_ROWS:
-        raise UsageError(f"this table has more than {_MAX_ROWS:,} rows: choose fewer runs or tags")
+        raise UsageError(
+            "scalars.too_many_rows",
+            "this table has more than {max_rows:,} rows: choose fewer runs or tags",
+            max_rows=_MAX_ROWS,
+        )
     return keys
 
 
@@ -139,8 +143,11 @@ def _check_point_count(context: Context, keys: list[SeriesKey], query: SeriesQue
     points = sum(extent.points for extent in extents)
     if points > _MAX_POINTS:
         raise UsageError(
-            f"the download has {points:,} points; the limit is {_MAX_POINTS:,}. "
-            "Choose fewer runs or tags, or use the command `tracklight export`"
+            "scalars.too_many_points",
+            "the download has {points:,} points; the limit is {max_points:,}. "
+            "Choose fewer runs or tags, or use the command `tracklight export`",
+            points=points,
+            max_points=_MAX_POINTS,
         )
 
 

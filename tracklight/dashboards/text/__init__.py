@@ -64,11 +64,11 @@ class TextDashboard(Dashboard):
         return list_steps(self.context, request)
 
     def render(self, request: TextRequest) -> TextResponse:
-        """Return a text as safe HTML or as it was logged, or a part of an array as a table."""
+        """Return a text as safe HTML or raw, or a part of an array as a table."""
         return render_texts(self._reader.read(request), request)
 
     def raw(self, request: RawTextRequest) -> Blob:
-        """Return a text as it was logged, as a file; an array as JSON."""
+        """Return a raw text as a file; an array as JSON."""
         return create_text_file(self._reader.read(request), request)
 
     def search(self, request: TextSearchRequest) -> TextSearchResponse:
@@ -84,7 +84,7 @@ class TextDashboard(Dashboard):
     def _export_value(self, request: ValueRequest) -> Iterator[tuple[str, object]]:
         """Yield the responses with which the page shows a text in both forms."""
         texts = self._reader.read(request)
-        fields = request.run, request.tag, request.index, request.mark
+        fields = request.run, request.tag, request.index, request.fingerprint
         for form in ("markdown", "raw"):
             response = render_texts(texts, TextRequest(*fields, form))
             yield value_path("render", request, form=form), response

@@ -15,7 +15,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tracklight.analysis.media.time_limits import Deadline
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.text.schemas import TextDiffLine, TextDiffResponse
+from tracklight.errors import Message
 
 _MAX_COMPARED_LINES = 20_000
 _MAX_SHOWN_LINES = 4000
@@ -41,20 +43,43 @@ def diff_texts(before: list[str], after: list[str], context: int | None) -> Text
         after: The lines of the new text.
         context: How many unchanged lines to return around changes; None returns all.
     """
-    notes = []
+    notes: list[Message] = []
     if max(len(before), len(after)) > _MAX_COMPARED_LINES:
-        notes.append(f"Only the first {_MAX_COMPARED_LINES:,} lines are compared.")
+        notes.append(
+            Message.format(
+                "text.diff_lines_limit",
+                "Only the first {limit:,} lines are compared.",
+                limit=_MAX_COMPARED_LINES,
+            )
+        )
     if any(len(line) > _MAX_LINE_CHARS for text in (before, after) for line in text):
-        notes.append(f"Lines are truncated after {_MAX_LINE_CHARS:,} characters.")
+        notes.append(
+            Message.format(
+                "text.diff_line_length",
+                "Lines are truncated after {limit:,} characters.",
+                limit=_MAX_LINE_CHARS,
+            )
+        )
     deadline = Deadline(_MAX_DIFF_S, time.thread_time)
     lines = list(_iter_lines(_truncate(before), _truncate(after), deadline))
     if deadline.is_expired:
-        notes.append("The texts differ too much to find all common lines.")
+        notes.append(
+            Message("text.diff_time_limit", "The texts differ too much to find all common lines.")
+        )
     added, removed = (sum(line.kind == kind for line in lines) for kind in ("added", "removed"))
     shown = lines if context is None else list(_fold(lines, context))
     if len(shown) > _MAX_SHOWN_LINES:
-        notes.append(f"The first {_MAX_SHOWN_LINES:,} of {len(shown):,} lines are shown.")
-    return TextDiffResponse(shown[:_MAX_SHOWN_LINES], added, removed, " ".join(notes) or None)
+        notes.append(
+            Message.format(
+                "text.diff_shown_limit",
+                "The first {limit:,} of {total:,} lines are shown.",
+                limit=_MAX_SHOWN_LINES,
+                total=len(shown),
+            )
+        )
+    return TextDiffResponse(
+        shown[:_MAX_SHOWN_LINES], added, removed, [Sentence.make(note) for note in notes]
+    )
 
 
 def _truncate(text: list[str]) -> list[str]:

@@ -7,13 +7,14 @@ from typing import Annotated, Literal
 import msgspec
 
 from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.source import Sentence
 
 TextForm = Literal["markdown", "raw"]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class TextRequest(ValueRequest):
-    """A text, rendered or as it was logged.
+    """A text, rendered or raw.
 
     Of an array, a part of a table is returned: from ``row`` and ``column`` on, at the index
     ``fixed`` (numbers separated by commas) of the dimensions before the last two.
@@ -26,11 +27,11 @@ class TextRequest(ValueRequest):
 
 
 class TextCell(msgspec.Struct):
-    """A string: safe HTML, or ``html`` null and the text as it was logged."""
+    """A string: safe HTML, or ``html`` null and the raw text."""
 
     html: str | None
     text: str | None
-    note: str | None
+    notes: list[Sentence]
     """Why it is not rendered, or truncated."""
 
 
@@ -109,7 +110,7 @@ class TextDiffRequest(msgspec.Struct, forbid_unknown_fields=True):
 class TextDiffLine(msgspec.Struct):
     """A line of one or both texts; line numbers count from 1.
 
-    In ``parts`` the words at odd indexes differ. A ``gap`` stands for ``lines`` lines that both
+    In ``parts`` the words at odd indexes differ. A ``gap`` represents ``lines`` lines that both
     texts have.
     """
 
@@ -126,5 +127,5 @@ class TextDiffResponse(msgspec.Struct):
     lines: list[TextDiffLine]
     added: int
     removed: int
-    note: str | None
+    notes: list[Sentence]
     """What was left out, if the texts are too long."""

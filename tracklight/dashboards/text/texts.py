@@ -17,6 +17,7 @@ from tracklight.analysis.media.markdown import render_markdown, start_deadline
 from tracklight.analysis.media.regex_worker import LineMatch, match_lines_of_text
 from tracklight.analysis.media.time_limits import Deadline, DeadlineExceededError, RegexProcess
 from tracklight.analysis.media.values import ValueReader, ValueRequest, compute_fingerprints
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.text.schemas import (
     RawTextRequest,
     TextCell,
@@ -26,7 +27,7 @@ from tracklight.dashboards.text.schemas import (
     TextSearchRequest,
     TextSearchResponse,
 )
-from tracklight.errors import TracklightError, UsageError
+from tracklight.errors import Message, TracklightError, UsageError
 from tracklight.formats.values import Text, decode_value
 from tracklight.plugin import Blob, Context
 from tracklight.types import Int32, Int64, ValueLocations
@@ -69,7 +70,9 @@ class TextReader:
         """
         value = self._reader.read(request)
         if not isinstance(value, Text):
-            raise UsageError(f'the values of "{request.tag}" are not texts')
+            raise UsageError(
+                "text.not_text", 'the values of "{tag}" are not texts', tag=request.tag
+            )
         return value.array
 
 
@@ -93,7 +96,7 @@ def create_text_file(texts: TextArray, request: RawTextRequest) -> Blob:
     media_type = "application/json" if texts.ndim else "text/plain; charset=utf-8"
     suffix = "json" if texts.ndim else "md"
     name = f"{request.run}_{request.tag}_{request.index}.{suffix}".replace("/", "_")
-    is_immutable = request.mark is not None
+    is_immutable = request.fingerprint is not None
     return Blob(content, media_type, name if request.download else None, is_immutable)
 
 
@@ -137,7 +140,12 @@ def _parse_fixed(fixed: str, shape: tuple[int, ...]) -> list[int]:
         position = [0] * len(shape)
     is_inside = all(0 <= i < size for i, size in zip(position, shape, strict=False))
     if len(position) != len(shape) or not is_inside:
-        raise UsageError(f'there is no table "{fixed}" in an array of {list(shape)} tables')
+        raise UsageError(
+            "text.no_table",
+            'there is no table "{fixed}" in an array of {shape} tables',
+            fixed=fixed,
+            shape=list(shape),
+        )
     return position
 
 
@@ -151,12 +159,19 @@ def _make_cells(part: TextArray, *, is_raw: bool) -> list[TextCell]:
 def _make_cell(text: str, is_raw: bool, max_chars: int, deadline: Deadline) -> TextCell:
     rendered = None if is_raw else render_markdown(text, deadline)
     if rendered is not None and rendered.html is not None:
-        return TextCell(rendered.html, None, None)
-    note = rendered.note if rendered else None
+        return TextCell(rendered.html, None, [])
+    notes = [rendered.note] if rendered and rendered.note else []
     if len(text) > max_chars:
-        truncated = f"The first {max_chars:,} of {len(text):,} characters; download it to see all."
-        note = f"{note} {truncated}" if note else truncated
-    return TextCell(None, text[:max_chars], note)
+        notes.append(
+            Message.format(
+                "text.truncated",
+                "The first {shown:,} of {total:,} characters are shown. "
+                "Download the text to see all.",
+                shown=max_chars,
+                total=len(text),
+            )
+        )
+    return TextCell(None, text[:max_chars], [Sentence.make(note) for note in notes])
 
 
 # ---- search
@@ -179,8 +194,11 @@ def search_texts(context: Context, request: TextSearchRequest) -> TextSearchResp
                 if response.searched == request.skip:
                     # The next request would get stuck at the same text.
                     raise UsageError(
-                        f'this expression takes too long on the text of "{location.series.tag}" '
-                        f"at step {location.step}; simplify it"
+                        "text.regex_too_slow",
+                        'this expression takes too long on the text of "{tag}" at step '
+                        "{step}; simplify it",
+                        tag=location.series.tag,
+                        step=location.step,
                     ) from None
                 break
             response.unreadable += text is None

@@ -39,7 +39,9 @@ class Hdf5File:
             self._layers: dict[str, str] = {}
             self._file.visititems(self._add)
         except (OSError, RuntimeError, ValueError, KeyError) as error:
-            raise FormatError(f"the HDF5 file is damaged or incomplete: {error}") from None
+            raise FormatError(
+                "files.hdf5_damaged", "the HDF5 file is damaged or incomplete: {error}", error=error
+            ) from None
 
     def list_tensors(self) -> Sequence[TensorInfo]:
         names = _make_names(list(self._datasets), self._layers)
@@ -53,14 +55,23 @@ class Hdf5File:
     def read(self, key: str) -> NDArray[Any]:
         data = self._datasets.get(key)
         if data is None:
-            raise UsageError(f'no dataset "{key}" in the HDF5 file')
+            raise UsageError(
+                "files.hdf5_no_dataset", 'no dataset "{key}" in the HDF5 file', key=key
+            )
         if data.external or data.is_virtual:
-            raise FormatError(f'the dataset "{key}" is stored in other files')
+            raise FormatError(
+                "files.hdf5_external", 'the dataset "{key}" is stored in other files', key=key
+            )
         check_array_size(data.shape, data.dtype.itemsize)
         try:
             array: NDArray[Any] = np.asarray(data[()])
         except (OSError, RuntimeError, ValueError) as error:
-            raise FormatError(f'the dataset "{key}" is damaged: {error}') from None
+            raise FormatError(
+                "files.hdf5_dataset_damaged",
+                'the dataset "{key}" is damaged: {error}',
+                key=key,
+                error=error,
+            ) from None
         return array.astype(array.dtype.newbyteorder("="), copy=False)
 
     def _add(self, key: str, item: Any) -> None:
@@ -78,7 +89,11 @@ def open_keras_archive(file: BinaryIO) -> Hdf5File:
         check_array_size([info.file_size], 1)
         return Hdf5File(io.BytesIO(archive.read(info)))
     except (KeyError, *ZIP_ERRORS) as error:
-        raise FormatError(f"the Keras file contains no readable weights: {error}") from None
+        raise FormatError(
+            "files.keras_no_weights",
+            "the Keras file contains no readable weights: {error}",
+            error=error,
+        ) from None
 
 
 def _import_h5py() -> Any:

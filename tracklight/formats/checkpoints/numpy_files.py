@@ -54,10 +54,14 @@ class NpyFile:
 
     def read(self, key: str) -> NDArray[Any]:
         if key != self._name:
-            raise UsageError(f'no array "{key}" in the file')
+            raise UsageError("files.no_array", 'no array "{key}" in the file', key=key)
         size = check_array_size(self._header.shape, self._header.dtype.itemsize)
         if get_file_size(self._file) - self._start < size:
-            raise FormatError(f'the array "{key}" ends beyond the file, which may be incomplete')
+            raise FormatError(
+                "files.array_incomplete",
+                'the array "{key}" ends beyond the file, which may be incomplete',
+                key=key,
+            )
         return _read_data(self._file, self._start, self._header)
 
 
@@ -78,7 +82,7 @@ class NpzFile:
 
     def read(self, key: str) -> NDArray[Any]:
         if key not in self._names:
-            raise UsageError(f'no array "{key}" in the archive')
+            raise UsageError("files.archive_no_array", 'no array "{key}" in the archive', key=key)
         return self._read_member(key, _read_npy)
 
     def _read_member(self, key: str, read: Callable[[BinaryIO], T]) -> T:
@@ -86,7 +90,9 @@ class NpzFile:
             with self._archive.open(self._names[key]) as member:
                 return read(cast(BinaryIO, member))
         except ZIP_ERRORS as error:
-            raise FormatError(f'the array "{key}" is damaged: {error}') from None
+            raise FormatError(
+                "files.array_damaged", 'the array "{key}" is damaged: {error}', key=key, error=error
+            ) from None
 
 
 def open_archive(file: BinaryIO) -> zipfile.ZipFile:
@@ -94,7 +100,9 @@ def open_archive(file: BinaryIO) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(file)
     except ZIP_ERRORS as error:
-        raise FormatError(f"the archive is damaged or incomplete: {error}") from None
+        raise FormatError(
+            "files.archive_damaged", "the archive is damaged or incomplete: {error}", error=error
+        ) from None
 
 
 def _read_npy(member: BinaryIO) -> NDArray[Any]:
@@ -111,10 +119,16 @@ def _read_header(file: BinaryIO) -> _Header:
             warnings.simplefilter("ignore")  # about files that Python 2 wrote
             header = _Header(*read(file))
     except _HEADER_ERRORS as error:
-        raise FormatError(f"the header of the array is invalid: {error}") from None
+        raise FormatError(
+            "files.array_header", "the header of the array is invalid: {error}", error=error
+        ) from None
     if header.dtype.kind not in "biufc":
         # Arrays of objects are pickled, and a pickle can run any code.
-        raise FormatError(f"arrays of {header.dtype} are not supported; only numbers are")
+        raise FormatError(
+            "files.array_dtype",
+            "arrays of {dtype} are not supported; only numbers are",
+            dtype=header.dtype,
+        )
     return header
 
 

@@ -36,7 +36,9 @@ def open_tensor_file(file: BinaryIO, name: str) -> TensorFile:
     try:
         return opener(file, stem)
     except FormatError as error:
-        raise FormatError(f'"{name}" cannot be read: {error}') from None
+        raise FormatError(
+            "files.unreadable", '"{name}" cannot be read: {error}', name=name, error=error
+        ) from None
 
 
 def open_tensor_bytes(data: bytes, name: str) -> TensorFile:
@@ -51,7 +53,12 @@ def _get_opener(name: str) -> tuple[str, Opener]:
         if lower.endswith(suffix):
             return name[: -len(suffix)], opener
     known = ", ".join(suffix for suffix in _OPENERS if suffix != ".weights.h5")
-    raise FormatError(f'"{name}" has an unknown file type; supported are {known}')
+    raise FormatError(
+        "files.unknown_type",
+        '"{name}" has an unknown file type; supported are {known}',
+        name=name,
+        known=known,
+    )
 
 
 def _open_torch(file: BinaryIO, name: str) -> TensorFile:
@@ -59,11 +66,12 @@ def _open_torch(file: BinaryIO, name: str) -> TensorFile:
     head = file.read(len(_LEGACY_TORCH_MAGIC))
     if head == _LEGACY_TORCH_MAGIC:
         raise FormatError(
-            "it was saved by PyTorch before 1.6; load it in a newer version and save its "
-            "state_dict again"
+            "files.old_torch",
+            "it was saved by PyTorch before 1.6; load it in a newer version "
+            "and save its state_dict again",
         )
     if not head.startswith(_ZIP_MAGIC):
-        raise FormatError("it was not written by torch.save, or is incomplete")
+        raise FormatError("files.not_torch", "it was not written by torch.save, or is incomplete")
     return TorchFile(file, name)
 
 

@@ -58,13 +58,20 @@ def load_pickle(data: bytes) -> Any:
         FormatError: The pickle is damaged, too large, or uses opcodes that are not supported.
     """
     if len(data) > MAX_PICKLE_BYTES:
-        raise FormatError(f"the pickle has {len(data)} bytes, more than {MAX_PICKLE_BYTES}")
+        raise FormatError(
+            "files.pickle_too_large",
+            "the pickle has {size} bytes, more than {limit}",
+            size=len(data),
+            limit=MAX_PICKLE_BYTES,
+        )
     try:
         return _PickleMachine().run(data)
     except FormatError:
         raise
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, RecursionError) as error:
-        raise FormatError(f"the pickle is invalid: {error!r:.200}") from None
+        raise FormatError(
+            "files.pickle_invalid", "the pickle is invalid: {error!r:.200}", error=error
+        ) from None
 
 
 class _PickleMachine:
@@ -83,9 +90,13 @@ class _PickleMachine:
                 continue
             operation = _OPERATIONS.get(opcode.name)
             if operation is None:
-                raise FormatError(f"the pickle uses {opcode.name}, which is not supported")
+                raise FormatError(
+                    "files.pickle_unsupported",
+                    "the pickle uses {name}, which is not supported",
+                    name=opcode.name,
+                )
             operation(self, argument)
-        raise FormatError("the pickle is truncated")
+        raise FormatError("files.pickle_truncated", "the pickle is truncated")
 
     def push(self, value: Any) -> None:
         self._stack.append(value)
@@ -98,7 +109,9 @@ class _PickleMachine:
         while self._stack[mark] is not _MARK:
             mark -= 1
             if mark < 0:
-                raise FormatError("the pickle is invalid: a mark is missing")
+                raise FormatError(
+                    "files.pickle_no_mark", "the pickle is invalid: a mark is missing"
+                )
         items = self._stack[mark + 1 :]
         del self._stack[mark:]
         return items
@@ -129,14 +142,20 @@ class _PickleMachine:
     def push_storage(self) -> None:
         kind, storage_class, key, *_ = self.pop()
         if kind != "storage":
-            raise FormatError(f"the pickle refers to a {kind!r:.40} instead of a storage")
+            raise FormatError(
+                "files.pickle_no_storage",
+                "the pickle refers to a {kind!r:.40} instead of a storage",
+                kind=kind,
+            )
         self.push(Storage(str(key), storage_class))
 
     def set_items(self, items: list[Any]) -> None:
         target = self._stack[-1]
         target = target.items if isinstance(target, OpaqueObject) else target
         if not isinstance(target, dict):
-            raise FormatError("the pickle sets items of an object that is not a dict")
+            raise FormatError(
+                "files.pickle_not_a_dict", "the pickle sets items of an object that is not a dict"
+            )
         _set_items(target, zip(items[::2], items[1::2], strict=True))
 
     def extend(self, items: list[Any]) -> None:
@@ -165,7 +184,11 @@ def _set_items(target: dict[Any, Any], pairs: Iterable[tuple[Any, Any]]) -> dict
     for key, value in pairs:
         # Hashing deeply nested tuples can crash the process.
         if not isinstance(key, (str, bytes, int, float, type(None))):
-            raise FormatError(f"the pickle contains a dict with a key of type {type(key).__name__}")
+            raise FormatError(
+                "files.pickle_dict_key",
+                "the pickle contains a dict with a key of type {name}",
+                name=type(key).__name__,
+            )
         target[key] = value
     return target
 
@@ -173,7 +196,7 @@ def _set_items(target: dict[Any, Any], pairs: Iterable[tuple[Any, Any]]) -> dict
 def _make_tensor(storage: Any, offset: Any, shape: Any, strides: Any) -> StoredTensor:
     numbers = (offset, *shape, *strides)
     if not isinstance(storage, Storage) or not all(type(number) is int for number in numbers):
-        raise FormatError("the pickle contains an invalid tensor")
+        raise FormatError("files.pickle_tensor", "the pickle contains an invalid tensor")
     return StoredTensor(storage, offset, tuple(shape), tuple(strides))
 
 

@@ -56,10 +56,19 @@ class SafetensorsFile:
         self._file = file
         size = get_file_size(file)
         if size < 8:
-            raise FormatError(f"the safetensors file has only {size} bytes")
+            raise FormatError(
+                "files.safetensors_too_small",
+                "the safetensors file has only {size} bytes",
+                size=size,
+            )
         length = int.from_bytes(read_exactly(file, 0, 8), "little")
         if length > min(size - 8, _MAX_HEADER_BYTES):
-            raise FormatError(f"the header has {length} bytes, but the safetensors file {size}")
+            raise FormatError(
+                "files.safetensors_header_size",
+                "the header has {length} bytes, but the safetensors file {size}",
+                length=length,
+                size=size,
+            )
         self._start = 8 + length
         self._entries = _parse_header(read_exactly(file, 8, length))
         for key, entry in self._entries.items():
@@ -74,10 +83,17 @@ class SafetensorsFile:
     def read(self, key: str) -> NDArray[Any]:
         entry = self._entries.get(key)
         if entry is None:
-            raise UsageError(f'no tensor "{key}" in the safetensors file')
+            raise UsageError(
+                "files.safetensors_no_tensor", 'no tensor "{key}" in the safetensors file', key=key
+            )
         dtype = _DTYPES.get(entry.dtype)
         if dtype is None:
-            raise FormatError(f'the tensor "{key}" has the unsupported type {entry.dtype}')
+            raise FormatError(
+                "files.tensor_dtype",
+                'the tensor "{key}" has the unsupported type {dtype}',
+                key=key,
+                dtype=entry.dtype,
+            )
         offset = self._start + entry.data_offsets[0]
         return widen(dtype, read_array(self._file, offset, get_storage_dtype(dtype), entry.shape))
 
@@ -88,18 +104,29 @@ def _parse_header(data: bytes) -> dict[str, _Entry]:
         raw.pop("__metadata__", None)
         return {key: msgspec.json.decode(entry, type=_Entry) for key, entry in raw.items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(f"the header of the safetensors file is invalid: {error}") from None
+        raise FormatError(
+            "files.safetensors_header",
+            "the header of the safetensors file is invalid: {error}",
+            error=error,
+        ) from None
 
 
 def _check_entry(key: str, entry: _Entry, size: int) -> None:
     begin, end = entry.data_offsets
     if not 0 <= begin <= end <= size:
-        raise FormatError(f'the tensor "{key}" ends beyond the file, which may be incomplete')
+        raise FormatError(
+            "files.tensor_incomplete",
+            'the tensor "{key}" ends beyond the file, which may be incomplete',
+            key=key,
+        )
     dtype = _DTYPES.get(entry.dtype)
     if dtype is None:
         return  # other tensors can be read
     if check_array_size(entry.shape, np.dtype(get_storage_dtype(dtype)).itemsize) != end - begin:
         raise FormatError(
-            f'the tensor "{key}" has {end - begin} bytes, which do not match its shape '
-            f"{list(entry.shape)}"
+            "files.tensor_size",
+            'the tensor "{key}" has {size} bytes, which do not match its shape {shape}',
+            key=key,
+            size=end - begin,
+            shape=list(entry.shape),
         )

@@ -50,22 +50,28 @@ def parse_table(data: bytes) -> dict[bytes, bytes]:
         size, _ = read_varint(handle, position, len(handle))
         if offset < previous_end:
             # A small file must not expand without bound.
-            raise FormatError("the blocks of the table overlap")
+            raise FormatError("files.table_overlap", "the blocks of the table overlap")
         previous_end = offset + size
         for key, value in _iter_entries(_read_block(data, offset, size, remaining)):
             entries[key] = value
             remaining -= len(key) + len(value)
             if remaining < 0:
-                raise FormatError(f"the table is larger than {MAX_TABLE_BYTES} bytes")
+                raise FormatError(
+                    "files.table_too_large",
+                    "the table is larger than {limit} bytes",
+                    limit=MAX_TABLE_BYTES,
+                )
     return entries
 
 
 def _parse_footer(data: bytes) -> tuple[int, int]:
     """Return the offset and the size of the index block."""
     if len(data) < FOOTER_BYTES:
-        raise IncompleteTableError(f"it has only {len(data)} bytes")
+        raise IncompleteTableError(
+            "files.table_too_small", "it has only {size} bytes", size=len(data)
+        )
     if struct.unpack_from("<Q", data, len(data) - 8)[0] != _MAGIC:
-        raise IncompleteTableError("the footer is missing")
+        raise IncompleteTableError("files.table_no_footer", "the footer is missing")
     offset = len(data) - FOOTER_BYTES
     numbers = []
     for _ in range(4):
@@ -77,32 +83,49 @@ def _parse_footer(data: bytes) -> tuple[int, int]:
 def _read_block(data: bytes, offset: int, size: int, max_bytes: int) -> bytes:
     end = offset + size
     if end + _TRAILER_BYTES > len(data):
-        raise FormatError(f"the block of {size} bytes at {offset} ends beyond the table")
+        raise FormatError(
+            "files.block_beyond_table",
+            "the block of {size} bytes at {offset} ends beyond the table",
+            size=size,
+            offset=offset,
+        )
     (crc,) = struct.unpack_from("<I", data, end + 1)
     if masked_crc32c(data[offset : end + 1]) != crc:
-        raise FormatError(f"the checksum of the block at {offset} is wrong")
+        raise FormatError(
+            "files.block_checksum", "the checksum of the block at {offset} is wrong", offset=offset
+        )
     compression, content = data[end], data[offset:end]
     if compression == _SNAPPY:
         return decompress_snappy(content, max_bytes)
     if compression != _UNCOMPRESSED:
-        raise FormatError(f"the block at {offset} has the unknown compression {compression}")
+        raise FormatError(
+            "files.block_compression",
+            "the block at {offset} has the unknown compression {compression}",
+            offset=offset,
+            compression=compression,
+        )
     return content
 
 
 def _iter_entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
     if len(block) < 4:
-        raise FormatError("a block of the table is empty")
+        raise FormatError("files.block_empty", "a block of the table is empty")
     (restarts,) = struct.unpack_from("<I", block, len(block) - 4)
     end = len(block) - 4 - 4 * restarts
     if end < 0:
-        raise FormatError(f"a block of {len(block)} bytes claims to have {restarts} restarts")
+        raise FormatError(
+            "files.block_restarts",
+            "a block of {size} bytes claims to have {restarts} restarts",
+            size=len(block),
+            restarts=restarts,
+        )
     key, offset = b"", 0
     while offset < end:
         shared, offset = read_varint(block, offset, end)
         unshared, offset = read_varint(block, offset, end)
         length, offset = read_varint(block, offset, end)
         if shared > len(key) or offset + unshared + length > end:
-            raise FormatError("an entry does not fit its block")
+            raise FormatError("files.block_entry", "an entry does not fit its block")
         key = key[:shared] + block[offset : offset + unshared]
         offset += unshared
         yield key, block[offset : offset + length]
@@ -117,7 +140,12 @@ def decompress_snappy(data: bytes, max_bytes: int) -> bytes:
     """
     size, offset = read_varint(data, 0, len(data))
     if size > max_bytes:
-        raise FormatError(f"a compressed block has {size} bytes, more than {max_bytes}")
+        raise FormatError(
+            "files.block_too_large",
+            "a compressed block has {size} bytes, more than {limit}",
+            size=size,
+            limit=max_bytes,
+        )
     out = bytearray()
     while offset < len(data):
         if data[offset] & 3 == _SNAPPY_LITERAL:
@@ -130,7 +158,12 @@ def decompress_snappy(data: bytes, max_bytes: int) -> bytes:
         if len(out) > size:
             break
     if len(out) != size:
-        raise FormatError(f"a compressed block has {len(out)} bytes instead of {size}")
+        raise FormatError(
+            "files.block_size",
+            "a compressed block has {actual} bytes instead of {size}",
+            actual=len(out),
+            size=size,
+        )
     return bytes(out)
 
 
@@ -144,7 +177,7 @@ def _parse_literal(data: bytes, offset: int) -> tuple[int, int]:
         start += length_bytes
     end = start + length + 1
     if end > len(data):
-        raise FormatError("a compressed block is truncated")
+        raise FormatError("files.block_truncated", "a compressed block is truncated")
     return start, end
 
 
@@ -157,13 +190,17 @@ def _parse_copy(data: bytes, offset: int) -> tuple[int, int, int]:
         length, size, high_bits = (tag >> 2) + 1, 2 if tag & 3 == 2 else 4, 0
     end = offset + 1 + size
     if end > len(data):
-        raise FormatError("a compressed block is truncated")
+        raise FormatError("files.block_truncated", "a compressed block is truncated")
     return length, high_bits | int.from_bytes(data[offset + 1 : end], "little"), end
 
 
 def _append_copy(out: bytearray, length: int, distance: int) -> None:
     if not 0 < distance <= len(out):
-        raise FormatError(f"a compressed block copies from {distance} bytes before its start")
+        raise FormatError(
+            "files.block_copy",
+            "a compressed block copies from {distance} bytes before its start",
+            distance=distance,
+        )
     # The copy may overlap its own output.
     source = out[-distance:]
     out += (source * (length // distance + 1))[:length]

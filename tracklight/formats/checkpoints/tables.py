@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import FormatError, MissingDependencyError, UsageError
+from tracklight.errors import FormatError, Message, MissingDependencyError, UsageError
 from tracklight.formats.checkpoints.tensor_file import (
     MAX_ARRAY_BYTES,
     LabelColumns,
@@ -43,7 +43,7 @@ class TsvFile:
 
     def read(self, key: str) -> NDArray[Any]:
         if key != self._name:
-            raise UsageError(f'no tensor "{key}" in the file')
+            raise UsageError("files.no_tensor", 'no tensor "{key}" in the file', key=key)
         return self._vectors
 
 
@@ -57,13 +57,18 @@ def read_tsv_vectors(file: BinaryIO, max_bytes: int = MAX_ARRAY_BYTES) -> tuple[
         FormatError: The file is not such a text, or too large.
     """
     if get_file_size(file) > max_bytes:
-        raise FormatError(f"the text is larger than the limit of {max_bytes >> 20} MiB")
+        raise FormatError(
+            "files.text_too_large",
+            "the text is larger than the limit of {limit_mib} MiB",
+            limit_mib=max_bytes >> 20,
+        )
     try:
         with _as_text(file) as lines:
             return _parse_tsv(lines)
     except UnicodeDecodeError:
         raise FormatError(
-            "the file of vectors is not text; raw float32 files need a matching tensor_shape"
+            "files.vectors_not_text",
+            "the file of vectors is not text; raw float32 files need a matching tensor_shape",
         ) from None
     except ValueError:
         with _as_text(file) as lines:
@@ -76,7 +81,11 @@ def read_raw_vectors(file: BinaryIO, shape: Sequence[int]) -> Float32:
     expected, actual = check_array_size([rows, columns], 4), get_file_size(file)
     if not expected or expected != actual:
         raise FormatError(
-            f"the file has {actual} bytes, but tensor_shape {list(shape)} needs {expected}"
+            "files.vectors_size",
+            "the file has {actual} bytes, but tensor_shape {shape} needs {expected}",
+            actual=actual,
+            shape=list(shape),
+            expected=expected,
         )
     return read_array(file, 0, np.dtype("<f4"), (rows, columns))
 
@@ -95,7 +104,7 @@ def _parse_tsv(lines: Iterator[str]) -> tuple[list[str], Float32]:
     lines = filter(str.strip, lines)
     first = next(lines, None)
     if first is None:
-        raise FormatError("the file of vectors is empty")
+        raise FormatError("files.vectors_empty", "the file of vectors is empty")
     lines = itertools.chain([first], lines)
     if is_number(first.split("\t")[0]):
         return [], _parse_numbers(lines)
@@ -109,7 +118,7 @@ def _parse_numbers(lines: Iterable[str]) -> Float32:
     return np.loadtxt(lines, np.float32, comments=None, delimiter="\t", ndmin=2)
 
 
-def _explain_tsv_error(lines: Iterable[str]) -> str:
+def _explain_tsv_error(lines: Iterable[str]) -> Message:
     """Describe what is wrong with the first invalid line."""
     width = 0
     for number, line in enumerate(lines, 1):
@@ -117,12 +126,23 @@ def _explain_tsv_error(lines: Iterable[str]) -> str:
         if not line.strip():
             continue
         if width and len(cells) != width:
-            return f"line {number} has {len(cells)} tab-separated cells instead of {width}"
+            return Message.format(
+                "files.tsv_width",
+                "line {line} has {cells} tab-separated cells instead of {width}",
+                line=number,
+                cells=len(cells),
+                width=width,
+            )
         width = len(cells)
         for cell in cells[1:] or cells:
             if not is_number(cell):
-                return f'line {number} has "{cell:.40}" instead of a number'
-    return "only some of the lines begin with a number"
+                return Message.format(
+                    "files.tsv_number",
+                    'line {line} has "{cell:.40}" instead of a number',
+                    line=number,
+                    cell=cell[:40],
+                )
+    return Message("files.tsv_mixed", "only some of the lines begin with a number")
 
 
 def is_number(text: str) -> bool:
@@ -138,7 +158,7 @@ class TableFile:
 
     def __init__(self, vectors: dict[str, NDArray[Any]], labels: LabelColumns) -> None:
         if not vectors:
-            raise FormatError("the table has no column of numbers")
+            raise FormatError("files.table_no_numbers", "the table has no column of numbers")
         self._vectors = vectors
         self.labels = labels
 
@@ -150,24 +170,34 @@ class TableFile:
 
     def read(self, key: str) -> NDArray[Any]:
         if key not in self._vectors:
-            raise UsageError(f'no vectors "{key}" in the table')
+            raise UsageError("files.table_no_vectors", 'no vectors "{key}" in the table', key=key)
         return self._vectors[key]
 
 
 def open_csv(file: BinaryIO, name: str) -> TableFile:
     """Open a CSV file, separated by comma, semicolon or tab, with or without a header."""
     if get_file_size(file) > MAX_ARRAY_BYTES:
-        raise FormatError(f"the table is larger than the limit of {MAX_ARRAY_BYTES >> 20} MiB")
+        raise FormatError(
+            "files.table_over_limit",
+            "the table is larger than the limit of {limit_mib} MiB",
+            limit_mib=MAX_ARRAY_BYTES >> 20,
+        )
     with contextlib.closing(_iter_csv_rows(file)) as rows:
         first = next(rows, None)
         if not first:
-            raise FormatError("the table is empty")
+            raise FormatError("files.table_empty", "the table is empty")
         has_header = not any(is_number(cell) for cell in first)
         names = make_column_names(first if has_header else [""] * len(first))
         columns: list[list[str]] = [[] if has_header else [cell] for cell in first]
         for number, row in enumerate(rows, 2):
             if len(row) != len(names):
-                raise FormatError(f"line {number} has {len(row)} cells instead of {len(names)}")
+                raise FormatError(
+                    "files.table_cells",
+                    "line {number} has {actual} cells instead of {expected}",
+                    number=number,
+                    actual=len(row),
+                    expected=len(names),
+                )
             for column, cell in zip(columns, row, strict=True):
                 column.append(cell)
     return _split_columns(dict(zip(names, columns, strict=True)), name, has_header)
@@ -190,7 +220,9 @@ def _iter_csv_rows(file: BinaryIO) -> Generator[list[str], None, None]:
         yield from csv.reader([first], delimiter=delimiter)
         yield from (row for row in csv.reader(text, delimiter=delimiter) if row)
     except (UnicodeDecodeError, csv.Error) as error:
-        raise FormatError(f"the table is not valid CSV: {error}") from None
+        raise FormatError(
+            "files.table_invalid_csv", "the table is not valid CSV: {error}", error=error
+        ) from None
     finally:
         text.detach()
 
@@ -232,7 +264,9 @@ def open_parquet(file: BinaryIO, name: str) -> TableFile:
         check_array_size([size], 1)
         table = source.read()
     except (OSError, ValueError, RuntimeError, NotImplementedError) as error:
-        raise FormatError(f"the Parquet file cannot be read: {error}") from None
+        raise FormatError(
+            "files.parquet_unreadable", "the Parquet file cannot be read: {error}", error=error
+        ) from None
     return _split_arrow_columns(table, name)
 
 
@@ -265,6 +299,10 @@ def _stack_lists(column: Any, name: str) -> NDArray[Any]:
     whole = column.combine_chunks()
     lengths = set(whole.value_lengths().to_pylist()) if len(whole) else set()
     if len(lengths) != 1 or None in lengths:
-        raise FormatError(f'the lists of the column "{name}" have different lengths')
+        raise FormatError(
+            "files.list_lengths",
+            'the lists of the column "{name}" have different lengths',
+            name=name,
+        )
     numbers: NDArray[Any] = whole.flatten().to_numpy(zero_copy_only=False)
     return numbers.reshape(len(whole), -1)

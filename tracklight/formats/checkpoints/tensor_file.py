@@ -69,10 +69,15 @@ def check_array_size(
         FormatError: The array is too large, or the shape is invalid.
     """
     if any(size < 0 for size in shape) or len(shape) > _MAX_DIMENSIONS:
-        raise FormatError(f"{list(shape)[:40]} is not a valid shape")
+        raise FormatError(
+            "files.invalid_shape", "{shape} is not a valid shape", shape=list(shape)[:40]
+        )
     if item_bytes * math.prod(size for size in shape if size) > max_bytes:
         raise FormatError(
-            f"a tensor of shape {list(shape)} takes more than the limit of {max_bytes >> 20} MiB"
+            "files.tensor_too_large",
+            "a tensor of shape {shape} takes more than the limit of {limit_mib} MiB",
+            shape=list(shape),
+            limit_mib=max_bytes >> 20,
         )
     return item_bytes * math.prod(shape)
 
@@ -86,7 +91,11 @@ def read_exactly(file: BinaryIO, offset: int, size: int) -> bytes:
     file.seek(offset)
     data = file.read(size)
     if len(data) < size:
-        raise FormatError(f"the file is truncated: {size - len(data)} bytes are missing")
+        raise FormatError(
+            "files.truncated",
+            "the file is truncated: {missing} bytes are missing",
+            missing=size - len(data),
+        )
     return data
 
 
@@ -104,6 +113,10 @@ def read_array(
     while remaining:
         count = cast(io.BufferedReader, file).readinto(remaining)
         if not count:
-            raise FormatError(f"the file is truncated: {len(remaining)} bytes are missing")
+            raise FormatError(
+                "files.truncated",
+                "the file is truncated: {missing} bytes are missing",
+                missing=len(remaining),
+            )
         remaining = remaining[count:]
     return array

@@ -125,7 +125,12 @@ class TensorFlowCheckpoint:
     def read(self, key: str) -> NDArray[Any]:
         raw_key = self._keys.get(key)
         if raw_key is None:
-            raise UsageError(f'no tensor "{key}" in the checkpoint "{self._name}"')
+            raise UsageError(
+                "files.checkpoint_no_tensor",
+                'no tensor "{key}" in the checkpoint "{name}"',
+                key=key,
+                name=self._name,
+            )
         with self._add_context_to_errors(key):
             entry = self._entries[raw_key]
             dtype, shape = get_dtype(entry.dtype), get_shape(entry.shape)
@@ -145,19 +150,34 @@ class TensorFlowCheckpoint:
             yield
         except sstable.IncompleteTableError as error:
             raise FormatError(
-                f'{subject} "{self._name}" is incomplete: {error}. If it is still being written, '
-                "try again later"
+                "files.checkpoint_incomplete",
+                '{subject} "{name}" is incomplete: {error}. If it is still being '
+                "written, try again later",
+                subject=subject,
+                name=self._name,
+                error=error,
             ) from None
         except FormatError as error:
-            raise FormatError(f'{subject} "{self._name}" cannot be read: {error}') from None
+            raise FormatError(
+                "files.checkpoint_unreadable",
+                '{subject} "{name}" cannot be read: {error}',
+                subject=subject,
+                name=self._name,
+                error=error,
+            ) from None
 
     def _read_index(self) -> bytes:
         path = f"{self._prefix}.index"
         size = self._files.find_size(path)
         if size is None:
-            raise sstable.IncompleteTableError("the index is missing")
+            raise sstable.IncompleteTableError("files.index_missing", "the index is missing")
         if size > sstable.MAX_TABLE_BYTES:
-            raise FormatError(f"the index has {size} bytes, more than {sstable.MAX_TABLE_BYTES}")
+            raise FormatError(
+                "files.index_too_large",
+                "the index has {size} bytes, more than {limit}",
+                size=size,
+                limit=sstable.MAX_TABLE_BYTES,
+            )
         with self._files.open(path) as file:
             return file.read(size)
 
@@ -186,7 +206,11 @@ class TensorFlowCheckpoint:
             slices = to_slices(extents, shape)
             part = self._entries.get(encode_slice_key(raw_key, extents))
             if part is None:
-                raise FormatError(f"the slice {[tuple(extent) for extent in extents]} is missing")
+                raise FormatError(
+                    "files.slice_missing",
+                    "the slice {slice} is missing",
+                    slice=[tuple(extent) for extent in extents],
+                )
             sizes = tuple(each.stop - each.start for each in slices)
             values = self._read_entry(part, dtype, sizes)
             if whole is None:
@@ -194,7 +218,12 @@ class TensorFlowCheckpoint:
             whole[slices] = values
             filled += values.size
         if whole is None or filled != whole.size:
-            raise FormatError(f"the slices contain {filled} of {math.prod(shape)} numbers")
+            raise FormatError(
+                "files.slices_incomplete",
+                "the slices contain {filled} of {expected} numbers",
+                filled=filled,
+                expected=math.prod(shape),
+            )
         return whole
 
     def _read_entry(self, entry: Message, dtype: DType, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -203,7 +232,13 @@ class TensorFlowCheckpoint:
         stored = get_storage_dtype(dtype).newbyteorder(self._byte_order)
         size = stored.itemsize * math.prod(shape)
         if entry.size != size:
-            raise FormatError(f"shape {list(shape)} takes {size} bytes, but it has {entry.size}")
+            raise FormatError(
+                "files.shape_size",
+                "shape {shape} takes {size} bytes, but it has {actual}",
+                shape=list(shape),
+                size=size,
+                actual=entry.size,
+            )
         with self._open_shard(entry) as file:
             array = read_array(file, entry.offset, stored, shape)
         _check_crc(masked_crc32c(array.reshape(-1).view(np.uint8).data), entry)
@@ -211,7 +246,12 @@ class TensorFlowCheckpoint:
 
     def _read_strings(self, entry: Message, shape: tuple[int, ...]) -> NDArray[Any]:
         if entry.size > self._max_bytes:
-            raise FormatError(f"its strings take {entry.size} bytes, more than {self._max_bytes}")
+            raise FormatError(
+                "files.strings_too_large",
+                "its strings take {size} bytes, more than {limit}",
+                size=entry.size,
+                limit=self._max_bytes,
+            )
         with self._open_shard(entry) as file:
             data = read_exactly(file, entry.offset, entry.size)
         strings, crc = decode_string_tensor(data, math.prod(shape))
@@ -222,18 +262,22 @@ class TensorFlowCheckpoint:
     def _open_shard(self, entry: Message) -> Iterator[Any]:
         path = f"{self._prefix}.data-{entry.shard_id:05}-of-{self._shard_count:05}"
         if entry.offset < 0 or entry.size < 0:
-            raise FormatError("its offset or size is negative")
+            raise FormatError("files.negative_offset", "its offset or size is negative")
         if self._files.find_size(path) is None:
-            raise sstable.IncompleteTableError(f"{posixpath.basename(path)} is missing")
+            raise sstable.IncompleteTableError(
+                "files.part_missing", "{name} is missing", name=posixpath.basename(path)
+            )
         with self._files.open(path) as file:
             if get_file_size(file) < entry.offset + entry.size:
-                raise sstable.IncompleteTableError(f"{posixpath.basename(path)} is truncated")
+                raise sstable.IncompleteTableError(
+                    "files.part_truncated", "{name} is truncated", name=posixpath.basename(path)
+                )
             yield file
 
 
 def _check_crc(crc: int, entry: Message) -> None:
     if crc != entry.crc32c:
-        raise FormatError("its checksum is wrong")
+        raise FormatError("files.checksum", "its checksum is wrong")
 
 
 def _format_dtype(code: int) -> str:
@@ -339,7 +383,7 @@ def _encode_signed(number: int) -> bytes:
     while magnitude >> (7 * size - 1):
         size += 1
     if size > 8:
-        raise FormatError(f"a slice begins or ends at {number}")
+        raise FormatError("files.slice_bounds", "a slice begins or ends at {number}", number=number)
     code = magnitude | ((1 << size) - 1) << (7 * size)
     if number < 0:
         code ^= (1 << 8 * size) - 1
@@ -361,12 +405,23 @@ def to_slices(extents: Sequence[SliceExtent], shape: tuple[int, ...]) -> tuple[s
         FormatError: The slice is outside of the tensor.
     """
     if len(extents) != len(shape):
-        raise FormatError(f"a slice has {len(extents)} dimensions, but its tensor has {len(shape)}")
+        raise FormatError(
+            "files.slice_dimensions",
+            "a slice has {actual} dimensions, but its tensor has {dimensions}",
+            actual=len(extents),
+            dimensions=len(shape),
+        )
     slices = []
     for (start, length), size in zip(extents, shape, strict=True):
         end = size if length == _FULL_LENGTH else start + length
         if not 0 <= start <= end <= size:
-            raise FormatError(f"a slice covers {start} to {end} of a dimension of size {size}")
+            raise FormatError(
+                "files.slice_range",
+                "a slice covers {start} to {end} of a dimension of size {size}",
+                start=start,
+                end=end,
+                size=size,
+            )
         slices.append(slice(start, end))
     return tuple(slices)
 
@@ -388,10 +443,14 @@ def decode_string_tensor(data: bytes, count: int) -> tuple[NDArray[Any], int]:
     )
     stored_crc = data[offset : offset + _CRC_BYTES]
     if stored_crc != struct.pack("<I", masked_crc32c(packed)):
-        raise FormatError("the checksum of the string lengths is wrong")
+        raise FormatError(
+            "files.string_lengths_checksum", "the checksum of the string lengths is wrong"
+        )
     offset += _CRC_BYTES
     if offset + sum(lengths) != len(data):
-        raise FormatError(f"the lengths of its {count} strings do not add up")
+        raise FormatError(
+            "files.string_lengths", "the lengths of its {count} strings do not add up", count=count
+        )
     strings = np.empty(count, object)
     ends = itertools.accumulate(lengths, initial=offset)
     strings[:] = [data[start:end] for start, end in itertools.pairwise(ends)]
@@ -400,7 +459,12 @@ def decode_string_tensor(data: bytes, count: int) -> tuple[NDArray[Any], int]:
 
 def _read_lengths(data: bytes, count: int) -> tuple[list[int], int]:
     if count > len(data):
-        raise FormatError(f"{count} strings do not fit in {len(data)} bytes")
+        raise FormatError(
+            "files.strings_size",
+            "{count} strings do not fit in {size} bytes",
+            count=count,
+            size=len(data),
+        )
     offset = 0
     lengths = []
     for _ in range(count):

@@ -65,22 +65,30 @@ class TorchFile:
     def read(self, key: str) -> NDArray[Any]:
         tensor = self._tensors.get(key)
         if tensor is None:
-            raise UsageError(f'no tensor "{key}" in the file')
+            raise UsageError("files.no_tensor", 'no tensor "{key}" in the file', key=key)
         dtype = _find_dtype(tensor)
         if dtype is None:
             raise FormatError(
-                f'the tensor "{key}" has the unsupported type {_get_dtype_name(tensor)}'
+                "files.tensor_dtype",
+                'the tensor "{key}" has the unsupported type {dtype}',
+                key=key,
+                dtype=_get_dtype_name(tensor),
             )
         try:
             return widen(dtype, self._read_strided(tensor, get_storage_dtype(dtype)))
         except ZIP_ERRORS as error:
-            raise FormatError(f'the tensor "{key}" is damaged: {error}') from None
+            raise FormatError(
+                "files.tensor_damaged",
+                'the tensor "{key}" is damaged: {error}',
+                key=key,
+                error=error,
+            ) from None
 
     def _find_folder(self) -> str:
         for member in self._archive.namelist():
             if member == _PICKLE or member.endswith(f"/{_PICKLE}"):
                 return member.removesuffix(_PICKLE)
-        raise FormatError("the archive was not written by torch.save")
+        raise FormatError("files.archive_not_torch", "the archive was not written by torch.save")
 
     def _has(self, member: str) -> bool:
         return self._folder + member in self._archive.NameToInfo
@@ -91,7 +99,12 @@ class TorchFile:
             check_array_size([info.file_size], 1)
             return self._archive.read(info)
         except (KeyError, *ZIP_ERRORS) as error:
-            raise FormatError(f"{member} in the archive cannot be read: {error}") from None
+            raise FormatError(
+                "files.member_unreadable",
+                "{member} in the archive cannot be read: {error}",
+                member=member,
+                error=error,
+            ) from None
 
     def _read_strided(self, tensor: StoredTensor, stored: np.dtype[Any]) -> NDArray[Any]:
         check_array_size(tensor.shape, stored.itemsize)
@@ -100,13 +113,17 @@ class TorchFile:
         start, size = tensor.offset * stored.itemsize, length * stored.itemsize
         member = f"{self._folder}data/{tensor.storage.key}"
         if not self._has(f"data/{tensor.storage.key}"):
-            raise FormatError("its data is not in the archive")
+            raise FormatError("files.data_missing", "its data is not in the archive")
         check_array_size([size], 1)
         with self._archive.open(member) as file:
             file.seek(start)
             data = file.read(size)
         if len(data) < size:
-            raise FormatError(f"its data is truncated: {size - len(data)} bytes are missing")
+            raise FormatError(
+                "files.data_truncated",
+                "its data is truncated: {missing} bytes are missing",
+                missing=size - len(data),
+            )
         strides = [stride * stored.itemsize for stride in tensor.strides]
         view = np.lib.stride_tricks.as_strided(
             np.frombuffer(data, stored), tensor.shape, strides, writeable=False
@@ -117,7 +134,7 @@ class TorchFile:
 def _get_extent(tensor: StoredTensor) -> int:
     """Return the number of storage elements from the first to the last of a tensor."""
     if len(tensor.shape) != len(tensor.strides) or min((*tensor.strides, tensor.offset)) < 0:
-        raise FormatError("its strides are invalid")
+        raise FormatError("files.invalid_strides", "its strides are invalid")
     if not math.prod(tensor.shape):
         return 0
     pairs = zip(tensor.shape, tensor.strides, strict=True)

@@ -102,7 +102,7 @@ def iter_event_chunks(
             return
         if len(data) > _MAX_EVENT_BYTES:
             break
-    raise FormatError(f"{path.name} contains no list of events")
+    raise FormatError("profile.no_event_list", "{name} contains no list of events", name=path.name)
 
 
 def read_trace_header(path: Path) -> dict[str, Any]:
@@ -131,8 +131,9 @@ def _iter_event_lists(data: bytes, stream: Iterator[bytes]) -> Iterator[list[Chr
             yield events
         elif len(data) > _MAX_EVENT_BYTES:
             raise FormatError(
-                f"the file is not a list of events: no event ends within "
-                f"{_MAX_EVENT_BYTES >> 20} MB"
+                "profile.not_an_event_list",
+                "the file is not a list of events: no event ends within {limit_mb} MB",
+                limit_mb=_MAX_EVENT_BYTES >> 20,
             )
     yield _decode_last_events(data)
 
@@ -208,9 +209,14 @@ def _decompress(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
                 compressed, size = decompressor.unconsumed_tail, size + len(data)
                 if size > MAX_UNPACKED_BYTES:
                     raise FormatError(
-                        f"{name} is larger than {MAX_UNPACKED_BYTES >> 30} GB when unpacked"
+                        "profile.unpacked_too_large",
+                        "{name} is larger than {limit_gb} GB when unpacked",
+                        name=name,
+                        limit_gb=MAX_UNPACKED_BYTES >> 30,
                     )
                 if data:
                     yield data
     except zlib.error as error:
-        raise FormatError(f"{name} cannot be unpacked: {error}") from error
+        raise FormatError(
+            "profile.cannot_unpack", "{name} cannot be unpacked: {error}", name=name, error=error
+        ) from error

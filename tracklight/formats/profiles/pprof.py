@@ -46,7 +46,7 @@ def parse_pprof(data: bytes) -> PprofProfile:
     content = _decompress(data) if data.startswith(_GZIP_MAGIC) else data
     profile = proto.parse("PprofProfile", content)
     if not profile.string_table:
-        raise FormatError("not a pprof profile: it has no string table")
+        raise FormatError("profile.not_pprof", "not a pprof profile: it has no string table")
     return _Converter(profile).convert()
 
 
@@ -55,9 +55,15 @@ def _decompress(data: bytes) -> bytes:
     try:
         content = decompressor.decompress(data, _MAX_BYTES)
     except zlib.error as error:
-        raise FormatError(f"the profile cannot be decompressed: {error}") from error
+        raise FormatError(
+            "profile.cannot_decompress", "the profile cannot be decompressed: {error}", error=error
+        ) from error
     if decompressor.unconsumed_tail:
-        raise FormatError(f"the decompressed profile is larger than {_MAX_BYTES >> 20} MB")
+        raise FormatError(
+            "profile.decompressed_too_large",
+            "the decompressed profile is larger than {limit_mb} MB",
+            limit_mb=_MAX_BYTES >> 20,
+        )
     return content
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, Message
 from tracklight.formats.wire_format import (
     LENGTH_DELIMITED,
     VARINT,
@@ -83,8 +83,8 @@ class XSpace:
     messages: list[str] = dataclasses.field(default_factory=list)
     """Errors and warnings that the profiler reported."""
     hosts: list[str] = dataclasses.field(default_factory=list)
-    problem: str = ""
-    """Why the file could be read only in part; empty if all of it was read."""
+    problem: Message | None = None
+    """Why the file could be read only in part."""
 
 
 def parse_xspace(data: bytes) -> XSpace:
@@ -102,7 +102,7 @@ def parse_xspace(data: bytes) -> XSpace:
                 elif part.number == _SPACE_HOSTS:
                     space.hosts.append(_decode_field(data, part))
         except FormatError as error:
-            space.problem = f"only a part of the file can be read: {error}"
+            space.problem = _describe_damage(error)
         _collect_planes(space, planes)
     return space
 
@@ -113,7 +113,13 @@ def _collect_planes(space: XSpace, planes: Iterable[Future[XPlane]]) -> None:
         for plane in planes:
             space.planes.append(plane.result())
     except FormatError as error:
-        space.problem = f"only a part of the file can be read: {error}"
+        space.problem = _describe_damage(error)
+
+
+def _describe_damage(error: FormatError) -> Message:
+    return Message.format(
+        "profile.partly_read", "only a part of the file can be read: {error}", error=error
+    )
 
 
 def iter_hlo_protos(data: bytes) -> Iterator[bytes]:
@@ -149,19 +155,33 @@ def _iter_space_fields(data: bytes) -> Iterator[Field]:
     while offset < size:
         key, start = read_varint(data, offset, size)
         if key & 7 != LENGTH_DELIMITED:
-            raise FormatError(f"the bytes at {offset} are not part of a profile")
+            raise FormatError(
+                "profile.foreign_bytes",
+                "the bytes at {offset} are not part of a profile",
+                offset=offset,
+            )
         length, start = read_varint(data, start, size)
         offset = start + length
         yield Field(key >> 3, LENGTH_DELIMITED, 0, start, min(offset, size))
     if offset > size:
-        raise FormatError(f"it is truncated at byte {size}; {offset - size} bytes are missing")
+        raise FormatError(
+            "profile.truncated",
+            "it is truncated at byte {size}; {missing} bytes are missing",
+            size=size,
+            missing=offset - size,
+        )
 
 
 def _parse_plane(data: bytes, span: Field) -> XPlane:
     rows, is_complete = scan_fields(data, span.start, span.end)
     # In a truncated file, the lines before the end of the last plane are used.
     if not is_complete and span.end != len(data):
-        raise FormatError(f"the bytes {span.start} to {span.end} are not a valid plane")
+        raise FormatError(
+            "profile.invalid_plane",
+            "the bytes {start} to {end} are not a valid plane",
+            start=span.start,
+            end=span.end,
+        )
     plane = XPlane()
     rows = rows[rows[:, 1] == LENGTH_DELIMITED]
     for number, wire_type, start, size in rows[rows[:, 0] <= _PLANE_LINES].tolist():
@@ -278,7 +298,12 @@ def scan_xline_in_python(data: bytes, start: int, end: int) -> tuple[Int64, Int6
             else:
                 others.append([field.number, field.wire_type, *get_field_value(data, field)])
     except FormatError:
-        raise FormatError(f"the events between bytes {start} and {end} cannot be decoded") from None
+        raise FormatError(
+            "profile.invalid_events",
+            "the events between bytes {start} and {end} cannot be decoded",
+            start=start,
+            end=end,
+        ) from None
     events.append([0, 0, 0, 0, len(stats)])
     return np.array(events, np.int64), to_field_table(stats), to_field_table(others)
 
@@ -297,7 +322,9 @@ def scan_metadata_names_in_python(data: bytes, spans: Int64) -> Int64:
     try:
         rows = [_scan_metadata_name(data, start, size) for start, size in spans.tolist()]
     except FormatError:
-        raise FormatError("it contains a name that cannot be decoded") from None
+        raise FormatError(
+            "profile.invalid_name", "it contains a name that cannot be decoded"
+        ) from None
     return np.array(rows, np.int64).reshape(-1, 5)
 
 

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from tracklight.errors import LogError, UsageError
+from tracklight.analysis.source import Sentence
+from tracklight.errors import LogError, Message, UsageError
 from tracklight.logdir.names import compile_series_pattern
 from tracklight.server.alerts.rules import (
     AlertRule,
@@ -33,7 +34,7 @@ from tracklight.server.alerts.rules import (
     slice_points,
     validate_rule,
 )
-from tracklight.server.events import LiveUpdates
+from tracklight.server.events import LiveUpdates, NotesEvent
 from tracklight.server.source import LogSource
 from tracklight.types import Delta, Kind, Point, Series, SeriesSummary, TagInfo
 from tracklight.util.json_number import JsonNumber, to_json_number
@@ -59,7 +60,10 @@ _STOP, _RELOAD = object(), object()
 
 
 class Alert(msgspec.Struct, frozen=True):
-    """A violated rule; ``value`` and ``wall_time`` are those of the point that violated it."""
+    """A violated rule; ``value`` and ``wall_time`` are those of the point that violated it.
+
+    The page translates ``text`` by ``code`` and ``args``.
+    """
 
     id: str
     rule: str
@@ -70,6 +74,8 @@ class Alert(msgspec.Struct, frozen=True):
     wall_time: JsonNumber
     text: str
     resolved: bool = False
+    code: str = ""
+    args: dict[str, str | int | float | Sentence] = {}
 
 
 #: The id of a rule, a run and a tag.
@@ -92,6 +98,7 @@ class AlertLog:
         return [*reversed(firing), *reversed(list(self._resolved))][:_MAX_LISTED]
 
     def fire(self, rule: AlertRule, run: str, tag: str, point: Point, state: RuleState) -> Alert:
+        message = Sentence.make(describe_violation(rule, state, run, tag, point))
         alert = Alert(
             id=f"{self._process}-{next(self._numbers)}",
             rule=rule.id,
@@ -100,7 +107,9 @@ class AlertLog:
             step=point.step,
             value=to_json_number(point.value),
             wall_time=to_json_number(point.wall_time),
-            text=f"{run}: {tag} {describe_violation(rule, state, point)}",
+            text=message.text,
+            code=message.code,
+            args=message.args,
         )
         self._firing[rule.id, run, tag] = alert
         return alert
@@ -302,7 +311,7 @@ class AlertService:
         self._settings = settings
         self._monitor = AlertMonitor(source)
         self._webhook = self._create_webhook(settings.webhook) if settings.webhook else None
-        self._webhook_problem: str | None = None
+        self._webhook_problem: Message | None = None
         self._revision = -1
         self._is_first_refresh = True
         self._queue: queue.Queue[object] = queue.Queue()
@@ -339,7 +348,7 @@ class AlertService:
         fixed = {rule.id for rule in self._settings.rules}
         stored = tuple(rule for rule in rules if rule.id not in fixed)
         if len({rule.id for rule in stored}) < len(stored):
-            raise UsageError("two rules have the same id")
+            raise UsageError("alerts.duplicate_id", "two rules have the same id")
         for rule in stored:
             validate_rule(rule)
         self._store.save_rules(stored)
@@ -377,7 +386,7 @@ class AlertService:
         runs = [run.name for run in self._source.runs()] if rules else []
         self._monitor.set_rules(rules, runs)
         if self._revision >= 0:
-            self._live.publish("notes", {"revision": revision})
+            self._live.publish("notes", NotesEvent(revision))
         self._revision = revision
 
     def _check_delta(self, delta: Delta) -> None:
@@ -412,7 +421,7 @@ class AlertService:
 
         return Webhook(url, self._report_webhook_problem)
 
-    def _report_webhook_problem(self, problem: str | None) -> None:
+    def _report_webhook_problem(self, problem: Message | None) -> None:
         """Show a problem on the page in place of the previous one; None removes it."""
         if problem != self._webhook_problem:
             others = [it for it in self._live.server_problems if it != self._webhook_problem]

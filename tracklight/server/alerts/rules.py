@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.logdir.names import compile_series_pattern
 from tracklight.types import Bool, Float64, Int64, Point, Series, SeriesSummary
 
@@ -49,8 +49,10 @@ def parse_rule(text: str, id: str) -> AlertRule:
     match = _RULE_SYNTAX.fullmatch(text.strip())
     if match is None:
         raise UsageError(
-            f'"{text}" is not an alert rule; write "TAG above NUMBER", "TAG below NUMBER", '
-            '"TAG nan" or "TAG stalled STEPS min" (or max)'
+            "alerts.invalid_rule",
+            '"{text}" is not an alert rule; write "TAG above NUMBER", "TAG '
+            'below NUMBER", "TAG nan" or "TAG stalled STEPS min" (or max)',
+            text=text,
         )
     words = match.groupdict()
     rule = msgspec.convert(
@@ -77,16 +79,25 @@ def validate_rule(rule: AlertRule) -> None:
     if rule.kind == "nan":
         return
     if rule.value is None or not math.isfinite(rule.value):
-        raise UsageError(f'the rule on "{rule.tag}" needs a number for "{rule.kind}"')
+        raise UsageError(
+            "alerts.number_missing",
+            'the rule on "{tag}" needs a number for "{kind}"',
+            tag=rule.tag,
+            kind=rule.kind,
+        )
     if rule.kind == "stalled" and rule.value <= 0:
-        raise UsageError(f'the rule on "{rule.tag}" needs at least one step for "stalled"')
+        raise UsageError(
+            "alerts.steps_missing",
+            'the rule on "{tag}" needs at least one step for "stalled"',
+            tag=rule.tag,
+        )
 
 
 def _parse_number(text: str | None) -> float | None:
     try:
         return None if text is None else float(text)
     except ValueError:
-        raise UsageError(f'"{text}" is not a number') from None
+        raise UsageError("alerts.not_a_number", '"{text}" is not a number', text=text) from None
 
 
 # ---- evaluation
@@ -147,16 +158,51 @@ def evaluate_summary(rule: AlertRule, state: RuleState, summary: SeriesSummary) 
     return evaluate_points(rule, state, points)
 
 
-def describe_violation(rule: AlertRule, state: RuleState, point: Point) -> str:
-    """Describe what happened, without the names of run and tag."""
-    where = f"at step {point.step:,}"
+def describe_violation(
+    rule: AlertRule, state: RuleState, run: str, tag: str, point: Point
+) -> Message:
+    """Describe which series violated a rule, and how."""
+    series = {"run": run, "tag": tag, "step": point.step}
     if rule.kind == "nan":
-        return f"is {'NaN' if math.isnan(point.value) else 'infinite'} {where}"
-    if rule.kind != "stalled":
-        return f"is {point.value:.6g} {where}, {rule.kind} {rule.value:g}"
-    best = state.best
-    best_text = "" if best is None else f"; the best was {best.value:.6g} at step {best.step:,}"
-    return f"has not improved for {rule.value:,.0f} steps {where}{best_text}"
+        if math.isnan(point.value):
+            return Message.format("alerts.nan", "{run}: {tag} is NaN at step {step:,}", **series)
+        return Message.format(
+            "alerts.infinite", "{run}: {tag} is infinite at step {step:,}", **series
+        )
+    value, limit = f"{point.value:.6g}", f"{rule.value:g}"
+    if rule.kind == "above":
+        return Message.format(
+            "alerts.above",
+            "{run}: {tag} is {value} at step {step:,}, above {limit}",
+            **series,
+            value=value,
+            limit=limit,
+        )
+    if rule.kind == "below":
+        return Message.format(
+            "alerts.below",
+            "{run}: {tag} is {value} at step {step:,}, below {limit}",
+            **series,
+            value=value,
+            limit=limit,
+        )
+    steps = round(rule.value or 0)
+    if state.best is None:
+        return Message.format(
+            "alerts.stalled",
+            "{run}: {tag} has not improved for {steps:,} steps at step {step:,}",
+            **series,
+            steps=steps,
+        )
+    return Message.format(
+        "alerts.stalled_best",
+        "{run}: {tag} has not improved for {steps:,} steps at step {step:,}; "
+        "the best was {best} at step {best_step:,}",
+        **series,
+        steps=steps,
+        best=f"{state.best.value:.6g}",
+        best_step=state.best.step,
+    )
 
 
 def _compute_violations(rule: AlertRule, state: RuleState, points: Points) -> Bool:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Webhook:
     def __init__(
         self,
         url: str,
-        report_problem: Callable[[str | None], None] = lambda problem: None,
+        report_problem: Callable[[Message | None], None] = lambda problem: None,
         retry_delays_s: Sequence[float] = _RETRY_DELAYS_S,
     ) -> None:
         self._url = validate_webhook_url(url)
@@ -87,7 +87,7 @@ class Webhook:
             if body is not None:
                 self._report_problem(self._deliver(body))
 
-    def _deliver(self, body: bytes) -> str | None:
+    def _deliver(self, body: bytes) -> Message | None:
         """Send a message, with retries; return why it failed, or None."""
         for delay_s in (*self._retry_delays_s, None):
             failure, is_final = self._post(body)
@@ -96,9 +96,14 @@ class Webhook:
             log.warning("sending an alert to %s failed: %s", self._host, failure)
             if is_final or delay_s is None or self._stop.wait(delay_s):
                 break
-        return f"alerts cannot be sent to {self._host}: {failure}"
+        return Message.format(
+            "alerts.not_sent",
+            "alerts cannot be sent to {host}: {failure}",
+            host=self._host,
+            failure=failure,
+        )
 
-    def _post(self, body: bytes) -> tuple[str | None, bool]:
+    def _post(self, body: bytes) -> tuple[str | Message | None, bool]:
         """Send a message; return why it failed, or None, and whether a retry is pointless."""
         headers = {"content-type": "application/json", "user-agent": "tracklight"}
         request = urllib.request.Request(self._url, body, headers, method="POST")
@@ -108,6 +113,9 @@ class Webhook:
         except urllib.error.HTTPError as error:
             error.close()
             is_final = error.code < 500 and error.code not in _RETRYABLE_STATUS
-            return f"it responded with status {error.code}", is_final
+            message = Message.format(
+                "alerts.webhook_status", "it responded with status {status}", status=error.code
+            )
+            return message, is_final
         except (OSError, http.client.HTTPException) as error:
             return str(getattr(error, "reason", None) or error or type(error).__name__), False

@@ -41,7 +41,7 @@ class PageView:
     @property
     def compares_runs(self) -> bool:
         """Whether the color of a run depends on the other runs."""
-        return self.params.get("colour", "run") != "run"
+        return self.params.get("color", "run") != "run"
 
     def select_runs(self, rows: Sequence[RunRow], notes: RunNotes) -> list[str]:
         """Return the names of the runs that the page shows, in the order of ``rows``."""
@@ -127,7 +127,7 @@ def _compile_pattern(text: str) -> Callable[[str], bool]:
 
 
 def parse_run_names(text: str) -> list[str]:
-    r"""Parse a list of run names in a URL; ``web/src/base/names.ts`` writes it.
+    r"""Parse a list of run names in a URL; ``web/src/lib/run-selection.ts`` writes it.
 
     ``conv/{a,b},vit`` is ``conv/a``, ``conv/b`` and ``vit``. A ``\`` escapes a character, and
     ``\e`` is an empty part.

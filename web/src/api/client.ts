@@ -1,105 +1,179 @@
-import { COLUMNS_TYPE, decodeColumns } from './columns';
-import { findDoor } from './door';
+/** Requests that are not queries: the state of the page, notes, alerts and run columns. */
+import {
+  encodeQuery,
+  type HttpMethod,
+  HttpTransport,
+  makePathRequest,
+  type PathRequest,
+  type Transport,
+} from './transport';
 import type {
+  AlertRule,
+  ColumnListResponse,
+  ColumnsResponse,
   DashboardRow,
-  FilesAnswer,
-  Problem,
-  RunsAnswer,
-  StatusAnswer,
-  TagNamesAnswer,
-  TagsAnswer,
-} from './types';
+  FilesResponse,
+  LayoutCategory,
+  NotesResponse as ServerNotesResponse,
+  RunNote,
+  RunsResponse,
+  StatusResponse,
+  TagNamesResponse,
+  TagsResponse,
+  ValueRequest,
+} from './schemas';
 
-/** Something went wrong, in words fit for the page. */
-export class ApiError extends Error {
-  constructor(
-    readonly problem: Problem,
-    readonly status: number,
-  ) {
-    super(problem.message);
-  }
+export type {
+  Alert,
+  AlertRule,
+  AlertRuleRow,
+  Cell as ColumnCell,
+  ColumnListResponse,
+  ColumnsResponse,
+  HParamColumn,
+  LayoutCategory,
+  LayoutChart,
+  LayoutMargin,
+  RunNote,
+} from './schemas';
+
+let transport: Transport = new HttpTransport();
+
+/** Replace the transport, before the first request. */
+export function setTransport(other: Transport): void {
+  transport = other;
 }
 
-const UNREACHABLE: Problem = {
-  message: 'The server does not answer.',
-  hint: 'Check that tracklight still runs, then try again.',
-};
+export function getTransport(): Transport {
+  return transport;
+}
 
-export const getStatus = (): Promise<StatusAnswer> => ask('api/v1/status');
+export const getStatus = (): Promise<StatusResponse> => apiRequest('api/v1/status');
 
-export const getRuns = (): Promise<RunsAnswer> => ask('api/v1/runs');
+export const getRuns = (): Promise<RunsResponse> => apiRequest('api/v1/runs');
 
-export const getTags = (): Promise<TagsAnswer> => ask('api/v1/tags');
+export const getTags = (): Promise<TagsResponse> => apiRequest('api/v1/tags');
 
-export const findTagNames = (
+export const getTagNames = (
   runs: readonly string[],
   signal?: AbortSignal,
-): Promise<TagNamesAnswer> => ask('api/v1/tags', postJson({ runs }, signal));
+): Promise<TagNamesResponse> => apiRequest('api/v1/tags', postJson({ runs }, signal));
 
-export const getDamagedFiles = (): Promise<FilesAnswer> => ask('api/v1/files?damaged=1');
+export const getDamagedFiles = (): Promise<FilesResponse> => apiRequest('api/v1/files?damaged=1');
 
-export const getDashboards = (): Promise<readonly DashboardRow[]> => ask('api/v1/dashboards');
+export const getDashboards = (): Promise<readonly DashboardRow[]> =>
+  apiRequest('api/v1/dashboards');
 
-export function postJson(body: unknown, signal?: AbortSignal): RequestInit {
-  const headers = { 'content-type': 'application/json' };
-  return { method: 'POST', body: JSON.stringify(body), headers, ...(signal ? { signal } : {}) };
+export function postJson(body: unknown, signal?: AbortSignal): PathRequest {
+  return { method: 'POST', body, ...(signal ? { signal } : {}) };
 }
 
-/** True for the rejection of a request that we took back ourselves. */
-export function isAbort(error: unknown): boolean {
-  return error instanceof DOMException && error.name === 'AbortError';
+/** Send a request and return the decoded response. */
+export async function apiRequest<Response>(
+  path: string,
+  request: PathRequest = {},
+): Promise<Response> {
+  const { signal = new AbortController().signal } = request;
+  return (await transport.send(makePathRequest(path, request), signal)) as Response;
 }
 
-export function problemOf(error: unknown): Problem {
-  return error instanceof ApiError ? error.problem : UNREACHABLE;
+export function apiRequestBlob(path: string, request: PathRequest = {}): Promise<Blob> {
+  return apiRequest<Blob>(path, { ...request, isFile: true });
 }
 
-const early = new Map<string, Promise<unknown>>();
-
-/** Asks what somebody is about to ask, who then gets this answer. */
-export function askAhead(path: string): void {
-  const answer = ask(path);
-  // Who asks is told.
-  answer.catch(() => undefined);
-  early.set(path, answer);
+/** The steps of one tag of one run, sorted. */
+export interface SortedSteps {
+  readonly run: string;
+  readonly tag: string;
+  /** Index of each value in the log, for requests. */
+  readonly index: Int32Array;
+  readonly step: Float64Array;
+  readonly wallTime: Float64Array;
+  /** Fingerprint of each value: with it, a URL always refers to the same value. */
+  readonly fingerprint: Int32Array;
 }
 
-/** Columns in the answer come as typed arrays. */
-export async function ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
-  const answer = init.method ? undefined : early.get(path);
-  early.delete(path);
-  return (await (answer ?? askNow(path, init))) as Answer;
+/** Return the request for one value, with fields in the order that static exports expect. */
+export function makeValueRequest(
+  { run, tag, index, fingerprint }: Pick<SortedSteps, 'run' | 'tag' | 'index' | 'fingerprint'>,
+  position: number,
+): Required<ValueRequest> {
+  return { run, tag, index: index[position] ?? 0, fingerprint: fingerprint[position] ?? 0 };
 }
 
-async function askNow(path: string, init: RequestInit): Promise<unknown> {
-  const door = findDoor();
-  if (door) return door.answer(path, init);
-  const headers = new Headers(init.headers);
-  headers.set('accept', `${COLUMNS_TYPE}, application/json;q=0.9`);
-  const response = await fetchWell(path, { ...init, headers });
-  const isColumns = response.headers.get('content-type') === COLUMNS_TYPE;
-  return isColumns ? decodeColumns(await response.arrayBuffer()) : response.json();
+/**
+ * Return the path of a value. It must be equal to that of `value_path` in `tracklight/analysis/media`,
+ * by which static exports store values.
+ */
+export function valuePath(
+  verb: string,
+  steps: SortedSteps,
+  position: number,
+  extra: Readonly<Record<string, string | number>> = {},
+): string {
+  return `${verb}?${encodeQuery({ ...makeValueRequest(steps, position), ...extra })}`;
 }
 
-export async function askForFile(path: string, init: RequestInit = {}): Promise<Blob> {
-  const door = findDoor();
-  if (door) return (await door.answer(path, init)) as Blob;
-  return (await fetchWell(path, init)).blob();
+export type AlertRuleKind = AlertRule['kind'];
+
+/** A saved layout; in requests, `categories` can be null to delete it. */
+export interface ChartLayout {
+  readonly name: string;
+  readonly categories: readonly LayoutCategory[];
 }
 
-/** Addresses are relative to the page, which may live under any path. */
-async function fetchWell(path: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(path, init);
-  if (!response.ok) throw new ApiError(await readProblem(response), response.status);
-  return response;
+export interface NotesResponse extends Omit<ServerNotesResponse, 'layouts'> {
+  readonly layouts: readonly ChartLayout[];
 }
 
-async function readProblem(response: Response): Promise<Problem> {
-  try {
-    const { error } = (await response.json()) as { error: Problem };
-    return { message: error.message, hint: error.hint };
-  } catch {
-    // A proxy in between answers in its own words.
-    return { message: `The server answered ${response.status}.`, hint: UNREACHABLE.hint };
-  }
+export const getNotes = (): Promise<NotesResponse> => apiRequest('api/v1/notes');
+
+/** Set fields of the notes of some runs; an empty string removes a field. */
+export function updateRunNotes(
+  names: readonly string[],
+  change: Partial<RunNote>,
+): Promise<NotesResponse> {
+  return sendJson('PATCH', 'api/v1/notes/runs', { runs: names, ...change });
+}
+
+export function addAnnotation(
+  step: number,
+  text: string,
+  tag: string | null,
+): Promise<NotesResponse> {
+  return sendJson('POST', 'api/v1/notes/annotations', { step, text, tag });
+}
+
+export function deleteAnnotation(id: string): Promise<NotesResponse> {
+  return apiRequest(`api/v1/notes/annotations/${encodeURIComponent(id)}`, { method: 'DELETE' });
+}
+
+/** Save a layout; null deletes it. */
+export function saveLayout(
+  name: string,
+  categories: readonly LayoutCategory[] | null,
+): Promise<NotesResponse> {
+  return sendJson('PUT', 'api/v1/notes/layouts', { name, categories });
+}
+
+/** Replace all rules except those of the command line. */
+export function saveAlertRules(rules: readonly AlertRule[]): Promise<NotesResponse> {
+  return sendJson('PUT', 'api/v1/alerts/rules', rules);
+}
+
+function sendJson<Response>(method: HttpMethod, path: string, body: unknown): Promise<Response> {
+  return apiRequest(path, { ...postJson(body), method });
+}
+
+/** The key of a column of the run table. */
+export type RunColumnKey = `hparam:${string}` | `${'last' | 'min' | 'max'}:${string}`;
+
+export const listRunColumns = (signal?: AbortSignal): Promise<ColumnListResponse> =>
+  apiRequest('api/v1/runs/columns', signal ? { signal } : {});
+
+export function getRunColumns(
+  columns: readonly RunColumnKey[],
+  signal?: AbortSignal,
+): Promise<ColumnsResponse> {
+  return apiRequest('api/v1/runs/columns', postJson({ columns }, signal));
 }

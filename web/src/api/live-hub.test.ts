@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { LiveHub, type HubMessage } from './live-hub';
-import { answer, delta, FakeEventSource, STATUS } from './live-test-tools';
+import { makePollResponse, makeDelta, FakeEventSource, STATUS } from './live-test-tools';
 
 const BASE = 'http://localhost:6006/';
 
@@ -50,7 +50,7 @@ const polls = (): string[] => fetched.mock.calls.map(([url]) => url as string);
 beforeEach(() => {
   vi.useFakeTimers();
   FakeEventSource.all = [];
-  fetched = vi.fn(() => Promise.resolve(Response.json(answer('a.1'))));
+  fetched = vi.fn(() => Promise.resolve(Response.json(makePollResponse('a.1'))));
   vi.stubGlobal('EventSource', FakeEventSource);
   vi.stubGlobal('fetch', fetched);
   hub = new LiveHub(BASE);
@@ -64,7 +64,7 @@ afterEach(() => {
 test('all pages share one stream', () => {
   const pages = Array.from({ length: 16 }, () => new FakePage(hub, 'a.1'));
   stream().send('status', STATUS);
-  stream().send('delta', delta('a.2'));
+  stream().send('delta', makeDelta('a.2'));
   stream().send('alert', { id: 'x' });
   expect(FakeEventSource.all).toHaveLength(1);
   expect(stream().url).toBe(`${BASE}api/v1/live?since=a.1`);
@@ -80,7 +80,7 @@ test('all pages share one stream', () => {
   expect(polls()).toEqual([]);
 });
 
-test('a page that joins an open stream is told its state', () => {
+test('a page that joins an open stream receives its state', () => {
   new FakePage(hub, 'a.1');
   stream().send('status', STATUS);
   const late = new FakePage(hub, 'a.1');
@@ -90,12 +90,14 @@ test('a page that joins an open stream is told its state', () => {
 test('a page behind the stream catches up from its own cursor', async () => {
   new FakePage(hub, 'a.5');
   stream().send('status', STATUS);
-  fetched.mockResolvedValueOnce(Response.json(answer('a.5', { delta: delta('a.5') })));
+  fetched.mockResolvedValueOnce(
+    Response.json(makePollResponse('a.5', { delta: makeDelta('a.5') })),
+  );
   const late = new FakePage(hub, 'a.2');
   await vi.advanceTimersByTimeAsync(10);
   expect(polls()).toEqual([`${BASE}api/v1/live/poll?since=a.2`]);
   expect(late.cursor).toBe('a.5');
-  stream().send('delta', delta('a.6'));
+  stream().send('delta', makeDelta('a.6'));
   await vi.advanceTimersByTimeAsync(10);
   expect(late.cursor).toBe('a.6');
   expect(polls()).toHaveLength(1);
@@ -106,11 +108,13 @@ test('a change during catch-up is not lost', async () => {
   stream().send('status', STATUS);
   let reply: (response: Response) => void = () => undefined;
   fetched.mockReturnValueOnce(new Promise((resolve) => (reply = resolve)));
-  fetched.mockResolvedValueOnce(Response.json(answer('a.6', { delta: delta('a.6') })));
+  fetched.mockResolvedValueOnce(
+    Response.json(makePollResponse('a.6', { delta: makeDelta('a.6') })),
+  );
   const late = new FakePage(hub, 'a.2');
-  stream().send('delta', delta('a.6'));
+  stream().send('delta', makeDelta('a.6'));
   expect(first.cursor).toBe('a.6');
-  reply(Response.json(answer('a.5', { delta: delta('a.5') })));
+  reply(Response.json(makePollResponse('a.5', { delta: makeDelta('a.5') })));
   await vi.advanceTimersByTimeAsync(10);
   expect(polls().map((url) => url.split('since=')[1])).toEqual(['a.2', 'a.5']);
   expect(late.cursor).toBe('a.6');
@@ -121,18 +125,18 @@ test('a page ahead of the stream never gets a change that starts before its curs
   // page at a.5 shows it.
   new FakePage(hub, 'a.1');
   stream().send('status', STATUS);
-  fetched.mockResolvedValueOnce(Response.json(answer('a.5')));
+  fetched.mockResolvedValueOnce(Response.json(makePollResponse('a.5')));
   const ahead = new FakePage(hub, 'a.5');
   await vi.advanceTimersByTimeAsync(10);
-  const own = { ...delta('a.9'), removed: ['gone'] };
-  fetched.mockResolvedValueOnce(Response.json(answer('a.9', { delta: own })));
-  stream().send('delta', delta('a.9'));
+  const own = { ...makeDelta('a.9'), removed: ['gone'] };
+  fetched.mockResolvedValueOnce(Response.json(makePollResponse('a.9', { delta: own })));
+  stream().send('delta', makeDelta('a.9'));
   await vi.advanceTimersByTimeAsync(10);
   const deltas = ahead.received.filter((message) => message.kind === 'delta');
   expect(deltas).toEqual([{ kind: 'delta', delta: own }]);
 });
 
-test('a page whose catch-up fails is told to reload', async () => {
+test('a page whose catch-up fails is reset', async () => {
   new FakePage(hub, 'a.5');
   stream().send('status', STATUS);
   fetched.mockRejectedValueOnce(new TypeError('no connection'));
@@ -178,12 +182,12 @@ test('the stream closes with the last page and opens at the cursor of the next',
   expect(stream().url).toBe(`${BASE}api/v1/live?since=a.8`);
 });
 
-test('a page that leaves hears nothing more, and the others go on', () => {
+test('a page that leaves receives nothing more, and the others continue', () => {
   const leaving = new FakePage(hub, 'a.1');
   const staying = new FakePage(hub, 'a.1');
   stream().send('status', STATUS);
   leaving.leave();
-  stream().send('delta', delta('a.2'));
+  stream().send('delta', makeDelta('a.2'));
   expect(leaving.count('delta')).toBe(0);
   expect(staying.count('delta')).toBe(1);
 });
@@ -203,10 +207,12 @@ test('a page that was taken for crashed joins again by itself', async () => {
   frozen.crash();
   for (let beats = 0; beats < 6; beats++) {
     await vi.advanceTimersByTimeAsync(15_000);
-    stream().send('ping', {});
+    stream().send('ping', { interval_s: 15 });
   }
-  fetched.mockResolvedValueOnce(Response.json(answer('a.3', { delta: delta('a.3') })));
-  stream().send('delta', delta('a.3'));
+  fetched.mockResolvedValueOnce(
+    Response.json(makePollResponse('a.3', { delta: makeDelta('a.3') })),
+  );
+  stream().send('delta', makeDelta('a.3'));
   expect(frozen.cursor).toBe('a.1');
   hub.receive(frozen.post, { kind: 'follow', cursor: frozen.cursor });
   await vi.advanceTimersByTimeAsync(10);

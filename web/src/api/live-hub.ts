@@ -1,40 +1,39 @@
-import { LiveConnection, type LiveSource } from './live-connection';
-import { poll } from './polling';
-import { openStream } from './stream';
-import type { Delta, Status } from './types';
+/** Shares one event stream between pages; runs in a shared worker. */
+import { LiveConnection, type LiveSource, openEventStream, poll } from './live-connection';
+import type { DeltaEvent, LoadStatus } from './schemas';
 
-/** What a page sends: `follow` also renews its subscription, which otherwise expires. */
+/** Messages of a page. `follow` also renews its subscription, which expires otherwise. */
 export type PageMessage = { kind: 'follow'; cursor: string } | { kind: 'leave' };
 
-/** What a page is sent: the events of the stream, and `alive` in reply to each `follow`. */
+/** Messages to a page: the events of the stream, and `alive` in reply to each `follow`. */
 export type HubMessage =
   | { kind: 'alive' | 'open' | 'lost' }
-  | { kind: 'status'; status: Status }
-  | { kind: 'delta'; delta: Delta }
+  | { kind: 'status'; status: LoadStatus }
+  | { kind: 'delta'; delta: DeltaEvent }
   | { kind: 'reset'; cursor: string }
   | { kind: 'other'; name: string; body: unknown };
 
-/** Sends a message to one page. A page is known by this function. */
+/** Sends a message to one page, and identifies it. */
 export type Post = (message: HubMessage) => void;
 
 interface Subscriber {
   readonly post: Post;
-  /** Up to where this page knows the log. */
+  /** Up to which the page knows the changes of the log. */
   cursor: string;
   renewedAt: number;
   isCatchingUp: boolean;
 }
 
-/** A page that crashed does not say so; pages renew their subscription every 10 seconds. */
+/** Pages renew their subscription every 10 seconds; crashed pages do not. */
 const EXPIRES_MS = 60_000;
 const CHECK_MS = 15_000;
-/** After so many streams without any event the hub polls. */
+/** The hub polls after this many streams without an event. */
 const MAX_STREAM_FAILURES = 2;
 
 /**
- * Shares one event stream between all pages that show the same board in one browser.
+ * Shares one event stream between all pages of the same server in one browser.
  *
- * Every page has a cursor of its own. A change from the stream applies to the cursor that the
+ * Every page has its own cursor. A change from the stream applies to the cursor that the
  * stream had before it, so only pages at exactly this cursor get it; any other page is brought up
  * to date by a poll from its own cursor. The stream is open while there are subscribers.
  */
@@ -45,7 +44,7 @@ export class LiveHub {
   /** The cursor of the stream. */
   #cursor = '';
   #state: 'connecting' | 'open' | 'lost' = 'connecting';
-  #status: Status | null = null;
+  #status: LoadStatus | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(baseUrl: string) {
@@ -53,18 +52,23 @@ export class LiveHub {
     const handlers = {
       onOpen: () => this.#setState('open'),
       onLost: () => this.#setState('lost'),
-      onStatus: (status: Status) => {
+      onStatus: (status: LoadStatus) => {
         this.#status = status;
         this.#postAll({ kind: 'status', status });
       },
-      onDelta: (delta: Delta) => this.#applyDelta(delta),
+      onDelta: (delta: DeltaEvent) => this.#applyDelta(delta),
       onReset: (cursor: string) => {
         this.#cursor = cursor;
         for (const subscriber of this.#subscribers.values()) reset(subscriber, cursor);
       },
-      onOther: (name: string, body: unknown) => this.#postAll({ kind: 'other', name, body }),
+      onEvent: (name: string, body: unknown) => this.#postAll({ kind: 'other', name, body }),
     };
-    this.#connection = new LiveConnection(this.#source, handlers, openStream, MAX_STREAM_FAILURES);
+    this.#connection = new LiveConnection(
+      this.#source,
+      handlers,
+      openEventStream,
+      MAX_STREAM_FAILURES,
+    );
   }
 
   receive(post: Post, message: PageMessage): void {
@@ -91,7 +95,7 @@ export class LiveHub {
       post({ kind: 'open' });
       if (this.#status) post({ kind: 'status', status: this.#status });
     } else if (this.#state === 'lost') {
-      // The page was loaded just now, so the server is back.
+      // The page was loaded just now, so the server is reachable.
       this.#connect();
     }
     if (cursor !== this.#cursor) void this.#catchUp(subscriber);
@@ -125,7 +129,7 @@ export class LiveHub {
     for (const post of this.#subscribers.keys()) post(message);
   }
 
-  #applyDelta(delta: Delta): void {
+  #applyDelta(delta: DeltaEvent): void {
     const before = this.#cursor;
     this.#cursor = delta.cursor;
     for (const subscriber of this.#subscribers.values()) {
@@ -134,7 +138,7 @@ export class LiveHub {
     }
   }
 
-  /** Brings a page from its own cursor to that of the stream, or to a later one. */
+  /** Send a page the changes between its own cursor and that of the stream, or a later one. */
   async #catchUp(subscriber: Subscriber): Promise<void> {
     if (subscriber.isCatchingUp) return;
     subscriber.isCatchingUp = true;
@@ -142,7 +146,7 @@ export class LiveHub {
     do {
       streamCursor = this.#cursor;
       await this.#pollFor(subscriber);
-      // Unless the stream has moved meanwhile, the page is where the stream is or ahead of it.
+      // Unless the stream has advanced meanwhile, the page is at its cursor or ahead of it.
     } while (
       this.#subscribers.get(subscriber.post) === subscriber &&
       subscriber.cursor !== this.#cursor &&
@@ -153,16 +157,16 @@ export class LiveHub {
 
   async #pollFor(subscriber: Subscriber): Promise<void> {
     const { cursor } = subscriber;
-    const answer = await poll({ baseUrl: this.#source.baseUrl, cursor }).catch(() => null);
-    // It may have been reset or updated by the stream meanwhile.
+    const response = await poll({ baseUrl: this.#source.baseUrl, cursor }).catch(() => null);
+    // The stream may have updated or reset the page meanwhile.
     if (subscriber.cursor !== cursor) return;
-    if (answer === null) reset(subscriber, this.#cursor);
-    else if (answer.reset) reset(subscriber, answer.cursor);
-    else if (answer.delta) sendDelta(subscriber, answer.delta);
+    if (response === null) reset(subscriber, this.#cursor);
+    else if (response.reset) reset(subscriber, response.cursor);
+    else if (response.delta) sendDelta(subscriber, response.delta);
   }
 }
 
-function sendDelta(subscriber: Subscriber, delta: Delta): void {
+function sendDelta(subscriber: Subscriber, delta: DeltaEvent): void {
   subscriber.cursor = delta.cursor;
   subscriber.post({ kind: 'delta', delta });
 }

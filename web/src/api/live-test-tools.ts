@@ -1,16 +1,19 @@
 import { vi, type Mock } from 'vitest';
 
 import type { LiveHandlers } from './live-connection';
-import type { Delta, PollAnswer, Status } from './types';
+import type { DeltaEvent, PollResponse, LoadStatus } from './schemas';
 
-export const STATUS: Status = {
+export const STATUS: LoadStatus = {
   loading: false,
   progress: { files_done: 0, files_total: 0, bytes_done: 0, bytes_total: 0 },
   problems: [],
   problem_count: 0,
 };
 
-export const answer = (cursor: string, more: Partial<PollAnswer> = {}): PollAnswer => ({
+export const makePollResponse = (
+  cursor: string,
+  more: Partial<PollResponse> = {},
+): PollResponse => ({
   cursor,
   last_event: 0,
   reset: false,
@@ -20,7 +23,7 @@ export const answer = (cursor: string, more: Partial<PollAnswer> = {}): PollAnsw
   ...more,
 });
 
-export const delta = (cursor: string): Delta => ({
+export const makeDelta = (cursor: string): DeltaEvent => ({
   cursor,
   added: [],
   removed: [],
@@ -31,7 +34,7 @@ export const delta = (cursor: string): Delta => ({
   points_truncated: false,
 });
 
-/** Stands in for the browser's EventSource; tests send events through it. */
+/** A fake EventSource; tests send events through it. */
 export class FakeEventSource {
   static all: FakeEventSource[] = [];
   onerror: (() => void) | null = null;
@@ -70,6 +73,6 @@ export function mockHandlers(): { [Name in keyof LiveHandlers]: Mock<LiveHandler
     onStatus: vi.fn(),
     onDelta: vi.fn(),
     onReset: vi.fn(),
-    onOther: vi.fn(),
+    onEvent: vi.fn(),
   };
 }

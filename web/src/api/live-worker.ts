@@ -1,6 +1,6 @@
 /**
- * The script of the shared worker that holds the event stream for all pages of one board in this
- * browser. Its name is the URL of the board, so that pages of different boards never share one.
+ * The shared worker that holds the event stream for all pages of one server in this browser. Its name
+ * is the URL of the server, so that pages of different servers never share a worker.
  */
 import { LiveHub, type HubMessage, type PageMessage } from './live-hub';
 

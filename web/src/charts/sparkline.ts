@@ -1,11 +1,11 @@
-import { extentOf, extentOfMost } from '../base/extent';
+import { getExtent, getRobustExtent } from '../lib/statistics';
 
-/** One line reduced to columns of pixels, with null where a column has no point. */
-export interface SparkLine {
-  readonly colour: string;
+/** A line reduced to pixel columns; null for columns without points. */
+export interface SparklineSeries {
+  readonly color: string;
   readonly dashed: boolean;
-  readonly low: readonly (number | null)[];
-  readonly high: readonly (number | null)[];
+  readonly min: readonly (number | null)[];
+  readonly max: readonly (number | null)[];
   readonly last: readonly (number | null)[];
 }
 
@@ -23,8 +23,8 @@ const PAD = 2;
 const DASH = [4, 3];
 const BAND_OPACITY = 0.22;
 
-/** Draws lines that share their columns over the whole canvas, sharp on any screen. */
-export function drawSparkline(canvas: HTMLCanvasElement, lines: readonly SparkLine[]): void {
+/** Draw lines with common columns over the whole canvas. */
+export function drawSparkline(canvas: HTMLCanvasElement, lines: readonly SparklineSeries[]): void {
   const context = canvas.getContext('2d');
   if (!context) return;
   const { clientWidth: width, clientHeight: height } = canvas;
@@ -37,10 +37,10 @@ export function drawSparkline(canvas: HTMLCanvasElement, lines: readonly SparkLi
   for (const line of lines) drawLine(context, line, scales);
 }
 
-/** One line is shown whole; one of several that leaves them all may leave the picture. */
-function makeScales(lines: readonly SparkLine[], width: number, height: number): Scales {
-  const columns = lines.flatMap(({ low, high }) => [low, high]);
-  const extent = lines.length > 1 ? extentOfMost(columns) : extentOf(columns);
+/** A single line is fully visible; outliers of several lines may be cut off. */
+function makeScales(lines: readonly SparklineSeries[], width: number, height: number): Scales {
+  const columns = lines.flatMap(({ min, max }) => [min, max]);
+  const extent = lines.length > 1 ? getRobustExtent(columns) : getExtent(columns);
   const { low, high } = extent ?? { low: 0, high: 0 };
   const span = high - low;
   const count = lines[0]?.last.length ?? 1;
@@ -53,16 +53,16 @@ function makeScales(lines: readonly SparkLine[], width: number, height: number):
   };
 }
 
-/** What a column holds beside its last point is a band behind the line. */
-function drawLine(context: CanvasRenderingContext2D, line: SparkLine, scales: Scales): void {
+/** Draw the last values as a line and the extremes as a band behind it. */
+function drawLine(context: CanvasRenderingContext2D, line: SparklineSeries, scales: Scales): void {
   const path = pointsOf(line.last, scales);
-  context.strokeStyle = context.fillStyle = line.colour;
+  context.strokeStyle = context.fillStyle = line.color;
   context.globalAlpha = BAND_OPACITY;
-  trace(context, [...pointsOf(line.high, scales), ...pointsOf(line.low, scales).reverse()]);
+  tracePoints(context, [...pointsOf(line.max, scales), ...pointsOf(line.min, scales).reverse()]);
   context.fill();
   context.globalAlpha = 1;
   context.setLineDash(line.dashed ? DASH : []);
-  trace(context, path);
+  tracePoints(context, path);
   context.stroke();
   const only = path.length === 1 ? path[0] : undefined;
   if (only) context.fillRect(only.x - 1.5, only.y - 1.5, 3, 3);
@@ -74,7 +74,7 @@ function pointsOf(values: readonly (number | null)[], { x, y }: Scales): Point[]
   );
 }
 
-function trace(context: CanvasRenderingContext2D, points: readonly Point[]): void {
+function tracePoints(context: CanvasRenderingContext2D, points: readonly Point[]): void {
   context.beginPath();
   for (const { x, y } of points) context.lineTo(x, y);
 }

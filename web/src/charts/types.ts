@@ -1,95 +1,135 @@
-/** What a chart of lines draws. A chart has never heard of runs or of HTTP. */
+/** Data and props of line charts. Charts know nothing about runs or HTTP. */
 
-export type Numbers = Float32Array | Float64Array;
+export type NumberArray = Float32Array | Float64Array;
 
-export interface Mark {
+export interface PointMarker {
   readonly x: number;
-  /** Where there is no finite value the mark stands at the edge of the chart. */
+  /** Markers of non-finite values are at the edge of the chart. */
   readonly y: number;
   readonly kind: 'nan' | 'inf' | '-inf' | 'min' | 'max' | 'last';
   readonly text: string;
 }
 
-/** A line; NaN in `y` leaves a gap. */
+/** A line; NaN in `y` is a gap. */
 export interface Line {
   readonly id: string;
   readonly label: string;
-  readonly colour: string;
+  readonly color: string;
   readonly dash: readonly number[];
-  /** 0 is the left axis, 1 the right. */
+  /** 0 is the left axis, 1 the right one. */
   readonly axis: 0 | 1;
-  /** Rises, unless `scatter` is set. */
-  readonly x: Numbers;
-  readonly y: Numbers;
-  /** Lowest and highest value around each x, where several points share a column of pixels. */
-  readonly low?: Numbers;
-  readonly high?: Numbers;
-  /** The values before smoothing, drawn pale behind the line, at the same x. */
-  readonly raw?: Numbers;
-  /** Points that later ones took the place of; drawn faded, each piece by itself. */
-  readonly faded?: readonly { readonly x: Numbers; readonly y: Numbers }[];
-  readonly marks?: readonly Mark[];
-  /** x runs in any order: the axis is another metric. */
+  /** Sorted, unless `scatter` is set. */
+  readonly x: NumberArray;
+  readonly y: NumberArray;
+  /** Minimum and maximum around each x, if several points share a pixel column. */
+  readonly low?: NumberArray;
+  readonly high?: NumberArray;
+  /** Values before smoothing, drawn faded behind the line, at the same x. */
+  readonly raw?: NumberArray;
+  /** Overwritten points, drawn faded and separately. */
+  readonly overwritten?: readonly { readonly x: NumberArray; readonly y: NumberArray }[];
+  readonly markers?: readonly PointMarker[];
+  /** x is not sorted: it is another metric. */
   readonly scatter?: boolean;
-  /** True while another line is the one that is looked at. */
+  /** Another line is highlighted. */
   readonly dimmed?: boolean;
 }
 
-/** An area between two curves, with a line in it. */
+/** An area between two curves with a center line. */
 export interface Band {
   readonly id: string;
   readonly label: string;
-  readonly colour: string;
+  readonly color: string;
   readonly axis: 0 | 1;
-  readonly x: Numbers;
-  readonly low: Numbers;
-  readonly center: Numbers;
-  readonly high: Numbers;
+  readonly x: NumberArray;
+  readonly low: NumberArray;
+  readonly center: NumberArray;
+  readonly high: NumberArray;
 }
 
-/** A vertical line with a word on it. */
-export interface Flag {
+/** A vertical line with a label. */
+export interface Annotation {
   readonly id: string;
   readonly x: number;
   readonly text: string;
 }
 
-/** A faint line behind all others that they are read against, with a word on it. */
-export interface Guide {
+/** A faint labeled line behind all others. */
+export interface ReferenceLine {
   readonly id: string;
-  readonly x: Numbers;
-  readonly y: Numbers;
-  readonly text: string;
-  /** The point that the word stands at; the last unless it is told, or where that is not seen. */
-  readonly wordAt?: number;
+  readonly x: NumberArray;
+  readonly y: NumberArray;
+  readonly label: string;
+  /** Index of the labeled point; the last visible one by default. */
+  readonly labelIndex?: number;
   readonly dash?: readonly number[];
 }
 
-/** A dot on a line that somebody looks at. */
-export interface Spot {
+/** A hovered point. */
+export interface HoverPoint {
   readonly x: number;
   readonly y: number;
-  readonly colour: string;
+  readonly color: string;
 }
 
-export type ScaleKind = 'linear' | 'log';
+export type ScaleType = 'linear' | 'log';
 
-/** What numbers on the horizontal axis mean; between two steps there is nothing. */
-export type XFormat = 'number' | 'step' | 'duration' | 'time';
+/** Meaning of x values; steps are integers. */
+export type AxisFormat = 'number' | 'step' | 'duration' | 'time';
 
-/** From where to where, in the units of an axis. */
-export type Span = readonly [number, number];
+/** [low, high] in the units of an axis. */
+export type NumberRange = readonly [number, number];
 
-/** Ends of an axis; null leaves an end to the data. */
-export interface Limits {
+/** Ends of an axis; null is derived from the data. */
+export interface AxisLimits {
   readonly low: number | null;
   readonly high: number | null;
 }
 
-/** What is seen of a chart. */
-export interface Extent {
-  readonly x: Span;
-  readonly y: Span;
-  /** Of the right axis, where there is one. */
-  readonly y2?: Span;
+/** The visible ranges of a chart. */
+export interface ChartViewport {
+  readonly x: NumberRange;
+  readonly y: NumberRange;
+  /** Range of the right axis, if it exists. */
+  readonly y2?: NumberRange;
+}
+
+export interface LineChartProps {
+  /** Start of the accessible name. */
+  label: string;
+  lines: readonly Line[];
+  bands?: readonly Band[];
+  annotations?: readonly Annotation[];
+  referenceLines?: readonly ReferenceLine[];
+  xFormat?: AxisFormat;
+  xScale?: ScaleType;
+  yScale?: ScaleType;
+  y2Scale?: ScaleType;
+  /** Limits that apply without zoom. */
+  xLimits?: AxisLimits;
+  yLimits?: AxisLimits;
+  y2Limits?: AxisLimits;
+  ignoreOutliers?: boolean;
+  /** The hovered x, in this chart or in a linked one. */
+  cursor?: number | null;
+  pinned?: number | null;
+  range?: NumberRange | null;
+  /** Hovered points of scatter lines. */
+  hoverPoints?: readonly HoverPoint[];
+  /** Ids of highlighted lines. */
+  highlighted?: readonly string[];
+  /** Dragging selects a range instead of zooming. */
+  selectsRange?: boolean;
+  /** Axis labels of exported images. */
+  xLabel?: string;
+  yLabel?: string;
+  y2Label?: string;
+  /** The viewport; null fits the data. Bindable. */
+  zoom?: ChartViewport | null;
+  /** Gets the position of the pointer and the id of the nearest line; null when it leaves. */
+  onhover?: (x: number | null, y: number | null, nearest: string | null) => void;
+  onselect?: (x: number) => void;
+  /** null resets the zoom. */
+  onzoom?: (extent: ChartViewport | null) => void;
+  onrange?: (range: NumberRange | null) => void;
 }

@@ -1,119 +1,153 @@
-import type { BuiltIn } from '../plugin/registry';
+import * as m from '../catalog/shell';
+import { importWithMessages } from '../i18n/load';
+import type { DashboardModule } from '../plugin/context';
+import {
+  type BuiltInDashboard,
+  createDashboardModule,
+  type DashboardView,
+} from '../plugin/registry';
 
-/** The dashboards that come with the page, in the order of their tabs. */
-export const BUILT_IN: readonly BuiltIn[] = [
+/** The built-in dashboards. Tabs are ordered by group, and in a group as listed here. */
+export const BUILT_IN: readonly BuiltInDashboard[] = [
   {
     name: 'scalars',
-    title: 'Scalars',
+    title: m.dashboardScalars,
+    group: 'metrics',
     example: `with tracklight.run("logs/run-1") as run:
     for step in range(1000):
         run.log({"train/loss": 1 / (step + 1)}, step)`,
-    load: () => import('./scalars'),
+    load: () => loadView('scalars', () => import('./scalars/View.svelte')),
   },
   {
     name: 'images',
-    title: 'Images',
+    title: m.dashboardImages,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.image("samples", pixels, step=0)  # [k, height, width, channels]`,
-    load: () => import('./images'),
+    load: () => loadView('images', () => import('./images/View.svelte')),
   },
   {
     name: 'audio',
-    title: 'Audio',
+    title: m.dashboardAudio,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.audio("speech", clips, sample_rate=16_000, step=0)  # [k, frames, channels]`,
-    load: () => import('./audio'),
+    load: () => loadView('audio', () => import('./audio/View.svelte')),
   },
   {
     name: 'text',
-    title: 'Text',
+    title: m.dashboardText,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.text("samples", "The **model** says: " + generate(), step=0)`,
-    load: () => import('./text'),
+    load: () => loadView('text', () => import('./text/View.svelte')),
   },
   {
     name: 'histograms',
-    title: 'Histograms',
+    title: m.dashboardHistograms,
+    group: 'model',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.histogram("layer1/weights", weights, step=0)`,
-    load: () => import('./histograms'),
+    load: () =>
+      loadView('histograms', () => import('./histograms/View.svelte'), { tab: 'histograms' }),
   },
   {
     name: 'distributions',
-    title: 'Distributions',
-    server: 'histograms',
+    title: m.dashboardDistributions,
+    group: 'model',
+    apiName: 'histograms',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.histogram("layer1/weights", weights, step=0)`,
-    load: () => import('./histograms/distributions'),
+    load: () =>
+      loadView('histograms', () => import('./histograms/View.svelte'), { tab: 'distributions' }),
   },
   {
     name: 'pr_curves',
-    title: 'PR curves',
+    title: m.dashboardPrCurves,
+    group: 'evaluation',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.pr_curve("pr/cat", labels, predictions, step=0)  # scores from 0 to 1`,
-    load: () => import('./pr_curves'),
+    load: () => loadView('pr_curves', () => import('./pr_curves/View.svelte')),
   },
   {
     name: 'mesh',
-    title: 'Mesh',
+    title: m.dashboardMesh,
+    group: 'media',
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.mesh("scan", vertices, faces, colors, step=0)  # [k, n, 3] each`,
-    load: () => import('./mesh'),
+    load: () => loadView('mesh', () => import('./mesh/View.svelte')),
   },
   {
     name: 'custom_scalars',
-    title: 'Custom scalars',
-    makes: true,
+    title: m.dashboardCustomScalars,
+    group: 'metrics',
+    isEditor: true,
     example: `from tracklight import summary
 with summary.create_file_writer("logs/run-1").as_default():
     summary.custom_scalars({"Quality": {"Loss": ["Multiline", ["train/loss", "eval/loss"]]}})`,
-    load: () => import('./custom_scalars'),
+    load: () => loadView('custom_scalars', () => import('./custom_scalars/View.svelte')),
   },
   {
     name: 'graphs',
-    title: 'Graphs',
+    title: m.dashboardGraphs,
+    group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_graph(model, example_input)`,
-    ahead: () => 'list',
-    load: () => import('./graphs'),
+    prefetch: () => 'list',
+    load: () => loadView('graphs', () => import('./graphs/View.svelte')),
   },
   {
     name: 'hparams',
-    title: 'HParams',
+    title: m.dashboardHparams,
+    group: 'metrics',
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
-    ahead: (query) => (/\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?how=last'),
-    load: () => import('./hparams'),
+    prefetch: (query) =>
+      /\bhp-(reduction|n|step|repeats)=/.test(query) ? null : 'sessions?reduction=last',
+    load: () => loadView('hparams', () => import('./hparams/View.svelte')),
   },
   {
     name: 'projector',
-    title: 'Projector',
+    title: m.dashboardProjector,
+    group: 'model',
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_embedding(vectors, metadata=words, tag="words")`,
-    load: () => import('./projector'),
+    load: () => loadView('projector', () => import('./projector/View.svelte')),
   },
   {
     name: 'profile',
-    title: 'Profile',
+    title: m.dashboardProfile,
+    group: 'performance',
     example: `with tracklight.profile("logs/run-1", steps=10) as profile:
     for batch in batches:
         profile.step()`,
-    load: () => import('./profile'),
+    load: () => loadView('profile', () => import('./profile/View.svelte')),
   },
   {
     name: 'overview',
-    title: 'Overview',
-    server: 'scalars',
-    always: true,
-    load: () => import('./overview'),
+    title: m.dashboardOverview,
+    group: 'metrics',
+    apiName: 'scalars',
+    isAlwaysActive: true,
+    load: () => loadView('overview', () => import('./overview/View.svelte')),
   },
 ];
+
+/** Load the component of a dashboard after the texts of its namespace. */
+async function loadView<const Props extends object = object>(
+  namespace: string,
+  importView: () => Promise<{ readonly default: DashboardView<Props> }>,
+  props?: Props,
+): Promise<DashboardModule> {
+  const { default: View } = await importWithMessages(namespace, importView);
+  return createDashboardModule(View, props);
+}

@@ -1,30 +1,33 @@
+// First: modules that are imported later use messages in constants.
+import '../catalog/start-locales';
+
 import { mount, unmount } from 'svelte';
 
-import Chart from './Chart.svelte';
-import { type Model, Told } from './model.svelte';
+import NotebookChart from './NotebookChart.svelte';
+import { type WidgetModel, ChartModel } from './chart-model.svelte';
 
-/** Shows a chart in a cell, as notebooks call it; returns how to end that. */
-function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const ending = new AbortController();
-  void untilSeen(el, ending.signal).then(() => {
-    if (!ending.signal.aborted) show(model, el, ending.signal);
+/** Render a chart into a cell (anywidget protocol); return a function that removes it. */
+function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
+  const disposal = new AbortController();
+  void waitUntilConnected(el, disposal.signal).then(() => {
+    if (!disposal.signal.aborted) mountChart(model, el, disposal.signal);
   });
-  return () => ending.abort();
+  return () => disposal.abort();
 }
 
-/** A notebook puts a cell into its page after this, and a chart takes its colours from there. */
-async function untilSeen(el: HTMLElement, signal: AbortSignal): Promise<void> {
+/** Notebooks insert the cell later, and a chart reads its colors from the document. */
+async function waitUntilConnected(el: HTMLElement, signal: AbortSignal): Promise<void> {
   while (!el.isConnected && !signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-function show(model: Model, el: HTMLElement, signal: AbortSignal): void {
-  const told = new Told(model);
-  const chart = mount(Chart, {
+function mountChart(model: WidgetModel, el: HTMLElement, signal: AbortSignal): void {
+  const chartModel = new ChartModel(model);
+  const chart = mount(NotebookChart, {
     target: el,
     props: {
-      told,
+      model: chartModel,
       title: model.get('title'),
       axis: model.get('axis'),
       height: model.get('height'),
@@ -32,12 +35,12 @@ function show(model: Model, el: HTMLElement, signal: AbortSignal): void {
     },
   });
   signal.addEventListener('abort', () => {
-    told.letGo();
+    chartModel.dispose();
     void unmount(chart);
   });
 }
 
-/** What JupyterLab, VS Code and Colab say of their themes. */
+/** Detect the theme of JupyterLab, VS Code and Colab. */
 function isDark(): boolean {
   const { jpThemeLight, vscodeThemeKind } = document.body.dataset;
   if (jpThemeLight !== undefined) return jpThemeLight === 'false';

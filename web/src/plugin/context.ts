@@ -1,142 +1,162 @@
-import type { LayoutCategory, NamedLayout } from '../api/notes';
-import type { Problem, RunRow, TagRow } from '../api/types';
-import type { Codec } from '../base/codec';
+import type { ChartLayout, LayoutCategory } from '../api/client';
+import type { Query } from '../api/create-query.svelte';
+import type { QueryCache } from '../api/query-cache';
+import type { ObserveOptions, QueryDefinition } from '../api/query-definition';
+import type { Problem, RunRow, TagRow } from '../api/schemas';
+import type { Codec } from '../lib/codecs';
 
 /**
- * What a dashboard may see of the page. Everything that can change is reactive when it is read in a
- * Svelte effect or template; who does not use Svelte calls `subscribe`.
+ * What a dashboard can use of the page. Everything that can change is reactive when it is read in a
+ * Svelte effect or template; code without Svelte calls `subscribe`.
  */
 export interface Context {
   readonly runs: Runs;
   readonly tags: Tags;
   readonly live: Live;
   readonly cursor: Cursor;
-  readonly address: Address;
-  readonly tastes: Tastes;
-  readonly keys: Keys;
+  readonly url: UrlState;
+  readonly preferences: Preferences;
+  readonly shortcuts: Shortcuts;
   readonly commands: Commands;
   readonly notes: Notes;
-  readonly api: Api;
-  /** The server half of another dashboard, for one that shows the same data in another way. */
-  apiOf(dashboard: string): Api;
-  /** Whether another dashboard has something to show. */
-  shows(dashboard: string): boolean;
+  /**
+   * Follow a query while the surrounding component or effect lives. `request` is reactive; null means
+   * that nothing is needed.
+   */
+  query<Request, Data>(
+    definition: QueryDefinition<Request, Data>,
+    request: () => Request | null,
+    options?: ObserveOptions<Request>,
+  ): Query<Data>;
+  /** The cache behind `query`: single requests, changes on the server, use without Svelte. */
+  readonly queries: QueryCache;
+  /** Whether a route such as `POST graphs/upload` is available; a static export has only some. */
+  supports(route: string): boolean;
+  readonly api: DashboardApi;
+  /** Return the API of another dashboard, to show the same data in another way. */
+  getApi(dashboard: string): DashboardApi;
+  /** Return whether another dashboard has data. */
+  isDashboardActive(dashboard: string): boolean;
   readonly theme: { readonly dark: boolean };
-  /** The directories that the log is made of, as the server knows them. */
+  /** The log directories, with their paths on the server. */
   readonly roots: readonly { readonly name: string; readonly path: string }[];
-  /** True in a copy of the board that has no server. */
+  /** True in a static export, which has no server. */
   readonly isStatic: boolean;
-  /** Calls `listener` after anything above has changed, at most once a frame. */
+  /** Report an error of the dashboard's code: the page shows it in place of the dashboard. */
+  reportError(error: unknown): void;
+  /** Call `listener` after any of these changed, at most once per frame. */
   subscribe(listener: () => void): () => void;
 }
 
-/** The server half of the dashboard: `path` is relative to `api/v1/<dashboard>/`. */
-export interface Api {
-  get<Answer>(path: string, signal?: AbortSignal): Promise<Answer>;
-  /** Asks with JSON; columns in the answer come as typed arrays. */
-  post<Answer>(path: string, body: unknown, signal?: AbortSignal): Promise<Answer>;
-  /** Asks with JSON for a file, as it came. */
+/** The server routes of a dashboard; `path` is relative to `api/v1/<dashboard>/`. */
+export interface DashboardApi {
+  get<Response>(path: string, signal?: AbortSignal): Promise<Response>;
+  /** Send JSON; numeric columns of the response are typed arrays. */
+  post<Response>(path: string, body: unknown, signal?: AbortSignal): Promise<Response>;
+  /** Send JSON and return the body of the response unchanged. */
   blob(path: string, body: unknown, signal?: AbortSignal): Promise<Blob>;
-  /** Where a browser finds what `path` names; a copy of a board has nothing there. */
+  /** Return the URL of a route; it does not work in a static export. */
   url(path: string): string;
-  /** What an image, a player or a link can show: the address, or in a copy one for what it carries. */
+  /** Return a URL for an image, a player or a link, which also works in a static export. */
   fileUrl(path: string): Promise<string>;
 }
 
-export interface Module {
-  /** Fills `target` and returns how to leave it empty again. */
+export interface DashboardModule {
+  /** Render into `target`; return a function that removes everything again. */
   mount(target: HTMLElement, context: Context): () => void;
 }
 
 // ---- runs
 
-/** A run as every dashboard has to draw it. */
-export interface ShownRun {
+/** A run as every dashboard shows it. */
+export interface VisibleRun {
   readonly name: string;
   /** The user's alias, or the name. */
   readonly label: string;
-  readonly colour: string;
+  readonly color: string;
   /** Canvas dash pattern; empty for a solid line. */
   readonly dash: readonly number[];
-  /** Key of the group it belongs to; null while runs are not grouped. */
+  /** Key of its group; null if runs are not grouped. */
   readonly group: string | null;
 }
 
 export interface RunGroup {
   readonly key: string;
   readonly label: string;
-  readonly colour: string;
-  /** The runs of the group that are shown. */
+  readonly color: string;
+  /** The visible runs of the group. */
   readonly runs: readonly string[];
 }
 
 export interface Runs {
-  /** Those that are ticked and pass the filter, in the order of the table. */
-  readonly shown: readonly ShownRun[];
-  /** Empty while runs are not grouped. */
+  /** The selected runs that match the filter, in the order of the table. */
+  readonly visible: readonly VisibleRun[];
+  /** Empty if runs are not grouped. */
   readonly groups: readonly RunGroup[];
   /** The run that others are compared with. */
   readonly baseline: string | null;
   /** The run under the pointer, in the table or in a chart. */
   readonly highlighted: string | null;
   readonly all: readonly RunRow[];
-  find(name: string): ShownRun | undefined;
-  /** Whether a run passes the filter of the table, ticked or not. */
-  isFound(name: string): boolean;
+  find(name: string): VisibleRun | undefined;
+  /** Return whether a run matches the filter of the table, selected or not. */
+  matchesFilter(name: string): boolean;
   highlight(name: string | null): void;
+  /** Select only this run; called again, restore the previous selection. */
   solo(name: string): void;
-  /** Ticks these runs and no others. */
-  showOnly(names: readonly string[]): void;
+  /** Select these runs and no others. */
+  selectOnly(names: readonly string[]): void;
   setBaseline(name: string | null): void;
 }
 
 export interface Tags {
-  /** Those of all runs, in natural order. */
+  /** The tags of all runs, in natural order. */
   readonly rows: readonly TagRow[];
-  readonly ready: boolean;
-  readonly problem: Problem | null;
-  /** The names of the tags that any of some runs has. */
-  namesIn(runs: readonly string[], signal?: AbortSignal): Promise<readonly string[]>;
+  readonly isReady: boolean;
+  readonly error: Problem | null;
+  /** Return the names of the tags that at least one of the runs has. */
+  listNames(runs: readonly string[], signal?: AbortSignal): Promise<readonly string[]>;
 }
 
 export interface Live {
-  /** A number that changes when the run, or with null any run, has changed. */
-  revisionOf(run: string | null): number;
-  readonly paused: boolean;
-  readonly loading: boolean;
+  /** Return a number that changes with the run, or with any run for null. */
+  getRevision(run: string | null): number;
+  readonly isPaused: boolean;
+  readonly isLoading: boolean;
 }
 
-// ---- what the pointer is at
+// ---- linked cursor
 
-/** What a horizontal axis counts; `metric:<tag>` is the value of another scalar. */
+/** The quantity on a horizontal axis; `metric:<tag>` is the value of another scalar. */
 export type XAxis = 'step' | 'relative_step' | 'relative' | 'wall' | 'index' | `metric:${string}`;
 
-/** One place on one kind of axis, shared by all charts that have that axis. */
+/** The position of the pointer, shared by all charts with the same axis. */
 export interface Cursor {
   readonly hover: { readonly x: number; readonly axis: XAxis; readonly from: string } | null;
   readonly pinned: number | null;
   readonly range: readonly [number, number] | null;
-  hoverAt(x: number | null, axis: XAxis, from: string): void;
+  setHover(x: number | null, axis: XAxis, from: string): void;
   pin(x: number | null): void;
-  select(range: readonly [number, number] | null): void;
+  selectRange(range: readonly [number, number] | null): void;
 }
 
-// ---- what is kept
+// ---- stored values
 
-/** One value that decides what is seen. Reading `value` is reactive. */
+/** A stored value. Reading `value` is reactive. */
 export interface Param<Value> {
   readonly value: Value;
-  set(value: Value, how?: 'push' | 'replace'): void;
+  /** `push` adds an entry to the browser's history; `replace`, the default, does not. */
+  set(value: Value, mode?: 'push' | 'replace'): void;
 }
 
-/** The address of the page: a copied link shows the same. */
-export interface Address {
-  /** `name` is the key in the query; the fallback is never written. */
+/** The URL of the page: a copied link restores the view, and so do Back and Forward. */
+export interface UrlState {
+  /** `name` is the name of the query parameter; the fallback is never written. */
   param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value>;
 }
 
-/** What a user likes and this browser remembers: sizes, not content. */
-export interface Tastes {
+/** Values that this browser remembers, such as sizes; never content. */
+export interface Preferences {
   param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value>;
 }
 
@@ -144,45 +164,45 @@ export interface Annotation {
   readonly id: string;
   readonly step: number;
   readonly text: string;
-  /** null: on every chart. */
+  /** null: shown in every chart. */
   readonly tag: string | null;
 }
 
-/** What users say about runs and steps; the server keeps it beside, never in, the log. */
+/** Notes of users; the server stores them beside the log, never in it. */
 export interface Notes {
   readonly annotations: readonly Annotation[];
-  annotate(step: number, text: string, tag: string | null): Promise<void>;
-  removeAnnotation(id: string): Promise<void>;
-  /** Charts that users laid out. */
-  readonly layouts: readonly NamedLayout[];
-  /** null takes the layout of that name away. Rejects where it could not be kept. */
-  keepLayout(name: string, categories: readonly LayoutCategory[] | null): Promise<void>;
+  addAnnotation(step: number, text: string, tag: string | null): Promise<void>;
+  deleteAnnotation(id: string): Promise<void>;
+  /** Chart layouts created in the page. */
+  readonly layouts: readonly ChartLayout[];
+  /** null deletes the layout. Rejects if it could not be saved. */
+  saveLayout(name: string, categories: readonly LayoutCategory[] | null): Promise<void>;
 }
 
 // ---- keyboard and commands
 
 export interface Shortcut {
-  /** As the sheet says it: `f`, `Shift+P`, `Escape`, `ArrowLeft`. Never taken while typing. */
+  /** For example `f`, `Shift+P`, `Escape`, `ArrowLeft`. Ignored while typing. */
   readonly keys: string;
   readonly label: string;
-  /** Heading in the sheet. */
+  /** Heading in the list of shortcuts. */
   readonly group: string;
   run(event: KeyboardEvent): void;
 }
 
-export interface Keys {
+export interface Shortcuts {
   register(shortcut: Shortcut): () => void;
 }
 
 export interface Command {
   readonly label: string;
-  /** What kind of thing it is: Action, Run, Tag, Dashboard, Setting. */
+  /** Heading in the list: `Action`, `Run`, `Tag`, `Dashboard`, `Setting` or another word. */
   readonly kind: string;
   readonly hint?: string;
   run(): void;
 }
 
 export interface Commands {
-  /** `find` is asked on every keystroke in the command box; it returns its best few. */
+  /** `find` is called on every keystroke in the command palette; it returns the best matches. */
   register(find: (query: string) => readonly Command[]): () => void;
 }

@@ -1,34 +1,77 @@
-import type { Module } from './context';
+import { type Component, mount, unmount } from 'svelte';
 
-/** A dashboard that comes with the page. Its code is loaded when it is opened. */
-export interface BuiltIn {
+import * as m from '../catalog/shell';
+import type { Context, DashboardModule } from './context';
+import DashboardBoundary from './DashboardBoundary.svelte';
+
+/** Groups of dashboards, in the order of the navigation bar. */
+export const DASHBOARD_GROUPS = [
+  'metrics',
+  'media',
+  'model',
+  'performance',
+  'evaluation',
+  'plugins',
+] as const;
+
+export type DashboardGroup = (typeof DASHBOARD_GROUPS)[number];
+
+export const GROUP_LABELS: Readonly<Record<DashboardGroup, string>> = {
+  metrics: m.groupMetrics,
+  media: m.groupMedia,
+  model: m.groupModel,
+  performance: m.groupPerformance,
+  evaluation: m.groupEvaluation,
+  plugins: m.groupPlugins,
+};
+
+/** A dashboard that is part of the page. Its code is loaded when it is opened. */
+export interface BuiltInDashboard {
   readonly name: string;
   readonly title: string;
-  /** Whose server half it asks; its own unless it says otherwise. */
-  readonly server?: string;
-  /** True for one that has something to show whatever is in the log. */
-  readonly always?: boolean;
-  /** True for one in which something can be made, so that it is of use without data of its own. */
-  readonly makes?: boolean;
-  /** Three lines of code that give it something to show, told while there is nothing. */
+  readonly group: DashboardGroup;
+  /** The dashboard whose server routes it uses, if not its own. */
+  readonly apiName?: string;
+  /** It shows all kinds of data, so it is active for every log. */
+  readonly isAlwaysActive?: boolean;
+  /** Something can be created in it, so it is useful without data of its own. */
+  readonly isEditor?: boolean;
+  /** Code that logs data for it, shown while there is none. */
   readonly example?: string;
-  /** The first thing that it asks its server half, where the page's query tells. */
-  ahead?(query: string): string | null;
-  load(): Promise<Module>;
+  /** Path of its first request for a query string of the page, if that is known in advance. */
+  prefetch?(query: string): string | null;
+  load(): Promise<DashboardModule>;
 }
 
-/** Anybody else's dashboard: a module that the server hands out. */
-export async function loadModule(url: string): Promise<Module> {
+/** Import the module of a plugin from the server. */
+export async function loadDashboardModule(url: string): Promise<DashboardModule> {
   const module: unknown = await import(/* @vite-ignore */ new URL(url, document.baseURI).href);
-  if (!isModule(module)) throw new TypeError(`${url} has no function "mount"`);
+  if (!isDashboardModule(module)) throw new TypeError(m.pluginNoMount({ url }));
   return module;
 }
 
-function isModule(module: unknown): module is Module {
+function isDashboardModule(module: unknown): module is DashboardModule {
   return (
     typeof module === 'object' &&
     module !== null &&
     'mount' in module &&
     typeof module.mount === 'function'
   );
+}
+
+/** The component of a built-in dashboard. */
+export type DashboardView<Props extends object = object> = Component<{ context: Context } & Props>;
+
+/** Return the module of a dashboard that is one Svelte component, with fixed props if it has any. */
+export function createDashboardModule<const Props extends object = object>(
+  View: DashboardView<Props>,
+  viewProps?: Props,
+): DashboardModule {
+  return {
+    mount(target, context) {
+      const props = { View: View as DashboardView, viewProps, context };
+      const view = mount(DashboardBoundary, { target, props });
+      return () => void unmount(view);
+    },
+  };
 }

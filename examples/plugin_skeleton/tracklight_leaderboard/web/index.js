@@ -1,7 +1,7 @@
 /** Fill `target` with the ranking of the selected runs; return a function that removes it. */
 export function mount(target, context) {
-  const tag = context.address.param('board-tag', asIs, '');
-  const goal = context.address.param('board-goal', asIs, 'min');
+  const tag = context.url.param('board-tag', asIs, '');
+  const goal = context.url.param('board-goal', asIs, 'min');
   const view = buildView(target);
   let lastRequest = 0;
 
@@ -81,11 +81,11 @@ function fillTags(select, rows, chosen) {
 function fillTable(body, ranking, runs) {
   const rows = [];
   ranking.runs.forEach((name, at) => {
-    const run = runs.shown.find((one) => one.name === name);
+    const run = runs.visible.find((one) => one.name === name);
     if (run === undefined) return;
     const value = ranking.values[at].toPrecision(4);
     const row = makeRow('', run.label, value, ranking.steps[at].toLocaleString());
-    row.cells[0].style.backgroundColor = run.colour;
+    row.cells[0].style.backgroundColor = run.color;
     rows.push(row);
   });
   body.replaceChildren(...rows);

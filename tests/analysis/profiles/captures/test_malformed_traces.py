@@ -85,14 +85,13 @@ def test_ignores_events_with_implausible_times(tmp_path: Path) -> None:
     valid = [event(ts=at) for at in range(5)]
     trace = open_chrome(tmp_path, [*valid, event(ts=9000 * _DAYS_US), event(dur=300 * _DAYS_US)])
     assert len(trace) == 5
-    assert trace.problems == (
-        "Ignored 2 events with a time that is more than ten days from the others",
-    )
-    assert trace.problems[0] in run_all_analyses(trace)
+    (problem,) = map(str, trace.problems)
+    assert problem == "Ignored events with a time that is more than ten days from the others: 2"
+    assert problem in run_all_analyses(trace)
 
 
 def test_rejects_trace_with_only_implausible_times(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="Ignored 1 event "):
+    with pytest.raises(FormatError, match=r"Ignored events .*: 1"):
         open_chrome(tmp_path, [event(dur=1e300)])
 
 
@@ -144,7 +143,7 @@ def test_corrects_device_clock_offset(
     behind_us: float, problems: tuple[str, ...], tmp_path: Path
 ) -> None:
     trace = open_planes(tmp_path, *make_skewed(behind_us))
-    assert trace.problems == problems
+    assert tuple(map(str, trace.problems)) == problems
     breakdown = analyze_steps(trace).breakdown
     computed = breakdown.exclusive_ps[1:-1, StepPart.DEVICE_COMPUTE] / 1e6
     np.testing.assert_allclose(computed, 50 if problems or not behind_us else computed)

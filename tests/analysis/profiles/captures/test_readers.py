@@ -73,7 +73,7 @@ def test_truncated_xplane_is_read_up_to_the_truncation(share: float) -> None:
     data = read_bytes("cnn")
     trace = parse_xplane(data[: int(share * len(data))])
     assert len(trace) <= len(read_case("cnn"))
-    assert not trace.problems if not share else "truncated" in trace.problems[0]
+    assert not trace.problems if not share else "truncated" in str(trace.problems[0])
 
 
 def test_reads_arguments_of_xplane_events() -> None:

@@ -73,8 +73,8 @@ def test_searches_arguments() -> None:
     words = make_word_matcher("dims 8,")
     assert search_events(timeline, words).count == 0
     result = search_events(timeline, words, include_args=True)
-    assert (result.event.tolist(), result.ids.tolist()) == ([1], [])
-    assert np.unpackbits(result.told, bitorder="little", count=3).tolist() == [0, 1, 0]
+    assert (result.event.tolist(), result.name_ids.tolist()) == ([1], [])
+    assert np.unpackbits(result.matches, bitorder="little", count=3).tolist() == [0, 1, 0]
     exact = search_events(timeline, make_word_matcher('"external=7"'), include_args=True)
     assert exact.event.tolist() == [0]
     assert search_events(
@@ -102,9 +102,9 @@ def test_details_include_stack_children_and_same_name() -> None:
     assert [row.name for row in details.stack] == ["train"]
     assert [(row.text, row.total_ps) for row in details.children] == [("Add", 5)]
     assert (details.self_ps, details.row.lane) == (25, 1)
-    same = details.same
+    same = details.same_name
     assert (same.count, same.total_ps, same.mean_ps) == (2, 50, 25)
-    assert (same.place, same.rank, same.previous, same.next, same.longest) == (0, 0, None, 3, 1)
+    assert (same.index, same.rank, same.previous, same.next, same.longest) == (0, 0, None, 3, 1)
 
 
 def test_rejects_unknown_event() -> None:
@@ -117,8 +117,8 @@ def test_details_of_kernel_include_arguments_and_launch() -> None:
     kernel = int(np.flatnonzero(trace.match_categories("kernel"))[0])
     details = get_event_details(Timeline(trace), collect_flows(trace), kernel)
     assert {"grid", "block", "correlation"} <= {argument.key for argument in details.arguments}
-    assert [row.name for row in details.came_from] == ["cudaLaunchKernelExC"]
-    assert details.came_from[0].start_ps < details.row.start_ps
+    assert [row.name for row in details.incoming] == ["cudaLaunchKernelExC"]
+    assert details.incoming[0].start_ps < details.row.start_ps
 
 
 def test_every_jax_kernel_has_a_flow_from_the_host() -> None:

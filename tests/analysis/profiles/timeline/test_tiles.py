@@ -56,7 +56,7 @@ def test_merges_short_events_of_a_cell() -> None:
     assert (result.start[0], result.duration[0]) == (0, 100)
     assert result.event.tolist() == [1]
     assert result.busy.tolist() == [127]
-    assert result.words.texts == []
+    assert result.names.texts == []
 
 
 def test_entries_are_ordered_by_tile_and_track() -> None:
@@ -65,7 +65,7 @@ def test_entries_are_ordered_by_tile_and_track() -> None:
     result = make_tiles(timeline, 0, range(2), [1, 0])
     assert result.ends.tolist() == [1, 2, 3, 3]
     assert result.start.tolist() == [0, 0, 1500]
-    assert dict(zip(result.words.ids.tolist(), result.words.texts, strict=True)) == {0: "a"}
+    assert dict(zip(result.names.ids.tolist(), result.names.texts, strict=True)) == {0: "a"}
 
 
 def test_names_that_differ_in_numbers_share_a_hue() -> None:

@@ -10,6 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracklight.analysis.embeddings.projections.neighbors import NeighborSearch
+from tracklight.analysis.embeddings.projections.stages import (
+    ASSIGNING_POINTS,
+    CLUSTERING,
+    SELECTING_CLUSTERS,
+)
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import UsageError
 from tracklight.types import Float32, Float64, Int32, Int64
@@ -54,7 +59,10 @@ def cluster_kmeans(
     """
     if len(vectors) < count:
         raise UsageError(
-            f"{len(vectors)} points cannot form {count} clusters; choose fewer clusters"
+            "projector.too_many_clusters",
+            "{points} points cannot form {count} clusters; choose fewer clusters",
+            points=len(vectors),
+            count=count,
         )
     progress = progress or JobProgress()
     rng = np.random.default_rng(seed)
@@ -72,7 +80,7 @@ def _run_lloyd(
     centers = _choose_initial_centers(sample, count, rng)
     clusters = np.full(len(sample), -1)
     for iteration in range(_KMEANS_MAX_ITERATIONS):
-        progress.step("clustering", iteration, _KMEANS_MAX_ITERATIONS)
+        progress.step(CLUSTERING, iteration, _KMEANS_MAX_ITERATIONS)
         before, clusters = clusters, assign_to_nearest(sample, centers)
         if np.array_equal(before, clusters):
             break
@@ -145,8 +153,10 @@ def cluster_hdbscan(
     """
     if len(vectors) < max(2 * min_size, 4):
         raise UsageError(
-            f"{len(vectors)} points cannot form two clusters of {min_size}; "
-            "choose a smaller minimum size"
+            "projector.cluster_size_too_large",
+            "{points} points cannot form two clusters of {min_size}; choose a smaller minimum size",
+            points=len(vectors),
+            min_size=min_size,
         )
     progress = progress or JobProgress()
     if len(vectors) <= _HDBSCAN_SAMPLE_SIZE:
@@ -164,7 +174,7 @@ def _assign_remaining(
     search = NeighborSearch(vectors[chosen], "euclidean")
     result = np.empty(len(vectors), np.int64)
     for start in range(0, len(vectors), _ASSIGN_BLOCK_ROWS):
-        progress.step("assigning points", start, len(vectors))
+        progress.step(ASSIGNING_POINTS, start, len(vectors))
         block = slice(start, start + _ASSIGN_BLOCK_ROWS)
         result[block] = clusters[search.query_vectors(vectors[block], 1).indices[:, 0]]
     return result
@@ -172,7 +182,7 @@ def _assign_remaining(
 
 def _cluster_sample(vectors: Float32, min_size: int, progress: JobProgress) -> Int64:
     tree = _build_linkage(vectors, min_size, progress)
-    progress.step("selecting clusters", 0, 0)
+    progress.step(SELECTING_CLUSTERS, 0, 0)
     return _select_clusters(tree, min_size)
 
 

@@ -21,6 +21,7 @@ from tracklight.analysis.embeddings.projections.affinities import Affinities
 from tracklight.analysis.embeddings.projections.forces import Grid, compute_spectrum, fit_grid
 from tracklight.analysis.embeddings.projections.forces_python import SPLINE_NODES
 from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric, Neighbors
+from tracklight.analysis.embeddings.projections.stages import COMPUTING_NEIGHBORS
 from tracklight.analysis.jobs import JobProgress
 from tracklight.types import Float32, Float64
 
@@ -76,7 +77,7 @@ class Gpu:
         result = Neighbors(np.empty((total, count), np.int32), np.empty((total, count), np.float32))
         size = max(_BLOCK_VALUES // total, 1)
         for start in range(0, total, size):
-            progress.step("computing neighbors", start, total)
+            progress.step(COMPUTING_NEIGHBORS, start, total)
             end = min(start + size, total)
             distances, indices = self._query_block(points, start, end, metric, count)
             result.indices[start:end] = indices.cpu().numpy()

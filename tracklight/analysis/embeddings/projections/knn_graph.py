@@ -24,8 +24,12 @@ from tracklight.analysis.embeddings.projections.neighbors import (
     NeighborSearch,
     normalize,
 )
+from tracklight.analysis.embeddings.projections.stages import (
+    COMPUTING_NEIGHBORS,
+    REFINING_NEIGHBORS,
+)
 from tracklight.analysis.jobs import JobProgress
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.types import Float32, Int32, Int64
 
 #: Up to here, comparing all pairs is fast enough.
@@ -56,8 +60,13 @@ def check_edge_count(count: int, n_neighbors: int) -> None:
     """
     if count * n_neighbors > _MAX_EDGES:
         raise UsageError(
-            f"{n_neighbors} neighbors of {count} points do not fit into memory; choose at most "
-            f"{_MAX_EDGES // n_neighbors} points, or settings with fewer neighbors"
+            "projector.neighbors_memory",
+            "{n_neighbors} neighbors of {count} points do not fit into memory; "
+            "choose at most {max_points} points, or settings with fewer "
+            "neighbors",
+            n_neighbors=n_neighbors,
+            count=count,
+            max_points=_MAX_EDGES // n_neighbors,
         )
 
 
@@ -109,7 +118,7 @@ def compute_approximate_knn(
         result.indices[rows], result.distances[rows] = candidates[own.indices], own.distances
         return len(rows)
 
-    _run_parallel("computing neighbors", fill_cell, range(cell_count), total, progress)
+    _run_parallel(COMPUTING_NEIGHBORS, fill_cell, range(cell_count), total, progress)
     for _ in range(_MAX_REFINEMENTS):
         before, result = result, _refine(points, metric, result, progress, kernel)
         if np.mean(before.indices != result.indices) < _MIN_CHANGED_SHARE:
@@ -118,7 +127,7 @@ def compute_approximate_knn(
 
 
 def _run_parallel(
-    stage: str,
+    stage: Message,
     function: Callable[[int], int],
     items: Sequence[int],
     total: int,
@@ -156,7 +165,7 @@ def _refine(
         refine(rows.start, rows.stop, refined.indices, refined.distances)
         return len(rows)
 
-    _run_parallel("refining neighbors", fill_block, range(0, total, size), total, progress)
+    _run_parallel(REFINING_NEIGHBORS, fill_block, range(0, total, size), total, progress)
     return refined
 
 

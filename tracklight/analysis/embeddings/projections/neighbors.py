@@ -17,6 +17,7 @@ import numpy as np
 
 from tracklight.analysis.embeddings.projections import neighbors_python
 from tracklight.analysis.embeddings.projections.neighbors_python import compute_distances
+from tracklight.analysis.embeddings.projections.stages import COMPUTING_NEIGHBORS
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Float32, Float64, Int32, Int64
@@ -94,8 +95,10 @@ class NeighborSearch:
         """
         if queries.shape[1] != self._vectors.shape[1]:
             raise UsageError(
-                f"the query has {queries.shape[1]} dimensions, the vectors have "
-                f"{self._vectors.shape[1]}"
+                "projector.query_dimensions",
+                "the query has {query_dimensions} dimensions, the vectors have {dimensions}",
+                query_dimensions=queries.shape[1],
+                dimensions=self._vectors.shape[1],
             )
         queries = normalize(queries) if self._metric == "cosine" else queries
         return self._query(queries, None, count)
@@ -117,7 +120,7 @@ class NeighborSearch:
         pool = ThreadPoolExecutor(cpu_count() or 1)
         try:
             for done, _ in enumerate(pool.map(fill_block, starts)):
-                progress.step("computing neighbors", min((done + 1) * size, total), total)
+                progress.step(COMPUTING_NEIGHBORS, min((done + 1) * size, total), total)
         finally:
             pool.shutdown(cancel_futures=True)
         return result
@@ -235,7 +238,10 @@ def query_nearest(
     """
     if len(query) != vectors.shape[1]:
         raise UsageError(
-            f"the query has {len(query)} dimensions, the vectors have {vectors.shape[1]}"
+            "projector.query_dimensions",
+            "the query has {query_dimensions} dimensions, the vectors have {dimensions}",
+            query_dimensions=len(query),
+            dimensions=vectors.shape[1],
         )
     norm = float(np.sqrt(query @ query)) if metric == "cosine" else 0.0
     query = query / norm if norm else query
@@ -288,7 +294,12 @@ def compute_trustworthiness(
     """
     count = len(vectors)
     if len(layout) != count or not 1 <= n_neighbors < count / 2:
-        raise UsageError(f"{n_neighbors} neighbors cannot be compared among {count} points")
+        raise UsageError(
+            "projector.too_many_neighbors",
+            "{n_neighbors} neighbors cannot be compared among {count} points",
+            n_neighbors=n_neighbors,
+            count=count,
+        )
     order = np.random.default_rng(seed).permutation(count)
     if count > _MAX_TRUST_POINTS:
         subset = order[:_MAX_TRUST_POINTS]

@@ -70,7 +70,12 @@ def compute_pca(vectors: Float32, count: int, seed: int = 0) -> PrincipalCompone
     """
     rows, columns = vectors.shape
     if rows < 2 or count < 1:
-        raise UsageError(f"cannot compute {count} components of {rows} vectors")
+        raise UsageError(
+            "projector.too_many_components",
+            "cannot compute {count} components of {rows} vectors",
+            count=count,
+            rows=rows,
+        )
     count = min(count, rows - 1, columns)
     mean = _compute_mean(vectors)
     if columns <= _MAX_EXACT_SIDE:

@@ -15,6 +15,7 @@ from tracklight.analysis.embeddings.projections.gpu import Gpu, GpuForces
 from tracklight.analysis.embeddings.projections.knn_graph import check_edge_count, compute_knn_graph
 from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric
 from tracklight.analysis.embeddings.projections.pca import compute_initial_layout
+from tracklight.analysis.embeddings.projections.stages import OPTIMIZING_LAYOUT
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import UsageError
 from tracklight.types import Float32, Float64
@@ -49,19 +50,38 @@ class TsneSettings:
             UsageError: A setting is out of range, or there are too few or too many points.
         """
         if self.dimensions not in (2, 3):
-            raise UsageError(f"a layout must have 2 or 3 dimensions, not {self.dimensions}")
+            raise UsageError(
+                "projector.invalid_dimensions",
+                "a layout must have 2 or 3 dimensions, not {dimensions}",
+                dimensions=self.dimensions,
+            )
         if not 1 < self.perplexity <= 500:
             raise UsageError(
-                f"perplexity must be more than 1 and at most 500, not {self.perplexity}"
+                "projector.invalid_perplexity",
+                "perplexity must be more than 1 and at most 500, not {perplexity}",
+                perplexity=self.perplexity,
             )
         if not 1 <= self.iterations <= 100_000:
-            raise UsageError(f"iterations must be from 1 to 100000, not {self.iterations}")
+            raise UsageError(
+                "projector.invalid_iterations",
+                "iterations must be from 1 to 100000, not {iterations}",
+                iterations=self.iterations,
+            )
         if self.early_exaggeration < 1 or (self.learning_rate or 1) <= 0:
-            raise UsageError("early exaggeration must be at least 1, the learning rate positive")
+            raise UsageError(
+                "projector.invalid_optimizer",
+                "early exaggeration must be at least 1, the learning rate positive",
+            )
         if not 0 <= self.target_weight <= 1:
-            raise UsageError(f"the label weight must be from 0 to 1, not {self.target_weight}")
+            raise UsageError(
+                "projector.invalid_label_weight",
+                "the label weight must be from 0 to 1, not {target_weight}",
+                target_weight=self.target_weight,
+            )
         if count < 3:
-            raise UsageError(f"t-SNE needs at least 3 points, not {count}")
+            raise UsageError(
+                "projector.tsne_too_few", "t-SNE needs at least 3 points, not {count}", count=count
+            )
         check_edge_count(count, int(3 * min(self.perplexity, count / 3)))
 
 
@@ -122,7 +142,7 @@ def _descend(
         velocity = (0.5 if is_early else 0.8) * velocity - rate * gains * gradient
         layout += velocity
         layout -= layout.mean(axis=0)
-        progress.step("optimizing layout", iteration + 1, settings.iterations)
+        progress.step(OPTIMIZING_LAYOUT, iteration + 1, settings.iterations)
         if iteration % _PUBLISH_EVERY == 0:
             progress.show(layout.astype(np.float32))
     return layout.astype(np.float32)

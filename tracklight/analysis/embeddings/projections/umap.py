@@ -20,6 +20,7 @@ from tracklight.analysis.embeddings.projections.gpu import Gpu
 from tracklight.analysis.embeddings.projections.knn_graph import check_edge_count, compute_knn_graph
 from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric, Neighbors
 from tracklight.analysis.embeddings.projections.pca import compute_initial_layout
+from tracklight.analysis.embeddings.projections.stages import OPTIMIZING_LAYOUT
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import UsageError
 from tracklight.types import Float32, Float64
@@ -57,21 +58,39 @@ class UmapSettings:
             UsageError: A setting is out of range, or there are too few or too many points.
         """
         if self.dimensions not in (2, 3):
-            raise UsageError(f"a layout must have 2 or 3 dimensions, not {self.dimensions}")
+            raise UsageError(
+                "projector.invalid_dimensions",
+                "a layout must have 2 or 3 dimensions, not {dimensions}",
+                dimensions=self.dimensions,
+            )
         if not 2 <= self.n_neighbors <= 500:
             raise UsageError(
-                f"the number of neighbors must be from 2 to 500, not {self.n_neighbors}"
+                "projector.invalid_neighbors",
+                "the number of neighbors must be from 2 to 500, not {n_neighbors}",
+                n_neighbors=self.n_neighbors,
             )
         if not 0 <= self.min_dist < 1:
             raise UsageError(
-                f"the minimum distance must be at least 0 and less than 1, not {self.min_dist}"
+                "projector.invalid_min_dist",
+                "the minimum distance must be at least 0 and less than 1, not {min_dist}",
+                min_dist=self.min_dist,
             )
         if self.epochs is not None and not 1 <= self.epochs <= 100_000:
-            raise UsageError(f"epochs must be from 1 to 100000, not {self.epochs}")
+            raise UsageError(
+                "projector.invalid_epochs",
+                "epochs must be from 1 to 100000, not {epochs}",
+                epochs=self.epochs,
+            )
         if not 0 <= self.target_weight <= 1:
-            raise UsageError(f"the label weight must be from 0 to 1, not {self.target_weight}")
+            raise UsageError(
+                "projector.invalid_label_weight",
+                "the label weight must be from 0 to 1, not {target_weight}",
+                target_weight=self.target_weight,
+            )
         if count < 3:
-            raise UsageError(f"UMAP needs at least 3 points, not {count}")
+            raise UsageError(
+                "projector.umap_too_few", "UMAP needs at least 3 points, not {count}", count=count
+            )
         check_edge_count(count, self.n_neighbors)
 
 
@@ -177,7 +196,7 @@ def _optimize(
             _NEGATIVE_SAMPLES,
             random_state,
         )
-        progress.step("optimizing layout", epoch, epochs)
+        progress.step(OPTIMIZING_LAYOUT, epoch, epochs)
         if epoch % _PUBLISH_EVERY == 0:
             progress.show(layout.astype(np.float32))
     return layout.astype(np.float32)

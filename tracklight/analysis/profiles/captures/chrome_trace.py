@@ -27,7 +27,7 @@ from tracklight.analysis.profiles.captures.timestamps import (
     mask_plausible_events,
 )
 from tracklight.analysis.profiles.trace import FLOAT, INT, TEXT, ArgTable, Trace, Track
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, Message, find_message
 from tracklight.formats.profiles.chrome_trace import (
     ChromeEvent,
     ChromeEventArgs,
@@ -58,12 +58,12 @@ def read_chrome_trace(
 ) -> Trace:
     """Read a file. A truncated file gives the events before the truncation and a problem."""
     builder = ChromeTraceBuilder()
-    problems: tuple[str, ...] = ()
+    problems: tuple[str | Message, ...] = ()
     try:
         for events in iter_event_chunks(path, on_progress):
             builder.add(events)
     except FormatError as error:
-        problems = (str(error),)
+        problems = (find_message(error) or str(error),)
     header = read_trace_header(path)
     base_ns = header.get("baseTimeNanoseconds", 0)
     return replace(
@@ -117,7 +117,7 @@ class ChromeTraceBuilder:
         self._times.append(times)
         self._count += len(times)
 
-    def build(self, base_ns: int, problems: Sequence[str]) -> Trace:
+    def build(self, base_ns: int, problems: Sequence[str | Message]) -> Trace:
         """Return the trace of all events.
 
         Args:

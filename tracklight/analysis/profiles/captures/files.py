@@ -84,7 +84,12 @@ def open_capture(path: Path, on_progress: Callable[[float], None] = lambda share
     """
     trace = align_device_clocks(_read_trace(path, on_progress))
     if trace.problems and not len(trace):
-        raise FormatError(f'Cannot read "{path.name}": {trace.problems[0]}')
+        raise FormatError(
+            "files.unreadable_capture",
+            'Cannot read "{name}": {reason}',
+            name=path.name,
+            reason=trace.problems[0],
+        )
     return trace
 
 
@@ -92,7 +97,11 @@ def _read_trace(path: Path, on_progress: Callable[[float], None]) -> Trace:
     if not path.name.endswith(_XPLANE_SUFFIX):
         return read_chrome_trace(path, on_progress)
     if path.stat().st_size > _MAX_XPLANE_BYTES:
-        raise FormatError(f'"{path.name}" is larger than 2 GB, the limit of the XPlane format')
+        raise FormatError(
+            "profile.xplane_too_large",
+            '"{name}" is larger than 2 GB, the limit of the XPlane format',
+            name=path.name,
+        )
     return parse_xplane(path.read_bytes())
 
 

@@ -10,19 +10,20 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tracklight.analysis.profiles.trace import Device
+from tracklight.errors import Message
 
 #: Metadata keys, their labels, and whether the version is packed as 13020 for 13.2.
-_VERSION_KEYS = {
+_VERSION_KEYS: dict[str, tuple[str | Message, bool]] = {
     "jax_version": ("JAX", False),
     "jaxlib_version": ("jaxlib", False),
-    "cuda_driver_version": ("CUDA driver", True),
-    "cuda_runtime_version": ("CUDA runtime", True),
+    "cuda_driver_version": (Message("profile.fact_cuda_driver", "CUDA driver"), True),
+    "cuda_runtime_version": (Message("profile.fact_cuda_runtime", "CUDA runtime"), True),
     "cupti_version": ("CUPTI", False),
 }
 _DISTRIBUTED_KEYS = {
-    "backend": "Distributed backend",
-    "rank": "Rank",
-    "world_size": "World size",
+    "backend": Message("profile.fact_backend", "Distributed backend"),
+    "rank": Message("profile.fact_rank", "Rank"),
+    "world_size": Message("profile.fact_world_size", "World size"),
 }
 
 
@@ -59,7 +60,7 @@ def parse_kineto_devices(properties: object) -> tuple[Device, ...]:
     )
 
 
-def parse_versions(stats: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def parse_versions(stats: Mapping[str, Any]) -> tuple[tuple[str | Message, str], ...]:
     """Return labels and versions of the software that a profiler recorded."""
     return tuple(
         (label, _format_version(stats[key], is_packed))
@@ -68,7 +69,7 @@ def parse_versions(stats: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     )
 
 
-def parse_chrome_environment(header: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def parse_chrome_environment(header: Mapping[str, Any]) -> tuple[tuple[str | Message, str], ...]:
     """Return versions and distributed settings from the header of a PyTorch trace."""
     info = header.get("distributedInfo")
     distributed = info if isinstance(info, dict) else {}

@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from tracklight.analysis.profiles.trace import PS_PER_MS, Trace, format_ms
+from tracklight.errors import Message
 from tracklight.types import Bool, Float64, Int64
 
 #: About eleven days. No capture is that long, and sums of a few such times fit into 64 bits.
@@ -38,11 +39,14 @@ def mask_plausible_events(start_ps: Float64, duration_ps: Float64 | Int64) -> Bo
     return is_near & (duration_ps < _MAX_SPAN_PS)
 
 
-def iter_implausible_warnings(is_plausible: Bool) -> Iterator[str]:
+def iter_implausible_warnings(is_plausible: Bool) -> Iterator[Message]:
     count = len(is_plausible) - int(is_plausible.sum())
     if count:
-        events = "1 event" if count == 1 else f"{count:,} events"
-        yield f"Ignored {events} with a time that is more than ten days from the others"
+        yield Message.format(
+            "profile.implausible_times",
+            "Ignored events with a time that is more than ten days from the others: {count:,}",
+            count=count,
+        )
 
 
 def align_device_clocks(trace: Trace) -> Trace:
@@ -55,14 +59,27 @@ def align_device_clocks(trace: Trace) -> Trace:
         shift_ps = _compute_shift(_measure_launch_delays(trace, mask))
         if shift_ps:
             start = start + np.where(mask, shift_ps, 0)
-            direction = "behind" if shift_ps > 0 else "ahead of"
             offset = format_ms(abs(shift_ps) / PS_PER_MS)
-            problems.append(
-                f"The clock of {process} was {offset} {direction} the host clock; corrected"
-            )
+            problems.append(_describe_shift(process, offset, is_behind=shift_ps > 0))
     if start is trace.start_ps:
         return trace
     return replace(trace, start_ps=start - min(int(start.min()), 0), problems=tuple(problems))
+
+
+def _describe_shift(process: str, offset: str, is_behind: bool) -> Message:
+    if is_behind:
+        return Message.format(
+            "profile.clock_behind",
+            "The clock of {process} was {offset} behind the host clock; corrected",
+            process=process,
+            offset=offset,
+        )
+    return Message.format(
+        "profile.clock_ahead",
+        "The clock of {process} was {offset} ahead of the host clock; corrected",
+        process=process,
+        offset=offset,
+    )
 
 
 def _compute_shift(delays: Int64) -> int:

@@ -22,6 +22,7 @@ from tracklight.analysis.profiles.captures.timestamps import (
     mask_plausible_events,
 )
 from tracklight.analysis.profiles.trace import FLOAT, INT, TEXT, ArgTable, Device, Trace, Track
+from tracklight.errors import Message
 from tracklight.formats.profiles import xplane
 from tracklight.formats.profiles.xplane import XLine, XPlane, XSpace, scan_xstat
 from tracklight.formats.wire_format import decode_text
@@ -222,7 +223,7 @@ def _iter_devices(space: XSpace, texts: _TextTable) -> Iterator[Device]:
             yield parse_xplane_device(dict(_iter_plane_stats(plane, space.data, texts)))
 
 
-def _parse_environment(space: XSpace, texts: _TextTable) -> tuple[tuple[str, str], ...]:
+def _parse_environment(space: XSpace, texts: _TextTable) -> tuple[tuple[str | Message, str], ...]:
     planes = (plane for plane in space.planes if plane.name == _METADATA_PLANE)
     stats = (stat for plane in planes for stat in _iter_plane_stats(plane, space.data, texts))
     return parse_versions(dict(stats))

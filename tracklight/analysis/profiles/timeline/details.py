@@ -158,7 +158,7 @@ class SameNameStats(msgspec.Struct):
     mean_ps: float
     min_ps: float
     max_ps: float
-    place: int
+    index: int
     """Position of the event among them by start, from 0."""
     rank: int
     """How many took longer."""
@@ -176,11 +176,11 @@ class EventDetails(msgspec.Struct):
     """Enclosing events, outermost first."""
     children: list[NameRow]
     """Direct children by name."""
-    came_from: list[EventRow]
+    incoming: list[EventRow]
     """Sources of flows to this event."""
-    led_to: list[EventRow]
+    outgoing: list[EventRow]
     """Targets of flows from this event."""
-    same: SameNameStats
+    same_name: SameNameStats
 
 
 def get_event_details(timeline: Timeline, flows: Flows, event: int) -> EventDetails:
@@ -191,7 +191,12 @@ def get_event_details(timeline: Timeline, flows: Flows, event: int) -> EventDeta
     """
     trace = timeline.trace
     if event >= len(trace):
-        raise UsageError(f"No event {event}: this capture has {len(trace):,} events")
+        raise UsageError(
+            "profile.no_event",
+            "No event {event}: this capture has {events:,} events",
+            event=event,
+            events=len(trace),
+        )
     incoming = flows.source[flows.target == event][:_MAX_LINKED]
     outgoing = flows.target[flows.source == event][:_MAX_LINKED]
     return EventDetails(
@@ -204,9 +209,9 @@ def get_event_details(timeline: Timeline, flows: Flows, event: int) -> EventDeta
         ],
         stack=[_make_event_row(timeline, each) for each in _list_ancestors(timeline, event)],
         children=_sum_children(timeline, event),
-        came_from=[_make_event_row(timeline, each) for each in incoming.tolist()],
-        led_to=[_make_event_row(timeline, each) for each in outgoing.tolist()],
-        same=_compare_same_name(timeline, event),
+        incoming=[_make_event_row(timeline, each) for each in incoming.tolist()],
+        outgoing=[_make_event_row(timeline, each) for each in outgoing.tolist()],
+        same_name=_compare_same_name(timeline, event),
     )
 
 
@@ -251,7 +256,7 @@ def _compare_same_name(timeline: Timeline, event: int) -> SameNameStats:
         mean_ps=float(duration.mean()),
         min_ps=float(duration.min()),
         max_ps=float(duration.max()),
-        place=place,
+        index=place,
         rank=int((duration > trace.duration_ps[event]).sum()),
         previous=int(events[place - 1]) if place else None,
         next=int(events[place + 1]) if place + 1 < len(events) else None,
@@ -283,7 +288,7 @@ class SelectedTrack(msgspec.Struct):
 
 class SelectionSummary(msgspec.Struct):
     count: int
-    unlike: int
+    unique_names: int
     """Number of unique names, of which only the longest are listed."""
     names: list[SelectedName]
     tracks: list[SelectedTrack]
@@ -302,7 +307,7 @@ def summarize_selection(
     duration = _clip_durations(timeline, events, start_ps, end_ps)
     return SelectionSummary(
         count=len(events),
-        unlike=len(np.unique(trace.name[events])),
+        unique_names=len(np.unique(trace.name[events])),
         names=_sum_selected_names(timeline, events, duration),
         tracks=_sum_selected_tracks(timeline, events, duration),
     )

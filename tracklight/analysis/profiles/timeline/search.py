@@ -36,9 +36,9 @@ class SearchResult(msgspec.Struct):
     total_ps: float
     names: list[NameRow]
     """By total duration, longest first."""
-    ids: Int32
+    name_ids: Int32
     """All matching names."""
-    told: NDArray[np.uint8]
+    matches: NDArray[np.uint8]
     """One bit per event of the trace if arguments were searched; empty otherwise."""
     offset: int
     """Number of matching events, by start, before the first one in the columns."""
@@ -67,8 +67,8 @@ def search_events(
         count=len(events),
         total_ps=float(trace.duration_ps[events].sum()),
         names=sum_by_name(timeline, events, trace.duration_ps[events])[:_MAX_NAMES],
-        ids=np.flatnonzero(name_matches).astype(np.int32),
-        told=np.packbits(is_match, bitorder="little") if include_args else np.empty(0, np.uint8),
+        name_ids=np.flatnonzero(name_matches).astype(np.int32),
+        matches=np.packbits(is_match, bitorder="little") if include_args else np.empty(0, np.uint8),
         offset=offset,
         event=page.astype(np.int32),
         track=trace.track[page],

@@ -46,7 +46,7 @@ class Tiles(msgspec.Struct):
     hue: UInt8
     busy: UInt8
     """Share of the time in which an event ran, from 0 to 255."""
-    words: NameTable
+    names: NameTable
     """Names of the entries that are wide enough for a label."""
 
 
@@ -108,7 +108,7 @@ def _make_columns(timeline: Timeline, ends: Int32, entries: Entries, level: int)
         name=name,
         hue=timeline.name_hues[name],
         busy=_get_busy_share(entries),
-        words=make_name_table(timeline, np.unique(name[has_label]).tolist()),
+        names=make_name_table(timeline, np.unique(name[has_label]).tolist()),
     )
 
 

@@ -1,42 +1,60 @@
 import { describe, expect, test } from 'vitest';
 
-import type { BucketsAnswer, ChartAnswer, SeriesAnswer } from '../../api/histograms';
-import { heightFor, roomFor } from './card/room';
-import { coarsen, placesOf } from './data/copy';
-import { describe as say, describeInFull, findOddities } from './data/drawing';
-import { idOf, keyOf, Wants } from './data/wants';
-import { zooms } from './settings';
-import { pythonFor } from './takeaway/python';
-import { bucketRow, findBucket, formatBucket, nineRows, totalRows } from './tooltip/rows';
+import { QueryCache } from '../../api/query-cache';
+import { FakeTransport, settle } from '../../api/query-test-tools';
+import type {
+  BucketsResponse,
+  HistogramChartRow,
+  HistogramSeriesRow,
+  HistogramsRequest,
+} from '../../api/schemas';
+import {
+  formatCaption,
+  formatCaptionDetails,
+  getCardHeight,
+  getMaxRuns,
+  summarizeIssues,
+} from './histogram-chart-data';
+import { histogramQuery, type HistogramRequest, type HistogramsView } from './query';
+import { getAxisValues, mergeBins } from './static-histograms';
+import { viewportsCodec } from './histograms-settings';
+import { makePythonSnippet } from './histogram-card-actions';
+import {
+  makeBucketRow,
+  findBucketIndex,
+  formatBucket,
+  makePercentileRows,
+  makeTotalRows,
+} from './histogram-tooltip';
 
-function series(rest: Partial<SeriesAnswer> = {}): SeriesAnswer {
+function makeSeries(rest: Partial<HistogramSeriesRow> = {}): HistogramSeriesRow {
   const zeros = new Float64Array(2);
   return {
     run: 'a',
     tag: 'w',
     count: 1000,
     index: Int32Array.of(0, 9),
-    mark: Int32Array.of(1, 2),
+    fingerprint: Int32Array.of(1, 2),
     step: Float64Array.of(0, 900),
     wall_time: Float64Array.of(1e9, 1e9 + 60),
     x: Float64Array.of(0, 900),
     low: Float64Array.of(-1, -2),
     high: Float64Array.of(1, 2),
-    counted: Float64Array.of(10, 200),
+    bucket_sum: Float64Array.of(10, 200),
     num: Float64Array.of(NaN, NaN),
     nan: zeros,
     positive_infinity: zeros,
     negative_infinity: zeros,
-    unplaced: zeros,
-    spoiled: new Uint8Array(2),
+    unbounded: zeros,
+    has_nan: new Uint8Array(2),
     bins: Float32Array.of(4, 6, 50, 150),
-    percentiles: Float64Array.from({ length: 18 }, (_, at) => at % 9),
-    flaws: [],
+    percentiles: Float64Array.from({ length: 18 }, (_, index) => index % 9),
+    errors: [],
     ...rest,
   };
 }
 
-const EXACT: BucketsAnswer = {
+const BUCKETS: BucketsResponse = {
   step: 900,
   wall_time: 1e9,
   left: Float64Array.of(-2, 0, 1),
@@ -54,127 +72,171 @@ const EXACT: BucketsAnswer = {
   },
 };
 
-const chart = (...own: SeriesAnswer[]): ChartAnswer => ({
+const makeChart = (...series: HistogramSeriesRow[]): HistogramChartRow => ({
   id: 'w',
   error: null,
-  runs: own.length,
+  runs: series.length,
   grid: Float64Array.of(-2, 0, 2),
-  cut: false,
-  series: own,
+  is_clipped: false,
+  series,
 });
 
-describe('what is said of a card', () => {
-  test('how many steps there are and how many are drawn', () => {
-    expect(say(chart(series()), false)).toBe('1,000 steps, 2 drawn');
-    expect(say(chart(series({ count: 2 }), series({ count: 2 })), false)).toBe(
-      '2 runs · all 2 steps',
+describe('captions', () => {
+  test('the number of steps, and how many are shown', () => {
+    expect(formatCaption(makeChart(makeSeries()), false)).toBe('1,000 steps, 2 shown');
+    expect(
+      formatCaption(makeChart(makeSeries({ count: 2 }), makeSeries({ count: 2 })), false),
+    ).toBe('2 runs · all 2 steps');
+    expect(formatCaption({ ...makeChart(makeSeries()), is_clipped: true }, true)).toBe(
+      '2 of 1,000 steps in this export · outliers not shown',
     );
-    expect(say({ ...chart(series()), cut: true }, true)).toBe(
-      '2 of 1,000 steps in this copy · far values cut off',
-    );
-    expect(describeInFull(chart(series()), false)).toContain('zoom in');
+    expect(formatCaptionDetails(makeChart(makeSeries()), false)).toContain('Zoom in');
   });
 
   test('steps with NaN, infinities or unreadable values', () => {
-    const odd = series({
+    const invalid = makeSeries({
       nan: Float64Array.of(3, 0),
-      spoiled: Uint8Array.of(0, 1),
-      flaws: [{ step: 7, what: 'no histogram' }],
+      has_nan: Uint8Array.of(0, 1),
+      errors: [{ step: 7, message: { code: '', text: 'no histogram', args: {} } }],
     });
-    expect(findOddities([odd, series()])).toMatchObject({ steps: 2, unreadable: 1 });
-    expect(findOddities([odd]).inFull).toContain('Step 7');
+    expect(summarizeIssues([invalid, makeSeries()])).toMatchObject({
+      nonFiniteSteps: 2,
+      unreadableCount: 1,
+    });
+    expect(summarizeIssues([invalid]).description).toContain('Step 7: no histogram');
   });
 });
 
-describe('at the pointer', () => {
-  test('the bucket as logged, its count and share', () => {
-    const row = bucketRow(series(), 1, chart().grid, 0.5, EXACT);
-    expect(row).toMatchObject({ name: '[0, 1)', value: '100', extra: '50.0 %' });
-    expect(bucketRow(series(), 1, chart().grid, 2, EXACT)?.name).toBe('[1, 2]');
-    expect(bucketRow(series(), 1, chart().grid, 9, EXACT)?.value).toBe('no bucket');
+describe('tooltip', () => {
+  test('the logged bucket, its count and share', () => {
+    const row = makeBucketRow(makeSeries(), 1, makeChart().grid, 0.5, BUCKETS);
+    expect(row).toMatchObject({ name: '[0, 1)', value: '100', extra: '50.0%' });
+    expect(makeBucketRow(makeSeries(), 1, makeChart().grid, 2, BUCKETS)?.name).toBe('[1, 2]');
+    expect(makeBucketRow(makeSeries(), 1, makeChart().grid, 9, BUCKETS)?.value).toBe('no bucket');
   });
 
-  test('the bin, as long as the bucket is not known', () => {
-    const row = bucketRow(series(), 1, chart().grid, 0.5, undefined);
-    expect(row).toMatchObject({ name: '[0, 2)', value: '≈ 150', extra: '75.0 %' });
-    expect(bucketRow(series(), 1, chart().grid, null, undefined)).toBeNull();
+  test('the drawn bin until the bucket is loaded', () => {
+    const row = makeBucketRow(makeSeries(), 1, makeChart().grid, 0.5, undefined);
+    expect(row).toMatchObject({ name: '[0, 2)', value: '≈ 150', extra: '75.0%' });
+    expect(makeBucketRow(makeSeries(), 1, makeChart().grid, null, undefined)).toBeNull();
   });
 
-  test('a bucket without width is found beside its value', () => {
+  test('a bucket without width is found near its value', () => {
     const same = {
-      ...EXACT,
+      ...BUCKETS,
       left: Float64Array.of(3),
       right: Float64Array.of(3),
       counts: Float64Array.of(9),
     };
-    expect(findBucket(same, 3.02)).toBe(0);
+    expect(findBucketIndex(same, 3.02)).toBe(0);
     expect(formatBucket(3, 3, true)).toBe('exactly 3');
   });
 
-  test('mean, deviation and what was no number', () => {
-    const odd = series({ nan: Float64Array.of(0, 4), num: Float64Array.of(NaN, 300) });
-    const rows = totalRows(odd, 1, EXACT);
-    expect(rows.find(({ name }) => name === 'mean ± std')).toMatchObject({
+  test('mean, standard deviation and non-finite values', () => {
+    const invalid = makeSeries({ nan: Float64Array.of(0, 4), num: Float64Array.of(NaN, 300) });
+    const rows = makeTotalRows(invalid, 1, BUCKETS);
+    expect(rows.find(({ name }) => name === 'Mean ± std')).toMatchObject({
       value: '0.5',
       extra: '± 1',
     });
     expect(rows.find(({ name }) => name === 'NaN')?.value).toBe('4');
-    expect(rows.find(({ name }) => name === 'its writer says')?.value).toBe('300');
+    expect(rows.find(({ name }) => name === 'Count reported by the writer')?.value).toBe('300');
   });
 
-  test('all nine values, the largest on top', () => {
-    const rows = nineRows(series(), 0);
+  test('percentiles, the largest first', () => {
+    const rows = makePercentileRows(makeSeries(), 0);
     expect(rows.map(({ name }) => name)).toEqual([
-      'max',
-      '93.32 %',
-      '84.13 %',
-      '69.15 %',
-      'median',
-      '30.85 %',
-      '15.87 %',
-      '6.68 %',
-      'min',
+      'Max',
+      '93.32%',
+      '84.13%',
+      '69.15%',
+      'Median',
+      '30.85%',
+      '15.87%',
+      '6.68%',
+      'Min',
     ]);
     expect(rows.map(({ value }) => value)).toEqual(['8', '7', '6', '5', '4', '3', '2', '1', '0']);
   });
 });
 
-test('a copy is seen along any axis, and with fewer bins that hold as much', () => {
-  expect([...placesOf(series(), 'relative')]).toEqual([0, 60]);
-  expect([...placesOf(series(), 'step')]).toEqual([0, 900]);
-  const { grid, merge } = coarsen(Float64Array.of(0, 1, 2, 3, 4), 2);
+test('an export has all axes, and bins can be merged', () => {
+  expect([...getAxisValues(makeSeries(), 'relative')]).toEqual([0, 60]);
+  expect([...getAxisValues(makeSeries(), 'step')]).toEqual([0, 900]);
+  const { grid, merge } = mergeBins(Float64Array.of(0, 1, 2, 3, 4), 2);
   expect([...(grid ?? [])]).toEqual([0, 2, 4]);
   expect([...merge(Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8))]).toEqual([3, 7, 11, 15]);
 });
 
-test('only charts that are asked for in the same way are asked for together', () => {
-  const wants = new Wants();
-  const want = { tag: 'w', runs: 2, skip: 0, zoom: null };
-  wants.add({ ...want, id: 'a' });
-  const remove = wants.add({ ...want, id: 'b', runs: 3 });
-  wants.add({ ...want, id: 'c' });
-  wants.add({ ...want, id: 'a' });
-  expect(wants.pick(() => true, 9).map(({ id }) => id)).toEqual(['a', 'c']);
-  remove();
-  expect(wants.has('b')).toBe(false);
-  expect(idOf(keyOf({ id: 'a', zoom: { steps: [0, 1], values: null } }))).toBe('a');
+test('zoomed ranges are parsed as they were formatted', () => {
+  const zooms = new Map([['a,b', { steps: [1, 2] as const, values: null }]]);
+  expect(viewportsCodec.parse(viewportsCodec.format(zooms))).toEqual(zooms);
+  expect(viewportsCodec.parse('a,2,1,,').size).toBe(0);
 });
 
-test('what is seen of cards goes into the address and back', () => {
-  const seen = new Map([['a,b', { steps: [1, 2] as const, values: null }]]);
-  expect(zooms.parse(zooms.format(seen))).toEqual(seen);
-  expect(zooms.parse('a,2,1,,').size).toBe(0);
+test('a card shows as many runs as are legible', () => {
+  expect(getMaxRuns('offset', 340, 200)).toBe(6);
+  expect(getMaxRuns('offset', 80, 60)).toBe(1);
+  expect(getMaxRuns('together', 340, 200)).toBe(12);
+  expect(getCardHeight(340, 8)).toBeGreaterThan(getCardHeight(340, 1));
 });
 
-test('there is room for as many runs as can be read', () => {
-  expect(roomFor('offset', 340, 200)).toBe(6);
-  expect(roomFor('offset', 80, 60)).toBe(1);
-  expect(roomFor('together', 340, 200)).toBe(12);
-  expect(heightFor(340, 8)).toBeGreaterThan(heightFor(340, 1));
-});
-
-test('lines of Python name the runs and the tag', () => {
-  const code = pythonFor({ roots: [{ name: '', path: '/logs' }], runs: ['a'], tag: 'conv/w' });
+test('Python code names the runs and the tag', () => {
+  const code = makePythonSnippet({
+    roots: [{ name: '', path: '/logs' }],
+    runs: ['a'],
+    tag: 'conv/w',
+  });
   expect(code).toContain('log.histograms(run, "conv/w").without_overwritten()');
   expect(code).toContain('for run in ["a"]:');
+});
+
+const VIEW: HistogramsView = {
+  runs: ['a'],
+  x: 'step',
+  max_points: 51,
+  bins: 30,
+  percentiles: true,
+  ignore_outliers: false,
+};
+
+const makeRow = (id: string): HistogramChartRow => ({
+  ...{ id, error: null, runs: 1, grid: null, is_clipped: false, series: [] },
+});
+
+test('only charts with the same number of runs and steps share a request', async () => {
+  const transport = new FakeTransport();
+  const cache = new QueryCache({ transport });
+  const fetch = (tag: string, options: Partial<HistogramRequest['chart']>, maxRuns = 4) =>
+    cache.fetch(histogramQuery, { view: VIEW, maxRuns, chart: { tag, ...options } });
+  const all = [
+    fetch('a', {}),
+    fetch('b', {}),
+    fetch('c', {}, 1),
+    fetch('d', { start: 0, stop: 9 }),
+  ];
+  const sent: string[] = [];
+  for (let index = 0; index < 3; index++) {
+    await settle();
+    const request = transport.get(index).body as HistogramsRequest;
+    const tags = request.charts.map(({ tag }) => tag).join();
+    sent.push(`${tags} ${request.max_runs} ${request.max_points}`);
+    await transport.get(index).respond({ charts: request.charts.map(({ id }) => makeRow(id)) });
+  }
+  expect(sent).toEqual(['a,b 4 51', 'c 1 51', 'd 4 600']);
+  expect((await Promise.all(all)).map(({ axis }) => axis)).toEqual(Array(4).fill('step'));
+  cache.dispose();
+});
+
+test('an error of a chart is an error of its card', async () => {
+  const transport = new FakeTransport();
+  const cache = new QueryCache({ transport });
+  const chart = cache.fetch(histogramQuery, { view: VIEW, maxRuns: 1, chart: { tag: 'gone' } });
+  await settle();
+  const error = { message: 'No tag "gone".', hint: '' };
+  await Promise.all([
+    expect(chart).rejects.toMatchObject({ problem: error }),
+    transport.get().respond({ charts: [{ ...makeRow('0'), error }] }),
+  ]);
+  cache.dispose();
 });

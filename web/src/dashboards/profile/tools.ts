@@ -1,72 +1,73 @@
 import type { Component } from 'svelte';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/profile';
 
-/** One way to look at a capture. Its code is loaded when it is opened. */
+/** A tab of the dashboard. Its code is loaded when it is opened. */
 export interface Tool {
-  /** In the address, and what the server calls it. */
+  /** The name in the URL and on the server. */
   readonly name: string;
   readonly title: string;
-  /** What it answers, in one sentence. */
-  readonly about: string;
-  /** It shows two captures beside each other. */
-  readonly pair?: boolean;
+  readonly description: string;
+  /** Available only while captures are compared. */
+  readonly needsBaseline?: boolean;
   load(): Promise<{ readonly default: Component }>;
 }
 
-/** In the order of their tabs; which of them a capture has something for, the server says. */
+/** All tools in display order; the server says which of them have data. */
 export const TOOLS: readonly Tool[] = [
   {
     name: 'overview',
-    title: 'Overview',
-    about: 'Where the time of a step goes, and what to change.',
-    load: () => import('./overview/Overview.svelte'),
+    title: m.toolOverviewTitle,
+    description: m.toolOverviewDescription,
+    load: () => import('./overview/OverviewTool.svelte'),
   },
   {
     name: 'compare',
-    title: 'Compare',
-    about: 'What changed between two captures, op by op.',
-    pair: true,
-    load: () => import('./compare/Compare.svelte'),
+    title: m.toolCompareTitle,
+    description: m.toolCompareDescription,
+    needsBaseline: true,
+    load: () => import('./compare/CompareTool.svelte'),
   },
   {
     name: 'input',
-    title: 'Input',
-    about: 'What a step waits for, and which stage of the input pipeline is to blame.',
-    load: () => import('./input/Input.svelte'),
+    title: m.toolInputTitle,
+    description: m.toolInputDescription,
+    load: () => import('./input/InputTool.svelte'),
   },
   {
     name: 'trace',
-    title: 'Trace',
-    about: 'Every event on an axis of time, by process and thread.',
-    load: () => import('./trace/Trace.svelte'),
+    title: common.trace,
+    description: m.toolTraceDescription,
+    load: () => import('./trace/TraceTool.svelte'),
   },
   {
     name: 'ops',
-    title: 'Ops',
-    about: 'What took how long, on the host, on devices and in Python.',
-    load: () => import('./ops/Ops.svelte'),
+    title: m.toolOpsTitle,
+    description: m.toolOpsDescription,
+    load: () => import('./ops/OpsTool.svelte'),
   },
   {
     name: 'kernels',
-    title: 'Kernels',
-    about: 'How kernels were launched, how well they fit the device, and who uses tensor cores.',
-    load: () => import('./kernels/Kernels.svelte'),
+    title: m.toolKernelsTitle,
+    description: m.toolKernelsDescription,
+    load: () => import('./kernels/KernelsTool.svelte'),
   },
   {
     name: 'memory',
-    title: 'Memory',
-    about: 'How much was in use over time, what of at the peak, and what never came back.',
-    load: () => import('./memory/Memory.svelte'),
+    title: common.memory,
+    description: m.toolMemoryDescription,
+    load: () => import('./memory/MemoryTool.svelte'),
   },
   {
     name: 'program',
-    title: 'Program',
-    about: 'What the compiler made of the model, and how long each instruction took.',
-    load: () => import('./program/Program.svelte'),
+    title: m.toolProgramTitle,
+    description: m.toolProgramDescription,
+    load: () => import('./program/ProgramTool.svelte'),
   },
   {
     name: 'roofline',
-    title: 'Roofline',
-    about: 'How near ops come to what the device can do, and what holds them back.',
-    load: () => import('./roofline/Roofline.svelte'),
+    title: m.toolRooflineTitle,
+    description: m.toolRooflineDescription,
+    load: () => import('./roofline/RooflineTool.svelte'),
   },
 ];

@@ -1,0 +1,126 @@
+"""Messages with a code, and their translations in the catalog of the page."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import pytest
+
+import tracklight
+from tracklight.errors import FormatError, Message, UsageError, find_message
+
+PACKAGE = Path(tracklight.__file__).parent
+CATALOG = PACKAGE.parent / "web" / "messages"
+CODE = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
+MAKES_MESSAGE = re.compile(r"(^Message|^Message\.format|(?<!Dependency)Error|super\(\)\.__init__)$")
+ARGUMENT = re.compile(r"\{(\w+)")
+
+
+class Sentence(NamedTuple):
+    """A sentence in the source code."""
+
+    code: str
+    template: str
+    place: str
+
+
+def iter_sentences() -> Iterator[Sentence]:
+    """Find calls whose first arguments are a message code and a text."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call) or len(node.args) < 2:
+                continue
+            if not MAKES_MESSAGE.search(ast.unparse(node.func)):
+                continue
+            first, second = node.args[:2]
+            if isinstance(first, ast.Constant) and CODE.fullmatch(str(first.value)):
+                place = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+                if isinstance(second, ast.Constant) and isinstance(second.value, str):
+                    yield Sentence(first.value, second.value, place)
+                elif isinstance(second, ast.Name | ast.JoinedStr | ast.BinOp):
+                    pytest.fail(f"{place}: write the template of {first.value} as a literal")
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[Sentence]:
+    return list(iter_sentences())
+
+
+def read_catalog(locale: str) -> dict[str, str]:
+    catalog = json.loads((CATALOG / locale / "server.json").read_text("utf-8"))
+    assert isinstance(catalog, dict)
+    return catalog
+
+
+def list_locales() -> list[str]:
+    return sorted(path.name for path in CATALOG.iterdir() if path.name != "en")
+
+
+def test_a_message_formats_its_template() -> None:
+    message = Message.format("log.no_part", "part {part:,} of {tag}", part=1234, tag="loss")
+    assert str(message) == message.text == "part 1,234 of loss"
+    assert message.args == {"part": 1234, "tag": "loss"}
+
+
+def test_arguments_are_sent_as_words_and_numbers() -> None:
+    message = Message.format("a.b", "{count} {path}", count=np.int64(3), path=Path("x"))
+    assert message.args == {"count": 3, "path": "x"}
+    assert type(message.args["count"]) is int
+
+
+def test_the_message_of_another_error_is_nested() -> None:
+    inner = FormatError("files.empty", "the file is empty")
+    outer = find_message(FormatError("graphs.cannot_show", "x: {error}", error=inner))
+    assert outer is not None
+    assert outer.text == "x: the file is empty"
+    assert outer.args["error"] == Message("files.empty", "the file is empty")
+    assert msgspec.json.decode(msgspec.json.encode(outer), type=Message) == outer
+
+
+def test_an_error_shows_its_text() -> None:
+    assert str(UsageError("a.b", "no run {run}", run="x")) == "no run x"
+    assert str(UsageError("no run {run}")) == "no run {run}"
+    assert find_message(UsageError("plain text")) is None
+
+
+def test_the_package_has_message_codes(sentences: list[Sentence]) -> None:
+    assert len(sentences) > 250
+
+
+def test_each_code_has_one_template(sentences: list[Sentence]) -> None:
+    templates: dict[str, set[str]] = {}
+    for sentence in sentences:
+        arguments = ",".join(sorted(ARGUMENT.findall(sentence.template)))
+        templates.setdefault(sentence.code, set()).add(arguments)
+    assert {code: found for code, found in templates.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize("locale", list_locales())
+def test_every_code_is_translated(sentences: list[Sentence], locale: str) -> None:
+    catalog = read_catalog(locale)
+    assert [each for each in sentences if each.code not in catalog] == []
+
+
+@pytest.mark.parametrize("locale", list_locales())
+def test_no_translation_is_unused(sentences: list[Sentence], locale: str) -> None:
+    assert set(read_catalog(locale)) - {sentence.code for sentence in sentences} == set()
+
+
+@pytest.mark.parametrize("locale", list_locales())
+def test_translations_use_known_arguments(sentences: list[Sentence], locale: str) -> None:
+    catalog = read_catalog(locale)
+    unknown = [
+        (sentence.code, argument)
+        for sentence in sentences
+        for argument in ARGUMENT.findall(catalog.get(sentence.code, ""))
+        if argument not in ARGUMENT.findall(sentence.template)
+    ]
+    assert unknown == []

@@ -1,0 +1,112 @@
+"""All dashboards, for tests that hold for each of them.
+
+The tests open them on `chinese_board`, which has data for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from playwright.sync_api import Page, expect
+
+from tests.web.chinese_log import BASELINE_CAPTURE
+from tests.web.waiting import get_stable_text
+
+STORED_LANGUAGE = "tracklight.language"
+CHINESE, ENGLISH, LONG_ENGLISH = "zh-CN", "en", "en-XA"
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """A dashboard and how to see most of it."""
+
+    #: The name in the URL.
+    tab: str
+    #: CSS selector of content that is shown when the dashboard has loaded.
+    content: str = "main article"
+    #: URL parameters that show more of the dashboard.
+    query: str = ""
+    #: Selector of buttons that switch between views.
+    views: str = ""
+    #: Whether a preference opens the settings panel.
+    has_panel: bool = False
+    #: Names in the log that are not Chinese, as a regular expression.
+    names: str = "(?!)"
+
+    def __str__(self) -> str:
+        return self.tab
+
+    def open(self, page: Page, address: str, language: str) -> None:
+        """Open the dashboard in a language and wait until it has loaded."""
+        stored = {STORED_LANGUAGE: language}
+        if self.has_panel:
+            stored[f"tracklight.{self.tab}-panel"] = "1"
+        page.add_init_script(f"Object.assign(localStorage, {stored})")
+        page.goto(f"{address}?tab={self.tab}{self.query}")
+        self.wait(page)
+
+    def wait(self, page: Page) -> None:
+        expect(page.locator(self.content).first).to_be_visible()
+        self.wait_until_stable(page)
+
+    def wait_until_stable(self, page: Page) -> None:
+        """Wait until no request is pending and the texts no longer change."""
+        expect(page.locator("main [aria-busy=true]")).to_have_count(0)
+        get_stable_text(page.locator("main"))
+
+    def iter_views(self, page: Page) -> Iterator[str]:
+        """Open one view after another and yield its label; a dashboard without views is one."""
+        if not self.views:
+            yield self.tab
+            return
+        buttons = page.locator(self.views)
+        for index in range(buttons.count()):
+            buttons.nth(index).click()
+            expect(buttons.nth(index)).to_have_attribute("aria-pressed", "true")
+            self.wait_until_stable(page)
+            yield buttons.nth(index).inner_text()
+
+
+#: Names of tensors and operations, which programs choose.
+OPERATIONS = "MatMul|Placeholder|ReadVariableOp|Read|Relu|Softmax|VarHandleOp|float32"
+#: Names in a profile: identifiers with more than one part, and single words of the program.
+PROFILED_NAMES = (
+    r"/?\w+((::|[/_])\w*)+|\w*[a-z\d][A-Z]\w*|\bStream #\d+\(\w+\)|/(device|host):\w+(:\d)?"
+    r"|void .*|bfloat16|key=value"
+    r"|\b(train|python|Dataset|Shuffle|Prefetch|Root|Relu|Cast|Mean|Mul|copy|output)\b"
+)
+#: The buttons of the first segmented control, which is in the toolbar.
+FIRST_SEGMENTS = "main .segmented >> nth=0 >> button"
+
+DASHBOARDS = [
+    Dashboard(
+        "overview",
+        "[role=table] [role=row]",
+        names="__run_graph__|custom_scalars__config__|custom_scalars|_(FACE|VERTEX)|mesh|pr_curves",
+    ),
+    Dashboard("scalars", has_panel=True, names=r"loss\|acc"),
+    Dashboard("custom_scalars"),
+    Dashboard("images", "main article img", has_panel=True),
+    Dashboard("audio", "main article [data-drawn]", has_panel=True),
+    Dashboard("text", has_panel=True),
+    Dashboard("histograms", has_panel=True),
+    Dashboard("distributions", has_panel=True),
+    Dashboard("pr_curves", query="&table=1", has_panel=True),
+    Dashboard("mesh", "main article [data-drawn='1']", has_panel=True, names="float64"),
+    Dashboard(
+        "graphs",
+        "[data-node]",
+        "&node=输出",
+        names=f"{OPERATIONS}|dtype|/device:GPU:0|conv|op:|shape:",
+    ),
+    Dashboard("hparams", "[data-trial]", views=FIRST_SEGMENTS),
+    Dashboard("projector", "[data-drawn='1']", "&dims=2&point=0&find=词1&chosen=3-5"),
+    Dashboard(
+        "profile",
+        "[data-tool] section",
+        f"&before={BASELINE_CAPTURE}",
+        views=FIRST_SEGMENTS,
+        names=PROFILED_NAMES,
+    ),
+]

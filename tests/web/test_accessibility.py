@@ -1,0 +1,32 @@
+"""Accessibility rules of axe on every dashboard, in both languages and both themes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.every_dashboard import CHINESE, DASHBOARDS, ENGLISH, Dashboard
+from tests.web.test_looks import find_violations
+
+pytestmark = pytest.mark.browser
+
+#: Nodes of a graph show abbreviated texts; their labels have the whole names.
+ABBREVIATED_NODE = "label-content-name-mismatch: <g "
+
+
+@pytest.mark.parametrize("dashboard", DASHBOARDS, ids=str)
+def test_dashboard_has_no_violations(
+    dashboard: Dashboard, chinese_board: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page("about:blank")
+    for language in (ENGLISH, CHINESE):
+        dashboard.open(page, chinese_board, language)
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        for view in dashboard.iter_views(page):
+            # Checks both themes.
+            found = [
+                each for each in find_violations(page) if not each.startswith(ABBREVIATED_NODE)
+            ]
+            assert found == [], (view, language)

@@ -1,0 +1,176 @@
+import { untrack } from 'svelte';
+import { SvelteMap } from 'svelte/reactivity';
+
+import type { QueryError } from './errors';
+import type { QueryCache } from './query-cache';
+import {
+  IDLE,
+  type ObserveOptions,
+  type QueryDefinition,
+  type QueryState,
+} from './query-definition';
+
+/** What a view sees of a query. All fields are reactive. */
+export interface Query<Data> {
+  /**
+   * Undefined until there is a response. Data of the previous request or revision stays until the
+   * next arrives. Throws if the page has a bug, so that the nearest error boundary shows it.
+   */
+  readonly data: Data | undefined;
+  /** Why the last attempt failed. */
+  readonly error: QueryError | null;
+  readonly status: QueryState<Data>['status'];
+  /** True until there is a response for the current request, or an error. */
+  readonly isLoading: boolean;
+  /** `data` belongs to the previous request. */
+  readonly isStale: boolean;
+  retry(): void;
+}
+
+class ReactiveQuery<Data> implements Query<Data> {
+  // Separate fields: an effect that reads the data does not run again because a refresh begins.
+  #data = $state.raw<Data | undefined>();
+  #bug = $state.raw<QueryState<Data>['bug']>(null);
+  error = $state.raw<QueryError | null>(null);
+  status = $state.raw<QueryState<Data>['status']>('idle');
+  isStale = $state.raw(false);
+  readonly #retry: () => void;
+
+  constructor(retry: () => void) {
+    this.#retry = retry;
+  }
+
+  get data(): Data | undefined {
+    if (this.#bug) throw this.#bug.error;
+    return this.#data;
+  }
+
+  get isLoading(): boolean {
+    return this.status === 'loading';
+  }
+
+  set({ data, bug, error, status, isStale }: QueryState<Data>): void {
+    this.#data = data;
+    this.#bug = bug;
+    this.error = error;
+    this.status = status;
+    this.isStale = isStale;
+  }
+
+  retry(): void {
+    this.#retry();
+  }
+}
+
+/**
+ * Follow a query while the surrounding component or effect lives. `request` is reactive; null means
+ * that nothing is needed. Call it where effects can be created.
+ */
+export function createQuery<Request, Data>(
+  cache: QueryCache,
+  definition: QueryDefinition<Request, Data>,
+  request: () => Request | null,
+  options: ObserveOptions<Request> = {},
+): Query<Data> {
+  const { query, observer } = observe(cache, definition, options);
+  // Before the DOM is updated: cached data is part of the first picture.
+  $effect.pre(() => {
+    const next = request();
+    untrack(() => observer.setRequest(next));
+  });
+  $effect.pre(() => () => observer.dispose());
+  return query;
+}
+
+function observe<Request, Data>(
+  cache: QueryCache,
+  definition: QueryDefinition<Request, Data>,
+  options: ObserveOptions<Request>,
+) {
+  const query = new ReactiveQuery<Data>(() => observer.retry());
+  query.set(IDLE);
+  const observer = cache.observe(definition, (state) => query.set(state), options);
+  return { query, observer };
+}
+
+interface SharedQuery<Data> {
+  readonly query: Query<Data>;
+  readonly stop: () => void;
+  users: number;
+}
+
+/** Queries of one definition by a key, for state that several components share. */
+export class QueryMap<Request, Data> {
+  readonly #cache: QueryCache;
+  readonly #definition: QueryDefinition<Request, Data>;
+  readonly #makeRequest: (key: string) => Request | null;
+  readonly #options: ObserveOptions<Request>;
+  readonly #queries = new SvelteMap<string, SharedQuery<Data>>();
+
+  /** `makeRequest` is reactive. */
+  constructor(
+    cache: QueryCache,
+    definition: QueryDefinition<Request, Data>,
+    makeRequest: (key: string) => Request | null,
+    options: ObserveOptions<Request> = {},
+  ) {
+    this.#cache = cache;
+    this.#definition = definition;
+    this.#makeRequest = makeRequest;
+    this.#options = options;
+  }
+
+  /** Follow the query of a key until the returned function is called. May be called in an effect. */
+  subscribe(key: string): () => void {
+    untrack(() => {
+      const known = this.#queries.get(key);
+      if (known) known.users++;
+      else this.#queries.set(key, this.#start(key));
+    });
+    return () => untrack(() => this.#leave(key));
+  }
+
+  /** Return the query of a key that has subscribers. */
+  get(key: string): Query<Data> | undefined {
+    return this.#queries.get(key)?.query;
+  }
+
+  has(key: string): boolean {
+    return this.#queries.has(key);
+  }
+
+  /** The keys that have subscribers. */
+  get keys(): string[] {
+    return [...this.#queries.keys()];
+  }
+
+  #start(key: string): SharedQuery<Data> {
+    const { query, observer } = observe(this.#cache, this.#definition, this.#options);
+    const update = (request: Request | null): void => untrack(() => observer.setRequest(request));
+    // Cached data is part of the first picture.
+    update(this.#makeRequest(key));
+    let isStopped = false;
+    let stopEffect = (): void => undefined;
+    // Outside the effect that subscribes: an effect inside it is not updated any more when both
+    // depend on the same state.
+    queueMicrotask(() => {
+      if (isStopped) return;
+      stopEffect = $effect.root(() => {
+        $effect.pre(() => update(this.#makeRequest(key)));
+      });
+    });
+    const stop = (): void => {
+      isStopped = true;
+      stopEffect();
+      observer.dispose();
+    };
+    return { query, stop, users: 1 };
+  }
+
+  #leave(key: string): void {
+    const known = this.#queries.get(key);
+    if (!known || --known.users > 0) return;
+    known.stop();
+    this.#queries.delete(key);
+  }
+}

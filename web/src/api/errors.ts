@@ -1,0 +1,127 @@
+import * as common from '../catalog/common';
+import type { Problem } from './schemas';
+
+/**
+ * A request that failed for a reason outside of the page's code. It has a message for the user;
+ * everything else that is thrown is a programming error and must reach an error boundary.
+ */
+export abstract class QueryError extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.message);
+    this.name = new.target.name;
+  }
+}
+
+/** No response arrived: the server is down, the network failed, or the body was cut off. */
+export class NetworkError extends QueryError {
+  constructor() {
+    super({ message: common.errorNetworkMessage, hint: common.errorNetworkHint });
+  }
+}
+
+/** The server refused the request or failed to handle it. */
+export class ServerError extends QueryError {
+  constructor(
+    problem: Problem,
+    readonly status: number,
+    /** Seconds after which the server asks for another attempt; null if it does not say. */
+    readonly retryAfterS: number | null = null,
+  ) {
+    super(problem);
+  }
+}
+
+/** A response that tracklight does not send, such as the login page of a proxy. */
+export class UnexpectedResponseError extends ServerError {
+  constructor(status: number) {
+    super(
+      {
+        message: common.errorServerStatus({ status: String(status) }),
+        hint: common.errorServerHint,
+      },
+      status,
+    );
+  }
+}
+
+/** A static export does not contain the requested data. */
+export class NotExportedError extends ServerError {
+  constructor() {
+    super({ message: common.staticNotExportedMessage, hint: common.staticNotExportedHint }, 404);
+  }
+}
+
+/** Nothing can be changed: the page is a static export. */
+export class ReadOnlyError extends ServerError {
+  constructor() {
+    super({ message: common.staticReadOnlyMessage, hint: common.staticReadOnlyHint }, 405);
+  }
+}
+
+/** Return whether the error is the rejection of a request that the page canceled itself. */
+export function isAbortError(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}
+
+/** Return the message of a failed request. Rethrow programming errors. */
+export function toProblem(error: unknown): Problem {
+  if (error instanceof QueryError) return error.problem;
+  throw error;
+}
+
+const BACKOFF_S = [1, 2, 4, 8, 16, 30];
+const MAX_BUSY_RETRIES = 3;
+const SERVER_FAILURE_RETRY_MS = 2000;
+export const TOO_MANY_REQUESTS = 429;
+const UNAVAILABLE = 503;
+const INTERNAL_ERROR = 500;
+
+/** Return the pause before attempt number `failures + 1` after network errors, with jitter. */
+export function getBackoffMs(failures: number, random = Math.random()): number {
+  const seconds = BACKOFF_S[Math.min(failures, BACKOFF_S.length) - 1] ?? 1;
+  return seconds * 1000 * (0.8 + 0.4 * random);
+}
+
+/**
+ * Return after how many milliseconds a failed request is repeated, or null if it is not. Network
+ * errors are not decided here: they concern all requests, see `QueryCache`.
+ */
+export function getRetryDelayMs(error: ServerError, failures: number): number | null {
+  const { status, retryAfterS } = error;
+  if (status === TOO_MANY_REQUESTS || status === UNAVAILABLE) {
+    if (failures > MAX_BUSY_RETRIES) return null;
+    return retryAfterS === null ? getBackoffMs(failures) : retryAfterS * 1000;
+  }
+  const isTemporary = status >= INTERNAL_ERROR || error instanceof UnexpectedResponseError;
+  return isTemporary && failures === 1 ? SERVER_FAILURE_RETRY_MS : null;
+}
+
+/**
+ * Knows whether the server can be reached. After a network error all requests wait; one at a time
+ * is sent as a probe, after pauses that grow, until a response arrives.
+ */
+export class Connection {
+  /** Why no response arrives; null while the server is reachable. */
+  error: NetworkError | null = null;
+  /** Time in milliseconds before which nothing is sent. */
+  retryAt = 0;
+  isProbing = false;
+  #failures = 0;
+
+  /** Update from the outcome of a request. Return whether the server was lost or is back. */
+  update(error: unknown, isProbe: boolean): boolean {
+    const wasLost = this.error !== null;
+    if (!(error instanceof NetworkError)) {
+      [this.error, this.retryAt, this.isProbing, this.#failures] = [null, 0, false, 0];
+      return wasLost;
+    }
+    // Requests that were in flight together fail together, which counts as one failure.
+    if (!wasLost || isProbe) {
+      this.#failures++;
+      this.retryAt = performance.now() + getBackoffMs(this.#failures);
+      this.isProbing = false;
+    }
+    this.error = error;
+    return !wasLost;
+  }
+}

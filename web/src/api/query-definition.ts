@@ -1,0 +1,208 @@
+import type { QueryError, ServerError } from './errors';
+import type {
+  AudioRoutes,
+  CustomScalarsRoutes,
+  GraphsRoutes,
+  HistogramsRoutes,
+  HparamsRoutes,
+  ImagesRoutes,
+  MeshRoutes,
+  PrCurvesRoutes,
+  ProfileRoutes,
+  ProjectorRoutes,
+  ScalarsRoutes,
+  ServerRoutes,
+  TextRoutes,
+} from './schemas';
+
+type Below<Folder extends string, Routes> = {
+  [
+    Name in keyof Routes as Name extends `${infer Method} ${infer Path}`
+      ? `${Method} ${Folder}/${Path}`
+      : never
+  ]: Routes[Name];
+};
+
+/** Requests and responses of all routes, by method and path below `api/v1/`. */
+export type Routes = ServerRoutes &
+  Below<'audio', AudioRoutes> &
+  Below<'custom_scalars', CustomScalarsRoutes> &
+  Below<'graphs', GraphsRoutes> &
+  Below<'histograms', HistogramsRoutes> &
+  Below<'hparams', HparamsRoutes> &
+  Below<'images', ImagesRoutes> &
+  Below<'mesh', MeshRoutes> &
+  Below<'pr_curves', PrCurvesRoutes> &
+  Below<'profile', ProfileRoutes> &
+  Below<'projector', ProjectorRoutes> &
+  Below<'scalars', ScalarsRoutes> &
+  Below<'text', TextRoutes>;
+
+export type RouteName = keyof Routes & string;
+export type RequestOf<Name extends RouteName> = Routes[Name]['request'];
+export type ResponseOf<Name extends RouteName> = Routes[Name]['response'];
+
+/**
+ * When cached data becomes stale: never (the request names a fingerprint), with any change of the
+ * log, with a change of one of some runs (null: all), or with an event of the server.
+ */
+export type RevisionScope =
+  'immutable' | 'log' | { readonly runs: readonly string[] | null } | { readonly event: string };
+
+export type Priority = 'high' | 'normal' | 'low';
+
+/** What happens to a request in flight whose observer now needs something else. */
+export type Superseded = 'abort' | 'finish';
+
+/** How requests are combined into one that a route with lists accepts. */
+export interface Batch<Request, Sent, Response, Item> {
+  /**
+   * Return the part that all requests of a batch have in common. Return the same object as long as
+   * possible: it may hold hundreds of run names and is compared by identity first.
+   */
+  shared(request: Request): object;
+  /** Return the part that differs, which completes the key of the cache entry. */
+  item(request: Request): unknown;
+  readonly maxItems: number | ((request: Request) => number);
+  /** Size of the first batch, so that something is shown early. Default: `maxItems`. */
+  readonly firstItems?: number | ((request: Request) => number);
+  join(requests: readonly Request[]): Sent;
+  /** Return one result for each request, in their order. */
+  split(response: Response, requests: readonly Request[]): readonly (Item | ServerError)[];
+}
+
+/** What a route returns, how long that stays valid and how it is requested. */
+export interface QueryOptions<Request, Sent, Response, Item, Data> {
+  readonly scope: RevisionScope | ((request: Request) => RevisionScope);
+  readonly batch?: Batch<Request, Sent, Response, Item>;
+  /** Convert a response into what the views use; called once per response. */
+  readonly select?: (item: Item, request: Request) => Data;
+  /** For routes that return only what changed since an earlier response. */
+  readonly update?: {
+    request(request: Request, data: Data): Request;
+    merge(data: Data, item: Item): Data;
+  };
+  /** Return after how many milliseconds to fetch again, or null when the data is final. */
+  readonly poll?: (data: Data, previous: Data | undefined) => number | null;
+  /** Return the data that an error means, or undefined if it is a failure. */
+  readonly recover?: (error: ServerError) => Data | undefined;
+  /** Shortest pause between two refreshes because of a new revision. Default: 1000. */
+  readonly minRefreshMs?: number;
+  /** Default: `abort`. `finish` shows intermediate results, for a slider. */
+  readonly superseded?: Superseded | ((previous: Request, next: Request) => Superseded);
+  /** Size of an entry in any unit. Default: 1. */
+  readonly cost?: (data: Data) => number;
+  /** Unused entries are evicted above this total cost. Default: 200. */
+  readonly maxCost?: number;
+  readonly priority?: Priority;
+  /** Requests in flight at the same time. Default: 1 with `batch`, else no limit of its own. */
+  readonly concurrency?: number;
+  /** The response is a file (`Blob`). */
+  readonly isFile?: boolean;
+}
+
+/** A query that can be observed; its wire types are only known to `defineQuery`. */
+export interface QueryDefinition<Request, Data> extends QueryOptions<
+  Request,
+  unknown,
+  unknown,
+  unknown,
+  Data
+> {
+  readonly route: string;
+}
+
+/** Any definition, where its types do not matter. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- Request is both an input and an output
+export type AnyDefinition = QueryDefinition<any, any>;
+
+/**
+ * Describe a query of a route. Requests of a query without `batch` are those of the route.
+ *
+ * ```ts
+ * const bucketsQuery = defineQuery('GET histograms/buckets', { scope: 'immutable' });
+ * ```
+ */
+export function defineQuery<
+  Name extends RouteName,
+  Request = RequestOf<Name>,
+  Item = ResponseOf<Name>,
+  Data = Item,
+>(
+  route: Name,
+  options: QueryOptions<Request, RequestOf<Name>, ResponseOf<Name>, Item, Data>,
+): QueryDefinition<Request, Data> {
+  return definePluginQuery<Request, RequestOf<Name>, ResponseOf<Name>, Item, Data>(route, options);
+}
+
+/** Like `defineQuery` for routes of plugins, whose types the page does not know. */
+export function definePluginQuery<Request, Sent, Response, Item = Response, Data = Item>(
+  route: string,
+  options: QueryOptions<Request, Sent, Response, Item, Data>,
+): QueryDefinition<Request, Data> {
+  // The cache passes on only what the route returned, so the types hold.
+  return { route, ...options } as unknown as QueryDefinition<Request, Data>;
+}
+
+/** What an observer of a query sees. */
+export interface QueryState<Data> {
+  readonly data: Data | undefined;
+  /** Why the last attempt failed; `data` may still be that of an earlier one. */
+  readonly error: QueryError | null;
+  readonly status: 'idle' | 'loading' | 'refreshing' | 'ready' | 'error';
+  /** `data` belongs to an earlier request or revision. */
+  readonly isStale: boolean;
+  /** A bug in the page: thrown when `data` of a reactive query is read. */
+  readonly bug: { readonly error: unknown } | null;
+}
+
+export interface ObserveOptions<Request> {
+  /** Show the data of the previous request until that of the next arrives. Default: true. */
+  readonly keepPrevious?: boolean | ((previous: Request, next: Request) => boolean);
+  /** Wait so long after the last change of the request, for typing and pointers. */
+  readonly debounceMs?: number;
+  /** Fetch again when the revision changes. Default: true. */
+  readonly live?: boolean;
+  readonly priority?: Priority;
+}
+
+export const IDLE: QueryState<never> = {
+  data: undefined,
+  error: null,
+  status: 'idle',
+  isStale: false,
+  bug: null,
+};
+
+/** Makes cache keys. Large parts that many keys share are replaced by a number. */
+export class KeyMaker {
+  readonly #ids = new WeakMap<object, number>();
+  readonly #texts = new Map<string, number>();
+  #count = 0;
+
+  makeKey<Request>(definition: QueryDefinition<Request, unknown>, request: Request): string {
+    const { batch, route } = definition;
+    if (!batch) return `${route} ${JSON.stringify(request)}`;
+    return `${route} ${this.intern(batch.shared(request))} ${JSON.stringify(batch.item(request))}`;
+  }
+
+  /** Return the same number for equal objects. */
+  intern(shared: object): number {
+    const known = this.#ids.get(shared);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(shared);
+    const id = this.#texts.get(text) ?? this.#count++;
+    // Reinserted as the most recent. A forgotten text only means that an entry is fetched again.
+    this.#texts.delete(text);
+    this.#texts.set(text, id);
+    this.#ids.set(shared, id);
+    if (this.#texts.size > MAX_INTERNED) this.#texts.delete(firstKey(this.#texts));
+    return id;
+  }
+}
+
+const MAX_INTERNED = 256;
+
+function firstKey(map: ReadonlyMap<string, unknown>): string {
+  return map.keys().next().value ?? '';
+}

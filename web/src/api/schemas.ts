@@ -1,0 +1,4866 @@
+/**
+ * Types of the HTTP API, of the live stream and of static exports, generated from the structs of
+ * the Python package by `python -m tools.write_web_types`. Do not edit.
+ *
+ * Fields with a default are optional in requests and always present in responses. Where this makes
+ * a difference for a type that is used in both, the one for requests is called `…Input`. NumPy
+ * arrays are typed arrays, as `decodeColumns` returns them.
+ */
+
+/** Bytes in Base64. */
+export type Base64 = string;
+
+/** A JSON number, or the name of one that JSON does not have; `Number()` parses both. */
+export type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity';
+
+// ---- Server
+
+/** Requests and responses by method and path below `api/v1/`. */
+export interface ServerRoutes {
+  /** Return the state of the server; needs no token. */
+  readonly 'GET health': {
+    readonly request: Empty;
+    readonly response: HealthResponse;
+  };
+  /** Return the log directories and the progress of reading them. */
+  readonly 'GET status': {
+    readonly request: Empty;
+    readonly response: StatusResponse;
+  };
+  /** Return all dashboards, in the order of their tabs. */
+  readonly 'GET dashboards': {
+    readonly request: Empty;
+    readonly response: readonly DashboardRow[];
+  };
+  /** Return all runs with their counts, in natural order. */
+  readonly 'GET runs': {
+    readonly request: Empty;
+    readonly response: RunsResponse;
+  };
+  /** Return the tags of one run, or of all runs merged. */
+  readonly 'GET tags': {
+    readonly request: TagsRequest;
+    readonly response: TagsResponse;
+  };
+  /** Return the names of the tags that any of several runs has. */
+  readonly 'POST tags': {
+    readonly request: TagNamesRequest;
+    readonly response: TagNamesResponse;
+  };
+  /** Return event files and where they are damaged. */
+  readonly 'GET files': {
+    readonly request: FilesRequest;
+    readonly response: FilesResponse;
+  };
+  /** Return what the event stream would have sent since the previous response. */
+  readonly 'GET live/poll': {
+    readonly request: PollRequest;
+    readonly response: PollResponse;
+  };
+  /** Return the fingerprints with which the values of a tag can be read as files. */
+  readonly 'GET blobs': {
+    readonly request: BlobListRequest;
+    readonly response: BlobListResponse;
+  };
+  /** Return an image, audio clip or text as a file; other values as they were logged. */
+  readonly 'GET blobs/{fingerprint}': {
+    readonly request: BlobRequest;
+    readonly response: Blob;
+  };
+  /** Return the available columns of the run table. */
+  readonly 'GET runs/columns': {
+    readonly request: Empty;
+    readonly response: ColumnListResponse;
+  };
+  /** Return the values of some columns of the run table. */
+  readonly 'POST runs/columns': {
+    readonly request: ColumnsRequest;
+    readonly response: ColumnsResponse;
+  };
+  /** Return all notes, annotations, layouts and alerts. */
+  readonly 'GET notes': {
+    readonly request: Empty;
+    readonly response: NotesResponse;
+  };
+  /** Set some fields of the notes on some runs; an empty text removes one. */
+  readonly 'PATCH notes/runs': {
+    readonly request: RunNoteUpdate;
+    readonly response: NotesResponse;
+  };
+  /** Add an annotation at a step. */
+  readonly 'POST notes/annotations': {
+    readonly request: AnnotationRequest;
+    readonly response: NotesResponse;
+  };
+  /** Delete an annotation. */
+  readonly 'DELETE notes/annotations/{id}': {
+    readonly request: DeleteAnnotationRequest;
+    readonly response: NotesResponse;
+  };
+  /** Save a layout of charts under its name; without categories, delete it. */
+  readonly 'PUT notes/layouts': {
+    readonly request: ChartLayoutInput;
+    readonly response: NotesResponse;
+  };
+  /** Replace all alert rules except those of the command line. */
+  readonly 'PUT alerts/rules': {
+    readonly request: readonly AlertRule[];
+    readonly response: NotesResponse;
+  };
+  /** Describe all routes as OpenAPI 3.1. */
+  readonly 'GET openapi.json': {
+    readonly request: Empty;
+    readonly response: OpenApiDocument;
+  };
+}
+
+/** The data of the events of the live stream, by name. */
+export interface LiveEvents {
+  readonly status: LoadStatus;
+  readonly delta: DeltaEvent;
+  readonly reset: ResetEvent;
+  readonly alert: Alert;
+  readonly notes: NotesEvent;
+  readonly ping: PingEvent;
+}
+
+/**
+ * A violated rule; `value` and `wall_time` are those of the point that violated it. The page
+ * translates `text` by `code` and `args`.
+ */
+export interface Alert {
+  readonly id: string;
+  readonly rule: string;
+  readonly run: string;
+  readonly tag: string;
+  readonly step: number;
+  readonly value: JsonNumber;
+  readonly wall_time: JsonNumber;
+  readonly text: string;
+  readonly resolved: boolean;
+  readonly code: string;
+  readonly args: Readonly<Record<string, string | number | Sentence>>;
+}
+
+/** When to raise an alert; `tag` is a pattern for series, see docs/patterns.md. */
+export interface AlertRule {
+  readonly id: string;
+  readonly tag: string;
+  readonly kind: 'above' | 'below' | 'nan' | 'stalled';
+  /** The threshold; for `stalled`, the number of steps without improvement. */
+  readonly value?: number | null;
+  /** Whether lower or higher is better, for `stalled`. */
+  readonly goal?: 'min' | 'max' | null;
+}
+
+/** A rule; a `fixed` one was given on the command line and cannot be changed. */
+export interface AlertRuleRow {
+  readonly id: string;
+  readonly tag: string;
+  readonly kind: 'above' | 'below' | 'nan' | 'stalled';
+  /** The threshold; for `stalled`, the number of steps without improvement. */
+  readonly value: number | null;
+  /** Whether lower or higher is better, for `stalled`. */
+  readonly goal: 'min' | 'max' | null;
+  readonly fixed: boolean;
+}
+
+/** All rules, and the alerts: firing ones first, each newest first. */
+export interface AlertsResponse {
+  readonly rules: readonly AlertRuleRow[];
+  readonly alerts: readonly Alert[];
+  readonly webhook: boolean;
+}
+
+/** A text at a step, on the charts of `tag` or, if it is null, on all charts. */
+export interface Annotation {
+  readonly id: string;
+  readonly step: number;
+  readonly text: string;
+  readonly tag: string | null;
+  readonly created: number;
+}
+
+/** A text at a step; with `tag` null it is shown on all charts. */
+export interface AnnotationRequest {
+  readonly step: number;
+  readonly text: string;
+  readonly tag?: string | null;
+}
+
+/** Up to `limit` values of a tag of a run, from number `start` on. */
+export interface BlobListRequest {
+  readonly run: string;
+  readonly tag: string;
+  /** Default: `0`. */
+  readonly start?: number;
+  /** Default: `1000`. */
+  readonly limit?: number;
+}
+
+/** `total` counts all values; the columns describe those that were requested. */
+export interface BlobListResponse {
+  readonly kind: string;
+  readonly total: number;
+  readonly step: Float64Array;
+  readonly wall_time: Float64Array;
+  readonly overwritten: Uint8Array;
+  readonly bytes: Float64Array;
+  readonly fingerprint: readonly string[];
+}
+
+/** Part `part` of value `index`: a value may contain several images or audio clips. */
+export interface BlobRequest {
+  readonly fingerprint: string;
+  readonly run: string;
+  readonly tag: string;
+  readonly index: number;
+  /** Default: `0`. */
+  readonly part?: number;
+}
+
+export type Cell = boolean | number | string | null;
+
+/** A named layout of charts; without `categories` it is deleted. */
+export interface ChartLayout {
+  readonly name: string;
+  readonly categories: readonly LayoutCategory[] | null;
+}
+
+/** A named layout of charts; without `categories` it is deleted. */
+export interface ChartLayoutInput {
+  readonly name: string;
+  readonly categories?: readonly LayoutCategoryInput[] | null;
+}
+
+/** The available columns; `metrics` are the tags of scalars. */
+export interface ColumnListResponse {
+  readonly hparams: readonly HParamColumn[];
+  readonly metrics: readonly string[];
+}
+
+/** Columns by key: `hparam:lr`, `last:loss`, `min:loss`, `max:acc`. */
+export interface ColumnsRequest {
+  readonly columns: readonly string[];
+}
+
+/** One value per run for each column, in the order of `runs`; null if a run has none. */
+export interface ColumnsResponse {
+  readonly runs: readonly string[];
+  readonly columns: Readonly<Record<string, readonly Cell[]>>;
+}
+
+/** A damaged region of an event file, in bytes; an array in JSON. */
+export type DamageRow = readonly [offset: number, size: number, reason: Sentence];
+
+/**
+ * A dashboard; `active` if the log has something for it to show. `module_url` is the URL of its web
+ * part, relative to the page; null if it is built in.
+ */
+export interface DashboardRow {
+  readonly name: string;
+  readonly title: string;
+  readonly plugins: readonly string[];
+  readonly active: boolean;
+  readonly module_url: string | null;
+}
+
+/** The annotation to delete. */
+export interface DeleteAnnotationRequest {
+  readonly id: string;
+}
+
+/** Runs that were added, removed or changed since the previous cursor, and their tags. */
+export interface DeltaEvent {
+  readonly tags: readonly NewTag[];
+  readonly tags_truncated: boolean;
+  /** By run and tag. */
+  readonly points: Readonly<Record<string, Readonly<Record<string, LastPoint>>>>;
+  readonly points_truncated: boolean;
+  readonly cursor: string;
+  readonly added: readonly RunRow[];
+  readonly removed: readonly string[];
+  readonly changed: readonly RunRow[];
+}
+
+/** The body of every response that is not a success. */
+export interface ErrorResponse {
+  readonly error: Problem;
+}
+
+/** What the page of an export loads first: the view, and responses that every view needs. */
+export interface ExportHead {
+  readonly created: number;
+  readonly view: string;
+  readonly responses: Readonly<Record<string, unknown>>;
+  /** All columns of the run table. */
+  readonly columns: ColumnsResponse;
+  readonly tag_runs: TagRuns;
+}
+
+/** A `Blob` in an export; the page turns it into a file again. */
+export interface ExportedFile {
+  readonly media_type: string;
+  readonly content: Uint8Array;
+}
+
+/** An event file; `damage` has the first of its damaged regions, `damaged` counts all. */
+export interface FileRow {
+  readonly run: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly records: number;
+  readonly damaged: number;
+  readonly damage: readonly DamageRow[];
+}
+
+/** The run whose files to list, null for all runs; with `damaged` only damaged files. */
+export interface FilesRequest {
+  readonly run?: string | null;
+  /** Default: `false`. */
+  readonly damaged?: boolean;
+}
+
+/** Event files, grouped by run. */
+export interface FilesResponse {
+  readonly files: readonly FileRow[];
+}
+
+/** A hyperparameter over all runs; `values` are the first of its distinct values. */
+export interface HParamColumn {
+  readonly name: string;
+  readonly type: 'number' | 'string' | 'bool';
+  readonly distinct: number;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly values: readonly Cell[];
+}
+
+/** `failing` while the log cannot be read; it is retried, so a restart does not help. */
+export interface HealthResponse {
+  readonly status: 'ok' | 'loading' | 'failing';
+  readonly version: string;
+}
+
+/** The last point of a tag, and how many points it has; an array in JSON. */
+export type LastPoint = readonly [
+  step: number,
+  wall_time: JsonNumber,
+  value: JsonNumber,
+  point_count: number,
+];
+
+/** Whether the log is being read, and what is wrong with it. */
+export interface LoadStatus {
+  readonly loading: boolean;
+  readonly progress: ProgressRow;
+  /** The first messages about what could not be read; `problem_count` counts all. */
+  readonly problems: readonly Sentence[];
+  readonly problem_count: number;
+}
+
+/** What a log directory contains; `entries` is null if it is not local. */
+export interface LogdirProbe {
+  readonly path: string;
+  readonly exists: boolean;
+  readonly entries: number | null;
+  readonly examples: readonly string[];
+}
+
+/** A tag that is new in a run; it may be reported more than once. */
+export interface NewTag {
+  readonly run: string;
+  readonly tag: string;
+  readonly kind: string;
+  readonly plugin: string;
+}
+
+/** Notes, layouts or alert rules have changed. */
+export interface NotesEvent {
+  readonly revision: number;
+}
+
+/** Everything that is stored beside the log; `revision` grows with every change. */
+export interface NotesResponse {
+  readonly revision: number;
+  readonly runs: Readonly<Record<string, RunNote>>;
+  readonly annotations: readonly Annotation[];
+  readonly layouts: readonly ChartLayout[];
+  readonly alerts: AlertsResponse;
+}
+
+/** A description of the API according to OpenAPI 3.1. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly components: Readonly<Record<string, unknown>>;
+}
+
+/** The stream is open; the next event follows within `interval_s` seconds. */
+export interface PingEvent {
+  readonly interval_s: number;
+}
+
+/** Where the client is: `cursor` and `last_event` of the previous response. */
+export interface PollRequest {
+  /** Default: `""`. */
+  readonly since?: string;
+  readonly last_event?: number | null;
+}
+
+/** What a stream would have sent. With `reset` the client has to fetch everything again. */
+export interface PollResponse {
+  readonly cursor: string;
+  readonly last_event: number;
+  readonly reset: boolean;
+  readonly status: LoadStatus;
+  readonly delta: DeltaEvent | null;
+  readonly events: readonly ServerEvent[];
+}
+
+/** Progress of the current refresh. */
+export interface ProgressRow {
+  readonly files_done: number;
+  readonly files_total: number;
+  readonly bytes_done: number;
+  readonly bytes_total: number;
+}
+
+/** The changes are not known: the client has to fetch everything again. */
+export interface ResetEvent {
+  readonly cursor: string;
+}
+
+/** A log directory. */
+export interface RootRow {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** The notes on one run; empty texts are unset. */
+export interface RunNote {
+  readonly note: string;
+  readonly alias: string;
+  readonly hidden: boolean;
+  readonly color: string;
+  readonly labels: readonly string[];
+}
+
+/** New values for the notes on some runs; fields that are left out stay as they are. */
+export interface RunNoteUpdate {
+  readonly runs: readonly string[];
+  readonly note?: string;
+  readonly alias?: string;
+  readonly hidden?: boolean;
+  readonly color?: string;
+  readonly labels?: readonly string[];
+}
+
+/** A run with its counts. */
+export interface RunRow {
+  readonly name: string;
+  readonly start_wall: JsonNumber | null;
+  readonly last_wall: JsonNumber | null;
+  readonly files: number;
+  readonly bytes: number;
+  readonly tags: number;
+  readonly points: number;
+  readonly damaged: number;
+}
+
+/** All runs, as of `cursor`. */
+export interface RunsResponse {
+  readonly cursor: string;
+  readonly runs: readonly RunRow[];
+}
+
+/** An event by name, such as `alert`. */
+export type ServerEvent = {
+  readonly [Name in keyof LiveEvents]: { readonly name: Name; readonly data: LiveEvents[Name] };
+}[keyof LiveEvents];
+
+/** The step and time at which a value was logged. */
+export interface StampRow {
+  readonly step: number;
+  readonly wall_time: JsonNumber;
+}
+
+/** The state of the log; `directories` is given only while there are no runs. */
+export interface StatusResponse {
+  readonly version: string;
+  readonly cursor: string;
+  readonly roots: readonly RootRow[];
+  readonly status: LoadStatus;
+  readonly directories: readonly LogdirProbe[];
+}
+
+/** The runs whose tags to list. */
+export interface TagNamesRequest {
+  readonly runs: readonly string[];
+}
+
+/** Names of tags of all kinds, in the order in which tags are listed. */
+export interface TagNamesResponse {
+  readonly tags: readonly string[];
+}
+
+/** A tag of one run, or of all runs; `runs` is the number of runs that have it. */
+export interface TagRow {
+  readonly tag: string;
+  readonly plugin: string;
+  readonly kind: string;
+  readonly runs: number;
+  readonly count: number;
+  readonly overwritten: number;
+  readonly first: StampRow | null;
+  readonly last: StampRow | null;
+  readonly display_name: string;
+  readonly description: string;
+}
+
+/** Which runs have a tag: an index into `sets`, as many tags have the same runs. */
+export interface TagRuns {
+  readonly sets: readonly (readonly string[])[];
+  readonly tags: Readonly<Record<string, number>>;
+}
+
+/** The run whose tags to list; null for all runs. */
+export interface TagsRequest {
+  readonly run?: string | null;
+}
+
+/** The tags of `run`, or of all runs if it is null, as of `cursor`. */
+export interface TagsResponse {
+  readonly cursor: string;
+  readonly run: string | null;
+  readonly tags: readonly TagRow[];
+}
+
+// ---- Dashboard: scalars
+
+/** Requests and responses by method and path below `api/v1/scalars/`. */
+export interface ScalarsRoutes {
+  /** Return charts of any set of series, reduced to the pixels that will show them. */
+  readonly 'POST query': {
+    readonly request: ChartsRequest;
+    readonly response: ChartsResponse;
+  };
+  /** Return the point of each series that is nearest to a value of x. */
+  readonly 'POST at': {
+    readonly request: NearestPointsRequest;
+    readonly response: NearestPointsResponse;
+  };
+  /** Return statistics of each series between two values of x. */
+  readonly 'POST range': {
+    readonly request: RangeStatsRequest;
+    readonly response: RangeStatsResponse;
+  };
+  /** Return all points of the selected series as CSV, JSON or Parquet. */
+  readonly 'POST table': {
+    readonly request: DownloadRequest;
+    readonly response: Blob;
+  };
+  /** Return all points of the selected series as CSV, JSON or Parquet. */
+  readonly 'GET table': {
+    readonly request: DownloadRequest;
+    readonly response: Blob;
+  };
+}
+
+export type BandCenter = 'mean' | 'median';
+
+/** The series of one tag in several runs as one band. */
+export interface BandRow {
+  readonly group: string;
+  readonly tag: string;
+  readonly runs: number;
+  readonly x: Float64Array;
+  readonly center: Float64Array;
+  readonly low: Float64Array;
+  readonly high: Float64Array;
+}
+
+export type BandSpread = 'std' | 'stderr' | 'ci95' | 'minmax';
+
+export type BaselineMode = 'difference' | 'ratio';
+
+/** The run that others are compared with, tag by tag. */
+export interface BaselineRun {
+  readonly run: string;
+  /** Default: `"difference"`. */
+  readonly mode?: BaselineMode;
+}
+
+/** One chart: the series of some tags with `start <= x <= stop`. */
+export interface ChartRequest {
+  readonly id: string;
+  readonly tags: readonly string[];
+  readonly start?: number | null;
+  readonly stop?: number | null;
+}
+
+/** A chart of `points` of `runs`; `grid` has the centers of the pixel columns. */
+export interface ChartRow {
+  readonly id: string;
+  readonly error: Problem | null;
+  readonly runs: number;
+  readonly points: number;
+  readonly reduced: boolean;
+  readonly grid: Float64Array | null;
+  readonly lines: readonly LineRow[];
+  readonly bands: readonly BandRow[];
+}
+
+/**
+ * Charts of `width` pixels, with overwritten points if `overwritten` is true. Runs in `groups`
+ * become bands around their `center`; all others become lines.
+ */
+export interface ChartsRequest {
+  readonly runs?: readonly string[] | null;
+  /** Default: `"step"`. */
+  readonly x?: string;
+  readonly smoothing?: Smoothing | null;
+  readonly baseline?: BaselineRun | null;
+  readonly charts: readonly ChartRequest[];
+  /** Default: `400`. */
+  readonly width?: number;
+  /** Default: `false`. */
+  readonly overwritten?: boolean;
+  readonly groups?: readonly RunGroup[] | null;
+  /** Default: `"mean"`. */
+  readonly center?: BandCenter;
+  /** Default: `"std"`. */
+  readonly band?: BandSpread;
+}
+
+/** The charts in the order of the request. */
+export interface ChartsResponse {
+  readonly cursor: string;
+  readonly charts: readonly ChartRow[];
+}
+
+export type DownloadFormat = 'csv' | 'json' | 'parquet';
+
+/** Requests a file with all points of the series, with or without overwritten ones. */
+export interface DownloadRequest {
+  readonly runs?: readonly string[] | null;
+  /** Default: `"step"`. */
+  readonly x?: string;
+  readonly smoothing?: Smoothing | null;
+  readonly baseline?: BaselineRun | null;
+  readonly tags: readonly string[];
+  /** Default: `"csv"`. */
+  readonly format?: DownloadFormat;
+  /** Default: `false`. */
+  readonly overwritten?: boolean;
+}
+
+/**
+ * One series without overwritten points. `points`, `overwritten` and `nonfinite_count` count all,
+ * overwritten and non-finite points of the log. `index` has the indexes of the exported points;
+ * null if all are exported.
+ */
+export interface ExportedSeries {
+  readonly run: string;
+  readonly points: number;
+  readonly overwritten: number;
+  readonly nonfinite_count: number;
+  readonly step: Float64Array;
+  readonly wall_time: Float64Array;
+  readonly value: Float32Array | Float64Array;
+  readonly index: Int32Array | null;
+}
+
+/** All series of a tag. */
+export interface ExportedTag {
+  readonly tag: string;
+  readonly series: readonly ExportedSeries[];
+}
+
+/** The path of an `ExportedTag`, and the runs that have the tag. */
+export interface ExportedTagEntry {
+  readonly tag: string;
+  readonly path: string;
+  readonly runs: readonly string[];
+}
+
+/** All exported tags. */
+export interface ExportedTagList {
+  readonly tags: readonly ExportedTagEntry[];
+}
+
+/**
+ * One series. `x` is null if the line has one value per column of the chart's `grid`. `y` is
+ * smoothed if requested; `raw` then has the values before smoothing. On the grid, these are the
+ * last finite values of each pixel column (NaN if it has none), and `low` and `high` are its
+ * extremes before smoothing. Points and counts refer to the whole series.
+ */
+export interface LineRow {
+  readonly run: string;
+  readonly tag: string;
+  readonly points: number;
+  readonly overwritten: number;
+  readonly x: Float64Array | null;
+  readonly y: Float32Array | Float64Array;
+  readonly raw: Float32Array | Float64Array | null;
+  readonly low: Float32Array | Float64Array | null;
+  readonly high: Float32Array | Float64Array | null;
+  readonly first: PointRow | null;
+  readonly last: PointRow | null;
+  readonly min: PointRow | null;
+  readonly max: PointRow | null;
+  readonly nonfinite: readonly NonFiniteRow[];
+  readonly nonfinite_count: number;
+  readonly overwritten_parts: readonly OverwrittenPartRow[];
+}
+
+/** The nearest point of one series; `relative_s` is the time since its first point. */
+export interface NearestPointRow {
+  readonly run: string;
+  readonly tag: string;
+  readonly step: number;
+  readonly wall_time: JsonNumber;
+  readonly relative_s: JsonNumber;
+  readonly x: number;
+  readonly value: JsonNumber;
+  readonly smoothed: JsonNumber;
+}
+
+/** Requests the point of each series that is nearest to `x_value` on the axis. */
+export interface NearestPointsRequest {
+  readonly runs?: readonly string[] | null;
+  /** Default: `"step"`. */
+  readonly x?: string;
+  readonly smoothing?: Smoothing | null;
+  readonly baseline?: BaselineRun | null;
+  readonly tags: readonly string[];
+  readonly x_value: number;
+}
+
+/** A row for each series that has points. */
+export interface NearestPointsResponse {
+  readonly rows: readonly NearestPointRow[];
+}
+
+/** A point with a NaN or infinite value. */
+export interface NonFiniteRow {
+  readonly x: number;
+  readonly step: number;
+  readonly kind: 'nan' | 'inf' | '-inf';
+}
+
+/** Consecutive overwritten points. */
+export interface OverwrittenPartRow {
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+}
+
+/** One point; `smoothed` equals `value` if there is no smoothing. */
+export interface PointRow {
+  readonly step: number;
+  readonly wall_time: JsonNumber;
+  readonly x: number;
+  readonly value: JsonNumber;
+  readonly smoothed: JsonNumber;
+}
+
+/** Requests statistics of the points with `start <= x <= stop`; null leaves an end open. */
+export interface RangeStatsRequest {
+  readonly runs?: readonly string[] | null;
+  /** Default: `"step"`. */
+  readonly x?: string;
+  readonly smoothing?: Smoothing | null;
+  readonly baseline?: BaselineRun | null;
+  readonly tags: readonly string[];
+  readonly start?: number | null;
+  readonly stop?: number | null;
+}
+
+/** A row for each series that has points in the range. */
+export interface RangeStatsResponse {
+  readonly rows: readonly RangeStatsRow[];
+}
+
+/**
+ * Statistics of one series in a range: its ends, and extremes and mean of its finite values. All
+ * values are those before smoothing. `change_ratio` is the change divided by the magnitude of the
+ * first value; null if that is zero.
+ */
+export interface RangeStatsRow {
+  readonly run: string;
+  readonly tag: string;
+  readonly start: PointRow | null;
+  readonly stop: PointRow | null;
+  readonly min: PointRow | null;
+  readonly max: PointRow | null;
+  readonly mean: JsonNumber | null;
+  readonly count: number;
+  readonly change: JsonNumber | null;
+  readonly change_ratio: JsonNumber | null;
+}
+
+/** Runs that are drawn as one band. */
+export interface RunGroup {
+  readonly key: string;
+  readonly runs: readonly string[];
+}
+
+/** A smoothing method and its amount. Raises: ValueError: The amount is out of range. */
+export interface Smoothing {
+  readonly kind: SmoothingKind;
+  readonly amount: number;
+}
+
+export type SmoothingKind = 'ema' | 'time_ema' | 'mean' | 'median' | 'gaussian';
+
+// ---- Dashboard: images
+
+/** Requests and responses by method and path below `api/v1/images/`. */
+export interface ImagesRoutes {
+  /** Return the steps at which images of some tags were logged, for each run. */
+  readonly 'POST steps': {
+    readonly request: StepsRequest;
+    readonly response: StepsResponse;
+  };
+  /** Describe the images of a value, and why some cannot be shown. */
+  readonly 'GET about': {
+    readonly request: ValueRequest;
+    readonly response: ImageInfoResponse;
+  };
+  /** Return an image or video as logged, or as PNG if browsers cannot show its format. */
+  readonly 'GET picture': {
+    readonly request: ImagesImageRequest;
+    readonly response: Blob;
+  };
+  /** Return an image that fits into a square; small images are returned as logged. */
+  readonly 'GET thumbnail': {
+    readonly request: ThumbnailRequest;
+    readonly response: Blob;
+  };
+  /** Return a tile of 512 x 512 pixels of an image, at full size or halved several times. */
+  readonly 'GET tile': {
+    readonly request: TileRequest;
+    readonly response: Blob;
+  };
+  /** Return the exact values of a few pixels. */
+  readonly 'GET pixels': {
+    readonly request: PixelsRequest;
+    readonly response: PixelsResponse;
+  };
+  /** Return a logged file as a download, even if it cannot be shown. */
+  readonly 'GET file': {
+    readonly request: ImagesImageRequest;
+    readonly response: Blob;
+  };
+  /** Return the images of a tag, optionally of some runs and steps, as a zip archive. */
+  readonly 'POST archive': {
+    readonly request: ArchiveRequest;
+    readonly response: Blob;
+  };
+  /** Return the images of a tag, optionally of some runs and steps, as a zip archive. */
+  readonly 'GET archive': {
+    readonly request: ArchiveRequest;
+    readonly response: Blob;
+  };
+}
+
+/** The images of a tag between two steps; without runs, of all runs that have the tag. */
+export interface ArchiveRequest {
+  readonly tag: string;
+  /** Default: `[]`. */
+  readonly runs?: readonly string[];
+  readonly first_step?: number | null;
+  readonly last_step?: number | null;
+}
+
+/**
+ * One image of a value; `problem` says why it cannot be shown. `width` and `height` are those of
+ * the displayed image, 0 if unknown. `media_type` is the type that the `picture` route returns.
+ * `frames` and `duration_ms` describe one loop of an animation. A `tiled` image is too large for a
+ * browser to decode at once.
+ */
+export interface ImageInfo {
+  readonly part: number;
+  readonly format: string;
+  readonly bytes: number;
+  readonly media_type: string;
+  readonly width: number;
+  readonly height: number;
+  readonly mode: string;
+  readonly channels: number;
+  readonly bits: number;
+  readonly frames: number;
+  readonly duration_ms: number;
+  readonly video: boolean;
+  readonly tiled: boolean;
+  readonly problem: Problem | null;
+}
+
+/** The first 1,000 images of a value; `total` is the number of all of them. */
+export interface ImageInfoResponse {
+  readonly total: number;
+  readonly parts: readonly ImageInfo[];
+}
+
+/** One image of a value, which may hold several. */
+export interface ImagesImageRequest extends ValueRequest {
+  /** Default: `0`. */
+  readonly part?: number;
+}
+
+/** A rectangle of pixels. */
+export interface PixelsRequest extends ImagesImageRequest {
+  /** Default: `0`. */
+  readonly x?: number;
+  /** Default: `0`. */
+  readonly y?: number;
+  /** Default: `1`. */
+  readonly width?: number;
+  /** Default: `1`. */
+  readonly height?: number;
+}
+
+/**
+ * Pixel values as stored in the file, row by row with interleaved channels. The rectangle is the
+ * requested one, clipped to the image.
+ */
+export interface PixelsResponse {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  readonly channels: readonly string[];
+  readonly bits: number;
+  readonly values: Uint8Array | Int32Array | Float32Array;
+}
+
+/** An image scaled to fit into a square of `size` pixels. */
+export interface ThumbnailRequest extends ImagesImageRequest {
+  /** Default: `256`. */
+  readonly size?: ThumbnailSize;
+}
+
+export type ThumbnailSize = 64 | 128 | 256 | 512 | 1024 | 2048;
+
+/** A tile of an image that was halved `level` times; `x` and `y` count tiles. */
+export interface TileRequest extends ImagesImageRequest {
+  /** Default: `0`. */
+  readonly level?: number;
+  /** Default: `0`. */
+  readonly x?: number;
+  /** Default: `0`. */
+  readonly y?: number;
+}
+
+// ---- Dashboard: audio
+
+/** Requests and responses by method and path below `api/v1/audio/`. */
+export interface AudioRoutes {
+  /** List the steps at which clips were logged. */
+  readonly 'POST steps': {
+    readonly request: StepsRequest;
+    readonly response: StepsResponse;
+  };
+  /** Describe the clips of a value: label, encoding, sample rate, duration. */
+  readonly 'GET about': {
+    readonly request: ValueRequest;
+    readonly response: ClipsResponse;
+  };
+  /** Return the file of a clip as it was logged. Supports range requests. */
+  readonly 'GET clip': {
+    readonly request: ClipRequest;
+    readonly response: Blob;
+  };
+  /** Return the minimum, maximum and RMS of a WAV clip for each column of pixels. */
+  readonly 'GET waveform': {
+    readonly request: WaveformRequest;
+    readonly response: WaveformResponse;
+  };
+  /** Return the level of each frequency of a WAV clip over time, as pixels. */
+  readonly 'GET spectrogram': {
+    readonly request: SpectrogramRequest;
+    readonly response: SpectrogramResponse;
+  };
+}
+
+/** The description of a clip from its file or, if that cannot be parsed, from the log. */
+export interface ClipInfo {
+  readonly label: string;
+  readonly bytes: number;
+  /** Detected from the first bytes of the file; the type in the log is ignored. */
+  readonly content_type: string;
+  readonly encoding: string;
+  readonly sample_rate: number | null;
+  readonly channels: number | null;
+  readonly bits: number | null;
+  readonly frames: number | null;
+  readonly duration_s: number | null;
+  /** Why there is no waveform and no spectrogram. A browser may be able to play the clip. */
+  readonly problem: Sentence | null;
+}
+
+/** One clip of a value; `clip` is its index. */
+export interface ClipRequest extends ValueRequest {
+  /** Default: `0`. */
+  readonly clip?: number;
+}
+
+/** The first clips of a value; `total` is the number of all clips. */
+export interface ClipsResponse {
+  readonly total: number;
+  readonly clips: readonly ClipInfo[];
+}
+
+export type FrequencyScale = 'linear' | 'log' | 'mel';
+
+/**
+ * The frames `start:stop` of a clip, as `width` by `height` pixels. `window` is the number of
+ * frames per Fourier transform; the default is about 40 ms. Without a `channel`, the mean power of
+ * all channels is shown.
+ */
+export interface SpectrogramRequest extends ClipRequest {
+  /** Default: `600`. */
+  readonly width?: number;
+  /** Default: `128`. */
+  readonly height?: number;
+  /** Default: `0`. */
+  readonly start?: number;
+  readonly stop?: number | null;
+  /** Default: `"mel"`. */
+  readonly scale?: FrequencyScale;
+  readonly window?: number | null;
+  readonly channel?: number | null;
+}
+
+/**
+ * Levels row by row, beginning with the lowest frequency. Level 0 is `low_db` and level 255 is
+ * `high_db`; a sine with full amplitude has 0 dB. Rows are evenly spaced on the `scale`, from
+ * `low_hz` to `high_hz`.
+ */
+export interface SpectrogramResponse {
+  readonly sample_rate: number;
+  readonly start: number;
+  readonly stop: number;
+  readonly width: number;
+  readonly height: number;
+  readonly scale: FrequencyScale;
+  readonly window: number;
+  readonly low_hz: number;
+  readonly high_hz: number;
+  readonly low_db: number;
+  readonly high_db: number;
+  readonly levels: Uint8Array;
+}
+
+/** The frames `start:stop` of a clip, in `columns` of pixels. */
+export interface WaveformRequest extends ClipRequest {
+  /** Default: `600`. */
+  readonly columns?: number;
+  /** Default: `0`. */
+  readonly start?: number;
+  readonly stop?: number | null;
+}
+
+/**
+ * The lowest sample, the highest sample and the root mean square of each column. The arrays contain
+ * all columns of the first channel, then those of the second, and so on. There are never more
+ * columns than frames.
+ */
+export interface WaveformResponse {
+  readonly sample_rate: number;
+  /** The number of frames of the whole clip. */
+  readonly frames: number;
+  /** The number of channels in this response; the clip may have more. */
+  readonly channels: number;
+  readonly start: number;
+  readonly stop: number;
+  readonly low: Float32Array;
+  readonly high: Float32Array;
+  readonly rms: Float32Array;
+}
+
+// ---- Dashboard: text
+
+/** Requests and responses by method and path below `api/v1/text/`. */
+export interface TextRoutes {
+  /** Return the steps and times at which texts were logged. */
+  readonly 'POST steps': {
+    readonly request: StepsRequest;
+    readonly response: StepsResponse;
+  };
+  /** Return a text as safe HTML or raw, or a part of an array as a table. */
+  readonly 'GET render': {
+    readonly request: TextRequest;
+    readonly response: TextResponse;
+  };
+  /** Return a raw text as a file; an array as JSON. */
+  readonly 'GET raw': {
+    readonly request: RawTextRequest;
+    readonly response: Blob;
+  };
+  /** Search the texts of some tags and runs and return matching lines. */
+  readonly 'POST search': {
+    readonly request: TextSearchRequest;
+    readonly response: TextSearchResponse;
+  };
+  /** Compare two texts line by line and mark the words that differ. */
+  readonly 'POST diff': {
+    readonly request: TextDiffRequest;
+    readonly response: TextDiffResponse;
+  };
+}
+
+/** A text as a file. */
+export interface RawTextRequest extends ValueRequest {
+  /** Default: `false`. */
+  readonly download?: boolean;
+}
+
+/** A string: safe HTML, or `html` null and the raw text. */
+export interface TextCell {
+  readonly html: string | null;
+  readonly text: string | null;
+  /** Why it is not rendered, or truncated. */
+  readonly notes: readonly Sentence[];
+}
+
+/**
+ * A line of one or both texts; line numbers count from 1. In `parts` the words at odd indexes
+ * differ. A `gap` represents `lines` lines that both texts have.
+ */
+export interface TextDiffLine {
+  readonly kind: 'same' | 'removed' | 'added' | 'gap';
+  readonly before: number | null;
+  readonly after: number | null;
+  readonly parts: readonly string[];
+  readonly lines: number;
+}
+
+/** Two texts to compare; with `context` only that many lines around changes are returned. */
+export interface TextDiffRequest {
+  readonly before: ValueRequest;
+  readonly after: ValueRequest;
+  /** Default: `3`. */
+  readonly context?: number | null;
+}
+
+/** The lines of both texts, and how many were added and removed. */
+export interface TextDiffResponse {
+  readonly lines: readonly TextDiffLine[];
+  readonly added: number;
+  readonly removed: number;
+  /** What was left out, if the texts are too long. */
+  readonly notes: readonly Sentence[];
+}
+
+export type TextForm = 'markdown' | 'raw';
+
+/** A line that matches, with some text around the match. */
+export interface TextHit {
+  readonly run: string;
+  readonly tag: string;
+  readonly index: number;
+  readonly mark: number;
+  readonly step: number;
+  readonly wall_time: number;
+  /** The index of the string in an array; empty for a plain text. */
+  readonly position: readonly number[];
+  /** Counted from 1. */
+  readonly line: number;
+  readonly before: string;
+  readonly match: string;
+  readonly after: string;
+}
+
+/**
+ * A text, rendered or raw. Of an array, a part of a table is returned: from `row` and `column` on,
+ * at the index `fixed` (numbers separated by commas) of the dimensions before the last two.
+ */
+export interface TextRequest extends ValueRequest {
+  /** Default: `"markdown"`. */
+  readonly form?: TextForm;
+  /** Default: `""`. */
+  readonly fixed?: string;
+  /** Default: `0`. */
+  readonly row?: number;
+  /** Default: `0`. */
+  readonly column?: number;
+}
+
+/** A text, or a part of an array of texts as a table, row by row. */
+export interface TextResponse {
+  readonly shape: readonly number[];
+  /** Of the whole value. */
+  readonly characters: number;
+  /** The index of the table in the dimensions before the last two. */
+  readonly fixed: readonly number[];
+  readonly row: number;
+  readonly column: number;
+  /** The number of columns in `cells`. */
+  readonly columns: number;
+  readonly cells: readonly TextCell[];
+}
+
+/** Words, or with `regex` a regular expression, to find in the texts of tags and runs. */
+export interface TextSearchRequest {
+  readonly query: string;
+  readonly tags: readonly string[];
+  readonly runs?: readonly string[] | null;
+  /** Default: `false`. */
+  readonly regex?: boolean;
+  /** Default: `false`. */
+  readonly case_sensitive?: boolean;
+  /** How many texts, newest first, were searched by previous requests. Default: `0`. */
+  readonly skip?: number;
+}
+
+/**
+ * Hits, newest first. If `searched` is less than `texts`, repeat the request with `skip` set to
+ * `searched`.
+ */
+export interface TextSearchResponse {
+  readonly hits: readonly TextHit[];
+  readonly searched: number;
+  readonly texts: number;
+  /** Texts that were removed from the log or are damaged. */
+  readonly unreadable: number;
+}
+
+// ---- Dashboard: histograms
+
+/** Requests and responses by method and path below `api/v1/histograms/`. */
+export interface HistogramsRoutes {
+  /**
+   * Return the histograms of some tags, on a grid and as percentiles. The count of a bucket is
+   * distributed over the bins of the grid by overlap, so that counts are conserved. Percentiles are
+   * computed from the buckets as logged.
+   */
+  readonly 'POST query': {
+    readonly request: HistogramsRequest;
+    readonly response: HistogramsResponse;
+  };
+  /** Return the steps at which histograms were logged. */
+  readonly 'POST steps': {
+    readonly request: StepsRequest;
+    readonly response: StepsResponse;
+  };
+  /** Return the buckets of one histogram as logged. */
+  readonly 'GET buckets': {
+    readonly request: ValueRequest;
+    readonly response: BucketsResponse;
+  };
+  /** Download the buckets of some tags as CSV, JSON or Parquet. */
+  readonly 'POST table': {
+    readonly request: BucketTableRequest;
+    readonly response: Blob;
+  };
+  /** Download the buckets of some tags as CSV, JSON or Parquet. */
+  readonly 'GET table': {
+    readonly request: BucketTableRequest;
+    readonly response: Blob;
+  };
+}
+
+/** All buckets of some tags as a file, optionally in a range of the axis. */
+export interface BucketTableRequest {
+  readonly tags: readonly string[];
+  readonly runs?: readonly string[] | null;
+  /** Default: `"step"`. */
+  readonly x?: HistogramAxis;
+  readonly start?: number | null;
+  readonly stop?: number | null;
+  /** Default: `"csv"`. */
+  readonly format?: TableFormat;
+}
+
+/** The buckets of one histogram as logged; the last one includes its right edge. */
+export interface BucketsResponse {
+  readonly step: number;
+  readonly wall_time: JsonNumber;
+  readonly left: Float64Array;
+  readonly right: Float64Array;
+  readonly counts: Float64Array;
+  readonly totals: HistogramTotals | null;
+}
+
+export type HistogramAxis = 'step' | 'relative' | 'wall';
+
+/** One tag, optionally in a range of the axis and on a grid between two values. */
+export interface HistogramChartRequest {
+  readonly id: string;
+  readonly tag: string;
+  /** Number of runs with the tag to skip. Default: `0`. */
+  readonly offset?: number;
+  readonly start?: number | null;
+  readonly stop?: number | null;
+  readonly low?: number | null;
+  readonly high?: number | null;
+}
+
+/**
+ * One chart. `runs` is the number of runs with the tag, including those that are not in `series`.
+ * `grid` has the edges of the bins; null if there are no counts. With `is_clipped` there are values
+ * outside of the grid.
+ */
+export interface HistogramChartRow {
+  readonly id: string;
+  readonly error: Problem | null;
+  readonly runs: number;
+  readonly grid: Float64Array | null;
+  readonly is_clipped: boolean;
+  readonly series: readonly HistogramSeriesRow[];
+}
+
+/** A histogram that could not be read, and why. */
+export interface HistogramErrorRow {
+  readonly step: number;
+  readonly message: Sentence;
+}
+
+/**
+ * Histograms of one tag of one run; `x` is their position on the axis. `count` is the number of
+ * histograms in the range, of which these are some. `bins` has the counts on the grid of the chart
+ * and `percentiles` nine values per histogram, concatenated. `low` and `high` are the outermost
+ * edges, `bucket_sum` is the sum of the buckets, `num` the number of values according to the writer
+ * (NaN if unknown). `unbounded` is the count of buckets without a finite edge. `has_nan` histograms
+ * have edges or counts that are NaN, which many writers produce if the data contains NaN.
+ */
+export interface HistogramSeriesRow {
+  readonly run: string;
+  readonly tag: string;
+  readonly count: number;
+  readonly index: Int32Array;
+  readonly fingerprint: Int32Array;
+  readonly step: Float64Array;
+  readonly wall_time: Float64Array;
+  readonly x: Float64Array;
+  readonly low: Float64Array;
+  readonly high: Float64Array;
+  readonly bucket_sum: Float64Array;
+  readonly num: Float64Array;
+  readonly nan: Float64Array;
+  readonly positive_infinity: Float64Array;
+  readonly negative_infinity: Float64Array;
+  readonly unbounded: Float64Array;
+  readonly has_nan: Uint8Array;
+  readonly bins: Float32Array | Float64Array | null;
+  readonly percentiles: Float64Array | null;
+  readonly errors: readonly HistogramErrorRow[];
+}
+
+/** Statistics of all values; NaN and infinite values are not in any bucket. */
+export interface HistogramTotals {
+  readonly min: JsonNumber;
+  readonly max: JsonNumber;
+  readonly num: JsonNumber;
+  readonly sum: JsonNumber;
+  readonly sum_squares: JsonNumber;
+  readonly nan: number;
+  readonly positive_infinity: number;
+  readonly negative_infinity: number;
+}
+
+/**
+ * Histograms of some tags; without `runs`, of all runs that have them. A chart has at most
+ * `max_runs` runs. Of each series at most `max_points` histograms are returned, chosen evenly along
+ * the axis: `step`, `relative` (seconds since the first) or `wall`. With `bins` they are returned
+ * on a grid with so many bins, with `percentiles` as nine percentiles each.
+ */
+export interface HistogramsRequest {
+  readonly charts: readonly HistogramChartRequest[];
+  readonly runs?: readonly string[] | null;
+  /** Default: `12`. */
+  readonly max_runs?: number;
+  /** Default: `"step"`. */
+  readonly x?: HistogramAxis;
+  /** Default: `51`. */
+  readonly max_points?: number;
+  /** Default: `30`. */
+  readonly bins?: number;
+  /** Default: `false`. */
+  readonly percentiles?: boolean;
+  /** Do not extend the grid for a few outlying values or steps. Default: `false`. */
+  readonly ignore_outliers?: boolean;
+}
+
+/** The requested charts, in order. */
+export interface HistogramsResponse {
+  readonly cursor: string;
+  readonly charts: readonly HistogramChartRow[];
+}
+
+export type TableFormat = 'csv' | 'json' | 'parquet';
+
+// ---- Dashboard: pr_curves
+
+/** Requests and responses by method and path below `api/v1/pr_curves/`. */
+export interface PrCurvesRoutes {
+  /** Return the steps at which curves were logged. */
+  readonly 'POST steps': {
+    readonly request: StepsRequest;
+    readonly response: StepsResponse;
+  };
+  /** Return the curve of each run and tag at a step, with metrics and the ROC curve. */
+  readonly 'POST curves': {
+    readonly request: CurvesRequest;
+    readonly response: CurvesResponse;
+  };
+  /** Return one curve, given by its index among the steps. */
+  readonly 'GET curve': {
+    readonly request: ValueRequest;
+    readonly response: CurveRow;
+  };
+  /** Return areas and best F1 of each run and tag over the steps. */
+  readonly 'POST history': {
+    readonly request: HistoryRequest;
+    readonly response: HistoryResponse;
+  };
+}
+
+/**
+ * Columns with one row per threshold, thinned evenly if there are many. Counts are as logged and
+ * need not be integers, as examples may have weights. `precision` is NaN if no example is predicted
+ * positive, `recall` if no example is positive. `false_positive_rate` is null if there are no
+ * counts.
+ */
+export interface ColumnsRow {
+  readonly threshold: Float32Array | Float64Array;
+  readonly true_positives: Float32Array | Float64Array;
+  readonly false_positives: Float32Array | Float64Array;
+  readonly true_negatives: Float32Array | Float64Array;
+  readonly false_negatives: Float32Array | Float64Array;
+  readonly precision: Float32Array | Float64Array;
+  readonly recall: Float32Array | Float64Array;
+  readonly f1: Float32Array | Float64Array;
+  readonly false_positive_rate: Float32Array | Float64Array | null;
+}
+
+/**
+ * The curve of one run and tag at one step. `has_counts` is false if only precision and recall were
+ * logged. `thresholds` is the number of logged thresholds.
+ */
+export interface CurveRow {
+  readonly run: string;
+  readonly tag: string;
+  readonly index: number;
+  readonly fingerprint: number;
+  readonly step: number;
+  readonly wall_time: JsonNumber;
+  readonly error: Problem | null;
+  readonly thresholds: number;
+  readonly has_counts: boolean;
+  readonly measures: MeasuresRow | null;
+  readonly columns: ColumnsRow | null;
+}
+
+/**
+ * The curves of some tags at a step; without `runs`, of all runs that have them. Of each run the
+ * last curve at or before `step` is returned; without it, the last curve.
+ */
+export interface CurvesRequest {
+  readonly tags: readonly string[];
+  readonly runs?: readonly string[] | null;
+  readonly step?: number | null;
+}
+
+/** A row for each run and tag with a curve at or before the step. */
+export interface CurvesResponse {
+  readonly cursor: string;
+  readonly curves: readonly CurveRow[];
+}
+
+/** The metrics of some tags over all steps; without `runs`, of all runs that have them. */
+export interface HistoryRequest {
+  readonly tags: readonly string[];
+  readonly runs?: readonly string[] | null;
+}
+
+export interface HistoryResponse {
+  readonly cursor: string;
+  readonly series: readonly HistoryRow[];
+}
+
+/**
+ * The metrics of one run and tag over its steps, see `MeasuresRow`; NaN if not defined. `steps` is
+ * the number of logged steps, of which these are some, chosen evenly.
+ */
+export interface HistoryRow {
+  readonly run: string;
+  readonly tag: string;
+  readonly steps: number;
+  readonly index: Int32Array;
+  readonly step: Float64Array;
+  readonly wall_time: Float64Array;
+  readonly average_precision: Float64Array;
+  readonly area: Float64Array;
+  readonly roc_area: Float64Array;
+  readonly best_f1: Float64Array;
+}
+
+/**
+ * Metrics of a curve; null where they are not defined. `average_precision` is scikit-learn's
+ * `average_precision_score`. `area` is the area under the curve by the trapezoidal rule, starting
+ * at recall 0 and precision 1 (scikit-learn's `auc` of a `precision_recall_curve`); `roc_area` is
+ * the area under the ROC curve from (0, 0) to (1, 1). `best_f1` is reached at `best_threshold`;
+ * `prevalence` is the share of positive examples.
+ */
+export interface MeasuresRow {
+  readonly average_precision: number | null;
+  readonly area: number | null;
+  readonly roc_area: number | null;
+  readonly best_f1: number | null;
+  readonly best_threshold: number | null;
+  readonly prevalence: number | null;
+}
+
+// ---- Dashboard: mesh
+
+/** Requests and responses by method and path below `api/v1/mesh/`. */
+export interface MeshRoutes {
+  /**
+   * Return the steps of some meshes, without overwritten values. Tags are the names of meshes,
+   * without the `_VERTEX`, `_FACE` or `_COLOR` of their series.
+   */
+  readonly 'POST steps': {
+    readonly request: StepsRequest;
+    readonly response: StepsResponse;
+  };
+  /** Return the size and position of a mesh, and how it was logged. */
+  readonly 'GET about': {
+    readonly request: MeshRequest;
+    readonly response: MeshInfo;
+  };
+  /** Return a mesh ready to be drawn. */
+  readonly 'GET geometry': {
+    readonly request: GeometryRequest;
+    readonly response: GeometryResponse;
+  };
+  /** Return a mesh with all points and faces, in the logged order, as PLY or OBJ. */
+  readonly 'GET file': {
+    readonly request: MeshFileRequest;
+    readonly response: Blob;
+  };
+}
+
+/** A camera in the coordinates of the mesh; `fov` is in degrees. */
+export interface Camera {
+  readonly orthographic?: boolean;
+  readonly fov?: number;
+  readonly near?: number;
+  readonly far?: number;
+  readonly position?: readonly [number, number, number];
+  readonly look_at?: readonly [number, number, number];
+  readonly up?: readonly [number, number, number];
+}
+
+/** One mesh with at most `max_points` points; larger ones are sampled. */
+export interface GeometryRequest extends MeshRequest {
+  /** Default: `100000`. */
+  readonly max_points?: number;
+}
+
+/**
+ * A mesh to be drawn. A vertex is at `center + scale * position`. Points, and the faces of a large
+ * surface, are in a random but reproducible order, so that any number of the first ones is a fair
+ * sample.
+ */
+export interface GeometryResponse {
+  readonly info: MeshInfo;
+  readonly center: readonly [number, number, number];
+  readonly scale: number;
+  /** Three coordinates in [-1, 1] for each vertex. */
+  readonly position: Float32Array;
+  /** Three vertices for each triangle; null for points. */
+  readonly face: Int32Array | null;
+  /** Three signed bytes for each vertex, if there are faces. */
+  readonly normal: Uint8Array | null;
+  /** Red, green and blue for each vertex. */
+  readonly color: Uint8Array | null;
+}
+
+/** A light; its color is a CSS color. */
+export interface Light {
+  readonly kind: LightKind;
+  readonly color?: string;
+  readonly intensity?: number;
+  readonly position?: readonly [number, number, number];
+}
+
+export type LightKind = 'ambient' | 'directional' | 'point';
+
+/**
+ * The material of the surface or the points. `size` is the size of a point in the coordinates of
+ * the mesh, or in pixels if `size_attenuation` is false.
+ */
+export interface Material {
+  readonly kind?: string;
+  readonly color?: string;
+  readonly size?: number;
+  readonly size_attenuation?: boolean;
+  readonly opacity?: number;
+  readonly wireframe?: boolean;
+  readonly flat_shading?: boolean;
+  readonly roughness?: number;
+  readonly metalness?: number;
+}
+
+/** One mesh as a file: binary PLY, or OBJ. */
+export interface MeshFileRequest extends MeshRequest {
+  /** Default: `"ply"`. */
+  readonly format?: 'ply' | 'obj';
+}
+
+/** The size and position of a mesh, and how it was logged. */
+export interface MeshInfo {
+  readonly step: number;
+  readonly wall_time: number;
+  /** Number of meshes in the batch of this step. */
+  readonly items: number;
+  readonly item: number;
+  readonly vertex_count: number;
+  /** Number of points with finite coordinates. */
+  readonly finite_count: number;
+  readonly face_count: number;
+  /** Lower corner of the bounding box, in the logged coordinates. */
+  readonly min: readonly [number, number, number];
+  /** Upper corner of the bounding box. */
+  readonly max: readonly [number, number, number];
+  /** Largest distance of a point from the center of the bounding box. */
+  readonly radius: number;
+  /** Type and shape of the logged arrays `vertex`, `face` and `color`. */
+  readonly parts: Readonly<Record<string, string>>;
+  readonly scene: SceneConfig;
+  /** Messages about what was repaired, left out or taken from another step. */
+  readonly notes: readonly Sentence[];
+}
+
+/** One mesh of the batch of a step; the last one if the batch is smaller. */
+export interface MeshRequest extends ValueRequest {
+  /** Default: `0`. */
+  readonly item?: number;
+}
+
+/** How the writer of a mesh wants it to be shown. */
+export interface SceneConfig {
+  readonly camera?: Camera;
+  readonly lights?: readonly Light[];
+  readonly material?: Material;
+}
+
+// ---- Dashboard: custom_scalars
+
+/** Requests and responses by method and path below `api/v1/custom_scalars/`. */
+export interface CustomScalarsRoutes {
+  /** Return the merged layout of all runs. */
+  readonly 'GET layout': {
+    readonly request: Empty;
+    readonly response: CustomScalarsLayoutResponse;
+  };
+}
+
+/** The merged layout of all runs. */
+export interface CustomScalarsLayoutResponse {
+  readonly categories: readonly LayoutCategory[];
+  /** The runs whose layouts were merged. */
+  readonly runs: readonly string[];
+  /** Messages about layouts that could not be read and charts that were left out. */
+  readonly problems: readonly Sentence[];
+}
+
+// ---- Dashboard: graphs
+
+/** Requests and responses by method and path below `api/v1/graphs/`. */
+export interface GraphsRoutes {
+  /** List the graphs of the log and those uploaded since the server started. */
+  readonly 'GET list': {
+    readonly request: Empty;
+    readonly response: GraphsResponse;
+  };
+  /** Return the totals of a graph and its default view. */
+  readonly 'GET about': {
+    readonly request: GraphRequest;
+    readonly response: OverviewResponse;
+  };
+  /** Return the children of a group with the edges between and around them. */
+  readonly 'GET group': {
+    readonly request: GroupRequest;
+    readonly response: GroupResponse;
+  };
+  /** Return several groups at once. */
+  readonly 'POST groups': {
+    readonly request: GroupsRequest;
+    readonly response: GroupsResponse;
+  };
+  /** Return color scales, rankings, skip connections and shape issues of a graph. */
+  readonly 'GET statistics': {
+    readonly request: GraphsStatisticsRequest;
+    readonly response: GraphsStatisticsResponse;
+  };
+  /** Return the category or number of each child of a group on a color scale. */
+  readonly 'GET paint': {
+    readonly request: ColoringRequest;
+    readonly response: ColoringResponse;
+  };
+  /** Return the details of a node or group. */
+  readonly 'GET node': {
+    readonly request: NodeRequest;
+    readonly response: NodeResponse;
+  };
+  /** List the nodes and edges in which two compared graphs differ. */
+  readonly 'GET changes': {
+    readonly request: ChangesRequest;
+    readonly response: ChangesResponse;
+  };
+  /**
+   * Find nodes and scopes that match all words of a query, including function bodies. Words match
+   * in names, operations, shapes, types, devices and attributes. The prefixes `name:`, `op:`,
+   * `shape:`, `dtype:`, `device:` and `attr:` select one of these; an asterisk matches any text.
+   */
+  readonly 'GET search': {
+    readonly request: GraphsSearchRequest;
+    readonly response: GraphsSearchResponse;
+  };
+  /** Find all nodes that a node or group depends on, or that depend on it. */
+  readonly 'GET trace': {
+    readonly request: TraceRequest;
+    readonly response: TraceResponse;
+  };
+  /** Find the shortest path between two nodes or groups. */
+  readonly 'GET path': {
+    readonly request: PathRequest;
+    readonly response: PathResponse;
+  };
+  /** Download a graph or group with all nodes, as JSON or in Graphviz's DOT language. */
+  readonly 'GET file': {
+    readonly request: GraphFileRequest;
+    readonly response: Blob;
+  };
+  /**
+   * Open a file: GraphDef (binary or text), SavedModel, ONNX, Keras or StableHLO. It is kept in
+   * memory until the server stops or eight other files have been uploaded.
+   */
+  readonly 'POST upload': {
+    readonly request: GraphsUploadRequest;
+    readonly response: GraphRow;
+  };
+}
+
+export interface AttributeRow {
+  readonly key: string;
+  readonly value: string;
+}
+
+/**
+ * Bundles of edges that cross the boundary of the group. The partner is the box on the other side
+ * in the innermost group that contains both ends, so it is the same at each boundary that an edge
+ * crosses. Edges to children that are not in this response are included, with that child as the
+ * partner.
+ */
+export interface BoundaryColumns {
+  readonly child: Int32Array;
+  readonly partner: readonly string[];
+  readonly count: Int32Array;
+  readonly control: Int32Array;
+  readonly size: Float64Array;
+  readonly label: readonly string[];
+  readonly dtype: readonly string[];
+  readonly change: readonly (ChangeName | null)[];
+}
+
+/** The number of nodes in a category, which is an index in `names`; an array in JSON. */
+export type CategoryCount = readonly [category: number, node_count: number];
+
+/** Number of nodes or edges for each kind of change. */
+export interface ChangeCounts {
+  readonly same: number;
+  readonly added: number;
+  readonly removed: number;
+  readonly changed: number;
+}
+
+export type ChangeName = 'same' | 'added' | 'removed' | 'changed';
+
+/** An edge that was added, removed or changed, with the tensors it carries. */
+export interface ChangedEdgeRow {
+  readonly source: string;
+  readonly target: string;
+  readonly control: boolean;
+  readonly change: ChangeName;
+  readonly before: string;
+  readonly after: string;
+  /** The groups to open so that the target is visible. */
+  readonly ancestors: readonly string[];
+}
+
+/** A node that was added, removed or changed. */
+export interface ChangedNodeRow {
+  readonly path: string;
+  readonly op: string;
+  readonly change: ChangeName;
+  readonly ancestors: readonly string[];
+}
+
+/** The differences of two graphs: at most `limit` nodes and edges for each kind of change. */
+export interface ChangesRequest extends GraphRequest {
+  /** Default: `true`. */
+  readonly fold?: boolean;
+  /** Default: `100`. */
+  readonly limit?: number;
+}
+
+/** The differences of two graphs, within the requested limit for each kind. */
+export interface ChangesResponse {
+  readonly nodes: readonly ChangedNodeRow[];
+  readonly edges: readonly ChangedEdgeRow[];
+}
+
+export type ChildKind = 'op' | 'scope' | 'series' | 'input' | 'output';
+
+export type ChildRole = '' | 'noop' | 'constant' | 'summary' | 'resource' | 'hub' | 'lonely';
+
+/** A child of a group: one box in the drawing. */
+export interface ChildRow {
+  readonly path: string;
+  readonly label: string;
+  readonly kind: ChildKind;
+  readonly op: string;
+  readonly nodes: number;
+  readonly first: number;
+  readonly last: number;
+  /** Of the first output. */
+  readonly shape: string;
+  readonly dtype: string;
+  /** Called functions; the body of each is the group `path|name|`. */
+  readonly functions: readonly string[];
+  /** Why it is drawn aside; empty for most children. */
+  readonly role: ChildRole;
+  readonly inputs: number;
+  /** Number of edges into it and out of it. */
+  readonly outputs: number;
+  /** Scopes with the same number have the same structure; -1 if it is unique. */
+  readonly structure_id: number;
+  /** Number of trainable values inside; -1 in graphs that are too large to count. */
+  readonly parameters: number;
+  /** Set in comparisons; "changed" if the nodes inside have different changes. */
+  readonly change: ChangeName | null;
+  /** Groups to open together with it, each the only child of the one before. */
+  readonly single_child_chain: readonly string[];
+}
+
+/** The colors of the children of a group. */
+export interface ColoringRequest extends GroupRequest {
+  /** Default: `"structure"`. */
+  readonly by?: string;
+  readonly profile?: string | null;
+}
+
+/** The category or number of each child; the scale is in the statistics. */
+export interface ColoringResponse {
+  readonly by: ScaleName;
+  readonly kind: 'category' | 'number';
+  readonly names: readonly string[];
+  /** For each child, the categories of its nodes. */
+  readonly counts: readonly (readonly CategoryCount[])[];
+  /** For each child a number; NaN if unknown. */
+  readonly value: Float64Array | null;
+}
+
+export interface DifferenceRow {
+  /** A property of nodes, such as `operation` or `inputs`, or the name of an attribute. */
+  readonly property_name: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+export type Direction = 'forward' | 'backward' | 'undirected' | 'none';
+
+/** Bundles of edges between two children, given by their indexes. */
+export interface EdgeColumns {
+  readonly source: Int32Array;
+  readonly target: Int32Array;
+  readonly count: Int32Array;
+  /** How many of the edges are control edges. */
+  readonly control: Int32Array;
+  /** Number of elements of the tensors; NaN if unknown. Estimated for large bundles. */
+  readonly size: Float64Array;
+  readonly label: readonly string[];
+  readonly dtype: readonly string[];
+  /** Set in comparisons; "changed" if the edges have different changes. */
+  readonly change: readonly (ChangeName | null)[];
+}
+
+/** Execution of a node, or of all nodes in a group together. */
+export interface ExecutionRow {
+  readonly time_us: number;
+  readonly memory_bytes: number;
+  readonly start_us: number | null;
+  readonly device: string;
+  readonly outputs: readonly string[];
+}
+
+/** A graph or group as a file. */
+export interface GraphFileRequest extends GraphRequest {
+  /** Default: `""`. */
+  readonly group?: string;
+  /** Default: `"json"`. */
+  readonly format?: 'json' | 'dot';
+}
+
+/** A graph by its `id` in the list of graphs; without `index` the last logged one. */
+export interface GraphRequest {
+  readonly id: string;
+  readonly index?: number | null;
+  /** The fingerprint of the logged value; with it the response never changes. */
+  readonly fingerprint?: number | null;
+}
+
+/** A graph that can be opened. */
+export interface GraphRow {
+  readonly id: string;
+  readonly run: string;
+  readonly tag: string;
+  readonly title: string;
+  readonly kind: 'op' | 'profile' | 'conceptual' | 'upload';
+  readonly plugin: string;
+  /** The size of the last logged graph. */
+  readonly bytes: number;
+  readonly steps: readonly GraphStepRow[];
+  /** Tags of the run with execution times and memory for this graph. */
+  readonly profiles: readonly string[];
+}
+
+/** One logged graph of a tag. */
+export interface GraphStepRow {
+  readonly index: number;
+  readonly step: number;
+  readonly wall_time: number;
+  readonly fingerprint: number;
+}
+
+export interface GraphsResponse {
+  readonly cursor: string;
+  readonly graphs: readonly GraphRow[];
+}
+
+/** A query; all of its words must match. */
+export interface GraphsSearchRequest extends GraphRequest {
+  /** Default: `""`. */
+  readonly query?: string;
+  /** Default: `true`. */
+  readonly fold?: boolean;
+  /** Default: `100`. */
+  readonly limit?: number;
+}
+
+export interface GraphsSearchResponse {
+  readonly total: number;
+  readonly hits: readonly SearchHitRow[];
+}
+
+/** `profile` is a tag of the run with execution times and memory. */
+export interface GraphsStatisticsRequest extends GraphRequest {
+  readonly profile?: string | null;
+}
+
+/** Statistics over all nodes of a graph. */
+export interface GraphsStatisticsResponse {
+  readonly scales: readonly ScaleRow[];
+  readonly parameters: number;
+  readonly largest: readonly TensorRow[];
+  /** The nodes with the most parameters. */
+  readonly most_parameters: readonly RankedRow[];
+  readonly slowest: readonly RankedRow[];
+  /** The nodes that used the most memory. */
+  readonly most_memory: readonly RankedRow[];
+  readonly skip_connections: readonly SkipConnectionRow[];
+  /** Both are computed for graphs of up to 50,000 nodes, with at most 200 rows each. */
+  readonly shape_issues: readonly ShapeIssueRow[];
+}
+
+/** An uploaded file; `body` is its content. */
+export interface GraphsUploadRequest {
+  readonly name: string;
+  /** The body of the HTTP request. */
+  readonly body: Blob;
+}
+
+/** The colors of a group on all scales. */
+export interface GroupColorings {
+  readonly group: string;
+  readonly paints: readonly ColoringResponse[];
+}
+
+/** One group: the root, a scope, a series or the body of a function. */
+export interface GroupRequest extends GraphRequest {
+  /** Default: `""`. */
+  readonly group?: string;
+  /** Show each series of numbered siblings as one child. Default: `true`. */
+  readonly fold?: boolean;
+  /** Default: `0`. */
+  readonly offset?: number;
+  /** Maximum number of children, from `offset` on. Default: `400`. */
+  readonly limit?: number;
+}
+
+/** The content of an open group. */
+export interface GroupResponse {
+  readonly path: string;
+  readonly kind: 'scope' | 'series' | 'function';
+  /** Number of children; this response has those from `offset` on. */
+  readonly total: number;
+  readonly offset: number;
+  readonly children: readonly ChildRow[];
+  readonly edges: EdgeColumns;
+  readonly incoming: BoundaryColumns;
+  readonly outgoing: BoundaryColumns;
+}
+
+/** Several groups at once. */
+export interface GroupsRequest extends GraphRequest {
+  /** Default: `[]`. */
+  readonly groups?: readonly string[];
+  /** Default: `true`. */
+  readonly fold?: boolean;
+  /** Default: `400`. */
+  readonly limit?: number;
+}
+
+export interface GroupsResponse {
+  readonly groups: readonly GroupResponse[];
+}
+
+export interface NamedCount {
+  readonly name: string;
+  readonly count: number;
+}
+
+/** A node or group on the other end of an edge. */
+export interface NeighborRow {
+  readonly path: string;
+  readonly op: string;
+  /** Which input of the target it is; -1 between groups. */
+  readonly position: number;
+  /** Which output of the source it is. */
+  readonly output: string;
+  readonly control: boolean;
+  readonly shape: string;
+  readonly dtype: string;
+  /** Number of elements, if known. */
+  readonly size: number | null;
+  /** Number of edges. */
+  readonly count: number;
+  readonly ancestors: readonly string[];
+  readonly change: ChangeName | null;
+  /** The tensor before the change, if it differs. */
+  readonly previous: string;
+}
+
+/** A node or group, with at most `limit` of its edges from `offset` on. */
+export interface NodeRequest extends GraphRequest {
+  /** Default: `""`. */
+  readonly path?: string;
+  /** Default: `true`. */
+  readonly fold?: boolean;
+  /** Default: `0`. */
+  readonly offset?: number;
+  /** Default: `100`. */
+  readonly limit?: number;
+  readonly profile?: string | null;
+}
+
+/** The details of a node or group. */
+export interface NodeResponse {
+  readonly path: string;
+  readonly name: string;
+  readonly kind: ChildKind;
+  readonly op: string;
+  readonly device: string;
+  /** The source line that created it. */
+  readonly source: string;
+  readonly nodes: number;
+  readonly parameters: number;
+  readonly attributes: readonly AttributeRow[];
+  readonly inputs: readonly NeighborRow[];
+  readonly inputs_total: number;
+  readonly outputs: readonly NeighborRow[];
+  readonly outputs_total: number;
+  readonly tensors: readonly OutputRow[];
+  readonly functions: readonly string[];
+  readonly ops: readonly NamedCount[];
+  /** The groups to open so that it is visible, outermost first. */
+  readonly ancestors: readonly string[];
+  readonly first: number;
+  readonly last: number;
+  readonly body: string;
+  readonly execution: ExecutionRow | null;
+  readonly change: ChangeName | null;
+  readonly changes: readonly DifferenceRow[];
+}
+
+export interface OutputRow {
+  readonly dtype: string;
+  readonly shape: string;
+  readonly elements: number | null;
+}
+
+/** Totals of a graph that are known without describing every node. */
+export interface OverviewResponse {
+  readonly nodes: number;
+  readonly edges: number;
+  readonly control_edges: number;
+  readonly depth: number;
+  /** With the number of nodes of each. */
+  readonly functions: readonly NamedCount[];
+  /** The most frequent first. */
+  readonly ops: readonly NamedCount[];
+  readonly problems: readonly Sentence[];
+  /** Groups that are open in the default view. */
+  readonly default_groups: readonly string[];
+  readonly changes: ChangeCounts | null;
+  readonly edge_changes: ChangeCounts | null;
+}
+
+export interface PathNodeRow {
+  readonly path: string;
+  readonly op: string;
+  readonly rank: number;
+  readonly ancestors: readonly string[];
+}
+
+/** The shortest path between two nodes or groups of the same graph or function body. */
+export interface PathRequest extends GraphRequest {
+  /** Default: `""`. */
+  readonly start?: string;
+  /** Default: `""`. */
+  readonly end?: string;
+  /** Default: `true`. */
+  readonly fold?: boolean;
+}
+
+/** The path including both ends; empty if there is none. */
+export interface PathResponse {
+  readonly direction: Direction;
+  readonly total: number;
+  readonly first: Int32Array;
+  /** Its nodes as ranges of ranks in the function body `body` (empty: the graph). */
+  readonly last: Int32Array;
+  readonly body: string;
+  /** The nodes in order, at most 500. */
+  readonly nodes: readonly PathNodeRow[];
+}
+
+/** A node of a ranking. */
+export interface RankedRow {
+  readonly path: string;
+  readonly op: string;
+  readonly value: number;
+  readonly ancestors: readonly string[];
+}
+
+export type ScaleName =
+  | 'device'
+  | 'op'
+  | 'time'
+  | 'memory'
+  | 'parameters'
+  | 'cluster'
+  | 'tpu'
+  | 'change';
+
+/** A property that nodes can be colored by, with its range in the default view. */
+export interface ScaleRow {
+  readonly by: ScaleName;
+  readonly kind: 'category' | 'number';
+  readonly unit: ScaleUnit;
+  readonly low: number;
+  readonly high: number;
+  /** The names of `tpu` are "compatible" and "incompatible", those of `change` are changes. */
+  readonly categories: readonly NamedCount[];
+}
+
+export type ScaleUnit = '' | 'us' | 'bytes';
+
+export type SearchField = 'name' | 'op' | 'attribute' | 'shape' | 'dtype' | 'device';
+
+/** A search result and the text that matched. */
+export interface SearchHitRow {
+  readonly path: string;
+  readonly kind: ChildKind;
+  readonly op: string;
+  readonly field: SearchField;
+  readonly text: string;
+  readonly first: number;
+  readonly last: number;
+  readonly body: string;
+  readonly ancestors: readonly string[];
+}
+
+/** A node whose input shapes are incompatible or probably unintended. */
+export interface ShapeIssueRow {
+  readonly path: string;
+  readonly op: string;
+  readonly message: Sentence;
+  readonly ancestors: readonly string[];
+}
+
+/** A node that joins the output of layers with their input. */
+export interface SkipConnectionRow {
+  readonly path: string;
+  readonly op: string;
+  /** The node where the two paths start. */
+  readonly source: string;
+  /** Number of nodes on the longer path. */
+  readonly passed: number;
+  readonly ancestors: readonly string[];
+}
+
+/** A graph in a static export; groups that are not included cannot be opened. */
+export interface StaticGraph {
+  readonly about: OverviewResponse;
+  readonly statistics: GraphsStatisticsResponse;
+  readonly groups: readonly GroupResponse[];
+  readonly paints: readonly GroupColorings[];
+  readonly nodes: readonly NodeResponse[];
+}
+
+/** A large output of a node. */
+export interface TensorRow {
+  readonly path: string;
+  readonly op: string;
+  readonly dtype: string;
+  readonly shape: string;
+  readonly elements: number;
+  readonly bytes: number;
+  readonly ancestors: readonly string[];
+}
+
+/** All nodes that a node or group depends on, or that depend on it. */
+export interface TraceRequest extends GraphRequest {
+  /** Default: `""`. */
+  readonly path?: string;
+  /** Default: `"inputs"`. */
+  readonly direction?: 'inputs' | 'outputs';
+  /** Follow control edges. Default: `true`. */
+  readonly control?: boolean;
+}
+
+/** Leaves as ranges of ranks in the function body `body` (empty: the graph). */
+export interface TraceResponse {
+  readonly total: number;
+  readonly first: Int32Array;
+  readonly last: Int32Array;
+  readonly body: string;
+  /** The nodes where it ends, at most 20. */
+  readonly ends: readonly string[];
+}
+
+// ---- Dashboard: hparams
+
+/** Requests and responses by method and path below `api/v1/hparams/`. */
+export interface HparamsRoutes {
+  /** Return all sessions with their hyperparameters and metrics, or the changed ones. */
+  readonly 'GET sessions': {
+    readonly request: SessionsRequest;
+    readonly response: HparamsSessionsResponse;
+  };
+  /** Return the importance of each hyperparameter for a metric, and how reliable it is. */
+  readonly 'POST importance': {
+    readonly request: HparamsImportanceRequest;
+    readonly response: ImportanceResponse;
+  };
+  /** Return the importance of each hyperparameter for a metric, and how reliable it is. */
+  readonly 'GET importance': {
+    readonly request: HparamsImportanceRequest;
+    readonly response: ImportanceResponse;
+  };
+  /** Return the curves of a metric, downsampled to a few points. */
+  readonly 'POST sparklines': {
+    readonly request: SparklinesRequest;
+    readonly response: SparklinesResponse;
+  };
+  /** Return the curves of a metric, downsampled to a few points. */
+  readonly 'GET sparklines': {
+    readonly request: SparklinesRequest;
+    readonly response: SparklinesResponse;
+  };
+  /** Return the whole table as CSV, JSON, LaTeX or Markdown. */
+  readonly 'POST export': {
+    readonly request: HparamsExportRequest;
+    readonly response: Blob;
+  };
+  /** Return the whole table as CSV, JSON, LaTeX or Markdown. */
+  readonly 'GET export': {
+    readonly request: HparamsExportRequest;
+    readonly response: Blob;
+  };
+}
+
+export type Aggregation = 'mean' | 'median' | 'min' | 'max';
+
+export type ExportFormat = 'csv' | 'json' | 'latex' | 'markdown';
+
+export type Goal = 'min' | 'max';
+
+/**
+ * A hyperparameter and its value in each row. `states` give the meaning of `values`: 0 a number, 1
+ * missing, 2 an index into `categories`, 3 a bool. Null means that all are numbers. `log_scale`
+ * suggests a logarithmic axis.
+ */
+export interface HParamCells {
+  readonly name: string;
+  readonly key: string;
+  readonly label: string;
+  readonly description: string;
+  readonly type: HParamType;
+  readonly declared: boolean;
+  readonly distinct: number;
+  readonly varies: boolean;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly log_scale: boolean;
+  readonly categories: readonly string[];
+  readonly values: Float64Array;
+  readonly states: Uint8Array | null;
+}
+
+/** Two hyperparameters whose effects depend on each other. */
+export interface HParamInteraction {
+  readonly first: string;
+  readonly second: string;
+  readonly importance: number;
+}
+
+export type HParamType = 'number' | 'bool' | 'string' | 'mixed';
+
+/**
+ * The table as a file, with the given columns and rows in the given order. Column keys are `name`,
+ * `group`, `status`, `start`, `end`, `duration`, `hparam:NAME` and `metric:KEY`. Without keys, all
+ * columns are exported; without sessions, all rows.
+ */
+export interface HparamsExportRequest {
+  /** Default: `"last"`. */
+  readonly reduction?: ReductionKind;
+  readonly aggregation?: Aggregation | null;
+  /** Default: `10`. */
+  readonly count?: number;
+  /** Default: `0`. */
+  readonly step?: number;
+  readonly format: ExportFormat;
+  /** Default: `[]`. */
+  readonly columns?: readonly string[];
+  readonly sessions?: readonly string[] | null;
+}
+
+/** The importance of hyperparameters for a metric, for all rows or those with these names. */
+export interface HparamsImportanceRequest {
+  /** Default: `"last"`. */
+  readonly reduction?: ReductionKind;
+  readonly aggregation?: Aggregation | null;
+  /** Default: `10`. */
+  readonly count?: number;
+  /** Default: `0`. */
+  readonly step?: number;
+  readonly metric: string;
+  readonly sessions?: readonly string[] | null;
+  /** Default: `0`. */
+  readonly seed?: number;
+}
+
+/**
+ * The table, or the rows that changed since the revision `since`. Columns hold only the rows of
+ * this response; everything else is complete. `notes` are about unreadable files and hidden
+ * columns. `repeats` is the number of sessions that are not the first of their group.
+ */
+export interface HparamsSessionsResponse {
+  readonly revision: string;
+  readonly since: string | null;
+  readonly rows: SessionRows;
+  readonly hparams: readonly HParamCells[];
+  readonly metrics: readonly MetricCells[];
+  readonly notes: readonly Sentence[];
+  readonly repeats: number;
+}
+
+/**
+ * The importance of one hyperparameter. `direction` is 1 if higher values are better, -1 if lower
+ * values are, 0 if unclear. `best` is the range or category of the best sessions.
+ */
+export interface ImportanceBar {
+  readonly name: string;
+  readonly label: string;
+  readonly importance: number;
+  readonly deviation: number;
+  readonly direction: number;
+  readonly best: string | null;
+}
+
+/** The importance of each hyperparameter, the largest first. `problem` says why there is none. */
+export interface ImportanceResponse {
+  readonly metric: string;
+  readonly summary: Sentence;
+  readonly trust: ImportanceTrust;
+  readonly bars: readonly ImportanceBar[];
+  readonly interactions: readonly HParamInteraction[];
+  readonly problem: Problem | null;
+}
+
+/** How reliable an importance is. `r2` is the share of the variance that is explained. */
+export interface ImportanceTrust {
+  readonly level: 'good' | 'fair' | 'poor' | 'none';
+  readonly r2: number;
+  readonly sessions: number;
+  readonly summary: Sentence;
+}
+
+/**
+ * A metric and its value in each row. Rows with a NaN step have no value. `goal` is guessed from
+ * the name. `deviation` is the standard deviation of repeats.
+ */
+export interface MetricCells {
+  readonly key: string;
+  readonly group: string;
+  readonly tag: string;
+  readonly label: string;
+  readonly description: string;
+  readonly declared: boolean;
+  readonly goal: Goal;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly log_scale: boolean;
+  readonly values: Float64Array;
+  readonly steps: Float64Array;
+  readonly deviation: Float64Array | null;
+}
+
+export type ReductionKind = 'last' | 'min' | 'max' | 'mean' | 'step';
+
+/** URLs of a session's model and of its monitoring page. */
+export interface SessionLinks {
+  readonly model: string;
+  readonly monitor: string;
+}
+
+/**
+ * Sessions, or groups of sessions. Times are in seconds since 1970, NaN if unknown. `indices` are
+ * the indices of the rows in the table. `groups` are indices into `group_names`. `status` is 0 for
+ * unknown, 1 for success, 2 for failure and 3 for running. `source` is 0 for records and 1 for a
+ * settings file. `experiments` are indices into `experiment_names`, -1 for none. `last_logged` is
+ * the time of the newest point. `sessions` are the members of each group, null if each row is a
+ * session.
+ */
+export interface SessionRows {
+  readonly indices: Int32Array;
+  readonly names: readonly string[];
+  readonly labels: readonly string[];
+  readonly groups: Int32Array;
+  readonly group_names: readonly string[];
+  readonly counts: Int32Array;
+  readonly sessions: readonly (readonly string[])[] | null;
+  readonly status: Uint8Array;
+  readonly start: Float64Array;
+  readonly end: Float64Array;
+  readonly last_logged: Float64Array;
+  readonly source: Uint8Array;
+  readonly experiments: Int32Array;
+  readonly experiment_names: readonly string[];
+  readonly links: Readonly<Record<string, SessionLinks>>;
+}
+
+/** All sessions, or the changes since a revision. `metrics` requests additional metrics. */
+export interface SessionsRequest {
+  /** Default: `"last"`. */
+  readonly reduction?: ReductionKind;
+  readonly aggregation?: Aggregation | null;
+  /** Default: `10`. */
+  readonly count?: number;
+  /** Default: `0`. */
+  readonly step?: number;
+  readonly since?: string | null;
+  /** Default: `[]`. */
+  readonly metrics?: readonly string[];
+}
+
+/** A downsampled curve. `nonfinite_count` is the number of NaN and infinite values. */
+export interface Sparkline {
+  readonly session: string;
+  readonly x: Float32Array;
+  readonly y: Float32Array;
+  readonly nonfinite_count: number;
+}
+
+/** Downsampled curves of a metric; of the first thousand sessions if none are given. */
+export interface SparklinesRequest {
+  readonly metric: string;
+  readonly sessions?: readonly string[] | null;
+  /** Default: `40`. */
+  readonly points?: number;
+}
+
+/** Curves in the requested order, without sessions that do not have the metric. */
+export interface SparklinesResponse {
+  readonly lines: readonly Sparkline[];
+}
+
+// ---- Dashboard: projector
+
+/** Requests and responses by method and path below `api/v1/projector/`. */
+export interface ProjectorRoutes {
+  /** Return all embeddings of the log, and those that were uploaded. */
+  readonly 'GET embeddings': {
+    readonly request: Empty;
+    readonly response: EmbeddingsResponse;
+  };
+  /** Return the size, the columns and the problems of an embedding. */
+  readonly 'GET about': {
+    readonly request: EmbeddingRequest;
+    readonly response: EmbeddingInfo;
+  };
+  /** Return a column of labels. */
+  readonly 'GET column': {
+    readonly request: ColumnRequest;
+    readonly response: ColumnResponse;
+  };
+  /** Return a tile with the images of many points. */
+  readonly 'GET sprite': {
+    readonly request: SpriteTileRequest;
+    readonly response: Blob;
+  };
+  /** Return the image of one point. */
+  readonly 'GET picture': {
+    readonly request: PointRequest;
+    readonly response: Blob;
+  };
+  /** Return the labels and the vector of one point. */
+  readonly 'GET point': {
+    readonly request: PointRequest;
+    readonly response: PointResponse;
+  };
+  /** Start a layout, or return the job of an equal request. */
+  readonly 'POST project': {
+    readonly request: ProjectionRequest;
+    readonly response: ProjectorJobStatus;
+  };
+  /** Cancel a job; its last intermediate result stays. */
+  readonly 'DELETE project': {
+    readonly request: ProjectorJobRequest;
+    readonly response: ProjectorJobStatus;
+  };
+  /** Return the state of a layout and its current coordinates. */
+  readonly 'GET layout': {
+    readonly request: LayoutRequest;
+    readonly response: ProjectorLayoutResponse;
+  };
+  /** Return the trustworthiness of a layout. */
+  readonly 'GET quality': {
+    readonly request: QualityRequest;
+    readonly response: QualityResponse;
+  };
+  /** Return the exact nearest neighbors of a point, or of the mean of some points. */
+  readonly 'POST neighbors': {
+    readonly request: NeighborsRequest;
+    readonly response: NeighborsResponse;
+  };
+  /** Return the points whose labels contain a text or match a regular expression. */
+  readonly 'POST search': {
+    readonly request: ProjectorSearchRequest;
+    readonly response: ProjectorSearchResponse;
+  };
+  /** Return which points of two embeddings are the same. */
+  readonly 'POST match': {
+    readonly request: MatchRequest;
+    readonly response: MatchResponse;
+  };
+  /** Start a clustering with k-means or HDBSCAN, or return the job of an equal request. */
+  readonly 'POST cluster': {
+    readonly request: ClusterRequest;
+    readonly response: ProjectorJobStatus;
+  };
+  /** Return the cluster of each point; clusters are named by typical words of their labels. */
+  readonly 'GET clusters': {
+    readonly request: ProjectorJobRequest;
+    readonly response: ClustersResponse;
+  };
+  /** Change a label of some points. Edits are stored beside the notes on the log. */
+  readonly 'POST edit': {
+    readonly request: ProjectorEditRequest;
+    readonly response: ProjectorEditResponse;
+  };
+  /** Return the bookmarks of TensorBoard and the views saved here. */
+  readonly 'GET bookmarks': {
+    readonly request: EmbeddingRequest;
+    readonly response: BookmarksResponse;
+  };
+  /** Save a view under a name, or delete it. */
+  readonly 'POST bookmark': {
+    readonly request: BookmarkRequest;
+    readonly response: BookmarksResponse;
+  };
+  /** Return labels with edits, vectors, or a layout with labels as a file. */
+  readonly 'GET file': {
+    readonly request: EmbeddingFileRequest;
+    readonly response: Blob;
+  };
+  /**
+   * Add a file with vectors, or labels or a sprite image for an uploaded embedding. Uploads are
+   * kept in memory until the server stops or there are too many of them.
+   */
+  readonly 'POST upload': {
+    readonly request: ProjectorUploadRequest;
+    readonly response: EmbeddingRow;
+  };
+}
+
+/** One end of a custom axis: the mean of the given rows, or of the rows that a search finds. */
+export interface AxisEnd {
+  readonly query: string;
+  readonly regex: boolean;
+  readonly column: string | null;
+  readonly rows: Base64 | null;
+}
+
+/** One end of a custom axis: the mean of the given rows, or of the rows that a search finds. */
+export interface AxisEndInput {
+  /** Default: `""`. */
+  readonly query?: string;
+  /** Default: `false`. */
+  readonly regex?: boolean;
+  readonly column?: string | null;
+  readonly rows?: Base64 | null;
+}
+
+/** One saved view. The coordinates of the points and unknown fields are dropped. */
+export interface Bookmark {
+  readonly label: string;
+  readonly isSelected: boolean;
+  readonly selectedProjection: string;
+  readonly dataSetDimensions: readonly number[];
+  readonly selectedPoints: readonly number[];
+  readonly filteredPoints: readonly number[] | null;
+  readonly cameraDef: CameraDef | null;
+  readonly pcaComponentDimensions: readonly number[];
+  readonly tSNEPerplexity: number | null;
+  readonly tSNEIteration: number | null;
+  readonly tSNEis3d: boolean | null;
+  readonly umapIs3d: boolean | null;
+  readonly umapNeighbors: number | null;
+  readonly umapMinDist: number | null;
+  readonly customSelectedSearchByMetadataOption: string | null;
+  readonly customXLeftText: string | null;
+  readonly customXLeftRegex: boolean | null;
+  readonly customXRightText: string | null;
+  readonly customXRightRegex: boolean | null;
+  readonly customYDownText: string | null;
+  readonly customYDownRegex: boolean | null;
+  readonly customYUpText: string | null;
+  readonly customYUpRegex: boolean | null;
+  readonly selectedColorOptionName: string | null;
+  readonly forceCategoricalColoring: boolean | null;
+  readonly selectedLabelOption: string | null;
+}
+
+/** A view to save under a name; it is deleted if `state` is null. */
+export interface BookmarkRequest {
+  readonly id: string;
+  readonly name: string;
+  readonly state?: string | null;
+}
+
+/** Bookmarks that TensorBoard saved beside the vectors, and views saved in the dashboard. */
+export interface BookmarksResponse {
+  readonly bookmarks: readonly Bookmark[];
+  readonly saved: readonly SavedView[];
+}
+
+/** A camera position. The points fill a cube from -1 to 1, with y pointing up. */
+export interface CameraDef {
+  readonly orthographic: boolean;
+  readonly position: readonly [number, number, number];
+  readonly target: readonly [number, number, number];
+  readonly zoom: number;
+}
+
+/** A cluster and the words that are typical of it; without any, its name is its number. */
+export interface ClusterInfo {
+  readonly name: string;
+  readonly count: number;
+  readonly words: readonly string[];
+}
+
+/**
+ * Clusters of points, by their vectors or by their positions in the layout of `layout_job`.
+ * `name_column` is the column whose words name the clusters; all columns if null.
+ */
+export interface ClusterRequest extends EmbeddingRequest {
+  /** Default: `{"type":"kmeans","count":10}`. */
+  readonly method?: KmeansMethod | HdbscanMethod;
+  readonly rows?: Base64 | null;
+  readonly layout_job?: string | null;
+  /** Default: `false`. */
+  readonly spherize?: boolean;
+  /** Default: `0`. */
+  readonly seed?: number;
+  readonly name_column?: string | null;
+}
+
+/** The cluster of each row, -1 for none. */
+export interface ClustersResponse {
+  readonly job: ProjectorJobStatus;
+  readonly codes: Int32Array;
+  readonly clusters: readonly ClusterInfo[];
+}
+
+/** A column of labels. `revision` keeps caches from returning labels before an edit. */
+export interface ColumnRequest extends EmbeddingRequest {
+  readonly name: string;
+  /** Default: `0`. */
+  readonly revision?: number;
+}
+
+/**
+ * A column of labels. `text` has all values one after another, `ends` where each ends. `codes` is
+ * the value of each row; null if there is one value per row.
+ */
+export interface ColumnResponse {
+  readonly name: string;
+  readonly kind: 'text' | 'number';
+  readonly numbers: Float32Array | null;
+  readonly codes: Int32Array | null;
+  readonly text: Uint8Array;
+  readonly ends: Int32Array;
+}
+
+/** A projection onto custom axes. */
+export interface CustomAxesMethod {
+  readonly type: 'custom';
+  readonly axes: readonly CustomAxis[];
+}
+
+/** A projection onto custom axes. */
+export interface CustomAxesMethodInput {
+  readonly type: 'custom';
+  readonly axes: readonly CustomAxisInput[];
+}
+
+/** The direction from one mean to another. */
+export interface CustomAxis {
+  readonly from: AxisEnd;
+  readonly to: AxisEnd;
+}
+
+/** The direction from one mean to another. */
+export interface CustomAxisInput {
+  readonly from: AxisEndInput;
+  readonly to: AxisEndInput;
+}
+
+export type Device = 'cpu' | 'cuda' | 'mps';
+
+/**
+ * cosine is 1 - cos, euclidean the length of the difference, dot the negative product. Smaller is
+ * always nearer.
+ */
+export type DistanceMetric = 'cosine' | 'euclidean' | 'dot';
+
+/** Labels, vectors or the layout of a job as a file. */
+export interface EmbeddingFileRequest extends EmbeddingRequest {
+  readonly content: 'labels' | 'vectors' | 'layout';
+  /** Default: `"tsv"`. */
+  readonly format?: 'tsv' | 'npy';
+  readonly job?: string | null;
+}
+
+/**
+ * A loaded embedding. `usable` marks the rows with finite vectors, null if all are. `label_column`,
+ * `color_column` and `sequence_column` are suggested columns, `spherize` a suggested setting.
+ */
+export interface EmbeddingInfo {
+  readonly id: string;
+  readonly index: number;
+  readonly step: number | null;
+  readonly mark: string;
+  readonly rows: number;
+  readonly dimensions: number;
+  readonly revision: number;
+  readonly problems: readonly Sentence[];
+  readonly usable: Uint8Array | null;
+  readonly columns: readonly ProjectorColumnInfo[];
+  readonly label_column: string | null;
+  readonly color_column: string | null;
+  readonly sequence_column: string | null;
+  readonly sprite: SpriteTiles | null;
+  readonly spherize: boolean;
+}
+
+/**
+ * An embedding at one of its steps, by default the last. `mark` is the fingerprint of the files in
+ * the list of embeddings.
+ */
+export interface EmbeddingRequest {
+  readonly id: string;
+  readonly index?: number | null;
+  readonly mark?: string | null;
+}
+
+/** An embedding in the list; `problem` says why it cannot be read, null if it can. */
+export interface EmbeddingRow {
+  readonly id: string;
+  readonly run: string;
+  readonly name: string;
+  readonly source: 'log' | 'upload';
+  readonly file: string;
+  readonly has_labels: boolean;
+  readonly has_sprite: boolean;
+  readonly has_bookmarks: boolean;
+  readonly problem: Sentence | null;
+  readonly versions: readonly VersionRow[];
+}
+
+/** All embeddings, those with labels first, and the devices that can compute layouts. */
+export interface EmbeddingsResponse {
+  readonly cursor: string;
+  readonly embeddings: readonly EmbeddingRow[];
+  readonly devices: readonly Device[];
+}
+
+/** HDBSCAN; `min_size` is the smallest number of points of a cluster. */
+export interface HdbscanMethod {
+  readonly type: 'hdbscan';
+  /** Default: `15`. */
+  readonly min_size?: number;
+}
+
+/** k-means with a given number of clusters. */
+export interface KmeansMethod {
+  readonly type: 'kmeans';
+  /** Default: `10`. */
+  readonly count?: number;
+}
+
+/** A label of a point in one column. */
+export interface LabelCell {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A label and the number of points that have it. */
+export interface LabelCount {
+  readonly text: string;
+  readonly count: number;
+}
+
+/** The coordinates along some axes, unless `known_frame` is the current frame of the job. */
+export interface LayoutRequest extends ProjectorJobRequest {
+  /** Default: `0`. */
+  readonly known_frame?: number;
+  /** Default: `[0,1,2]`. */
+  readonly axes?: readonly number[];
+}
+
+/**
+ * The rows of two embeddings that are the same point. Rows are matched by a column of both, by row
+ * number if `column` is null, or by what fits best if it is empty.
+ */
+export interface MatchRequest extends EmbeddingRequest {
+  readonly other: EmbeddingRequest;
+  /** Default: `""`. */
+  readonly column?: string | null;
+}
+
+/** For each row, the same point of the other embedding, -1 for none. */
+export interface MatchResponse {
+  readonly rows: Int32Array;
+  readonly matched: number;
+}
+
+/** The nearest points of a row, or of the mean of some rows, among the rows `within`. */
+export interface NeighborsRequest extends EmbeddingRequest {
+  readonly row?: number | null;
+  readonly rows?: Base64 | null;
+  /** Default: `"cosine"`. */
+  readonly metric?: DistanceMetric;
+  /** Default: `100`. */
+  readonly count?: number;
+  /** Default: `false`. */
+  readonly spherize?: boolean;
+  readonly within?: Base64 | null;
+}
+
+/** The nearest rows and their distances. */
+export interface NeighborsResponse {
+  readonly rows: Int32Array;
+  readonly distances: Float32Array;
+  readonly exact: boolean;
+}
+
+/** Principal component analysis. */
+export interface PcaMethod {
+  readonly type: 'pca';
+  readonly components: number;
+}
+
+/** Principal component analysis. */
+export interface PcaMethodInput {
+  readonly type: 'pca';
+  /** Default: `10`. */
+  readonly components?: number;
+}
+
+/** One point. */
+export interface PointRequest extends EmbeddingRequest {
+  /** Default: `0`. */
+  readonly row?: number;
+}
+
+/** The labels and the vector of a point; `length` is the norm of the vector. */
+export interface PointResponse {
+  readonly row: number;
+  readonly cells: readonly LabelCell[];
+  readonly vector: Float32Array;
+  readonly length: number;
+}
+
+export type ProjectionMethod = PcaMethod | TsneMethod | UmapMethod | CustomAxesMethod;
+
+export type ProjectionMethodInput =
+  | PcaMethodInput
+  | TsneMethodInput
+  | UmapMethodInput
+  | CustomAxesMethodInput;
+
+/**
+ * A layout of all points, or of some rows. `align_to` is the job of another layout to compare with.
+ * If the method is iterative, the new layout starts from that one; in any case it is rotated onto
+ * it. `align_by` is the column that identifies points, as in a match.
+ */
+export interface ProjectionRequest extends EmbeddingRequest {
+  /** Default: `{"type":"pca","components":10}`. */
+  readonly method?: ProjectionMethodInput;
+  readonly rows?: Base64 | null;
+  /** Default: `false`. */
+  readonly spherize?: boolean;
+  /** Default: `0`. */
+  readonly seed?: number;
+  /** Default: `"auto"`. */
+  readonly device?: 'auto' | 'cpu';
+  readonly align_to?: string | null;
+  /** Default: `""`. */
+  readonly align_by?: string | null;
+}
+
+/** A column of labels; `values` are the most frequent, empty if most are unique. */
+export interface ProjectorColumnInfo {
+  readonly name: string;
+  readonly kind: 'text' | 'number';
+  readonly distinct: number;
+  readonly missing: number;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly values: readonly LabelCount[];
+}
+
+/** A new label for some points, in an existing or a new column. */
+export interface ProjectorEditRequest extends EmbeddingRequest {
+  readonly rows: Base64;
+  readonly column: string;
+  readonly text: string;
+}
+
+/** The new revision of the labels and the number of changed points. */
+export interface ProjectorEditResponse {
+  readonly revision: number;
+  readonly changed: number;
+}
+
+/** A job that was started before. */
+export interface ProjectorJobRequest {
+  readonly job: string;
+}
+
+/**
+ * The state of a job; `frame` increases with every intermediate result. `stage` names the current
+ * stage, `problem` says why the job failed.
+ */
+export interface ProjectorJobStatus {
+  readonly job: string;
+  readonly state: JobState;
+  readonly stage: Sentence;
+  readonly done: number;
+  readonly total: number;
+  readonly problem: Sentence | null;
+  readonly frame: number;
+  readonly device: Device;
+}
+
+/** The coordinates of `rows`, or of all rows, by axis; empty if the client has this frame. */
+export interface ProjectorLayoutResponse {
+  readonly job: ProjectorJobStatus;
+  readonly rows: Int32Array | null;
+  readonly coordinates: readonly Float32Array[];
+  readonly explained_ratio: readonly number[];
+  readonly is_exact: boolean;
+  readonly notes: readonly Sentence[];
+}
+
+/** The rows whose labels contain a text or match a regular expression, in one column or any. */
+export interface ProjectorSearchRequest extends EmbeddingRequest {
+  /** Default: `""`. */
+  readonly query?: string;
+  /** Default: `false`. */
+  readonly regex?: boolean;
+  readonly column?: string | null;
+}
+
+/** The matching rows. */
+export interface ProjectorSearchResponse {
+  readonly count: number;
+  readonly rows: Int32Array;
+}
+
+/** An uploaded file: vectors, or labels or a sprite image for an earlier upload. */
+export interface ProjectorUploadRequest {
+  readonly name: string;
+  /** The body of the HTTP request. */
+  readonly body: Blob;
+  readonly labels_of?: string | null;
+  readonly sprite_of?: string | null;
+}
+
+/** The trustworthiness of a layout along some axes. */
+export interface QualityRequest extends ProjectorJobRequest {
+  /** Default: `[0,1]`. */
+  readonly axes?: readonly number[];
+}
+
+/**
+ * The trustworthiness of a layout, from 0 to 1, on a sample of its points. `explanation` says what
+ * it means for this layout.
+ */
+export interface QualityResponse {
+  readonly trustworthiness: number;
+  readonly point_count: number;
+  readonly sample_size: number;
+  readonly n_neighbors: number;
+  readonly explanation: readonly Sentence[];
+}
+
+/** A view that was saved in the dashboard. */
+export interface SavedView {
+  readonly name: string;
+  readonly state: string;
+}
+
+/** One tile of the images. */
+export interface SpriteTileRequest extends EmbeddingRequest {
+  /** Default: `0`. */
+  readonly tile?: number;
+}
+
+/** How images are laid out on tiles. Each tile holds `per_tile` of them, row by row. */
+export interface SpriteTiles {
+  readonly cell_width: number;
+  readonly cell_height: number;
+  readonly tiles: number;
+  readonly tile_columns: number;
+  readonly tile_rows: number;
+  readonly per_tile: number;
+}
+
+/** An embedding without a server. `vectors` are flattened; null if there are too many. */
+export interface StaticEmbedding {
+  readonly info: EmbeddingInfo;
+  readonly columns: readonly ColumnResponse[];
+  readonly layouts: readonly StaticLayout[];
+  readonly vectors: Float32Array | null;
+}
+
+/** A layout as in the response of `layout`, and the method that computed it. */
+export interface StaticLayout {
+  readonly method: ProjectionMethod;
+  readonly rows: Int32Array | null;
+  readonly coordinates: readonly Float32Array[];
+  readonly explained_ratio: readonly number[];
+}
+
+/** t-SNE. Neighbors with another label in `supervise_column` weigh less. */
+export interface TsneMethod {
+  readonly type: 'tsne';
+  readonly dimensions: 2 | 3;
+  readonly perplexity: number;
+  readonly iterations: number;
+  readonly learning_rate: number | null;
+  readonly early_exaggeration: number;
+  readonly metric: DistanceMetric;
+  readonly supervise_column: string | null;
+  readonly supervise_factor: number;
+}
+
+/** t-SNE. Neighbors with another label in `supervise_column` weigh less. */
+export interface TsneMethodInput {
+  readonly type: 'tsne';
+  /** Default: `2`. */
+  readonly dimensions?: 2 | 3;
+  /** Default: `30.0`. */
+  readonly perplexity?: number;
+  /** Default: `750`. */
+  readonly iterations?: number;
+  readonly learning_rate?: number | null;
+  /** Default: `12.0`. */
+  readonly early_exaggeration?: number;
+  /** Default: `"euclidean"`. */
+  readonly metric?: DistanceMetric;
+  readonly supervise_column?: string | null;
+  /** Default: `0.0`. */
+  readonly supervise_factor?: number;
+}
+
+/** UMAP, supervised as in t-SNE. */
+export interface UmapMethod {
+  readonly type: 'umap';
+  readonly dimensions: 2 | 3;
+  readonly n_neighbors: number;
+  readonly min_dist: number;
+  readonly metric: DistanceMetric;
+  readonly epochs: number | null;
+  readonly supervise_column: string | null;
+  readonly supervise_factor: number;
+}
+
+/** UMAP, supervised as in t-SNE. */
+export interface UmapMethodInput {
+  readonly type: 'umap';
+  /** Default: `2`. */
+  readonly dimensions?: 2 | 3;
+  /** Default: `15`. */
+  readonly n_neighbors?: number;
+  /** Default: `0.1`. */
+  readonly min_dist?: number;
+  /** Default: `"euclidean"`. */
+  readonly metric?: DistanceMetric;
+  readonly epochs?: number | null;
+  readonly supervise_column?: string | null;
+  /** Default: `0.0`. */
+  readonly supervise_factor?: number;
+}
+
+/** An embedding at one step; `rows` and `dimensions` are 0 if they are not known yet. */
+export interface VersionRow {
+  readonly index: number;
+  readonly step: number | null;
+  readonly mark: string;
+  readonly rows: number;
+  readonly dimensions: number;
+}
+
+// ---- Dashboard: profile
+
+/** Requests and responses by method and path below `api/v1/profile/`. */
+export interface ProfileRoutes {
+  /** List all captures of the log, by run and time. */
+  readonly 'GET captures': {
+    readonly request: Empty;
+    readonly response: CapturesResponse;
+  };
+  /** Return the progress of reading a capture, without starting to read it. */
+  readonly 'GET opening': {
+    readonly request: CaptureRequest;
+    readonly response: OpeningResponse;
+  };
+  /** List the tools, and why some of them have nothing to show of a capture. */
+  readonly 'GET tools': {
+    readonly request: CaptureRequest;
+    readonly response: ToolsResponse;
+  };
+  /** Return the average step of every host of a capture. */
+  readonly 'GET hosts': {
+    readonly request: CaptureRequest;
+    readonly response: HostsResponse;
+  };
+  /** Download a capture file as it is, or in the Chrome trace format for Perfetto. */
+  readonly 'GET file': {
+    readonly request: CaptureFileRequest;
+    readonly response: Blob;
+  };
+  /** Return the overview of a capture: steps, where their time went, and findings. */
+  readonly 'GET overview': {
+    readonly request: CaptureRequest;
+    readonly response: ProfileSummary;
+  };
+  /** Return what the time of every step went into. */
+  readonly 'GET steps': {
+    readonly request: CaptureRequest;
+    readonly response: ProfileStepsResponse;
+  };
+  /** Return how long the program waited for input, stage by stage. */
+  readonly 'GET input': {
+    readonly request: CaptureRequest;
+    readonly response: InputAnalysis;
+  };
+  /** Return the tracks, the duration and the steps of a trace. */
+  readonly 'POST timeline': {
+    readonly request: CaptureRequest;
+    readonly response: TimelineResponse;
+  };
+  /**
+   * Return what is visible of some tracks, in tiles of one level of detail. Neighboring events that
+   * are shorter than 2 ** level ps and start in the same cell of that width are one entry: `count`
+   * is their number and `event` the longest of them.
+   */
+  readonly 'POST timeline/tiles': {
+    readonly request: TilesRequest;
+    readonly response: Tiles;
+  };
+  /** Return the arguments, stack, children and flows of an event, and its rank by name. */
+  readonly 'POST timeline/event': {
+    readonly request: EventRequest;
+    readonly response: EventDetails;
+  };
+  /**
+   * Search the whole trace for events by name, or also by argument. All words of the query have to
+   * occur, in any order. An asterisk matches anything. A query in quotation marks has to be the
+   * whole name. Arguments are searched as `key=value`.
+   */
+  readonly 'POST timeline/search': {
+    readonly request: ProfileSearchRequest;
+    readonly response: SearchResult;
+  };
+  /** Sum up the events of some tracks in a range of time, by name and by track. */
+  readonly 'POST timeline/selection': {
+    readonly request: TimeRangeRequest;
+    readonly response: SelectionSummary;
+  };
+  /** Return the flows between some tracks in a range of time, as from launches to kernels. */
+  readonly 'POST timeline/flows': {
+    readonly request: TimeRangeRequest;
+    readonly response: FlowArrows;
+  };
+  /** Return how long each op took, with and without nested ops. */
+  readonly 'GET ops': {
+    readonly request: CaptureRequest;
+    readonly response: OpsResponse;
+  };
+  /** Return the kernels that ran on devices, and how they were launched. */
+  readonly 'GET kernels': {
+    readonly request: CaptureRequest;
+    readonly response: KernelsResponse;
+  };
+  /** Return memory over time, what was in use at the peak, and leaks. */
+  readonly 'GET memory': {
+    readonly request: CaptureRequest;
+    readonly response: MemoryResponse;
+  };
+  /** Return what a memory profile holds, by the line of code that allocated it. */
+  readonly 'GET heap': {
+    readonly request: CaptureRequest;
+    readonly response: HeapResponse;
+  };
+  /** Return the XLA programs of a capture, and how long their instructions took. */
+  readonly 'GET program': {
+    readonly request: CaptureRequest;
+    readonly response: ProgramsResponse;
+  };
+  /** Return the text of an XLA program with the time of each line. */
+  readonly 'GET program/text': {
+    readonly request: ProgramTextRequest;
+    readonly response: ProgramTextResponse;
+  };
+  /** Return FLOPs, bytes and time of ops, and the peak rates of their device. */
+  readonly 'GET roofline': {
+    readonly request: CaptureRequest;
+    readonly response: RooflineResponse;
+  };
+  /** Return what changed since another capture: parts of a step, ops and findings. */
+  readonly 'GET compare': {
+    readonly request: CaptureRequest;
+    readonly response: Comparison;
+  };
+}
+
+/**
+ * Groups of equal allocations, largest first. `bytes` and `requested` are totals of each group.
+ * `regions` is `before` for memory that was in use before the capture, mostly weights. `events` are
+ * the first allocations, -1 if they are not in the capture. `steps` is, for leaks, the number of
+ * steps that made such an allocation.
+ */
+export interface AllocationColumns {
+  readonly ops: readonly string[];
+  readonly bytes: Float64Array;
+  readonly requested: Float64Array;
+  readonly counts: Int32Array;
+  readonly regions: readonly string[];
+  readonly types: readonly string[];
+  readonly shapes: readonly string[];
+  readonly events: Int32Array;
+  readonly steps: Int32Array;
+}
+
+/**
+ * An allocator and columns of its use over time: `ms` since the start, and bytes. If there are too
+ * many events, minima and maxima are kept. `capacity` is null if unknown.
+ */
+export interface AllocatorRow {
+  readonly name: string;
+  readonly is_device: boolean;
+  readonly allocations: number;
+  readonly frees: number;
+  readonly capacity: number | null;
+  readonly peak: MemoryPeak;
+  readonly ms: Float64Array;
+  readonly heap: Float64Array;
+  readonly stack: Float64Array;
+  readonly cache: Float64Array;
+  readonly events: Int32Array;
+  /** What was in use at the peak. */
+  readonly peak_allocations: AllocationColumns;
+  readonly leaks: AllocationColumns;
+  /** Heap in use at the end of each step. */
+  readonly step_heap_bytes: Float64Array;
+}
+
+/** A capture file: as it is, or in the Chrome trace format, which Perfetto opens. */
+export interface CaptureFileRequest extends CaptureRequest {
+  /** Default: `"original"`. */
+  readonly format?: 'original' | 'chrome';
+}
+
+export type CaptureKind = 'xplane' | 'chrome' | 'pprof';
+
+/** A capture by its `id` in the listing, and one of its hosts; by default the first. */
+export interface CaptureRequest {
+  readonly capture: string;
+  /** Default: `""`. */
+  readonly host?: string;
+  /** Name of the events that mark steps; detected if empty. Default: `""`. */
+  readonly marker?: string;
+  /** Default: `"ours"`. */
+  readonly rules?: StepRules;
+  /** Id of another capture to compare with. Default: `""`. */
+  readonly baseline?: string;
+  /** Default: `""`. */
+  readonly baseline_host?: string;
+  /** Version of the capture. With it, the response can be cached forever. */
+  readonly version?: number | null;
+  /** Thresholds of findings in percent, if not the defaults: `input:10,host:30`. Default: `""`. */
+  readonly thresholds?: string;
+}
+
+/** A capture. Its `version` changes when one of its files does; null in a static export. */
+export interface CaptureRow {
+  readonly id: string;
+  readonly run: string;
+  readonly session: string;
+  readonly title: string;
+  readonly kind: CaptureKind;
+  readonly wall_s: number;
+  /** The last step at which the run logged a scalar before the capture; null if it logged none. */
+  readonly step: number | null;
+  readonly bytes: number;
+  readonly version: number | null;
+  readonly hosts: readonly HostRow[];
+}
+
+/** All captures, by run and time. */
+export interface CapturesResponse {
+  readonly cursor: string;
+  readonly captures: readonly CaptureRow[];
+}
+
+/** What changed between two captures; the 200 ops that changed most. */
+export interface Comparison {
+  readonly verdict: readonly Sentence[];
+  readonly step: StepPair;
+  readonly parts: readonly PartPair[];
+  readonly ops: readonly OpPair[];
+  readonly findings: readonly FindingPair[];
+  readonly environment: readonly FactPair[];
+}
+
+/** A device. Unknown numbers are 0, unknown texts are empty. */
+export interface DeviceRow {
+  readonly name: string;
+  readonly multiprocessors: number;
+  readonly memory_bytes: number;
+  readonly capability: string;
+}
+
+/** A property of the program or the machine it ran on. */
+export interface EnvironmentFact {
+  readonly name: Sentence;
+  readonly value: Sentence;
+}
+
+export interface EventArgument {
+  readonly key: string;
+  readonly value: number | string;
+}
+
+export interface EventDetails {
+  readonly row: EventRow;
+  readonly category: string;
+  readonly self_ps: number;
+  readonly arguments: readonly EventArgument[];
+  /** Enclosing events, outermost first. */
+  readonly stack: readonly EventRow[];
+  /** Direct children by name. */
+  readonly children: readonly NameRow[];
+  /** Sources of flows to this event. */
+  readonly incoming: readonly EventRow[];
+  /** Targets of flows from this event. */
+  readonly outgoing: readonly EventRow[];
+  readonly same_name: SameNameStats;
+}
+
+/** An event by its number in the trace. */
+export interface EventRequest extends CaptureRequest {
+  /** Default: `0`. */
+  readonly event?: number;
+}
+
+export interface EventRow {
+  readonly event: number;
+  readonly name: string;
+  readonly track: number;
+  readonly lane: number;
+  readonly start_ps: number;
+  readonly duration_ps: number;
+}
+
+/** An event that proves a finding, or with `is_gap` the time after it without events. */
+export interface EvidenceRow {
+  readonly event: number;
+  readonly is_gap: boolean;
+  readonly name: string;
+  readonly track: string;
+  readonly start_ps: number;
+  readonly duration_ps: number;
+}
+
+/** A difference in the environment. */
+export interface FactPair {
+  readonly name: Sentence;
+  /** Null if only the other capture has it. */
+  readonly before: Sentence | null;
+  readonly after: Sentence | null;
+}
+
+/** Something to change in the program. */
+export interface Finding {
+  readonly name: string;
+  readonly title: Sentence;
+  /** What was measured. */
+  readonly summary: Sentence;
+  /** Share of a step. */
+  readonly share: number;
+  /** The values for which it is reported. */
+  readonly threshold: Sentence;
+  readonly advice: readonly Sentence[];
+  /** Lines to paste; empty if there are none. */
+  readonly code: string;
+  /** Time of a step that would be saved if all of it went away. */
+  readonly savings_ms: number;
+  /** The longest events, at most twenty. */
+  readonly evidence: readonly EvidenceRow[];
+  readonly events: number;
+  /** A search of the trace for the events with the longest total time. */
+  readonly query: string;
+  /** Start and end of the step with the longest event. */
+  readonly start_ps: number;
+  readonly end_ps: number;
+}
+
+/** How a finding changed, by the time it would save. */
+export interface FindingPair {
+  readonly name: string;
+  readonly title: Sentence;
+  readonly state: 'gone' | 'new' | 'less' | 'more' | 'same';
+  readonly before_ms: number;
+  readonly after_ms: number;
+}
+
+/** Columns of the arrows to draw; `count` is the number of visible flows. */
+export interface FlowArrows {
+  readonly count: number;
+  readonly source: Int32Array;
+  readonly target: Int32Array;
+  readonly source_track: Int32Array;
+  readonly target_track: Int32Array;
+  readonly source_lane: Int32Array;
+  readonly target_lane: Int32Array;
+  /** Start of the source event. */
+  readonly source_ps: Float64Array;
+  readonly target_ps: Float64Array;
+}
+
+/**
+ * The program that recorded a trace. "python" is the built-in sampler, "chrome" any other writer of
+ * the Chrome trace format.
+ */
+export type Framework = 'tensorflow' | 'torch' | 'jax' | 'python' | 'chrome';
+
+/**
+ * Samples of a memory profile, largest first. `locations` are function, file and line in the user's
+ * code. `stacks` are call stacks, one frame per line, innermost first. `total_bytes` includes
+ * samples that were left out.
+ */
+export interface HeapResponse {
+  readonly locations: readonly string[];
+  readonly stacks: readonly string[];
+  readonly kinds: readonly string[];
+  readonly devices: readonly string[];
+  readonly counts: Int32Array;
+  readonly bytes: Float64Array;
+  readonly total_bytes: number;
+}
+
+/** The file of one host of a capture. */
+export interface HostRow {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** The average step of one host; `step_ms` is null if its file cannot be read. */
+export interface HostStepRow {
+  readonly name: string;
+  readonly step_ms: number | null;
+  readonly parts_ms: Readonly<Record<string, number>>;
+  readonly problem: Problem | null;
+}
+
+/** All hosts of a capture, by name. */
+export interface HostsResponse {
+  readonly hosts: readonly HostStepRow[];
+}
+
+/** How long an average step waits for input (`ms`), and behind other work (`hidden_ms`). */
+export interface InputAnalysis {
+  readonly share: number;
+  readonly ms: number;
+  readonly hidden_ms: number;
+  readonly verdict: readonly Sentence[];
+  readonly parts: readonly InputPart[];
+  readonly pipelines: readonly PipelineRow[];
+  readonly loaders: readonly LoaderRow[];
+  readonly findings: readonly Finding[];
+  /** Why there is neither a pipeline nor a loader; null if there is one. */
+  readonly empty_reason: Sentence | null;
+}
+
+/** Time of an average step in which the program waited for this kind of work only. */
+export interface InputPart {
+  readonly name: string;
+  readonly label: Sentence;
+  readonly description: Sentence;
+  readonly ms: number;
+  readonly share: number;
+}
+
+/**
+ * Kernels, longest total time first; one row per kernel, op and launch configuration. `grids` and
+ * `blocks` are comma-separated sizes. `occupancy` is in percent, NaN if unknown; `occupancy_kind`
+ * says whether it is the maximum for the launch or an estimate of what was achieved. `fill` is the
+ * share of the multiprocessors that the grid has blocks for. `tensor_cores` is 0 for no, 1 for yes
+ * and 2 for unknown; `eligible` is 1 if the kernel could use them.
+ */
+export interface KernelsResponse {
+  readonly devices: readonly DeviceRow[];
+  readonly names: readonly string[];
+  readonly ops: readonly string[];
+  readonly types: readonly string[];
+  readonly grids: readonly string[];
+  readonly blocks: readonly string[];
+  readonly registers: Int32Array;
+  readonly shared_bytes: Int32Array;
+  readonly occupancy: Float32Array;
+  readonly occupancy_kind: 'theoretical' | 'achieved';
+  readonly fill: Float32Array;
+  readonly tensor_cores: Uint8Array;
+  readonly eligible: Uint8Array;
+  readonly counts: Int32Array;
+  readonly total_ms: Float64Array;
+  readonly min_ms: Float64Array;
+  readonly max_ms: Float64Array;
+  readonly longest: Int32Array;
+  readonly steps: number;
+}
+
+/** A PyTorch DataLoader and the waits for its batches. */
+export interface LoaderRow {
+  readonly name: string;
+  readonly calls: number;
+  readonly total_ms: number;
+  readonly mean_ms: number;
+  readonly max_ms: number;
+  /** The longest wait. */
+  readonly event: number;
+}
+
+/** State of an allocator when most memory was in use. Unknown numbers are null. */
+export interface MemoryPeak {
+  readonly ms: number;
+  readonly event: number;
+  readonly heap: number;
+  readonly stack: number;
+  readonly cache: number;
+  readonly free: number | null;
+  readonly fragmentation: number | null;
+  /** Most memory in use since the start of the program. */
+  readonly lifetime_peak_bytes: number | null;
+}
+
+/** All allocators, those of devices first; start and end of steps in milliseconds. */
+export interface MemoryResponse {
+  readonly allocators: readonly AllocatorRow[];
+  readonly step_names: readonly string[];
+  readonly step_starts: Float64Array;
+  readonly step_ends: Float64Array;
+}
+
+/** Events of one name. */
+export interface NameRow {
+  readonly id: number;
+  readonly text: string;
+  readonly count: number;
+  readonly total_ps: number;
+  /** The longest event. */
+  readonly longest: number;
+}
+
+/** Names by their id. */
+export interface NameTable {
+  readonly ids: Int32Array;
+  readonly texts: readonly string[];
+}
+
+/** Self time and number of calls of an op per step; 0 if it did not run. */
+export interface OpPair {
+  readonly name: string;
+  readonly type: string;
+  readonly side: 'host' | 'device';
+  readonly before_count: number;
+  readonly after_count: number;
+  readonly before_ms: number;
+  readonly after_ms: number;
+  readonly delta_ms: number;
+}
+
+/** Total self time and number of op calls on the host and on devices. */
+export interface OpPlacement {
+  readonly host_ms: number;
+  readonly device_ms: number;
+  readonly host_ops: number;
+  readonly device_ops: number;
+}
+
+/** An op. `share` is its share of the self time of all ops on the same side. */
+export interface OpRow {
+  readonly name: string;
+  readonly type: string;
+  readonly side: 'host' | 'device';
+  readonly count: number;
+  readonly total_ms: number;
+  readonly self_ms: number;
+  readonly share: number;
+  /** The longest call. */
+  readonly event: number;
+}
+
+/** Progress of reading a capture; `share` is null if it is not being read. */
+export interface OpeningResponse {
+  readonly state: 'idle' | 'opening' | 'failed' | 'ready';
+  readonly share: number | null;
+  /** Size of the file. */
+  readonly bytes: number;
+  readonly problem: Problem | null;
+}
+
+/**
+ * Ops, longest self time first. `sides` are 0 for the host, 1 for devices and 2 for Python
+ * functions. `longest` is the longest event of each op. `steps` is the number of steps of the
+ * capture.
+ */
+export interface OpsResponse {
+  readonly names: readonly string[];
+  readonly types: readonly string[];
+  readonly sides: Uint8Array;
+  readonly counts: Int32Array;
+  readonly total_ms: Float64Array;
+  readonly self_ms: Float64Array;
+  readonly longest: Int32Array;
+  readonly host_idle_ms: number;
+  readonly device_idle_ms: number;
+  readonly steps: number;
+}
+
+/** How long host and devices were busy in an average step. */
+export interface Overlap {
+  readonly host_ms: number;
+  readonly device_ms: number;
+  readonly both_ms: number;
+  readonly neither_ms: number;
+}
+
+/** Time of every step in one part, in milliseconds. */
+export interface PartColumns {
+  readonly name: string;
+  readonly label: Sentence;
+  /** Every instant counted once, for the part of the highest priority. */
+  readonly exclusive_ms: Float64Array;
+  /** As if there were no other part. */
+  readonly inclusive_ms: Float64Array;
+}
+
+/** Time of an average step in one part. */
+export interface PartPair {
+  readonly name: string;
+  readonly label: Sentence;
+  readonly before_ms: number;
+  readonly after_ms: number;
+  readonly before_hidden_ms: number;
+  readonly after_hidden_ms: number;
+}
+
+/** Time of an average step in one part. */
+export interface PartTime {
+  readonly name: string;
+  readonly label: Sentence;
+  readonly ms: number;
+  readonly share: number;
+  /** Time that ran behind a part of higher priority. */
+  readonly hidden_ms: number;
+  readonly description: Sentence;
+}
+
+export interface PipelineRow {
+  /** From 1. */
+  readonly number: number;
+  readonly stages: readonly StageRow[];
+}
+
+/** How long kernels ran in each precision. */
+export interface PrecisionTimes {
+  /** In at most 16 bits. */
+  readonly low_ms: number;
+  readonly full_ms: number;
+  readonly unknown_ms: number;
+  /** Share of the time of known precision; null if there is none. */
+  readonly low_share: number | null;
+}
+
+/**
+ * A search for names, and with `arguments` for arguments of events. The query is a list of words,
+ * or with `regex` a regular expression. `offset` is the number of matching events to skip.
+ */
+export interface ProfileSearchRequest extends CaptureRequest {
+  /** Default: `""`. */
+  readonly query?: string;
+  /** Default: `false`. */
+  readonly regex?: boolean;
+  /** Default: `false`. */
+  readonly arguments?: boolean;
+  /** Default: `0`. */
+  readonly offset?: number;
+}
+
+/** Columns with one row per step, in milliseconds. */
+export interface ProfileStepsResponse {
+  readonly names: readonly string[];
+  readonly start_ms: Float64Array;
+  readonly total_ms: Float64Array;
+  readonly parts: readonly PartColumns[];
+  readonly other_ms: Float64Array;
+  /** The steps that averages are taken over. */
+  readonly averaged: StepRange;
+}
+
+/** The overview of the capture of one host. */
+export interface ProfileSummary {
+  readonly events: number;
+  readonly span_ms: number;
+  readonly framework: Framework;
+  /** How the steps were found. */
+  readonly step_rule: Sentence;
+  readonly markers: readonly StepMarker[];
+  readonly steps: StepTimes;
+  readonly parts: readonly PartTime[];
+  readonly overlap: Overlap | null;
+  readonly placement: OpPlacement;
+  readonly precision: PrecisionTimes;
+  readonly ops: readonly OpRow[];
+  readonly environment: readonly EnvironmentFact[];
+  readonly findings: readonly Finding[];
+  /** The thresholds of the findings. */
+  readonly thresholds: readonly ThresholdRow[];
+  readonly problems: readonly Sentence[];
+}
+
+/** An XLA program; `index` identifies it in requests for its text. */
+export interface ProgramRow {
+  readonly index: number;
+  readonly name: string;
+  readonly module_id: number;
+  readonly instructions: number;
+  readonly total_ms: number;
+}
+
+/** The text of the XLA program with the index `program`. */
+export interface ProgramTextRequest extends CaptureRequest {
+  /** Default: `0`. */
+  readonly program?: number;
+}
+
+/**
+ * The lines of a program; `ms` is NaN for lines that did not run on their own. `omitted_lines` is
+ * the number of lines that were left out at the end.
+ */
+export interface ProgramTextResponse {
+  readonly name: string;
+  readonly lines: readonly string[];
+  /** The instruction of each line; empty for none. */
+  readonly names: readonly string[];
+  readonly ms: Float64Array;
+  readonly omitted_lines: number;
+}
+
+/**
+ * XLA programs and their executed instructions, longest total time first. `program_indices` are
+ * indices into `programs`. `scopes` are the framework's names of what an instruction was compiled
+ * from, with slashes between their parts. `flops` and `bytes` are computed from shapes, for all
+ * runs together. `unmapped_ms` is the device time of events that belong to no known instruction.
+ */
+export interface ProgramsResponse {
+  readonly programs: readonly ProgramRow[];
+  readonly names: readonly string[];
+  readonly opcodes: readonly string[];
+  readonly kinds: readonly string[];
+  readonly scopes: readonly string[];
+  readonly sources: readonly string[];
+  readonly shapes: readonly string[];
+  readonly program_indices: Int32Array;
+  readonly counts: Int32Array;
+  readonly total_ms: Float64Array;
+  readonly flops: Float64Array;
+  readonly bytes: Float64Array;
+  readonly longest: Int32Array;
+  readonly unmapped_ms: number;
+  readonly steps: number;
+}
+
+/** Peak rate of a device in one precision; TF32 and 16 bits are on tensor cores. */
+export interface Roof {
+  readonly precision: 'fp32' | 'tf32' | 'fp16';
+  readonly flops_per_s: number;
+}
+
+/**
+ * Ops with a known cost, longest self time first. `flops` and `bytes` are computed from shapes, for
+ * all calls together. `roofs` is empty if the peak rates of the device are unknown; `is_estimate`
+ * if they were computed from its units.
+ */
+export interface RooflineResponse {
+  readonly device: string;
+  readonly roofs: readonly Roof[];
+  readonly bytes_per_s: number;
+  readonly is_estimate: boolean;
+  readonly names: readonly string[];
+  readonly types: readonly string[];
+  readonly counts: Int32Array;
+  readonly self_ms: Float64Array;
+  readonly flops: Float64Array;
+  readonly bytes: Float64Array;
+  readonly longest: Int32Array;
+  readonly steps: number;
+}
+
+/** How an event compares with all events of the same name. */
+export interface SameNameStats {
+  readonly count: number;
+  readonly total_ps: number;
+  readonly mean_ps: number;
+  readonly min_ps: number;
+  readonly max_ps: number;
+  /** Position of the event among them by start, from 0. */
+  readonly index: number;
+  /** How many took longer. */
+  readonly rank: number;
+  readonly previous: number | null;
+  readonly next: number | null;
+  readonly longest: number;
+}
+
+/** The matching events: totals over all of them, and columns of one page. */
+export interface SearchResult {
+  readonly count: number;
+  readonly total_ps: number;
+  /** By total duration, longest first. */
+  readonly names: readonly NameRow[];
+  /** All matching names. */
+  readonly name_ids: Int32Array;
+  /** One bit per event of the trace if arguments were searched; empty otherwise. */
+  readonly matches: Uint8Array;
+  /** Number of matching events, by start, before the first one in the columns. */
+  readonly offset: number;
+  readonly event: Int32Array;
+  readonly track: Int32Array;
+  readonly lane: Int32Array;
+  readonly start: Float64Array;
+  readonly duration: Float64Array;
+  /** For each thousandth of the trace, whether it contains a match. */
+  readonly marks: Uint8Array;
+}
+
+/** Events of one name. `total_ps` and `self_ps` count only their part in the range. */
+export interface SelectedName {
+  readonly id: number;
+  readonly text: string;
+  readonly count: number;
+  readonly total_ps: number;
+  readonly self_ps: number;
+  readonly min_ps: number;
+  readonly max_ps: number;
+  readonly longest: number;
+}
+
+export interface SelectedTrack {
+  readonly track: number;
+  readonly count: number;
+  readonly busy_ps: number;
+}
+
+export interface SelectionSummary {
+  readonly count: number;
+  /** Number of unique names, of which only the longest are listed. */
+  readonly unique_names: number;
+  readonly names: readonly SelectedName[];
+  readonly tracks: readonly SelectedTrack[];
+}
+
+/** A stage of a pipeline; times per average step, summed over all threads. */
+export interface StageRow {
+  readonly id: number;
+  readonly name: string;
+  readonly op: string;
+  readonly parent: number | null;
+  readonly calls: number;
+  readonly total_ms: number;
+  readonly self_ms: number;
+  /** How long the program waited for this stage and no other. */
+  readonly critical_ms: number;
+  readonly parallelism: number | null;
+  readonly is_slowest: boolean;
+  readonly advice: Sentence | null;
+  /** The longest call. */
+  readonly event: number;
+}
+
+/** The timeline of a static export, with the exported tiles of all tracks. */
+export interface StaticTimeline {
+  readonly timeline: TimelineResponse;
+  readonly tiles: Tiles;
+}
+
+/** The steps of a trace, in picoseconds. */
+export interface StepColumns {
+  /** How the steps were found. */
+  readonly rule: Sentence;
+  readonly names: readonly string[];
+  readonly start_ps: Float64Array;
+  readonly end_ps: Float64Array;
+}
+
+/** Events that could mark steps. */
+export interface StepMarker {
+  readonly name: string;
+  readonly count: number;
+}
+
+/** Duration of an average step. */
+export interface StepPair {
+  readonly before_ms: number;
+  readonly after_ms: number;
+}
+
+/** The indexes of some consecutive steps, without `stop`; an array in JSON. */
+export type StepRange = readonly [start: number, stop: number];
+
+/** "ours" are the rules of this module; "xprof" are those of `analysis.profiles.xprof`. */
+export type StepRules = 'ours' | 'xprof';
+
+/** Durations of steps. Averages leave out the first and the last of many steps. */
+export interface StepTimes {
+  readonly count: number;
+  /** Number of steps that the other numbers are computed from. */
+  readonly averaged: number;
+  readonly mean_ms: number;
+  readonly median_ms: number;
+  readonly min_ms: number;
+  readonly max_ms: number;
+  readonly std_ms: number;
+}
+
+/** Threshold of a finding, in percent of a step; for precision, of the device's compute time. */
+export interface ThresholdRow {
+  readonly name: string;
+  readonly title: Sentence;
+  readonly percent: number;
+  readonly default: number;
+}
+
+/** The tiles from `first` to `last` of a level of detail. */
+export interface TileRange {
+  readonly level: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Columns of the visible entries, sorted by tile, track, lane and start. */
+export interface Tiles {
+  /** Where the entries of each track end: all tracks of the first tile, then of the next. */
+  readonly ends: Int32Array;
+  readonly lane: Uint8Array;
+  readonly start: Float64Array;
+  readonly duration: Float64Array;
+  /** The longest event of the entry. */
+  readonly event: Int32Array;
+  readonly count: Int32Array;
+  readonly name: Int32Array;
+  readonly hue: Uint8Array;
+  /** Share of the time in which an event ran, from 0 to 255. */
+  readonly busy: Uint8Array;
+  /** Names of the entries that are wide enough for a label. */
+  readonly names: NameTable;
+}
+
+/** The tiles from `first` to `last` of some tracks; each is 1,024 * 2 ** level ps wide. */
+export interface TilesRequest extends CaptureRequest {
+  /** Default: `0`. */
+  readonly level?: number;
+  /** Default: `0`. */
+  readonly first?: number;
+  /** Default: `0`. */
+  readonly last?: number;
+  /** Default: `[]`. */
+  readonly tracks?: readonly number[];
+}
+
+/** A range of time in some tracks, in picoseconds. */
+export interface TimeRangeRequest extends CaptureRequest {
+  /** Default: `0.0`. */
+  readonly start?: number;
+  /** Default: `0.0`. */
+  readonly end?: number;
+  /** Default: `[]`. */
+  readonly tracks?: readonly number[];
+}
+
+/** An overview of a trace. Times are picoseconds since the start of the capture. */
+export interface TimelineResponse {
+  readonly start_ps: number;
+  readonly end_ps: number;
+  readonly events: number;
+  /** In display order: the main thread, devices, other threads. */
+  readonly tracks: readonly TrackRow[];
+  readonly steps: StepColumns;
+  /** Number of flows between events. */
+  readonly flows: number;
+  readonly problems: readonly Sentence[];
+  /** The only tiles there are, in a static export; null with a server. */
+  readonly exported: TileRange | null;
+}
+
+/** A tool of the dashboard; if it is empty, `empty_reason` and `hint` say why. */
+export interface ToolRow {
+  readonly name: string;
+  readonly empty_reason: Sentence | null;
+  readonly hint: Sentence | null;
+}
+
+/** All tools in display order, whether or not they have something to show. */
+export interface ToolsResponse {
+  readonly tools: readonly ToolRow[];
+}
+
+/** A track in the viewer. */
+export interface TrackRow {
+  readonly id: number;
+  readonly process: string;
+  readonly name: string;
+  readonly is_device: boolean;
+  readonly is_main: boolean;
+  readonly lanes: number;
+  readonly events: number;
+  /** For how long at least one event ran. */
+  readonly busy_ps: number;
+}
+
+// ---- Dashboard: what_if
+
+/** Requests and responses by method and path below `api/v1/what_if/`. */
+export interface WhatIfRoutes {
+  /** List the data files and model files that can be opened. */
+  readonly 'GET files': {
+    readonly request: Empty;
+    readonly response: WhatIfFilesResponse;
+  };
+  /** List the open data sets. */
+  readonly 'GET sessions': {
+    readonly request: Empty;
+    readonly response: WhatIfSessionsResponse;
+  };
+  /** Open data files as a new session. */
+  readonly 'POST open': {
+    readonly request: OpenRequest;
+    readonly response: SessionInfo;
+  };
+  /** Describe an open data set with its columns and models. */
+  readonly 'GET about': {
+    readonly request: SessionRequest;
+    readonly response: SessionInfo;
+  };
+  /** Close a data set; its edits are lost. Returns the others. */
+  readonly 'POST close': {
+    readonly request: SessionRequest;
+    readonly response: WhatIfSessionsResponse;
+  };
+  /** Choose the label, the inputs of models, and the names of the classes. */
+  readonly 'POST configure': {
+    readonly request: ConfigureRequest;
+    readonly response: SessionInfo;
+  };
+  /** Connect to a model. Predictions are computed by the route `predict`. */
+  readonly 'POST models': {
+    readonly request: AddModelRequest;
+    readonly response: SessionInfo;
+  };
+  /** Remove a model. */
+  readonly 'DELETE models': {
+    readonly request: ModelRequest;
+    readonly response: SessionInfo;
+  };
+  /** Return columns for charts, of the data or computed from predictions. */
+  readonly 'POST columns': {
+    readonly request: WhatIfColumnsRequest;
+    readonly response: WhatIfColumnsResponse;
+  };
+  /** Return all values of one row, and its predictions so far. */
+  readonly 'GET row': {
+    readonly request: RowRequest;
+    readonly response: RowResponse;
+  };
+  /** Return an image of one row as PNG. */
+  readonly 'GET image': {
+    readonly request: WhatIfImageRequest;
+    readonly response: Blob;
+  };
+  /** Change, add, duplicate, delete, reset or undo, and predict the changed row again. */
+  readonly 'POST edit': {
+    readonly request: WhatIfEditRequest;
+    readonly response: WhatIfEditResponse;
+  };
+  /** Return the distance of all rows to one row. */
+  readonly 'POST distances': {
+    readonly request: DistanceRequest;
+    readonly response: DistancesResponse;
+  };
+  /** Return the nearest rows with another prediction, and the smallest edits if requested. */
+  readonly 'POST counterfactuals': {
+    readonly request: CounterfactualRequest;
+    readonly response: CounterfactualsResponse;
+  };
+  /** Start the predictions of all new and edited rows. */
+  readonly 'POST predict': {
+    readonly request: ModelRequest;
+    readonly response: WhatIfJobStatus;
+  };
+  /** Start partial dependence, or return the job of an equal request. */
+  readonly 'POST dependence': {
+    readonly request: DependenceRequest;
+    readonly response: WhatIfJobStatus;
+  };
+  /** Start permutation importance, or return the job of an equal request. */
+  readonly 'POST importance': {
+    readonly request: WhatIfImportanceRequest;
+    readonly response: WhatIfJobStatus;
+  };
+  /** Start Shapley values, or return the job of an equal request. */
+  readonly 'POST shapley': {
+    readonly request: ShapleyRequest;
+    readonly response: WhatIfJobStatus;
+  };
+  /** Return the state of a job, and its result when it is done. */
+  readonly 'GET job': {
+    readonly request: WhatIfJobRequest;
+    readonly response: JobResult;
+  };
+  /** Cancel a job. */
+  readonly 'DELETE job': {
+    readonly request: WhatIfJobRequest;
+    readonly response: WhatIfJobStatus;
+  };
+  /** Return metrics by slice, and the counts at 101 thresholds of binary models. */
+  readonly 'POST performance': {
+    readonly request: PerformanceRequest;
+    readonly response: PerformanceResponse;
+  };
+  /** Choose thresholds by a strategy. */
+  readonly 'POST optimize': {
+    readonly request: OptimizeRequest;
+    readonly response: OptimizeResponse;
+  };
+  /** Return statistics of all columns, and the drift to another open data set. */
+  readonly 'POST statistics': {
+    readonly request: WhatIfStatisticsRequest;
+    readonly response: WhatIfStatisticsResponse;
+  };
+  /** Return the rows with edits and predictions as CSV or JSON lines. */
+  readonly 'GET export': {
+    readonly request: WhatIfExportRequest;
+    readonly response: Blob;
+  };
+}
+
+/** A model to add; `features` are the columns that it gets, by default all inputs. */
+export interface AddModelRequest extends SessionRequest {
+  readonly spec: ModelSpec;
+  /** Default: `"classification"`. */
+  readonly task?: Task;
+  readonly features?: readonly string[] | null;
+}
+
+/** Predictions that are columns of the data. */
+export interface ColumnModel {
+  readonly type: 'columns';
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+/** The values of one column. Strings are codes, -1 for missing; numbers have NaN for missing. */
+export interface ColumnValues {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly numbers: Float64Array | null;
+  readonly codes: Int32Array | null;
+  readonly categories: readonly string[];
+}
+
+/**
+ * The label, the inputs of models, and the names of the classes. `classes_path` is a text file with
+ * one class name per line.
+ */
+export interface ConfigureRequest extends SessionRequest {
+  readonly label?: string | null;
+  readonly features?: readonly string[] | null;
+  readonly class_names?: readonly string[] | null;
+  readonly classes_path?: string | null;
+}
+
+/** The nearest rows with another prediction, and optionally the smallest edits. */
+export interface CounterfactualRequest extends DistanceRequest {
+  readonly model?: string | null;
+  /** Default: `1`. */
+  readonly count?: number;
+  /** Default: `[]`. */
+  readonly locked?: readonly string[];
+  readonly threshold?: number | null;
+  /** Default: `false`. */
+  readonly search_edits?: boolean;
+  /** Default: `5`. */
+  readonly max_changes?: number;
+}
+
+/** The nearest rows with another prediction, and the smallest edits if requested. */
+export interface CounterfactualsResponse {
+  readonly rows: readonly Neighbor[];
+  readonly edits: readonly EditSuggestion[];
+}
+
+/** A file that can be opened. */
+export interface DataFile {
+  readonly path: string;
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** The partial dependence of one feature, or of a pair. Matrices are flattened row by row. */
+export interface DependenceCurve {
+  readonly features: readonly string[];
+  readonly values: readonly (readonly unknown[])[];
+  readonly is_numeric: readonly boolean[];
+  readonly class_names: readonly string[];
+  readonly mean: Float64Array;
+  readonly standard_error: Float64Array;
+  /** Curves of some rows: rows x points x classes. */
+  readonly individual: Float32Array;
+  readonly rows: Int32Array;
+  readonly variation: number;
+}
+
+/** Partial dependence of features, or of one pair if `is_pair`. */
+export interface DependenceRequest extends SessionRequest {
+  /** Default: `[]`. */
+  readonly features?: readonly string[];
+  readonly model?: string | null;
+  readonly row?: number | null;
+  /** Default: `false`. */
+  readonly is_pair?: boolean;
+  /** Default: `10`. */
+  readonly points?: number;
+  /** Default: `"even"`. */
+  readonly grid?: GridKind;
+  readonly value_range?: readonly [number, number] | null;
+  /** Default: `1000`. */
+  readonly sample?: number;
+  /** Default: `0`. */
+  readonly curves?: number;
+  /** Default: `0`. */
+  readonly seed?: number;
+}
+
+/** The distance of all rows to one row. */
+export interface DistanceRequest extends RowRequest {
+  /** Default: `"l1"`. */
+  readonly metric?: Metric;
+  /** Default: `{}`. */
+  readonly weights?: Readonly<Record<string, number>>;
+}
+
+/** The distance of each row, in the order of the rows; ignored features have unique values. */
+export interface DistancesResponse {
+  readonly distances: Float32Array;
+  readonly features: readonly string[];
+  readonly ignored: readonly string[];
+}
+
+/** Changes of features that change the prediction. */
+export interface EditSuggestion {
+  readonly changes: Readonly<Record<string, unknown>>;
+  readonly source_row: number;
+  readonly distance: number;
+}
+
+/** How much a metric decreases when a feature is shuffled. */
+export interface FeatureImportance {
+  readonly feature: string;
+  readonly importance: number;
+  readonly std: number;
+}
+
+/** One value of a row; images and bytes have only a size. */
+export interface FeatureValue {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly is_list: boolean;
+  readonly value: unknown;
+  readonly original: unknown;
+  readonly bytes: number | null;
+  readonly attribution: number | null;
+}
+
+/** A model file below the log directories or `--data-dir`. */
+export interface FileModel {
+  readonly type: 'file';
+  readonly name: string;
+  readonly path: string;
+  /** Default: `"probabilities"`. */
+  readonly output?: Output;
+}
+
+export type GridKind = 'even' | 'quantiles';
+
+/** TensorFlow Serving over gRPC. */
+export interface GrpcModel {
+  readonly type: 'grpc';
+  readonly name: string;
+  readonly address: string;
+  readonly model: string;
+  readonly version?: number | null;
+  readonly signature?: string | null;
+  readonly method?: ServingMethod | null;
+  readonly input?: string | null;
+  readonly output?: string | null;
+  /** Default: `30.0`. */
+  readonly timeout_s?: number;
+}
+
+/** The state of a job, and its result when it is done. */
+export interface JobResult {
+  readonly status: WhatIfJobStatus;
+  readonly dependence: readonly DependenceCurve[];
+  readonly importance: readonly FeatureImportance[];
+  readonly shapley: readonly ShapleyRow[];
+  readonly features: readonly string[];
+  readonly expected: number | null;
+  readonly baseline: number | null;
+  readonly predicted_rows: number | null;
+}
+
+/** Any JSON endpoint. */
+export interface JsonModel {
+  readonly type: 'json';
+  readonly name: string;
+  readonly url: string;
+  /** Default: `"{\"instances\": \"$rows\"}"`. */
+  readonly template?: string;
+  /** Default: `"predictions"`. */
+  readonly scores_path?: string;
+  /** Default: `30.0`. */
+  readonly timeout_s?: number;
+}
+
+/** A server of the KServe v2 protocol. */
+export interface KserveModel {
+  readonly type: 'kserve';
+  readonly name: string;
+  readonly address: string;
+  readonly model: string;
+  readonly version?: string | null;
+  readonly input?: string | null;
+  readonly output?: string | null;
+  /** Default: `30.0`. */
+  readonly timeout_s?: number;
+}
+
+export type Measure = 'positive_rate' | 'true_positive_rate' | 'accuracy' | 'false_positive_rate';
+
+export type Metric = 'l1' | 'l2' | 'cosine';
+
+/** One metric for all slices. */
+export interface MetricValues {
+  readonly metric: string;
+  readonly threshold: number | null;
+  readonly class_name: string | null;
+  readonly value: Float64Array;
+  readonly lower: Float64Array;
+  readonly upper: Float64Array;
+}
+
+/** A model of a session. */
+export interface ModelInfo {
+  readonly name: string;
+  readonly task: Task;
+  readonly is_static: boolean;
+  readonly is_predicted: boolean;
+  readonly features: readonly string[];
+  readonly class_names: readonly string[];
+}
+
+/** One model; by default the first. */
+export interface ModelRequest extends SessionRequest {
+  readonly model?: string | null;
+}
+
+/** The scores of one row by class, from the first prediction to the current one. */
+export interface ModelScores {
+  readonly model: string;
+  readonly class_names: readonly string[];
+  readonly history: readonly (readonly number[])[];
+}
+
+export type ModelSpec = GrpcModel | RestModel | KserveModel | JsonModel | FileModel | ColumnModel;
+
+/** A counterfactual row. */
+export interface Neighbor {
+  readonly row: number;
+  readonly distance: number;
+  readonly feature_distances: Readonly<Record<string, number>>;
+}
+
+/** Data files to open; `*` matches several files with the same columns. */
+export interface OpenRequest {
+  readonly path: string;
+  /** Default: `1000000`. */
+  readonly max_rows?: number;
+  /** Default: `1.0`. */
+  readonly sampling_ratio?: number;
+  /** Default: `0`. */
+  readonly seed?: number;
+  readonly label?: string | null;
+}
+
+/** A strategy that chooses thresholds. */
+export interface OptimizeRequest extends PerformanceRequest {
+  /** Default: `"single"`. */
+  readonly strategy?: Strategy;
+  /** Default: `1.0`. */
+  readonly cost_ratio?: number;
+  /** Default: `"positive_rate"`. */
+  readonly measure?: Measure;
+  /** Default: `0.05`. */
+  readonly max_gap?: number;
+}
+
+/** One threshold per slice, and what it costs. */
+export interface OptimizeResponse {
+  readonly slices: readonly string[];
+  readonly thresholds: Float64Array;
+  readonly is_defined: readonly boolean[];
+  readonly cost: number;
+  readonly single_cost: number;
+  readonly gap: number | null;
+  readonly measures: Readonly<Record<string, Float64Array>>;
+}
+
+export type Output = 'probabilities' | 'logits';
+
+/** Metrics overall and by slice; several columns are crossed. */
+export interface PerformanceRequest extends SessionRequest {
+  readonly model?: string | null;
+  /** Default: `[]`. */
+  readonly slice_by?: readonly string[];
+  /** Default: `{}`. */
+  readonly buckets?: Readonly<Record<string, number | readonly number[]>>;
+  /** Default: `[0.5]`. */
+  readonly thresholds?: readonly number[];
+  /** Default: `"bootstrap"`. */
+  readonly intervals?: 'bootstrap' | 'jackknife' | 'exact' | 'none';
+}
+
+/**
+ * Metrics by slice; the first slice is all rows. `thresholds` and the confusion counts (slices x
+ * 101, flattened) are only set for models with two classes, and let the page compute everything
+ * that depends on a threshold. `matrices` are confusion matrices of models with more classes
+ * (slices x classes x classes).
+ */
+export interface PerformanceResponse {
+  readonly version: number;
+  readonly task: Task;
+  readonly slices: readonly string[];
+  readonly counts: Float64Array;
+  readonly metrics: readonly MetricValues[];
+  readonly class_names: readonly string[];
+  readonly thresholds: Float64Array;
+  readonly tp: Float64Array;
+  readonly fp: Float64Array;
+  readonly tn: Float64Array;
+  readonly fn: Float64Array;
+  readonly matrices: Float64Array;
+  readonly calibration_score: Float64Array;
+  readonly calibration_share: Float64Array;
+  readonly calibration_count: Float64Array;
+  readonly warnings: readonly string[];
+}
+
+/** TensorFlow Serving over REST. */
+export interface RestModel {
+  readonly type: 'rest';
+  readonly name: string;
+  readonly address: string;
+  readonly model: string;
+  readonly version?: number | null;
+  readonly signature?: string | null;
+  /** Default: `"predict"`. */
+  readonly method?: ServingMethod;
+  readonly output?: string | null;
+  /** Default: `30.0`. */
+  readonly timeout_s?: number;
+}
+
+/** One row. */
+export interface RowRequest extends SessionRequest {
+  /** Default: `0`. */
+  readonly row?: number;
+}
+
+/** One row with its predictions. */
+export interface RowResponse {
+  readonly version: number;
+  readonly row: number;
+  readonly values: readonly FeatureValue[];
+  readonly scores: readonly ModelScores[];
+}
+
+export type ServingMethod = 'classify' | 'regress' | 'predict';
+
+/** An open data set. `version` changes with every edit. */
+export interface SessionInfo {
+  readonly session: string;
+  readonly title: string;
+  readonly version: number;
+  readonly row_count: number;
+  readonly active_count: number;
+  readonly label: string | null;
+  readonly columns: readonly WhatIfColumnInfo[];
+  readonly models: readonly ModelInfo[];
+  readonly edit_count: number;
+  readonly problems: readonly string[];
+}
+
+/** An open data set. */
+export interface SessionRequest {
+  readonly session: string;
+}
+
+/** Shapley values of some rows. */
+export interface ShapleyRequest extends SessionRequest {
+  readonly rows: readonly number[];
+  readonly model?: string | null;
+  readonly class_name?: string | null;
+  /** Default: `100`. */
+  readonly background?: number;
+  /** Default: `50`. */
+  readonly permutations?: number;
+  /** Default: `0`. */
+  readonly seed?: number;
+}
+
+/** The contributions of the features to one prediction. */
+export interface ShapleyRow {
+  readonly row: number;
+  readonly prediction: number;
+  readonly contributions: Float64Array;
+  readonly standard_error: Float64Array;
+}
+
+/** Statistics of one column. */
+export interface StatisticsRow {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly is_list: boolean;
+  readonly count: number;
+  readonly missing: number;
+  readonly mean: number;
+  readonly std: number;
+  readonly zeros: number;
+  readonly minimum: number;
+  readonly median: number;
+  readonly maximum: number;
+  readonly outliers: number;
+  readonly unique: number;
+  readonly top: string;
+  readonly top_count: number;
+  readonly mean_length: number;
+  readonly non_uniformity: number;
+  readonly warnings: readonly string[];
+  readonly edges: Float64Array;
+  readonly histogram: Float64Array;
+  readonly values: readonly string[];
+  readonly quantiles: Float64Array;
+  readonly other_histogram: Float64Array | null;
+  readonly jensen_shannon: number | null;
+  readonly population_stability: number | null;
+  readonly chi_square: number | null;
+  readonly kolmogorov_smirnov: number | null;
+}
+
+export type Strategy =
+  | 'single'
+  | 'group'
+  | 'demographic_parity'
+  | 'equal_opportunity'
+  | 'equal_accuracy'
+  | 'equalized_odds'
+  | 'bounded_gap';
+
+export type Task = 'classification' | 'regression';
+
+export type ValueType = 'integer' | 'float' | 'boolean' | 'string' | 'image' | 'bytes';
+
+/** A column of the data, or one that is computed from predictions. */
+export interface WhatIfColumnInfo {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly is_list: boolean;
+  readonly is_sequence: boolean;
+  readonly is_computed: boolean;
+  readonly is_input: boolean;
+  readonly missing: number;
+  readonly minimum: number | null;
+  readonly maximum: number | null;
+  readonly distinct: number | null;
+}
+
+/** Columns of the data, or computed ones, for charts. */
+export interface WhatIfColumnsRequest extends SessionRequest {
+  readonly names: readonly string[];
+  /** Default: `0.5`. */
+  readonly threshold?: number;
+}
+
+/** Columns for charts. `rows` are the numbers of the rows that are not deleted. */
+export interface WhatIfColumnsResponse {
+  readonly version: number;
+  readonly rows: Int32Array;
+  readonly columns: readonly ColumnValues[];
+}
+
+/** A change of the data. `values` are the new values; bytes as `{"base64": …}`. */
+export interface WhatIfEditRequest extends SessionRequest {
+  /** Default: `"edit"`. */
+  readonly kind?: 'edit' | 'add' | 'duplicate' | 'delete' | 'undo' | 'reset';
+  /** Default: `0`. */
+  readonly row?: number;
+  /** Default: `{}`. */
+  readonly values?: Readonly<Record<string, unknown>>;
+}
+
+/** The row after a change; null if it was deleted or nothing was left to undo. */
+export interface WhatIfEditResponse {
+  readonly version: number;
+  readonly edit_count: number;
+  readonly active_count: number;
+  readonly row: RowResponse | null;
+}
+
+/** The rows with edits and predictions, as a file. */
+export interface WhatIfExportRequest extends SessionRequest {
+  /** Default: `"csv"`. */
+  readonly format?: 'csv' | 'jsonl';
+}
+
+/** Data files and model files, and what the server allows. */
+export interface WhatIfFilesResponse {
+  readonly data: readonly DataFile[];
+  readonly models: readonly DataFile[];
+  readonly allow_model_execution: boolean;
+  readonly model_hosts: readonly string[];
+  readonly is_truncated: boolean;
+}
+
+/** An image of one row, scaled down to `max_px` if given. */
+export interface WhatIfImageRequest extends RowRequest {
+  readonly feature: string;
+  /** Default: `0`. */
+  readonly version?: number;
+  readonly max_px?: number | null;
+}
+
+/** Permutation importance. */
+export interface WhatIfImportanceRequest extends SessionRequest {
+  readonly model?: string | null;
+  readonly metric?: string | null;
+  /** Default: `5`. */
+  readonly repeats?: number;
+  /** Default: `0`. */
+  readonly seed?: number;
+}
+
+/** A job that was started before. */
+export interface WhatIfJobRequest {
+  readonly job: string;
+}
+
+/** The state of a job. */
+export interface WhatIfJobStatus {
+  readonly job: string;
+  readonly state: JobState;
+  readonly stage: string;
+  readonly done: number;
+  readonly total: number;
+  readonly problem: string;
+}
+
+/** All open data sets. */
+export interface WhatIfSessionsResponse {
+  readonly sessions: readonly SessionInfo[];
+}
+
+/** Statistics of all columns, and the drift to another open data set. */
+export interface WhatIfStatisticsRequest extends SessionRequest {
+  readonly other?: string | null;
+}
+
+/** Statistics of all columns. */
+export interface WhatIfStatisticsResponse {
+  readonly version: number;
+  readonly rows: readonly StatisticsRow[];
+}
+
+// ---- Shared
+
+/** An empty request, or an empty response to a request that succeeded. */
+export type Empty = Record<string, never>;
+
+export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
+
+/** A section of a custom layout; `closed` sections are collapsed at first. */
+export interface LayoutCategory {
+  readonly title: string;
+  readonly closed: boolean;
+  readonly charts: readonly LayoutChart[];
+}
+
+/** A section of a custom layout; `closed` sections are collapsed at first. */
+export interface LayoutCategoryInput {
+  readonly title: string;
+  /** Default: `false`. */
+  readonly closed?: boolean;
+  /** Default: `[]`. */
+  readonly charts?: readonly LayoutChartInput[];
+}
+
+/** One chart of a custom layout: `margins` if there are any, else lines of `tags`. */
+export interface LayoutChart {
+  readonly title: string;
+  /** Regular expressions, matched at the start of tags. */
+  readonly tags: readonly string[];
+  readonly margins: readonly LayoutMargin[];
+}
+
+/** One chart of a custom layout: `margins` if there are any, else lines of `tags`. */
+export interface LayoutChartInput {
+  readonly title: string;
+  /** Regular expressions, matched at the start of tags. Default: `[]`. */
+  readonly tags?: readonly string[];
+  /** Default: `[]`. */
+  readonly margins?: readonly LayoutMargin[];
+}
+
+/** The tags of a line and of the lower and upper edge of the band around it. */
+export interface LayoutMargin {
+  readonly value: string;
+  readonly lower: string;
+  readonly upper: string;
+}
+
+/**
+ * An error for the page: what failed, and what to do about it. `code` and `args` identify the
+ * message for translation, `hint_code` the hint. They are absent if the sentence has no code.
+ */
+export interface Problem {
+  readonly message: string;
+  readonly hint: string;
+  readonly code?: string;
+  readonly args?: Readonly<Record<string, string | number | Sentence>>;
+  readonly hint_code?: string;
+}
+
+/** A sentence for the page: the English text, and what the page translates it by. */
+export interface Sentence {
+  /** Empty if there is no translation. */
+  readonly code: string;
+  readonly text: string;
+  readonly args: Readonly<Record<string, string | number | Sentence>>;
+}
+
+/** The values of one tag of one run, in the order written. */
+export interface SeriesSteps {
+  readonly run: string;
+  readonly tag: string;
+  /** Identifies the value in requests. */
+  readonly index: Int32Array;
+  readonly step: Float64Array;
+  readonly wall_time: Float64Array;
+  /** The fingerprint of the value. */
+  readonly fingerprint: Int32Array;
+}
+
+/** The steps of some tags; without `runs`, of all runs that have them. */
+export interface StepsRequest {
+  readonly tags: readonly string[];
+  readonly runs?: readonly string[] | null;
+  /** Include values that were overwritten after a restart. Default: `false`. */
+  readonly overwritten?: boolean;
+}
+
+export interface StepsResponse {
+  readonly cursor: string;
+  readonly series: readonly SeriesSteps[];
+}
+
+/** One value of a tag of a run, as listed in `SeriesSteps`. */
+export interface ValueRequest {
+  readonly run: string;
+  readonly tag: string;
+  readonly index: number;
+  /** The fingerprint; with it the response never changes. */
+  readonly fingerprint?: number | null;
+}

@@ -1,0 +1,205 @@
+import { type ServerProblem, translateProblem } from '../i18n/server-messages';
+import { COLUMNS_MEDIA_TYPE, decodeColumns } from './decode';
+import { isAbortError, NetworkError, ServerError, UnexpectedResponseError } from './errors';
+import type { Problem } from './schemas';
+
+/** The source of responses: a server, a static export or the kernel of a notebook. */
+export interface Transport {
+  /**
+   * Send a request and return the decoded response.
+   *
+   * Rejects with a `QueryError`, with an AbortError if `signal` was aborted, or with any other error
+   * if the page itself has a bug.
+   */
+  send(request: WireRequest, signal: AbortSignal): Promise<unknown>;
+  /** Return whether the route can be served; a static export has only some. */
+  supports(route: string): boolean;
+  /** Return a URL for images, players and links, which may be an object URL. */
+  resolveUrl(path: string): Promise<string>;
+  /** Request early what will be requested soon; a static export has everything at hand. */
+  prefetch?(path: string): void;
+  /** When a static export was created, in seconds since 1970; null if there is a server. */
+  readonly exportedAt: number | null;
+}
+
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface WireRequest {
+  /** Method and path with placeholders, below `api/v1/`: `GET blobs/{fingerprint}`. */
+  readonly route: string;
+  /** The request from which path, query and body were made; a static export handles it itself. */
+  readonly fields: unknown;
+  readonly method: HttpMethod;
+  /** Relative to the page, with the query: `api/v1/tags?run=train`. */
+  readonly path: string;
+  /** Sent as JSON; a Blob is sent unchanged. */
+  readonly body?: unknown;
+  /** Return the body of the response as a file. */
+  readonly isFile?: boolean;
+  /** Changes something on the server. */
+  readonly isMutation?: boolean;
+}
+
+const API_ROOT = 'api/v1/';
+
+type QueryValue = string | number | boolean | null | undefined;
+
+/** Parameters of a URL: fields that are null or undefined are left out, lists repeat their name. */
+export function encodeQuery(fields: Readonly<Record<string, unknown>>): string {
+  const pairs = Object.entries(fields).flatMap(([name, value]) =>
+    (Array.isArray(value) ? (value as QueryValue[]) : [value as QueryValue])
+      .filter((one) => one !== null && one !== undefined)
+      .map((one) => `${name}=${encodeURIComponent(one as string | number | boolean)}`),
+  );
+  return pairs.join('&');
+}
+
+/**
+ * Make the request for a route such as `GET blobs/{fingerprint}`. Parts of the path and, without a
+ * body, the query are filled from the fields of `request`, in their order: a static export stores
+ * responses by URL.
+ */
+export function makeWireRequest(route: string, request: unknown, isFile = false): WireRequest {
+  const [method, template] = splitRoute(route);
+  const all = (request ?? {}) as Readonly<Record<string, unknown>>;
+  const inPath = new Set<string>();
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    inPath.add(name);
+    return encodeURIComponent(String(all[name]));
+  });
+  const fields = Object.fromEntries(Object.entries(all).filter(([name]) => !inPath.has(name)));
+  const common = { route, fields: request, method, ...(isFile ? { isFile } : {}) };
+  if (method === 'GET' || method === 'DELETE') {
+    return { ...common, path: API_ROOT + addQuery(path, fields) };
+  }
+  if (Array.isArray(request)) return { ...common, path: API_ROOT + path, body: request };
+  const { body, ...params } = fields;
+  if (!(body instanceof Blob)) return { ...common, path: API_ROOT + path, body: fields };
+  return { ...common, path: API_ROOT + addQuery(path, params), body };
+}
+
+/** A request that is given by its path instead of its route. */
+export interface PathRequest {
+  readonly method?: HttpMethod;
+  readonly body?: unknown;
+  readonly isFile?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export function makePathRequest(
+  path: string,
+  { method = 'GET', body, isFile = false }: PathRequest = {},
+): WireRequest {
+  const [folder = '', query = ''] = path.split('?');
+  const route = `${method} ${folder.replace(API_ROOT, '')}`;
+  const fields = body ?? Object.fromEntries(new URLSearchParams(query));
+  return { route, fields, method, path, body, isFile };
+}
+
+function addQuery(path: string, fields: Readonly<Record<string, unknown>>): string {
+  const query = encodeQuery(fields);
+  return query === '' ? path : `${path}?${query}`;
+}
+
+export function splitRoute(route: string): readonly [method: HttpMethod, path: string] {
+  const space = route.indexOf(' ');
+  return [route.slice(0, space) as HttpMethod, route.slice(space + 1)];
+}
+
+/** The path of a route without parameters, below the page. */
+export function getRoutePath(route: string): string {
+  return API_ROOT + splitRoute(route)[1];
+}
+
+/** Unused prefetched responses are dropped after this time. */
+const PREFETCH_MS = 10_000;
+
+type Fetch = (path: string, init: RequestInit) => Promise<Response>;
+
+/** Requests to the server that the page came from. URLs are relative, so any base path works. */
+export class HttpTransport implements Transport {
+  readonly exportedAt = null;
+  readonly #fetch: Fetch;
+  readonly #prefetched = new Map<string, Promise<Response>>();
+
+  constructor(fetchResponse: Fetch = (path, init) => fetch(path, init)) {
+    this.#fetch = fetchResponse;
+  }
+
+  supports(): boolean {
+    return true;
+  }
+
+  resolveUrl(path: string): Promise<string> {
+    return Promise.resolve(path);
+  }
+
+  /** Send a GET request whose response the next `send` with the same path uses. */
+  prefetch(path: string): void {
+    const { signal } = new AbortController();
+    const response = this.#fetch(path, makeInit(makePathRequest(path), signal));
+    // Errors are reported by the request; unused responses are dropped.
+    response.catch(() => undefined);
+    this.#prefetched.set(path, response);
+    setTimeout(() => this.#prefetched.delete(path), PREFETCH_MS);
+  }
+
+  async send(request: WireRequest, signal: AbortSignal): Promise<unknown> {
+    const init = makeInit(request, signal);
+    const response = await receive(
+      () => this.#takePrefetched(request) ?? this.#fetch(request.path, init),
+    );
+    if (!response.ok) throw await readError(response);
+    if (request.isFile) return receive(() => response.blob());
+    const type = response.headers.get('content-type') ?? '';
+    if (type === COLUMNS_MEDIA_TYPE)
+      return decodeColumns(await receive(() => response.arrayBuffer()));
+    if (!type.startsWith('application/json')) throw new UnexpectedResponseError(response.status);
+    // Two steps: a body that breaks off is a network error, malformed JSON of our server is a bug.
+    return JSON.parse(await receive(() => response.text()));
+  }
+
+  #takePrefetched({ method, path }: WireRequest): Promise<Response> | undefined {
+    if (method !== 'GET') return undefined;
+    const response = this.#prefetched.get(path);
+    this.#prefetched.delete(path);
+    return response;
+  }
+}
+
+function makeInit({ method, body, isFile }: WireRequest, signal: AbortSignal): RequestInit {
+  const accept = isFile ? '*/*' : `${COLUMNS_MEDIA_TYPE}, application/json;q=0.9`;
+  const init: RequestInit = { method, signal, headers: { accept } };
+  if (body === undefined) return init;
+  if (body instanceof Blob) return { ...init, body };
+  const headers = { accept, 'content-type': 'application/json' };
+  return { ...init, headers, body: JSON.stringify(body) };
+}
+
+/** The only place where an exception means that the network failed. */
+async function receive<Value>(read: () => Promise<Value>): Promise<Value> {
+  try {
+    return await read();
+  } catch (error) {
+    throw isAbortError(error) ? error : new NetworkError();
+  }
+}
+
+async function readError(response: Response): Promise<ServerError> {
+  const { status } = response;
+  const text = await receive(() => response.text());
+  const problem = parseProblem(text);
+  if (problem === null) return new UnexpectedResponseError(status);
+  const seconds = Number.parseFloat(response.headers.get('retry-after') ?? '');
+  return new ServerError(problem, status, Number.isFinite(seconds) ? seconds : null);
+}
+
+function parseProblem(text: string): Problem | null {
+  try {
+    const { error } = JSON.parse(text) as { error?: Partial<ServerProblem> };
+    if (typeof error?.message !== 'string') return null;
+    return translateProblem({ ...error, message: error.message, hint: error.hint ?? '' });
+  } catch {
+    return null; // HTML of a proxy
+  }
+}

@@ -1,0 +1,255 @@
+import { createContext } from 'svelte';
+import { SvelteMap, SvelteSet } from 'svelte/reactivity';
+
+import type { SortedSteps } from '../../api/client';
+import { TagGridState } from '../../cards/card-grid.svelte';
+import { withCardValue } from '../../cards/grid-settings';
+import { StepSelection } from '../../cards/steps/step-selection.svelte';
+import { indexAtStep } from '../../cards/steps/step-series';
+import { StepsQuery } from '../../cards/steps/steps-query.svelte';
+import * as m from '../../catalog/audio';
+import * as common from '../../catalog/common';
+import type { NumberRange } from '../../charts/types';
+import type { Context, Shortcut } from '../../plugin/context';
+import { AudioPlayer } from './audio-player.svelte';
+import {
+  type AudioSettings,
+  type ClipRef,
+  createAudioSettings,
+  isSameClip,
+  isSameClipSlot,
+} from './audio-settings';
+import { AudioDecoder } from './browser-decoding';
+import { clipPath } from './query';
+
+export type CompareSide = 'a' | 'b';
+
+class AudioCardGrid extends TagGridState {
+  /** Returns whether there was a loop range. */
+  clearLoopRange: () => boolean = () => false;
+
+  /** Escape clears the loop range before it leaves the full screen. */
+  override clearSelection(): void {
+    if (!this.clearLoopRange()) super.clearSelection();
+  }
+}
+
+/** The state that the components of the dashboard share. */
+export class AudioState {
+  readonly context: Context;
+  readonly cardGrid: AudioCardGrid;
+  readonly settings: AudioSettings;
+  readonly stepSelection: StepSelection;
+  readonly stepLoader: StepsQuery;
+  readonly player: AudioPlayer;
+  readonly decoder: AudioDecoder;
+  /** Paths of the clips that the user wants to be decoded in the browser. */
+  readonly decodeRequested = new SvelteSet<string>();
+  readonly #clipCounts = new SvelteMap<string, number>();
+  /** The clip that was started: it is not replaced when a new step is logged. */
+  #playingClip = $state.raw<{
+    readonly tag: string;
+    readonly run: string;
+    readonly step: number;
+  } | null>(null);
+
+  constructor(context: Context) {
+    this.context = context;
+    this.cardGrid = new AudioCardGrid(context, {
+      name: 'audio',
+      title: common.audio,
+      emptyTitle: m.emptyTitle,
+      emptyHint: m.emptyHint,
+      plugins: ['audio'],
+      defaultWidth: 440,
+    });
+    this.settings = createAudioSettings(context);
+    this.stepSelection = new StepSelection(context.url);
+    this.stepLoader = new StepsQuery(this.cardGrid);
+    this.player = new AudioPlayer(context, this.settings);
+    this.decoder = new AudioDecoder(context.queries);
+    this.cardGrid.clearLoopRange = () => this.#clearLoopRange();
+  }
+
+  /** Call it where effects can be created. */
+  startEffects(): void {
+    const { settings, player, stepLoader } = this;
+    this.cardGrid.startEffects();
+    for (const param of [settings.clip, settings.a, settings.b])
+      $effect(() => {
+        const tag = param.value?.tag;
+        return tag === undefined ? undefined : stepLoader.subscribe(tag);
+      });
+    $effect(() => player.setSource(this.findClipPath(settings.clip.value)));
+    $effect(() => {
+      if (!player.playing) return;
+      for (const side of [settings.a.value, settings.b.value]) {
+        const path = this.findClipPath(side);
+        if (path !== null) player.preload(path);
+      }
+    });
+    $effect(() => player.setVolume(settings.volume.value));
+    $effect(() => () => player.dispose());
+  }
+
+  /** Return the position of the value that a card shows for a run; -1 if there is none yet. */
+  positionOf(steps: SortedSteps): number {
+    const selected = this.stepSelection.stepOf(steps.tag);
+    const playing = this.#playingClip;
+    const isPlaying =
+      this.player.playing && playing?.run === steps.run && playing.tag === steps.tag;
+    return indexAtStep(steps, selected === null && isPlaying ? playing.step : selected);
+  }
+
+  /** Return the value that a clip belongs to; undefined until its steps are loaded. */
+  findClip(clip: ClipRef | null): { steps: SortedSteps; position: number } | undefined {
+    const steps = clip && this.stepLoader.get(clip.tag)?.find(({ run }) => run === clip.run);
+    if (!steps) return undefined;
+    const position = clip.step === null ? this.positionOf(steps) : indexAtStep(steps, clip.step);
+    return position < 0 ? undefined : { steps, position };
+  }
+
+  findClipPath(clip: ClipRef | null): string | null {
+    const found = this.findClip(clip);
+    return found && clip ? clipPath({ ...found, part: clip.part }) : null;
+  }
+
+  isCurrent(clip: ClipRef): boolean {
+    const { value } = this.settings.clip;
+    if (!value || !isSameClipSlot(value, clip)) return false;
+    return value.step === null || value.step === clip.step;
+  }
+
+  /** Play or pause a clip; `clip` has the step that is shown. */
+  toggle(clip: ClipRef): void {
+    if (this.isCurrent(clip) && this.player.playing) this.player.pause();
+    else {
+      this.#select(clip);
+      this.#start(clip);
+    }
+  }
+
+  /** Play or pause the clip that was played last. */
+  toggleCurrent(): void {
+    const clip = this.settings.clip.value;
+    if (this.player.playing) this.player.pause();
+    else if (clip) this.#start(clip);
+  }
+
+  seek(clip: ClipRef, seconds: number): void {
+    this.#select(clip);
+    this.player.seek(seconds);
+  }
+
+  setLoopRange(clip: ClipRef, range: NumberRange | null): void {
+    const { settings } = this;
+    this.#select(clip);
+    settings.loopRange.set(range && roundRange(range, 4));
+    if (!range) return;
+    settings.loop.set(true);
+    this.player.seek(range[0]);
+  }
+
+  /** Set a clip as one of the two that are compared, or clear it. */
+  toggleCompared(side: CompareSide, clip: ClipRef): void {
+    const param = this.settings[side];
+    param.set(isSameClip(param.value, clip) ? null : clip);
+  }
+
+  /** Continue with side A or B at the same position. A side without a clip gets the current one. */
+  switchTo(side: CompareSide): void {
+    const { settings, player } = this;
+    const compared = settings[side].value;
+    const current = settings.clip.value;
+    if (compared) settings.clip.set(compared, 'replace');
+    else if (current) {
+      const found = this.findClip(current);
+      settings[side].set({ ...current, step: found?.steps.step[found.position] ?? null });
+    }
+    if (compared && !player.playing) player.play();
+  }
+
+  /** The visible time range of the clips of a card, in seconds; null: all. */
+  zoomOf(cardId: string): NumberRange | null {
+    return this.settings.zooms.value.get(cardId) ?? null;
+  }
+
+  setZoom(cardId: string, range: NumberRange | null): void {
+    const { zooms } = this.settings;
+    zooms.set(withCardValue(zooms.value, cardId, range && roundRange(range, 6)), 'replace');
+  }
+
+  /** The largest number of clips that a run has in a tag; undefined until it is known. */
+  clipCount(tag: string): number | undefined {
+    return this.#clipCounts.get(tag);
+  }
+
+  setClipCount(tag: string, clips: number): void {
+    if ((this.#clipCounts.get(tag) ?? 0) < clips) this.#clipCounts.set(tag, clips);
+  }
+
+  #start(clip: ClipRef): void {
+    this.#rememberStep(clip);
+    this.player.play();
+  }
+
+  /** Make a clip the current one. It follows the step slider of its card. */
+  #select(clip: ClipRef): void {
+    if (this.isCurrent(clip)) return;
+    this.settings.clip.set({ ...clip, step: null });
+    this.settings.loopRange.set(null);
+    if (!this.player.playing) this.player.seek(0);
+    else this.#rememberStep(clip);
+  }
+
+  #rememberStep(clip: ClipRef): void {
+    const found = this.findClip(clip);
+    const step = found?.steps.step[found.position];
+    this.#playingClip = step === undefined ? null : { tag: clip.tag, run: clip.run, step };
+  }
+
+  #clearLoopRange(): boolean {
+    const { loopRange } = this.settings;
+    const hadRange = loopRange.value !== null;
+    if (hadRange) loopRange.set(null);
+    return hadRange;
+  }
+}
+
+/** Limits the digits in the URL. */
+function roundRange([from, to]: NumberRange, digits: number): NumberRange {
+  return [Number(from.toFixed(digits)), Number(to.toFixed(digits))];
+}
+
+export const [getAudioState, setAudioState] = createContext<AudioState>();
+
+const SEEK_STEP_S = 0.5;
+const SEEK_JUMP_S = 5;
+
+/** Register the keyboard shortcuts of the dashboard; return a function that removes them. */
+export function registerAudioShortcuts(audio: AudioState): () => void {
+  const { settings, player, cardGrid } = audio;
+  const { loop, spectrogram } = settings;
+  const seek = (by: number) => (): void => {
+    if (settings.clip.value) player.seek(player.position + by);
+  };
+  const shortcuts: Omit<Shortcut, 'group'>[] = [
+    { keys: ' ', label: common.playOrPause, run: () => audio.toggleCurrent() },
+    { keys: 'ArrowLeft', label: m.shortcutsBack, run: seek(-SEEK_STEP_S) },
+    { keys: 'ArrowRight', label: m.shortcutsForward, run: seek(SEEK_STEP_S) },
+    { keys: 'Shift+ArrowLeft', label: m.shortcutsBackLong, run: seek(-SEEK_JUMP_S) },
+    { keys: 'Shift+ArrowRight', label: m.shortcutsForwardLong, run: seek(SEEK_JUMP_S) },
+    { keys: 'a', label: m.shortcutsSideA, run: () => audio.switchTo('a') },
+    { keys: 'b', label: m.shortcutsSideB, run: () => audio.switchTo('b') },
+    { keys: 'l', label: m.loop, run: () => loop.set(!loop.value) },
+    {
+      keys: 't',
+      label: m.shortcutsToggleSpectrogram,
+      run: () => spectrogram.set(spectrogram.value === 'off' ? 'mel' : 'off'),
+    },
+  ];
+  const stops = shortcuts.map((shortcut) =>
+    cardGrid.context.shortcuts.register({ ...shortcut, group: cardGrid.info.title }),
+  );
+  return () => stops.forEach((stop) => stop());
+}

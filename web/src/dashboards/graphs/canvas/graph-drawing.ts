@@ -1,0 +1,276 @@
+/** The geometry of the drawing: sizes of nodes, paths of edges, positions of labels. */
+import type { Renderer } from '../../../charts/renderer/renderer';
+import { nodeSubtitle } from '../graph-labels';
+import { type GraphEdge, type GraphNode, isExpandable } from '../graph-model';
+import {
+  type Box,
+  boxesOverlap,
+  type Direction,
+  type LayoutPoint,
+  type NestedGraph,
+  type NestedLayout,
+  type PlacedNode,
+  type Size,
+} from '../layout/layout-types';
+import type { VisibleGroups } from '../visible-graph';
+
+export const NAME_SIZE = 12;
+export const SUBTITLE_SIZE = 10;
+export const EDGE_LABEL_SIZE = 10;
+const MIN_NODE_WIDTH_PX = 64;
+const MAX_NODE_WIDTH_PX = 210;
+const NODE_PADDING_PX = 12;
+const CHEVRON_WIDTH_PX = 12;
+const ONE_LINE_HEIGHT_PX = 28;
+const TWO_LINE_HEIGHT_PX = 40;
+
+export interface DrawnNode extends PlacedNode {
+  readonly node: GraphNode;
+  readonly isOpen: boolean;
+  /** The node that contains it; empty at the top level. */
+  readonly parent: string;
+}
+
+export interface DrawnEdge {
+  readonly id: string;
+  /** The node whose group has the edge. */
+  readonly owner: string;
+  readonly edge: GraphEdge;
+  readonly route: readonly LayoutPoint[];
+  readonly isAuxiliary: boolean;
+  /** Paths of both ends; an end outside of the group is the node next to the group. */
+  readonly source: string;
+  readonly target: string;
+  /** False if the edge continues inside an expanded group. */
+  readonly hasArrowHead: boolean;
+}
+
+export interface GraphDrawing extends Size {
+  readonly nodes: readonly DrawnNode[];
+  readonly edges: readonly DrawnEdge[];
+  readonly byId: ReadonlyMap<string, DrawnNode>;
+}
+
+export const EMPTY_DRAWING: GraphDrawing = {
+  width: 0,
+  height: 0,
+  nodes: [],
+  edges: [],
+  byId: new Map(),
+};
+
+/** Which nodes and edges stand out. */
+export interface Highlights {
+  isSelected(id: string): boolean;
+  isMatch(id: string): boolean;
+  isDimmed(id: string): boolean;
+  hasShapeIssue(id: string): boolean;
+  isEdgeHighlighted(edge: DrawnEdge): boolean;
+  isEdgeDimmed(edge: DrawnEdge): boolean;
+}
+
+export const NO_HIGHLIGHTS: Highlights = {
+  isSelected: () => false,
+  isMatch: () => false,
+  isDimmed: () => false,
+  hasShapeIssue: () => false,
+  isEdgeHighlighted: () => false,
+  isEdgeDimmed: () => false,
+};
+
+// ---- Layout
+
+/** Return the size of a collapsed node. */
+export function measureNode(node: GraphNode, measureText: Renderer['measureText']): Size {
+  const subtitle = nodeSubtitle(node);
+  const name =
+    measureText(node.label, { size: NAME_SIZE, bold: true }) +
+    (isExpandable(node) ? CHEVRON_WIDTH_PX : 0);
+  const text = Math.max(name, measureText(subtitle, { size: SUBTITLE_SIZE })) + 2 * NODE_PADDING_PX;
+  return {
+    width: Math.round(Math.min(MAX_NODE_WIDTH_PX, Math.max(MIN_NODE_WIDTH_PX, text))),
+    height: subtitle === '' ? ONE_LINE_HEIGHT_PX : TWO_LINE_HEIGHT_PX,
+  };
+}
+
+/** Return the input of the layout. */
+export function toNestedGraph(
+  id: string,
+  groups: VisibleGroups,
+  measureText: Renderer['measureText'],
+): NestedGraph {
+  const group = groups.get(id);
+  const nodes = (group?.nodes ?? []).map((node) => ({
+    id: node.id,
+    ...measureNode(node, measureText),
+    isAuxiliary: group?.auxiliaryIds.has(node.id) ?? false,
+    content: groups.has(node.id) ? toNestedGraph(node.id, groups, measureText) : null,
+  }));
+  const edges =
+    group?.edges.map(({ source, target, portKey }) => ({ source, target, portKey })) ?? [];
+  return { id, nodes, edges };
+}
+
+/** Combine a layout with the nodes and edges that were laid out. */
+export function buildDrawing(layout: NestedLayout, groups: VisibleGroups): GraphDrawing {
+  const known = new Map<string, { node: GraphNode; parent: string }>();
+  for (const [parent, { nodes }] of groups)
+    for (const node of nodes) known.set(node.id, { node, parent });
+  const nodes = layout.nodes.flatMap((placed) => {
+    const found = known.get(placed.id);
+    return found ? [{ ...placed, ...found, isOpen: groups.has(placed.id) }] : [];
+  });
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const edges = layout.edges.flatMap(({ owner, index, route, isAuxiliary }) => {
+    const group = groups.get(owner);
+    const edge = group?.edges[index];
+    if (!group || !edge) return [];
+    const getId = (end: number | null): string =>
+      end === null ? edge.portKey : (group.nodes[end]?.id ?? '');
+    const [source, target] = [getId(edge.source), getId(edge.target)];
+    const hasArrowHead = edge.target !== null && byId.get(target)?.isOpen !== true;
+    return [
+      { id: `${owner} ${index}`, owner, edge, route, isAuxiliary, source, target, hasArrowHead },
+    ];
+  });
+  return { width: layout.width, height: layout.height, nodes, edges, byId };
+}
+
+/** Truncate a name in the middle: its end distinguishes it from others. */
+export function truncateMiddle(
+  text: string,
+  maxWidth: number,
+  measure: (text: string) => number,
+): string {
+  if (measure(text) <= maxWidth) return text;
+  for (let kept = text.length - 1; kept > 2; kept--) {
+    const head = Math.ceil(kept / 2);
+    const short = `${text.slice(0, head)}…${text.slice(text.length - (kept - head))}`;
+    if (measure(short) <= maxWidth) return short;
+  }
+  return '…';
+}
+
+// ---- Edges
+
+/** A self-loop has this many points and ends horizontally. */
+const SELF_LOOP_POINTS = 4;
+
+/** Return the line width for a number of elements: 4 times as wide for 256 times as many. */
+export function edgeWidth(elements: number | null): number {
+  return elements === null ? 1.2 : Math.min(9, 0.9 + 0.08 * elements ** 0.25);
+}
+
+const round = (number: number): number => Math.round(number * 10) / 10;
+
+/** Return the SVG path of an edge, which starts and ends in the direction of the layout. */
+export function edgePath(route: readonly LayoutPoint[], direction: Direction): string {
+  const [first, ...rest] = route;
+  if (!first) return '';
+  let path = `M${round(first.x)} ${round(first.y)}`;
+  let from = first;
+  for (const to of rest) {
+    path += curveSegment(from, to, direction);
+    from = to;
+  }
+  return path;
+}
+
+function curveSegment(from: LayoutPoint, to: LayoutPoint, direction: Direction): string {
+  const [x, y] = [round(to.x), round(to.y)];
+  const isStraight = Math.abs(from.x - to.x) < 0.5 || Math.abs(from.y - to.y) < 0.5;
+  if (isStraight) return `L${x} ${y}`;
+  if (direction === 'down') {
+    const middle = round((from.y + to.y) / 2);
+    return `C${round(from.x)} ${middle} ${x} ${middle} ${x} ${y}`;
+  }
+  const middle = round((from.x + to.x) / 2);
+  return `C${middle} ${round(from.y)} ${middle} ${y} ${x} ${y}`;
+}
+
+/** Return the path of an arrow head, and the route without the part below the head. */
+export function arrowHead(
+  route: readonly LayoutPoint[],
+  direction: Direction,
+  width: number,
+): { readonly path: string; readonly shaft: readonly LayoutPoint[] } {
+  const [tip, before] = [route.at(-1) ?? { x: 0, y: 0 }, route.at(-2) ?? { x: 0, y: 0 }];
+  const [length, halfWidth] = [5 + width, 2.5 + width];
+  const isHorizontal = route.length === SELF_LOOP_POINTS && tip.y === before.y;
+  if (direction === 'down' && !isHorizontal) {
+    const base = tip.y - Math.sign(tip.y - before.y || 1) * length;
+    const path = `M${round(tip.x)} ${round(tip.y)}L${round(tip.x - halfWidth)} ${round(base)}H${round(tip.x + halfWidth)}Z`;
+    return { path, shaft: [...route.slice(0, -1), { x: tip.x, y: base }] };
+  }
+  const base = tip.x - Math.sign(tip.x - before.x || 1) * length;
+  const path = `M${round(tip.x)} ${round(tip.y)}L${round(base)} ${round(tip.y - halfWidth)}V${round(tip.y + halfWidth)}Z`;
+  return { path, shaft: [...route.slice(0, -1), { x: base, y: tip.y }] };
+}
+
+// ---- Edge labels
+
+export interface EdgeLabel extends LayoutPoint {
+  readonly id: string;
+  readonly text: string;
+  /** The label is to the right of a vertical line; otherwise it is on the line. */
+  readonly isBesideEdge: boolean;
+}
+
+const LETTER_WIDTH_PX = 5.6;
+const LABEL_GAP_PX = 5;
+/** Positions along the longest segment of an edge, the preferred one first. */
+const LABEL_POSITIONS = [0.5, 0.38, 0.62, 0.26, 0.74];
+
+/** Place the labels of edges, the largest tensors first, without overlaps. */
+export function placeEdgeLabels(edges: readonly DrawnEdge[]): EdgeLabel[] {
+  // Edges across the boundary of a group have their label outside of it.
+  const labeled = edges.filter(
+    ({ edge }) =>
+      edge.label !== '' && !edge.isControl && edge.source !== null && edge.target !== null,
+  );
+  labeled.sort((a, b) => (b.edge.elementCount ?? 0) - (a.edge.elementCount ?? 0));
+  const labels: EdgeLabel[] = [];
+  const occupied: Box[] = [];
+  for (const edge of labeled) {
+    const label = findLabelPosition(edge, occupied);
+    if (label) labels.push(label);
+  }
+  return labels;
+}
+
+function findLabelPosition({ id, edge, route }: DrawnEdge, occupied: Box[]): EdgeLabel | null {
+  const segment = findLongestSegment(route);
+  if (!segment) return null;
+  const { start, end } = segment;
+  const width = edge.label.length * LETTER_WIDTH_PX;
+  const isBesideEdge = Math.abs(end.x - start.x) < 1;
+  const shift = isBesideEdge ? LABEL_GAP_PX + edgeWidth(edge.elementCount) / 2 : 0;
+  for (const position of LABEL_POSITIONS) {
+    const x = start.x + (end.x - start.x) * easeInOut(position) + shift;
+    const y = start.y + (end.y - start.y) * position;
+    const box = { x: isBesideEdge ? x + width / 2 : x, y, width, height: EDGE_LABEL_SIZE };
+    if (occupied.some((other) => boxesOverlap(box, other))) continue;
+    occupied.push(box);
+    return { id, x, y, text: edge.label, isBesideEdge };
+  }
+  return null;
+}
+
+interface RouteSegment {
+  readonly start: LayoutPoint;
+  readonly end: LayoutPoint;
+}
+
+function findLongestSegment(route: readonly LayoutPoint[]): RouteSegment | undefined {
+  const segments = route
+    .slice(1)
+    .map((end, index): RouteSegment => ({ start: route[index] ?? end, end }));
+  const getLength = ({ start, end }: RouteSegment): number =>
+    Math.hypot(end.x - start.x, end.y - start.y);
+  return segments.sort((a, b) => getLength(b) - getLength(a))[0];
+}
+
+/** The course of a curve across the direction of the layout, from 0 to 1. */
+function easeInOut(position: number): number {
+  return position * position * (3 - 2 * position);
+}

@@ -1,0 +1,310 @@
+import { measureText } from '../../../charts/renderer/renderer';
+import { LayoutClient } from '../layout/layout-client';
+import type { Box, Direction, LayoutPoint, Size } from '../layout/layout-types';
+import type { VisibleGroups } from '../visible-graph';
+import {
+  buildDrawing,
+  type DrawnEdge,
+  type DrawnNode,
+  EMPTY_DRAWING,
+  type GraphDrawing,
+  toNestedGraph,
+} from './graph-drawing';
+
+/** Maps the drawing to the screen: `screen = point * scale + (x, y)`. */
+export interface ViewTransform extends LayoutPoint {
+  readonly scale: number;
+}
+
+/** A view that is computed from the sizes of the drawing and of the canvas. */
+interface AutomaticView {
+  readonly compute: (drawing: Size, canvas: Size) => ViewTransform;
+  readonly view: ViewTransform;
+}
+
+const MIN_SCALE = 0.02;
+const MAX_SCALE = 3;
+/** Names are readable from here on. */
+const READABLE_SCALE = 0.55;
+const VIEW_MARGIN_PX = 28;
+/** Larger drawings are replaced without an animation. */
+const MAX_ANIMATED_NODES = 700;
+/** If more nodes appear, they do not move out of their group: all would be drawn on the way. */
+const MAX_GROWING_NODES = 60;
+const ANIMATION_MS = 150;
+
+/** The drawing of the graph and the part of it that is on the screen. */
+export class GraphViewport {
+  /** The latest layout. */
+  drawing = $state.raw<GraphDrawing>(EMPTY_DRAWING);
+  /** What is drawn: the latest layout, or an animation towards it. */
+  displayed = $state.raw<GraphDrawing>(EMPTY_DRAWING);
+  view = $state.raw<ViewTransform>({ x: 0, y: 0, scale: 1 });
+  size = $state.raw<Size>({ width: 0, height: 0 });
+  isLayingOut = $state(false);
+  /** The node that keeps its place on the screen in the next layout. */
+  #anchor: string | null = null;
+  #frame = 0;
+  /** The view at the end of a running animation; null if there is none. */
+  #targetView: ViewTransform | null = null;
+  /** How the current view was computed, until it is changed by panning, zooming or revealing. */
+  #automaticView: AutomaticView | null = null;
+  readonly #layoutClient = new LayoutClient();
+
+  /** Set the size of the canvas; the point in its center stays there, or the graph is fitted again. */
+  resize(size: Size): void {
+    const automatic = this.#automaticView;
+    if (automatic && automatic.view === (this.#targetView ?? this.view)) {
+      this.size = size;
+      this.#showAutomaticView(automatic.compute);
+      return;
+    }
+    const getShift = (before: number, after: number): number =>
+      before > 0 && after > 0 ? (after - before) / 2 : 0;
+    const dx = getShift(this.size.width, size.width);
+    const dy = getShift(this.size.height, size.height);
+    this.size = size;
+    this.pan(dx, dy);
+    const target = this.#targetView;
+    if (target) this.#targetView = { ...target, x: target.x + dx, y: target.y + dy };
+  }
+
+  /** Keep a node in its place on the screen during the next layout. */
+  keepInPlace(node: string): void {
+    this.#anchor = node;
+  }
+
+  /** Lay out and draw groups; resolves with false if this was canceled or replaced. */
+  async layOut(groups: VisibleGroups, direction: Direction): Promise<boolean> {
+    this.isLayingOut = true;
+    const nested = toNestedGraph('', groups, measureText);
+    const layout = await this.#layoutClient.layout(nested, direction);
+    if (!layout) return false;
+    this.isLayingOut = false;
+    this.#animateTo(buildDrawing(layout, groups));
+    return true;
+  }
+
+  /** Remove the drawing and drop a pending layout; the next drawing is not animated. */
+  clear(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#layoutClient.cancel();
+    this.isLayingOut = false;
+    this.#targetView = null;
+    [this.drawing, this.displayed] = [EMPTY_DRAWING, EMPTY_DRAWING];
+  }
+
+  showInitialView(): void {
+    this.#showAutomaticView(getInitialView);
+  }
+
+  fit(): void {
+    this.#showAutomaticView(fitView);
+  }
+
+  zoom(at: LayoutPoint, factor: number): void {
+    const scale = clampScale(this.view.scale * factor);
+    const growth = scale / this.view.scale;
+    const { x, y } = this.view;
+    this.view = { scale, x: at.x - (at.x - x) * growth, y: at.y - (at.y - y) * growth };
+  }
+
+  zoomAtCenter(factor: number): void {
+    this.zoom({ x: this.size.width / 2, y: this.size.height / 2 }, factor);
+  }
+
+  pan(dx: number, dy: number): void {
+    this.view = { ...this.view, x: this.view.x + dx, y: this.view.y + dy };
+  }
+
+  /** Bring a node into view, at a readable size. */
+  reveal(id: string): void {
+    const node = this.drawing.byId.get(id);
+    if (node) this.#moveTo(revealBox(this.#targetView ?? this.view, node, this.size));
+  }
+
+  /** The point of the drawing in the center of the canvas, and the scale. */
+  get center(): ViewTransform {
+    const { x, y, scale } = this.view;
+    return {
+      x: (this.size.width / 2 - x) / scale,
+      y: (this.size.height / 2 - y) / scale,
+      scale,
+    };
+  }
+
+  centerOn({ x, y, scale }: ViewTransform): void {
+    const middle = { x: this.size.width / 2, y: this.size.height / 2 };
+    this.#moveTo(alignPoint(scale, { x, y }, middle));
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#layoutClient.close();
+  }
+
+  #showAutomaticView(compute: AutomaticView['compute']): void {
+    const view = compute(this.drawing, this.size);
+    this.#automaticView = { compute, view };
+    this.#moveTo(view);
+  }
+
+  /** Set the view; a running animation, which would overwrite it, ends there. */
+  #moveTo(view: ViewTransform): void {
+    if (this.#targetView) this.#targetView = view;
+    else this.view = view;
+  }
+
+  #animateTo(drawing: GraphDrawing): void {
+    cancelAnimationFrame(this.#frame);
+    const [from, view] = [this.displayed, this.view];
+    this.drawing = drawing;
+    const goal = this.#getAnchoredView(from, drawing, view);
+    [this.#anchor, this.#targetView, this.#automaticView] = [null, null, null];
+    if (!canAnimate(from, drawing)) {
+      [this.displayed, this.view] = [drawing, goal];
+      return;
+    }
+    this.#targetView = goal;
+    const start = performance.now();
+    const step = (now: number): void => {
+      const progress = Math.min(1, Math.max(0, now - start) / ANIMATION_MS);
+      const eased = 1 - (1 - progress) ** 3;
+      this.displayed = progress < 1 ? interpolateDrawing(from, drawing, eased) : drawing;
+      const target = this.#targetView ?? goal;
+      this.view = progress < 1 ? interpolateView(view, target, eased) : target;
+      if (progress < 1) this.#frame = requestAnimationFrame(step);
+      else this.#targetView = null;
+    };
+    this.#frame = requestAnimationFrame(step);
+  }
+
+  /** The top of the node that was expanded or collapsed stays under the pointer. */
+  #getAnchoredView(from: GraphDrawing, to: GraphDrawing, view: ViewTransform): ViewTransform {
+    const before = from.byId.get(this.#anchor ?? '');
+    const after = to.byId.get(this.#anchor ?? '');
+    if (!before || !after) return view;
+    const top = before.y - before.height / 2;
+    const screen = { x: before.x * view.scale + view.x, y: top * view.scale + view.y };
+    return alignPoint(view.scale, { x: after.x, y: after.y - after.height / 2 }, screen);
+  }
+}
+
+// ---- Views
+
+/** Show the whole drawing, not enlarged. */
+function fitView(drawing: Size, screen: Size): ViewTransform {
+  const scale = Math.min(
+    1,
+    (screen.width - 2 * VIEW_MARGIN_PX) / Math.max(1, drawing.width),
+    (screen.height - 2 * VIEW_MARGIN_PX) / Math.max(1, drawing.height),
+  );
+  return centerView(drawing, screen, clampScale(scale));
+}
+
+/** Show the whole drawing if it is readable, otherwise its top at a readable scale. */
+function getInitialView(drawing: Size, screen: Size): ViewTransform {
+  const whole = fitView(drawing, screen);
+  if (whole.scale >= READABLE_SCALE) return whole;
+  const view = centerView(drawing, screen, READABLE_SCALE);
+  const isWider = drawing.width * READABLE_SCALE > screen.width;
+  return { ...view, x: isWider ? view.x : Math.max(view.x, VIEW_MARGIN_PX), y: VIEW_MARGIN_PX };
+}
+
+function centerView(drawing: Size, screen: Size, scale: number): ViewTransform {
+  return {
+    scale,
+    x: (screen.width - drawing.width * scale) / 2,
+    y: (screen.height - drawing.height * scale) / 2,
+  };
+}
+
+/** Return the view with a point of the drawing at a point of the screen. */
+function alignPoint(scale: number, point: LayoutPoint, screen: LayoutPoint): ViewTransform {
+  return { scale, x: screen.x - point.x * scale, y: screen.y - point.y * scale };
+}
+
+/** Return the view if a box is visible and readable in it, otherwise one with the box centered. */
+function revealBox(view: ViewTransform, box: Box, screen: Size): ViewTransform {
+  const isReadable = view.scale >= READABLE_SCALE;
+  if (isReadable && isBoxInside(box, getVisibleBox(view, screen))) return view;
+  const middle = { x: screen.width / 2, y: screen.height / 2 };
+  return alignPoint(Math.max(view.scale, READABLE_SCALE), box, middle);
+}
+
+/** Return the part of the drawing that is on the screen. */
+export function getVisibleBox({ x, y, scale }: ViewTransform, screen: Size): Box {
+  const [width, height] = [screen.width / scale, screen.height / scale];
+  return { x: -x / scale + width / 2, y: -y / scale + height / 2, width, height };
+}
+
+function isBoxInside(box: Box, frame: Box): boolean {
+  return (
+    Math.abs(box.x - frame.x) * 2 <= frame.width - Math.min(box.width, frame.width) &&
+    Math.abs(box.y - frame.y) * 2 <= frame.height - Math.min(box.height, frame.height)
+  );
+}
+
+function clampScale(scale: number): number {
+  return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
+}
+
+// ---- Animation
+
+function canAnimate(from: GraphDrawing, to: GraphDrawing): boolean {
+  const isSmall = from.nodes.length + to.nodes.length <= MAX_ANIMATED_NODES;
+  const isReduced = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  return from.nodes.length > 0 && isSmall && !isReduced;
+}
+
+const mix = (from: number, to: number, progress: number): number => from + (to - from) * progress;
+
+function interpolateView(from: ViewTransform, to: ViewTransform, progress: number): ViewTransform {
+  return {
+    x: mix(from.x, to.x, progress),
+    y: mix(from.y, to.y, progress),
+    scale: mix(from.scale, to.scale, progress),
+  };
+}
+
+/** Nodes in both drawings move; new ones move out of the group that was expanded. */
+function interpolateDrawing(from: GraphDrawing, to: GraphDrawing, progress: number): GraphDrawing {
+  const added = to.nodes.filter(({ id }) => !from.byId.has(id)).length;
+  const nodes = to.nodes.map((node): DrawnNode => {
+    const origin = added <= MAX_GROWING_NODES ? findAncestor(from, to, node) : undefined;
+    const before = from.byId.get(node.id) ?? origin;
+    if (!before) return node;
+    const isSame = before.id === node.id;
+    return {
+      ...node,
+      x: mix(before.x, node.x, progress),
+      y: mix(before.y, node.y, progress),
+      width: isSame ? mix(before.width, node.width, progress) : node.width,
+      height: isSame ? mix(before.height, node.height, progress) : node.height,
+    };
+  });
+  const edgesBefore = new Map(from.edges.map((edge) => [edge.id, edge]));
+  const edges = to.edges.map((edge): DrawnEdge => {
+    const before = edgesBefore.get(edge.id);
+    if (before?.route.length !== edge.route.length) return edge;
+    const route = edge.route.map((point, index) => ({
+      x: mix(before.route[index]?.x ?? point.x, point.x, progress),
+      y: mix(before.route[index]?.y ?? point.y, point.y, progress),
+    }));
+    return { ...edge, route };
+  });
+  return { ...to, nodes, edges, byId: new Map(nodes.map((node) => [node.id, node])) };
+}
+
+/** Return the nearest group around a new node that was drawn before. */
+function findAncestor(
+  from: GraphDrawing,
+  to: GraphDrawing,
+  node: DrawnNode,
+): DrawnNode | undefined {
+  for (let group = to.byId.get(node.parent); group; group = to.byId.get(group.parent)) {
+    const before = from.byId.get(group.id);
+    if (before) return before;
+  }
+  return undefined;
+}

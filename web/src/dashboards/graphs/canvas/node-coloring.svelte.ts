@@ -1,0 +1,242 @@
+import type { ChangeName, ColoringResponse, ScaleRow } from '../../../api/schemas';
+import * as m from '../../../catalog/graphs';
+import type { ChartTheme } from '../../../charts/renderer/chart-theme';
+import type { SelectOption } from '../../../components/options';
+import { getLightness, getSequentialRamp, parseRgb, RUN_COLORS } from '../../../lib/colors';
+import { formatBytes, formatCount, formatUs } from '../../../lib/format';
+import type { GraphParams } from '../graph-catalog.svelte';
+import { categoryLabel, SCALE_LABELS } from '../graph-labels';
+import { type GraphEdge, type GraphNode, indexNodes, isExpandable } from '../graph-model';
+import type { GraphQueries } from '../query.svelte';
+
+/** The colors of a node. */
+export interface NodeAppearance {
+  readonly fill: string;
+  readonly border: string;
+  readonly textColor: string;
+  /** Fractions of several categories, drawn as a bar; empty for a single color. */
+  readonly parts: readonly ColorPart[];
+}
+
+interface ColorPart {
+  readonly color: string;
+  readonly share: number;
+}
+
+export interface GraphLegendModel {
+  readonly title: string;
+  /** Categories, the most frequent first. */
+  readonly entries: readonly { readonly name: string; readonly color: string }[];
+  /** Number of further categories. */
+  readonly more: number;
+  readonly ramp: {
+    readonly from: string;
+    readonly to: string;
+    readonly colors: readonly string[];
+  } | null;
+}
+
+export type ColorBy = keyof typeof SCALE_LABELS;
+
+/** How nodes are colored, and what the colors mean. */
+export class NodeColoring {
+  readonly #params: GraphParams;
+  readonly #queries: GraphQueries;
+
+  constructor(params: GraphParams, queries: GraphQueries) {
+    this.#params = params;
+    this.#queries = queries;
+    queries.followColorings(() => this.#serverScale);
+  }
+
+  /** The scales for which there is data. */
+  readonly options = $derived.by<readonly SelectOption<ColorBy>[]>(() => {
+    const scales = this.#queries.statistics.data?.scales.map(({ by }) => by) ?? [];
+    const nodes = [...this.#queries.groups.values()].flatMap((group) => group.nodes);
+    const hasStructure = nodes.some(({ structure }) => structure !== null);
+    const names: ColorBy[] = [
+      ...scales.filter((by) => by === 'change'),
+      ...(hasStructure ? (['structure'] as const) : []),
+      ...scales.filter((by) => by !== 'change'),
+      'none',
+    ];
+    return names.map((value) => ({ value, label: SCALE_LABELS[value] }));
+  });
+
+  /** The selected scale if it is available, otherwise the first one. */
+  readonly colorBy = $derived.by<ColorBy>(() => {
+    const names = this.options.map(({ value }) => value);
+    return names.find((name) => name === this.#params.colorBy.value) ?? names[0] ?? 'none';
+  });
+
+  /** The scale if the server computes its colors. */
+  readonly #serverScale = $derived.by(() => {
+    const { colorBy } = this;
+    const isLocal = colorBy === 'structure' || colorBy === 'none' || colorBy === 'change';
+    return isLocal ? null : colorBy;
+  });
+
+  readonly #scale = $derived.by<ScaleRow | undefined>(() =>
+    this.#queries.statistics.data?.scales.find(({ by }) => by === this.colorBy),
+  );
+
+  readonly #nodeIndex = $derived.by(() => indexNodes(this.#queries.groups));
+
+  appearanceFor(theme: ChartTheme): (node: GraphNode) => NodeAppearance {
+    const { colorBy } = this;
+    const scale = this.#scale;
+    return (node) => {
+      if (colorBy === 'structure') return getStructureAppearance(node, theme);
+      if (colorBy === 'change') return getChangeAppearance(node, theme);
+      const position = this.#nodeIndex.get(node.id);
+      const coloring = position && this.#queries.getColoring(position.group);
+      const appearance =
+        scale && coloring && getScaleAppearance(scale, coloring, position.index, theme);
+      return appearance ?? getPlainAppearance(node, theme);
+    };
+  }
+
+  /** Return the color of an edge; null for the default. */
+  readonly edgeColor = ({ change }: GraphEdge): string | null =>
+    this.colorBy === 'change' ? getChangeColor(change) : null;
+
+  /** Return null if the colors have no meaning of their own. */
+  legendFor(theme: ChartTheme): GraphLegendModel | null {
+    return this.#scale ? buildLegend(this.#scale, theme) : null;
+  }
+}
+
+// ---- Colors
+
+const FILL_SHARE = 0.2;
+const BORDER_SHARE = 0.75;
+/** Both text colors are readable on the middle of the ramp; white is on darker colors. */
+const DARK_LIGHTNESS = 0.62;
+
+export const CHANGE_COLORS: Readonly<Record<ChangeName, string>> = {
+  added: '#15803d',
+  removed: '#c0262d',
+  changed: '#b45309',
+  same: '#8e8e9c',
+};
+const TPU_COLORS: Readonly<Record<string, string>> = {
+  compatible: CHANGE_COLORS.added,
+  incompatible: CHANGE_COLORS.removed,
+};
+
+/** Return `share` of one color over another. */
+export function mixColors(color: string, background: string, share: number): string {
+  const below = parseRgb(background);
+  const mixed = parseRgb(color).map((channel, index) =>
+    Math.round(channel * share + (below[index] ?? 0) * (1 - share)),
+  );
+  return `rgb(${mixed.join(', ')})`;
+}
+
+function getPlainAppearance(node: GraphNode, theme: ChartTheme): NodeAppearance {
+  const fill = isExpandable(node)
+    ? mixColors(theme.label, theme.background, 0.1)
+    : theme.background;
+  return { fill, border: theme.axis, textColor: theme.text, parts: [] };
+}
+
+function getTintedAppearance(color: string, theme: ChartTheme): NodeAppearance {
+  return {
+    fill: mixColors(color, theme.background, FILL_SHARE),
+    border: mixColors(color, theme.background, BORDER_SHARE),
+    textColor: theme.text,
+    parts: [],
+  };
+}
+
+function getStructureAppearance(node: GraphNode, theme: ChartTheme): NodeAppearance {
+  if (node.structure === null) return getPlainAppearance(node, theme);
+  return getTintedAppearance(RUN_COLORS[node.structure % RUN_COLORS.length] ?? '', theme);
+}
+
+function getChangeAppearance(node: GraphNode, theme: ChartTheme): NodeAppearance {
+  const color = getChangeColor(node.change);
+  return color ? getTintedAppearance(color, theme) : getPlainAppearance(node, theme);
+}
+
+function getChangeColor(change: ChangeName | null): string | null {
+  return change === null || change === 'same' ? null : CHANGE_COLORS[change];
+}
+
+/** Return the appearance of the child of a group; null if nothing is known about it. */
+function getScaleAppearance(
+  scale: ScaleRow,
+  coloring: ColoringResponse,
+  child: number,
+  theme: ChartTheme,
+): NodeAppearance | null {
+  if (scale.kind === 'number') {
+    const value = coloring.value?.[child] ?? NaN;
+    // The square root separates small values: 1 % of the parameters is visibly more than none.
+    return Number.isNaN(value)
+      ? null
+      : getRampAppearance(Math.sqrt(value / (scale.high || 1)), theme);
+  }
+  const counts = coloring.counts[child] ?? [];
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  const parts = counts.map(([category, count]) => ({
+    color: getCategoryColor(scale, coloring.names[category] ?? ''),
+    share: count / total,
+  }));
+  return parts.length === 0 ? null : getMixedAppearance(parts, theme);
+}
+
+function getRampAppearance(share: number, theme: ChartTheme): NodeAppearance {
+  const fill = getRampColor(share, theme);
+  const isDark = getLightness(fill) < DARK_LIGHTNESS;
+  return { fill, border: theme.axis, textColor: isDark ? '#ffffff' : '#1c1c22', parts: [] };
+}
+
+/** The ends of the ramp are not used: one is the background, the other is too dark. */
+function getRampColor(share: number, { background }: ChartTheme): string {
+  const offset = 4 * Math.round(255 * (0.06 + 0.8 * Math.min(1, Math.max(0, share))));
+  const [red, green, blue] = getSequentialRamp(background).slice(offset, offset + 3);
+  return `rgb(${red}, ${green}, ${blue})`;
+}
+
+function getMixedAppearance(parts: readonly ColorPart[], theme: ChartTheme): NodeAppearance {
+  const [first, second] = parts;
+  if (first && !second) return getTintedAppearance(first.color, theme);
+  const tinted = parts.map(({ color, share }) => ({
+    color: mixColors(color, theme.background, 2 * FILL_SHARE),
+    share,
+  }));
+  return { fill: theme.background, border: theme.axis, textColor: theme.text, parts: tinted };
+}
+
+/** A category has the same color in all groups: its rank in the whole graph decides. */
+function getCategoryColor({ by, categories }: ScaleRow, name: string): string {
+  if (by === 'tpu') return TPU_COLORS[name] ?? '';
+  if (by === 'change') return CHANGE_COLORS[name as ChangeName];
+  const rank = categories.findIndex((category) => category.name === name);
+  return RUN_COLORS[Math.max(0, rank) % RUN_COLORS.length] ?? '';
+}
+
+// ---- Legend
+
+const MAX_LEGEND_ENTRIES = 10;
+const RAMP_STOPS = [0, 0.25, 0.5, 0.75, 1];
+
+function buildLegend(scale: ScaleRow, theme: ChartTheme): GraphLegendModel {
+  const title = SCALE_LABELS[scale.by];
+  if (scale.kind === 'number') {
+    const colors = RAMP_STOPS.map((share) => getRampColor(share, theme));
+    const ramp = { from: formatCount(0), to: formatScaleValue(scale.high, scale.unit), colors };
+    return { title, entries: [], more: 0, ramp };
+  }
+  const entries = scale.categories.slice(0, MAX_LEGEND_ENTRIES).map(({ name, count }) => ({
+    name: m.legendCategory({ name: categoryLabel(scale.by, name), count: formatCount(count) }),
+    color: getCategoryColor(scale, name),
+  }));
+  return { title, entries, more: scale.categories.length - entries.length, ramp: null };
+}
+
+function formatScaleValue(value: number, unit: ScaleRow['unit']): string {
+  if (unit === 'bytes') return formatBytes(value);
+  return unit === 'us' ? formatUs(value) : formatCount(value);
+}

@@ -1,0 +1,149 @@
+import type { Query } from '../../api/create-query.svelte';
+import { defineQuery } from '../../api/query-definition';
+import type { GraphRequest, GraphRow, GraphsResponse } from '../../api/schemas';
+import * as codec from '../../lib/codecs';
+import type { Codec } from '../../lib/codecs';
+import type { Context } from '../../plugin/context';
+import type { ViewTransform } from './canvas/graph-viewport.svelte';
+import type { Direction } from './layout/layout-types';
+
+export const DIRECTIONS = ['down', 'right'] as const satisfies readonly Direction[];
+export const TRACE_MODES = ['off', 'inputs', 'outputs', 'both'] as const;
+export type TraceMode = (typeof TRACE_MODES)[number];
+export type GraphParams = ReturnType<typeof createGraphParams>;
+
+/** The point in the center of the canvas, and the zoom: `x,y,scale`. */
+const viewCodec: Codec<ViewTransform | null> = {
+  parse(text) {
+    const [x, y, scale] = text.split(',').map(Number);
+    const isValid = [x, y, scale].every((number) => Number.isFinite(number));
+    return isValid && scale ? { x: x ?? 0, y: y ?? 0, scale } : null;
+  },
+  format: (value) =>
+    value
+      ? [Math.round(value.x), Math.round(value.y), Number(value.scale.toFixed(3))].join(',')
+      : '',
+};
+
+/** The parameter for an empty list; no group can have this name. */
+const ALL_COLLAPSED = '/';
+
+/** Null means the default view. */
+const openGroupsCodec: Codec<readonly string[] | null> = {
+  parse: (text) => (text === ALL_COLLAPSED ? [] : codec.list.parse(text)),
+  format(groups) {
+    if (groups === null) return '';
+    return groups.length === 0 ? ALL_COLLAPSED : codec.list.format(groups);
+  },
+};
+
+/** The URL parameters of the dashboard; Back and Forward restore all of them. */
+export function createGraphParams({ url, preferences }: Pick<Context, 'url' | 'preferences'>) {
+  return {
+    graph: url.param('graph', codec.text, ''),
+    /** The graph to compare with. */
+    other: url.param('with', codec.text, ''),
+    step: url.param('graph-step', codec.optionalNumber, null),
+    open: url.param('open', openGroupsCodec, null),
+    node: url.param('node', codec.optionalText, null),
+    /** The start of the shortest path to the selected node. */
+    pathStart: url.param('from', codec.optionalText, null),
+    trace: url.param('trace', codec.choice(TRACE_MODES, 'off'), 'off'),
+    /** Empty for the first available scale. */
+    colorBy: url.param('paint', codec.text, ''),
+    profile: url.param('profile', codec.text, ''),
+    direction: url.param('flow', codec.choice(DIRECTIONS, 'down'), 'down'),
+    foldSeries: url.param('series', codec.flag, true),
+    /** Groups whose auxiliary nodes are shown. */
+    expandedAuxiliary: url.param('aside', codec.list, []),
+    /** Nodes that the user moved into the main graph or out of it. */
+    movedNodes: url.param('back', codec.list, []),
+    query: url.param('find', codec.text, ''),
+    view: url.param('look', viewCodec, null),
+    /** Closed by default on a phone, where it would cover half of the graph. */
+    panel: preferences.param('graphs-panel', codec.flag, innerWidth > 900),
+  };
+}
+
+const graphsQuery = defineQuery('GET graphs/list', { scope: 'log' });
+
+/** The graphs that can be opened, and which of them is shown or compared. */
+export class GraphCatalog {
+  readonly list: Query<GraphsResponse>;
+  readonly #context: Context;
+  readonly #params: GraphParams;
+
+  constructor(context: Context, params: GraphParams) {
+    this.#context = context;
+    this.#params = params;
+    this.list = context.query(graphsQuery, () => ({}));
+  }
+
+  get rows(): readonly GraphRow[] {
+    return this.list.data?.graphs ?? [];
+  }
+
+  /** The graph in the URL, or the first one of a visible run. */
+  readonly current = $derived.by<GraphRow | undefined>(() => {
+    const named = this.#find(this.#params.graph.value);
+    if (named) return named;
+    for (const { name } of this.#context.runs.visible) {
+      const own = this.rows.filter((row) => row.run === name);
+      if (own.length > 0) return own.find(({ kind }) => kind === 'conceptual') ?? own[0];
+    }
+    return this.rows[0];
+  });
+
+  /** The graph to compare with. */
+  readonly other = $derived.by<GraphRow | undefined>(() => this.#find(this.#params.other.value));
+
+  /** Identifies the graph in requests: the selected step, or the comparison of two graphs. */
+  readonly reference = $derived.by<GraphRequest | null>(() => {
+    const { current, other } = this;
+    if (!current) return null;
+    if (other) return { id: `compare~${current.id}~${other.id}` };
+    const selected = current.steps.find(({ index }) => index === this.#params.step.value);
+    const { index, fingerprint } = selected ?? current.steps.at(-1) ?? {};
+    return { id: current.id, index: index ?? null, fingerprint: fingerprint ?? null };
+  });
+
+  /** Changes when another graph is shown. */
+  readonly referenceKey = $derived(JSON.stringify(this.reference));
+
+  /** The tag with execution times and memory that is shown. */
+  readonly profile = $derived.by<string | null>(() => {
+    const profiles = this.current?.profiles ?? [];
+    return profiles.find((tag) => tag === this.#params.profile.value) ?? profiles[0] ?? null;
+  });
+
+  /** Show a graph in its default view. */
+  open(id: string): void {
+    const params = this.#params;
+    params.graph.set(id, 'push');
+    if (params.other.value === id) params.other.set('');
+    params.expandedAuxiliary.set([]);
+    params.movedNodes.set([]);
+    params.trace.set('off');
+    for (const param of [params.open, params.step, params.node, params.pathStart, params.view]) {
+      param.set(null);
+    }
+  }
+
+  compareWith(id: string): void {
+    this.#params.other.set(id, 'push');
+    this.#params.node.set(null);
+    this.#params.view.set(null);
+  }
+
+  async upload(file: File): Promise<void> {
+    const { queries } = this.#context;
+    const row = await queries.mutate('POST graphs/upload', { name: file.name, body: file });
+    const list = this.list.data ?? { cursor: '', graphs: [] };
+    queries.set(graphsQuery, {}, { ...list, graphs: [...list.graphs, row] });
+    this.open(row.id);
+  }
+
+  #find(id: string): GraphRow | undefined {
+    return this.rows.find((row) => row.id === id);
+  }
+}

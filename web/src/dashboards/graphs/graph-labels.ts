@@ -1,0 +1,156 @@
+/** Texts about graphs, nodes and edges. */
+import type { ChangeName, GraphRow, ScaleName, SearchHitRow } from '../../api/schemas';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/graphs';
+import { groupOptions, type OptionGroup } from '../../components/options';
+import { formatCount } from '../../lib/format';
+import { type GraphEdge, type GraphNode, isExpandable } from './graph-model';
+
+/** Join what is known; empty texts are left out. */
+export function joinTexts(texts: readonly string[], separator = ' · '): string {
+  return texts.filter((text) => text !== '').join(separator);
+}
+
+/** The accessible name of a node. */
+export function describeNode(node: GraphNode): string {
+  const content = isExpandable(node) ? m.countOps({ count: node.opCount }) : node.op;
+  const parameters = node.parameters ? m.countParameters({ count: node.parameters }) : '';
+  return joinTexts([node.label, content, node.shape, parameters, changeLabel(node.change)], ', ');
+}
+
+/** The second line of a node. */
+export function nodeSubtitle(node: GraphNode): string {
+  if (node.kind === 'placeholder') return node.op;
+  const { opCount, parameters } = node;
+  const content = isExpandable(node)
+    ? m.countOpsShort({ count: opCount, text: formatCount(opCount) })
+    : node.op;
+  const isRepeated = content.toLowerCase() === node.label.toLowerCase();
+  return joinTexts([
+    isRepeated ? '' : content,
+    parameters ? m.countParamsShort({ count: parameters, text: formatCount(parameters) }) : '',
+  ]);
+}
+
+/** What an edge carries. */
+export function describeEdge({ change, count, dtype, elementCount, ...edge }: GraphEdge): string {
+  const changed = changeLabel(change);
+  if (edge.isControl) return joinTexts([m.countControlDependencies({ count }), changed]);
+  return joinTexts([
+    dtype,
+    edge.label,
+    count > 1 ? m.countTensors({ count }) : '',
+    elementCount === null
+      ? ''
+      : m.countElements({ count: elementCount, text: formatCount(elementCount) }),
+    changed,
+  ]);
+}
+
+export const CHANGE_LABELS: Readonly<Record<ChangeName, string>> = {
+  added: m.changeAdded,
+  removed: m.changeRemoved,
+  changed: m.changeChanged,
+  same: m.changeSame,
+};
+
+/** Empty for what did not change. */
+export function changeLabel(change: ChangeName | null): string {
+  return change === null || change === 'same' ? '' : CHANGE_LABELS[change];
+}
+
+/** The names of color scales. */
+export const SCALE_LABELS: Readonly<Record<ScaleName | 'structure' | 'none', string>> = {
+  change: common.change,
+  structure: m.colorByStructure,
+  op: m.fieldOp,
+  device: common.device,
+  cluster: m.colorByCluster,
+  parameters: m.fieldParameters,
+  time: m.fieldTime,
+  memory: common.memory,
+  tpu: m.colorByTpu,
+  none: common.none,
+};
+
+const TPU_LABELS: Readonly<Record<string, string>> = {
+  compatible: m.tpuCompatible,
+  incompatible: m.tpuIncompatible,
+};
+
+/** The name of a category of a color scale. */
+export function categoryLabel(scale: ScaleName, name: string): string {
+  if (scale === 'change') return CHANGE_LABELS[name as ChangeName];
+  if (scale === 'tpu') return TPU_LABELS[name] ?? name;
+  return name || m.unnamed;
+}
+
+const DIFFERENCE_LABELS: Readonly<Record<string, string>> = {
+  operation: m.fieldOp,
+  inputs: m.traceInputs,
+  outputs: m.traceOutputs,
+  parameters: m.fieldParameters,
+  device: common.device,
+  source: m.fieldSourceLine,
+};
+
+/** The name of a property that differs between two graphs; attributes have no other name. */
+export const differenceLabel = (property: string): string =>
+  DIFFERENCE_LABELS[property] ?? property;
+
+/** Why a search found a node. */
+export function describeHit({ field, op, text }: SearchHitRow): string {
+  switch (field) {
+    case 'name':
+      return op;
+    case 'op':
+      return m.searchMatchedInOp({ text });
+    case 'attribute':
+      return m.searchMatchedInAttribute({ text });
+    case 'shape':
+      return m.searchMatchedInShape({ text });
+    case 'dtype':
+      return m.searchMatchedInDtype({ text });
+    case 'device':
+      return m.searchMatchedInDevice({ text });
+  }
+}
+
+const GRAPH_KIND_LABELS: Readonly<Record<GraphRow['kind'], string>> = {
+  op: m.kindOp,
+  profile: common.profile,
+  conceptual: m.kindConceptual,
+  upload: m.kindUpload,
+};
+
+export type RunLabeler = (run: string) => string;
+
+/** TensorFlow logs the graph of a run without a tag; the server gives it this one. */
+const RUN_GRAPH_TAG = '__run_graph__';
+
+export function graphTitle({ tag, title }: GraphRow): string {
+  return tag === RUN_GRAPH_TAG ? m.runGraph : title;
+}
+
+export function graphName(row: GraphRow, labelOf: RunLabeler): string {
+  const title = graphTitle(row);
+  return row.run === '' ? title : `${labelOf(row.run)} · ${title}`;
+}
+
+/** Options to select a graph, grouped by run. */
+export function graphOptions(
+  rows: readonly GraphRow[],
+  selected: GraphRow | undefined,
+  labelOf: RunLabeler,
+): OptionGroup[] {
+  return groupOptions(
+    rows,
+    ({ run }) => (run === '' ? common.uploadedFiles : labelOf(run)),
+    (row) => ({
+      key: row.id,
+      label: graphName(row, labelOf),
+      hint: GRAPH_KIND_LABELS[row.kind],
+      selected: row.id === selected?.id,
+    }),
+  );
+}

@@ -1,0 +1,306 @@
+/** The layered layout of one level: grids of similar nodes, layers, coordinates and routes. */
+import { assignCoordinates } from './coordinate-assignment';
+import {
+  assignRanks,
+  buildAdjacency,
+  buildLayers,
+  type LayeredGraph,
+  listBackEdges,
+  orderLayers,
+} from './layering';
+import {
+  LAYER_GAP_PX,
+  type LayoutEdge,
+  type LayoutLevel,
+  type LayoutNode,
+  type LayoutPoint,
+  type LevelLayout,
+  type Size,
+} from './layout-types';
+
+/**
+ * Lay out one level from top to bottom. Layers and their order depend on the edges only, not on
+ * sizes: a group that is expanded moves other nodes aside without reordering them.
+ */
+export function layoutLevel(level: LayoutLevel): LevelLayout {
+  const folding = foldIntoGrids(level);
+  return folding.unfold(layoutFoldedLevel(folding.level));
+}
+
+function layoutFoldedLevel({ nodes, edges }: LayoutLevel): LevelLayout {
+  const backEdges = listBackEdges(nodes.length, edges);
+  const acyclic = edges.map((edge, index) => (backEdges.has(index) ? reverseEdge(edge) : edge));
+  const ranks = assignRanks(nodes, buildAdjacency(nodes.length, acyclic));
+  const upward = listUpwardEdges(acyclic, ranks);
+  const downward = acyclic.map((edge, index) => (upward.has(index) ? reverseEdge(edge) : edge));
+  const layered = buildLayers(ranks, downward, new Set([...backEdges, ...upward]));
+  const x = assignCoordinates(nodes, layered, orderLayers(layered));
+  const bands = stackLayers(nodes, layered);
+  const left = getLeftBorder(nodes, x);
+  for (let item = 0; item < x.length; item++) x[item] = (x[item] ?? 0) - left;
+  const centers = nodes.map((_, node) => ({
+    x: x[node] ?? 0,
+    y: bands[layered.layerOf[node] ?? 0]?.middle ?? 0,
+  }));
+  const isReversed = (edge: number): boolean => backEdges.has(edge) !== upward.has(edge);
+  const routes = routeEdges({ nodes, edges: downward, layered, x, bands, centers, isReversed });
+  return { ...getExtent(nodes, x, bands), centers, routes };
+}
+
+function reverseEdge({ source, target, sourceOffset, targetOffset }: LayoutEdge): LayoutEdge {
+  return {
+    source: target,
+    target: source,
+    sourceOffset: targetOffset,
+    targetOffset: sourceOffset,
+  };
+}
+
+/** Return edges that lead up because one end is a port with a fixed place. */
+function listUpwardEdges(edges: readonly LayoutEdge[], ranks: Int32Array): Set<number> {
+  const isUpward = ({ source, target }: LayoutEdge): boolean =>
+    source !== target && (ranks[source] ?? 0) > (ranks[target] ?? 0);
+  return new Set(edges.flatMap((edge, index) => (isUpward(edge) ? [index] : [])));
+}
+
+/** The vertical extent of a layer. */
+interface LayerBand {
+  readonly top: number;
+  readonly middle: number;
+  readonly bottom: number;
+}
+
+function stackLayers(nodes: readonly LayoutNode[], { layers }: LayeredGraph): LayerBand[] {
+  let top = 0;
+  return layers.map((layer) => {
+    const height = layer.reduce((most, item) => Math.max(most, nodes[item]?.height ?? 0), 0);
+    const band = { top, middle: top + height / 2, bottom: top + height };
+    top += height + LAYER_GAP_PX;
+    return band;
+  });
+}
+
+function getLeftBorder(nodes: readonly LayoutNode[], x: Float64Array): number {
+  let left = Infinity;
+  x.forEach((center, item) => (left = Math.min(left, center - (nodes[item]?.width ?? 0) / 2)));
+  return Number.isFinite(left) ? left : 0;
+}
+
+function getExtent(
+  nodes: readonly LayoutNode[],
+  x: Float64Array,
+  bands: readonly LayerBand[],
+): Size {
+  let width = 0;
+  x.forEach((center, item) => (width = Math.max(width, center + (nodes[item]?.width ?? 0) / 2)));
+  return { width, height: bands.at(-1)?.bottom ?? 0 };
+}
+
+// ---- Grids
+
+/** At least this many nodes with the same neighbors form a grid instead of one wide layer. */
+const MIN_GRID_NODES = 7;
+const GRID_GAP_PX = 10;
+/** Width divided by height. */
+const GRID_ASPECT_RATIO = 2.4;
+/** Nodes with more neighbors are not put into grids, which would hide how they are connected. */
+const MAX_GRID_NEIGHBORS = 2;
+
+/** A level in which each grid is one node, and how to get back to the original nodes. */
+interface GridFolding {
+  readonly level: LayoutLevel;
+  unfold(layout: LevelLayout): LevelLayout;
+}
+
+interface NodeGrid extends LayoutNode {
+  readonly members: readonly number[];
+  readonly columns: number;
+  readonly cell: Size;
+}
+
+function foldIntoGrids(level: LayoutLevel): GridFolding {
+  const grids = listSimilarNodes(level).map((members) => createGrid(members, level.nodes));
+  if (grids.length === 0) return { level, unfold: (layout) => layout };
+  const gridOf = new Map(grids.flatMap((grid) => grid.members.map((node) => [node, grid])));
+  const single = level.nodes.flatMap((_, node) => (gridOf.has(node) ? [] : [node]));
+  const indexes = new Map(single.map((node, index) => [node, index]));
+  grids.forEach((grid, index) =>
+    grid.members.forEach((node) => indexes.set(node, single.length + index)),
+  );
+  const nodes = [...single.flatMap((node) => level.nodes[node] ?? []), ...grids];
+  const edges = level.edges.map(({ source, target, ...offsets }) => ({
+    ...offsets,
+    source: indexes.get(source) ?? 0,
+    target: indexes.get(target) ?? 0,
+  }));
+  const unfold = (layout: LevelLayout): LevelLayout => {
+    const centers = level.nodes.map((_, node) => {
+      const center = layout.centers[indexes.get(node) ?? 0] ?? { x: 0, y: 0 };
+      const grid = gridOf.get(node);
+      return grid ? getPositionInGrid(grid, node, center) : center;
+    });
+    const routes = layout.routes.map((route, edge) =>
+      extendRoute(route, level.edges[edge], centers, gridOf, level.nodes),
+    );
+    return { ...layout, centers, routes };
+  };
+  return { level: { nodes, edges }, unfold };
+}
+
+/** Return lists of nodes with the same inputs and outputs. */
+function listSimilarNodes({ nodes, edges }: LayoutLevel): number[][] {
+  const neighbors: string[][] = nodes.map(() => []);
+  for (const { source, target } of edges) {
+    neighbors[source]?.push(`>${target}`);
+    neighbors[target]?.push(`<${source}`);
+  }
+  const byNeighbors = new Map<string, number[]>();
+  nodes.forEach(({ pin }, node) => {
+    const own = neighbors[node] ?? [];
+    if (pin !== undefined || own.length > MAX_GRID_NEIGHBORS) return;
+    const key = [...new Set(own)].sort().join();
+    const members = byNeighbors.get(key);
+    if (members) members.push(node);
+    else byNeighbors.set(key, [node]);
+  });
+  return [...byNeighbors.values()].filter((members) => members.length >= MIN_GRID_NODES);
+}
+
+function createGrid(members: readonly number[], nodes: readonly LayoutNode[]): NodeGrid {
+  const sizes = members.flatMap((node) => nodes[node] ?? []);
+  const cell = {
+    width: Math.max(...sizes.map(({ width }) => width)) + GRID_GAP_PX,
+    height: Math.max(...sizes.map(({ height }) => height)) + GRID_GAP_PX,
+  };
+  const ideal = Math.sqrt((members.length * GRID_ASPECT_RATIO * cell.height) / cell.width);
+  const columns = Math.min(members.length, Math.max(2, Math.round(ideal)));
+  const rows = Math.ceil(members.length / columns);
+  return { members, columns, cell, width: columns * cell.width, height: rows * cell.height };
+}
+
+function getPositionInGrid(
+  { members, columns, cell, width, height }: NodeGrid,
+  node: number,
+  center: LayoutPoint,
+): LayoutPoint {
+  const index = members.indexOf(node);
+  return {
+    x: center.x - width / 2 + ((index % columns) + 0.5) * cell.width,
+    y: center.y - height / 2 + (Math.floor(index / columns) + 0.5) * cell.height,
+  };
+}
+
+/** Continue the route of an edge from the border of a grid to the node inside. */
+function extendRoute(
+  route: readonly LayoutPoint[],
+  edge: LayoutEdge | undefined,
+  centers: readonly LayoutPoint[],
+  gridOf: ReadonlyMap<number, NodeGrid>,
+  nodes: readonly LayoutNode[],
+): readonly LayoutPoint[] {
+  if (!edge) return route;
+  const { source, target } = edge;
+  const [from, to] = [centers[source], centers[target]];
+  const getHalf = (node: number): number => (nodes[node]?.height ?? 0) / 2;
+  const start = gridOf.has(source) && from ? [{ x: from.x, y: from.y + getHalf(source) }] : [];
+  const end = gridOf.has(target) && to ? [{ x: to.x, y: to.y - getHalf(target) }] : [];
+  return [...start, ...route, ...end];
+}
+
+// ---- Routes
+
+interface RoutingInput {
+  readonly nodes: readonly LayoutNode[];
+  /** All lead down. */
+  readonly edges: readonly LayoutEdge[];
+  readonly layered: LayeredGraph;
+  readonly x: Float64Array;
+  readonly bands: readonly LayerBand[];
+  readonly centers: readonly LayoutPoint[];
+  /** Whether the original edge leads up. */
+  readonly isReversed: (edge: number) => boolean;
+}
+
+/** Distance between the ends of edges at a node; less at narrow nodes. */
+const END_GAP_PX = 14;
+/** Fraction of the width of a node that the ends of its edges may take. */
+const END_SHARE = 0.7;
+const SELF_LOOP_PX = 16;
+
+function routeEdges(input: RoutingInput): LayoutPoint[][] {
+  const { edges, layered, isReversed } = input;
+  const sourceOffsets = spreadEnds(input, 'source');
+  const targetOffsets = spreadEnds(input, 'target');
+  return edges.map((edge, index) => {
+    if (edge.source === edge.target) return makeSelfLoop(input, edge.source);
+    const middle = (layered.dummyNodes[index] ?? []).flatMap((dummy) => crossLayer(input, dummy));
+    const sourceOffset = edge.sourceOffset ?? sourceOffsets[index] ?? 0;
+    const targetOffset = edge.targetOffset ?? targetOffsets[index] ?? 0;
+    const start = getEdgeEnd(input, edge.source, sourceOffset, 'bottom');
+    const end = getEdgeEnd(input, edge.target, targetOffset, 'top');
+    const route = [start, ...middle, end];
+    return isReversed(index) ? route.reverse() : route;
+  });
+}
+
+/** Pass a layer vertically, so that the edge touches none of its nodes. */
+function crossLayer({ x, layered, bands }: RoutingInput, dummy: number): LayoutPoint[] {
+  const band = bands[layered.layerOf[dummy] ?? 0];
+  const position = x[dummy] ?? 0;
+  if (!band) return [];
+  return [
+    { x: position, y: band.top },
+    { x: position, y: band.bottom },
+  ];
+}
+
+function getEdgeEnd(
+  { nodes, centers }: RoutingInput,
+  node: number,
+  offset: number,
+  side: 'top' | 'bottom',
+): LayoutPoint {
+  const center = centers[node] ?? { x: 0, y: 0 };
+  const half = (nodes[node]?.height ?? 0) / 2;
+  return { x: center.x + offset, y: center.y + (side === 'top' ? -half : half) };
+}
+
+/** A loop at the right side of a node. */
+function makeSelfLoop({ nodes, centers }: RoutingInput, node: number): LayoutPoint[] {
+  const center = centers[node] ?? { x: 0, y: 0 };
+  const right = center.x + (nodes[node]?.width ?? 0) / 2;
+  const height = Math.min(SELF_LOOP_PX, (nodes[node]?.height ?? 0) / 2);
+  return [
+    { x: right, y: center.y + height / 2 },
+    { x: right + SELF_LOOP_PX, y: center.y + height / 2 },
+    { x: right + SELF_LOOP_PX, y: center.y - height / 2 },
+    { x: right, y: center.y - height / 2 },
+  ];
+}
+
+/**
+ * Return the distance of each edge's end from the center of its node. Ends are in the order of the
+ * items that they lead to; a vertical edge ends in the center.
+ */
+function spreadEnds(input: RoutingInput, end: 'source' | 'target'): number[] {
+  const { edges, nodes, layered, x } = input;
+  const nextItems = edges.map((edge, index) => {
+    const dummies = layered.dummyNodes[index] ?? [];
+    return end === 'source' ? (dummies[0] ?? edge.target) : (dummies.at(-1) ?? edge.source);
+  });
+  const itemsByNode = new Map<number, Set<number>>();
+  edges.forEach((edge, index) => {
+    const items = itemsByNode.get(edge[end]) ?? new Set<number>();
+    itemsByNode.set(edge[end], items.add(nextItems[index] ?? 0));
+  });
+  const offsets = new Map<string, number>();
+  for (const [node, items] of itemsByNode) {
+    const sorted = [...items].sort((a, b) => (x[a] ?? 0) - (x[b] ?? 0));
+    const vertical = sorted.findIndex((item) => Math.abs((x[item] ?? 0) - (x[node] ?? 0)) < 1);
+    const middle = vertical < 0 ? (sorted.length - 1) / 2 : vertical;
+    const sideCount = Math.max(middle, sorted.length - 1 - middle, 0.5);
+    const gap = Math.min(END_GAP_PX, ((nodes[node]?.width ?? 0) * END_SHARE) / 2 / sideCount);
+    sorted.forEach((item, index) => offsets.set(`${node} ${item}`, (index - middle) * gap));
+  }
+  return edges.map((edge, index) => offsets.get(`${edge[end]} ${nextItems[index]}`) ?? 0);
+}

@@ -1,0 +1,243 @@
+/** State of the Histograms and Distributions dashboards and of their cards. */
+import { createContext } from 'svelte';
+
+import type { Query } from '../../api/create-query.svelte';
+import type {
+  HistogramAxis,
+  HistogramChartRow,
+  HistogramSeriesRow,
+  Problem,
+} from '../../api/schemas';
+import { type TagGridInfo, TagGridState } from '../../cards/card-grid.svelte';
+import type { TagCard } from '../../cards/card-sections';
+import { withCardValue } from '../../cards/grid-settings';
+import {
+  type HistogramMode,
+  type HistogramPoint,
+  type HistogramViewOptions,
+  type HistogramViewport,
+  isPercentileMode,
+} from '../../charts/histogram/histogram-model';
+import type { Point } from '../../charts/renderer/renderer';
+import type { AxisFormat } from '../../charts/types';
+import type { Context, Shortcut } from '../../plugin/context';
+import {
+  formatCaption,
+  formatCaptionDetails,
+  getMaxRuns,
+  makeHistogramData,
+  summarizeIssues,
+} from './histogram-chart-data';
+import {
+  histogramQuery,
+  type HistogramRequest,
+  type HistogramResult,
+  type HistogramsView,
+} from './query';
+import {
+  DEFAULT_CARD_WIDTH_PX,
+  type HistogramSettings,
+  createHistogramSettings,
+} from './histograms-settings';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/histograms';
+
+export interface HoveredHistogram {
+  /** Identifies the card; a tag can have two cards, one of them pinned. */
+  readonly key: string;
+  readonly chart: HistogramCardModel;
+  readonly point: HistogramPoint;
+  /** Position of the pointer. */
+  readonly at: Point;
+}
+
+/** The histogram under the pointer, and the one that was clicked. */
+export class HoverState {
+  hover = $state.raw<HoveredHistogram | null>(null);
+  pinned = $state.raw<HoveredHistogram | null>(null);
+}
+
+const AXIS_FORMATS: Readonly<Record<HistogramAxis, AxisFormat>> = {
+  step: 'step',
+  relative: 'duration',
+  wall: 'time',
+};
+
+/** The data and the view of one card. Create it where effects can be created. */
+export class HistogramCardModel {
+  readonly #state: HistogramsState;
+  card: TagCard;
+  /** Size of the chart in pixels. */
+  width = $state(0);
+  height = $state(0);
+
+  readonly viewport = $derived.by(() => this.#settings.zooms.value.get(this.card.id) ?? null);
+  readonly skippedRuns = $derived.by(() => this.#settings.skips.value.get(this.card.id) ?? 0);
+  readonly maxRuns = $derived.by(() => getMaxRuns(this.#state.mode, this.width, this.height));
+  readonly query: Query<HistogramResult>;
+  readonly response = $derived.by<HistogramChartRow | null>(() => this.query.data?.row ?? null);
+  readonly series = $derived<readonly HistogramSeriesRow[]>(this.response?.series ?? []);
+  readonly data = $derived.by(() => makeHistogramData(this.response, this.#state.context.runs));
+  readonly issues = $derived(summarizeIssues(this.series));
+  readonly caption = $derived.by(() =>
+    this.response && this.series.length > 0 ? formatCaption(this.response, this.#isExport) : '',
+  );
+  readonly captionDetails = $derived.by(() =>
+    this.response ? formatCaptionDetails(this.response, this.#isExport) : '',
+  );
+  /** Whether a static export contains only some of the histograms. */
+  readonly isReducedExport = $derived.by(
+    () => this.#isExport && this.series.some(({ count, x }) => count > x.length),
+  );
+  readonly format = $derived.by<AxisFormat>(() => AXIS_FORMATS[this.query.data?.axis ?? 'step']);
+  readonly isTable = $derived.by(() => this.#settings.tables.value.includes(this.card.id));
+
+  readonly view = $derived.by<HistogramViewOptions>(() => ({
+    mode: this.#state.mode,
+    format: this.format,
+    log: this.#state.isLog,
+    ignoreOutliers: this.#settings.ignoreOutliers.value,
+    steps: this.viewport?.steps ?? null,
+    values: this.viewport?.values ?? null,
+  }));
+
+  constructor(state: HistogramsState, card: TagCard) {
+    this.#state = state;
+    this.card = $state.raw(card);
+    this.query = state.context.query(histogramQuery, () => (this.width > 0 ? this.#request : null));
+  }
+
+  get #settings() {
+    return this.#state.settings;
+  }
+
+  get #isExport(): boolean {
+    return this.#state.context.isStatic;
+  }
+
+  /** The zoomed range that needs another response: percentiles do not depend on the range of values. */
+  get #requestedRange(): HistogramViewport {
+    const { viewport } = this;
+    if (viewport === null || this.#isExport) return { steps: null, values: null };
+    const values = isPercentileMode(this.#state.mode) ? null : viewport.values;
+    return { steps: viewport.steps, values };
+  }
+
+  get #request(): HistogramRequest {
+    const { steps, values } = this.#requestedRange;
+    const [start, stop] = steps ?? [null, null];
+    const [low, high] = values ?? [null, null];
+    const chart = { tag: this.card.tag, offset: this.skippedRuns, start, stop, low, high };
+    return { view: this.#state.request, maxRuns: this.maxRuns, chart };
+  }
+
+  setViewport(zoom: HistogramViewport | null): void {
+    const { zooms } = this.#settings;
+    zooms.set(withCardValue(zooms.value, this.card.id, zoom));
+  }
+
+  skipRuns(runs: number): void {
+    const { skips } = this.#settings;
+    skips.set(withCardValue(skips.value, this.card.id, Math.max(0, runs) || null));
+  }
+}
+
+export type HistogramTab = 'histograms' | 'distributions';
+
+const TAB_INFO: Readonly<Record<HistogramTab, TagGridInfo>> = {
+  histograms: {
+    name: 'histograms',
+    title: m.title,
+    emptyTitle: m.emptyTitle,
+    emptyHint: m.emptyHint,
+    plugins: ['histograms'],
+    defaultWidth: DEFAULT_CARD_WIDTH_PX,
+  },
+  distributions: {
+    name: 'histograms',
+    title: m.distributionsTitle,
+    emptyTitle: m.emptyTitle,
+    emptyHint: m.distributionsEmptyHint,
+    plugins: ['histograms'],
+    defaultWidth: DEFAULT_CARD_WIDTH_PX,
+  },
+};
+
+/** State shared by the components of a dashboard. */
+export class HistogramsState extends TagGridState {
+  readonly tab: HistogramTab;
+  override readonly settings: HistogramSettings;
+  readonly hover = new HoverState();
+  /** Why the last export failed. */
+  exportError = $state.raw<Problem | null>(null);
+
+  readonly mode = $derived.by<HistogramMode>(() =>
+    this.tab === 'histograms' ? this.settings.style.value : this.settings.layout.value,
+  );
+  readonly request = $derived.by<HistogramsView>(() => ({
+    runs: this.requestedRuns,
+    x: this.settings.x.value,
+    bins: this.tab === 'histograms' ? this.settings.bins.value : 0,
+    percentiles: true,
+    ignore_outliers: this.settings.ignoreOutliers.value,
+    max_points: MAX_STEPS[this.mode],
+  }));
+  readonly isLog = $derived.by(() =>
+    this.tab === 'histograms' ? this.settings.logCounts.value : this.settings.logValues.value,
+  );
+
+  constructor(context: Context, tab: HistogramTab) {
+    super(context, TAB_INFO[tab]);
+    this.tab = tab;
+    this.settings = createHistogramSettings(context);
+  }
+
+  override clearSelection(): void {
+    const { cursor } = this.context;
+    if (cursor.pinned !== null) cursor.pin(null);
+    else super.clearSelection();
+  }
+}
+
+/** Number of histograms per run that fit into a chart that is not zoomed. */
+const MAX_STEPS: Readonly<Record<HistogramMode, number>> = {
+  offset: 51,
+  overlay: 51,
+  heat: 400,
+  bands: 1000,
+  together: 500,
+};
+
+export const [getHistogramsState, setHistogramsState] = createContext<HistogramsState>();
+
+type ShortcutDefinition = Omit<Shortcut, 'group'>;
+
+/** Register the shortcuts that other card grids do not have; return a function that removes them. */
+export function registerHistogramShortcuts(state: HistogramsState): () => void {
+  const { settings, tab } = state;
+  const { style, layout, logCounts, logValues, zooms } = settings;
+  const log = tab === 'histograms' ? logCounts : logValues;
+  const histogramShortcuts: ShortcutDefinition[] = [
+    { keys: 'o', label: m.modeOffset, run: () => style.set('offset') },
+    { keys: 'v', label: m.modeOverlay, run: () => style.set('overlay') },
+    { keys: 'h', label: m.modeHeatMap, run: () => style.set('heat') },
+    { keys: 'y', label: m.settingsLogCounts, run: () => log.set(!log.value) },
+  ];
+  const distributionShortcuts: ShortcutDefinition[] = [
+    {
+      keys: 'o',
+      label: m.distributionsShortcutOverlay,
+      run: () => layout.set(layout.value === 'bands' ? 'together' : 'bands'),
+    },
+    { keys: 'y', label: m.distributionsSettingsLogValues, run: () => log.set(!log.value) },
+  ];
+  const shortcuts: ShortcutDefinition[] = [
+    ...(tab === 'histograms' ? histogramShortcuts : distributionShortcuts),
+    { keys: 'z', label: common.resetAllZooms, run: () => zooms.set(new Map()) },
+  ];
+  const group = state.info.title;
+  const removers = shortcuts.map((shortcut) =>
+    state.context.shortcuts.register({ ...shortcut, group }),
+  );
+  return () => removers.forEach((remove) => remove());
+}

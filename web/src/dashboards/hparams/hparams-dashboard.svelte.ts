@@ -1,0 +1,299 @@
+import { getContext, setContext } from 'svelte';
+
+import type { Query } from '../../api/create-query.svelte';
+import type { Problem, SessionsResponse } from '../../api/schemas';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/hparams';
+import { text } from '../../lib/codecs';
+import { runAfterPaint, runInSlices } from '../../lib/tasks';
+import type { Context, Shortcut } from '../../plugin/context';
+import {
+  HPARAMS_VIEWS,
+  type HParamsSettings,
+  makeHParamsSettings,
+  withAxisSetting,
+} from './hparams-settings';
+import {
+  type AxisScale,
+  type ColumnAxis,
+  getDefaultScale,
+  makeAxis,
+  type ScatterAxis,
+  ScatterAxisCache,
+} from './model/column-axes';
+import { computeInsights, type Insights } from './model/insights';
+import {
+  type ColorLegend,
+  computeTrialColors,
+  makeColorLegend,
+  type TrialColors,
+} from './model/trial-colors';
+import {
+  applyFilters,
+  type ColumnFilter,
+  type ColumnFilters,
+  listMaskRows,
+  NO_FILTERS,
+  withFilter,
+} from './model/trial-filters';
+import {
+  listVisibleColumns,
+  makeTrials,
+  moveKey,
+  type Objective,
+  rankByObjective,
+  sortRows,
+  type TrialColumn,
+  type Trials,
+} from './model/trials';
+import { readMetrics, readTrials, type TrialMetric } from './model/trials-response';
+import { PlotFigures } from './plot-export';
+import { makeSessionsRequest, sessionsQuery } from './query';
+
+const NO_TRIALS = makeTrials([], [], []);
+
+/** The state that all views share: the trials, which of them pass the filters, and how they are shown. */
+export class HParamsDashboard {
+  readonly context: Context;
+  readonly settings: HParamsSettings;
+  readonly trialsQuery: Query<SessionsResponse>;
+  /** The trial under the pointer in any view. */
+  hoveredRow = $state<number | null>(null);
+  /** The plots on screen, for the image export. */
+  readonly plotFigures = new PlotFigures();
+  /** Why the last export failed. */
+  exportError = $state.raw<Problem | null>(null);
+  /** The filters during a drag. */
+  #previewedFilters = $state.raw<ColumnFilters | null>(null);
+
+  constructor(context: Context) {
+    this.context = context;
+    this.settings = makeHParamsSettings(context);
+    this.trialsQuery = context.query(sessionsQuery, () => makeSessionsRequest(this.settings));
+  }
+
+  readonly trials: Trials = $derived.by(() => {
+    const { data } = this.trialsQuery;
+    return data ? readTrials(data, Date.now() / 1000) : NO_TRIALS;
+  });
+  readonly metrics: readonly TrialMetric[] = $derived.by(() => {
+    const { data } = this.trialsQuery;
+    return data ? readMetrics(data) : [];
+  });
+
+  readonly metric: TrialMetric | undefined = $derived.by(() => {
+    const { metric } = this.settings;
+    return this.metrics.find(({ key }) => key === metric.value) ?? findDefaultMetric(this.metrics);
+  });
+  readonly objective: Objective | null = $derived.by(() => {
+    const column = this.metric && this.trials.findColumn(this.metric.key);
+    const { value } = this.settings.goal;
+    const minimize = (value === 'usual' ? this.metric?.goal : value) === 'min';
+    return column ? { column, minimize } : null;
+  });
+
+  readonly hparams: readonly TrialColumn[] = $derived(
+    this.trials.columns.filter(({ kind }) => kind === 'hparam'),
+  );
+  /** In the order in which all views show them. */
+  readonly visibleColumns: readonly TrialColumn[] = $derived.by(() => {
+    const { columnOrder, hiddenColumns, addedColumns } = this.settings;
+    const preferences = {
+      order: columnOrder.value,
+      hidden: hiddenColumns.value,
+      added: addedColumns.value,
+    };
+    return listVisibleColumns(this.trials.columns, preferences, this.metric?.key ?? null);
+  });
+
+  readonly filters: ColumnFilters = $derived.by(
+    () => this.#previewedFilters ?? this.settings.filters.value,
+  );
+  /** 1 for each trial of which a run matches the run filter. */
+  readonly #runFilterMask: Uint8Array = $derived.by(() => {
+    const { runs } = this.context;
+    const { count } = this.trials;
+    return Uint8Array.from({ length: count }, (_, row) =>
+      Number(this.trials.runs[row]?.some((run) => runs.matchesFilter(run)) ?? false),
+    );
+  });
+  readonly passingMask: Uint8Array = $derived(
+    applyFilters(this.trials, this.filters, this.#runFilterMask),
+  );
+  readonly passingRows: Int32Array = $derived(listMaskRows(this.passingMask));
+  readonly sortedRows: Int32Array = $derived.by(() => {
+    const keys = this.settings.sort.value;
+    if (keys.length > 0 || !this.objective) return sortRows(this.passingRows, keys, this.trials);
+    const { column, minimize } = this.objective;
+    return sortRows(this.passingRows, [{ key: column.key, descending: !minimize }], this.trials);
+  });
+
+  /** The passing rows, without changes during a drag; for slow computations. */
+  readonly committedRows: Int32Array = $derived.by(() =>
+    listMaskRows(applyFilters(this.trials, this.settings.filters.value, this.#runFilterMask)),
+  );
+  /** Computed in slices after the plots are drawn, because it takes longer. */
+  insights = $state.raw<Insights | null>(null);
+  readonly bestRow: number | null = $derived.by(
+    () => (this.objective && rankByObjective(this.objective, this.committedRows)[0]) ?? null,
+  );
+
+  readonly colorColumn: TrialColumn | null = $derived.by(() => {
+    const { value } = this.settings.colorBy;
+    return (
+      (value === null ? null : this.trials.findColumn(value)) ?? this.objective?.column ?? null
+    );
+  });
+  readonly trialColors: TrialColors = $derived.by(() => {
+    const column = this.colorColumn ?? this.trials.columns[0];
+    if (!column) return { levels: new Uint8Array(), drawOrder: new Int32Array() };
+    return computeTrialColors(this.getAxis(column), this.#isMinimized(column));
+  });
+  readonly colorLegend: ColorLegend | null = $derived.by(() => {
+    const column = this.colorColumn;
+    return column && makeColorLegend(this.getAxis(column), this.#isMinimized(column));
+  });
+
+  /** Replaced when the trials or the axis settings change. */
+  readonly #scatterAxes: ScatterAxisCache = $derived.by(() => {
+    void this.trials;
+    void this.settings.axes.value;
+    return new ScatterAxisCache((column) => makeAxis(column, this.getScale(column)));
+  });
+
+  #isMinimized(column: TrialColumn): boolean {
+    return column === this.objective?.column && this.objective.minimize;
+  }
+
+  /** Return the axis of a column with the user's scale and direction. */
+  getAxis(column: TrialColumn): ColumnAxis {
+    const flipped = this.settings.axes.value.get(column.key)?.flipped;
+    return makeAxis(column, this.getScale(column), flipped);
+  }
+
+  getScale(column: TrialColumn): AxisScale {
+    return this.settings.axes.value.get(column.key)?.scale ?? getDefaultScale(column);
+  }
+
+  /** Return the axis of a column for scatter plots, which are never inverted. */
+  getScatterAxis(column: TrialColumn): ScatterAxis {
+    return this.#scatterAxes.get(column);
+  }
+
+  setScale(key: string, scale: AxisScale): void {
+    const { axes } = this.settings;
+    axes.set(withAxisSetting(axes.value, key, { scale }));
+  }
+
+  toggleInverted(key: string): void {
+    const { axes } = this.settings;
+    axes.set(withAxisSetting(axes.value, key, { flipped: !axes.value.get(key)?.flipped }));
+  }
+
+  /** Apply filters during a drag; `commitFilters` keeps them. */
+  previewFilters(changes: readonly (readonly [string, ColumnFilter | null])[]): void {
+    this.#previewedFilters = changes.reduce(
+      (filters, [key, filter]) => withFilter(filters, key, filter),
+      this.settings.filters.value,
+    );
+  }
+
+  commitFilters(): void {
+    if (this.#previewedFilters) this.settings.filters.set(this.#previewedFilters);
+    this.#previewedFilters = null;
+  }
+
+  setFilter(key: string, filter: ColumnFilter | null): void {
+    this.settings.filters.set(withFilter(this.settings.filters.value, key, filter));
+  }
+
+  clearFilters(): void {
+    this.#previewedFilters = null;
+    this.settings.filters.set(NO_FILTERS);
+  }
+
+  setColumnVisible(key: string, visible: boolean): void {
+    const { hiddenColumns, addedColumns } = this.settings;
+    const without = (keys: readonly string[]): string[] => keys.filter((other) => other !== key);
+    hiddenColumns.set(
+      visible ? without(hiddenColumns.value) : [...without(hiddenColumns.value), key],
+    );
+    addedColumns.set(visible ? [...without(addedColumns.value), key] : without(addedColumns.value));
+  }
+
+  /** Move a column before another one; to the end if that is null. */
+  moveColumn(key: string, before: string | null): void {
+    const keys = this.visibleColumns.map((column) => column.key);
+    this.settings.columnOrder.set(moveKey(keys, key, before));
+  }
+
+  /** Highlight the run of the trial under the pointer in the run list. */
+  #highlightRun(): void {
+    const [run] = this.hoveredRow === null ? [] : (this.trials.runs[this.hoveredRow] ?? []);
+    this.context.runs.highlight(run ?? null);
+  }
+
+  /** Open the Scalars dashboard with only the runs of a trial selected. */
+  openScalars(row: number): void {
+    const runs = this.trials.runs[row] ?? [];
+    const names = this.context.runs.all.map(({ name }) => name);
+    const selected = names.filter((name) =>
+      runs.some((run) => name === run || name.startsWith(`${run}/`)),
+    );
+    this.context.runs.selectOnly(selected);
+    this.context.url.param('tab', text, '').set('scalars', 'push');
+  }
+
+  startEffects(): void {
+    $effect(() => this.#highlightRun());
+    $effect(() => {
+      const { objective, committedRows } = this;
+      const columns = this.hparams.filter(({ varies }) => varies);
+      if (!objective) {
+        this.insights = null;
+        return undefined;
+      }
+      const task = computeInsights(objective, columns, committedRows);
+      return runAfterPaint(() => runInSlices(task, (insights) => (this.insights = insights)));
+    });
+  }
+}
+
+/** The first declared metric, else one of validation data. */
+function findDefaultMetric(metrics: readonly TrialMetric[]): TrialMetric | undefined {
+  return (
+    metrics.find(({ declared }) => declared) ??
+    metrics.find(({ title, group }) => /val|test|eval/i.test(`${group} ${title}`)) ??
+    metrics[0]
+  );
+}
+
+const CONTEXT_KEY = Symbol('hparams');
+
+export function setHParams(dashboard: HParamsDashboard): HParamsDashboard {
+  return setContext(CONTEXT_KEY, dashboard);
+}
+
+export function getHParams(): HParamsDashboard {
+  return getContext<HParamsDashboard>(CONTEXT_KEY);
+}
+
+/** Register the keyboard shortcuts; call the returned function to remove them. */
+export function registerHParamsShortcuts(dashboard: HParamsDashboard): () => void {
+  const { view, filtersOpen } = dashboard.settings;
+  const step = (by: number): void => {
+    const index = HPARAMS_VIEWS.indexOf(view.value);
+    const next = HPARAMS_VIEWS[(index + by + HPARAMS_VIEWS.length) % HPARAMS_VIEWS.length];
+    if (next) view.set(next, 'push');
+  };
+  const keys: Omit<Shortcut, 'group'>[] = [
+    { keys: 'v', label: m.shortcutNextView, run: () => step(1) },
+    { keys: 'Shift+V', label: m.shortcutPreviousView, run: () => step(-1) },
+    { keys: 'f', label: common.filters, run: () => filtersOpen.set(!filtersOpen.value) },
+    { keys: 'z', label: common.clearFilters, run: () => dashboard.clearFilters() },
+  ];
+  const unregister = keys.map((key) =>
+    dashboard.context.shortcuts.register({ ...key, group: m.title }),
+  );
+  return () => unregister.forEach((remove) => remove());
+}

@@ -1,0 +1,316 @@
+/** Convert the response of the server to trials, and apply updates to it. */
+import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../../../api/schemas';
+import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/hparams';
+import { sortNatural } from '../../../lib/sorting';
+import { makeTrials, type TrialColumn, type Trials } from './trials';
+
+/** Values of `HParamCells.states`. */
+const MISSING_CELL = 1;
+const TEXT_CELL = 2;
+const BOOL_CELL = 3;
+
+const RUNNING_STATUS = 3;
+/** A trial without an end counts as running if it logged something in this time. */
+const MAX_RUNNING_SILENCE_S = 300;
+
+export const NAME_KEY = 'name';
+export const STATUS_KEY = 'status';
+export const START_KEY = 'start';
+export const DURATION_KEY = 'duration';
+const STATUSES = ['unknown', 'success', 'failure', 'running'];
+const STATUS_LABELS = [m.statusUnknown, m.statusSuccess, m.statusFailure, m.statusRunning];
+
+/** A metric without its values. */
+export interface TrialMetric {
+  readonly key: string;
+  readonly title: string;
+  readonly tag: string;
+  readonly group: string;
+  readonly goal: 'min' | 'max';
+  readonly declared: boolean;
+}
+
+export function readTrials({ rows, hparams, metrics }: SessionsResponse, nowS: number): Trials {
+  const titles = makeMetricTitles(metrics);
+  const columns = [
+    ...hparams.map(readHParam),
+    ...metrics.map((metric, index) => readMetric(metric, titles[index] ?? metric.key)),
+    ...makeInfoColumns(rows, nowS),
+  ];
+  const runs = rows.sessions ?? rows.names.map((name) => [name]);
+  return makeTrials(rows.labels, runs, columns);
+}
+
+export function readMetrics({ metrics }: SessionsResponse): TrialMetric[] {
+  const titles = makeMetricTitles(metrics);
+  return metrics.map(({ key, tag, group, goal, declared }, index) => ({
+    key: makeMetricKey(key),
+    title: titles[index] ?? key,
+    tag,
+    group,
+    goal,
+    declared,
+  }));
+}
+
+export function makeMetricKey(key: string): string {
+  return `metric:${key}`;
+}
+
+/** Add the group to the names of metrics that several runs of a trial have. */
+function makeMetricTitles(metrics: readonly MetricCells[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { label } of metrics) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return metrics.map(({ label, group }) =>
+    (counts.get(label) ?? 0) > 1 && group ? `${group}/${label}` : label,
+  );
+}
+
+function readHParam(cells: HParamCells): TrialColumn {
+  const { key, label: title, description, values, states, varies: varies } = cells;
+  const missingMask = states?.includes(MISSING_CELL)
+    ? states.map((state) => +(state === MISSING_CELL))
+    : null;
+  const base = { key, kind: 'hparam', title, description, missingMask, varies } as const;
+  return cells.type === 'number'
+    ? { ...base, format: 'value', values: maskMissing(values, missingMask), categories: null }
+    : { ...base, format: 'value', ...toCategories(cells) };
+}
+
+function maskMissing(values: Float64Array, mask: Uint8Array | null): Float64Array {
+  return mask ? values.map((value, row) => (mask[row] ? NaN : value)) : values;
+}
+
+/** Convert values of any type to indices into categories in natural order. */
+function toCategories({
+  values,
+  states,
+  categories: words,
+}: HParamCells): Pick<TrialColumn, 'values' | 'categories'> {
+  const texts = Array.from(values, (value, row) => toText(value, states?.[row] ?? 0, words));
+  const distinct = new Set(texts.filter((text) => text !== null));
+  const categories = sortNatural(distinct, (text) => text);
+  const indices = new Map(categories.map((category, index) => [category, index]));
+  return {
+    values: Float64Array.from(texts, (text) => (text === null ? NaN : (indices.get(text) ?? NaN))),
+    categories,
+  };
+}
+
+function toText(value: number, state: number, words: readonly string[]): string | null {
+  if (state === MISSING_CELL) return null;
+  if (state === TEXT_CELL) return words[value] ?? '';
+  return state === BOOL_CELL ? String(value !== 0) : String(value);
+}
+
+function readMetric(cells: MetricCells, title: string): TrialColumn {
+  const mask = Uint8Array.from(cells.steps, (step) => +Number.isNaN(step));
+  const values = maskMissing(cells.values, mask);
+  return {
+    key: makeMetricKey(cells.key),
+    kind: 'metric',
+    title,
+    description: cells.description,
+    format: 'value',
+    values,
+    categories: null,
+    missingMask: mask.includes(1) ? mask : null,
+    deviations: cells.deviation,
+    varies: values.some((value) => value !== values[0]),
+  };
+}
+
+function makeInfoColumns(rows: SessionRows, nowS: number): TrialColumn[] {
+  const status = rows.status.map((status, row) =>
+    status === 0 && nowS - (rows.last_logged[row] ?? NaN) < MAX_RUNNING_SILENCE_S
+      ? RUNNING_STATUS
+      : status,
+  );
+  const ends = rows.end.map((end, row) =>
+    Number.isNaN(end) ? (rows.last_logged[row] ?? NaN) : end,
+  );
+  const durations = ends.map((end, row) => end - (rows.start[row] ?? NaN));
+  return [
+    makeNameColumn(rows.labels),
+    makeInfoColumn(STATUS_KEY, m.columnStatus, Float64Array.from(status), {
+      categories: STATUSES,
+      categoryLabels: STATUS_LABELS,
+    }),
+    makeInfoColumn(START_KEY, common.startTime, rows.start, { format: 'time' }),
+    makeInfoColumn(DURATION_KEY, common.duration, durations, { format: 'duration' }),
+  ];
+}
+
+/** Names are ranked on first use, because sorting thousands of names takes long. */
+function makeNameColumn(labels: readonly string[]): TrialColumn {
+  const values = Float64Array.from(labels, (_, row) => row);
+  let ranks: Float64Array | null = null;
+  return {
+    ...makeInfoColumn(NAME_KEY, m.columnTrial, values, { categories: labels }),
+    getSortRanks: () => (ranks ??= rankNames(labels)),
+  };
+}
+
+function rankNames(labels: readonly string[]): Float64Array {
+  const ranks = new Float64Array(labels.length);
+  const rows = labels.map((_, row) => row);
+  sortNatural(rows, (row) => labels[row] ?? '').forEach((row, rank) => (ranks[row] = rank));
+  return ranks;
+}
+
+function makeInfoColumn(
+  key: string,
+  title: string,
+  values: Float64Array,
+  options: Partial<Pick<TrialColumn, 'categories' | 'categoryLabels' | 'format'>>,
+): TrialColumn {
+  const mask = Uint8Array.from(values, (value) => +Number.isNaN(value));
+  return {
+    key,
+    kind: 'info',
+    title,
+    description: '',
+    format: 'value',
+    values,
+    categories: null,
+    missingMask: mask.includes(1) ? mask : null,
+    varies: values.some((value) => value !== values[0]),
+    ...options,
+  };
+}
+
+/** Merge the rows that changed since a revision into an earlier response. */
+export function applyTrialsUpdate(
+  previous: SessionsResponse,
+  update: SessionsResponse,
+): SessionsResponse {
+  const { indices } = update.rows;
+  const count = indices.reduce((max, row) => Math.max(max, row + 1), previous.rows.names.length);
+  if (indices.length === 0 && hasSameColumns(previous, update))
+    return { ...previous, revision: update.revision };
+  return {
+    ...update,
+    rows: mergeRows(previous.rows, update.rows, count),
+    hparams: update.hparams.map((hparam) =>
+      mergeHParam(
+        previous.hparams.find(({ key }) => key === hparam.key),
+        hparam,
+        indices,
+        count,
+      ),
+    ),
+    metrics: update.metrics.map((metric) =>
+      mergeMetric(
+        previous.metrics.find(({ key }) => key === metric.key),
+        metric,
+        indices,
+        count,
+      ),
+    ),
+  };
+}
+
+function hasSameColumns(previous: SessionsResponse, update: SessionsResponse): boolean {
+  return (
+    previous.hparams.length === update.hparams.length &&
+    previous.metrics.length === update.metrics.length
+  );
+}
+
+function mergeRows(previous: SessionRows, update: SessionRows, count: number): SessionRows {
+  const { indices } = update;
+  const floats = (name: 'start' | 'end' | 'last_logged'): Float64Array =>
+    mergeNumbers(previous[name], update[name], indices, count);
+  return {
+    indices: Int32Array.from({ length: count }, (_, row) => row),
+    names: mergeList(previous.names, update.names, indices),
+    labels: mergeList(previous.labels, update.labels, indices),
+    groups: Int32Array.from(mergeNumbers(previous.groups, update.groups, indices, count)),
+    group_names: update.group_names,
+    counts: Int32Array.from(mergeNumbers(previous.counts, update.counts, indices, count)),
+    sessions:
+      previous.sessions &&
+      update.sessions &&
+      mergeList(previous.sessions, update.sessions, indices),
+    status: Uint8Array.from(mergeNumbers(previous.status, update.status, indices, count)),
+    start: floats('start'),
+    end: floats('end'),
+    last_logged: floats('last_logged'),
+    source: Uint8Array.from(mergeNumbers(previous.source, update.source, indices, count)),
+    experiments: Int32Array.from(
+      mergeNumbers(previous.experiments, update.experiments, indices, count),
+    ),
+    experiment_names: update.experiment_names,
+    links: { ...previous.links, ...update.links },
+  };
+}
+
+function mergeHParam(
+  previous: HParamCells | undefined,
+  update: HParamCells,
+  at: Int32Array,
+  count: number,
+): HParamCells {
+  const before = previous ? getStates(previous) : new Uint8Array();
+  const states = Uint8Array.from(mergeNumbers(before, getStates(update), at, count, MISSING_CELL));
+  const values = mergeNumbers(
+    previous ? remapCategories(previous, update.categories) : [],
+    update.values,
+    at,
+    count,
+  );
+  return { ...update, values, states: states.some((state) => state !== 0) ? states : null };
+}
+
+function getStates({ states, values }: HParamCells): Uint8Array {
+  return states ?? new Uint8Array(values.length);
+}
+
+/** Replace indices into the old categories by indices into the new ones. */
+function remapCategories(
+  { values, states, categories }: HParamCells,
+  newWords: readonly string[],
+): Float64Array {
+  if (!states) return values;
+  const indices = categories.map((word) => newWords.indexOf(word));
+  return values.map((value, row) => (states[row] === TEXT_CELL ? (indices[value] ?? NaN) : value));
+}
+
+function mergeMetric(
+  previous: MetricCells | undefined,
+  update: MetricCells,
+  at: Int32Array,
+  count: number,
+): MetricCells {
+  return {
+    ...update,
+    values: mergeNumbers(previous?.values ?? [], update.values, at, count),
+    steps: mergeNumbers(previous?.steps ?? [], update.steps, at, count),
+    deviation:
+      update.deviation && mergeNumbers(previous?.deviation ?? [], update.deviation, at, count),
+  };
+}
+
+function mergeNumbers(
+  previous: ArrayLike<number>,
+  update: ArrayLike<number>,
+  at: Int32Array,
+  count: number,
+  fallback = NaN,
+): Float64Array {
+  const merged = new Float64Array(count).fill(fallback);
+  merged.set(previous);
+  at.forEach((row, index) => (merged[row] = update[index] ?? fallback));
+  return merged;
+}
+
+function mergeList<Item>(
+  previous: readonly Item[],
+  update: readonly Item[],
+  at: Int32Array,
+): Item[] {
+  const merged = [...previous];
+  at.forEach((row, index) => (merged[row] = update[index] as Item));
+  return merged;
+}

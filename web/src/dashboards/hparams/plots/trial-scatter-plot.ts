@@ -1,0 +1,360 @@
+/** Layout and drawing of scatter plots, their trend lines and the surface of contour plots. */
+import type { Size } from '../../../charts/axes/plot-layout';
+import type { ChartTheme } from '../../../charts/renderer/chart-theme';
+import { makePath, type Raster, type Rect, type Renderer } from '../../../charts/renderer/renderer';
+import { parseRgb } from '../../../lib/colors';
+import type { ColumnAxis } from '../model/column-axes';
+import type { TrialColors } from '../model/trial-colors';
+
+/** Return the area of the dots, inside the labels of the axes. */
+export function getPlotArea({ width, height }: Size, hasLabels: boolean): Rect {
+  const [left, top, right, bottom] = hasLabels ? [52, 10, 12, 24] : [5, 5, 5, 5];
+  return {
+    left,
+    top,
+    width: Math.max(1, width - left - right),
+    height: Math.max(1, height - top - bottom),
+  };
+}
+
+export function toX({ left, width }: Rect, position: number): number {
+  return left + position * width;
+}
+
+export function toY({ top, height }: Rect, position: number): number {
+  return top + (1 - position) * height;
+}
+
+/** Return the position of a pixel, limited to the plot area. */
+export function toPlotPosition(area: Rect, x: number, y: number): { x: number; y: number } {
+  const clamp = (position: number): number => Math.min(1, Math.max(0, position));
+  return {
+    x: clamp((x - area.left) / area.width),
+    y: clamp(1 - (y - area.top) / area.height),
+  };
+}
+
+/** Positions of the trials from 0 to 1; NaN if a value is missing. */
+export interface ScatterPositions {
+  readonly x: Float32Array;
+  readonly y: Float32Array;
+}
+
+const HOVER_RADIUS_PX = 14;
+
+/** Return the trial nearest to a pixel, if one is near enough. `rows` are in drawing order. */
+export function findNearestDot(
+  { x, y }: ScatterPositions,
+  area: Rect,
+  rows: Int32Array,
+  pointerX: number,
+  pointerY: number,
+): number | null {
+  let nearest: number | null = null;
+  let minSquare = HOVER_RADIUS_PX * HOVER_RADIUS_PX;
+  for (const row of rows) {
+    const dx = toX(area, x[row] ?? NaN) - pointerX;
+    const dy = toY(area, y[row] ?? NaN) - pointerY;
+    const square = dx * dx + dy * dy;
+    // Of dots at the same position, the last one is on top.
+    if (square <= minSquare) [nearest, minSquare] = [row, square];
+  }
+  return nearest;
+}
+
+export interface ScatterDots {
+  readonly positions: ScatterPositions;
+  readonly trialColors: TrialColors;
+  readonly colors: readonly string[];
+  readonly passingMask: Uint8Array;
+  /** Of trials that do not pass the filters. */
+  readonly fadedColor: string;
+  /** Color of a ring around each dot, to separate it from an image below. */
+  readonly ring?: string | undefined;
+}
+
+/** More dots are rasterized. */
+const MAX_VECTOR_DOTS = 1500;
+const LABEL_FONT_PX = 10.5;
+const AXIS_TITLE_HEIGHT_PX = 15;
+/** How far a tick label may extend beyond the plot area. */
+const LABEL_OVERHANG_PX = 10;
+
+export function drawDots(renderer: Renderer, area: Rect, dots: ScatterDots): void {
+  const { trialColors, passingMask } = dots;
+  const faded = trialColors.drawOrder.filter((row) => !passingMask[row]);
+  const passing = trialColors.drawOrder.filter((row) => passingMask[row] === 1);
+  if (trialColors.drawOrder.length > MAX_VECTOR_DOTS) {
+    const raster = rasterizeDots(area, dots, [faded, passing]);
+    return renderer.image(raster, { ...area, width: raster.width, height: raster.height });
+  }
+  const radius = trialColors.drawOrder.length < 120 ? 4 : 2.6;
+  for (const row of faded) drawDot(renderer, area, dots, row, radius - 1, dots.fadedColor);
+  for (const row of passing)
+    drawDot(renderer, area, dots, row, radius, dots.colors[trialColors.levels[row] ?? 0] ?? '');
+}
+
+function drawDot(
+  renderer: Renderer,
+  area: Rect,
+  { positions, ring }: ScatterDots,
+  row: number,
+  radius: number,
+  color: string,
+): void {
+  const [x, y] = [positions.x[row] ?? NaN, positions.y[row] ?? NaN];
+  if (Number.isNaN(x + y)) return;
+  const style = ring === undefined ? { color } : { color, ring };
+  renderer.dot(toX(area, x), toY(area, y), radius, style);
+}
+
+/** Draw dots as squares of two by two pixels; `layers` are faded and passing rows. */
+function rasterizeDots(area: Rect, dots: ScatterDots, layers: readonly Int32Array[]): Raster {
+  const [width, height] = [Math.round(area.width) + 1, Math.round(area.height) + 1];
+  const pixels = new Uint8ClampedArray(4 * width * height);
+  const packedPixels = new Uint32Array(pixels.buffer);
+  const [faded, colors] = [packColor(dots.fadedColor), dots.colors.map(packColor)];
+  layers.forEach((rows, layer) => {
+    for (const row of rows) {
+      const [x, y] = [dots.positions.x[row] ?? NaN, dots.positions.y[row] ?? NaN];
+      if (Number.isNaN(x + y)) continue;
+      const color = layer === 0 ? faded : (colors[dots.trialColors.levels[row] ?? 0] ?? faded);
+      const index = Math.floor((1 - y) * (height - 2)) * width + Math.floor(x * (width - 2));
+      packedPixels[index] = packedPixels[index + 1] = color;
+      packedPixels[index + width] = packedPixels[index + width + 1] = color;
+    }
+  });
+  return { width, height, pixels };
+}
+
+/** Return a color as a number whose little-endian bytes are RGBA. */
+function packColor(color: string): number {
+  const [red = 0, green = 0, blue = 0] = parseRgb(color);
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+export function drawTrendLine(
+  renderer: Renderer,
+  area: Rect,
+  line: readonly (readonly [number, number])[],
+  color: string,
+): void {
+  const points = line.flatMap(([x, y]) => [toX(area, x), toY(area, y)]);
+  renderer.stroke(makePath(...points), { color, width: 2.5 });
+}
+
+export function drawScatterAxes(
+  renderer: Renderer,
+  area: Rect,
+  x: ColumnAxis,
+  y: ColumnAxis,
+  theme: ChartTheme,
+  { labels, grid }: { readonly labels: boolean; readonly grid: boolean },
+): void {
+  const { left, top, width, height } = area;
+  for (const { position } of grid ? y.ticks : []) {
+    const lineY = toY(area, position);
+    renderer.stroke(makePath(left, lineY, left + width, lineY), { color: theme.grid, width: 1 });
+  }
+  const corner = makePath(left, top, left, top + height, left + width, top + height);
+  renderer.stroke(corner, { color: theme.axis, width: 1 });
+  if (labels) drawTickLabels(renderer, area, x, y, theme);
+}
+
+/** Draw the titles of the axes inside the plot area, for exported images. */
+export function drawAxisTitles(
+  renderer: Renderer,
+  { left, top, width, height }: Rect,
+  titleX: string,
+  titleY: string,
+  theme: ChartTheme,
+): void {
+  const style = {
+    size: LABEL_FONT_PX,
+    bold: true,
+    color: theme.text,
+    baseline: 'middle',
+  } as const;
+  const write = (text: string, x: number, y: number): void => {
+    const box = {
+      left: x - 4,
+      top: y - AXIS_TITLE_HEIGHT_PX / 2,
+      width: renderer.measureText(text, style) + 8,
+      height: AXIS_TITLE_HEIGHT_PX,
+    };
+    // The title is readable above dots and images.
+    renderer.rect(box, { color: theme.background, opacity: 0.82, radius: 3 });
+    renderer.text(text, x, y, { ...style, align: 'left' });
+  };
+  write(titleY, left + 6, top + AXIS_TITLE_HEIGHT_PX / 2);
+  const right = left + width - 4 - renderer.measureText(titleX, style);
+  write(titleX, right, top + height - AXIS_TITLE_HEIGHT_PX / 2 - 2);
+}
+
+function drawTickLabels(
+  renderer: Renderer,
+  area: Rect,
+  x: ColumnAxis,
+  y: ColumnAxis,
+  theme: ChartTheme,
+): void {
+  const style = { size: LABEL_FONT_PX, color: theme.label } as const;
+  const bottom = area.top + area.height;
+  const maxRight = area.left + area.width + LABEL_OVERHANG_PX;
+  let minLeft = -Infinity;
+  for (const { position, text } of [...x.ticks].sort((a, b) => a.position - b.position)) {
+    const half = renderer.measureText(text, style) / 2;
+    const center = Math.min(toX(area, position), maxRight - half);
+    // Labels that would overlap the previous one are omitted.
+    if (center - half < minLeft) continue;
+    minLeft = center + half + 6;
+    renderer.text(text, center, bottom + 6, { ...style, align: 'center', baseline: 'top' });
+  }
+  for (const { position, text } of y.ticks)
+    renderer.text(truncateLabel(text), area.left - 6, toY(area, position), {
+      ...style,
+      align: 'right',
+      baseline: 'middle',
+    });
+}
+
+const MAX_LABEL_LENGTH = 8;
+
+function truncateLabel(text: string): string {
+  return text.length > MAX_LABEL_LENGTH ? `${text.slice(0, MAX_LABEL_LENGTH - 1)}…` : text;
+}
+
+// ---- trend line
+
+const TREND_BINS = 12;
+const MIN_TRIALS_PER_BIN = 2;
+
+/** Return a line through the medians of equal parts of the x axis, in positions from 0 to 1. */
+export function computeTrend(
+  x: Float32Array,
+  y: Float32Array,
+  rows: Int32Array,
+): [number, number][] {
+  const bins = new Map<number, { readonly xs: number[]; readonly ys: number[] }>();
+  for (const row of rows) {
+    const [rowX, rowY] = [x[row] ?? NaN, y[row] ?? NaN];
+    if (Number.isNaN(rowX + rowY)) continue;
+    const index = Math.min(TREND_BINS - 1, Math.floor(rowX * TREND_BINS));
+    const bin = bins.get(index) ?? { xs: [], ys: [] };
+    bin.xs.push(rowX);
+    bin.ys.push(rowY);
+    bins.set(index, bin);
+  }
+  return [...bins.values()]
+    .filter(({ xs }) => xs.length >= MIN_TRIALS_PER_BIN)
+    .map(({ xs, ys }): [number, number] => [computeMedian(xs), computeMedian(ys)])
+    .sort(([a], [b]) => a - b);
+}
+
+function computeMedian(values: readonly number[]): number {
+  const sorted = Float64Array.from(values).sort();
+  const [low, high] = [(sorted.length - 1) >> 1, sorted.length >> 1];
+  return ((sorted[low] ?? NaN) + (sorted[high] ?? NaN)) / 2;
+}
+
+// ---- surface of the contour plot
+
+/** A grid with the mean of the trials near each cell. */
+export interface MeanSurface {
+  readonly size: number;
+  /** From 0 to 1, row by row from the top; NaN if no trial is near. */
+  readonly values: Float64Array;
+}
+
+const GRID_SIZE = 80;
+/** Standard deviation of the kernel in cells; larger with few trials. */
+const KERNEL_RADIUS = 3.6;
+/** Cells with a smaller weight, as a fraction of one trial, are empty. */
+const MIN_KERNEL_WEIGHT = 0.02;
+
+/** Return the mean of the trials around each cell, weighted by a Gaussian kernel. */
+export function computeMeanSurface(
+  positions: ScatterPositions,
+  values: Float32Array,
+  rows: Int32Array,
+): MeanSurface {
+  const sums = new Float64Array(GRID_SIZE * GRID_SIZE);
+  const weights = new Float64Array(GRID_SIZE * GRID_SIZE);
+  let count = 0;
+  for (const row of rows) {
+    const [x, y] = [positions.x[row] ?? NaN, positions.y[row] ?? NaN];
+    const value = values[row] ?? NaN;
+    if (Number.isNaN(x + y + value)) continue;
+    const cell = getGridCell(1 - y) * GRID_SIZE + getGridCell(x);
+    sums[cell] = (sums[cell] ?? 0) + value;
+    weights[cell] = (weights[cell] ?? 0) + 1;
+    count += 1;
+  }
+  const spacing = GRID_SIZE / Math.max(1, Math.sqrt(count));
+  const kernel = makeGaussianKernel(KERNEL_RADIUS * Math.max(1, Math.sqrt(spacing) / 1.2));
+  const [blurredSums, blurredWeights] = [blur(sums, kernel), blur(weights, kernel)];
+  const means = blurredSums.map((sum, cell) => {
+    const weight = blurredWeights[cell] ?? 0;
+    return weight > MIN_KERNEL_WEIGHT * (kernel[0] ?? 1) ** 2 ? sum / weight : NaN;
+  });
+  return { size: GRID_SIZE, values: means };
+}
+
+function getGridCell(position: number): number {
+  return Math.min(GRID_SIZE - 1, Math.floor(position * GRID_SIZE));
+}
+
+/** Return the right half of a Gaussian, with its center. */
+function makeGaussianKernel(radius: number): Float64Array {
+  const length = Math.ceil(3 * radius) + 1;
+  return Float64Array.from({ length }, (_, distance) => Math.exp(-0.5 * (distance / radius) ** 2));
+}
+
+/** Blur rows, then columns: a Gaussian is separable. */
+function blur(grid: Float64Array, kernel: Float64Array): Float64Array {
+  return blurAxis(blurAxis(grid, kernel, 1, GRID_SIZE), kernel, GRID_SIZE, 1);
+}
+
+function blurAxis(
+  grid: Float64Array,
+  kernel: Float64Array,
+  step: number,
+  stride: number,
+): Float64Array {
+  const blurred = new Float64Array(grid.length);
+  for (let line = 0; line < GRID_SIZE; line++) {
+    for (let cell = 0; cell < GRID_SIZE; cell++) {
+      let sum = 0;
+      for (let other = Math.max(0, cell - kernel.length + 1); other < GRID_SIZE; other++) {
+        const distance = Math.abs(other - cell);
+        if (distance >= kernel.length) break;
+        sum += (grid[line * stride + other * step] ?? 0) * (kernel[distance] ?? 0);
+      }
+      blurred[line * stride + cell * step] = sum;
+    }
+  }
+  return blurred;
+}
+
+/** Few colors, so that contour lines are visible. */
+const CONTOUR_LEVELS = 12;
+const SURFACE_ALPHA = 200;
+
+/** Return a surface as an image; empty cells are transparent. */
+export function rasterizeSurface(
+  { size, values }: MeanSurface,
+  colors: readonly string[],
+  inverted: boolean,
+): Raster {
+  const pixels = new Uint8ClampedArray(4 * size * size);
+  const channels = colors.map(parseRgb);
+  values.forEach((value, cell) => {
+    if (Number.isNaN(value)) return;
+    const position = Math.min(1, Math.max(0, inverted ? 1 - value : value));
+    const level = Math.min(CONTOUR_LEVELS - 1, Math.floor(position * CONTOUR_LEVELS));
+    const shade = Math.round((level / (CONTOUR_LEVELS - 1)) * (colors.length - 1));
+    const [red = 0, green = 0, blue = 0] = channels[shade] ?? [];
+    pixels.set([red, green, blue, SURFACE_ALPHA], 4 * cell);
+  });
+  return { width: size, height: size, pixels };
+}

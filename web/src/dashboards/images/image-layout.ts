@@ -1,0 +1,266 @@
+import type { Size } from './image-geometry';
+import { type ImageValue, neededImageSize, thumbnailPath } from './query';
+import type { ImageInfo } from '../../api/schemas';
+
+/** A grid of boxes of one size. */
+export interface GridLayout extends Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export interface Spacing {
+  readonly gap: number;
+  /** Height of the caption of a box, which is part of the box. */
+  readonly captionHeight: number;
+  /** Smallest width of a box. If boxes do not fit, the grid scrolls. */
+  readonly minWidth: number;
+  /** Smallest width of an image in a box. */
+  readonly minImageWidth: number;
+}
+
+const MAX_COLUMNS = 64;
+
+/** Return the grid in which `count` images of one aspect ratio are largest. */
+export function layoutGrid(
+  count: number,
+  aspect: number,
+  space: Size,
+  spacing: Spacing,
+): GridLayout {
+  return findBestGrid(count, space, spacing, (box) => Math.min(box.width, box.height * aspect));
+}
+
+/** Return the grid of groups in which the images of the groups are largest. */
+export function layoutGroups(
+  count: number,
+  inside: { readonly count: number; readonly aspect: number; readonly gap: number },
+  space: Size,
+  spacing: Spacing,
+): GridLayout {
+  const within = { gap: inside.gap, captionHeight: 0, minWidth: 1, minImageWidth: 1 };
+  return findBestGrid(count, space, spacing, (box) => {
+    const { width, height } = layoutGrid(inside.count, inside.aspect, box, within);
+    return Math.min(width, height * inside.aspect);
+  });
+}
+
+function findBestGrid(
+  count: number,
+  space: Size,
+  spacing: Spacing,
+  measureImage: (box: Size) => number,
+): GridLayout {
+  let best: GridLayout | null = null;
+  let largest = -Infinity;
+  for (let columns = 1; columns <= Math.min(count, MAX_COLUMNS); columns++) {
+    const found = divideEvenly(count, columns, space, spacing);
+    if (columns > 1 && found.width < spacing.minWidth) break;
+    const size = measureImage({ width: found.width, height: found.height - spacing.captionHeight });
+    if (size > largest) [best, largest] = [found, size];
+  }
+  return best && largest >= spacing.minImageWidth ? best : scrollableGrid(count, space, spacing);
+}
+
+function divideEvenly(count: number, columns: number, space: Size, { gap }: Spacing): GridLayout {
+  const rows = Math.ceil(count / columns);
+  return {
+    columns,
+    rows,
+    width: (space.width - gap * (columns - 1)) / columns,
+    height: (space.height - gap * (rows - 1)) / rows,
+  };
+}
+
+/** Return a grid of boxes of the smallest width, which scrolls. */
+function scrollableGrid(count: number, space: Size, spacing: Spacing): GridLayout {
+  const { gap, captionHeight, minWidth } = spacing;
+  const fitting = Math.floor((space.width + gap) / (minWidth + gap));
+  const columns = Math.max(1, Math.min(count, fitting));
+  const width = Math.max(1, (space.width - gap * (columns - 1)) / columns);
+  const height = Math.min(width + captionHeight, Math.max(space.height, minWidth));
+  return { columns, rows: Math.ceil(count / columns), width, height };
+}
+
+/** Images of a step that are shown together; the viewer shows the others one by one. */
+const MAX_IMAGES_PER_STEP = 256;
+/** Images of a step in a static export. */
+const MAX_EXPORTED_IMAGES = 16;
+
+export const IMAGE_GAP_PX = 2;
+const MIN_TILE_WIDTH_PX = 20;
+const MIN_TILE_IMAGE_WIDTH_PX = 12;
+/** Largest size of an image pixel in CSS pixels. */
+const MAX_THUMBNAIL_PIXEL_PX = 48;
+
+/** The layout of the images of one step. */
+export interface TileLayout {
+  readonly columns: number;
+  readonly tile: Size;
+}
+
+/** Return the images that are shown: one, or the first ones if `part` is null. */
+export function selectImages(
+  parts: readonly ImageInfo[],
+  part: number | null,
+  hasOriginals = true,
+): readonly ImageInfo[] {
+  if (part === null)
+    return parts.slice(0, hasOriginals ? MAX_IMAGES_PER_STEP : MAX_EXPORTED_IMAGES);
+  const selected = parts.find((info) => info.part === part) ?? parts.at(-1);
+  return selected ? [selected] : [];
+}
+
+/** For videos whose size is unknown. */
+const DEFAULT_VIDEO_SIZE: Size = { width: 640, height: 360 };
+
+/** Return the size of an image, or a default if it is unknown. */
+export function displaySize({ width, height, video }: ImageInfo): Size {
+  if (width > 0 && height > 0) return { width, height };
+  return video ? DEFAULT_VIDEO_SIZE : { width: 1, height: 1 };
+}
+
+/** Return width / height of the first valid image. */
+export function aspectRatio(parts: readonly ImageInfo[]): number {
+  const found = parts.find(({ width, video }) => width > 0 || video);
+  if (!found) return 1;
+  const { width, height } = displaySize(found);
+  return width / height;
+}
+
+/** Lay out the images of a step. With `stretch`, tiles fill the space and not only their image. */
+export function layoutImages(
+  parts: readonly ImageInfo[],
+  space: Size,
+  stretch = false,
+): TileLayout {
+  const aspect = aspectRatio(parts);
+  const spacing = {
+    gap: IMAGE_GAP_PX,
+    captionHeight: 0,
+    minWidth: MIN_TILE_WIDTH_PX,
+    minImageWidth: MIN_TILE_IMAGE_WIDTH_PX,
+  };
+  const { columns, width, height } = layoutGrid(parts.length, aspect, space, spacing);
+  if (stretch) return { columns, tile: { width, height } };
+  const tileWidth = Math.max(1, Math.floor(Math.min(width, height * aspect)));
+  const tileHeight = Math.max(1, Math.floor(tileWidth / aspect));
+  return { columns, tile: { width: tileWidth, height: tileHeight } };
+}
+
+/** Return the largest size in a box with the aspect ratio of an image. */
+export function fitInside({ width, height }: Size, box: Size): Size {
+  if (width <= 0 || height <= 0) return box;
+  const scale = Math.min(box.width / width, box.height / height, MAX_THUMBNAIL_PIXEL_PX);
+  return { width: Math.max(1, width * scale), height: Math.max(1, height * scale) };
+}
+
+/** Return the paths of the thumbnails that are needed to show some images of a value. */
+export function thumbnailPaths(
+  value: ImageValue,
+  parts: readonly ImageInfo[],
+  space: Size,
+  hasOriginals: boolean,
+): string[] {
+  const { tile } = layoutImages(parts, space);
+  return parts
+    .filter(({ problem, video, frames }) => problem === null && !video && frames === 1)
+    .map((info) =>
+      thumbnailPath(value, info, neededImageSize(info, tile, devicePixelRatio), hasOriginals),
+    );
+}
+
+export const CAPTION_HEIGHT_PX = 20;
+export const RUN_GAP_PX = 8;
+
+/** If runs or images would be narrower, the card scrolls. */
+const MIN_RUN_WIDTH_PX = 96;
+const MIN_RUN_IMAGE_WIDTH_PX = 16;
+const MIN_SINGLE_IMAGE_WIDTH_PX = 64;
+
+/** Number and aspect ratio of the images of one step. */
+export interface ImageShape {
+  readonly count: number;
+  readonly aspect: number;
+}
+
+const DEFAULT_SHAPE: ImageShape = { count: 1, aspect: 1 };
+
+/** Return the shape of the run with the most images. */
+export function commonShape(
+  all: readonly (readonly ImageInfo[])[],
+  part: number | null,
+): ImageShape {
+  const [first, ...others] = all.map((parts) => selectImages(parts, part));
+  if (!first) return DEFAULT_SHAPE;
+  const longest = others.reduce((one, other) => (other.length > one.length ? other : one), first);
+  return { count: Math.max(1, longest.length), aspect: aspectRatio(longest) };
+}
+
+/** Lay out the runs of a card. */
+export function layoutRuns(runs: number, shape: ImageShape, space: Size): GridLayout {
+  const minImageWidth = shape.count > 1 ? MIN_RUN_IMAGE_WIDTH_PX : MIN_SINGLE_IMAGE_WIDTH_PX;
+  const spacing = {
+    gap: RUN_GAP_PX,
+    captionHeight: CAPTION_HEIGHT_PX,
+    minWidth: MIN_RUN_WIDTH_PX,
+    minImageWidth,
+  };
+  return layoutGroups(runs, { ...shape, gap: IMAGE_GAP_PX }, space, spacing);
+}
+
+export const GRID_HEADER_HEIGHT_PX = 20;
+export const GRID_CAPTION_HEIGHT_PX = 20;
+export const GRID_GAP_PX = 4;
+
+const MIN_CELL_HEIGHT_PX = 56;
+const MAX_CELL_HEIGHT_PX = 180;
+/** Wide enough for the step above each image. */
+const MIN_CELL_WIDTH_PX = 44;
+/** Fewer would not show how images change. */
+const MIN_VISIBLE_STEPS = 4;
+
+export interface GridCell extends Size {
+  /** Number of steps that fit side by side. */
+  readonly columns: number;
+}
+
+/** Return the size of the cells of a step grid, so that all runs and a few steps fit. */
+export function measureGrid(runs: number, aspect: number, space: Size): GridCell {
+  const share =
+    (space.height - GRID_HEADER_HEIGHT_PX) / Math.max(1, runs) -
+    GRID_CAPTION_HEIGHT_PX -
+    GRID_GAP_PX;
+  const maxWidth = Math.max(
+    MIN_CELL_WIDTH_PX,
+    Math.floor((space.width + GRID_GAP_PX) / MIN_VISIBLE_STEPS) - GRID_GAP_PX,
+  );
+  const height = Math.round(
+    Math.max(MIN_CELL_HEIGHT_PX, Math.min(MAX_CELL_HEIGHT_PX, share, maxWidth / aspect)),
+  );
+  const width = Math.round(Math.min(maxWidth, Math.max(MIN_CELL_WIDTH_PX, height * aspect)));
+  const columns = Math.max(1, Math.floor((space.width + GRID_GAP_PX) / (width + GRID_GAP_PX)));
+  return { width, height, columns };
+}
+
+/** Return evenly spaced items, including the first and the last. */
+export function sampleEvenly(items: ArrayLike<number>, maxItems: number): number[] {
+  if (items.length <= maxItems) return Array.from(items);
+  if (maxItems <= 1) return [items[items.length - 1] ?? NaN];
+  const spacing = (items.length - 1) / (maxItems - 1);
+  return Array.from({ length: maxItems }, (_, at) => items[Math.round(at * spacing)] ?? NaN);
+}
+
+/** Remove the folders that all labels have in common at the start and at the end. */
+export function distinguishingLabels(labels: readonly string[]): string[] {
+  const all = labels.map((label) => label.split('/'));
+  const [first = [], ...others] = all;
+  if (others.length === 0) return [...labels];
+  const shortest = Math.min(...all.map(({ length }) => length));
+  let before = 0;
+  while (before < shortest - 1 && all.every((parts) => parts[before] === first[before])) before++;
+  let after = 0;
+  const isShared = (): boolean =>
+    all.every((parts) => parts.at(-1 - after) === first.at(-1 - after));
+  while (after < shortest - 1 - before && isShared()) after++;
+  return all.map((parts) => parts.slice(before, parts.length - after).join('/'));
+}

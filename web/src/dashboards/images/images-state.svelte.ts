@@ -1,0 +1,172 @@
+import { createContext, untrack } from 'svelte';
+
+import type { SortedSteps } from '../../api/client';
+import type { ImageInfo } from '../../api/schemas';
+import { TagGridState } from '../../cards/card-grid.svelte';
+import { StepSelection } from '../../cards/steps/step-selection.svelte';
+import { StepsQuery } from '../../cards/steps/steps-query.svelte';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/images';
+import type { Context, Shortcut } from '../../plugin/context';
+import { defaultImagePair } from './compare/image-comparison';
+import { FIT_VIEWPORT } from './image-geometry';
+import { ImageLoader } from './image-loader.svelte';
+import { createImageSettings, type ImageSettings } from './image-settings';
+import { imageInfoQuery, type ImageValue, type RunSeries } from './query';
+
+/** Positions that are prefetched, relative to the value on the screen. */
+const PREFETCH_OFFSETS = [1, 2, -1, 3];
+
+/** The state that the components of the dashboard share. */
+export class ImagesState {
+  readonly context: Context;
+  readonly cardGrid: TagGridState;
+  readonly settings: ImageSettings;
+  readonly stepSelection: StepSelection;
+  readonly stepLoader: StepsQuery;
+  readonly imageLoader: ImageLoader;
+  /** A static export has one thumbnail per image, and neither original files nor pixel values. */
+  readonly hasOriginals: boolean;
+  /** Number of components that still show another step. */
+  #pendingCount = $state(0);
+
+  constructor(context: Context) {
+    this.context = context;
+    this.cardGrid = new TagGridState(context, {
+      name: 'images',
+      title: common.images,
+      emptyTitle: m.emptyTitle,
+      emptyHint: m.emptyHint,
+      plugins: ['images'],
+      defaultWidth: 440,
+    });
+    this.settings = createImageSettings(context.url);
+    this.stepSelection = new StepSelection(context.url);
+    this.stepLoader = new StepsQuery(this.cardGrid);
+    this.imageLoader = new ImageLoader(context.api);
+    this.hasOriginals = context.supports('GET images/file');
+  }
+
+  loadInfo(value: ImageValue): Promise<readonly ImageInfo[]> {
+    return this.context.queries.fetch(imageInfoQuery, value.request);
+  }
+
+  /** Return the cached description of a value. */
+  peekInfo(value: ImageValue): readonly ImageInfo[] | undefined {
+    return this.context.queries.peek(imageInfoQuery, value.request);
+  }
+
+  /** False while images of the selected step are loading; playback waits. */
+  get isReady(): boolean {
+    return this.#pendingCount === 0;
+  }
+
+  /** Playback waits until the returned function is called. */
+  beginLoading(): () => void {
+    untrack(() => this.#pendingCount++);
+    return () => untrack(() => this.#pendingCount--);
+  }
+
+  /** Call it where effects can be created. */
+  startEffects(): void {
+    this.cardGrid.startEffects();
+    $effect(() => () => this.imageLoader.dispose());
+    this.#resetWithCard();
+  }
+
+  withRuns(series: readonly SortedSteps[]): readonly RunSeries[] {
+    return series.flatMap((steps) => {
+      const run = this.context.runs.find(steps.run);
+      return run ? [{ run, steps }] : [];
+    });
+  }
+
+  /** Load the images of neighboring steps in advance. */
+  async prefetchNeighbors(
+    value: ImageValue,
+    getPaths: (value: ImageValue, parts: readonly ImageInfo[]) => readonly string[],
+  ): Promise<void> {
+    for (const offset of PREFETCH_OFFSETS) {
+      const neighbor = value.neighbor(offset);
+      if (!neighbor) continue;
+      const parts = await this.loadInfo(neighbor).catch(() => null);
+      // A failure is shown when the user selects that step.
+      if (parts) this.imageLoader.prefetch(getPaths(neighbor, parts));
+    }
+  }
+
+  /** Show a card in full screen with two images to compare. */
+  openComparison(cardId: string, series: readonly RunSeries[]): void {
+    const { fullScreen } = this.cardGrid.settings;
+    if (fullScreen.value !== cardId) fullScreen.set(cardId, 'push');
+    this.settings.viewport.set(FIT_VIEWPORT);
+    this.settings.comparedPair.set(defaultImagePair(series, this.settings.imageIndex.value));
+  }
+
+  closeComparison(): void {
+    this.settings.viewport.set(FIT_VIEWPORT);
+    this.settings.comparedPair.set(null);
+  }
+
+  /**
+   * Viewport, part and comparison belong to the full-screen card and are reset when it changes.
+   * The viewer cannot do this when it is unmounted: it is also unmounted while the log is read
+   * again or no run is shown.
+   */
+  #resetWithCard(): void {
+    const { fullScreen } = this.cardGrid.settings;
+    let previous = untrack(() => fullScreen.value);
+    $effect(() => {
+      const card = fullScreen.value;
+      if (previous !== null && card !== previous) {
+        this.settings.viewport.set(FIT_VIEWPORT);
+        this.settings.imageIndex.set(null);
+        this.settings.comparedPair.set(null);
+      }
+      previous = card;
+    });
+  }
+}
+
+export const [getImagesState, setImagesState] = createContext<ImagesState>();
+
+/** Register the keyboard shortcuts of the dashboard; return a function that removes them. */
+export function registerImageShortcuts(images: ImagesState): () => void {
+  const { settings, cardGrid, stepSelection, stepLoader } = images;
+  const { layout, actualSize, playAnimations, scaling } = settings;
+  const toggleComparison = (): void => {
+    const card = cardGrid.findCard(
+      cardGrid.settings.fullScreen.value ?? cardGrid.activeCardId ?? '',
+    );
+    if (settings.comparedPair.value) images.closeComparison();
+    else if (card) images.openComparison(card.id, images.withRuns(stepLoader.get(card.tag) ?? []));
+  };
+  const shortcuts: Omit<Shortcut, 'group'>[] = [
+    {
+      keys: 'g',
+      label: m.shortcutsToggleGrid,
+      run: () => layout.set(layout.value === 'grid' ? 'pictures' : 'grid'),
+    },
+    { keys: 'c', label: m.shortcutsToggleCompare, run: toggleComparison },
+    { keys: 'a', label: m.shortcutsToggleActualSize, run: () => actualSize.set(!actualSize.value) },
+    {
+      keys: 'l',
+      label: common.syncSteps,
+      run: () => stepSelection.setLinked(!stepSelection.linked.value),
+    },
+    {
+      keys: 'i',
+      label: m.shortcutsToggleSmoothing,
+      run: () => scaling.set(scaling.value === 'crisp' ? 'smooth' : 'crisp'),
+    },
+    {
+      keys: 'k',
+      label: m.shortcutsToggleAnimations,
+      run: () => playAnimations.set(!playAnimations.value),
+    },
+  ];
+  const stops = shortcuts.map((shortcut) =>
+    cardGrid.context.shortcuts.register({ ...shortcut, group: cardGrid.info.title }),
+  );
+  return () => stops.forEach((stop) => stop());
+}

@@ -1,0 +1,52 @@
+import { defineQuery } from '../../api/query-definition';
+
+/** How often the progress of reading a capture is requested. */
+const PROGRESS_INTERVAL_MS = 300;
+/** Responses have thousands of rows: keep those of a few captures. */
+const MAX_CACHED_RESPONSES = 8;
+
+/** With a `version` of the capture in the request, a response never changes. */
+const immutable = { scope: 'immutable', maxCost: MAX_CACHED_RESPONSES } as const;
+
+export const capturesQuery = defineQuery('GET profile/captures', {
+  scope: 'log',
+  select: ({ captures }) => captures,
+});
+
+/** Which tools have data; the server reads the capture first, which may take minutes. */
+export const toolsQuery = defineQuery('GET profile/tools', immutable);
+
+export const progressQuery = defineQuery('GET profile/opening', {
+  scope: 'log',
+  poll: () => PROGRESS_INTERVAL_MS,
+  maxCost: 0,
+});
+
+export const overviewQuery = defineQuery('GET profile/overview', immutable);
+export const stepsQuery = defineQuery('GET profile/steps', immutable);
+export const hostsQuery = defineQuery('GET profile/hosts', immutable);
+export const inputQuery = defineQuery('GET profile/input', immutable);
+export const opsQuery = defineQuery('GET profile/ops', immutable);
+export const kernelsQuery = defineQuery('GET profile/kernels', immutable);
+export const memoryQuery = defineQuery('GET profile/memory', immutable);
+export const heapQuery = defineQuery('GET profile/heap', immutable);
+export const programQuery = defineQuery('GET profile/program', immutable);
+export const programTextQuery = defineQuery('GET profile/program/text', immutable);
+export const rooflineQuery = defineQuery('GET profile/roofline', immutable);
+
+/** Names no version of the baseline capture, so it can change with the log. */
+export const comparisonQuery = defineQuery('GET profile/compare', { scope: 'log' });
+
+export const timelineQuery = defineQuery('POST profile/timeline', immutable);
+export const eventQuery = defineQuery('POST profile/timeline/event', {
+  scope: 'immutable',
+  priority: 'high',
+});
+export const selectionQuery = defineQuery('POST profile/timeline/selection', immutable);
+export const searchQuery = defineQuery('POST profile/timeline/search', immutable);
+export const flowsQuery = defineQuery('POST profile/timeline/flows', immutable);
+/** Tiles are kept by `TileCache`. */
+export const tilesQuery = defineQuery('POST profile/timeline/tiles', {
+  scope: 'immutable',
+  maxCost: 0,
+});

@@ -1,0 +1,89 @@
+import type { RooflineResponse } from '../../../api/schemas';
+
+/** An op in the chart. */
+export interface RooflinePoint {
+  readonly name: string;
+  readonly type: string;
+  readonly count: number;
+  readonly ms: number;
+  readonly flopsPerS: number;
+  readonly bytesPerS: number;
+  /** Operations per byte. */
+  readonly intensity: number;
+  /** The resource that limits it at its intensity; empty if unknown. */
+  readonly bound: 'compute' | 'memory' | '';
+  /** The share of that limit that it reaches; NaN if unknown. */
+  readonly utilization: number;
+  readonly longestEvent: number;
+  /** Time in the baseline capture; null without current. */
+  readonly baseline: number | null;
+}
+
+const MS_PER_S = 1000;
+
+/** Return the ops that compute something; others have no place on a logarithmic axis. */
+export function makeRooflinePoints(
+  current: RooflineResponse,
+  baseline: RooflineResponse | null,
+): RooflinePoint[] {
+  const steps = baseline ? Math.max(current.steps, 1) : 1;
+  const baselineTimes = baseline && getTimesByName(baseline);
+  return current.names.flatMap((name, index) => {
+    const [flops, bytes] = [current.flops[index] ?? 0, current.bytes[index] ?? 0];
+    const ms = current.self_ms[index] ?? 0;
+    if (flops <= 0 || bytes <= 0 || ms <= 0) return [];
+    const point = {
+      name,
+      type: current.types[index] ?? '',
+      count: (current.counts[index] ?? 0) / steps,
+      ms: ms / steps,
+      flopsPerS: (flops / ms) * MS_PER_S,
+      bytesPerS: (bytes / ms) * MS_PER_S,
+      intensity: flops / bytes,
+      longestEvent: current.longest[index] ?? -1,
+      baseline: baselineTimes && (baselineTimes.get(name) ?? 0),
+    };
+    return [{ ...point, ...computeBound(current, point) }];
+  });
+}
+
+function getTimesByName(response: RooflineResponse): Map<string, number> {
+  const steps = Math.max(response.steps, 1);
+  return new Map(
+    response.names.map((name, index) => [name, (response.self_ms[index] ?? 0) / steps]),
+  );
+}
+
+function computeBound(
+  { roofs, bytes_per_s }: RooflineResponse,
+  { flopsPerS, intensity }: Pick<RooflinePoint, 'flopsPerS' | 'intensity'>,
+): Pick<RooflinePoint, 'bound' | 'utilization'> {
+  // The units that it ran on are not recorded: take the lowest roof that it does not exceed.
+  const roof = roofs.map(({ flops_per_s }) => flops_per_s).find((rate) => flopsPerS <= rate);
+  if (roof === undefined || bytes_per_s <= 0) return { bound: '', utilization: NaN };
+  const slope = intensity * bytes_per_s;
+  return {
+    bound: slope < roof ? 'memory' : 'compute',
+    utilization: flopsPerS / Math.min(slope, roof),
+  };
+}
+
+/** Return axis ranges that contain all points and roofs, from power of ten to power of ten. */
+export function getAxisRanges(response: RooflineResponse, points: readonly RooflinePoint[]) {
+  const highest = Math.max(1, ...response.roofs.map(({ flops_per_s }) => flops_per_s));
+  const ridge = response.bytes_per_s > 0 ? highest / response.bytes_per_s : 1;
+  return {
+    x: roundToDecades([0.1, 10 * ridge, ...points.map(({ intensity }) => intensity)]),
+    y: roundToDecades([
+      ...(response.roofs.length ? [highest] : []),
+      ...points.map(({ flopsPerS }) => flopsPerS),
+    ]),
+  };
+}
+
+function roundToDecades(values: readonly number[]): readonly [number, number] {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (!Number.isFinite(low) || low <= 0) return [1, 10];
+  const from = 10 ** Math.floor(Math.log10(low));
+  return [from, Math.max(10 * from, 10 ** Math.ceil(Math.log10(high)))];
+}

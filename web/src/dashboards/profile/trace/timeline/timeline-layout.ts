@@ -1,0 +1,272 @@
+import { listMultiples, niceStep } from '../../../../charts/axes/ticks';
+import * as common from '../../../../catalog/common';
+import type { StepColumns, TrackRow } from '../../../../api/schemas';
+import { formatStepName } from '../../display';
+
+// ---- Time spans
+
+/** A time span in picoseconds since the start of the trace. */
+export interface TimeSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+const MIN_SPAN_PS = 500;
+/** Minimum margin, for events without a duration. */
+const MIN_PADDING_PS = 2e6;
+/** Margin around a trace, as a fraction of its duration. */
+const MARGIN_SHARE = 0.02;
+
+const MAX_SCREEN_PX = 5000;
+
+export const getSpanLength = ({ start, end }: TimeSpan): number => end - start;
+
+export function addMargin({ start, end }: TimeSpan): TimeSpan {
+  const margin = Math.max(MARGIN_SHARE * (end - start), MIN_SPAN_PS);
+  return { start: start - margin, end: end + margin };
+}
+
+/** Scale a span around a time that keeps its position. */
+export function zoomSpan({ start, end }: TimeSpan, factor: number, around: number): TimeSpan {
+  return { start: around + (start - around) * factor, end: around + (end - around) * factor };
+}
+
+export function shiftSpan({ start, end }: TimeSpan, by: number): TimeSpan {
+  return { start: start + by, end: end + by };
+}
+
+/** Limit a span to the bounds and to a minimum length. */
+export function clampSpan(span: TimeSpan, bounds: TimeSpan): TimeSpan {
+  const length = Math.min(Math.max(getSpanLength(span), MIN_SPAN_PS), getSpanLength(bounds));
+  const middle = (span.start + span.end) / 2;
+  const half = length / 2;
+  const center = Math.min(Math.max(middle, bounds.start + half), bounds.end - half);
+  return { start: center - half, end: center + half };
+}
+
+/** Add a margin of the same length on both sides. */
+export function padSpan({ start, end }: TimeSpan): TimeSpan {
+  const margin = Math.max(end - start, MIN_PADDING_PS);
+  return { start: start - margin, end: end + margin };
+}
+
+/** Return a span between two others, at a fraction of the way. */
+export function interpolateSpan(from: TimeSpan, to: TimeSpan, share: number): TimeSpan {
+  return {
+    start: from.start + (to.start - from.start) * share,
+    end: from.end + (to.end - from.end) * share,
+  };
+}
+
+/** Return whether two spans differ by less than a pixel. */
+export function looksEqual(first: TimeSpan, second: TimeSpan): boolean {
+  const tolerance = getSpanLength(first) / MAX_SCREEN_PX;
+  const isClose = (a: number, b: number): boolean => Math.abs(a - b) < tolerance;
+  return isClose(first.start, second.start) && isClose(first.end, second.end);
+}
+
+// ---- Formatting and ticks
+
+const PICOSECONDS = [common.unitPsName, 1] as const;
+const TIME_UNITS: readonly (readonly [name: string, ps: number])[] = [
+  [common.unitSName, 1e12],
+  [common.unitMsName, 1e9],
+  [common.unitUsName, 1e6],
+  [common.unitNsName, 1e3],
+  PICOSECONDS,
+];
+
+const TICK_SPACING_PX = 110;
+/** Larger numbers are shown in a larger unit, in thousandths. */
+const MAX_TICK_VALUE = 10_000;
+
+export interface TimeTick {
+  readonly timePs: number;
+  readonly text: string;
+}
+
+/** Format a duration with four digits. */
+export function formatDurationPs(ps: number): string {
+  if (ps === 0) return '0';
+  const size = Math.abs(ps);
+  const [unit, unitPs] = TIME_UNITS.find(([, unitPs]) => size >= unitPs) ?? PICOSECONDS;
+  const value = ps / unitPs;
+  const digits = Math.max(0, 3 - Math.floor(Math.log10(Math.abs(value))));
+  return `${Number(value.toFixed(digits))} ${unit}`.replace('-', '−');
+}
+
+/** Format a duration with all digits. */
+export function formatExactPs(ps: number): string {
+  const size = Math.abs(ps);
+  const [unit, unitPs] = TIME_UNITS.find(([, unitPs]) => size >= unitPs) ?? PICOSECONDS;
+  return `${ps / unitPs} ${unit}`;
+}
+
+/** Return the number of ticks for a width. */
+export function getTickCount(width: number): number {
+  return Math.max(2, Math.round(width / TICK_SPACING_PX));
+}
+
+/** Return ticks in the unit of the distance between them. */
+export function makeTimeTicks(span: TimeSpan, count: number): TimeTick[] {
+  const step = niceStep(getSpanLength(span), count);
+  const maxTime = Math.max(Math.abs(span.start), Math.abs(span.end));
+  const [unit, unitPs] =
+    TIME_UNITS.find(([, ps]) => step >= ps || maxTime / ps >= MAX_TICK_VALUE / 1000) ?? PICOSECONDS;
+  const digits = Math.max(0, -Math.floor(Math.log10(step / unitPs)));
+  return listMultiples(step, [span.start, span.end]).map((timePs) => ({
+    timePs,
+    text: `${(timePs / unitPs).toFixed(digits)} ${unit}`.replace('-', '−'),
+  }));
+}
+
+// ---- Steps
+
+const MIN_STEP_PX = 14;
+const MIN_NAME_PX = 80;
+const MIN_NUMBER_PX = 24;
+
+/** A step on the ruler, in pixels. */
+export interface StepBox extends TimeSpan {
+  readonly index: number;
+  readonly name: string;
+  readonly left: number;
+  readonly width: number;
+  /** As much of the name as fits. */
+  readonly text: string;
+  /** Whether the duration fits as well. */
+  readonly showsDuration: boolean;
+}
+
+/** Lay out the steps that are wide enough. */
+export function layoutSteps(steps: StepColumns, span: TimeSpan, width: number): StepBox[] {
+  const getX = (ps: number): number => ((ps - span.start) / getSpanLength(span)) * width;
+  return steps.names.map(formatStepName).flatMap((name, index) => {
+    const [start, end] = [steps.start_ps[index] ?? 0, steps.end_ps[index] ?? 0];
+    const [left, right] = [Math.max(0, getX(start)), Math.min(width, getX(end))];
+    const boxWidth = right - left;
+    if (boxWidth < MIN_STEP_PX) return [];
+    const showsDuration = boxWidth > MIN_NAME_PX;
+    const number = boxWidth > MIN_NUMBER_PX ? (/\d+$/.exec(name)?.[0] ?? '') : '';
+    const text = showsDuration ? name : number;
+    return [{ index, name, start, end, left, width: boxWidth, text, showsDuration }];
+  });
+}
+
+/** Return the name of the step at a time; empty if there is none. */
+export function findStepName(steps: StepColumns | undefined, timePs: number): string {
+  const index = steps?.start_ps.findLastIndex((start) => start <= timePs) ?? -1;
+  if (!steps || index < 0 || timePs >= (steps.end_ps[index] ?? 0)) return '';
+  return formatStepName(steps.names[index] ?? '');
+}
+
+// ---- Tracks
+
+/** The height of a lane with labels, including the gap below it. */
+export const LANE_HEIGHT_PX = 18;
+const COLLAPSED_HEIGHT_PX = 20;
+const TRACK_PADDING_PX = 3;
+const MIN_LANE_PX = 2;
+/** The main thread and devices with more lanes are collapsed by default. */
+const MAX_EXPANDED_LANES = 40;
+
+/** A track with its position; `top` is relative to the pinned or the other tracks. */
+export interface TrackBand {
+  readonly track: TrackRow;
+  readonly isExpanded: boolean;
+  readonly isPinned: boolean;
+  readonly top: number;
+  readonly height: number;
+  readonly laneHeight: number;
+  /** Number of visible lanes. */
+  readonly laneCount: number;
+}
+
+export interface TrackLayout {
+  readonly pinned: readonly TrackBand[];
+  readonly pinnedHeight: number;
+  readonly unpinned: readonly TrackBand[];
+  readonly unpinnedHeight: number;
+}
+
+export interface TrackChoices {
+  /** Tracks that are expanded or collapsed, unlike the default. */
+  readonly toggled: readonly number[];
+  readonly pinned: readonly number[];
+  readonly hidden: readonly number[];
+}
+
+export function layoutTracks(tracks: readonly TrackRow[], choices: TrackChoices): TrackLayout {
+  const shown = tracks.filter(({ id }) => !choices.hidden.includes(id));
+  const pinned = stackTracks(
+    shown.filter(({ id }) => choices.pinned.includes(id)),
+    choices,
+    true,
+  );
+  const unpinned = stackTracks(
+    shown.filter(({ id }) => !choices.pinned.includes(id)),
+    choices,
+    false,
+  );
+  return {
+    pinned,
+    pinnedHeight: getTotalHeight(pinned),
+    unpinned,
+    unpinnedHeight: getTotalHeight(unpinned),
+  };
+}
+
+export function isExpandedByDefault({ is_main, is_device, lanes }: TrackRow): boolean {
+  return lanes <= 2 || ((is_main || is_device) && lanes <= MAX_EXPANDED_LANES);
+}
+
+export function findBandAt(bands: readonly TrackBand[], y: number): TrackBand | undefined {
+  return bands.find(({ top, height }) => y >= top && y < top + height);
+}
+
+/** Return the lane at a height; null between lanes. */
+export function findLaneAt({ top, laneHeight, laneCount }: TrackBand, y: number): number | null {
+  const lane = Math.floor((y - top - TRACK_PADDING_PX) / laneHeight);
+  return lane >= 0 && lane < laneCount ? lane : null;
+}
+
+export function getLaneTop(band: TrackBand, lane: number): number {
+  return band.top + TRACK_PADDING_PX + Math.min(lane, band.laneCount - 1) * band.laneHeight;
+}
+
+function stackTracks(
+  tracks: readonly TrackRow[],
+  { toggled }: TrackChoices,
+  isPinned: boolean,
+): TrackBand[] {
+  let top = 0;
+  return tracks.map((track) => {
+    const isExpanded = isExpandedByDefault(track) !== toggled.includes(track.id);
+    const band = { track, isExpanded, isPinned, top, ...measureTrack(track, isExpanded) };
+    top += band.height;
+    return band;
+  });
+}
+
+function measureTrack(
+  { lanes }: TrackRow,
+  isExpanded: boolean,
+): Pick<TrackBand, 'height' | 'laneHeight' | 'laneCount'> {
+  if (isExpanded)
+    return {
+      laneHeight: LANE_HEIGHT_PX,
+      laneCount: lanes,
+      height: Math.max(lanes * LANE_HEIGHT_PX, COLLAPSED_HEIGHT_PX) + 2 * TRACK_PADDING_PX,
+    };
+  const laneHeight = Math.max(MIN_LANE_PX, Math.floor(COLLAPSED_HEIGHT_PX / lanes));
+  return {
+    laneHeight,
+    laneCount: Math.min(lanes, Math.floor(COLLAPSED_HEIGHT_PX / laneHeight)),
+    height: COLLAPSED_HEIGHT_PX + 2 * TRACK_PADDING_PX,
+  };
+}
+
+function getTotalHeight(bands: readonly TrackBand[]): number {
+  const last = bands.at(-1);
+  return last ? last.top + last.height : 0;
+}

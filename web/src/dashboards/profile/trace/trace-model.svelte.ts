@@ -1,0 +1,247 @@
+import { untrack } from 'svelte';
+
+import type { Query } from '../../../api/create-query.svelte';
+import type {
+  CaptureRequest,
+  EventDetails,
+  EventRow,
+  FlowArrows,
+  SearchResult,
+  SelectionSummary,
+  TimelineResponse,
+  TrackRow,
+} from '../../../api/schemas';
+import type { Param } from '../../../plugin/context';
+import type { ProfileParams } from '../captures';
+import type { ProfileState } from '../profile-state.svelte';
+import * as queries from '../query';
+import { makeHighlight } from './timeline/bar-renderer';
+import { TileCache, type TileEntry } from './timeline/tile-cache';
+import {
+  getLaneTop,
+  LANE_HEIGHT_PX,
+  layoutTracks,
+  type TimeSpan,
+  type TrackBand,
+  type TrackLayout,
+} from './timeline/timeline-layout';
+
+const RANGE_DEBOUNCE_MS = 120;
+const SEARCH_DEBOUNCE_MS = 150;
+
+/** Return parameters for the baseline capture: its tracks are not in the URL. */
+export function makeBaselineParams(params: ProfileParams): ProfileParams {
+  return {
+    ...params,
+    pinned: makeLocalParam(),
+    hidden: makeLocalParam(),
+    toggled: makeLocalParam(),
+  };
+}
+
+function makeLocalParam(): Param<readonly number[]> {
+  let value = $state.raw<readonly number[]>([]);
+  return {
+    get value() {
+      return value;
+    },
+    set(next) {
+      value = next;
+    },
+  };
+}
+
+/** A range of time in some tracks. */
+export interface MeasuredRange extends TimeSpan {
+  readonly tracks: readonly number[];
+}
+
+/** The trace of one capture: its tracks and tiles, the selection and the search. */
+export class TraceModel {
+  readonly timelineQuery: Query<TimelineResponse>;
+  readonly eventQuery: Query<EventDetails>;
+  readonly rangeQuery: Query<SelectionSummary>;
+  readonly searchQuery: Query<SearchResult>;
+  readonly flowsQuery: Query<FlowArrows>;
+
+  tiles = $state.raw<TileCache | null>(null);
+  /** Changes when tiles arrive. */
+  tilesRevision = $state(0);
+  scroll = $state(0);
+  /** Size of the area with the tracks. */
+  width = $state(0);
+  height = $state(0);
+  selectedEvent = $state<number | null>(null);
+  measured = $state.raw<MeasuredRange | null>(null);
+  /** Number of matches before the current page of the search. */
+  searchOffset = $state(0);
+  /** The range in which flows are shown. */
+  flowSpan = $state.raw<TimeSpan | null>(null);
+  /** An entry whose name did not come with its tile. */
+  #unnamedEntry = $state.raw<Pick<TileEntry, 'event' | 'name'> | null>(null);
+
+  readonly tracks = $derived.by<readonly TrackRow[]>(() => this.timelineQuery.data?.tracks ?? []);
+  readonly layout: TrackLayout = $derived.by(() =>
+    layoutTracks(this.tracks, {
+      toggled: this.params.toggled.value,
+      pinned: this.params.pinned.value,
+      hidden: this.params.hidden.value,
+    }),
+  );
+  /** The matches of the search; null without one. */
+  readonly highlight = $derived.by(() => {
+    const { data } = this.searchQuery;
+    return data ? makeHighlight(data.name_ids, data.matches) : null;
+  });
+  readonly shownTracks = $derived.by<readonly number[]>(() =>
+    [...this.layout.pinned, ...this.layout.unpinned].map(({ track }) => track.id),
+  );
+
+  /** `getRequest` returns null for the baseline while no captures are compared. */
+  constructor(
+    readonly profile: ProfileState,
+    readonly params: ProfileParams,
+    getRequest: () => CaptureRequest | null,
+  ) {
+    const { context } = profile;
+    /** Add fields to the request; null if there is nothing to request. */
+    const addFields = <Fields extends object>(
+      fields: Fields | null,
+    ): (CaptureRequest & Fields) | null => {
+      const request = getRequest();
+      return request && fields && this.canInspect ? { ...request, ...fields } : null;
+    };
+    this.timelineQuery = context.query(queries.timelineQuery, getRequest, { keepPrevious: false });
+    this.eventQuery = context.query(queries.eventQuery, () =>
+      addFields(this.selectedEvent === null ? null : { event: this.selectedEvent }),
+    );
+    this.rangeQuery = context.query(queries.selectionQuery, () => addFields(this.measured), {
+      debounceMs: RANGE_DEBOUNCE_MS,
+    });
+    this.searchQuery = context.query(queries.searchQuery, () => addFields(this.#getSearch()), {
+      debounceMs: SEARCH_DEBOUNCE_MS,
+    });
+    this.flowsQuery = context.query(
+      queries.flowsQuery,
+      () => addFields(this.flowSpan && { ...this.flowSpan, tracks: this.shownTracks }),
+      { debounceMs: RANGE_DEBOUNCE_MS },
+    );
+    const nameQuery = context.query(
+      queries.eventQuery,
+      () => addFields(this.#unnamedEntry && { event: this.#unnamedEntry.event }),
+      { keepPrevious: false },
+    );
+    $effect(() => {
+      const [entry, row] = [this.#unnamedEntry, nameQuery.data?.row];
+      if (!entry || row?.event !== entry.event) return;
+      untrack(() => {
+        this.tiles?.names.set(entry.name, row.name);
+        this.#unnamedEntry = null;
+        this.tilesRevision++;
+      });
+    });
+    $effect(() => {
+      const [request, timeline] = [getRequest(), this.timelineQuery.data];
+      return untrack(() => this.#openTiles(request, timeline));
+    });
+  }
+
+  /** Whether events can be searched and inspected; a static export only shows them. */
+  get canInspect(): boolean {
+    return this.profile.context.supports(queries.eventQuery.route);
+  }
+
+  /** Start and end of the trace. */
+  get bounds(): TimeSpan | null {
+    const { data } = this.timelineQuery;
+    return data ? { start: data.start_ps, end: data.end_ps } : null;
+  }
+
+  /** Return the band of a track, and the offset at which it is drawn. */
+  findBand(id: number): { readonly band: TrackBand; readonly shift: number } | undefined {
+    const { pinned, unpinned, pinnedHeight } = this.layout;
+    const band = pinned.find(({ track }) => track.id === id);
+    if (band) return { band, shift: 0 };
+    const other = unpinned.find(({ track }) => track.id === id);
+    return other && { band: other, shift: pinnedHeight - this.scroll };
+  }
+
+  findTrack(id: number): TrackRow | undefined {
+    return this.tracks.find((track) => track.id === id);
+  }
+
+  scrollTo(top: number): void {
+    const visibleHeight = this.height - this.layout.pinnedHeight;
+    this.scroll = Math.max(0, Math.min(top, this.layout.unpinnedHeight - visibleHeight));
+  }
+
+  /** Expand and scroll to the lane of an event. */
+  revealLane({ track, lane }: Pick<EventRow, 'track' | 'lane'>): void {
+    const { hidden } = this.params;
+    if (hidden.value.includes(track)) hidden.set(hidden.value.filter((id) => id !== track));
+    if (this.findBand(track)?.band.isExpanded === false) this.toggleExpanded(track);
+    const found = this.findBand(track);
+    if (!found || found.band.isPinned) return;
+    const visibleHeight = this.height - this.layout.pinnedHeight;
+    const top = getLaneTop(found.band, lane);
+    if (top < this.scroll || top + LANE_HEIGHT_PX > this.scroll + visibleHeight)
+      this.scrollTo(top - visibleHeight / 3);
+  }
+
+  toggleExpanded(track: number): void {
+    toggleTrack(this.params.toggled, track);
+  }
+
+  togglePinned(track: number): void {
+    toggleTrack(this.params.pinned, track);
+  }
+
+  toggleHidden(track: number): void {
+    toggleTrack(this.params.hidden, track);
+  }
+
+  /** Request the name of an entry that is too short to come with its name. */
+  loadName(entry: Pick<TileEntry, 'event' | 'name'>): void {
+    this.#unnamedEntry = entry;
+  }
+
+  #openTiles(
+    request: CaptureRequest | null,
+    timeline: TimelineResponse | undefined,
+  ): (() => void) | undefined {
+    this.tiles = null;
+    if (!request || !timeline) return undefined;
+    const tiles = new TileCache(
+      (listener) => {
+        const { queries: cache } = this.profile.context;
+        const observer = cache.observe(queries.tilesQuery, listener, { keepPrevious: false });
+        return {
+          setRequest: (range) => observer.setRequest({ ...request, ...range }),
+          retry: () => observer.retry(),
+          dispose: () => observer.dispose(),
+        };
+      },
+      () => this.tilesRevision++,
+    );
+    const { exported, tracks } = timeline;
+    if (exported) tiles.fetchExported({ ...exported, tracks: tracks.map(({ id }) => id) });
+    this.tiles = tiles;
+    return () => tiles.dispose();
+  }
+
+  #getSearch() {
+    const { find, findRegex, findArguments } = this.params;
+    if (find.value.trim() === '') return null;
+    return {
+      query: find.value,
+      regex: findRegex.value,
+      arguments: findArguments.value,
+      offset: this.searchOffset,
+    };
+  }
+}
+
+function toggleTrack(param: ProfileParams['pinned'], track: number): void {
+  const { value } = param;
+  param.set(value.includes(track) ? value.filter((id) => id !== track) : [...value, track]);
+}

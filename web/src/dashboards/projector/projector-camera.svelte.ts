@@ -1,0 +1,89 @@
+import {
+  DEFAULT_FOV_DEG,
+  DEFAULT_ORBIT,
+  type Orbit,
+  type Projection,
+} from '../../charts/webgl/orbit-camera';
+import type { CameraView } from './canvas/screen-index';
+import { outputDimensions, type ProjectorParams } from './projector-params';
+
+/** The orbit is written to the URL when it has not changed for this long. */
+const SAVE_ORBIT_DELAY_MS = 160;
+/** X points to the right and Y up. */
+const FRONT_VIEW: Orbit = { ...DEFAULT_ORBIT, yaw: 0, pitch: 0 };
+
+/** Position, direction and projection of the camera. */
+export class ProjectorCamera {
+  /** Size of the canvas in CSS pixels. */
+  width = $state(0);
+  height = $state(0);
+  /** The user is dragging, even if the last frame takes long to draw. */
+  isDragging = $state(false);
+  readonly #params: ProjectorParams;
+  /** The orbit during a gesture; it is saved afterwards. */
+  #pendingOrbit = $state.raw<Orbit | null>(null);
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(params: ProjectorParams) {
+    this.#params = params;
+  }
+
+  readonly isFlat = $derived.by(() => outputDimensions(this.#params) === 2);
+
+  readonly projection = $derived.by<Projection>(() => ({
+    fov: DEFAULT_FOV_DEG,
+    orthographic: this.isFlat,
+    aspect: this.width / Math.max(1, this.height),
+  }));
+
+  /** A 2D layout is never rotated. */
+  readonly orbit = $derived.by<Orbit>(() => {
+    const orbit =
+      this.#pendingOrbit ?? this.#params.orbit.value ?? (this.isFlat ? FRONT_VIEW : DEFAULT_ORBIT);
+    return this.isFlat ? { ...orbit, yaw: 0, pitch: 0 } : orbit;
+  });
+
+  readonly view = $derived.by<CameraView>(() => ({
+    orbit: this.orbit,
+    projection: this.projection,
+    size: { width: this.width, height: this.height },
+  }));
+
+  get isMoving(): boolean {
+    return this.#pendingOrbit !== null;
+  }
+
+  endDrag(): void {
+    this.isDragging = false;
+    if (this.#pendingOrbit) this.setOrbit(this.#pendingOrbit);
+  }
+
+  setOrbit(orbit: Orbit): void {
+    this.#pendingOrbit = orbit;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#saveOrbit(), SAVE_ORBIT_DELAY_MS);
+  }
+
+  /** Show all points from the default direction. */
+  fit(): void {
+    this.stop();
+    this.#pendingOrbit = null;
+    this.#params.orbit.set(null);
+  }
+
+  /** Center on a position, without zooming out. */
+  focus(target: Orbit['target'], zoom: number): void {
+    this.setOrbit({ ...this.orbit, target, zoom: Math.max(this.orbit.zoom, zoom) });
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #saveOrbit(): void {
+    const orbit = this.#pendingOrbit;
+    if (this.isDragging) return;
+    this.#pendingOrbit = null;
+    if (orbit) this.#params.orbit.set(orbit);
+  }
+}

@@ -1,0 +1,193 @@
+import type { Query } from '../../api/create-query.svelte';
+import type { EmbeddingInfo, MatchResponse, QualityResponse } from '../../api/schemas';
+import type { Context } from '../../plugin/context';
+import { computeBounds, normalizePositions, type PointPositions } from './canvas/point-scene';
+import type { EmbeddingCatalog, EmbeddingReference } from './embedding-catalog.svelte';
+import { LayoutJob } from './projector-jobs.svelte';
+import {
+  needsConfirmation,
+  outputDimensions,
+  pcaComponents,
+  type ProjectionRequestFields,
+  type ProjectorParams,
+} from './projector-params';
+import { matchQuery, qualityQuery } from './query';
+
+/** What layouts are computed from. */
+export interface LayoutSource {
+  readonly context: Context;
+  readonly params: ProjectorParams;
+  readonly catalog: EmbeddingCatalog;
+  readonly info: Query<EmbeddingInfo>;
+  readonly otherInfo: Query<EmbeddingInfo>;
+  /** The method and its settings; null if some are missing. */
+  readonly getRequestFields: () => ProjectionRequestFields | null;
+  /** The number of points to be laid out. */
+  readonly getPointCount: () => number;
+}
+
+/** Positions of the points by the selected method, and of those that they are compared with. */
+export class ProjectorLayouts {
+  readonly main: LayoutJob;
+  readonly other: LayoutJob;
+  readonly quality: Query<QualityResponse>;
+  /** The layout of the last version if another one is shown. */
+  readonly #base: LayoutJob;
+  readonly #match: Query<MatchResponse>;
+  readonly #source: LayoutSource;
+  /** The request of a large layout that the user has started. */
+  #confirmedKey = $state('');
+
+  /** Call it where effects can be created. */
+  constructor(source: LayoutSource) {
+    const { context } = source;
+    const getAxes = (): readonly number[] => this.axes;
+    this.#source = source;
+    this.#base = new LayoutJob(context, () => this.#getBaseRequest(), getAxes);
+    this.main = new LayoutJob(context, () => this.#getMainRequest(), getAxes);
+    this.other = new LayoutJob(context, () => this.#getOtherRequest(), getAxes);
+    this.#match = context.query(matchQuery, () => this.#getMatchRequest());
+    this.quality = context.query(
+      qualityQuery,
+      () => {
+        const { status, isDone } = this.main;
+        const canRate = isDone && context.supports('GET projector/quality');
+        return canRate && status ? { job: status.job, axes: this.axes } : null;
+      },
+      { keepPrevious: false },
+    );
+  }
+
+  /** The loaded embedding. Labels and positions must belong to the same version. */
+  readonly #reference = $derived.by<EmbeddingReference | null>(() => {
+    const info = this.#source.info.data;
+    return info ? { id: info.id, index: info.index, mark: info.mark } : null;
+  });
+
+  readonly #request = $derived.by(() => {
+    const fields = this.#source.getRequestFields();
+    return this.#reference && fields ? { ...this.#reference, ...fields } : null;
+  });
+
+  readonly #key = $derived(JSON.stringify(this.#request));
+
+  /** The axes of the layout that are shown. */
+  readonly axes = $derived.by<readonly number[]>(() => {
+    const { params } = this.#source;
+    return params.method.value === 'pca'
+      ? pcaComponents(params)
+      : [0, 1, 2].slice(0, outputDimensions(params));
+  });
+
+  /** The layout takes so long that the user has to start it. */
+  readonly needsStart = $derived.by(
+    () =>
+      this.#request !== null &&
+      needsConfirmation(this.#source.params, this.#source.getPointCount()) &&
+      this.#confirmedKey !== this.#key,
+  );
+
+  /** Settings of the method are missing. */
+  readonly isIncomplete = $derived.by(() => this.#reference !== null && this.#request === null);
+
+  get rowCount(): number {
+    return this.#source.info.data?.rows ?? 0;
+  }
+
+  readonly #bounds = $derived.by(() => this.main.layout && computeBounds(this.main.layout));
+
+  readonly positions = $derived.by<Float32Array | null>(() => {
+    const { layout } = this.main;
+    const count = this.rowCount;
+    if (!layout || !this.#bounds || count === 0) return null;
+    // The layout of another version, until that of this one is there.
+    const isOfOtherSize = layout.rows === null && layout.coordinates[0]?.length !== count;
+    return isOfOtherSize ? null : normalizePositions(layout, count, this.#bounds);
+  });
+
+  /** Positions of the same points in the compared embedding; NaN for points it does not have. */
+  readonly otherPositions = $derived.by<Float32Array | null>(() => {
+    const { layout } = this.other;
+    const match = this.#match.data;
+    const otherCount = this.#source.otherInfo.data?.rows ?? 0;
+    if (!layout || !match || !this.#bounds || !this.positions) return null;
+    const otherPositions = normalizePositions(layout, otherCount, this.#bounds);
+    const positions = new Float32Array(this.positions.length).fill(NaN);
+    match.rows.forEach((other, row) => {
+      if (other >= 0) positions.set(otherPositions.subarray(3 * other, 3 * other + 3), 3 * row);
+    });
+    return positions;
+  });
+
+  /** Null until there are positions. With a comparison, points move to the compared ones. */
+  readonly displayed = $derived.by<PointPositions | null>(() => {
+    const [own, other] = [this.positions, this.otherPositions];
+    if (!own) return null;
+    const count = own.length / 3;
+    return other
+      ? { count, current: other, previous: own }
+      : { count, current: own, previous: null };
+  });
+
+  /** The embedding is being loaded, or a layout computed. */
+  get isPending(): boolean {
+    const jobs = [this.main, this.#base, this.other];
+    return this.#source.info.isLoading || jobs.some((job) => job.isPending);
+  }
+
+  get matchedCount(): number | null {
+    return this.#match.data?.matched ?? null;
+  }
+
+  /** The layout is large and was not started, or it was cancelled. */
+  get canStart(): boolean {
+    return this.needsStart || this.main.isCancelled;
+  }
+
+  start(): void {
+    this.#confirmedKey = this.#key;
+    if (this.main.isCancelled) this.retry();
+  }
+
+  retry(): void {
+    for (const job of [this.#base, this.main]) {
+      if (job.error || job.isCancelled) void job.restart();
+    }
+  }
+
+  /** The last version if another one is shown. */
+  readonly #alignedWith = $derived.by<EmbeddingReference | null>(() => {
+    const { base } = this.#source.catalog;
+    return base && base.index !== this.#reference?.index ? base : null;
+  });
+
+  #getBaseRequest() {
+    const base = this.#alignedWith;
+    return this.#request && base && !this.needsStart ? { ...this.#request, ...base } : null;
+  }
+
+  /** Align with the last version, so that points of different steps can be compared. */
+  #getMainRequest() {
+    const request = this.#request;
+    if (!request || this.needsStart) return null;
+    if (!this.#alignedWith) return request;
+    if (this.#base.isPending) return 'pending';
+    return { ...request, align_to: this.#base.isDone ? (this.#base.status?.job ?? null) : null };
+  }
+
+  #getOtherRequest() {
+    const fields = this.#source.getRequestFields();
+    const other = this.#source.catalog.otherReference;
+    if (!fields || !other || !this.#reference) return null;
+    if (!this.main.isDone) return this.main.isPending ? 'pending' : null;
+    const { otherBy } = this.#source.params;
+    const align = this.main.status?.job ?? null;
+    return { ...other, ...fields, rows: null, align_to: align, align_by: otherBy.value };
+  }
+
+  #getMatchRequest() {
+    const { catalog, params } = this.#source;
+    const [own, other] = [this.#reference, catalog.otherReference];
+    return own && other ? { ...own, other, column: params.otherBy.value } : null;
+  }
+}

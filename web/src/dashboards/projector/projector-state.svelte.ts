@@ -1,0 +1,308 @@
+import { createContext, untrack } from 'svelte';
+
+import type { Query } from '../../api/create-query.svelte';
+import { isAbortError, toProblem } from '../../api/errors';
+import type {
+  EmbeddingInfo,
+  NeighborsResponse,
+  PointResponse,
+  Problem,
+  ProjectorSearchResponse,
+  Sentence,
+} from '../../api/schemas';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/projector';
+import { translate } from '../../i18n/server-messages';
+import type { Context, Shortcut } from '../../plugin/context';
+import { Bookmarks } from './bookmarks.svelte';
+import type { SpriteSheet } from './canvas/point-scene';
+import { EmbeddingCatalog, type EmbeddingReference } from './embedding-catalog.svelte';
+import { PointAppearance } from './point-appearance.svelte';
+import { PointSelection } from './point-selection.svelte';
+import { PositionTransition } from './projector-animation.svelte';
+import { ProjectorCamera } from './projector-camera.svelte';
+import { capitalize, ClusterJob } from './projector-jobs.svelte';
+import { ProjectorLayouts } from './projector-layouts.svelte';
+import {
+  buildProjectionRequest,
+  createProjectorParams,
+  type DragTool,
+  outputDimensions,
+  type ProjectorParams,
+} from './projector-params';
+import { infoQuery, neighborsQuery, pointQuery, searchQuery, spriteQuery } from './query';
+import { encodeMask } from './row-mask';
+
+/** Zoom on a point that was selected in a list. */
+const FOCUS_ZOOM = 3;
+const SEARCH_DEBOUNCE_MS = 120;
+
+/** What the parts of the view share. */
+export class ProjectorState {
+  readonly context: Context;
+  readonly params: ProjectorParams;
+  readonly catalog: EmbeddingCatalog;
+  readonly info: Query<EmbeddingInfo>;
+  readonly #otherInfo: Query<EmbeddingInfo>;
+  readonly search: Query<ProjectorSearchResponse>;
+  readonly neighbors: Query<NeighborsResponse>;
+  /** The inspected point. */
+  readonly point: Query<PointResponse>;
+  readonly selection: PointSelection;
+  readonly layouts: ProjectorLayouts;
+  readonly transition = new PositionTransition();
+  readonly camera: ProjectorCamera;
+  readonly clusters: ClusterJob;
+  readonly appearance: PointAppearance;
+  readonly sprites: SpriteLoader;
+  readonly bookmarks: Bookmarks;
+  dragTool = $state<DragTool>('move');
+  /** The point under the pointer, in the canvas or in a list. */
+  hoveredRow = $state<number | null>(null);
+
+  /** Call it where effects can be created. */
+  constructor(context: Context) {
+    const params = createProjectorParams(context);
+    const catalog = new EmbeddingCatalog(context, params);
+    const getRowCount = (): number => this.info.data?.rows ?? 0;
+    [this.context, this.params, this.catalog] = [context, params, catalog];
+    // Another version of the same embedding replaces the current one when it is loaded.
+    const isSameEmbedding = (a: { id: string }, b: { id: string }): boolean => a.id === b.id;
+    const options = { keepPrevious: isSameEmbedding };
+    this.info = context.query(infoQuery, () => catalog.reference, options);
+    this.#otherInfo = context.query(infoQuery, () => catalog.otherReference, options);
+    this.selection = new PointSelection(params, getRowCount);
+    this.search = context.query(searchQuery, () => this.#getSearchRequest(), {
+      debounceMs: SEARCH_DEBOUNCE_MS,
+    });
+    this.neighbors = context.query(neighborsQuery, () => this.#getNeighborsRequest());
+    this.point = context.query(pointQuery, () => {
+      const row = params.point.value;
+      return this.reference && row !== null ? { ...this.reference, row } : null;
+    });
+    this.clusters = new ClusterJob(context, params, getRowCount);
+    this.camera = new ProjectorCamera(params);
+    const { info, selection, search, neighbors, clusters } = this;
+    this.layouts = new ProjectorLayouts({
+      ...{ context, params, catalog, info },
+      otherInfo: this.#otherInfo,
+      getRequestFields: () =>
+        buildProjectionRequest(params, this.isSpherized, this.selection.isolated),
+      getPointCount: () => this.pointCount,
+    });
+    this.appearance = new PointAppearance({
+      ...{ context, params, info, selection, search, neighbors, clusters },
+    });
+    this.sprites = new SpriteLoader(context, () => (this.drawsSprites ? info.data : undefined));
+    this.bookmarks = new Bookmarks(context, params, selection, () => this.reference);
+    $effect(() => {
+      const { displayed, main } = this.layouts;
+      const [progress, isPreview] = [params.comparisonProgress.value, main.isRunning];
+      untrack(() => this.transition.moveTo(displayed, progress, { isPreview }));
+    });
+    $effect(() => () => {
+      this.transition.stop();
+      this.camera.stop();
+    });
+  }
+
+  /** The loaded embedding, as requests name it. */
+  readonly reference = $derived.by<EmbeddingReference | null>(() => {
+    const info = this.info.data;
+    return info ? { id: info.id, index: info.index, mark: info.mark } : null;
+  });
+
+  /** Vectors are centered and normalized first. */
+  readonly isSpherized = $derived.by(() => {
+    const { value } = this.params.spherize;
+    return value === 'auto' ? (this.info.data?.spherize ?? false) : value === 'on';
+  });
+
+  readonly drawsSprites = $derived.by(() => {
+    const { value } = this.params.pointStyle;
+    return value === 'pictures' || (value === 'auto' && !!this.info.data?.sprite);
+  });
+
+  /** Number of points in the layout. */
+  readonly pointCount = $derived.by(
+    () => this.selection.isolatedCount ?? this.info.data?.rows ?? 0,
+  );
+
+  /** Columns by which points of both embeddings can be matched. */
+  readonly sharedColumns = $derived.by<readonly string[]>(() => {
+    const otherNames = this.#otherInfo.data?.columns.map(({ name }) => name) ?? [];
+    const columns = this.info.data?.columns ?? [];
+    return columns.flatMap(({ name }) => (otherNames.includes(name) ? name : []));
+  });
+
+  /** In CSS pixels. */
+  readonly pointSize = $derived.by(() => {
+    const { pointSize, pointStyle } = this.params;
+    if (pointSize.value !== null) return Math.min(200, Math.max(1, pointSize.value));
+    if (pointStyle.value === 'labels') return 3;
+    const { width, height } = this.camera;
+    const area = (0.09 * width * height) / Math.max(1, this.layouts.rowCount);
+    return this.sprites.loaded.length > 0
+      ? Math.max(14, Math.min(48, 2 * Math.sqrt(area)))
+      : Math.max(1.5, Math.min(7, Math.sqrt(area)));
+  });
+
+  /** What does not fit or could not be loaded. */
+  readonly warnings = $derived.by<readonly string[]>(() => {
+    const { info, layouts, appearance, sprites, bookmarks } = this;
+    const messages = [...(info.data?.problems ?? []), ...(layouts.main.layout?.notes ?? [])];
+    const errors = [layouts.other.error, appearance.error, sprites.error, bookmarks.error];
+    const texts = [...messages.map(toSentence), ...errors.flatMap((error) => error?.message ?? [])];
+    // Several requests can fail with the same message.
+    return [...new Set(texts)];
+  });
+
+  /** Show another embedding, without the settings that belong to the points of this one. */
+  openEmbedding(id: string): void {
+    const { embedding, other, version, point, query, orbit, hiddenValues } = this.params;
+    embedding.set(id, 'push');
+    if (other.value === id) other.set('');
+    for (const param of [version, point, orbit]) param.set(null);
+    query.set('');
+    hiddenValues.set([]);
+    this.clusters.clear();
+    this.selection.restore({ selected: null, isolated: null, hidden: null });
+  }
+
+  /** Compare with another embedding, or with none for an empty id. */
+  compareWith(id: string): void {
+    const { current } = this.catalog;
+    const { other, otherVersion, otherBy, comparisonProgress } = this.params;
+    other.set(id, 'push');
+    // An embedding is compared with an earlier step of itself.
+    otherVersion.set(id === current?.id ? (current.versions[0]?.index ?? null) : null);
+    otherBy.set('');
+    comparisonProgress.set(0);
+  }
+
+  /** Show a point and its neighbors; null for none. */
+  inspect(row: number | null): void {
+    this.params.point.set(row, 'push');
+  }
+
+  focusPoint(row: number): void {
+    const { positions } = this.transition;
+    if (!positions) return;
+    const [x = NaN, y = NaN, z = NaN] = positions.current.subarray(3 * row, 3 * row + 3);
+    if (!Number.isNaN(x)) this.camera.focus([x, y, z], FOCUS_ZOOM);
+  }
+
+  /** Load what depends on labels again, after they were edited. */
+  reloadLabels(): void {
+    for (const query of [infoQuery, searchQuery, pointQuery])
+      this.context.queries.invalidate(query);
+  }
+
+  /** Clear the first of these that there is: inspected point, search, selection, drag tool. */
+  clearSelection(): void {
+    const { point, query } = this.params;
+    if (point.value !== null) this.inspect(null);
+    else if (query.value !== '') query.set('');
+    else if (this.selection.selectedCount > 0) this.selection.clear();
+    else this.dragTool = 'move';
+  }
+
+  #getSearchRequest() {
+    const { regex, column } = this.params;
+    const query = this.params.query.value.trim();
+    if (query === '' || !this.reference) return null;
+    return { ...this.reference, query, regex: regex.value, column: column.value };
+  }
+
+  #getNeighborsRequest() {
+    const { point, neighborMetric, neighborCount } = this.params;
+    if (point.value === null || !this.reference) return null;
+    return {
+      ...this.reference,
+      ...{ row: point.value, metric: neighborMetric.value, count: neighborCount.value },
+      ...{ spherize: this.isSpherized, within: encodeMask(this.selection.isolated) },
+    };
+  }
+}
+
+export const [getProjectorState, setProjectorState] = createContext<ProjectorState>();
+
+/** Return a message of the server as a sentence of its own. */
+export function toSentence(message: Sentence): string {
+  const text = capitalize(translate(message));
+  return /[.!?。！？]$/.test(text) ? text : m.sentence({ text });
+}
+
+/** Loads the images of points tile by tile; points without one are drawn as discs. */
+class SpriteLoader {
+  loaded = $state.raw<readonly SpriteSheet[]>([]);
+  error = $state.raw<Problem | null>(null);
+  readonly #context: Context;
+
+  /** Call it where effects can be created. */
+  constructor(context: Context, getInfo: () => EmbeddingInfo | undefined) {
+    this.#context = context;
+    // Edited labels change the info, but not the images.
+    const key = $derived(getInfo()?.sprite ? getInfo()?.mark : undefined);
+    $effect(() => {
+      const info = key === undefined ? undefined : untrack(getInfo);
+      const controller = new AbortController();
+      [this.loaded, this.error] = [[], null];
+      if (info) void this.#load(info, controller.signal);
+      return () => controller.abort();
+    });
+  }
+
+  async #load(
+    { id, index, mark, rows, sprite }: EmbeddingInfo,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let tile = 0; sprite && tile < sprite.tiles; tile++) {
+      try {
+        const request = { id, index, mark, tile };
+        const file = await this.#context.queries.fetch(spriteQuery, request, { signal });
+        const image = await createImageBitmap(file, { premultiplyAlpha: 'none' });
+        if (signal.aborted) return;
+        const first = tile * sprite.per_tile;
+        const sheet = {
+          ...{ image, first, count: Math.min(sprite.per_tile, rows - first) },
+          ...{ columns: sprite.tile_columns },
+          ...{ cellWidth: sprite.cell_width, cellHeight: sprite.cell_height },
+        };
+        this.loaded = [...this.loaded, sheet];
+      } catch (error) {
+        if (!isAbortError(error)) this.error = toProblem(error);
+        return;
+      }
+    }
+  }
+}
+
+/** Register the keyboard shortcuts of the view; return a function that removes them. */
+export function registerProjectorShortcuts(
+  projector: ProjectorState,
+  focusSearch: () => void,
+): () => void {
+  const { camera, selection, params, appearance } = projector;
+  const toggleTool = (tool: DragTool) => (): void => {
+    projector.dragTool = projector.dragTool === tool ? 'move' : tool;
+  };
+  const toggleDimensions = (): void =>
+    params.dimensions.set(outputDimensions(params) === 2 ? '3' : '2', 'push');
+  const shortcuts: Omit<Shortcut, 'group'>[] = [
+    { keys: 'f', label: m.searchLabel, run: focusSearch },
+    { keys: 'z', label: common.fitToScreen, run: () => camera.fit() },
+    { keys: 'd', label: m.shortcutDimensions, run: toggleDimensions },
+    { keys: 'b', label: m.shortcutBox, run: toggleTool('box') },
+    { keys: 'l', label: m.shortcutLasso, run: toggleTool('lasso') },
+    { keys: 'i', label: m.shortcutIsolate, run: () => selection.isolate() },
+    { keys: 'h', label: m.shortcutHide, run: () => selection.hide() },
+    { keys: 'v', label: common.invertSelection, run: () => selection.invert(appearance.visible) },
+    { keys: 'a', label: m.shortcutUnhideAll, run: () => selection.showAll() },
+    { keys: 'Escape', label: common.clearSelection, run: () => projector.clearSelection() },
+  ];
+  const removers = shortcuts.map((shortcut) =>
+    projector.context.shortcuts.register({ ...shortcut, group: m.title }),
+  );
+  return () => removers.forEach((remove) => remove());
+}

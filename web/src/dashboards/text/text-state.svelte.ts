@@ -1,0 +1,148 @@
+/** State, keyboard shortcuts and card actions of the Text dashboard. */
+import { createContext } from 'svelte';
+
+import { type TagGridInfo, TagGridState } from '../../cards/card-grid.svelte';
+import type { TagCard } from '../../cards/card-sections';
+import { type LogRoot, openLogLines, quotePython } from '../../cards/export';
+import { StepSelection } from '../../cards/steps/step-selection.svelte';
+import { StepsQuery } from '../../cards/steps/steps-query.svelte';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/text';
+import type { MenuItem } from '../../components/menu';
+import type { Context, Shortcut } from '../../plugin/context';
+import { textDiffQuery } from './query';
+import { TextSearch } from './text-search.svelte';
+import { createTextSettings, defaultTextPair, type TextSettings } from './text-settings';
+
+const DASHBOARD: TagGridInfo = {
+  name: 'text',
+  title: common.text,
+  emptyTitle: m.emptyTitle,
+  emptyHint: m.emptyHint,
+  plugins: ['text'],
+  defaultWidth: 480,
+};
+
+/** State shared by the components of the dashboard. Create it where effects can be created. */
+export class TextState extends TagGridState {
+  readonly textSettings: TextSettings;
+  readonly stepSelection: StepSelection;
+  readonly stepLoader: StepsQuery;
+  readonly search: TextSearch;
+  /** Number of visible texts that are loading; playback waits for them. */
+  pendingCount = $state(0);
+
+  constructor(context: Context) {
+    super(context, DASHBOARD);
+    this.textSettings = createTextSettings(context);
+    this.stepSelection = new StepSelection(context.url);
+    this.stepLoader = new StepsQuery(this);
+    this.search = new TextSearch(this, this.textSettings);
+  }
+
+  get canCompare(): boolean {
+    return this.context.supports(textDiffQuery.route);
+  }
+
+  override startEffects(): void {
+    super.startEffects();
+    this.search.startEffects();
+    // Comparisons are only shown in full screen and end with it.
+    $effect(() => {
+      if (this.settings.fullScreen.value === null && this.textSettings.comparedPair.value !== null)
+        this.textSettings.comparedPair.set(null);
+    });
+  }
+
+  openComparison(card: TagCard): void {
+    const pair = defaultTextPair(
+      this.stepLoader.get(card.tag) ?? [],
+      this.stepSelection.stepOf(card.id),
+    );
+    if (!pair) return;
+    this.settings.fullScreen.set(card.id, 'push');
+    this.textSettings.comparedPair.set(pair);
+  }
+
+  override clearSelection(): void {
+    if (this.textSettings.comparedPair.value !== null)
+      this.textSettings.comparedPair.set(null, 'push');
+    else super.clearSelection();
+  }
+}
+
+export const [getTextState, setTextState] = createContext<TextState>();
+
+const MIN_CARD_HEIGHT_PX = 260;
+const MAX_CARD_HEIGHT_PX = 520;
+const HEIGHT_TO_WIDTH = 0.7;
+
+/** Return the height of a card in pixels. */
+export function textCardHeight(width: number): number {
+  return Math.round(
+    Math.min(MAX_CARD_HEIGHT_PX, Math.max(MIN_CARD_HEIGHT_PX, width * HEIGHT_TO_WIDTH)),
+  );
+}
+
+/** Register the shortcuts that other card grids do not have; return a function that removes them. */
+export function registerTextShortcuts(texts: TextState, focusSearch: () => void): () => void {
+  const { format, stepMode } = texts.textSettings;
+  const shortcuts: Omit<Shortcut, 'group'>[] = [
+    { keys: '/', label: m.searchLabel, run: focusSearch },
+    { keys: 'n', label: common.nextMatch, run: () => texts.search.moveBy(1) },
+    { keys: 'Shift+N', label: common.previousMatch, run: () => texts.search.moveBy(-1) },
+    {
+      keys: 'r',
+      label: m.shortcutsToggleRaw,
+      run: () => format.set(format.value === 'raw' ? 'markdown' : 'raw'),
+    },
+    {
+      keys: 'a',
+      label: m.shortcutsToggleAllSteps,
+      run: () => stepMode.set(stepMode.value === 'all' ? 'step' : 'all'),
+    },
+    {
+      keys: 'c',
+      label: m.compareAction,
+      run: () => {
+        const card = texts.activeCardId === null ? undefined : texts.findCard(texts.activeCardId);
+        if (card && texts.canCompare) texts.openComparison(card);
+      },
+    },
+  ];
+  const group = texts.info.title;
+  const removers = shortcuts.map((shortcut) =>
+    texts.context.shortcuts.register({ ...shortcut, group }),
+  );
+  return () => removers.forEach((remove) => remove());
+}
+
+/** Return the menu items that cards of other dashboards do not have. */
+export function textCardMenu(texts: TextState, card: TagCard, showPython: () => void): MenuItem[] {
+  const compare: MenuItem = {
+    label: m.compareAction,
+    hint: 'c',
+    disabled: (texts.stepLoader.get(card.tag) ?? []).length === 0,
+    run: () => texts.openComparison(card),
+  };
+  const python: MenuItem = { label: common.copyAsPython, run: showPython };
+  return texts.canCompare ? [compare, python] : [python];
+}
+
+interface TextPythonOptions {
+  readonly roots: readonly LogRoot[];
+  readonly runs: readonly string[];
+  readonly tag: string;
+}
+
+/** Return Python code that reads the texts of a card. */
+export function textPythonCode({ roots, runs, tag }: TextPythonOptions): string {
+  return [
+    ...openLogLines(roots),
+    `for run in [${runs.map(quotePython).join(', ')}]:`,
+    `    texts = log.text(run, ${quotePython(tag)})`,
+    '    for step, text in zip(texts.step, texts):',
+    `        print(run, step, text)  # ${m.pythonRank}`,
+    '',
+  ].join('\n');
+}

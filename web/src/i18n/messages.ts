@@ -1,0 +1,81 @@
+/**
+ * What the generated modules in src/catalog are built on: the tables of the chosen locale, and
+ * plural forms and numbers in its language.
+ */
+import { intlLocale } from './locale';
+
+type Value = string | number;
+type Values = Record<string, Value>;
+
+/** A message: its text, or a function of its arguments. */
+// A generated function has its own argument type, which a common one cannot be assigned to.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Message = string | ((values: any) => string);
+
+/** Messages by namespace, in the order of the English ones. */
+export type Tables = Record<string, readonly Message[]>;
+
+/** Sentences of the server by message code. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type ServerMessages = Record<string, (values: any) => string>;
+
+const tables: Tables = {};
+let serverMessages: ServerMessages = {};
+let transformMessage: ((message: Message) => Message) | null = null;
+
+/** Use these texts instead of the English ones, in modules of the catalog that load later. */
+export function addTables(added: Tables): void {
+  Object.assign(tables, added);
+}
+
+/** Use these sentences for the message codes of the server. */
+export function setServerMessages(messages: ServerMessages): void {
+  serverMessages = messages;
+}
+
+/** Derive every message from the English one, for the pseudo-locale. */
+export function setTransform(transform: (message: Message) => Message): void {
+  transformMessage = transform;
+}
+
+/** Return the messages of a namespace in the chosen locale. */
+export function choose<T extends readonly Message[]>(namespace: string, english: T): T {
+  if (transformMessage) return english.map(transformMessage) as unknown as T;
+  return (tables[namespace] as T | undefined) ?? english;
+}
+
+/** Return the sentence for a message code of the server, if there is a translation. */
+export function findServerMessage(code: string, values: Values): string | null {
+  return Object.hasOwn(serverMessages, code) ? (serverMessages[code]?.(values) ?? null) : null;
+}
+
+/** Return an argument as text; numbers are grouped as the language does. */
+export function show(value: Value): string {
+  return typeof value === 'number' ? formatNumber(value) : value;
+}
+
+/** Return the form of a message for a number: an exact `=1`, else the plural category. */
+export function plural(count: number, forms: Record<string, string>): string {
+  return forms[`=${count}`] ?? forms[getPluralRules().select(count)] ?? forms.other ?? '';
+}
+
+/** Return the form of a message for a word. */
+export function select(word: string, forms: Record<string, string>): string {
+  return (Object.hasOwn(forms, word) ? forms[word] : forms.other) ?? '';
+}
+
+let pluralRules: Intl.PluralRules | null = null;
+
+function getPluralRules(): Intl.PluralRules {
+  return (pluralRules ??= new Intl.PluralRules(intlLocale));
+}
+
+/**
+ * Group the digits of a number. English and Chinese do it alike, so this equals
+ * `Intl.NumberFormat`, whose first use takes tens of milliseconds before the first chart is drawn.
+ */
+function formatNumber(value: number): string {
+  const [whole = '', fraction] = String(value).split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}

@@ -1,0 +1,298 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+
+import { IdentityCache, LruCache, reuseIfEqual } from './caches';
+import * as codec from './codecs';
+import { getKeyLabels, matchesShortcut } from './keyboard';
+import { type Sortable, sortByValue, sortNatural } from './sorting';
+import { computeStats, getExtent, getRobustExtent } from './statistics';
+import { runInSlices, runToEnd, type Task } from './tasks';
+import { compileTextFilter, FuzzyIndex } from './text-filter';
+
+describe('caches', () => {
+  test('an equal list is returned as the same object', () => {
+    const before = [1, 2];
+    expect(reuseIfEqual(before, [1, 2])).toBe(before);
+    expect(reuseIfEqual(before, [2, 1])).toEqual([2, 1]);
+    expect(reuseIfEqual(before, [1])).toEqual([1]);
+  });
+
+  test('unchanged items keep their identity', () => {
+    const cache = new IdentityCache<{ name: string; color: string }>(({ name }) => name);
+    const before = cache.update([
+      { name: 'a', color: 'red' },
+      { name: 'b', color: 'blue' },
+    ]);
+    const after = cache.update([
+      { name: 'b', color: 'green' },
+      { name: 'a', color: 'red' },
+    ]);
+    expect(after.get('a')).toBe(before.get('a'));
+    expect(after.get('b')).toEqual({ name: 'b', color: 'green' });
+  });
+
+  test('the least recently used item is evicted first', () => {
+    const evicted: string[] = [];
+    const cache = new LruCache<string>(3, (item) => evicted.push(item));
+    for (const name of ['a', 'b', 'c']) cache.set(name, name, 1);
+    expect(cache.get('a')).toBe('a');
+    cache.set('d', 'd', 1);
+    expect(evicted).toEqual(['b']);
+    expect(cache.size).toBe(3);
+  });
+
+  test('an item above the limit is cache until the next one is added', () => {
+    const cache = new LruCache<string>(3);
+    cache.set('small', 'small', 1);
+    cache.set('large', 'large', 10);
+    expect(cache.get('large')).toBe('large');
+    expect(cache.get('small')).toBeUndefined();
+    cache.set('next', 'next', 1);
+    expect(cache.size).toBe(1);
+  });
+
+  test('setting a key again replaces its value', () => {
+    const cache = new LruCache<string>(9);
+    cache.set('a', 'old', 4);
+    cache.set('a', 'new', 2);
+    expect([cache.get('a'), cache.size]).toEqual(['new', 2]);
+    cache.clear();
+    expect(cache.size).toBe(0);
+  });
+});
+
+describe('codecs', () => {
+  test.each([
+    [[]],
+    [['']],
+    [['', '']],
+    [['a']],
+    [['a,b', 'c\\', '\\,']],
+    [['train/loss', 'x y&z=1']],
+  ])('names come back from their text: %j', (names) =>
+    expect(codec.list.parse(codec.list.format(names))).toEqual(names),
+  );
+
+  test.each([null, '', '~', '~~x', 'plain'])('optional text comes back: %j', (value) => {
+    expect(codec.optionalText.parse(codec.optionalText.format(value))).toBe(value);
+  });
+
+  test('text that is not a number is rejected', () => {
+    expect(codec.optionalNumber.parse('1e3')).toBe(1000);
+    expect(codec.optionalNumber.parse('')).toBeNull();
+    expect(codec.optionalNumber.parse('12 monkeys')).toBeNull();
+    expect(codec.number(0.6).parse('NaN')).toBe(0.6);
+  });
+
+  test('a range is sorted and needs both ends', () => {
+    expect(codec.range.parse('20~-3')).toEqual([-3, 20]);
+    expect(codec.range.parse('20')).toBeNull();
+    expect(codec.range.parse(codec.range.format([0.5, 1e-7]))).toEqual([1e-7, 0.5]);
+  });
+
+  test('an unknown choice becomes the fallback', () => {
+    expect(codec.choice(['a', 'b'], 'b').parse('c')).toBe('b');
+  });
+
+  test('invalid JSON becomes the fallback', () => {
+    const isList = (value: unknown): value is number[] => Array.isArray(value);
+    expect(codec.json(isList, [1]).parse('{')).toEqual([1]);
+    expect(codec.json(isList, [1]).parse('{}')).toEqual([1]);
+    expect(codec.json(isList, [1]).parse('[2]')).toEqual([2]);
+  });
+});
+
+describe('keyboard', () => {
+  const press = (key: string, held: string[] = []): Parameters<typeof matchesShortcut>[1] => ({
+    key,
+    ctrlKey: held.includes('ctrl'),
+    metaKey: held.includes('meta'),
+    altKey: held.includes('alt'),
+    shiftKey: held.includes('shift'),
+  });
+
+  test('shortcuts match exact modifiers', () => {
+    expect(matchesShortcut('f', press('f'))).toBe(true);
+    expect(matchesShortcut('f', press('f', ['ctrl']))).toBe(false);
+    expect(matchesShortcut('Shift+P', press('P', ['shift']))).toBe(true);
+    expect(matchesShortcut('p', press('P', ['shift']))).toBe(false);
+    expect(matchesShortcut('Mod+K', press('k', ['meta']))).toBe(true);
+    expect(matchesShortcut('Mod+K', press('k', ['ctrl']))).toBe(true);
+  });
+
+  test('symbols match on any keyboard layout', () => {
+    expect(matchesShortcut('?', press('?', ['shift']))).toBe(true);
+    expect(matchesShortcut('/', press('/', ['shift']))).toBe(true);
+    expect(matchesShortcut('+', press('+'))).toBe(true);
+  });
+
+  test('key labels depend on the platform', () => {
+    expect(getKeyLabels('Mod+K', true)).toEqual(['⌘', 'K']);
+    expect(getKeyLabels('Mod+K', false)).toEqual(['Ctrl', 'K']);
+    expect(getKeyLabels('Shift+ArrowLeft')).toEqual(['Shift', '←']);
+    expect(getKeyLabels('?')).toEqual(['?']);
+  });
+});
+
+describe('sorting', () => {
+  test.each([
+    [['run', 'run1', 'run2', 'run10', 'run10a', 'runs']],
+    [['lr1e-5', 'lr3e-4', 'lr1e-3', 'lr0.15', 'lr0.2', 'lr1', 'lr1e+2']],
+    [['.', 'a', 'a/eval', 'a/train', 'a-2', 'a.b', 'ab']],
+    [['Alpha', 'alpha', 'Beta', 'gamma']],
+    [['run1', 'run02', 'run2', 'run10']],
+  ])('the order is that of the server: %j', (names) => {
+    expect(sortNatural([...names].reverse(), (name) => name)).toEqual(names);
+  });
+
+  const order = (values: readonly Sortable[], descending = false): Sortable[] =>
+    sortByValue(values, (value) => value, descending);
+
+  test('numbers are sorted by value, missing ones last in both directions', () => {
+    expect(order([3, null, -Infinity, NaN, 0.5])).toEqual([-Infinity, 0.5, 3, null, NaN]);
+    expect(order([3, null, -Infinity, NaN, 0.5], true)).toEqual([3, 0.5, -Infinity, null, NaN]);
+  });
+
+  test('text is sorted in natural order, empty text counts as missing', () => {
+    expect(order(['b10', '', 'b9', 'a'])).toEqual(['a', 'b9', 'b10', '']);
+    expect(order([['b'], [], ['a', 'c']])).toEqual([['a', 'c'], ['b'], []]);
+    expect(order([true, false, null])).toEqual([false, true, null]);
+  });
+
+  test('sorting is stable', () => {
+    const items = [1, 2, 3, 4];
+    expect(sortByValue(items, (item) => item % 2, false)).toEqual([2, 4, 1, 3]);
+    expect(sortByValue(items, (item) => item % 2, true)).toEqual([1, 3, 2, 4]);
+    expect(sortByValue(items, () => Infinity, true)).toEqual(items);
+  });
+});
+
+describe('statistics', () => {
+  test('mean and sample standard deviation', () => {
+    const spread = computeStats([0.9142, 0.9087, 0.9066, 0.8991]);
+    expect(spread?.mean).toBeCloseTo(0.90715, 10);
+    expect(spread?.std).toBeCloseTo(0.0062506, 6);
+  });
+
+  test('non-finite values are ignored', () => {
+    expect(computeStats([1, NaN, 3, Infinity])).toMatchObject({ count: 2, mean: 2 });
+    expect(computeStats([NaN])).toBeNull();
+    expect(computeStats([5])).toEqual({ count: 1, mean: 5, std: NaN });
+  });
+
+  test('a large offset does not lose precision', () => {
+    expect(computeStats([1e9 + 1, 1e9 + 2, 1e9 + 3])?.std).toBe(1);
+  });
+
+  test('gaps and non-finite values are ignored', () => {
+    expect(
+      getExtent([
+        [null, 3, NaN],
+        [-1, Infinity],
+      ]),
+    ).toEqual({ low: -1, high: 3 });
+    expect(getExtent([[null, NaN]])).toBeNull();
+  });
+
+  test('a few outliers are excluded', () => {
+    const calm = Array.from({ length: 100 }, (_, step) => step / 100);
+    expect(getRobustExtent([calm])).toEqual({ low: 0, high: 0.99 });
+    const extent = getRobustExtent([calm, [1e6, null, NaN]]);
+    expect(extent?.low).toBe(0);
+    expect(extent?.high).toBeLessThan(2);
+  });
+
+  test('constant or empty columns have no outliers', () => {
+    expect(getRobustExtent([[3, 3, 3]])).toEqual({ low: 3, high: 3 });
+    expect(getRobustExtent([[null, NaN]])).toBeNull();
+  });
+});
+
+describe('tasks', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  /** A task that takes a given time in each of its slices. */
+  function* slow(parts: number, partMs: number, log: number[]): Task<string> {
+    for (let part = 0; part < parts; part++) {
+      vi.spyOn(performance, 'now').mockReturnValue((log.length + 1) * partMs);
+      log.push(part);
+      yield;
+    }
+    return 'done';
+  }
+
+  test('other work runs between slices, and the result is passed on at the end', () => {
+    const [log, results]: [number[], string[]] = [[], []];
+    runInSlices(slow(5, 10, log), (result) => results.push(result));
+    expect(log.length).toBeLessThan(5);
+    expect(results).toEqual([]);
+    vi.runAllTimers();
+    expect(log).toEqual([0, 1, 2, 3, 4]);
+    expect(results).toEqual(['done']);
+  });
+
+  test('a canceled task does not continue', () => {
+    const [log, results]: [number[], string[]] = [[], []];
+    const stop = runInSlices(slow(50, 10, log), (result) => results.push(result));
+    stop();
+    vi.runAllTimers();
+    expect(log.length).toBeLessThan(5);
+    expect(results).toEqual([]);
+  });
+
+  test('a task can be run synchronously', () => {
+    expect(runToEnd(slow(3, 10, []))).toBe('done');
+  });
+});
+
+describe('text filter', () => {
+  const pick = (text: string, regex: boolean): string[] =>
+    ['conv/lr1e-3', 'conv/lr3e-4', 'Dense/lr1e-3'].filter(
+      compileTextFilter({ text, regex }).matches,
+    );
+
+  test('all words must occur, in any order and case', () => {
+    expect(pick('', false)).toHaveLength(3);
+    expect(pick('1e-3 CONV', false)).toEqual(['conv/lr1e-3']);
+    expect(pick('lr.e', false)).toEqual([]);
+  });
+
+  test('a regular expression may match anywhere', () => {
+    expect(pick('lr.e-3$', true)).toEqual(['conv/lr1e-3', 'Dense/lr1e-3']);
+  });
+
+  test('an invalid expression has an error and matches everything', () => {
+    const matcher = compileTextFilter({ text: '(loss', regex: true });
+    expect(matcher.error).toBe('Invalid regular expression: Unterminated group');
+    expect(matcher.matches('anything')).toBe(true);
+  });
+
+  const find = (names: string[], query: string): string[] =>
+    new FuzzyIndex(names, (name) => name).search(query, 10).map(({ item }) => item);
+
+  test('whole words rank before prefixes, substrings and initials', () => {
+    const names = ['gloss', 'long_oss', 'losses', 'train/loss'];
+    expect(find(names, 'loss')).toEqual(['train/loss', 'losses', 'gloss', 'long_oss']);
+  });
+
+  test('all words have to occur, in any order and case', () => {
+    expect(find(['conv/lr1e-3', 'conv/lr3e-4', 'vit/lr1e-3'], '1E-3 conv')).toEqual([
+      'conv/lr1e-3',
+    ]);
+  });
+
+  test('of two similar names the shorter one comes first', () => {
+    expect(find(['loss/of/the/second/head', 'loss'], 'loss')[0]).toBe('loss');
+  });
+
+  test('initials of parts match, arbitrary letters do not', () => {
+    expect(find(['validation/accuracy'], 'vacc')).toHaveLength(1);
+    expect(find(['aa/ab'], 'aab')).toHaveLength(1);
+    expect(find(['validation/accuracy'], 'vcy')).toHaveLength(0);
+    expect(find(['Copy the link to this view'], 'los')).toHaveLength(0);
+  });
+
+  test('an empty query matches everything', () => {
+    expect(find(['a', 'b'], ' ')).toHaveLength(2);
+  });
+});

@@ -1,0 +1,18 @@
+/** Elements this close to the viewport count as near. */
+const ROOT_MARGIN = '300px';
+
+/** Return an attachment that calls `callback` once, when the element comes near the viewport. */
+export function onNearViewport(tell: () => void): (element: Element) => () => void {
+  return (element) => {
+    const seen = new IntersectionObserver(
+      (entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+        seen.disconnect();
+        tell();
+      },
+      { rootMargin: ROOT_MARGIN },
+    );
+    seen.observe(element);
+    return () => seen.disconnect();
+  };
+}

@@ -1,0 +1,265 @@
+/** What a scalar card shows: lines, bands, markers and annotations, from the response for its chart. */
+import { parseJsonNumber } from '../api/decode';
+import type { ChartRow } from '../api/scalar-schemas';
+import type { BandRow, CaptureRow, LineRow, NearestPointRow, PointRow } from '../api/schemas';
+import type { Card } from '../cards/card-sections';
+import * as common from '../catalog/common';
+import * as m from '../catalog/scalars';
+import type { Annotation, Band, Line, PointMarker } from '../charts/types';
+import { formatStep, formatValue } from '../lib/format';
+import { RUN_COLORS } from '../lib/run-colors';
+import type { Runs, XAxis } from '../plugin/context';
+import type { ExtremeMarkers } from './scalar-settings';
+
+/** The tags of a line and of the lower and upper edge of the band around it. */
+export interface MarginTags {
+  readonly value: string;
+  readonly lower: string;
+  readonly upper: string;
+}
+
+export interface ScalarCard extends Card {
+  readonly tags: readonly string[];
+  /** The tags on the right axis. */
+  readonly right: readonly string[];
+  /** If there are any, these bands are drawn instead of a line per tag. */
+  readonly margins: readonly MarginTags[];
+}
+
+export function equalCards(one: ScalarCard, other: ScalarCard): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+// ---- lines
+
+/** The key of the only group while runs are not grouped. */
+export const ALL_RUNS_GROUP = '';
+/** With more lines, only the best value of all lines is marked. */
+const MAX_MARKED_LINES = 8;
+/** Colors identify runs, so dashes distinguish the tags of a card. */
+const TAG_DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [10, 3, 2, 3], [5, 2]];
+const NO_NUMBERS = new Float64Array(0);
+
+export function makeLineId(run: string, tag: string): string {
+  return `${run}\n${tag}`;
+}
+
+export function getRunOfLine(id: string): string {
+  return id.slice(0, id.indexOf('\n'));
+}
+
+interface LineOptions {
+  readonly runs: Runs;
+  readonly markers: ExtremeMarkers;
+  readonly scatter: boolean;
+}
+
+export function makeLines(
+  response: ChartRow,
+  card: ScalarCard,
+  { runs, markers, scatter }: LineOptions,
+): Line[] {
+  const extremes = extremeMarkers(response.lines, markers);
+  const isOneRun = new Set(response.lines.map(({ run }) => run)).size === 1;
+  const byTag = getLineTags(card).length > 1 && isOneRun;
+  return response.lines.map((line) => ({
+    id: makeLineId(line.run, line.tag),
+    ...getLineStyle(line, card, runs, byTag),
+    axis: card.right.includes(line.tag) ? 1 : 0,
+    ...lineColumns(line, response.grid),
+    markers: [...nonFiniteMarkers(line), ...(extremes.get(line) ?? [])],
+    ...(scatter ? { scatter: true } : {}),
+  }));
+}
+
+/** Return the columns of a line; lines without x share the grid of the chart. */
+export function lineColumns(line: LineRow, grid: Float64Array | null) {
+  return {
+    x: line.x ?? grid ?? NO_NUMBERS,
+    y: line.y,
+    ...(line.raw ? { raw: line.raw } : {}),
+    ...(line.low && line.high ? { low: line.low, high: line.high } : {}),
+    ...(line.overwritten_parts ? { overwritten: line.overwritten_parts } : {}),
+  };
+}
+
+/** Lines are labeled and colored by run, or by tag if the card shows several tags of one run. */
+function getLineStyle({ run, tag }: LineRow, card: ScalarCard, runs: Runs, byTag: boolean) {
+  const visible = runs.find(run);
+  const label = visible?.label ?? run;
+  const tags = getLineTags(card);
+  const index = tags.indexOf(tag);
+  if (byTag) return { label: tag, color: getColor(index), dash: [] };
+  if (tags.length === 1 && index === 0)
+    return { label, color: visible?.color ?? getColor(0), dash: visible?.dash ?? [] };
+  return {
+    label: m.seriesName({ run: label, tag }),
+    color: visible?.color ?? getColor(0),
+    dash: TAG_DASHES[Math.max(0, index) % TAG_DASHES.length] ?? [],
+  };
+}
+
+/** Return the tags that have a line; the edges of bands have none. */
+function getLineTags({ tags, margins }: ScalarCard): readonly string[] {
+  return margins.length > 0 ? margins.map(({ value }) => value) : tags;
+}
+
+function getColor(index: number): string {
+  return RUN_COLORS[Math.max(0, index) % RUN_COLORS.length] ?? RUN_COLORS[0];
+}
+
+// ---- markers
+
+const NON_FINITE_LABELS = { nan: common.nan, inf: m.inf, '-inf': m.negativeInf };
+
+/** Return markers for the NaN and infinite values of a line. */
+export function nonFiniteMarkers(line: LineRow): PointMarker[] {
+  return line.nonfinite.map(({ x, step, kind }) => ({
+    x: Number(x),
+    y: NaN,
+    kind,
+    text: m.nonFiniteAt({ kind: NON_FINITE_LABELS[kind], step: formatStep(step) }),
+  }));
+}
+
+export function countNonFinite(response: ChartRow): number {
+  return response.lines.reduce((sum, line) => sum + line.nonfinite_count, 0);
+}
+
+type Extreme = 'min' | 'max';
+
+const EXTREMES: Readonly<Record<ExtremeMarkers, readonly Extreme[]>> = {
+  none: [],
+  min: ['min'],
+  max: ['max'],
+  both: ['min', 'max'],
+};
+
+function extremeMarkers(
+  lines: readonly LineRow[],
+  markers: ExtremeMarkers,
+): ReadonlyMap<LineRow, readonly PointMarker[]> {
+  const byLine = new Map<LineRow, PointMarker[]>();
+  for (const kind of EXTREMES[markers]) {
+    for (const line of lines.length > MAX_MARKED_LINES ? findBestLine(lines, kind) : lines) {
+      const point = line[kind];
+      if (point) byLine.set(line, [...(byLine.get(line) ?? []), makeMarker(point, kind)]);
+    }
+  }
+  return byLine;
+}
+
+function makeMarker(point: PointRow, kind: Extreme): PointMarker {
+  const y = Number(point.value);
+  const values = { value: formatValue(y), step: formatStep(point.step) };
+  const text = kind === 'min' ? m.minAt(values) : m.maxAt(values);
+  return { x: Number(point.x), y, kind, text };
+}
+
+function findBestLine(lines: readonly LineRow[], kind: Extreme): LineRow[] {
+  const sign = kind === 'min' ? 1 : -1;
+  let best: LineRow | null = null;
+  let lowest = Infinity;
+  for (const line of lines) {
+    const value = parseJsonNumber(line[kind]?.value);
+    if (value === null || sign * value >= lowest) continue;
+    lowest = sign * value;
+    best = line;
+  }
+  return best ? [best] : [];
+}
+
+// ---- bands
+
+/** Return a band for each group of runs. */
+export function makeBands(response: ChartRow, card: ScalarCard, runs: Runs): Band[] {
+  return response.bands.map((band, index) => ({
+    id: makeLineId(band.group, band.tag),
+    label: getBandLabel(band, card, runs),
+    color: runs.groups.find(({ key }) => key === band.group)?.color ?? getColor(index),
+    axis: card.right.includes(band.tag) ? 1 : 0,
+    x: band.x,
+    low: band.low,
+    center: band.center,
+    high: band.high,
+  }));
+}
+
+function getBandLabel(band: BandRow, card: ScalarCard, runs: Runs): string {
+  const group = runs.groups.find(({ key }) => key === band.group);
+  const run =
+    group?.label ?? (band.group === ALL_RUNS_GROUP ? m.allRuns({ count: band.runs }) : band.group);
+  return card.tags.length > 1 ? m.seriesName({ run, tag: band.tag }) : run;
+}
+
+/** Return the center of a band as a line, for the values at the cursor. */
+export function bandCenterLine({ id, label, color, axis, x, center }: Band): Line {
+  return { id, label, color, axis, x, y: center, dash: [] };
+}
+
+/**
+ * Return bands made of the lines of a card. Edges are interpolated at the points of the center line; a
+ * run that lacks one of the three lines has no band. Bands use the raw values: a smoothed center would
+ * not match its edges.
+ */
+export function marginBands(lines: readonly Line[], { margins }: ScalarCard): Band[] {
+  const byId = new Map(lines.map((line) => [line.id, line]));
+  const runs = [...new Set(lines.map(({ id }) => getRunOfLine(id)))];
+  return margins.flatMap(({ value, lower, upper }) =>
+    runs.flatMap((run) => {
+      const [line, low, high] = [value, lower, upper].map((tag) => byId.get(makeLineId(run, tag)));
+      return line && low && high ? [makeMarginBand(line, low, high)] : [];
+    }),
+  );
+}
+
+function makeMarginBand(line: Line, low: Line, high: Line): Band {
+  const { id, label, color, axis, x, y, raw = y } = line;
+  const edges = { low: interpolateAt(x, low), high: interpolateAt(x, high) };
+  return { id, label, color, axis, x, center: raw, ...edges };
+}
+
+/** Return the values of a line at increasing positions; NaN beyond its ends. */
+function interpolateAt(positions: Line['x'], { x, y, raw = y }: Line): Float64Array {
+  const values = new Float64Array(positions.length).fill(NaN);
+  let at = 0;
+  for (let index = 0; index < positions.length; index++) {
+    const position = positions[index] ?? NaN;
+    while (at < x.length - 1 && (x[at + 1] ?? Infinity) <= position) at++;
+    values[index] = interpolate(x[at], raw[at], x[at + 1], raw[at + 1], position);
+  }
+  return values;
+}
+
+function interpolate(x0 = NaN, y0 = NaN, x1 = NaN, y1 = NaN, x: number): number {
+  if (x === x0) return y0;
+  if (!(x > x0)) return NaN;
+  return y0 + ((y1 - y0) * (x - x0)) / (x1 - x0);
+}
+
+// ---- annotations
+
+/** More flags would hide the lines. */
+const MAX_CAPTURE_FLAGS = 12;
+
+/** Return a flag for each profiler capture of some runs; only some axes have a position for it. */
+export function captureFlags(
+  captures: readonly Pick<CaptureRow, 'id' | 'run' | 'wall_s' | 'step'>[],
+  runs: readonly string[],
+  axis: XAxis,
+): readonly Annotation[] {
+  const flags = captures
+    .filter(({ run }) => runs.includes(run))
+    .flatMap(({ id, run, wall_s, step }) => {
+      const x = axis === 'wall' ? wall_s : axis === 'step' ? step : null;
+      return x === null ? [] : [{ id: ['capture', id].join(' '), x, text: m.captureFlag({ run }) }];
+    });
+  return flags.length > MAX_CAPTURE_FLAGS ? [] : flags;
+}
+
+/** Return the rows by the id of their line. */
+export function rowsByLine<Row extends Pick<NearestPointRow, 'run' | 'tag'>>(
+  rows: readonly Row[],
+): ReadonlyMap<string, Row> {
+  return new Map(rows.map((row) => [makeLineId(row.run, row.tag), row]));
+}

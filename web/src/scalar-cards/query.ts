@@ -1,0 +1,185 @@
+/** The queries of scalar cards. Charts with the same settings are loaded in one request. */
+import { ServerError } from '../api/errors';
+import { defineQuery } from '../api/query-definition';
+import type { ChartRow, ChartsView } from '../api/scalar-schemas';
+import type { ChartRequest, NearestPointRow, RangeStatsRow, RunGroup } from '../api/schemas';
+import { requestedRuns } from '../cards/card-sections';
+import type { NumberRange } from '../charts/types';
+import type { Runs } from '../plugin/context';
+import { ALL_RUNS_GROUP } from './chart-lines';
+import type { ScalarSettings } from './scalar-settings';
+
+/** Return the settings that all charts of a dashboard share. */
+export function makeChartsView(settings: ScalarSettings, runs: Runs): ChartsView {
+  const mode = settings.mode.value;
+  const baseline =
+    mode === 'baseline' && runs.baseline !== null
+      ? { run: runs.baseline, mode: settings.comparison.value }
+      : null;
+  return {
+    runs: requestedRuns(runs),
+    x: settings.x.value,
+    smoothing: settings.smoothing.value,
+    overwritten: settings.overwritten.value,
+    baseline,
+    groups: mode === 'bands' ? makeGroups(runs) : null,
+    center: settings.center.value,
+    band: settings.spread.value,
+  };
+}
+
+function makeGroups({ groups, visible }: Runs): RunGroup[] {
+  if (groups.length === 0) return [{ key: ALL_RUNS_GROUP, runs: visible.map(({ name }) => name) }];
+  return groups.map(({ key, runs }) => ({ key, runs }));
+}
+
+/** One chart of a view, reduced to `width` columns. */
+export interface ScalarChartRequest {
+  readonly view: ChartsView;
+  readonly width: number;
+  /** The number of runs limits the number of charts in a request. */
+  readonly runCount: number;
+  readonly chart: Omit<Required<ChartRequest>, 'id'>;
+}
+
+/** Short enough to show new points within a second while points arrive continuously. */
+const CHARTS_REFRESH_MS = 250;
+const MAX_LINES_PER_REQUEST = 400;
+const MAX_LINES_FIRST_REQUEST = 40;
+const MAX_CHARTS_PER_REQUEST = 32;
+/** The status of an error that affects one chart of a response. */
+export const CHART_ERROR_STATUS = 200;
+
+export const chartQuery = defineQuery('POST scalars/query', {
+  scope: ({ view }: ScalarChartRequest) => ({ runs: view.runs }),
+  minRefreshMs: CHARTS_REFRESH_MS,
+  // Moving a slider or panning shows intermediate results.
+  superseded: (previous, next) => (needsOtherPoints(previous.view, next.view) ? 'abort' : 'finish'),
+  batch: {
+    shared: ({ view, width }) => withWidth(view, width),
+    item: ({ chart }) => chart,
+    maxItems: ({ runCount }) => countCharts(MAX_LINES_PER_REQUEST, runCount),
+    firstItems: ({ runCount }) => countCharts(MAX_LINES_FIRST_REQUEST, runCount),
+    join: (requests) => {
+      const [first] = requests as [ScalarChartRequest];
+      const charts = requests.map(({ chart }, index) => ({ ...chart, id: String(index) }));
+      return { ...withWidth(first.view, first.width), charts };
+    },
+    split: ({ charts }): (ChartRow | ServerError)[] =>
+      charts.map((row) => (row.error ? new ServerError(row.error, CHART_ERROR_STATUS) : row)),
+  },
+});
+
+type SizedView = ChartsView & { readonly width: number };
+
+const sizedViews = new WeakMap<ChartsView, Map<number, SizedView>>();
+
+/** Return the same object for the same view, so that its hundreds of run names are compared once. */
+function withWidth(view: ChartsView, width: number): SizedView {
+  const views = sizedViews.get(view) ?? new Map<number, SizedView>();
+  sizedViews.set(view, views);
+  const sized = views.get(width) ?? { ...view, width };
+  views.set(width, sized);
+  return sized;
+}
+
+function countCharts(maxLines: number, runCount: number): number {
+  const charts = Math.floor(maxLines / Math.max(1, runCount));
+  return Math.min(MAX_CHARTS_PER_REQUEST, Math.max(1, charts));
+}
+
+/** Return whether two views differ in more than smoothing, which a slider changes. */
+export function needsOtherPoints(one: ChartsView, other: ChartsView): boolean {
+  if (one === other) return false;
+  const describe = (view: ChartsView): string => JSON.stringify({ ...view, smoothing: null });
+  return describe(one) !== describe(other);
+}
+
+/** The fields of a view that select and transform series. */
+type SeriesView = Pick<ChartsView, 'runs' | 'x' | 'smoothing' | 'baseline'>;
+
+/** The points of a tag that are nearest to a position. */
+export interface TagPositionRequest {
+  readonly view: SeriesView & { readonly x_value: number };
+  readonly tag: string;
+}
+
+/** The statistics of a tag over a range. */
+export interface TagRangeRequest {
+  readonly view: SeriesView & { readonly start: number; readonly stop: number };
+  readonly tag: string;
+}
+
+const MAX_TAGS_PER_REQUEST = 100;
+
+export const nearestPointsQuery = defineQuery('POST scalars/at', {
+  scope: ({ view }: TagPositionRequest) => ({ runs: view.runs }),
+  batch: {
+    shared: ({ view }) => view,
+    item: ({ tag }) => tag,
+    maxItems: MAX_TAGS_PER_REQUEST,
+    join: (requests) => joinTags(requests as readonly [TagPositionRequest]),
+    split: ({ rows }, requests): (readonly NearestPointRow[])[] => splitTags(rows, requests),
+  },
+});
+
+export const rangeStatsQuery = defineQuery('POST scalars/range', {
+  scope: ({ view }: TagRangeRequest) => ({ runs: view.runs }),
+  batch: {
+    shared: ({ view }) => view,
+    item: ({ tag }) => tag,
+    maxItems: MAX_TAGS_PER_REQUEST,
+    join: (requests) => joinTags(requests as readonly [TagRangeRequest]),
+    split: ({ rows }, requests): (readonly RangeStatsRow[])[] => splitTags(rows, requests),
+  },
+});
+
+function joinTags<View>(
+  requests: readonly [{ readonly view: View; readonly tag: string }],
+): View & { readonly tags: readonly string[] } {
+  return { ...requests[0].view, tags: requests.map(({ tag }) => tag) };
+}
+
+function splitTags<Row extends { readonly tag: string }>(
+  rows: readonly Row[],
+  requests: readonly { readonly tag: string }[],
+): (readonly Row[])[] {
+  return requests.map(({ tag }) => rows.filter((row) => row.tag === tag));
+}
+
+/** The points nearest to the pointer, of the tags of one chart. */
+export const hoverQuery = defineQuery('POST scalars/at', {
+  scope: ({ runs = null }) => ({ runs }),
+  select: ({ rows }) => rows,
+  priority: 'high',
+  maxCost: 50,
+});
+
+/** Profiler captures, which are marked on the charts of their runs. */
+export const captureMarksQuery = defineQuery('GET profile/captures', {
+  scope: 'log',
+  select: ({ captures }) => captures,
+  minRefreshMs: 3000,
+  priority: 'low',
+});
+
+/** Widths are rounded up, so that resizing the page does not send a request per pixel. */
+const WIDTH_STEP_PX = 100;
+/** Fraction of the visible range that is also requested at each side, so that lines reach the edges. */
+const RANGE_MARGIN = 0.25;
+
+/** Return the request for a chart of `width` pixels; `visible` is null unless it is zoomed. */
+export function makeChartRequest(
+  view: ChartsView,
+  runCount: number,
+  tags: readonly string[],
+  width: number,
+  visible: NumberRange | null,
+): ScalarChartRequest {
+  const columns = Math.ceil(width / WIDTH_STEP_PX) * WIDTH_STEP_PX;
+  if (!visible) return { view, runCount, width: columns, chart: { tags, start: null, stop: null } };
+  const margin = (visible[1] - visible[0]) * RANGE_MARGIN;
+  const chart = { tags, start: visible[0] - margin, stop: visible[1] + margin };
+  // The visible part keeps one column per pixel.
+  return { view, runCount, width: Math.ceil(columns * (1 + 2 * RANGE_MARGIN)), chart };
+}

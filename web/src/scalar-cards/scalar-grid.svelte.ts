@@ -1,0 +1,312 @@
+import { createContext } from 'svelte';
+
+import { type Query, QueryMap } from '../api/create-query.svelte';
+import { ServerError } from '../api/errors';
+import type { ChartRow } from '../api/scalar-schemas';
+import type { CaptureRow, NearestPointRow, Problem, RangeStatsRow, TagRow } from '../api/schemas';
+import { type CardGridInfo, CardGridState } from '../cards/card-grid.svelte';
+import { hasCard } from '../cards/grid-settings';
+import * as common from '../catalog/common';
+import * as m from '../catalog/scalars';
+import type { Annotation, AxisFormat, Band, Line, NumberRange, ScaleType } from '../charts/types';
+import { formatCount } from '../lib/format';
+import type { Context, DashboardApi, XAxis } from '../plugin/context';
+import {
+  bandCenterLine,
+  captureFlags,
+  countNonFinite,
+  getRunOfLine,
+  makeBands,
+  makeLines,
+  marginBands,
+  type ScalarCard,
+} from './chart-lines';
+import {
+  captureMarksQuery,
+  CHART_ERROR_STATUS,
+  chartQuery,
+  hoverQuery,
+  makeChartRequest,
+  makeChartsView,
+  nearestPointsQuery,
+  rangeStatsQuery,
+  type ScalarChartRequest,
+  type TagPositionRequest,
+  type TagRangeRequest,
+} from './query';
+import { AUTO_RANGES, createScalarSettings, type ScalarSettings } from './scalar-settings';
+
+const NO_LINES: readonly Line[] = [];
+
+/** The data of a card's chart and what is drawn of it. */
+export class ScalarChartModel {
+  readonly #grid: ScalarGridState;
+  /** The tooltip may outlive the component of the card, so the card is stored here. */
+  card: ScalarCard;
+
+  /** Width of the chart in pixels; nothing is loaded while it is 0. */
+  width = $state(0);
+  readonly query: Query<ChartRow>;
+  /** The server rejected this chart, for example because the baseline does not have its tags. */
+  readonly isRejected = $derived.by(() => {
+    const { error } = this.query;
+    return error instanceof ServerError && error.status === CHART_ERROR_STATUS;
+  });
+  readonly response = $derived.by(() => (this.isRejected ? null : (this.query.data ?? null)));
+  /** A line for each series of the response. */
+  readonly series = $derived.by(() => this.#makeLines(this.response));
+  readonly #margins = $derived.by(() => marginBands(this.series, this.card));
+  readonly lines = $derived(this.#margins.length > 0 ? NO_LINES : this.series);
+  /** A band for each group of runs. */
+  readonly groups = $derived.by((): readonly Band[] =>
+    this.response ? makeBands(this.response, this.card, this.#grid.context.runs) : [],
+  );
+  readonly bands = $derived([...this.#margins, ...this.groups]);
+  /** Everything that has a value at the cursor. */
+  readonly readable = $derived([...this.bands.map(bandCenterLine), ...this.lines]);
+  readonly annotations = $derived.by(() => this.#makeAnnotations());
+  readonly zoom = $derived.by(() => this.#settings.zooms.value.get(this.card.id) ?? null);
+  readonly axisRanges = $derived.by(
+    () => this.#settings.axisRanges.value.get(this.card.id) ?? AUTO_RANGES,
+  );
+  readonly display = $derived.by(() => this.#settings.displays.value.get(this.card.id) ?? 'chart');
+  readonly caption = $derived.by(() =>
+    this.response ? makeCaption(this.response, this.card) : '',
+  );
+  readonly points = $derived(this.response?.points ?? 0);
+  readonly captionDetails = $derived.by(() =>
+    this.response ? makeCaptionDetails(this.response) : '',
+  );
+  readonly nonFiniteCount = $derived(this.response ? countNonFinite(this.response) : 0);
+  readonly lastStep = $derived(
+    this.response?.lines.reduce((last, line) => Math.max(last, line.last?.step ?? -1), -1) ?? -1,
+  );
+  /** The lines of the highlighted run. */
+  readonly highlighted = $derived.by(() => this.#findHighlighted());
+
+  constructor(grid: ScalarGridState, card: ScalarCard) {
+    this.#grid = grid;
+    this.card = $state.raw(card);
+    this.query = grid.context.query(chartQuery, () =>
+      this.width > 0 && this.card.tags.length > 0 ? this.#request : null,
+    );
+  }
+
+  get #settings() {
+    return this.#grid.settings;
+  }
+
+  get xScale(): ScaleType {
+    return hasCard(this.#settings.logX.value, this.card.id) ? 'log' : 'linear';
+  }
+
+  get yScale(): ScaleType {
+    return hasCard(this.#settings.logY.value, this.card.id) ? 'log' : 'linear';
+  }
+
+  get xFormat(): AxisFormat {
+    return getAxisFormat(this.#settings.x.value);
+  }
+
+  /** A response that has every point is also used for a zoomed chart. */
+  get #request(): ScalarChartRequest {
+    const { context, chartsView } = this.#grid;
+    const make = (visible: NumberRange | null): ScalarChartRequest =>
+      makeChartRequest(
+        chartsView,
+        context.runs.visible.length,
+        this.card.tags,
+        this.width,
+        visible,
+      );
+    const whole = make(null);
+    const isComplete = context.queries.peek(chartQuery, whole)?.reduced === false;
+    return this.#visibleRange === null || isComplete ? whole : make(this.#visibleRange);
+  }
+
+  get #isScatter(): boolean {
+    return this.#settings.x.value.startsWith('metric:');
+  }
+
+  /** The visible part of the x axis if it is known and points are sorted by x. */
+  get #visibleRange(): NumberRange | null {
+    if (this.#isScatter) return null;
+    const { low, high } = this.axisRanges.x;
+    return this.zoom?.x ?? (low === null || high === null ? null : [low, high]);
+  }
+
+  #makeLines(response: ChartRow | null): readonly Line[] {
+    if (!response) return NO_LINES;
+    const { runs } = this.#grid.context;
+    const markers = this.#settings.extremeMarkers.value;
+    return makeLines(response, this.card, { runs, markers, scatter: this.#isScatter });
+  }
+
+  /** Annotations by users, and the profiler captures of the runs. */
+  #makeAnnotations(): readonly Annotation[] {
+    const axis = this.#settings.x.value;
+    const runs = this.response?.lines.map(({ run }) => run) ?? [];
+    return [...this.#findUserAnnotations(axis), ...captureFlags(this.#grid.captures, runs, axis)];
+  }
+
+  #findUserAnnotations(axis: XAxis): Annotation[] {
+    if (axis !== 'step') return [];
+    const { tags } = this.card;
+    return this.#grid.context.notes.annotations
+      .filter(({ tag }) => tag === null || tags.includes(tag))
+      .map(({ id, step, text }) => ({ id, x: step, text }));
+  }
+
+  #findHighlighted(): readonly string[] {
+    const run = this.#grid.context.runs.highlighted;
+    if (run === null) return [];
+    return this.lines.map(({ id }) => id).filter((id) => getRunOfLine(id) === run);
+  }
+}
+
+/** Summarize how many runs, tags and points are drawn. Reduced data is always mentioned. */
+function makeCaption(response: ChartRow, card: ScalarCard): string {
+  const counts = [
+    common.runCount({ count: response.runs }),
+    ...(card.tags.length > 1 ? [common.tagCount({ count: card.tags.length })] : []),
+  ];
+  if (response.bands.length > 0)
+    return [...counts, common.pointCount({ count: response.points })].join(' · ');
+  if (!response.reduced) return [...counts, m.captionAllPoints].join(' · ');
+  if (response.thinned) return [...counts, m.captionReducedExport].join(' · ');
+  const drawn = response.lines.reduce((sum, line) => sum + line.y.length, 0);
+  return m.captionDownsampled({ drawn: formatCount(drawn), points: formatCount(response.points) });
+}
+
+function makeCaptionDetails({ reduced, thinned, points }: ChartRow): string {
+  if (!reduced) return m.captionAllPointsHint;
+  const hint = thinned ? m.captionReducedExportHint : m.captionDownsampledHint;
+  return hint({ count: points });
+}
+
+function getAxisFormat(axis: XAxis): AxisFormat {
+  if (axis === 'wall') return 'time';
+  if (axis === 'relative') return 'duration';
+  return axis.startsWith('metric:') ? 'number' : 'step';
+}
+
+/** A position on a chart. */
+export interface PointerTarget {
+  /** Identifies a card on the page; a pinned card is shown twice. */
+  readonly key: string;
+  readonly chart: ScalarChartModel;
+  /** Return the screen position of a value on the x axis. */
+  readonly locate: (x: number) => { readonly left: number; readonly top: number };
+  readonly x: number;
+  /** null if the cursor was moved by keyboard. */
+  readonly y: number | null;
+  readonly nearest: string | null;
+}
+
+/** Exact values are requested when the pointer has rested for this time. */
+const HOVER_DELAY_MS = 90;
+
+/** The chart under the pointer, and the chart that was clicked. */
+export class PointerState {
+  hover = $state.raw<PointerTarget | null>(null);
+  pinned = $state.raw<PointerTarget | null>(null);
+  /** The chart that keyboard shortcuts apply to. */
+  activeChart = $state.raw<ScalarChartModel | null>(null);
+}
+
+/** Follow the logged points at the pointer; lines have only some of them. */
+export function queryExactPoints(
+  grid: ScalarGridState,
+  getTarget: () => PointerTarget | null,
+): Query<readonly NearestPointRow[]> {
+  return grid.context.query(
+    hoverQuery,
+    () => {
+      const target = getTarget();
+      const { runs, x, smoothing, baseline, groups } = grid.chartsView;
+      if (!target || groups !== null) return null;
+      return { runs, x, smoothing, baseline, tags: target.chart.card.tags, x_value: target.x };
+    },
+    { debounceMs: HOVER_DELAY_MS, keepPrevious: false },
+  );
+}
+
+/** State of a dashboard with scalar cards. */
+export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends CardGridState<C> {
+  readonly settings: ScalarSettings;
+  readonly api: DashboardApi;
+  readonly pointer = new PointerState();
+  /** Profiler captures; null until effects are started. */
+  #captures = $state.raw<Query<readonly CaptureRow[]> | null>(null);
+  /** Why the last export failed. */
+  exportError = $state.raw<Problem | null>(null);
+
+  readonly chartsView = $derived.by(() => makeChartsView(this.settings, this.context.runs));
+
+  readonly #seriesView = $derived.by(() => {
+    const { runs, x, smoothing, baseline } = this.chartsView;
+    return { runs, x, smoothing, baseline };
+  });
+  readonly #pinnedView = $derived.by(() => {
+    const { pinned, range } = this.context.cursor;
+    return pinned === null || range ? null : { ...this.#seriesView, x_value: pinned };
+  });
+  readonly #rangeView = $derived.by(() => {
+    const { range } = this.context.cursor;
+    return range && { ...this.#seriesView, start: range[0], stop: range[1] };
+  });
+  /** The values at the pinned position, by tag, for the tables below charts. */
+  readonly pinnedPoints: QueryMap<TagPositionRequest, readonly NearestPointRow[]>;
+  /** Statistics of the selected range, by tag. */
+  readonly rangeStats: QueryMap<TagRangeRequest, readonly RangeStatsRow[]>;
+
+  constructor(
+    context: Context,
+    info: CardGridInfo,
+    api: DashboardApi = context.api,
+    settings: ScalarSettings = createScalarSettings(context, info.name),
+  ) {
+    super(context, info);
+    this.settings = settings;
+    this.api = api;
+    // The values of another position would be wrong.
+    const options = { keepPrevious: false };
+    const { queries } = context;
+    this.pinnedPoints = new QueryMap(
+      queries,
+      nearestPointsQuery,
+      (tag) => this.#pinnedView && { view: this.#pinnedView, tag },
+      options,
+    );
+    this.rangeStats = new QueryMap(
+      queries,
+      rangeStatsQuery,
+      (tag) => this.#rangeView && { view: this.#rangeView, tag },
+      options,
+    );
+  }
+
+  override startEffects(): void {
+    super.startEffects();
+    const isActive = (): boolean => this.context.isDashboardActive('profile');
+    this.#captures = this.context.query(captureMarksQuery, () => (isActive() ? {} : null));
+  }
+
+  /** Charts are useful without captures; the Profile dashboard shows why they cannot be loaded. */
+  get captures(): readonly CaptureRow[] {
+    return this.#captures?.data ?? [];
+  }
+
+  override clearSelection(): void {
+    const { cursor } = this.context;
+    if (cursor.pinned !== null) cursor.pin(null);
+    else if (cursor.range !== null) cursor.selectRange(null);
+    else super.clearSelection();
+  }
+
+  protected override includesTag({ kind }: TagRow): boolean {
+    return kind === 'scalar';
+  }
+}
+
+export const [getScalarGrid, setScalarGrid] = createContext<ScalarGridState>();

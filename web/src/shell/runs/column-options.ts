@@ -1,0 +1,154 @@
+/** Titles and cell texts of columns, and the columns that menus offer. */
+
+import type { HParamColumn } from '../../api/client';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/runs';
+import type { Option, OptionGroup } from '../../components/options';
+import type { FieldValue } from '../../lib/filter-expression';
+import {
+  formatAgoOrDate,
+  formatCount,
+  formatDateTime,
+  formatDuration,
+  formatValue,
+} from '../../lib/format';
+import { getPathDepth, getPathPart } from '../../lib/grouping';
+import type { RunColumnValues } from '../../state/runs/run-columns.svelte';
+import type { RunEntries } from '../../state/runs/run-entries.svelte';
+
+/** The text of a cell or heading, and the tooltip with the full text or exact value. */
+export interface CellText {
+  readonly text: string;
+  readonly title: string;
+}
+
+const EMPTY_CELL: CellText = { text: '', title: '' };
+
+export function formatCell(key: string, value: FieldValue, now: Date): CellText {
+  if (value === null) return EMPTY_CELL;
+  if (typeof value === 'object') return sameText(value.join(', '));
+  if (typeof value !== 'number') return sameText(String(value));
+  switch (key) {
+    case 'start':
+      return formatTimeCell(new Date(value * 1000), now);
+    case 'duration':
+      return { text: formatDuration(value), title: common.seconds({ seconds: value.toFixed(1) }) };
+    case 'points':
+      return { text: formatCount(value), title: common.pointCount({ count: value }) };
+    case 'tags':
+      return { text: formatCount(value), title: common.tagCount({ count: value }) };
+    default:
+      return { text: formatValue(value), title: String(value) };
+  }
+}
+
+/** Event files may contain invalid times. */
+function formatTimeCell(time: Date, now: Date): CellText {
+  if (Number.isNaN(time.getTime())) return EMPTY_CELL;
+  return { text: formatAgoOrDate(time, now), title: formatDateTime(time) };
+}
+
+function sameText(text: string): CellText {
+  return { text, title: text };
+}
+
+/** Text is aligned left, numbers right. */
+export function isTextColumn(key: string, hparams: readonly HParamColumn[]): boolean {
+  if (!key.startsWith('hparam:')) return key === 'note' || key === 'labels';
+  const hparam = hparams.find(({ name }) => name === key.slice('hparam:'.length));
+  return hparam !== undefined && hparam.type !== 'number';
+}
+
+const PLAIN_TITLES: Readonly<Record<string, string>> = {
+  start: common.startTime,
+  duration: common.duration,
+  points: common.points,
+  tags: m.columnTags,
+  labels: common.tags,
+  note: m.editNotes,
+  run: common.run,
+  group: m.groupByChip,
+};
+
+/** Return the heading of a column. */
+export function columnTitle(key: string): CellText {
+  const colon = key.indexOf(':');
+  if (colon < 0) return sameText(PLAIN_TITLES[key] ?? key);
+  const name = key.slice(colon + 1);
+  switch (key.slice(0, colon)) {
+    case 'last':
+      return { text: name, title: m.columnLastOf({ tag: name }) };
+    case 'min':
+      return { text: m.columnMinShort({ tag: name }), title: m.columnMinOf({ tag: name }) };
+    case 'max':
+      return { text: m.columnMaxShort({ tag: name }), title: m.columnMaxOf({ tag: name }) };
+    default:
+      return { text: name, title: m.columnHparam({ name }) };
+  }
+}
+
+/** Return an option whose key is the value in the URL. */
+export function columnOption(
+  key: string,
+  hint: string,
+  isSelected: (key: string) => boolean,
+  label = columnTitle(key).text,
+): Option {
+  return {
+    key,
+    label,
+    hint,
+    title: hint ? common.labelAndHint({ label, hint }) : label,
+    selected: isSelected(key),
+  };
+}
+
+export function hparamOptions(
+  { available }: RunColumnValues,
+  isSelected: (key: string) => boolean,
+): OptionGroup {
+  return {
+    title: common.hyperparameters,
+    options: available.hparams.map(({ name, distinct }) =>
+      columnOption(`hparam:${name}`, common.valueCount({ count: distinct }), isSelected),
+    ),
+  };
+}
+
+export function metricOptions(
+  { available }: RunColumnValues,
+  summary: string,
+  isSelected: (key: string) => boolean,
+): OptionGroup {
+  return {
+    title: common.metrics,
+    options: available.metrics.map((tag) => columnOption(`${summary}:${tag}`, '', isSelected, tag)),
+  };
+}
+
+/** Return an option for each level of the run paths, from the outermost. */
+export function pathOptions(
+  entries: RunEntries,
+  isSelected: (key: string) => boolean,
+): OptionGroup {
+  const names = entries.all.map((entry) => entry.name);
+  const options = Array.from({ length: getPathDepth(names) }, (_, index) => {
+    const level = index + 1;
+    const hint = listExamples(names, level);
+    return columnOption(`path:${level}`, hint, isSelected, m.optionsPathPart({ number: level }));
+  });
+  return { title: m.optionsPath, options };
+}
+
+const MAX_EXAMPLES = 4;
+
+function listExamples(names: readonly string[], level: number): string {
+  const examples = new Set<string>();
+  for (const name of names) {
+    const example = getPathPart(name, level);
+    if (example !== null) examples.add(example);
+    if (examples.size > MAX_EXAMPLES)
+      return common.listMore({ items: [...examples].slice(0, -1).join(', ') });
+  }
+  return [...examples].join(', ');
+}

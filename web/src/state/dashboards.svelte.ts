@@ -1,0 +1,206 @@
+import { getDashboards, getTransport } from '../api/client';
+import { toProblem } from '../api/errors';
+import { RequestScheduler } from '../api/request-scheduler';
+import type { DashboardRow } from '../api/schemas';
+import { text } from '../lib/codecs';
+import type { DashboardModule, Param } from '../plugin/context';
+import {
+  type BuiltInDashboard,
+  DASHBOARD_GROUPS,
+  type DashboardGroup,
+  loadDashboardModule,
+} from '../plugin/registry';
+import type { LiveLog, LogTags } from './live-log.svelte';
+import type { LogNotes } from './notes.svelte';
+import type { PageUrl } from './url.svelte';
+
+const DASHBOARDS_REFRESH_MS = 3000;
+
+/** A dashboard that can be opened. */
+export interface DashboardEntry {
+  readonly name: string;
+  readonly title: string;
+  readonly group: DashboardGroup;
+  readonly apiName: string;
+  /** Names of the plugins whose data it shows; null: all. */
+  readonly plugins: readonly string[] | null;
+  /** Whether the log has data for it. */
+  readonly active: boolean;
+  /** Whether it is useful without data of its own. */
+  readonly isEditor: boolean;
+  /** Code that logs data for it. */
+  readonly example: string | null;
+  readonly load: () => Promise<DashboardModule>;
+}
+
+/** Dashboards of one group; at least one of them has data or is open. */
+export interface DashboardTabGroup {
+  readonly group: DashboardGroup;
+  readonly tabs: readonly DashboardEntry[];
+}
+
+/** The built-in dashboards, those of plugins, and which one is open. */
+export class Dashboards {
+  readonly #url: PageUrl;
+  readonly #liveLog: LiveLog;
+  readonly #tags: LogTags;
+  readonly #notes: LogNotes;
+  readonly #builtIn: readonly BuiltInDashboard[];
+  readonly #tab: Param<string>;
+  readonly #refresh = new RequestScheduler(() => this.refresh(), DASHBOARDS_REFRESH_MS);
+  #rows = $state.raw<readonly DashboardRow[]>([]);
+  #isReady = $state(false);
+
+  readonly #loggedPlugins = $derived.by(() => new Set(this.#tags.rows.map((row) => row.plugin)));
+
+  /** By group, and within a group in the order of registration; independent of the data. */
+  readonly entries: readonly DashboardEntry[] = $derived.by(() => {
+    const entries = [
+      ...this.#builtIn.map((dashboard) => this.#describeBuiltIn(dashboard)),
+      ...this.#rows.flatMap((row) => this.#describePlugin(row)),
+    ];
+    return DASHBOARD_GROUPS.flatMap((group) => entries.filter((entry) => entry.group === group));
+  });
+  readonly active = $derived.by(() => this.entries.filter(({ active }) => active));
+  readonly inactive = $derived.by(() => this.entries.filter(({ active }) => !active));
+  /** Whether the log has data that does not belong to a run, such as an embedding file. */
+  readonly hasDataWithoutRuns = $derived.by(() =>
+    this.active.some(
+      ({ plugins, isEditor }) => plugins !== null && plugins.length > 0 && !isEditor,
+    ),
+  );
+  /** Undefined until the dashboards are known. */
+  readonly current = $derived.by(
+    () => this.entries.find(({ name }) => name === this.#tab.value) ?? this.#findDefault(),
+  );
+  /** Dashboards with data, and the open one. */
+  readonly tabs = $derived.by(() =>
+    this.entries.filter((entry) => entry.active || entry.name === this.current?.name),
+  );
+  readonly tabGroups: readonly DashboardTabGroup[] = $derived.by(() =>
+    DASHBOARD_GROUPS.map((group) => ({
+      group,
+      tabs: this.tabs.filter((entry) => entry.group === group),
+    })).filter(({ tabs }) => tabs.length > 0),
+  );
+
+  constructor(
+    builtIn: readonly BuiltInDashboard[],
+    url: PageUrl,
+    liveLog: LiveLog,
+    tags: LogTags,
+    notes: LogNotes,
+  ) {
+    this.#builtIn = builtIn;
+    this.#url = url;
+    this.#liveLog = liveLog;
+    this.#tags = tags;
+    this.#notes = notes;
+    this.#tab = url.param('tab', text, '');
+  }
+
+  async start(): Promise<void> {
+    this.#prefetchLikely();
+    try {
+      await this.refresh();
+    } finally {
+      this.#isReady = true;
+    }
+  }
+
+  async refresh(): Promise<void> {
+    try {
+      this.#rows = await getDashboards();
+    } catch (error) {
+      // The tags also tell which built-in dashboards have data.
+      toProblem(error);
+    }
+  }
+
+  /** Some data, such as profiles, is not in the list of tags. */
+  scheduleRefresh(): void {
+    this.#refresh.schedule();
+  }
+
+  open(name: string): void {
+    this.#tab.set(name, 'push');
+  }
+
+  /**
+   * Open the dashboard of a link that was clicked; return false if the browser handles the click,
+   * for example to open a new tab.
+   */
+  openFromClick(event: MouseEvent, name: string): boolean {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return false;
+    event.preventDefault();
+    this.open(name);
+    return true;
+  }
+
+  /** Return the first dashboard that shows data of the plugin. */
+  findByPlugin(plugin: string): DashboardEntry | undefined {
+    return (
+      this.entries.find(({ plugins }) => plugins?.includes(plugin)) ??
+      this.entries.find(({ plugins }) => plugins === null)
+    );
+  }
+
+  makeHref(name: string): string {
+    return this.#url.makeHref({ tab: name });
+  }
+
+  /** Load code and first response of the dashboard that is most likely opened, in parallel. */
+  #prefetchLikely(): void {
+    const likely = this.#builtIn.find(({ name }) => name === this.#tab.value) ?? this.#builtIn[0];
+    const path = likely?.prefetch?.(this.#url.search);
+    if (likely && path)
+      getTransport().prefetch?.(`api/v1/${likely.apiName ?? likely.name}/${path}`);
+    // An error is shown when the dashboard is opened.
+    likely?.load().catch(() => undefined);
+  }
+
+  /** A dashboard for all kinds of data is the default only if no other one has data. */
+  #findDefault(): DashboardEntry | undefined {
+    if (!this.#isReady) return undefined;
+    const isComplete = this.#tags.rows.length > 0 && !this.#liveLog.isLoading;
+    return (
+      this.active.find(({ plugins }) => plugins !== null) ??
+      (isComplete ? this.active[0] : undefined)
+    );
+  }
+
+  #describeBuiltIn(dashboard: BuiltInDashboard): DashboardEntry {
+    const { name, title, group, load, example = null } = dashboard;
+    const { apiName = name, isAlwaysActive = false, isEditor = false } = dashboard;
+    // A dashboard that uses the API of another one shows the same data.
+    const row = this.#rows.find((row) => row.name === apiName);
+    const plugins = isAlwaysActive ? null : (row?.plugins ?? [apiName]);
+    // Layouts made in the page are stored with the notes.
+    const hasLayouts = isEditor && this.#notes.layouts.length > 0;
+    const active = isAlwaysActive || hasLayouts || this.#hasData(row, apiName);
+    return { name, title, group, apiName, plugins, active, isEditor, example, load };
+  }
+
+  #describePlugin(row: DashboardRow): DashboardEntry[] {
+    const { name, title, plugins, module_url: url } = row;
+    if (url === null || this.#builtIn.some((dashboard) => dashboard.name === name)) return [];
+    return [
+      {
+        name,
+        title,
+        group: 'plugins',
+        apiName: name,
+        plugins,
+        active: this.#hasData(row, name),
+        isEditor: false,
+        example: null,
+        load: () => loadDashboardModule(url),
+      },
+    ];
+  }
+
+  #hasData(row: DashboardRow | undefined, name: string): boolean {
+    const plugins = row?.plugins ?? [name];
+    return row?.active === true || plugins.some((plugin) => this.#loggedPlugins.has(plugin));
+  }
+}

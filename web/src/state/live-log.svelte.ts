@@ -1,0 +1,309 @@
+import { SvelteMap } from 'svelte/reactivity';
+
+import { getDamagedFiles, getRuns, getStatus, getTagNames, getTags } from '../api/client';
+import { parseTimestamp } from '../api/decode';
+import { toProblem } from '../api/errors';
+import { subscribeToLive } from '../api/live-updates';
+import type { QueryCache } from '../api/query-cache';
+import { RequestScheduler } from '../api/request-scheduler';
+import type {
+  DeltaEvent,
+  FileRow,
+  LoadStatus,
+  Problem,
+  RunRow,
+  StatusResponse,
+  TagRow,
+} from '../api/schemas';
+import { flag, number } from '../lib/codecs';
+import { sortTags } from '../lib/grouping';
+import { sortNatural } from '../lib/sorting';
+import type { Live, Param, Preferences, Tags, UrlState } from '../plugin/context';
+
+export type Connection = 'connecting' | 'open' | 'lost';
+
+const RUNS_REFRESH_MS = 1000;
+/** Pause before the next attempt if the server cannot be reached when the page opens. */
+const RETRY_START_MS = 10_000;
+
+/** The runs of the log and the state of the server, kept up to date by the live stream. */
+export class LiveLog implements Live {
+  connection = $state<Connection>('connecting');
+  /** Why nothing can be shown; null after the first response. */
+  error = $state.raw<Problem | null>(null);
+  /** True after the first response. */
+  isStarted = $state(false);
+  serverInfo = $state.raw<StatusResponse | null>(null);
+  status = $state.raw<LoadStatus | null>(null);
+  /** In natural order. */
+  runs = $state.raw<readonly RunRow[]>([]);
+  /** Time in ms since when the server is unreachable. */
+  lostAt = $state<number | null>(null);
+  /** Time in ms of the last change since the page was opened. */
+  changedAt = $state<number | null>(null);
+
+  readonly totals = $derived(computeRunTotals(this.runs));
+
+  /** Position in the stream of changes that the runs correspond to. */
+  cursor = '';
+
+  /** Increases with every change. */
+  #revision = $state(0);
+  readonly #revisions = new SvelteMap<string, number>();
+  readonly #refresh = new RequestScheduler(() => this.#load(), RUNS_REFRESH_MS);
+  readonly #isPaused: Param<boolean>;
+  readonly #queries: QueryCache;
+  readonly #listeners: Record<string, ((body: unknown) => void)[]> = {};
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(url: UrlState, queries: QueryCache) {
+    this.#queries = queries;
+    this.#isPaused = url.param('paused', flag, false);
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused.value;
+  }
+
+  get isLoading(): boolean {
+    return this.status?.loading ?? true;
+  }
+
+  /** Load status and runs; repeat until the server responds. */
+  async start(): Promise<void> {
+    clearTimeout(this.#retryTimer);
+    this.connection = 'connecting';
+    try {
+      const [info, list] = await Promise.all([getStatus(), getRuns()]);
+      this.serverInfo = info;
+      this.status = info.status;
+      this.#setRuns(sortRuns(list.runs));
+      this.cursor = list.cursor;
+      this.error = null;
+      this.#setConnection('open');
+      this.isStarted = true;
+    } catch (error) {
+      this.connection = 'lost';
+      this.#retryTimer = setTimeout(() => void this.start(), RETRY_START_MS);
+      this.error = toProblem(error);
+    }
+  }
+
+  stop(): void {
+    clearTimeout(this.#retryTimer);
+  }
+
+  /** While paused, the page does not change; resuming loads everything logged in the meantime. */
+  setPaused(paused: boolean): void {
+    this.#isPaused.set(paused);
+  }
+
+  /** Follow the live stream from the current cursor until the returned function is called. */
+  subscribe(): () => void {
+    return subscribeToLive(this.cursor, {
+      onOpen: () => {
+        this.#setConnection('open');
+        this.#queries.reconnect();
+      },
+      onLost: () => this.#setConnection('lost'),
+      onStatus: (status) => this.#setStatus(status),
+      onDelta: (delta) => this.#apply(delta),
+      onReset: (cursor) => {
+        this.cursor = cursor;
+        this.#refresh.scheduleNow();
+        this.#queries.markLog();
+        this.#emit('reset', null);
+      },
+      onEvent: (name, body) => {
+        this.#queries.markEvent(name);
+        this.#emit(name, body);
+      },
+    });
+  }
+
+  /** Call `listener` for each server event of that name, or `reset` if everything has changed. */
+  on(name: string, listener: (body: unknown) => void): void {
+    (this.#listeners[name] ??= []).push(listener);
+  }
+
+  /** Reload what can change without a change of a run. */
+  refresh(): void {
+    this.#refresh.schedule();
+  }
+
+  getRevision(run: string | null): number {
+    return run === null ? this.#revision : (this.#revisions.get(run) ?? 0);
+  }
+
+  #emit(name: string, body: unknown): void {
+    this.#listeners[name]?.forEach((listener) => listener(body));
+  }
+
+  #setConnection(connection: Connection): void {
+    this.connection = connection;
+    this.lostAt = connection === 'lost' ? (this.lostAt ?? Date.now()) : null;
+  }
+
+  #setStatus(status: LoadStatus): void {
+    const wasLoading = this.status?.loading;
+    this.status = status;
+    if (status.loading) this.#refresh.schedule();
+    else if (wasLoading) this.#refresh.scheduleNow();
+  }
+
+  #apply(delta: DeltaEvent): void {
+    this.cursor = delta.cursor;
+    this.#setRuns(applyDelta(this.runs, delta));
+    const names = [...delta.added, ...delta.changed].map(({ name }) => name);
+    names.push(...delta.removed);
+    for (const name of names) this.#bumpRevision(name);
+    this.#queries.markRuns(names);
+    if (delta.added.length + delta.changed.length > 0) this.changedAt = Date.now();
+  }
+
+  #bumpRevision(name: string): void {
+    this.#revisions.set(name, (this.#revisions.get(name) ?? 0) + 1);
+  }
+
+  #setRuns(sortedRuns: readonly RunRow[]): void {
+    this.runs = sortedRuns;
+    this.#revision++;
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const [info, list] = await Promise.all([getStatus(), getRuns()]);
+      this.serverInfo = info;
+      this.#setRuns(sortRuns(list.runs));
+      for (const run of list.runs) this.#bumpRevision(run.name);
+      this.#queries.markLog();
+    } catch (error) {
+      this.#refresh.schedule();
+      // The live stream reports an unreachable server.
+      toProblem(error);
+    }
+  }
+}
+
+function sortRuns(runs: Iterable<RunRow>): RunRow[] {
+  return sortNatural(runs, (run) => run.name);
+}
+
+/** Return the runs after a change, in natural order. */
+export function applyDelta(
+  runs: readonly RunRow[],
+  delta: Pick<DeltaEvent, 'added' | 'removed' | 'changed'>,
+): RunRow[] {
+  const removed = new Set(delta.removed);
+  const pending = new Map([...delta.added, ...delta.changed].map((run) => [run.name, run]));
+  const kept = runs.filter((run) => !removed.has(run.name));
+  const updated = kept.map((run) => pending.get(run.name) ?? run);
+  for (const run of kept) pending.delete(run.name);
+  // Most changes are points of known runs, which stay in their place.
+  return pending.size === 0 ? updated : sortRuns([...updated, ...pending.values()]);
+}
+
+interface RunTotals {
+  readonly points: number;
+  readonly damaged: number;
+  /** Wall time of the last point, by the writers' clocks. */
+  readonly lastPoint: Date | null;
+}
+
+export function computeRunTotals(runs: readonly RunRow[]): RunTotals {
+  let points = 0;
+  let damaged = 0;
+  let lastPoint: Date | null = null;
+  for (const run of runs) {
+    points += run.points;
+    damaged += run.damaged;
+    const last = parseTimestamp(run.last_wall);
+    if (last && (!lastPoint || last > lastPoint)) lastPoint = last;
+  }
+  return { points, damaged, lastPoint };
+}
+
+const TAGS_REFRESH_MS = 1000;
+
+/** The tags of all runs. */
+export class LogTags implements Tags {
+  /** In natural order. */
+  rows = $state.raw<readonly TagRow[]>([]);
+  error = $state.raw<Problem | null>(null);
+  /** True after the first response. */
+  isReady = $state(false);
+
+  readonly #liveLog: LiveLog;
+  readonly #refresh = new RequestScheduler(() => this.#load(), TAGS_REFRESH_MS);
+  #cursor = '';
+
+  constructor(liveLog: LiveLog) {
+    this.#liveLog = liveLog;
+  }
+
+  /** Load the tags together with the runs: no chart can be requested before. */
+  start(): void {
+    this.#refresh.startNow();
+  }
+
+  refresh(): void {
+    this.#refresh.schedule();
+  }
+
+  async listNames(runs: readonly string[], signal?: AbortSignal): Promise<readonly string[]> {
+    return (await getTagNames(runs, signal)).tags;
+  }
+
+  async #load(): Promise<void> {
+    // A refresh that was scheduled before a pause must not change the page now.
+    if (this.isReady && (this.#liveLog.isPaused || this.#isUpToDate())) return;
+    try {
+      const { tags, cursor } = await getTags();
+      this.rows = sortTags(tags);
+      this.#cursor = cursor;
+      this.error = null;
+    } catch (error) {
+      const problem = toProblem(error);
+      // Known tags stay; the connection status reports an unreachable server.
+      if (this.rows.length === 0) this.error = problem;
+    } finally {
+      this.isReady = true;
+    }
+  }
+
+  /** While a log is loaded for the first time, tags are added without a change of the cursor. */
+  #isUpToDate(): boolean {
+    return !this.#liveLog.isLoading && this.#liveLog.cursor === this.#cursor;
+  }
+}
+
+/** Files with damaged records. */
+export class DamagedFiles {
+  files = $state.raw<readonly FileRow[]>([]);
+  readonly #dismissedCount: Param<number>;
+  #requestCount = 0;
+
+  constructor(preferences: Preferences) {
+    this.#dismissedCount = preferences.param('damage-heard', number(0), 0);
+  }
+
+  /** The notice is shown if there are more damaged records than this. */
+  get dismissedCount(): number {
+    return this.#dismissedCount.value;
+  }
+
+  dismiss(count: number): void {
+    this.#dismissedCount.set(count);
+  }
+
+  async load(damagedCount: number): Promise<void> {
+    const request = ++this.#requestCount;
+    try {
+      const files = damagedCount > 0 ? (await getDamagedFiles()).files : [];
+      if (request === this.#requestCount) this.files = files;
+    } catch (error) {
+      // The number of damaged records is known without the list of files.
+      toProblem(error);
+    }
+  }
+}

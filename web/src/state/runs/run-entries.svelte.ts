@@ -1,0 +1,179 @@
+import type { RunNote } from '../../api/client';
+import { parseJsonNumber } from '../../api/decode';
+import type { RunRow } from '../../api/schemas';
+import type { Codec } from '../../lib/codecs';
+import type { FieldValue, FilterSubject } from '../../lib/filter-expression';
+import { sortByValue } from '../../lib/sorting';
+import type { Param, UrlState } from '../../plugin/context';
+import type { LiveLog } from '../live-log.svelte';
+import { EMPTY_NOTE, type LogNotes } from '../notes.svelte';
+import type { RunColumnValues } from './run-columns.svelte';
+import { countFolders, findCommonFolder, getFolder } from '../../lib/run-names';
+
+/** A run with everything that the table shows of it. A change creates another object. */
+export class RunEntry implements FilterSubject {
+  readonly kind = 'run';
+  /** Identifies the table row. */
+  readonly id: string;
+  readonly name: string;
+  /** The user's alias, or the name. */
+  readonly label: string;
+  /** Name and alias in lower case, computed once because every keystroke in the filter reads it. */
+  readonly searchText: string;
+  /** Seconds since 1970. */
+  readonly start: number | null;
+  readonly duration_s: number | null;
+
+  constructor(
+    readonly row: RunRow,
+    readonly userNote: RunNote,
+    private readonly columnValues: RunColumnValues,
+  ) {
+    this.id = `run:${row.name}`;
+    this.name = row.name;
+    this.label = userNote.alias || row.name;
+    this.searchText = `${row.name}\n${userNote.alias}`.toLowerCase();
+    this.start = parseJsonNumber(row.start_wall);
+    const last = parseJsonNumber(row.last_wall);
+    this.duration_s = this.start === null || last === null ? null : last - this.start;
+  }
+
+  getValue(key: string): FieldValue {
+    switch (key) {
+      case 'name':
+        return this.name;
+      case 'alias':
+        return this.userNote.alias || null;
+      case 'note':
+        return this.userNote.note || null;
+      case 'labels':
+        return this.userNote.labels;
+      case 'start':
+        return this.start;
+      case 'duration':
+        return this.duration_s;
+      case 'points':
+        return this.row.points;
+      case 'tags':
+        return this.row.tags;
+      default:
+        return this.columnValues.get(key, this.name);
+    }
+  }
+
+  hasValue(key: string): boolean {
+    const value = this.getValue(key);
+    return value !== null && !(Array.isArray(value) && value.length === 0);
+  }
+}
+
+/** All runs with their notes. */
+export class RunEntries {
+  readonly #liveLog: LiveLog;
+  readonly #notes: LogNotes;
+  readonly #columnValues: RunColumnValues;
+  #known = new Map<string, RunEntry>();
+
+  /** In natural order, including hidden runs. */
+  readonly all = $derived.by(() => this.#update(this.#liveLog.runs, this.#notes.runs));
+  readonly byName = $derived.by(() => new Map(this.all.map((entry) => [entry.name, entry])));
+  readonly newestFirst = $derived.by(() =>
+    [...this.all].sort((a, b) => (b.start ?? -Infinity) - (a.start ?? -Infinity) || 0),
+  );
+  /** The folder that all runs are in, with a slash; the table shows it once. */
+  readonly commonFolder = $derived.by(() => findCommonFolder(this.all.map(({ name }) => name)));
+
+  /** Number of runs by folder. */
+  readonly #folderSizes = $derived.by(() => countFolders(this.all.map(({ name }) => name)));
+
+  constructor(liveLog: LiveLog, notes: LogNotes, columnValues: RunColumnValues) {
+    this.#liveLog = liveLog;
+    this.#notes = notes;
+    this.#columnValues = columnValues;
+  }
+
+  /** Return the label of a run without the folder that all runs are in. */
+  getShortLabel({ name, label }: RunEntry): string {
+    return label === name ? name.slice(this.commonFolder.length) : label;
+  }
+
+  /** Return the folder of a run, with its slash, if other runs are in it but not all. */
+  findFolder({ name }: RunEntry): string | null {
+    const folder = getFolder(name);
+    const isShared = (this.#folderSizes.get(folder) ?? 0) > 1;
+    return isShared && folder !== this.commonFolder ? folder : null;
+  }
+
+  /** Return the label of a run below the row of its folder. */
+  getLabelInFolder(run: RunEntry): string {
+    const folder = this.findFolder(run);
+    return folder === null || run.label !== run.name
+      ? this.getShortLabel(run)
+      : run.name.slice(folder.length);
+  }
+
+  /** Unchanged runs keep their entry, so that nothing that depends on it is computed again. */
+  #update(rows: readonly RunRow[], notes: Readonly<Record<string, RunNote>>): RunEntry[] {
+    const entries = rows.map((row) => {
+      const note = notes[row.name] ?? EMPTY_NOTE;
+      const known = this.#known.get(row.name);
+      return known && known.row === row && known.userNote === note
+        ? known
+        : new RunEntry(row, note, this.#columnValues);
+    });
+    this.#known = new Map(entries.map((entry) => [entry.name, entry]));
+    return entries;
+  }
+}
+
+/** The column that the table is sorted by. */
+export interface SortOrder {
+  readonly key: string;
+  readonly descending: boolean;
+}
+
+const BY_NAME: SortOrder = { key: 'name', descending: false };
+
+const sortingCodec: Codec<SortOrder> = {
+  parse: (text) => ({ key: text.replace(/^-/, '') || 'name', descending: text.startsWith('-') }),
+  format: ({ key, descending }) => (descending ? `-${key}` : key),
+};
+
+/** The order of the runs in the table. */
+export class RunOrder {
+  readonly #entries: RunEntries;
+  readonly #sorting: Param<SortOrder>;
+
+  /** All runs. Filtering keeps the order, so that a keystroke in the filter sorts nothing. */
+  readonly sorted: readonly RunEntry[] = $derived.by(() => {
+    const { key, descending } = this.sorting;
+    const { all } = this.#entries;
+    if (key === 'name') return descending ? all.toReversed() : all;
+    return sortByValue(all, (entry) => entry.getValue(key), descending);
+  });
+
+  constructor(url: UrlState, entries: RunEntries) {
+    this.#entries = entries;
+    this.#sorting = url.param('sort', sortingCodec, BY_NAME);
+  }
+
+  get sorting(): SortOrder {
+    return this.#sorting.value;
+  }
+
+  /** Sort by a column, or reverse the order if it is sorted by it. */
+  sortBy(key: string): void {
+    const { sorting } = this;
+    const descending = key === sorting.key ? !sorting.descending : isDescendingByDefault(key);
+    this.setSorting({ key, descending });
+  }
+
+  setSorting(sorting: SortOrder): void {
+    this.#sorting.set(sorting);
+  }
+}
+
+/** The largest metric and the newest run come first, but the smallest hyperparameter. */
+function isDescendingByDefault(key: string): boolean {
+  return /^(last|max):/.test(key) || ['start', 'duration', 'points', 'tags'].includes(key);
+}

@@ -1,0 +1,224 @@
+import * as common from '../../catalog/common';
+import { list } from '../../lib/codecs';
+import { formatValue } from '../../lib/format';
+import {
+  getPathPart,
+  groupBy,
+  type Grouping,
+  groupingCodec,
+  matchCapture,
+} from '../../lib/grouping';
+import { sortByValue, sortNatural } from '../../lib/sorting';
+import { computeStats, type SampleStats } from '../../lib/statistics';
+import type { Param, UrlState } from '../../plugin/context';
+import type { RunEntries, RunEntry, RunOrder } from './run-entries.svelte';
+import type { RunFilter } from './visible-runs.svelte';
+
+/** The runs of a group that match the filter: the header row of the group. */
+export interface RunGroupRow {
+  readonly kind: 'group';
+  /** Identifies the table row. */
+  readonly id: string;
+  /** Empty for runs without a group. */
+  readonly key: string;
+  readonly label: string;
+  readonly members: readonly RunEntry[];
+  /** Of the column that the table is sorted by, if it has numbers. */
+  readonly stats: SampleStats | null;
+}
+
+type KeyReader = (entry: RunEntry) => string | null;
+
+/** How runs are grouped in the table and in charts. */
+export class RunGroups {
+  readonly #entries: RunEntries;
+  readonly #order: RunOrder;
+  readonly #filter: RunFilter;
+  readonly #grouping: Param<Grouping | null>;
+  readonly #collapsed: Param<readonly string[]>;
+
+  /** The group of every run, whether it matches the filter or not; null without grouping. */
+  readonly keys: ReadonlyMap<string, string> | null = $derived.by(() => {
+    const { grouping } = this;
+    if (grouping === null) return null;
+    const readKey = makeKeyReader(grouping);
+    return new Map(this.#entries.all.map((entry) => [entry.name, readKey(entry) ?? '']));
+  });
+
+  /** In natural order. The position gives a group its color, so the filter does not affect it. */
+  readonly sortedKeys: readonly string[] = $derived.by(() =>
+    this.keys === null ? [] : sortNatural(new Set(this.keys.values()), (key) => key),
+  );
+
+  readonly matching: readonly RunGroupRow[] = $derived.by(() => {
+    const { keys } = this;
+    if (keys === null) return [];
+    const buckets = groupBy(this.#filter.matching, ({ name }) => keys.get(name) || null);
+    const groups = buckets.map(({ key, items }) => this.#describe(key ?? '', items));
+    const { descending, key } = this.#order.sorting;
+    if (key === 'name') return descending ? groups.toReversed() : groups;
+    return sortByValue(groups, (group) => group.stats?.mean ?? null, descending);
+  });
+
+  constructor(url: UrlState, entries: RunEntries, order: RunOrder, filter: RunFilter) {
+    this.#entries = entries;
+    this.#order = order;
+    this.#filter = filter;
+    this.#grouping = url.param('group', groupingCodec, null);
+    this.#collapsed = url.param('folds', list, []);
+  }
+
+  get grouping(): Grouping | null {
+    return this.#grouping.value;
+  }
+
+  groupBy(grouping: Grouping | null): void {
+    this.#collapsed.set([]);
+    this.#grouping.set(grouping, 'push');
+  }
+
+  get collapsedKeys(): readonly string[] {
+    return this.#collapsed.value;
+  }
+
+  isCollapsed(key: string): boolean {
+    return this.collapsedKeys.includes(key);
+  }
+
+  setCollapsed(key: string, collapsed: boolean): void {
+    const others = this.collapsedKeys.filter((other) => other !== key);
+    this.#collapsed.set(collapsed ? [...others, key] : others);
+  }
+
+  setAllCollapsed(keys: readonly string[]): void {
+    this.#collapsed.set(keys);
+  }
+
+  #describe(key: string, members: readonly RunEntry[]): RunGroupRow {
+    const column = this.#order.sorting.key;
+    const stats = column === 'name' ? null : computeStats(iterNumbers(members, column));
+    return { kind: 'group', id: `group:${key}`, key, label: key || common.other, members, stats };
+  }
+}
+
+function* iterNumbers(members: readonly RunEntry[], column: string): Iterable<number> {
+  for (const member of members) {
+    const value = member.getValue(column);
+    if (typeof value === 'number') yield value;
+  }
+}
+
+function makeKeyReader(grouping: Grouping): KeyReader {
+  switch (grouping.by) {
+    case 'path':
+      return ({ name }) => getPathPart(name, grouping.part);
+    case 'label':
+      return ({ userNote }) => userNote.labels.join(', ') || null;
+    case 'regex':
+      return makeCaptureReader(grouping.pattern);
+    case 'column':
+      return (entry) => {
+        const value = entry.getValue(grouping.key);
+        if (value === null) return null;
+        return typeof value === 'number' ? formatValue(value) : String(value);
+      };
+  }
+}
+
+function makeCaptureReader(text: string): KeyReader {
+  try {
+    const pattern = new RegExp(text);
+    return ({ name }) => matchCapture(pattern, name);
+  } catch {
+    // The form reports what is wrong with the pattern.
+    return () => null;
+  }
+}
+
+/** A row of the table: a run, or the header of a group. */
+export type TableRow = RunEntry | RunGroupRow;
+
+/** The rows of the table. */
+export class RunTable {
+  readonly #entries: RunEntries;
+  readonly #order: RunOrder;
+  readonly #filter: RunFilter;
+  readonly #groups: RunGroups;
+
+  /** Runs sorted by name are shown below rows for their folders, unless they are grouped. */
+  readonly hasFolders: boolean = $derived.by(
+    () =>
+      this.#groups.keys === null &&
+      this.#order.sorting.key === 'name' &&
+      this.#entries.all.some((entry) => this.#entries.findFolder(entry) !== null),
+  );
+
+  /** Whether rows are below a row of a group or folder. */
+  readonly isTree: boolean = $derived.by(() => this.#groups.keys !== null || this.hasFolders);
+
+  readonly #groupedRows: readonly TableRow[] = $derived.by(() => {
+    if (this.#groups.keys !== null) return this.#groups.matching;
+    return this.hasFolders ? this.#listFolders() : this.#filter.matching;
+  });
+
+  readonly rows: readonly TableRow[] = $derived.by(() => {
+    if (!this.isTree) return this.#groupedRows;
+    return this.#groupedRows.flatMap((row): TableRow[] =>
+      row.kind === 'run' || this.#groups.isCollapsed(row.key) ? [row] : [row, ...row.members],
+    );
+  });
+
+  /** Another object whenever the user changes filter, order or groups. */
+  readonly arrangement: object = $derived.by(() => ({
+    sorting: this.#order.sorting,
+    grouping: this.#groups.grouping,
+    collapsed: this.#groups.collapsedKeys,
+    filter: [this.#filter.mode, this.#filter.text, this.#filter.showsHidden],
+  }));
+
+  constructor(entries: RunEntries, order: RunOrder, filter: RunFilter, groups: RunGroups) {
+    this.#entries = entries;
+    this.#order = order;
+    this.#filter = filter;
+    this.#groups = groups;
+  }
+
+  /** Return the text of a run's row, without what the header or the row of its folder shows. */
+  getLabel(run: RunEntry): string {
+    return this.hasFolders ? this.#entries.getLabelInFolder(run) : this.#entries.getShortLabel(run);
+  }
+
+  /** Return whether a run is below a row of a group or folder. */
+  isNested(run: RunEntry): boolean {
+    if (this.#groups.keys !== null) return true;
+    return this.hasFolders && this.#entries.findFolder(run) !== null;
+  }
+
+  setAllCollapsed(collapsed: boolean): void {
+    const keys = this.#groupedRows.flatMap((row) => (row.kind === 'group' ? [row.key] : []));
+    this.#groups.setAllCollapsed(collapsed ? keys : []);
+  }
+
+  /** Runs without a shared folder and folders, in the order of their first run. */
+  #listFolders(): TableRow[] {
+    const rows: TableRow[] = [];
+    const members = new Map<string, RunEntry[]>();
+    for (const entry of this.#filter.matching) {
+      const folder = this.#entries.findFolder(entry);
+      const known = folder === null ? undefined : members.get(folder);
+      if (folder === null) rows.push(entry);
+      else if (known) known.push(entry);
+      else {
+        const runs = [entry];
+        members.set(folder, runs);
+        rows.push(this.#describeFolder(folder, runs));
+      }
+    }
+    return rows;
+  }
+
+  #describeFolder(folder: string, members: readonly RunEntry[]): RunGroupRow {
+    const label = folder.slice(this.#entries.commonFolder.length, -1);
+    return { kind: 'group', id: `folder:${folder}`, key: folder, label, members, stats: null };
+  }
+}

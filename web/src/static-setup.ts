@@ -1,0 +1,43 @@
+import { setTransport } from './api/client';
+import {
+  ExportContents,
+  type ExportData,
+  StaticTransport,
+  stepsHandlers,
+} from './api/static/static-transport';
+import { makeScalarHandlers } from './api/static/static-scalars';
+import { graphHandlers } from './dashboards/graphs/static-graphs';
+import { histogramHandlers } from './dashboards/histograms/static-histograms';
+import { hparamsHandlers } from './dashboards/hparams/static-hparams';
+import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';
+import { profileHandlers } from './dashboards/profile/static-profile';
+import { projectorHandlers } from './dashboards/projector/static-projector';
+
+declare global {
+  // The scripts of an export are not modules: they share their data through a global.
+  var tracklight: ExportData;
+}
+
+const contents = new ExportContents(globalThis.tracklight);
+setTransport(
+  new StaticTransport(contents, {
+    ...makeScalarHandlers(contents),
+    ...stepsHandlers,
+    ...graphHandlers,
+    ...histogramHandlers,
+    ...prCurveHandlers,
+    ...hparamsHandlers,
+    ...profileHandlers,
+    ...projectorHandlers,
+  }),
+);
+if (location.search === '' && contents.head.view !== '') restoreView(contents.head.view);
+
+/** Put the exported view into the URL, which the state of the page is read from. */
+function restoreView(view: string): void {
+  try {
+    history.replaceState(null, '', `${location.pathname}?${view}${location.hash}`);
+  } catch {
+    // A frame without a URL of its own shows the default view.
+  }
+}
