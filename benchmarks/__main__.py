@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks import (
+    fairness,
     graphs,
     histograms,
     hparams,
@@ -46,6 +47,7 @@ MEASURES = {
     "mesh": mesh.measure,
     "graphs": graphs.measure,
     "hparams": hparams.measure,
+    "fairness": fairness.measure,
     "projector": projector.measure,
     "profile": profile.measure,
     "what_if": what_if.measure,

@@ -21,7 +21,7 @@ PACKAGE = "tracklight"
 
 MAX_LEVELS = 9
 MAX_MODULES = 15
-MAX_LAYERS = 25
+MAX_LAYERS = 26
 
 #: Layers that every other layer may import.
 COMMON = ("errors", "types", "util")
@@ -45,17 +45,20 @@ PYTHON = {
     # Writing logs; never imports the index or the server.
     "writer": "formats",
     "hparams": "formats writer",
+    "fairness": "formats writer analysis",
     "projector": "writer",
     "torch": "formats writer hparams projector",
     "profiler": "formats writer torch",
     "summary": "formats writer profiler",
     "runs": "formats writer summary hparams",
-    "keras": "formats writer summary projector profiler",
+    "keras": "formats writer summary projector profiler fairness",
     "jax": "writer summary",
     "lightning": "formats hparams torch",
     "transformers": "torch",
     # Entry points.
-    "__init__": "reader runs summary hparams projector notebook server profiler cli what_if",
+    "__init__": (
+        "reader runs summary hparams fairness projector notebook server profiler cli what_if"
+    ),
     "__main__": "cli",
 }
 
@@ -67,6 +70,7 @@ ANALYSIS = {
     "meshes": "source media",
     "pr_curves": "source media",
     "evaluation": "",
+    "fairness": "source media evaluation",
     "graphs": "",
     "profiles": "source",
     "embeddings": "source jobs media",

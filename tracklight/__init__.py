@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tracklight import errors
 
 if TYPE_CHECKING:
-    from tracklight import hparams, notebook, projector, summary, what_if
+    from tracklight import fairness, hparams, notebook, projector, summary, what_if
     from tracklight.profiler import profile
     from tracklight.reader import (
         Graph,
@@ -54,6 +54,7 @@ __all__ = [
     "__version__",
     "asgi",
     "errors",
+    "fairness",
     "hparams",
     "notebook",
     "open",
@@ -67,6 +68,7 @@ __all__ = [
 
 #: Modules that are attributes of the package.
 _LAZY_MODULES = {
+    "fairness": "tracklight.fairness",
     "hparams": "tracklight.hparams",
     "notebook": "tracklight.notebook",
     "projector": "tracklight.projector",

@@ -58,6 +58,7 @@ from tracklight.index.smoothing import Smoothing
 from tracklight.logdir.roots import Root
 from tracklight.types import (
     CaptureFile,
+    EvaluationFile,
     Float32,
     Float64,
     Int32,
@@ -85,6 +86,7 @@ __all__ = [
     "Dashboard",
     "DataAccess",
     "Empty",
+    "EvaluationFile",
     "ExportPart",
     "FileKind",
     "Float32",

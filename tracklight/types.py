@@ -97,6 +97,17 @@ class TensorFileEntry(msgspec.Struct, frozen=True):
     version: str
 
 
+class EvaluationFile(msgspec.Struct, frozen=True):
+    """A file of an evaluation folder of TensorFlow Model Analysis.
+
+    The fields have the same meaning as those of `SettingsFile`.
+    """
+
+    run: str
+    path: str
+    version: str
+
+
 CaptureKind = Literal["xplane", "chrome", "pprof"]
 
 

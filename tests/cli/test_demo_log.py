@@ -79,7 +79,7 @@ def test_runs(logdir: Path) -> None:
     tellers = {"storyteller/small", "storyteller/large"}
     flowers = {"flowers/before", "flowers/after"}
     models = denoisers | painters | tellers | flowers
-    single = {"sweep", "grid", "shapes", "resnet50", "embeddings"}
+    single = {"sweep", "grid", "shapes", "resnet50", "embeddings", "lending"}
     assert names == {*single, *models, *trials, *grid, *parts}
 
 
@@ -102,6 +102,7 @@ def test_has_decodable_data_of_every_kind(logdir: Path) -> None:
         "text",
         "histograms",
         "pr_curves",
+        "tracklight_fairness",
         "mesh",
         "custom_scalars",
         "hparams",

@@ -29,6 +29,7 @@ PUBLIC = {
     "__version__",
     "asgi",
     "errors",
+    "fairness",
     "hparams",
     "notebook",
     "open",

@@ -21,6 +21,7 @@ from tracklight.types import (
     CaptureFile,
     DamageInfo,
     Delta,
+    EvaluationFile,
     FileInfo,
     Kind,
     Point,
@@ -125,6 +126,9 @@ class MemorySource:
         return self.beside[file.run][file.path.rpartition("/")[2]]
 
     def tensor_files(self) -> tuple[TensorFileEntry, ...]:
+        return ()
+
+    def evaluation_files(self) -> tuple[EvaluationFile, ...]:
         return ()
 
     def captures(self) -> tuple[CaptureFile, ...]:

@@ -18,6 +18,8 @@ from tests.server.waiting import wait_until
 from tools.type_names import name_struct
 from tools.write_http_api import TARGET, collect_routes, collect_structs, write_text
 from tracklight.analysis.embeddings.loading import Embedding
+from tracklight.analysis.evaluation.encoding import PLUGIN_NAME, encode_evaluation
+from tracklight.analysis.fairness.library import make_evaluation_id
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.profiles.captures.files import make_capture_id
 from tracklight.analysis.source import DataAccess
@@ -26,7 +28,11 @@ from tracklight.analysis.tables.objects import to_table
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
 from tracklight.dashboards.projector.library import assign_ids
+from tracklight.fairness import evaluate
+from tracklight.formats import summary
+from tracklight.formats.event import encode_event
 from tracklight.formats.media import encode_png, encode_wav
+from tracklight.formats.tfrecord import encode_record
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
@@ -40,6 +46,7 @@ CLOUD = {"run": "conv", "tag": "cloud", "index": 0}
 GRAPH = {"id": make_graph_id("conv", RUN_GRAPH_TAG, "graphs")}
 CAPTURE = {"capture": make_capture_id("conv", "xplane", "now")}
 VECTORS = {"id": next(iter(assign_ids([Embedding("conv", "cats")])))}
+EVALUATION = {"id": make_evaluation_id("logged", "conv", "fairness", 1, 1.7e9)}
 PEOPLE = {"session": "people"}
 #: Filled in with the job that was started before.
 JOB: dict[str, Any] = {}
@@ -165,6 +172,17 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/profile/timeline/search": {**CAPTURE, "query": "conv"},
     "POST api/v1/profile/timeline/selection": {**CAPTURE, "end": 1e12, "tracks": [0]},
     "POST api/v1/profile/timeline/flows": {**CAPTURE, "end": 1e12, "tracks": [0]},
+    "POST api/v1/fairness/evaluations": {},
+    "GET api/v1/fairness/evaluations": {},
+    "POST api/v1/fairness/result": EVALUATION,
+    "GET api/v1/fairness/result": EVALUATION,
+    "POST api/v1/fairness/difference": {**EVALUATION, "baseline": "group:a"},
+    "POST api/v1/fairness/plots": {**EVALUATION, "slices": [0, 1]},
+    "POST api/v1/fairness/history": {
+        **{"run": "conv", "tag": "fairness", "metric": "auc"},
+        "slices": ["group:a"],
+    },
+    "GET api/v1/fairness/export": {**EVALUATION, "format": "markdown"},
     "GET api/v1/hparams/sessions": {"reduction": "min", "aggregation": "mean"},
     "GET api/v1/hparams/importance": {"metric": "|loss"},
     "POST api/v1/hparams/importance": {"metric": "|loss", "sessions": ["conv"]},
@@ -213,6 +231,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     values += logs.graph("x")
     values += logs.pr_curve(1, [[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0], [1, 0]])
     values += logs.hparams({"lr": 0.1})
+    values += _make_evaluation()
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)
     capture = tmp_path / "logs/conv/plugins/profile/now/vm.xplane.pb"
     capture.parent.mkdir(parents=True)
@@ -236,6 +255,14 @@ def _make_people() -> Workspace:
     table = to_table(columns).with_columns([faces])
     model = wrap_model(lambda columns: columns["age"] / 100, "people", features=["age"])
     return Workspace(table, [model], label="label", features=["age"])
+
+
+def _make_evaluation() -> bytes:
+    data = {"label": [0, 1] * 50, "score": [0.3, 0.6] * 50, "group": ["a", "a", "b", "b"] * 25}
+    result = evaluate(data, label="label", prediction="score", slices=["group"])
+    parts = np.array(encode_evaluation(result.stored), object)
+    value = summary.tensor("fairness", parts, summary.make_metadata(PLUGIN_NAME))
+    return encode_record(encode_event(1.7e9, 1, [value]))
 
 
 def _write_vectors(run: Path) -> None:

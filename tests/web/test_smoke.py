@@ -23,6 +23,7 @@ DASHBOARDS = {
     "histograms": ("Histograms", "article canvas"),
     "distributions": ("Distributions", "article canvas"),
     "pr_curves": ("PR curves", "article canvas"),
+    "fairness": ("Fairness", "section ol li"),
     "mesh": ("Mesh", "article canvas"),
     "custom_scalars": ("Custom scalars", "article canvas"),
     "graphs": ("Graphs", "[role=application]"),

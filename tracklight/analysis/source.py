@@ -19,6 +19,7 @@ from tracklight.index.series_query import SeriesQuery, View
 from tracklight.logdir.roots import Root
 from tracklight.types import (
     CaptureFile,
+    EvaluationFile,
     Point,
     RunInfo,
     Series,
@@ -107,7 +108,7 @@ class Stream:
 
 
 #: Files beside event files; the methods of `Source` that list them have the same names.
-FileKind = Literal["settings", "captures", "tensor_files"]
+FileKind = Literal["settings", "captures", "tensor_files", "evaluation_files"]
 
 
 class Source(Protocol):
@@ -160,6 +161,9 @@ class Source(Protocol):
 
     def tensor_files(self) -> Sequence[TensorFileEntry]:
         """List checkpoints and other files with tensors, and projector configurations."""
+
+    def evaluation_files(self) -> Sequence[EvaluationFile]:
+        """List the files of evaluation folders of TensorFlow Model Analysis."""
 
     def query(
         self, keys: Sequence[tuple[str, str]], query: SeriesQuery, view: View[ResultT]

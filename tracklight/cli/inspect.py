@@ -17,13 +17,15 @@ from tracklight.reader.listing import encode_listing, iter_listing_lines
 
 
 def inspect(flags: Namespace) -> int:
-    """Print files and tags, or a summary of graphs, profiles or embeddings."""
+    """Print files and tags, or a summary of graphs, profiles, embeddings or evaluations."""
     if flags.graph:
         return _inspect_graphs(flags)
     if flags.profile:
         return _inspect_profiles(flags)
     if flags.embeddings:
         return _inspect_embeddings(flags)
+    if flags.fairness:
+        return _inspect_evaluations(flags)
     with open_log(flags) as log:
         selection = select_tags(log, flags)
         if flags.json:
@@ -83,6 +85,18 @@ def _inspect_embeddings(flags: Namespace) -> int:
     else:
         _print_lines(summaries.iter_embedding_lines(embeddings))
     return 0
+
+
+def _inspect_evaluations(flags: Namespace) -> int:
+    from tracklight.reader import evaluations
+
+    with open_log(flags, needs_runs=False) as log:
+        found = list(evaluations.summarize_evaluations(log, select_tags(log, flags)))
+        if flags.json:
+            _print_json(evaluations.encode_json(found))
+        else:
+            _print_lines(evaluations.iter_evaluation_lines(found))
+        return EXIT_FAILURE if log.problems else 0
 
 
 def _get_logdir_arg(flags: Namespace, mode: str) -> LogdirArg:

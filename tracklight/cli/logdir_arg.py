@@ -125,7 +125,8 @@ def open_log(flags: Namespace, *, needs_runs: bool = True) -> Iterator[Log]:
         failed = catalog.failed_roots
         if failed:
             raise LogError(join_problems(failed))
-        if not log.runs and (needs_runs or not catalog.tensor_files()):
+        has_files = catalog.tensor_files() or catalog.evaluation_files()
+        if not log.runs and (needs_runs or not has_files):
             raise LogError(_explain_no_runs(log, flags))
         for problem in log.problems:
             print(f"tracklight: {problem}", file=sys.stderr)

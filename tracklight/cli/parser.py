@@ -190,6 +190,11 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="list embeddings instead, of a log or a checkpoint file",
     )
+    add(
+        "--fairness",
+        action="store_true",
+        help="list evaluations per slice instead, logged ones and TFMA folders",
+    )
     add("--json", action="store_true", help="print JSON")
 
 

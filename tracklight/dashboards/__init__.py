@@ -79,6 +79,13 @@ BUILT_IN_DASHBOARDS = (
         files=("tensor_files",),
     ),
     BuiltInDashboard(
+        "fairness",
+        "Fairness",
+        ("tracklight_fairness", "fairness_indicators"),
+        "tracklight.dashboards.fairness.dashboard:Fairness",
+        files=("evaluation_files",),
+    ),
+    BuiltInDashboard(
         "profile",
         "Profile",
         ("profile",),

@@ -22,6 +22,7 @@ from tracklight.logdir.watch import Changes
 from tracklight.types import (
     CaptureFile,
     Delta,
+    EvaluationFile,
     FileInfo,
     Point,
     Progress,
@@ -264,6 +265,13 @@ class Catalog:
             TensorFileEntry(file.run, file.path, repr(file.stat)) for file in self._iter_tensors()
         )
 
+    def evaluation_files(self) -> tuple[EvaluationFile, ...]:
+        """Return the files of evaluation folders of TensorFlow Model Analysis."""
+        return tuple(
+            EvaluationFile(file.run, file.path, repr(file.stat))
+            for file in self._iter_evaluations()
+        )
+
     # ---- internals
 
     def _check_inside_roots(self, path: str) -> None:
@@ -297,6 +305,9 @@ class Catalog:
     def _iter_tensors(self) -> Iterator[DiscoveredFile]:
         return (file for found in self._discoveries.values() for file in found.tensors)
 
+    def _iter_evaluations(self) -> Iterator[DiscoveredFile]:
+        return (file for found in self._discoveries.values() for file in found.evaluations)
+
     def _get_roots_to_list(self, changes: Changes) -> set[Root]:
         """Return the roots that changed, and those above changed files that are unknown."""
         unknown = [path for path in changes.files if path not in self._by_path]
@@ -308,6 +319,7 @@ class Catalog:
         old_settings = frozenset(self._iter_settings())
         old_captures = frozenset(self._iter_captures())
         old_tensors = frozenset(self._iter_tensors())
+        old_evaluations = frozenset(self._iter_evaluations())
         for root in roots:
             self._discoveries[root] = self._discover(root, self._filesystems[root])
         self._runs = self._group_files()
@@ -319,8 +331,11 @@ class Catalog:
         changed |= captures & self._runs.keys()
         tensors = {file.run for file in old_tensors.symmetric_difference(self._iter_tensors())}
         changed |= self._runs.keys() & {self._find_run_above(directory) for directory in tensors}
-        # A log with tensor files only has no runs that could change.
-        self.version += bool(tensors)
+        evaluations = old_evaluations.symmetric_difference(self._iter_evaluations())
+        folders = {self._find_run_above(file.run) for file in evaluations}
+        changed |= self._runs.keys() & folders
+        # A log with such files only has no runs that could change.
+        self.version += bool(tensors or evaluations)
         for number, shard in enumerate(self._shards):
             shard_runs = {
                 run: files

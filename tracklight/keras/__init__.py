@@ -1,29 +1,38 @@
-"""The `TensorBoard` callback for Keras 3 with the TensorFlow, JAX or PyTorch backend.
+"""Callbacks for Keras 3 with the TensorFlow, JAX or PyTorch backend.
 
     callback = tracklight.keras.TensorBoard("logs/run1", histogram_freq=1)
     model.fit(x, y, validation_data=(x_test, y_test), callbacks=[callback])
 
-Keras is imported on first access of the callback.
+`TensorBoard` logs the training; `Fairness` evaluates the model per slice after each epoch. Keras is
+imported on first access of a callback.
 
-`callback` has the callback, `options` checks its arguments, `weights` logs weights and embeddings,
+`callback` has `TensorBoard`, `options` checks its arguments, `weights` logs weights and embeddings,
 `model_json` describes the layers of a model, and `batch_profiler` profiles a range of batches. May
-import `tracklight.summary`, `tracklight.profiler`, `tracklight.projector` and `tracklight.writer`.
+import `tracklight.summary`, `tracklight.fairness`, `tracklight.profiler`, `tracklight.projector`
+and `tracklight.writer`.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from tracklight.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from tracklight.keras.callback import TensorBoard
+    from tracklight.keras.fairness import Fairness
 
-__all__ = ["TensorBoard"]
+__all__ = ["Fairness", "TensorBoard"]
+
+_MODULES = {
+    "Fairness": "tracklight.keras.fairness",
+    "TensorBoard": "tracklight.keras.callback",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name != "TensorBoard":
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__} has no attribute {name!r}")
     try:
         import keras  # noqa: F401
@@ -31,7 +40,6 @@ def __getattr__(name: str) -> object:
         if error.name != "keras":
             raise
         raise MissingDependencyError("tracklight.keras", "keras") from error
-    from tracklight.keras.callback import TensorBoard
-
-    globals()[name] = TensorBoard
-    return TensorBoard
+    value: object = getattr(importlib.import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value

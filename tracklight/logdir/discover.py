@@ -13,6 +13,7 @@ Files are recognized by their path alone, nothing is opened:
   PyTorch writes ``<run>/<worker>.<time>.pt.trace.json``, compressed or not. JAX saves memory
   profiles under a name chosen by the user; its documentation uses ``memory.prof``.
 - Tensor files: checkpoints, arrays and projector configurations.
+- Evaluations of TensorFlow Model Analysis: ``eval_config.json`` and the results beside it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from tracklight.errors import Message
+from tracklight.formats.tfma.files import CONFIG_FILE, is_evaluation_file
 from tracklight.logdir.filesystem import FileStat, FileSystem, ListedFile
 from tracklight.logdir.names import RunFilter, natural_key
 from tracklight.logdir.roots import Root
@@ -110,6 +112,8 @@ class Discovery:
     captures: list[CaptureFile] = field(default_factory=list)
     #: Tensor files and their companions; ``run`` as for settings files.
     tensors: list[DiscoveredFile] = field(default_factory=list)
+    #: Files of evaluation folders; ``run`` as for settings files.
+    evaluations: list[DiscoveredFile] = field(default_factory=list)
 
 
 def discover(
@@ -149,6 +153,7 @@ def discover(
         settings=list(_iter_settings_files(root, listing.files)),
         captures=captures,
         tensors=list(_iter_tensor_files(root, listing.files)),
+        evaluations=list(_iter_evaluation_files(root, listing.files)),
     )
 
 
@@ -211,6 +216,7 @@ def _is_relevant(name: str) -> bool:
         or is_capture(name)
         or is_tensor_file(name)
         or is_tensor_companion(name)
+        or is_evaluation_file(name)
     )
 
 
@@ -243,6 +249,17 @@ def _iter_tensor_files(root: Root, files: list[ListedFile]) -> Iterator[Discover
         for file in files:
             if is_tensor_file(file.name) or is_tensor_companion(file.name):
                 yield _make_discovered(root, file)
+
+
+def _iter_evaluation_files(root: Root, files: list[ListedFile]) -> Iterator[DiscoveredFile]:
+    """Yield the files of folders that have a configuration and at least one result."""
+    folders: dict[str, list[ListedFile]] = defaultdict(list)
+    for file in files:
+        if is_evaluation_file(file.name):
+            folders[file.directory].append(file)
+    for members in folders.values():
+        if len({file.name == CONFIG_FILE for file in members}) == 2:
+            yield from (_make_discovered(root, file) for file in members)
 
 
 def _iter_capture_files(root: Root, files: list[ListedFile]) -> Iterator[CaptureFile]:

@@ -86,6 +86,7 @@ class DashboardRegistry:
             "settings": bool(source.settings()),
             "captures": bool(source.captures()),
             "tensor_files": bool(source.tensor_files()),
+            "evaluation_files": bool(source.evaluation_files()),
         }
         has_access = bool(self._access.data_dirs or self._access.workspaces)
         return [

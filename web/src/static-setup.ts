@@ -6,6 +6,7 @@ import {
   stepsHandlers,
 } from './api/static/static-transport';
 import { makeScalarHandlers } from './api/static/static-scalars';
+import { fairnessHandlers } from './dashboards/fairness/static-fairness';
 import { graphHandlers } from './dashboards/graphs/static-graphs';
 import { histogramHandlers } from './dashboards/histograms/static-histograms';
 import { hparamsHandlers } from './dashboards/hparams/static-hparams';
@@ -23,6 +24,7 @@ setTransport(
   new StaticTransport(contents, {
     ...makeScalarHandlers(contents),
     ...stepsHandlers,
+    ...fairnessHandlers,
     ...graphHandlers,
     ...histogramHandlers,
     ...prCurveHandlers,

@@ -26,6 +26,7 @@ const DONE = [
   'src/components',
   'src/dashboards/audio',
   'src/dashboards/custom_scalars',
+  'src/dashboards/fairness',
   'src/dashboards/histograms',
   'src/dashboards/hparams',
   'src/dashboards/images',

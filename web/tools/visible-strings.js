@@ -23,7 +23,7 @@ const HIDDEN_NAMES = new Set(
 
 /** Functions whose string arguments are not shown. */
 const HIDDEN_CALLEES =
-  /(^|\.)(console|querySelector|querySelectorAll|closest|matches|addEventListener|removeEventListener|getAttribute|setAttribute|hasAttribute|removeAttribute|createElement|createElementNS|includes|startsWith|endsWith|split|join|indexOf|lastIndexOf|replace|replaceAll|getContext|setContext|setProperty|getPropertyValue|matchMedia|param|dispatchEvent|has|get|set|delete|test|match|register|postMessage|getItem|setItem|removeItem|supports|import)$/;
+  /(^|\.)(console|querySelector|querySelectorAll|closest|matches|addEventListener|removeEventListener|getAttribute|setAttribute|hasAttribute|removeAttribute|createElement|createElementNS|includes|startsWith|endsWith|split|join|indexOf|lastIndexOf|replace|replaceAll|getContext|setContext|setProperty|getPropertyValue|matchMedia|param|dispatchEvent|has|get|set|delete|test|match|register|postMessage|getItem|setItem|removeItem|supports|import|defineQuery|definePluginQuery)$/;
 
 /** Operators whose operands are compared or looked up, and not shown. */
 const COMPARISONS = new Set(['===', '!==', '==', '!=', 'in']);

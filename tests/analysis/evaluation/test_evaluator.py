@@ -22,6 +22,7 @@ from tracklight.analysis.evaluation.evaluator import (
     Evaluator,
     list_metrics,
 )
+from tracklight.analysis.evaluation.metrics import get_direction, is_count
 from tracklight.analysis.evaluation.models import LIFT_BUCKETS
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.results import EvaluationResult
@@ -278,7 +279,7 @@ def test_nan_predictions_are_left_out_and_reported():
     scores[5] = np.inf
     result = evaluate(Example(data.labels, scores, data.columns), slices=[SliceSpec("group")])
     assert result.get_value("example_count") == len(scores) - 6
-    assert result.warnings == (
+    assert tuple(map(str, result.warnings)) == (
         "6 rows have a prediction that is NaN or infinite; they were left out.",
     )
     exact = sk.roc_auc_score(data.labels[6:], data.scores[6:])
@@ -318,3 +319,39 @@ def test_invalid_rows_are_one_sentence():
         evaluator.update(Chunk(np.array([0]), np.array([0.1]), weights=np.array([-1.0])))
     with pytest.raises(UsageError, match="no rows"):
         Evaluator(EvaluationConfig()).result()
+
+
+def test_differences_between_groups_equal_fairlearn():
+    data = make_groups()
+    predicted = (data.scores > 0.5).astype(int)
+    frame = fl.MetricFrame(
+        metrics={"recall": sk.recall_score, "positive_rate": fl.selection_rate},
+        y_true=data.labels,
+        y_pred=predicted,
+        sensitive_features=data.columns["group"],
+    )
+    result = evaluate(data, slices=[SliceSpec("group")], thresholds=(0.5,))
+    difference = result.difference("group:a", "none")
+    for metric in ("recall", "positive_rate"):
+        column = result.get_column(metric)
+        for group in "abc":
+            row = result.get_slice(f"group:{group}")
+            assert result.value[row, column] == pytest.approx(frame.by_group[metric][group])
+            expected = frame.by_group[metric][group] - frame.by_group[metric]["a"]
+            assert difference.absolute[row, column] == pytest.approx(expected)
+    column = result.get_column("positive_rate")
+    groups = [result.get_slice(f"group:{group}") for group in "abc"]
+    gap = np.ptp(result.value[groups, column])
+    assert gap == pytest.approx(
+        fl.demographic_parity_difference(
+            data.labels, predicted, sensitive_features=data.columns["group"]
+        )
+    )
+
+
+def test_metrics_of_tfma_have_a_direction():
+    names = ("binary_accuracy_diff", "loss", "accuracy (unweighted)", "positive_rate", "custom")
+    directions = [get_direction(name) for name in names]
+    assert directions == ["higher", "lower", "higher", "neutral", "neutral"]
+    counts = ("true_positives", "example_count_diff", "flip_count", "flip_rate")
+    assert [is_count(name) for name in counts] == [True, True, True, False]

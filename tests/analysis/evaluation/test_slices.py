@@ -12,6 +12,7 @@ from tracklight.analysis.evaluation.slices import (
     SliceEncoder,
     SliceSpec,
     format_slice,
+    make_sort_key,
     parse_slice,
 )
 from tracklight.errors import UsageError
@@ -172,3 +173,9 @@ def test_like_is_not_exponential():
 def test_invalid_slices_are_one_sentence(create, message):
     with pytest.raises(UsageError, match=message):
         create()
+
+
+def test_slices_are_sorted_by_value():
+    keys = [(("age", value),) for value in (">= 60", "[30, 60)", "10", "9", "< 30", "b", "a")]
+    values = [key[0][1] for key in sorted(keys, key=make_sort_key)]
+    assert values == ["< 30", "9", "10", "[30, 60)", ">= 60", "a", "b"]

@@ -5,12 +5,14 @@ bootstrap), label and score bin. Every metric, curve and interval is computed fr
 memory does not depend on the number of rows.
 
 - `evaluator` is the entry point: `Evaluator.update(chunk)` for each chunk, then `result()`.
-- `slices` and `filters` define slices and assign rows to them; `resampling` assigns rows to
-  replicates.
-- `score_histogram` and `accumulators` hold the counts of binary, multi-class and regression models.
-- `metrics` defines the metrics, `curves` ROC, PR, calibration and score distributions.
-- `results` is the table of metrics with intervals and differences; `statistics` has the
-  distributions behind them.
+- `slices`, `columns` and `filters` define slices and assign rows to them; `resampling` assigns rows
+  to replicates.
+- `accumulators` holds the sums, `models` turns them into metrics of binary, multi-class and
+  regression models; `metrics` has the formulas.
+- `results` is the table of metrics with intervals and differences, `statistics` has the
+  distributions behind them, `report` writes it as Markdown.
+- `plots` and `curves`: ROC, PR, calibration, score distributions and confusion matrices.
+- `encoding` stores results in event files.
 
 Thresholds: a prediction is positive when the score is **greater than** the threshold. Undefined
 metrics (0 / 0) are NaN.

@@ -60,7 +60,7 @@ class GroupedSums:
         return len(self._values)
 
     def reserve(self, slices: int) -> None:
-        """Make room for slices; existing sums are kept."""
+        """Allocate memory for slices; existing sums are kept."""
         capacity = self.capacity
         if slices > capacity:
             grown = np.zeros((max(slices, capacity * 5 // 4, 4), self.replicates, self.width))
@@ -103,7 +103,7 @@ class ScoreHistogram:
 
     Args:
         thresholds: Decision thresholds.
-        replicates: Number of stored replicates.
+        resampling: Method of the confidence intervals.
         max_bins: Maximum number of bins.
         max_cells: Maximum size of the histogram; above it, neighboring bins are merged.
     """
@@ -111,17 +111,18 @@ class ScoreHistogram:
     def __init__(
         self,
         thresholds: Sequence[float],
-        replicates: int,
+        resampling: Resampling,
         max_bins: int = DEFAULT_BINS,
         max_cells: int = MAX_CELLS,
     ) -> None:
         self.thresholds = np.asarray(thresholds, np.float64)
+        self.resampling = resampling
         self.max_bins = max_bins
         self.max_cells = max_cells
         self.edges: Float64 | None = None
         self.is_exact = True
         """Whether every bin holds a single score, so that curves have no binning error."""
-        self._sums = GroupedSums(replicates, 0)
+        self._sums = GroupedSums(resampling.stored, 0)
         self._threshold_edges = self.thresholds
 
     def choose_edges(self, sample: NDArray[Any]) -> None:
@@ -149,7 +150,7 @@ class ScoreHistogram:
         return np.searchsorted(self.edges, self._threshold_edges)
 
     def reserve(self, slices: int) -> None:
-        """Make room for slices, merging bins if the histogram becomes too large."""
+        """Allocate memory for slices, merging bins if the histogram becomes too large."""
         while (
             slices * self._sums.replicates * self._sums.width > self.max_cells
             and self.bins > 2 * len(self.thresholds) + 16

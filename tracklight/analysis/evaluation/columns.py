@@ -121,7 +121,7 @@ def _factorize_sorted(array: NDArray[Any]) -> Categorical:
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a Python value stands for a missing one: None, NaN, NaT or pandas.NA."""
+    """Return whether a Python value is missing: None, NaN, NaT or pandas.NA."""
     if value is None:
         return True
     try:

@@ -68,7 +68,7 @@ def histogram_of(
     max_bins: int = EXACT_BINS,
 ) -> ScoreHistogram:
     """Return the histogram of one slice; get its counts with ``histogram.get(1)[0, 0]``."""
-    histogram = ScoreHistogram(thresholds, 1, max_bins)
+    histogram = ScoreHistogram(thresholds, Resampling("none"), max_bins)
     histogram.choose_edges(np.asarray(scores))
     histogram.reserve(1)
     rows = len(scores)

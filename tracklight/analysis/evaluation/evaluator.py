@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,10 @@ from tracklight.analysis.evaluation.slices import (
     SliceEncoder,
     SliceKey,
     SliceSpec,
+    make_sort_key,
 )
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
+from tracklight.types import Int64
 
 #: Rows that are summed at once; temporary arrays of this size stay in the processor's cache.
 _BLOCK_ROWS = 1 << 16
@@ -122,6 +124,11 @@ class Evaluator:
         self._is_weighted = False
         self._dropped: dict[str, int] = {}
 
+    def start(self, predictions: NDArray[Any]) -> None:
+        """Choose score bins from a sample of predictions; by default from the first chunk."""
+        finite = np.isfinite(predictions)
+        self.model.start(predictions[finite if predictions.ndim == 1 else finite.all(axis=1)])
+
     def update(self, chunk: Chunk) -> None:
         """Add rows.
 
@@ -177,40 +184,43 @@ class Evaluator:
         slices = len(self.encoder)
         counts = self._examples.get(slices)[:, 0, 0].astype(np.int64)
         if not slices or not counts[0]:
-            raise UsageError("there are no rows to evaluate" + self._explain_dropped())
+            dropped = " ".join(str(message) for message in self.warnings())
+            raise UsageError("there are no rows to evaluate" + (f". {dropped}" if dropped else ""))
         background = self.config.background
         if background not in self.encoder.keys:
             raise UsageError("the background slice of lift is not among the slices")
         estimates = self.model.estimate(slices, self.encoder.keys.index(background), counts)
         keys = self.encoder.keys
         result = build_result(keys, counts, estimates, self.config.resampling, self.warnings())
-        small = counts < self.config.min_slice_size
-        if not small.any():
-            return result
-        kept = result.select(slices=np.flatnonzero(~small).tolist())
-        omitted = tuple(key for key, is_small in zip(keys, small, strict=True) if is_small)
-        object.__setattr__(kept, "omitted", omitted)
-        return kept
+        kept = self.find_kept_slices()
+        omitted = sorted(set(range(slices)) - set(kept.tolist()))
+        chosen = result.select(slices=kept.tolist())
+        return replace(chosen, omitted=tuple(keys[at] for at in omitted))
 
-    def warnings(self) -> list[str]:
+    def find_kept_slices(self) -> Int64:
+        """Return the numbers of the slices of the result, in its order.
+
+        These are the slices that are large enough, by specification and value.
+        """
+        counts = self._examples.get(len(self.encoder))[:, 0, 0]
+        large = np.flatnonzero(counts >= self.config.min_slice_size).tolist()
+        keys, specs = self.encoder.keys, self.encoder.key_specs
+        order = sorted(large, key=lambda at: (specs[at], make_sort_key(keys[at])))
+        return np.array(order, np.int64)
+
+    def warnings(self) -> list[Message]:
         """Return a sentence for each kind of row that was left out."""
-        return [
-            f"{count:,} rows have {reason}; they were left out."
-            for reason, count in self._dropped.items()
-        ]
-
-    def _explain_dropped(self) -> str:
-        return "".join(f"; {count:,} have {reason}" for reason, count in self._dropped.items())
+        return [_describe_dropped(kind, count) for kind, count in self._dropped.items()]
 
     def _find_valid_rows(self, chunk: Chunk, rows: int) -> NDArray[np.bool_]:
         keep = np.ones(rows, bool)
-        checks = [
-            ("a prediction that is NaN or infinite", chunk.predictions),
-            ("a missing label", chunk.labels),
-            ("a weight that is NaN or infinite", chunk.weights),
-            ("a counterfactual prediction that is NaN or infinite", chunk.counterfactuals),
-        ]
-        for reason, values in checks:
+        checks = {
+            "prediction": chunk.predictions,
+            "label": chunk.labels,
+            "weight": chunk.weights,
+            "counterfactual": chunk.counterfactuals,
+        }
+        for kind, values in checks.items():
             if values is None:
                 continue
             array = np.asarray(values)
@@ -222,9 +232,36 @@ class Evaluator:
                 continue
             valid = np.isfinite(array) if array.ndim == 1 else np.isfinite(array).all(axis=1)
             if bad := int((keep & ~valid).sum()):
-                self._dropped[reason] = self._dropped.get(reason, 0) + bad
+                self._dropped[kind] = self._dropped.get(kind, 0) + bad
                 keep &= valid
         return keep
+
+
+def _describe_dropped(kind: str, count: int) -> Message:
+    if kind == "prediction":
+        return Message.format(
+            "fairness.dropped_predictions",
+            "{count:,} rows have a prediction that is NaN or infinite; they were left out.",
+            count=count,
+        )
+    if kind == "label":
+        return Message.format(
+            "fairness.dropped_labels",
+            "{count:,} rows have a missing label; they were left out.",
+            count=count,
+        )
+    if kind == "weight":
+        return Message.format(
+            "fairness.dropped_weights",
+            "{count:,} rows have a weight that is NaN or infinite; they were left out.",
+            count=count,
+        )
+    return Message.format(
+        "fairness.dropped_counterfactuals",
+        "{count:,} rows have a counterfactual prediction that is NaN or infinite; "
+        "they were left out.",
+        count=count,
+    )
 
 
 def _create_model(config: EvaluationConfig) -> ModelSums:

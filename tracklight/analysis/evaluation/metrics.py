@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -149,11 +150,43 @@ _LOWER_IS_BETTER = frozenset(
 )
 
 
+#: Names of Keras and TensorFlow Model Analysis for metrics above.
+_ALIASES = {
+    "binary_accuracy": "accuracy",
+    "categorical_accuracy": "accuracy",
+    "sparse_categorical_accuracy": "accuracy",
+    "loss": "average_loss",
+    "binary_cross_entropy": "average_loss",
+    "binary_crossentropy": "average_loss",
+    "categorical_cross_entropy": "average_loss",
+    "categorical_crossentropy": "average_loss",
+    "sparse_categorical_crossentropy": "average_loss",
+    "f1_score": "f1",
+    "fall_out": "false_positive_rate",
+    "mean_label": "label_mean",
+    "mean_prediction": "prediction_mean",
+    "miss_rate": "false_negative_rate",
+    "specificity": "true_negative_rate",
+}
+
+
+def get_standard_name(metric: str) -> str:
+    """Return the name of a metric here, such as ``accuracy`` for ``binary_accuracy_diff``."""
+    name = metric.removesuffix("_diff").removesuffix(" (unweighted)")
+    return _ALIASES.get(name, name)
+
+
 def get_direction(metric: str) -> Direction:
     """Return whether higher or lower values of a metric are better."""
-    if metric in _HIGHER_IS_BETTER:
+    name = get_standard_name(metric)
+    if name in _HIGHER_IS_BETTER:
         return "higher"
-    return "lower" if metric in _LOWER_IS_BETTER else "neutral"
+    return "lower" if name in _LOWER_IS_BETTER else "neutral"
+
+
+def is_count(metric: str) -> bool:
+    """Return whether a metric counts rows, so that it depends on the size of a slice."""
+    return re.search(r"(^|_)(count|positives|negatives)$", get_standard_name(metric)) is not None
 
 
 def divide(numerator: Float64, denominator: Float64) -> Float64:

@@ -100,7 +100,7 @@ class BinaryModel:
         self._plots = plots
         self.thresholds = tuple(thresholds)
         self.resampling = resampling
-        self.histogram = ScoreHistogram(thresholds, resampling.stored, max_bins, max_cells)
+        self.histogram = ScoreHistogram(thresholds, resampling, max_bins, max_cells)
         #: Columns: sum of scores of negative and of positive rows, of losses, of squared errors.
         self._sums = GroupedSums(resampling.stored, 4)
         self.calibration = GroupedSums(1, 3 * CALIBRATION_BUCKETS)

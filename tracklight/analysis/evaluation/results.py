@@ -20,7 +20,7 @@ from tracklight.analysis.evaluation.statistics import (
     binomial_interval,
     student_t_p_value,
 )
-from tracklight.errors import UsageError, list_similar_names
+from tracklight.errors import Message, UsageError, list_similar_names
 from tracklight.types import Float64, Int64
 
 #: Replicates above this number of cells (200 MB) are not kept after intervals were computed.
@@ -68,7 +68,7 @@ class EvaluationResult:
     resampling: Resampling
     replicates: Float64 | None = None
     """Replicates of all values: (replicates, slices, columns)."""
-    warnings: Sequence[str] = ()
+    warnings: Sequence[Message] = ()
     omitted: Sequence[SliceKey] = field(default_factory=tuple)
     """Slices below the minimum size."""
 
@@ -93,8 +93,14 @@ class EvaluationResult:
         if at is None:
             name = slice_ if isinstance(slice_, str) else format_slice(slice_)
             similar = list_similar_names(name, self.slice_names)
-            hint = f'; did you mean "{similar[0]}"?' if similar else ""
-            raise UsageError(f'no slice "{name}"{hint}')
+            if similar:
+                raise UsageError(
+                    "fairness.no_slice_similar",
+                    'no slice "{slice}"; did you mean "{similar}"?',
+                    slice=name,
+                    similar=similar[0],
+                )
+            raise UsageError("fairness.no_slice", 'no slice "{slice}"', slice=name)
         return at
 
     def get_column(
@@ -105,6 +111,9 @@ class EvaluationResult:
         Raises:
             UsageError: There is no such column, or several.
         """
+        exact = MetricColumn(metric, threshold, output)
+        if exact in self.columns:
+            return self.columns.index(exact)
         found = [
             at
             for at, column in enumerate(self.columns)
@@ -113,9 +122,20 @@ class EvaluationResult:
             and (output is None or column.output == output)
         ]
         if len(found) != 1:
-            what = f'no metric "{metric}"' if not found else f'"{metric}" has several thresholds'
-            at_text = "" if threshold is None else f" at threshold {threshold:g}"
-            raise UsageError(f"{what}{at_text}")
+            if found:
+                raise UsageError(
+                    "fairness.several_columns",
+                    '"{metric}" was computed at several thresholds or for several classes',
+                    metric=metric,
+                )
+            if threshold is not None:
+                raise UsageError(
+                    "fairness.no_metric_at",
+                    'no metric "{metric}" at threshold {threshold:g}',
+                    metric=metric,
+                    threshold=threshold,
+                )
+            raise UsageError("fairness.no_metric", 'no metric "{metric}"', metric=metric)
         return found[0]
 
     def get_value(
@@ -194,7 +214,7 @@ def build_result(
     counts: Int64,
     estimates: Sequence[Estimates],
     resampling: Resampling,
-    warnings: Sequence[str] = (),
+    warnings: Sequence[Message] = (),
     omitted: Sequence[SliceKey] = (),
 ) -> EvaluationResult:
     """Return the result with intervals for estimates of all slices."""

@@ -168,6 +168,21 @@ def format_bucket(edges: Sequence[float], number: int) -> str:
     return f"[{texts[number - 1]}, {texts[number]})"
 
 
+def make_sort_key(key: SliceKey) -> tuple[tuple[float, str], ...]:
+    """Return a key that sorts slices by value: numbers and buckets by size, then text."""
+    return tuple((_parse_position(value), value) for _, value in key)
+
+
+def _parse_position(value: str) -> float:
+    if value.startswith("< "):
+        return -np.inf
+    number = value.removeprefix(">= ").removeprefix("[").partition(", ")[0]
+    try:
+        return float(number)
+    except ValueError:
+        return np.inf
+
+
 @dataclass(frozen=True, eq=False)
 class SliceCodes:
     """The slice of each row for one specification; -1 for rows in none."""

@@ -10,6 +10,7 @@ Each module writes one experiment with a function ``write_<experiment>(folder, s
 - `shapes`: an autoencoder that logs meshes and point clouds.
 - `resnet`: op graph, Keras model and step times of ResNet-50.
 - `flowers`: a network profiled before and after optimization; its kernels are in `flowers_model`.
+- `lending`: a credit model that is evaluated per group.
 - `embeddings`: vectors, labels and sprites for the projector.
 
 `writers` and `graph_builder` encode the files. Nothing outside ``tracklight.cli`` imports this
@@ -27,6 +28,7 @@ from pathlib import Path
 from tracklight.cli.demo.embeddings import write_embeddings
 from tracklight.cli.demo.flowers import write_flowers
 from tracklight.cli.demo.grid import write_grid
+from tracklight.cli.demo.lending import write_lending
 from tracklight.cli.demo.media import write_denoiser, write_painter
 from tracklight.cli.demo.resnet import write_resnet
 from tracklight.cli.demo.shapes import write_shapes
@@ -85,4 +87,5 @@ def write_demo(logdir: Path, *, seed: int = 0, now: float | None = None) -> None
     write_shapes(logdir / "shapes", seed=seed, now=now)
     write_resnet(logdir / "resnet50", now=now)
     write_flowers(logdir / "flowers", seed=seed, now=now)
+    write_lending(logdir / "lending", seed=seed, now=now)
     write_embeddings(logdir / "embeddings", seed=seed, now=now)

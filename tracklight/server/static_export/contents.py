@@ -89,7 +89,8 @@ class ExportContents:
         notes = NotesStore(get_notes_path(root.path for root in source.roots)).read()
         rows = [row for row in LogOverview(source).runs().values() if row.name in runs]
         self.runs = view.select_runs(rows, notes.runs)
-        if not self.runs and (rows or not source.tensor_files()):
+        has_files = source.tensor_files() or source.evaluation_files()
+        if not self.runs and (rows or not has_files):
             raise LogError("this view shows no runs, so there is nothing to export")
         self._view = view
         listed = {row.name for row in rows} if view.compares_runs else set(self.runs)

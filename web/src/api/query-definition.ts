@@ -2,6 +2,7 @@ import type { QueryError, ServerError } from './errors';
 import type {
   AudioRoutes,
   CustomScalarsRoutes,
+  FairnessRoutes,
   GraphsRoutes,
   HistogramsRoutes,
   HparamsRoutes,
@@ -27,6 +28,7 @@ type Below<Folder extends string, Routes> = {
 export type Routes = ServerRoutes &
   Below<'audio', AudioRoutes> &
   Below<'custom_scalars', CustomScalarsRoutes> &
+  Below<'fairness', FairnessRoutes> &
   Below<'graphs', GraphsRoutes> &
   Below<'histograms', HistogramsRoutes> &
   Below<'hparams', HparamsRoutes> &

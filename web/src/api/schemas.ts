@@ -3152,6 +3152,296 @@ export interface VersionRow {
   readonly dimensions: number;
 }
 
+// ---- Dashboard: fairness
+
+/** Requests and responses by method and path below `api/v1/fairness/`. */
+export interface FairnessRoutes {
+  /** Return the evaluations of the log, without reading them. */
+  readonly 'POST evaluations': {
+    readonly request: EvaluationsRequest;
+    readonly response: EvaluationsResponse;
+  };
+  /** Return the evaluations of the log, without reading them. */
+  readonly 'GET evaluations': {
+    readonly request: EvaluationsRequest;
+    readonly response: EvaluationsResponse;
+  };
+  /** Return slices, metrics and values with intervals of one model of an evaluation. */
+  readonly 'POST result': {
+    readonly request: ResultRequest;
+    readonly response: ResultResponse;
+  };
+  /** Return slices, metrics and values with intervals of one model of an evaluation. */
+  readonly 'GET result': {
+    readonly request: ResultRequest;
+    readonly response: ResultResponse;
+  };
+  /** Return differences to a baseline slice or another evaluation, and the largest gaps. */
+  readonly 'POST difference': {
+    readonly request: DifferenceRequest;
+    readonly response: DifferenceResponse;
+  };
+  /** Return ROC, PR and calibration curves, score distributions and confusion matrices. */
+  readonly 'POST plots': {
+    readonly request: PlotsRequest;
+    readonly response: PlotsResponse;
+  };
+  /** Return a metric of some slices at each step. */
+  readonly 'POST history': {
+    readonly request: FairnessHistoryRequest;
+    readonly response: FairnessHistoryResponse;
+  };
+  /** Return a result as CSV or JSON, or as a section of a model card in Markdown. */
+  readonly 'GET export': {
+    readonly request: FairnessExportRequest;
+    readonly response: Blob;
+  };
+}
+
+export interface AttributionRow {
+  readonly slice: string;
+  readonly metric: string;
+  readonly feature: string;
+  readonly value: number | string;
+}
+
+/**
+ * A metric at a threshold, and the class or average of a multi-class model. `direction` is `higher`
+ * or `lower` if such values are better, else `neutral`.
+ */
+export interface ColumnRow {
+  readonly metric: string;
+  readonly threshold: number | null;
+  readonly output: string | null;
+  readonly direction: string;
+}
+
+/** Weights by label (rows) and predicted class (columns), row-major. */
+export interface ConfusionRow {
+  readonly slice: number;
+  readonly classes: readonly string[];
+  readonly weight: Float64Array;
+}
+
+export type CorrectionName = 'none' | 'bonferroni' | 'holm' | 'benjamini-hochberg';
+
+/**
+ * Differences to a baseline slice, or to the same slices of another evaluation. With `other`, each
+ * slice is compared with the slice of the same name of that evaluation, and `baseline` is ignored.
+ */
+export interface DifferenceRequest {
+  readonly id: string;
+  readonly model?: string | null;
+  /** Default: `"Overall"`. */
+  readonly baseline?: string;
+  readonly columns?: readonly number[] | null;
+  /** Default: `"holm"`. */
+  readonly correction?: CorrectionName;
+  readonly other?: string | null;
+  readonly other_model?: string | null;
+  /** Default: `50`. */
+  readonly max_gaps?: number;
+}
+
+/**
+ * Differences of slices and metric columns (row-major), NaN where undefined. `gaps` lists the
+ * largest differences, significant ones first. `columns` are positions in the columns of the
+ * result.
+ */
+export interface DifferenceResponse {
+  readonly slices: readonly string[];
+  readonly columns: readonly number[];
+  readonly baseline_value: Float64Array;
+  readonly difference: Float64Array;
+  readonly lower: Float64Array;
+  readonly upper: Float64Array;
+  readonly relative: Float64Array;
+  readonly relative_lower: Float64Array;
+  readonly relative_upper: Float64Array;
+  readonly p_value: Float64Array;
+  readonly adjusted_p_value: Float64Array;
+  readonly comparisons: number;
+  readonly gaps: readonly GapRow[];
+}
+
+/**
+ * An evaluation that can be opened. `kind` is `logged` (by `tracklight.fairness`), `summary` (a
+ * path in an event file) or `folder` (found below a log directory); folders have no step.
+ */
+export interface EvaluationRow {
+  readonly id: string;
+  readonly run: string;
+  readonly tag: string;
+  readonly step: number | null;
+  readonly wall_time: number | null;
+  readonly kind: string;
+  readonly version: string;
+}
+
+/** The evaluations of some runs; of all runs by default. Folders are always listed. */
+export interface EvaluationsRequest {
+  readonly runs?: readonly string[] | null;
+}
+
+export interface EvaluationsResponse {
+  readonly cursor: string;
+  readonly evaluations: readonly EvaluationRow[];
+}
+
+/** A metric that is outside its bounds. */
+export interface FailureRow {
+  readonly slice: string;
+  readonly metric: string;
+  readonly value: number | string;
+  readonly bounds: string;
+  readonly message: string;
+}
+
+export type FairnessExportFormat = 'csv' | 'json' | 'markdown';
+
+/** A result as a file: a table as CSV or JSON, or a section of a model card as Markdown. */
+export interface FairnessExportRequest {
+  readonly id: string;
+  readonly model?: string | null;
+  /** Default: `"csv"`. */
+  readonly format?: FairnessExportFormat;
+  /** Default: `"Overall"`. */
+  readonly baseline?: string;
+}
+
+/** A metric of some slices over the steps of a logged evaluation. */
+export interface FairnessHistoryRequest {
+  readonly run: string;
+  readonly tag: string;
+  readonly metric: string;
+  readonly slices: readonly string[];
+  readonly threshold?: number | null;
+  readonly output?: string | null;
+}
+
+/** One value per step; NaN where a slice or the metric is missing at a step. */
+export interface FairnessHistoryResponse {
+  readonly cursor: string;
+  readonly steps: Float64Array;
+  readonly wall_time: Float64Array;
+  readonly ids: readonly string[];
+  readonly series: readonly HistorySeries[];
+  readonly problems: readonly Problem[];
+}
+
+/** One of the largest differences; positions refer to the slices and columns of the response. */
+export interface GapRow {
+  readonly slice: number;
+  readonly column: number;
+  readonly difference: number;
+  readonly significant: boolean;
+}
+
+export interface HistorySeries {
+  readonly slice: string;
+  readonly value: Float64Array;
+  readonly lower: Float64Array;
+  readonly upper: Float64Array;
+  readonly count: Float64Array;
+}
+
+export interface ModelRow {
+  readonly name: string;
+  readonly is_baseline: boolean;
+}
+
+/**
+ * The curves of one slice and output. A score is positive if it is greater than the threshold.
+ * Thresholds descend.
+ */
+export interface PlotRow {
+  readonly slice: number;
+  readonly output: string;
+  readonly roc_threshold: Float64Array;
+  readonly false_positive_rate: Float64Array;
+  readonly true_positive_rate: Float64Array;
+  readonly pr_threshold: Float64Array;
+  readonly precision: Float64Array;
+  readonly recall: Float64Array;
+  readonly calibration_edges: Float64Array;
+  readonly mean_score: Float64Array;
+  readonly positive_share: Float64Array;
+  readonly calibration_weight: Float64Array;
+  readonly distribution_edges: Float64Array;
+  readonly negative: Float64Array;
+  readonly positive: Float64Array;
+}
+
+/** The plots of some slices, by position; of all outputs, or one of a multi-class model. */
+export interface PlotsRequest {
+  readonly id: string;
+  readonly slices: readonly number[];
+  readonly model?: string | null;
+  readonly output?: string | null;
+  /** Default: `10`. */
+  readonly buckets?: 5 | 10 | 20;
+}
+
+/** `missing` are slices without plots; `exact` is false if scores were binned. */
+export interface PlotsResponse {
+  readonly plots: readonly PlotRow[];
+  readonly confusion: readonly ConfusionRow[];
+  readonly missing: readonly number[];
+  readonly exact: boolean;
+}
+
+/**
+ * One evaluation; `model` is needed if it has several models. Without `columns`, all metric columns
+ * are returned.
+ */
+export interface ResultRequest {
+  readonly id: string;
+  readonly model?: string | null;
+  readonly columns?: readonly number[] | null;
+}
+
+/**
+ * Slices, metric columns, and values with their intervals (NaN where undefined). `keys` are the
+ * pairs of column and value of each slice. `problems` are files that could not be read, `warnings`
+ * rows that were left out, `omitted` slices below the minimum size. `has_replicates` tells whether
+ * intervals of differences take shared rows into account.
+ */
+export interface ResultResponse {
+  readonly id: string;
+  readonly model: string;
+  readonly models: readonly ModelRow[];
+  readonly task: string;
+  readonly slices: readonly string[];
+  readonly keys: readonly (readonly (readonly [string, string])[])[];
+  readonly counts: Float64Array;
+  readonly columns: readonly ColumnRow[];
+  readonly value: Float64Array;
+  readonly lower: Float64Array;
+  readonly upper: Float64Array;
+  readonly method: string;
+  readonly samples: number;
+  readonly confidence: number;
+  readonly has_replicates: boolean;
+  readonly plot_slices: Float64Array;
+  readonly outputs: readonly string[];
+  readonly warnings: readonly Sentence[];
+  readonly omitted: readonly string[];
+  readonly problems: readonly Sentence[];
+  readonly validation: ValidationRow | null;
+  readonly attributions: readonly AttributionRow[];
+  readonly columns_used: Readonly<Record<string, string>>;
+}
+
+/** Whether the model passed the thresholds of its configuration. */
+export interface ValidationRow {
+  readonly ok: boolean;
+  readonly failures: readonly FailureRow[];
+  readonly missing_slices: readonly string[];
+  readonly has_no_thresholds: boolean;
+  readonly is_rubber_stamped: boolean;
+  readonly checked_slices: number;
+}
+
 // ---- Dashboard: profile
 
 /** Requests and responses by method and path below `api/v1/profile/`. */

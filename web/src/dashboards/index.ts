@@ -76,6 +76,15 @@ with summary.create_file_writer("logs/run-1").as_default():
     load: () => loadView('pr_curves', () => import('./pr_curves/View.svelte')),
   },
   {
+    name: 'fairness',
+    title: m.dashboardFairness,
+    group: 'evaluation',
+    example: `result = tracklight.fairness.evaluate(
+    frame, label="approved", prediction="score", slices=["sex", ["sex", "region"]])
+result.write("logs/run-1", step=epoch)`,
+    load: () => importWithMessages('fairness', () => import('./fairness')),
+  },
+  {
     name: 'mesh',
     title: m.dashboardMesh,
     group: 'media',

@@ -1,0 +1,186 @@
+"""Fairness dashboard: gaps, charts, tables, slice browser, plots, exports, URL, phone, static."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.conftest import board_fixture
+from tests.web.fairness_log import MANY_SLICES, evaluate, write_evaluations, write_many_slices
+from tests.web.test_looks import find_violations, overflows
+from tests.web.test_static_board import copy
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+TAB = "?tab=fairness"
+
+board = board_fixture(write_evaluations, "module", TAB)
+many = board_fixture(write_many_slices, "module", TAB)
+
+
+def gaps(page: Page) -> Locator:
+    return page.get_by_role("region", name="Gaps").get_by_role("listitem")
+
+
+def choose(page: Page, button: str, option: str) -> None:
+    page.get_by_role("button", name=re.compile(f"^{button}")).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("combobox").fill(option)
+    dialog.get_by_role("option", name=re.compile(re.escape(option))).first.click()
+
+
+def download(page: Page, item: str) -> str:
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as info:
+        page.get_by_role("menuitem", name=item).click()
+    return Path(info.value.path()).read_text(encoding="utf-8")
+
+
+def test_largest_significant_gap_comes_first(board: str, open_page: OpenPage) -> None:
+    page = open_page(board)
+    table = evaluate(3).difference(baseline="Overall").to_pandas()
+    shown = table[
+        table.metric.isin(["true_positive_rate", "false_positive_rate", "positive_rate"])
+        & (table.threshold == 0.5)
+        & table.slice.isin(["region:east", "region:north", "sex:f", "sex:m"])
+    ]
+    largest = shown.loc[shown.difference.abs().idxmax()]
+    first = gaps(page).first
+    expect(first).to_contain_text(str(largest["slice"]))
+    expect(first).to_contain_text(f"{abs(largest.difference):.3g}")
+    expect(first).to_contain_text("worse")
+    expect(page.get_by_text("comparisons. Even if no slice differed")).to_be_visible()
+    page.get_by_label("Correction for multiple comparisons").select_option("None")
+    expect(page).to_have_url(re.compile("fair-correction=none"))
+    expect(page.get_by_text("Without a correction")).to_be_visible()
+
+
+def test_charts_and_table_follow_the_choices(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&fair=metrics")
+    card = page.get_by_role("article", name="True positive rate")
+    chart = card.get_by_role("img")
+    expect(chart).to_have_attribute("data-drawn", "6")
+    choose(page, "Thresholds", "0.75")
+    page.keyboard.press("Escape")
+    expect(chart).to_have_attribute("data-drawn", "12")
+    expect(page).to_have_url(re.compile(r"fair-thresholds=0\.5,0\.75|fair-thresholds=0\.5%2C0\.75"))
+    choose(page, "Baseline slice", "sex:m")
+    expect(page.get_by_role("table", name="Differences to sex:m")).to_be_visible()
+    chart.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("status", name="True positive rate")).to_contain_text("Overall")
+    card.get_by_role("button", name="About True positive rate").click()
+    expect(card).to_contain_text("equal opportunity")
+    page.go_back()
+    expect(page.get_by_role("table", name="Differences to Overall")).to_be_visible()
+
+
+def test_compares_evaluations(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&fair=metrics")
+    expect(page.get_by_role("article", name="True positive rate")).to_be_visible()
+    choose(page, "Compare with", "train · step 1")
+    page.keyboard.press("Escape")
+    table = page.get_by_role("table", name="Differences to train · step 1")
+    expect(table).to_be_visible()
+    chart = page.get_by_role("article", name="True positive rate").get_by_role("img")
+    expect(chart).to_have_attribute("data-drawn", "12")
+    choose(page, "Compare with", "train · step 2")
+    page.keyboard.press("Escape")
+    expect(chart).to_have_attribute("data-drawn", "18")
+    expect(table.get_by_role("columnheader", name="train · step 2")).to_be_visible()
+
+
+def test_compares_models_of_an_evaluation(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&fair=metrics")
+    choose(page, "Evaluation: Evaluation", "tfma")
+    choose(page, "Compare with", "tfma · baseline")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("table", name="Differences to tfma · baseline")).to_be_visible()
+
+
+def test_steps_plots_and_validation(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&fair=steps&fair-slices=Overall,region:east")
+    history = page.get_by_role("region", name="Over steps")
+    expect(history.get_by_role("img")).to_have_attribute("data-drawn", "2")
+    history.get_by_role("button", name="Show as table").click()
+    expect(history.locator("tbody tr")).to_have_count(3)
+    page.get_by_role("button", name="Plots", exact=True).click()
+    for name in ("ROC curve", "PR curve", "Calibration", "Score distribution"):
+        expect(page.get_by_role("article", name=name).get_by_role("img")).to_be_visible()
+    matrix = page.get_by_role("region", name="Confusion matrix of Overall")
+    cells = matrix.locator("td").all_inner_texts()
+    counts = [int(cell.split()[0].replace(",", "")) for cell in cells]
+    result = evaluate(3)
+    recall = counts[3] / (counts[2] + counts[3])
+    assert sum(counts) == 4000
+    assert recall == pytest.approx(result.get("recall", "Overall", threshold=0.5), abs=2e-3)
+    choose(page, "Evaluation: Evaluation", "tfma")
+    page.get_by_role("button", name="Validation", exact=True).click()
+    expect(page.get_by_text(re.compile("^(Passed|Failed)"))).to_be_visible()
+
+
+def test_exports_what_is_selected(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&fair=metrics&fair-slices=Overall,region:east&fair-metrics=auc")
+    expect(page.get_by_role("table")).to_contain_text("region:east")
+    rows = list(csv.DictReader(io.StringIO(download(page, "Selected values as CSV"))))
+    assert [row["slice"] for row in rows] == ["Overall", "region:east"]
+    assert float(rows[1]["value"]) == evaluate(3).get("auc", "region:east")
+    everything = json.loads(download(page, "All values as JSON"))
+    assert len({row["metric"] for row in everything}) > 10
+    assert "## Performance by group" in download(page, "Model card section")
+    card = page.get_by_role("article", name="AUC")
+    card.get_by_role("button", name="Menu of AUC").click()
+    with page.expect_download() as info:
+        page.get_by_role("menuitem", name="Export SVG").click()
+    assert "region:east" in Path(info.value.path()).read_text(encoding="utf-8")
+
+
+def test_browses_thousands_of_slices(many: str, open_page: OpenPage) -> None:
+    page = open_page(many + "&fair=slices")
+    status = page.get_by_text(re.compile(r"of 5,001 slices"))
+    expect(status).to_have_text(f"{MANY_SLICES + 1:,} of 5,001 slices")
+    page.get_by_role("textbox", name="Filter slices").fill("u123")
+    expect(status).to_have_text("11 of 5,001 slices")
+    page.get_by_role("button", name="Clear filters").click()
+    page.get_by_role("columnheader", name="True positive rate").get_by_role("button").click()
+    expect(page).to_have_url(re.compile("fair-sort=-v"))
+    bucket = page.get_by_role("group", name="Number of slices by").get_by_role("button").first
+    bucket.click()
+    expect(page).to_have_url(re.compile("fair-range="))
+    expect(status).not_to_have_text("5,001 of 5,001 slices")
+
+
+def test_is_accessible_and_fits_a_phone(board: str, open_page: OpenPage) -> None:
+    page = open_page(board, width=390, color_scheme="dark")
+    expect(gaps(page).first).to_be_visible()
+    assert not overflows(page)
+    assert find_violations(page) == []
+    page.keyboard.press("v")
+    expect(page.get_by_role("article", name="True positive rate")).to_be_visible()
+    assert not overflows(page)
+    assert find_violations(page) == []
+
+
+def test_is_translated(board: str, open_page: OpenPage) -> None:
+    page = open_page(board, locale="zh-CN")
+    expect(page.get_by_role("button", name="差距", exact=True)).to_be_visible()
+    expect(page.get_by_text("个显著差距")).to_be_visible()
+
+
+def test_static_export(tmp_path: Path, open_page: OpenPage) -> None:
+    write_evaluations(tmp_path / "logs")
+    page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=fairness"))
+    expect(gaps(page).first).to_contain_text("region:east")
+    expect(page.get_by_text("comparisons. Even if no slice differed")).to_be_visible()
+    page.get_by_role("button", name="Over steps").click()
+    expect(page.get_by_role("img", name=re.compile("over steps"))).to_be_visible()
+    page.get_by_role("button", name="Plots", exact=True).click()
+    expect(page.get_by_role("article", name="ROC curve").get_by_role("img")).to_be_visible()

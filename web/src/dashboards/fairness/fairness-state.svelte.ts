@@ -1,0 +1,290 @@
+import { getContext, setContext } from 'svelte';
+
+import { type Query, QueryMap } from '../../api/create-query.svelte';
+import type {
+  DifferenceResponse,
+  EvaluationRow,
+  EvaluationsResponse,
+  Problem,
+  ResultRequest,
+  ResultResponse,
+} from '../../api/schemas';
+import * as m from '../../catalog/fairness';
+import { RUN_COLORS } from '../../lib/colors';
+import { formatStep, formatValue } from '../../lib/format';
+import type { Context } from '../../plugin/context';
+import { getSignificanceLevel } from './differences';
+import {
+  getDefaultBaseline,
+  getDefaultMetrics,
+  getDefaultSlices,
+  getDefaultThreshold,
+  listMetrics,
+  listOutputs,
+  listThresholds,
+  selectColumns,
+  SMALL_SLICE_ROWS,
+  sortEvaluations,
+} from './evaluation-model';
+import { type FairnessSettings, makeFairnessSettings } from './fairness-settings';
+import { getMetricLabel } from './metric-info';
+import { differenceQuery, evaluationsQuery, resultQuery, VERSIONED_QUERIES } from './query';
+
+const MAX_GAPS = 200;
+export const MAX_COMPARISONS = 4;
+
+/** A model of an evaluation that the open one is compared with. */
+export interface Comparison {
+  readonly key: string;
+  readonly id: string;
+  /** null: the first model. */
+  readonly model: string | null;
+  readonly label: string;
+}
+
+/** The evaluation that is open, what is chosen of it, and its differences to the baseline. */
+export class FairnessState {
+  readonly context: Context;
+  readonly settings: FairnessSettings;
+  readonly evaluationsQuery: Query<EvaluationsResponse>;
+  readonly resultQuery: Query<ResultResponse>;
+  readonly differenceQuery: Query<DifferenceResponse>;
+
+  /** Call it where effects can be created. */
+  constructor(context: Context) {
+    this.context = context;
+    this.settings = makeFairnessSettings(context);
+    this.evaluationsQuery = context.query(evaluationsQuery, () => ({}));
+    this.resultQuery = context.query(resultQuery, () => {
+      const { evaluation } = this;
+      return evaluation && { id: evaluation.id, model: this.settings.model.value };
+    });
+    this.#others = new QueryMap(context.queries, resultQuery, parseComparisonKey);
+    $effect(() => {
+      const stops = this.others.map(({ key }) => this.#others.subscribe(key));
+      return () => {
+        for (const stop of stops) stop();
+      };
+    });
+    this.differenceQuery = context.query(differenceQuery, () => {
+      const { evaluation, result, columns } = this;
+      if (!evaluation || result?.id !== evaluation.id || columns.length === 0) return null;
+      return {
+        id: evaluation.id,
+        model: this.settings.model.value,
+        baseline: this.baseline,
+        columns,
+        correction: this.settings.correction.value,
+        other: this.other?.id ?? null,
+        other_model: this.other?.model ?? null,
+        max_gaps: MAX_GAPS,
+      };
+    });
+    $effect(() => this.#followVersion(this.evaluation));
+  }
+
+  /** Fetch everything again after the folder of an evaluation was rewritten. */
+  #followVersion(evaluation: EvaluationRow | null): void {
+    if (!evaluation) return;
+    const { id, version } = evaluation;
+    const isRewritten = this.#versions.has(id) && this.#versions.get(id) !== version;
+    this.#versions.set(id, version);
+    if (isRewritten)
+      for (const definition of VERSIONED_QUERIES) this.context.queries.invalidate(definition);
+  }
+
+  readonly #versions = new Map<string, string>();
+  readonly #others: QueryMap<ResultRequest, ResultResponse>;
+
+  readonly evaluations: readonly EvaluationRow[] = $derived.by(() =>
+    sortEvaluations(this.evaluationsQuery.data?.evaluations ?? []),
+  );
+
+  /** The chosen evaluation, or the last one of a selected run. */
+  readonly evaluation: EvaluationRow | null = $derived.by(() => {
+    const { value } = this.settings.evaluation;
+    const isVisible = ({ run }: EvaluationRow): boolean =>
+      this.context.runs.find(run) !== undefined;
+    return (
+      this.evaluations.find(({ id }) => id === value) ??
+      this.evaluations.find(isVisible) ??
+      this.evaluations[0] ??
+      null
+    );
+  });
+
+  /** What the open evaluation can be compared with: other evaluations, and its other models. */
+  readonly comparisons: readonly Comparison[] = $derived.by(() => {
+    const { evaluation, result } = this;
+    if (!evaluation) return [];
+    const name = describeEvaluation(evaluation);
+    const models = (result?.models ?? []).filter((row) => row.name !== result?.model);
+    return [
+      ...models.map(({ name: model }) => ({
+        // The first model has no name in requests, as in those of other evaluations.
+        ...(model === result?.models[0]?.name
+          ? { key: evaluation.id, model: null }
+          : { key: `${evaluation.id}/${model}`, model }),
+        id: evaluation.id,
+        label: m.evaluationModel({ evaluation: name, model }),
+      })),
+      ...this.evaluations
+        .filter(({ id }) => id !== evaluation.id)
+        .map((row) => ({ key: row.id, id: row.id, model: null, label: describeEvaluation(row) })),
+    ];
+  });
+
+  /** The chosen comparisons; differences refer to the first one. */
+  readonly others: readonly Comparison[] = $derived.by(() =>
+    this.settings.others.value
+      .flatMap((key) => this.comparisons.find((one) => one.key === key) ?? [])
+      .slice(0, MAX_COMPARISONS),
+  );
+  readonly other: Comparison | null = $derived.by(() => this.others[0] ?? null);
+
+  readonly result: ResultResponse | null = $derived.by(() => this.resultQuery.data ?? null);
+
+  /** The results of the chosen comparisons that are loaded. */
+  readonly otherResults = $derived.by(() =>
+    this.others.flatMap((comparison) => {
+      const result = this.#others.get(comparison.key)?.data;
+      return result ? [{ comparison, result }] : [];
+    }),
+  );
+  readonly otherProblem: Problem | null = $derived.by(() => {
+    const errors = this.others.flatMap(({ key }) => this.#others.get(key)?.error ?? []);
+    return errors[0]?.problem ?? null;
+  });
+
+  readonly baseline: string = $derived.by(() => {
+    if (!this.result) return '';
+    const { value } = this.settings.baseline;
+    const isKnown = value !== null && this.result.slices.includes(value);
+    return isKnown ? value : getDefaultBaseline(this.result);
+  });
+
+  readonly allMetrics: readonly string[] = $derived.by(() =>
+    this.result ? listMetrics(this.result) : [],
+  );
+  readonly allThresholds: readonly number[] = $derived.by(() =>
+    this.result ? listThresholds(this.result) : [],
+  );
+  readonly allOutputs: readonly string[] = $derived.by(() =>
+    this.result ? listOutputs(this.result) : [],
+  );
+
+  readonly metrics: readonly string[] = $derived.by(() => {
+    const chosen = this.allMetrics.filter((name) => this.settings.metrics.value.includes(name));
+    return chosen.length > 0 || !this.result ? chosen : getDefaultMetrics(this.result);
+  });
+
+  readonly thresholds: readonly number[] = $derived.by(() => {
+    const wanted = this.settings.thresholds.value;
+    const chosen = this.allThresholds.filter((one) => wanted.includes(String(one)));
+    const fallback = getDefaultThreshold(this.allThresholds);
+    return chosen.length > 0 || fallback === undefined ? chosen : [fallback];
+  });
+
+  readonly outputs: readonly string[] = $derived.by(() => {
+    const chosen = this.allOutputs.filter((one) => this.settings.outputs.value.includes(one));
+    return chosen.length > 0 ? chosen : this.allOutputs.slice(0, 1);
+  });
+
+  /** Positions of the chosen columns in the result. */
+  readonly columns: readonly number[] = $derived.by(() => {
+    const { result, metrics, thresholds, outputs } = this;
+    return result ? selectColumns(result, { metrics, thresholds, outputs }) : [];
+  });
+
+  /** Names of the chosen slices, in the order of the result. */
+  readonly slices: readonly string[] = $derived.by(() => {
+    if (!this.result) return [];
+    const wanted = new Set(this.settings.slices.value);
+    const chosen = this.result.slices.filter((name) => wanted.has(name));
+    return chosen.length > 0 ? chosen : getDefaultSlices(this.result, this.baseline);
+  });
+
+  readonly #positions = $derived.by(
+    () => new Map(this.result?.slices.map((name, at) => [name, at])),
+  );
+  readonly #colors = $derived.by(
+    () => new Map(this.slices.map((name, at) => [name, RUN_COLORS[at % RUN_COLORS.length] ?? ''])),
+  );
+
+  findSlice(name: string): number {
+    return this.#positions.get(name) ?? -1;
+  }
+
+  getSliceColor(name: string): string {
+    return this.#colors.get(name) ?? RUN_COLORS[0];
+  }
+
+  getCount(slice: number): number {
+    return this.result?.counts[slice] ?? 0;
+  }
+
+  isSmall(slice: number): boolean {
+    return this.getCount(slice) < SMALL_SLICE_ROWS;
+  }
+
+  isSignificant(adjustedPValue: number): boolean {
+    return this.result !== null && adjustedPValue < getSignificanceLevel(this.result);
+  }
+
+  /** `True positive rate at 0.5`, with the class of a multi-class model. */
+  getColumnLabel(column: number): string {
+    const row = this.result?.columns[column];
+    if (!row) return '';
+    const label = getMetricLabel(row.metric);
+    const output = row.output ?? '';
+    if (row.threshold === null) return output ? m.metricOfOutput({ metric: label, output }) : label;
+    const threshold = formatValue(row.threshold);
+    return output
+      ? m.metricAtThresholdOfOutput({ metric: label, threshold, output })
+      : m.metricAtThreshold({ metric: label, threshold });
+  }
+
+  /** A name for the baseline, which may be another evaluation. */
+  readonly baselineLabel: string = $derived.by(() =>
+    this.other ? this.other.label : this.baseline,
+  );
+
+  /** Compare with an evaluation or model, or no longer. */
+  toggleComparison(key: string): void {
+    const keys = this.others.map((one) => one.key);
+    const isChosen = keys.includes(key);
+    const chosen = isChosen ? keys.filter((one) => one !== key) : [...keys, key];
+    this.settings.others.set(chosen.slice(-MAX_COMPARISONS), 'push');
+  }
+
+  toggleSlice(name: string): void {
+    const names = new Set(this.slices);
+    if (!names.delete(name)) names.add(name);
+    if (names.size > 0) this.settings.slices.set([...names]);
+  }
+
+  openEvaluation(id: string): void {
+    this.settings.evaluation.set(id, 'push');
+    this.settings.model.set(null);
+  }
+}
+
+function parseComparisonKey(key: string): ResultRequest {
+  const [id = '', ...model] = key.split('/');
+  return { id, model: model.length > 0 ? model.join('/') : null };
+}
+
+export function describeEvaluation({ run, tag, step, kind }: EvaluationRow): string {
+  const name = kind === 'folder' ? tag || run : run;
+  return step === null ? name : m.evaluationAtStep({ name, step: formatStep(step) });
+}
+
+const KEY = Symbol('fairness');
+
+export function setFairness(state: FairnessState): FairnessState {
+  return setContext(KEY, state);
+}
+
+export function getFairness(): FairnessState {
+  return getContext(KEY);
+}

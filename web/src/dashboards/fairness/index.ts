@@ -1,0 +1,4 @@
+import { createDashboardModule } from '../../plugin/registry';
+import View from './View.svelte';
+
+export const { mount } = createDashboardModule(View);
