@@ -27,24 +27,24 @@ from tracklight.dashboards.what_if.responses import (
 )
 from tracklight.dashboards.what_if.schemas import (
     AddModelRequest,
-    ColumnsRequest,
-    ColumnsResponse,
     ConfigureRequest,
     CounterfactualRequest,
     CounterfactualsResponse,
+    DataColumnsRequest,
+    DataColumnsResponse,
+    DataExportRequest,
+    DataFilesResponse,
+    DataSessionsResponse,
     DependenceRequest,
     DistanceRequest,
     DistancesResponse,
-    EditRequest,
-    EditResponse,
     EditSuggestion,
-    ExportRequest,
-    FilesResponse,
-    ImageRequest,
-    ImportanceRequest,
-    JobRequest,
+    FeatureImportanceRequest,
+    FeatureStatisticsRequest,
+    FeatureStatisticsResponse,
     JobResult,
-    JobStatus,
+    ModelJobRequest,
+    ModelJobStatus,
     ModelRequest,
     Neighbor,
     OpenRequest,
@@ -52,14 +52,14 @@ from tracklight.dashboards.what_if.schemas import (
     OptimizeResponse,
     PerformanceRequest,
     PerformanceResponse,
+    RowEditRequest,
+    RowEditResponse,
+    RowImageRequest,
     RowRequest,
     RowResponse,
     SessionInfo,
     SessionRequest,
-    SessionsResponse,
     ShapleyRequest,
-    StatisticsRequest,
-    StatisticsResponse,
 )
 from tracklight.dashboards.what_if.static_export import iter_static_responses
 from tracklight.dashboards.what_if.store import SessionStore
@@ -90,22 +90,22 @@ class WhatIf(Dashboard):
             Route("configure", ConfigureRequest, self.configure),
             Route("models", AddModelRequest, self.add_model, mutates=True),
             Route("models", ModelRequest, self.remove_model, "DELETE", mutates=True),
-            Route("columns", ColumnsRequest, self.columns),
+            Route("columns", DataColumnsRequest, self.columns),
             Route("row", RowRequest, self.row, "GET"),
-            Route("image", ImageRequest, self.image, "GET"),
-            Route("edit", EditRequest, self.edit),
+            Route("image", RowImageRequest, self.image, "GET"),
+            Route("edit", RowEditRequest, self.edit),
             Route("distances", DistanceRequest, self.distances),
             Route("counterfactuals", CounterfactualRequest, self.counterfactuals),
             Route("predict", ModelRequest, self.predict),
             Route("dependence", DependenceRequest, self.dependence),
-            Route("importance", ImportanceRequest, self.importance),
+            Route("importance", FeatureImportanceRequest, self.importance),
             Route("shapley", ShapleyRequest, self.shapley),
-            Route("job", JobRequest, self.job, "GET"),
-            Route("job", JobRequest, self.cancel, "DELETE"),
+            Route("job", ModelJobRequest, self.job, "GET"),
+            Route("job", ModelJobRequest, self.cancel, "DELETE"),
             Route("performance", PerformanceRequest, self.performance),
             Route("optimize", OptimizeRequest, self.optimize),
-            Route("statistics", StatisticsRequest, self.statistics),
-            Route("export", ExportRequest, self.export, "GET"),
+            Route("statistics", FeatureStatisticsRequest, self.statistics),
+            Route("export", DataExportRequest, self.export, "GET"),
         ]
 
     def close(self) -> None:
@@ -115,17 +115,17 @@ class WhatIf(Dashboard):
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         return iter_static_responses(self._store)
 
-    def list_files(self, request: Empty) -> FilesResponse:
+    def list_files(self, request: Empty) -> DataFilesResponse:
         """List the data files and model files that can be opened."""
         return self._store.list_files()
 
-    def sessions(self, request: Empty) -> SessionsResponse:
+    def sessions(self, request: Empty) -> DataSessionsResponse:
         """List the open data sets."""
         infos = []
         for session in self._store.list():
             with session.lock:
                 infos.append(make_session_info(session))
-        return SessionsResponse(infos)
+        return DataSessionsResponse(infos)
 
     def open(self, request: OpenRequest) -> SessionInfo:
         """Open data files as a new session."""
@@ -137,7 +137,7 @@ class WhatIf(Dashboard):
         with session.lock:
             return make_session_info(session)
 
-    def close_session(self, request: SessionRequest) -> SessionsResponse:
+    def close_session(self, request: SessionRequest) -> DataSessionsResponse:
         """Close a data set; its edits are lost. Returns the others."""
         self._store.close_session(request.session)
         return self.sessions(Empty())
@@ -173,7 +173,7 @@ class WhatIf(Dashboard):
             session.workspace.remove_model(session.workspace.get_model(request.model).name)
             return make_session_info(session)
 
-    def columns(self, request: ColumnsRequest) -> ColumnsResponse:
+    def columns(self, request: DataColumnsRequest) -> DataColumnsResponse:
         """Return columns for charts, of the data or computed from predictions."""
         session = self._store.get(request.session)
         with session.lock:
@@ -185,12 +185,12 @@ class WhatIf(Dashboard):
         with session.lock:
             return make_row_response(session.workspace, request.row)
 
-    def image(self, request: ImageRequest) -> Blob:
+    def image(self, request: RowImageRequest) -> Blob:
         """Return an image of one row as PNG."""
         session = self._store.get(request.session)
         return make_image(session.workspace, request.row, request.feature, request.max_px)
 
-    def edit(self, request: EditRequest) -> EditResponse:
+    def edit(self, request: RowEditRequest) -> RowEditResponse:
         """Change, add, duplicate, delete, reset or undo, and predict the changed row again."""
         session = self._store.get(request.session)
         with session.lock:
@@ -200,7 +200,7 @@ class WhatIf(Dashboard):
                 if workspace.has_predictions(predictor.name):
                     workspace.predict(predictor.name)
             is_shown = row is not None and bool(workspace.is_active[row])
-            return EditResponse(
+            return RowEditResponse(
                 workspace.version,
                 len(workspace.history),
                 int(workspace.is_active.sum()),
@@ -257,27 +257,27 @@ class WhatIf(Dashboard):
             [EditSuggestion(dict(e.changes), e.source_row, e.distance) for e in edits],
         )
 
-    def predict(self, request: ModelRequest) -> JobStatus:
+    def predict(self, request: ModelRequest) -> ModelJobStatus:
         """Start the predictions of all new and edited rows."""
         return self._jobs.start_prediction(self._store.get(request.session), request)
 
-    def dependence(self, request: DependenceRequest) -> JobStatus:
+    def dependence(self, request: DependenceRequest) -> ModelJobStatus:
         """Start partial dependence, or return the job of an equal request."""
         return self._jobs.start_dependence(self._store.get(request.session), request)
 
-    def importance(self, request: ImportanceRequest) -> JobStatus:
+    def importance(self, request: FeatureImportanceRequest) -> ModelJobStatus:
         """Start permutation importance, or return the job of an equal request."""
         return self._jobs.start_importance(self._store.get(request.session), request)
 
-    def shapley(self, request: ShapleyRequest) -> JobStatus:
+    def shapley(self, request: ShapleyRequest) -> ModelJobStatus:
         """Start Shapley values, or return the job of an equal request."""
         return self._jobs.start_shapley(self._store.get(request.session), request)
 
-    def job(self, request: JobRequest) -> JobResult:
+    def job(self, request: ModelJobRequest) -> JobResult:
         """Return the state of a job, and its result when it is done."""
         return self._jobs.get(request.job)
 
-    def cancel(self, request: JobRequest) -> JobStatus:
+    def cancel(self, request: ModelJobRequest) -> ModelJobStatus:
         """Cancel a job."""
         return self._jobs.cancel(request.job)
 
@@ -295,7 +295,7 @@ class WhatIf(Dashboard):
             workspace = session.workspace.snapshot()
         return make_optimize_response(workspace, request)
 
-    def statistics(self, request: StatisticsRequest) -> StatisticsResponse:
+    def statistics(self, request: FeatureStatisticsRequest) -> FeatureStatisticsResponse:
         """Return statistics of all columns, and the drift to another open data set."""
         session = self._store.get(request.session)
         other = None if request.other is None else self._store.get(request.other)
@@ -307,14 +307,14 @@ class WhatIf(Dashboard):
             other_workspace = other.workspace.snapshot()
         return make_statistics_response(workspace, other_workspace)
 
-    def export(self, request: ExportRequest) -> Stream:
+    def export(self, request: DataExportRequest) -> Stream:
         """Return the rows with edits and predictions as CSV or JSON lines."""
         session = self._store.get(request.session)
         with session.lock:
             return make_export(session.workspace.snapshot(), request, session.title)
 
 
-def _apply_edit(workspace: Workspace, request: EditRequest) -> int | None:
+def _apply_edit(workspace: Workspace, request: RowEditRequest) -> int | None:
     """Apply a change and return the row to show."""
     values = decode_values(request.values)
     if request.kind == "edit":

@@ -18,9 +18,9 @@ from tracklight.dashboards.what_if.schemas import (
     DependenceCurve,
     DependenceRequest,
     FeatureImportance,
-    ImportanceRequest,
+    FeatureImportanceRequest,
     JobResult,
-    JobStatus,
+    ModelJobStatus,
     ModelRequest,
     ShapleyRequest,
     ShapleyRow,
@@ -49,13 +49,13 @@ class WhatIfJobs:
         result.status = _make_status(job)
         return result
 
-    def cancel(self, key: str) -> JobStatus:
+    def cancel(self, key: str) -> ModelJobStatus:
         """Cancel a job."""
         job = self._get_job(key)
         job.cancel()
         return _make_status(job)
 
-    def start_prediction(self, session: OpenSession, request: ModelRequest) -> JobStatus:
+    def start_prediction(self, session: OpenSession, request: ModelRequest) -> ModelJobStatus:
         """Predict all new and edited rows."""
         workspace = session.workspace
         name = workspace.get_model(request.model).name
@@ -69,7 +69,7 @@ class WhatIfJobs:
 
         return self._start(session, "predict", compute, name)
 
-    def start_dependence(self, session: OpenSession, request: DependenceRequest) -> JobStatus:
+    def start_dependence(self, session: OpenSession, request: DependenceRequest) -> ModelJobStatus:
         """Compute partial dependence."""
         with session.lock:
             workspace = session.workspace.snapshot()
@@ -109,7 +109,9 @@ class WhatIfJobs:
 
         return self._start(session, "dependence", compute, request)
 
-    def start_importance(self, session: OpenSession, request: ImportanceRequest) -> JobStatus:
+    def start_importance(
+        self, session: OpenSession, request: FeatureImportanceRequest
+    ) -> ModelJobStatus:
         """Compute permutation importance."""
         with session.lock:
             workspace = session.workspace.snapshot()
@@ -137,7 +139,7 @@ class WhatIfJobs:
 
         return self._start(session, "importance", compute, request)
 
-    def start_shapley(self, session: OpenSession, request: ShapleyRequest) -> JobStatus:
+    def start_shapley(self, session: OpenSession, request: ShapleyRequest) -> ModelJobStatus:
         """Estimate Shapley values."""
         with session.lock:
             workspace = session.workspace.snapshot()
@@ -184,7 +186,7 @@ class WhatIfJobs:
 
     def _start(
         self, session: OpenSession, kind: str, compute: object, request: object
-    ) -> JobStatus:
+    ) -> ModelJobStatus:
         key = make_job_key(session.key, session.workspace.version, kind, repr(request),
                            [model.name for model in session.workspace.models])  # fmt: skip
         return _make_status(self._jobs.start(key, compute))  # type: ignore[arg-type]
@@ -196,11 +198,11 @@ class WhatIfJobs:
         return job
 
 
-_NO_STATUS = JobStatus("", "done", "", 0, 0, "")
+_NO_STATUS = ModelJobStatus("", "done", "", 0, 0, "")
 
 
-def _make_status(job: Job[JobResult]) -> JobStatus:
-    return JobStatus(job.key, job.state, job.stage, job.done, job.total, job.problem)
+def _make_status(job: Job[JobResult]) -> ModelJobStatus:
+    return ModelJobStatus(job.key, job.state, job.stage, job.done, job.total, job.problem)
 
 
 def can_vary(table: DataTable, name: str) -> bool:

@@ -32,11 +32,12 @@ from tracklight.analysis.what_if.thresholds import THRESHOLDS, choose_thresholds
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.dashboards.what_if.schemas import (
     NO_VALUES,
-    ColumnInfo,
-    ColumnsRequest,
-    ColumnsResponse,
     ColumnValues,
-    ExportRequest,
+    DataColumnInfo,
+    DataColumnsRequest,
+    DataColumnsResponse,
+    DataExportRequest,
+    FeatureStatisticsResponse,
     FeatureValue,
     MetricValues,
     ModelInfo,
@@ -47,7 +48,6 @@ from tracklight.dashboards.what_if.schemas import (
     PerformanceResponse,
     RowResponse,
     SessionInfo,
-    StatisticsResponse,
     StatisticsRow,
 )
 from tracklight.dashboards.what_if.store import OpenSession
@@ -85,8 +85,8 @@ def make_session_info(session: OpenSession) -> SessionInfo:
     )
 
 
-def _describe_column(column: DataColumn, is_input: bool, is_computed: bool) -> ColumnInfo:
-    info = ColumnInfo(
+def _describe_column(column: DataColumn, is_input: bool, is_computed: bool) -> DataColumnInfo:
+    info = DataColumnInfo(
         column.name,
         column.type,
         column.is_list,
@@ -132,7 +132,7 @@ def _make_computed_columns(
             workspace.label = label
 
 
-def make_columns_response(workspace: Workspace, request: ColumnsRequest) -> ColumnsResponse:
+def make_columns_response(workspace: Workspace, request: DataColumnsRequest) -> DataColumnsResponse:
     """Return columns of the data, or computed ones, of all rows that are not deleted."""
     available = dict(workspace.table.columns)
     if any(name not in available for name in request.names):
@@ -146,7 +146,7 @@ def make_columns_response(workspace: Workspace, request: ColumnsRequest) -> Colu
         if name not in available:
             workspace.table.get_column(name)  # raises with the most similar name
         columns.append(_make_column_values(available[name].take(rows)))
-    return ColumnsResponse(workspace.version, rows.astype(np.int32), columns)
+    return DataColumnsResponse(workspace.version, rows.astype(np.int32), columns)
 
 
 def _make_column_values(column: DataColumn) -> ColumnValues:
@@ -393,13 +393,13 @@ def make_optimize_response(workspace: Workspace, request: OptimizeRequest) -> Op
 
 def make_statistics_response(
     workspace: Workspace, other: Workspace | None = None
-) -> StatisticsResponse:
+) -> FeatureStatisticsResponse:
     """Return statistics of all columns, and the drift to another data set."""
     table = workspace.table.take(workspace.is_active)
     rows = [_make_statistics_row(each) for each in compute_statistics(table, table.names)]
     if other is not None:
         _add_drift(rows, table, other.table.take(other.is_active))
-    return StatisticsResponse(workspace.version, rows)
+    return FeatureStatisticsResponse(workspace.version, rows)
 
 
 def _make_statistics_row(statistics: FeatureStatistics) -> StatisticsRow:
@@ -456,7 +456,7 @@ def _add_drift(rows: Sequence[StatisticsRow], table: DataTable, other: DataTable
 # ---- export
 
 
-def make_export(workspace: Workspace, request: ExportRequest, title: str) -> Stream:
+def make_export(workspace: Workspace, request: DataExportRequest, title: str) -> Stream:
     """Return all rows with edits and current predictions as a file."""
     columns = list(workspace.table.columns.values())
     for predictor in workspace.models:

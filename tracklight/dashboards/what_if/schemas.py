@@ -146,7 +146,7 @@ class ModelRequest(SessionRequest):
     model: Name | None = None
 
 
-class ColumnsRequest(SessionRequest, kw_only=True):
+class DataColumnsRequest(SessionRequest, kw_only=True):
     """Columns of the data, or computed ones, for charts."""
 
     names: Names
@@ -159,7 +159,7 @@ class RowRequest(SessionRequest):
     row: Row = 0
 
 
-class ImageRequest(RowRequest, kw_only=True):
+class RowImageRequest(RowRequest, kw_only=True):
     """An image of one row, scaled down to ``max_px`` if given."""
 
     feature: Name
@@ -167,7 +167,7 @@ class ImageRequest(RowRequest, kw_only=True):
     max_px: Annotated[int, msgspec.Meta(ge=16, le=4096)] | None = None
 
 
-class EditRequest(SessionRequest):
+class RowEditRequest(SessionRequest):
     """A change of the data. ``values`` are the new values; bytes as ``{"base64": …}``."""
 
     kind: Literal["edit", "add", "duplicate", "delete", "undo", "reset"] = "edit"
@@ -208,7 +208,7 @@ class DependenceRequest(SessionRequest):
     seed: Seed = 0
 
 
-class ImportanceRequest(SessionRequest):
+class FeatureImportanceRequest(SessionRequest):
     """Permutation importance."""
 
     model: Name | None = None
@@ -249,19 +249,19 @@ class OptimizeRequest(PerformanceRequest):
     max_gap: Fraction = 0.05
 
 
-class StatisticsRequest(SessionRequest):
+class FeatureStatisticsRequest(SessionRequest):
     """Statistics of all columns, and the drift to another open data set."""
 
     other: Key | None = None
 
 
-class JobRequest(msgspec.Struct, forbid_unknown_fields=True):
+class ModelJobRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A job that was started before."""
 
     job: Key
 
 
-class ExportRequest(SessionRequest):
+class DataExportRequest(SessionRequest):
     """The rows with edits and predictions, as a file."""
 
     format: Literal["csv", "jsonl"] = "csv"
@@ -278,7 +278,7 @@ class DataFile(msgspec.Struct):
     bytes: int
 
 
-class FilesResponse(msgspec.Struct):
+class DataFilesResponse(msgspec.Struct):
     """Data files and model files, and what the server allows."""
 
     data: list[DataFile]
@@ -288,7 +288,7 @@ class FilesResponse(msgspec.Struct):
     is_truncated: bool
 
 
-class ColumnInfo(msgspec.Struct):
+class DataColumnInfo(msgspec.Struct):
     """A column of the data, or one that is computed from predictions."""
 
     name: str
@@ -323,13 +323,13 @@ class SessionInfo(msgspec.Struct):
     row_count: int
     active_count: int
     label: str | None
-    columns: list[ColumnInfo]
+    columns: list[DataColumnInfo]
     models: list[ModelInfo]
     edit_count: int
     problems: list[str]
 
 
-class SessionsResponse(msgspec.Struct):
+class DataSessionsResponse(msgspec.Struct):
     """All open data sets."""
 
     sessions: list[SessionInfo]
@@ -345,7 +345,7 @@ class ColumnValues(msgspec.Struct):
     categories: list[str] = []
 
 
-class ColumnsResponse(msgspec.Struct):
+class DataColumnsResponse(msgspec.Struct):
     """Columns for charts. ``rows`` are the numbers of the rows that are not deleted."""
 
     version: int
@@ -382,7 +382,7 @@ class RowResponse(msgspec.Struct):
     scores: list[ModelScores]
 
 
-class EditResponse(msgspec.Struct):
+class RowEditResponse(msgspec.Struct):
     """The row after a change; null if it was deleted or nothing was left to undo."""
 
     version: int
@@ -422,7 +422,7 @@ class CounterfactualsResponse(msgspec.Struct):
     edits: list[EditSuggestion]
 
 
-class JobStatus(msgspec.Struct):
+class ModelJobStatus(msgspec.Struct):
     """The state of a job."""
 
     job: str
@@ -468,7 +468,7 @@ class ShapleyRow(msgspec.Struct):
 class JobResult(msgspec.Struct):
     """The state of a job, and its result when it is done."""
 
-    status: JobStatus
+    status: ModelJobStatus
     dependence: list[DependenceCurve] = []
     importance: list[FeatureImportance] = []
     shapley: list[ShapleyRow] = []
@@ -559,7 +559,7 @@ class StatisticsRow(msgspec.Struct):
     kolmogorov_smirnov: float | None = None
 
 
-class StatisticsResponse(msgspec.Struct):
+class FeatureStatisticsResponse(msgspec.Struct):
     """Statistics of all columns."""
 
     version: int

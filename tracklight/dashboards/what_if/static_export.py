@@ -15,13 +15,13 @@ from tracklight.dashboards.what_if.responses import (
     make_statistics_response,
 )
 from tracklight.dashboards.what_if.schemas import (
-    ColumnsRequest,
-    ColumnsResponse,
+    DataColumnsRequest,
+    DataColumnsResponse,
+    DataSessionsResponse,
+    FeatureStatisticsResponse,
     PerformanceRequest,
     PerformanceResponse,
     SessionInfo,
-    SessionsResponse,
-    StatisticsResponse,
 )
 from tracklight.dashboards.what_if.store import OpenSession, SessionStore
 from tracklight.errors import TracklightError
@@ -38,8 +38,8 @@ class StaticSession(msgspec.Struct):
     """
 
     about: SessionInfo
-    columns: ColumnsResponse | None
-    statistics: StatisticsResponse
+    columns: DataColumnsResponse | None
+    statistics: FeatureStatisticsResponse
     performance: dict[str, PerformanceResponse]
 
 
@@ -52,7 +52,7 @@ def iter_static_responses(store: SessionStore) -> Iterator[tuple[str, object]]:
         infos.append(exported.about)
         yield f"static?session={quote(session.key, safe='')}", exported
     if infos:
-        yield "sessions", SessionsResponse(infos)
+        yield "sessions", DataSessionsResponse(infos)
 
 
 def _export(session: OpenSession) -> StaticSession:
@@ -61,7 +61,7 @@ def _export(session: OpenSession) -> StaticSession:
     columns = None
     if about.active_count <= _MAX_ROWS:
         names = [column.name for column in about.columns]
-        columns = make_columns_response(workspace, ColumnsRequest(session.key, names=names))
+        columns = make_columns_response(workspace, DataColumnsRequest(session.key, names=names))
     performance = {}
     for model in about.models:
         if not model.is_predicted or workspace.label is None:

@@ -26,8 +26,8 @@ from tracklight.dashboards.what_if.schemas import (
     AddModelRequest,
     ColumnModel,
     DataFile,
+    DataFilesResponse,
     FileModel,
-    FilesResponse,
     GrpcModel,
     JsonModel,
     KserveModel,
@@ -79,7 +79,7 @@ class SessionStore:
 
     # ---- files
 
-    def list_files(self) -> FilesResponse:
+    def list_files(self) -> DataFilesResponse:
         """Return the data files and model files below the log directories and ``--data-dir``."""
         data: list[DataFile] = []
         models: list[DataFile] = []
@@ -97,7 +97,7 @@ class SessionStore:
                         data.append(_make_file(root, os.path.join(folder, name)))
                     elif name.lower().endswith(MODEL_SUFFIXES):
                         models.append(_make_file(root, os.path.join(folder, name)))
-        return FilesResponse(
+        return DataFilesResponse(
             data[:_MAX_FILES],
             models[:_MAX_FILES],
             self._access.allow_model_execution,

@@ -830,7 +830,7 @@ export interface ImagesRoutes {
   };
   /** Return an image or video as logged, or as PNG if browsers cannot show its format. */
   readonly 'GET picture': {
-    readonly request: ImagesImageRequest;
+    readonly request: ImageRequest;
     readonly response: Blob;
   };
   /** Return an image that fits into a square; small images are returned as logged. */
@@ -850,7 +850,7 @@ export interface ImagesRoutes {
   };
   /** Return a logged file as a download, even if it cannot be shown. */
   readonly 'GET file': {
-    readonly request: ImagesImageRequest;
+    readonly request: ImageRequest;
     readonly response: Blob;
   };
   /** Return the images of a tag, optionally of some runs and steps, as a zip archive. */
@@ -904,13 +904,13 @@ export interface ImageInfoResponse {
 }
 
 /** One image of a value, which may hold several. */
-export interface ImagesImageRequest extends ValueRequest {
+export interface ImageRequest extends ValueRequest {
   /** Default: `0`. */
   readonly part?: number;
 }
 
 /** A rectangle of pixels. */
-export interface PixelsRequest extends ImagesImageRequest {
+export interface PixelsRequest extends ImageRequest {
   /** Default: `0`. */
   readonly x?: number;
   /** Default: `0`. */
@@ -936,7 +936,7 @@ export interface PixelsResponse {
 }
 
 /** An image scaled to fit into a square of `size` pixels. */
-export interface ThumbnailRequest extends ImagesImageRequest {
+export interface ThumbnailRequest extends ImageRequest {
   /** Default: `256`. */
   readonly size?: ThumbnailSize;
 }
@@ -944,7 +944,7 @@ export interface ThumbnailRequest extends ImagesImageRequest {
 export type ThumbnailSize = 64 | 128 | 256 | 512 | 1024 | 2048;
 
 /** A tile of an image that was halved `level` times; `x` and `y` count tiles. */
-export interface TileRequest extends ImagesImageRequest {
+export interface TileRequest extends ImageRequest {
   /** Default: `0`. */
   readonly level?: number;
   /** Default: `0`. */
@@ -1694,8 +1694,8 @@ export interface GraphsRoutes {
   };
   /** Return color scales, rankings, skip connections and shape issues of a graph. */
   readonly 'GET statistics': {
-    readonly request: GraphsStatisticsRequest;
-    readonly response: GraphsStatisticsResponse;
+    readonly request: StatisticsRequest;
+    readonly response: StatisticsResponse;
   };
   /** Return the category or number of each child of a group on a color scale. */
   readonly 'GET paint': {
@@ -1958,26 +1958,6 @@ export interface GraphsSearchResponse {
   readonly hits: readonly SearchHitRow[];
 }
 
-/** `profile` is a tag of the run with execution times and memory. */
-export interface GraphsStatisticsRequest extends GraphRequest {
-  readonly profile?: string | null;
-}
-
-/** Statistics over all nodes of a graph. */
-export interface GraphsStatisticsResponse {
-  readonly scales: readonly ScaleRow[];
-  readonly parameters: number;
-  readonly largest: readonly TensorRow[];
-  /** The nodes with the most parameters. */
-  readonly most_parameters: readonly RankedRow[];
-  readonly slowest: readonly RankedRow[];
-  /** The nodes that used the most memory. */
-  readonly most_memory: readonly RankedRow[];
-  readonly skip_connections: readonly SkipConnectionRow[];
-  /** Both are computed for graphs of up to 50,000 nodes, with at most 200 rows each. */
-  readonly shape_issues: readonly ShapeIssueRow[];
-}
-
 /** An uploaded file; `body` is its content. */
 export interface GraphsUploadRequest {
   readonly name: string;
@@ -2218,10 +2198,30 @@ export interface SkipConnectionRow {
 /** A graph in a static export; groups that are not included cannot be opened. */
 export interface StaticGraph {
   readonly about: OverviewResponse;
-  readonly statistics: GraphsStatisticsResponse;
+  readonly statistics: StatisticsResponse;
   readonly groups: readonly GroupResponse[];
   readonly paints: readonly GroupColorings[];
   readonly nodes: readonly NodeResponse[];
+}
+
+/** `profile` is a tag of the run with execution times and memory. */
+export interface StatisticsRequest extends GraphRequest {
+  readonly profile?: string | null;
+}
+
+/** Statistics over all nodes of a graph. */
+export interface StatisticsResponse {
+  readonly scales: readonly ScaleRow[];
+  readonly parameters: number;
+  readonly largest: readonly TensorRow[];
+  /** The nodes with the most parameters. */
+  readonly most_parameters: readonly RankedRow[];
+  readonly slowest: readonly RankedRow[];
+  /** The nodes that used the most memory. */
+  readonly most_memory: readonly RankedRow[];
+  readonly skip_connections: readonly SkipConnectionRow[];
+  /** Both are computed for graphs of up to 50,000 nodes, with at most 200 rows each. */
+  readonly shape_issues: readonly ShapeIssueRow[];
 }
 
 /** A large output of a node. */
@@ -2262,16 +2262,16 @@ export interface HparamsRoutes {
   /** Return all sessions with their hyperparameters and metrics, or the changed ones. */
   readonly 'GET sessions': {
     readonly request: SessionsRequest;
-    readonly response: HparamsSessionsResponse;
+    readonly response: SessionsResponse;
   };
   /** Return the importance of each hyperparameter for a metric, and how reliable it is. */
   readonly 'POST importance': {
-    readonly request: HparamsImportanceRequest;
+    readonly request: ImportanceRequest;
     readonly response: ImportanceResponse;
   };
   /** Return the importance of each hyperparameter for a metric, and how reliable it is. */
   readonly 'GET importance': {
-    readonly request: HparamsImportanceRequest;
+    readonly request: ImportanceRequest;
     readonly response: ImportanceResponse;
   };
   /** Return the curves of a metric, downsampled to a few points. */
@@ -2286,12 +2286,12 @@ export interface HparamsRoutes {
   };
   /** Return the whole table as CSV, JSON, LaTeX or Markdown. */
   readonly 'POST export': {
-    readonly request: HparamsExportRequest;
+    readonly request: ExportRequest;
     readonly response: Blob;
   };
   /** Return the whole table as CSV, JSON, LaTeX or Markdown. */
   readonly 'GET export': {
-    readonly request: HparamsExportRequest;
+    readonly request: ExportRequest;
     readonly response: Blob;
   };
 }
@@ -2299,6 +2299,25 @@ export interface HparamsRoutes {
 export type Aggregation = 'mean' | 'median' | 'min' | 'max';
 
 export type ExportFormat = 'csv' | 'json' | 'latex' | 'markdown';
+
+/**
+ * The table as a file, with the given columns and rows in the given order. Column keys are `name`,
+ * `group`, `status`, `start`, `end`, `duration`, `hparam:NAME` and `metric:KEY`. Without keys, all
+ * columns are exported; without sessions, all rows.
+ */
+export interface ExportRequest {
+  /** Default: `"last"`. */
+  readonly reduction?: ReductionKind;
+  readonly aggregation?: Aggregation | null;
+  /** Default: `10`. */
+  readonly count?: number;
+  /** Default: `0`. */
+  readonly step?: number;
+  readonly format: ExportFormat;
+  /** Default: `[]`. */
+  readonly columns?: readonly string[];
+  readonly sessions?: readonly string[] | null;
+}
 
 export type Goal = 'min' | 'max';
 
@@ -2334,26 +2353,20 @@ export interface HParamInteraction {
 export type HParamType = 'number' | 'bool' | 'string' | 'mixed';
 
 /**
- * The table as a file, with the given columns and rows in the given order. Column keys are `name`,
- * `group`, `status`, `start`, `end`, `duration`, `hparam:NAME` and `metric:KEY`. Without keys, all
- * columns are exported; without sessions, all rows.
+ * The importance of one hyperparameter. `direction` is 1 if higher values are better, -1 if lower
+ * values are, 0 if unclear. `best` is the range or category of the best sessions.
  */
-export interface HparamsExportRequest {
-  /** Default: `"last"`. */
-  readonly reduction?: ReductionKind;
-  readonly aggregation?: Aggregation | null;
-  /** Default: `10`. */
-  readonly count?: number;
-  /** Default: `0`. */
-  readonly step?: number;
-  readonly format: ExportFormat;
-  /** Default: `[]`. */
-  readonly columns?: readonly string[];
-  readonly sessions?: readonly string[] | null;
+export interface ImportanceBar {
+  readonly name: string;
+  readonly label: string;
+  readonly importance: number;
+  readonly deviation: number;
+  readonly direction: number;
+  readonly best: string | null;
 }
 
 /** The importance of hyperparameters for a metric, for all rows or those with these names. */
-export interface HparamsImportanceRequest {
+export interface ImportanceRequest {
   /** Default: `"last"`. */
   readonly reduction?: ReductionKind;
   readonly aggregation?: Aggregation | null;
@@ -2365,34 +2378,6 @@ export interface HparamsImportanceRequest {
   readonly sessions?: readonly string[] | null;
   /** Default: `0`. */
   readonly seed?: number;
-}
-
-/**
- * The table, or the rows that changed since the revision `since`. Columns hold only the rows of
- * this response; everything else is complete. `notes` are about unreadable files and hidden
- * columns. `repeats` is the number of sessions that are not the first of their group.
- */
-export interface HparamsSessionsResponse {
-  readonly revision: string;
-  readonly since: string | null;
-  readonly rows: SessionRows;
-  readonly hparams: readonly HParamCells[];
-  readonly metrics: readonly MetricCells[];
-  readonly notes: readonly Sentence[];
-  readonly repeats: number;
-}
-
-/**
- * The importance of one hyperparameter. `direction` is 1 if higher values are better, -1 if lower
- * values are, 0 if unclear. `best` is the range or category of the best sessions.
- */
-export interface ImportanceBar {
-  readonly name: string;
-  readonly label: string;
-  readonly importance: number;
-  readonly deviation: number;
-  readonly direction: number;
-  readonly best: string | null;
 }
 
 /** The importance of each hyperparameter, the largest first. `problem` says why there is none. */
@@ -2481,6 +2466,21 @@ export interface SessionsRequest {
   readonly metrics?: readonly string[];
 }
 
+/**
+ * The table, or the rows that changed since the revision `since`. Columns hold only the rows of
+ * this response; everything else is complete. `notes` are about unreadable files and hidden
+ * columns. `repeats` is the number of sessions that are not the first of their group.
+ */
+export interface SessionsResponse {
+  readonly revision: string;
+  readonly since: string | null;
+  readonly rows: SessionRows;
+  readonly hparams: readonly HParamCells[];
+  readonly metrics: readonly MetricCells[];
+  readonly notes: readonly Sentence[];
+  readonly repeats: number;
+}
+
 /** A downsampled curve. `nonfinite_count` is the number of NaN and infinite values. */
 export interface Sparkline {
   readonly session: string;
@@ -2539,12 +2539,12 @@ export interface ProjectorRoutes {
   /** Start a layout, or return the job of an equal request. */
   readonly 'POST project': {
     readonly request: ProjectionRequest;
-    readonly response: ProjectorJobStatus;
+    readonly response: JobStatus;
   };
   /** Cancel a job; its last intermediate result stays. */
   readonly 'DELETE project': {
-    readonly request: ProjectorJobRequest;
-    readonly response: ProjectorJobStatus;
+    readonly request: JobRequest;
+    readonly response: JobStatus;
   };
   /** Return the state of a layout and its current coordinates. */
   readonly 'GET layout': {
@@ -2574,17 +2574,17 @@ export interface ProjectorRoutes {
   /** Start a clustering with k-means or HDBSCAN, or return the job of an equal request. */
   readonly 'POST cluster': {
     readonly request: ClusterRequest;
-    readonly response: ProjectorJobStatus;
+    readonly response: JobStatus;
   };
   /** Return the cluster of each point; clusters are named by typical words of their labels. */
   readonly 'GET clusters': {
-    readonly request: ProjectorJobRequest;
+    readonly request: JobRequest;
     readonly response: ClustersResponse;
   };
   /** Change a label of some points. Edits are stored beside the notes on the log. */
   readonly 'POST edit': {
-    readonly request: ProjectorEditRequest;
-    readonly response: ProjectorEditResponse;
+    readonly request: EditRequest;
+    readonly response: EditResponse;
   };
   /** Return the bookmarks of TensorBoard and the views saved here. */
   readonly 'GET bookmarks': {
@@ -2705,9 +2705,20 @@ export interface ClusterRequest extends EmbeddingRequest {
 
 /** The cluster of each row, -1 for none. */
 export interface ClustersResponse {
-  readonly job: ProjectorJobStatus;
+  readonly job: JobStatus;
   readonly codes: Int32Array;
   readonly clusters: readonly ClusterInfo[];
+}
+
+/** A column of labels; `values` are the most frequent, empty if most are unique. */
+export interface ColumnInfo {
+  readonly name: string;
+  readonly kind: 'text' | 'number';
+  readonly distinct: number;
+  readonly missing: number;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly values: readonly LabelCount[];
 }
 
 /** A column of labels. `revision` keeps caches from returning labels before an edit. */
@@ -2762,6 +2773,19 @@ export type Device = 'cpu' | 'cuda' | 'mps';
  */
 export type DistanceMetric = 'cosine' | 'euclidean' | 'dot';
 
+/** A new label for some points, in an existing or a new column. */
+export interface EditRequest extends EmbeddingRequest {
+  readonly rows: Base64;
+  readonly column: string;
+  readonly text: string;
+}
+
+/** The new revision of the labels and the number of changed points. */
+export interface EditResponse {
+  readonly revision: number;
+  readonly changed: number;
+}
+
 /** Labels, vectors or the layout of a job as a file. */
 export interface EmbeddingFileRequest extends EmbeddingRequest {
   readonly content: 'labels' | 'vectors' | 'layout';
@@ -2784,7 +2808,7 @@ export interface EmbeddingInfo {
   readonly revision: number;
   readonly problems: readonly Sentence[];
   readonly usable: Uint8Array | null;
-  readonly columns: readonly ProjectorColumnInfo[];
+  readonly columns: readonly ColumnInfo[];
   readonly label_column: string | null;
   readonly color_column: string | null;
   readonly sequence_column: string | null;
@@ -2830,6 +2854,26 @@ export interface HdbscanMethod {
   readonly min_size?: number;
 }
 
+/** A job that was started before. */
+export interface JobRequest {
+  readonly job: string;
+}
+
+/**
+ * The state of a job; `frame` increases with every intermediate result. `stage` names the current
+ * stage, `problem` says why the job failed.
+ */
+export interface JobStatus {
+  readonly job: string;
+  readonly state: JobState;
+  readonly stage: Sentence;
+  readonly done: number;
+  readonly total: number;
+  readonly problem: Sentence | null;
+  readonly frame: number;
+  readonly device: Device;
+}
+
 /** k-means with a given number of clusters. */
 export interface KmeansMethod {
   readonly type: 'kmeans';
@@ -2850,7 +2894,7 @@ export interface LabelCount {
 }
 
 /** The coordinates along some axes, unless `known_frame` is the current frame of the job. */
-export interface LayoutRequest extends ProjectorJobRequest {
+export interface LayoutRequest extends JobRequest {
   /** Default: `0`. */
   readonly known_frame?: number;
   /** Default: `[0,1,2]`. */
@@ -2948,53 +2992,9 @@ export interface ProjectionRequest extends EmbeddingRequest {
   readonly align_by?: string | null;
 }
 
-/** A column of labels; `values` are the most frequent, empty if most are unique. */
-export interface ProjectorColumnInfo {
-  readonly name: string;
-  readonly kind: 'text' | 'number';
-  readonly distinct: number;
-  readonly missing: number;
-  readonly min: number | null;
-  readonly max: number | null;
-  readonly values: readonly LabelCount[];
-}
-
-/** A new label for some points, in an existing or a new column. */
-export interface ProjectorEditRequest extends EmbeddingRequest {
-  readonly rows: Base64;
-  readonly column: string;
-  readonly text: string;
-}
-
-/** The new revision of the labels and the number of changed points. */
-export interface ProjectorEditResponse {
-  readonly revision: number;
-  readonly changed: number;
-}
-
-/** A job that was started before. */
-export interface ProjectorJobRequest {
-  readonly job: string;
-}
-
-/**
- * The state of a job; `frame` increases with every intermediate result. `stage` names the current
- * stage, `problem` says why the job failed.
- */
-export interface ProjectorJobStatus {
-  readonly job: string;
-  readonly state: JobState;
-  readonly stage: Sentence;
-  readonly done: number;
-  readonly total: number;
-  readonly problem: Sentence | null;
-  readonly frame: number;
-  readonly device: Device;
-}
-
 /** The coordinates of `rows`, or of all rows, by axis; empty if the client has this frame. */
 export interface ProjectorLayoutResponse {
-  readonly job: ProjectorJobStatus;
+  readonly job: JobStatus;
   readonly rows: Int32Array | null;
   readonly coordinates: readonly Float32Array[];
   readonly explained_ratio: readonly number[];
@@ -3027,7 +3027,7 @@ export interface ProjectorUploadRequest {
 }
 
 /** The trustworthiness of a layout along some axes. */
-export interface QualityRequest extends ProjectorJobRequest {
+export interface QualityRequest extends JobRequest {
   /** Default: `[0,1]`. */
   readonly axes?: readonly number[];
 }
@@ -4389,12 +4389,12 @@ export interface WhatIfRoutes {
   /** List the data files and model files that can be opened. */
   readonly 'GET files': {
     readonly request: Empty;
-    readonly response: WhatIfFilesResponse;
+    readonly response: DataFilesResponse;
   };
   /** List the open data sets. */
   readonly 'GET sessions': {
     readonly request: Empty;
-    readonly response: WhatIfSessionsResponse;
+    readonly response: DataSessionsResponse;
   };
   /** Open data files as a new session. */
   readonly 'POST open': {
@@ -4409,7 +4409,7 @@ export interface WhatIfRoutes {
   /** Close a data set; its edits are lost. Returns the others. */
   readonly 'POST close': {
     readonly request: SessionRequest;
-    readonly response: WhatIfSessionsResponse;
+    readonly response: DataSessionsResponse;
   };
   /** Choose the label, the inputs of models, and the names of the classes. */
   readonly 'POST configure': {
@@ -4428,8 +4428,8 @@ export interface WhatIfRoutes {
   };
   /** Return columns for charts, of the data or computed from predictions. */
   readonly 'POST columns': {
-    readonly request: WhatIfColumnsRequest;
-    readonly response: WhatIfColumnsResponse;
+    readonly request: DataColumnsRequest;
+    readonly response: DataColumnsResponse;
   };
   /** Return all values of one row, and its predictions so far. */
   readonly 'GET row': {
@@ -4438,13 +4438,13 @@ export interface WhatIfRoutes {
   };
   /** Return an image of one row as PNG. */
   readonly 'GET image': {
-    readonly request: WhatIfImageRequest;
+    readonly request: RowImageRequest;
     readonly response: Blob;
   };
   /** Change, add, duplicate, delete, reset or undo, and predict the changed row again. */
   readonly 'POST edit': {
-    readonly request: WhatIfEditRequest;
-    readonly response: WhatIfEditResponse;
+    readonly request: RowEditRequest;
+    readonly response: RowEditResponse;
   };
   /** Return the distance of all rows to one row. */
   readonly 'POST distances': {
@@ -4459,32 +4459,32 @@ export interface WhatIfRoutes {
   /** Start the predictions of all new and edited rows. */
   readonly 'POST predict': {
     readonly request: ModelRequest;
-    readonly response: WhatIfJobStatus;
+    readonly response: ModelJobStatus;
   };
   /** Start partial dependence, or return the job of an equal request. */
   readonly 'POST dependence': {
     readonly request: DependenceRequest;
-    readonly response: WhatIfJobStatus;
+    readonly response: ModelJobStatus;
   };
   /** Start permutation importance, or return the job of an equal request. */
   readonly 'POST importance': {
-    readonly request: WhatIfImportanceRequest;
-    readonly response: WhatIfJobStatus;
+    readonly request: FeatureImportanceRequest;
+    readonly response: ModelJobStatus;
   };
   /** Start Shapley values, or return the job of an equal request. */
   readonly 'POST shapley': {
     readonly request: ShapleyRequest;
-    readonly response: WhatIfJobStatus;
+    readonly response: ModelJobStatus;
   };
   /** Return the state of a job, and its result when it is done. */
   readonly 'GET job': {
-    readonly request: WhatIfJobRequest;
+    readonly request: ModelJobRequest;
     readonly response: JobResult;
   };
   /** Cancel a job. */
   readonly 'DELETE job': {
-    readonly request: WhatIfJobRequest;
-    readonly response: WhatIfJobStatus;
+    readonly request: ModelJobRequest;
+    readonly response: ModelJobStatus;
   };
   /** Return metrics by slice, and the counts at 101 thresholds of binary models. */
   readonly 'POST performance': {
@@ -4498,12 +4498,12 @@ export interface WhatIfRoutes {
   };
   /** Return statistics of all columns, and the drift to another open data set. */
   readonly 'POST statistics': {
-    readonly request: WhatIfStatisticsRequest;
-    readonly response: WhatIfStatisticsResponse;
+    readonly request: FeatureStatisticsRequest;
+    readonly response: FeatureStatisticsResponse;
   };
   /** Return the rows with edits and predictions as CSV or JSON lines. */
   readonly 'GET export': {
-    readonly request: WhatIfExportRequest;
+    readonly request: DataExportRequest;
     readonly response: Blob;
   };
 }
@@ -4563,11 +4563,59 @@ export interface CounterfactualsResponse {
   readonly edits: readonly EditSuggestion[];
 }
 
+/** A column of the data, or one that is computed from predictions. */
+export interface DataColumnInfo {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly is_list: boolean;
+  readonly is_sequence: boolean;
+  readonly is_computed: boolean;
+  readonly is_input: boolean;
+  readonly missing: number;
+  readonly minimum: number | null;
+  readonly maximum: number | null;
+  readonly distinct: number | null;
+}
+
+/** Columns of the data, or computed ones, for charts. */
+export interface DataColumnsRequest extends SessionRequest {
+  readonly names: readonly string[];
+  /** Default: `0.5`. */
+  readonly threshold?: number;
+}
+
+/** Columns for charts. `rows` are the numbers of the rows that are not deleted. */
+export interface DataColumnsResponse {
+  readonly version: number;
+  readonly rows: Int32Array;
+  readonly columns: readonly ColumnValues[];
+}
+
+/** The rows with edits and predictions, as a file. */
+export interface DataExportRequest extends SessionRequest {
+  /** Default: `"csv"`. */
+  readonly format?: 'csv' | 'jsonl';
+}
+
 /** A file that can be opened. */
 export interface DataFile {
   readonly path: string;
   readonly name: string;
   readonly bytes: number;
+}
+
+/** Data files and model files, and what the server allows. */
+export interface DataFilesResponse {
+  readonly data: readonly DataFile[];
+  readonly models: readonly DataFile[];
+  readonly allow_model_execution: boolean;
+  readonly model_hosts: readonly string[];
+  readonly is_truncated: boolean;
+}
+
+/** All open data sets. */
+export interface DataSessionsResponse {
+  readonly sessions: readonly SessionInfo[];
 }
 
 /** The partial dependence of one feature, or of a pair. Matrices are flattened row by row. */
@@ -4634,6 +4682,27 @@ export interface FeatureImportance {
   readonly std: number;
 }
 
+/** Permutation importance. */
+export interface FeatureImportanceRequest extends SessionRequest {
+  readonly model?: string | null;
+  readonly metric?: string | null;
+  /** Default: `5`. */
+  readonly repeats?: number;
+  /** Default: `0`. */
+  readonly seed?: number;
+}
+
+/** Statistics of all columns, and the drift to another open data set. */
+export interface FeatureStatisticsRequest extends SessionRequest {
+  readonly other?: string | null;
+}
+
+/** Statistics of all columns. */
+export interface FeatureStatisticsResponse {
+  readonly version: number;
+  readonly rows: readonly StatisticsRow[];
+}
+
 /** One value of a row; images and bytes have only a size. */
 export interface FeatureValue {
   readonly name: string;
@@ -4673,7 +4742,7 @@ export interface GrpcModel {
 
 /** The state of a job, and its result when it is done. */
 export interface JobResult {
-  readonly status: WhatIfJobStatus;
+  readonly status: ModelJobStatus;
   readonly dependence: readonly DependenceCurve[];
   readonly importance: readonly FeatureImportance[];
   readonly shapley: readonly ShapleyRow[];
@@ -4731,6 +4800,21 @@ export interface ModelInfo {
   readonly is_predicted: boolean;
   readonly features: readonly string[];
   readonly class_names: readonly string[];
+}
+
+/** A job that was started before. */
+export interface ModelJobRequest {
+  readonly job: string;
+}
+
+/** The state of a job. */
+export interface ModelJobStatus {
+  readonly job: string;
+  readonly state: JobState;
+  readonly stage: string;
+  readonly done: number;
+  readonly total: number;
+  readonly problem: string;
 }
 
 /** One model; by default the first. */
@@ -4844,6 +4928,32 @@ export interface RestModel {
   readonly timeout_s?: number;
 }
 
+/** A change of the data. `values` are the new values; bytes as `{"base64": …}`. */
+export interface RowEditRequest extends SessionRequest {
+  /** Default: `"edit"`. */
+  readonly kind?: 'edit' | 'add' | 'duplicate' | 'delete' | 'undo' | 'reset';
+  /** Default: `0`. */
+  readonly row?: number;
+  /** Default: `{}`. */
+  readonly values?: Readonly<Record<string, unknown>>;
+}
+
+/** The row after a change; null if it was deleted or nothing was left to undo. */
+export interface RowEditResponse {
+  readonly version: number;
+  readonly edit_count: number;
+  readonly active_count: number;
+  readonly row: RowResponse | null;
+}
+
+/** An image of one row, scaled down to `max_px` if given. */
+export interface RowImageRequest extends RowRequest {
+  readonly feature: string;
+  /** Default: `0`. */
+  readonly version?: number;
+  readonly max_px?: number | null;
+}
+
 /** One row. */
 export interface RowRequest extends SessionRequest {
   /** Default: `0`. */
@@ -4868,7 +4978,7 @@ export interface SessionInfo {
   readonly row_count: number;
   readonly active_count: number;
   readonly label: string | null;
-  readonly columns: readonly WhatIfColumnInfo[];
+  readonly columns: readonly DataColumnInfo[];
   readonly models: readonly ModelInfo[];
   readonly edit_count: number;
   readonly problems: readonly string[];
@@ -4943,116 +5053,6 @@ export type Strategy =
 export type Task = 'classification' | 'regression';
 
 export type ValueType = 'integer' | 'float' | 'boolean' | 'string' | 'image' | 'bytes';
-
-/** A column of the data, or one that is computed from predictions. */
-export interface WhatIfColumnInfo {
-  readonly name: string;
-  readonly type: ValueType;
-  readonly is_list: boolean;
-  readonly is_sequence: boolean;
-  readonly is_computed: boolean;
-  readonly is_input: boolean;
-  readonly missing: number;
-  readonly minimum: number | null;
-  readonly maximum: number | null;
-  readonly distinct: number | null;
-}
-
-/** Columns of the data, or computed ones, for charts. */
-export interface WhatIfColumnsRequest extends SessionRequest {
-  readonly names: readonly string[];
-  /** Default: `0.5`. */
-  readonly threshold?: number;
-}
-
-/** Columns for charts. `rows` are the numbers of the rows that are not deleted. */
-export interface WhatIfColumnsResponse {
-  readonly version: number;
-  readonly rows: Int32Array;
-  readonly columns: readonly ColumnValues[];
-}
-
-/** A change of the data. `values` are the new values; bytes as `{"base64": …}`. */
-export interface WhatIfEditRequest extends SessionRequest {
-  /** Default: `"edit"`. */
-  readonly kind?: 'edit' | 'add' | 'duplicate' | 'delete' | 'undo' | 'reset';
-  /** Default: `0`. */
-  readonly row?: number;
-  /** Default: `{}`. */
-  readonly values?: Readonly<Record<string, unknown>>;
-}
-
-/** The row after a change; null if it was deleted or nothing was left to undo. */
-export interface WhatIfEditResponse {
-  readonly version: number;
-  readonly edit_count: number;
-  readonly active_count: number;
-  readonly row: RowResponse | null;
-}
-
-/** The rows with edits and predictions, as a file. */
-export interface WhatIfExportRequest extends SessionRequest {
-  /** Default: `"csv"`. */
-  readonly format?: 'csv' | 'jsonl';
-}
-
-/** Data files and model files, and what the server allows. */
-export interface WhatIfFilesResponse {
-  readonly data: readonly DataFile[];
-  readonly models: readonly DataFile[];
-  readonly allow_model_execution: boolean;
-  readonly model_hosts: readonly string[];
-  readonly is_truncated: boolean;
-}
-
-/** An image of one row, scaled down to `max_px` if given. */
-export interface WhatIfImageRequest extends RowRequest {
-  readonly feature: string;
-  /** Default: `0`. */
-  readonly version?: number;
-  readonly max_px?: number | null;
-}
-
-/** Permutation importance. */
-export interface WhatIfImportanceRequest extends SessionRequest {
-  readonly model?: string | null;
-  readonly metric?: string | null;
-  /** Default: `5`. */
-  readonly repeats?: number;
-  /** Default: `0`. */
-  readonly seed?: number;
-}
-
-/** A job that was started before. */
-export interface WhatIfJobRequest {
-  readonly job: string;
-}
-
-/** The state of a job. */
-export interface WhatIfJobStatus {
-  readonly job: string;
-  readonly state: JobState;
-  readonly stage: string;
-  readonly done: number;
-  readonly total: number;
-  readonly problem: string;
-}
-
-/** All open data sets. */
-export interface WhatIfSessionsResponse {
-  readonly sessions: readonly SessionInfo[];
-}
-
-/** Statistics of all columns, and the drift to another open data set. */
-export interface WhatIfStatisticsRequest extends SessionRequest {
-  readonly other?: string | null;
-}
-
-/** Statistics of all columns. */
-export interface WhatIfStatisticsResponse {
-  readonly version: number;
-  readonly rows: readonly StatisticsRow[];
-}
 
 // ---- Shared
 
