@@ -1,11 +1,11 @@
-import type { Point } from '../../../charts/renderer/renderer';
+import type { Point } from '../renderer/renderer';
 import {
   getViewAxes,
   getEyePosition,
   getHeightAtTarget,
   type Projection,
   type Orbit,
-} from '../../../charts/webgl/orbit-camera';
+} from '../webgl/orbit-camera';
 
 export interface ScreenSize {
   readonly width: number;

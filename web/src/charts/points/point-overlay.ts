@@ -1,4 +1,4 @@
-import { FONT_FAMILY, type Point } from '../../../charts/renderer/renderer';
+import { FONT_FAMILY, type Point } from '../renderer/renderer';
 
 /** A label beside a point. Earlier ones have priority where labels overlap. */
 export interface PointLabel {

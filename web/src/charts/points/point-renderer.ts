@@ -12,8 +12,8 @@ import {
   getEyePosition,
   getHeightAtTarget,
   getUpVector,
-} from '../../../charts/webgl/orbit-camera';
-import { detectSoftwareRendering, RenderBudget } from '../../../charts/webgl/render-budget';
+} from '../webgl/orbit-camera';
+import { detectSoftwareRendering, RenderBudget } from '../webgl/render-budget';
 import { PointBuffers, PointLayer } from './point-layers';
 import type { PointRenderer, SpriteSheet, PointScene } from './point-scene';
 

@@ -1,5 +1,4 @@
-import type { ProjectorLayoutResponse } from '../../../api/schemas';
-import type { Orbit, Projection } from '../../../charts/webgl/orbit-camera';
+import type { Orbit, Projection } from '../webgl/orbit-camera';
 
 /** Positions of points: `x y z` of each, most of them in the unit sphere. NaN for no position. */
 export interface PointPositions {
@@ -59,7 +58,11 @@ export interface PointRenderer {
   dispose(): void;
 }
 
-type LayoutPlaces = Pick<ProjectorLayoutResponse, 'rows' | 'coordinates'>;
+/** Coordinates by axis, of all rows or of some. */
+interface LayoutPlaces {
+  readonly rows: Int32Array | null;
+  readonly coordinates: readonly Float32Array[];
+}
 
 /** Center and radius by which a layout is normalized. */
 export interface BoundingSphere {

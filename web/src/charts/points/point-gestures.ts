@@ -1,7 +1,29 @@
-import type { Point } from '../../../charts/renderer/renderer';
-import { panOrbit, rotateOrbit, type Orbit, zoomOrbitAt } from '../../../charts/webgl/orbit-camera';
-import type { GestureHandlers } from '../../../charts/surface/gestures';
-import type { ProjectorState } from '../projector-state.svelte';
+import type { Point } from '../renderer/renderer';
+import {
+  type Orbit,
+  panOrbit,
+  type Projection,
+  rotateOrbit,
+  zoomOrbitAt,
+} from '../webgl/orbit-camera';
+import type { GestureHandlers } from '../surface/gestures';
+
+/** The camera that gestures move. */
+export interface PointCamera {
+  /** In CSS pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly orbit: Orbit;
+  readonly projection: Projection;
+  /** A drag pans instead of rotating. */
+  readonly isFlat: boolean;
+  isDragging: boolean;
+  setOrbit(orbit: Orbit): void;
+  endDrag(): void;
+}
+
+/** What a drag does: move the camera, or select points with a box or a lasso. */
+export type DragTool = 'move' | 'box' | 'lasso';
 
 /** What gestures do besides moving the camera. */
 export interface PointGestureCallbacks {
@@ -10,14 +32,16 @@ export interface PointGestureCallbacks {
   /** Show the outline of a selection; empty for none. */
   setOutline(outline: readonly Point[]): void;
   selectInside(outline: readonly Point[]): void;
+  /** A double click. */
+  resetZoom(): void;
 }
 
 /** A drag rotates in 3D, pans in 2D, or selects points with a box or a lasso. */
 export function createPointGestures(
-  projector: ProjectorState,
+  view: { readonly camera: PointCamera; readonly dragTool: DragTool },
   callbacks: PointGestureCallbacks,
 ): GestureHandlers {
-  const { camera } = projector;
+  const { camera } = view;
   let startOrbit: Orbit | null = null;
   let outline: Point[] = [];
 
@@ -33,7 +57,7 @@ export function createPointGestures(
   }
 
   function drawOutline(from: Point, to: Point): void {
-    if (projector.dragTool === 'box') outline = getBoxCorners(from, to);
+    if (view.dragTool === 'box') outline = getBoxCorners(from, to);
     else outline = [...(outline.length > 0 ? outline : [from]), to];
     callbacks.setOutline(outline);
   }
@@ -48,7 +72,7 @@ export function createPointGestures(
   return {
     hover: callbacks.hover,
     click: callbacks.click,
-    drag: (from, to) => (projector.dragTool === 'move' ? move(from, to) : drawOutline(from, to)),
+    drag: (from, to) => (view.dragTool === 'move' ? move(from, to) : drawOutline(from, to)),
     dragEnd() {
       if (outline.length > 2) callbacks.selectInside(outline);
       end();
@@ -60,16 +84,14 @@ export function createPointGestures(
     pan: (dx, dy) =>
       camera.setOrbit(panOrbit(camera.orbit, dx, dy, camera.height, camera.projection, 'y')),
     zoom: (at, factor) => camera.setOrbit(zoomAt(camera, at, factor)),
-    // A double click focuses the hovered point, or shows all points.
-    resetZoom: () =>
-      projector.hoveredRow === null ? camera.fit() : projector.focusPoint(projector.hoveredRow),
+    resetZoom: () => callbacks.resetZoom(),
     dragsByTouch: () => true,
   };
 }
 
 /** Zoom, keeping what is at a position of the canvas there. */
 export function zoomAt(
-  { orbit, projection, width, height }: ProjectorState['camera'],
+  { orbit, projection, width, height }: PointCamera,
   at: Point,
   factor: number,
 ): Orbit {

@@ -6,13 +6,12 @@ import {
   colorCodes,
   colorNumbers,
   divergingRamp,
-  LabelColumn,
   MISSING_COLOR,
   parseHexColor,
-  pointSizes,
   valueRange,
   withAlpha,
-} from './point-colors';
+} from '../../charts/points/point-colors';
+import { LabelColumn, pointSizes } from './label-column';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const numbers = Float32Array.from([0, 5, 10, NaN]);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { DEFAULT_ORBIT } from '../../../charts/webgl/orbit-camera';
+import { DEFAULT_ORBIT } from '../webgl/orbit-camera';
 import { computeBounds, createDrawOrder, normalizePositions } from './point-scene';
 import { isInsidePolygon, ScreenIndex } from './screen-index';
 
