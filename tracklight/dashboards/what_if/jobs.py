@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracklight.analysis.jobs import Job, JobProgress, Jobs, make_job_key
+from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if import importance, partial_dependence
 from tracklight.analysis.what_if.performance import get_labels_and_scores
@@ -26,8 +27,13 @@ from tracklight.dashboards.what_if.schemas import (
     ShapleyRow,
 )
 from tracklight.dashboards.what_if.store import OpenSession
-from tracklight.errors import LogError, UsageError
+from tracklight.errors import LogError, Message, UsageError
 from tracklight.types import Float64, Int64
+
+PREDICTING = Message("what_if.predicting", "predicting")
+VARYING_FEATURES = Message("what_if.varying_features", "varying features")
+SHUFFLING_FEATURES = Message("what_if.shuffling_features", "shuffling features")
+SAMPLING = Message("what_if.sampling", "sampling")
 
 
 class WhatIfJobs:
@@ -63,7 +69,7 @@ class WhatIfJobs:
         def compute(progress: JobProgress) -> JobResult:
             with session.lock:
                 scores = workspace.predict(
-                    name, lambda done, total: progress.step("predicting", done, total)
+                    name, lambda done, total: progress.step(PREDICTING, done, total)
                 ).scores
             return JobResult(_NO_STATUS, predicted_rows=len(scores))
 
@@ -100,7 +106,7 @@ class WhatIfJobs:
                 rows,
                 groups,
                 lambda varied: workspace.predict_table(varied, request.model).scores,
-                report=lambda done, total: progress.step("varying features", done, total),
+                report=lambda done, total: progress.step(VARYING_FEATURES, done, total),
             )
             names = workspace.get_class_names(request.model)
             curves = [_make_curve(each, rows, names, request.curves) for each in results]
@@ -128,7 +134,7 @@ class WhatIfJobs:
                 scorer,
                 repeats=request.repeats,
                 seed=request.seed,
-                report=lambda done, total: progress.step("shuffling features", done, total),
+                report=lambda done, total: progress.step(SHUFFLING_FEATURES, done, total),
             )
             rows = [
                 FeatureImportance(name, float(drops.mean()), float(drops.std()))
@@ -169,7 +175,7 @@ class WhatIfJobs:
                 background=active[sample],
                 permutations=request.permutations,
                 seed=request.seed,
-                report=lambda done, total: progress.step("sampling", done, total),
+                report=lambda done, total: progress.step(SAMPLING, done, total),
             )
             rows = [
                 ShapleyRow(
@@ -198,11 +204,18 @@ class WhatIfJobs:
         return job
 
 
-_NO_STATUS = ModelJobStatus("", "done", "", 0, 0, "")
+_NO_STATUS = ModelJobStatus("", "done", Sentence.make(""), 0, 0, None)
 
 
 def _make_status(job: Job[JobResult]) -> ModelJobStatus:
-    return ModelJobStatus(job.key, job.state, job.stage, job.done, job.total, job.problem)
+    return ModelJobStatus(
+        job.key,
+        job.state,
+        Sentence.make(job.stage_message),
+        job.done,
+        job.total,
+        Sentence.make(job.problem_message) if job.problem else None,
+    )
 
 
 def can_vary(table: DataTable, name: str) -> bool:

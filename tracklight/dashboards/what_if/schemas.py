@@ -12,6 +12,7 @@ from tracklight.analysis.jobs import JobState
 from tracklight.analysis.predictors.base import Task
 from tracklight.analysis.predictors.http_models import ServingMethod
 from tracklight.analysis.predictors.python_models import Output
+from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables.columns import ValueType
 from tracklight.analysis.what_if.distances import Metric
 from tracklight.analysis.what_if.partial_dependence import GridKind
@@ -423,14 +424,14 @@ class CounterfactualsResponse(msgspec.Struct):
 
 
 class ModelJobStatus(msgspec.Struct):
-    """The state of a job."""
+    """The state of a job; ``problem`` says why it failed."""
 
     job: str
     state: JobState
-    stage: str
+    stage: Sentence
     done: int
     total: int
-    problem: str
+    problem: Sentence | None
 
 
 class DependenceCurve(msgspec.Struct):

@@ -4807,14 +4807,14 @@ export interface ModelJobRequest {
   readonly job: string;
 }
 
-/** The state of a job. */
+/** The state of a job; `problem` says why it failed. */
 export interface ModelJobStatus {
   readonly job: string;
   readonly state: JobState;
-  readonly stage: string;
+  readonly stage: Sentence;
   readonly done: number;
   readonly total: number;
-  readonly problem: string;
+  readonly problem: Sentence | null;
 }
 
 /** One model; by default the first. */

@@ -17,7 +17,12 @@ export interface OverlayContent {
   readonly labels: readonly PointLabel[];
   /** Distance from the center of a point to its label. */
   readonly labelGap: number;
-  readonly rings: readonly { readonly at: Point; readonly radius: number }[];
+  /** Circles around points, in the color of text unless given. */
+  readonly rings: readonly {
+    readonly at: Point;
+    readonly radius: number;
+    readonly color?: string;
+  }[];
   /** Lines from a point to its neighbors. */
   readonly neighborLines: { readonly from: Point; readonly to: readonly Point[] } | null;
   /** Lines between consecutive points of a sequence. */
@@ -75,9 +80,9 @@ function drawNeighborLines(
 }
 
 function drawRings(canvas: CanvasRenderingContext2D, { rings, textColor }: OverlayContent): void {
-  canvas.strokeStyle = textColor;
   canvas.lineWidth = 1.75;
-  for (const { at, radius } of rings) {
+  for (const { at, radius, color = textColor } of rings) {
+    canvas.strokeStyle = color;
     canvas.beginPath();
     canvas.arc(at.x, at.y, radius, 0, 2 * Math.PI);
     canvas.stroke();

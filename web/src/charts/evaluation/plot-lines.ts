@@ -1,10 +1,25 @@
-/** Lines of the plots per slice. */
-import type { PlotRow } from '../../api/schemas';
-import type { Line, ReferenceLine } from '../../charts/types';
+/** Lines of ROC, precision-recall and calibration curves and of score distributions. */
+import type { Line, ReferenceLine } from '../types';
 
 export const PLOT_KINDS = ['roc', 'pr', 'calibration', 'distribution'] as const;
 
 export type PlotKind = (typeof PLOT_KINDS)[number];
+
+/** The curves of one slice or model. */
+export interface EvaluationCurves {
+  readonly slice: number;
+  readonly output: string;
+  readonly false_positive_rate: Float64Array;
+  readonly true_positive_rate: Float64Array;
+  readonly recall: Float64Array;
+  readonly precision: Float64Array;
+  readonly mean_score: Float64Array;
+  readonly positive_share: Float64Array;
+  readonly calibration_weight: Float64Array;
+  readonly distribution_edges: Float64Array;
+  readonly negative: Float64Array;
+  readonly positive: Float64Array;
+}
 
 export interface PlotStyle {
   readonly label: string;
@@ -18,7 +33,7 @@ const POSITIVE_DASH = [5, 3];
 /** Return the lines of one slice: two for the distribution, for negative and positive labels. */
 export function makePlotLines(
   kind: PlotKind,
-  plot: PlotRow,
+  plot: EvaluationCurves,
   { label, color }: PlotStyle,
   names: { readonly negative: string; readonly positive: string },
 ): Line[] {
