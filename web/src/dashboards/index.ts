@@ -82,7 +82,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `result = tracklight.fairness.evaluate(
     frame, label="approved", prediction="score", slices=["sex", ["sex", "region"]])
 result.write("logs/run-1", step=epoch)`,
-    load: () => importWithMessages('fairness', () => import('./fairness')),
+    load: () => loadView('fairness', () => import('./fairness/View.svelte')),
   },
   {
     name: 'what_if',
