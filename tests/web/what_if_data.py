@@ -69,7 +69,9 @@ def make_image_workspace() -> Workspace:
 
 
 @contextmanager
-def serve_workspaces(folder: Path, workspaces: dict[str, Workspace], **access: Any) -> Iterator[str]:
+def serve_workspaces(
+    folder: Path, workspaces: dict[str, Workspace], **access: Any
+) -> Iterator[str]:
     """Serve an empty log with data sets that are already open; yield the URL of the board."""
     folder.mkdir(exist_ok=True)
     settings = Settings(port=0, access=DataAccess(workspaces=workspaces, **access))
