@@ -93,6 +93,16 @@ def test_every_kind_of_table_gives_the_same_result(kind, tmp_path, monkeypatch):
     assert result.evaluation.lower[row, column] == reference.evaluation.lower[other, column]
 
 
+def test_a_slice_of_several_specifications_is_in_the_result_once():
+    specs = ["sex", ["sex"], {"sex": "F"}]
+    result = evaluate(COLUMNS, label="label", prediction="score", slices=specs)
+    expected = evaluate(COLUMNS, label="label", prediction="score", slices=["sex"])
+    assert result.slices == expected.slices
+    np.testing.assert_array_equal(result.evaluation.value, expected.evaluation.value)
+    none = evaluate(COLUMNS, label="label", prediction="score", slices=specs, min_slice_size=10**6)
+    assert sorted(none.omitted) == sorted(expected.slices)
+
+
 def test_table_columns():
     result = evaluate(COLUMNS, **ARGUMENTS, thresholds=[0.5], metrics=["recall", "auc"])
     frame = result.to_pandas()

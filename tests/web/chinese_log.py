@@ -7,15 +7,18 @@ Each kind of data also has a damaged example, whose error message is translated 
 from __future__ import annotations
 
 import math
+import shutil
 import time
 from pathlib import Path
 
 import numpy as np
 
+import tracklight
 from tests.dashboards.mesh.scene import make_part
 from tests.index import logs
 from tests.web import embedding_log, image_log, mesh_log
 from tests.web.event_writer import append_records
+from tests.web.fairness_log import TFMA
 from tracklight.analysis.profiles.captures.files import make_capture_id
 from tracklight.cli.demo.flowers import encode_capture
 from tracklight.cli.demo.graph_builder import BATCH, GraphBuilder
@@ -37,6 +40,8 @@ CAPTURES = {
     "优化前": "2024_01_02_03_04_01",
     "优化后": "2024_01_02_03_04_02",
 }
+#: Evaluation folders of TFMA; the second cannot be read.
+VALIDATED_FOLDER, DAMAGED_FOLDER = "验证/完整", "验证/损坏"
 BASELINE_CAPTURE = make_capture_id("性能/优化前", "xplane", CAPTURES["优化前"])
 
 
@@ -49,6 +54,8 @@ def write_chinese_log(logdir: Path) -> None:
     _write_graph(logdir / RUNS[2])
     _write_embeddings(logdir / "嵌入")
     _write_captures(logdir / "性能")
+    _write_data(logdir / "人口.csv")
+    _write_evaluations(logdir)
 
 
 def event_record(step: int, *values: Message) -> bytes:
@@ -192,3 +199,42 @@ def _write_captures(folder: Path) -> None:
         session = folder / run / "plugins" / "profile" / CAPTURES[run]
         session.mkdir(parents=True)
         (session / "主机.xplane.pb").write_bytes(content)
+
+
+def _write_evaluations(logdir: Path) -> None:
+    """Write an evaluation with small, omitted and undefined slices, and folders of TFMA."""
+    rows = 2000
+    rng = np.random.default_rng(0)
+    regions = ("北", "东", "西", "南")
+    columns = {
+        "性别": rng.choice(["女", "男"], rows),
+        "地区": rng.choice(regions, rows, p=[0.6, 0.37, 0.028, 0.002]),
+    }
+    signal = rng.normal(size=rows)
+    noise = np.where(columns["地区"] == "东", 2.0, 0.3) * rng.normal(size=rows)
+    scores = 1 / (1 + np.exp(-2 * (signal + noise)))
+    scores[:5] = math.nan
+    for step in (1, 2):
+        tracklight.fairness.evaluate(
+            columns,
+            label=(signal > 0).astype(int),
+            prediction=np.clip(scores + 0.05 * step, 0, 1),
+            slices=["性别", "地区"],
+            thresholds=[0.25, 0.5, 0.75],
+            min_slice_size=10,
+        ).write(logdir / "公平", step=step, tag="贷款")
+    shutil.copytree(TFMA, logdir / VALIDATED_FOLDER)
+    shutil.copytree(TFMA, logdir / DAMAGED_FOLDER)
+    for file in (logdir / DAMAGED_FOLDER).glob("metrics*"):
+        file.write_bytes(file.read_bytes()[:100])
+
+
+def _write_data(path: Path) -> None:
+    """Write a data set with predictions for What-If."""
+    random = np.random.default_rng(0)
+    lines = ["年龄,职业,标签,predictions__probabilities"]
+    for _ in range(60):
+        age, score = random.integers(20, 70), random.random()
+        job = random.choice(["厨师", "护士"])
+        lines.append(f"{age},{job},{int(score + random.normal() / 4 > 0.5)},{1 - score}|{score}")
+    path.write_text("\n".join(lines), encoding="utf-8")

@@ -76,6 +76,8 @@ PROFILED_NAMES = (
     r"|void .*|bfloat16|key=value"
     r"|\b(train|python|Dataset|Shuffle|Prefetch|Root|Relu|Cast|Mean|Mul|copy|output)\b"
 )
+#: Columns that What-If computes; they are used by name.
+COMPUTED_COLUMNS = r"score|predicted|correct|predictions(__probabilities)?|Jensen-Shannon|PSI"
 #: The buttons of the first segmented control, which is in the toolbar.
 FIRST_SEGMENTS = "main .segmented >> nth=0 >> button"
 
@@ -93,6 +95,12 @@ DASHBOARDS = [
     Dashboard("histograms", has_panel=True),
     Dashboard("distributions", has_panel=True),
     Dashboard("pr_curves", query="&table=1", has_panel=True),
+    Dashboard(
+        "fairness",
+        "main section li",
+        views=FIRST_SEGMENTS,
+        names="ROC|PR|Holm|Bonferroni|Benjamini-Hochberg|Model Analysis",
+    ),
     Dashboard("mesh", "main article [data-drawn='1']", has_panel=True, names="float64"),
     Dashboard(
         "graphs",
@@ -108,5 +116,12 @@ DASHBOARDS = [
         f"&before={BASELINE_CAPTURE}",
         views=FIRST_SEGMENTS,
         names=PROFILED_NAMES,
+    ),
+    Dashboard(
+        "what_if",
+        "[data-drawn='1']",
+        "&wi-file=人口.csv&wi-file-label=标签&wi-row=1&wi-cf=1&wi-slice=职业",
+        views=FIRST_SEGMENTS,
+        names=COMPUTED_COLUMNS,
     ),
 ]

@@ -111,7 +111,7 @@ def test_steps_plots_and_validation(board: str, open_page: OpenPage) -> None:
     history = page.get_by_role("region", name="Over steps")
     expect(history.get_by_role("img")).to_have_attribute("data-drawn", "2")
     history.get_by_role("button", name="Show as table").click()
-    expect(history.locator("tbody tr")).to_have_count(3)
+    expect(history.get_by_role("table").get_by_role("row")).to_have_count(4)
     page.get_by_role("button", name="Plots", exact=True).click()
     for name in ("ROC curve", "PR curve", "Calibration", "Score distribution"):
         expect(page.get_by_role("article", name=name).get_by_role("img")).to_be_visible()
@@ -180,6 +180,18 @@ def test_static_export(tmp_path: Path, open_page: OpenPage) -> None:
     page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=fairness"))
     expect(gaps(page).first).to_contain_text("region:east")
     expect(page.get_by_text("comparisons. Even if no slice differed")).to_be_visible()
+    choose(page, "Baseline slice", "sex:m")
+    page.get_by_role("button", name="Metrics", exact=True).click()
+    table = page.get_by_role("table", name="Differences to sex:m")
+    expected = evaluate(3).difference(baseline="sex:m").to_pandas()
+    (row,) = expected[
+        (expected.metric == "true_positive_rate")
+        & (expected.threshold == 0.5)
+        & (expected.slice == "region:east")
+    ].itertuples()
+    cells = table.get_by_role("row").filter(has_text="region:east").first
+    numbers = [f"{abs(value):.3g}" for value in (row.difference, row.lower, row.upper)]
+    expect(cells).to_contain_text(re.compile(".*".join(map(re.escape, numbers))))
     page.get_by_role("button", name="Over steps").click()
     expect(page.get_by_role("img", name=re.compile("over steps"))).to_be_visible()
     page.get_by_role("button", name="Plots", exact=True).click()

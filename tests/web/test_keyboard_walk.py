@@ -96,6 +96,17 @@ STOPS = [
     Stop("distributions", "Distributions", "Model", "button", "^Overlaid$", ("Space",), "main"),
     # Show ROC curves.
     Stop("pr_curves", "PR curves", "Evaluation", "button", "^ROC$", ("Enter",), "main article"),
+    # Show the metrics of the slices.
+    Stop(
+        "fairness",
+        "Fairness",
+        "Evaluation",
+        "button",
+        "^Metrics$",
+        ("Enter",),
+        "main article [data-drawn]",
+        "fair=metrics",
+    ),
     # Turn a mesh.
     Stop(
         "mesh",

@@ -194,6 +194,23 @@ def test_unreadable_capture_is_chinese(chinese_board: str, open_page: OpenPage) 
     check_chinese(page)
 
 
+def test_validation_is_chinese(chinese_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{chinese_board}?tab=fairness&fair=validation", locale=CHINESE)
+    page.get_by_role("button", name=re.compile("^评估")).click()
+    page.get_by_role("dialog").get_by_role("option", name="完整").click()
+    expect(page.get_by_text("未通过")).to_be_visible()
+    # Slices, metrics and features of the folder.
+    check_chinese(page, names=r"[\w.:@]*_[\w.:@]*|\w+:\w+|[a-z]+|AUC|TensorFlow")
+
+
+def test_unreadable_evaluation_is_chinese(chinese_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{chinese_board}?tab=fairness", locale=CHINESE)
+    page.get_by_role("button", name=re.compile("^评估")).click()
+    page.get_by_role("dialog").get_by_role("option", name="损坏").click()
+    expect(page.locator("main").get_by_text("metrics-00000-of-00002.tfrecord")).to_be_visible()
+    check_chinese(page, names=r"[\w.-]+\.tfrecord|Holm|Bonferroni|Benjamini-Hochberg")
+
+
 def test_invalid_expressions_are_chinese(chinese_board: str, open_page: OpenPage) -> None:
     page = open_page(f"{chinese_board}?tab=text&q=(&q-re=1&tags=[&tags-re=1", locale=CHINESE)
     expect(page.get_by_text("字符组未闭合")).to_be_visible()

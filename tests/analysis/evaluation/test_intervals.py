@@ -7,10 +7,12 @@ import pytest
 import scipy.stats
 from scipy import special
 
+import tracklight
 from tests.analysis.evaluation.helpers import Example, make_groups
 from tracklight.analysis.evaluation.accumulators import EXACT_BINS
 from tracklight.analysis.evaluation.evaluator import Chunk, EvaluationConfig, Evaluator
 from tracklight.analysis.evaluation.resampling import Resampling
+from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
 from tracklight.analysis.evaluation.slices import SliceSpec
 from tracklight.analysis.evaluation.statistics import (
     adjust_p_values,
@@ -197,3 +199,41 @@ def test_invalid_resampling():
     ):
         with pytest.raises(UsageError, match=message):
             Resampling(**change)
+
+
+def test_relative_interval_of_a_negative_baseline_contains_the_value():
+    result = EvaluationResult(
+        slices=[(), (("sex", "F"),)],
+        columns=[MetricColumn("mean_error")],
+        counts=np.array([10, 5]),
+        value=np.array([[-0.5], [-0.25]]),
+        lower=np.array([[-0.6], [-0.35]]),
+        upper=np.array([[-0.4], [-0.15]]),
+        resampling=Resampling("jackknife"),
+    )
+    difference = result.difference("Overall")
+    margin = np.hypot(0.1, 0.1) / 0.5
+    assert difference.relative[1, 0] == -0.5
+    assert difference.relative_lower[1, 0] == pytest.approx(-0.5 - margin)
+    assert difference.relative_upper[1, 0] == pytest.approx(-0.5 + margin)
+
+
+def test_constant_values_of_small_slices_are_not_significant():
+    """All replicates of a rate of 1 are 1, which would look like certainty."""
+    rng = np.random.default_rng(0)
+    rows = 2000
+    result = tracklight.fairness.evaluate(
+        {"user": np.arange(rows) % 400},
+        label=np.ones(rows, int),
+        prediction=rng.random(rows),
+        slices=["user"],
+        thresholds=[0.5],
+        metrics=["recall"],
+    ).evaluation
+    difference = result.difference("Overall", "none")
+    constant = (result.value == 0) | (result.value == 1)
+    assert constant.sum() > 10
+    assert (result.lower == result.upper)[constant].all()
+    assert np.isnan(difference.p_value[constant]).all()
+    assert np.isnan(difference.lower[constant]).all()
+    assert np.isfinite(difference.p_value[~constant]).sum() > 300

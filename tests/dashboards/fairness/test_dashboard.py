@@ -56,6 +56,17 @@ class Client:
         return [row for row in rows if kind is None or row.kind == kind]
 
 
+def test_replicates_are_sent_on_request(tmp_path, open_log):
+    (result,) = write_runs(tmp_path, 1)
+    client = Client(open_log(tmp_path))
+    (row,) = client.list()
+    assert client("result", id=row.id).replicates is None
+    response = client("result", id=row.id, replicates=True)
+    expected = result.evaluation.replicates.ravel()
+    # They are stored in 32 bits, as differences to the value.
+    np.testing.assert_allclose(response.replicates, expected, atol=1e-6)
+
+
 def test_logged_evaluations(tmp_path, open_log):
     results = write_runs(tmp_path)
     client = Client(open_log(tmp_path))
@@ -275,9 +286,24 @@ def test_static_export(tmp_path, open_log):
     for row in rows:
         assert parts[f"result?id={row.id}"].id == row.id
         assert f"plots?id={row.id}" in parts
-        difference = parts[f"difference?id={row.id}"]
-        assert difference.slices == parts[f"result?id={row.id}"].slices
-        assert len(difference.columns) == len(parts[f"result?id={row.id}"].columns)
+        # The page computes differences from the replicates.
+        result = parts[f"result?id={row.id}"]
+        assert (result.replicates is not None) == result.has_replicates
+        assert f"difference?id={row.id}" not in parts
+
+
+def test_static_export_without_space_for_replicates(tmp_path, open_log, monkeypatch):
+    (result,) = write_runs(tmp_path, 1)
+    replicates = result.evaluation.replicates.size
+    monkeypatch.setattr("tracklight.dashboards.fairness.dashboard._MAX_EXPORTED_REPLICATES", 10)
+    client = Client(open_log(tmp_path))
+    parts = dict(client.dashboard.export_static(["train"]))
+    (row,) = parts["evaluations"].evaluations
+    assert replicates > 10
+    assert parts[f"result?id={row.id}"].replicates is None
+    difference = parts[f"difference?id={row.id}"]
+    assert difference.slices == parts[f"result?id={row.id}"].slices
+    assert len(difference.columns) == len(parts[f"result?id={row.id}"].columns)
 
 
 def test_five_thousand_slices_are_served_at_once(tmp_path, open_log):

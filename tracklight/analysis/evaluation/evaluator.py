@@ -193,20 +193,22 @@ class Evaluator:
         keys = self.encoder.keys
         result = build_result(keys, counts, estimates, self.config.resampling, self.warnings())
         kept = self.find_kept_slices()
-        omitted = sorted(set(range(slices)) - set(kept.tolist()))
+        small = np.flatnonzero(counts < self.config.min_slice_size).tolist()
         chosen = result.select(slices=kept.tolist())
-        return replace(chosen, omitted=tuple(keys[at] for at in omitted))
+        return replace(chosen, omitted=tuple(dict.fromkeys(keys[at] for at in small)))
 
     def find_kept_slices(self) -> Int64:
         """Return the numbers of the slices of the result, in its order.
 
-        These are the slices that are large enough, by specification and value.
+        These are the slices that are large enough, by specification and value. A slice of several
+        specifications, such as a column and one of its values, is in the result once.
         """
         counts = self._examples.get(len(self.encoder))[:, 0, 0]
         large = np.flatnonzero(counts >= self.config.min_slice_size).tolist()
         keys, specs = self.encoder.keys, self.encoder.key_specs
         order = sorted(large, key=lambda at: (specs[at], make_sort_key(keys[at])))
-        return np.array(order, np.int64)
+        first = {keys[at]: at for at in reversed(order)}
+        return np.array([at for at in order if first[keys[at]] == at], np.int64)
 
     def warnings(self) -> list[Message]:
         """Return a sentence for each kind of row that was left out."""

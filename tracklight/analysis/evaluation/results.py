@@ -21,10 +21,12 @@ from tracklight.analysis.evaluation.statistics import (
     student_t_p_value,
 )
 from tracklight.errors import Message, UsageError, list_similar_names
-from tracklight.types import Float64, Int64
+from tracklight.types import Bool, Float64, Int64
 
 #: Replicates above this number of cells (200 MB) are not kept after intervals were computed.
 MAX_REPLICATE_CELLS = 25_000_000
+#: Relative width of an interval that has no width.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -263,7 +265,8 @@ def compute_difference(
 
     With replicates, the interval is that of the difference itself, which takes into account that
     slices share rows. Otherwise the intervals of both values are combined (square-and-add), which
-    assumes that they are independent.
+    assumes that they are independent. A value whose replicates are all equal, such as a rate of 0
+    or 1 in a small slice, has no known variation, so its differences have no interval.
     """
     low, high, replicates = baseline_spread
     resampling = result.resampling
@@ -282,11 +285,16 @@ def compute_difference(
         upper = absolute + np.hypot(result.upper - result.value, baseline - low)
         error = (upper - lower) / (2 * resampling.half_width)
         with np.errstate(divide="ignore", invalid="ignore"):
-            scale = np.where(baseline == 0, np.nan, np.abs(baseline))
-            relative_lower, relative_upper = lower / scale, upper / scale
+            # A negative baseline exchanges the bounds.
+            scale = np.where(baseline == 0, np.nan, baseline)
+            ends = lower / scale, upper / scale
+            relative_lower, relative_upper = np.minimum(*ends), np.maximum(*ends)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(error > 0, absolute / error, np.nan)
     p_value = student_t_p_value(statistic, resampling.samples - 1)
+    is_constant = _is_constant(result.lower, result.upper) | _is_constant(low, high)
+    for bounds in (lower, upper, relative_lower, relative_upper, p_value):
+        bounds[is_constant] = np.nan
     if baseline_at >= 0:
         p_value[baseline_at] = np.nan
         lower[baseline_at] = upper[baseline_at] = absolute[baseline_at]
@@ -304,6 +312,12 @@ def compute_difference(
         adjusted_p_value=adjust_p_values(p_value, correction),
         correction=correction,
     )
+
+
+def _is_constant(lower: Float64, upper: Float64) -> Bool:
+    """Return where an interval has no width, apart from rounding."""
+    result: Bool = upper - lower <= _ROUNDING * np.maximum(np.abs(upper), 1)
+    return result
 
 
 def _relative(value: Float64, baseline: Float64) -> Float64:

@@ -52,6 +52,8 @@ MAX_HISTORY_STEPS = 200
 
 _MAX_EXPORTED = 50
 _MAX_EXPORTED_PLOTS = 32
+#: Limit on the replicates in a static export, from which the page computes differences.
+_MAX_EXPORTED_REPLICATES = 1_000_000
 
 
 class Fairness(Dashboard):
@@ -87,7 +89,13 @@ class Fairness(Dashboard):
     def result(self, request: ResultRequest) -> ResultResponse:
         """Return slices, metrics and values with intervals of one model of an evaluation."""
         models = self._library.load(self._library.get_entry(request.id))
-        return make_result(request.id, models, request.model, request.columns)
+        return make_result(
+            request.id,
+            models,
+            request.model,
+            request.columns,
+            with_replicates=request.replicates,
+        )
 
     def difference(self, request: DifferenceRequest) -> DifferenceResponse:
         """Return differences to a baseline slice or another evaluation, and the largest gaps."""
@@ -127,7 +135,8 @@ class Fairness(Dashboard):
         if not entries:
             return
         exported = []
-        for entry in entries:
+        space = _MAX_EXPORTED_REPLICATES
+        for entry in reversed(entries):
             try:
                 models = self._library.load(entry)
             except TracklightError:
@@ -139,9 +148,16 @@ class Fairness(Dashboard):
                 query = f"id={entry.id}" + (
                     f"&model={encode_uri_component(name)}" if number else ""
                 )
-                yield f"result?{query}", make_result(entry.id, models, name, None)
-                yield from _export_model(query, entry.id, model)
-        rows = [_make_row(entry) for entry in exported]
+                replicates = model.stored.result.replicates
+                count = 0 if replicates is None else replicates.size
+                fits = count <= space
+                space -= count if fits else 0
+                response = make_result(entry.id, models, name, with_replicates=fits)
+                yield f"result?{query}", response
+                if not fits:
+                    yield from _export_difference(query, entry.id, model)
+                yield from _export_plots(query, entry.id, model)
+        rows = [_make_row(entry) for entry in reversed(exported)]
         yield "evaluations", EvaluationsResponse(self.context.cursor(), rows)
 
     def _load(self, id_: str, model: str | None) -> EvaluationResult:
@@ -182,13 +198,16 @@ class Fairness(Dashboard):
         )
 
 
-def _export_model(query: str, id_: str, model: ModelEvaluation) -> Iterator[ExportPart]:
-    """Yield the differences to the baseline that the page starts with, and the plots."""
+def _export_difference(query: str, id_: str, model: ModelEvaluation) -> Iterator[ExportPart]:
+    """Yield the differences to the baseline that the page starts with."""
     result = model.stored.result
     if result.slice_names:
         baseline = "Overall" if "Overall" in result.slice_names else result.slice_names[0]
         request = DifferenceRequest(id_, baseline=baseline, max_gaps=0)
         yield f"difference?{query}", make_difference(request, result, None)
+
+
+def _export_plots(query: str, id_: str, model: ModelEvaluation) -> Iterator[ExportPart]:
     if model.stored.plots is not None:
         rows = model.stored.plots.rows[:_MAX_EXPORTED_PLOTS].tolist()
         yield f"plots?{query}", make_plots(model, PlotsRequest(id_, rows))

@@ -58,7 +58,12 @@ def find_model(models: Sequence[ModelEvaluation], name: str | None) -> ModelEval
 
 
 def make_result(
-    id_: str, models: Sequence[ModelEvaluation], name: str | None, columns: list[int] | None
+    id_: str,
+    models: Sequence[ModelEvaluation],
+    name: str | None,
+    columns: list[int] | None = None,
+    *,
+    with_replicates: bool = False,
 ) -> ResultResponse:
     """Return all values of one model.
 
@@ -88,6 +93,9 @@ def make_result(
         samples=result.resampling.samples,
         confidence=result.resampling.confidence,
         has_replicates=result.replicates is not None,
+        replicates=(
+            result.replicates.ravel() if with_replicates and result.replicates is not None else None
+        ),
         plot_slices=np.zeros(0, np.int64) if plots is None else plots.rows,
         outputs=[] if plots is None else list(plots.outputs),
         warnings=[Sentence.make(message) for message in result.warnings],

@@ -48,12 +48,14 @@ class EvaluationsResponse(msgspec.Struct):
 class ResultRequest(msgspec.Struct, forbid_unknown_fields=True):
     """One evaluation; ``model`` is needed if it has several models.
 
-    Without ``columns``, all metric columns are returned.
+    Without ``columns``, all metric columns are returned. ``replicates`` includes the values of the
+    jackknife or bootstrap replicates.
     """
 
     id: str
     model: str | None = None
     columns: Positions | None = None
+    replicates: bool = False
 
 
 class ColumnRow(msgspec.Struct):
@@ -106,7 +108,8 @@ class ResultResponse(msgspec.Struct):
 
     ``keys`` are the pairs of column and value of each slice. ``problems`` are files that could not
     be read, ``warnings`` rows that were left out, ``omitted`` slices below the minimum size.
-    ``has_replicates`` tells whether intervals of differences take shared rows into account.
+    ``has_replicates`` tells whether intervals of differences take shared rows into account;
+    ``replicates`` has their values by replicate, slice and column if they were requested.
     """
 
     id: str
@@ -124,6 +127,7 @@ class ResultResponse(msgspec.Struct):
     samples: int
     confidence: float
     has_replicates: bool
+    replicates: Float64 | None
     plot_slices: Int64
     outputs: list[str]
     warnings: list[Sentence]

@@ -3392,19 +3392,22 @@ export interface PlotsResponse {
 
 /**
  * One evaluation; `model` is needed if it has several models. Without `columns`, all metric columns
- * are returned.
+ * are returned. `replicates` includes the values of the jackknife or bootstrap replicates.
  */
 export interface ResultRequest {
   readonly id: string;
   readonly model?: string | null;
   readonly columns?: readonly number[] | null;
+  /** Default: `false`. */
+  readonly replicates?: boolean;
 }
 
 /**
  * Slices, metric columns, and values with their intervals (NaN where undefined). `keys` are the
  * pairs of column and value of each slice. `problems` are files that could not be read, `warnings`
  * rows that were left out, `omitted` slices below the minimum size. `has_replicates` tells whether
- * intervals of differences take shared rows into account.
+ * intervals of differences take shared rows into account; `replicates` has their values by
+ * replicate, slice and column if they were requested.
  */
 export interface ResultResponse {
   readonly id: string;
@@ -3422,6 +3425,7 @@ export interface ResultResponse {
   readonly samples: number;
   readonly confidence: number;
   readonly has_replicates: boolean;
+  readonly replicates: Float64Array | null;
   readonly plot_slices: Float64Array;
   readonly outputs: readonly string[];
   readonly warnings: readonly Sentence[];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { adjustPValues, makePlainDifferences, rankGaps, selectDifferences } from './differences';
-import { makeColumn, makeTestResult } from './fairness-fixtures';
+import { adjustPValues, rankGaps, selectDifferences } from './differences';
+import { makeColumn, makeTestResult, makeTestDifferences } from './fairness-fixtures';
 
 const values = Float64Array.of(0.01, NaN, 0.04, 0.03);
 const round = (list: Float64Array): string[] => Array.from(list, (one) => one.toFixed(4));
@@ -35,17 +35,9 @@ const result = makeTestResult({ Overall: [0.5, 1], F: [0.25, 0] }, [
   makeColumn('accuracy', 0.5),
 ]);
 
-test('differences without intervals are exact, and relative ones undefined at 0', () => {
-  const all = makePlainDifferences(result, (_, column) => result.value[column] ?? NaN);
-  expect([...all.difference]).toEqual([0, 0, -0.25, -1]);
-  expect([...all.relative]).toEqual([0, 0, -0.5, -1]);
-  const zero = makePlainDifferences(result, () => 0);
-  expect(zero.relative.every(Number.isNaN)).toBe(true);
-});
-
 test('the correction counts the selected columns only', () => {
   const all = {
-    ...makePlainDifferences(result, (_, column) => result.value[column] ?? NaN),
+    ...makeTestDifferences(result, 0),
     p_value: Float64Array.of(NaN, NaN, 0.04, 0.04),
   };
   const request = { id: 'a', baseline: 'Overall', correction: 'bonferroni' } as const;

@@ -106,36 +106,3 @@ export function selectDifferences(
     }),
   };
 }
-
-/**
- * Return differences to values without intervals, which need what only the server has. `baseline`
- * returns the value that a slice and a column are compared with.
- */
-export function makePlainDifferences(
-  result: ResultResponse,
-  baseline: (slice: number, column: number) => number,
-): DifferenceResponse {
-  const width = result.columns.length;
-  const unknown = new Float64Array(result.value.length).fill(NaN);
-  const baseline_value = result.value.map((_, at) => baseline(Math.floor(at / width), at % width));
-  const difference = result.value.map((value, at) => value - (baseline_value[at] ?? NaN));
-  const relative = difference.map((value, at) => {
-    const base = baseline_value[at] ?? NaN;
-    return base === 0 ? NaN : value / base;
-  });
-  return {
-    slices: result.slices,
-    columns: result.columns.map((_, at) => at),
-    baseline_value,
-    difference,
-    lower: unknown,
-    upper: unknown,
-    relative,
-    relative_lower: unknown,
-    relative_upper: unknown,
-    p_value: unknown,
-    adjusted_p_value: unknown,
-    comparisons: 0,
-    gaps: [],
-  };
-}

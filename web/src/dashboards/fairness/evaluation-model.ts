@@ -1,5 +1,6 @@
 /** Choices and numbers of an evaluation, without a view. */
 import type { EvaluationRow, PlotRow, ResultResponse } from '../../api/schemas';
+import * as m from '../../catalog/fairness';
 import { sortNatural } from '../../lib/sorting';
 import { isCountMetric, METRIC_INFO, parseMetricName } from './metric-info';
 
@@ -15,6 +16,11 @@ export interface Interval {
   readonly value: number;
   readonly lower: number;
   readonly upper: number;
+}
+
+/** Return the name of a slice on the page; names of columns and values are those of the data. */
+export function getSliceLabel(name: string): string {
+  return name === OVERALL ? m.overall : name;
 }
 
 /** Return a value of a result with its interval. */

@@ -2,12 +2,11 @@ import { expect, test } from 'vitest';
 
 import { toCsv } from '../../cards/export';
 import { formatPercent, formatPValue, makeDifferenceRows } from './difference-rows';
-import { makePlainDifferences } from './differences';
-import { makeColumn, makeTestResult } from './fairness-fixtures';
+import { makeColumn, makeTestDifferences, makeTestResult } from './fairness-fixtures';
 import { makeDifferenceTable, toMarkdown } from './fairness-export';
 
 const result = makeTestResult({ Overall: [0.5], 'a|b': [0.25] }, [makeColumn('recall', 0.5)]);
-const differences = makePlainDifferences(result, () => 0.5);
+const differences = makeTestDifferences(result, 0);
 const rows = makeDifferenceRows(result, differences, [1]);
 
 test('a table has values, intervals and differences', () => {

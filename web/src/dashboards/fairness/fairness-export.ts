@@ -9,6 +9,7 @@ import {
   formatInterval,
   makeDifferenceRows,
 } from './difference-rows';
+import { getSliceLabel } from './evaluation-model';
 import { describeEvaluation, type FairnessState } from './fairness-state.svelte';
 import { exportQuery } from './query';
 
@@ -66,7 +67,7 @@ export function toMarkdown(
 ): string {
   const head = [m.slice, m.metric, m.value, m.difference, m.rows];
   const lines = rows.map((row) => [
-    row.slice,
+    getSliceLabel(row.slice),
     getLabel(row.columnAt),
     formatInterval(row.cell),
     formatDifference(row.difference),

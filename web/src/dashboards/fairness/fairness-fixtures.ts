@@ -1,5 +1,5 @@
 /** Results for tests. */
-import type { ColumnRow, PlotRow, ResultResponse } from '../../api/schemas';
+import type { ColumnRow, DifferenceResponse, PlotRow, ResultResponse } from '../../api/schemas';
 
 export function makeColumn(metric: string, threshold: number | null = null): ColumnRow {
   return { metric, threshold, output: null, direction: 'higher' };
@@ -28,6 +28,7 @@ export function makeTestResult(
     samples: 20,
     confidence: 0.95,
     has_replicates: true,
+    replicates: null,
     plot_slices: new Float64Array(),
     outputs: [],
     warnings: [],
@@ -59,5 +60,30 @@ export function makeTestPlot(more: Partial<PlotRow> = {}): PlotRow {
     negative: Float64Array.of(1, 1),
     positive: Float64Array.of(1, 1),
     ...more,
+  };
+}
+
+/** Return differences to a slice, without intervals. */
+export function makeTestDifferences(result: ResultResponse, baseline: number): DifferenceResponse {
+  const width = result.columns.length;
+  const unknown = new Float64Array(result.value.length).fill(NaN);
+  const baseline_value = result.value.map(
+    (_, at) => result.value[baseline * width + (at % width)] ?? NaN,
+  );
+  const difference = result.value.map((value, at) => value - (baseline_value[at] ?? NaN));
+  return {
+    slices: result.slices,
+    columns: result.columns.map((_, at) => at),
+    baseline_value,
+    difference,
+    lower: unknown,
+    upper: unknown,
+    relative: difference.map((value, at) => value / (baseline_value[at] ?? NaN)),
+    relative_lower: unknown,
+    relative_upper: unknown,
+    p_value: unknown,
+    adjusted_p_value: unknown,
+    comparisons: 0,
+    gaps: [],
   };
 }

@@ -19,6 +19,7 @@ import {
   getDefaultMetrics,
   getDefaultSlices,
   getDefaultThreshold,
+  getSliceLabel,
   listMetrics,
   listOutputs,
   listThresholds,
@@ -163,6 +164,14 @@ export class FairnessState {
     return isKnown ? value : getDefaultBaseline(this.result);
   });
 
+  /** Whether intervals of differences to the baseline take into account that slices share rows. */
+  readonly isPaired: boolean = $derived.by(() => {
+    const { result } = this;
+    if (!result?.has_replicates) return false;
+    const isExported = result.replicates !== null || this.baseline === getDefaultBaseline(result);
+    return !this.context.isStatic || isExported;
+  });
+
   readonly allMetrics: readonly string[] = $derived.by(() =>
     this.result ? listMetrics(this.result) : [],
   );
@@ -227,6 +236,12 @@ export class FairnessState {
     return this.getCount(slice) < SMALL_SLICE_ROWS;
   }
 
+  /** The name of a slice, with a mark if it is small. */
+  describeSlice(slice: number): string {
+    const name = getSliceLabel(this.result?.slices[slice] ?? '');
+    return this.isSmall(slice) ? m.smallSliceName({ slice: name }) : name;
+  }
+
   isSignificant(adjustedPValue: number): boolean {
     return this.result !== null && adjustedPValue < getSignificanceLevel(this.result);
   }
@@ -246,7 +261,7 @@ export class FairnessState {
 
   /** A name for the baseline, which may be another evaluation. */
   readonly baselineLabel: string = $derived.by(() =>
-    this.other ? this.other.label : this.baseline,
+    this.other ? this.other.label : getSliceLabel(this.baseline),
   );
 
   /** Compare with an evaluation or model, or no longer. */

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { ExportContents } from '../../api/static/static-transport';
-import { makePlainDifferences } from './differences';
-import { makeColumn, makeTestPlot, makeTestResult } from './fairness-fixtures';
+import { makeColumn, makeTestDifferences, makeTestPlot, makeTestResult } from './fairness-fixtures';
 import { fairnessHandlers } from './static-fairness';
 
 const columns = [makeColumn('auc')];
@@ -15,7 +14,7 @@ function makeContents(): ExportContents {
     'result?id=a': first,
     'result?id=b': second,
     'difference?id=a': {
-      ...makePlainDifferences(first, () => 0.5),
+      ...makeTestDifferences(first, 0),
       p_value: Float64Array.of(NaN, 0.01),
       lower: Float64Array.of(0, -0.3),
     },
@@ -37,16 +36,18 @@ function makeContents(): ExportContents {
   return contents as unknown as ExportContents;
 }
 
-test('differences to the exported baseline have intervals, others only values', async () => {
+test('differences are exported or computed, with intervals', async () => {
   const handle = fairnessHandlers['POST fairness/difference'];
   const exported = await handle?.({ id: 'a', baseline: 'Overall' }, makeContents());
   expect(exported?.gaps).toEqual([{ slice: 1, column: 0, difference: -0.25, significant: true }]);
   expect(exported?.lower[1]).toBe(-0.3);
   const other = await handle?.({ id: 'a', baseline: 'F' }, makeContents());
   expect([...(other?.difference ?? [])]).toEqual([0.25, 0]);
-  expect(other?.comparisons).toBe(0);
+  expect(other?.lower[0]).toBeCloseTo(0.25 - Math.hypot(0.1, 0.1));
+  expect(other?.comparisons).toBe(1);
   const compared = await handle?.({ id: 'a', other: 'b' }, makeContents());
   expect([...(compared?.difference ?? [])]).toEqual([NaN, -0.5]);
+  expect(compared?.upper[1]).toBeCloseTo(-0.5 + Math.hypot(0.1, 0.1));
 });
 
 test('plots of slices that were not exported are missing', async () => {

@@ -8,10 +8,12 @@ import type {
 } from '../../api/schemas';
 import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
 import { encodeQuery } from '../../api/transport';
-import { makePlainDifferences, selectDifferences } from './differences';
-import { getCell, getDefaultBaseline } from './evaluation-model';
+import { selectDifferences } from './differences';
+import { getCell, getDefaultBaseline, type Interval } from './evaluation-model';
+import { computeDifferences } from './static-differences';
 
 const API_PATH = 'api/v1/fairness/';
+const UNKNOWN: Interval = { value: NaN, lower: NaN, upper: NaN };
 
 export const fairnessHandlers: StaticHandlers = {
   'POST fairness/difference': async (request, contents) => {
@@ -48,7 +50,7 @@ export const fairnessHandlers: StaticHandlers = {
           (one) => one.metric === metric && one.threshold === threshold && one.output === output,
         );
         const isKnown = at >= 0 && column >= 0;
-        const cell = isKnown ? getCell(result, at, column) : { value: NaN, lower: NaN, upper: NaN };
+        const cell = isKnown ? getCell(result, at, column) : UNKNOWN;
         return { ...cell, count: at >= 0 ? (result.counts[at] ?? 0) : 0 };
       });
       return {
@@ -96,18 +98,25 @@ async function readDifferences(
     const second = await readResult(contents, other, other_model);
     const rows = new Map(second.slices.map((name, at) => [name, at]));
     const columns = new Map(second.columns.map((column, at) => [makeColumnKey(column), at]));
-    return makePlainDifferences(result, (slice, column) => {
-      const row = rows.get(result.slices[slice] ?? '');
-      const at = columns.get(makeColumnKey(result.columns[column]));
-      return row === undefined || at === undefined ? NaN : getCell(second, row, at).value;
+    return computeDifferences(result, {
+      slice: -1,
+      getValue: (slice, column) => {
+        const row = rows.get(result.slices[slice] ?? '') ?? -1;
+        const at = columns.get(makeColumnKey(result.columns[column])) ?? -1;
+        return row < 0 || at < 0 ? UNKNOWN : getCell(second, row, at);
+      },
     });
   }
+  // Exported if the replicates of the evaluation were too many.
   const path = makePath('difference', id, model);
   if (baseline === getDefaultBaseline(result) && contents.has(path)) {
     return (await contents.read(path)) as DifferenceResponse;
   }
   const at = result.slices.indexOf(baseline);
-  return makePlainDifferences(result, (_, column) => getCell(result, at, column).value);
+  return computeDifferences(result, {
+    slice: at,
+    getValue: (_, column) => getCell(result, at, column),
+  });
 }
 
 function makeColumnKey(column: ResultResponse['columns'][number] | undefined): string {

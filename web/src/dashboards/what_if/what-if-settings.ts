@@ -70,6 +70,9 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
   return {
     view: url.param<WhatIfView>('wi', choice(WHAT_IF_VIEWS, 'datapoints'), 'datapoints'),
     session: url.param('wi-data', text, ''),
+    /** The file of the data set and its label, so that a link opens it again. */
+    file: url.param('wi-file', text, ''),
+    fileLabel: url.param('wi-file-label', text, ''),
     /** The model of views that show one; empty for the first. */
     model: url.param('wi-model', text, ''),
     row: url.param('wi-row', optionalNumber, null),

@@ -8,6 +8,7 @@ import type {
   DataSessionsResponse,
   DistancesResponse,
   ModelInfo,
+  OpenRequest,
   Problem,
   RowEditRequest,
   RowResponse,
@@ -105,6 +106,7 @@ export class WhatIfState {
       { keepPrevious: (previous, next) => previous.row === next.row },
     );
     $effect(() => this.#predictNext(this.info));
+    $effect(() => void this.#openLinkedFile());
   }
 
   readonly sessions: readonly SessionInfo[] = $derived.by(
@@ -352,11 +354,42 @@ export class WhatIfState {
     this.settings.session.set(info.session, 'push');
   }
 
+  /** Open data files; return why that failed. */
+  async openData(request: OpenRequest): Promise<Problem | null> {
+    const { queries } = this.context;
+    try {
+      const info = await queries.mutate('POST what_if/open', request);
+      this.settings.row.set(null);
+      this.selectedRows = new Set();
+      this.settings.file.set(request.path);
+      this.settings.fileLabel.set(request.label ?? '');
+      this.applyInfo(info);
+      return null;
+    } catch (error) {
+      return toProblem(error);
+    }
+  }
+
+  /** A link to a data set of a server that was restarted opens its file again. */
+  async #openLinkedFile(): Promise<void> {
+    const { file, fileLabel, session, row } = this.settings;
+    const isOpen = this.sessions.some((one) => one.session === session.value);
+    if (this.#isLinkOpened || isOpen || file.value === '' || !this.sessionsQuery.data) return;
+    this.#isLinkOpened = true;
+    const chosen = row.value;
+    const label = fileLabel.value === '' ? null : fileLabel.value;
+    this.problem = await this.openData({ path: file.value, label });
+    if (!this.problem) row.set(chosen);
+  }
+
+  #isLinkOpened = false;
+
   async closeSession(session: string): Promise<void> {
     try {
       const response = await this.context.queries.mutate('POST what_if/close', { session });
       this.context.queries.set(sessionsQuery, {}, response);
       this.settings.session.set('');
+      this.settings.file.set('');
       this.settings.row.set(null);
     } catch (error) {
       this.problem = toProblem(error);
