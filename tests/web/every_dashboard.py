@@ -77,7 +77,10 @@ PROFILED_NAMES = (
     r"|\b(train|python|Dataset|Shuffle|Prefetch|Root|Relu|Cast|Mean|Mul|copy|output)\b"
 )
 #: Columns that What-If computes; they are used by name.
-COMPUTED_COLUMNS = r"score|predicted|correct|predictions(__probabilities)?|Jensen-Shannon|PSI"
+COMPUTED_COLUMNS = (
+    r"score|predicted|correct|predictions(__probabilities)?|Jensen-Shannon|Kolmogorov-Smirnov|PSI"
+    r"|\b(AUC|PR AUC)\b|Shapley|ICE|TensorFlow Serving|KServe"
+)
 #: The buttons of the first segmented control, which is in the toolbar.
 FIRST_SEGMENTS = "main .segmented >> nth=0 >> button"
 
