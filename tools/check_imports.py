@@ -21,7 +21,7 @@ PACKAGE = "tracklight"
 
 MAX_LEVELS = 9
 MAX_MODULES = 15
-MAX_LAYERS = 26
+MAX_LAYERS = 25
 
 #: Layers that every other layer may import.
 COMMON = ("errors", "types", "util")
@@ -49,16 +49,13 @@ PYTHON = {
     "projector": "writer",
     "torch": "formats writer hparams projector",
     "profiler": "formats writer torch",
-    "summary": "formats writer profiler",
-    "runs": "formats writer summary hparams",
+    "summary": "formats writer profiler hparams",
     "keras": "formats writer summary projector profiler fairness",
     "jax": "writer summary",
     "lightning": "formats hparams torch",
     "transformers": "torch",
     # Entry points.
-    "__init__": (
-        "reader runs summary hparams fairness projector notebook server profiler cli what_if"
-    ),
+    "__init__": ("reader summary hparams fairness projector notebook server profiler cli what_if"),
     "__main__": "cli",
 }
 
