@@ -239,7 +239,7 @@ def test_failing_model_reports_a_sentence_and_loses_nothing(board: Board) -> Non
                spec={"type": "json", "name": "down", "url": "http://localhost:9/"})  # fmt: skip
     result = wait_for_job(board, board.post("predict", session="demo", model="down"))
     assert result["status"]["state"] == "failed"
-    assert "cannot reach localhost:9" in result["status"]["problem"]
+    assert "cannot reach localhost:9" in result["status"]["problem"]["text"]
     wait_for_job(board, board.post("predict", session="demo", model="linear"))
     info = board.get("about", session="demo")
     assert [model["is_predicted"] for model in info["models"]] == [True, False]

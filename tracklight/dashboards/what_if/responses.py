@@ -13,6 +13,7 @@ from tracklight.analysis.evaluation.curves import CALIBRATION_BUCKETS, calibrati
 from tracklight.analysis.evaluation.metrics import divide
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.predictors.base import Predictor
+from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.feature_statistics import (
@@ -303,7 +304,7 @@ def make_performance_response(
         calibration_score=NO_VALUES,
         calibration_share=NO_VALUES,
         calibration_count=NO_VALUES,
-        warnings=list(result.warnings),
+        warnings=[Sentence.make(warning) for warning in result.warnings],
     )
     if predictor.task == "classification":
         _add_counts(workspace, request, response)

@@ -513,7 +513,7 @@ class PerformanceResponse(msgspec.Struct):
     calibration_score: Float64
     calibration_share: Float64
     calibration_count: Float64
-    warnings: list[str]
+    warnings: list[Sentence]
 
 
 class OptimizeResponse(msgspec.Struct):

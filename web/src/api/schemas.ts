@@ -4914,7 +4914,7 @@ export interface PerformanceResponse {
   readonly calibration_score: Float64Array;
   readonly calibration_share: Float64Array;
   readonly calibration_count: Float64Array;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Sentence[];
 }
 
 /** TensorFlow Serving over REST. */
@@ -5012,6 +5012,17 @@ export interface ShapleyRow {
   readonly prediction: number;
   readonly contributions: Float64Array;
   readonly standard_error: Float64Array;
+}
+
+/**
+ * A data set without a server: what the page shows without calling a model. `performance` has the
+ * metrics of each model, overall and by each column with few values.
+ */
+export interface StaticSession {
+  readonly about: SessionInfo;
+  readonly columns: DataColumnsResponse | null;
+  readonly statistics: FeatureStatisticsResponse;
+  readonly performance: Readonly<Record<string, PerformanceResponse>>;
 }
 
 /** Statistics of one column. */

@@ -1,23 +1,8 @@
 /** Data sets of a static export: columns, metrics and statistics, without models and changes. */
-import type {
-  DataColumnsResponse,
-  FeatureStatisticsResponse,
-  PerformanceResponse,
-  RowResponse,
-  SessionInfo,
-} from '../../api/schemas';
+import type { RowResponse, StaticSession } from '../../api/schemas';
 import { NotExportedError } from '../../api/errors';
 import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
 import { encodeQuery } from '../../api/transport';
-
-/** What an export has of one data set. */
-interface StaticSession {
-  readonly about: SessionInfo;
-  readonly columns: DataColumnsResponse | null;
-  readonly statistics: FeatureStatisticsResponse;
-  /** By model and column: `model` or `model/column`. */
-  readonly performance: Readonly<Record<string, PerformanceResponse>>;
-}
 
 const API_PATH = 'api/v1/what_if/';
 
