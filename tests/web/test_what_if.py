@@ -171,7 +171,9 @@ def test_thresholds_are_dragged_without_the_server(people: str, open_page: OpenP
     labels, scores = data["income"][women], predict_steep(data)[women]
     accuracy = ((scores >= 0.5) == labels).mean()
     expect(row).to_contain_text(f"{round(100 * accuracy, 1):g}%")
-    page.wait_for_load_state("networkidle")
+    # The curves of both models have arrived.
+    expect(page.get_by_role("article", name="ROC curve")).to_contain_text("flat (")
+    expect(page.locator("main [aria-busy=true]")).to_have_count(0)
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     slider = row.get_by_role("slider")
