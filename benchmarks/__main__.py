@@ -25,6 +25,7 @@ from benchmarks import (
     screen,
     shell,
     tags,
+    what_if,
     write,
 )
 from benchmarks.peers import PeerNotAvailableError
@@ -51,6 +52,7 @@ MEASURES = {
     "projector": projector.measure,
     "profile": profile.measure,
     "debugger": debugger.measure,
+    "what_if": what_if.measure,
     "write": write.measure,
     "import": write.measure_import,
     "help": shell.measure,

@@ -21,7 +21,7 @@ PACKAGE = "tracklight"
 
 MAX_LEVELS = 9
 MAX_MODULES = 15
-MAX_LAYERS = 26
+MAX_LAYERS = 24
 
 #: Layers that every other layer may import.
 COMMON = ("errors", "types", "util")
@@ -38,9 +38,10 @@ PYTHON = {
     "plugin": "formats logdir index analysis",
     "reader": "formats logdir index analysis",
     "dashboards": "formats logdir index analysis plugin reader",
+    "what_if": "analysis __init__",
     "server": "formats logdir index analysis plugin reader dashboards __init__",
     "cli": "formats logdir index analysis reader dashboards server writer hparams __init__",
-    "notebook": "index reader plugin dashboards server cli __init__",
+    "notebook": "index analysis reader plugin dashboards server cli __init__",
     # Writing logs; never imports the index or the server.
     "writer": "formats",
     "hparams": "formats writer",
@@ -48,14 +49,13 @@ PYTHON = {
     "projector": "writer",
     "torch": "formats writer hparams projector",
     "profiler": "formats writer torch",
-    "summary": "formats writer profiler",
+    "summary": "formats writer profiler hparams",
     "debugger": "formats writer",
-    "runs": "formats writer summary hparams",
     "keras": "formats writer summary projector profiler fairness",
     "jax": "writer summary",
     # Entry points.
     "__init__": (
-        "reader runs summary hparams fairness projector notebook server profiler debugger cli"
+        "reader summary hparams fairness projector notebook server profiler debugger what_if cli"
     ),
     "__main__": "cli",
 }
@@ -74,6 +74,9 @@ ANALYSIS = {
     "debugger": "source",
     "embeddings": "source jobs media",
     "experiments": "source",
+    "tables": "",
+    "predictors": "tables",
+    "what_if": "tables predictors jobs evaluation",
 }
 
 #: Layers of the page that every other layer may import.

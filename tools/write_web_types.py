@@ -29,6 +29,7 @@ from tracklight.dashboards.graphs.dashboard import StaticGraph
 from tracklight.dashboards.profile.schemas import StaticTimeline
 from tracklight.dashboards.projector.static_export import StaticEmbedding
 from tracklight.dashboards.scalars.static_export import ExportedTag, ExportedTagList
+from tracklight.dashboards.what_if.static_export import StaticSession
 from tracklight.plugin import Blob, Route, Stream
 from tracklight.server.alerts.monitor import Alert
 from tracklight.server.changelog import DeltaEvent
@@ -64,6 +65,7 @@ EXPORT_STRUCTS: tuple[type[msgspec.Struct], ...] = (
     ExportedTag,
     ExportedTagList,
     StaticEmbedding,
+    StaticSession,
     StaticGraph,
     StaticTimeline,
 )

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 from tracklight import errors
 
 if TYPE_CHECKING:
-    from tracklight import debugger, fairness, hparams, notebook, projector, summary
+    from tracklight import (
+        debugger,
+        fairness,
+        hparams,
+        notebook,
+        projector,
+        summary,
+        what_if,
+    )
     from tracklight.profiler import profile
     from tracklight.reader import (
         Graph,
@@ -29,8 +37,8 @@ if TYPE_CHECKING:
         WideTable,
         open,
     )
-    from tracklight.runs import Audio, Histogram, Image, Run, Text, run
     from tracklight.server.serve import Board, asgi, serve
+    from tracklight.summary.runs import Audio, Histogram, Image, Run, Text, run
     from tracklight.types import Series
 
 __version__ = "0.1.0"
@@ -64,6 +72,7 @@ __all__ = [
     "run",
     "serve",
     "summary",
+    "what_if",
 ]
 
 #: Modules that are attributes of the package.
@@ -74,6 +83,7 @@ _LAZY_MODULES = {
     "notebook": "tracklight.notebook",
     "projector": "tracklight.projector",
     "summary": "tracklight.summary",
+    "what_if": "tracklight.what_if",
     # Replaces `from tensorboard import program` in existing scripts.
     "program": "tracklight.cli.program",
 }
@@ -81,23 +91,23 @@ _LAZY_MODULES = {
 #: The module that defines each public name.
 _LAZY_NAMES = {
     "asgi": "tracklight.server.serve",
-    "Audio": "tracklight.runs",
+    "Audio": "tracklight.summary.runs",
     "Board": "tracklight.server.serve",
     "Graph": "tracklight.reader",
-    "Histogram": "tracklight.runs",
+    "Histogram": "tracklight.summary.runs",
     "HParamsTable": "tracklight.reader",
-    "Image": "tracklight.runs",
+    "Image": "tracklight.summary.runs",
     "Log": "tracklight.reader",
     "LogChanges": "tracklight.reader",
     "open": "tracklight.reader",
     "profile": "tracklight.profiler",
-    "Run": "tracklight.runs",
-    "run": "tracklight.runs",
+    "Run": "tracklight.summary.runs",
+    "run": "tracklight.summary.runs",
     "RunView": "tracklight.reader",
     "Series": "tracklight.types",
     "serve": "tracklight.server.serve",
     "Table": "tracklight.reader",
-    "Text": "tracklight.runs",
+    "Text": "tracklight.summary.runs",
     "Values": "tracklight.reader",
     "WideTable": "tracklight.reader",
     # IPython calls these for `%load_ext tracklight`.

@@ -8,6 +8,7 @@ TracklightError
 │   └── CorruptRecordError      a record fails its checksum or cannot be decoded
 ├── FormatError                 a file does not have the expected format
 │   └── EmptyGraphError         a graph was logged without any nodes
+├── ModelError                  a model cannot be loaded or called, or returns invalid predictions
 ├── SaveError                   a note or another edit could not be saved
 ├── UsageError                  invalid argument, flag or request
 │   └── BindError               the server cannot listen on the address or port
@@ -199,6 +200,10 @@ class FormatError(TracklightError):
 
 class EmptyGraphError(FormatError):
     """A graph was logged without any nodes, as `trace_export` does when nothing was traced."""
+
+
+class ModelError(TracklightError):
+    """A model cannot be loaded or called, or returns invalid predictions."""
 
 
 class SaveError(TracklightError):

@@ -40,7 +40,16 @@ from tracklight.analysis.media.values import (
     has_fingerprint,
     list_steps,
 )
-from tracklight.analysis.source import Blob, Context, Empty, FileKind, Problem, Source, Stream
+from tracklight.analysis.source import (
+    Blob,
+    Context,
+    DataAccess,
+    Empty,
+    FileKind,
+    Problem,
+    Source,
+    Stream,
+)
 from tracklight.errors import FormatError, LogError, TracklightError, UsageError
 from tracklight.index.downsampling import Line, LineView, to_float32_if_exact
 from tracklight.index.downsampling import make_edges as make_pixel_edges
@@ -76,6 +85,7 @@ __all__ = [
     "Context",
     "Curve",
     "Dashboard",
+    "DataAccess",
     "DebugEventFile",
     "Empty",
     "EvaluationFile",

@@ -39,6 +39,7 @@ PUBLIC = {
     "run",
     "serve",
     "summary",
+    "what_if",
 }
 
 #: Modules that a program that only logs must not load.

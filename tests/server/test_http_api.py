@@ -21,7 +21,12 @@ from tools.write_http_api import TARGET, collect_routes, collect_structs, write_
 from tracklight.analysis.embeddings.loading import Embedding
 from tracklight.analysis.evaluation.encoding import PLUGIN_NAME, encode_evaluation
 from tracklight.analysis.fairness.library import make_evaluation_id
+from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.profiles.captures.files import make_capture_id
+from tracklight.analysis.source import DataAccess
+from tracklight.analysis.tables.columns import make_column
+from tracklight.analysis.tables.objects import to_table
+from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.cli.demo.divergence import write_recording
 from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
 from tracklight.dashboards.projector.library import assign_ids
@@ -47,8 +52,10 @@ RECORDING = {"source": "numbers"}
 DUMP = {"source": "full_tensor"}
 VECTORS = {"id": next(iter(assign_ids([Embedding("conv", "cats")])))}
 EVALUATION = {"id": make_evaluation_id("logged", "conv", "fairness", 1, 1.7e9)}
+PEOPLE = {"session": "people"}
 #: Filled in with the job that was started before.
 JOB: dict[str, Any] = {}
+WHAT_IF_JOB: dict[str, Any] = {"job": ""}
 
 #: Routes that take a file instead of JSON.
 FILES = {
@@ -204,6 +211,33 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/hparams/sparklines": {"metric": "|loss", "sessions": ["conv"]},
     "GET api/v1/hparams/export": {"format": "csv"},
     "POST api/v1/hparams/export": {"format": "latex", "columns": ["name", "metric:|loss"]},
+    "GET api/v1/what_if/files": {},
+    "GET api/v1/what_if/sessions": {},
+    "POST api/v1/what_if/open": {"path": "people.csv", "label": "label"},
+    "GET api/v1/what_if/about": PEOPLE,
+    "POST api/v1/what_if/close": {"session": "spare"},
+    "POST api/v1/what_if/configure": {**PEOPLE, "label": "label"},
+    "POST api/v1/what_if/models": {
+        **PEOPLE,
+        "spec": {"type": "columns", "name": "more", "columns": ["p"]},
+    },
+    "DELETE api/v1/what_if/models": {**PEOPLE, "model": "more"},
+    "POST api/v1/what_if/columns": {**PEOPLE, "names": ["age"]},
+    "GET api/v1/what_if/row": PEOPLE,
+    "GET api/v1/what_if/image": {**PEOPLE, "feature": "face"},
+    "POST api/v1/what_if/edit": {**PEOPLE, "values": {"age": 33}},
+    "POST api/v1/what_if/distances": PEOPLE,
+    "POST api/v1/what_if/counterfactuals": PEOPLE,
+    "POST api/v1/what_if/predict": PEOPLE,
+    "POST api/v1/what_if/dependence": PEOPLE,
+    "POST api/v1/what_if/importance": PEOPLE,
+    "POST api/v1/what_if/shapley": {**PEOPLE, "rows": [0]},
+    "GET api/v1/what_if/job": WHAT_IF_JOB,
+    "DELETE api/v1/what_if/job": WHAT_IF_JOB,
+    "POST api/v1/what_if/performance": PEOPLE,
+    "POST api/v1/what_if/optimize": PEOPLE,
+    "POST api/v1/what_if/statistics": PEOPLE,
+    "GET api/v1/what_if/export": PEOPLE,
 }
 
 
@@ -229,11 +263,22 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     (tmp_path / "dumps/full_tensor").rename(tmp_path / "logs/full_tensor")
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:
-        app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
+        access = DataAccess(workspaces={"people": _make_people(), "spare": _make_people()})
+        (tmp_path / "logs/people.csv").write_text("age,label\n20,0\n40,1\n")
+        policy = create_policy("localhost")
+        app = create_app(catalog, watch, policy, page_dir=tmp_path, access=access)
         with TestClient(app, base_url="http://localhost") as client:
             wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
     catalog.close()
+
+
+def _make_people() -> Workspace:
+    columns = {"age": [20, 30, 40, 50], "p": [0.1, 0.4, 0.6, 0.9], "label": [0, 1, 0, 1]}
+    faces = make_column("face", [encode_png(np.zeros((2, 2), np.uint8))] * 4)
+    table = to_table(columns).with_columns([faces])
+    model = wrap_model(lambda columns: columns["age"] / 100, "people", features=["age"])
+    return Workspace(table, [model], label="label", features=["age"])
 
 
 def _make_evaluation() -> bytes:
@@ -336,7 +381,9 @@ def test_all_documented_routes_work(client: TestClient) -> None:
     for name in documented:
         method, path = name.split()
         in_query = method in ("GET", "DELETE") or name in FILES
-        request = {"job": known["job"]} if REQUESTS[name] is JOB else REQUESTS[name]
+        request = REQUESTS[name]
+        if request is JOB or request is WHAT_IF_JOB:
+            request = {"job": known["job"]}
         if name == "GET api/v1/debugger/op":
             request = {**DUMP, "graph": known["graph"], "op_name": known["op"]}
         options = {"params" if in_query else "json": request, "content": FILES.get(name)}
@@ -350,5 +397,7 @@ def test_all_documented_routes_work(client: TestClient) -> None:
             wait_until(lambda layout=layout: client.get(layout).json()["coordinates"])
         if name == "GET api/v1/debugger/event":
             known["graph"], known["op"] = response.json()["graphs"][-1], response.json()["op_name"]
+        if name == "POST api/v1/what_if/predict":
+            known["job"] = response.json()["job"]
         if name == "POST api/v1/notes/annotations":
             known["id"] = response.json()["annotations"][0]["id"]

@@ -58,6 +58,7 @@ def write_chinese_log(logdir: Path) -> None:
     debugger_log.write_recording(logdir / "数值/收敛", first_bad=None)
     debugger_log.write_dump(logdir / "数值/转储", shift=0)
     debugger_log.write_dump(logdir / "数值/损坏", shift=0.1, is_cut=True)
+    _write_data(logdir / "人口.csv")
     _write_evaluations(logdir)
 
 
@@ -230,3 +231,14 @@ def _write_evaluations(logdir: Path) -> None:
     shutil.copytree(TFMA, logdir / DAMAGED_FOLDER)
     for file in (logdir / DAMAGED_FOLDER).glob("metrics*"):
         file.write_bytes(file.read_bytes()[:100])
+
+
+def _write_data(path: Path) -> None:
+    """Write a data set with predictions for What-If."""
+    random = np.random.default_rng(0)
+    lines = ["年龄,职业,标签,predictions__probabilities"]
+    for _ in range(60):
+        age, score = random.integers(20, 70), random.random()
+        job = random.choice(["厨师", "护士"])
+        lines.append(f"{age},{job},{int(score + random.normal() / 4 > 0.5)},{1 - score}|{score}")
+    path.write_text("\n".join(lines), encoding="utf-8")

@@ -83,6 +83,11 @@ DEBUGGED_NAMES = (
     r"\b(softmax|log|torch|tensorflow|float32|Log|Sub|Placeholder|max|eps|dtype)\b"
     r"|__inference_?|tfdbg_events|graph_execution_traces|FULL_TENSOR"
 )
+#: Columns that What-If computes; they are used by name.
+COMPUTED_COLUMNS = (
+    r"score|predicted|correct|predictions(__probabilities)?|Jensen-Shannon|Kolmogorov-Smirnov|PSI"
+    r"|\b(AUC|PR AUC)\b|Shapley|ICE|TensorFlow Serving|KServe"
+)
 #: The buttons of the first segmented control, which is in the toolbar.
 FIRST_SEGMENTS = "main .segmented >> nth=0 >> button"
 
@@ -137,5 +142,12 @@ DASHBOARDS = [
         views=FIRST_SEGMENTS,
         id="debugger_dump",
         names=DEBUGGED_NAMES,
+    ),
+    Dashboard(
+        "what_if",
+        "[data-drawn='1']",
+        "&wi-file=人口.csv&wi-file-label=标签&wi-row=1&wi-cf=1&wi-slice=职业",
+        views=FIRST_SEGMENTS,
+        names=COMPUTED_COLUMNS,
     ),
 ]

@@ -2,8 +2,9 @@
 
 `source` defines read access to a log (`Source`, `Context`), which the rest builds on. Subpackages:
 `graphs`, `profiles`, `embeddings`, `evaluation` (metrics per slice), `fairness` (evaluations of a
-log), `experiments` (hyperparameters) and `media` (images, audio, text and other single values);
-modules: `meshes`, `pr_curves` and `jobs` (background jobs).
+log), `experiments` (hyperparameters), `media` (images, audio, text and other single values),
+`tables` (data sets), `predictors` (models) and `what_if`; modules: `meshes`, `pr_curves` and
+`jobs` (background jobs).
 
 May import `tracklight.formats`, `tracklight.logdir`, `tracklight.index`, `tracklight.types`,
 `tracklight.errors` and `tracklight.util`; dashboards, the reader and the server build on it.

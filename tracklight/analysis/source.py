@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -189,6 +189,23 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
+class DataAccess:
+    """What dashboards may read and run besides the log; set by flags of the server."""
+
+    data_dirs: tuple[str, ...] = ()
+    """More directories with data files."""
+    model_hosts: tuple[str, ...] = ()
+    """Hosts with model servers, besides this machine."""
+    allow_model_execution: bool = False
+    """Whether model files may be run, in a separate process."""
+    workspaces: Mapping[str, Any] = field(default_factory=dict)
+    """Data and models of the program that started the server, by name."""
+
+
+NO_ACCESS = DataAccess()
+
+
+@dataclass(frozen=True)
 class Context:
     """What the server gives to a dashboard."""
 
@@ -202,3 +219,4 @@ class Context:
     that a change in between is reported twice and not missed."""
     describe_error: Callable[[Exception], Problem]
     """Turns an error into a message for the page, for responses of which a part failed."""
+    access: DataAccess = NO_ACCESS

@@ -128,6 +128,14 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     add("--alert", action="append", default=[], metavar="RULE",
         help='alert rule, as in "loss above 5" or "*/loss nan"')  # fmt: skip
     add("--alert-webhook", metavar="URL", help="send new alerts to this URL as JSON")
+    add = parser.add_argument_group("What-If").add_argument
+    add("--data-dir", action="append", default=[], type=Path, metavar="DIR",
+        help="directory with data files to open in What-If; can be repeated")  # fmt: skip
+    add("--whatif-data-dir", dest="data_dir", action="append", type=Path, help=argparse.SUPPRESS)
+    add("--model-host", action="append", default=[], metavar="HOST",
+        help="host of model servers, besides this machine; * for any")  # fmt: skip
+    add("--allow-model-execution", action="store_true",
+        help="allow running model files, which may contain code")  # fmt: skip
     add_ignored_flags(parser)
 
 

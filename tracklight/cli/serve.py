@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tracklight.analysis.source import DataAccess
 from tracklight.cli.logdir_arg import (
     check_positional_paths,
     create_catalog,
@@ -78,6 +79,7 @@ def parse_settings(flags: Namespace) -> Settings:
         reload_interval_s=flags.reload_interval,
         reuse_port=flags.reuse_port,
         alerts=_parse_alerts(flags),
+        access=_parse_access(flags),
     )
 
 
@@ -97,6 +99,17 @@ def open_studies(urls: Sequence[str]) -> Iterator[dict[str, Path]]:
             stack.enter_context(follow_studies(url, Path(folder)))
             folders["optuna" if number == 1 else f"optuna-{number}"] = Path(folder)
         yield folders
+
+
+def _parse_access(flags: Namespace) -> DataAccess:
+    for path in flags.data_dir:
+        if not path.is_dir():
+            raise UsageError(f'--data-dir: "{path}" is not a directory')
+    return DataAccess(
+        tuple(str(path.resolve()) for path in flags.data_dir),
+        tuple(flags.model_host),
+        flags.allow_model_execution,
+    )
 
 
 def _parse_alerts(flags: Namespace) -> AlertSettings:

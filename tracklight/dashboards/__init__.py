@@ -27,6 +27,8 @@ class BuiltInDashboard(NamedTuple):
     files: tuple[FileKind, ...] = ()
     has_prepare: bool = False
     """Whether the class overrides `Dashboard.prepare`."""
+    needs_data_access: bool = False
+    """Also active if the server has data besides the log (`DataAccess`), and not otherwise."""
 
 
 #: In the order of the tabs.
@@ -96,5 +98,12 @@ BUILT_IN_DASHBOARDS = (
         ("profile",),
         "tracklight.dashboards.profile.dashboard:Profile",
         files=("captures",),
+    ),
+    BuiltInDashboard(
+        "what_if",
+        "What-If",
+        (),
+        "tracklight.dashboards.what_if.dashboard:WhatIf",
+        needs_data_access=True,
     ),
 )

@@ -17,7 +17,10 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Literal, Protocol
 
+import numpy as np
+
 from tracklight.errors import FormatError
+from tracklight.types import Int64
 
 BytesLike = bytes | bytearray | memoryview
 Compression = Literal["gzip", "zlib"]
@@ -94,6 +97,68 @@ def iter_records(
         body = _read_up_to(stream, length + FOOTER_BYTES)
         yield offset, _check_body(body, length, offset)
         offset += HEADER_BYTES + len(body)
+
+
+def iter_record_blocks(
+    source: BinaryIO,
+    *,
+    compression: Compression | None = None,
+    block_bytes: int = 32 << 20,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+) -> Iterator[tuple[bytes, Int64]]:
+    """Yield blocks of records: their bytes, and the offset and size of each payload in them.
+
+    For decoders that work on many records at once.
+
+    Args:
+        source: An open file.
+        compression: How the stream is compressed.
+        block_bytes: Approximate size of a block; a longer record is a block of its own.
+        max_record_bytes: Longer records are rejected.
+
+    Raises:
+        FormatError: A record is damaged, truncated or too long. All complete records before it
+            have been yielded.
+    """
+    stream: _Readable = source
+    if compression is not None:
+        stream = _DecompressingReader(stream, compression)
+    block, position = b"", 0
+    wanted_bytes = block_bytes
+    while True:
+        problem: FormatError | None = None
+        try:
+            block += _read_up_to(stream, wanted_bytes - len(block))
+        except FormatError as error:
+            problem = error
+        spans, end = [], 0
+        try:
+            while end + HEADER_BYTES <= len(block):
+                length = _check_header(block[end : end + HEADER_BYTES], position, max_record_bytes)
+                next_end = end + FRAME_BYTES + length
+                if next_end > len(block):
+                    break
+                _check_body(block[end + HEADER_BYTES : next_end], length, position)
+                spans.append((end + HEADER_BYTES, length))
+                position += next_end - end
+                end = next_end
+        except FormatError as error:
+            problem = problem or error
+        if spans:
+            yield block, np.array(spans, np.int64)
+        if problem is not None:
+            raise problem
+        is_last = len(block) < wanted_bytes
+        block = block[end:]
+        if is_last:
+            if block:
+                _check_header(block[:HEADER_BYTES], position, max_record_bytes)
+                raise FormatError(f"the record at byte {position} is truncated")
+            return
+        wanted_bytes = block_bytes
+        if len(block) >= HEADER_BYTES:
+            length = _check_header(block[:HEADER_BYTES], position, max_record_bytes)
+            wanted_bytes = max(block_bytes, length + FRAME_BYTES)
 
 
 def _check_header(header: bytes, offset: int, max_record_bytes: int) -> int:

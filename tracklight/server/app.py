@@ -18,7 +18,7 @@ from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import BaseRoute, Mount
 from starlette.types import Lifespan
 
-from tracklight.analysis.source import Context
+from tracklight.analysis.source import NO_ACCESS, Context, DataAccess
 from tracklight.errors import UsageError
 from tracklight.plugin import Route
 from tracklight.server.alerts.monitor import NO_ALERTS, AlertService, AlertSettings
@@ -117,6 +117,7 @@ class Settings:
     """0 reads the log once; None watches it."""
     reuse_port: bool = False
     alerts: AlertSettings = NO_ALERTS
+    access: DataAccess = NO_ACCESS
     heartbeat_s: float = HEARTBEAT_S
     """The longest time without an event on a live update stream."""
 
@@ -165,6 +166,7 @@ def create_app(
     page_dir: Path = PAGE_DIR,
     alerts: AlertSettings = NO_ALERTS,
     window_title: str = "",
+    access: DataAccess = NO_ACCESS,
     heartbeat_s: float = HEARTBEAT_S,
 ) -> BoardApp:
     """Create an application that serves a log and keeps it up to date while it runs.
@@ -177,12 +179,13 @@ def create_app(
         page_dir: The folder with the built page.
         alerts: Alert rules and webhook.
         window_title: The title of the browser window.
+        access: What dashboards may read and run besides the log.
         heartbeat_s: The longest time without an event on a live update stream.
     """
     refresher = Refresher(source, watcher)
     overview = LogOverview(source)
     live = LiveUpdates(source, overview, refresher, heartbeat_s=heartbeat_s)
-    registry = _load_dashboards(source, overview, live)
+    registry = _load_dashboards(source, overview, live, access)
     store = NotesStore(get_notes_path(root.path for root in source.roots))
     alert_service = AlertService(source, store, live, alerts)
     prewarmer = Prewarmer(source, overview, registry)
@@ -244,7 +247,7 @@ def create_app(
 
 
 def _load_dashboards(
-    source: LogSource, overview: LogOverview, live: LiveUpdates
+    source: LogSource, overview: LogOverview, live: LiveUpdates, access: DataAccess
 ) -> DashboardRegistry:
     registry = DashboardRegistry(
         Context(
@@ -253,6 +256,7 @@ def _load_dashboards(
             overview.runs_with_scalar,
             live.history.cursor,
             describe_error,
+            access,
         )
     )
     live.server_problems.extend(registry.problems)

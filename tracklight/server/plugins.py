@@ -50,6 +50,7 @@ class DashboardRegistry:
     """
 
     def __init__(self, context: Context) -> None:
+        self._access = context.access
         self.entries: dict[str, DashboardEntry] = {}
         self.problems: list[Message] = []
         for built_in in BUILT_IN_DASHBOARDS:
@@ -59,6 +60,7 @@ class DashboardRegistry:
                 plugins=built_in.plugins,
                 files=built_in.files,
                 has_prepare=built_in.has_prepare,
+                needs_data_access=built_in.needs_data_access,
                 load=partial(_load_built_in, built_in.import_path, context),
             )
         for entry_point in entry_points(group=ENTRY_POINT_GROUP):
@@ -87,10 +89,11 @@ class DashboardRegistry:
             "debug_files": bool(source.debug_files()),
             "evaluation_files": bool(source.evaluation_files()),
         }
+        has_access = bool(self._access.data_dirs or self._access.workspaces)
         return [
             entry
             for entry in self.entries.values()
-            if not (entry.plugins or entry.files)
+            if (has_access if entry.needs_data_access else not (entry.plugins or entry.files))
             or not logged_plugins.isdisjoint(entry.plugins)
             or any(has_files[kind] for kind in entry.files)
         ]
@@ -163,6 +166,7 @@ class DashboardEntry:
         files: Sequence[FileKind] = (),
         web_dir: Path | None = None,
         has_prepare: bool = False,
+        needs_data_access: bool = False,
     ) -> None:
         self.name = name
         self.title = title
@@ -170,6 +174,7 @@ class DashboardEntry:
         self.files = files
         self.web_dir = web_dir
         self.has_prepare = has_prepare
+        self.needs_data_access = needs_data_access
         self._load = load
         self._lock = threading.Lock()
         self._loaded: tuple[Dashboard, tuple[Route, ...]] | None = None

@@ -315,6 +315,7 @@ def create_board_app(
         policy,
         path_prefix=settings.path_prefix,
         alerts=settings.alerts,
+        access=settings.access,
         window_title=settings.window_title,
         heartbeat_s=settings.heartbeat_s,
     )

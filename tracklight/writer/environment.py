@@ -1,6 +1,6 @@
 """Describe the environment of a run: command, machine, versions, git revision and source code.
 
-Used by `tracklight.runs`, which logs the results as text.
+Used by `tracklight.summary.runs`, which logs the results as text.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import { hparamsHandlers } from './dashboards/hparams/static-hparams';
 import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';
 import { profileHandlers } from './dashboards/profile/static-profile';
 import { projectorHandlers } from './dashboards/projector/static-projector';
+import { whatIfHandlers } from './dashboards/what_if/static-what-if';
 
 declare global {
   // The scripts of an export are not modules: they share their data through a global.
@@ -33,6 +34,7 @@ setTransport(
     ...hparamsHandlers,
     ...profileHandlers,
     ...projectorHandlers,
+    ...whatIfHandlers,
   }),
 );
 if (location.search === '' && contents.head.view !== '') restoreView(contents.head.view);

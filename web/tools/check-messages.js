@@ -36,6 +36,7 @@ const DONE = [
   'src/dashboards/overview',
   'src/dashboards/profile',
   'src/dashboards/scalars',
+  'src/dashboards/what_if',
   'src/dashboards/pr_curves',
   'src/dashboards/text',
   'src/dashboards/projector',

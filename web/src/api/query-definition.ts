@@ -15,6 +15,7 @@ import type {
   ScalarsRoutes,
   ServerRoutes,
   TextRoutes,
+  WhatIfRoutes,
 } from './schemas';
 
 type Below<Folder extends string, Routes> = {
@@ -40,7 +41,8 @@ export type Routes = ServerRoutes &
   Below<'profile', ProfileRoutes> &
   Below<'projector', ProjectorRoutes> &
   Below<'scalars', ScalarsRoutes> &
-  Below<'text', TextRoutes>;
+  Below<'text', TextRoutes> &
+  Below<'what_if', WhatIfRoutes>;
 
 export type RouteName = keyof Routes & string;
 export type RequestOf<Name extends RouteName> = Routes[Name]['request'];

@@ -2862,8 +2862,6 @@ export interface JobRequest {
   readonly job: string;
 }
 
-export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
-
 /**
  * The state of a job; `frame` increases with every intermediate result. `stage` names the current
  * stage, `problem` says why the job failed.
@@ -5055,10 +5053,695 @@ export interface TrackRow {
   readonly busy_ps: number;
 }
 
+// ---- Dashboard: what_if
+
+/** Requests and responses by method and path below `api/v1/what_if/`. */
+export interface WhatIfRoutes {
+  /** List the data files and model files that can be opened. */
+  readonly 'GET files': {
+    readonly request: Empty;
+    readonly response: DataFilesResponse;
+  };
+  /** List the open data sets. */
+  readonly 'GET sessions': {
+    readonly request: Empty;
+    readonly response: DataSessionsResponse;
+  };
+  /** Open data files as a new session. */
+  readonly 'POST open': {
+    readonly request: OpenRequest;
+    readonly response: SessionInfo;
+  };
+  /** Describe an open data set with its columns and models. */
+  readonly 'GET about': {
+    readonly request: SessionRequest;
+    readonly response: SessionInfo;
+  };
+  /** Close a data set; its edits are lost. Returns the others. */
+  readonly 'POST close': {
+    readonly request: SessionRequest;
+    readonly response: DataSessionsResponse;
+  };
+  /** Choose the label, the inputs of models, and the names of the classes. */
+  readonly 'POST configure': {
+    readonly request: ConfigureRequest;
+    readonly response: SessionInfo;
+  };
+  /** Connect to a model. Predictions are computed by the route `predict`. */
+  readonly 'POST models': {
+    readonly request: AddModelRequest;
+    readonly response: SessionInfo;
+  };
+  /** Remove a model. */
+  readonly 'DELETE models': {
+    readonly request: ModelRequest;
+    readonly response: SessionInfo;
+  };
+  /** Return columns for charts, of the data or computed from predictions. */
+  readonly 'POST columns': {
+    readonly request: DataColumnsRequest;
+    readonly response: DataColumnsResponse;
+  };
+  /** Return all values of one row, and its predictions so far. */
+  readonly 'GET row': {
+    readonly request: RowRequest;
+    readonly response: RowResponse;
+  };
+  /** Return an image of one row as PNG. */
+  readonly 'GET image': {
+    readonly request: RowImageRequest;
+    readonly response: Blob;
+  };
+  /** Change, add, duplicate, delete, reset or undo, and predict the changed row again. */
+  readonly 'POST edit': {
+    readonly request: RowEditRequest;
+    readonly response: RowEditResponse;
+  };
+  /** Return the distance of all rows to one row. */
+  readonly 'POST distances': {
+    readonly request: DistanceRequest;
+    readonly response: DistancesResponse;
+  };
+  /** Return the nearest rows with another prediction, and the smallest edits if requested. */
+  readonly 'POST counterfactuals': {
+    readonly request: CounterfactualRequest;
+    readonly response: CounterfactualsResponse;
+  };
+  /** Start the predictions of all new and edited rows. */
+  readonly 'POST predict': {
+    readonly request: ModelRequest;
+    readonly response: ModelJobStatus;
+  };
+  /** Start partial dependence, or return the job of an equal request. */
+  readonly 'POST dependence': {
+    readonly request: DependenceRequest;
+    readonly response: ModelJobStatus;
+  };
+  /** Start permutation importance, or return the job of an equal request. */
+  readonly 'POST importance': {
+    readonly request: FeatureImportanceRequest;
+    readonly response: ModelJobStatus;
+  };
+  /** Start Shapley values, or return the job of an equal request. */
+  readonly 'POST shapley': {
+    readonly request: ShapleyRequest;
+    readonly response: ModelJobStatus;
+  };
+  /** Return the state of a job, and its result when it is done. */
+  readonly 'GET job': {
+    readonly request: ModelJobRequest;
+    readonly response: JobResult;
+  };
+  /** Cancel a job. */
+  readonly 'DELETE job': {
+    readonly request: ModelJobRequest;
+    readonly response: ModelJobStatus;
+  };
+  /** Return metrics by slice, and the counts at 101 thresholds of binary models. */
+  readonly 'POST performance': {
+    readonly request: PerformanceRequest;
+    readonly response: PerformanceResponse;
+  };
+  /** Choose thresholds by a strategy. */
+  readonly 'POST optimize': {
+    readonly request: OptimizeRequest;
+    readonly response: OptimizeResponse;
+  };
+  /** Return statistics of all columns, and the drift to another open data set. */
+  readonly 'POST statistics': {
+    readonly request: FeatureStatisticsRequest;
+    readonly response: FeatureStatisticsResponse;
+  };
+  /** Return the rows with edits and predictions as CSV or JSON lines. */
+  readonly 'GET export': {
+    readonly request: DataExportRequest;
+    readonly response: Blob;
+  };
+}
+
+/** A model to add; `features` are the columns that it gets, by default all inputs. */
+export interface AddModelRequest extends SessionRequest {
+  readonly spec: ModelSpec;
+  /** Default: `"classification"`. */
+  readonly task?: Task;
+  readonly features?: readonly string[] | null;
+}
+
+/** Predictions that are columns of the data. */
+export interface ColumnModel {
+  readonly type: 'columns';
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+/** The values of one column. Strings are codes, -1 for missing; numbers have NaN for missing. */
+export interface ColumnValues {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly numbers: Float64Array | null;
+  readonly codes: Int32Array | null;
+  readonly categories: readonly string[];
+}
+
+/**
+ * The label, the inputs of models, and the names of the classes. `classes_path` is a text file with
+ * one class name per line.
+ */
+export interface ConfigureRequest extends SessionRequest {
+  readonly label?: string | null;
+  readonly features?: readonly string[] | null;
+  readonly class_names?: readonly string[] | null;
+  readonly classes_path?: string | null;
+}
+
+/** The nearest rows with another prediction, and optionally the smallest edits. */
+export interface CounterfactualRequest extends DistanceRequest {
+  readonly model?: string | null;
+  /** Default: `1`. */
+  readonly count?: number;
+  /** Default: `[]`. */
+  readonly locked?: readonly string[];
+  readonly threshold?: number | null;
+  /** Default: `false`. */
+  readonly search_edits?: boolean;
+  /** Default: `5`. */
+  readonly max_changes?: number;
+}
+
+/** The nearest rows with another prediction, and the smallest edits if requested. */
+export interface CounterfactualsResponse {
+  readonly rows: readonly Neighbor[];
+  readonly edits: readonly EditSuggestion[];
+}
+
+/** A column of the data, or one that is computed from predictions. */
+export interface DataColumnInfo {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly is_list: boolean;
+  readonly is_sequence: boolean;
+  readonly is_computed: boolean;
+  readonly is_input: boolean;
+  readonly missing: number;
+  readonly minimum: number | null;
+  readonly maximum: number | null;
+  readonly distinct: number | null;
+}
+
+/** Columns of the data, or computed ones, for charts. */
+export interface DataColumnsRequest extends SessionRequest {
+  readonly names: readonly string[];
+  /** Default: `0.5`. */
+  readonly threshold?: number;
+}
+
+/** Columns for charts. `rows` are the numbers of the rows that are not deleted. */
+export interface DataColumnsResponse {
+  readonly version: number;
+  readonly rows: Int32Array;
+  readonly columns: readonly ColumnValues[];
+}
+
+/** The rows with edits and predictions, as a file. */
+export interface DataExportRequest extends SessionRequest {
+  /** Default: `"csv"`. */
+  readonly format?: 'csv' | 'jsonl';
+}
+
+/** A file that can be opened. */
+export interface DataFile {
+  readonly path: string;
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** Data files and model files, and what the server allows. */
+export interface DataFilesResponse {
+  readonly data: readonly DataFile[];
+  readonly models: readonly DataFile[];
+  readonly allow_model_execution: boolean;
+  readonly model_hosts: readonly string[];
+  readonly is_truncated: boolean;
+}
+
+/** All open data sets. */
+export interface DataSessionsResponse {
+  readonly sessions: readonly SessionInfo[];
+}
+
+/** The partial dependence of one feature, or of a pair. Matrices are flattened row by row. */
+export interface DependenceCurve {
+  readonly features: readonly string[];
+  readonly values: readonly (readonly unknown[])[];
+  readonly is_numeric: readonly boolean[];
+  readonly class_names: readonly string[];
+  readonly mean: Float64Array;
+  readonly standard_error: Float64Array;
+  /** Curves of some rows: rows x points x classes. */
+  readonly individual: Float32Array;
+  readonly rows: Int32Array;
+  readonly variation: number;
+}
+
+/** Partial dependence of features, or of one pair if `is_pair`. */
+export interface DependenceRequest extends SessionRequest {
+  /** Default: `[]`. */
+  readonly features?: readonly string[];
+  readonly model?: string | null;
+  readonly row?: number | null;
+  /** Default: `false`. */
+  readonly is_pair?: boolean;
+  /** Default: `10`. */
+  readonly points?: number;
+  /** Default: `"even"`. */
+  readonly grid?: GridKind;
+  readonly value_range?: readonly [number, number] | null;
+  /** Default: `1000`. */
+  readonly sample?: number;
+  /** Default: `0`. */
+  readonly curves?: number;
+  /** Default: `0`. */
+  readonly seed?: number;
+}
+
+/** The distance of all rows to one row. */
+export interface DistanceRequest extends RowRequest {
+  /** Default: `"l1"`. */
+  readonly metric?: Metric;
+  /** Default: `{}`. */
+  readonly weights?: Readonly<Record<string, number>>;
+}
+
+/** The distance of each row, in the order of the rows; ignored features have unique values. */
+export interface DistancesResponse {
+  readonly distances: Float32Array;
+  readonly features: readonly string[];
+  readonly ignored: readonly string[];
+}
+
+/** Changes of features that change the prediction. */
+export interface EditSuggestion {
+  readonly changes: Readonly<Record<string, unknown>>;
+  readonly source_row: number;
+  readonly distance: number;
+}
+
+/** How much a metric decreases when a feature is shuffled. */
+export interface FeatureImportance {
+  readonly feature: string;
+  readonly importance: number;
+  readonly std: number;
+}
+
+/** Permutation importance. */
+export interface FeatureImportanceRequest extends SessionRequest {
+  readonly model?: string | null;
+  readonly metric?: string | null;
+  /** Default: `5`. */
+  readonly repeats?: number;
+  /** Default: `0`. */
+  readonly seed?: number;
+}
+
+/** Statistics of all columns, and the drift to another open data set. */
+export interface FeatureStatisticsRequest extends SessionRequest {
+  readonly other?: string | null;
+}
+
+/** Statistics of all columns. */
+export interface FeatureStatisticsResponse {
+  readonly version: number;
+  readonly rows: readonly StatisticsRow[];
+}
+
+/** One value of a row; images and bytes have only a size. */
+export interface FeatureValue {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly is_list: boolean;
+  readonly value: unknown;
+  readonly original: unknown;
+  readonly bytes: number | null;
+  readonly attribution: number | null;
+}
+
+/** A model file below the log directories or `--data-dir`. */
+export interface FileModel {
+  readonly type: 'file';
+  readonly name: string;
+  readonly path: string;
+  /** Default: `"probabilities"`. */
+  readonly output?: Output;
+}
+
+export type GridKind = 'even' | 'quantiles';
+
+/** TensorFlow Serving over gRPC. */
+export interface GrpcModel {
+  readonly type: 'grpc';
+  readonly name: string;
+  readonly address: string;
+  readonly model: string;
+  readonly version?: number | null;
+  readonly signature?: string | null;
+  readonly method?: ServingMethod | null;
+  readonly input?: string | null;
+  readonly output?: string | null;
+  /** Default: `30.0`. */
+  readonly timeout_s?: number;
+}
+
+/** The state of a job, and its result when it is done. */
+export interface JobResult {
+  readonly status: ModelJobStatus;
+  readonly dependence: readonly DependenceCurve[];
+  readonly importance: readonly FeatureImportance[];
+  readonly shapley: readonly ShapleyRow[];
+  readonly features: readonly string[];
+  readonly expected: number | null;
+  readonly baseline: number | null;
+  readonly predicted_rows: number | null;
+}
+
+/** Any JSON endpoint. */
+export interface JsonModel {
+  readonly type: 'json';
+  readonly name: string;
+  readonly url: string;
+  /** Default: `"{\"instances\": \"$rows\"}"`. */
+  readonly template?: string;
+  /** Default: `"predictions"`. */
+  readonly scores_path?: string;
+  /** Default: `30.0`. */
+  readonly timeout_s?: number;
+}
+
+/** A server of the KServe v2 protocol. */
+export interface KserveModel {
+  readonly type: 'kserve';
+  readonly name: string;
+  readonly address: string;
+  readonly model: string;
+  readonly version?: string | null;
+  readonly input?: string | null;
+  readonly output?: string | null;
+  /** Default: `30.0`. */
+  readonly timeout_s?: number;
+}
+
+export type Measure = 'positive_rate' | 'true_positive_rate' | 'accuracy' | 'false_positive_rate';
+
+export type Metric = 'l1' | 'l2' | 'cosine';
+
+/** One metric for all slices. */
+export interface MetricValues {
+  readonly metric: string;
+  readonly threshold: number | null;
+  readonly class_name: string | null;
+  readonly value: Float64Array;
+  readonly lower: Float64Array;
+  readonly upper: Float64Array;
+}
+
+/** A model of a session. */
+export interface ModelInfo {
+  readonly name: string;
+  readonly task: Task;
+  readonly is_static: boolean;
+  readonly is_predicted: boolean;
+  readonly features: readonly string[];
+  readonly class_names: readonly string[];
+}
+
+/** A job that was started before. */
+export interface ModelJobRequest {
+  readonly job: string;
+}
+
+/** The state of a job; `problem` says why it failed. */
+export interface ModelJobStatus {
+  readonly job: string;
+  readonly state: JobState;
+  readonly stage: Sentence;
+  readonly done: number;
+  readonly total: number;
+  readonly problem: Sentence | null;
+}
+
+/** One model; by default the first. */
+export interface ModelRequest extends SessionRequest {
+  readonly model?: string | null;
+}
+
+/** The scores of one row by class, from the first prediction to the current one. */
+export interface ModelScores {
+  readonly model: string;
+  readonly class_names: readonly string[];
+  readonly history: readonly (readonly number[])[];
+}
+
+export type ModelSpec = GrpcModel | RestModel | KserveModel | JsonModel | FileModel | ColumnModel;
+
+/** A counterfactual row. */
+export interface Neighbor {
+  readonly row: number;
+  readonly distance: number;
+  readonly feature_distances: Readonly<Record<string, number>>;
+}
+
+/** Data files to open; `*` matches several files with the same columns. */
+export interface OpenRequest {
+  readonly path: string;
+  /** Default: `1000000`. */
+  readonly max_rows?: number;
+  /** Default: `1.0`. */
+  readonly sampling_ratio?: number;
+  /** Default: `0`. */
+  readonly seed?: number;
+  readonly label?: string | null;
+}
+
+/** A strategy that chooses thresholds. */
+export interface OptimizeRequest extends PerformanceRequest {
+  /** Default: `"single"`. */
+  readonly strategy?: Strategy;
+  /** Default: `1.0`. */
+  readonly cost_ratio?: number;
+  /** Default: `"positive_rate"`. */
+  readonly measure?: Measure;
+  /** Default: `0.05`. */
+  readonly max_gap?: number;
+}
+
+/** One threshold per slice, and what it costs. */
+export interface OptimizeResponse {
+  readonly slices: readonly string[];
+  readonly thresholds: Float64Array;
+  readonly is_defined: readonly boolean[];
+  readonly cost: number;
+  readonly single_cost: number;
+  readonly gap: number | null;
+  readonly measures: Readonly<Record<string, Float64Array>>;
+}
+
+export type Output = 'probabilities' | 'logits';
+
+/** Metrics overall and by slice; several columns are crossed. */
+export interface PerformanceRequest extends SessionRequest {
+  readonly model?: string | null;
+  /** Default: `[]`. */
+  readonly slice_by?: readonly string[];
+  /** Default: `{}`. */
+  readonly buckets?: Readonly<Record<string, number | readonly number[]>>;
+  /** Default: `[0.5]`. */
+  readonly thresholds?: readonly number[];
+  /** Default: `"bootstrap"`. */
+  readonly intervals?: 'bootstrap' | 'jackknife' | 'exact' | 'none';
+}
+
+/**
+ * Metrics by slice; the first slice is all rows. `thresholds` and the confusion counts (slices x
+ * 101, flattened) are only set for models with two classes, and let the page compute everything
+ * that depends on a threshold. `matrices` are confusion matrices of models with more classes
+ * (slices x classes x classes).
+ */
+export interface PerformanceResponse {
+  readonly version: number;
+  readonly task: Task;
+  readonly slices: readonly string[];
+  readonly counts: Float64Array;
+  readonly metrics: readonly MetricValues[];
+  readonly class_names: readonly string[];
+  readonly thresholds: Float64Array;
+  readonly tp: Float64Array;
+  readonly fp: Float64Array;
+  readonly tn: Float64Array;
+  readonly fn: Float64Array;
+  readonly matrices: Float64Array;
+  readonly calibration_score: Float64Array;
+  readonly calibration_share: Float64Array;
+  readonly calibration_count: Float64Array;
+  readonly warnings: readonly Sentence[];
+}
+
+/** TensorFlow Serving over REST. */
+export interface RestModel {
+  readonly type: 'rest';
+  readonly name: string;
+  readonly address: string;
+  readonly model: string;
+  readonly version?: number | null;
+  readonly signature?: string | null;
+  /** Default: `"predict"`. */
+  readonly method?: ServingMethod;
+  readonly output?: string | null;
+  /** Default: `30.0`. */
+  readonly timeout_s?: number;
+}
+
+/** A change of the data. `values` are the new values; bytes as `{"base64": …}`. */
+export interface RowEditRequest extends SessionRequest {
+  /** Default: `"edit"`. */
+  readonly kind?: 'edit' | 'add' | 'duplicate' | 'delete' | 'undo' | 'reset';
+  /** Default: `0`. */
+  readonly row?: number;
+  /** Default: `{}`. */
+  readonly values?: Readonly<Record<string, unknown>>;
+}
+
+/** The row after a change; null if it was deleted or nothing was left to undo. */
+export interface RowEditResponse {
+  readonly version: number;
+  readonly edit_count: number;
+  readonly active_count: number;
+  readonly row: RowResponse | null;
+}
+
+/** An image of one row, scaled down to `max_px` if given. */
+export interface RowImageRequest extends RowRequest {
+  readonly feature: string;
+  /** Default: `0`. */
+  readonly version?: number;
+  readonly max_px?: number | null;
+}
+
+/** One row. */
+export interface RowRequest extends SessionRequest {
+  /** Default: `0`. */
+  readonly row?: number;
+}
+
+/** One row with its predictions. */
+export interface RowResponse {
+  readonly version: number;
+  readonly row: number;
+  readonly values: readonly FeatureValue[];
+  readonly scores: readonly ModelScores[];
+}
+
+export type ServingMethod = 'classify' | 'regress' | 'predict';
+
+/** An open data set. `version` changes with every edit. */
+export interface SessionInfo {
+  readonly session: string;
+  readonly title: string;
+  readonly version: number;
+  readonly row_count: number;
+  readonly active_count: number;
+  readonly label: string | null;
+  readonly columns: readonly DataColumnInfo[];
+  readonly models: readonly ModelInfo[];
+  readonly edit_count: number;
+  readonly problems: readonly string[];
+}
+
+/** An open data set. */
+export interface SessionRequest {
+  readonly session: string;
+}
+
+/** Shapley values of some rows. */
+export interface ShapleyRequest extends SessionRequest {
+  readonly rows: readonly number[];
+  readonly model?: string | null;
+  readonly class_name?: string | null;
+  /** Default: `100`. */
+  readonly background?: number;
+  /** Default: `50`. */
+  readonly permutations?: number;
+  /** Default: `0`. */
+  readonly seed?: number;
+}
+
+/** The contributions of the features to one prediction. */
+export interface ShapleyRow {
+  readonly row: number;
+  readonly prediction: number;
+  readonly contributions: Float64Array;
+  readonly standard_error: Float64Array;
+}
+
+/**
+ * A data set without a server: what the page shows without calling a model. `performance` has the
+ * metrics of each model, overall and by each column with few values.
+ */
+export interface StaticSession {
+  readonly about: SessionInfo;
+  readonly columns: DataColumnsResponse | null;
+  readonly statistics: FeatureStatisticsResponse;
+  readonly performance: Readonly<Record<string, PerformanceResponse>>;
+}
+
+/** Statistics of one column. */
+export interface StatisticsRow {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly is_list: boolean;
+  readonly count: number;
+  readonly missing: number;
+  readonly mean: number;
+  readonly std: number;
+  readonly zeros: number;
+  readonly minimum: number;
+  readonly median: number;
+  readonly maximum: number;
+  readonly outliers: number;
+  readonly unique: number;
+  readonly top: string;
+  readonly top_count: number;
+  readonly mean_length: number;
+  readonly non_uniformity: number;
+  readonly warnings: readonly string[];
+  readonly edges: Float64Array;
+  readonly histogram: Float64Array;
+  readonly values: readonly string[];
+  readonly quantiles: Float64Array;
+  readonly other_histogram: Float64Array | null;
+  readonly jensen_shannon: number | null;
+  readonly population_stability: number | null;
+  readonly chi_square: number | null;
+  readonly kolmogorov_smirnov: number | null;
+}
+
+export type Strategy =
+  | 'single'
+  | 'group'
+  | 'demographic_parity'
+  | 'equal_opportunity'
+  | 'equal_accuracy'
+  | 'equalized_odds'
+  | 'bounded_gap';
+
+export type Task = 'classification' | 'regression';
+
+export type ValueType = 'integer' | 'float' | 'boolean' | 'string' | 'image' | 'bytes';
+
 // ---- Shared
 
 /** An empty request, or an empty response to a request that succeeded. */
 export type Empty = Record<string, never>;
+
+export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
 
 /** A section of a custom layout; `closed` sections are collapsed at first. */
 export interface LayoutCategory {

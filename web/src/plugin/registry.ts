@@ -36,6 +36,8 @@ export interface BuiltInDashboard {
   readonly isAlwaysActive?: boolean;
   /** Something can be created in it, so it is useful without data of its own. */
   readonly isEditor?: boolean;
+  /** It opens files and models on request, so it needs neither runs nor data in the log. */
+  readonly opensFiles?: boolean;
   /** Code that logs data for it, shown while there is none. */
   readonly example?: string;
   /** Path of its first request for a query string of the page, if that is known in advance. */

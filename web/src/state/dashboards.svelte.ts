@@ -28,6 +28,7 @@ export interface DashboardEntry {
   readonly active: boolean;
   /** Whether it is useful without data of its own. */
   readonly isEditor: boolean;
+  readonly opensFiles: boolean;
   /** Code that logs data for it. */
   readonly example: string | null;
   readonly load: () => Promise<DashboardModule>;
@@ -66,7 +67,8 @@ export class Dashboards {
   /** Whether the log has data that does not belong to a run, such as an embedding file. */
   readonly hasDataWithoutRuns = $derived.by(() =>
     this.active.some(
-      ({ plugins, isEditor }) => plugins !== null && plugins.length > 0 && !isEditor,
+      ({ plugins, isEditor, opensFiles }) =>
+        opensFiles || (plugins !== null && plugins.length > 0 && !isEditor),
     ),
   );
   /** Undefined until the dashboards are known. */
@@ -172,13 +174,14 @@ export class Dashboards {
   #describeBuiltIn(dashboard: BuiltInDashboard): DashboardEntry {
     const { name, title, group, load, example = null } = dashboard;
     const { apiName = name, isAlwaysActive = false, isEditor = false } = dashboard;
+    const { opensFiles = false } = dashboard;
     // A dashboard that uses the API of another one shows the same data.
     const row = this.#rows.find((row) => row.name === apiName);
     const plugins = isAlwaysActive ? null : (row?.plugins ?? [apiName]);
     // Layouts made in the page are stored with the notes.
     const hasLayouts = isEditor && this.#notes.layouts.length > 0;
     const active = isAlwaysActive || hasLayouts || this.#hasData(row, apiName);
-    return { name, title, group, apiName, plugins, active, isEditor, example, load };
+    return { name, title, group, apiName, plugins, active, isEditor, opensFiles, example, load };
   }
 
   #describePlugin(row: DashboardRow): DashboardEntry[] {
@@ -193,6 +196,7 @@ export class Dashboards {
         plugins,
         active: this.#hasData(row, name),
         isEditor: false,
+        opensFiles: false,
         example: null,
         load: () => loadDashboardModule(url),
       },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { makeTestPlot } from './fairness-fixtures';
-import { makePlotLines, makeSteps, mergeBins } from './plot-lines';
+import { makePlotLines, makeSteps, mergeBins } from '../../charts/evaluation/plot-lines';
 
 const style = { label: 'F', color: '#000' };
 const names = { negative: 'F, negative', positive: 'F, positive' };

@@ -7,23 +7,21 @@ import type {
   ProjectorSearchResponse,
 } from '../../api/schemas';
 import * as m from '../../catalog/projector';
-import { formatCount, formatValue } from '../../lib/format';
-import type { Context } from '../../plugin/context';
-import type { PointAttributes } from './canvas/point-scene';
 import {
   categoryColorOf,
-  codesByFrequency,
   colorCodes,
   colorNumbers,
   type ColorRamp,
   colorUniform,
   divergingRamp,
   gradientRamp,
-  type LabelColumn,
-  pointSizes,
   valueRange,
   withAlpha,
-} from './point-colors';
+} from '../../charts/points/point-colors';
+import type { PointAttributes } from '../../charts/points/point-scene';
+import { formatCount, formatValue } from '../../lib/format';
+import type { Context } from '../../plugin/context';
+import { codesByFrequency, type LabelColumn, pointSizes } from './label-column';
 import type { PointSelection } from './point-selection.svelte';
 import { type ClusterJob, CLUSTERS_COLUMN } from './projector-jobs.svelte';
 import type { ProjectorParams } from './projector-params';

@@ -1,4 +1,4 @@
-import type { PointPositions } from './canvas/point-scene';
+import type { PointPositions } from '../../charts/points/point-scene';
 import type { ProjectorLayouts } from './projector-layouts.svelte';
 import type { ProjectorParams } from './projector-params';
 

@@ -4,7 +4,7 @@ import {
   type Orbit,
   type Projection,
 } from '../../charts/webgl/orbit-camera';
-import type { CameraView } from './canvas/screen-index';
+import type { CameraView } from '../../charts/points/screen-index';
 import { outputDimensions, type ProjectorParams } from './projector-params';
 
 /** The orbit is written to the URL when it has not changed for this long. */

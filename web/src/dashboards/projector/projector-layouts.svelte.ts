@@ -1,7 +1,11 @@
 import type { Query } from '../../api/create-query.svelte';
 import type { EmbeddingInfo, MatchResponse, QualityResponse } from '../../api/schemas';
 import type { Context } from '../../plugin/context';
-import { computeBounds, normalizePositions, type PointPositions } from './canvas/point-scene';
+import {
+  computeBounds,
+  normalizePositions,
+  type PointPositions,
+} from '../../charts/points/point-scene';
 import type { EmbeddingCatalog, EmbeddingReference } from './embedding-catalog.svelte';
 import { LayoutJob } from './projector-jobs.svelte';
 import {

@@ -15,7 +15,7 @@ import * as m from '../../catalog/projector';
 import { translate } from '../../i18n/server-messages';
 import type { Context, Shortcut } from '../../plugin/context';
 import { Bookmarks } from './bookmarks.svelte';
-import type { SpriteSheet } from './canvas/point-scene';
+import type { SpriteSheet } from '../../charts/points/point-scene';
 import { EmbeddingCatalog, type EmbeddingReference } from './embedding-catalog.svelte';
 import { PointAppearance } from './point-appearance.svelte';
 import { PointSelection } from './point-selection.svelte';

@@ -1,8 +1,8 @@
 import type { Point } from '../../../charts/renderer/renderer';
 import { interpolatePositions } from '../projector-animation.svelte';
 import type { ProjectorState } from '../projector-state.svelte';
-import type { PointLabel } from './point-overlay';
-import { isInsidePolygon, ScreenIndex } from './screen-index';
+import type { PointLabel } from '../../../charts/points/point-overlay';
+import { isInsidePolygon, ScreenIndex } from '../../../charts/points/screen-index';
 
 const HIT_RADIUS_PX = 9;
 /** Number of labels without a selection, by the style of points. */

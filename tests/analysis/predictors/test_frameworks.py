@@ -1,0 +1,208 @@
+"""Models of scikit-learn, XGBoost, PyTorch, Keras and ONNX give their own predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracklight.analysis.predictors.model_files import ModelFilePredictor, load_model_file
+from tracklight.analysis.predictors.python_models import wrap_model
+from tracklight.analysis.tables.objects import to_table
+from tracklight.errors import ModelError, UsageError
+
+pytestmark = pytest.mark.slow
+
+sklearn_datasets = pytest.importorskip("sklearn.datasets")
+
+
+@pytest.fixture(scope="module")
+def iris() -> Any:
+    return sklearn_datasets.load_iris(as_frame=True)
+
+
+def test_scikit_learn_by_name_and_by_position(iris: Any) -> None:
+    from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+
+    model = LogisticRegression(max_iter=500).fit(iris.data, iris.target_names[iris.target])
+    predictor = wrap_model(model)
+    assert predictor.class_names == ("setosa", "versicolor", "virginica")
+    # Columns in another order, and one that the model does not know.
+    shuffled = iris.data[iris.data.columns[::-1]].assign(extra="x")
+    scores = predictor.predict(to_table(shuffled)).scores
+    assert np.allclose(scores, model.predict_proba(iris.data))
+    by_position = LogisticRegression(max_iter=500).fit(iris.data.to_numpy(), iris.target)
+    scores = wrap_model(by_position).predict(to_table(iris.data)).scores
+    assert np.allclose(scores, by_position.predict_proba(iris.data.to_numpy()))
+    with pytest.raises(ModelError, match="trained with 4 features and gets 3"):
+        wrap_model(by_position).predict(to_table(iris.data.iloc[:, :3]))
+    ridge = Ridge().fit(iris.data, iris.target)
+    values = wrap_model(ridge).predict(to_table(iris.data))
+    assert np.allclose(values.scores, ridge.predict(iris.data))
+    with pytest.raises(UsageError, match="RidgeClassifier has no predict_proba"):
+        wrap_model(RidgeClassifier().fit(iris.data, iris.target))
+
+
+def test_xgboost_booster_with_attributions(iris: Any) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    target = (iris.target == 2).astype(int)
+    matrix = xgboost.DMatrix(iris.data, target)
+    booster = xgboost.train({"objective": "binary:logistic"}, matrix, 5)
+    result = wrap_model(booster).predict(to_table(iris.data))
+    assert np.allclose(result.scores[:, 1], booster.predict(matrix), atol=1e-6)
+    logits = sum(result.attributions.values())
+    bias = booster.predict(matrix, pred_contribs=True)[:, -1]
+    assert np.allclose(1 / (1 + np.exp(-logits - bias)), result.scores[:, 1], atol=1e-4)
+
+
+def test_torch_module_stays_in_training_mode() -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Dropout(0.5))
+    rows = np.random.default_rng(0).normal(size=(7, 3))
+    result = wrap_model(model, output="logits").predict(to_table(rows))
+    with torch.inference_mode():
+        expected = model.eval()(torch.as_tensor(rows, dtype=torch.float32)).softmax(1).numpy()
+    assert np.allclose(result.scores, expected, atol=1e-6)
+    model.train()
+    wrap_model(model, output="logits").predict(to_table(rows))
+    assert model.training
+
+
+def test_keras_with_one_and_with_named_inputs() -> None:
+    keras = pytest.importorskip("keras")
+    rows = np.random.default_rng(0).normal(size=(9, 4))
+    single = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="softmax")])
+    scores = wrap_model(single).predict(to_table(rows)).scores
+    assert np.allclose(scores, single.predict(rows, verbose=0), atol=1e-6)
+    first, second = keras.Input((1,), name="a"), keras.Input((1,), name="b")
+    joined = keras.layers.Concatenate()([first, second])
+    named = keras.Model([first, second], keras.layers.Dense(1)(joined))
+    table = to_table({"b": rows[:, 0], "a": rows[:, 1], "c": rows[:, 2]})
+    values = wrap_model(named, task="regression").predict(table).scores
+    expected = named.predict({"a": rows[:, 1:2], "b": rows[:, :1]}, verbose=0)[:, 0]
+    assert np.allclose(values, expected, atol=1e-6)
+
+
+def make_onnx(weights: Any, bias: Any) -> Any:
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    width, classes = weights.shape
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["m"]),
+        helper.make_node("Add", ["m", "b"], ["logits"]),
+        helper.make_node("Softmax", ["logits"], ["probabilities"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "linear",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, width])],
+        [
+            helper.make_tensor_value_info("logits", TensorProto.FLOAT, [None, classes]),
+            helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, [None, classes]),
+        ],
+        [
+            numpy_helper.from_array(weights.astype(np.float32), "w"),
+            numpy_helper.from_array(bias.astype(np.float32), "b"),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    return model
+
+
+def test_onnx_object_and_file_in_a_process(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    random = np.random.default_rng(0)
+    weights, bias, rows = (
+        random.normal(size=(3, 2)),
+        random.normal(size=2),
+        random.normal(size=(5, 3)),
+    )
+    model = make_onnx(weights, bias)
+    logits = rows @ weights + bias
+    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    assert np.allclose(wrap_model(model).predict(to_table(rows)).scores, expected, atol=1e-5)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    predictor = load_model_file(path)
+    try:
+        assert predictor.name == "m"
+        assert np.allclose(predictor.predict(to_table(rows)).scores, expected, atol=1e-5)
+        with pytest.raises(ModelError, match='the model "m" failed'):
+            predictor.predict(to_table(rows[:, :2]))
+        # The process still works after an error.
+        assert np.allclose(predictor.predict(to_table(rows)).scores, expected, atol=1e-5)
+    finally:
+        predictor.close()
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras
+def test_model_files_of_each_framework(tmp_path: Path, iris: Any) -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    skops = pytest.importorskip("skops.io")
+    torch = pytest.importorskip("torch")
+    keras = pytest.importorskip("keras")
+    estimator = LogisticRegression(max_iter=500).fit(iris.data, iris.target)
+    skops.dump(estimator, tmp_path / "m.skops")
+    module = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(1)).eval()
+    example = (torch.zeros(2, 4),)
+    rows = torch.export.Dim("rows")
+    program = torch.export.export(module, example, dynamic_shapes=({0: rows},))
+    torch.export.save(program, tmp_path / "m.pt2")
+    network = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="softmax")])
+    network.save(tmp_path / "m.keras")
+    network.export(tmp_path / "saved", verbose=False)
+    with torch.inference_mode():
+        torch_expected = module(torch.tensor(iris.data.to_numpy(), dtype=torch.float32)).numpy()
+    keras_expected = network.predict(iris.data.to_numpy(), verbose=0)
+    for name, expected in {
+        "m.skops": estimator.predict_proba(iris.data),
+        "m.pt2": torch_expected,
+        "m.keras": keras_expected,
+        "saved": keras_expected,
+    }.items():
+        predictor = load_model_file(tmp_path / name)
+        try:
+            scores = predictor.predict(to_table(iris.data)).scores
+            assert np.allclose(scores, expected, atol=1e-5), name
+        finally:
+            predictor.close()
+
+
+def test_pickles_and_other_files_are_refused(tmp_path: Path) -> None:
+    import pickle
+
+    path = tmp_path / "m.pkl"
+    path.write_bytes(pickle.dumps({}))
+    with pytest.raises(ModelError, match="is a pickle, which can run any code"):
+        load_model_file(path)
+    torch = pytest.importorskip("torch")
+    torch.save(torch.nn.Linear(2, 1), tmp_path / "m.pt")  # a pickled module
+    with pytest.raises(ModelError, match="cannot load"):
+        load_model_file(tmp_path / "m.pt")
+    with pytest.raises(ModelError, match="no model file"):
+        load_model_file(tmp_path / "none.onnx")
+    (tmp_path / "x.txt").write_text("hello")
+    with pytest.raises(ModelError, match="is not a model file"):
+        load_model_file(tmp_path / "x.txt")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ModelError, match=r"a folder without saved_model.pb"):
+        load_model_file(tmp_path / "folder")
+
+
+def test_time_and_memory_limits(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = tmp_path / "m.onnx"
+    path.write_bytes(make_onnx(np.ones((2, 2)), np.zeros(2)).SerializeToString())
+    predictor = ModelFilePredictor("m", str(path), timeout_s=0.0)
+    with pytest.raises(ModelError, match="did not finish within 0 seconds"):
+        predictor.predict(to_table(np.zeros((200_000, 2))))
+    predictor.close()
+    with pytest.raises(ModelError, match=r"memory|MemoryError|allocate"):
+        ModelFilePredictor("m", str(path), max_memory_bytes=20 << 20).predict(
+            to_table(np.zeros((2_000_000, 2)))
+        )

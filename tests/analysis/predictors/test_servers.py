@@ -1,0 +1,226 @@
+"""Models behind servers: JSON endpoints, KServe, and TensorFlow Serving over REST and gRPC."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from tests.serving_process import compute_expected, start_serving
+from tracklight.analysis.predictors.grpc_models import ServingGrpcPredictor
+from tracklight.analysis.predictors.http_models import (
+    AllowedHosts,
+    JsonEndpointPredictor,
+    KservePredictor,
+    ServingRestPredictor,
+    find_path,
+    parse_path,
+)
+from tracklight.analysis.tables.objects import to_table
+from tracklight.errors import ModelError, UsageError
+
+RANDOM = np.random.default_rng(0)
+A, B = RANDOM.normal(size=50), RANDOM.normal(size=50)
+TABLE = to_table({"a": A, "b": B, "name": ["x"] * 50})
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Responds with the sum of the features, in the format that the path says."""
+
+    received: ClassVar[list[tuple[str, Any]]] = []
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.received.append((self.path, body))
+        status, response = self._respond(body)
+        data = response if isinstance(response, bytes) else json.dumps(response).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _respond(self, body: Any) -> tuple[int, Any]:
+        if self.path == "/error":
+            return 400, {"error": "Input tensor has wrong rank"}
+        if self.path == "/text":
+            return 200, b"<html>"
+        if self.path == "/custom":
+            rows = body["data"]["rows"]
+            return 200, {"out": [{"p": row["a"] * 0 + 0.25} for row in rows]}
+        if self.path.startswith("/v2/"):
+            columns = {each["name"]: each for each in body["inputs"]}
+            assert columns["a"]["datatype"] == "FP64" and columns["name"]["datatype"] == "BYTES"
+            count = columns["a"]["shape"][0]
+            data = [0.5] * (2 * count)
+            return 200, {"outputs": [{"name": "scores", "shape": [count, 2], "data": data}]}
+        if self.path.endswith(":classify"):
+            results = [[["dog", 0.3], ["cat", 0.7]] for _ in body["examples"]]
+            return 200, {"results": results}
+        if self.path.endswith(":regress"):
+            return 200, {"results": [row["a"] for row in body["examples"]]}
+        return 200, {"predictions": [{"probabilities": [0.1, 0.9]} for _ in body["instances"]]}
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def http_address() -> Iterator[str]:
+    server = ThreadingHTTPServer(("localhost", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"localhost:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_json_endpoint_with_template_and_path(http_address: str) -> None:
+    predictor = JsonEndpointPredictor(
+        "m",
+        f"http://{http_address}/custom",
+        template='{"data": {"rows": "$rows"}, "version": 3}',
+        scores_path="out[*].p",
+        batch_rows=20,
+    )
+    Handler.received.clear()
+    assert predictor.predict(TABLE).scores[:, 1].tolist() == [0.25] * 50
+    assert [len(body["data"]["rows"]) for _, body in Handler.received] == [20, 20, 10]
+    assert Handler.received[0][1]["version"] == 3
+
+
+def test_kserve(http_address: str) -> None:
+    predictor = KservePredictor("m", http_address, "census", version="2")
+    Handler.received.clear()
+    assert predictor.predict(TABLE).scores.tolist() == [[0.5, 0.5]] * 50
+    assert Handler.received[0][0] == "/v2/models/census/versions/2/infer"
+
+
+def test_tensorflow_serving_rest(http_address: str) -> None:
+    predict = ServingRestPredictor("m", http_address, "a b", version=7)
+    Handler.received.clear()
+    assert predict.predict(TABLE).scores.tolist() == [[0.1, 0.9]] * 50
+    assert Handler.received[0][0] == "/v1/models/a%20b/versions/7:predict"
+    classify = ServingRestPredictor("m", http_address, "m", method="classify")
+    assert classify.predict(TABLE).scores.tolist() == [[0.7, 0.3]] * 50
+    assert classify.class_names == ("cat", "dog")
+    regress = ServingRestPredictor("m", http_address, "m", "regression", method="regress")
+    assert np.allclose(regress.predict(TABLE).scores, A)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/error", "responded with status 400: Input tensor has wrong rank"),
+        ("/text", "did not respond with JSON"),
+        ("/custom2", r'has no "wrong" \(it has predictions\)'),
+    ],
+)
+def test_errors_of_servers_are_sentences(http_address: str, path: str, message: str) -> None:
+    predictor = JsonEndpointPredictor("m", f"http://{http_address}{path}", scores_path="wrong")
+    with pytest.raises(ModelError, match=message):
+        predictor.predict(TABLE)
+
+
+def test_server_that_is_down_or_silent() -> None:
+    with socket.create_server(("localhost", 0)) as listener:
+        port = listener.getsockname()[1]
+        silent = JsonEndpointPredictor("m", f"http://localhost:{port}", timeout_s=0.2)
+        with pytest.raises(ModelError, match=r"did not respond within 0\.2 seconds"):
+            silent.predict(TABLE)
+    down = JsonEndpointPredictor("m", f"http://localhost:{port}")
+    with pytest.raises(ModelError, match=f"cannot reach localhost:{port}"):
+        down.predict(TABLE)
+
+
+def test_only_allowed_hosts_can_be_reached() -> None:
+    hosts = AllowedHosts(["models.example.com", "10.0.0.5:8500"])
+    for address in ("localhost:1", "127.0.0.1:80", "http://[::1]:5/", "models.example.com:443",
+                    "10.0.0.5:8500"):  # fmt: skip
+        hosts.check(address)
+    for address in ("10.0.0.5:22", "http://169.254.169.254/latest", "example.com"):
+        with pytest.raises(UsageError, match="not allowed; start the server with --model-host"):
+            hosts.check(address)
+    with pytest.raises(UsageError, match="not a valid address"):
+        hosts.check("http://")
+    AllowedHosts(["*"]).check("anything.example.org")
+
+
+def test_paths_into_responses() -> None:
+    assert parse_path("a.b[0][*].c") == ["a", "b", 0, "*", "c"]
+    assert find_path({"a": [[1, 2], [3]]}, parse_path("a[*][0]"), "url") == [1, 3]
+    assert find_path([1], parse_path(""), "url") == [1]
+    with pytest.raises(UsageError, match="is not a path"):
+        parse_path("a[x")
+
+
+# ---- gRPC
+
+
+@pytest.fixture(scope="module")
+def serving() -> Iterator[str]:
+    pytest.importorskip("tensorflow_serving")
+    pytest.importorskip("grpc")
+    with start_serving() as address:
+        yield address
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["one", "two"])
+def test_grpc_classify_and_predict(serving: str, model: str) -> None:
+    options: dict[str, Any] = {"features": ["a", "b"]}
+    expected = compute_expected(model, A, B)
+    for predictor in (
+        ServingGrpcPredictor("m", serving, model, **options),
+        ServingGrpcPredictor("m", f"http://{serving}", model, version=1, batch_rows=7, **options),
+        ServingGrpcPredictor("m", serving, model, method="predict", input="examples", **options),
+        ServingGrpcPredictor("m", serving, model, method="predict", output="probabilities",
+                             **options),
+    ):  # fmt: skip
+        scores = predictor.predict(TABLE).scores
+        predictor.close()
+        assert scores.shape == (50, 2)
+        assert np.allclose(scores[:, 1], expected, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_grpc_regress(serving: str) -> None:
+    predictor = ServingGrpcPredictor("m", serving, "value", "regression", features=["a", "b"])
+    values = predictor.predict(TABLE).scores
+    predictor.close()
+    assert np.allclose(values, compute_expected("value", A, B), atol=1e-4)
+
+
+@pytest.mark.slow
+def test_grpc_errors(serving: str) -> None:
+    def call(model: str, **options: Any) -> None:
+        predictor = ServingGrpcPredictor("m", serving, model, **options)
+        try:
+            predictor.predict(TABLE)
+        finally:
+            predictor.close()
+
+    with pytest.raises(ModelError, match="refused the request: Servable not found"):
+        call("unknown")
+    with pytest.raises(ModelError, match="Feature: b is required"):
+        call("one", features=["a"])
+    with pytest.raises(ModelError, match=r"did not respond within 0\.2 seconds"):
+        call("slow", timeout_s=0.2)
+    with pytest.raises(ModelError, match='no output "x"; its outputs are probabilities'):
+        call("one", method="predict", output="x", features=["a", "b"])
+
+
+def test_grpc_server_that_is_down() -> None:
+    pytest.importorskip("grpc")
+    with socket.create_server(("localhost", 0)) as listener:
+        port = listener.getsockname()[1]
+    predictor = ServingGrpcPredictor("m", f"localhost:{port}", "m")
+    with pytest.raises(ModelError, match=f"cannot reach TensorFlow Serving at localhost:{port}"):
+        predictor.predict(TABLE)
+    predictor.close()

@@ -1,0 +1,101 @@
+"""Columns: types, missing values, lists, selection and edits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tracklight.analysis.tables.columns import concat_columns, make_column
+from tracklight.analysis.tables.table import DataTable, make_table
+from tracklight.errors import UsageError
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 2, None], "integer"),
+        ([1, 2.5], "float"),
+        ([True, None], "boolean"),
+        (["a", None, "b"], "string"),
+        ([b"text", b"more"], "string"),
+        ([PNG, PNG], "image"),
+        ([b"\xff\x00", b"a"], "bytes"),
+        ([1, "a"], "string"),
+        ([[1, 2], [3]], "integer"),
+        ([2**70, 1], "float"),
+    ],
+)
+def test_type_is_inferred_from_all_values(values: list[object], expected: str) -> None:
+    column = make_column("x", values)
+    assert column.type == expected
+    assert len(column) == len(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, None, 3],
+        [1.5, None],
+        [True, None, False],
+        ["a", None, "b", "a"],
+        [[1, 2], None, [], [3]],
+        [["a"], ["b", "c"]],
+        [[[1, 2], [3]], [], [[4]]],
+        [PNG, None],
+    ],
+)
+def test_values_survive_a_round_trip_and_selection(values: list[object]) -> None:
+    column = make_column("x", values)
+    assert [column.get_value(row) for row in range(len(column))] == values
+    rows = [len(values) - 1, 0, 0]
+    assert [column.take(rows).get_value(row) for row in range(3)] == [values[r] for r in rows]
+    joined = concat_columns([column, column])
+    assert [joined.get_value(row) for row in range(len(joined))] == values * 2
+    missing = [value is None or value == [] for value in values]
+    assert column.find_missing().tolist() == missing
+
+
+def test_integer_column_becomes_float_by_an_edit() -> None:
+    column = make_column("x", [1, 2, 3]).with_values(np.array([1]), [2.5])
+    assert column.type == "float"
+    assert column.values.tolist() == [1.0, 2.5, 3.0]
+
+
+def test_constant_replaces_some_rows() -> None:
+    column = make_column("x", ["a", None, "b"]).with_constant(slice(0, 2), "c")
+    assert [column.get_value(row) for row in range(3)] == ["c", "c", "b"]
+    numbers = make_column("x", [1, None, 3]).with_constant(slice(0, 2), 0.5)
+    assert [numbers.get_value(row) for row in range(3)] == [0.5, 0.5, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "value", "message"),
+    [
+        ([1, 2], "x", '"f" needs an integer value, not "x"'),
+        ([1.5], b"abc", '"f" needs a float value, not 3 bytes'),
+        (["a"], 3, '"f" needs a string value, not 3'),
+        ([[1]], 3, '"f" needs a list of values'),
+        ([True], 7, '"f" needs a boolean value, not 7'),
+    ],
+)
+def test_wrong_types_are_rejected(values: list[object], value: object, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        make_column("f", values).check_value(value)
+    assert str(error.value) == message
+
+
+def test_table_names_the_nearest_column_and_the_valid_rows() -> None:
+    table = make_table([{"age": 3, "name": "x"}, {"age": 4}])
+    assert table.get_row(1) == {"age": 4, "name": None}
+    with pytest.raises(UsageError, match='no column "agee"; did you mean "age"'):
+        table.get_column("agee")
+    with pytest.raises(UsageError, match="no row 2; rows are 0 to 1"):
+        table.get_row(2)
+
+
+def test_fixed_length_lists_are_a_matrix() -> None:
+    table = DataTable([make_column("a", [[1, 2], [3, 4]]), make_column("b", [5.0, 6.0])])
+    assert table.to_matrix().tolist() == [[1, 2, 5], [3, 4, 6]]
+    assert table.to_rows() == [{"a": [1, 2], "b": 5.0}, {"a": [3, 4], "b": 6.0}]

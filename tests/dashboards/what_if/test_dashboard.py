@@ -1,0 +1,294 @@
+"""The routes of the What-If dashboard, through HTTP."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.dashboards.what_if.board import Board, create_dashboard, start_board
+from tracklight.analysis.predictors.python_models import wrap_model
+from tracklight.analysis.source import DataAccess
+from tracklight.analysis.tables.columns import make_column
+from tracklight.analysis.tables.objects import to_table
+from tracklight.analysis.what_if.workspace import Workspace
+
+
+def make_workspace(rows: int = 40) -> Workspace:
+    random = np.random.default_rng(0)
+    age = random.integers(18, 80, rows)
+    table = to_table(
+        {
+            "age": age,
+            "job": random.choice(["cook", "clerk"], rows),
+            "label": (age > 45).astype(int),
+        }
+    )
+    model = wrap_model(lambda c: np.clip((c["age"] - 18) / 62, 0, 1), "linear")
+    return Workspace(table, [model], label="label")
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[Board]:
+    (tmp_path / "logs").mkdir()
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "people.csv").write_text(
+        "age,job,score,label\n" + "".join(f"{a},{j},{s},{y}\n" for a, j, s, y in ROWS)
+    )
+    (tmp_path / "secret.csv").write_text("password\nhunter2\n")
+    access = DataAccess(data_dirs=(str(data),), workspaces={"demo": make_workspace()})
+    with start_board(tmp_path / "logs", access) as started:
+        yield started
+
+
+ROWS = [(20, "cook", 0.1, 0), (30, "cook", 0.4, 1), (40, "clerk", 0.6, 0), (50, "clerk", 0.9, 1)]
+
+
+def open_people(board: Board) -> str:
+    session: str = board.post("open", path="people.csv", label="label")["session"]
+    board.post("models", session=session,
+               spec={"type": "columns", "name": "p", "columns": ["score"]})  # fmt: skip
+    wait_for_job(board, board.post("predict", session=session))
+    return session
+
+
+def wait_for_job(board: Board, status: Any) -> Any:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        result = board.get("job", job=status["job"])
+        if result["status"]["state"] not in ("waiting", "running"):
+            return result
+        time.sleep(0.02)
+    raise AssertionError("the job did not end")
+
+
+def test_tab_is_active_with_a_data_directory_only(board: Board, tmp_path: Path) -> None:
+    assert "what_if" in board.list_active()
+    with start_board(tmp_path / "logs", DataAccess()) as other:
+        assert "what_if" not in other.list_active()
+
+
+def test_files_are_listed_and_opened(board: Board) -> None:
+    files = board.get("files")
+    assert [file["name"] for file in files["data"]] == ["people.csv"]
+    assert not files["allow_model_execution"]
+    info = board.post("open", path="*.csv", label="label")
+    assert info["row_count"] == 4 and info["title"] == "*.csv"
+    columns = {column["name"]: column for column in info["columns"]}
+    assert columns["age"]["minimum"] == 20 and columns["job"]["distinct"] == 2
+    assert not columns["label"]["is_input"] and columns["age"]["is_input"]
+    listed = board.get("sessions")["sessions"]
+    assert [session["title"] for session in listed] == ["demo", "*.csv"]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("../secret.csv", "outside the log directory"),
+        ("/etc/passwd", "outside the log directory"),
+        ("none.csv", 'No file "none.csv" below the log directory or --data-dir'),
+        ("*.tfrecord", 'No file "*.tfrecord" below'),
+        ("../*.csv", "outside the log directory"),
+        ("a\0b.csv", "null character"),
+    ],
+)
+def test_paths_outside_are_refused(board: Board, path: str, message: str) -> None:
+    assert message in board.fail("open", path=path)
+
+
+def test_links_out_of_the_directory_are_refused(board: Board, tmp_path: Path) -> None:
+    (tmp_path / "data" / "link.csv").symlink_to(tmp_path / "secret.csv")
+    assert "outside the log directory" in board.fail("open", path="link.csv")
+
+
+def test_columns_with_predictions(board: Board) -> None:
+    session = open_people(board)
+    response = board.post("columns", session=session, names=["age", "job", "predicted", "correct"])
+    age, job, predicted, correct = response["columns"]
+    assert age["numbers"] == [20, 30, 40, 50]
+    assert [job["categories"][code] for code in job["codes"]] == ["cook", "cook", "clerk", "clerk"]
+    assert [predicted["categories"][code] for code in predicted["codes"]] == ["0", "0", "1", "1"]
+    assert [correct["categories"][c] for c in correct["codes"]] == [
+        "correct", "incorrect", "incorrect", "correct"]  # fmt: skip
+    assert 'did you mean "age"' in board.fail("columns", session=session, names=["agee"])
+
+
+def test_editing_predicts_the_row_again(board: Board) -> None:
+    wait_for_job(board, board.post("predict", session="demo"))
+    before = board.get("row", session="demo", row=3)
+    edited = board.post("edit", session="demo", row=3, values={"age": 80})
+    scores = edited["row"]["scores"][0]
+    assert scores["model"] == "linear" and len(scores["history"]) == 2
+    assert scores["history"][-1] == [0, 1]
+    values = {value["name"]: value for value in edited["row"]["values"]}
+    original = {value["name"]: value for value in before["values"]}["age"]["value"]
+    assert values["age"]["value"] == 80 and values["age"]["original"] == original
+    undone = board.post("edit", session="demo", kind="undo")
+    assert undone["row"]["row"] == 3 and undone["edit_count"] == 0
+    copied = board.post("edit", session="demo", kind="duplicate", row=3)
+    assert copied["row"]["row"] == 40 and copied["active_count"] == 41
+    deleted = board.post("edit", session="demo", kind="delete", row=40)
+    assert deleted["row"] is None and deleted["active_count"] == 40
+    assert '"age" needs an integer' in board.fail(
+        "edit", session="demo", row=3, values={"age": "x"}
+    )
+    assert "no row 99" in board.fail("edit", session="demo", row=99)
+
+
+def test_counterfactuals_and_suggested_edits(board: Board) -> None:
+    response = board.post("counterfactuals", session="demo", row=0, count=2, search_edits=True)
+    assert len(response["rows"]) == 2
+    assert response["rows"][0]["distance"] <= response["rows"][1]["distance"]
+    nearest = response["rows"][0]
+    assert sum(nearest["feature_distances"].values()) == pytest.approx(nearest["distance"])
+    assert list(response["edits"][0]["changes"]) == ["age"]
+    distances = board.post("distances", session="demo", row=0)
+    assert len(distances["distances"]) == 40 and distances["distances"][0] == 0
+
+
+def test_dependence_importance_and_shapley_jobs(board: Board) -> None:
+    result = wait_for_job(board, board.post("dependence", session="demo", points=5, curves=3))
+    assert result["status"]["state"] == "done"
+    first = result["dependence"][0]
+    assert first["features"] == ["age"] and len(first["values"][0]) == 5
+    assert len(first["mean"]) == 5 * 2 and len(first["individual"]) == 3 * 5 * 2
+    importance = wait_for_job(board, board.post("importance", session="demo"))
+    assert [row["feature"] for row in importance["importance"]] == ["age", "job"]
+    shapley = wait_for_job(board, board.post("shapley", session="demo", rows=[1]))
+    row = shapley["shapley"][0]
+    total = sum(row["contributions"]) + shapley["expected"]
+    assert total == pytest.approx(row["prediction"])
+    assert "does not have this job" in board.fail_get("job", job="unknown")
+
+
+def test_performance_and_strategies(board: Board) -> None:
+    response = board.post("performance", session="demo", slice_by=["job"], intervals="none")
+    assert response["slices"][0] == "Overall" and len(response["slices"]) == 3
+    assert len(response["tp"]) == 3 * 101
+    assert response["counts"][0] == 40
+    at_half = response["tp"][50] + response["tn"][50]
+    metrics = {m["metric"]: m["value"][0] for m in response["metrics"]}
+    assert metrics["accuracy"] == pytest.approx(at_half / 40)
+    optimal = board.post("optimize", session="demo", slice_by=["job"], strategy="group")
+    assert len(optimal["thresholds"]) == 2 and optimal["cost"] <= optimal["single_cost"]
+    assert "needs slices" in board.fail("optimize", session="demo", strategy="group")
+
+
+def test_statistics_and_drift(board: Board) -> None:
+    session = open_people(board)
+    response = board.post("statistics", session="demo", other=session)
+    rows = {row["name"]: row for row in response["rows"]}
+    assert sum(rows["age"]["histogram"]) == 40
+    assert rows["job"]["jensen_shannon"] is not None
+    assert sum(rows["age"]["other_histogram"]) == 4
+
+
+def test_images_are_encoded_again(board: Board, tmp_path: Path) -> None:
+    from PIL import Image
+
+    buffer = tmp_path / "x.png"
+    Image.new("RGB", (40, 20), "red").save(buffer)
+    workspace = Workspace(
+        to_table({"id": [1, 2]}).with_columns(
+            [make_column("image", [buffer.read_bytes(), b"\x89PNG\r\n\x1a\nbroken"])]
+        )
+    )
+    with start_board(tmp_path / "logs", DataAccess(workspaces={"x": workspace})) as other:
+        response = other.request("GET", "image", session="x", row=0, feature="image", max_px=16)
+        assert response.headers["content-type"] == "image/png"
+        assert response.content.startswith(b"\x89PNG")
+        assert "not a readable image" in other.fail_get(
+            "image", session="x", row=1, feature="image"
+        )
+        assert "is not an image" in other.fail_get("image", session="x", row=0, feature="id")
+
+
+def test_export_has_edits_and_predictions(board: Board) -> None:
+    session = open_people(board)
+    board.post("edit", session=session, row=0, values={"job": "baker"})
+    text = board.request("GET", "export", session=session).text.splitlines()
+    assert text[0] == "age,job,score,label,predicted,correct"
+    assert text[1] == "20,baker,0.1,0,0,correct"
+    lines = board.request("GET", "export", session=session, format="jsonl").text.splitlines()
+    assert len(lines) == 4
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"type": "json", "name": "m", "url": "http://169.254.169.254/"}, "--model-host"),
+        ({"type": "grpc", "name": "m", "address": "evil.example:80", "model": "m"}, "--model-host"),
+        ({"type": "file", "name": "m", "path": "m.onnx"}, "--allow-model-execution"),
+        ({"type": "columns", "name": "m", "columns": ["none"]}, 'no column "none"'),
+        ({"type": "columns", "name": "linear", "columns": ["age"]}, "two models named"),
+        ({"type": "json", "name": "m", "url": "http://localhost", "template": "{"}, "valid JSON"),
+    ],
+)
+def test_models_that_are_refused(board: Board, spec: Any, message: str) -> None:
+    assert message in board.fail("models", session="demo", spec=spec)
+
+
+def test_failing_model_reports_a_sentence_and_loses_nothing(board: Board) -> None:
+    board.post("models", session="demo",
+               spec={"type": "json", "name": "down", "url": "http://localhost:9/"})  # fmt: skip
+    result = wait_for_job(board, board.post("predict", session="demo", model="down"))
+    assert result["status"]["state"] == "failed"
+    assert "cannot reach localhost:9" in result["status"]["problem"]["text"]
+    wait_for_job(board, board.post("predict", session="demo", model="linear"))
+    info = board.get("about", session="demo")
+    assert [model["is_predicted"] for model in info["models"]] == [True, False]
+    removed = board.delete("models", session="demo", model="down")
+    assert [model["name"] for model in removed["models"]] == ["linear"]
+
+
+def test_running_job_is_cancelled_and_can_be_started_again(tmp_path: Path) -> None:
+    started, release = threading.Event(), threading.Event()
+    rows: list[int] = []
+
+    def model(columns: Any) -> Any:
+        rows.append(len(columns["age"]))
+        started.set()
+        assert release.wait(60)
+        return columns["age"] / 100
+
+    predictor = wrap_model(model, "slow")
+    predictor.batch_rows = 1
+    workspace = Workspace(to_table({"age": [20, 30, 40]}), [predictor])
+    with start_board(tmp_path, DataAccess(workspaces={"x": workspace})) as board:
+        try:
+            status = board.post("predict", session="x")
+            assert started.wait(60)
+            board.delete("job", job=status["job"])
+        finally:
+            release.set()
+        assert wait_for_job(board, status)["status"]["state"] == "cancelled"
+        assert rows == [1]  # the other two rows were not sent to the model
+        assert not board.get("about", session="x")["models"][0]["is_predicted"]
+        again = wait_for_job(board, board.post("predict", session="x"))
+        assert again["status"]["state"] == "done" and again["predicted_rows"] == 3
+
+
+def test_closed_sessions_are_reported(board: Board) -> None:
+    session = open_people(board)
+    board.post("close", session=session)
+    assert "open it again" in board.fail_get("about", session=session)
+    board.post("configure", session="demo", label=None)
+    assert "needs the true label" in board.fail("performance", session="demo")
+
+
+def test_static_export_contains_open_data_sets(tmp_path: Path) -> None:
+    workspace = make_workspace()
+    workspace.predict()
+    dashboard = create_dashboard(tmp_path, DataAccess(workspaces={"demo": workspace}))
+    exported = dict(dashboard.export_static([]))
+    dashboard.close()
+    assert list(exported) == ["static?session=demo", "sessions"]
+    demo: Any = exported["static?session=demo"]
+    assert set(demo.performance) == {"linear", "linear/age", "linear/job"}
+    assert len(demo.columns.columns) == 6

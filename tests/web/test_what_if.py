@@ -1,0 +1,310 @@
+"""What-If dashboard: plot, editor, counterfactuals, performance, dependence, comparison."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.test_looks import find_violations, overflows
+from tests.web.what_if_data import (
+    ROWS,
+    make_image_workspace,
+    make_people,
+    make_workspace,
+    predict_flat,
+    predict_steep,
+    serve_workspaces,
+)
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+TAB = "?tab=what_if"
+VIEWS = ("datapoints", "performance", "dependence", "features", "compare", "attributions")
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A data set that no test changes."""
+    folder = tmp_path_factory.mktemp("people")
+    with serve_workspaces(folder, {"people": make_workspace()}) as url:
+        yield url + TAB
+
+
+@pytest.fixture
+def editable(tmp_path: Path) -> Iterator[str]:
+    with serve_workspaces(tmp_path / "logs", {"people": make_workspace()}) as url:
+        yield url + TAB
+
+
+def wait_for_plot(page: Page) -> Locator:
+    plot = page.get_by_role("application")
+    expect(plot).to_have_attribute("aria-busy", "false")
+    return plot
+
+
+def editor(page: Page) -> Locator:
+    return page.get_by_role("complementary", name="Datapoint editor")
+
+
+def score_cell(page: Page, model: str, column: int) -> Locator:
+    """The score of class 1: before (1), now (2) or the change (3)."""
+    table = page.get_by_role("table", name=f"Predictions of {model}")
+    row = table.get_by_role("row").filter(has=page.get_by_role("rowheader", name="1", exact=True))
+    return row.locator("th, td").nth(column)
+
+
+def choose(page: Page, button: str, option: str) -> None:
+    page.get_by_role("button", name=re.compile(f"^{button}")).first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("combobox").fill(option)
+    dialog.get_by_role("option", name=option, exact=True).first.click()
+
+
+def test_plot_shows_the_scores_of_both_models(people: str, open_page: OpenPage) -> None:
+    page = open_page(people)
+    plot = wait_for_plot(page)
+    expect(plot).to_have_attribute("data-points", str(ROWS))
+    expect(plot).to_have_accessible_name(f"{ROWS} datapoints, X: score (steep), Y: score (flat)")
+    positive = int((predict_steep(make_people()) >= 0.5).sum())
+    expect(page.get_by_role("group", name="Legend")).to_contain_text(f"1 {positive}")
+    choose(page, "X axis", "job")
+    choose(page, "Facet columns", "sex")
+    expect(page).to_have_url(re.compile("wi-x=job.*wi-facet-x=sex"))
+    expect(wait_for_plot(page)).to_have_accessible_name(re.compile("X: job"))
+    page.go_back()
+    expect(page).not_to_have_url(re.compile("wi-facet-x=sex"))
+
+
+def test_click_selects_and_lasso_selects_many(people: str, open_page: OpenPage) -> None:
+    page = open_page(people)
+    plot = wait_for_plot(page)
+    expect(editor(page)).to_contain_text("Click a point")
+    page.keyboard.press("n")
+    expect(editor(page)).to_contain_text("Datapoint 0")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Box", exact=True).click()
+    box = plot.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 70, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] - 50, steps=4)
+    page.mouse.up()
+    expect(page.get_by_text(re.compile(r"^\d+ datapoints selected"))).to_be_visible()
+    page.get_by_role("button", name="Clear selection").click()
+    expect(page.get_by_text(re.compile("datapoints selected"))).to_have_count(0)
+
+
+def test_editing_predicts_again_and_undo_restores(editable: str, open_page: OpenPage) -> None:
+    data = make_people()
+    page = open_page(editable + "&wi-row=3")
+    wait_for_plot(page)
+    before = float(predict_steep({name: values[3] for name, values in data.items()}))
+    expect(score_cell(page, "steep", 2)).to_have_text(f"{before:.4g}")
+    field = editor(page).get_by_label("age", exact=False).first
+    original = int(data["age"][3])
+    changed = 79 if original < 60 else 20
+    field.fill(str(changed))
+    field.press("Enter")
+    row = {name: values[3] for name, values in data.items()} | {"age": changed}
+    after = float(predict_steep(row))
+    expect(score_cell(page, "steep", 2)).to_have_text(f"{after:.4g}")
+    expect(score_cell(page, "steep", 1)).to_have_text(f"{before:.4g}")
+    expect(score_cell(page, "steep", 3)).to_have_text(re.compile(r"^[+\u2212]0?\.?\d"))
+    expect(editor(page)).to_contain_text(f"was {original}")
+    expect(editor(page)).to_contain_text("1 change; files are not modified.")
+    editor(page).get_by_role("button", name="Undo").click()
+    expect(score_cell(page, "steep", 2)).to_have_text(f"{before:.4g}")
+    expect(editor(page)).not_to_contain_text("files are not modified")
+
+
+def test_wrong_values_are_explained_in_place(editable: str, open_page: OpenPage) -> None:
+    page = open_page(editable + "&wi-row=3")
+    field = editor(page).get_by_label("age", exact=False).first
+    value = field.input_value()
+    field.fill("old")
+    field.press("Enter")
+    expect(editor(page)).to_contain_text("needs an integer")
+    expect(field).to_have_value(value)
+
+
+def test_add_duplicate_and_delete(editable: str, open_page: OpenPage) -> None:
+    page = open_page(editable + "&wi-row=3")
+    plot = wait_for_plot(page)
+    editor(page).get_by_role("button", name="Duplicate").click()
+    expect(editor(page)).to_contain_text(f"Datapoint {ROWS}")
+    expect(plot).to_have_attribute("data-points", str(ROWS + 1))
+    editor(page).get_by_role("button", name="Delete", exact=True).click()
+    editor(page).get_by_role("button", name="Delete datapoint").click()
+    expect(plot).to_have_attribute("data-points", str(ROWS))
+    expect(editor(page)).to_contain_text("Click a point")
+
+
+def test_counterfactual_and_smallest_edit(editable: str, open_page: OpenPage) -> None:
+    scores = predict_steep(make_people())
+    page = open_page(editable + "&wi-row=3&wi-model=steep")
+    wait_for_plot(page)
+    editor(page).get_by_label("Show nearest counterfactual").check()
+    found = editor(page).get_by_role("list", name="Counterfactuals").get_by_role("button").first
+    row = int(found.inner_text().removeprefix("Datapoint "))
+    assert (scores[row] >= 0.5) != (scores[3] >= 0.5)
+    expect(page).to_have_url(re.compile("wi-cf=1"))
+    editor(page).get_by_role("button", name="Find smallest edits").click()
+    edits = editor(page).get_by_role("list", name="Smallest edits").get_by_role("listitem")
+    edits.first.get_by_role("button", name="Apply").click()
+    expect(editor(page)).to_contain_text("1 change")
+    now = score_cell(page, "steep", 2)
+    expect(now).not_to_have_text(f"{scores[3]:.4g}")
+    assert (float(now.inner_text()) >= 0.5) != (scores[3] >= 0.5)
+
+
+def test_thresholds_are_dragged_without_the_server(people: str, open_page: OpenPage) -> None:
+    data = make_people()
+    page = open_page(people + "&wi=performance&wi-slice=sex&wi-model=steep")
+    row = page.locator("tr[data-slice='sex:f']")
+    women = data["sex"] == "f"
+    labels, scores = data["income"][women], predict_steep(data)[women]
+    accuracy = ((scores >= 0.5) == labels).mean()
+    expect(row).to_contain_text(f"{round(100 * accuracy, 1):g}%")
+    # The curves of both models have arrived.
+    expect(page.get_by_role("article", name="ROC curve")).to_contain_text("flat (")
+    expect(page.locator("main [aria-busy=true]")).to_have_count(0)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    slider = row.get_by_role("slider")
+    slider.focus()
+    for _ in range(20):
+        slider.press("ArrowRight")
+    accuracy = ((scores >= 0.7) == labels).mean()
+    expect(row).to_contain_text(f"{round(100 * accuracy, 1):g}%")
+    assert [url for url in requests if "what_if" in url] == []
+    expect(page).to_have_url(re.compile("wi-thresholds="))
+
+
+def test_strategy_sets_thresholds_and_cells_open_datapoints(
+    people: str, open_page: OpenPage
+) -> None:
+    data = make_people()
+    page = open_page(people + "&wi=performance&wi-slice=sex&wi-model=steep")
+    page.get_by_label("Strategy").select_option("Demographic parity")
+    expect(page.get_by_text(re.compile("best single threshold"))).to_be_visible()
+    values = [float(text) for text in page.locator("td.slider span").all_inner_texts()]
+    women, men = data["sex"] == "f", data["sex"] == "m"
+    rows = page.locator("tr[data-slice]")
+    names = [rows.nth(at).get_attribute("data-slice") for at in range(rows.count())]
+    by_name = dict(zip(names, values, strict=True))
+    scores = predict_steep(data)
+    rates = [
+        (scores[group] >= by_name[name]).mean()
+        for name, group in (("sex:f", women), ("sex:m", men))
+    ]
+    assert abs(rates[0] - rates[1]) < 0.05
+    page.get_by_role("button", name="Reset thresholds").click()
+    errors = int(((scores >= 0.5) & (data["income"] == 0)).sum())
+    matrix = page.get_by_role("region", name="Confusion matrix of All datapoints")
+    cell = matrix.get_by_role("button").nth(1)
+    expect(cell).to_contain_text(str(errors))
+    cell.click()
+    expect(page.get_by_text(f"{errors} of {ROWS} shown")).to_be_visible()
+
+
+def test_dependence_is_sorted_and_ranges_can_be_changed(people: str, open_page: OpenPage) -> None:
+    page = open_page(people + "&wi=dependence&wi-model=steep&wi-pair=age,education")
+    cards = page.get_by_role("article")
+    expect(cards).to_have_count(5)
+    expect(cards.first).to_have_accessible_name("age")
+    expect(cards.nth(2)).to_contain_text("variation 0")
+    end = cards.first.get_by_label("End of the range of age")
+    end.fill("200")
+    end.press("Enter")
+    expect(end).to_have_value("200")
+    table = page.get_by_role("table", name="Dependence on age \u00d7 education")
+    data = make_people()
+    low = predict_steep({"age": np.min(data["age"]), "education": np.min(data["education"])})
+    expect(table.locator("td").first).to_have_text(f"{low:.3g}")
+
+
+def test_disagreements_come_first(people: str, open_page: OpenPage) -> None:
+    data = make_people()
+    steep, flat = predict_steep(data), predict_flat(data)
+    differs = (steep >= 0.5) != (flat >= 0.5)
+    page = open_page(people + "&wi=compare&wi-model=steep&wi-slice=sex")
+    expect(page.get_by_text(f"predict {differs.sum()} datapoints differently")).to_be_visible()
+    largest = int(np.argmax(np.where(differs, abs(steep - flat), 0)))
+    table = page.get_by_role("table", name="Disagreements")
+    table.get_by_role("button", name=f"Datapoint {largest}", exact=True).click()
+    expect(editor(page)).to_contain_text(f"Datapoint {largest}")
+
+
+def test_importance_and_shapley_values(people: str, open_page: OpenPage) -> None:
+    page = open_page(people + "&wi=attributions&wi-model=steep&wi-row=3")
+    page.get_by_role("button", name="Compute importance").click()
+    importance = page.get_by_role("group", name="Permutation importance")
+    expect(importance).to_contain_text("age")
+    expect(page.get_by_text("Metric without shuffling")).to_be_visible()
+    page.get_by_role("button", name="Compute Shapley values").click()
+    expect(page.get_by_role("group", name="Shapley values of datapoint 3")).to_be_visible()
+
+
+def test_features_have_statistics(people: str, open_page: OpenPage) -> None:
+    data = make_people()
+    page = open_page(people + "&wi=features")
+    table = page.get_by_role("table", name="Numeric features")
+    expect(table).to_contain_text(f"{data['age'].mean():.4g}")
+    page.get_by_role("searchbox", name="Find a feature").fill("job")
+    expect(table).to_have_count(0)
+    expect(page.get_by_role("table", name="Categorical features")).to_contain_text("job")
+
+
+def test_images_are_shown_and_replaced(tmp_path: Path, open_page: OpenPage) -> None:
+    with serve_workspaces(tmp_path / "logs", {"photos": make_image_workspace()}) as url:
+        page = open_page(url + TAB + "&wi-row=2")
+        image = editor(page).get_by_role("img", name="photo of datapoint 2")
+        expect(image).to_be_visible()
+        editor(page).get_by_role("button", name="Draw").click()
+        drawing = editor(page).get_by_label("Draw on photo")
+        drawing.click()
+        editor(page).get_by_role("button", name="Apply").click()
+        expect(editor(page)).to_contain_text("1 change")
+
+
+def test_data_files_are_opened_in_the_page(tmp_path: Path, open_page: OpenPage) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    data = make_people()
+    score = predict_steep(data)
+    lines = [
+        f"{age},{score[at]:.6f},{data['income'][at]}" for at, age in enumerate(data["age"].tolist())
+    ]
+    (logs / "people.csv").write_text("\n".join(["age,p,income", *lines]))
+    with serve_workspaces(logs, {}, data_dirs=(str(logs),)) as url:
+        page = open_page(url + TAB)
+        page.get_by_role("button", name="Open data").first.click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("button", name=re.compile("people.csv")).click()
+        dialog.get_by_label("Ground truth column").fill("income")
+        dialog.get_by_role("button", name="Open", exact=True).click()
+        expect(wait_for_plot(page)).to_have_attribute("data-points", str(ROWS))
+        page.get_by_role("button", name="Add model").click()
+        dialog.get_by_label("Kind").select_option("Columns of the data")
+        dialog.get_by_label("Columns with predictions").fill("p")
+        dialog.get_by_role("button", name="Add model").click()
+        expect(wait_for_plot(page)).to_have_accessible_name(re.compile("Y: score"))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_fit_and_are_accessible(view: str, people: str, open_page: OpenPage) -> None:
+    page = open_page(people + f"&wi={view}&wi-row=3&wi-slice=sex")
+    if view == "datapoints":
+        wait_for_plot(page)
+    else:
+        expect(page.locator("[data-ready]").first).to_be_visible()
+    assert not overflows(page)
+    assert find_violations(page) == []
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert not overflows(page)

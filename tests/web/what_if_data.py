@@ -1,0 +1,82 @@
+"""Data sets and models for browser tests of What-If."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracklight.analysis.predictors.python_models import wrap_model
+from tracklight.analysis.source import DataAccess
+from tracklight.analysis.tables.columns import make_column
+from tracklight.analysis.tables.objects import to_table
+from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.formats.media import encode_png
+from tracklight.reader.opening import create_catalog
+from tracklight.server.app import Settings
+from tracklight.server.serve import Board
+
+ROWS = 400
+SEED = 7
+
+
+def make_people(rows: int = ROWS) -> dict[str, Any]:
+    """Return people of whom the older and better educated have a higher income."""
+    random = np.random.default_rng(SEED)
+    age = random.integers(18, 80, rows)
+    education = random.integers(6, 17, rows)
+    signal = (age - 45) / 15 + (education - 11) / 3 + random.normal(size=rows)
+    return {
+        "age": age,
+        "education": education,
+        "hours": random.integers(10, 60, rows),
+        "job": random.choice(["clerk", "cook", "nurse"], rows),
+        "sex": random.choice(["f", "m"], rows, p=[0.4, 0.6]),
+        "income": (signal > 0).astype(int),
+    }
+
+
+def predict_steep(columns: Any) -> Any:
+    """Return a score that depends on age and education."""
+    linear = (columns["age"] - 45) / 10 + (columns["education"] - 11) / 2
+    return 1 / (1 + np.exp(-linear))
+
+
+def predict_flat(columns: Any) -> Any:
+    """Return a score that depends on age alone."""
+    return 1 / (1 + np.exp(-(columns["age"] - 50) / 20))
+
+
+def make_workspace(rows: int = ROWS) -> Workspace:
+    """Return people with two models."""
+    models = [wrap_model(predict_steep, "steep"), wrap_model(predict_flat, "flat")]
+    features = ["age", "education", "hours", "job", "sex"]
+    return Workspace(to_table(make_people(rows)), models, label="income", features=features)
+
+
+def make_image_workspace() -> Workspace:
+    """Return images with a model that measures their brightness."""
+    random = np.random.default_rng(SEED)
+    pixels = random.integers(0, 255, (6, 8, 8, 3), dtype=np.uint8)
+    images = make_column("photo", [encode_png(image) for image in pixels])
+    table = to_table({"brightness": pixels.mean(axis=(1, 2, 3))}).with_columns([images])
+    return Workspace(
+        table, [wrap_model(lambda columns: columns["brightness"], "bright", task="regression")]
+    )
+
+
+@contextmanager
+def serve_workspaces(
+    folder: Path, workspaces: dict[str, Workspace], **access: Any
+) -> Iterator[str]:
+    """Serve an empty log with data sets that are already open; yield the URL of the board."""
+    folder.mkdir(exist_ok=True)
+    settings = Settings(port=0, access=DataAccess(workspaces=workspaces, **access))
+    board = Board(create_catalog(folder, (), (), False, "1GB"), settings)
+    try:
+        yield board.url
+    finally:
+        board.close()

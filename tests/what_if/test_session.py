@@ -1,0 +1,228 @@
+"""The Python API on small data whose results are computed by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+import tracklight
+from tracklight.errors import ModelError, UsageError
+from tracklight.what_if import Session
+
+FRAME = pandas.DataFrame(
+    {
+        "age": [20, 30, 40, 50, 60, 70],
+        "job": ["a", "a", "b", "b", "b", None],
+        "label": [0, 0, 1, 0, 1, 1],
+    }
+)
+
+
+class CountingModel:
+    """Predicts from the age, and counts the rows that it was called with."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def __call__(self, frame: Any) -> Any:
+        self.rows += len(frame)
+        return (frame["age"].to_numpy() - 10) / 70
+
+
+def make_session(**options: Any) -> tuple[Session, CountingModel]:
+    model = CountingModel()
+    return Session(FRAME, model, "label", **options), model
+
+
+def test_predictions_have_scores_decisions_and_correctness() -> None:
+    session, _ = make_session()
+    frame = session.predictions().to_pandas()
+    assert np.allclose(frame["score"], [1 / 7, 2 / 7, 3 / 7, 4 / 7, 5 / 7, 6 / 7])
+    assert frame["predicted"].tolist() == ["0", "0", "0", "1", "1", "1"]
+    assert frame["correct"].tolist() == ["correct", "correct", "incorrect", "incorrect",
+                                         "correct", "correct"]  # fmt: skip
+    lenient = session.predictions(threshold=3 / 7).to_pandas()
+    assert lenient["predicted"].tolist()[2] == "1"  # a score that equals the threshold
+
+
+def test_edit_predicts_only_the_changed_row_and_can_be_undone() -> None:
+    session, model = make_session()
+    session.predictions()
+    assert model.rows == 6
+    change = session.edit(0, age=80).to_pandas()
+    assert model.rows == 7
+    assert change["class"].tolist() == ["0", "1"]
+    assert np.allclose(change["delta"], [-6 / 7, 6 / 7])
+    assert session.data()["age"].tolist() == [80, 30, 40, 50, 60, 70]
+    assert session.workspace.get_history(0)[0][1] == pytest.approx(1 / 7)
+    assert session.undo()
+    assert np.allclose(session.predictions()["score"][0], 1 / 7)
+    assert not session.undo()
+
+
+def test_rows_can_be_added_duplicated_and_deleted() -> None:
+    session, model = make_session()
+    session.predictions()
+    assert session.duplicate(2) == 6
+    assert session.add({"age": 45, "job": "a"}) == 7
+    session.delete(0)
+    frame = session.predictions().to_pandas()
+    assert frame["row"].tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert np.allclose(frame["score"].tolist()[-2:], [3 / 7, 0.5])
+    assert model.rows == 8
+    assert pandas.isna(frame["correct"].iloc[-1])  # no label
+    with pytest.raises(UsageError, match="row 0 was deleted"):
+        session.edit(0, age=3)
+
+
+def test_counterfactual_by_the_rules_of_the_what_if_tool() -> None:
+    session, _ = make_session()
+    deviation = np.std(FRAME["age"], ddof=1)
+    agreement = (2 / 5) ** 2 + (3 / 5) ** 2
+    found = session.counterfactuals(1, k=3).to_pandas()
+    expected = {3: 20 / deviation + agreement, 4: 30 / deviation + agreement, 5: 40 / deviation + 1}
+    assert found["row"].tolist() == [3, 4, 5]
+    assert np.allclose(found["distance"], list(expected.values()))
+    squared = session.counterfactuals(1, distance="l2")
+    assert squared["distance"][0] == pytest.approx((20 / deviation) ** 2 + agreement**2)
+    assert found["predicted"].tolist() == ["1", "1", "1"]
+
+
+def test_counterfactuals_with_weights_and_locked_features() -> None:
+    session, _ = make_session()
+    assert len(session.counterfactuals(0, k=5, locked=["job"])) == 0
+    locked = session.counterfactuals(2, k=5, locked=["job"])
+    assert locked["row"].tolist() == [3, 4]
+    only_age = session.counterfactuals(1, weights={"job": 0})
+    assert only_age["distance"][0] == pytest.approx(20 / np.std(FRAME["age"], ddof=1))
+    with pytest.raises(UsageError, match='"color" is not a feature'):
+        session.counterfactuals(1, weights={"color": 1})
+
+
+def test_minimal_edits_change_as_little_as_possible() -> None:
+    session, _ = make_session()
+    edits = session.minimal_edits(0).to_pandas()
+    assert edits["feature"].tolist() == ["age"]
+    assert edits["before"].tolist() == [20] and edits["after"].tolist() == [50]
+    # Two features are needed for this model.
+    both = Session(FRAME, lambda f: ((f["age"] > 45) & (f["job"] == "b")).to_numpy(float), "label")
+    changed = both.minimal_edits(0).to_pandas()
+    assert sorted(changed["feature"]) == ["age", "job"]
+    assert len(both.minimal_edits(0, features=["age"])) == 0
+
+
+def test_regression_counterfactual_needs_a_difference() -> None:
+    session = Session({"x": [1.0, 2.0, 3.0, 10.0]}, lambda c: c["x"] * 2, task="regression")
+    assert session.counterfactuals(0, threshold=3)["row"].tolist() == [2]
+    default = session.counterfactuals(0)  # the standard deviation of the predictions
+    assert default["row"].tolist() == [3]
+
+
+def test_partial_dependence_of_numbers_categories_and_pairs() -> None:
+    session, _ = make_session()
+    frame = session.partial_dependence("age", points=3).to_pandas()
+    positive = frame[frame["class"] == "1"]
+    assert positive["value"].tolist() == [20, 45, 70]
+    assert np.allclose(positive["mean"], [1 / 7, 0.5, 6 / 7])
+    job = session.partial_dependence("job").to_pandas()
+    assert job["value"].tolist()[:2] == ["b", "a"]
+    assert np.allclose(job[job["class"] == "1"]["mean"], 0.5)
+    pair = session.partial_dependence(("age", "job"), points=2).to_pandas()
+    assert len(pair) == 2 * 2 * 2 and set(pair["value_2"]) == {"a", "b"}
+    ice = session.partial_dependence("age", kind="individual", row=3, points=2).to_pandas()
+    assert ice["row"].unique().tolist() == [3] and len(ice) == 4
+    ranked = session.partial_dependence().to_pandas()
+    assert ranked["feature"].drop_duplicates().tolist() == ["age", "job"]
+    one = session.partial_dependence("age", value_range=(10, 20), points=2).to_pandas()
+    assert one["value"].unique().tolist() == [10, 20]
+
+
+def test_two_models_are_compared() -> None:
+    session = Session(
+        FRAME,
+        {"up": lambda f: f["age"] / 100, "down": lambda f: 1 - f["age"] / 100},
+        "label",
+    )
+    frame = session.compare("up", "down").to_pandas()
+    assert frame["row"].tolist()[:3] == [0, 1, 5]
+    assert frame["flipped"].sum() == 5  # at age 50 both decide for class 1
+    assert np.allclose(frame["delta"][0], 0.6)
+    names = session.predictions().columns
+    assert "score (up)" in names and "predicted (down)" in names
+    table = session.performance(metrics=["accuracy"], intervals="none").to_pandas()
+    assert table["model"].tolist() == ["up", "down"]
+
+
+def test_predictions_that_are_columns_cannot_predict_edits() -> None:
+    session = Session({"x": [1, 2, 3, 4], "p": [0.1, 0.4, 0.6, 0.9]}, prediction="p")
+    assert session.predictions()["predicted"].tolist() == ["0", "0", "1", "1"]
+    assert session.counterfactuals(0)["row"].tolist() == [2]
+    assert session.features == ["x"]
+    with pytest.raises(UsageError, match='"prediction" reads predictions from the data'):
+        session.partial_dependence("x")
+
+
+def test_drift_and_statistics() -> None:
+    session, _ = make_session()
+    statistics = session.feature_statistics().to_pandas().set_index("feature")
+    assert statistics.loc["age", "mean"] == 45 and statistics.loc["age", "unique"] == 6
+    assert statistics.loc["job", "missing"] == 1 and statistics.loc["job", "top"] == "b"
+    same = session.drift(FRAME).to_pandas()
+    assert (same["jensen_shannon"] == 0).all()
+    moved = session.drift(FRAME.assign(age=FRAME["age"] + 100)).to_pandas()
+    assert moved["feature"].tolist()[0] == "age"
+    assert moved["kolmogorov_smirnov"][0] == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.edit(9, age=3), "no row 9; rows are 0 to 5"),
+        (lambda s: s.edit(0, height=3), 'no column "height"'),
+        (lambda s: s.edit(0, age="old"), '"age" needs an integer value, not "old"'),
+        (lambda s: s.counterfactuals(0, distance="l3"), '"l3" is not a distance'),
+        (lambda s: s.performance(thresholds=2), "thresholds must be between 0 and 1"),
+        (lambda s: s.performance(slice_by="ag"), 'did you mean "age"'),
+        (lambda s: s.optimize("fair", "job"), '"fair" is not a strategy'),
+        (lambda s: s.optimize("group"), 'the strategy "group" needs slices'),
+        (lambda s: s.shapley_values(0, class_name="x"), 'no class "x"; the classes are 0, 1'),
+        (lambda s: s.predictions("other"), 'no model "other"'),
+    ],
+)
+def test_mistakes_are_one_sentence(call: Any, message: str) -> None:
+    session, _ = make_session()
+    with pytest.raises(UsageError) as error:
+        call(session)
+    assert message in str(error.value)
+
+
+def test_a_failing_model_keeps_earlier_predictions() -> None:
+    state = {"fails": False}
+
+    def model(frame: Any) -> Any:
+        return 1 / 0 if state["fails"] else np.full(len(frame), 0.25)
+
+    session = Session(FRAME, model, "label")
+    session.predictions()
+    state["fails"] = True
+    with pytest.raises(ModelError, match="ZeroDivisionError"):
+        session.edit(0, age=1)
+    state["fails"] = False
+    assert np.allclose(session.predictions()["score"], 0.25)
+    assert session.data()["age"][0] == 1
+
+
+def test_package_is_callable_and_lazy() -> None:
+    assert tracklight.what_if.Session is Session
+    assert callable(tracklight.what_if)
+
+
+def test_no_model_and_no_label() -> None:
+    session = Session(FRAME)
+    with pytest.raises(UsageError, match="there is no model"):
+        session.predictions()
+    with pytest.raises(UsageError, match="needs the true label"):
+        Session(FRAME, lambda f: f["age"] / 100).performance()

@@ -1,0 +1,95 @@
+"""The interface of the witwidget package, and the page in a notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+
+import tracklight
+from tracklight.analysis.predictors.python_models import make_tf_examples
+from tracklight.analysis.tables.objects import to_table
+from tracklight.errors import UsageError
+from tracklight.what_if import Session, WitConfigBuilder, WitWidget
+
+ROWS = [{"age": age, "label": int(age > 40)} for age in (20, 30, 50, 60)]
+
+
+def predict_dicts(rows: Any) -> Any:
+    return [[1 - row["age"] / 100, row["age"] / 100] for row in rows]
+
+
+def test_two_custom_functions_are_compared() -> None:
+    builder = (
+        WitConfigBuilder(ROWS)
+        .set_model_type("classification")
+        .set_target_feature("label")
+        .set_label_vocab(["young", "old"])
+        .set_custom_predict_fn(predict_dicts)
+        .set_compare_custom_predict_fn(lambda rows: [[0.5, 0.5]] * len(rows))
+        .set_multi_class(False)
+        .set_max_classes_to_display(5)
+    )
+    session = WitWidget(builder, delay_rendering=True).session
+    assert session.models == ["model 1", "model 2"]
+    frame = session.predictions("model 1").to_pandas()
+    assert frame["predicted (model 1)"].tolist() == ["young", "young", "old", "old"]
+    assert frame["correct (model 1)"].tolist() == ["correct"] * 4
+    assert builder.build()["label_vocab"] == ["young", "old"]
+
+
+def test_lists_with_feature_names() -> None:
+    builder = WitConfigBuilder([[1, 10.0], [2, 20.0]], ["a", "b"]).set_model_type("regression")
+    builder.set_custom_predict_fn(lambda rows: [row[0] + row[1] for row in rows])
+    session = WitWidget(builder, delay_rendering=True).session
+    assert session.predictions()["value"].tolist() == [11, 22]
+
+
+@pytest.mark.slow
+def test_example_messages_are_passed_on() -> None:
+    pytest.importorskip("tensorflow")
+    examples = make_tf_examples(to_table(ROWS))
+
+    def predict(received: Any) -> Any:
+        ages = [e.features.feature["age"].int64_list.value[0] for e in received]
+        return np.array(ages) / 100
+
+    builder = WitConfigBuilder(examples).set_custom_predict_fn(predict)
+    session = WitWidget(builder.set_target_feature("label"), delay_rendering=True).session
+    assert np.allclose(session.predictions()["score"], [0.2, 0.3, 0.5, 0.6])
+
+
+def test_serving_settings_are_used() -> None:
+    pytest.importorskip("grpc")
+    builder = WitConfigBuilder(ROWS).set_inference_address("localhost:1").set_model_name("census")
+    builder.set_model_version("3").set_uses_predict_api(True).set_predict_output_tensor("scores")
+    session = WitWidget(builder, delay_rendering=True).session
+    assert session.models == ["census"]
+    session.close()
+
+
+def test_what_is_not_supported_says_what_to_do() -> None:
+    builder = WitConfigBuilder(ROWS)
+    with pytest.raises(UsageError, match="use set_custom_predict_fn"):
+        builder.set_ai_platform_model("p", "m")
+    with pytest.raises(UsageError, match="use set_custom_predict_fn"):
+        builder.set_estimator_and_feature_spec(None, None)
+    with pytest.raises(UsageError, match="is not a model type"):
+        builder.set_model_type("ranking")  # type: ignore[arg-type]
+    with pytest.warns(UserWarning, match="custom distance functions"):
+        builder.set_custom_distance_fn(lambda: None)
+
+
+def test_page_is_served_from_this_process(capsys: pytest.CaptureFixture[str]) -> None:
+    session = tracklight.what_if(ROWS, lambda rows: [r["age"] / 100 for r in rows], "label")
+    assert isinstance(session, Session)
+    board = tracklight.notebook.show_session(session.workspace)
+    try:
+        assert capsys.readouterr().out.count("tracklight at http://localhost:") == 2
+        with urlopen(f"http://localhost:{board.port}/api/v1/what_if/sessions") as response:
+            content = response.read()
+        assert b'"title":"session"' in content and b'"row_count":4' in content
+    finally:
+        board.close()

@@ -1,0 +1,276 @@
+"""The interface of models, and the checks of what they return."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from tracklight.analysis.tables.columns import DataColumn, concat_columns, make_column
+from tracklight.analysis.tables.table import DataTable
+from tracklight.errors import ModelError, TracklightError
+from tracklight.types import Float64
+
+Task = Literal["classification", "regression"]
+
+#: Called with the number of predicted rows and of all rows; raises to cancel.
+ReportRows = Callable[[int, int], None]
+
+DEFAULT_BATCH_ROWS = 50_000
+#: Scores may exceed 0 and 1 by rounding.
+_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a model returned for some rows."""
+
+    scores: Float64
+    """One score per row and class, or one value per row for regression. NaN where the model
+    returned NaN."""
+    attributions: Mapping[str, Float64] = field(default_factory=dict)
+    """One number per row for each feature."""
+    extras: Mapping[str, DataColumn] = field(default_factory=dict)
+    """More columns that the model returned."""
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+class Predictor(ABC):
+    """A model.
+
+    Attributes:
+        name: Shown to users; unique among the models of a session.
+        task: What the scores mean.
+        features: The columns that the model gets; None for all columns that are inputs.
+        class_names: The names of the classes, if the model knows them.
+        is_static: Whether predictions are read from the data, so that edited rows cannot be
+            predicted.
+        batch_rows: How many rows are sent in one call.
+    """
+
+    is_static = False
+
+    def __init__(
+        self,
+        name: str,
+        task: Task = "classification",
+        *,
+        features: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        batch_rows: int = DEFAULT_BATCH_ROWS,
+    ) -> None:
+        self.name = name
+        self.task: Task = task
+        self.features = None if features is None else tuple(features)
+        self.class_names = None if class_names is None else tuple(class_names)
+        self.batch_rows = batch_rows
+
+    @abstractmethod
+    def call(self, table: DataTable) -> Any:
+        """Call the model with a batch of rows.
+
+        Returns:
+            An array of scores, or a mapping with ``predictions`` and optionally ``attributions``
+            and other columns.
+        """
+
+    def close(self) -> None:  # noqa: B027  optional
+        """Release connections and processes."""
+
+    def predict(self, table: DataTable, report: ReportRows | None = None) -> Predictions:
+        """Return the predictions for all rows of a table, in batches.
+
+        Raises:
+            ModelError: The model failed, or returned the wrong number or kind of values.
+        """
+        parts = []
+        for start in range(0, max(len(table), 1), self.batch_rows):
+            if report is not None:
+                report(start, len(table))
+            whole = len(table) <= self.batch_rows
+            rows = np.arange(start, min(start + self.batch_rows, len(table)))
+            batch = table if whole else table.take(rows)
+            parts.append(self._predict_batch(batch))
+        return concat_predictions(parts)
+
+    def _predict_batch(self, table: DataTable) -> Predictions:
+        if not len(table):
+            return Predictions(np.empty((0, 2) if self.task == "classification" else 0))
+        try:
+            returned = self.call(table)
+        except TracklightError:
+            raise
+        except Exception as error:
+            reason = str(error).strip().splitlines()
+            detail = f": {reason[0][:300]}" if reason else ""
+            raise ModelError(
+                f'the model "{self.name}" failed with {type(error).__name__}{detail}'
+            ) from error
+        return check_predictions(returned, len(table), self)
+
+
+def check_predictions(returned: Any, row_count: int, predictor: Predictor) -> Predictions:
+    """Convert what a model returned.
+
+    Raises:
+        ModelError: It has the wrong shape or type.
+    """
+    name = predictor.name
+    if isinstance(returned, Predictions):
+        returned = {
+            "predictions": returned.scores,
+            "attributions": returned.attributions,
+            **returned.extras,
+        }
+    if not isinstance(returned, Mapping):
+        scores = check_scores(returned, row_count, predictor.task, name)
+        return Predictions(scores)
+    if "predictions" not in returned:
+        raise ModelError(f'the model "{name}" returned a dictionary without "predictions"')
+    scores = check_scores(returned["predictions"], row_count, predictor.task, name)
+    attributions = _check_attributions(returned.get("attributions"), row_count, name)
+    extras = {}
+    for key, values in returned.items():
+        if key not in ("predictions", "attributions"):
+            column = values if isinstance(values, DataColumn) else _make_extra(str(key), values)
+            if len(column) != row_count:
+                raise ModelError(
+                    f'the model "{name}" returned {len(column):,} values of "{key}" '
+                    f"for {row_count:,} rows"
+                )
+            extras[str(key)] = column
+    return Predictions(scores, attributions, extras)
+
+
+def check_scores(returned: Any, row_count: int, task: Task, name: str) -> Float64:
+    """Convert scores to one column per class, or to one value per row for regression.
+
+    A single score per row of a classification model is the probability of class 1.
+
+    Raises:
+        ModelError: The number of rows, the shape or the range is wrong.
+    """
+    try:
+        scores = np.asarray(returned, np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f'the model "{name}" did not return an array of numbers') from None
+    shape = " x ".join(str(size) for size in scores.shape) or "a single number"
+    if scores.ndim == 0 or len(scores) != row_count:
+        raise ModelError(
+            f'the model "{name}" returned predictions of shape {shape} for {row_count:,} rows'
+        )
+    while scores.ndim > 1 and scores.shape[-1] == 1:
+        scores = scores[..., 0]
+    if task == "regression":
+        if scores.ndim != 1:
+            raise ModelError(
+                f'the model "{name}" returned predictions of shape {shape}; a regression model '
+                "returns one value per row"
+            )
+        return scores
+    if scores.ndim == 1:
+        scores = np.stack([1 - scores, scores], axis=1)
+    if scores.ndim != 2:
+        raise ModelError(
+            f'the model "{name}" returned predictions of shape {shape}; a classification model '
+            "returns one score per row, or one per row and class"
+        )
+    finite = scores[np.isfinite(scores)]
+    if len(finite) and (finite.min() < -_TOLERANCE or finite.max() > 1 + _TOLERANCE):
+        raise ModelError(
+            f'the model "{name}" returned scores outside 0 to 1; if they are logits, pass '
+            'output="logits", and if they are values, task="regression"'
+        )
+    return scores
+
+
+def apply_activation(values: Any, activation: Literal["probabilities", "logits"]) -> Any:
+    """Convert logits to probabilities with a sigmoid (one value per row) or a softmax."""
+    if activation == "probabilities":
+        return values
+    logits = np.asarray(values, np.float64)
+    if logits.ndim == 1 or logits.shape[-1] == 1:
+        half = np.tanh(logits / 2)  # does not overflow, unlike exp
+        return (1 + half) / 2
+    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return shifted / shifted.sum(axis=-1, keepdims=True)
+
+
+def _check_attributions(returned: Any, row_count: int, name: str) -> dict[str, Float64]:
+    if returned is None:
+        return {}
+    if isinstance(returned, Mapping):
+        columns = {str(key): values for key, values in returned.items()}
+    else:
+        keys = dict.fromkeys(key for row in returned for key in row)
+        columns = {str(key): [_mean(row.get(key, np.nan)) for row in returned] for key in keys}
+    attributions = {}
+    for key, values in columns.items():
+        array = np.asarray(values, np.float64)
+        if array.ndim == 2:  # one number per item of a list; their sum is the list's attribution
+            array = array.sum(axis=1)
+        if array.shape != (row_count,):
+            raise ModelError(
+                f'the model "{name}" returned {len(array):,} attributions of "{key}" '
+                f"for {row_count:,} rows"
+            )
+        attributions[key] = array
+    return attributions
+
+
+def _mean(value: Any) -> float:
+    return float(np.sum(value))
+
+
+def _make_extra(name: str, values: Any) -> DataColumn:
+    array = np.asarray(values)
+    return make_column(name, array.tolist() if array.dtype != object else list(values))
+
+
+def concat_predictions(parts: Sequence[Predictions]) -> Predictions:
+    """Join the predictions of several batches.
+
+    Raises:
+        ModelError: Batches have different numbers of classes.
+    """
+    parts = [part for part in parts if len(part)] or list(parts[:1])
+    if len(parts) == 1:
+        return parts[0]
+    if len({part.scores.shape[1:] for part in parts}) > 1:
+        raise ModelError("the model returned different numbers of classes for different rows")
+    shared = set.intersection(*(set(part.attributions) for part in parts))
+    extras = set.intersection(*(set(part.extras) for part in parts))
+    return Predictions(
+        np.concatenate([part.scores for part in parts]),
+        {
+            key: np.concatenate([part.attributions[key] for part in parts])
+            for key in parts[0].attributions
+            if key in shared
+        },
+        {
+            key: concat_columns([part.extras[key] for part in parts])
+            for key in parts[0].extras
+            if key in extras
+        },
+    )
+
+
+def choose_inputs(table: DataTable, features: Iterable[str] | None) -> DataTable:
+    """Return the columns that a model gets.
+
+    Raises:
+        ModelError: The data do not have one of them.
+    """
+    if features is None:
+        return table
+    names = list(features)
+    missing = [name for name in names if name not in table]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise ModelError(f'the model needs the feature "{missing[0]}"{more}, which the data lack')
+    return table.select(names)

@@ -1,0 +1,406 @@
+"""Models behind HTTP: any JSON endpoint, TensorFlow Serving (REST) and KServe v2.
+
+Addresses come from users of the page, so `AllowedHosts` restricts them: without further hosts only
+this machine can be reached. Redirects are not followed.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ipaddress
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+
+from tracklight.analysis.predictors.base import Predictor, Task, choose_inputs
+from tracklight.analysis.tables.columns import DataColumn
+from tracklight.analysis.tables.table import DataTable
+from tracklight.errors import ModelError, UsageError
+
+DEFAULT_TIMEOUT_S = 30.0
+_BATCH_ROWS = 1000
+_MAX_RESPONSE_BYTES = 1 << 30
+_MAX_MESSAGE = 300
+
+#: In a request template, replaced by the rows in this form.
+_ROWS, _COLUMNS, _MATRIX = "$rows", "$columns", "$matrix"
+_PATH_PART = re.compile(r"([^.\[\]]+)|\[(\d+|\*)\]")
+
+ServingMethod = Literal["classify", "regress", "predict"]
+
+
+class AllowedHosts:
+    """Hosts to which requests may be sent: this machine, and those that were allowed.
+
+    Args:
+        hosts: Host names or addresses, optionally with a port; ``*`` allows every host.
+    """
+
+    def __init__(self, hosts: Sequence[str] = ()) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts)
+
+    def check(self, address: str) -> None:
+        """Raise UsageError if the host of an address such as ``host:8500`` is not allowed."""
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        try:
+            host, port = (parts.hostname or "").lower(), parts.port
+        except ValueError:
+            raise UsageError(f'"{address}" is not a valid address') from None
+        if not host:
+            raise UsageError(f'"{address}" is not a valid address; write host:port')
+        if "*" in self._hosts or _is_loopback(host):
+            return
+        if host not in self._hosts and f"{host}:{port}" not in self._hosts:
+            raise UsageError(
+                f'requests to "{host}" are not allowed; start the server with --model-host {host}'
+            )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class JsonEndpointPredictor(Predictor):
+    """A JSON endpoint with a configurable request and response.
+
+    Args:
+        url: The address, which gets a POST request per batch.
+        template: The body as JSON. The strings ``"$rows"`` (a list of objects), ``"$columns"`` (an
+            object of lists) and ``"$matrix"`` (a list of lists) are replaced by the rows.
+        scores_path: Where the scores are in the response, as in ``predictions`` or
+            ``outputs[*].probabilities``.
+        headers: Additional headers.
+        timeout_s: Limit on the time of each request.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        task: Task = "classification",
+        *,
+        template: str = '{"instances": "$rows"}',
+        scores_path: str = "predictions",
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        **options: Any,
+    ) -> None:
+        super().__init__(name, task, **{"batch_rows": _BATCH_ROWS, **options})
+        self._url = url
+        try:
+            self._template = json.loads(template)
+        except ValueError as error:
+            raise UsageError(f"the request template is not valid JSON: {error}") from None
+        if not _contains_rows(self._template):
+            raise UsageError(
+                f'the request template must contain "{_ROWS}", "{_COLUMNS}" or "{_MATRIX}"'
+            )
+        self._path = parse_path(scores_path)
+        self._headers = dict(headers or {})
+        self._timeout_s = timeout_s
+
+    def call(self, table: DataTable) -> Any:
+        inputs = choose_inputs(table, self.features)
+        body = _fill_template(self._template, inputs)
+        response = post_json(self._url, body, self._timeout_s, self._headers)
+        return find_path(response, self._path, self._url)
+
+
+class ServingRestPredictor(Predictor):
+    """TensorFlow Serving over REST.
+
+    Args:
+        address: ``host:port`` or a URL, without the path of the model.
+        model: The name of the model.
+        version: The version; None for the latest.
+        signature: The signature; None for the default one.
+        method: ``classify`` and ``regress`` send examples, ``predict`` sends instances.
+        output: For ``predict``: the name of the output if there are several.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        model: str,
+        task: Task = "classification",
+        *,
+        version: int | None = None,
+        signature: str | None = None,
+        method: ServingMethod = "predict",
+        output: str | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        **options: Any,
+    ) -> None:
+        super().__init__(name, task, **{"batch_rows": _BATCH_ROWS, **options})
+        base = address if "://" in address else f"http://{address}"
+        path = f"/v1/models/{quote(model, safe='')}"
+        path += f"/versions/{version}" if version is not None else ""
+        self._url = f"{base.rstrip('/')}{path}:{method}"
+        self._method: ServingMethod = method
+        self._signature = signature
+        self._output = output
+        self._timeout_s = timeout_s
+
+    def call(self, table: DataTable) -> Any:
+        rows = _to_serving_rows(choose_inputs(table, self.features))
+        body: dict[str, Any] = {"examples" if self._method != "predict" else "instances": rows}
+        if self._signature:
+            body["signature_name"] = self._signature
+        response = post_json(self._url, body, self._timeout_s)
+        results = _get_key(response, "predictions" if self._method == "predict" else "results",
+                           self._url)  # fmt: skip
+        if self._method == "classify":
+            return order_classes(
+                [[(str(label), float(score)) for label, score in row] for row in results], self
+            )
+        if self._method == "predict" and results and isinstance(results[0], dict):
+            return [_get_key(row, self._choose_output(row), self._url) for row in results]
+        return results
+
+    def _choose_output(self, row: Mapping[str, Any]) -> str:
+        if self._output is not None:
+            return self._output
+        return choose_output_name(row)
+
+
+class KservePredictor(Predictor):
+    """A server of the KServe v2 (open inference) protocol, such as Triton or MLServer.
+
+    Args:
+        address: ``host:port`` or a URL, without the path of the model.
+        model: The name of the model.
+        version: The version; None for the default one.
+        input: The name of one input that gets all features as a matrix; None sends one input per
+            feature.
+        output: The name of the output; None for the first one with scores.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        model: str,
+        task: Task = "classification",
+        *,
+        version: str | None = None,
+        input: str | None = None,
+        output: str | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        **options: Any,
+    ) -> None:
+        super().__init__(name, task, **{"batch_rows": _BATCH_ROWS, **options})
+        base = address if "://" in address else f"http://{address}"
+        path = f"/v2/models/{quote(model, safe='')}"
+        path += f"/versions/{quote(version, safe='')}" if version else ""
+        self._url = f"{base.rstrip('/')}{path}/infer"
+        self._input = input
+        self._output = output
+        self._timeout_s = timeout_s
+
+    def call(self, table: DataTable) -> Any:
+        inputs = choose_inputs(table, self.features)
+        if self._input is not None:
+            matrix = inputs.to_matrix()
+            tensors = [_make_tensor(self._input, matrix.astype(np.float64), "FP64")]
+        else:
+            tensors = [_make_column_tensor(name, c) for name, c in inputs.columns.items()]
+        response = post_json(self._url, {"inputs": tensors}, self._timeout_s)
+        outputs = {str(_get_key(o, "name", self._url)): o
+                   for o in _get_key(response, "outputs", self._url)}  # fmt: skip
+        name = self._output or choose_output_name(outputs)
+        output = _get_key(outputs, name, self._url)
+        data = np.asarray(_get_key(output, "data", self._url), np.float64)
+        try:
+            return data.reshape(_get_key(output, "shape", self._url))
+        except (TypeError, ValueError):
+            raise ModelError(f'the output "{name}" of {self._url} does not fit its shape') from None
+
+
+def choose_output_name(outputs: Mapping[str, Any]) -> str:
+    """Return the output that probably has the scores: by name, otherwise the first one."""
+    for wanted in ("probabilities", "scores", "predictions", "outputs"):
+        if wanted in outputs:
+            return wanted
+    return next(iter(outputs), "")
+
+
+def order_classes(rows: Sequence[Sequence[tuple[str, float]]], predictor: Predictor) -> Any:
+    """Return the scores of a Classify response, with one column per class.
+
+    Responses list the classes of each row in any order. Labels that are empty or numbers are
+    class indexes; others are indexes into the names of the predictor, or are collected as names.
+    """
+    labels = dict.fromkeys(label for row in rows for label, _ in row)
+    width = max((len(row) for row in rows), default=0)
+    if all(label == "" for label in labels):
+        return [[score for _, score in row] for row in rows]
+    if all(label.isdigit() for label in labels):
+        index = {label: int(label) for label in labels}
+    else:
+        names = list(predictor.class_names or sorted(labels))
+        names += [label for label in labels if label not in names]
+        predictor.class_names = tuple(names)
+        index = {label: number for number, label in enumerate(names)}
+    width = max(width, max(index.values()) + 1)
+    if width > 100_000:
+        raise ModelError(f'the model "{predictor.name}" returned the class label {width - 1}')
+    scores = np.zeros((len(rows), width))
+    for number, row in enumerate(rows):
+        for label, score in row:
+            scores[number, index[label]] = score
+    return scores
+
+
+# ---- JSON
+
+
+def post_json(
+    url: str, body: Any, timeout_s: float, headers: Mapping[str, str] | None = None
+) -> Any:
+    """Send a request and return the decoded response.
+
+    Raises:
+        ModelError: The server cannot be reached, is too slow, or responds with an error.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f'"{url}" is not an http:// or https:// address')
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname, parts.port, timeout=timeout_s)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    data = json.dumps(body, default=_encode_item).encode()
+    try:
+        connection.request(
+            "POST", path, data, {"Content-Type": "application/json", **(headers or {})}
+        )
+        response = connection.getresponse()
+        content = response.read(_MAX_RESPONSE_BYTES)
+    except TimeoutError:
+        raise ModelError(f"{parts.netloc} did not respond within {timeout_s:g} seconds") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise ModelError(f"cannot reach {parts.netloc}: {reason}") from None
+    finally:
+        connection.close()
+    if response.status != 200:
+        message = _find_message(content)
+        raise ModelError(f"{parts.netloc} responded with status {response.status}{message}")
+    try:
+        return json.loads(content)
+    except ValueError:
+        raise ModelError(f"{parts.netloc} did not respond with JSON") from None
+
+
+def _find_message(content: bytes) -> str:
+    try:
+        decoded = json.loads(content)
+        text = str(decoded.get("error") or decoded.get("detail") or "")
+    except (ValueError, AttributeError):
+        text = content.decode("utf-8", "replace").strip()
+    return f": {text[:_MAX_MESSAGE]}" if text else ""
+
+
+def _encode_item(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"b64": base64.b64encode(value).decode()}
+    raise TypeError(type(value).__name__)
+
+
+def _to_serving_rows(inputs: DataTable) -> list[Any]:
+    rows = inputs.to_rows()
+    present = [{name: value for name, value in row.items() if value is not None} for row in rows]
+    # A model with one input takes plain values.
+    return (
+        [next(iter(row.values()), None) for row in present]
+        if len(inputs.names) == 1
+        else (list(present))
+    )
+
+
+def _contains_rows(template: Any) -> bool:
+    if isinstance(template, dict):
+        return any(_contains_rows(value) for value in template.values())
+    if isinstance(template, list):
+        return any(_contains_rows(value) for value in template)
+    return template in (_ROWS, _COLUMNS, _MATRIX)
+
+
+def _fill_template(template: Any, inputs: DataTable) -> Any:
+    if isinstance(template, dict):
+        return {key: _fill_template(value, inputs) for key, value in template.items()}
+    if isinstance(template, list):
+        return [_fill_template(value, inputs) for value in template]
+    if template == _ROWS:
+        return inputs.to_rows()
+    if template == _COLUMNS:
+        rows = inputs.to_rows()
+        return {name: [row[name] for row in rows] for name in inputs.names}
+    if template == _MATRIX:
+        return inputs.to_matrix().tolist()
+    return template
+
+
+def parse_path(path: str) -> list[str | int]:
+    """Parse a path such as ``outputs[*].scores``; an empty path is the whole response."""
+    parts: list[str | int] = []
+    position = 0
+    while position < len(path):
+        match = _PATH_PART.match(path, position)
+        if match is None:
+            raise UsageError(f'"{path}" is not a path; write predictions or outputs[*].scores')
+        name, index = match.groups()
+        parts.append(name if name is not None else "*" if index == "*" else int(index))
+        position = match.end()
+        if path[position : position + 1] == ".":
+            position += 1
+    return parts
+
+
+def find_path(value: Any, path: Sequence[str | int], url: str) -> Any:
+    """Return the part of a response that a path leads to."""
+    for number, part in enumerate(path):
+        if part == "*":
+            if not isinstance(value, list):
+                raise ModelError(f"the response of {url} has no list where the path has [*]")
+            return [find_path(item, path[number + 1 :], url) for item in value]
+        if isinstance(part, int):
+            if not isinstance(value, list) or part >= len(value):
+                raise ModelError(f"the response of {url} has no item {part}")
+            value = value[part]
+        else:
+            value = _get_key(value, part, url)
+    return value
+
+
+def _get_key(value: Any, key: str, url: str) -> Any:
+    if not isinstance(value, Mapping) or key not in value:
+        known = ", ".join(list(map(str, value))[:5]) if isinstance(value, Mapping) else "no object"
+        raise ModelError(f'the response of {url} has no "{key}" (it has {known or "nothing"})')
+    return value[key]
+
+
+def _make_tensor(name: str, array: Any, datatype: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "shape": list(array.shape),
+        "datatype": datatype,
+        "data": array.reshape(-1).tolist(),
+    }
+
+
+def _make_column_tensor(name: str, column: DataColumn) -> dict[str, Any]:
+    array = column.to_array()
+    array = array if array.ndim > 1 else array[:, None]
+    datatype = {"integer": "INT64", "float": "FP64", "boolean": "BOOL"}.get(column.type, "BYTES")
+    if column.is_numeric and array.dtype == np.float64:
+        datatype = "FP64"
+    return _make_tensor(name, array, datatype)

@@ -1,0 +1,333 @@
+"""Models that are objects of this program.
+
+`wrap_model` chooses an adapter by the type of the object. A framework is only imported if an
+object of it was passed, so its import is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from tracklight.analysis.predictors.base import (
+    Predictor,
+    Task,
+    apply_activation,
+    choose_inputs,
+)
+from tracklight.analysis.tables.columns import DataColumn
+from tracklight.analysis.tables.examples import make_examples
+from tracklight.analysis.tables.objects import TableKind
+from tracklight.analysis.tables.table import DataTable
+from tracklight.errors import ModelError, UsageError, import_optional
+
+Output = Literal["probabilities", "logits"]
+
+
+def wrap_model(
+    model: Any,
+    name: str = "model",
+    *,
+    task: Task | None = None,
+    input: TableKind | None = None,
+    output: Output = "probabilities",
+    features: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+) -> Predictor:
+    """Adapt an object of this program to the predictor interface.
+
+    Args:
+        model: A predictor, a callable, or a model of scikit-learn, XGBoost, PyTorch, Keras or
+            ONNX Runtime.
+        name: The name of the model.
+        task: Found from the model where possible; otherwise classification.
+        input: The kind of table that a callable gets: ``"pandas"``, ``"numpy"``, ``"dict"`` (of
+            arrays), ``"rows"`` (dictionaries), ``"examples"`` (``tf.Example`` messages) or
+            ``"arrow"``.
+        output: Whether a classification model returns probabilities or logits.
+        features: The columns that the model gets; by default all inputs of the session.
+        class_names: The names of the classes.
+
+    Raises:
+        UsageError: The object is not a model.
+    """
+    if isinstance(model, Predictor):
+        return model
+    options: dict[str, Any] = {"features": features, "class_names": class_names}
+    modules = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    kind = type(model).__name__
+    if "onnxruntime" in modules and kind == "InferenceSession":
+        return OnnxPredictor(model, name, task or "classification", output=output, **options)
+    if "onnx" in modules and kind == "ModelProto":
+        runtime = import_optional("onnxruntime", "an ONNX model", "onnx")
+        session = runtime.InferenceSession(
+            model.SerializeToString(), providers=["CPUExecutionProvider"]
+        )
+        return OnnxPredictor(session, name, task or "classification", output=output, **options)
+    if "xgboost" in modules and kind == "Booster":
+        return XgboostPredictor(model, name, task, **options)
+    if hasattr(model, "predict_proba") or ("sklearn" in modules and hasattr(model, "predict")):
+        return SklearnPredictor(model, name, task, **options)
+    if "torch" in modules and hasattr(model, "parameters"):
+        return TorchPredictor(model, name, task or "classification", output=output, **options)
+    if "keras" in modules or hasattr(model, "predict_on_batch"):
+        return KerasPredictor(model, name, task or "classification", output=output, **options)
+    if callable(model):
+        return CallablePredictor(
+            model, name, task or "classification", input=input, output=output, **options
+        )
+    if isinstance(model, (str, bytes)):
+        raise UsageError(
+            "a path is not a model; load the model first, or use "
+            "tracklight.what_if.load_model(path), which runs it in a separate process"
+        )
+    raise UsageError(f"{type(model).__module__}.{kind} is neither a known model nor callable")
+
+
+class CallablePredictor(Predictor):
+    """A Python function that gets a table and returns scores, or a dictionary."""
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        name: str,
+        task: Task,
+        *,
+        input: TableKind | None = None,
+        output: Output = "probabilities",
+        **options: Any,
+    ) -> None:
+        super().__init__(name, task, **options)
+        self._function = function
+        self._input: TableKind = input or "dict"
+        self._output: Output = output
+
+    def call(self, table: DataTable) -> Any:
+        inputs = convert_table(choose_inputs(table, self.features), self._input)
+        returned = self._function(inputs)
+        if self.task == "regression" or isinstance(returned, dict):
+            return returned
+        return apply_activation(returned, self._output)
+
+
+def convert_table(table: DataTable, kind: TableKind) -> Any:
+    """Return a table as an object of the given kind."""
+    if kind == "pandas":
+        return table.to_pandas()
+    if kind == "numpy":
+        return table.to_matrix()
+    if kind == "dict":
+        return table.to_arrays()
+    if kind == "rows":
+        return table.to_rows()
+    if kind == "examples":
+        return make_tf_examples(table)
+    if kind == "arrow":
+        pa = import_optional("pyarrow", "an Arrow table", "arrow")
+        return pa.Table.from_pylist(table.to_rows())
+    if kind == "polars":
+        pl = import_optional("polars", "a Polars table", "polars")
+        return pl.DataFrame(table.to_rows())
+    return table
+
+
+def make_tf_examples(table: DataTable) -> list[Any]:
+    """Return ``tf.train.Example`` messages, or equal messages if TensorFlow is not installed."""
+    messages = make_examples(table)
+    try:
+        from tensorflow.train import Example, SequenceExample
+    except ImportError:
+        return messages
+    is_sequence = any(column.is_sequence for column in table.columns.values())
+    message_class = SequenceExample if is_sequence else Example
+    return [message_class.FromString(message.SerializeToString()) for message in messages]
+
+
+class SklearnPredictor(Predictor):
+    """An estimator with the interface of scikit-learn, such as those of XGBoost and LightGBM."""
+
+    def __init__(self, model: Any, name: str, task: Task | None, **options: Any) -> None:
+        found: Task = "classification" if hasattr(model, "predict_proba") else "regression"
+        if hasattr(model, "classes_") and not hasattr(model, "predict_proba"):
+            raise UsageError(
+                f"{type(model).__name__} has no predict_proba; pass a calibrated classifier, or a "
+                "function that returns scores"
+            )
+        known = getattr(model, "feature_names_in_", None)
+        if options.get("features") is None and known is not None:
+            options["features"] = [str(feature) for feature in known]
+        classes = getattr(model, "classes_", None)
+        if options.get("class_names") is None and classes is not None and np.ndim(classes) == 1:
+            options["class_names"] = [str(label) for label in classes]
+        super().__init__(name, task or found, **options)
+        self._model = model
+        self._uses_names = known is not None
+
+    def call(self, table: DataTable) -> Any:
+        inputs = choose_inputs(table, self.features)
+        rows = inputs.to_pandas() if self._uses_names else self._to_matrix(inputs)
+        if self.task == "regression":
+            return self._model.predict(rows)
+        return self._model.predict_proba(rows)
+
+    def _to_matrix(self, inputs: DataTable) -> Any:
+        wanted = getattr(self._model, "n_features_in_", None)
+        matrix = inputs.to_matrix()
+        if wanted is not None and matrix.shape[1] != wanted:
+            raise ModelError(
+                f'the model "{self.name}" was trained with {wanted} features and gets '
+                f"{matrix.shape[1]}; pass features=[…] with the names of its inputs"
+            )
+        return matrix
+
+
+class XgboostPredictor(Predictor):
+    """An XGBoost booster. Its SHAP values become attributions if there are at most two classes."""
+
+    def __init__(self, model: Any, name: str, task: Task | None, **options: Any) -> None:
+        if options.get("features") is None and model.feature_names:
+            options["features"] = list(model.feature_names)
+        if task is None:
+            import json
+
+            objective = json.loads(model.save_config())["learner"]["objective"]["name"]
+            is_classifier = objective.startswith(("binary:", "multi:"))
+            task = "classification" if is_classifier else "regression"
+        super().__init__(name, task, **options)
+        self._model = model
+
+    def call(self, table: DataTable) -> Any:
+        xgboost = import_optional("xgboost", "an XGBoost model", "xgboost")
+        inputs = choose_inputs(table, self.features)
+        names = list(self.features or inputs.names)
+        matrix = xgboost.DMatrix(inputs.to_matrix(), feature_names=self._model.feature_names)
+        scores = self._model.predict(matrix)
+        contributions = self._model.predict(matrix, pred_contribs=True)
+        if contributions.ndim != 2 or contributions.shape[1] != len(names) + 1:
+            return scores
+        attributions = {feature: contributions[:, i] for i, feature in enumerate(names)}
+        return {"predictions": scores, "attributions": attributions}
+
+
+class TorchPredictor(Predictor):
+    """A PyTorch module that takes one float tensor, or one tensor per feature by keyword."""
+
+    def __init__(
+        self, model: Any, name: str, task: Task, *, output: Output, **options: Any
+    ) -> None:
+        super().__init__(name, task, **options)
+        self._model = model
+        self._output: Output = output
+
+    def call(self, table: DataTable) -> Any:
+        torch = import_optional("torch", "a PyTorch model", "torch")
+        inputs = choose_inputs(table, self.features)
+        parameter = next(iter(self._model.parameters()), None)
+        dtype = torch.float32 if parameter is None else parameter.dtype
+        device = "cpu" if parameter is None else parameter.device
+        # Exported programs have no modes.
+        is_module = hasattr(self._model, "train") and type(self._model).__name__ != "GraphModule"
+        was_training = is_module and self._model.training
+        if was_training:
+            self._model.eval()
+        try:
+            with torch.inference_mode():
+                rows = torch.as_tensor(inputs.to_matrix(), dtype=dtype, device=device)
+                returned = self._model(rows)
+        finally:
+            if was_training:
+                self._model.train()
+        if isinstance(returned, dict):
+            return {key: _to_numpy(value) for key, value in returned.items()}
+        values = _to_numpy(returned)
+        return values if self.task == "regression" else apply_activation(values, self._output)
+
+
+def _to_numpy(value: Any) -> Any:
+    return value.detach().cpu().numpy() if hasattr(value, "detach") else value
+
+
+class KerasPredictor(Predictor):
+    """A Keras model with one input, or with one named input per feature."""
+
+    def __init__(
+        self, model: Any, name: str, task: Task, *, output: Output, **options: Any
+    ) -> None:
+        names = [str(tensor.name).partition(":")[0] for tensor in getattr(model, "inputs", ())]
+        self._uses_names = len(names) > 1
+        if options.get("features") is None and self._uses_names:
+            options["features"] = names
+        super().__init__(name, task, **options)
+        self._model = model
+        self._output: Output = output
+
+    def call(self, table: DataTable) -> Any:
+        inputs = choose_inputs(table, self.features)
+        if self._uses_names:
+            rows: Any = {
+                name: array if array.ndim > 1 else array[:, None]
+                for name, array in inputs.to_arrays().items()
+            }
+        else:
+            rows = inputs.to_matrix()
+            shape = [size for size in self._model.input_shape[1:] if size is not None]
+            if len(shape) > 1 and int(np.prod(shape)) == rows.shape[1]:
+                rows = rows.reshape(len(rows), *shape)
+        returned = self._model.predict(rows, batch_size=1024, verbose=0)
+        return returned if self.task == "regression" else apply_activation(returned, self._output)
+
+
+class OnnxPredictor(Predictor):
+    """An ONNX Runtime session with one input matrix, or with one input per feature."""
+
+    def __init__(
+        self, session: Any, name: str, task: Task, *, output: Output, **options: Any
+    ) -> None:
+        self._inputs = session.get_inputs()
+        if options.get("features") is None and len(self._inputs) > 1:
+            options["features"] = [tensor.name for tensor in self._inputs]
+        super().__init__(name, task, **options)
+        self._session = session
+        self._output: Output = output
+        outputs = [tensor.name for tensor in session.get_outputs()]
+        preferred = [each for each in outputs if "prob" in each.lower() or "score" in each.lower()]
+        self._output_name = preferred[0] if preferred else outputs[-1]
+
+    def call(self, table: DataTable) -> Any:
+        inputs = choose_inputs(table, self.features)
+        if len(self._inputs) == 1:
+            matrix = inputs.to_matrix()
+            shape = [size for size in self._inputs[0].shape[1:] if isinstance(size, int)]
+            if len(shape) > 1 and int(np.prod(shape)) == matrix.shape[1]:
+                matrix = matrix.reshape(len(matrix), *shape)
+            feed = {self._inputs[0].name: _convert_onnx(matrix, self._inputs[0].type)}
+        else:
+            feed = {
+                tensor.name: _convert_onnx(_as_matrix(inputs.get_column(tensor.name)), tensor.type)
+                for tensor in self._inputs
+            }
+        returned = self._session.run([self._output_name], feed)[0]
+        if isinstance(returned, list) and returned and isinstance(returned[0], dict):
+            keys = list(returned[0])  # the ZipMap operator returns a dictionary per row
+            if self.class_names is None:
+                self.class_names = tuple(str(key) for key in keys)
+            returned = [[row[key] for key in keys] for row in returned]
+        return returned if self.task == "regression" else apply_activation(returned, self._output)
+
+
+def _as_matrix(column: DataColumn) -> Any:
+    array = column.to_array()
+    return array if array.ndim > 1 else array[:, None]
+
+
+def _convert_onnx(array: Any, tensor_type: str) -> Any:
+    kinds = {"float": np.float32, "double": np.float64, "int64": np.int64, "int32": np.int32,
+             "bool": np.bool_, "float16": np.float16}  # fmt: skip
+    kind = tensor_type.removeprefix("tensor(").removesuffix(")")
+    if kind == "string":
+        return array.astype(object)
+    if kind not in kinds:
+        raise ModelError(f"the ONNX model has an input of type {kind}, which is not supported")
+    return array.astype(kinds[kind])

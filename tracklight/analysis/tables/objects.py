@@ -1,0 +1,250 @@
+"""Create tables from objects of a program: pandas, Arrow, Polars, NumPy, Hugging Face datasets.
+
+Nothing here imports one of these libraries unless an object of it was passed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from tracklight.analysis.tables.columns import (
+    DataColumn,
+    make_bytes_column,
+    make_column,
+    make_number_column,
+    make_string_column,
+)
+from tracklight.analysis.tables.examples import is_example_object, read_example_objects
+from tracklight.analysis.tables.table import DataTable, make_table
+from tracklight.errors import UsageError, import_optional
+from tracklight.types import Bool
+
+#: The kind of table that was passed; a Python model gets the same kind.
+TableKind = Literal["pandas", "numpy", "dict", "rows", "examples", "arrow", "polars", "table"]
+
+
+def find_table_kind(data: Any) -> TableKind:
+    """Return what kind of table an object is.
+
+    Raises:
+        UsageError: It is none.
+    """
+    module = type(data).__module__.partition(".")[0]
+    name = type(data).__name__
+    if isinstance(data, DataTable):
+        return "table"
+    if isinstance(data, np.ndarray):
+        return "numpy"
+    if module == "pandas" and name == "DataFrame":
+        return "pandas"
+    if module == "pyarrow" and name in ("Table", "RecordBatch"):
+        return "arrow"
+    if module == "datasets" and name == "Dataset":
+        return "arrow"
+    if module == "polars" and name == "DataFrame":
+        return "polars"
+    if module == "datasets" and name == "DatasetDict":
+        raise UsageError('this is a DatasetDict; pass one of its splits, as in dataset["train"]')
+    if isinstance(data, Mapping):
+        return "dict"
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        if all(is_example_object(item) for item in data) and len(data):
+            return "examples"
+        if all(isinstance(item, (Mapping, Sequence, np.ndarray)) for item in data):
+            return "rows"
+    raise UsageError(
+        f"{module}.{name} is not a table; pass a pandas, Arrow or Polars table, a Hugging Face "
+        "dataset, an array, a dictionary of columns, or a list of dictionaries or tf.Examples"
+    )
+
+
+def to_table(data: Any, names: Sequence[str] | None = None) -> DataTable:
+    """Create a table from any supported object.
+
+    Args:
+        data: The object; see `find_table_kind`.
+        names: The names of the columns of an array, or of rows that are lists.
+
+    Raises:
+        UsageError: The object is not a table, or its columns have different lengths.
+    """
+    if isinstance(data, (str, os.PathLike)):
+        raise UsageError("read a file with tracklight.what_if.read_table(path) first")
+    kind = find_table_kind(data)
+    if kind == "table":
+        table: DataTable = data
+        return table
+    if kind == "pandas":
+        return from_pandas(data)
+    if kind == "arrow":
+        return from_arrow(_to_arrow_table(data))
+    if kind == "polars":
+        return from_arrow(data.to_arrow())
+    if kind == "numpy":
+        return from_array(data, names)
+    if kind == "examples":
+        return read_example_objects(data)
+    if kind == "dict":
+        return DataTable([_make_any_column(str(name), values) for name, values in data.items()])
+    if len(data) and not isinstance(data[0], Mapping):
+        return _from_lists(data, names)
+    return make_table(data)
+
+
+def from_array(array: np.ndarray[Any, Any], names: Sequence[str] | None = None) -> DataTable:
+    """Create a table from an array: structured, or with one row per example.
+
+    Columns are named ``feature_0``, ``feature_1`` and so on unless names are given. An array with
+    three or more axes, such as images, is one column of lists.
+    """
+    if array.dtype.names:
+        fields = [_make_any_column(name, array[name]) for name in array.dtype.names]
+        return DataTable(fields)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim > 2:
+        name = names[0] if names else "feature_0"
+        return DataTable([_make_any_column(name, array.reshape(len(array), -1))])
+    names = names or [f"feature_{number}" for number in range(array.shape[1])]
+    if len(names) != array.shape[1]:
+        raise UsageError(f"{len(names)} names were given for {array.shape[1]} columns")
+    columns = [_make_any_column(str(n), array[:, i]) for i, n in enumerate(names)]
+    return DataTable(columns, row_count=len(array))
+
+
+def from_pandas(frame: Any) -> DataTable:
+    """Create a table from a pandas data frame; the index is left out."""
+    pd = import_optional("pandas", "a pandas table", "pandas")
+    return DataTable(
+        [_from_series(pd, str(name), frame.iloc[:, i]) for i, name in enumerate(frame.columns)],
+        row_count=len(frame),
+    )
+
+
+def _from_series(pd: Any, name: str, series: Any) -> DataColumn:
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        categories = list(dtype.categories)
+        if all(isinstance(category, str) for category in categories):
+            codes = series.cat.codes.to_numpy().astype(np.int32)
+            return DataColumn(name, "string", codes, categories)
+        series = series.astype(dtype.categories.dtype)
+        dtype = series.dtype
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return make_string_column(
+            name, (None if value is pd.NaT else value.isoformat() for value in series)
+        )
+    if pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype):
+        missing = series.isna().to_numpy()
+        if not missing.any():
+            return make_number_column(name, series.to_numpy(_get_number_dtype(pd, dtype)))
+        if pd.api.types.is_float_dtype(dtype):
+            return make_number_column(name, series.to_numpy(np.float64, na_value=np.nan))
+        return make_number_column(name, series.fillna(0).to_numpy(), missing)
+    if isinstance(dtype, pd.StringDtype):
+        codes, categories = pd.factorize(series)
+        return DataColumn(name, "string", codes.astype(np.int32), [str(c) for c in categories])
+    values = [None if _is_missing(value) else value for value in series]
+    return make_column(name, values)
+
+
+def _get_number_dtype(pd: Any, dtype: Any) -> type[np.generic]:
+    if pd.api.types.is_bool_dtype(dtype):
+        return np.bool_
+    return np.float64 if pd.api.types.is_float_dtype(dtype) else np.int64
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+def _to_arrow_table(data: Any) -> Any:
+    if type(data).__module__.startswith("datasets"):
+        # A selection or shuffle of a dataset is a view, which has to be applied first.
+        return data.with_format("arrow")[:] if len(data) else data.data.table
+    if type(data).__name__ == "RecordBatch":
+        pa = import_optional("pyarrow", "an Arrow table", "arrow")
+        return pa.Table.from_batches([data])
+    return data
+
+
+def from_arrow(table: Any) -> DataTable:
+    """Create a table from an Arrow table."""
+    pa = import_optional("pyarrow", "an Arrow table", "arrow")
+    columns = [_from_arrow_column(pa, name, table.column(name)) for name in table.column_names]
+    return DataTable(columns, row_count=len(table))
+
+
+def _from_arrow_column(pa: Any, name: str, column: Any) -> DataColumn:
+    array = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    kind = array.type
+    if pa.types.is_dictionary(kind) and not pa.types.is_string(kind.value_type):
+        array = array.dictionary_decode()
+        kind = array.type
+    if pa.types.is_struct(kind):
+        # Hugging Face stores images as a struct of bytes and path.
+        names = [kind.field(number).name for number in range(kind.num_fields)]
+        if "bytes" in names:
+            return _from_arrow_column(pa, name, array.field("bytes"))
+        return make_column(name, [None if row is None else str(row) for row in array.to_pylist()])
+    missing: Bool = array.is_null().to_numpy(zero_copy_only=False)
+    if pa.types.is_boolean(kind):
+        return make_number_column(
+            name, array.fill_null(False).to_numpy(zero_copy_only=False), missing
+        )
+    if pa.types.is_integer(kind):
+        return make_number_column(name, array.fill_null(0).to_numpy(), missing)
+    if pa.types.is_floating(kind):
+        return make_number_column(name, array.cast(pa.float64()).fill_null(np.nan).to_numpy())
+    if pa.types.is_decimal(kind):
+        return make_number_column(name, array.cast(pa.float64()).fill_null(np.nan).to_numpy())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
+        encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int32)
+        return DataColumn(name, "string", codes, encoded.dictionary.to_pylist())
+    if pa.types.is_temporal(kind):
+        array = array.cast(pa.string())
+        return make_string_column(name, array.to_pylist())
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return make_bytes_column(name, array.to_pylist())
+    return make_column(name, array.to_pylist())
+
+
+def _make_any_column(name: str, values: Any) -> DataColumn:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        if values.ndim == 1:
+            return make_number_column(name, np.ascontiguousarray(values))
+        flat = values.reshape(len(values), -1)
+        items = make_number_column(name, flat.reshape(-1))
+        offsets = np.arange(len(values) + 1) * flat.shape[1]
+        return DataColumn(name, items.type, items.values, offsets=offsets)
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    elif type(values).__module__.partition(".")[0] == "pandas":
+        pd = import_optional("pandas", "a pandas column", "pandas")
+        return _from_series(pd, name, values)
+    elif not isinstance(values, Sequence):
+        values = list(values)
+    return make_column(name, [None if _is_missing(value) else value for value in values])
+
+
+def _from_lists(rows: Sequence[Any], names: Sequence[str] | None) -> DataTable:
+    widths = {len(row) for row in rows}
+    if len(widths) > 1:
+        raise UsageError("the rows have different numbers of values")
+    width = widths.pop()
+    names = names or [f"feature_{number}" for number in range(width)]
+    if len(names) != width:
+        raise UsageError(f"{len(names)} names were given for rows of {width} values")
+    columns = zip(*rows, strict=True)
+    return DataTable(
+        [_make_any_column(str(n), list(c)) for n, c in zip(names, columns, strict=True)]
+    )

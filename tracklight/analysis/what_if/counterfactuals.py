@@ -1,0 +1,215 @@
+"""Counterfactuals: the nearest rows with another prediction, and the smallest edits that flip one.
+
+`find_counterfactuals` follows the What-If Tool: it returns existing rows. `search_edits` asks the
+model: it changes as few features as possible, taking values from rows with another prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if.distances import DistanceSpace, Metric
+from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.errors import UsageError
+from tracklight.types import Bool, Float64, Int64
+
+_BEAM_WIDTH = 8
+#: Decision threshold of models with two classes.
+_DEFAULT = 0.5
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """An existing row with another prediction."""
+
+    row: int
+    distance: float
+
+
+@dataclass(frozen=True)
+class EditedCounterfactual:
+    """A row of which some features were changed so that its prediction differs."""
+
+    changes: Mapping[str, Any]
+    """The new value of each changed feature."""
+    source_row: int
+    """The row from which the values come."""
+    distance: float
+
+
+def find_candidates(
+    workspace: Workspace, model: str | None, row: int, threshold: float | None = None
+) -> Bool:
+    """Return which rows have another prediction than one row.
+
+    Args:
+        workspace: The data and models.
+        model: The name of the model.
+        row: The row to compare with.
+        threshold: Classification: the decision threshold (0.5). Regression: the smallest
+            difference that counts, by default the sample standard deviation of all predictions.
+    """
+    workspace.table.check_row(row)
+    scores = workspace.predict(model).scores
+    if scores.ndim == 2:
+        decisions = workspace.get_decisions(model, _DEFAULT if threshold is None else threshold)
+        different: Bool = (decisions != decisions[row]) & (decisions >= 0)
+    else:
+        limit = get_minimum_difference(scores) if threshold is None else threshold
+        with np.errstate(invalid="ignore"):
+            different = np.abs(scores - scores[row]) >= limit
+        different[row] = False
+    return different & workspace.is_active
+
+
+def get_minimum_difference(values: Float64) -> float:
+    """Return the difference of predicted values that counts as another prediction."""
+    return float(np.nanstd(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def make_flip_test(
+    workspace: Workspace, model: str | None, row: int, threshold: float | None = None
+) -> Callable[[DataTable], tuple[Bool, Float64]]:
+    """Return a function that says which rows of a table have another prediction than one row.
+
+    It also returns how close each row is to another prediction; higher is closer.
+    """
+    original = workspace.predict(model).scores
+
+    def test(table: DataTable) -> tuple[Bool, Float64]:
+        scores = workspace.predict_table(table, model).scores
+        if scores.ndim == 1:
+            limit = get_minimum_difference(original) if threshold is None else threshold
+            change: Float64 = np.abs(scores - original[row])
+            return change >= limit, change
+        if scores.shape[1] == 2:
+            limit = _DEFAULT if threshold is None else threshold
+            was_positive = original[row, 1] >= limit
+            flipped: Bool = (scores[:, 1] >= limit) != was_positive
+            return flipped, scores[:, 0] if was_positive else scores[:, 1]
+        decision = int(np.argmax(original[row]))
+        return np.argmax(scores, axis=1) != decision, -scores[:, decision]
+
+    return test
+
+
+def find_counterfactuals(
+    space: DistanceSpace,
+    table: DataTable,
+    row: int,
+    candidates: Bool,
+    *,
+    count: int = 1,
+    metric: Metric = "l1",
+    weights: Mapping[str, float] | None = None,
+    locked: Sequence[str] = (),
+) -> list[Counterfactual]:
+    """Return the nearest rows among candidates, the nearest first; of equal ones the first row.
+
+    Args:
+        space: The features by which rows are compared.
+        table: The data.
+        row: The row to find counterfactuals of.
+        candidates: The rows with another prediction.
+        count: How many to return.
+        metric: The distance.
+        weights: Factors of features.
+        locked: Features that must have the same value.
+    """
+    if count < 1:
+        raise UsageError("the number of counterfactuals must be at least 1")
+    if locked:
+        candidates = candidates & space.find_equal(row, locked, table)
+    distances = space.compute(row, metric, weights=weights, among=candidates)
+    nearest = select_smallest(distances, count)
+    return [Counterfactual(int(at), float(distances[at])) for at in nearest.tolist()]
+
+
+def select_smallest(values: Float64, count: int) -> Int64:
+    """Return the indexes of the smallest finite values in order; of equal ones the first."""
+    finite = np.flatnonzero(np.isfinite(values))
+    if len(finite) > count:
+        limit = np.partition(values[finite], count - 1)[count - 1]
+        finite = finite[values[finite] <= limit]
+    order = np.argsort(values[finite], kind="stable")
+    return finite[order[:count]]
+
+
+def search_edits(
+    space: DistanceSpace,
+    table: DataTable,
+    row: int,
+    sources: Sequence[int],
+    has_flipped: Callable[[DataTable], tuple[Bool, Float64]],
+    *,
+    features: Sequence[str],
+    max_changes: int = 5,
+    count: int = 1,
+) -> list[EditedCounterfactual]:
+    """Search for the smallest sets of edits that change a prediction.
+
+    A beam search adds one feature at a time. Values are taken from rows with another prediction,
+    so that edited rows stay close to real data. The result is minimal: each edit is needed.
+
+    Args:
+        space: The features by which rows are compared.
+        table: The data.
+        row: The row to edit.
+        sources: Rows with another prediction, the nearest first.
+        has_flipped: Returns whether each row of a table has another prediction than the row, and
+            how close it is to that (higher is closer).
+        features: The features that may be changed.
+        max_changes: Maximum number of changed features.
+        count: How many results to return.
+    """
+    found: list[tuple[int, float, int, tuple[str, ...]]] = []
+    differing = {
+        source: {
+            name: distance
+            for name, distance in space.compute_features(row, source).items()
+            if distance > 0 and name in features
+        }
+        for source in sources
+    }
+    states: list[tuple[int, tuple[str, ...]]] = [(source, ()) for source in sources]
+    for _ in range(max_changes):
+        options = [
+            (source, (*names, name))
+            for source, names in states
+            for name in differing[source]
+            if name not in names
+        ]
+        options = list({(s, tuple(sorted(n))): (s, n) for s, n in options}.values())
+        if not options:
+            break
+        flipped, closeness = has_flipped(_apply_edits(table, row, options))
+        for (source, names), is_flipped in zip(options, flipped.tolist(), strict=True):
+            if is_flipped:
+                distance = sum(differing[source][name] for name in names)
+                found.append((len(names), distance, source, names))
+        if found:
+            break
+        order = np.argsort(-closeness, kind="stable")[:_BEAM_WIDTH]
+        states = [options[at] for at in order.tolist()]
+    found.sort(key=lambda each: (each[0], each[1], each[2]))
+    results = []
+    for _, distance, source, names in found[:count]:
+        changes = {name: table.get_column(name).get_value(source) for name in names}
+        results.append(EditedCounterfactual(changes, source, distance))
+    return results
+
+
+def _apply_edits(
+    table: DataTable, row: int, options: Sequence[tuple[int, tuple[str, ...]]]
+) -> DataTable:
+    """Return one edited copy of a row per option."""
+    columns = []
+    for name, column in table.columns.items():
+        rows = np.array([source if name in names else row for source, names in options])
+        columns.append(column.take(rows))
+    return DataTable(columns, row_count=len(options))

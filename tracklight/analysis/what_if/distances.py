@@ -1,0 +1,256 @@
+"""Distances between one row and all others, as the What-If Tool defines them.
+
+For each feature: numbers differ by ``|a - b| / s`` with the sample standard deviation ``s``; other
+values by 0 if they are equal, otherwise by the probability that two random rows agree; a missing
+value on either side counts 1. Lists are compared item by item, padded with missing items, and
+averaged over the longer list. L1 is the sum over features, L2 the sum of squares without a root,
+which does not change the order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.analysis.tables.columns import DataColumn
+from tracklight.analysis.tables.table import DataTable
+from tracklight.errors import UsageError
+from tracklight.types import Bool, Float64
+
+Metric = Literal["l1", "l2", "cosine"]
+
+#: Rows per block, so that intermediate arrays stay in the processor's cache.
+_BLOCK_ROWS = 32_768
+#: NumPy computes without the GIL, so that threads help with many blocks.
+_MIN_PARALLEL_BLOCKS = 8
+_MAX_THREADS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class _Feature:
+    """A column prepared for comparison."""
+
+    name: str
+    column: DataColumn
+    values: NDArray[Any]
+    """Numbers as float64 with NaN for missing; otherwise codes with -1 for missing."""
+    scale: float
+    """Distance of two different values, or per unit of difference."""
+    has_missing: bool
+
+
+class DistanceSpace:
+    """The features of a data set by which rows are compared.
+
+    Args:
+        table: The data.
+        features: The columns to compare. Strings and bytes whose values are all different, such
+            as ids, are ignored.
+
+    Attributes:
+        names: The columns that are compared.
+        ignored: The columns that are not compared because all their values are different.
+    """
+
+    def __init__(self, table: DataTable, features: Iterable[str]) -> None:
+        self._row_count = len(table)
+        self._features: dict[str, _Feature] = {}
+        self.ignored: list[str] = []
+        for name in features:
+            prepared = _prepare(table.get_column(name))
+            if prepared is None:
+                self.ignored.append(name)
+            else:
+                self._features[name] = prepared
+        self.names = tuple(self._features)
+
+    def compute(
+        self,
+        row: int,
+        metric: Metric = "l1",
+        *,
+        weights: Mapping[str, float] | None = None,
+        among: Bool | None = None,
+    ) -> Float64:
+        """Return the distance of each row to one row.
+
+        Args:
+            row: The row to compare with.
+            metric: ``l1``, ``l2``, or ``cosine`` of the standardized numeric features.
+            weights: Factors of features; 1 by default, 0 leaves a feature out.
+            among: Compute only the distances of these rows; others are infinite.
+
+        Raises:
+            UsageError: There is no feature to compare, or an argument is invalid.
+        """
+        if not 0 <= row < self._row_count:
+            raise UsageError(f"the data have no row {row}; rows are 0 to {self._row_count - 1}")
+        features = self._choose(weights)
+        if metric == "cosine":
+            distances = self._compute_cosine(row, features)
+            if among is not None:
+                distances[~among] = np.inf
+            return distances
+        if metric not in ("l1", "l2"):
+            raise UsageError(f'"{metric}" is not a distance; use "l1", "l2" or "cosine"')
+        distances = np.full(self._row_count, np.inf)
+
+        def fill(start: int) -> None:
+            block = slice(start, min(start + _BLOCK_ROWS, self._row_count))
+            if among is None or among[block].any():
+                distances[block] = self._compute_block(row, block, features, metric)
+
+        starts = range(0, self._row_count, _BLOCK_ROWS)
+        if len(starts) < _MIN_PARALLEL_BLOCKS:
+            for start in starts:
+                fill(start)
+        else:
+            with ThreadPoolExecutor(min(os.cpu_count() or 1, _MAX_THREADS)) as pool:
+                list(pool.map(fill, starts))
+        if among is not None:
+            distances[~among] = np.inf
+        return distances
+
+    def compute_features(self, row: int, other: int) -> dict[str, float]:
+        """Return the distance of two rows for each feature."""
+        distances = {}
+        for name, feature in self._features.items():
+            block = slice(other, other + 1)
+            distances[name] = float(_compare(feature, row, block)[0])
+        return distances
+
+    def find_equal(self, row: int, names: Sequence[str], table: DataTable) -> Bool:
+        """Return which rows have the same values as one row in some columns."""
+        equal = np.ones(self._row_count, np.bool_)
+        for name in names:
+            column = table.get_column(name)
+            feature = self._features.get(name)
+            if feature is not None and not feature.column.is_list:
+                missing = column.find_missing()
+                same = feature.values == feature.values[row]
+                equal &= missing if missing[row] else same & ~missing
+            else:
+                value = column.get_value(row)
+                equal &= np.array(
+                    [column.get_value(other) == value for other in range(self._row_count)]
+                )
+        return equal
+
+    def _choose(self, weights: Mapping[str, float] | None) -> list[tuple[_Feature, float]]:
+        weights = weights or {}
+        for name, weight in weights.items():
+            if name not in self._features and name not in self.ignored:
+                raise UsageError(f'"{name}" is not a feature that rows are compared by')
+            if not 0 <= weight < np.inf:
+                raise UsageError(f'the weight of "{name}" must be a number from 0')
+        chosen = [(f, float(weights.get(f.name, 1.0))) for f in self._features.values()]
+        chosen = [(feature, weight) for feature, weight in chosen if weight]
+        if not chosen:
+            raise UsageError("there is no feature by which rows can be compared")
+        return chosen
+
+    def _compute_block(
+        self, row: int, block: slice, features: Sequence[tuple[_Feature, float]], metric: Metric
+    ) -> Float64:
+        total = np.zeros(block.stop - block.start)
+        for feature, weight in features:
+            distance = _compare(feature, row, block)
+            if metric == "l2":
+                np.multiply(distance, distance, out=distance)
+            if weight != 1:
+                np.multiply(distance, weight, out=distance)
+            np.add(total, distance, out=total)
+        return total
+
+    def _compute_cosine(self, row: int, features: Sequence[tuple[_Feature, float]]) -> Float64:
+        dot = np.zeros(self._row_count)
+        norms = np.zeros(self._row_count)
+        used = False
+        for feature, weight in features:
+            if not feature.column.is_numeric or feature.column.is_list:
+                continue
+            used = True
+            standard = (feature.values - np.nanmean(feature.values)) * feature.scale
+            np.nan_to_num(standard, copy=False)
+            dot += weight * standard * standard[row]
+            norms += weight * standard * standard
+        if not used:
+            raise UsageError("the cosine distance needs numeric features")
+        product = np.sqrt(norms * norms[row])
+        distances: Float64 = 1 - np.divide(dot, product, out=np.zeros_like(dot), where=product > 0)
+        return distances
+
+
+def _prepare(column: DataColumn) -> _Feature | None:
+    if column.is_numeric:
+        values = column.values if column.is_list else column.to_float64()
+        values = values.astype(np.float64, copy=False)
+        present = values[~np.isnan(values)]
+        spread = float(np.std(present, ddof=1)) if len(present) > 1 else 0.0
+        scale = 1 / spread if spread > 0 and np.isfinite(spread) else 0.0
+        return _Feature(column.name, column, values, scale, len(present) < len(values))
+    codes = column.values if column.type == "string" else _encode_bytes(column.values)
+    present = codes[codes >= 0]
+    counts = np.bincount(present) if len(present) else np.zeros(1, np.int64)
+    counts = counts[counts > 0]
+    if len(counts) == len(present) and len(present) > 1:
+        return None  # all values are different
+    agreement = float(np.sum((counts / max(len(present), 1)) ** 2))
+    return _Feature(column.name, column, codes, agreement, bool(len(present) < len(codes)))
+
+
+def _encode_bytes(values: NDArray[Any]) -> NDArray[Any]:
+    numbers: dict[Any, int] = {None: -1}
+    codes = [numbers.setdefault(value, len(numbers) - 1) for value in values.tolist()]
+    return np.array(codes, np.int32)
+
+
+def _compare(feature: _Feature, row: int, block: slice) -> Float64:
+    """Return the distance of one feature of some rows to that of one row."""
+    if feature.column.is_list:
+        return _compare_lists(feature, row, block)
+    return _compare_items(feature, feature.values[row], feature.values[block])
+
+
+def _compare_items(feature: _Feature, value: Any, others: NDArray[Any]) -> Float64:
+    if feature.column.is_numeric:
+        if np.isnan(value):
+            return np.ones(len(others))
+        distance: Float64 = np.subtract(others, value)
+        np.abs(distance, out=distance)
+        np.multiply(distance, feature.scale, out=distance)
+        if feature.has_missing:
+            np.copyto(distance, 1.0, where=np.isnan(others))
+        return distance
+    if value < 0:
+        return np.ones(len(others))
+    distance = np.multiply(others != value, feature.scale)
+    if feature.has_missing:
+        np.copyto(distance, 1.0, where=others < 0)
+    return distance
+
+
+def _compare_lists(feature: _Feature, row: int, block: slice) -> Float64:
+    offsets = feature.column.get_item_offsets()
+    items = feature.values[offsets[row] : offsets[row + 1]]
+    bounds = offsets[block.start : block.stop + 1]
+    lengths = np.diff(bounds)
+    longer = np.maximum(lengths, len(items))
+    if not len(items):
+        return np.ones(len(lengths))  # missing
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    position = np.arange(bounds[-1] - bounds[0]) - np.repeat(bounds[:-1] - bounds[0], lengths)
+    others = feature.values[bounds[0] : bounds[-1]]
+    distance = np.ones(len(others))  # items beyond the end of the shorter list are missing
+    for number, item in enumerate(items):
+        chosen = position == number
+        distance[chosen] = _compare_items(feature, item, others[chosen])
+    total = np.bincount(rows, distance, minlength=len(lengths))
+    total += np.maximum(len(items) - lengths, 0)
+    return np.where(lengths == 0, 1.0, total / longer)

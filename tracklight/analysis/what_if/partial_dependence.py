@@ -1,0 +1,305 @@
+"""Partial dependence: how predictions change when one or two features are varied.
+
+All requested features are evaluated together: `compute_partial_dependence` builds one table of
+varied rows per batch, so that a model behind a server gets few large requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.analysis.tables.columns import DataColumn
+from tracklight.analysis.tables.table import DataTable
+from tracklight.errors import UsageError
+from tracklight.types import Float64, Int64
+
+#: Returns scores [rows, classes], or [rows] for regression.
+PredictScores = Callable[[DataTable], Float64]
+GridKind = Literal["even", "quantiles"]
+
+DEFAULT_POINTS = 10
+MAX_POINTS = 1000
+_BATCH_ROWS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The values that a feature takes."""
+
+    feature: str
+    values: Sequence[Any]
+    is_numeric: bool
+    index: int | None = None
+    """Which item of a list is varied; None for single values."""
+
+    @property
+    def label(self) -> str:
+        return self.feature if self.index is None else f"{self.feature}[{self.index}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """The predictions of one feature, or of two."""
+
+    grids: Sequence[Grid]
+    mean: Float64
+    """Mean prediction over the rows: [points, classes], or [points, points, classes]."""
+    individual: Float64
+    """The prediction of each row (ICE): [rows, points, classes]; empty for two features."""
+    standard_error: Float64
+    """Of the mean over the rows; same shape as ``mean``."""
+
+    @property
+    def variation(self) -> float:
+        """How much predictions vary: total vertical travel, or maximum minus minimum."""
+        if len(self.grids) > 1:
+            return float(np.nanmax(np.ptp(self.mean.reshape(-1, self.mean.shape[-1]), axis=0)))
+        if not len(self.mean):
+            return 0.0
+        if self.grids[0].is_numeric:
+            return float(np.nanmax(np.abs(np.diff(self.mean, axis=0)).sum(axis=0)))
+        return float(np.nanmax(np.ptp(self.mean, axis=0)))
+
+
+def make_grid(
+    column: DataColumn,
+    *,
+    points: int = DEFAULT_POINTS,
+    kind: GridKind = "even",
+    value_range: tuple[float, float] | None = None,
+    values: Sequence[Any] | None = None,
+    index: int | None = None,
+) -> Grid:
+    """Choose the values at which a feature is evaluated.
+
+    Numbers are evenly spaced between the minimum and the maximum of all rows, or at quantiles;
+    integers are rounded. Other features take their most frequent values.
+
+    Args:
+        column: The feature.
+        points: Number of values.
+        kind: How the values of numeric features are spaced.
+        value_range: Other bounds for numeric features.
+        values: These values instead.
+        index: The item to vary, if the feature is a list.
+
+    Raises:
+        UsageError: The feature cannot be varied, or an argument is invalid.
+    """
+    if not 1 <= points <= MAX_POINTS:
+        raise UsageError(f"the number of points must be 1 to {MAX_POINTS}")
+    if column.is_sequence or column.type in ("image", "bytes"):
+        raise UsageError(f'"{column.name}" is not a number or category and cannot be varied')
+    if column.is_list:
+        length = column.get_list_length()
+        if index is None or length is None or not 0 <= index < length:
+            raise UsageError(f'"{column.name}" is a list; choose one of its {length or 0} items')
+        column = _get_item_column(column, index, length)
+    if values is not None:
+        checked = [column.check_value(value) for value in values]
+        return Grid(column.name, checked, column.is_numeric, index)
+    if column.is_numeric and column.type != "boolean":
+        return _make_numeric_grid(column, points, kind, value_range, index)
+    frequent = list_frequent_values(column, points)
+    return Grid(column.name, frequent, False, index)
+
+
+def _make_numeric_grid(
+    column: DataColumn,
+    points: int,
+    kind: GridKind,
+    value_range: tuple[float, float] | None,
+    index: int | None,
+) -> Grid:
+    numbers = column.to_float64()
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers) and value_range is None:
+        return Grid(column.name, [], True, index)
+    if value_range is not None:
+        low, high = value_range
+        if not (np.isfinite([low, high]).all() and low <= high):
+            raise UsageError(f'the range of "{column.name}" must be two ascending numbers')
+        grid = np.linspace(low, high, points)
+    elif kind == "quantiles":
+        grid = np.quantile(numbers, np.linspace(0, 1, points))
+    else:
+        grid = np.linspace(numbers.min(), numbers.max(), points)
+    if column.type == "integer":
+        grid = np.round(grid)
+    grid = np.unique(grid)
+    values = [int(v) for v in grid] if column.type == "integer" else grid.tolist()
+    return Grid(column.name, values, True, index)
+
+
+def list_frequent_values(column: DataColumn, count: int) -> list[Any]:
+    """Return the most frequent values, in descending order of their frequency."""
+    if column.type == "boolean":
+        present = column.values if column.missing is None else column.values[~column.missing]
+        return [bool(value) for value in np.unique(present)]
+    present = column.values[column.values >= 0]
+    counts = np.bincount(present, minlength=len(column.categories))
+    order = np.argsort(-counts, kind="stable")[:count]
+    return [column.categories[code] for code in order.tolist() if counts[code]]
+
+
+def _get_item_column(column: DataColumn, index: int, length: int) -> DataColumn:
+    items = column.values.reshape(-1, length)[:, index]
+    return DataColumn(column.name, column.type, items, column.categories)
+
+
+def compute_partial_dependence(
+    table: DataTable,
+    rows: Int64,
+    grids: Sequence[Sequence[Grid]],
+    predict: PredictScores,
+    *,
+    report: Callable[[int, int], None] | None = None,
+    batch_rows: int = _BATCH_ROWS,
+) -> Iterator[Dependence]:
+    """Yield the partial dependence of some features, or of pairs of features.
+
+    Args:
+        table: The data.
+        rows: The rows to vary: one row gives local dependence, several their mean.
+        grids: For each result the grids of one or two features.
+        predict: Calls the model.
+        report: Called with the number of varied rows that were predicted, and of all.
+        batch_rows: How many varied rows are predicted at once.
+    """
+    base = table.take(rows)
+    plans = [_Plan(tuple(each), len(rows)) for each in grids]
+    total = sum(plan.size for plan in plans)
+    done = 0
+    for group in _group_plans(plans, batch_rows):
+        if report is not None:
+            report(done, total)
+        scores = _predict_group(base, group, predict, batch_rows)
+        done += sum(plan.size for plan in group)
+        start = 0
+        for plan in group:
+            yield plan.summarize(scores[start : start + plan.size])
+            start += plan.size
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """The varied rows of one result: every grid point for every row."""
+
+    grids: tuple[Grid, ...]
+    row_count: int
+
+    @property
+    def points(self) -> int:
+        return int(np.prod([len(grid.values) for grid in self.grids]))
+
+    @property
+    def size(self) -> int:
+        return self.points * self.row_count
+
+    def get_point(self, grid_number: int) -> NDArray[Any]:
+        """Return the point of one grid for each varied row."""
+        inner = int(np.prod([len(grid.values) for grid in self.grids[grid_number + 1 :]]))
+        pattern = np.arange(self.points) // inner % len(self.grids[grid_number].values)
+        return np.repeat(pattern, self.row_count)
+
+    def summarize(self, scores: Float64) -> Dependence:
+        by_class = scores if scores.ndim == 2 else scores[:, None]
+        shaped = by_class.reshape(self.points, self.row_count, -1)
+        mean = shaped.mean(axis=1)
+        error = np.zeros_like(mean)
+        if self.row_count > 1:
+            error = shaped.std(axis=1, ddof=1) / np.sqrt(self.row_count)
+        individual = shaped.swapaxes(0, 1)
+        if len(self.grids) == 1:
+            return Dependence(self.grids, mean, individual, error)
+        sizes = [len(grid.values) for grid in self.grids]
+        nothing = np.empty((0, 0, shaped.shape[2]))
+        return Dependence(self.grids, mean.reshape(*sizes, -1), nothing, error.reshape(*sizes, -1))
+
+
+def _group_plans(plans: Sequence[_Plan], batch_rows: int) -> Iterator[list[_Plan]]:
+    group: list[_Plan] = []
+    for plan in plans:
+        if group and sum(each.size for each in group) + plan.size > batch_rows:
+            yield group
+            group = []
+        group.append(plan)
+    if group:
+        yield group
+
+
+def _predict_group(
+    base: DataTable, group: Sequence[_Plan], predict: PredictScores, batch_rows: int
+) -> Float64:
+    size = sum(plan.size for plan in group)
+    if not size:
+        return np.empty((0, 1))
+    if size > batch_rows and len(group) == 1:
+        return _predict_large(base, group[0], predict, batch_rows)
+    index = np.concatenate([np.tile(np.arange(len(base)), plan.points) for plan in group])
+    varied = base.take(index)
+    start = 0
+    for plan in group:
+        varied = _vary(varied, plan, slice(start, start + plan.size), slice(0, plan.size))
+        start += plan.size
+    return predict(varied)
+
+
+def _predict_large(
+    base: DataTable, plan: _Plan, predict: PredictScores, batch_rows: int
+) -> Float64:
+    parts = []
+    for start in range(0, plan.size, batch_rows):
+        part = slice(start, min(start + batch_rows, plan.size))
+        varied = base.take(np.arange(part.start, part.stop) % len(base))
+        parts.append(predict(_vary(varied, plan, slice(0, part.stop - part.start), part)))
+    return np.concatenate(parts)
+
+
+def _vary(varied: DataTable, plan: _Plan, target: slice, part: slice) -> DataTable:
+    """Replace values in the rows ``target``, which are the rows ``part`` of a plan."""
+    for number, grid in enumerate(plan.grids):
+        column = varied.get_column(grid.feature)
+        points = plan.get_point(number)[part]
+        varied = varied.with_columns([_set_values(column, target, grid, points)])
+    return varied
+
+
+def _set_values(column: DataColumn, target: slice, grid: Grid, points: NDArray[Any]) -> DataColumn:
+    values = column.values
+    categories = column.categories
+    if column.type == "string":
+        numbers = {text: code for code, text in enumerate(categories)}
+        categories = [*categories, *(v for v in dict.fromkeys(grid.values) if v not in numbers)]
+        numbers = {text: code for code, text in enumerate(categories)}
+        new: NDArray[Any] = np.array([numbers[value] for value in grid.values], np.int32)
+    else:
+        new = np.array(grid.values)
+        if new.dtype == np.float64 and values.dtype != np.float64:
+            values = values.astype(np.float64)
+            column = replace(column, type="float")
+    values = values.copy()
+    missing = column.missing
+    if grid.index is None:
+        values[target] = new[points]
+        if missing is not None:
+            missing = missing.copy()
+            missing[target] = False
+    else:
+        offsets = column.get_item_offsets()
+        values[offsets[:-1][target] + grid.index] = new[points]
+    return replace(column, values=values, categories=categories, missing=missing)
+
+
+def choose_rows(row_count: int, sample: int | None, seed: int = 0) -> Int64:
+    """Return all rows, or a random sample in ascending order."""
+    if sample is None or sample >= row_count:
+        return np.arange(row_count)
+    if sample < 1:
+        raise UsageError("the sample must have at least one row")
+    return np.sort(np.random.default_rng(seed).choice(row_count, sample, replace=False))

@@ -1,0 +1,213 @@
+"""Performance per slice: metrics with intervals, curves, and thresholds, from the workspace.
+
+The metrics are those of `tracklight.analysis.evaluation`. What-If counts a score that equals the
+threshold as positive, as the What-If Tool does; the evaluation package does not. Scores are
+therefore raised by the smallest possible amount before they are passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracklight.analysis.evaluation.columns import Categorical, ColumnData
+from tracklight.analysis.evaluation.evaluator import Chunk, EvaluationConfig, Evaluator
+from tracklight.analysis.evaluation.metrics import ConfusionCounts
+from tracklight.analysis.evaluation.resampling import Resampling
+from tracklight.analysis.evaluation.results import EvaluationResult
+from tracklight.analysis.evaluation.slices import (
+    Buckets,
+    SliceEncoder,
+    SliceSpec,
+    format_slice,
+)
+from tracklight.analysis.tables.columns import DataColumn
+from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if.thresholds import count_by_threshold
+from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.errors import UsageError
+from tracklight.types import Bool, Float64, Int64
+
+DEFAULT_BUCKETS = 4
+#: Numeric columns with more distinct values are divided into buckets.
+_MAX_PLAIN_VALUES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class SliceAssignment:
+    """The slice of each row."""
+
+    names: Sequence[str]
+    codes: Int64
+    """-1 for rows in no slice."""
+
+
+def make_slice_spec(
+    table: DataTable, columns: Sequence[str], buckets: Mapping[str, Any] | int | None = None
+) -> SliceSpec:
+    """Return the slices by some columns.
+
+    Args:
+        table: The data.
+        columns: The columns; several are crossed.
+        buckets: How numeric columns are divided: a number of buckets of equal width for all, or
+            by column a number, a list of edges, or a `Buckets` rule. Columns with few distinct
+            values are not divided unless they are named.
+    """
+    rules: dict[str, Buckets] = {}
+    for name in columns:
+        column = table.get_column(name)
+        if column.is_list or column.type in ("image", "bytes"):
+            raise UsageError(f'"{name}" is not a column of single values, so it has no slices')
+        rule = buckets.get(name) if isinstance(buckets, Mapping) else buckets
+        if not column.is_numeric:
+            continue
+        if isinstance(rule, Buckets):
+            rules[name] = rule
+        elif isinstance(rule, (list, tuple)):
+            rules[name] = Buckets(edges=tuple(rule))
+        else:
+            distinct = len(np.unique(column.values))
+            limit = rule if rule is not None else _MAX_PLAIN_VALUES
+            if distinct > limit:
+                rules[name] = Buckets(count=rule or DEFAULT_BUCKETS)
+    return SliceSpec(tuple(columns), buckets=rules)
+
+
+def to_column_data(column: DataColumn) -> ColumnData:
+    """Return a column for the evaluation package."""
+    if column.type == "string":
+        return Categorical(list(column.categories), column.values)
+    if column.missing is not None:
+        texts = [str(value) for value in np.unique(column.values).tolist()]
+        codes = np.searchsorted(np.unique(column.values), column.values)
+        return Categorical(texts, np.where(column.missing, -1, codes))
+    return column.values
+
+
+def assign_slices(
+    table: DataTable, columns: Sequence[str], buckets: Mapping[str, Any] | int | None = None
+) -> SliceAssignment:
+    """Return the slice of each row; without columns all rows are in one slice."""
+    spec = make_slice_spec(table, columns, buckets)
+    encoder = SliceEncoder([spec])
+    data = {name: to_column_data(table.get_column(name)) for name in columns}
+    codes = encoder.encode(data, len(table))[0].codes
+    return SliceAssignment([format_slice(key) for key in encoder.keys], codes)
+
+
+def evaluate(
+    workspace: Workspace,
+    model: str | None = None,
+    *,
+    slice_by: Sequence[Sequence[str]] = (),
+    buckets: Mapping[str, Any] | int | None = None,
+    thresholds: Sequence[float] = (0.5,),
+    metrics: Sequence[str] | None = None,
+    resampling: Resampling | None = None,
+) -> EvaluationResult:
+    """Return the metrics of a model, overall and per slice.
+
+    Args:
+        workspace: The data and models.
+        model: The name of the model.
+        slice_by: Columns, or groups of columns that are crossed.
+        buckets: See `make_slice_spec`.
+        thresholds: Decision thresholds of binary models.
+        metrics: Names of metrics; None for the defaults of the task.
+        resampling: How intervals are computed.
+    """
+    rows = np.flatnonzero(workspace.is_active)
+    table = workspace.table.take(rows)
+    labels, scores = get_labels_and_scores(workspace, model)
+    specs = [make_slice_spec(table, columns, buckets) for columns in slice_by]
+    names = {name for columns in slice_by for name in columns}
+    predictor = workspace.get_model(model)
+    task: Any = "regression"
+    if predictor.task == "classification":
+        task = "binary" if scores.shape[1] == 2 else "multiclass"
+    labels, scores = labels[rows], scores[rows]
+    columns = {name: to_column_data(table.get_column(name)) for name in names}
+    if task == "binary":
+        scores = np.nextafter(scores[:, 1], np.inf)
+    known = np.isfinite(labels) & (labels >= 0 if task != "regression" else True)
+    if not known.all():
+        columns = {name: _take(data, known) for name, data in columns.items()}
+        labels, scores = labels[known], scores[known]
+    config = EvaluationConfig(
+        slices=specs,
+        metrics=metrics,
+        thresholds=thresholds,
+        resampling=resampling or Resampling(),
+        task=task,
+        class_names=workspace.get_class_names(model) if task == "multiclass" else None,
+    )
+    evaluator = Evaluator(config)
+    evaluator.update(Chunk(labels, scores, columns))
+    return evaluator.result()
+
+
+def _take(data: ColumnData, rows: Bool) -> ColumnData:
+    if isinstance(data, Categorical):
+        return Categorical(data.values, data.codes[rows])
+    return data[rows]
+
+
+def get_labels_and_scores(workspace: Workspace, model: str | None) -> tuple[Any, Float64]:
+    """Return the true label or value of each row, and the scores."""
+    scores = workspace.predict(model).scores
+    if scores.ndim == 1:
+        return workspace.get_values(), scores
+    return workspace.get_labels(model), scores
+
+
+def count_binary(
+    workspace: Workspace,
+    model: str | None,
+    slice_by: Sequence[str],
+    buckets: Mapping[str, Any] | int | None = None,
+) -> tuple[SliceAssignment, ConfusionCounts]:
+    """Return the slices, and their confusion counts at 101 thresholds.
+
+    Raises:
+        UsageError: The model is not a binary classifier, or there is no label.
+    """
+    labels, scores = get_labels_and_scores(workspace, model)
+    if scores.ndim == 1 or scores.shape[1] != 2:
+        raise UsageError("thresholds need a model with two classes")
+    assignment = assign_slices(workspace.table, slice_by, buckets)
+    codes = np.where(workspace.is_active, assignment.codes, -1)
+    counts = count_by_threshold(labels, scores[:, 1], codes, len(assignment.names))
+    return assignment, counts
+
+
+def count_confusion(
+    workspace: Workspace,
+    model: str | None,
+    slice_by: Sequence[str] = (),
+    buckets: Mapping[str, Any] | int | None = None,
+    thresholds: Mapping[str, float] | float = 0.5,
+) -> tuple[SliceAssignment, Int64]:
+    """Return the confusion matrices [slices, true class, predicted class].
+
+    Args:
+        thresholds: For two classes: one threshold, or one for each slice by name.
+    """
+    labels, scores = get_labels_and_scores(workspace, model)
+    if scores.ndim == 1:
+        raise UsageError("a regression model has no confusion matrix")
+    assignment = assign_slices(workspace.table, slice_by, buckets)
+    threshold: Any = thresholds
+    if isinstance(thresholds, Mapping):
+        by_slice = np.array([*(thresholds.get(name, 0.5) for name in assignment.names), 0.5])
+        threshold = by_slice[assignment.codes]
+    decisions = workspace.get_decisions(model, threshold)
+    codes = np.where(workspace.is_active, assignment.codes, -1)
+    used = (labels >= 0) & (decisions >= 0) & (codes >= 0)
+    size = scores.shape[1]
+    flat = (codes[used] * size + labels[used]) * size + decisions[used]
+    matrices = np.bincount(flat, minlength=len(assignment.names) * size * size)
+    return assignment, matrices.reshape(len(assignment.names), size, size)

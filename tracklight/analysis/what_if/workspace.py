@@ -1,0 +1,517 @@
+"""`Workspace`: a data set with models, their predictions, and the edits of a user.
+
+Rows keep their number for ever: deleted rows are only marked, and added rows get new numbers. A
+prediction is cached until its row is edited, so that an edit costs the prediction of one row.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from tracklight.analysis.predictors.base import (
+    Predictions,
+    Predictor,
+    ReportRows,
+    concat_predictions,
+)
+from tracklight.analysis.predictors.column_models import ColumnPredictor, list_prediction_columns
+from tracklight.analysis.tables.columns import DataColumn, make_column, make_number_column
+from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if.distances import DistanceSpace
+from tracklight.errors import ModelError, UsageError, list_similar_names
+from tracklight.types import Bool, Float64, Int64
+
+EditKind = Literal["edit", "add", "duplicate", "delete"]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change of the data, with what is needed to undo it."""
+
+    kind: EditKind
+    row: int
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _ModelState:
+    """A model and its predictions of all rows so far."""
+
+    predictor: Predictor
+    predictions: Predictions | None = None
+    dirty: set[int] = field(default_factory=set)
+    history: dict[int, list[Float64]] = field(default_factory=dict)
+    """Earlier scores of rows that were predicted again."""
+
+
+class Workspace:
+    """A data set, models and edits. Not thread-safe.
+
+    Args:
+        table: The data.
+        models: The models; at most one of each name.
+        label: The column with the true class or value.
+        features: The columns that models get; by default all columns except the label and columns
+            with predictions.
+        class_names: The names of the classes, for labels that are strings.
+
+    Raises:
+        UsageError: A column does not exist, or two models have the same name.
+    """
+
+    def __init__(
+        self,
+        table: DataTable,
+        models: Iterable[Predictor] = (),
+        *,
+        label: str | None = None,
+        features: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+    ) -> None:
+        if label is not None:
+            table.get_column(label)
+        self._original = table
+        self.table = table
+        self.label = label
+        self.is_active: Bool = np.ones(len(table), np.bool_)
+        self.history: list[Edit] = []
+        self.version = 0
+        self._models: dict[str, _ModelState] = {}
+        self._class_names = None if class_names is None else [str(name) for name in class_names]
+        self._features = None if features is None else list(features)
+        self._space: tuple[int, tuple[str, ...], DistanceSpace] | None = None
+        for name in self._features or ():
+            table.get_column(name)
+        for model in models:
+            self.add_model(model)
+
+    @property
+    def original(self) -> DataTable:
+        """The data as they were loaded."""
+        return self._original
+
+    def configure(
+        self,
+        *,
+        label: str | None = None,
+        features: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+    ) -> None:
+        """Change the label, the inputs of models, and the names of the classes.
+
+        Raises:
+            UsageError: A column does not exist.
+        """
+        for name in [*([] if label is None else [label]), *(features or ())]:
+            self.table.get_column(name)
+        self.label = label
+        if features is None or list(features) != self._features:
+            self._features = None if features is None else list(features)
+        self._class_names = None if class_names is None else [str(name) for name in class_names]
+        for state in self._models.values():  # models may get other inputs than before
+            if state.predictor.features is None:
+                state.predictions = None
+        self.version += 1
+
+    def snapshot(self) -> Workspace:
+        """Return a copy that later edits do not change; the models are shared."""
+        copied = copy.copy(self)
+        copied.history = list(self.history)
+        copied._models = {
+            name: replace(
+                state,
+                dirty=set(state.dirty),
+                history={row: list(scores) for row, scores in state.history.items()},
+            )
+            for name, state in self._models.items()
+        }
+        return copied
+
+    # ---- models
+
+    @property
+    def models(self) -> list[Predictor]:
+        return [state.predictor for state in self._models.values()]
+
+    def add_model(self, predictor: Predictor) -> None:
+        """Add a model.
+
+        Raises:
+            UsageError: There is a model of the same name.
+        """
+        if predictor.name in self._models:
+            raise UsageError(f'there are two models named "{predictor.name}"')
+        if isinstance(predictor, ColumnPredictor):
+            for name in predictor.columns:
+                self.table.get_column(name)
+        self._models[predictor.name] = _ModelState(predictor)
+
+    def remove_model(self, name: str) -> None:
+        """Remove a model and close it."""
+        self._get_state(name)
+        self._models.pop(name).predictor.close()
+
+    def get_model(self, name: str | None = None) -> Predictor:
+        """Return a model by name; without a name the only or first one.
+
+        Raises:
+            UsageError: There is no such model.
+        """
+        return self._get_state(name).predictor
+
+    def close(self) -> None:
+        """Close all models."""
+        for state in self._models.values():
+            state.predictor.close()
+
+    def _get_state(self, name: str | None) -> _ModelState:
+        if not self._models:
+            raise UsageError("there is no model; add one to get predictions")
+        if name is None:
+            return next(iter(self._models.values()))
+        if name not in self._models:
+            similar = list_similar_names(name, self._models)
+            hint = f'; did you mean "{similar[0]}"?' if similar else ""
+            raise UsageError(f'no model "{name}"{hint}')
+        return self._models[name]
+
+    @property
+    def features(self) -> list[str]:
+        """The columns that models get as inputs."""
+        if self._features is not None:
+            return list(self._features)
+        excluded = {self.label, *list_prediction_columns(self.table)}
+        for state in self._models.values():
+            if isinstance(state.predictor, ColumnPredictor):
+                excluded.update(state.predictor.columns)
+        return [name for name in self.table.names if name not in excluded]
+
+    def get_model_features(self, name: str | None = None) -> list[str]:
+        """Return the columns that one model gets."""
+        own = self.get_model(name).features
+        return list(own) if own else self.features
+
+    def get_space(self) -> DistanceSpace:
+        """Return the features by which rows are compared."""
+        names = tuple(self.features)
+        if self._space is None or self._space[:2] != (self.version, names):
+            self._space = (self.version, names, DistanceSpace(self.table, names))
+        return self._space[2]
+
+    # ---- predictions
+
+    def predict(self, name: str | None = None, report: ReportRows | None = None) -> Predictions:
+        """Return the predictions of all rows; only new and edited rows are predicted.
+
+        Raises:
+            ModelError: The model failed; earlier predictions are kept.
+        """
+        state = self._get_state(name)
+        if state.predictions is None:
+            state.predictions = self.predict_table(self.table, name, report)
+            state.dirty.clear()
+        elif state.dirty:
+            self._update_predictions(state, report)
+        assert state.predictions is not None
+        return state.predictions
+
+    def has_predictions(self, name: str) -> bool:
+        """Return whether a model has predicted the data, before or after the last edit."""
+        return self._get_state(name).predictions is not None
+
+    def is_predicted(self, name: str) -> bool:
+        """Return whether all rows have current predictions."""
+        state = self._get_state(name)
+        return state.predictions is not None and not state.dirty
+
+    def predict_table(
+        self, table: DataTable, name: str | None = None, report: ReportRows | None = None
+    ) -> Predictions:
+        """Return the predictions of any table with the columns of the data."""
+        predictor = self._get_state(name).predictor
+        inputs = table
+        if not predictor.is_static:
+            wanted = set(predictor.features or self.features)
+            lacking = [name for name in wanted if name not in table]
+            if lacking:
+                raise ModelError(
+                    f'the model "{predictor.name}" needs the feature "{min(lacking)}", '
+                    "which the data lack"
+                )
+            inputs = table.select(predictor.features or self.features)
+        return predictor.predict(inputs, report)
+
+    def check_can_predict(self, name: str | None = None) -> None:
+        """Raise UsageError if a model cannot predict changed rows."""
+        predictor = self._get_state(name).predictor
+        if predictor.is_static:
+            raise UsageError(
+                f'"{predictor.name}" reads predictions from the data, so changed rows cannot be '
+                "predicted; add a model"
+            )
+
+    def get_history(self, row: int, name: str | None = None) -> list[Float64]:
+        """Return the scores of a row, from the first prediction to the current one."""
+        self.table.check_row(row)
+        state = self._get_state(name)
+        current = self.predict(name).scores[row]
+        return [*state.history.get(row, []), current]
+
+    def _update_predictions(self, state: _ModelState, report: ReportRows | None) -> None:
+        old = state.predictions
+        assert old is not None
+        rows = np.array(sorted(state.dirty))
+        new = self.predict_table(self.table.take(rows), state.predictor.name, report)
+        if new.scores.shape[1:] != old.scores.shape[1:]:
+            raise ModelError(
+                f'the model "{state.predictor.name}" returned another number of classes'
+            )
+        for row in rows[rows < len(old)].tolist():
+            state.history.setdefault(row, []).append(old.scores[row].copy())
+        index = np.arange(len(self.table))
+        index[rows] = len(old) + np.arange(len(rows))
+        joined = concat_predictions([old, new])
+        state.predictions = Predictions(
+            joined.scores[index],
+            {key: values[index] for key, values in joined.attributions.items()},
+            {key: column.take(index) for key, column in joined.extras.items()},
+        )
+        state.dirty.clear()
+
+    # ---- classes and labels
+
+    def get_class_names(self, name: str | None = None) -> list[str]:
+        """Return the names of the classes of a model."""
+        predictor = self.get_model(name)
+        if predictor.task == "regression":
+            return []
+        count = self.predict(name).scores.shape[1]
+        names = self._class_names or predictor.class_names
+        if names is not None and len(names) == count:
+            return list(names)
+        return [str(number) for number in range(count)]
+
+    def get_decisions(self, name: str | None = None, threshold: Any = 0.5) -> Int64:
+        """Return the predicted class of each row; -1 where the model returned NaN.
+
+        Args:
+            name: The model.
+            threshold: For two classes: rows with at least this score are class 1. A number, or
+                one per row.
+        """
+        scores = self.predict(name).scores
+        if scores.ndim == 1:
+            raise UsageError("a regression model has no classes")
+        return decide(scores, threshold)
+
+    def get_labels(self, name: str | None = None) -> Int64:
+        """Return the true class of each row; -1 where it is missing or unknown.
+
+        Raises:
+            UsageError: There is no label, or its values are not classes of the model.
+        """
+        column = self._get_label_column()
+        names = self.get_class_names(name)
+        missing = column.find_missing()
+        if column.is_numeric:
+            numbers = column.to_float64()
+            by_number = self._match_numbers(numbers[~missing], names)
+            codes = np.full(len(numbers), -1, np.int64)
+            codes[~missing] = by_number
+            return codes
+        table = np.array([names.index(text) if text in names else -1
+                          for text in column.categories] + [-1], np.int64)  # fmt: skip
+        unknown = [text for text in column.categories if text not in names]
+        if len(unknown) == len(column.categories) and len(names) == len(unknown):
+            # The model numbers its classes; sorted names are the usual encoding.
+            ordered = sorted(column.categories)
+            table = np.array([*(ordered.index(text) for text in column.categories), -1], np.int64)
+        elif unknown:
+            raise UsageError(
+                f'the label "{unknown[0]}" is not a class of the model; its classes are '
+                f"{', '.join(names[:10])}"
+            )
+        codes_by_row: Int64 = table[column.values]
+        return codes_by_row
+
+    def get_values(self) -> Float64:
+        """Return the true value of each row for regression; NaN where it is missing."""
+        return self._get_label_column().to_float64()
+
+    def _match_numbers(self, numbers: Float64, names: Sequence[str]) -> Int64:
+        if len(numbers) and (numbers != np.round(numbers)).any():
+            raise UsageError(f'the label "{self.label}" has values that are not classes')
+        codes = numbers.astype(np.int64)
+        if not len(codes) or (codes.min() >= 0 and codes.max() < len(names)):
+            return codes
+        by_name = {text: number for number, text in enumerate(names)}
+        distinct = np.unique(codes)
+        unknown = [int(value) for value in distinct if str(value) not in by_name]
+        if unknown:
+            raise UsageError(
+                f"the label {unknown[0]} is not a class of the model; its classes are "
+                f"{', '.join(names[:10])}"
+            )
+        positions = np.array([by_name[str(value)] for value in distinct])
+        matched: Int64 = positions[np.searchsorted(distinct, codes)]
+        return matched
+
+    def _get_label_column(self) -> DataColumn:
+        if self.label is None:
+            raise UsageError("this needs the true label; choose the column that has it")
+        column = self.table.get_column(self.label)
+        if column.is_list or column.type in ("image", "bytes"):
+            raise UsageError(f'"{self.label}" is not a column of labels')
+        return column
+
+    # ---- edits
+
+    def edit(self, row: int, values: Mapping[str, Any]) -> None:
+        """Change features of a row.
+
+        Raises:
+            UsageError: There is no such row or feature, or a value has the wrong type.
+        """
+        self._check_active(row)
+        before = {name: self.table.get_column(name).get_value(row) for name in values}
+        self.table = self.table.with_row_values(row, values)
+        self._record(Edit("edit", row, before, dict(values)))
+
+    def add(self, values: Mapping[str, Any]) -> int:
+        """Add a row; features without a value are missing. Returns its number."""
+        for name in values:
+            self.table.get_column(name)
+        row = self._append({name: values.get(name) for name in self.table.names})
+        self._record(Edit("add", row, {}, dict(values)))
+        return row
+
+    def duplicate(self, row: int) -> int:
+        """Add a copy of a row. Returns its number."""
+        self._check_active(row)
+        copy = self._append(self.table.get_row(row))
+        self._record(Edit("duplicate", copy, {}, {}))
+        return copy
+
+    def delete(self, row: int) -> None:
+        """Delete a row."""
+        self._check_active(row)
+        self.is_active = self.is_active.copy()
+        self.is_active[row] = False
+        self._record(Edit("delete", row))
+
+    def undo(self) -> Edit | None:
+        """Undo the last change and return it, or None if there is none."""
+        if not self.history:
+            return None
+        edit = self.history.pop()
+        if edit.kind == "edit":
+            self.table = self.table.with_row_values(edit.row, edit.before)
+            self._mark_dirty(edit.row)
+        else:
+            self.is_active = self.is_active.copy()
+            self.is_active[edit.row] = edit.kind == "delete"
+        self.version += 1
+        return edit
+
+    def reset(self, row: int) -> None:
+        """Restore the values that a row was loaded with."""
+        self._check_active(row)
+        if row >= len(self._original):
+            raise UsageError(f"row {row} was added, so it has no earlier values")
+        original = self._original.get_row(row)
+        current = self.table.get_row(row)
+        changed = {name: value for name, value in original.items() if current[name] != value}
+        if changed:
+            self.edit(row, changed)
+
+    def _append(self, values: Mapping[str, Any]) -> int:
+        columns = [
+            make_column(name, [column.check_value(values.get(name))], like=column)
+            for name, column in self.table.columns.items()
+        ]
+        self.table = self.table.append(DataTable(columns))
+        self.is_active = np.append(self.is_active, True)
+        return len(self.table) - 1
+
+    def _record(self, edit: Edit) -> None:
+        self.history.append(edit)
+        self.version += 1
+        if edit.kind != "delete":
+            self._mark_dirty(edit.row)
+
+    def _mark_dirty(self, row: int) -> None:
+        for state in self._models.values():
+            state.dirty.add(row)
+
+    def _check_active(self, row: int) -> None:
+        self.table.check_row(row)
+        if not self.is_active[row]:
+            raise UsageError(f"row {row} was deleted")
+
+    # ---- computed columns
+
+    def make_prediction_columns(
+        self, name: str | None = None, threshold: Any = 0.5
+    ) -> list[DataColumn]:
+        """Return the predictions of a model as columns, with a suffix if there are several models.
+
+        Classification gives ``score`` (two classes), ``predicted`` and, with a label, ``correct``;
+        regression gives ``value`` and, with a label, ``error``, ``absolute_error`` and
+        ``squared_error``. Attributions and extra columns follow.
+        """
+        predictor = self.get_model(name)
+        predictions = self.predict(name)
+        columns: list[DataColumn] = []
+        if predictor.task == "regression":
+            columns.append(make_number_column("value", predictions.scores))
+            if self.label is not None:
+                error = predictions.scores - self.get_values()
+                columns += [
+                    make_number_column("error", error),
+                    make_number_column("absolute_error", np.abs(error)),
+                    make_number_column("squared_error", error**2),
+                ]
+        else:
+            columns += self._make_class_columns(name, predictions.scores, threshold)
+        columns += [
+            make_number_column(f"attribution:{feature}", values)
+            for feature, values in predictions.attributions.items()
+        ]
+        columns += [replace(column, name=key) for key, column in predictions.extras.items()]
+        if len(self._models) > 1:
+            columns = [replace(c, name=f"{c.name} ({predictor.name})") for c in columns]
+        return columns
+
+    def _make_class_columns(
+        self, name: str | None, scores: Float64, threshold: Any
+    ) -> list[DataColumn]:
+        names = self.get_class_names(name)
+        decisions = self.get_decisions(name, threshold)
+        columns = [DataColumn("predicted", "string", decisions.astype(np.int32), names)]
+        if scores.shape[1] == 2:
+            columns.insert(0, make_number_column("score", scores[:, 1]))
+        if self.label is not None:
+            labels = self.get_labels(name)
+            unknown = (labels < 0) | (decisions < 0)
+            codes = np.where(unknown, -1, labels == decisions).astype(np.int32)
+            columns.append(DataColumn("correct", "string", codes, ["incorrect", "correct"]))
+        return columns
+
+
+def decide(scores: Float64, threshold: Any) -> Int64:
+    """Return the class of each row of scores; -1 where a score is NaN."""
+    decisions: Int64
+    if scores.shape[1] == 2:
+        decisions = (scores[:, 1] >= threshold).astype(np.int64)
+        # Faster than `any` over both columns.
+        decisions[np.isnan(scores[:, 0]) | np.isnan(scores[:, 1])] = -1
+    else:
+        decisions = np.argmax(np.nan_to_num(scores, nan=-np.inf), axis=1)
+        decisions[np.isnan(scores).any(axis=1)] = -1
+    return decisions

@@ -1,0 +1,334 @@
+"""The routes of the What-If dashboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tracklight.analysis.what_if.counterfactuals import (
+    find_candidates,
+    find_counterfactuals,
+    make_flip_test,
+    search_edits,
+)
+from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.dashboards.what_if.jobs import WhatIfJobs
+from tracklight.dashboards.what_if.responses import (
+    decode_values,
+    make_columns_response,
+    make_export,
+    make_image,
+    make_optimize_response,
+    make_performance_response,
+    make_row_response,
+    make_session_info,
+    make_statistics_response,
+)
+from tracklight.dashboards.what_if.schemas import (
+    AddModelRequest,
+    ConfigureRequest,
+    CounterfactualRequest,
+    CounterfactualsResponse,
+    DataColumnsRequest,
+    DataColumnsResponse,
+    DataExportRequest,
+    DataFilesResponse,
+    DataSessionsResponse,
+    DependenceRequest,
+    DistanceRequest,
+    DistancesResponse,
+    EditSuggestion,
+    FeatureImportanceRequest,
+    FeatureStatisticsRequest,
+    FeatureStatisticsResponse,
+    JobResult,
+    ModelJobRequest,
+    ModelJobStatus,
+    ModelRequest,
+    Neighbor,
+    OpenRequest,
+    OptimizeRequest,
+    OptimizeResponse,
+    PerformanceRequest,
+    PerformanceResponse,
+    RowEditRequest,
+    RowEditResponse,
+    RowImageRequest,
+    RowRequest,
+    RowResponse,
+    SessionInfo,
+    SessionRequest,
+    ShapleyRequest,
+)
+from tracklight.dashboards.what_if.static_export import iter_static_responses
+from tracklight.dashboards.what_if.store import SessionStore
+from tracklight.plugin import Blob, Context, Dashboard, Empty, Route, Stream
+
+#: Rows among which the values of suggested edits are searched.
+_EDIT_SOURCES = 20
+
+
+class WhatIf(Dashboard):
+    """Opens data sets, calls models, and keeps the edits of users in memory."""
+
+    name = "what_if"
+    title = "What-If"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._store = SessionStore(context)
+        self._jobs = WhatIfJobs()
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("files", Empty, self.list_files, "GET"),
+            Route("sessions", Empty, self.sessions, "GET"),
+            Route("open", OpenRequest, self.open),
+            Route("about", SessionRequest, self.about, "GET"),
+            Route("close", SessionRequest, self.close_session),
+            Route("configure", ConfigureRequest, self.configure),
+            Route("models", AddModelRequest, self.add_model, mutates=True),
+            Route("models", ModelRequest, self.remove_model, "DELETE", mutates=True),
+            Route("columns", DataColumnsRequest, self.columns),
+            Route("row", RowRequest, self.row, "GET"),
+            Route("image", RowImageRequest, self.image, "GET"),
+            Route("edit", RowEditRequest, self.edit),
+            Route("distances", DistanceRequest, self.distances),
+            Route("counterfactuals", CounterfactualRequest, self.counterfactuals),
+            Route("predict", ModelRequest, self.predict),
+            Route("dependence", DependenceRequest, self.dependence),
+            Route("importance", FeatureImportanceRequest, self.importance),
+            Route("shapley", ShapleyRequest, self.shapley),
+            Route("job", ModelJobRequest, self.job, "GET"),
+            Route("job", ModelJobRequest, self.cancel, "DELETE"),
+            Route("performance", PerformanceRequest, self.performance),
+            Route("optimize", OptimizeRequest, self.optimize),
+            Route("statistics", FeatureStatisticsRequest, self.statistics),
+            Route("export", DataExportRequest, self.export, "GET"),
+        ]
+
+    def close(self) -> None:
+        self._jobs.close()
+        self._store.close()
+
+    def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
+        return iter_static_responses(self._store)
+
+    def list_files(self, request: Empty) -> DataFilesResponse:
+        """List the data files and model files that can be opened."""
+        return self._store.list_files()
+
+    def sessions(self, request: Empty) -> DataSessionsResponse:
+        """List the open data sets."""
+        infos = []
+        for session in self._store.list():
+            with session.lock:
+                infos.append(make_session_info(session))
+        return DataSessionsResponse(infos)
+
+    def open(self, request: OpenRequest) -> SessionInfo:
+        """Open data files as a new session."""
+        return make_session_info(self._store.open(request))
+
+    def about(self, request: SessionRequest) -> SessionInfo:
+        """Describe an open data set with its columns and models."""
+        session = self._store.get(request.session)
+        with session.lock:
+            return make_session_info(session)
+
+    def close_session(self, request: SessionRequest) -> DataSessionsResponse:
+        """Close a data set; its edits are lost. Returns the others."""
+        self._store.close_session(request.session)
+        return self.sessions(Empty())
+
+    def configure(self, request: ConfigureRequest) -> SessionInfo:
+        """Choose the label, the inputs of models, and the names of the classes."""
+        session = self._store.get(request.session)
+        names = request.class_names
+        if request.classes_path is not None:
+            names = self._store.read_class_names(request.classes_path)
+        with session.lock:
+            session.workspace.configure(
+                label=request.label, features=request.features, class_names=names
+            )
+            return make_session_info(session)
+
+    def add_model(self, request: AddModelRequest) -> SessionInfo:
+        """Connect to a model. Predictions are computed by the route ``predict``."""
+        session = self._store.get(request.session)
+        predictor = self._store.create_model(request)
+        with session.lock:
+            try:
+                session.workspace.add_model(predictor)
+            except BaseException:
+                predictor.close()
+                raise
+            return make_session_info(session)
+
+    def remove_model(self, request: ModelRequest) -> SessionInfo:
+        """Remove a model."""
+        session = self._store.get(request.session)
+        with session.lock:
+            session.workspace.remove_model(session.workspace.get_model(request.model).name)
+            return make_session_info(session)
+
+    def columns(self, request: DataColumnsRequest) -> DataColumnsResponse:
+        """Return columns for charts, of the data or computed from predictions."""
+        session = self._store.get(request.session)
+        with session.lock:
+            return make_columns_response(session.workspace, request)
+
+    def row(self, request: RowRequest) -> RowResponse:
+        """Return all values of one row, and its predictions so far."""
+        session = self._store.get(request.session)
+        with session.lock:
+            return make_row_response(session.workspace, request.row)
+
+    def image(self, request: RowImageRequest) -> Blob:
+        """Return an image of one row as PNG."""
+        session = self._store.get(request.session)
+        return make_image(session.workspace, request.row, request.feature, request.max_px)
+
+    def edit(self, request: RowEditRequest) -> RowEditResponse:
+        """Change, add, duplicate, delete, reset or undo, and predict the changed row again."""
+        session = self._store.get(request.session)
+        with session.lock:
+            workspace = session.workspace
+            row = _apply_edit(workspace, request)
+            for predictor in workspace.models:
+                if workspace.has_predictions(predictor.name):
+                    workspace.predict(predictor.name)
+            is_shown = row is not None and bool(workspace.is_active[row])
+            return RowEditResponse(
+                workspace.version,
+                len(workspace.history),
+                int(workspace.is_active.sum()),
+                make_row_response(workspace, row) if is_shown and row is not None else None,
+            )
+
+    def distances(self, request: DistanceRequest) -> DistancesResponse:
+        """Return the distance of all rows to one row."""
+        session = self._store.get(request.session)
+        with session.lock:
+            workspace = session.workspace.snapshot()
+            space = session.workspace.get_space()
+        values = space.compute(request.row, request.metric, weights=request.weights)
+        active = values[workspace.is_active].astype(np.float32)
+        return DistancesResponse(active, list(space.names), space.ignored)
+
+    def counterfactuals(self, request: CounterfactualRequest) -> CounterfactualsResponse:
+        """Return the nearest rows with another prediction, and the smallest edits if requested."""
+        session = self._store.get(request.session)
+        with session.lock:
+            space = session.workspace.get_space()
+            workspace = session.workspace.snapshot()
+            workspace.table.check_row(request.row)
+            candidates = find_candidates(workspace, request.model, request.row, request.threshold)
+        nearest = find_counterfactuals(
+            space,
+            workspace.table,
+            request.row,
+            candidates,
+            count=max(request.count, _EDIT_SOURCES if request.search_edits else 1),
+            metric=request.metric,
+            weights=request.weights,
+            locked=request.locked,
+        )
+        edits = []
+        if request.search_edits:
+            workspace.check_can_predict(request.model)
+            features = workspace.get_model_features(request.model)
+            edits = search_edits(
+                space,
+                workspace.table,
+                request.row,
+                [each.row for each in nearest],
+                make_flip_test(workspace, request.model, request.row, request.threshold),
+                features=[name for name in features if name not in request.locked],
+                max_changes=request.max_changes,
+                count=request.count,
+            )
+        return CounterfactualsResponse(
+            [
+                Neighbor(each.row, each.distance, space.compute_features(request.row, each.row))
+                for each in nearest[: request.count]
+            ],
+            [EditSuggestion(dict(e.changes), e.source_row, e.distance) for e in edits],
+        )
+
+    def predict(self, request: ModelRequest) -> ModelJobStatus:
+        """Start the predictions of all new and edited rows."""
+        return self._jobs.start_prediction(self._store.get(request.session), request)
+
+    def dependence(self, request: DependenceRequest) -> ModelJobStatus:
+        """Start partial dependence, or return the job of an equal request."""
+        return self._jobs.start_dependence(self._store.get(request.session), request)
+
+    def importance(self, request: FeatureImportanceRequest) -> ModelJobStatus:
+        """Start permutation importance, or return the job of an equal request."""
+        return self._jobs.start_importance(self._store.get(request.session), request)
+
+    def shapley(self, request: ShapleyRequest) -> ModelJobStatus:
+        """Start Shapley values, or return the job of an equal request."""
+        return self._jobs.start_shapley(self._store.get(request.session), request)
+
+    def job(self, request: ModelJobRequest) -> JobResult:
+        """Return the state of a job, and its result when it is done."""
+        return self._jobs.get(request.job)
+
+    def cancel(self, request: ModelJobRequest) -> ModelJobStatus:
+        """Cancel a job."""
+        return self._jobs.cancel(request.job)
+
+    def performance(self, request: PerformanceRequest) -> PerformanceResponse:
+        """Return metrics by slice, and the counts at 101 thresholds of binary models."""
+        session = self._store.get(request.session)
+        with session.lock:
+            workspace = session.workspace.snapshot()
+        return make_performance_response(workspace, request)
+
+    def optimize(self, request: OptimizeRequest) -> OptimizeResponse:
+        """Choose thresholds by a strategy."""
+        session = self._store.get(request.session)
+        with session.lock:
+            workspace = session.workspace.snapshot()
+        return make_optimize_response(workspace, request)
+
+    def statistics(self, request: FeatureStatisticsRequest) -> FeatureStatisticsResponse:
+        """Return statistics of all columns, and the drift to another open data set."""
+        session = self._store.get(request.session)
+        other = None if request.other is None else self._store.get(request.other)
+        with session.lock:
+            workspace = session.workspace.snapshot()
+        if other is None:
+            return make_statistics_response(workspace)
+        with other.lock:
+            other_workspace = other.workspace.snapshot()
+        return make_statistics_response(workspace, other_workspace)
+
+    def export(self, request: DataExportRequest) -> Stream:
+        """Return the rows with edits and predictions as CSV or JSON lines."""
+        session = self._store.get(request.session)
+        with session.lock:
+            return make_export(session.workspace.snapshot(), request, session.title)
+
+
+def _apply_edit(workspace: Workspace, request: RowEditRequest) -> int | None:
+    """Apply a change and return the row to show."""
+    values = decode_values(request.values)
+    if request.kind == "edit":
+        workspace.edit(request.row, values)
+        return request.row
+    if request.kind == "add":
+        return workspace.add(values)
+    if request.kind == "duplicate":
+        return workspace.duplicate(request.row)
+    if request.kind == "delete":
+        workspace.delete(request.row)
+        return None
+    if request.kind == "reset":
+        workspace.reset(request.row)
+        return request.row
+    undone = workspace.undo()
+    return None if undone is None else undone.row

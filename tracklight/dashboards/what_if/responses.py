@@ -1,0 +1,504 @@
+"""Build the responses of the What-If dashboard from a workspace."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracklight.analysis.evaluation.curves import CALIBRATION_BUCKETS, calibration_sums
+from tracklight.analysis.evaluation.metrics import divide
+from tracklight.analysis.evaluation.resampling import Resampling
+from tracklight.analysis.predictors.base import Predictor
+from tracklight.analysis.source import Sentence
+from tracklight.analysis.tables.columns import DataColumn
+from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if.feature_statistics import (
+    FeatureStatistics,
+    compute_drift,
+    compute_statistics,
+    count_values,
+)
+from tracklight.analysis.what_if.performance import (
+    assign_slices,
+    count_binary,
+    count_confusion,
+    evaluate,
+    get_labels_and_scores,
+)
+from tracklight.analysis.what_if.thresholds import THRESHOLDS, choose_thresholds
+from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.dashboards.what_if.schemas import (
+    NO_VALUES,
+    ColumnValues,
+    DataColumnInfo,
+    DataColumnsRequest,
+    DataColumnsResponse,
+    DataExportRequest,
+    FeatureStatisticsResponse,
+    FeatureValue,
+    MetricValues,
+    ModelInfo,
+    ModelScores,
+    OptimizeRequest,
+    OptimizeResponse,
+    PerformanceRequest,
+    PerformanceResponse,
+    RowResponse,
+    SessionInfo,
+    StatisticsRow,
+)
+from tracklight.dashboards.what_if.store import OpenSession
+from tracklight.errors import UsageError
+from tracklight.plugin import Blob, Stream
+from tracklight.types import Float64
+
+_MAX_TEXT = 20_000
+_MAX_ITEMS = 2000
+_MAX_IMAGE_PIXELS = 100_000_000
+_EXPORT_ROWS = 5000
+
+
+def make_session_info(session: OpenSession) -> SessionInfo:
+    """Describe a data set with its columns and models; predictions are not computed."""
+    workspace = session.workspace
+    inputs = set(workspace.features)
+    columns = [_describe_column(c, c.name in inputs, False) for c in
+               workspace.table.columns.values()]  # fmt: skip
+    for predictor in workspace.models:
+        if workspace.is_predicted(predictor.name):
+            computed = _make_computed_columns(workspace, predictor, 0.5)
+            columns += [_describe_column(column, False, True) for column in computed]
+    return SessionInfo(
+        session.key,
+        session.title,
+        workspace.version,
+        len(workspace.table),
+        int(workspace.is_active.sum()),
+        workspace.label,
+        columns,
+        [_describe_model(workspace, predictor) for predictor in workspace.models],
+        len(workspace.history),
+        list(workspace.table.problems),
+    )
+
+
+def _describe_column(column: DataColumn, is_input: bool, is_computed: bool) -> DataColumnInfo:
+    info = DataColumnInfo(
+        column.name,
+        column.type,
+        column.is_list,
+        column.is_sequence,
+        is_computed,
+        is_input,
+        int(column.find_missing().sum()),
+    )
+    if column.is_numeric and not column.is_list:
+        numbers = column.to_float64()
+        finite = numbers[np.isfinite(numbers)]
+        if len(finite):
+            info.minimum, info.maximum = float(finite.min()), float(finite.max())
+    if column.type == "string":
+        info.distinct = len(column.categories)
+    return info
+
+
+def _describe_model(workspace: Workspace, predictor: Predictor) -> ModelInfo:
+    is_predicted = workspace.is_predicted(predictor.name)
+    names = workspace.get_class_names(predictor.name) if is_predicted else []
+    return ModelInfo(
+        predictor.name,
+        predictor.task,
+        predictor.is_static,
+        is_predicted,
+        workspace.get_model_features(predictor.name),
+        names,
+    )
+
+
+def _make_computed_columns(
+    workspace: Workspace, predictor: Predictor, threshold: float
+) -> list[DataColumn]:
+    """Return prediction columns; without usable labels, those that need none."""
+    try:
+        return workspace.make_prediction_columns(predictor.name, threshold)
+    except UsageError:
+        label, workspace.label = workspace.label, None
+        try:
+            return workspace.make_prediction_columns(predictor.name, threshold)
+        finally:
+            workspace.label = label
+
+
+def make_columns_response(workspace: Workspace, request: DataColumnsRequest) -> DataColumnsResponse:
+    """Return columns of the data, or computed ones, of all rows that are not deleted."""
+    available = dict(workspace.table.columns)
+    if any(name not in available for name in request.names):
+        for predictor in workspace.models:
+            if workspace.is_predicted(predictor.name):
+                computed = _make_computed_columns(workspace, predictor, request.threshold)
+                available.update({c.name: c for c in computed if c.name not in available})
+    rows = np.flatnonzero(workspace.is_active)
+    columns = []
+    for name in request.names:
+        if name not in available:
+            workspace.table.get_column(name)  # raises with the most similar name
+        columns.append(_make_column_values(available[name].take(rows)))
+    return DataColumnsResponse(workspace.version, rows.astype(np.int32), columns)
+
+
+def _make_column_values(column: DataColumn) -> ColumnValues:
+    if column.is_list:
+        lengths = np.diff(column.get_item_offsets()).astype(np.float64)
+        return ColumnValues(column.name, column.type, numbers=lengths)
+    if column.is_numeric:
+        return ColumnValues(column.name, column.type, numbers=column.to_float64())
+    if column.type == "string":
+        used = np.unique(column.values[column.values >= 0])
+        table = np.full(len(column.categories) + 1, -1, np.int32)
+        table[used] = np.arange(len(used))
+        texts = [column.categories[code][:_MAX_TEXT] for code in used.tolist()]
+        return ColumnValues(column.name, column.type, codes=table[column.values], categories=texts)
+    sizes = [np.nan if value is None else len(value) for value in column.values]
+    return ColumnValues(column.name, column.type, numbers=np.array(sizes, np.float64))
+
+
+def make_row_response(workspace: Workspace, row: int) -> RowResponse:
+    """Return one row with the predictions of all models that have predicted it."""
+    workspace.table.check_row(row)
+    original = workspace.original
+    attributions: dict[str, float] = {}
+    scores = []
+    for predictor in workspace.models:
+        if not workspace.is_predicted(predictor.name):
+            continue
+        names = workspace.get_class_names(predictor.name)
+        history = [np.atleast_1d(each).tolist() for each in
+                   workspace.get_history(row, predictor.name)]  # fmt: skip
+        scores.append(ModelScores(predictor.name, names, history))
+        found = workspace.predict(predictor.name).attributions
+        attributions.update({name: float(values[row]) for name, values in found.items()})
+    values = []
+    for name, column in workspace.table.columns.items():
+        loaded = original.get_column(name).get_value(row) if row < len(original) else None
+        value = column.get_value(row)
+        size = len(value) if isinstance(value, bytes) else None
+        values.append(
+            FeatureValue(
+                name,
+                column.type,
+                column.is_list,
+                _to_json(value),
+                _to_json(loaded),
+                size,
+                attributions.get(name),
+            )
+        )
+    return RowResponse(workspace.version, row, values, scores)
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return None
+    if isinstance(value, str):
+        return value[:_MAX_TEXT]
+    if isinstance(value, list):
+        return [_to_json(item) for item in value[:_MAX_ITEMS]]
+    return value
+
+
+def decode_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert the values of an edit; bytes are sent as ``{"base64": …}``.
+
+    Raises:
+        UsageError: A value is not valid base64, or an object of another form.
+    """
+    return {name: _decode_value(name, value) for name, value in values.items()}
+
+
+def _decode_value(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decode_value(name, item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) != {"base64"} or not isinstance(value["base64"], str):
+        raise UsageError(f'"{name}" must be a value, a list, or {{"base64": "…"}}')
+    try:
+        return base64.b64decode(value["base64"], validate=True)
+    except ValueError:
+        raise UsageError(f'"{name}" is not valid base64') from None
+
+
+def make_image(workspace: Workspace, row: int, feature: str, max_px: int | None) -> Blob:
+    """Return an image feature as PNG, scaled down if requested.
+
+    Raises:
+        UsageError: The feature is not an image, or cannot be decoded.
+    """
+    workspace.table.check_row(row)
+    value = workspace.table.get_column(feature).get_value(row)
+    if isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, bytes):
+        raise UsageError(f'"{feature}" of row {row} is not an image')
+    from PIL import Image
+
+    try:
+        image = Image.open(io.BytesIO(value))
+        if image.width * image.height > _MAX_IMAGE_PIXELS:
+            raise UsageError(f"the image has {image.width} x {image.height} pixels, too many")
+        if max_px is not None:
+            image.thumbnail((max_px, max_px))
+        out = io.BytesIO()
+        # Always encoded again: what a log contains is not sent to browsers as an image unchecked.
+        image.convert("RGBA" if "A" in image.getbands() else "RGB").save(out, "PNG")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise UsageError(f'"{feature}" of row {row} is not a readable image: {error}') from None
+    return Blob(out.getvalue(), "image/png", immutable=True)
+
+
+# ---- performance
+
+
+def make_performance_response(
+    workspace: Workspace, request: PerformanceRequest
+) -> PerformanceResponse:
+    """Return the metrics of a model, overall and by slice, with what thresholds need."""
+    model = request.model
+    predictor = workspace.get_model(model)
+    result = evaluate(
+        workspace,
+        model,
+        slice_by=[request.slice_by] if request.slice_by else [],
+        buckets=request.buckets,
+        thresholds=request.thresholds,
+        resampling=Resampling(request.intervals),
+    )
+    metrics = [
+        MetricValues(
+            column.metric,
+            column.threshold,
+            column.output,
+            result.value[:, at],
+            result.lower[:, at],
+            result.upper[:, at],
+        )
+        for at, column in enumerate(result.columns)
+    ]
+    response = PerformanceResponse(
+        workspace.version,
+        predictor.task,
+        result.slice_names,
+        result.counts,
+        metrics,
+        workspace.get_class_names(model),
+        thresholds=NO_VALUES,
+        tp=NO_VALUES,
+        fp=NO_VALUES,
+        tn=NO_VALUES,
+        fn=NO_VALUES,
+        matrices=np.empty(0, np.int64),
+        calibration_score=NO_VALUES,
+        calibration_share=NO_VALUES,
+        calibration_count=NO_VALUES,
+        warnings=[Sentence.make(warning) for warning in result.warnings],
+    )
+    if predictor.task == "classification":
+        _add_counts(workspace, request, response)
+    return response
+
+
+def _add_counts(
+    workspace: Workspace, request: PerformanceRequest, response: PerformanceResponse
+) -> None:
+    groups: list[Sequence[str]] = [[], *([request.slice_by] if request.slice_by else [])]
+    if len(response.class_names) != 2:
+        matrices = [
+            count_confusion(workspace, request.model, columns, request.buckets)[1]
+            for columns in groups
+        ]
+        response.matrices = np.concatenate(matrices).reshape(-1)
+        return
+    parts = [count_binary(workspace, request.model, c, request.buckets) for c in groups]
+    by_name = {}
+    for assignment, counts in parts:
+        for at, name in enumerate(assignment.names):
+            by_name[name] = (counts.tp[at], counts.fp[at], counts.tn[at], counts.fn[at])
+    rows = [by_name[name] for name in response.slices]
+    response.thresholds = THRESHOLDS
+    response.tp, response.fp, response.tn, response.fn = (
+        np.concatenate([row[number] for row in rows]) for number in range(4)
+    )
+    _add_calibration(workspace, request, response, groups)
+
+
+def _add_calibration(
+    workspace: Workspace,
+    request: PerformanceRequest,
+    response: PerformanceResponse,
+    groups: Sequence[Sequence[str]],
+) -> None:
+    labels, scores = get_labels_and_scores(workspace, request.model)
+    positive = scores[:, 1]
+    used = (labels >= 0) & np.isfinite(positive) & workspace.is_active
+    bucket, *_ = calibration_sums(labels[used], positive[used])
+    sums: dict[str, list[Float64]] = {}
+    for columns in groups:
+        assignment = assign_slices(workspace.table, columns, request.buckets)
+        codes = assignment.codes[used]
+        inside = codes >= 0
+        flat = codes[inside] * CALIBRATION_BUCKETS + bucket[inside]
+        size = len(assignment.names) * CALIBRATION_BUCKETS
+        factors = (np.ones(int(inside.sum())), positive[used][inside], labels[used][inside])
+        totals = [
+            np.bincount(flat, factor, minlength=size).reshape(-1, CALIBRATION_BUCKETS)
+            for factor in factors
+        ]
+        for at, name in enumerate(assignment.names):
+            sums[name] = [total[at] for total in totals]
+    rows = [sums[name] for name in response.slices]
+    weight = np.concatenate([row[0] for row in rows])
+    response.calibration_count = weight
+    response.calibration_score = divide(np.concatenate([row[1] for row in rows]), weight)
+    response.calibration_share = divide(np.concatenate([row[2] for row in rows]), weight)
+
+
+def make_optimize_response(workspace: Workspace, request: OptimizeRequest) -> OptimizeResponse:
+    """Choose thresholds by a strategy."""
+    if not request.slice_by and request.strategy != "single":
+        raise UsageError(f'the strategy "{request.strategy}" needs slices; choose a column')
+    assignment, counts = count_binary(workspace, request.model, request.slice_by, request.buckets)
+    choice = choose_thresholds(
+        counts,
+        request.strategy,
+        cost_ratio=request.cost_ratio,
+        measure=request.measure,
+        max_gap=request.max_gap,
+    )
+    return OptimizeResponse(
+        list(assignment.names),
+        choice.thresholds,
+        choice.is_defined.tolist(),
+        choice.cost,
+        choice.single_cost,
+        None if np.isnan(choice.gap) else choice.gap,
+        dict(choice.measures),
+    )
+
+
+# ---- features
+
+
+def make_statistics_response(
+    workspace: Workspace, other: Workspace | None = None
+) -> FeatureStatisticsResponse:
+    """Return statistics of all columns, and the drift to another data set."""
+    table = workspace.table.take(workspace.is_active)
+    rows = [_make_statistics_row(each) for each in compute_statistics(table, table.names)]
+    if other is not None:
+        _add_drift(rows, table, other.table.take(other.is_active))
+    return FeatureStatisticsResponse(workspace.version, rows)
+
+
+def _make_statistics_row(statistics: FeatureStatistics) -> StatisticsRow:
+    return StatisticsRow(
+        statistics.name,
+        statistics.type,
+        statistics.is_list,
+        statistics.count,
+        statistics.missing,
+        statistics.mean,
+        statistics.std,
+        statistics.zeros,
+        statistics.minimum,
+        statistics.median,
+        statistics.maximum,
+        statistics.outliers,
+        statistics.unique,
+        statistics.top[:_MAX_TEXT],
+        statistics.top_count,
+        statistics.mean_length,
+        statistics.non_uniformity,
+        statistics.warnings,
+        statistics.edges,
+        statistics.histogram,
+        [value[:_MAX_TEXT] for value in statistics.values],
+        statistics.quantiles,
+    )
+
+
+def _add_drift(rows: Sequence[StatisticsRow], table: DataTable, other: DataTable) -> None:
+    shared = [
+        row
+        for row in rows
+        if row.name in other
+        and other.get_column(row.name).is_numeric == table.get_column(row.name).is_numeric
+    ]
+    drifts = {d.name: d for d in compute_drift(table, other, [row.name for row in shared])}
+    for row in shared:
+        drift = drifts[row.name]
+        row.jensen_shannon = drift.jensen_shannon
+        row.population_stability = drift.population_stability
+        row.chi_square = drift.chi_square
+        row.kolmogorov_smirnov = drift.kolmogorov_smirnov
+        column = other.get_column(row.name)
+        if column.is_numeric and len(row.edges):
+            values = column.values if column.is_list else column.to_float64()
+            inside = np.clip(values[np.isfinite(values)], row.edges[0], row.edges[-1])
+            row.other_histogram = np.histogram(inside, row.edges)[0].astype(np.int64)
+        elif not column.is_numeric:
+            counts = dict(zip(*count_values(column), strict=True))
+            row.other_histogram = np.array([counts.get(v, 0) for v in row.values], np.int64)
+
+
+# ---- export
+
+
+def make_export(workspace: Workspace, request: DataExportRequest, title: str) -> Stream:
+    """Return all rows with edits and current predictions as a file."""
+    columns = list(workspace.table.columns.values())
+    for predictor in workspace.models:
+        if workspace.is_predicted(predictor.name):
+            taken = {column.name for column in columns}
+            computed = _make_computed_columns(workspace, predictor, 0.5)
+            columns += [column for column in computed if column.name not in taken]
+    table = DataTable(columns).take(workspace.is_active)
+    stem = title.partition(".")[0].replace("*", "") or "data"
+    if request.format == "jsonl":
+        return Stream(_iter_json_lines(table), "application/jsonl", f"{stem}.jsonl")
+    return Stream(_iter_csv(table), "text/csv", f"{stem}.csv")
+
+
+def _iter_json_lines(table: DataTable) -> Iterator[bytes]:
+    import msgspec
+
+    for start in range(0, len(table), _EXPORT_ROWS):
+        part = table.take(np.arange(start, min(start + _EXPORT_ROWS, len(table))))
+        yield b"".join(msgspec.json.encode(row) + b"\n" for row in part.to_rows())
+
+
+def _iter_csv(table: DataTable) -> Iterator[bytes]:
+    import csv
+
+    for start in range(0, max(len(table), 1), _EXPORT_ROWS):
+        text = io.StringIO()
+        writer = csv.writer(text)
+        if not start:
+            writer.writerow(table.names)
+        part = table.take(np.arange(start, min(start + _EXPORT_ROWS, len(table))))
+        for row in part.to_rows():
+            writer.writerow([_to_cell(value) for value in row.values()])
+        yield text.getvalue().encode()
+
+
+def _to_cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, list):
+        return "|".join(str(_to_cell(item)) for item in value)
+    return value

@@ -1,0 +1,571 @@
+"""Requests and responses of the What-If dashboard."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.analysis.jobs import JobState
+from tracklight.analysis.predictors.base import Task
+from tracklight.analysis.predictors.http_models import ServingMethod
+from tracklight.analysis.predictors.python_models import Output
+from tracklight.analysis.source import Sentence
+from tracklight.analysis.tables.columns import ValueType
+from tracklight.analysis.what_if.distances import Metric
+from tracklight.analysis.what_if.partial_dependence import GridKind
+from tracklight.analysis.what_if.thresholds import Measure, Strategy
+from tracklight.types import Float32, Float64, Int32, Int64
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+Text = Annotated[str, msgspec.Meta(max_length=10_000)]
+Key = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+Row = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+Seed = Annotated[int, msgspec.Meta(ge=0, le=1 << 31)]
+Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Names = Annotated[list[Name], msgspec.Meta(max_length=10_000)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
+
+#: By column: a number of buckets of equal width, or a list of edges.
+BucketRules = dict[str, Annotated[int, msgspec.Meta(ge=2, le=1000)] | list[float]]
+
+
+# ---- Models
+
+
+class GrpcModel(msgspec.Struct, tag="grpc", forbid_unknown_fields=True):
+    """TensorFlow Serving over gRPC."""
+
+    name: Name
+    address: Name
+    model: Name
+    version: int | None = None
+    signature: Text | None = None
+    method: ServingMethod | None = None
+    input: Name | None = None
+    output: Name | None = None
+    timeout_s: Seconds = 30.0
+
+
+class RestModel(msgspec.Struct, tag="rest", forbid_unknown_fields=True):
+    """TensorFlow Serving over REST."""
+
+    name: Name
+    address: Name
+    model: Name
+    version: int | None = None
+    signature: Text | None = None
+    method: ServingMethod = "predict"
+    output: Name | None = None
+    timeout_s: Seconds = 30.0
+
+
+class KserveModel(msgspec.Struct, tag="kserve", forbid_unknown_fields=True):
+    """A server of the KServe v2 protocol."""
+
+    name: Name
+    address: Name
+    model: Name
+    version: Text | None = None
+    input: Name | None = None
+    output: Name | None = None
+    timeout_s: Seconds = 30.0
+
+
+class JsonModel(msgspec.Struct, tag="json", forbid_unknown_fields=True):
+    """Any JSON endpoint."""
+
+    name: Name
+    url: Name
+    template: Text = '{"instances": "$rows"}'
+    scores_path: Text = "predictions"
+    timeout_s: Seconds = 30.0
+
+
+class FileModel(msgspec.Struct, tag="file", forbid_unknown_fields=True):
+    """A model file below the log directories or ``--data-dir``."""
+
+    name: Name
+    path: Name
+    output: Output = "probabilities"
+
+
+class ColumnModel(msgspec.Struct, tag="columns", forbid_unknown_fields=True):
+    """Predictions that are columns of the data."""
+
+    name: Name
+    columns: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=1000)]
+
+
+ModelSpec = GrpcModel | RestModel | KserveModel | JsonModel | FileModel | ColumnModel
+
+
+# ---- Requests
+
+
+class OpenRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Data files to open; ``*`` matches several files with the same columns."""
+
+    path: Name
+    max_rows: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)] = 1_000_000
+    sampling_ratio: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
+    seed: Seed = 0
+    label: Name | None = None
+
+
+class SessionRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """An open data set."""
+
+    session: Key
+
+
+class ConfigureRequest(SessionRequest):
+    """The label, the inputs of models, and the names of the classes.
+
+    ``classes_path`` is a text file with one class name per line.
+    """
+
+    label: Name | None = None
+    features: Names | None = None
+    class_names: Names | None = None
+    classes_path: Name | None = None
+
+
+class AddModelRequest(SessionRequest, kw_only=True):
+    """A model to add; ``features`` are the columns that it gets, by default all inputs."""
+
+    spec: ModelSpec
+    task: Task = "classification"
+    features: Names | None = None
+
+
+class ModelRequest(SessionRequest):
+    """One model; by default the first."""
+
+    model: Name | None = None
+
+
+class DataColumnsRequest(SessionRequest, kw_only=True):
+    """Columns of the data, or computed ones, for charts."""
+
+    names: Names
+    threshold: Fraction = 0.5
+
+
+class RowRequest(SessionRequest):
+    """One row."""
+
+    row: Row = 0
+
+
+class RowImageRequest(RowRequest, kw_only=True):
+    """An image of one row, scaled down to ``max_px`` if given."""
+
+    feature: Name
+    version: int = 0
+    max_px: Annotated[int, msgspec.Meta(ge=16, le=4096)] | None = None
+
+
+class RowEditRequest(SessionRequest):
+    """A change of the data. ``values`` are the new values; bytes as ``{"base64": …}``."""
+
+    kind: Literal["edit", "add", "duplicate", "delete", "undo", "reset"] = "edit"
+    row: Row = 0
+    values: dict[Name, Any] = {}
+
+
+class DistanceRequest(RowRequest):
+    """The distance of all rows to one row."""
+
+    metric: Metric = "l1"
+    weights: dict[Name, float] = {}
+
+
+class CounterfactualRequest(DistanceRequest):
+    """The nearest rows with another prediction, and optionally the smallest edits."""
+
+    model: Name | None = None
+    count: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
+    locked: Names = []
+    threshold: float | None = None
+    search_edits: bool = False
+    max_changes: Annotated[int, msgspec.Meta(ge=1, le=20)] = 5
+
+
+class DependenceRequest(SessionRequest):
+    """Partial dependence of features, or of one pair if ``is_pair``."""
+
+    features: Names = []
+    model: Name | None = None
+    row: Row | None = None
+    is_pair: bool = False
+    points: Annotated[int, msgspec.Meta(ge=2, le=200)] = 10
+    grid: GridKind = "even"
+    value_range: tuple[float, float] | None = None
+    sample: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1000
+    curves: Annotated[int, msgspec.Meta(ge=0, le=500)] = 0
+    seed: Seed = 0
+
+
+class FeatureImportanceRequest(SessionRequest):
+    """Permutation importance."""
+
+    model: Name | None = None
+    metric: Name | None = None
+    repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
+    seed: Seed = 0
+
+
+class ShapleyRequest(SessionRequest, kw_only=True):
+    """Shapley values of some rows."""
+
+    rows: Annotated[list[Row], msgspec.Meta(min_length=1, max_length=1000)]
+    model: Name | None = None
+    class_name: Name | None = None
+    background: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
+    permutations: Annotated[int, msgspec.Meta(ge=2, le=10_000)] = 50
+    seed: Seed = 0
+
+
+class PerformanceRequest(SessionRequest):
+    """Metrics overall and by slice; several columns are crossed."""
+
+    model: Name | None = None
+    slice_by: Annotated[list[Name], msgspec.Meta(max_length=3)] = []
+    buckets: BucketRules = {}
+    thresholds: Annotated[list[Fraction], msgspec.Meta(min_length=1, max_length=20)] = (
+        msgspec.field(default_factory=lambda: [0.5])
+    )
+    intervals: Literal["bootstrap", "jackknife", "exact", "none"] = "bootstrap"
+
+
+class OptimizeRequest(PerformanceRequest):
+    """A strategy that chooses thresholds."""
+
+    strategy: Strategy = "single"
+    cost_ratio: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 1.0
+    measure: Measure = "positive_rate"
+    max_gap: Fraction = 0.05
+
+
+class FeatureStatisticsRequest(SessionRequest):
+    """Statistics of all columns, and the drift to another open data set."""
+
+    other: Key | None = None
+
+
+class ModelJobRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A job that was started before."""
+
+    job: Key
+
+
+class DataExportRequest(SessionRequest):
+    """The rows with edits and predictions, as a file."""
+
+    format: Literal["csv", "jsonl"] = "csv"
+
+
+# ---- Responses
+
+
+class DataFile(msgspec.Struct):
+    """A file that can be opened."""
+
+    path: str
+    name: str
+    bytes: int
+
+
+class DataFilesResponse(msgspec.Struct):
+    """Data files and model files, and what the server allows."""
+
+    data: list[DataFile]
+    models: list[DataFile]
+    allow_model_execution: bool
+    model_hosts: list[str]
+    is_truncated: bool
+
+
+class DataColumnInfo(msgspec.Struct):
+    """A column of the data, or one that is computed from predictions."""
+
+    name: str
+    type: ValueType
+    is_list: bool
+    is_sequence: bool
+    is_computed: bool
+    is_input: bool
+    missing: int
+    minimum: float | None = None
+    maximum: float | None = None
+    distinct: int | None = None
+
+
+class ModelInfo(msgspec.Struct):
+    """A model of a session."""
+
+    name: str
+    task: Task
+    is_static: bool
+    is_predicted: bool
+    features: list[str]
+    class_names: list[str]
+
+
+class SessionInfo(msgspec.Struct):
+    """An open data set. ``version`` changes with every edit."""
+
+    session: str
+    title: str
+    version: int
+    row_count: int
+    active_count: int
+    label: str | None
+    columns: list[DataColumnInfo]
+    models: list[ModelInfo]
+    edit_count: int
+    problems: list[str]
+
+
+class DataSessionsResponse(msgspec.Struct):
+    """All open data sets."""
+
+    sessions: list[SessionInfo]
+
+
+class ColumnValues(msgspec.Struct):
+    """The values of one column. Strings are codes, -1 for missing; numbers have NaN for missing."""
+
+    name: str
+    type: ValueType
+    numbers: Float64 | None = None
+    codes: Int32 | None = None
+    categories: list[str] = []
+
+
+class DataColumnsResponse(msgspec.Struct):
+    """Columns for charts. ``rows`` are the numbers of the rows that are not deleted."""
+
+    version: int
+    rows: Int32
+    columns: list[ColumnValues]
+
+
+class FeatureValue(msgspec.Struct):
+    """One value of a row; images and bytes have only a size."""
+
+    name: str
+    type: ValueType
+    is_list: bool
+    value: Any
+    original: Any
+    bytes: int | None = None
+    attribution: float | None = None
+
+
+class ModelScores(msgspec.Struct):
+    """The scores of one row by class, from the first prediction to the current one."""
+
+    model: str
+    class_names: list[str]
+    history: list[list[float]]
+
+
+class RowResponse(msgspec.Struct):
+    """One row with its predictions."""
+
+    version: int
+    row: int
+    values: list[FeatureValue]
+    scores: list[ModelScores]
+
+
+class RowEditResponse(msgspec.Struct):
+    """The row after a change; null if it was deleted or nothing was left to undo."""
+
+    version: int
+    edit_count: int
+    active_count: int
+    row: RowResponse | None
+
+
+class DistancesResponse(msgspec.Struct):
+    """The distance of each row, in the order of the rows; ignored features have unique values."""
+
+    distances: Float32
+    features: list[str]
+    ignored: list[str]
+
+
+class Neighbor(msgspec.Struct):
+    """A counterfactual row."""
+
+    row: int
+    distance: float
+    feature_distances: dict[str, float]
+
+
+class EditSuggestion(msgspec.Struct):
+    """Changes of features that change the prediction."""
+
+    changes: dict[str, Any]
+    source_row: int
+    distance: float
+
+
+class CounterfactualsResponse(msgspec.Struct):
+    """The nearest rows with another prediction, and the smallest edits if requested."""
+
+    rows: list[Neighbor]
+    edits: list[EditSuggestion]
+
+
+class ModelJobStatus(msgspec.Struct):
+    """The state of a job; ``problem`` says why it failed."""
+
+    job: str
+    state: JobState
+    stage: Sentence
+    done: int
+    total: int
+    problem: Sentence | None
+
+
+class DependenceCurve(msgspec.Struct):
+    """The partial dependence of one feature, or of a pair. Matrices are flattened row by row."""
+
+    features: list[str]
+    values: list[list[Any]]
+    is_numeric: list[bool]
+    class_names: list[str]
+    mean: Float64
+    standard_error: Float64
+    individual: Float32
+    """Curves of some rows: rows x points x classes."""
+    rows: Int32
+    variation: float
+
+
+class FeatureImportance(msgspec.Struct):
+    """How much a metric decreases when a feature is shuffled."""
+
+    feature: str
+    importance: float
+    std: float
+
+
+class ShapleyRow(msgspec.Struct):
+    """The contributions of the features to one prediction."""
+
+    row: int
+    prediction: float
+    contributions: Float64
+    standard_error: Float64
+
+
+class JobResult(msgspec.Struct):
+    """The state of a job, and its result when it is done."""
+
+    status: ModelJobStatus
+    dependence: list[DependenceCurve] = []
+    importance: list[FeatureImportance] = []
+    shapley: list[ShapleyRow] = []
+    features: list[str] = []
+    expected: float | None = None
+    baseline: float | None = None
+    predicted_rows: int | None = None
+
+
+class MetricValues(msgspec.Struct):
+    """One metric for all slices."""
+
+    metric: str
+    threshold: float | None
+    class_name: str | None
+    value: Float64
+    lower: Float64
+    upper: Float64
+
+
+class PerformanceResponse(msgspec.Struct):
+    """Metrics by slice; the first slice is all rows.
+
+    ``thresholds`` and the confusion counts (slices x 101, flattened) are only set for models with
+    two classes, and let the page compute everything that depends on a threshold. ``matrices`` are
+    confusion matrices of models with more classes (slices x classes x classes).
+    """
+
+    version: int
+    task: Task
+    slices: list[str]
+    counts: Int64
+    metrics: list[MetricValues]
+    class_names: list[str]
+    thresholds: Float64
+    tp: Float64
+    fp: Float64
+    tn: Float64
+    fn: Float64
+    matrices: Int64
+    calibration_score: Float64
+    calibration_share: Float64
+    calibration_count: Float64
+    warnings: list[Sentence]
+
+
+class OptimizeResponse(msgspec.Struct):
+    """One threshold per slice, and what it costs."""
+
+    slices: list[str]
+    thresholds: Float64
+    is_defined: list[bool]
+    cost: float
+    single_cost: float
+    gap: float | None
+    measures: dict[str, Float64]
+
+
+class StatisticsRow(msgspec.Struct):
+    """Statistics of one column."""
+
+    name: str
+    type: ValueType
+    is_list: bool
+    count: int
+    missing: int
+    mean: float
+    std: float
+    zeros: int
+    minimum: float
+    median: float
+    maximum: float
+    outliers: int
+    unique: int
+    top: str
+    top_count: int
+    mean_length: float
+    non_uniformity: float
+    warnings: list[str]
+    edges: Float64
+    histogram: Int64
+    values: list[str]
+    quantiles: Float64
+    other_histogram: Int64 | None = None
+    jensen_shannon: float | None = None
+    population_stability: float | None = None
+    chi_square: float | None = None
+    kolmogorov_smirnov: float | None = None
+
+
+class FeatureStatisticsResponse(msgspec.Struct):
+    """Statistics of all columns."""
+
+    version: int
+    rows: list[StatisticsRow]
+
+
+#: An empty array in responses.
+NO_VALUES: NDArray[np.float64] = np.empty(0)

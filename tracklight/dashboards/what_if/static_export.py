@@ -1,0 +1,91 @@
+"""The open data sets that a static export contains: columns, predictions, metrics, statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import msgspec
+import numpy as np
+
+from tracklight.dashboards.what_if.responses import (
+    make_columns_response,
+    make_performance_response,
+    make_session_info,
+    make_statistics_response,
+)
+from tracklight.dashboards.what_if.schemas import (
+    DataColumnsRequest,
+    DataColumnsResponse,
+    DataSessionsResponse,
+    FeatureStatisticsResponse,
+    PerformanceRequest,
+    PerformanceResponse,
+    SessionInfo,
+)
+from tracklight.dashboards.what_if.store import OpenSession, SessionStore
+from tracklight.errors import TracklightError
+
+#: Data sets with more rows are exported without their rows.
+_MAX_ROWS = 100_000
+_MAX_SLICE_VALUES = 50
+
+
+class StaticSession(msgspec.Struct):
+    """A data set without a server: what the page shows without calling a model.
+
+    ``performance`` has the metrics of each model, overall and by each column with few values.
+    """
+
+    about: SessionInfo
+    columns: DataColumnsResponse | None
+    statistics: FeatureStatisticsResponse
+    performance: dict[str, PerformanceResponse]
+
+
+def iter_static_responses(store: SessionStore) -> Iterator[tuple[str, object]]:
+    """Yield paths and responses: each open data set, and a list of them."""
+    infos = []
+    for session in store.list():
+        with session.lock:
+            exported = _export(session)
+        infos.append(exported.about)
+        yield f"static?session={quote(session.key, safe='')}", exported
+    if infos:
+        yield "sessions", DataSessionsResponse(infos)
+
+
+def _export(session: OpenSession) -> StaticSession:
+    workspace = session.workspace.snapshot()
+    about = make_session_info(session)
+    columns = None
+    if about.active_count <= _MAX_ROWS:
+        names = [column.name for column in about.columns]
+        columns = make_columns_response(workspace, DataColumnsRequest(session.key, names=names))
+    performance = {}
+    for model in about.models:
+        if not model.is_predicted or workspace.label is None:
+            continue
+        groups = [[], *([name] for name in _list_slice_columns(session))]
+        for group in groups:
+            request = PerformanceRequest(session.key, model.name, group, intervals="jackknife")
+            key = "/".join([model.name, *group])
+            try:
+                performance[key] = make_performance_response(workspace, request)
+            except TracklightError:  # a label that does not fit the model
+                continue
+    return StaticSession(about, columns, make_statistics_response(workspace), performance)
+
+
+def _list_slice_columns(session: OpenSession) -> list[str]:
+    table = session.workspace.table
+    return [
+        name
+        for name, column in table.columns.items()
+        if not column.is_list
+        and name != session.workspace.label
+        and (
+            (column.type == "string" and len(column.categories) <= _MAX_SLICE_VALUES)
+            or (column.is_numeric and len(np.unique(column.values)) <= _MAX_SLICE_VALUES)
+        )
+    ]

@@ -1,0 +1,250 @@
+"""The part of `Session` about features: partial dependence, statistics, drift, importance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from tracklight.analysis.tables.objects import to_table
+from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if import feature_statistics, importance, partial_dependence
+from tracklight.analysis.what_if.performance import get_labels_and_scores
+from tracklight.analysis.what_if.scorers import make_scorer
+from tracklight.errors import UsageError
+from tracklight.types import Float64
+from tracklight.util.frames import Column, Frame, ObjectColumn
+from tracklight.what_if.base import SessionBase
+from tracklight.what_if.frames import make_dependence_frame, make_ice_frame
+
+
+class FeatureAnalysis(SessionBase):
+    """Methods of a session that vary and describe features."""
+
+    def partial_dependence(
+        self,
+        feature: str | tuple[str, str] | Sequence[str] | None = None,
+        *,
+        row: int | None = None,
+        kind: Literal["average", "individual"] = "average",
+        points: int = partial_dependence.DEFAULT_POINTS,
+        grid: partial_dependence.GridKind = "even",
+        values: Sequence[Any] | None = None,
+        value_range: tuple[float, float] | None = None,
+        sample: int | None = 1000,
+        seed: int = 0,
+        model: str | None = None,
+    ) -> Frame:
+        """Return how predictions change when a feature is varied.
+
+        Args:
+            feature: A feature; a tuple of two for their joint effect; a list of several; None for
+                all features that can be varied.
+            row: Vary only this row (local dependence).
+            kind: ``"individual"`` returns one curve per row (ICE) instead of the mean.
+            points: Number of values of a numeric feature; most frequent values of others.
+            grid: Whether numeric values are evenly spaced or quantiles.
+            values: These values instead; only for one feature.
+            value_range: Other bounds than the minimum and maximum; only for one feature.
+            sample: Use at most this many rows, chosen at random; None for all.
+            seed: Seed of the sample.
+            model: The model; by default the first.
+
+        Returns:
+            A table with ``feature``, ``value``, ``class`` (classification), ``mean`` and
+            ``standard_error``; for two features ``value_2``; for individual curves ``row`` and
+            ``prediction`` instead of the mean. With several features, those with the largest
+            variation come first.
+        """
+        workspace = self.workspace
+        workspace.check_can_predict(model)
+        table = workspace.table
+        groups = self._choose_groups(feature, model)
+        options: dict[str, Any] = {"points": points, "kind": grid}
+        if len(groups) == 1 and len(groups[0]) == 1:
+            options.update(values=values, value_range=value_range)
+        elif values is not None or value_range is not None:
+            raise UsageError("values and value_range need a single feature")
+        grids = [
+            [partial_dependence.make_grid(table.get_column(n), **options) for n in names]
+            for names in groups
+        ]
+        if row is not None:
+            table.check_row(row)
+            rows = np.array([row])
+        else:
+            active = np.flatnonzero(workspace.is_active)
+            rows = active[partial_dependence.choose_rows(len(active), sample, seed)]
+        results = partial_dependence.compute_partial_dependence(
+            table, rows, grids, lambda varied: workspace.predict_table(varied, model).scores
+        )
+        ranked = sorted(results, key=lambda result: -result.variation)
+        classes = workspace.get_class_names(model)
+        if kind == "individual":
+            return make_ice_frame(ranked, rows, classes)
+        return make_dependence_frame(ranked, classes)
+
+    def _choose_groups(self, feature: Any, model: str | None) -> list[list[str]]:
+        if isinstance(feature, str):
+            return [[feature]]
+        if isinstance(feature, tuple):
+            if len(feature) != 2:
+                raise UsageError("a joint effect needs two features")
+            return [list(feature)]
+        if feature is not None:
+            return [[name] for name in feature]
+        return [[name] for name in self.workspace.get_model_features(model)
+                if self._can_vary(name)]  # fmt: skip
+
+    def _can_vary(self, name: str) -> bool:
+        column = self.workspace.table.get_column(name)
+        if column.is_list or column.type in ("image", "bytes"):
+            return False
+        if column.type != "string":
+            return True
+        return len(column.categories) < len(column)
+
+    def feature_statistics(self, features: Sequence[str] | None = None) -> Frame:
+        """Return statistics of each feature, the least uniform distribution first."""
+        table = self.workspace.table.take(self.workspace.is_active)
+        found = feature_statistics.compute_statistics(table, features or table.names)
+        found = sorted(found, key=lambda each: -each.non_uniformity)
+        numeric = ("count", "missing", "zeros", "outliers", "infinite", "unique", "top_count")
+        floating = ("mean", "std", "minimum", "median", "maximum", "mean_length", "non_uniformity")
+        columns: dict[str, Column] = {
+            "feature": ObjectColumn([each.name for each in found], "string"),
+            "type": ObjectColumn([each.type for each in found], "string"),
+        }
+        for name in numeric:
+            columns[name] = np.array([getattr(each, name) for each in found], np.int64)
+        for name in floating:
+            columns[name] = np.array([getattr(each, name) for each in found], np.float64)
+        columns["top"] = ObjectColumn([each.top or None for each in found], "string")
+        return Frame(columns)
+
+    def drift(self, other: Any, features: Sequence[str] | None = None) -> Frame:
+        """Compare the distribution of each feature with another data set, largest drift first."""
+        table = self.workspace.table.take(self.workspace.is_active)
+        found = feature_statistics.compute_drift(table, to_table(other), features)
+        columns: dict[str, Column] = {
+            "feature": ObjectColumn([each.name for each in found], "string")
+        }
+        for name in ("jensen_shannon", "population_stability", "chi_square",
+                     "kolmogorov_smirnov", "missing_difference"):  # fmt: skip
+            columns[name] = np.array([getattr(each, name) for each in found], np.float64)
+        return Frame(columns)
+
+    def permutation_importance(
+        self,
+        *,
+        metric: str | None = None,
+        repeats: int = 5,
+        seed: int = 0,
+        model: str | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> Frame:
+        """Return how much a metric decreases when each feature is shuffled.
+
+        Args:
+            metric: ``"accuracy"`` (default of classification), ``"auc"``, ``"log_loss"``,
+                ``"r2"`` (default of regression), ``"mean_absolute_error"`` or
+                ``"mean_squared_error"``.
+            repeats: How often each feature is shuffled.
+            seed: Seed of the permutations.
+            model: The model; by default the first.
+            report: Called with the number of finished calls, and of all.
+
+        Returns:
+            A table with ``feature``, ``importance`` (mean decrease) and ``std``.
+        """
+        workspace = self.workspace
+        workspace.check_can_predict(model)
+        active = np.flatnonzero(workspace.is_active)
+        labels, scores = get_labels_and_scores(workspace, model)
+        scorer = make_scorer(metric, labels[active], scores.ndim == 1)
+        result = importance.compute_permutation_importance(
+            workspace.table.take(active),
+            workspace.get_model_features(model),
+            lambda table: workspace.predict_table(table, model).scores,
+            scorer,
+            repeats=repeats,
+            seed=seed,
+            report=report,
+        )
+        ranked = sorted(result.drops.items(), key=lambda pair: -pair[1].mean())
+        return Frame(
+            {
+                "feature": ObjectColumn([name for name, _ in ranked], "string"),
+                "importance": np.array([float(drops.mean()) for _, drops in ranked]),
+                "std": np.array([float(drops.std()) for _, drops in ranked]),
+            }
+        )
+
+    def shapley_values(
+        self,
+        rows: int | Sequence[int],
+        *,
+        class_name: str | None = None,
+        background: int = 100,
+        permutations: int = 50,
+        seed: int = 0,
+        model: str | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> Frame:
+        """Estimate how much each feature contributes to the predictions of some rows.
+
+        Args:
+            rows: One row or several.
+            class_name: The explained class; by default the last one (class 1 of two).
+            background: Number of random rows that represent the data.
+            permutations: Number of sampled permutations per row.
+            seed: Seed of the sample.
+            model: The model; by default the first.
+            report: Called with the number of explained rows, and of all.
+
+        Returns:
+            A table with ``row``, ``feature``, ``value``, ``contribution`` and ``standard_error``.
+            The contributions of a row add up to its prediction minus the mean of the background.
+        """
+        workspace = self.workspace
+        workspace.check_can_predict(model)
+        chosen = np.atleast_1d(np.asarray(rows, np.int64))
+        for row in chosen.tolist():
+            workspace.table.check_row(row)
+        classes = workspace.get_class_names(model)
+        if class_name is not None and class_name not in classes:
+            raise UsageError(f'no class "{class_name}"; the classes are {", ".join(classes)}')
+        at = classes.index(class_name) if class_name is not None else -1
+
+        def predict(table: DataTable) -> Float64:
+            scores = workspace.predict_table(table, model).scores
+            return scores if scores.ndim == 1 else scores[:, at]
+
+        active = np.flatnonzero(workspace.is_active)
+        features = workspace.get_model_features(model)
+        result = importance.compute_shapley_values(
+            workspace.table,
+            chosen,
+            features,
+            predict,
+            background=active[partial_dependence.choose_rows(len(active), background, seed)],
+            permutations=permutations,
+            seed=seed,
+            report=report,
+        )
+        columns = [workspace.table.get_column(name) for name in features]
+        return Frame(
+            {
+                "row": np.repeat(chosen, len(features)),
+                "feature": ObjectColumn(features * len(chosen), "string"),
+                "value": ObjectColumn(
+                    [column.get_value(row) for row in chosen.tolist() for column in columns],
+                    "mixed",
+                ),
+                "contribution": np.stack([result.values[n] for n in features], 1).reshape(-1),
+                "standard_error": np.stack([result.standard_error[n] for n in features], 1).reshape(
+                    -1
+                ),
+            }
+        )

@@ -1,0 +1,321 @@
+"""`Session`: What-If analysis in Python. Every result is a table that converts to pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracklight.analysis.predictors.base import Task
+from tracklight.analysis.predictors.column_models import ColumnPredictor, find_prediction_columns
+from tracklight.analysis.predictors.python_models import Output, wrap_model
+from tracklight.analysis.tables.columns import DataColumn
+from tracklight.analysis.tables.objects import TableKind, find_table_kind, to_table
+from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if.counterfactuals import (
+    find_candidates,
+    find_counterfactuals,
+    make_flip_test,
+    search_edits,
+)
+from tracklight.analysis.what_if.distances import Metric
+from tracklight.analysis.what_if.workspace import Workspace, decide
+from tracklight.util.frames import Column, Frame, ObjectColumn
+from tracklight.what_if.feature_analysis import FeatureAnalysis
+from tracklight.what_if.frames import make_frame, to_frame_column
+from tracklight.what_if.performance_analysis import PerformanceAnalysis
+
+
+class Session(FeatureAnalysis, PerformanceAnalysis):
+    """A data set with models, to probe and edit.
+
+    Args:
+        data: A pandas, Arrow or Polars table, a Hugging Face dataset, an array, a dictionary of
+            columns, or a list of dictionaries or ``tf.Example`` messages. Read files with
+            `tracklight.what_if.read_table`.
+        model: A model, several by name, or None if the data have predictions. A model is a
+            callable, a model of scikit-learn, XGBoost, PyTorch, Keras or ONNX Runtime, or a
+            predictor of `tracklight.what_if`.
+        label: The column with the true class or value.
+        features: The columns that models get; by default all except the label and predictions.
+        prediction: A column with scores, or one column per class, instead of a model.
+        task: ``"classification"`` or ``"regression"``; found from the model where possible.
+        class_names: The names of the classes, in the order of the scores.
+        input: The kind of table that callables get; by default the kind of ``data``.
+        output: Whether classification models return ``"probabilities"`` or ``"logits"``.
+        names: The names of the columns if ``data`` is an array.
+
+    Raises:
+        UsageError: The data are not a table, a column does not exist, or a model is invalid.
+
+    Example:
+        >>> session = tracklight.what_if.Session(frame, model=classifier, label="income")
+        >>> session.counterfactuals(12).to_pandas()
+        >>> session.performance(slice_by=["sex"]).to_pandas()
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        model: Any = None,
+        label: str | None = None,
+        *,
+        features: Sequence[str] | None = None,
+        prediction: str | Sequence[str] | None = None,
+        task: Task | None = None,
+        class_names: Sequence[str] | None = None,
+        input: TableKind | None = None,
+        output: Output = "probabilities",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        table = to_table(data, names)
+        kind = find_table_kind(data)
+        models = model if isinstance(model, Mapping) else {"model": model}
+        predictors = [
+            wrap_model(
+                each,
+                str(name),
+                task=task,
+                input=input or ("dict" if kind in ("table", "arrow", "polars") else kind),
+                output=output,
+                class_names=class_names,
+            )
+            for name, each in models.items()
+            if each is not None
+        ]
+        if prediction is not None:
+            columns = [prediction] if isinstance(prediction, str) else list(prediction)
+            predictors.append(ColumnPredictor("prediction", columns, task or "classification"))
+        elif not predictors and (from_data := find_prediction_columns(table)) is not None:
+            predictors.append(from_data)
+        self.workspace = Workspace(
+            table, predictors, label=label, features=features, class_names=class_names
+        )
+
+    def __repr__(self) -> str:
+        models = ", ".join(model.name for model in self.workspace.models) or "no model"
+        return f"<Session of {len(self):,} rows: {models}>"
+
+    def __len__(self) -> int:
+        return int(self.workspace.is_active.sum())
+
+    def add_model(self, name: str, model: Any, **options: Any) -> None:
+        """Add a model to compare with; the options are those of the constructor."""
+        self.workspace.add_model(wrap_model(model, name, **options))
+
+    def close(self) -> None:
+        """Close connections and processes of models."""
+        self.workspace.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- data and predictions
+
+    def data(self) -> Frame:
+        """Return the rows with edits, and their numbers in the column ``row``."""
+        return make_frame(self._add_rows(self.workspace.table))
+
+    def predictions(self, model: str | None = None, *, threshold: float = 0.5) -> Frame:
+        """Return the predictions of each row.
+
+        Args:
+            model: The model; by default all models.
+            threshold: For two classes: rows with at least this score are class 1.
+
+        Returns:
+            A table with the columns ``row``, then for each model ``score`` (two classes),
+            ``score:<class>`` (more classes) or ``value`` (regression), ``predicted``, ``correct``
+            or errors if there is a label, attributions, and extra columns of the model.
+        """
+        columns: list[DataColumn] = []
+        for predictor in self._choose_models(model):
+            columns += self.workspace.make_prediction_columns(predictor.name, threshold)
+        table = self._add_rows(DataTable(columns, row_count=len(self.workspace.table)))
+        frame = {name: to_frame_column(column) for name, column in table.columns.items()}
+        for predictor in self._choose_models(model):
+            scores = self.workspace.predict(predictor.name).scores[self.workspace.is_active]
+            if scores.ndim == 2 and scores.shape[1] > 2:
+                suffix = f" ({predictor.name})" if len(self.models) > 1 else ""
+                for at, name in enumerate(self.workspace.get_class_names(predictor.name)):
+                    frame[f"score:{name}{suffix}"] = scores[:, at]
+        return Frame(frame)
+
+    def edit(self, row: int, values: Mapping[str, Any] | None = None, /, **features: Any) -> Frame:
+        """Change features of a row and predict it again.
+
+        Args:
+            row: The number of the row.
+            values: New values by feature; for names that are not valid in Python.
+            features: New values by feature.
+
+        Returns:
+            A table with the score of each class before and after: ``model``, ``class``,
+            ``before``, ``after``, ``delta``.
+
+        Example:
+            >>> session.edit(12, hours_per_week=60).to_pandas()
+        """
+        self.workspace.table.check_row(row)
+        changes = {**(values or {}), **features}
+        dynamic = [model.name for model in self.workspace.models if not model.is_static]
+        before = {name: self.workspace.predict(name).scores[row].copy() for name in dynamic}
+        self.workspace.edit(row, changes)
+        rows = []
+        for name in dynamic:
+            after = self.workspace.predict(name).scores[row]
+            classes = self.workspace.get_class_names(name) or [""]
+            pairs = zip(classes, np.atleast_1d(before[name]), np.atleast_1d(after), strict=True)
+            rows += [(name, label, float(old), float(new)) for label, old, new in pairs]
+        old_scores = np.array([each[2] for each in rows])
+        new_scores = np.array([each[3] for each in rows])
+        return Frame(
+            {
+                "model": ObjectColumn([each[0] for each in rows], "string"),
+                "class": ObjectColumn([each[1] for each in rows], "string"),
+                "before": old_scores,
+                "after": new_scores,
+                "delta": new_scores - old_scores,
+            }
+        )
+
+    def undo(self) -> bool:
+        """Undo the last change of the data; return whether there was one."""
+        return self.workspace.undo() is not None
+
+    def duplicate(self, row: int) -> int:
+        """Add a copy of a row and return its number."""
+        return self.workspace.duplicate(row)
+
+    def delete(self, row: int) -> None:
+        """Delete a row."""
+        self.workspace.delete(row)
+
+    def add(self, values: Mapping[str, Any]) -> int:
+        """Add a row and return its number; features without a value are missing."""
+        return self.workspace.add(values)
+
+    # ---- counterfactuals
+
+    def distances(self, row: int, distance: Metric = "l1") -> Frame:
+        """Return the distance of each row to one row, as in the What-If Tool."""
+        values = self.workspace.get_space().compute(row, distance)
+        active = self.workspace.is_active
+        return Frame({"row": np.flatnonzero(active), "distance": values[active]})
+
+    def counterfactuals(
+        self,
+        row: int,
+        k: int = 1,
+        distance: Metric = "l1",
+        *,
+        model: str | None = None,
+        weights: Mapping[str, float] | None = None,
+        locked: Sequence[str] = (),
+        threshold: float | None = None,
+    ) -> Frame:
+        """Return the nearest rows with another prediction, the nearest first.
+
+        Args:
+            row: The number of the row.
+            k: How many to return.
+            distance: ``"l1"``, ``"l2"`` or ``"cosine"``.
+            model: The model; by default the first.
+            weights: Factors of features in the distance; 1 by default.
+            locked: Features that must have the same value.
+            threshold: Classification: the decision threshold (0.5). Regression: the smallest
+                difference of predictions (their standard deviation).
+
+        Returns:
+            A table with ``row``, ``distance``, the prediction, and all features.
+        """
+        candidates = find_candidates(self.workspace, model, row, threshold)
+        found = find_counterfactuals(
+            self.workspace.get_space(),
+            self.workspace.table,
+            row,
+            candidates,
+            count=k,
+            metric=distance,
+            weights=weights,
+            locked=locked,
+        )
+        rows = np.array([each.row for each in found], np.int64)
+        table = self.workspace.table.take(rows)
+        scores = self.workspace.predict(model).scores[rows]
+        frame: dict[str, Column] = {}
+        if scores.ndim == 1:
+            frame["value"] = scores
+        else:
+            names = self.workspace.get_class_names(model)
+            shown = 0.5 if threshold is None else threshold
+            decisions = decide(scores, shown)
+            if len(names) == 2:
+                frame["score"] = scores[:, 1]
+            frame["predicted"] = ObjectColumn([names[each] for each in decisions], "string")
+        frame.update({name: to_frame_column(c) for name, c in table.columns.items()})
+        distances = np.array([each.distance for each in found])
+        return Frame({"row": rows, "distance": distances, **frame})
+
+    def minimal_edits(
+        self,
+        row: int,
+        k: int = 1,
+        *,
+        model: str | None = None,
+        features: Sequence[str] | None = None,
+        max_changes: int = 5,
+        threshold: float | None = None,
+    ) -> Frame:
+        """Search for the smallest edits of a row that change its prediction.
+
+        Args:
+            row: The number of the row.
+            k: How many alternatives to return.
+            model: The model; by default the first.
+            features: The features that may be changed; by default all.
+            max_changes: Maximum number of changed features.
+            threshold: As in `counterfactuals`.
+
+        Returns:
+            A table with a row for each changed feature: ``option`` (1 is the best), ``feature``,
+            ``before``, ``after``, ``distance``. It is empty if no such edits were found.
+        """
+        workspace = self.workspace
+        workspace.check_can_predict(model)
+        candidates = find_candidates(self.workspace, model, row, threshold)
+        space = workspace.get_space()
+        sources = find_counterfactuals(space, workspace.table, row, candidates, count=20)
+        results = search_edits(
+            space,
+            workspace.table,
+            row,
+            [each.row for each in sources],
+            make_flip_test(workspace, model, row, threshold),
+            features=features or workspace.get_model_features(model),
+            max_changes=max_changes,
+            count=k,
+        )
+        rows: list[tuple[int, str, Any, Any, float]] = []
+        for number, result in enumerate(results, 1):
+            for name, value in result.changes.items():
+                before = workspace.table.get_column(name).get_value(row)
+                rows.append((number, name, before, value, result.distance))
+        return Frame(
+            {
+                "option": np.array([each[0] for each in rows], np.int64),
+                "feature": ObjectColumn([each[1] for each in rows], "string"),
+                "before": ObjectColumn([each[2] for each in rows], "mixed"),
+                "after": ObjectColumn([each[3] for each in rows], "mixed"),
+                "distance": np.array([each[4] for each in rows]),
+            }
+        )
+
+    def _add_rows(self, table: DataTable) -> DataTable:
+        rows = np.flatnonzero(self.workspace.is_active)
+        numbers = DataColumn("row", "integer", np.arange(len(table)))
+        return DataTable([numbers, *table.columns.values()]).take(rows)

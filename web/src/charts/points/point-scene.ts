@@ -1,0 +1,143 @@
+import type { Orbit, Projection } from '../webgl/orbit-camera';
+
+/** Positions of points: `x y z` of each, most of them in the unit sphere. NaN for no position. */
+export interface PointPositions {
+  readonly count: number;
+  readonly current: Float32Array;
+  /** Where they move from; null if they do not move. */
+  readonly previous: Float32Array | null;
+}
+
+/** Images of points on one sheet, row by row from the upper left. */
+export interface SpriteSheet {
+  readonly image: ImageBitmap;
+  /** The row of the first image, and the number of images. */
+  readonly first: number;
+  readonly count: number;
+  readonly columns: number;
+  readonly cellWidth: number;
+  readonly cellHeight: number;
+}
+
+/** Appearance of each point. */
+export interface PointAttributes {
+  /** Four bytes per point. Alpha is 0 for hidden and 255 for highlighted points. */
+  readonly rgba: Uint8Array;
+  /** From 0 to 255, relative to the largest; null if all have the same size. */
+  readonly sizes: Uint8Array | null;
+}
+
+/** What the renderer draws. */
+export interface PointScene {
+  readonly positions: PointPositions;
+  /** Progress of the transition from the previous positions, from 0 to 1. */
+  readonly progress: number;
+  readonly attributes: PointAttributes;
+  readonly spriteSheets: readonly SpriteSheet[];
+  readonly orbit: Orbit;
+  readonly projection: Projection;
+  /** In CSS pixels. */
+  readonly pointSize: number;
+  /** Blend points, so that dense regions are darker. */
+  readonly isTranslucent: boolean;
+  /** Fade points that are farther away. */
+  readonly hasFog: boolean;
+  readonly background: string;
+  readonly width: number;
+  readonly height: number;
+  /** While something moves, a part of the points is drawn to keep the frame rate. */
+  readonly isMoving: boolean;
+}
+
+/** Draws points on a canvas. */
+export interface PointRenderer {
+  readonly isSoftware: boolean;
+  render(scene: PointScene): void;
+  /** Return the canvas when all points are drawn. */
+  capture(): Promise<HTMLCanvasElement>;
+  dispose(): void;
+}
+
+/** Coordinates by axis, of all rows or of some. */
+interface LayoutPlaces {
+  readonly rows: Int32Array | null;
+  readonly coordinates: readonly Float32Array[];
+}
+
+/** Center and radius by which a layout is normalized. */
+export interface BoundingSphere {
+  readonly center: readonly number[];
+  readonly radius: number;
+}
+
+/** The radius contains this fraction of the points, so that outliers do not shrink the others. */
+const RADIUS_QUANTILE = 0.995;
+const MAX_MEASURED_POINTS = 20_000;
+
+export function computeBounds({ coordinates }: LayoutPlaces): BoundingSphere {
+  const center = coordinates.map(computeMean);
+  return { center, radius: computeRadius(coordinates, center) || 1 };
+}
+
+/** Return `x y z` for each of `count` rows, NaN for rows that the layout does not have. */
+export function normalizePositions(
+  { rows, coordinates }: LayoutPlaces,
+  count: number,
+  bounds: BoundingSphere,
+): Float32Array {
+  const positions = new Float32Array(3 * count).fill(rows ? NaN : 0);
+  if (rows) for (const row of rows) positions.fill(0, 3 * row, 3 * row + 3);
+  coordinates.slice(0, 3).forEach((column, axis) => {
+    const center = bounds.center[axis] ?? 0;
+    for (let index = 0; index < column.length; index++) {
+      const row = rows ? (rows[index] ?? 0) : index;
+      positions[3 * row + axis] = ((column[index] ?? 0) - center) / bounds.radius;
+    }
+  });
+  return positions;
+}
+
+function computeMean(column: Float32Array): number {
+  let sum = 0;
+  for (let index = 0; index < column.length; index++) sum += column[index] ?? 0;
+  return column.length > 0 ? sum / column.length : 0;
+}
+
+function computeRadius(places: readonly Float32Array[], center: readonly number[]): number {
+  const count = places[0]?.length ?? 0;
+  const stride = Math.max(1, Math.floor(count / MAX_MEASURED_POINTS));
+  const squares = new Float32Array(Math.ceil(count / stride));
+  places.forEach((column, axis) => {
+    const middle = center[axis] ?? 0;
+    for (let index = 0; index < squares.length; index++) {
+      squares[index] = (squares[index] ?? 0) + ((column[index * stride] ?? 0) - middle) ** 2;
+    }
+  });
+  const sorted = squares.sort();
+  return Math.sqrt(sorted[Math.floor(RADIUS_QUANTILE * (sorted.length - 1))] ?? 1);
+}
+
+/** More points are drawn in random order, so that any prefix is a fair sample. */
+const SHUFFLE_ABOVE_POINTS = 40_000;
+
+/** Return the rows from `first` on, shuffled if they are many; the same order each time. */
+export function createDrawOrder(first: number, count: number): Uint32Array {
+  const order = new Uint32Array(count);
+  for (let index = 0; index < count; index++) order[index] = first + index;
+  if (count > SHUFFLE_ABOVE_POINTS) shuffle(order);
+  return order;
+}
+
+function shuffle(order: Uint32Array): void {
+  let seed = 0x2545f491;
+  for (let index = order.length - 1; index > 0; index--) {
+    // xorshift
+    seed ^= seed << 13;
+    seed ^= seed >>> 17;
+    seed ^= seed << 5;
+    const other = (seed >>> 0) % (index + 1);
+    const row = order[index] ?? 0;
+    order[index] = order[other] ?? 0;
+    order[other] = row;
+  }
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+
+import { makeConditionMask, parseSlice } from './conditions';
+
+const columns = new Map([
+  [
+    'sex',
+    { name: 'sex', numbers: null, codes: Int32Array.of(0, 1, 1, -1), categories: ['f', 'm'] },
+  ],
+  ['age', { name: 'age', numbers: Float64Array.of(20, 30, 40, NaN), codes: null, categories: [] }],
+]);
+
+test('a slice by name becomes conditions', () => {
+  expect(parseSlice('Overall', ['sex'])).toEqual([]);
+  expect(parseSlice('sex:f', ['sex'])).toEqual([{ column: 'sex', value: 'f' }]);
+  expect(parseSlice('sex_X_age:m_X_[20, 40)', ['sex', 'age'])).toEqual([
+    { column: 'sex', value: 'm' },
+    { column: 'age', low: 20, high: 40, isClosed: false },
+  ]);
+});
+
+test('rows must fit all conditions', () => {
+  const mask = makeConditionMask(parseSlice('sex_X_age:m_X_[20, 40)', ['sex', 'age']), columns, 4);
+  expect([...(mask ?? [])]).toEqual([0, 1, 0, 0]);
+  expect(makeConditionMask([], columns, 4)).toBeNull();
+});
+
+test('numbers and missing values are compared as such', () => {
+  const mask = (value: string | null, column: string) => [
+    ...(makeConditionMask([{ column, value }], columns, 4) ?? []),
+  ];
+  expect(mask('30', 'age')).toEqual([0, 1, 0, 0]);
+  expect(mask(null, 'sex')).toEqual([0, 0, 0, 1]);
+});

@@ -1,0 +1,91 @@
+/** Conditions on columns, which choose the datapoints that are shown. */
+
+/** A row fits if its value is `value`, or lies in a range. */
+export interface Condition {
+  readonly column: string;
+  /** A category; null for a missing value. */
+  readonly value?: string | null;
+  /** From here on. */
+  readonly low?: number;
+  /** Below here, or up to here if `isClosed`. */
+  readonly high?: number;
+  readonly isClosed?: boolean;
+}
+
+/** The part of a column that conditions need. */
+export interface ConditionColumn {
+  readonly name: string;
+  readonly numbers: Float64Array | null;
+  readonly codes: Int32Array | null;
+  readonly categories: readonly string[];
+}
+
+export function isConditions(value: unknown): value is readonly Condition[] {
+  return (
+    Array.isArray(value) &&
+    value.every((one: unknown) => typeof one === 'object' && one !== null && 'column' in one)
+  );
+}
+
+/** Return 1 for each row that fits all conditions; null if all rows do. */
+export function makeConditionMask(
+  conditions: readonly Condition[],
+  columns: ReadonlyMap<string, ConditionColumn>,
+  count: number,
+): Uint8Array | null {
+  const known = conditions.filter(({ column }) => columns.has(column));
+  if (known.length === 0) return null;
+  const mask = new Uint8Array(count).fill(1);
+  for (const condition of known) {
+    const column = columns.get(condition.column);
+    if (!column) continue;
+    const fits = makeTest(condition, column);
+    for (let row = 0; row < count; row++) if (!fits(row)) mask[row] = 0;
+  }
+  return mask;
+}
+
+function makeTest(condition: Condition, column: ConditionColumn): (row: number) => boolean {
+  const { numbers, codes, categories } = column;
+  if (condition.value !== undefined) {
+    const { value } = condition;
+    if (codes) {
+      const wanted = value === null ? -1 : categories.indexOf(value);
+      return (row) => codes[row] === wanted && (value === null || wanted >= 0);
+    }
+    const wanted = Number(value);
+    return (row) =>
+      value === null ? Number.isNaN(numbers?.[row]) : (numbers?.[row] ?? NaN) === wanted;
+  }
+  const { low = -Infinity, high = Infinity, isClosed = false } = condition;
+  return (row) => {
+    const number = numbers?.[row] ?? NaN;
+    return number >= low && (isClosed ? number <= high : number < high);
+  };
+}
+
+const CROSS = '_X_';
+const RANGE = /^\[(.+), (.+)([)\]])$/;
+
+/**
+ * Return the conditions of a slice by its name: `sex:f`, `age:[20, 30)` or, crossed,
+ * `sex_X_age:f_X_[20, 30)`. The slice of all rows has none.
+ */
+export function parseSlice(name: string, columns: readonly string[]): Condition[] {
+  const prefix = `${columns.join(CROSS)}:`;
+  if (columns.length === 0 || !name.startsWith(prefix)) return [];
+  const values = name.slice(prefix.length).split(CROSS);
+  return columns.map((column, at) => parseValue(column, values[at] ?? ''));
+}
+
+function parseValue(column: string, text: string): Condition {
+  const [, low, high, end] = RANGE.exec(text) ?? [];
+  if (low === undefined || high === undefined) return { column, value: text };
+  const range: { column: string; low?: number; high?: number; isClosed: boolean } = {
+    column,
+    isClosed: end === ']',
+  };
+  if (Number.isFinite(Number(low))) range.low = Number(low);
+  if (Number.isFinite(Number(high))) range.high = Number(high);
+  return range;
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+
+import { layoutCells, makeAxis, makeFacet, placePoints, sortByColor } from './plot-layout';
+
+const names = { other: 'other', missing: 'missing' };
+const numbers = (...values: number[]) => ({
+  numbers: Float64Array.from(values),
+  codes: null,
+  categories: [],
+});
+const texts = (codes: number[], categories: string[]) => ({
+  numbers: null,
+  codes: Int32Array.from(codes),
+  categories,
+});
+const MARGINS = { left: 0, right: 0, top: 0, bottom: 0 };
+
+test('numbers are placed between round ends', () => {
+  const axis = makeAxis(numbers(0.2, 9.7, NaN), 3, names);
+  expect(axis.domain).toEqual([0, 10]);
+  expect(axis.places[0]).toBeCloseTo(0.02);
+  expect(axis.places[2]).toBeNaN();
+});
+
+test('categories are ordered by frequency and spread inside their place', () => {
+  const axis = makeAxis(texts([0, 1, 1, -1], ['a', 'b']), 4, names);
+  expect(axis.categories).toEqual(['b', 'a', 'missing']);
+  expect(axis.places[1]).toBeGreaterThan(0);
+  expect(axis.places[1]).toBeLessThan(1 / 3);
+  expect(axis.places[3]).toBeGreaterThan(2 / 3);
+});
+
+test('facets of numbers are ranges of equal width', () => {
+  const facet = makeFacet(numbers(0, 1, 2, 3, 4, 5, 6, 7, 8, 10), 10, 2, names);
+  expect(facet?.labels).toEqual(['0 – 5', '5 – 10']);
+  expect([...(facet?.bins ?? [])]).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
+});
+
+test('few distinct numbers are facets of their own', () => {
+  const facet = makeFacet(numbers(1, 0, 1, NaN), 4, 4, names);
+  expect(facet?.labels).toEqual(['0', '1']);
+  expect([...(facet?.bins ?? [])]).toEqual([1, 0, 1, -1]);
+});
+
+test('points are placed in the cell of their facets', () => {
+  const facetX = makeFacet(texts([0, 1], ['a', 'b']), 2, 4, names);
+  const axis = makeAxis(numbers(0, 10), 2, names);
+  const cells = layoutCells(2, 1, { width: 210, height: 100 }, MARGINS);
+  const content = { x: axis, y: axis, facetX, facetY: null, order: null };
+  const positions = placePoints(content, cells, 2, 2);
+  expect([...positions]).toEqual([0, 100, 0, 210, 0, 0]);
+});
+
+test('without axes points are packed by color', () => {
+  const none = makeAxis(null, 4, names);
+  const order = sortByColor(texts([1, 0, 1, 0], ['a', 'b']), 4);
+  expect([...(order ?? [])]).toEqual([1, 3, 0, 2]);
+  const cells = layoutCells(1, 1, { width: 100, height: 100 }, MARGINS);
+  const content = { x: none, y: none, facetX: null, facetY: null, order };
+  const positions = placePoints(content, cells, 1, 4);
+  expect([positions[3], positions[4]]).toEqual([7, 93]);
+  expect([positions[0], positions[1]]).toEqual([7, 79]);
+});

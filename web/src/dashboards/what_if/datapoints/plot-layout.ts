@@ -1,0 +1,267 @@
+/** Positions of datapoints: axes by column, facets by bins of columns, and packing without axes. */
+import { niceRange } from '../../../charts/axes/ticks';
+import type { NumberRange } from '../../../charts/types';
+
+/** The values of a column: numbers, or codes of categories. */
+export interface PlotColumn {
+  readonly numbers: Float64Array | null;
+  readonly codes: Int32Array | null;
+  readonly categories: readonly string[];
+}
+
+export interface PlotAxis {
+  readonly kind: 'number' | 'category' | 'none';
+  /** Ends of a numeric axis. */
+  readonly domain: NumberRange;
+  /** Names of the positions of a categorical axis, the most frequent first. */
+  readonly categories: readonly string[];
+  /** Position of each row from 0 to 1; NaN for a missing value. */
+  readonly places: Float32Array;
+}
+
+/** Bins of a column, which become rows or columns of small plots. */
+export interface Facet {
+  readonly labels: readonly string[];
+  /** The bin of each row; -1 for none. */
+  readonly bins: Int32Array;
+}
+
+const MAX_AXIS_CATEGORIES = 30;
+const MAX_PLAIN_VALUES = 12;
+const TICKS = 5;
+/** How far points of one category are spread, as a fraction of its width. */
+const SPREAD = 0.7;
+
+export interface FacetNames {
+  readonly other: string;
+  readonly missing: string;
+}
+
+/** Return the axis of a column, or a spread of points without one. */
+export function makeAxis(column: PlotColumn | null, count: number, names: FacetNames): PlotAxis {
+  if (!column || (!column.numbers && !column.codes)) {
+    const places = Float32Array.from({ length: count }, (_, at) => spread(at));
+    return { kind: 'none', domain: [0, 1], categories: [], places };
+  }
+  if (column.codes) {
+    const { labels, bins } = rankCategories(
+      column.codes,
+      column.categories,
+      MAX_AXIS_CATEGORIES,
+      names,
+    );
+    const width = 1 / Math.max(1, labels.length);
+    const places = Float32Array.from(bins, (bin, at) =>
+      bin < 0 ? NaN : (bin + 0.5 + (spread(at) - 0.5) * SPREAD) * width,
+    );
+    return { kind: 'category', domain: [0, 1], categories: labels, places };
+  }
+  const numbers = column.numbers ?? new Float64Array();
+  const domain = getNumberDomain(numbers);
+  const scale = 1 / (domain[1] - domain[0]);
+  const places = new Float32Array(count);
+  for (let at = 0; at < count; at++) {
+    const value = numbers[at] ?? NaN;
+    places[at] = Number.isFinite(value) ? (value - domain[0]) * scale : NaN;
+  }
+  return { kind: 'number', domain, categories: [], places };
+}
+
+/** Return round numbers around the values. */
+export function getNumberDomain(numbers: Float64Array): NumberRange {
+  let [low, high] = [Infinity, -Infinity];
+  for (let at = 0; at < numbers.length; at++) {
+    const value = numbers[at] ?? NaN;
+    if (!Number.isFinite(value)) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  if (low > high) return [0, 1];
+  if (low === high) return [low - 0.5, high + 0.5];
+  return niceRange([low, high], TICKS);
+}
+
+/** Return the most frequent categories, and one bin for the others. */
+function rankCategories(
+  codes: Int32Array,
+  categories: readonly string[],
+  limit: number,
+  names: FacetNames,
+): Facet {
+  const counts = new Float64Array(categories.length);
+  let missing = 0;
+  for (let at = 0; at < codes.length; at++) {
+    const code = codes[at] ?? -1;
+    if (code < 0) missing++;
+    else counts[code] = (counts[code] ?? 0) + 1;
+  }
+  const order = [...categories.keys()].sort(
+    (one, other) => (counts[other] ?? 0) - (counts[one] ?? 0) || one - other,
+  );
+  const shown = order.slice(0, limit);
+  const ranks = new Int32Array(categories.length).fill(shown.length);
+  shown.forEach((code, rank) => (ranks[code] = rank));
+  const hasOther = order.length > shown.length;
+  const labels = shown.map((code) => categories[code] ?? '');
+  if (hasOther) labels.push(names.other);
+  const missingBin = labels.length;
+  if (missing > 0) labels.push(names.missing);
+  const bins = Int32Array.from(codes, (code) => (code < 0 ? missingBin : (ranks[code] ?? -1)));
+  return { labels, bins };
+}
+
+/** Return bins of a column: categories, single values, or ranges of equal width. */
+export function makeFacet(
+  column: PlotColumn | null,
+  count: number,
+  buckets: number,
+  names: FacetNames,
+): Facet | null {
+  if (!column || (!column.numbers && !column.codes)) return null;
+  if (column.codes) return rankCategories(column.codes, column.categories, buckets, names);
+  const numbers = column.numbers ?? new Float64Array();
+  const distinct = new Set<number>();
+  for (let at = 0; at < count && distinct.size <= MAX_PLAIN_VALUES; at++) {
+    const value = numbers[at] ?? NaN;
+    if (Number.isFinite(value)) distinct.add(value);
+  }
+  if (distinct.size <= Math.max(buckets, 2) && distinct.size <= MAX_PLAIN_VALUES) {
+    const values = [...distinct].sort((one, other) => one - other);
+    const bins = Int32Array.from(numbers, (value) => values.indexOf(value));
+    return { labels: values.map(String), bins };
+  }
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of numbers) {
+    if (!Number.isFinite(value)) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  const width = (high - low) / buckets || 1;
+  const edge = (at: number): string => String(Number((low + at * width).toPrecision(3)));
+  const labels = Array.from({ length: buckets }, (_, at) => `${edge(at)} – ${edge(at + 1)}`);
+  const bins = Int32Array.from(numbers, (value) =>
+    Number.isFinite(value) ? Math.min(buckets - 1, Math.floor((value - low) / width)) : -1,
+  );
+  return { labels, bins };
+}
+
+/** A small plot, in pixels. */
+export interface PlotCell {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface PlotSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface PlotMargins {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+const CELL_GAP_PX = 10;
+
+/** Return the cells of a grid, row by row. */
+export function layoutCells(
+  columns: number,
+  lines: number,
+  { width, height }: PlotSize,
+  margins: PlotMargins,
+): PlotCell[] {
+  const plotWidth = Math.max(10, width - margins.left - margins.right);
+  const plotHeight = Math.max(10, height - margins.top - margins.bottom);
+  const cellWidth = (plotWidth - (columns - 1) * CELL_GAP_PX) / columns;
+  const cellHeight = (plotHeight - (lines - 1) * CELL_GAP_PX) / lines;
+  return Array.from({ length: columns * lines }, (_, at) => ({
+    left: margins.left + (at % columns) * (cellWidth + CELL_GAP_PX),
+    top: margins.top + Math.floor(at / columns) * (cellHeight + CELL_GAP_PX),
+    width: cellWidth,
+    height: cellHeight,
+  }));
+}
+
+export interface PlotContent {
+  readonly x: PlotAxis;
+  readonly y: PlotAxis;
+  readonly facetX: Facet | null;
+  readonly facetY: Facet | null;
+  /** Order in which points are packed if there is no axis; null for the order of the rows. */
+  readonly order: Uint32Array | null;
+}
+
+/** Return `x y z` of each row in pixels from the upper left; NaN for rows without a position. */
+export function placePoints(
+  content: PlotContent,
+  cells: readonly PlotCell[],
+  columns: number,
+  count: number,
+): Float32Array {
+  const { x, y, facetX, facetY } = content;
+  if (x.kind === 'none' && y.kind === 'none') return packPoints(content, cells, columns, count);
+  const positions = new Float32Array(3 * count);
+  for (let at = 0; at < count; at++) {
+    const cell = cells[findCell(facetX, facetY, columns, at)];
+    positions[3 * at] = cell ? cell.left + (x.places[at] ?? NaN) * cell.width : NaN;
+    positions[3 * at + 1] = cell ? cell.top + (1 - (y.places[at] ?? NaN)) * cell.height : NaN;
+  }
+  return positions;
+}
+
+function findCell(facetX: Facet | null, facetY: Facet | null, columns: number, at: number): number {
+  const column = facetX ? (facetX.bins[at] ?? -1) : 0;
+  const line = facetY ? (facetY.bins[at] ?? -1) : 0;
+  return column < 0 || line < 0 ? -1 : line * columns + column;
+}
+
+/** Fill each cell with its points from the lower left, with the same density everywhere. */
+function packPoints(
+  { facetX, facetY, order }: PlotContent,
+  cells: readonly PlotCell[],
+  columns: number,
+  count: number,
+): Float32Array {
+  const positions = new Float32Array(3 * count).fill(NaN);
+  const counts = new Int32Array(cells.length);
+  for (let at = 0; at < count; at++) {
+    const cell = findCell(facetX, facetY, columns, at);
+    if (cell >= 0) counts[cell] = (counts[cell] ?? 0) + 1;
+  }
+  const [first] = cells;
+  if (!first) return positions;
+  const most = Math.max(1, ...counts);
+  const perRow = Math.max(1, Math.ceil(Math.sqrt((most * first.width) / first.height)));
+  const lines = Math.ceil(most / perRow);
+  const pitch = Math.min(14, first.width / perRow, first.height / lines);
+  const used = new Int32Array(cells.length);
+  for (let index = 0; index < count; index++) {
+    const at = order ? (order[index] ?? 0) : index;
+    const number = findCell(facetX, facetY, columns, at);
+    const cell = cells[number];
+    if (!cell) continue;
+    const place = used[number] ?? 0;
+    used[number] = place + 1;
+    positions[3 * at] = cell.left + ((place % perRow) + 0.5) * pitch;
+    positions[3 * at + 1] = cell.top + cell.height - (Math.floor(place / perRow) + 0.5) * pitch;
+    positions[3 * at + 2] = 0;
+  }
+  return positions;
+}
+
+/** Return rows sorted by the value that colors them, so that equal colors are together. */
+export function sortByColor(column: PlotColumn | null, count: number): Uint32Array | null {
+  const keys = column?.numbers ?? column?.codes;
+  if (!keys) return null;
+  const order = Uint32Array.from({ length: count }, (_, at) => at);
+  return order.sort((one, other) => (keys[one] ?? 0) - (keys[other] ?? 0) || one - other);
+}
+
+/** Return a number from 0 to 1 that is the same each time and differs between neighbors. */
+export function spread(at: number): number {
+  return (at * 0.6180339887498949) % 1;
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+
+import type { DependenceCurve } from '../../../api/schemas';
+import { computeVariation, findClass, selectClass, selectMatrix } from './dependence-curves';
+
+const CURVE: DependenceCurve = {
+  features: ['age'],
+  values: [[10, 20]],
+  is_numeric: [true],
+  class_names: ['no', 'yes'],
+  mean: Float64Array.of(0.9, 0.1, 0.4, 0.6),
+  standard_error: Float64Array.of(0.01, 0.01, 0.02, 0.02),
+  individual: Float32Array.of(1, 0, 0.5, 0.5),
+  rows: Int32Array.of(3),
+  variation: 0.5,
+};
+
+test('the last class is shown unless another is chosen', () => {
+  expect(findClass(CURVE, '')).toBe(1);
+  expect(findClass(CURVE, 'no')).toBe(0);
+  const { mean, individual, rows } = selectClass(CURVE, 1);
+  expect([...mean]).toEqual([0.1, 0.6]);
+  expect([...(individual[0] ?? [])]).toEqual([0, 0.5]);
+  expect(rows).toEqual([3]);
+});
+
+test('variation is the way of a line, or the range of bars', () => {
+  expect(computeVariation([0, 1, 0], true)).toBe(2);
+  expect(computeVariation([0, 1, 0], false)).toBe(1);
+});
+
+test('pairs become a matrix with the second feature as lines', () => {
+  const pair: DependenceCurve = {
+    ...CURVE,
+    features: ['a', 'b'],
+    values: [
+      [0, 1],
+      ['x', 'y', 'z'],
+    ],
+    class_names: [],
+    mean: Float64Array.of(1, 2, 3, 4, 5, 6),
+  };
+  expect(selectMatrix(pair, 0)).toEqual([
+    [1, 4],
+    [2, 5],
+    [3, 6],
+  ]);
+});

@@ -1,0 +1,58 @@
+/** Partial dependence as lines and bars. */
+import type { DependenceCurve } from '../../../api/schemas';
+
+/** The dependence of one class on one feature. */
+export interface ClassCurve {
+  readonly values: readonly unknown[];
+  readonly mean: Float64Array;
+  readonly error: Float64Array;
+  /** Curves of single datapoints, and their rows. */
+  readonly individual: readonly Float64Array[];
+  readonly rows: readonly number[];
+}
+
+/** Return the position of a class; the last one of a binary model by default. */
+export function findClass(curve: DependenceCurve, name: string): number {
+  const at = curve.class_names.indexOf(name);
+  return at >= 0 ? at : Math.max(0, curve.class_names.length - 1);
+}
+
+/** Return the curve of one class: matrices are flattened as points x classes. */
+export function selectClass(curve: DependenceCurve, at: number): ClassCurve {
+  const values = curve.values[0] ?? [];
+  const points = values.length;
+  const classes = points > 0 ? Math.max(1, Math.round(curve.mean.length / points)) : 1;
+  const pick = (from: ArrayLike<number>, start: number): Float64Array =>
+    Float64Array.from({ length: points }, (_, point) => from[start + point * classes + at] ?? NaN);
+  return {
+    values,
+    mean: pick(curve.mean, 0),
+    error: pick(curve.standard_error, 0),
+    individual: Array.from({ length: curve.rows.length }, (_, row) =>
+      pick(curve.individual, row * points * classes),
+    ),
+    rows: [...curve.rows],
+  };
+}
+
+/** Return how much a prediction varies with a feature, as the reference defines it. */
+export function computeVariation(mean: ArrayLike<number>, isNumeric: boolean): number {
+  const values = Array.from(mean);
+  if (!isNumeric) return Math.max(...values) - Math.min(...values);
+  return values
+    .slice(1)
+    .reduce((sum, value, at) => sum + Math.abs(value - (values[at] ?? value)), 0);
+}
+
+/** Return a matrix of one class of a pair of features: lines of the second by the first. */
+export function selectMatrix(curve: DependenceCurve, at: number): number[][] {
+  const [first = [], second = []] = curve.values;
+  const cells = first.length * second.length;
+  const classes = cells > 0 ? Math.max(1, Math.round(curve.mean.length / cells)) : 1;
+  return second.map((_, line) =>
+    first.map((_value, column) => {
+      const place = (column * second.length + line) * classes + at;
+      return curve.mean[place] ?? NaN;
+    }),
+  );
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+
+import { encodeFile, formatFeature, listScoreChanges, parseFeature } from './feature-values';
+
+test('texts become values of the type of the feature', () => {
+  expect(parseFeature('4.5', { type: 'float', is_list: false })).toBe(4.5);
+  expect(parseFeature('', { type: 'float', is_list: false })).toBeNull();
+  expect(parseFeature('', { type: 'string', is_list: false })).toBe('');
+  expect(parseFeature('True', { type: 'boolean', is_list: false })).toBe(true);
+  expect(parseFeature('x', { type: 'integer', is_list: false })).toBe('x');
+  expect(parseFeature('1, 2', { type: 'integer', is_list: true })).toEqual([1, 2]);
+  expect(parseFeature('[[1],[2,3]]', { type: 'integer', is_list: true })).toEqual([[1], [2, 3]]);
+});
+
+test('values become texts that can be parsed again', () => {
+  expect(formatFeature([1, 2])).toBe('[1,2]');
+  expect(formatFeature(null)).toBe('');
+  expect(formatFeature(false)).toBe('false');
+});
+
+test('scores are compared with the previous prediction', () => {
+  expect(listScoreChanges(['0', '1'], [[0.4, 0.6]])).toEqual([
+    { name: '0', before: null, after: 0.4 },
+    { name: '1', before: null, after: 0.6 },
+  ]);
+  const history = [
+    [0.9, 0.1],
+    [0.4, 0.6],
+    [0.3, 0.7],
+  ];
+  expect(listScoreChanges(['0', '1'], history)[1]).toEqual({ name: '1', before: 0.6, after: 0.7 });
+});
+
+test('files are sent as base64', async () => {
+  expect(await encodeFile(new Blob(['abc']))).toEqual({ base64: 'YWJj' });
+});

@@ -1,0 +1,79 @@
+/** Values of features as text in fields, and back. */
+import type { FeatureValue, ValueType } from '../../../api/schemas';
+
+/** Return the text of a value; lists are written as JSON. */
+export function formatFeature(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) return JSON.stringify(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/**
+ * Return the value of a text for a feature; the empty text is a missing value unless the feature is
+ * text. Text that cannot be a value is returned as it is, so that the server explains the error.
+ */
+export function parseFeature(
+  text: string,
+  { type, is_list: isList }: { readonly type: ValueType; readonly is_list: boolean },
+): unknown {
+  const trimmed = text.trim();
+  if (isList) return parseList(trimmed, type);
+  if (type === 'string') return text;
+  return trimmed === '' ? null : parseScalar(trimmed, type);
+}
+
+function parseList(text: string, type: ValueType): unknown {
+  if (text === '') return [];
+  try {
+    const value: unknown = JSON.parse(text);
+    if (Array.isArray(value)) return value;
+  } catch {
+    // Items may also be separated by commas.
+  }
+  return text.split(',').map((item) => parseScalar(item.trim(), type));
+}
+
+function parseScalar(text: string, type: ValueType): unknown {
+  if (type === 'string') return text;
+  if (type === 'boolean') {
+    if (/^(true|1)$/i.test(text)) return true;
+    if (/^(false|0)$/i.test(text)) return false;
+    return text;
+  }
+  const number = Number(text);
+  return text === '' || Number.isNaN(number) ? text : number;
+}
+
+export function isSame(one: unknown, other: unknown): boolean {
+  return formatFeature(one) === formatFeature(other);
+}
+
+export function isBinary({ type }: Pick<FeatureValue, 'type'>): boolean {
+  return type === 'image' || type === 'bytes';
+}
+
+/** Return the changes of each class between two predictions. */
+export function listScoreChanges(
+  classNames: readonly string[],
+  history: readonly (readonly number[])[],
+): { readonly name: string; readonly before: number | null; readonly after: number }[] {
+  const after = history.at(-1) ?? [];
+  const before = history.length > 1 ? history.at(-2) : undefined;
+  return after.map((score, at) => ({
+    name: classNames[at] ?? '',
+    before: before?.[at] ?? null,
+    after: score,
+  }));
+}
+
+/** Encode a file as the value of an image or bytes feature. */
+export async function encodeFile(file: Blob): Promise<{ readonly base64: string }> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let binary = '';
+  const CHUNK = 0x8000;
+  for (let at = 0; at < bytes.length; at += CHUNK) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  }
+  return { base64: btoa(binary) };
+}

@@ -1,0 +1,55 @@
+/** Names of metrics. */
+import type { MetricValues, PerformanceResponse } from '../../../api/schemas';
+import * as m from '../../../catalog/what_if';
+import { formatValue } from '../../../lib/format';
+
+const NAMES: Readonly<Record<string, string>> = {
+  accuracy: m.metricAccuracy,
+  auc: m.metricAuc,
+  auc_precision_recall: m.metricAucPrecisionRecall,
+  average_loss: m.metricAverageLoss,
+  calibration: m.metricCalibration,
+  f1: m.metricF1,
+  false_discovery_rate: m.metricFalseDiscoveryRate,
+  false_negative_rate: m.metricFalseNegativeRate,
+  false_omission_rate: m.metricFalseOmissionRate,
+  false_positive_rate: m.metricFalsePositiveRate,
+  label_mean: m.metricLabelMean,
+  mean_absolute_error: m.metricMeanAbsoluteError,
+  mean_error: m.metricMeanError,
+  mean_squared_error: m.metricMeanSquaredError,
+  negative_rate: m.metricNegativeRate,
+  positive_rate: m.metricPositiveRate,
+  precision: m.metricPrecision,
+  prediction_mean: m.metricPredictionMean,
+  r2: m.metricR2,
+  recall: m.metricRecall,
+  root_mean_squared_error: m.metricRootMeanSquaredError,
+  true_negative_rate: m.metricTrueNegativeRate,
+  true_positive_rate: m.metricTruePositiveRate,
+};
+
+const AVERAGES: Readonly<Record<string, string>> = {
+  micro: m.averageMicro,
+  macro: m.averageMacro,
+  weighted: m.averageWeighted,
+};
+
+export function getMetricName(metric: MetricValues): string {
+  const name = NAMES[metric.metric] ?? metric.metric;
+  const threshold = metric.threshold === null ? null : formatValue(metric.threshold);
+  const output =
+    metric.class_name === null ? null : (AVERAGES[metric.class_name] ?? metric.class_name);
+  if (threshold !== null && output !== null)
+    return m.metricAtThresholdOfOutput({ metric: name, threshold, output });
+  if (threshold !== null) return m.metricAtThreshold({ metric: name, threshold });
+  return output === null ? name : m.metricOfOutput({ metric: name, output });
+}
+
+/** Return the metrics to list: no counts, and of several classes only those of the best class. */
+export function listMetrics({ metrics }: PerformanceResponse): MetricValues[] {
+  return metrics.filter(
+    ({ metric, threshold, class_name: name }) =>
+      metric in NAMES && (threshold === null || name === null),
+  );
+}

@@ -1,0 +1,174 @@
+import { toProblem } from '../../../api/errors';
+import type { Query } from '../../../api/create-query.svelte';
+import type {
+  OptimizeResponse,
+  PerformanceRequest,
+  PerformanceResponse,
+  Problem,
+  Strategy,
+} from '../../../api/schemas';
+import { type Condition, parseSlice } from '../conditions';
+import { optimizeQuery, performanceQuery } from '../query';
+import type { StrategyChoice } from '../what-if-settings';
+import type { WhatIfState } from '../what-if-state.svelte';
+import {
+  addConfusions,
+  computeCost,
+  computeMetrics,
+  getConfusion,
+  type ThresholdMetrics,
+} from './threshold-metrics';
+
+/** The slice of all rows, which is the first of a response. */
+export const OVERALL = 0;
+
+export interface SliceRow extends ThresholdMetrics {
+  readonly at: number;
+  readonly name: string;
+  readonly threshold: number;
+}
+
+/** Metrics of one model per slice, and the thresholds of the slices. */
+export class PerformanceState {
+  readonly board: WhatIfState;
+  readonly query: Query<PerformanceResponse>;
+  /** The result of the last strategy. */
+  choice = $state.raw<OptimizeResponse | null>(null);
+  problem = $state.raw<Problem | null>(null);
+  isOptimizing = $state(false);
+
+  /** Call it where effects can be created. */
+  constructor(board: WhatIfState, getModel: () => string | null = () => board.model?.name ?? null) {
+    this.board = board;
+    this.query = board.context.query(performanceQuery, () => {
+      const { info } = board;
+      const name = getModel();
+      const model = board.models.find((one) => one.name === name);
+      if (!info || info.label === null || !model?.is_predicted) return null;
+      return this.makeRequest(model.name);
+    });
+  }
+
+  makeRequest(model: string): PerformanceRequest {
+    const { info, settings, numericColumns } = this.board;
+    const numeric = new Set(numericColumns.map(({ name }) => name));
+    const sliceBy = settings.sliceBy.value;
+    return {
+      session: info?.session ?? '',
+      model,
+      slice_by: sliceBy,
+      buckets: Object.fromEntries(
+        sliceBy
+          .filter((name) => numeric.has(name) && !this.#hasFewValues(name))
+          .map((name) => [name, settings.sliceBuckets.value]),
+      ),
+    };
+  }
+
+  /** Numbers such as 0 and 1 are slices of their own. */
+  #hasFewValues(name: string): boolean {
+    const column = this.board.info?.columns.find((one) => one.name === name);
+    if (!column || column.type === 'float') return false;
+    const { minimum, maximum } = column;
+    return minimum !== null && maximum !== null && maximum - minimum < 2;
+  }
+
+  readonly data: PerformanceResponse | undefined = $derived.by(() => this.query.data);
+  readonly isBinary: boolean = $derived.by(() => (this.data?.thresholds.length ?? 0) > 0);
+
+  getThreshold(slice: string): number {
+    const { thresholds } = this.board.settings;
+    return thresholds.value[this.#getKey(slice)] ?? this.board.threshold;
+  }
+
+  /** All slices have the threshold of all rows unless they have one of their own. */
+  #getKey(slice: string): string {
+    return slice === this.data?.slices[OVERALL] ? '' : slice;
+  }
+
+  /** Called for every move of a slider. */
+  setThreshold(slice: string, threshold: number): void {
+    const { thresholds, strategy } = this.board.settings;
+    const key = this.#getKey(slice);
+    thresholds.set({ ...thresholds.value, [key]: threshold }, 'replace');
+    if (strategy.value !== 'custom') strategy.set('custom', 'replace');
+  }
+
+  resetThresholds(): void {
+    this.board.settings.thresholds.set({}, 'push');
+    this.resetStrategy();
+  }
+
+  resetStrategy(): void {
+    this.choice = null;
+    this.problem = null;
+    if (this.board.settings.strategy.value !== 'custom') this.board.settings.strategy.set('custom');
+  }
+
+  /** The metrics of all slices at their thresholds. */
+  readonly rows: readonly SliceRow[] = $derived.by(() => {
+    const { data } = this;
+    if (!data || data.thresholds.length === 0) return [];
+    return data.slices.map((name, at) => {
+      const threshold = this.getThreshold(name);
+      return { at, name, threshold, ...computeMetrics(data, at, threshold) };
+    });
+  });
+
+  /** What the thresholds of the slices cost; that of all rows without slices. */
+  readonly cost: number = $derived.by(() => {
+    const { data, rows } = this;
+    if (!data) return NaN;
+    const parts = rows.length > 1 ? rows.slice(1) : rows;
+    const total = addConfusions(
+      parts.map(({ at, threshold }) => getConfusion(data, at, threshold)),
+    );
+    return computeCost(total, this.board.settings.costRatio.value);
+  });
+
+  /** Let the server choose the thresholds. */
+  async optimize(strategy: StrategyChoice, maxGap: number): Promise<void> {
+    const { settings, model, context } = this.board;
+    settings.strategy.set(strategy, 'push');
+    this.problem = null;
+    if (strategy === 'custom' || !model || !this.data) {
+      this.choice = null;
+      return;
+    }
+    this.isOptimizing = true;
+    try {
+      const response = await context.queries.fetch(optimizeQuery, {
+        ...this.makeRequest(model.name),
+        strategy: strategy satisfies Strategy,
+        cost_ratio: settings.costRatio.value,
+        max_gap: maxGap,
+      });
+      this.choice = response;
+      const thresholds = Object.fromEntries(
+        response.slices.map((name, at) => [this.#getKey(name), response.thresholds[at] ?? 0.5]),
+      );
+      if (strategy === 'single') {
+        // One threshold for all rows, which the slices share.
+        settings.thresholds.set({ '': response.thresholds[0] ?? 0.5 }, 'push');
+      } else settings.thresholds.set({ ...settings.thresholds.value, ...thresholds }, 'push');
+    } catch (error) {
+      this.problem = toProblem(error);
+    } finally {
+      this.isOptimizing = false;
+    }
+  }
+
+  /** Show the datapoints of a slice with some label and prediction. */
+  showDatapoints(slice: string, label: string | null, positive: boolean | null): void {
+    const { settings, model, info } = this.board;
+    const conditions: Condition[] = parseSlice(slice, settings.sliceBy.value);
+    if (label !== null && info?.label) conditions.push({ column: info.label, value: label });
+    if (positive !== null && model) {
+      const column = this.board.nameComputed('score', model.name);
+      const threshold = this.getThreshold(slice);
+      conditions.push(positive ? { column, low: threshold } : { column, high: threshold });
+    }
+    settings.conditions.set(conditions, 'push');
+    settings.view.set('datapoints', 'push');
+  }
+}

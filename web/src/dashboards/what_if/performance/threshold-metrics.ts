@@ -1,0 +1,149 @@
+/** Metrics of binary models at any threshold, from counts at 101 thresholds. No server is asked. */
+import type { PerformanceResponse } from '../../../api/schemas';
+import type { EvaluationCurves } from '../../../charts/evaluation/plot-lines';
+
+export interface Confusion {
+  readonly truePositive: number;
+  readonly falsePositive: number;
+  readonly trueNegative: number;
+  readonly falseNegative: number;
+}
+
+export interface ThresholdMetrics extends Confusion {
+  readonly count: number;
+  readonly accuracy: number;
+  readonly precision: number;
+  readonly recall: number;
+  readonly falsePositiveRate: number;
+  readonly positiveRate: number;
+  readonly f1: number;
+  /** Shares of all datapoints of the slice. */
+  readonly falsePositiveShare: number;
+  readonly falseNegativeShare: number;
+}
+
+type Counts = Pick<PerformanceResponse, 'thresholds' | 'tp' | 'fp' | 'tn' | 'fn'>;
+
+/** Return the position of a threshold. Rounded: 100 * 0.29 is slightly less than 29. */
+export function getThresholdIndex(threshold: number, size: number): number {
+  return Math.max(0, Math.min(size - 1, Math.round(threshold * (size - 1))));
+}
+
+export function getConfusion(counts: Counts, slice: number, threshold: number): Confusion {
+  const size = counts.thresholds.length;
+  const at = slice * size + getThresholdIndex(threshold, size);
+  return {
+    truePositive: counts.tp[at] ?? 0,
+    falsePositive: counts.fp[at] ?? 0,
+    trueNegative: counts.tn[at] ?? 0,
+    falseNegative: counts.fn[at] ?? 0,
+  };
+}
+
+/** Return the metrics of a slice; NaN where the denominator is 0. */
+export function computeMetrics(counts: Counts, slice: number, threshold: number): ThresholdMetrics {
+  return summarize(getConfusion(counts, slice, threshold));
+}
+
+export function summarize(confusion: Confusion): ThresholdMetrics {
+  const { truePositive: tp, falsePositive: fp, trueNegative: tn, falseNegative: fn } = confusion;
+  const count = tp + fp + tn + fn;
+  return {
+    ...confusion,
+    count,
+    accuracy: (tp + tn) / count,
+    precision: tp / (tp + fp),
+    recall: tp / (tp + fn),
+    falsePositiveRate: fp / (fp + tn),
+    positiveRate: (tp + fp) / count,
+    f1: (2 * tp) / (2 * tp + fp + fn),
+    falsePositiveShare: fp / count,
+    falseNegativeShare: fn / count,
+  };
+}
+
+/** Return the cost of errors: false positives cost `ratio` times as much as false negatives. */
+export function computeCost({ falsePositive, falseNegative }: Confusion, ratio: number): number {
+  return ratio * falsePositive + falseNegative;
+}
+
+/** Return the sum of the slices, each at its own threshold. */
+export function addConfusions(parts: readonly Confusion[]): Confusion {
+  const sum = (key: keyof Confusion): number => parts.reduce((total, one) => total + one[key], 0);
+  return {
+    truePositive: sum('truePositive'),
+    falsePositive: sum('falsePositive'),
+    trueNegative: sum('trueNegative'),
+    falseNegative: sum('falseNegative'),
+  };
+}
+
+/** Return the curves of a slice, in the form that the plots of evaluations draw. */
+export function makeCurves(
+  response: PerformanceResponse,
+  slice: number,
+): EvaluationCurves & { readonly rocAuc: number; readonly averagePrecision: number } {
+  const size = response.thresholds.length;
+  // From the highest threshold to the lowest; a point above all scores begins the ROC curve.
+  const order = Array.from({ length: size }, (_, at) => size - 1 - at);
+  const at = (at: number) => computeMetrics(response, slice, response.thresholds[at] ?? 0);
+  const metrics = order.map(at);
+  const x = Float64Array.from([0, ...metrics.map((one) => one.falsePositiveRate)]);
+  const y = Float64Array.from([0, ...metrics.map((one) => one.recall)]);
+  const known = metrics.filter(({ precision }) => !Number.isNaN(precision));
+  const buckets = response.slices.length
+    ? response.calibration_count.length / response.slices.length
+    : 0;
+  const part = (values: Float64Array) => values.slice(slice * buckets, (slice + 1) * buckets);
+  const distribution = countScores(response, slice);
+  return {
+    slice,
+    output: '',
+    false_positive_rate: x,
+    true_positive_rate: y,
+    recall: Float64Array.from(known, ({ recall }) => recall),
+    precision: Float64Array.from(known, ({ precision }) => precision),
+    mean_score: part(response.calibration_score),
+    positive_share: part(response.calibration_share),
+    calibration_weight: part(response.calibration_count),
+    distribution_edges: response.thresholds,
+    ...distribution,
+    rocAuc: integrate(x, y),
+    averagePrecision: computeAveragePrecision(known),
+  };
+}
+
+/** Return the number of scores between neighboring thresholds, by label. */
+function countScores(
+  { thresholds, tp, fp }: PerformanceResponse,
+  slice: number,
+): { negative: Float64Array; positive: Float64Array } {
+  const size = thresholds.length;
+  const differences = (values: Float64Array): Float64Array =>
+    Float64Array.from({ length: Math.max(0, size - 1) }, (_, at) => {
+      const place = slice * size + at;
+      const last = at === size - 2 ? 0 : (values[place + 1] ?? 0);
+      return (values[place] ?? 0) - last;
+    });
+  return { negative: differences(fp), positive: differences(tp) };
+}
+
+function integrate(x: Float64Array, y: Float64Array): number {
+  let area = 0;
+  for (let at = 1; at < x.length; at++) {
+    const width = (x[at] ?? NaN) - (x[at - 1] ?? NaN);
+    area += (width * ((y[at] ?? NaN) + (y[at - 1] ?? NaN))) / 2;
+  }
+  return area;
+}
+
+/** Precision weighted by the increase of recall; thresholds without positives have no precision. */
+function computeAveragePrecision(metrics: readonly ThresholdMetrics[]): number {
+  let previous = 0;
+  let total = 0;
+  for (const { recall, precision } of metrics) {
+    total += (recall - previous) * precision;
+    previous = recall;
+  }
+  return metrics.length > 0 ? total : NaN;
+}

@@ -1,0 +1,121 @@
+import { sortOrderCodec } from '../../components/data-table';
+import {
+  choice,
+  flag,
+  json,
+  list,
+  number,
+  optionalNumber,
+  optionalText,
+  text,
+} from '../../lib/codecs';
+import type { Metric, Strategy } from '../../api/schemas';
+import type { Context } from '../../plugin/context';
+import { type Condition, isConditions } from './conditions';
+
+export const WHAT_IF_VIEWS = [
+  'datapoints',
+  'performance',
+  'dependence',
+  'features',
+  'compare',
+  'attributions',
+] as const;
+export type WhatIfView = (typeof WHAT_IF_VIEWS)[number];
+
+export const METRICS: readonly Metric[] = ['l1', 'l2', 'cosine'];
+
+export const STRATEGIES = [
+  'custom',
+  'single',
+  'group',
+  'demographic_parity',
+  'equal_opportunity',
+  'equal_accuracy',
+  'equalized_odds',
+  'bounded_gap',
+] as const satisfies readonly (Strategy | 'custom')[];
+export type StrategyChoice = (typeof STRATEGIES)[number];
+
+/** Thresholds by slice. */
+export type Thresholds = Readonly<Record<string, number>>;
+
+function isThresholds(value: unknown): value is Thresholds {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((one) => typeof one === 'number' && one >= 0 && one <= 1)
+  );
+}
+
+/** Numbers by feature. */
+export type Weights = Readonly<Record<string, number>>;
+
+function isWeights(value: unknown): value is Weights {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((one) => typeof one === 'number' && one >= 0)
+  );
+}
+
+const NO_WEIGHTS: Weights = {};
+const NO_THRESHOLDS: Thresholds = {};
+const NO_CONDITIONS: readonly Condition[] = [];
+
+export type WhatIfSettings = ReturnType<typeof makeWhatIfSettings>;
+
+/** Everything that decides what is shown is in the URL. */
+export function makeWhatIfSettings({ url, preferences }: Context) {
+  return {
+    view: url.param<WhatIfView>('wi', choice(WHAT_IF_VIEWS, 'datapoints'), 'datapoints'),
+    session: url.param('wi-data', text, ''),
+    /** The file of the data set and its label, so that a link opens it again. */
+    file: url.param('wi-file', text, ''),
+    fileLabel: url.param('wi-file-label', text, ''),
+    /** The model of views that show one; empty for the first. */
+    model: url.param('wi-model', text, ''),
+    row: url.param('wi-row', optionalNumber, null),
+    // Datapoints. Null chooses a column that fits the models.
+    x: url.param('wi-x', optionalText, null),
+    y: url.param('wi-y', optionalText, null),
+    color: url.param('wi-color', optionalText, null),
+    label: url.param('wi-label', text, ''),
+    facetX: url.param('wi-facet-x', text, ''),
+    facetY: url.param('wi-facet-y', text, ''),
+    buckets: url.param('wi-buckets', number(4), 4),
+    conditions: url.param('wi-filter', json(isConditions, NO_CONDITIONS), NO_CONDITIONS),
+    /** Distances are measured from this row. */
+    anchor: url.param('wi-anchor', optionalNumber, null),
+    metric: url.param<Metric>('wi-metric', choice(METRICS, 'l1'), 'l1'),
+    // Counterfactuals.
+    counterfactual: url.param('wi-cf', flag, false),
+    count: url.param('wi-cf-count', number(1), 1),
+    locked: url.param('wi-locked', list, []),
+    /** Weights of features in distances, if not 1. */
+    weights: url.param('wi-weights', json(isWeights, NO_WEIGHTS), NO_WEIGHTS),
+    /** Difference of predictions that counts as another prediction of a regression model. */
+    difference: url.param('wi-cf-difference', optionalNumber, null),
+    // Performance.
+    sliceBy: url.param('wi-slice', list, []),
+    sliceBuckets: url.param('wi-slice-buckets', number(4), 4),
+    thresholds: url.param('wi-thresholds', json(isThresholds, NO_THRESHOLDS), NO_THRESHOLDS),
+    costRatio: url.param('wi-cost', number(1), 1),
+    strategy: url.param<StrategyChoice>('wi-strategy', choice(STRATEGIES, 'custom'), 'custom'),
+    sliceSort: url.param('wi-slice-sort', sortOrderCodec, { key: 'count', descending: true }),
+    slice: url.param('wi-open-slice', text, ''),
+    // Partial dependence.
+    isLocal: url.param('wi-local', flag, false),
+    curves: url.param('wi-curves', flag, false),
+    points: url.param('wi-points', number(10), 10),
+    pair: url.param('wi-pair', list, []),
+    dependenceClass: url.param('wi-class', text, ''),
+    // Features.
+    otherSession: url.param('wi-other', text, ''),
+    featureFilter: url.param('wi-find', text, ''),
+    featureSort: url.param('wi-features', sortOrderCodec, { key: 'order', descending: false }),
+    // Comparison.
+    otherModel: url.param('wi-other-model', text, ''),
+    panel: preferences.param('what-if-panel', flag, true),
+  };
+}

@@ -1,0 +1,456 @@
+import { getContext, setContext } from 'svelte';
+
+import { type Query, QueryMap } from '../../api/create-query.svelte';
+import { toProblem } from '../../api/errors';
+import type {
+  CounterfactualsResponse,
+  DataColumnInfo,
+  DataSessionsResponse,
+  DistancesResponse,
+  ModelInfo,
+  OpenRequest,
+  Problem,
+  RowEditRequest,
+  RowResponse,
+  SessionInfo,
+} from '../../api/schemas';
+import * as m from '../../catalog/what_if';
+import { RUN_COLORS } from '../../lib/colors';
+import type { Context } from '../../plugin/context';
+import { makeConditionMask } from './conditions';
+import {
+  type ColumnData,
+  columnQuery,
+  type ColumnRequest,
+  counterfactualsQuery,
+  distancesQuery,
+  rowQuery,
+  sessionsQuery,
+  VERSIONED_QUERIES,
+} from './query';
+import { makeWhatIfSettings, type WhatIfSettings } from './what-if-settings';
+import { WhatIfJob } from './what-if-job.svelte';
+
+/** Name of the column with the distance to a datapoint; no column of the data begins like this. */
+export const DISTANCE_COLUMN = ' distance';
+const DEFAULT_THRESHOLD = 0.5;
+
+/** The open data set with its models, what is chosen of it, and changes of its rows. */
+export class WhatIfState {
+  readonly context: Context;
+  readonly settings: WhatIfSettings;
+  readonly sessionsQuery: Query<DataSessionsResponse>;
+  readonly rowQuery: Query<RowResponse>;
+  readonly distancesQuery: Query<DistancesResponse>;
+  readonly counterfactualsQuery: Query<CounterfactualsResponse>;
+  readonly prediction: WhatIfJob;
+  /** Why the last change failed. */
+  problem = $state.raw<Problem | null>(null);
+  isEditing = $state(false);
+  /** Rows chosen with a box or a lasso. */
+  selectedRows = $state.raw<ReadonlySet<number>>(new Set());
+  dialog = $state<'data' | 'model' | null>(null);
+  readonly #columns: QueryMap<ColumnRequest, ColumnData>;
+  /** Models whose prediction was started, by session, so that a failure is not repeated. */
+  #attempted = new Set<string>();
+
+  /** Call it where effects can be created. */
+  constructor(context: Context) {
+    this.context = context;
+    this.settings = makeWhatIfSettings(context);
+    const { settings } = this;
+    this.sessionsQuery = context.query(sessionsQuery, () => ({}));
+    this.prediction = new WhatIfJob(context, () => this.#invalidate());
+    this.#columns = new QueryMap(context.queries, columnQuery, (key) => this.#makeRequest(key));
+    $effect(() => {
+      const stops = this.columnNames.map((name) => this.#columns.subscribe(name));
+      return () => {
+        for (const stop of stops) stop();
+      };
+    });
+    this.rowQuery = context.query(rowQuery, () => {
+      const { info, row } = this;
+      return info && row !== null && context.supports('GET what_if/row')
+        ? { session: info.session, row }
+        : null;
+    });
+    this.distancesQuery = context.query(distancesQuery, () => {
+      const { info } = this;
+      const { anchor, metric } = settings;
+      const isUsed = [this.xName, this.yName, this.colorName].includes(DISTANCE_COLUMN);
+      if (!info || anchor.value === null || !isUsed) return null;
+      return {
+        session: info.session,
+        row: anchor.value,
+        metric: metric.value,
+        weights: settings.weights.value,
+      };
+    });
+    this.counterfactualsQuery = context.query(
+      counterfactualsQuery,
+      () => {
+        const { info, row, model } = this;
+        if (!info || row === null || !model?.is_predicted || !settings.counterfactual.value)
+          return null;
+        return {
+          session: info.session,
+          row,
+          model: model.name,
+          metric: settings.metric.value,
+          weights: settings.weights.value,
+          count: Math.max(1, Math.min(100, settings.count.value)),
+          locked: settings.locked.value,
+          threshold: model.task === 'regression' ? settings.difference.value : null,
+        };
+      },
+      { keepPrevious: (previous, next) => previous.row === next.row },
+    );
+    $effect(() => this.#predictNext(this.info));
+    $effect(() => void this.#openLinkedFile());
+  }
+
+  readonly sessions: readonly SessionInfo[] = $derived.by(
+    () => this.sessionsQuery.data?.sessions ?? [],
+  );
+
+  /** The chosen data set, or the one that was opened last. */
+  readonly info: SessionInfo | null = $derived.by(
+    () =>
+      this.sessions.find(({ session }) => session === this.settings.session.value) ??
+      this.sessions.at(-1) ??
+      null,
+  );
+
+  readonly models: readonly ModelInfo[] = $derived.by(() => this.info?.models ?? []);
+
+  readonly model: ModelInfo | null = $derived.by(
+    () =>
+      this.models.find(({ name }) => name === this.settings.model.value) ?? this.models[0] ?? null,
+  );
+
+  readonly row: number | null = $derived.by(() => {
+    const { value } = this.settings.row;
+    return this.info && value !== null && value < this.info.row_count ? value : null;
+  });
+
+  readonly isBinary: boolean = $derived.by(
+    () => this.model?.task === 'classification' && this.model.class_names.length === 2,
+  );
+
+  /** The threshold of all rows, from which on a score is predicted as positive. */
+  readonly threshold: number = $derived.by(
+    () => this.settings.thresholds.value[''] ?? DEFAULT_THRESHOLD,
+  );
+
+  /** Whether rows can be changed; predictions that are columns of the data do not change. */
+  readonly canEdit: boolean = $derived.by(() => this.context.supports('POST what_if/edit'));
+
+  // ---- columns
+
+  readonly numericColumns: readonly DataColumnInfo[] = $derived.by(() =>
+    (this.info?.columns ?? []).filter((column) => isNumeric(column) && !column.is_list),
+  );
+
+  /** Columns that can be axes, colors, labels and facets. */
+  readonly plotColumns: readonly DataColumnInfo[] = $derived.by(() =>
+    (this.info?.columns ?? []).filter(({ type }) => type !== 'image' && type !== 'bytes'),
+  );
+
+  readonly xName: string = $derived.by(() => this.#choose(this.settings.x.value, this.#defaults.x));
+  readonly yName: string = $derived.by(() => this.#choose(this.settings.y.value, this.#defaults.y));
+  readonly colorName: string = $derived.by(() =>
+    this.#choose(this.settings.color.value, this.#defaults.color),
+  );
+
+  /** Axes and color that show the predictions, as long as the user has not chosen others. */
+  readonly #defaults = $derived.by(() => {
+    const columns = this.info?.columns ?? [];
+    const find = (...names: string[]): string =>
+      names.find((name) => columns.some((column) => column.name === name)) ?? '';
+    const [first, second] = this.models;
+    const score = (model: ModelInfo | undefined): string =>
+      model ? find(...['score', 'value'].map((name) => this.nameComputed(name, model.name))) : '';
+    const inputs = this.numericColumns.filter(({ is_input: isInput }) => isInput);
+    const [x = '', y = ''] = (inputs.length > 1 ? inputs : this.numericColumns).map(
+      ({ name }) => name,
+    );
+    const color = first ? find(this.nameComputed('predicted', first.name)) : '';
+    if (score(first) && score(second)) return { x: score(first), y: score(second), color };
+    if (score(first)) return { x, y: score(first), color: color || find(this.info?.label ?? '') };
+    return { x, y, color: color || find(this.info?.label ?? '') };
+  });
+
+  /** Computed columns have the name of the model if there are several. */
+  nameComputed(column: string, model: string): string {
+    return this.models.length > 1 ? `${column} (${model})` : column;
+  }
+
+  #choose(chosen: string | null, fallback: string): string {
+    if (chosen === null) return fallback;
+    const isKnown =
+      chosen === '' ||
+      chosen === DISTANCE_COLUMN ||
+      this.info?.columns.some(({ name }) => name === chosen);
+    return isKnown ? chosen : fallback;
+  }
+
+  /** The columns that are loaded. At least one, for the numbers of the rows. */
+  readonly columnNames: readonly string[] = $derived.by(() => {
+    const { info, settings } = this;
+    if (!info) return [];
+    const known = new Set(info.columns.map(({ name }) => name));
+    const wanted = [
+      this.xName,
+      this.yName,
+      this.colorName,
+      settings.label.value,
+      settings.facetX.value,
+      settings.facetY.value,
+      ...settings.conditions.value.map(({ column }) => column),
+      ...this.#extraColumns,
+    ].filter((name) => known.has(name));
+    const names = [...new Set(wanted)];
+    return names.length > 0 ? names : info.columns.slice(0, 1).map(({ name }) => name);
+  });
+
+  #extraColumns = $state.raw<readonly string[]>([]);
+
+  /** Load further columns while a view is open; return a function that stops. */
+  requestColumns(names: readonly string[]): () => void {
+    this.#extraColumns = names;
+    return () => (this.#extraColumns = []);
+  }
+
+  #makeRequest(name: string): ColumnRequest | null {
+    const { info } = this;
+    return info && { session: info.session, name, threshold: this.threshold };
+  }
+
+  getColumn(name: string): ColumnData | null {
+    if (name === '') return null;
+    if (name === DISTANCE_COLUMN) return this.distanceColumn;
+    const column = this.#columns.get(name)?.data ?? null;
+    return column && column.rows.length === this.rows.length ? column : null;
+  }
+
+  readonly distanceColumn: ColumnData | null = $derived.by(() => {
+    const { data } = this.distancesQuery;
+    const { anchor } = this.settings;
+    if (!data || data.distances.length !== this.rows.length || anchor.value === null) return null;
+    return {
+      name: m.distanceTo({ row: String(anchor.value) }),
+      type: 'float',
+      numbers: Float64Array.from(data.distances),
+      codes: null,
+      categories: [],
+      version: this.info?.version ?? 0,
+      rows: this.rows,
+    };
+  });
+
+  readonly #firstColumn: ColumnData | null = $derived.by(() => {
+    const name = this.columnNames[0];
+    return (name === undefined ? undefined : this.#columns.get(name)?.data) ?? null;
+  });
+
+  /** The numbers of the rows that are not deleted. */
+  readonly rows: Int32Array = $derived.by(() => this.#firstColumn?.rows ?? new Int32Array());
+
+  readonly columnsError: Problem | null = $derived.by(() => {
+    for (const name of this.columnNames) {
+      const error = this.#columns.get(name)?.error;
+      if (error) return error.problem;
+    }
+    return null;
+  });
+
+  readonly isLoadingColumns: boolean = $derived.by(() =>
+    this.columnNames.some((name) => this.#columns.get(name)?.isLoading ?? true),
+  );
+
+  /** 1 for each row that fits the conditions; null if there are none. */
+  readonly mask: Uint8Array | null = $derived.by(() => {
+    const { conditions } = this.settings;
+    const columns = new Map(
+      conditions.value.flatMap(({ column }) => {
+        const data = this.getColumn(column);
+        return data ? [[column, data] as const] : [];
+      }),
+    );
+    return makeConditionMask(conditions.value, columns, this.rows.length);
+  });
+
+  /** Return the position of a row in the columns; null if it is deleted. */
+  findPosition(row: number | null): number | null {
+    if (row === null) return null;
+    const { rows } = this;
+    let [low, high] = [0, rows.length - 1];
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const found = rows[middle] ?? 0;
+      if (found === row) return middle;
+      if (found < row) low = middle + 1;
+      else high = middle - 1;
+    }
+    return null;
+  }
+
+  getModelColor(name: string): string {
+    const at = this.models.findIndex((model) => model.name === name);
+    return RUN_COLORS[Math.max(0, at) % RUN_COLORS.length] ?? RUN_COLORS[0] ?? '#4269d0';
+  }
+
+  // ---- changes
+
+  selectRow(row: number | null): void {
+    this.settings.row.set(row, 'push');
+  }
+
+  /** Select the next or previous row, of the selected rows if there are some. */
+  stepRow(offset: number): void {
+    const { rows, selectedRows, mask } = this;
+    const candidates =
+      selectedRows.size > 0
+        ? [...selectedRows].sort((one, other) => one - other)
+        : [...(mask ? rows.filter((_, at) => mask[at]) : rows)];
+    if (candidates.length === 0) return;
+    const at = candidates.indexOf(this.row ?? -1);
+    const next = at < 0 ? 0 : (at + offset + candidates.length) % candidates.length;
+    this.selectRow(candidates[next] ?? null);
+  }
+
+  async edit(change: Omit<RowEditRequest, 'session'>): Promise<RowResponse | null> {
+    const { info } = this;
+    if (!info) return null;
+    this.isEditing = true;
+    this.problem = null;
+    try {
+      const request = { ...change, session: info.session };
+      const response = await this.context.queries.mutate('POST what_if/edit', request);
+      this.#invalidate();
+      const { row } = response;
+      if (row) {
+        this.context.queries.set(rowQuery, { session: info.session, row: row.row }, row);
+        this.selectRow(row.row);
+      } else if (change.kind === 'delete') this.selectRow(null);
+      return row;
+    } catch (error) {
+      this.problem = toProblem(error);
+      return null;
+    } finally {
+      this.isEditing = false;
+    }
+  }
+
+  /** Use a description that a request has returned, and fetch everything that depends on it. */
+  applyInfo(info: SessionInfo): void {
+    const others = this.sessions.filter(({ session }) => session !== info.session);
+    const isOpen = others.length < this.sessions.length;
+    const sessions = isOpen
+      ? this.sessions.map((one) => (one.session === info.session ? info : one))
+      : [...others, info];
+    this.#invalidate();
+    this.context.queries.set(sessionsQuery, {}, { sessions });
+    this.settings.session.set(info.session, 'push');
+  }
+
+  /** Open data files; return why that failed. */
+  async openData(request: OpenRequest): Promise<Problem | null> {
+    const { queries } = this.context;
+    try {
+      const info = await queries.mutate('POST what_if/open', request);
+      this.settings.row.set(null);
+      this.selectedRows = new Set();
+      this.settings.file.set(request.path);
+      this.settings.fileLabel.set(request.label ?? '');
+      this.applyInfo(info);
+      return null;
+    } catch (error) {
+      return toProblem(error);
+    }
+  }
+
+  /** A link to a data set of a server that was restarted opens its file again. */
+  async #openLinkedFile(): Promise<void> {
+    const { file, fileLabel, session, row } = this.settings;
+    const isOpen = this.sessions.some((one) => one.session === session.value);
+    if (this.#isLinkOpened || isOpen || file.value === '' || !this.sessionsQuery.data) return;
+    this.#isLinkOpened = true;
+    const chosen = row.value;
+    const label = fileLabel.value === '' ? null : fileLabel.value;
+    this.problem = await this.openData({ path: file.value, label });
+    if (!this.problem) row.set(chosen);
+  }
+
+  #isLinkOpened = false;
+
+  async closeSession(session: string): Promise<void> {
+    try {
+      const response = await this.context.queries.mutate('POST what_if/close', { session });
+      this.context.queries.set(sessionsQuery, {}, response);
+      this.settings.session.set('');
+      this.settings.file.set('');
+      this.settings.row.set(null);
+    } catch (error) {
+      this.problem = toProblem(error);
+    }
+  }
+
+  async configure(label: string | null): Promise<void> {
+    const { info } = this;
+    if (!info) return;
+    try {
+      const request = { session: info.session, label };
+      this.applyInfo(await this.context.queries.mutate('POST what_if/configure', request));
+    } catch (error) {
+      this.problem = toProblem(error);
+    }
+  }
+
+  async removeModel(model: string): Promise<void> {
+    const { info } = this;
+    if (!info) return;
+    try {
+      const request = { session: info.session, model };
+      this.applyInfo(await this.context.queries.mutate('DELETE what_if/models', request));
+    } catch (error) {
+      this.problem = toProblem(error);
+    }
+  }
+
+  /** Predict all rows with the models that have not done so. */
+  retryPrediction(): void {
+    this.#attempted.clear();
+    this.#predictNext(this.info);
+  }
+
+  #predictNext(info: SessionInfo | null): void {
+    if (!info || !this.context.supports('POST what_if/predict')) return;
+    const { session } = info;
+    const next = info.models.find(
+      ({ name, is_predicted: isPredicted }) =>
+        !isPredicted && !this.#attempted.has(`${session}/${name}`),
+    );
+    if (!next || this.prediction.isRunning) return;
+    this.#attempted.add(`${session}/${next.name}`);
+    void this.prediction.run('POST what_if/predict', { session, model: next.name });
+  }
+
+  #invalidate(): void {
+    for (const definition of VERSIONED_QUERIES) this.context.queries.invalidate(definition);
+  }
+}
+
+export function isNumeric({ type }: Pick<DataColumnInfo, 'type'>): boolean {
+  return type === 'integer' || type === 'float' || type === 'boolean';
+}
+
+const KEY = Symbol('what-if');
+
+export function setWhatIf(state: WhatIfState): WhatIfState {
+  return setContext(KEY, state);
+}
+
+export function getWhatIf(): WhatIfState {
+  return getContext<WhatIfState>(KEY);
+}
