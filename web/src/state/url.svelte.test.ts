@@ -30,6 +30,7 @@ function countReads(read: () => unknown): { readonly count: number; stop: () => 
 test('a change notifies the readers of that parameter and of the whole query', () => {
   new BrowserStub('?filter=a');
   const url = new PageUrl();
+  const stop = url.start();
   const [filter, order] = [url.param('filter', text, ''), url.param('order', text, '')];
   const reads = [() => filter.value, () => order.value, () => url.search].map(countReads);
   const counts = (): number[] => reads.map(({ count }) => count);
@@ -40,7 +41,8 @@ test('a change notifies the readers of that parameter and of the whole query', (
   order.set('name');
   expect(counts()).toEqual([2, 2, 3]);
   expect(url.search).toBe('filter=b&order=name');
-  for (const { stop } of reads) stop();
+  for (const each of reads) each.stop();
+  stop(); // cancels the pending change of the history
 });
 
 test('Back restores parameters and notifies their readers', async () => {
