@@ -11,8 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The pins were taken with Python 3.11 and hold for later ones; 3.10 takes the newest that it can.
 OLD    := $(shell $(PYTHON) -c 'import sys; print("y" if sys.version_info < (3, 11) else "")')
-# Python compiles a module when it is first imported; compiling all of a framework takes minutes.
-PIP    := $(BIN)/python -m pip install --quiet --no-compile $(if $(OLD),,--constraint tools/constraints.txt)
+PIP    := $(BIN)/python -m pip install --quiet $(if $(OLD),,--constraint tools/constraints.txt)
 
 KERNEL := $(shell find tracklight -name '*.pyx' -o -name '*.pxi' -o -name '*.h') tools/build_kernel.py
 WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/test-results/*' -not -path '*/catalog/*')
