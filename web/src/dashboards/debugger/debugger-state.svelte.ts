@@ -118,8 +118,10 @@ export class DebuggerState {
     return [...rows.filter(isVisible), ...rows.filter((row) => !isVisible(row))];
   });
 
+  /** At first one with a root cause, which is what users look for. */
   readonly source = $derived(
     this.rows.find(({ name }) => name === this.#name.value) ??
+      this.rows.find((row) => row.problem === null && row.problem_step !== null) ??
       this.rows.find(({ problem }) => problem === null) ??
       this.rows[0] ??
       null,
