@@ -78,7 +78,7 @@ def step(model, batch):
     # Loss of a batch
     x, y = batch
     p, rows = model(x), torch.arange(len(y))
-    loss = -torch.log(p[rows, y]).mean()
+    loss = -torch.log(p)[rows, y].mean()
     return loss
 
 
@@ -129,7 +129,7 @@ _LAYERS = (
     _Layer("relu3", "ReLU", (_BATCH, 128), (), 128, 24, "x = self.relu3(x)"),
     _Layer("fc2", "Linear", (_BATCH, _CLASSES), (_CLASSES, 128), 0, 25, "x = self.fc2(x)"),
     _Layer("softmax", "softmax", (_BATCH, _CLASSES), (), 0, 26, "p = torch.softmax(x, 1)"),
-    _Layer("log", "log", (_BATCH, _CLASSES), (), 0, 34, "loss = -torch.log(p[rows, y]).mean()"),
+    _Layer("log", "log", (_BATCH, _CLASSES), (), 0, 34, "loss = -torch.log(p)[rows, y].mean()"),
 )
 
 
