@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType, TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.writer import tf_context
@@ -23,12 +23,15 @@ from tracklight.writer import tf_context
 _skipped_dirs: tuple[str, ...] = (os.path.dirname(os.path.dirname(__file__)) + os.sep,)
 
 
-class Location(NamedTuple):
+class Location:
     """A line of the user's program."""
 
-    filename: str
-    line: int
-    module: str
+    __slots__ = ("filename", "line", "module")
+
+    def __init__(self, filename: str, line: int, module: str) -> None:
+        self.filename = filename
+        self.line = line
+        self.module = module
 
 
 _strict: ContextVar[bool] = ContextVar("tracklight_strict", default=False)
