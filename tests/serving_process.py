@@ -72,7 +72,8 @@ def main() -> None:
 
     def predict(name: str, examples: Any, context: Any) -> Any:
         if name == "slow":
-            time.sleep(30)
+            while context.is_active():  # until the client gives up
+                time.sleep(0.05)
         if name not in models:
             context.abort(grpc.StatusCode.NOT_FOUND, f"Servable not found for request: {name}")
         rows = []

@@ -55,6 +55,7 @@ from tracklight.index.downsampling import Line, LineView, to_float32_if_exact
 from tracklight.index.downsampling import make_edges as make_pixel_edges
 from tracklight.index.series_query import Baseline, Curve, SeriesQuery, View
 from tracklight.index.smoothing import Smoothing
+from tracklight.logdir.confined_files import ConfinedFiles
 from tracklight.logdir.roots import Root
 from tracklight.types import (
     CaptureFile,
@@ -82,6 +83,7 @@ __all__ = [
     "Baseline",
     "Blob",
     "CaptureFile",
+    "ConfinedFiles",
     "Context",
     "Curve",
     "Dashboard",

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.request import urlopen
 
-import numpy as np
 import pytest
 
 import tracklight
-from tracklight.analysis.predictors.python_models import make_tf_examples
-from tracklight.analysis.tables.objects import to_table
 from tracklight.errors import UsageError
 from tracklight.what_if import Session, WitConfigBuilder, WitWidget
 
@@ -45,20 +42,6 @@ def test_lists_with_feature_names() -> None:
     builder.set_custom_predict_fn(lambda rows: [row[0] + row[1] for row in rows])
     session = WitWidget(builder, delay_rendering=True).session
     assert session.predictions()["value"].tolist() == [11, 22]
-
-
-@pytest.mark.slow
-def test_example_messages_are_passed_on() -> None:
-    pytest.importorskip("tensorflow")
-    examples = make_tf_examples(to_table(ROWS))
-
-    def predict(received: Any) -> Any:
-        ages = [e.features.feature["age"].int64_list.value[0] for e in received]
-        return np.array(ages) / 100
-
-    builder = WitConfigBuilder(examples).set_custom_predict_fn(predict)
-    session = WitWidget(builder.set_target_feature("label"), delay_rendering=True).session
-    assert np.allclose(session.predictions()["score"], [0.2, 0.3, 0.5, 0.6])
 
 
 def test_serving_settings_are_used() -> None:

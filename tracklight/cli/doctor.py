@@ -148,6 +148,7 @@ EXTRAS = {
     "notebook": Extra(("anywidget",), "live charts in notebook cells"),
     "projector": Extra(("h5py", "pyarrow"), "embeddings in HDF5 and Parquet files"),
     "search": Extra(("optuna",), "hyperparameter search with Optuna"),
+    "serving": Extra(("grpcio",), "models behind TensorFlow Serving"),
     "system": Extra(("psutil", "nvidia-ml-py"), "CPU, memory and GPU usage in profiles"),
 }
 

@@ -1,4 +1,4 @@
-"""Models of scikit-learn, XGBoost, PyTorch, Keras and ONNX give their own predictions."""
+"""Models of scikit-learn, XGBoost and ONNX give their own predictions, as objects and as files."""
 
 from __future__ import annotations
 
@@ -57,34 +57,6 @@ def test_xgboost_booster_with_attributions(iris: Any) -> None:
     assert np.allclose(1 / (1 + np.exp(-logits - bias)), result.scores[:, 1], atol=1e-4)
 
 
-def test_torch_module_stays_in_training_mode() -> None:
-    torch = pytest.importorskip("torch")
-    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Dropout(0.5))
-    rows = np.random.default_rng(0).normal(size=(7, 3))
-    result = wrap_model(model, output="logits").predict(to_table(rows))
-    with torch.inference_mode():
-        expected = model.eval()(torch.as_tensor(rows, dtype=torch.float32)).softmax(1).numpy()
-    assert np.allclose(result.scores, expected, atol=1e-6)
-    model.train()
-    wrap_model(model, output="logits").predict(to_table(rows))
-    assert model.training
-
-
-def test_keras_with_one_and_with_named_inputs() -> None:
-    keras = pytest.importorskip("keras")
-    rows = np.random.default_rng(0).normal(size=(9, 4))
-    single = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="softmax")])
-    scores = wrap_model(single).predict(to_table(rows)).scores
-    assert np.allclose(scores, single.predict(rows, verbose=0), atol=1e-6)
-    first, second = keras.Input((1,), name="a"), keras.Input((1,), name="b")
-    joined = keras.layers.Concatenate()([first, second])
-    named = keras.Model([first, second], keras.layers.Dense(1)(joined))
-    table = to_table({"b": rows[:, 0], "a": rows[:, 1], "c": rows[:, 2]})
-    values = wrap_model(named, task="regression").predict(table).scores
-    expected = named.predict({"a": rows[:, 1:2], "b": rows[:, :1]}, verbose=0)[:, 0]
-    assert np.allclose(values, expected, atol=1e-6)
-
-
 def make_onnx(weights: Any, bias: Any) -> Any:
     onnx = pytest.importorskip("onnx")
     from onnx import TensorProto, helper, numpy_helper
@@ -139,38 +111,18 @@ def test_onnx_object_and_file_in_a_process(tmp_path: Path) -> None:
         predictor.close()
 
 
-@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras
-def test_model_files_of_each_framework(tmp_path: Path, iris: Any) -> None:
+def test_scikit_learn_file(tmp_path: Path, iris: Any) -> None:
     from sklearn.linear_model import LogisticRegression
 
     skops = pytest.importorskip("skops.io")
-    torch = pytest.importorskip("torch")
-    keras = pytest.importorskip("keras")
     estimator = LogisticRegression(max_iter=500).fit(iris.data, iris.target)
     skops.dump(estimator, tmp_path / "m.skops")
-    module = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(1)).eval()
-    example = (torch.zeros(2, 4),)
-    rows = torch.export.Dim("rows")
-    program = torch.export.export(module, example, dynamic_shapes=({0: rows},))
-    torch.export.save(program, tmp_path / "m.pt2")
-    network = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="softmax")])
-    network.save(tmp_path / "m.keras")
-    network.export(tmp_path / "saved", verbose=False)
-    with torch.inference_mode():
-        torch_expected = module(torch.tensor(iris.data.to_numpy(), dtype=torch.float32)).numpy()
-    keras_expected = network.predict(iris.data.to_numpy(), verbose=0)
-    for name, expected in {
-        "m.skops": estimator.predict_proba(iris.data),
-        "m.pt2": torch_expected,
-        "m.keras": keras_expected,
-        "saved": keras_expected,
-    }.items():
-        predictor = load_model_file(tmp_path / name)
-        try:
-            scores = predictor.predict(to_table(iris.data)).scores
-            assert np.allclose(scores, expected, atol=1e-5), name
-        finally:
-            predictor.close()
+    predictor = load_model_file(tmp_path / "m.skops")
+    try:
+        scores = predictor.predict(to_table(iris.data)).scores
+        assert np.allclose(scores, estimator.predict_proba(iris.data), atol=1e-5)
+    finally:
+        predictor.close()
 
 
 def test_pickles_and_other_files_are_refused(tmp_path: Path) -> None:
@@ -180,10 +132,6 @@ def test_pickles_and_other_files_are_refused(tmp_path: Path) -> None:
     path.write_bytes(pickle.dumps({}))
     with pytest.raises(ModelError, match="is a pickle, which can run any code"):
         load_model_file(path)
-    torch = pytest.importorskip("torch")
-    torch.save(torch.nn.Linear(2, 1), tmp_path / "m.pt")  # a pickled module
-    with pytest.raises(ModelError, match="cannot load"):
-        load_model_file(tmp_path / "m.pt")
     with pytest.raises(ModelError, match="no model file"):
         load_model_file(tmp_path / "none.onnx")
     (tmp_path / "x.txt").write_text("hello")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -120,26 +118,3 @@ def test_truncated_file_keeps_its_complete_records() -> None:
 def test_other_files_are_rejected_with_a_sentence(data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         read_bytes(data)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
-def test_files_written_by_tensorflow(tmp_path: Path, compression: str) -> None:
-    tf: Any = pytest.importorskip("tensorflow")
-    path = tmp_path / "data"
-    with tf.io.TFRecordWriter(str(path), compression) as writer:
-        for number in range(500):
-            feature = {
-                "n": tf.train.Feature(int64_list=tf.train.Int64List(value=[number * 10**12])),
-                "f": tf.train.Feature(float_list=tf.train.FloatList(value=[number / 3, -1.0])),
-                "s": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"a" * (number % 3)])),
-            }
-            example = tf.train.Example(features=tf.train.Features(feature=feature))
-            writer.write(example.SerializeToString())
-    table = read_files([str(path)], lambda name: open(name, "rb"))
-    assert len(table) == 500
-    assert table.get_column("n").values.tolist() == [number * 10**12 for number in range(500)]
-    floats = np.array([[number / 3, -1.0] for number in range(500)], np.float32)
-    assert (table.get_column("f").to_array() == floats).all()
-    parsed = tf.train.Example.FromString(encode_examples(table)[7])
-    assert list(parsed.features.feature["n"].int64_list.value) == [7 * 10**12]

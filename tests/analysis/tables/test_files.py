@@ -140,6 +140,7 @@ def test_tables_of_libraries_have_the_same_values(data: Any) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_hugging_face_dataset_with_a_selection() -> None:
     datasets = pytest.importorskip("datasets")
     dataset = datasets.Dataset.from_dict({"x": [1, 2, 3, 4], "t": ["a", "b", "c", "d"]})
