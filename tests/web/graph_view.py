@@ -51,6 +51,11 @@ def node(page: Page, path: str) -> Locator:
     return page.locator(f'[data-node="{path}"]')
 
 
+def node_button(page: Page, path: str) -> Locator:
+    """Return the button of a node, which tells whether it is expanded or selected."""
+    return node(page, path).get_by_role("button")
+
+
 def get_node_point(locator: Locator) -> tuple[float, float]:
     """Return the screen position of a node's center, or of an expanded group's title."""
     expect(locator).to_be_visible()

@@ -16,7 +16,8 @@ UNTRANSLATED = re.compile(
     r"|TensorFlow|Keras|PyTorch|JAX|Tensor Core|NVIDIA|xprof|UTC|GiB|kHz"
     r"|\b(CSV|JSON|SVG|PNG|TSV|ZIP|OBJ|PLY|DOT|NaN|Inf|ROC|CPU|GPU|PCA|t-SNE|UMAP|HDBSCAN|k-means|TPU)\b"
     r"|\b(Shift|Ctrl|Alt|Enter|Esc|Tab|Home|End|Space|Delete|Backspace)\b"
-    # Functions that log data.
+    # Flags of the command, and functions that log data.
+    r"|--[a-z][a-z-]+"
     r"|\bsummary\.\w+|config=\{…\}|run\(…"
     # Paths (the tests write their logs to a directory of that name), file name extensions and
     # media types.

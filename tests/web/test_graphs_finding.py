@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.dashboards.graphs.graph_log import X, write_graph
 from tests.web.conftest import board_fixture
-from tests.web.graph_view import node, select_node, write_graph_log
+from tests.web.graph_view import node, node_button, select_node, write_graph_log
 from tests.web.waiting import get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
@@ -43,7 +43,7 @@ def test_search_finds_nodes_in_collapsed_scopes(graph_board: str, open_page: Ope
     results = page.get_by_role("region", name="Search results")
     expect(results.get_by_role("status")).to_have_text("3 matches")
     results.get_by_role("button", name="net/block_2/add").click()
-    expect(node(page, "net/block_2/add")).to_have_attribute("aria-pressed", "true")
+    expect(node_button(page, "net/block_2/add")).to_have_attribute("aria-pressed", "true")
     expect(page).to_have_url(re.compile("open=net,net/block_2"))
     expect(details(page)).to_contain_text("AddV2")
     expect(details(page)).to_contain_text(f"float32 ?{X}64")
@@ -79,7 +79,7 @@ def test_skip_connections_and_shape_mismatches_are_listed(
     expect(node(page, "net/block_1")).not_to_have_attribute("data-shape-issue", "true")
     page.keyboard.press("Escape")
     skips.get_by_role("button", name="net/block_3/add").click()
-    expect(node(page, "net/block_3/add")).to_have_attribute("aria-pressed", "true")
+    expect(node_button(page, "net/block_3/add")).to_have_attribute("aria-pressed", "true")
 
 
 def test_trace_dims_unrelated_nodes(graph_board: str, open_page: OpenPage) -> None:
@@ -180,7 +180,7 @@ def search(page: Page, query: str) -> Locator:
 def test_train_step_shows_the_model(train_step_board: str, open_page: OpenPage) -> None:
     page = open_page(train_step_board)
     call = page.locator('[data-node="StatefulPartitionedCall"]')
-    expect(call).to_have_attribute("aria-expanded", "true")
+    expect(call.get_by_role("button")).to_have_attribute("aria-expanded", "true")
     for layer in ("sequential_1", "compile_loss", "gradient_tape", "adam"):
         expect(page.locator(f'[data-node$="|{layer}"]')).to_be_visible()
     placeholders = page.locator("[data-node]").filter(has_text="Placeholder")
@@ -197,7 +197,7 @@ def test_every_search_result_can_be_shown(
     path = hit.get_attribute("title")
     hit.click()
     shown_node = page.locator(f'[data-node="{path}"]')
-    expect(shown_node).to_have_attribute("aria-pressed", "true")
+    expect(shown_node.get_by_role("button")).to_have_attribute("aria-pressed", "true")
     expect(shown_node).to_be_in_viewport()
     expect(page.get_by_role("button", name="Show in graph")).to_have_count(0)
 
@@ -208,8 +208,8 @@ def test_search_result_that_is_not_loaded_can_be_shown(
     page = open_page(graph_board)
     page.get_by_role("button", name="Select a graph").click()
     page.get_by_role("dialog").get_by_role("option", name=re.compile("c_many")).click()
-    expect(node(page, "many")).to_have_attribute("aria-expanded", "true")
+    expect(node_button(page, "many")).to_have_attribute("aria-expanded", "true")
     expect(node(page, "many/in449x")).to_have_count(0)
     search(page, "in449x").first.click()
-    expect(node(page, "many/in449x")).to_have_attribute("aria-pressed", "true")
+    expect(node_button(page, "many/in449x")).to_have_attribute("aria-pressed", "true")
     expect(node(page, "many/in449x")).to_be_in_viewport()

@@ -15,7 +15,7 @@ from tests.analysis.graphs.graphdefs import add_function, call, graphdef
 from tests.archives import extract
 from tests.dashboards.graphs.graph_log import write_graph
 from tests.web.conftest import board_fixture
-from tests.web.graph_view import build_network, node, select_node, toggle_group
+from tests.web.graph_view import build_network, node, node_button, select_node, toggle_group
 from tests.web.locators import click_retry
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
@@ -67,10 +67,10 @@ def test_function_body_expands_at_its_call(graph_board: str, open_page: OpenPage
     expect(details(page)).to_contain_text("net/call|body|in/sum")
     # A state with all groups collapsed survives a reload; the default is not restored.
     page.keyboard.press("c")
-    expect(node(page, "net")).to_have_attribute("aria-expanded", "false")
+    expect(node_button(page, "net")).to_have_attribute("aria-expanded", "false")
     expect(page).to_have_url(re.compile("open=/(&|$)"))
     page.reload()
-    expect(node(page, "net")).to_have_attribute("aria-expanded", "false")
+    expect(node_button(page, "net")).to_have_attribute("aria-expanded", "false")
 
 
 def test_color_by_time_and_memory_of_a_profile(graph_board: str, open_page: OpenPage) -> None:
@@ -144,25 +144,17 @@ def test_failed_requests_can_be_retried(graph_board: str, open_page: OpenPage) -
     expect(details(page)).to_contain_text("nowhere/at/all")
 
 
-def find_unexpected_violations(page: Page) -> list[str]:
-    """Return accessibility violations, except that nodes show abbreviated names."""
-    abbreviated = "label-content-name-mismatch: <g "
-    return [
-        violation for violation in find_violations(page) if not violation.startswith(abbreviated)
-    ]
-
-
 def test_no_accessibility_violations_and_fits_on_a_phone(
     graph_board: str, open_page: OpenPage
 ) -> None:
     page = open_page(f"{graph_board}&open=net&node=head&find=op:AddV2")
     expect(details(page)).to_contain_text("head")
     expect(page.get_by_role("region", name="Search results")).to_contain_text("3 matches")
-    assert find_unexpected_violations(page) == []
+    assert find_violations(page) == []
     page.set_viewport_size({"width": 390, "height": 900})
     expect(node(page, "net")).to_be_visible()
     assert not overflows(page)
-    assert find_unexpected_violations(page) == []
+    assert find_violations(page) == []
 
 
 def test_static_export_supports_search_colors_and_download(

@@ -16,6 +16,7 @@ from tests.web.graph_view import (
     build_network,
     get_node_point,
     node,
+    node_button,
     select_node,
     toggle_group,
     write_graph_log,
@@ -41,7 +42,7 @@ def canvas(page: Page) -> Locator:
 
 def test_scopes_expand_in_place_and_collapse(graph_board: str, open_page: OpenPage) -> None:
     page = open_page(f"{graph_board}&open=head")
-    expect(node(page, "net")).to_have_attribute("aria-expanded", "false")
+    expect(node_button(page, "net")).to_have_attribute("aria-expanded", "false")
     expect(page.locator('[data-edge="images → net"]')).to_have_count(1)
     before = get_center(node(page, "images"))
     toggle_group(page, "net")
@@ -83,15 +84,15 @@ def test_keys_follow_edges_and_expand_groups(graph_board: str, open_page: OpenPa
     page = open_page(f"{graph_board}&open=head")
     select_node(page, "images")
     page.keyboard.press("ArrowDown")
-    expect(node(page, "net")).to_have_attribute("aria-pressed", "true")
+    expect(node_button(page, "net")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Enter")
     expect(node(page, "net/block_1")).to_be_visible()
     page.keyboard.press("ArrowUp")
-    expect(node(page, "images")).to_have_attribute("aria-pressed", "true")
+    expect(node_button(page, "images")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("ArrowDown")
-    expect(node(page, "net/block_1")).to_have_attribute("aria-pressed", "true")
+    expect(node_button(page, "net/block_1")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("ArrowDown")
-    expect(node(page, "net/block_2")).to_have_attribute("aria-pressed", "true")
+    expect(node_button(page, "net/block_2")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Escape")
     expect(page.get_by_role("complementary", name="Details")).to_contain_text("Largest tensors")
 
@@ -213,15 +214,15 @@ def test_back_and_forward_restore_the_view(graph_board: str, open_page: OpenPage
 
     page.go_back()  # before the color
     expect(color_select).to_have_value(default_color)
-    expect(net).to_have_attribute("aria-expanded", "true")
+    expect(net.get_by_role("button")).to_have_attribute("aria-expanded", "true")
     page.go_back()  # before the group; the double click selected it first
-    expect(net).to_have_attribute("aria-expanded", "false")
+    expect(net.get_by_role("button")).to_have_attribute("aria-expanded", "false")
     expect(block).to_have_count(0)
     while "node=images" not in page.url:
         page.go_back()
-    expect(images).to_have_attribute("aria-pressed", "true")
+    expect(images.get_by_role("button")).to_have_attribute("aria-pressed", "true")
     page.go_back()  # before the selection
-    expect(images).to_have_attribute("aria-pressed", "false")
+    expect(images.get_by_role("button")).to_have_attribute("aria-pressed", "false")
     wait_for_value(page, lambda: get_center(images), pytest.approx(at_first, abs=3))
 
     for _ in range(10):

@@ -107,6 +107,17 @@ STOPS = [
         "main article [data-drawn]",
         "fair=metrics",
     ),
+    # Show statistics of the features of a data file.
+    Stop(
+        "what_if",
+        "What-If",
+        "More",
+        "button",
+        "^Features$",
+        ("Enter",),
+        "main table, main [role=table]",
+        "wi=features",
+    ),
     # Turn a mesh.
     Stop(
         "mesh",
@@ -126,7 +137,7 @@ STOPS = [
         "application",
         "^Graph",
         ("ArrowDown",),
-        "[data-node][aria-pressed=true]",
+        "[data-node] [aria-pressed=true]",
         "node=",
     ),
     # Show trials in another plot.
@@ -199,7 +210,8 @@ def test_every_dashboard_is_operated_by_keyboard(
 ) -> None:
     dashboards = {dashboard.tab: dashboard for dashboard in DASHBOARDS}
     assert {stop.tab for stop in STOPS} == set(dashboards)
-    page = open_page(f"{chinese_board}?tab=overview", locale="en-US")
+    # Which data file What-If opens is part of the URL on every tab.
+    page = open_page(f"{chinese_board}?tab=overview&wi-file=人口.csv", locale="en-US")
     # Hide the runs, so that the dashboard follows the top bar.
     press_until_focused(page, "Tab", page.get_by_role("button", name="Hide runs"))
     page.keyboard.press("Enter")

@@ -52,6 +52,27 @@ class ArrayHeader(msgspec.Struct):
     shape: list[int]
 
 
+class StoredMessage(msgspec.Struct, array_like=True):
+    code: str
+    text: str
+    args: dict[str, str | int | float | StoredMessage] = {}
+
+    @classmethod
+    def make(cls, message: Message) -> StoredMessage:
+        args = {
+            name: cls.make(value) if isinstance(value, Message) else value
+            for name, value in message.args.items()
+        }
+        return cls(message.code, message.text, args)
+
+    def to_message(self) -> Message:
+        args = {
+            name: value.to_message() if isinstance(value, StoredMessage) else value
+            for name, value in self.args.items()
+        }
+        return Message(self.code, self.text, args)
+
+
 class Header(msgspec.Struct):
     version: int
     task: str
@@ -63,7 +84,7 @@ class Header(msgspec.Struct):
     confidence: float
     seed: int
     arrays: list[ArrayHeader]
-    warnings: list[Message] = []
+    warnings: list[StoredMessage] = []
     omitted: list[list[tuple[str, str]]] = []
     outputs: list[str] = []
     exact_curves: bool = False
@@ -103,7 +124,7 @@ def encode_evaluation(stored: StoredEvaluation) -> list[bytes]:
         arrays=[
             ArrayHeader(name, array.dtype.str, list(array.shape)) for name, array in arrays.items()
         ],
-        warnings=list(result.warnings),
+        warnings=[StoredMessage.make(warning) for warning in result.warnings],
         omitted=[list(key) for key in result.omitted],
         outputs=list(plots.outputs) if plots else [],
         exact_curves=plots.is_exact if plots else False,
@@ -161,7 +182,7 @@ def decode_evaluation(parts: Sequence[bytes]) -> StoredEvaluation:
         upper=_get(arrays, "upper", shape),
         resampling=resampling,
         replicates=replicates,
-        warnings=tuple(header.warnings),
+        warnings=tuple([warning.to_message() for warning in header.warnings]),
         omitted=tuple(tuple(key) for key in header.omitted),
     )
     task: Task = "binary"
