@@ -197,7 +197,10 @@ def open_dashboard(page: Page, stop: Stop) -> None:
         tab = bar.get_by_role("button", name=re.compile(f"^({stop.group}|More)"))
         press_until_focused(page, "Shift+Tab", tab.first)
         page.keyboard.press("Enter")
-        link = page.get_by_role("dialog").get_by_role("link", name=stop.title, exact=True)
+        menu = page.get_by_role("dialog")
+        # A dashboard without data in the log is a button.
+        inactive = menu.get_by_role("button", name=stop.title, exact=True)
+        link = menu.get_by_role("link", name=stop.title, exact=True).or_(inactive)
         press_until_focused(page, "Tab", link)
     else:
         press_until_focused(page, "Shift+Tab", link)
