@@ -363,6 +363,8 @@ export class WhatIfState {
       this.selectedRows = new Set();
       this.settings.file.set(request.path);
       this.settings.fileLabel.set(request.label ?? '');
+      this.settings.fileScores.set(request.prediction ?? []);
+      this.settings.fileTask.set(request.task ?? 'classification');
       this.applyInfo(info);
       return null;
     } catch (error) {
@@ -372,17 +374,39 @@ export class WhatIfState {
 
   /** A link to a data set of a server that was restarted opens its file again. */
   async #openLinkedFile(): Promise<void> {
-    const { file, fileLabel, session, row } = this.settings;
+    const { file, fileLabel, fileScores, fileTask, session, row } = this.settings;
     const isOpen = this.sessions.some((one) => one.session === session.value);
-    if (this.#isLinkOpened || isOpen || file.value === '' || !this.sessionsQuery.data) return;
-    this.#isLinkOpened = true;
-    const chosen = row.value;
+    if (isOpen || file.value === '' || !this.sessionsQuery.data) return;
+    const path = file.value;
     const label = fileLabel.value === '' ? null : fileLabel.value;
-    this.problem = await this.openData({ path: file.value, label });
+    // A link without a session comes from another dashboard; the file may be open already.
+    const found =
+      session.value === ''
+        ? this.sessions.find((one) => one.path === path && one.label === label)
+        : undefined;
+    if (found) {
+      session.set(found.session);
+      return;
+    }
+    if (this.#openedFile === path) return;
+    this.#openedFile = path;
+    const chosen = row.value;
+    const [prediction, task] = [fileScores.value, fileTask.value];
+    this.problem = await this.openData({ path, label, prediction, task });
     if (!this.problem) row.set(chosen);
   }
 
-  #isLinkOpened = false;
+  /** The last file that was opened by a link, so that a failure is not repeated. */
+  #openedFile: string | null = null;
+
+  /** Columns of conditions that the data does not have. */
+  readonly unknownColumns: readonly string[] = $derived.by(() => {
+    const { info } = this;
+    if (!info) return [];
+    const known = new Set(info.columns.map(({ name }) => name));
+    const wanted = new Set(this.settings.conditions.value.map(({ column }) => column));
+    return [...wanted].filter((name) => !known.has(name));
+  });
 
   async closeSession(session: string): Promise<void> {
     try {
