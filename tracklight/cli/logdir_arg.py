@@ -262,3 +262,15 @@ def _shorten(path: str) -> str:
     except ValueError:  # on another drive (Windows)
         return path
     return path if relative.startswith(os.pardir) else relative
+
+
+def parse_data_dirs(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Return the absolute paths of ``--data-dir``.
+
+    Raises:
+        UsageError: One of them is not a directory.
+    """
+    for path in paths:
+        if not path.is_dir():
+            raise UsageError(f'--data-dir: "{path}" is not a directory')
+    return tuple(str(path.resolve()) for path in paths)

@@ -343,7 +343,7 @@ export class WhatIfState {
   }
 
   /** Use a description that a request has returned, and fetch everything that depends on it. */
-  applyInfo(info: SessionInfo): void {
+  applyInfo(info: SessionInfo, mode: 'push' | 'replace' = 'push'): void {
     const others = this.sessions.filter(({ session }) => session !== info.session);
     const isOpen = others.length < this.sessions.length;
     const sessions = isOpen
@@ -351,11 +351,11 @@ export class WhatIfState {
       : [...others, info];
     this.#invalidate();
     this.context.queries.set(sessionsQuery, {}, { sessions });
-    this.settings.session.set(info.session, 'push');
+    this.settings.session.set(info.session, mode);
   }
 
   /** Open data files; return why that failed. */
-  async openData(request: OpenRequest): Promise<Problem | null> {
+  async openData(request: OpenRequest, mode: 'push' | 'replace' = 'push'): Promise<Problem | null> {
     const { queries } = this.context;
     try {
       const info = await queries.mutate('POST what_if/open', request);
@@ -365,7 +365,7 @@ export class WhatIfState {
       this.settings.fileLabel.set(request.label ?? '');
       this.settings.fileScores.set(request.prediction ?? []);
       this.settings.fileTask.set(request.task ?? 'classification');
-      this.applyInfo(info);
+      this.applyInfo(info, mode);
       return null;
     } catch (error) {
       return toProblem(error);
@@ -377,6 +377,7 @@ export class WhatIfState {
     const { file, fileLabel, fileScores, fileTask, session, row } = this.settings;
     const isOpen = this.sessions.some((one) => one.session === session.value);
     if (isOpen || file.value === '' || !this.sessionsQuery.data) return;
+    if (!this.context.supports('POST what_if/open')) return;
     const path = file.value;
     const label = fileLabel.value === '' ? null : fileLabel.value;
     // A link without a session comes from another dashboard; the file may be open already.
@@ -392,7 +393,8 @@ export class WhatIfState {
     this.#openedFile = path;
     const chosen = row.value;
     const [prediction, task] = [fileScores.value, fileTask.value];
-    this.problem = await this.openData({ path, label, prediction, task });
+    // No history entry, so that Back returns to the page with the link.
+    this.problem = await this.openData({ path, label, prediction, task }, 'replace');
     if (!this.problem) row.set(chosen);
   }
 
