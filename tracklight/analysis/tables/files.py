@@ -13,7 +13,7 @@ import io
 import posixpath
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import msgspec
@@ -31,7 +31,7 @@ from tracklight.analysis.tables.table import DataTable, concat_tables
 from tracklight.errors import FormatError, LogError, Message, UsageError, import_optional
 from tracklight.formats.tfrecord import HEADER_BYTES, Compression, iter_record_blocks, masked_crc32c
 from tracklight.types import Int64
-from tracklight.util.memory import format_bytes
+from tracklight.util.memory import find_memory_size, format_bytes
 
 #: Suffixes of files that can be opened, for lists of files.
 DATA_SUFFIXES = (
@@ -50,6 +50,7 @@ DATA_SUFFIXES = (
 )
 
 _CHUNK_ROWS = 50_000
+_MAX_TABLE_BYTES = 4 << 30
 _MISSING_TEXTS = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"})
 #: Text fields of any length; the limit of the csv module is 128 KB.
 _MAX_CELL_BYTES = 64 << 20
@@ -62,8 +63,8 @@ class ReadLimits:
     max_rows: int = 1_000_000
     sampling_ratio: float = 1.0
     """Each row is read with this probability."""
-    max_bytes: int = 4 << 30
-    """Limit on the memory of the table."""
+    max_bytes: int = field(default_factory=lambda: min(_MAX_TABLE_BYTES, find_memory_size() // 4))
+    """Limit on the memory of the table; by default 4 GiB, or a quarter of the machine's memory."""
     seed: int = 0
 
     def __post_init__(self) -> None:
