@@ -342,7 +342,7 @@ def test_static_export_of_a_file(tmp_path: Path, open_page: OpenPage) -> None:
     expect(page.get_by_role("button", name="Open data")).to_have_count(0)
     page.get_by_role("button", name="Performance", exact=True).click()
     accuracy = ((columns["score"] >= 0.5) == columns["income"]).mean()
-    expect(page.get_by_text(f"{accuracy:.3f}").first).to_be_visible()
+    expect(page.get_by_text(f"{accuracy:.3g} (").first).to_be_visible()
     page.get_by_role("button", name="Features", exact=True).click()
     expect(page.get_by_role("table").get_by_text("education").first).to_be_visible()
     for view_name in ("Dependence", "Compare", "Attributions"):

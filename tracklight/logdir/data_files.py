@@ -44,7 +44,7 @@ class DataFiles:
                 yield root, folder, sorted(files)
 
     def expand(self, path: str) -> list[str]:
-        """Return the files that a path or a pattern with ``*`` stands for.
+        """Return the file of a path, or those that match a pattern with ``*``.
 
         Raises:
             LogError: There is no such file, or it is outside the directories.
