@@ -183,8 +183,14 @@ def test_thresholds_are_dragged_without_the_server(people: str, open_page: OpenP
         slider.press("ArrowRight")
     accuracy = ((scores >= 0.7) == labels).mean()
     expect(row).to_contain_text(f"{round(100 * accuracy, 1):g}%")
-    assert [url for url in requests if "what_if" in url] == []
+    whole = page.get_by_role("slider", name="Threshold of All datapoints")
+    whole.focus()
+    for _ in range(5):
+        whole.press("ArrowRight")
+    expect(whole).to_have_value("0.55")
     expect(page).to_have_url(re.compile("wi-thresholds="))
+    page.wait_for_load_state("networkidle")
+    assert [url for url in requests if "what_if" in url] == []
 
 
 def test_strategy_sets_thresholds_and_cells_open_datapoints(

@@ -7,6 +7,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tracklight.analysis.predictors.base import Predictor, Task
@@ -33,7 +34,7 @@ from tracklight.dashboards.what_if.schemas import (
     OpenRequest,
     RestModel,
 )
-from tracklight.errors import LogError, Message, UsageError
+from tracklight.errors import LogError, Message, TracklightError, UsageError
 from tracklight.logdir.data_files import MAX_FILES, DataFiles
 from tracklight.plugin import Context
 
@@ -123,6 +124,9 @@ class SessionStore:
             from_data = ColumnPredictor("predictions", request.prediction, request.task)
         if from_data is not None:
             workspace.add_model(from_data)
+            # Fast, so that the page need not fetch everything again after a job.
+            with suppress(TracklightError):  # the page calls the model again and shows the error
+                workspace.predict(from_data.name)
         title = os.path.basename(request.path)
         key = secrets.token_urlsafe(9)
         session = OpenSession(key, title, workspace, path=request.path)

@@ -63,7 +63,10 @@ export class WhatIfState {
     this.prediction = new WhatIfJob(context, () => this.#invalidate());
     this.#columns = new QueryMap(context.queries, columnQuery, (key) => this.#makeRequest(key));
     $effect(() => {
-      const stops = this.columnNames.map((name) => this.#columns.subscribe(name));
+      // Other views change thresholds, which must not fetch the columns that depend on them.
+      const isShown = ['datapoints', 'compare'].includes(settings.view.value);
+      const names = this.columnNames.filter((name) => isShown || !this.#isComputed(name));
+      const stops = names.map((name) => this.#columns.subscribe(name));
       return () => {
         for (const stop of stops) stop();
       };
@@ -223,7 +226,12 @@ export class WhatIfState {
 
   #makeRequest(name: string): ColumnRequest | null {
     const { info } = this;
-    return info && { session: info.session, name, threshold: this.threshold };
+    const threshold = this.#isComputed(name) ? this.threshold : DEFAULT_THRESHOLD;
+    return info && { session: info.session, name, threshold };
+  }
+
+  #isComputed(name: string): boolean {
+    return this.info?.columns.some((one) => one.name === name && one.is_computed) ?? false;
   }
 
   getColumn(name: string): ColumnData | null {
