@@ -12,9 +12,9 @@ from benchmarks.website import Website, start_website
 
 
 @contextmanager
-def start_tracklight(logdir: Path) -> Iterator[Website]:
+def start_tracklight(logdir: Path, *flags: str) -> Iterator[Website]:
     """Run ``tracklight --logdir`` with its own, empty cache."""
-    command = [sys.executable, "-m", "tracklight", f"--logdir={logdir}", "--port=0"]
+    command = [sys.executable, "-m", "tracklight", f"--logdir={logdir}", "--port=0", *flags]
     with tempfile.TemporaryDirectory() as cache:
         with start_website(command, {"XDG_CACHE_HOME": cache}) as site:
             yield site

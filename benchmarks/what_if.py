@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import what_if_page
 from benchmarks.report import Row, Timing, format_s
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.examples import encode_examples
@@ -63,19 +64,22 @@ def measure(quick: bool) -> Iterator[Row]:
     yield from _measure_dependence(1000)
     yield from _measure_performance(10_000 if quick else 100_000)
     yield from _measure_reading(5000 if quick else 1_000_000)
+    yield from what_if_page.measure(quick)
 
 
 def _measure_counterfactual(rows: int) -> Iterator[Row]:
     session = Session(make_table(rows), TimedModel(_FEATURES), "label")
     session.counterfactuals(0)
     for metric in ("l1", "l2"):
+        cpu = time.process_time()
         taken = Timing(
             tuple(_time(lambda m=metric: session.counterfactuals(7, distance=m))
                   for _ in range(_REPEATS))
         )  # fmt: skip
+        cpu_s = (time.process_time() - cpu) / _REPEATS
         yield Row(
             f"Nearest counterfactual ({metric}) among {rows:,} rows x {_FEATURES} features",
-            str(taken),
+            f"{taken}, CPU of all threads {format_s(cpu_s)}",
             must="under 200 ms",
             reached=taken.median_s < 0.2,
         )
@@ -86,14 +90,16 @@ def _measure_edit(rows: int) -> Iterator[Row]:
     session = Session(make_table(rows), model, "label")
     session.predictions()
     seconds = []
+    cpu = time.process_time()
     for number in range(_REPEATS):
         model.seconds = 0.0
         taken_s = _time(lambda n=number: session.edit(3, x1=float(n)))
         seconds.append(taken_s - model.seconds)
     timing = Timing(tuple(seconds))
+    cpu_s = (time.process_time() - cpu) / _REPEATS
     yield Row(
         f"Edit of one of {rows:,} rows x {_FEATURES} features, without the model",
-        str(timing),
+        f"{timing}, CPU with the model {format_s(cpu_s)}",
         must="under 150 ms",
         reached=timing.median_s < 0.15,
     )
@@ -104,14 +110,16 @@ def _measure_dependence(rows: int) -> Iterator[Row]:
     session = Session(make_table(rows, 30), model, "label")
     session.predictions()
     seconds = []
+    cpu = time.process_time()
     for _ in range(_REPEATS):
         model.seconds = 0.0
         taken_s = _time(lambda: session.partial_dependence(sample=rows))
         seconds.append(taken_s - model.seconds)
     timing = Timing(tuple(seconds))
+    cpu_s = (time.process_time() - cpu) / _REPEATS
     yield Row(
         f"Partial dependence of 30 features on {rows:,} rows, without the model",
-        str(timing),
+        f"{timing}, CPU with the model {format_s(cpu_s)}",
         must="under 2 s",
         reached=timing.median_s < 2,
     )

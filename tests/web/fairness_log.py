@@ -41,6 +41,37 @@ def write_evaluations(logdir: Path) -> None:
     shutil.copytree(TFMA, logdir / "tfma")
 
 
+def make_people() -> dict[str, np.ndarray]:
+    """Return the rows of a data set with labels and scores."""
+    rng = np.random.default_rng(0)
+    columns = {
+        "sex": rng.choice(["f", "m"], ROWS),
+        "age": rng.integers(18, 90, ROWS),
+        "income": rng.lognormal(10, 0.5, ROWS),
+        "label": rng.integers(0, 2, ROWS),
+    }
+    columns["score"] = np.clip(0.3 + 0.3 * columns["label"] + 0.1 * rng.normal(size=ROWS), 0, 1)
+    return columns
+
+
+def write_evaluated_file(logdir: Path) -> None:
+    """Write a Parquet file and its evaluation, and one whose rows are not in a file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = make_people()
+    logdir.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), logdir / "people.parquet")
+    for step, data in enumerate([columns, logdir / "people.parquet"]):
+        tracklight.fairness.evaluate(
+            data,
+            label="label",
+            prediction="score",
+            slices=["sex", "age >= 60 and sex = 'f'", "age > 60 or sex = 'm'"],
+            thresholds=[0.5],
+        ).write(logdir / "train", step=step)
+
+
 def write_many_slices(logdir: Path) -> None:
     """Write an evaluation with 5,000 slices."""
     rng = np.random.default_rng(0)

@@ -13,7 +13,14 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import board_fixture
-from tests.web.fairness_log import MANY_SLICES, evaluate, write_evaluations, write_many_slices
+from tests.web.fairness_log import (
+    MANY_SLICES,
+    evaluate,
+    make_people,
+    write_evaluated_file,
+    write_evaluations,
+    write_many_slices,
+)
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
 
@@ -23,6 +30,7 @@ OpenPage = Callable[..., Page]
 TAB = "?tab=fairness"
 
 board = board_fixture(write_evaluations, "module", TAB)
+evaluated = board_fixture(write_evaluated_file, "module", TAB)
 many = board_fixture(write_many_slices, "module", TAB)
 
 
@@ -156,6 +164,49 @@ def test_browses_thousands_of_slices(many: str, open_page: OpenPage) -> None:
     bucket.click()
     expect(page).to_have_url(re.compile("fair-range="))
     expect(status).not_to_have_text("5,001 of 5,001 slices")
+
+
+def test_opens_the_datapoints_of_a_slice_in_what_if(evaluated: str, open_page: OpenPage) -> None:
+    page = open_page(evaluated + "&fair=slices")
+    table = page.get_by_role("table", name="Slices")
+    row = table.get_by_role("row").filter(has_text="age >= 60 and sex = 'f'")
+    people = make_people()
+    count = int(((people["age"] >= 60) & (people["sex"] == "f")).sum())
+    row.get_by_role("button", name="in What-If").click()
+    expect(page).to_have_url(re.compile("tab=what_if.*wi-filter="))
+    expect(page.get_by_text(f"{count} of 4,000 shown")).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("button", name=re.compile("^sex"))).to_be_visible()
+    expect(page.get_by_text("4,000 datapoints · 1 model")).to_be_visible()
+    page.go_back()
+    expect(table).to_be_visible()
+    table.get_by_role("row").filter(has_text="sex:m").get_by_role("button").last.click()
+    expect(page.get_by_text(re.compile(r"[\d,]+ of 4,000 shown"))).to_be_visible()
+    # The file is open already, and is not opened again.
+    page.get_by_role("button", name=re.compile("^Choose a data set")).click()
+    expect(page.get_by_role("dialog").get_by_role("option")).to_have_count(1)
+
+
+def test_says_why_datapoints_cannot_be_shown(evaluated: str, open_page: OpenPage) -> None:
+    page = open_page(evaluated + "&fair=slices")
+    row = page.get_by_role("row").filter(has_text="age > 60 or sex = 'm'")
+    row.get_by_role("button", name="in What-If").click()
+    expect(page.get_by_text("What-If cannot apply the filter of this slice")).to_be_visible()
+    page.keyboard.press(",")
+    expect(page.get_by_text("does not name a file with its rows")).to_be_visible()
+    expect(page.get_by_role("button", name="in What-If")).to_have_count(0)
+
+
+def test_view_switch_fits_a_phone(board: str, open_page: OpenPage) -> None:
+    page = open_page(board, width=390)
+    expect(gaps(page).first).to_be_visible()
+    expect(page.get_by_role("button", name="Validation", exact=True)).to_be_hidden()
+    switch = page.get_by_role("combobox", name="View")
+    box = switch.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    switch.select_option("Slices")
+    expect(page.get_by_role("textbox", name="Filter slices")).to_be_visible()
 
 
 def test_is_accessible_and_fits_a_phone(board: str, open_page: OpenPage) -> None:

@@ -20,6 +20,7 @@ from tests.web.what_if_data import (
     predict_steep,
     serve_workspaces,
 )
+from tracklight.cli import main
 
 pytestmark = pytest.mark.browser
 
@@ -182,8 +183,14 @@ def test_thresholds_are_dragged_without_the_server(people: str, open_page: OpenP
         slider.press("ArrowRight")
     accuracy = ((scores >= 0.7) == labels).mean()
     expect(row).to_contain_text(f"{round(100 * accuracy, 1):g}%")
-    assert [url for url in requests if "what_if" in url] == []
+    whole = page.get_by_role("slider", name="Threshold of All datapoints")
+    whole.focus()
+    for _ in range(5):
+        whole.press("ArrowRight")
+    expect(whole).to_have_value("0.55")
     expect(page).to_have_url(re.compile("wi-thresholds="))
+    page.wait_for_load_state("networkidle")
+    assert [url for url in requests if "what_if" in url] == []
 
 
 def test_strategy_sets_thresholds_and_cells_open_datapoints(
@@ -308,3 +315,43 @@ def test_views_fit_and_are_accessible(view: str, people: str, open_page: OpenPag
     assert find_violations(page) == []
     page.set_viewport_size({"width": 390, "height": 800})
     assert not overflows(page)
+
+
+def write_predictions(path: Path) -> dict[str, np.ndarray]:
+    """Write people with the scores of a model as CSV."""
+    import pandas as pd
+
+    columns = make_people()
+    columns["score"] = predict_steep(columns)
+    path.parent.mkdir(parents=True)
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return columns
+
+
+def test_static_export_of_a_file(tmp_path: Path, open_page: OpenPage) -> None:
+    columns = write_predictions(tmp_path / "data" / "people.csv")
+    (tmp_path / "logs").mkdir()
+    target = tmp_path / "board.html"
+    view = (
+        f"tab=what_if&wi-file={tmp_path}/data/people.csv&wi-file-label=income&wi-file-scores=score"
+        '&wi-filter=[{"column":"sex","value":"f"}]&wi-row=3'
+    )
+    arguments = ["--no-cache", f"--static={target}", f"--view={view}"]
+    assert main(["export", str(tmp_path / "logs"), *arguments, f"--data-dir={tmp_path}/data"]) == 0
+    assert str(tmp_path) not in target.read_text("utf-8")
+    page = open_page(target.as_uri())
+    wait_for_plot(page)
+    women = int((columns["sex"] == "f").sum())
+    expect(page.get_by_text(f"{women} of {ROWS} shown")).to_be_visible()
+    expect(page.get_by_text("This is a static export")).to_be_visible()
+    expect(editor(page).get_by_label("age", exact=True)).to_have_value(str(columns["age"][3]))
+    expect(page.get_by_role("button", name="Open data")).to_have_count(0)
+    page.get_by_role("button", name="Performance", exact=True).click()
+    accuracy = ((columns["score"] >= 0.5) == columns["income"]).mean()
+    expect(page.get_by_text(f"{accuracy:.3g} (").first).to_be_visible()
+    page.get_by_role("button", name="Features", exact=True).click()
+    expect(page.get_by_role("table").get_by_text("education").first).to_be_visible()
+    for view_name in ("Dependence", "Compare", "Attributions"):
+        page.get_by_role("button", name=view_name, exact=True).click()
+        expect(page.get_by_role("main").get_by_role("paragraph").first).to_be_visible()
+    assert find_violations(page) == []

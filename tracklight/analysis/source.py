@@ -220,3 +220,5 @@ class Context:
     describe_error: Callable[[Exception], Problem]
     """Turns an error into a message for the page, for responses of which a part failed."""
     access: DataAccess = NO_ACCESS
+    view: Mapping[str, str] = field(default_factory=dict)
+    """The URL parameters of the view that a static export shows; empty on a server."""

@@ -9,7 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracklight.cli.logdir_arg import Selection, format_roots, join_problems, open_log, select_tags
+from tracklight.cli.logdir_arg import (
+    Selection,
+    format_roots,
+    join_problems,
+    open_log,
+    parse_data_dirs,
+    select_tags,
+)
 from tracklight.cli.parser import EXIT_FAILURE
 from tracklight.cli.progress import ProgressCounter, show_progress
 from tracklight.errors import LogError, UsageError
@@ -162,6 +169,7 @@ def _list_series(log: Log, selection: Selection, kind: str) -> list[tuple[str, T
 
 
 def _export_static(flags: Namespace) -> int:
+    from tracklight.analysis.source import DataAccess
     from tracklight.server.static_export.contents import ExportContents
     from tracklight.server.static_export.view import parse_view
     from tracklight.server.static_export.writer import write_static_export
@@ -171,11 +179,12 @@ def _export_static(flags: Namespace) -> int:
     with open_log(flags, needs_runs=False) as log:
         selection = select_tags(log, flags)
         tags = {info.tag for infos in selection.values() for info in infos}
-        contents = ExportContents(log.catalog, parse_view(flags.view), selection, tags)
+        access = DataAccess(parse_data_dirs(flags.data_dir))
+        contents = ExportContents(log.catalog, parse_view(flags.view), selection, tags, access)
         counter = ProgressCounter(len(tags))
         with show_progress("exporting", counter.read):
             write_static_export(contents, flags.static, counter.add)
-    what = format_count(len(contents.runs), "run") if contents.runs else "embeddings without runs"
+    what = format_count(len(contents.runs), "run") if contents.runs else "files without runs"
     print(f"exported {what}; open {_get_page_path(flags.static)}")
     return EXIT_FAILURE if log.problems else 0
 

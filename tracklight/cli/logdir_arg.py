@@ -109,7 +109,8 @@ def open_log(flags: Namespace, *, needs_runs: bool = True) -> Iterator[Log]:
 
     Args:
         flags: The parsed command line.
-        needs_runs: Whether a log that holds embeddings but no runs is an error.
+        needs_runs: Whether a log without runs is an error even if it holds embeddings or
+            evaluations, or if ``--data-dir`` is given.
 
     Raises:
         LogError: A log directory does not exist, cannot be read, or is empty.
@@ -125,7 +126,8 @@ def open_log(flags: Namespace, *, needs_runs: bool = True) -> Iterator[Log]:
         failed = catalog.failed_roots
         if failed:
             raise LogError(join_problems(failed))
-        has_files = catalog.tensor_files() or catalog.evaluation_files()
+        data_dirs = getattr(flags, "data_dir", ())
+        has_files = catalog.tensor_files() or catalog.evaluation_files() or data_dirs
         if not log.runs and (needs_runs or not has_files):
             raise LogError(_explain_no_runs(log, flags))
         for problem in log.problems:
@@ -262,3 +264,15 @@ def _shorten(path: str) -> str:
     except ValueError:  # on another drive (Windows)
         return path
     return path if relative.startswith(os.pardir) else relative
+
+
+def parse_data_dirs(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Return the absolute paths of ``--data-dir``.
+
+    Raises:
+        UsageError: One of them is not a directory.
+    """
+    for path in paths:
+        if not path.is_dir():
+            raise UsageError(f'--data-dir: "{path}" is not a directory')
+    return tuple(str(path.resolve()) for path in paths)

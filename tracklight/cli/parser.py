@@ -218,6 +218,8 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     add("--static", type=Path, metavar="OUT",
         help="write the board to a directory or .html file that needs no server")  # fmt: skip
     add("--view", default="", metavar="URL", help="URL of the view to export with --static")
+    add("--data-dir", action="append", default=[], type=Path, metavar="DIR",
+        help="directory with the data file that the view opens in What-If")  # fmt: skip
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:

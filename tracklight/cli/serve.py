@@ -18,6 +18,7 @@ from tracklight.cli.logdir_arg import (
     check_positional_paths,
     create_catalog,
     list_missing,
+    parse_data_dirs,
     suggest_path,
 )
 from tracklight.cli.progress import show_loading
@@ -102,11 +103,8 @@ def open_studies(urls: Sequence[str]) -> Iterator[dict[str, Path]]:
 
 
 def _parse_access(flags: Namespace) -> DataAccess:
-    for path in flags.data_dir:
-        if not path.is_dir():
-            raise UsageError(f'--data-dir: "{path}" is not a directory')
     return DataAccess(
-        tuple(str(path.resolve()) for path in flags.data_dir),
+        parse_data_dirs(flags.data_dir),
         tuple(flags.model_host),
         flags.allow_model_execution,
     )

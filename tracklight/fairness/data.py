@@ -70,6 +70,21 @@ def open_source(data: Any) -> DataSource:
     )
 
 
+def find_data_path(data: Any) -> str:
+    """Return the absolute path or pattern of Parquet files; empty if it cannot be told."""
+    if not isinstance(data, str | os.PathLike):
+        return ""
+    path = os.path.abspath(os.path.expanduser(os.fspath(data)))
+    if not os.path.isdir(path):
+        return path
+    files = _list_parquet_files(path)
+    if len(files) == 1:
+        return files[0]
+    # A pattern does not descend into subfolders.
+    is_flat = all(os.path.dirname(file) == path for file in files)
+    return os.path.join(path, "*.parquet") if is_flat else ""
+
+
 def check_columns(source: DataSource, names: Sequence[str]) -> None:
     """Raise `UsageError` for a column that the table does not have."""
     for name in names:

@@ -36,6 +36,7 @@ from tracklight.fairness.data import (
     PandasSource,
     PolarsSource,
     check_columns,
+    find_data_path,
     open_source,
     stack_scores,
     to_array,
@@ -176,7 +177,17 @@ def evaluate(
     used = {"label": columns.label or "", "prediction": ", ".join(columns.prediction)}
     if columns.weight:
         used["weight"] = columns.weight
-    return FairnessResult(StoredEvaluation(result, plots, task, model, used))
+    stored = StoredEvaluation(
+        result,
+        plots,
+        task,
+        model,
+        used,
+        data_path=find_data_path(data),
+        where=where or "",
+        bucket_edges=evaluator.encoder.bucket_edges,
+    )
+    return FairnessResult(stored)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -136,6 +137,7 @@ class FairnessResult(Frame):
         step: int = 0,
         *,
         tag: str = "fairness",
+        data_path: str | os.PathLike[str] | None = None,
     ) -> None:
         """Write the result to a run, where the Fairness dashboard shows it.
 
@@ -144,26 +146,35 @@ class FairnessResult(Frame):
                 that of `tracklight.summary.create_file_writer`.
             step: The step or epoch of the model.
             tag: Name of the evaluation. Use several to tell data sets apart.
+            data_path: The file with the rows that were evaluated (Parquet, CSV, JSON lines or
+                TFRecord, or a pattern with ``*``), so that the dashboard can open the rows of a
+                slice in What-If. By default the Parquet file that was evaluated.
 
         Example:
             >>> result.write("logs/run1", step=epoch)
         """
         from tracklight.writer.event_writer import EventWriter
 
-        value = self.to_summary(tag)
+        value = self.to_summary(tag, data_path)
         if isinstance(logdir, EventWriter):
             logdir.add([value], int(step))
             return
         with EventWriter(logdir) as writer:
             writer.add([value], int(step))
 
-    def to_summary(self, tag: str = "fairness") -> Message:
+    def to_summary(
+        self, tag: str = "fairness", data_path: str | os.PathLike[str] | None = None
+    ) -> Message:
         """Return the ``Summary.Value`` message that `write` logs."""
         from tracklight.formats import summary
 
         if not tag:
             raise UsageError("the tag must not be empty")
-        parts = np.array(encode_evaluation(self._stored), object)
+        stored = self._stored
+        if data_path is not None:
+            path = os.path.abspath(os.path.expanduser(os.fspath(data_path)))
+            stored = replace(stored, data_path=path)
+        parts = np.array(encode_evaluation(stored), object)
         return summary.tensor(tag, parts, summary.make_metadata(PLUGIN_NAME))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -19,7 +19,7 @@ from typing import Any, get_args
 import msgspec
 from starlette.routing import compile_path
 
-from tracklight.analysis.source import Context, FileKind, Source
+from tracklight.analysis.source import NO_ACCESS, Context, DataAccess, FileKind, Source
 from tracklight.dashboards import BUILT_IN_DASHBOARDS
 from tracklight.errors import Message
 from tracklight.plugin import Dashboard, Route
@@ -246,7 +246,11 @@ class Prewarmer:
 
 
 def create_static_context(
-    source: LogSource, overview: LogOverview | None = None, cursor: str = "static"
+    source: LogSource,
+    overview: LogOverview | None = None,
+    cursor: str = "static",
+    access: DataAccess = NO_ACCESS,
+    view: Mapping[str, str] | None = None,
 ) -> Context:
     """Create the context of dashboards for a log that is not served, such as for an export."""
     overview = overview or LogOverview(source)
@@ -256,4 +260,6 @@ def create_static_context(
         overview.runs_with_scalar,
         lambda: cursor,
         describe_error,
+        access,
+        view or {},
     )

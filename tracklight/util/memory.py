@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import sys
 from functools import lru_cache
@@ -47,6 +48,14 @@ def format_bytes(size_bytes: int) -> str:
         if size < 999.5:
             return f"{size:.3g} {unit}"
     return f"{size / 1000:,.3g} TB"
+
+
+def find_memory_size() -> int:
+    """Return the physical memory of this machine in bytes; 16 GiB if it cannot be told."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 16 << 30
 
 
 def trim_memory() -> None:

@@ -13,10 +13,13 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from tracklight.analysis.tables.examples import encode_examples
 from tracklight.analysis.tables.files import ReadLimits, read_files
 from tracklight.analysis.tables.objects import to_table
 from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import FormatError, LogError, UsageError
+from tracklight.formats.tfrecord import write_records
+from tracklight.util.memory import find_memory_size
 
 
 def read(name: str, data: bytes, **limits: Any) -> DataTable:
@@ -166,3 +169,20 @@ def test_other_objects_are_rejected() -> None:
         to_table(3)
     with pytest.raises(UsageError, match="different lengths"):
         to_table({"a": [1, 2], "b": [1]})
+
+
+def test_a_file_that_needs_too_much_memory_is_read_in_part() -> None:
+    columns = {f"x{number}": np.arange(1000.0) for number in range(20)}
+    stream = io.BytesIO()
+    write_records(stream, encode_examples(to_table(columns)))
+    copies = 40 * (1 << 20) // len(stream.getvalue())  # several blocks
+    data = stream.getvalue() * copies
+    table = read("large.tfrecord", data, max_bytes=len(data) // 2)
+    assert 0 < len(table) < 1000 * copies
+    (problem,) = table.problems
+    assert problem.startswith(f"only the first {len(table):,} rows were read, because they take")
+    assert problem.endswith("of memory; sample fewer rows")
+
+
+def test_the_default_limit_is_a_part_of_the_memory() -> None:
+    assert 0 < ReadLimits().max_bytes <= min(4 << 30, find_memory_size() // 4)

@@ -320,3 +320,70 @@ def test_five_thousand_slices_are_served_at_once(tmp_path, open_log):
     response = client("result", id=row.id, columns=[0, 1, 2])
     assert len(response.slices) == 5001
     assert len(response.value) == 5001 * 3
+
+
+def write_parquet(path: Path) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({name: list(column) for name, column in COLUMNS.items()}), path)
+    return path
+
+
+def test_rows_of_a_slice_are_found_in_the_file_that_was_evaluated(tmp_path, open_log):
+    file = write_parquet(tmp_path / "logs" / "data" / "people.parquet")
+    result = evaluate(file, label="label", prediction="score", slices=["sex", "age > 60"])
+    result.write(tmp_path / "logs" / "train")
+    client = Client(open_log(tmp_path / "logs"))
+    (row,) = client.list()
+    response = client("datapoints", "GET", id=row.id, slice="filter:age > 60")
+    assert response.problem is None
+    assert (response.path, response.label) == (str(file), "label")
+    assert response.prediction == ["score"]
+    (condition,) = response.conditions
+    assert condition.column == "age"
+    assert 60 < condition.low < 60.001
+    file.unlink()
+    response = client("datapoints", "GET", id=row.id)
+    assert str(response.problem) == f'What-If cannot show the rows: no file "{file}".'
+
+
+def test_rows_that_cannot_be_shown(tmp_path, open_log):
+    file = write_parquet(tmp_path / "elsewhere" / "people.parquet")
+    slices = ["sex", "age > 60 or sex = 'm'"]
+    inside = write_parquet(tmp_path / "logs" / "people.parquet")
+    for step, path in enumerate([file, COLUMNS, inside]):
+        result = evaluate(path, label="label", prediction="score", slices=slices)
+        result.write(tmp_path / "logs" / "train", step=step)
+    client = Client(open_log(tmp_path / "logs"))
+    outside, unknown, found = client.list()
+    problem = client("datapoints", "GET", id=outside.id).problem
+    assert problem.code == "fairness.no_data"
+    assert "--data-dir" in str(problem)
+    assert client("datapoints", "GET", id=unknown.id).problem.code == "fairness.no_data_path"
+    response = client("datapoints", "GET", id=found.id, slice="filter:age > 60 or sex = 'm'")
+    assert response.problem.code == "fairness.no_conditions"
+    assert client("datapoints", "GET", id=found.id).problem is None
+
+
+def test_a_file_can_be_named_when_writing(tmp_path, open_log):
+    file = tmp_path / "logs" / "people.csv"
+    file.parent.mkdir()
+    file.write_text("label,score,sex\n1,0.5,f\n", "utf-8")
+    result = evaluate(COLUMNS, label="label", prediction="score", slices=["sex"])
+    result.write(tmp_path / "logs" / "train", data_path=file)
+    client = Client(open_log(tmp_path / "logs"))
+    (row,) = client.list()
+    response = client("datapoints", "GET", id=row.id, slice="sex:F")
+    assert response.problem is None
+    assert response.path == str(file)
+
+
+def test_rows_of_tfma_have_no_predictions(tmp_path, open_log):
+    shutil.copytree(TFMA / "tfrecord", tmp_path / "tfma")
+    client = Client(open_log(tmp_path))
+    (row,) = client.list("folder")
+    response = client("datapoints", "GET", id=row.id)
+    assert response.prediction == []
+    assert response.problem is not None

@@ -68,8 +68,11 @@ def factorize(name: str, data: ColumnData, max_values: int) -> Categorical:
         result = _factorize_sorted(array)
     if len(result.values) > max_values:
         raise UsageError(
-            f'column "{name}" has {len(result.values):,} distinct values; '
-            "divide it into buckets to slice by it"
+            "data.too_many_values",
+            'column "{column}" has {count:,} distinct values; divide it into buckets to slice by '
+            "it",
+            column=name,
+            count=len(result.values),
         )
     return result
 

@@ -44,6 +44,12 @@ class StoredEvaluation:
     """Name of the model; empty if there is only one."""
     columns_used: dict[str, str] = field(default_factory=dict)
     """Names of the columns for label, prediction and weight, for reports."""
+    data_path: str = ""
+    """The file with the rows, or a pattern with ``*``; empty if it is not known."""
+    where: str = ""
+    """The filter that all rows match."""
+    bucket_edges: dict[str, list[list[float]]] = field(default_factory=dict)
+    """The edges of the bucket rules of each column."""
 
 
 class ArrayHeader(msgspec.Struct):
@@ -89,6 +95,9 @@ class Header(msgspec.Struct):
     outputs: list[str] = []
     exact_curves: bool = False
     columns_used: dict[str, str] = {}
+    data_path: str = ""
+    where: str = ""
+    bucket_edges: dict[str, list[list[float]]] = {}
 
 
 def encode_evaluation(stored: StoredEvaluation) -> list[bytes]:
@@ -129,6 +138,9 @@ def encode_evaluation(stored: StoredEvaluation) -> list[bytes]:
         outputs=list(plots.outputs) if plots else [],
         exact_curves=plots.is_exact if plots else False,
         columns_used=stored.columns_used,
+        data_path=stored.data_path,
+        where=stored.where,
+        bucket_edges=stored.bucket_edges,
     )
     return [
         msgspec.json.encode(header),
@@ -189,7 +201,16 @@ def decode_evaluation(parts: Sequence[bytes]) -> StoredEvaluation:
     if header.task in ("multiclass", "regression"):
         task = "multiclass" if header.task == "multiclass" else "regression"
     plots = _decode_plots(header, arrays) if "plot_counts" in arrays else None
-    return StoredEvaluation(result, plots, task, header.model, header.columns_used)
+    return StoredEvaluation(
+        result,
+        plots,
+        task,
+        header.model,
+        header.columns_used,
+        header.data_path,
+        header.where,
+        header.bucket_edges,
+    )
 
 
 def _decode_plots(header: Header, arrays: dict[str, NDArray[Any]]) -> EvaluationPlots:

@@ -184,8 +184,14 @@ class Evaluator:
         slices = len(self.encoder)
         counts = self._examples.get(slices)[:, 0, 0].astype(np.int64)
         if not slices or not counts[0]:
-            dropped = " ".join(str(message) for message in self.warnings())
-            raise UsageError("there are no rows to evaluate" + (f". {dropped}" if dropped else ""))
+            dropped = self.warnings()
+            if dropped:
+                raise UsageError(
+                    "data.no_rows_left",
+                    "there are no rows to evaluate. {reason}",
+                    reason=dropped[0],
+                )
+            raise UsageError("data.no_rows", "there are no rows to evaluate")
         background = self.config.background
         if background not in self.encoder.keys:
             raise UsageError("the background slice of lift is not among the slices")

@@ -104,6 +104,37 @@ def parse_filter(text: str) -> Filter:
     return Filter(text, tuple(dict.fromkeys(parser.columns)), node)
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """A column compared with a value; a value of None means that the column is null."""
+
+    column: str
+    symbol: str
+    """``=``, ``<``, ``<=``, ``>`` or ``>=``."""
+    value: str | float | bool | None
+
+
+def list_comparisons(text: str) -> list[Comparison] | None:
+    """Return the comparisons of a filter that joins them with ``and``; None for other filters.
+
+    Text is only compared for equality.
+    """
+    try:
+        parser = _Parser(text)
+        found: list[Comparison] = []
+        while True:
+            comparisons = parser.parse_simple()
+            if comparisons is None:
+                return None
+            found += comparisons
+            if parser.kind == "end":
+                return found
+            if not parser.accept("and"):
+                return None
+    except UsageError:
+        return None
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
@@ -212,6 +243,29 @@ class _Parser:
         else:
             raise self.error("expected in, between or like instead of")
         return _negate(node) if negated else node
+
+    def parse_simple(self) -> list[Comparison] | None:
+        """Return a comparison with a literal, or None if there is another kind of expression."""
+        if self.kind != "column":
+            return None
+        name = self.value
+        self.advance()
+        if self.accept("is"):
+            return [Comparison(name, "=", None)] if self.accept("null") else None
+        if self.accept("between"):
+            low = self.parse_literal()
+            self.expect("and")
+            found = [Comparison(name, ">=", low), Comparison(name, "<=", self.parse_literal())]
+        elif self.kind in ("end", "and"):
+            return [Comparison(name, "=", True)]
+        elif self.kind == "operator" and self.value in ("=", "==", "<", "<=", ">", ">="):
+            symbol = self.value.replace("==", "=")
+            self.advance()
+            found = [Comparison(name, symbol, self.parse_literal())]
+        else:
+            return None
+        is_known = all(each.symbol == "=" or type(each.value) is float for each in found)
+        return found if is_known else None
 
     def _parse_in(self, name: str) -> Node:
         self.expect("(")

@@ -121,7 +121,7 @@ class BinaryModel:
         slices: int,
     ) -> None:
         if not ((labels == 0) | (labels == 1)).all():
-            raise UsageError("labels of a binary model must be 0 and 1")
+            raise UsageError("data.binary_labels", "labels of a binary model must be 0 and 1")
         self.histogram.reserve(slices)
         self.histogram.add(rows, labels, predictions)
         actual = labels.astype(np.int64)
@@ -374,7 +374,11 @@ class MulticlassModel:
             raise UsageError(f"there were {len(self.models)} classes, and now {classes}")
         numbers = labels.astype(np.int64)
         if (numbers != labels).any() or (numbers < 0).any() or (numbers >= classes).any():
-            raise UsageError(f"labels must be class numbers from 0 to {classes - 1}")
+            raise UsageError(
+                "data.class_labels",
+                "labels must be class numbers from 0 to {last}",
+                last=classes - 1,
+            )
         for number, model in enumerate(self.models):
             model.update(rows, numbers == number, predictions[:, number], None, slices)
         self.confusion.reserve(slices)

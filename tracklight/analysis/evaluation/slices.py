@@ -57,11 +57,19 @@ class Buckets:
         if self.edges is not None:
             edges = tuple(float(edge) for edge in self.edges)
             if not edges or any(not a < b for a, b in pairwise(edges)):
-                raise UsageError(f"bucket edges must be ascending, not {list(self.edges)}")
+                raise UsageError(
+                    "data.bucket_edges",
+                    "bucket edges must be ascending, not {edges}",
+                    edges=list(self.edges),
+                )
             object.__setattr__(self, "edges", edges)
         for number in (self.quantiles, self.count):
             if number is not None and not 2 <= number <= 1000:
-                raise UsageError(f"the number of buckets must be 2 to 1000, not {number}")
+                raise UsageError(
+                    "data.bucket_count",
+                    "the number of buckets must be 2 to 1000, not {count}",
+                    count=number,
+                )
         if self.width is not None and not self.width > 0:
             raise UsageError(f"the width of buckets must be positive, not {self.width}")
 
@@ -115,7 +123,11 @@ class SliceSpec:
         }
         object.__setattr__(self, "values", values)
         if len(set(columns)) < len(columns):
-            raise UsageError(f"a slice uses a column twice: {', '.join(columns)}")
+            raise UsageError(
+                "data.column_twice",
+                "a slice uses a column twice: {columns}",
+                columns=", ".join(columns),
+            )
         if unknown := [name for name in self.buckets if name not in columns]:
             raise UsageError(f'buckets are given for "{unknown[0]}", which is not in the slice')
 
@@ -215,6 +227,14 @@ class SliceEncoder:
     def __len__(self) -> int:
         return len(self.keys)
 
+    @property
+    def bucket_edges(self) -> dict[str, list[list[float]]]:
+        """The edges of all bucket rules that were used, by column."""
+        found: dict[str, list[list[float]]] = {}
+        for (name, _), edges in self._edges.items():
+            found.setdefault(name, []).append(list(edges))
+        return found
+
     def encode(self, columns: Mapping[str, ColumnData], rows: int) -> list[SliceCodes]:
         """Return the slice of each row, for each specification.
 
@@ -270,7 +290,10 @@ class SliceEncoder:
         for part in parts:
             size *= max(len(part.values), 1)
         if size >= _MAX_COMBINATIONS:
-            raise UsageError("the crossed columns have too many combinations of values")
+            raise UsageError(
+                "data.too_many_combinations",
+                "the crossed columns have too many combinations of values",
+            )
         combined: Int64 = np.zeros(len(parts[0].codes), np.int64)
         missing = np.zeros(len(combined), bool)
         for part in parts:
@@ -297,8 +320,10 @@ class SliceEncoder:
         if key not in numbers:
             if len(self.keys) >= MAX_SLICES:
                 raise UsageError(
-                    f"the slices have more than {MAX_SLICES:,} values; "
-                    "divide numeric columns into buckets or choose fewer columns"
+                    "data.too_many_slices",
+                    "the slices have more than {limit:,} values; divide numeric columns into "
+                    "buckets or choose fewer columns",
+                    limit=MAX_SLICES,
                 )
             numbers[key] = len(self.keys)
             self.keys.append(key)
@@ -333,9 +358,15 @@ def _to_numbers(name: str, data: ColumnData) -> Float64:
         try:
             table = np.array([float(value) for value in data.values] + [np.nan])
         except ValueError:
-            raise UsageError(f'column "{name}" is not numeric, so it has no buckets') from None
+            raise UsageError(
+                "data.no_buckets",
+                'column "{column}" is not numeric, so it has no buckets',
+                column=name,
+            ) from None
         return np.asarray(table[data.codes], np.float64)
     array = np.asarray(data)
     if array.dtype.kind not in "fiub":
-        raise UsageError(f'column "{name}" is not numeric, so it has no buckets')
+        raise UsageError(
+            "data.no_buckets", 'column "{column}" is not numeric, so it has no buckets', column=name
+        )
     return array.astype(np.float64)

@@ -244,6 +244,8 @@ def _build_evaluation(
         task=_infer_task(columns),
         model=model,
         columns_used={name: column for name, column in used.items() if column},
+        # TFMA stores "<user provided PCollection>" if the rows did not come from a file.
+        data_path="" if config.data_location.startswith("<") else config.data_location,
     )
 
 

@@ -107,9 +107,11 @@ class Predictor(ABC):
             raise
         except Exception as error:
             reason = str(error).strip().splitlines()
-            detail = f": {reason[0][:300]}" if reason else ""
             raise ModelError(
-                f'the model "{self.name}" failed with {type(error).__name__}{detail}'
+                "models.raised",
+                'the model "{model}" failed with {error}',
+                model=self.name,
+                error=": ".join([type(error).__name__, *(line[:300] for line in reason[:1])]),
             ) from error
         return check_predictions(returned, len(table), self)
 
@@ -131,7 +133,11 @@ def check_predictions(returned: Any, row_count: int, predictor: Predictor) -> Pr
         scores = check_scores(returned, row_count, predictor.task, name)
         return Predictions(scores)
     if "predictions" not in returned:
-        raise ModelError(f'the model "{name}" returned a dictionary without "predictions"')
+        raise ModelError(
+            "models.no_predictions",
+            'the model "{model}" returned a dictionary without "predictions"',
+            model=name,
+        )
     scores = check_scores(returned["predictions"], row_count, predictor.task, name)
     attributions = _check_attributions(returned.get("attributions"), row_count, name)
     extras = {}
@@ -140,8 +146,12 @@ def check_predictions(returned: Any, row_count: int, predictor: Predictor) -> Pr
             column = values if isinstance(values, DataColumn) else _make_extra(str(key), values)
             if len(column) != row_count:
                 raise ModelError(
-                    f'the model "{name}" returned {len(column):,} values of "{key}" '
-                    f"for {row_count:,} rows"
+                    "models.extra_count",
+                    'the model "{model}" returned {count:,} values of "{column}" for {rows:,} rows',
+                    model=name,
+                    count=len(column),
+                    column=key,
+                    rows=row_count,
                 )
             extras[str(key)] = column
     return Predictions(scores, attributions, extras)
@@ -158,33 +168,49 @@ def check_scores(returned: Any, row_count: int, task: Task, name: str) -> Float6
     try:
         scores = np.asarray(returned, np.float64)
     except (TypeError, ValueError):
-        raise ModelError(f'the model "{name}" did not return an array of numbers') from None
+        raise ModelError(
+            "models.not_numbers",
+            'the model "{model}" did not return an array of numbers',
+            model=name,
+        ) from None
     shape = " x ".join(str(size) for size in scores.shape) or "a single number"
     if scores.ndim == 0 or len(scores) != row_count:
         raise ModelError(
-            f'the model "{name}" returned predictions of shape {shape} for {row_count:,} rows'
+            "models.wrong_shape",
+            'the model "{model}" returned predictions of shape {shape} for {rows:,} rows',
+            model=name,
+            shape=shape,
+            rows=row_count,
         )
     while scores.ndim > 1 and scores.shape[-1] == 1:
         scores = scores[..., 0]
     if task == "regression":
         if scores.ndim != 1:
             raise ModelError(
-                f'the model "{name}" returned predictions of shape {shape}; a regression model '
-                "returns one value per row"
+                "models.shape_regression",
+                'the model "{model}" returned predictions of shape {shape}; a regression model '
+                "returns one value per row",
+                model=name,
+                shape=shape,
             )
         return scores
     if scores.ndim == 1:
         scores = np.stack([1 - scores, scores], axis=1)
     if scores.ndim != 2:
         raise ModelError(
-            f'the model "{name}" returned predictions of shape {shape}; a classification model '
-            "returns one score per row, or one per row and class"
+            "models.shape_classification",
+            'the model "{model}" returned predictions of shape {shape}; a classification model '
+            "returns one score per row, or one per row and class",
+            model=name,
+            shape=shape,
         )
     finite = scores[np.isfinite(scores)]
     if len(finite) and (finite.min() < -_TOLERANCE or finite.max() > 1 + _TOLERANCE):
         raise ModelError(
-            f'the model "{name}" returned scores outside 0 to 1; if they are logits, pass '
-            'output="logits", and if they are values, task="regression"'
+            "models.scores_outside",
+            'the model "{model}" returned scores outside 0 to 1; if they are logits, pass '
+            'output="logits", and if they are values, task="regression"',
+            model=name,
         )
     return scores
 
@@ -216,8 +242,13 @@ def _check_attributions(returned: Any, row_count: int, name: str) -> dict[str, F
             array = array.sum(axis=1)
         if array.shape != (row_count,):
             raise ModelError(
-                f'the model "{name}" returned {len(array):,} attributions of "{key}" '
-                f"for {row_count:,} rows"
+                "models.attribution_count",
+                'the model "{model}" returned {count:,} attributions of "{feature}" for {rows:,} '
+                "rows",
+                model=name,
+                count=len(array),
+                feature=key,
+                rows=row_count,
             )
         attributions[key] = array
     return attributions
@@ -242,7 +273,10 @@ def concat_predictions(parts: Sequence[Predictions]) -> Predictions:
     if len(parts) == 1:
         return parts[0]
     if len({part.scores.shape[1:] for part in parts}) > 1:
-        raise ModelError("the model returned different numbers of classes for different rows")
+        raise ModelError(
+            "models.class_counts_differ",
+            "the model returned different numbers of classes for different rows",
+        )
     shared = set.intersection(*(set(part.attributions) for part in parts))
     extras = set.intersection(*(set(part.extras) for part in parts))
     return Predictions(
@@ -271,6 +305,16 @@ def choose_inputs(table: DataTable, features: Iterable[str] | None) -> DataTable
     names = list(features)
     missing = [name for name in names if name not in table]
     if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise ModelError(f'the model needs the feature "{missing[0]}"{more}, which the data lack')
+        if len(missing) > 1:
+            raise ModelError(
+                "models.features_lacking",
+                'the model needs the feature "{feature}" and {count} more, which the data lack',
+                feature=missing[0],
+                count=len(missing) - 1,
+            )
+        raise ModelError(
+            "models.feature_lacking",
+            'the model needs the feature "{feature}", which the data lack',
+            feature=missing[0],
+        )
     return table.select(names)

@@ -117,7 +117,11 @@ class ServingGrpcPredictor(Predictor):
         if name not in outputs:
             known = ", ".join(sorted(outputs)) or "none"
             raise ModelError(
-                f'the model "{self.name}" has no output "{name}"; its outputs are {known}'
+                "models.no_output",
+                'the model "{model}" has no output "{output}"; its outputs are {known}',
+                model=self.name,
+                output=name,
+                known=known,
             )
         return decode_tensor(outputs[name])
 
@@ -130,19 +134,30 @@ class ServingGrpcPredictor(Predictor):
         try:
             return call(request, timeout=self._timeout_s)
         except self._grpc.RpcError as error:
-            raise ModelError(self._describe(error)) from None
+            raise self._make_error(error) from None
 
-    def _describe(self, error: Any) -> str:
+    def _make_error(self, error: Any) -> ModelError:
         code = error.code().name
         if code == "UNAVAILABLE":
-            return (
-                f"cannot reach TensorFlow Serving at {self._address}; check that it is running "
-                "and that the port is the gRPC port"
+            return ModelError(
+                "models.serving_unreachable",
+                "cannot reach TensorFlow Serving at {address}; check that it is running and that "
+                "the port is the gRPC port",
+                address=self._address,
             )
         if code == "DEADLINE_EXCEEDED":
-            return f"{self._address} did not respond within {self._timeout_s:g} seconds"
-        detail = str(error.details() or code).strip()[:_MAX_DETAIL]
-        return f"TensorFlow Serving at {self._address} refused the request: {detail}"
+            return ModelError(
+                "models.timeout",
+                "{address} did not respond within {seconds:g} seconds",
+                address=self._address,
+                seconds=self._timeout_s,
+            )
+        return ModelError(
+            "models.serving_refused",
+            "TensorFlow Serving at {address} refused the request: {detail}",
+            address=self._address,
+            detail=str(error.details() or code).strip()[:_MAX_DETAIL],
+        )
 
 
 def _to_tensor(array: Any) -> Any:

@@ -50,14 +50,22 @@ class AllowedHosts:
         try:
             host, port = (parts.hostname or "").lower(), parts.port
         except ValueError:
-            raise UsageError(f'"{address}" is not a valid address') from None
+            raise UsageError(
+                "models.invalid_address", '"{address}" is not a valid address', address=address
+            ) from None
         if not host:
-            raise UsageError(f'"{address}" is not a valid address; write host:port')
+            raise UsageError(
+                "models.address_form",
+                '"{address}" is not a valid address; write host:port',
+                address=address,
+            )
         if "*" in self._hosts or _is_loopback(host):
             return
         if host not in self._hosts and f"{host}:{port}" not in self._hosts:
             raise UsageError(
-                f'requests to "{host}" are not allowed; start the server with --model-host {host}'
+                "models.host_not_allowed",
+                'requests to "{host}" are not allowed; start the server with --model-host {host}',
+                host=host,
             )
 
 
@@ -98,10 +106,18 @@ class JsonEndpointPredictor(Predictor):
         try:
             self._template = json.loads(template)
         except ValueError as error:
-            raise UsageError(f"the request template is not valid JSON: {error}") from None
+            raise UsageError(
+                "models.template_json",
+                "the request template is not valid JSON: {error}",
+                error=error,
+            ) from None
         if not _contains_rows(self._template):
             raise UsageError(
-                f'the request template must contain "{_ROWS}", "{_COLUMNS}" or "{_MATRIX}"'
+                "models.template_rows",
+                'the request template must contain "{rows}", "{columns}" or "{matrix}"',
+                rows=_ROWS,
+                columns=_COLUMNS,
+                matrix=_MATRIX,
             )
         self._path = parse_path(scores_path)
         self._headers = dict(headers or {})
@@ -222,7 +238,12 @@ class KservePredictor(Predictor):
         try:
             return data.reshape(_get_key(output, "shape", self._url))
         except (TypeError, ValueError):
-            raise ModelError(f'the output "{name}" of {self._url} does not fit its shape') from None
+            raise ModelError(
+                "models.output_shape",
+                'the output "{output}" of {url} does not fit its shape',
+                output=name,
+                url=self._url,
+            ) from None
 
 
 def choose_output_name(outputs: Mapping[str, Any]) -> str:
@@ -252,7 +273,12 @@ def order_classes(rows: Sequence[Sequence[tuple[str, float]]], predictor: Predic
         index = {label: number for number, label in enumerate(names)}
     width = max(width, max(index.values()) + 1)
     if width > 100_000:
-        raise ModelError(f'the model "{predictor.name}" returned the class label {width - 1}')
+        raise ModelError(
+            "models.class_label",
+            'the model "{model}" returned the class label {label}',
+            model=predictor.name,
+            label=width - 1,
+        )
     scores = np.zeros((len(rows), width))
     for number, row in enumerate(rows):
         for label, score in row:
@@ -273,7 +299,9 @@ def post_json(
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f'"{url}" is not an http:// or https:// address')
+        raise UsageError(
+            "models.not_http", '"{url}" is not an http:// or https:// address', url=url
+        )
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname, parts.port, timeout=timeout_s)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -285,19 +313,44 @@ def post_json(
         response = connection.getresponse()
         content = response.read(_MAX_RESPONSE_BYTES)
     except TimeoutError:
-        raise ModelError(f"{parts.netloc} did not respond within {timeout_s:g} seconds") from None
+        raise ModelError(
+            "models.timeout",
+            "{address} did not respond within {seconds:g} seconds",
+            address=parts.netloc,
+            seconds=timeout_s,
+        ) from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise ModelError(f"cannot reach {parts.netloc}: {reason}") from None
+        raise ModelError(
+            "models.unreachable",
+            "cannot reach {address}: {reason}",
+            address=parts.netloc,
+            reason=reason,
+        ) from None
     finally:
         connection.close()
     if response.status != 200:
         message = _find_message(content)
-        raise ModelError(f"{parts.netloc} responded with status {response.status}{message}")
+        if message:
+            raise ModelError(
+                "models.status_message",
+                "{address} responded with status {status}: {message}",
+                address=parts.netloc,
+                status=response.status,
+                message=message,
+            )
+        raise ModelError(
+            "models.status",
+            "{address} responded with status {status}",
+            address=parts.netloc,
+            status=response.status,
+        )
     try:
         return json.loads(content)
     except ValueError:
-        raise ModelError(f"{parts.netloc} did not respond with JSON") from None
+        raise ModelError(
+            "models.not_json", "{address} did not respond with JSON", address=parts.netloc
+        ) from None
 
 
 def _find_message(content: bytes) -> str:
@@ -306,7 +359,7 @@ def _find_message(content: bytes) -> str:
         text = str(decoded.get("error") or decoded.get("detail") or "")
     except (ValueError, AttributeError):
         text = content.decode("utf-8", "replace").strip()
-    return f": {text[:_MAX_MESSAGE]}" if text else ""
+    return text[:_MAX_MESSAGE]
 
 
 def _encode_item(value: Any) -> Any:
@@ -356,7 +409,11 @@ def parse_path(path: str) -> list[str | int]:
     while position < len(path):
         match = _PATH_PART.match(path, position)
         if match is None:
-            raise UsageError(f'"{path}" is not a path; write predictions or outputs[*].scores')
+            raise UsageError(
+                "models.invalid_path",
+                '"{path}" is not a path; write predictions or outputs[*].scores',
+                path=path,
+            )
         name, index = match.groups()
         parts.append(name if name is not None else "*" if index == "*" else int(index))
         position = match.end()
@@ -370,11 +427,17 @@ def find_path(value: Any, path: Sequence[str | int], url: str) -> Any:
     for number, part in enumerate(path):
         if part == "*":
             if not isinstance(value, list):
-                raise ModelError(f"the response of {url} has no list where the path has [*]")
+                raise ModelError(
+                    "models.no_list",
+                    "the response of {url} has no list where the path has [*]",
+                    url=url,
+                )
             return [find_path(item, path[number + 1 :], url) for item in value]
         if isinstance(part, int):
             if not isinstance(value, list) or part >= len(value):
-                raise ModelError(f"the response of {url} has no item {part}")
+                raise ModelError(
+                    "models.no_item", "the response of {url} has no item {item}", url=url, item=part
+                )
             value = value[part]
         else:
             value = _get_key(value, part, url)
@@ -383,8 +446,18 @@ def find_path(value: Any, path: Sequence[str | int], url: str) -> Any:
 
 def _get_key(value: Any, key: str, url: str) -> Any:
     if not isinstance(value, Mapping) or key not in value:
-        known = ", ".join(list(map(str, value))[:5]) if isinstance(value, Mapping) else "no object"
-        raise ModelError(f'the response of {url} has no "{key}" (it has {known or "nothing"})')
+        known = ", ".join(list(map(str, value))[:5]) if isinstance(value, Mapping) else ""
+        if not known:
+            raise ModelError(
+                "models.no_key", 'the response of {url} has no "{key}"', url=url, key=key
+            )
+        raise ModelError(
+            "models.no_key_known",
+            'the response of {url} has no "{key}" (it has {known})',
+            url=url,
+            key=key,
+            known=known,
+        )
     return value[key]
 
 

@@ -83,9 +83,16 @@ class ModelFilePredictor(Predictor):
                 self._timeout_s,
             )
         if response.problem:
-            raise ModelError(f'the model "{self.name}" failed: {response.problem}')
+            raise ModelError(
+                "models.failed",
+                'the model "{model}" failed: {problem}',
+                model=self.name,
+                problem=response.problem,
+            )
         if response.scores is None:
-            raise ModelError(f'the model "{self.name}" returned no scores')
+            raise ModelError(
+                "models.no_scores", 'the model "{model}" returned no scores', model=self.name
+            )
         self._apply(response)
         return Predictions(
             decode_array(response.scores),
@@ -107,7 +114,12 @@ class ModelFilePredictor(Predictor):
         response = self._exchange(self._options, _MAX_START_S)
         if response.problem:
             self._stop()
-            raise ModelError(f'cannot load "{self._options.path}": {response.problem}')
+            raise ModelError(
+                "models.cannot_load",
+                'cannot load "{path}": {problem}',
+                path=self._options.path,
+                problem=response.problem,
+            )
         self._apply(response)
 
     def _apply(self, response: WorkerResponse) -> None:
@@ -141,12 +153,18 @@ class ModelFilePredictor(Predictor):
             self._stop()
             if is_late.is_set():
                 raise ModelError(
-                    f'the model "{self.name}" did not finish within {timeout_s:g} seconds'
+                    "models.not_finished",
+                    'the model "{model}" did not finish within {seconds:g} seconds',
+                    model=self.name,
+                    seconds=timeout_s,
                 )
             limit = format_bytes(self._options.max_memory_bytes)
             raise ModelError(
-                f'the process of the model "{self.name}" ended; it may need more than the '
-                f"{limit} of memory that it is allowed"
+                "models.process_ended",
+                'the process of the model "{model}" ended; it may need more than the {limit} of '
+                "memory that it is allowed",
+                model=self.name,
+                limit=limit,
             )
         return response
 

@@ -81,14 +81,20 @@ def read_message(stream: BinaryIO, kind: Any, max_bytes: int = 4 << 30) -> Any:
         return None
     length = _LENGTH.unpack(header)[0]
     if length > max_bytes:
-        raise ModelError("the model process sent a response that is too large")
+        raise ModelError(
+            "models.response_too_large", "the model process sent a response that is too large"
+        )
     data = stream.read(length)
     if len(data) < length:
         return None
     try:
         return msgspec.msgpack.decode(data, type=kind)
     except msgspec.DecodeError as error:
-        raise ModelError(f"the model process sent an invalid response: {error}") from None
+        raise ModelError(
+            "models.invalid_response",
+            "the model process sent an invalid response: {error}",
+            error=error,
+        ) from None
 
 
 def encode_array(array: np.ndarray[Any, Any]) -> ArrayMessage:
@@ -107,7 +113,9 @@ def decode_array(message: ArrayMessage) -> np.ndarray[Any, Any]:
             raise ValueError("no numbers")
         array: np.ndarray[Any, Any] = np.frombuffer(message.data, dtype).reshape(message.shape)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"the model process sent an invalid array: {error}") from None
+        raise ModelError(
+            "models.invalid_array", "the model process sent an invalid array: {error}", error=error
+        ) from None
     return np.array(array)
 
 
@@ -161,18 +169,24 @@ def check_model_path(path: str) -> None:
     name = os.path.basename(path).lower()
     if name.endswith(_PICKLE_SUFFIXES):
         raise ModelError(
-            f'"{path}" is a pickle, which can run any code when it is loaded; save the model as '
-            ".skops, .onnx, .keras, .pt2 or SavedModel instead"
+            "models.pickle",
+            '"{path}" is a pickle, which can run any code when it is loaded; save the model as '
+            ".skops, .onnx, .keras, .pt2 or SavedModel instead",
+            path=path,
         )
     if os.path.isdir(path):
         if not os.path.isfile(os.path.join(path, "saved_model.pb")):
-            raise ModelError(f'"{path}" is a folder without saved_model.pb')
+            raise ModelError(
+                "models.no_saved_model", '"{path}" is a folder without saved_model.pb', path=path
+            )
     elif not os.path.isfile(path):
-        raise ModelError(f'no model file "{path}"')
+        raise ModelError("models.no_file", 'no model file "{path}"', path=path)
     elif not name.endswith((".onnx", ".keras", ".pt", ".pt2", ".skops", ".ubj", ".json")):
         raise ModelError(
-            f'"{path}" is not a model file; use .onnx, .keras, a SavedModel folder, .pt2, .skops, '
-            "or .json or .ubj of XGBoost"
+            "models.not_a_model_file",
+            '"{path}" is not a model file; use .onnx, .keras, a SavedModel folder, .pt2, .skops, '
+            "or .json or .ubj of XGBoost",
+            path=path,
         )
 
 
@@ -202,7 +216,12 @@ def load_model(path: str) -> Any:
         skops = import_optional("skops.io", "a skops model", "sklearn")
         untrusted = skops.get_untrusted_types(file=path)
         if untrusted:
-            raise ModelError(f'"{path}" contains types that are not trusted: {untrusted[0]}')
+            raise ModelError(
+                "models.untrusted",
+                '"{path}" contains types that are not trusted: {type}',
+                path=path,
+                type=untrusted[0],
+            )
         return skops.load(path, trusted=[])
     xgboost = import_optional("xgboost", "an XGBoost model", "xgboost")
     booster = xgboost.Booster()
@@ -217,20 +236,28 @@ def _load_saved_model(path: str) -> Any:
         iter(loaded.signatures.values()), None
     )
     if signature is None:
-        raise ModelError(f'the SavedModel "{path}" has no signature')
+        raise ModelError(
+            "models.no_signature", 'the SavedModel "{path}" has no signature', path=path
+        )
     specs = signature.structured_input_signature[1]
 
     def call(columns: dict[str, Any]) -> Any:
         feed = {}
         for name, spec in specs.items():
             if spec.dtype == tf.string and name not in columns:
-                raise ModelError(f'the model needs the feature "{name}"')
+                raise ModelError(
+                    "models.needs_feature", 'the model needs the feature "{feature}"', feature=name
+                )
             if len(specs) == 1 and name not in columns:
                 matrix = np.stack([np.asarray(array) for array in columns.values()], axis=1)
                 feed[name] = tf.constant(matrix, spec.dtype)
                 continue
             if name not in columns:
-                raise ModelError(f'the model needs the feature "{name}", which the data lack')
+                raise ModelError(
+                    "models.feature_lacking",
+                    'the model needs the feature "{feature}", which the data lack',
+                    feature=name,
+                )
             array = columns[name]
             if spec.shape.rank == 2 and array.ndim == 1:
                 array = array[:, None]

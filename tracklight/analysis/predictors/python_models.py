@@ -80,10 +80,16 @@ def wrap_model(
         )
     if isinstance(model, (str, bytes)):
         raise UsageError(
+            "models.path_is_no_model",
             "a path is not a model; load the model first, or use "
-            "tracklight.what_if.load_model(path), which runs it in a separate process"
+            "tracklight.what_if.load_model(path), which runs it in a separate process",
         )
-    raise UsageError(f"{type(model).__module__}.{kind} is neither a known model nor callable")
+    raise UsageError(
+        "models.unknown_object",
+        "{module}.{kind} is neither a known model nor callable",
+        module=type(model).__module__,
+        kind=kind,
+    )
 
 
 class CallablePredictor(Predictor):
@@ -152,8 +158,10 @@ class SklearnPredictor(Predictor):
         found: Task = "classification" if hasattr(model, "predict_proba") else "regression"
         if hasattr(model, "classes_") and not hasattr(model, "predict_proba"):
             raise UsageError(
-                f"{type(model).__name__} has no predict_proba; pass a calibrated classifier, or a "
-                "function that returns scores"
+                "models.no_predict_proba",
+                "{model} has no predict_proba; pass a calibrated classifier, or a function that "
+                "returns scores",
+                model=type(model).__name__,
             )
         known = getattr(model, "feature_names_in_", None)
         if options.get("features") is None and known is not None:
@@ -177,8 +185,12 @@ class SklearnPredictor(Predictor):
         matrix = inputs.to_matrix()
         if wanted is not None and matrix.shape[1] != wanted:
             raise ModelError(
-                f'the model "{self.name}" was trained with {wanted} features and gets '
-                f"{matrix.shape[1]}; pass features=[…] with the names of its inputs"
+                "models.feature_count",
+                'the model "{model}" was trained with {wanted} features and gets {given}; pass '
+                "features=[…] with the names of its inputs",
+                model=self.name,
+                wanted=wanted,
+                given=matrix.shape[1],
             )
         return matrix
 
@@ -329,5 +341,9 @@ def _convert_onnx(array: Any, tensor_type: str) -> Any:
     if kind == "string":
         return array.astype(object)
     if kind not in kinds:
-        raise ModelError(f"the ONNX model has an input of type {kind}, which is not supported")
+        raise ModelError(
+            "models.onnx_input",
+            "the ONNX model has an input of type {kind}, which is not supported",
+            kind=kind,
+        )
     return array.astype(kinds[kind])

@@ -130,7 +130,9 @@ class DataColumn:
             UsageError: The column has strings, bytes or lists.
         """
         if not self.is_numeric or self.is_list:
-            raise UsageError(f'"{self.name}" is not a column of numbers')
+            raise UsageError(
+                "data.not_numbers", '"{column}" is not a column of numbers', column=self.name
+            )
         values = self.values.astype(np.float64)
         if self.missing is not None:
             values[self.missing] = np.nan
@@ -218,7 +220,9 @@ class DataColumn:
             return None
         if self.is_list:
             if not isinstance(value, (list, tuple, np.ndarray)):
-                raise UsageError(f'"{self.name}" needs a list of values')
+                raise UsageError(
+                    "data.needs_list", '"{column}" needs a list of values', column=self.name
+                )
             if self.is_sequence:
                 return [[self._check_item(item) for item in step] for step in value]
             return [self._check_item(item) for item in value]
@@ -246,7 +250,12 @@ class DataColumn:
             return int(value) if float(value).is_integer() else float(value)
         article = "an" if self.type in ("integer", "image") else "a"
         raise UsageError(
-            f'"{self.name}" needs {article} {self.type} value, not {format_value(value)}'
+            "data.wrong_value",
+            '"{column}" needs {article} {type} value, not {value}',
+            column=self.name,
+            article=article,
+            type=self.type,
+            value=format_value(value),
         )
 
 
@@ -473,7 +482,11 @@ def concat_columns(columns: Sequence[DataColumn]) -> DataColumn:
     if not any(column.is_sequence for column in columns):
         return replace(joined, offsets=offsets)
     if not all(column.is_sequence for column in columns):
-        raise UsageError(f'"{first.name}" has lists in some rows and sequences in others')
+        raise UsageError(
+            "data.lists_and_sequences",
+            '"{column}" has lists in some rows and sequences in others',
+            column=first.name,
+        )
     steps = _join_offsets([column.step_offsets for column in columns])
     return replace(joined, offsets=offsets, step_offsets=steps)
 
@@ -503,7 +516,12 @@ def _join_items(
         return "bytes", np.concatenate(arrays), ()
     if types <= {"image", "bytes", "string"}:
         return "bytes", np.concatenate([_to_binary(column) for column in columns]), ()
-    raise UsageError(f'"{name}" has values of different types: {", ".join(sorted(types))}')
+    raise UsageError(
+        "data.mixed_types",
+        '"{column}" has values of different types: {types}',
+        column=name,
+        types=", ".join(sorted(types)),
+    )
 
 
 def _to_binary(column: DataColumn) -> NDArray[Any]:

@@ -23,7 +23,7 @@ from tracklight.analysis.tables.columns import (
     make_number_column,
 )
 from tracklight.analysis.tables.table import DataTable
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, get_message
 from tracklight.formats import proto, wire_format
 from tracklight.formats.proto import Message
 from tracklight.types import Bool, Int64
@@ -67,7 +67,8 @@ class ExampleDecoder:
                 self._add_chunk(name, chunk)
         except FormatError:
             raise FormatError(
-                "the file has a record that is neither a tf.Example nor a tf.SequenceExample"
+                "data.not_an_example",
+                "the file has a record that is neither a tf.Example nor a tf.SequenceExample",
             ) from None
         self.row_count += len(spans)
 
@@ -78,13 +79,17 @@ class ExampleDecoder:
             try:
                 columns.append(_join_chunks(name, self._chunks[name], self.row_count))
             except FormatError as error:
-                problems.append(str(error))
+                problems.append(get_message(error))
         return DataTable(columns, row_count=self.row_count, problems=problems)
 
     def _add_chunk(self, name: str, chunk: _Chunk) -> None:
         self._chunks.setdefault(name, []).append(chunk)
         if len(self._chunks) > _MAX_KEYS:
-            raise FormatError(f"the file has more than {_MAX_KEYS:,} different features")
+            raise FormatError(
+                "data.too_many_features",
+                "the file has more than {limit:,} different features",
+                limit=_MAX_KEYS,
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +131,11 @@ def _decode_feature_lists(
         lists = _find_lists(data, steps[:, 2:])
         kinds = np.unique(lists[lists[:, 0] >= 0, 0]).tolist()
         if len(kinds) > 1:
-            raise FormatError(f'the sequence feature "{name}" has values of different kinds')
+            raise FormatError(
+                "data.sequence_kinds",
+                'the sequence feature "{feature}" has values of different kinds',
+                feature=name,
+            )
         kind = kinds[0] if kinds else _FLOAT_LIST
         # A step without values is an empty message, which has no list.
         lists[lists[:, 0] < 0, 1:] = 0
@@ -186,7 +195,7 @@ def _decode_items(data: bytes, kind: int, spans: Int64) -> tuple[Int64, Any]:
     content, sizes = _gather_slices(data, packed[:, 2], packed[:, 3]), packed[:, 3]
     if kind == _FLOAT_LIST:
         if (sizes % 4).any():
-            raise FormatError("a list of floats has an incomplete value")
+            raise FormatError("data.float_incomplete", "a list of floats has an incomplete value")
         return sizes // 4, content.view("<f4").astype(np.float64)
     return decode_varints(content, sizes)
 
@@ -216,7 +225,7 @@ def decode_varints(content: NDArray[np.uint8], sizes: Int64) -> tuple[Int64, Int
     is_end = content < 0x80
     ends = np.cumsum(sizes)
     if len(content) and not is_end[ends[sizes > 0] - 1].all():
-        raise FormatError("a list of integers has an incomplete value")
+        raise FormatError("data.integer_incomplete", "a list of integers has an incomplete value")
     counts = np.concatenate(([0], np.cumsum(is_end, dtype=np.int64)))
     lengths = counts[ends] - counts[ends - sizes]
     if is_end.all():  # all values are below 128
@@ -224,7 +233,9 @@ def decode_varints(content: NDArray[np.uint8], sizes: Int64) -> tuple[Int64, Int
     starts = np.concatenate(([0], np.flatnonzero(is_end)[:-1] + 1))
     width = np.diff(np.append(starts, len(content)))
     if width.max(initial=0) > 10:
-        raise FormatError("a list of integers has a value of more than ten bytes")
+        raise FormatError(
+            "data.integer_too_long", "a list of integers has a value of more than ten bytes"
+        )
     position = np.arange(len(content)) - np.repeat(starts, width)
     bits = (content & 0x7F).astype(np.uint64) << (7 * position).astype(np.uint64)
     values = np.add.reduceat(bits, starts) if len(starts) else bits
@@ -248,7 +259,11 @@ def intern_slices(data: bytes, spans: Int64) -> tuple[Int64, list[bytes]]:
             names.append(bytes(table[remaining[0]]))
             remaining = remaining[~same]
             if len(names) > _MAX_KEYS:
-                raise FormatError(f"the file has more than {_MAX_KEYS:,} different features")
+                raise FormatError(
+                    "data.too_many_features",
+                    "the file has more than {limit:,} different features",
+                    limit=_MAX_KEYS,
+                )
     return ids, names
 
 
@@ -267,10 +282,16 @@ def _gather_slices(data: bytes, starts: Int64, sizes: Int64) -> NDArray[np.uint8
 def _join_chunks(name: str, chunks: Sequence[_Chunk], row_count: int) -> DataColumn:
     kinds = {chunk.kind for chunk in chunks}
     if len({chunk.step_lengths is None for chunk in chunks}) > 1:
-        raise FormatError(f'"{name}" is both a feature and a sequence feature; it is left out')
+        raise FormatError(
+            "data.feature_and_sequence",
+            '"{feature}" is both a feature and a sequence feature; it is left out',
+            feature=name,
+        )
     if _BYTES_LIST in kinds and len(kinds) > 1:
         raise FormatError(
-            f'"{name}" has text in some records and numbers in others; it is left out'
+            "data.text_and_numbers",
+            '"{feature}" has text in some records and numbers in others; it is left out',
+            feature=name,
         )
     if _BYTES_LIST in kinds:
         all_items = [item for chunk in chunks for item in chunk.items]

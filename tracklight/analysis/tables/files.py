@@ -13,7 +13,7 @@ import io
 import posixpath
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import msgspec
@@ -28,10 +28,10 @@ from tracklight.analysis.tables.columns import (
 from tracklight.analysis.tables.examples import ExampleDecoder
 from tracklight.analysis.tables.objects import from_arrow
 from tracklight.analysis.tables.table import DataTable, concat_tables
-from tracklight.errors import FormatError, LogError, UsageError, import_optional
+from tracklight.errors import FormatError, LogError, Message, UsageError, import_optional
 from tracklight.formats.tfrecord import HEADER_BYTES, Compression, iter_record_blocks, masked_crc32c
 from tracklight.types import Int64
-from tracklight.util.memory import format_bytes
+from tracklight.util.memory import find_memory_size, format_bytes
 
 #: Suffixes of files that can be opened, for lists of files.
 DATA_SUFFIXES = (
@@ -50,6 +50,7 @@ DATA_SUFFIXES = (
 )
 
 _CHUNK_ROWS = 50_000
+_MAX_TABLE_BYTES = 4 << 30
 _MISSING_TEXTS = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"})
 #: Text fields of any length; the limit of the csv module is 128 KB.
 _MAX_CELL_BYTES = 64 << 20
@@ -62,15 +63,17 @@ class ReadLimits:
     max_rows: int = 1_000_000
     sampling_ratio: float = 1.0
     """Each row is read with this probability."""
-    max_bytes: int = 4 << 30
-    """Limit on the memory of the table."""
+    max_bytes: int = field(default_factory=lambda: min(_MAX_TABLE_BYTES, find_memory_size() // 4))
+    """Limit on the memory of the table; by default 4 GiB, or a quarter of the machine's memory."""
     seed: int = 0
 
     def __post_init__(self) -> None:
         if not 0 < self.sampling_ratio <= 1:
-            raise UsageError("the sampling ratio must be above 0 and at most 1")
+            raise UsageError(
+                "data.sampling_ratio", "the sampling ratio must be above 0 and at most 1"
+            )
         if self.max_rows < 1:
-            raise UsageError("the maximum number of rows must be at least 1")
+            raise UsageError("data.max_rows", "the maximum number of rows must be at least 1")
 
 
 DEFAULT_LIMITS = ReadLimits()
@@ -85,7 +88,7 @@ class _RowLimiter:
         self._row_count = 0
         self._size_bytes = 0
         self.is_full = False
-        self.problem = ""
+        self.problem: Message | None = None
 
     def choose(self, count: int) -> Int64:
         """Return the indexes of the rows to read among the next ``count`` rows."""
@@ -96,9 +99,11 @@ class _RowLimiter:
         if len(rows) > remaining:
             rows = rows[:remaining]
             self.is_full = True
-            self.problem = (
-                f"only the first {self._limits.max_rows:,} rows were read; "
-                "raise the maximum number of rows to read more"
+            self.problem = Message.format(
+                "data.row_limit",
+                "only the first {rows:,} rows were read; raise the maximum number of rows to read "
+                "more",
+                rows=self._limits.max_rows,
             )
         self._row_count += len(rows)
         return rows
@@ -108,9 +113,12 @@ class _RowLimiter:
         self._size_bytes += size_bytes
         if self._size_bytes > self._limits.max_bytes:
             self.is_full = True
-            self.problem = (
-                f"only the first {self._row_count:,} rows were read, because they take "
-                f"{format_bytes(self._limits.max_bytes)} of memory; sample fewer rows"
+            self.problem = Message.format(
+                "data.memory_limit",
+                "only the first {rows:,} rows were read, because they take {size} of memory; "
+                "sample fewer rows",
+                rows=self._row_count,
+                size=format_bytes(self._limits.max_bytes),
             )
 
 
@@ -140,7 +148,7 @@ def read_files(
         'integer'
     """
     if not paths:
-        raise UsageError("no file was given")
+        raise UsageError("data.no_file", "no file was given")
     limiter = _RowLimiter(limits)
     tables = []
     for path in paths:
@@ -148,13 +156,20 @@ def read_files(
             with open_file(path) as stream:
                 tables.append(_read_file(path, stream, limiter))
         except FormatError as error:
-            raise FormatError(f'cannot read "{path}": {error}') from None
+            raise FormatError(
+                "data.cannot_read", 'cannot read "{path}": {error}', path=path, error=error
+            ) from None
         except OSError as error:
-            raise LogError(f'cannot read "{path}": {error.strerror or error}') from None
+            raise LogError(
+                "data.cannot_read",
+                'cannot read "{path}": {error}',
+                path=path,
+                error=error.strerror or error,
+            ) from None
         if limiter.is_full:
             break
     joined = _join_files(paths, tables)
-    problems = [problem for table in tables for problem in table.problems]
+    problems = [problem for table in tables for problem in table.messages]
     problems += [limiter.problem] if limiter.problem else []
     return DataTable(joined.columns.values(), row_count=len(joined), problems=problems)
 
@@ -162,11 +177,18 @@ def read_files(
 def _join_files(paths: Sequence[str], tables: Sequence[DataTable]) -> DataTable:
     for path, table in zip(paths[1:], tables[1:], strict=False):
         if set(table.names) != set(tables[0].names):
-            raise FormatError(f'"{path}" does not have the same columns as "{paths[0]}"')
+            raise FormatError(
+                "data.other_columns",
+                '"{path}" does not have the same columns as "{first}"',
+                path=path,
+                first=paths[0],
+            )
     try:
         return concat_tables(tables)
     except UsageError as error:
-        raise FormatError(f"the files do not fit together: {error}") from None
+        raise FormatError(
+            "data.files_differ", "the files do not fit together: {error}", error=error
+        ) from None
 
 
 def _read_file(path: str, stream: BinaryIO, limiter: _RowLimiter) -> DataTable:
@@ -193,7 +215,7 @@ def _unzip(stream: BinaryIO) -> BinaryIO:
 def _read_tfrecord(stream: BinaryIO, limiter: _RowLimiter) -> DataTable:
     compression = find_compression(stream)
     decoder = ExampleDecoder()
-    problem = ""
+    problem: Message | None = None
     try:
         for data, spans in iter_record_blocks(stream, compression=compression):
             rows = limiter.choose(len(spans))
@@ -204,9 +226,14 @@ def _read_tfrecord(stream: BinaryIO, limiter: _RowLimiter) -> DataTable:
     except FormatError as error:
         if not decoder.row_count:
             raise
-        problem = f"reading stopped after {decoder.row_count:,} records: {error}"
+        problem = Message.format(
+            "data.stopped",
+            "reading stopped after {records:,} records: {error}",
+            records=decoder.row_count,
+            error=error,
+        )
     table = decoder.finish()
-    problems = [*table.problems, *([problem] if problem else [])]
+    problems = [*table.messages, *([problem] if problem else [])]
     return DataTable(table.columns.values(), row_count=len(table), problems=problems)
 
 
@@ -219,7 +246,7 @@ def find_compression(stream: BinaryIO) -> Compression | None:
     start = stream.read(HEADER_BYTES)
     stream.seek(0)
     if not start:
-        raise FormatError("the file is empty")
+        raise FormatError("data.empty_file", "the file is empty")
     if _is_record_header(start):
         return None
     if start[:2] == b"\x1f\x8b":
@@ -233,7 +260,8 @@ def find_compression(stream: BinaryIO) -> Compression | None:
     except zlib.error:
         stream.seek(0)
     raise FormatError(
-        "it is not a TFRecord file; other formats need a suffix such as .csv, .jsonl or .parquet"
+        "data.not_tfrecord",
+        "it is not a TFRecord file; other formats need a suffix such as .csv, .jsonl or .parquet",
     )
 
 
@@ -264,7 +292,7 @@ def _read_csv(stream: BinaryIO, separator: str, limiter: _RowLimiter) -> DataTab
             if limiter.is_full:
                 break
     except (csv.Error, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FormatError(str(error)) from None
+        raise FormatError("data.damaged", "it is damaged: {error}", error=error) from None
     columns = [builder.finish() for builder in builders]
     row_count = len(columns[0]) if columns else 0
     return DataTable(columns, row_count=row_count, problems=problems.list_messages())
@@ -273,12 +301,17 @@ def _read_csv(stream: BinaryIO, separator: str, limiter: _RowLimiter) -> DataTab
 def _read_header(reader: Iterator[list[str]]) -> list[str]:
     names = next(reader, None)
     if not names:
-        raise FormatError("the file is empty; the first line must have the names of the columns")
+        raise FormatError(
+            "data.empty_table",
+            "the file is empty; the first line must have the names of the columns",
+        )
     if "\0" in "".join(names):
-        raise FormatError("it is not a text file")
+        raise FormatError("data.not_text", "it is not a text file")
     duplicates = {name for name in names if names.count(name) > 1}
     if duplicates:
-        raise FormatError(f'two columns are named "{min(duplicates)}"')
+        raise FormatError(
+            "data.duplicate_column", 'two columns are named "{column}"', column=min(duplicates)
+        )
     return names
 
 
@@ -307,12 +340,17 @@ class _CsvProblems:
             line = (line + [""] * self._column_count)[: self._column_count]
         return line
 
-    def list_messages(self) -> list[str]:
+    def list_messages(self) -> list[Message]:
         if not self._line_count:
             return []
         return [
-            f"{self._line_count:,} lines do not have {self._column_count} cells; "
-            "missing cells are empty, additional cells are ignored"
+            Message.format(
+                "data.cell_count",
+                "{lines:,} lines do not have {cells} cells; missing cells are empty, additional "
+                "cells are ignored",
+                lines=self._line_count,
+                cells=self._column_count,
+            )
         ]
 
 
@@ -391,7 +429,12 @@ def _read_json_lines(stream: BinaryIO, limiter: _RowLimiter) -> DataTable:
             try:
                 rows.append(_flatten(decode(lines[index])))
             except msgspec.DecodeError as error:
-                raise FormatError(f"line {first_line + index} is not valid: {error}") from None
+                raise FormatError(
+                    "data.invalid_line",
+                    "line {line} is not valid: {error}",
+                    line=first_line + index,
+                    error=error,
+                ) from None
         names = dict.fromkeys(name for row in rows for name in row)
         tables.append({name: [row.get(name) for row in rows] for name in names})
         counts.append(len(rows))
@@ -419,7 +462,7 @@ def _iter_lines(stream: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
                 yield number - len(lines) + 1, lines
                 lines = []
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FormatError(str(error)) from None
+        raise FormatError("data.damaged", "it is damaged: {error}", error=error) from None
     if lines:
         yield number - len(lines) + 1, lines
 
@@ -454,4 +497,6 @@ def _read_parquet(stream: BinaryIO, limiter: _RowLimiter) -> DataTable:
                 break
         return from_arrow(pa.Table.from_batches(batches, schema=file.schema_arrow))
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(str(error).splitlines()[0]) from None
+        raise FormatError(
+            "data.damaged", "it is damaged: {error}", error=str(error).splitlines()[0]
+        ) from None

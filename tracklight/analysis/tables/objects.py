@@ -48,7 +48,10 @@ def find_table_kind(data: Any) -> TableKind:
     if module == "polars" and name == "DataFrame":
         return "polars"
     if module == "datasets" and name == "DatasetDict":
-        raise UsageError('this is a DatasetDict; pass one of its splits, as in dataset["train"]')
+        raise UsageError(
+            "data.dataset_dict",
+            'this is a DatasetDict; pass one of its splits, as in dataset["train"]',
+        )
     if isinstance(data, Mapping):
         return "dict"
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
@@ -57,8 +60,11 @@ def find_table_kind(data: Any) -> TableKind:
         if all(isinstance(item, (Mapping, Sequence, np.ndarray)) for item in data):
             return "rows"
     raise UsageError(
-        f"{module}.{name} is not a table; pass a pandas, Arrow or Polars table, a Hugging Face "
-        "dataset, an array, a dictionary of columns, or a list of dictionaries or tf.Examples"
+        "data.not_a_table",
+        "{module}.{name} is not a table; pass a pandas, Arrow or Polars table, a Hugging Face "
+        "dataset, an array, a dictionary of columns, or a list of dictionaries or tf.Examples",
+        module=module,
+        name=name,
     )
 
 
@@ -73,7 +79,9 @@ def to_table(data: Any, names: Sequence[str] | None = None) -> DataTable:
         UsageError: The object is not a table, or its columns have different lengths.
     """
     if isinstance(data, (str, os.PathLike)):
-        raise UsageError("read a file with tracklight.what_if.read_table(path) first")
+        raise UsageError(
+            "data.read_table_first", "read a file with tracklight.what_if.read_table(path) first"
+        )
     kind = find_table_kind(data)
     if kind == "table":
         table: DataTable = data
@@ -111,7 +119,12 @@ def from_array(array: np.ndarray[Any, Any], names: Sequence[str] | None = None) 
         return DataTable([_make_any_column(name, array.reshape(len(array), -1))])
     names = names or [f"feature_{number}" for number in range(array.shape[1])]
     if len(names) != array.shape[1]:
-        raise UsageError(f"{len(names)} names were given for {array.shape[1]} columns")
+        raise UsageError(
+            "data.column_names",
+            "{names} names were given for {columns} columns",
+            names=len(names),
+            columns=array.shape[1],
+        )
     columns = [_make_any_column(str(n), array[:, i]) for i, n in enumerate(names)]
     return DataTable(columns, row_count=len(array))
 
@@ -239,11 +252,16 @@ def _make_any_column(name: str, values: Any) -> DataColumn:
 def _from_lists(rows: Sequence[Any], names: Sequence[str] | None) -> DataTable:
     widths = {len(row) for row in rows}
     if len(widths) > 1:
-        raise UsageError("the rows have different numbers of values")
+        raise UsageError("data.row_lengths", "the rows have different numbers of values")
     width = widths.pop()
     names = names or [f"feature_{number}" for number in range(width)]
     if len(names) != width:
-        raise UsageError(f"{len(names)} names were given for rows of {width} values")
+        raise UsageError(
+            "data.value_names",
+            "{names} names were given for rows of {values} values",
+            names=len(names),
+            values=width,
+        )
     columns = zip(*rows, strict=True)
     return DataTable(
         [_make_any_column(str(n), list(c)) for n, c in zip(names, columns, strict=True)]

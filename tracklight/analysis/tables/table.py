@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.tables.columns import DataColumn, concat_columns, make_column
-from tracklight.errors import UsageError, import_optional, list_similar_names
+from tracklight.errors import Message, UsageError, import_optional, list_similar_names
 
 
 class DataTable:
@@ -25,14 +25,21 @@ class DataTable:
         columns: Iterable[DataColumn],
         *,
         row_count: int | None = None,
-        problems: Sequence[str] = (),
+        problems: Sequence[Message] = (),
     ) -> None:
         self.columns = {column.name: column for column in columns}
-        self.problems = tuple(problems)
+        self.messages = tuple(problems)
         lengths = {len(column) for column in self.columns.values()}
         if len(lengths) > 1:
-            raise UsageError("the columns of the data have different lengths")
+            raise UsageError(
+                "data.column_lengths", "the columns of the data have different lengths"
+            )
         self.row_count = lengths.pop() if lengths else row_count or 0
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be read, one sentence each."""
+        return tuple(str(message) for message in self.messages)
 
     def __len__(self) -> int:
         return self.row_count
@@ -62,8 +69,16 @@ class DataTable:
             return self.columns[name]
         except KeyError:
             similar = list_similar_names(name, self.columns)
-            hint = f'; did you mean "{similar[0]}"?' if similar else ""
-            raise UsageError(f'the data have no column "{name}"{hint}') from None
+            if similar:
+                raise UsageError(
+                    "data.no_column_similar",
+                    'the data have no column "{column}"; did you mean "{similar}"?',
+                    column=name,
+                    similar=similar[0],
+                ) from None
+            raise UsageError(
+                "data.no_column", 'the data have no column "{column}"', column=name
+            ) from None
 
     def get_row(self, row: int) -> dict[str, Any]:
         """Return the values of one row by column."""
@@ -73,7 +88,12 @@ class DataTable:
     def check_row(self, row: int) -> None:
         """Raise UsageError if there is no such row."""
         if not 0 <= row < self.row_count:
-            raise UsageError(f"the data have no row {row}; rows are 0 to {self.row_count - 1}")
+            raise UsageError(
+                "data.no_row",
+                "the data have no row {row}; rows are 0 to {last}",
+                row=row,
+                last=self.row_count - 1,
+            )
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> DataTable:
         """Return a table of some rows, which may be repeated."""
@@ -92,12 +112,12 @@ class DataTable:
         """Return a table without some columns."""
         dropped = set(names)
         columns = [column for name, column in self.columns.items() if name not in dropped]
-        return DataTable(columns, row_count=self.row_count, problems=self.problems)
+        return DataTable(columns, row_count=self.row_count, problems=self.messages)
 
     def with_columns(self, columns: Iterable[DataColumn]) -> DataTable:
         """Return a table with more columns; those of the same name are replaced."""
         merged = {**self.columns, **{column.name: column for column in columns}}
-        return DataTable(merged.values(), row_count=self.row_count, problems=self.problems)
+        return DataTable(merged.values(), row_count=self.row_count, problems=self.messages)
 
     def with_row_values(self, row: int, values: Mapping[str, Any]) -> DataTable:
         """Return a table in which one row has other values.
@@ -117,7 +137,7 @@ class DataTable:
             concat_columns([column, other.get_column(name)])
             for name, column in self.columns.items()
         ]
-        return DataTable(columns, problems=self.problems)
+        return DataTable(columns, problems=self.messages)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the columns as arrays; see `DataColumn.to_array`."""
@@ -148,8 +168,10 @@ class DataTable:
             array = column.to_array()
             if not column.is_numeric or array.dtype == object:
                 raise UsageError(
-                    f'"{name}" has no numbers; the model needs an array of numbers. '
-                    'Encode the column, or pass input="pandas" or input="dict"'
+                    "data.no_numbers",
+                    '"{column}" has no numbers; the model needs an array of numbers. Encode the '
+                    'column, or pass input="pandas" or input="dict"',
+                    column=name,
                 )
             parts.append(array if array.ndim == 2 else array[:, None])
         return np.concatenate(parts, axis=1) if parts else np.empty((self.row_count, 0))

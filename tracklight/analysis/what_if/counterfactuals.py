@@ -122,7 +122,9 @@ def find_counterfactuals(
         locked: Features that must have the same value.
     """
     if count < 1:
-        raise UsageError("the number of counterfactuals must be at least 1")
+        raise UsageError(
+            "what_if.counterfactual_count", "the number of counterfactuals must be at least 1"
+        )
     if locked:
         candidates = candidates & space.find_equal(row, locked, table)
     distances = space.compute(row, metric, weights=weights, among=candidates)

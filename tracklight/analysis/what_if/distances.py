@@ -90,7 +90,12 @@ class DistanceSpace:
             UsageError: There is no feature to compare, or an argument is invalid.
         """
         if not 0 <= row < self._row_count:
-            raise UsageError(f"the data have no row {row}; rows are 0 to {self._row_count - 1}")
+            raise UsageError(
+                "data.no_row",
+                "the data have no row {row}; rows are 0 to {last}",
+                row=row,
+                last=self._row_count - 1,
+            )
         features = self._choose(weights)
         if metric == "cosine":
             distances = self._compute_cosine(row, features)
@@ -98,7 +103,11 @@ class DistanceSpace:
                 distances[~among] = np.inf
             return distances
         if metric not in ("l1", "l2"):
-            raise UsageError(f'"{metric}" is not a distance; use "l1", "l2" or "cosine"')
+            raise UsageError(
+                "what_if.no_metric",
+                '"{metric}" is not a distance; use "l1", "l2" or "cosine"',
+                metric=metric,
+            )
         distances = np.full(self._row_count, np.inf)
 
         def fill(start: int) -> None:
@@ -146,13 +155,23 @@ class DistanceSpace:
         weights = weights or {}
         for name, weight in weights.items():
             if name not in self._features and name not in self.ignored:
-                raise UsageError(f'"{name}" is not a feature that rows are compared by')
+                raise UsageError(
+                    "what_if.not_compared",
+                    '"{feature}" is not a feature that rows are compared by',
+                    feature=name,
+                )
             if not 0 <= weight < np.inf:
-                raise UsageError(f'the weight of "{name}" must be a number from 0')
+                raise UsageError(
+                    "what_if.weight",
+                    'the weight of "{feature}" must be a number from 0',
+                    feature=name,
+                )
         chosen = [(f, float(weights.get(f.name, 1.0))) for f in self._features.values()]
         chosen = [(feature, weight) for feature, weight in chosen if weight]
         if not chosen:
-            raise UsageError("there is no feature by which rows can be compared")
+            raise UsageError(
+                "what_if.no_compared_feature", "there is no feature by which rows can be compared"
+            )
         return chosen
 
     def _compute_block(
@@ -181,7 +200,9 @@ class DistanceSpace:
             dot += weight * standard * standard[row]
             norms += weight * standard * standard
         if not used:
-            raise UsageError("the cosine distance needs numeric features")
+            raise UsageError(
+                "what_if.cosine_features", "the cosine distance needs numeric features"
+            )
         product = np.sqrt(norms * norms[row])
         distances: Float64 = 1 - np.divide(dot, product, out=np.zeros_like(dot), where=product > 0)
         return distances

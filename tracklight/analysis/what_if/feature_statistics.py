@@ -220,7 +220,11 @@ def compute_drift(
 
 def _compare(first: DataColumn, second: DataColumn) -> FeatureDrift:
     if first.is_numeric != second.is_numeric:
-        raise UsageError(f'"{first.name}" has different types in the two data sets')
+        raise UsageError(
+            "what_if.other_type",
+            '"{column}" has different types in the two data sets',
+            column=first.name,
+        )
     statistic = np.nan
     if first.is_numeric:
         a, b = _get_numbers(first), _get_numbers(second)

@@ -51,7 +51,7 @@ def compute_permutation_importance(
         report: Called with the number of finished calls, and of all; raises to cancel.
     """
     if repeats < 1:
-        raise UsageError("the number of repetitions must be at least 1")
+        raise UsageError("what_if.repeats", "the number of repetitions must be at least 1")
     baseline = scorer(predict(table))
     random = np.random.default_rng(seed)
     drops: dict[str, Float64] = {}
@@ -111,11 +111,11 @@ def compute_shapley_values(
         report: Called with the number of explained rows, and of all; raises to cancel.
     """
     if not len(background):
-        raise UsageError("the background must have at least one row")
+        raise UsageError("what_if.background_rows", "the background must have at least one row")
     if permutations < 2:
-        raise UsageError("at least 2 permutations are needed")
+        raise UsageError("what_if.permutations", "at least 2 permutations are needed")
     if not features:
-        raise UsageError("there is no feature to explain")
+        raise UsageError("what_if.no_feature", "there is no feature to explain")
     count = len(features)
     means = np.zeros((len(rows), count))
     errors = np.zeros((len(rows), count))

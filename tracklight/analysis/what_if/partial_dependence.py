@@ -92,13 +92,24 @@ def make_grid(
         UsageError: The feature cannot be varied, or an argument is invalid.
     """
     if not 1 <= points <= MAX_POINTS:
-        raise UsageError(f"the number of points must be 1 to {MAX_POINTS}")
+        raise UsageError(
+            "what_if.points", "the number of points must be 1 to {limit}", limit=MAX_POINTS
+        )
     if column.is_sequence or column.type in ("image", "bytes"):
-        raise UsageError(f'"{column.name}" is not a number or category and cannot be varied')
+        raise UsageError(
+            "what_if.cannot_vary",
+            '"{column}" is not a number or category and cannot be varied',
+            column=column.name,
+        )
     if column.is_list:
         length = column.get_list_length()
         if index is None or length is None or not 0 <= index < length:
-            raise UsageError(f'"{column.name}" is a list; choose one of its {length or 0} items')
+            raise UsageError(
+                "what_if.list_item",
+                '"{column}" is a list; choose one of its {count} items',
+                column=column.name,
+                count=length or 0,
+            )
         column = _get_item_column(column, index, length)
     if values is not None:
         checked = [column.check_value(value) for value in values]
@@ -123,7 +134,11 @@ def _make_numeric_grid(
     if value_range is not None:
         low, high = value_range
         if not (np.isfinite([low, high]).all() and low <= high):
-            raise UsageError(f'the range of "{column.name}" must be two ascending numbers')
+            raise UsageError(
+                "what_if.value_range",
+                'the range of "{column}" must be two ascending numbers',
+                column=column.name,
+            )
         grid = np.linspace(low, high, points)
     elif kind == "quantiles":
         grid = np.quantile(numbers, np.linspace(0, 1, points))
@@ -301,5 +316,5 @@ def choose_rows(row_count: int, sample: int | None, seed: int = 0) -> Int64:
     if sample is None or sample >= row_count:
         return np.arange(row_count)
     if sample < 1:
-        raise UsageError("the sample must have at least one row")
+        raise UsageError("what_if.sample_rows", "the sample must have at least one row")
     return np.sort(np.random.default_rng(seed).choice(row_count, sample, replace=False))

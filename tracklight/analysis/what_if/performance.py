@@ -61,7 +61,11 @@ def make_slice_spec(
     for name in columns:
         column = table.get_column(name)
         if column.is_list or column.type in ("image", "bytes"):
-            raise UsageError(f'"{name}" is not a column of single values, so it has no slices')
+            raise UsageError(
+                "what_if.not_sliceable",
+                '"{column}" is not a column of single values, so it has no slices',
+                column=name,
+            )
         rule = buckets.get(name) if isinstance(buckets, Mapping) else buckets
         if not column.is_numeric:
             continue
@@ -177,7 +181,7 @@ def count_binary(
     """
     labels, scores = get_labels_and_scores(workspace, model)
     if scores.ndim == 1 or scores.shape[1] != 2:
-        raise UsageError("thresholds need a model with two classes")
+        raise UsageError("what_if.needs_two_classes", "thresholds need a model with two classes")
     assignment = assign_slices(workspace.table, slice_by, buckets)
     codes = np.where(workspace.is_active, assignment.codes, -1)
     counts = count_by_threshold(labels, scores[:, 1], codes, len(assignment.names))
@@ -198,7 +202,7 @@ def count_confusion(
     """
     labels, scores = get_labels_and_scores(workspace, model)
     if scores.ndim == 1:
-        raise UsageError("a regression model has no confusion matrix")
+        raise UsageError("what_if.no_confusion", "a regression model has no confusion matrix")
     assignment = assign_slices(workspace.table, slice_by, buckets)
     threshold: Any = thresholds
     if isinstance(thresholds, Mapping):

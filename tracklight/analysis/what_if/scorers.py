@@ -31,11 +31,16 @@ def make_scorer(metric: str | None, labels: Any, is_regression: bool) -> Callabl
     known = _REGRESSION if is_regression else _CLASSIFICATION
     metric = metric or known[0]
     if metric not in known:
-        raise UsageError(f'"{metric}" is not a metric here; use one of {", ".join(known)}')
+        raise UsageError(
+            "what_if.no_score_metric",
+            '"{metric}" is not a metric here; use one of {known}',
+            metric=metric,
+            known=", ".join(known),
+        )
     used = np.isfinite(labels) if is_regression else labels >= 0
     truth = labels[used]
     if not len(truth):
-        raise UsageError("no row has a label")
+        raise UsageError("what_if.no_labels", "no row has a label")
 
     def score(predictions: Float64) -> float:
         return _SCORERS[metric](truth, predictions[used])
@@ -45,7 +50,10 @@ def make_scorer(metric: str | None, labels: Any, is_regression: bool) -> Callabl
 
 def _score_auc(labels: Any, scores: Float64) -> float:
     if scores.shape[1] != 2:
-        raise UsageError('"auc" needs a model with two classes; use "accuracy" or "log_loss"')
+        raise UsageError(
+            "what_if.auc_classes",
+            '"auc" needs a model with two classes; use "accuracy" or "log_loss"',
+        )
     histogram = histogram_of(labels, scores[:, 1], max_bins=max(len(labels), 2))
     return float(compute_auc(histogram.get(1)[0, 0]))
 

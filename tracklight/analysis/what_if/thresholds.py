@@ -113,11 +113,16 @@ def choose_thresholds(
         UsageError: An argument is invalid.
     """
     if strategy not in STRATEGIES:
-        raise UsageError(f'"{strategy}" is not a strategy; use one of {", ".join(STRATEGIES)}')
+        raise UsageError(
+            "what_if.no_strategy",
+            '"{strategy}" is not a strategy; use one of {known}',
+            strategy=strategy,
+            known=", ".join(STRATEGIES),
+        )
     if not 0 <= cost_ratio < np.inf:
-        raise UsageError("the cost ratio must be a number from 0")
+        raise UsageError("what_if.cost_ratio", "the cost ratio must be a number from 0")
     if not 0 <= max_gap <= 1:
-        raise UsageError("the maximum gap must be between 0 and 1")
+        raise UsageError("what_if.max_gap", "the maximum gap must be between 0 and 1")
     cost = cost_ratio * counts.fp + counts.fn
     single = _find_last_minimum(cost.sum(axis=0))
     slices = len(cost)

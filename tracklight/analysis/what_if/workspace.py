@@ -146,7 +146,11 @@ class Workspace:
             UsageError: There is a model of the same name.
         """
         if predictor.name in self._models:
-            raise UsageError(f'there are two models named "{predictor.name}"')
+            raise UsageError(
+                "what_if.duplicate_model",
+                'there are two models named "{model}"',
+                model=predictor.name,
+            )
         if isinstance(predictor, ColumnPredictor):
             for name in predictor.columns:
                 self.table.get_column(name)
@@ -172,13 +176,19 @@ class Workspace:
 
     def _get_state(self, name: str | None) -> _ModelState:
         if not self._models:
-            raise UsageError("there is no model; add one to get predictions")
+            raise UsageError("what_if.no_models", "there is no model; add one to get predictions")
         if name is None:
             return next(iter(self._models.values()))
         if name not in self._models:
             similar = list_similar_names(name, self._models)
-            hint = f'; did you mean "{similar[0]}"?' if similar else ""
-            raise UsageError(f'no model "{name}"{hint}')
+            if similar:
+                raise UsageError(
+                    "what_if.no_model_similar",
+                    'no model "{model}"; did you mean "{similar}"?',
+                    model=name,
+                    similar=similar[0],
+                )
+            raise UsageError("what_if.no_model", 'no model "{model}"', model=name)
         return self._models[name]
 
     @property
@@ -241,8 +251,10 @@ class Workspace:
             lacking = [name for name in wanted if name not in table]
             if lacking:
                 raise ModelError(
-                    f'the model "{predictor.name}" needs the feature "{min(lacking)}", '
-                    "which the data lack"
+                    "what_if.feature_lacking",
+                    'the model "{model}" needs the feature "{feature}", which the data lack',
+                    model=predictor.name,
+                    feature=min(lacking),
                 )
             inputs = table.select(predictor.features or self.features)
         return predictor.predict(inputs, report)
@@ -252,8 +264,10 @@ class Workspace:
         predictor = self._get_state(name).predictor
         if predictor.is_static:
             raise UsageError(
-                f'"{predictor.name}" reads predictions from the data, so changed rows cannot be '
-                "predicted; add a model"
+                "what_if.static_model",
+                '"{model}" reads predictions from the data, so changed rows cannot be predicted; '
+                "add a model",
+                model=predictor.name,
             )
 
     def get_history(self, row: int, name: str | None = None) -> list[Float64]:
@@ -270,7 +284,9 @@ class Workspace:
         new = self.predict_table(self.table.take(rows), state.predictor.name, report)
         if new.scores.shape[1:] != old.scores.shape[1:]:
             raise ModelError(
-                f'the model "{state.predictor.name}" returned another number of classes'
+                "what_if.class_count_changed",
+                'the model "{model}" returned another number of classes',
+                model=state.predictor.name,
             )
         for row in rows[rows < len(old)].tolist():
             state.history.setdefault(row, []).append(old.scores[row].copy())
@@ -307,7 +323,7 @@ class Workspace:
         """
         scores = self.predict(name).scores
         if scores.ndim == 1:
-            raise UsageError("a regression model has no classes")
+            raise UsageError("what_if.no_classes", "a regression model has no classes")
         return decide(scores, threshold)
 
     def get_labels(self, name: str | None = None) -> Int64:
@@ -334,8 +350,10 @@ class Workspace:
             table = np.array([*(ordered.index(text) for text in column.categories), -1], np.int64)
         elif unknown:
             raise UsageError(
-                f'the label "{unknown[0]}" is not a class of the model; its classes are '
-                f"{', '.join(names[:10])}"
+                "what_if.unknown_label",
+                'the label "{label}" is not a class of the model; its classes are {known}',
+                label=unknown[0],
+                known=", ".join(names[:10]),
             )
         codes_by_row: Int64 = table[column.values]
         return codes_by_row
@@ -346,7 +364,11 @@ class Workspace:
 
     def _match_numbers(self, numbers: Float64, names: Sequence[str]) -> Int64:
         if len(numbers) and (numbers != np.round(numbers)).any():
-            raise UsageError(f'the label "{self.label}" has values that are not classes')
+            raise UsageError(
+                "what_if.label_values",
+                'the label "{label}" has values that are not classes',
+                label=self.label,
+            )
         codes = numbers.astype(np.int64)
         if not len(codes) or (codes.min() >= 0 and codes.max() < len(names)):
             return codes
@@ -355,8 +377,10 @@ class Workspace:
         unknown = [int(value) for value in distinct if str(value) not in by_name]
         if unknown:
             raise UsageError(
-                f"the label {unknown[0]} is not a class of the model; its classes are "
-                f"{', '.join(names[:10])}"
+                "what_if.unknown_label",
+                "the label {label} is not a class of the model; its classes are {known}",
+                label=unknown[0],
+                known=", ".join(names[:10]),
             )
         positions = np.array([by_name[str(value)] for value in distinct])
         matched: Int64 = positions[np.searchsorted(distinct, codes)]
@@ -364,10 +388,14 @@ class Workspace:
 
     def _get_label_column(self) -> DataColumn:
         if self.label is None:
-            raise UsageError("this needs the true label; choose the column that has it")
+            raise UsageError(
+                "what_if.needs_label", "this needs the true label; choose the column that has it"
+            )
         column = self.table.get_column(self.label)
         if column.is_list or column.type in ("image", "bytes"):
-            raise UsageError(f'"{self.label}" is not a column of labels')
+            raise UsageError(
+                "what_if.not_labels", '"{column}" is not a column of labels', column=self.label
+            )
         return column
 
     # ---- edits
@@ -423,7 +451,9 @@ class Workspace:
         """Restore the values that a row was loaded with."""
         self._check_active(row)
         if row >= len(self._original):
-            raise UsageError(f"row {row} was added, so it has no earlier values")
+            raise UsageError(
+                "what_if.row_added", "row {row} was added, so it has no earlier values", row=row
+            )
         original = self._original.get_row(row)
         current = self.table.get_row(row)
         changed = {name: value for name, value in original.items() if current[name] != value}
@@ -452,7 +482,7 @@ class Workspace:
     def _check_active(self, row: int) -> None:
         self.table.check_row(row)
         if not self.is_active[row]:
-            raise UsageError(f"row {row} was deleted")
+            raise UsageError("what_if.row_deleted", "row {row} was deleted", row=row)
 
     # ---- computed columns
 

@@ -17,6 +17,7 @@ from tracklight.analysis.fairness.tfma_folder import ModelEvaluation
 from tracklight.dashboards.fairness.export import write_result
 from tracklight.dashboards.fairness.responses import (
     find_model,
+    make_datapoints,
     make_difference,
     make_plots,
     make_result,
@@ -35,7 +36,10 @@ from tracklight.dashboards.fairness.schemas import (
     PlotsResponse,
     ResultRequest,
     ResultResponse,
+    SliceDatapointsRequest,
+    SliceDatapointsResponse,
 )
+from tracklight.logdir.data_files import DataFiles
 from tracklight.plugin import (
     Blob,
     Context,
@@ -67,6 +71,9 @@ class Fairness(Dashboard):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._library = EvaluationLibrary(context.log)
+        self._data_files = DataFiles(
+            [root.path for root in context.log.roots], context.access.data_dirs
+        )
 
     def routes(self) -> Sequence[Route]:
         return [
@@ -77,6 +84,7 @@ class Fairness(Dashboard):
             Route("difference", DifferenceRequest, self.difference),
             Route("plots", PlotsRequest, self.plots),
             Route("history", FairnessHistoryRequest, self.history),
+            Route("datapoints", SliceDatapointsRequest, self.datapoints, "GET"),
             Route("export", FairnessExportRequest, self.export, "GET"),
         ]
 
@@ -122,6 +130,15 @@ class Fairness(Dashboard):
             at = np.linspace(0, len(entries) - 1, MAX_HISTORY_STEPS).round().astype(int)
             entries = [entries[number] for number in at]
         return self._make_history(cursor, request, entries)
+
+    def datapoints(self, request: SliceDatapointsRequest) -> SliceDatapointsResponse:
+        """Return the file and the conditions by which What-If shows the rows of a slice."""
+        entry = self._library.get_entry(request.id)
+        stored = find_model(self._library.load(entry), request.model).stored
+        response = make_datapoints(stored, request.slice, self._data_files)
+        if entry.kind != "logged":
+            response.prediction = []  # TFMA calls a model; its data has no predictions
+        return response
 
     def export(self, request: FairnessExportRequest) -> Blob:
         """Return a result as CSV or JSON, or as a section of a model card in Markdown."""

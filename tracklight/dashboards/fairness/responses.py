@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracklight.analysis.evaluation import curves
+from tracklight.analysis.evaluation.encoding import StoredEvaluation
 from tracklight.analysis.evaluation.metrics import get_direction
 from tracklight.analysis.evaluation.plots import EvaluationPlots
 from tracklight.analysis.evaluation.report import rank_gaps
@@ -16,6 +17,7 @@ from tracklight.analysis.evaluation.results import (
     compute_difference,
 )
 from tracklight.analysis.evaluation.slices import format_slice
+from tracklight.analysis.fairness.conditions import make_conditions
 from tracklight.analysis.fairness.tfma_folder import ModelEvaluation, Validation
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.fairness.schemas import (
@@ -31,9 +33,11 @@ from tracklight.dashboards.fairness.schemas import (
     PlotsRequest,
     PlotsResponse,
     ResultResponse,
+    SliceDatapointsResponse,
     ValidationRow,
 )
-from tracklight.errors import UsageError
+from tracklight.errors import Message, TracklightError, UsageError
+from tracklight.logdir.data_files import DataFiles
 from tracklight.plugin import to_json_number
 
 _MAX_ATTRIBUTIONS = 20_000
@@ -201,6 +205,47 @@ def _compare(
     # Replicates of two evaluations are not paired, so the intervals are combined.
     difference = compute_difference(result, value, (lower, upper, None), request.correction)
     return difference, value
+
+
+def make_datapoints(
+    stored: StoredEvaluation, slice_name: str, files: DataFiles
+) -> SliceDatapointsResponse:
+    """Return where What-If finds the rows of a slice, or why it cannot.
+
+    Raises:
+        UsageError: There is no such slice.
+    """
+    key = stored.result.slices[stored.result.get_slice(slice_name)]
+    used = stored.columns_used
+    conditions = make_conditions(key, stored.where, stored.bucket_edges)
+    problem: Message | None = None
+    if not stored.data_path:
+        problem = Message(
+            "fairness.no_data_path",
+            "The evaluation does not name a file with its rows, so What-If cannot show them. "
+            "Pass data_path to write().",
+        )
+    elif conditions is None:
+        problem = Message(
+            "fairness.no_conditions",
+            "What-If cannot apply the filter of this slice; it supports comparisons joined "
+            'with "and".',
+        )
+    else:
+        try:
+            files.check_exists(stored.data_path)
+        except TracklightError as error:
+            problem = Message.format(
+                "fairness.no_data", "What-If cannot show the rows: {error}.", error=error
+            )
+    return SliceDatapointsResponse(
+        path=stored.data_path,
+        label=used.get("label", ""),
+        prediction=[name for name in used.get("prediction", "").split(", ") if name],
+        task=stored.task,
+        conditions=conditions or [],
+        problem=None if problem is None else Sentence.make(problem),
+    )
 
 
 def make_plots(model: ModelEvaluation, request: PlotsRequest) -> PlotsResponse:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from tracklight.analysis.fairness.conditions import RowCondition
 from tracklight.analysis.source import Sentence
 from tracklight.plugin import Float64, Int64, Problem
 
@@ -245,6 +246,28 @@ class FairnessHistoryRequest(msgspec.Struct, forbid_unknown_fields=True):
     slices: Annotated[list[str], msgspec.Meta(max_length=200)]
     threshold: float | None = None
     output: str | None = None
+
+
+class SliceDatapointsRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """The rows of a slice, for What-If."""
+
+    id: str
+    model: str | None = None
+    slice: str = "Overall"
+
+
+class SliceDatapointsResponse(msgspec.Struct):
+    """Where What-If finds the rows of a slice, or why it cannot.
+
+    ``prediction`` are the columns with scores, one for each class of a multi-class model.
+    """
+
+    path: str
+    label: str
+    prediction: list[str]
+    task: str
+    conditions: list[RowCondition]
+    problem: Sentence | None
 
 
 class HistorySeries(msgspec.Struct):

@@ -113,7 +113,7 @@ class WhatIf(Dashboard):
         self._store.close()
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-        return iter_static_responses(self._store)
+        return iter_static_responses(self._store, self.context.view)
 
     def list_files(self, request: Empty) -> DataFilesResponse:
         """List the data files and model files that can be opened."""

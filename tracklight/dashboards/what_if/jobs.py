@@ -85,9 +85,9 @@ class WhatIfJobs:
             name for name in workspace.get_model_features(request.model) if can_vary(table, name)
         ]
         if request.is_pair and len(names) != 2:
-            raise UsageError("choose two features for a joint effect")
+            raise UsageError("what_if.pair_features", "choose two features for a joint effect")
         if request.value_range is not None and len(names) != 1:
-            raise UsageError("choose a range for one feature at a time")
+            raise UsageError("what_if.range_features", "choose a range for one feature at a time")
         grids = [
             partial_dependence.make_grid(
                 table.get_column(name),
@@ -155,7 +155,10 @@ class WhatIfJobs:
             workspace.table.check_row(row)
         if request.class_name is not None and request.class_name not in classes:
             raise UsageError(
-                f'no class "{request.class_name}"; the classes are {", ".join(classes[:20])}'
+                "what_if.no_class",
+                'no class "{class_name}"; the classes are {known}',
+                class_name=request.class_name,
+                known=", ".join(classes[:20]),
             )
         at = -1 if request.class_name is None else classes.index(request.class_name)
 
@@ -200,7 +203,9 @@ class WhatIfJobs:
     def _get_job(self, key: str) -> Job[JobResult]:
         job = self._jobs.find(key)
         if job is None:
-            raise LogError("the server does not have this job any more; start it again")
+            raise LogError(
+                "what_if.job_gone", "the server does not have this job any more; start it again"
+            )
         return job
 
 

@@ -82,7 +82,8 @@ def make_session_info(session: OpenSession) -> SessionInfo:
         columns,
         [_describe_model(workspace, predictor) for predictor in workspace.models],
         len(workspace.history),
-        list(workspace.table.problems),
+        [Sentence.make(problem) for problem in workspace.table.messages],
+        session.path,
     )
 
 
@@ -225,11 +226,17 @@ def _decode_value(name: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if set(value) != {"base64"} or not isinstance(value["base64"], str):
-        raise UsageError(f'"{name}" must be a value, a list, or {{"base64": "…"}}')
+        raise UsageError(
+            "what_if.value_form",
+            '"{feature}" must be a value, a list, or {{"base64": "…"}}',
+            feature=name,
+        )
     try:
         return base64.b64decode(value["base64"], validate=True)
     except ValueError:
-        raise UsageError(f'"{name}" is not valid base64') from None
+        raise UsageError(
+            "what_if.invalid_base64", '"{feature}" is not valid base64', feature=name
+        ) from None
 
 
 def make_image(workspace: Workspace, row: int, feature: str, max_px: int | None) -> Blob:
@@ -243,20 +250,36 @@ def make_image(workspace: Workspace, row: int, feature: str, max_px: int | None)
     if isinstance(value, list) and value:
         value = value[0]
     if not isinstance(value, bytes):
-        raise UsageError(f'"{feature}" of row {row} is not an image')
+        raise UsageError(
+            "what_if.not_an_image",
+            '"{feature}" of row {row} is not an image',
+            feature=feature,
+            row=row,
+        )
     from PIL import Image
 
     try:
         image = Image.open(io.BytesIO(value))
         if image.width * image.height > _MAX_IMAGE_PIXELS:
-            raise UsageError(f"the image has {image.width} x {image.height} pixels, too many")
+            raise UsageError(
+                "what_if.image_too_large",
+                "the image has {width} x {height} pixels, too many",
+                width=image.width,
+                height=image.height,
+            )
         if max_px is not None:
             image.thumbnail((max_px, max_px))
         out = io.BytesIO()
         # Always encoded again: what a log contains is not sent to browsers as an image unchecked.
         image.convert("RGBA" if "A" in image.getbands() else "RGB").save(out, "PNG")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise UsageError(f'"{feature}" of row {row} is not a readable image: {error}') from None
+        raise UsageError(
+            "what_if.unreadable_image",
+            '"{feature}" of row {row} is not a readable image: {error}',
+            feature=feature,
+            row=row,
+            error=error,
+        ) from None
     return Blob(out.getvalue(), "image/png", immutable=True)
 
 
@@ -369,7 +392,11 @@ def _add_calibration(
 def make_optimize_response(workspace: Workspace, request: OptimizeRequest) -> OptimizeResponse:
     """Choose thresholds by a strategy."""
     if not request.slice_by and request.strategy != "single":
-        raise UsageError(f'the strategy "{request.strategy}" needs slices; choose a column')
+        raise UsageError(
+            "what_if.needs_slices",
+            'the strategy "{strategy}" needs slices; choose a column',
+            strategy=request.strategy,
+        )
     assignment, counts = count_binary(workspace, request.model, request.slice_by, request.buckets)
     choice = choose_thresholds(
         counts,

@@ -106,13 +106,18 @@ ModelSpec = GrpcModel | RestModel | KserveModel | JsonModel | FileModel | Column
 
 
 class OpenRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Data files to open; ``*`` matches several files with the same columns."""
+    """Data files to open; ``*`` matches several files with the same columns.
+
+    ``prediction`` are columns with scores, one or one for each class, which become a model.
+    """
 
     path: Name
     max_rows: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)] = 1_000_000
     sampling_ratio: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
     seed: Seed = 0
     label: Name | None = None
+    prediction: Names = []
+    task: Task = "classification"
 
 
 class SessionRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -316,7 +321,10 @@ class ModelInfo(msgspec.Struct):
 
 
 class SessionInfo(msgspec.Struct):
-    """An open data set. ``version`` changes with every edit."""
+    """An open data set. ``version`` changes with every edit.
+
+    ``path`` is the path with which it was opened; empty for data of a program.
+    """
 
     session: str
     title: str
@@ -327,7 +335,8 @@ class SessionInfo(msgspec.Struct):
     columns: list[DataColumnInfo]
     models: list[ModelInfo]
     edit_count: int
-    problems: list[str]
+    problems: list[Sentence]
+    path: str = ""
 
 
 class DataSessionsResponse(msgspec.Struct):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
 import msgspec
@@ -19,6 +20,7 @@ from tracklight.dashboards.what_if.schemas import (
     DataColumnsResponse,
     DataSessionsResponse,
     FeatureStatisticsResponse,
+    OpenRequest,
     PerformanceRequest,
     PerformanceResponse,
     SessionInfo,
@@ -43,20 +45,45 @@ class StaticSession(msgspec.Struct):
     performance: dict[str, PerformanceResponse]
 
 
-def iter_static_responses(store: SessionStore) -> Iterator[tuple[str, object]]:
-    """Yield paths and responses: each open data set, and a list of them."""
+def iter_static_responses(
+    store: SessionStore, view: Mapping[str, str]
+) -> Iterator[tuple[str, object]]:
+    """Yield paths and responses: each open data set, and a list of them.
+
+    A view that opens a file is exported with it.
+
+    Raises:
+        LogError: The file of the view is outside the allowed directories, or cannot be read.
+    """
+    if view.get("tab") == "what_if" and view.get("wi-file") and not store.list():
+        store.open(_make_open_request(view))
     infos = []
     for session in store.list():
         with session.lock:
             exported = _export(session)
+        exported.about.path = ""  # where the file is on this machine is private
         infos.append(exported.about)
         yield f"static?session={quote(session.key, safe='')}", exported
     if infos:
         yield "sessions", DataSessionsResponse(infos)
 
 
+def _make_open_request(view: Mapping[str, str]) -> OpenRequest:
+    names = re.findall(r"((?:[^,\\]|\\.)+)", view.get("wi-file-scores", ""))
+    return OpenRequest(
+        view["wi-file"],
+        label=view.get("wi-file-label") or None,
+        prediction=[re.sub(r"\\(.)", r"\1", name) for name in names],
+        task="regression" if view.get("wi-file-task") == "regression" else "classification",
+    )
+
+
 def _export(session: OpenSession) -> StaticSession:
-    workspace = session.workspace.snapshot()
+    workspace = session.workspace
+    for predictor in workspace.models:
+        if predictor.is_static:
+            workspace.predict(predictor.name)
+    workspace = workspace.snapshot()
     about = make_session_info(session)
     columns = None
     if about.active_count <= _MAX_ROWS:

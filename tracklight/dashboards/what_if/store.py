@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tracklight.analysis.predictors.base import Predictor, Task
@@ -34,13 +34,11 @@ from tracklight.dashboards.what_if.schemas import (
     OpenRequest,
     RestModel,
 )
-from tracklight.errors import LogError, UsageError
-from tracklight.logdir.confined_files import ConfinedFiles
-from tracklight.logdir.roots import is_url
+from tracklight.errors import LogError, Message, TracklightError, UsageError
+from tracklight.logdir.data_files import MAX_FILES, DataFiles
 from tracklight.plugin import Context
 
 _MAX_SESSIONS = 20
-_MAX_FILES = 2000
 _MAX_FOLDERS = 20_000
 _MAX_CLASSES_BYTES = 10 << 20
 
@@ -53,6 +51,8 @@ class OpenSession:
     title: str
     workspace: Workspace
     lock: threading.RLock = field(default_factory=threading.RLock)
+    path: str = ""
+    """The path with which it was opened."""
     is_own: bool = True
     """False for a workspace of the program that started the server."""
 
@@ -66,11 +66,7 @@ class SessionStore:
 
     def __init__(self, context: Context) -> None:
         self._access = context.access
-        self._roots = [
-            *(root.path for root in context.log.roots if not is_url(root.path)),
-            *self._access.data_dirs,
-        ]
-        self._files = ConfinedFiles([*(r.path for r in context.log.roots), *self._access.data_dirs])
+        self._files = DataFiles([root.path for root in context.log.roots], self._access.data_dirs)
         self._hosts = AllowedHosts(self._access.model_hosts)
         self._sessions: OrderedDict[str, OpenSession] = OrderedDict()
         self._lock = threading.Lock()
@@ -83,26 +79,24 @@ class SessionStore:
         """Return the data files and model files below the log directories and ``--data-dir``."""
         data: list[DataFile] = []
         models: list[DataFile] = []
-        folders = 0
-        for root in dict.fromkeys(self._roots):
-            for folder, names, files in os.walk(root):
-                folders += 1
-                names[:] = sorted(name for name in names if not name.startswith("."))
-                if folders > _MAX_FOLDERS or len(data) >= _MAX_FILES:
-                    break
-                if "saved_model.pb" in files:
-                    models.append(_make_file(root, folder))
-                for name in sorted(files):
-                    if name.lower().endswith(DATA_SUFFIXES):
-                        data.append(_make_file(root, os.path.join(folder, name)))
-                    elif name.lower().endswith(MODEL_SUFFIXES):
-                        models.append(_make_file(root, os.path.join(folder, name)))
+        is_truncated = False
+        for number, (root, folder, names) in enumerate(self._files.walk()):
+            if number >= _MAX_FOLDERS or len(data) >= MAX_FILES:
+                is_truncated = True
+                break
+            if "saved_model.pb" in names:
+                models.append(_make_file(root, folder))
+            for name in names:
+                if name.lower().endswith(DATA_SUFFIXES):
+                    data.append(_make_file(root, os.path.join(folder, name)))
+                elif name.lower().endswith(MODEL_SUFFIXES):
+                    models.append(_make_file(root, os.path.join(folder, name)))
         return DataFilesResponse(
-            data[:_MAX_FILES],
-            models[:_MAX_FILES],
+            data[:MAX_FILES],
+            models[:MAX_FILES],
             self._access.allow_model_execution,
             list(self._access.model_hosts),
-            folders > _MAX_FOLDERS or len(data) >= _MAX_FILES,
+            is_truncated or len(data) > MAX_FILES,
         )
 
     def open(self, request: OpenRequest) -> OpenSession:
@@ -112,14 +106,30 @@ class SessionStore:
             LogError: A file is outside the allowed directories, or cannot be read.
             FormatError: A file does not have the format of its suffix.
         """
-        paths = self._expand(request.path)
+        paths = self._files.expand(request.path)
         limits = ReadLimits(request.max_rows, request.sampling_ratio, seed=request.seed)
         table = read_files(paths, self._files.open, limits)
         workspace = Workspace(table, label=request.label)
         from_data = find_prediction_columns(table)
+        missing = [name for name in request.prediction if name not in table]
+        if missing:
+            table.messages += (
+                Message.format(
+                    "what_if.no_scores",
+                    'the data has no column "{column}" with predictions',
+                    column=missing[0],
+                ),
+            )
+        elif request.prediction:
+            from_data = ColumnPredictor("predictions", request.prediction, request.task)
         if from_data is not None:
             workspace.add_model(from_data)
-        session = OpenSession(secrets.token_urlsafe(9), os.path.basename(request.path), workspace)
+            # Fast, so that the page need not fetch everything again after a job.
+            with suppress(TracklightError):  # the page calls the model again and shows the error
+                workspace.predict(from_data.name)
+        title = os.path.basename(request.path)
+        key = secrets.token_urlsafe(9)
+        session = OpenSession(key, title, workspace, path=request.path)
         with self._lock:
             self._sessions[session.key] = session
             own = [key for key, each in self._sessions.items() if each.is_own]
@@ -130,45 +140,9 @@ class SessionStore:
 
     def read_class_names(self, path: str) -> list[str]:
         """Read a text file with one class name per line."""
-        with self._files.open(self._resolve(path)) as stream:
+        with self._files.open(self._files.resolve(path)) as stream:
             text = stream.read(_MAX_CLASSES_BYTES).decode("utf-8", "replace")
         return text.splitlines()
-
-    def _expand(self, path: str) -> list[str]:
-        path = self._resolve(path)
-        if not glob.has_magic(path) or is_url(path) or os.path.exists(path):
-            return [path]
-        paths = []
-        for match in sorted(glob.iglob(path)):
-            self._check(match)
-            paths.append(match)
-            if len(paths) > _MAX_FILES:
-                raise UsageError(f'more than {_MAX_FILES:,} files match "{path}"')
-        if not paths:
-            raise LogError(f'no file matches "{path}"')
-        return paths
-
-    def _resolve(self, path: str) -> str:
-        """Return an absolute path; relative ones are searched below each directory."""
-        if "\0" in path:
-            raise UsageError("the path contains a null character")
-        if not (is_url(path) or os.path.isabs(path)):
-            candidates = [os.path.join(root, path) for root in self._roots]
-            existing = [c for c in candidates if os.path.exists(c) or _has_match(c)]
-            if not existing:
-                raise LogError(f'no file "{path}" below the log directory or --data-dir')
-            path = existing[0]
-        self._check(path.partition("*")[0] if glob.has_magic(path) else path)
-        return path
-
-    def _check(self, path: str) -> None:
-        try:
-            self._files.check_path(path)
-        except LogError:
-            raise LogError(
-                f'"{path}" is outside the log directory; start the server with --data-dir to open '
-                "files elsewhere"
-            ) from None
 
     # ---- sessions
 
@@ -187,7 +161,10 @@ class SessionStore:
             if session is not None:
                 self._sessions.move_to_end(key)
         if session is None:
-            raise LogError("the server does not have this data set any more; open it again")
+            raise LogError(
+                "what_if.session_gone",
+                "the server does not have this data set any more; open it again",
+            )
         return session
 
     def close_session(self, key: str) -> None:
@@ -274,16 +251,13 @@ class SessionStore:
     def _load_file(self, spec: FileModel, task: Task, features: Iterable[str] | None) -> Predictor:
         if not self._access.allow_model_execution:
             raise UsageError(
+                "what_if.no_execution",
                 "model files may contain code; start the server with --allow-model-execution to "
-                "run them"
+                "run them",
             )
-        path = os.path.realpath(self._resolve(spec.path))
+        path = os.path.realpath(self._files.resolve(spec.path))
         names = None if features is None else list(features)
         return load_model_file(path, spec.name, task=task, output=spec.output, features=names)
-
-
-def _has_match(pattern: str) -> bool:
-    return glob.has_magic(pattern) and next(glob.iglob(pattern), None) is not None
 
 
 def _make_file(root: str, path: str) -> DataFile:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 import tracklight
-from tracklight.analysis.source import Empty
+from tracklight.analysis.source import NO_ACCESS, DataAccess, Empty
 from tracklight.errors import LogError
 from tracklight.server.alerts.monitor import AlertsResponse
 from tracklight.server.api import (
@@ -78,18 +78,24 @@ class ExportContents:
         view: The view to export.
         runs: Runs that may be exported.
         tags: Tags that may be exported.
+        access: What dashboards may read besides the log.
 
     Raises:
         LogError: The view shows no runs.
     """
 
     def __init__(
-        self, source: LogSource, view: PageView, runs: Container[str], tags: Container[str]
+        self,
+        source: LogSource,
+        view: PageView,
+        runs: Container[str],
+        tags: Container[str],
+        access: DataAccess = NO_ACCESS,
     ) -> None:
         notes = NotesStore(get_notes_path(root.path for root in source.roots)).read()
         rows = [row for row in LogOverview(source).runs().values() if row.name in runs]
         self.runs = view.select_runs(rows, notes.runs)
-        has_files = source.tensor_files() or source.evaluation_files()
+        has_files = source.tensor_files() or source.evaluation_files() or access.data_dirs
         if not self.runs and (rows or not has_files):
             raise LogError("this view shows no runs, so there is nothing to export")
         self._view = view
@@ -98,7 +104,7 @@ class ExportContents:
         self._source = cast(LogSource, FilteredSource(source, frozenset(self.runs), tags))
         self._overview = LogOverview(self._source)
         self._registry = DashboardRegistry(
-            create_static_context(self._source, self._overview, _CURSOR)
+            create_static_context(self._source, self._overview, _CURSOR, access, view.params)
         )
         self._notes = NotesResponse(
             revision=notes.revision,

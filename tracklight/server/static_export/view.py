@@ -22,6 +22,8 @@ _DROPPED_PARAMS = frozenset({"token", "paused"})
 _MANY_RUNS = 500
 _DEFAULT_NEWEST = 100
 
+#: Parameters that say where files are on this machine.
+_PRIVATE_PARAMS = frozenset({"wi-file", "wi-data"})
 _EMPTY_NOTE = RunNote()
 
 RunNotes = Mapping[str, RunNote]
@@ -36,7 +38,8 @@ class PageView:
     @property
     def search(self) -> str:
         """The query string for the URL of the exported page."""
-        return urlencode(self.params, quote_via=quote)
+        shown = {name: text for name, text in self.params.items() if name not in _PRIVATE_PARAMS}
+        return urlencode(shown, quote_via=quote)
 
     @property
     def compares_runs(self) -> bool:

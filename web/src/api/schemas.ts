@@ -3858,6 +3858,11 @@ export interface FairnessRoutes {
     readonly request: FairnessHistoryRequest;
     readonly response: FairnessHistoryResponse;
   };
+  /** Return the file and the conditions by which What-If shows the rows of a slice. */
+  readonly 'GET datapoints': {
+    readonly request: SliceDatapointsRequest;
+    readonly response: SliceDatapointsResponse;
+  };
   /** Return a result as CSV or JSON, or as a section of a model card in Markdown. */
   readonly 'GET export': {
     readonly request: FairnessExportRequest;
@@ -4101,6 +4106,39 @@ export interface ResultResponse {
   readonly validation: ValidationRow | null;
   readonly attributions: readonly AttributionRow[];
   readonly columns_used: Readonly<Record<string, string>>;
+}
+
+/** A row fits if its value equals `value`, is missing, or is in a range. */
+export interface RowCondition {
+  readonly column: string;
+  readonly value: string | null;
+  readonly is_missing: boolean;
+  /** From here on. */
+  readonly low: number | null;
+  /** Below here, or up to here if `is_closed`. */
+  readonly high: number | null;
+  readonly is_closed: boolean;
+}
+
+/** The rows of a slice, for What-If. */
+export interface SliceDatapointsRequest {
+  readonly id: string;
+  readonly model?: string | null;
+  /** Default: `"Overall"`. */
+  readonly slice?: string;
+}
+
+/**
+ * Where What-If finds the rows of a slice, or why it cannot. `prediction` are the columns with
+ * scores, one for each class of a multi-class model.
+ */
+export interface SliceDatapointsResponse {
+  readonly path: string;
+  readonly label: string;
+  readonly prediction: readonly string[];
+  readonly task: string;
+  readonly conditions: readonly RowCondition[];
+  readonly problem: Sentence | null;
 }
 
 /** Whether the model passed the thresholds of its configuration. */
@@ -5509,7 +5547,10 @@ export interface Neighbor {
   readonly feature_distances: Readonly<Record<string, number>>;
 }
 
-/** Data files to open; `*` matches several files with the same columns. */
+/**
+ * Data files to open; `*` matches several files with the same columns. `prediction` are columns
+ * with scores, one or one for each class, which become a model.
+ */
 export interface OpenRequest {
   readonly path: string;
   /** Default: `1000000`. */
@@ -5519,6 +5560,10 @@ export interface OpenRequest {
   /** Default: `0`. */
   readonly seed?: number;
   readonly label?: string | null;
+  /** Default: `[]`. */
+  readonly prediction?: readonly string[];
+  /** Default: `"classification"`. */
+  readonly task?: Task;
 }
 
 /** A strategy that chooses thresholds. */
@@ -5641,7 +5686,10 @@ export interface RowResponse {
 
 export type ServingMethod = 'classify' | 'regress' | 'predict';
 
-/** An open data set. `version` changes with every edit. */
+/**
+ * An open data set. `version` changes with every edit. `path` is the path with which it was opened;
+ * empty for data of a program.
+ */
 export interface SessionInfo {
   readonly session: string;
   readonly title: string;
@@ -5652,7 +5700,8 @@ export interface SessionInfo {
   readonly columns: readonly DataColumnInfo[];
   readonly models: readonly ModelInfo[];
   readonly edit_count: number;
-  readonly problems: readonly string[];
+  readonly problems: readonly Sentence[];
+  readonly path: string;
 }
 
 /** An open data set. */

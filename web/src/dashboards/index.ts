@@ -90,6 +90,7 @@ result.write("logs/run-1", step=epoch)`,
     group: 'evaluation',
     opensFiles: true,
     example: `tracklight.what_if(frame, model=classifier, label="income")`,
+    prefetch: () => 'sessions',
     load: () => loadView('what_if', () => import('./what_if/View.svelte')),
   },
   {

@@ -1,6 +1,7 @@
 import { getContext, setContext } from 'svelte';
 
 import { type Query, QueryMap } from '../../api/create-query.svelte';
+import { toProblem } from '../../api/errors';
 import type {
   DifferenceResponse,
   EvaluationRow,
@@ -8,8 +9,10 @@ import type {
   Problem,
   ResultRequest,
   ResultResponse,
+  SliceDatapointsResponse,
 } from '../../api/schemas';
 import * as m from '../../catalog/fairness';
+import { translate } from '../../i18n/server-messages';
 import { RUN_COLORS } from '../../lib/colors';
 import { formatStep, formatValue } from '../../lib/format';
 import type { Context } from '../../plugin/context';
@@ -29,7 +32,14 @@ import {
 } from './evaluation-model';
 import { type FairnessSettings, makeFairnessSettings } from './fairness-settings';
 import { getMetricLabel } from './metric-info';
-import { differenceQuery, evaluationsQuery, resultQuery, VERSIONED_QUERIES } from './query';
+import {
+  datapointsQuery,
+  differenceQuery,
+  evaluationsQuery,
+  resultQuery,
+  VERSIONED_QUERIES,
+} from './query';
+import { openInWhatIf } from './slice-datapoints';
 
 const MAX_GAPS = 200;
 export const MAX_COMPARISONS = 4;
@@ -50,6 +60,10 @@ export class FairnessState {
   readonly evaluationsQuery: Query<EvaluationsResponse>;
   readonly resultQuery: Query<ResultResponse>;
   readonly differenceQuery: Query<DifferenceResponse>;
+  /** Where What-If finds the rows of the evaluation. */
+  readonly datapointsQuery: Query<SliceDatapointsResponse>;
+  /** Why the rows of the slice that was chosen last cannot be shown. */
+  sliceProblem = $state.raw<string | null>(null);
 
   /** Call it where effects can be created. */
   constructor(context: Context) {
@@ -81,7 +95,48 @@ export class FairnessState {
         max_gaps: MAX_GAPS,
       };
     });
+    this.datapointsQuery = context.query(datapointsQuery, () => {
+      const { evaluation, result } = this;
+      if (!evaluation || result?.id !== evaluation.id || !this.#canAsk) return null;
+      const slice = getDefaultBaseline(result);
+      return { id: evaluation.id, model: this.settings.model.value, slice };
+    });
     $effect(() => this.#followVersion(this.evaluation));
+    $effect(() => {
+      void this.evaluation?.id;
+      this.sliceProblem = null;
+    });
+  }
+
+  get #canAsk(): boolean {
+    return this.context.supports('GET fairness/datapoints');
+  }
+
+  /** Why What-If cannot show the rows of the evaluation, or of the slice that was chosen last. */
+  readonly datapointsProblem: string | null = $derived.by(() => {
+    if (!this.#canAsk) return m.datapointsNeedServer;
+    const problem = this.datapointsQuery.data?.problem;
+    return problem ? translate(problem) : this.sliceProblem;
+  });
+
+  readonly canShowDatapoints: boolean = $derived.by(() => {
+    const { data } = this.datapointsQuery;
+    return data !== undefined && data.problem === null;
+  });
+
+  /** Open the rows of a slice in What-If. */
+  async showDatapoints(slice: string): Promise<void> {
+    const { evaluation, context } = this;
+    if (!evaluation) return;
+    this.sliceProblem = null;
+    try {
+      const request = { id: evaluation.id, model: this.settings.model.value, slice };
+      const datapoints = await context.queries.fetch(datapointsQuery, request);
+      if (datapoints.problem) this.sliceProblem = translate(datapoints.problem);
+      else openInWhatIf(context, datapoints);
+    } catch (error) {
+      this.sliceProblem = toProblem(error).message;
+    }
   }
 
   /** Fetch everything again after the folder of an evaluation was rewritten. */

@@ -13,6 +13,8 @@ export const differenceQuery = defineQuery('POST fairness/difference', {
 
 export const plotsQuery = defineQuery('POST fairness/plots', { scope: 'immutable', maxCost: 32 });
 
+export const datapointsQuery = defineQuery('GET fairness/datapoints', { scope: 'log' });
+
 /** The queries whose data belongs to one version of an evaluation. */
 export const VERSIONED_QUERIES = [resultQuery, differenceQuery, plotsQuery] as const;
 

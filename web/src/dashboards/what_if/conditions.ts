@@ -53,7 +53,7 @@ function makeTest(condition: Condition, column: ConditionColumn): (row: number) 
       const wanted = value === null ? -1 : categories.indexOf(value);
       return (row) => codes[row] === wanted && (value === null || wanted >= 0);
     }
-    const wanted = Number(value);
+    const wanted = value === null ? NaN : toNumber(value);
     return (row) =>
       value === null ? Number.isNaN(numbers?.[row]) : (numbers?.[row] ?? NaN) === wanted;
   }
@@ -62,6 +62,12 @@ function makeTest(condition: Condition, column: ConditionColumn): (row: number) 
     const number = numbers?.[row] ?? NaN;
     return number >= low && (isClosed ? number <= high : number < high);
   };
+}
+
+/** Booleans are 0 and 1 in columns, and `True` and `False` in the names of slices. */
+function toNumber(text: string): number {
+  if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true' ? 1 : 0;
+  return Number(text);
 }
 
 const CROSS = '_X_';

@@ -9,7 +9,7 @@ import {
   optionalText,
   text,
 } from '../../lib/codecs';
-import type { Metric, Strategy } from '../../api/schemas';
+import type { Metric, Strategy, Task } from '../../api/schemas';
 import type { Context } from '../../plugin/context';
 import { type Condition, isConditions } from './conditions';
 
@@ -73,6 +73,13 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     /** The file of the data set and its label, so that a link opens it again. */
     file: url.param('wi-file', text, ''),
     fileLabel: url.param('wi-file-label', text, ''),
+    /** Its columns with scores, and what they predict. */
+    fileScores: url.param('wi-file-scores', list, []),
+    fileTask: url.param<Task>(
+      'wi-file-task',
+      choice(['classification', 'regression'], 'classification'),
+      'classification',
+    ),
     /** The model of views that show one; empty for the first. */
     model: url.param('wi-model', text, ''),
     row: url.param('wi-row', optionalNumber, null),

@@ -63,7 +63,10 @@ export class WhatIfState {
     this.prediction = new WhatIfJob(context, () => this.#invalidate());
     this.#columns = new QueryMap(context.queries, columnQuery, (key) => this.#makeRequest(key));
     $effect(() => {
-      const stops = this.columnNames.map((name) => this.#columns.subscribe(name));
+      // Other views change thresholds, which must not fetch the columns that depend on them.
+      const isShown = ['datapoints', 'compare'].includes(settings.view.value);
+      const names = this.columnNames.filter((name) => isShown || !this.#isComputed(name));
+      const stops = names.map((name) => this.#columns.subscribe(name));
       return () => {
         for (const stop of stops) stop();
       };
@@ -223,7 +226,12 @@ export class WhatIfState {
 
   #makeRequest(name: string): ColumnRequest | null {
     const { info } = this;
-    return info && { session: info.session, name, threshold: this.threshold };
+    const threshold = this.#isComputed(name) ? this.threshold : DEFAULT_THRESHOLD;
+    return info && { session: info.session, name, threshold };
+  }
+
+  #isComputed(name: string): boolean {
+    return this.info?.columns.some((one) => one.name === name && one.is_computed) ?? false;
   }
 
   getColumn(name: string): ColumnData | null {
@@ -343,7 +351,7 @@ export class WhatIfState {
   }
 
   /** Use a description that a request has returned, and fetch everything that depends on it. */
-  applyInfo(info: SessionInfo): void {
+  applyInfo(info: SessionInfo, mode: 'push' | 'replace' = 'push'): void {
     const others = this.sessions.filter(({ session }) => session !== info.session);
     const isOpen = others.length < this.sessions.length;
     const sessions = isOpen
@@ -351,11 +359,11 @@ export class WhatIfState {
       : [...others, info];
     this.#invalidate();
     this.context.queries.set(sessionsQuery, {}, { sessions });
-    this.settings.session.set(info.session, 'push');
+    this.settings.session.set(info.session, mode);
   }
 
   /** Open data files; return why that failed. */
-  async openData(request: OpenRequest): Promise<Problem | null> {
+  async openData(request: OpenRequest, mode: 'push' | 'replace' = 'push'): Promise<Problem | null> {
     const { queries } = this.context;
     try {
       const info = await queries.mutate('POST what_if/open', request);
@@ -363,7 +371,9 @@ export class WhatIfState {
       this.selectedRows = new Set();
       this.settings.file.set(request.path);
       this.settings.fileLabel.set(request.label ?? '');
-      this.applyInfo(info);
+      this.settings.fileScores.set(request.prediction ?? []);
+      this.settings.fileTask.set(request.task ?? 'classification');
+      this.applyInfo(info, mode);
       return null;
     } catch (error) {
       return toProblem(error);
@@ -372,17 +382,41 @@ export class WhatIfState {
 
   /** A link to a data set of a server that was restarted opens its file again. */
   async #openLinkedFile(): Promise<void> {
-    const { file, fileLabel, session, row } = this.settings;
+    const { file, fileLabel, fileScores, fileTask, session, row } = this.settings;
     const isOpen = this.sessions.some((one) => one.session === session.value);
-    if (this.#isLinkOpened || isOpen || file.value === '' || !this.sessionsQuery.data) return;
-    this.#isLinkOpened = true;
-    const chosen = row.value;
+    if (isOpen || file.value === '' || !this.sessionsQuery.data) return;
+    if (!this.context.supports('POST what_if/open')) return;
+    const path = file.value;
     const label = fileLabel.value === '' ? null : fileLabel.value;
-    this.problem = await this.openData({ path: file.value, label });
+    // A link without a session comes from another dashboard; the file may be open already.
+    const found =
+      session.value === ''
+        ? this.sessions.find((one) => one.path === path && one.label === label)
+        : undefined;
+    if (found) {
+      session.set(found.session);
+      return;
+    }
+    if (this.#openedFile === path) return;
+    this.#openedFile = path;
+    const chosen = row.value;
+    const [prediction, task] = [fileScores.value, fileTask.value];
+    // No history entry, so that Back returns to the page with the link.
+    this.problem = await this.openData({ path, label, prediction, task }, 'replace');
     if (!this.problem) row.set(chosen);
   }
 
-  #isLinkOpened = false;
+  /** The last file that was opened by a link, so that a failure is not repeated. */
+  #openedFile: string | null = null;
+
+  /** Columns of conditions that the data does not have. */
+  readonly unknownColumns: readonly string[] = $derived.by(() => {
+    const { info } = this;
+    if (!info) return [];
+    const known = new Set(info.columns.map(({ name }) => name));
+    const wanted = new Set(this.settings.conditions.value.map(({ column }) => column));
+    return [...wanted].filter((name) => !known.has(name));
+  });
 
   async closeSession(session: string): Promise<void> {
     try {
