@@ -112,8 +112,8 @@ def _look(browser: Browser, site: Website) -> tuple[float, float, float]:
 
 def _open(page: Page, group: str) -> float:
     """Return the seconds to expand a group."""
-    page.locator(f"[data-node='{group}']").dispatch_event("click")
-    page.locator(f"[data-node='{group}'][aria-pressed=true]").wait_for()
+    page.locator(f"[data-node='{group}'] [role=button]").dispatch_event("click")
+    page.locator(f"[data-node='{group}'] [aria-pressed=true]").wait_for()
     inside = f"[data-node^='{group}/']"
     return float(page.evaluate(_OPEN, [_SURFACE, inside])) / 1000
 

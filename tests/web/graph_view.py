@@ -65,13 +65,13 @@ def get_node_point(locator: Locator) -> tuple[float, float]:
 
 def select_node(page: Page, path: str) -> None:
     page.mouse.click(*get_node_point(node(page, path)))
-    expect(node(page, path)).to_have_attribute("aria-pressed", "true")
+    expect(node_button(page, path)).to_have_attribute("aria-pressed", "true")
 
 
 def toggle_group(page: Page, path: str) -> None:
     """Expand or collapse a group."""
-    locator = node(page, path)
-    before = locator.get_attribute("aria-expanded")
-    page.mouse.dblclick(*get_node_point(locator))
-    expect(locator).to_have_attribute("aria-expanded", "false" if before == "true" else "true")
+    button = node_button(page, path)
+    before = button.get_attribute("aria-expanded")
+    page.mouse.dblclick(*get_node_point(button))
+    expect(button).to_have_attribute("aria-expanded", "false" if before == "true" else "true")
     expect(page.get_by_role("application")).to_have_attribute("aria-busy", "false")

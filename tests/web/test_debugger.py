@@ -86,13 +86,13 @@ def test_details_of_a_tensor_show_its_neighborhood_histogram_and_stack(
     root_cause(page).get_by_role("button", name="Show details").click()
     panel = details(page)
     graph = panel.get_by_role("region", name="Graph structure")
-    expect(graph.locator("[data-node][aria-pressed=true]")).to_have_attribute(
+    expect(graph.locator("[data-node] [aria-pressed=true]")).to_have_attribute(
         "aria-label", re.compile("log.*NaN/Inf")
     )
     expect(graph.get_by_role("button", name=re.compile("softmax.*Finite"))).to_be_visible()
     expect(panel.get_by_role("img", name=re.compile("Value histograms of"))).to_be_visible()
     graph.get_by_role("button", name=re.compile("softmax")).click()
-    expect(graph.locator("[data-node][aria-pressed=true]")).to_have_attribute(
+    expect(graph.locator("[data-node] [aria-pressed=true]")).to_have_attribute(
         "aria-label", re.compile("softmax")
     )
     panel.get_by_role("button", name="train.py:26").click()
@@ -190,7 +190,7 @@ def test_root_cause_of_a_dump_leads_to_its_graph_and_source(
     expect(panel.get_by_role("group", name="Inputs")).to_be_visible()
     expect(panel.get_by_role("group", name="Consumers").get_by_role("button")).not_to_have_count(0)
     graph = panel.get_by_role("region", name="Graph structure")
-    expect(graph.locator("[data-node][aria-pressed=true]")).to_have_attribute(
+    expect(graph.locator("[data-node] [aria-pressed=true]")).to_have_attribute(
         "aria-label", re.compile("Log.*NaN/Inf")
     )
     expect(panel.get_by_role("button", name=re.compile("library frame")).first).to_be_visible()
@@ -264,7 +264,7 @@ def test_static_export(tmp_path: Path, open_page: OpenPage) -> None:
     expect(rows(page, "Alerts")).to_have_count(2)
     root_cause(page).get_by_role("button", name="Show details").click()
     expect(details(page)).to_contain_text("Norm")
-    expect(details(page).locator("[data-node][aria-pressed=true]")).to_be_visible()
+    expect(details(page).locator("[data-node] [aria-pressed=true]")).to_be_visible()
     page.get_by_role("button", name="Heat map", exact=True).click()
     expect(rows(page, "Heat map of Norm over steps").first).to_be_visible()
     page.get_by_role("button", name="Source code", exact=True).click()
@@ -287,4 +287,4 @@ def test_static_export_of_a_dump(tmp_path: Path, open_page: OpenPage) -> None:
     expect(table).not_to_have_attribute("aria-rowcount", "159")
     page.get_by_role("button", name="Problems", exact=True).click()
     root_cause(page).get_by_role("button", name="Show details").click()
-    expect(details(page).locator("[data-node][aria-pressed=true]")).to_be_visible()
+    expect(details(page).locator("[data-node] [aria-pressed=true]")).to_be_visible()

@@ -146,8 +146,8 @@ def test_compare_two_graphs(graph_board: str, open_page: OpenPage) -> None:
     expect(summary).to_contain_text("a_deep vs. b_wide")
     expect(summary).to_contain_text("Removed")
     expect(page.get_by_role("combobox", name="Color by")).to_have_value("Change")
-    expect(node(page, "net/block_3")).to_have_accessible_name(re.compile("Removed$"))
-    expect(node(page, "net/block_1")).to_have_accessible_name(re.compile("Changed$"))
+    expect(node_button(page, "net/block_3")).to_have_accessible_name(re.compile("Removed$"))
+    expect(node_button(page, "net/block_1")).to_have_accessible_name(re.compile("Changed$"))
     # Edges are compared as well: a removed edge, and a changed shape on one that remains.
     removed_edge = page.locator('[data-edge="net/block_3 → head"]')
     expect(removed_edge).to_have_attribute("data-change", "removed")
