@@ -194,7 +194,9 @@ class WhatIf(Dashboard):
     def image(self, request: RowImageRequest) -> Blob:
         """Return an image of one row as PNG."""
         session = self._store.get(request.session)
-        return make_image(session.workspace, request.row, request.feature, request.max_px)
+        return make_image(
+            session.workspace, request.row, request.feature, request.max_px, request.step
+        )
 
     def thumbnails(self, request: ThumbnailsRequest) -> SpriteTiles:
         """Return how the images of a column are laid out on tiles."""

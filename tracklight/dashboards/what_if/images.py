@@ -20,14 +20,16 @@ _THUMBNAIL_PX = 64
 _PLACEHOLDER_COLOR = (128, 128, 128, 255)
 
 
-def make_image(workspace: Workspace, row: int, feature: str, max_px: int | None) -> Blob:
-    """Return an image feature as PNG, scaled down if requested.
+def make_image(
+    workspace: Workspace, row: int, feature: str, max_px: int | None, step: int = 0
+) -> Blob:
+    """Return an image feature as PNG, scaled down if requested; of a sequence one step.
 
     Raises:
         UsageError: The feature is not an image, or cannot be decoded.
     """
     workspace.table.check_row(row)
-    image = _read_image(workspace.table.get_column(feature), row, max_px)
+    image = _read_image(workspace.table.get_column(feature), row, max_px, step)
     out = io.BytesIO()
     # Always encoded again: what a log contains is not sent to browsers as an image unchecked.
     image.save(out, "PNG")
@@ -63,9 +65,11 @@ def make_thumbnail_tile(workspace: Workspace, feature: str, tile: int) -> Blob:
     return draw_tile(tiles, tile, len(rows), get_image)
 
 
-def _read_image(column: DataColumn, row: int, max_px: int | None) -> Any:
+def _read_image(column: DataColumn, row: int, max_px: int | None, step: int = 0) -> Any:
     value = column.get_value(row)
-    if isinstance(value, list) and value:
+    if column.is_sequence and value and step < len(value):
+        value = value[step]
+    while isinstance(value, list) and value:
         value = value[0]
     if not isinstance(value, bytes):
         raise UsageError(f'"{column.name}" of row {row} is not an image')

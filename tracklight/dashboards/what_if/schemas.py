@@ -175,10 +175,11 @@ class RowRequest(SessionRequest):
 
 
 class RowImageRequest(RowRequest, kw_only=True):
-    """An image of one row, scaled down to ``max_px`` if given."""
+    """An image of one row, scaled down to ``max_px`` if given; ``step`` of a sequence."""
 
     feature: Name
     version: int = 0
+    step: Row = 0
     max_px: Annotated[int, msgspec.Meta(ge=16, le=4096)] | None = None
 
 

@@ -5638,11 +5638,13 @@ export interface RowEditResponse {
   readonly row: RowResponse | null;
 }
 
-/** An image of one row, scaled down to `max_px` if given. */
+/** An image of one row, scaled down to `max_px` if given; `step` of a sequence. */
 export interface RowImageRequest extends RowRequest {
   readonly feature: string;
   /** Default: `0`. */
   readonly version?: number;
+  /** Default: `0`. */
+  readonly step?: number;
   readonly max_px?: number | null;
 }
 
