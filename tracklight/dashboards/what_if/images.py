@@ -58,11 +58,22 @@ def make_thumbnail_tile(workspace: Workspace, feature: str, tile: int) -> Blob:
 
     def get_image(at: int) -> Any:
         try:
-            return _read_image(column, int(rows[at]), side)
+            return _fill(_read_image(column, int(rows[at]), side), side)
         except UsageError:
             return Image.new("RGBA", (max(1, side // 2), max(1, side // 2)), _PLACEHOLDER_COLOR)
 
     return draw_tile(tiles, tile, len(rows), get_image)
+
+
+def _fill(image: Any, side: int) -> Any:
+    """Enlarge a small image to the side of a cell; its pixels stay visible."""
+    from PIL import Image
+
+    scale = side / max(image.size)
+    if scale <= 1:
+        return image
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    return image.resize(size, Image.Resampling.NEAREST)
 
 
 def _read_image(column: DataColumn, row: int, max_px: int | None, step: int = 0) -> Any:

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { makeConditionMask, parseSlice } from './conditions';
+import { formatSlice, makeConditionMask, parseSlice } from './conditions';
 
 const edges = { age: [20, 40] };
 const columns = new Map([
@@ -44,4 +44,10 @@ test('numbers and missing values are compared as such', () => {
   ];
   expect(mask('30', 'age')).toEqual([0, 1, 0, 0]);
   expect(mask(null, 'sex')).toEqual([0, 0, 0, 1]);
+});
+
+test('names of slices are shown with their columns', () => {
+  expect(formatSlice('sex_X_age:m_X_>= 40', ['sex', 'age'])).toBe('sex: m · age: ≥ 40');
+  expect(formatSlice('age:[20, 40)', ['age'])).toBe('age: [20, 40)');
+  expect(formatSlice('Overall', ['age'])).toBe('Overall');
 });

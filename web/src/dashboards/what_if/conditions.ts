@@ -85,6 +85,16 @@ export function parseSlice(
   return columns.map((column, at) => parseValue(column, values[at] ?? '', edges[column]));
 }
 
+/** Return the name of a slice to show: `sex: f · age: ≥ 30`. */
+export function formatSlice(name: string, columns: readonly string[]): string {
+  const prefix = `${columns.join(CROSS)}:`;
+  if (columns.length === 0 || !name.startsWith(prefix)) return name;
+  const values = name.slice(prefix.length).split(CROSS);
+  return columns
+    .map((column, at) => `${column}: ${(values[at] ?? '').replace(/^>= /, '≥ ')}`)
+    .join(' · ');
+}
+
 function parseValue(column: string, text: string, edges: ArrayLike<number> | undefined): Condition {
   if (!edges || edges.length === 0) return { column, value: text };
   // Names have rounded numbers.

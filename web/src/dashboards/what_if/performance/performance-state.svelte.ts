@@ -7,7 +7,8 @@ import type {
   Problem,
   Strategy,
 } from '../../../api/schemas';
-import { type Condition, parseSlice } from '../conditions';
+import * as m from '../../../catalog/what_if';
+import { type Condition, formatSlice, parseSlice } from '../conditions';
 import { optimizeQuery, performanceQuery } from '../query';
 import type { StrategyChoice } from '../what-if-settings';
 import type { WhatIfState } from '../what-if-state.svelte';
@@ -25,7 +26,9 @@ export const OVERALL = 0;
 
 export interface SliceRow extends ThresholdMetrics {
   readonly at: number;
+  /** The name of the server, and the one that is shown. */
   readonly name: string;
+  readonly title: string;
   readonly threshold: number;
 }
 
@@ -77,10 +80,15 @@ export class PerformanceState {
     this.resetStrategy();
   }
 
+  /** Return the name of a slice to show. */
+  getTitle(at: number): string {
+    if (at === OVERALL) return m.allDatapoints;
+    return formatSlice(this.data?.slices[at] ?? '', this.board.settings.sliceBy.value);
+  }
+
   /** Whether a slice is shown; that of all rows always is. */
   isListed(at: number): boolean {
-    const name = this.data?.slices[at] ?? '';
-    return at === OVERALL || matchesWords(name, this.board.settings.sliceFilter.value);
+    return at === OVERALL || matchesWords(this.getTitle(at), this.board.settings.sliceFilter.value);
   }
 
   /** Numbers such as 0 and 1 are slices of their own. */
@@ -129,7 +137,13 @@ export class PerformanceState {
     if (!data || data.thresholds.length === 0) return [];
     return data.slices.map((name, at) => {
       const threshold = this.getThreshold(name);
-      return { at, name, threshold, ...computeMetrics(data, at, threshold) };
+      return {
+        at,
+        name,
+        title: this.getTitle(at),
+        threshold,
+        ...computeMetrics(data, at, threshold),
+      };
     });
   });
 
