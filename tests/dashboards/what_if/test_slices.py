@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from tests.dashboards.what_if.board import Board, start_board
+from tests.dashboards.what_if.test_dashboard import wait_for_job
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables.columns import make_column
@@ -226,3 +227,14 @@ def test_attributions_are_those_of_each_model(tmp_path: Path) -> None:
         values = board.get("row", session="data", row=3)["values"]
     x = next(value for value in values if value["name"] == "x")
     assert x["attributions"] == pytest.approx({"one": data["x"][3], "two": 2 * data["x"][3]})
+
+
+def test_individual_curves_are_spread_over_the_rows(tmp_path: Path) -> None:
+    with serve(tmp_path, make_binary()) as board:
+        status = board.post("dependence", session="data", curves=5)
+        (curve,) = wait_for_job(board, status)["dependence"]
+    assert curve["rows"] == [0, 75, 150, 224, 299]
+    x = make_data()["x"]
+    grid = np.linspace(x.min(), x.max(), 10)
+    individual = np.reshape(curve["individual"], (5, 10, 2))
+    assert individual[..., 1] == pytest.approx(np.tile(1 / (1 + np.exp(-grid)), (5, 1)), abs=1e-5)

@@ -69,7 +69,7 @@ def make_embedding_info(ref: EmbeddingRef, embedding: LoadedEmbedding) -> Embedd
 
 def _plan_sprite(embedding: LoadedEmbedding, rows: int) -> SpriteTiles | None:
     sprite = embedding.sprite
-    return sprite and plan_tiles(sprite.cell_width, sprite.cell_height, rows)
+    return plan_tiles(sprite.cell_width, sprite.cell_height, rows) if sprite else None
 
 
 def _make_column_info(column: LabelColumn) -> ColumnInfo:

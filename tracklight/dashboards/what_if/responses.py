@@ -58,7 +58,7 @@ from tracklight.dashboards.what_if.schemas import (
 from tracklight.dashboards.what_if.store import OpenSession
 from tracklight.errors import UsageError
 from tracklight.plugin import Stream
-from tracklight.types import Float64
+from tracklight.types import Float64, Int64
 
 _MAX_TEXT = 20_000
 _MAX_ITEMS = 2000
@@ -334,7 +334,7 @@ def _add_counts(
 ) -> None:
     groups: list[Sequence[str]] = [[], *([request.slice_by] if request.slice_by else [])]
     if len(response.class_names) != 2:
-        matrices = {}
+        matrices: dict[str, Int64] = {}
         for columns in groups:
             assignment, counted = count_confusion(workspace, request.model, columns, buckets)
             matrices.update(zip(assignment.names, counted, strict=True))
