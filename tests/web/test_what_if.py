@@ -13,14 +13,17 @@ from playwright.sync_api import Locator, Page, expect
 from tests.web.test_looks import find_violations, overflows
 from tests.web.what_if_data import (
     ROWS,
+    make_class_workspace,
     make_image_workspace,
     make_people,
+    make_sequence_workspace,
     make_workspace,
     predict_flat,
     predict_steep,
     serve_workspaces,
 )
 from tracklight.cli import main
+from tracklight.formats.media import encode_png
 
 pytestmark = pytest.mark.browser
 
@@ -220,6 +223,68 @@ def test_strategy_sets_thresholds_and_cells_open_datapoints(
     expect(page.get_by_text(f"{errors} of {ROWS} shown")).to_be_visible()
 
 
+def test_numeric_slices_have_quantiles_or_own_edges(people: str, open_page: OpenPage) -> None:
+    age = make_people()["age"]
+    page = open_page(people + "&wi=performance&wi-slice=age&wi-model=steep")
+    rows = page.locator("tr[data-slice]")
+    expect(rows).to_have_count(5)
+    bins = page.get_by_role("group", name="Bins of age")
+    bins.get_by_role("combobox").select_option("Quantiles")
+    bins.get_by_label("Number of bins of age").fill("3")
+    bins.get_by_label("Number of bins of age").press("Enter")
+    edges = np.quantile(age, [1 / 3, 2 / 3])
+    counts = np.bincount(np.searchsorted(edges, age, side="right"))
+    first = page.locator(f"tr[data-slice='age:< {edges[0]:.6g}']")
+    expect(first.locator("td").first).to_have_text(str(counts[0]))
+    bins.get_by_role("combobox").select_option("Custom edges")
+    field = bins.get_by_label("Bin edges of age")
+    field.fill("thirty")
+    expect(bins).to_contain_text("Enter numbers separated by commas")
+    field.fill("60, 30")
+    field.press("Enter")
+    old = page.locator("tr[data-slice='age:>= 60']")
+    expect(old.locator("td").first).to_have_text(str((age >= 60).sum()))
+    expect(page).to_have_url(re.compile("wi-bins="))
+    page.get_by_role("searchbox", name="Filter slices").fill("\u2265 60")
+    expect(page.get_by_text("1 of 3 slices")).to_be_visible()
+    expect(rows).to_have_count(2)
+    old.get_by_role("button").click()
+    errors = int(((predict_steep(make_people()) >= 0.5) & (make_people()["income"] == 0)
+                  & (age >= 60)).sum())  # fmt: skip
+    matrix = page.get_by_role("region", name="Confusion matrix of age: \u2265 60")
+    cell = matrix.get_by_role("button").nth(1)
+    expect(cell).to_contain_text(str(errors))
+    cell.click()
+    expect(page.get_by_text(f"{errors} of {ROWS} shown")).to_be_visible()
+
+
+def test_cells_of_classes_with_names_open_datapoints(tmp_path: Path, open_page: OpenPage) -> None:
+    workspace = make_class_workspace()
+    x = workspace.table.get_column("x").values
+    wrong = int(((x.astype(int) == 0) & (x + 0.3 >= 1)).sum())
+    with serve_workspaces(tmp_path / "logs", {"classes": workspace}) as url:
+        page = open_page(url + TAB + "&wi=performance")
+        matrix = page.get_by_role("region", name="Confusion matrix of All datapoints")
+        matrix.get_by_role("button").nth(1).click()
+        expect(page.get_by_text(f"{wrong} of {len(x)} shown")).to_be_visible()
+        page.goto(url + TAB + "&wi=attributions&wi-row=3")
+        given = page.get_by_role("group", name="Attributions of the model")
+        expect(given).to_contain_text(f"{abs(x[3] - 1.5):.4g}")
+        expect(page.get_by_text("the score of class high")).to_be_visible()
+
+
+def test_dependence_overlays_models(people: str, open_page: OpenPage) -> None:
+    page = open_page(people + "&wi=dependence&wi-model=steep")
+    legend = page.get_by_role("list", name="Legend")
+    expect(legend).to_contain_text("flat")
+    job = page.get_by_role("article", name="job")
+    expect(job.get_by_role("listitem")).to_have_count(6)
+    expect(job).to_contain_text("cook \u00b7 flat")
+    page.get_by_label("Overlay all models").uncheck()
+    expect(job.get_by_role("listitem")).to_have_count(3)
+    expect(legend).to_have_count(0)
+
+
 def test_dependence_is_sorted_and_ranges_can_be_changed(people: str, open_page: OpenPage) -> None:
     page = open_page(people + "&wi=dependence&wi-model=steep&wi-pair=age,education")
     cards = page.get_by_role("article")
@@ -244,8 +309,18 @@ def test_disagreements_come_first(people: str, open_page: OpenPage) -> None:
     expect(page.get_by_text(f"predict {differs.sum()} datapoints differently")).to_be_visible()
     largest = int(np.argmax(np.where(differs, abs(steep - flat), 0)))
     table = page.get_by_role("table", name="Disagreements")
+    women = data["sex"] == "f"
+    accuracy = [((score >= 0.5) == data["income"])[women].mean() for score in (steep, flat)]
+    deltas = page.get_by_role("table", name="Metrics of flat minus steep")
+    row = deltas.get_by_role("row").filter(has_text="sex: f")
+    expect(row).to_contain_text(f"{abs(accuracy[1] - accuracy[0]):.4g}")
     table.get_by_role("button", name=f"Datapoint {largest}", exact=True).click()
     expect(editor(page)).to_contain_text(f"Datapoint {largest}")
+    page.go_back()
+    flipped = int(((steep >= 0.5) & (flat < 0.5)).sum())
+    matrix = page.get_by_role("region", name="Predictions of both models")
+    matrix.get_by_role("button").nth(2).click()
+    expect(page.get_by_text(f"{flipped} of {ROWS} shown")).to_be_visible()
 
 
 def test_importance_and_shapley_values(people: str, open_page: OpenPage) -> None:
@@ -278,6 +353,54 @@ def test_images_are_shown_and_replaced(tmp_path: Path, open_page: OpenPage) -> N
         drawing.click()
         editor(page).get_by_role("button", name="Apply").click()
         expect(editor(page)).to_contain_text("1 change")
+
+
+def test_images_are_drawn_at_points_and_uploaded(tmp_path: Path, open_page: OpenPage) -> None:
+    with serve_workspaces(tmp_path / "logs", {"photos": make_image_workspace()}) as url:
+        page = open_page(url + TAB + "&wi-row=2")
+        plot = wait_for_plot(page)
+        expect(plot).to_have_attribute("data-images", "0")
+        choose(page, "Image", "photo")
+        expect(plot).to_have_attribute("data-images", "6")
+        expect(page).to_have_url(re.compile("wi-image=photo"))
+        image = editor(page).get_by_role("img", name="photo of datapoint 2")
+        before = image.get_attribute("src")
+        png = encode_png(np.zeros((4, 4, 3), np.uint8))
+        editor(page).get_by_label("Image file for photo").set_input_files(
+            {"name": "black.png", "mimeType": "image/png", "buffer": png}
+        )
+        expect(editor(page)).to_contain_text("1 change")
+        expect(image).not_to_have_attribute("src", before or "")
+        expect(plot).to_have_attribute("data-images", "6")
+
+
+def test_sequences_are_edited_by_step_and_vectors_compared(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
+    workspace = make_sequence_workspace()
+    vectors = np.reshape(workspace.table.get_column("vector").values, (-1, 4))
+    with serve_workspaces(tmp_path / "logs", {"sequences": workspace}) as url:
+        page = open_page(url + TAB + "&wi-row=4")
+        wait_for_plot(page)
+        field = editor(page).get_by_label("speed", exact=False).first
+        expect(field).to_have_value("4")
+        slider = editor(page).get_by_role("slider", name="Step")
+        slider.focus()
+        slider.press("ArrowRight")
+        expect(field).to_have_value("[2,3]")
+        field.fill("[20, 3]")
+        field.press("Enter")
+        table = page.get_by_role("table", name="Predictions of total")
+        expect(table).to_contain_text("32")
+        expect(editor(page)).to_contain_text("was [2,3]")
+        editor(page).get_by_role("button", name="Color by distance").click()
+        settings = page.get_by_role("group", name="Distance settings")
+        settings.get_by_role("button", name="L2").click()
+        settings.get_by_label("Compare by").select_option("vector (4 dimensions)")
+        largest = np.linalg.norm(vectors - vectors[4], axis=1).max()
+        expect(page.get_by_role("group", name="Legend")).to_contain_text(f"{largest:.4g}")
+        settings.get_by_role("button", name="Remove distance").click()
+        expect(settings).to_have_count(0)
 
 
 def test_data_files_are_opened_in_the_page(tmp_path: Path, open_page: OpenPage) -> None:

@@ -68,6 +68,42 @@ def make_image_workspace() -> Workspace:
     )
 
 
+def make_sequence_workspace() -> Workspace:
+    """Return rows with a vector and a sequence, and a model of the sum of the sequence."""
+    random = np.random.default_rng(SEED)
+    vectors = random.normal(size=(30, 4))
+    table = to_table({"x": vectors[:, 0]}).with_columns(
+        [
+            make_column("vector", vectors.tolist()),
+            make_column("speed", [[[float(row)], [2.0, 3.0], [5.0]] for row in range(30)]),
+        ]
+    )
+
+    def add_up(columns: Any) -> Any:
+        return [sum(sum(step) for step in row) for row in columns["speed"]]
+
+    model = wrap_model(add_up, "total", task="regression", input="dict")
+    return Workspace(table, [model], features=["speed"])
+
+
+def make_class_workspace() -> Workspace:
+    """Return rows of three classes with names, and a model with attributions."""
+    random = np.random.default_rng(SEED)
+    x = random.uniform(0, 3, 60)
+
+    def predict(columns: Any) -> Any:
+        scores = np.eye(3)[np.clip((columns["x"] + 0.3).astype(int), 0, 2)] * 0.8 + 0.2 / 3
+        return {"predictions": scores, "attributions": {"x": columns["x"] - 1.5}}
+
+    return Workspace(
+        to_table({"x": x, "label": x.astype(int)}),
+        [wrap_model(predict, "steps")],
+        label="label",
+        features=["x"],
+        class_names=["low", "middle", "high"],
+    )
+
+
 @contextmanager
 def serve_workspaces(
     folder: Path, workspaces: dict[str, Workspace], **access: Any

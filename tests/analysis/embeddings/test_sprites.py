@@ -2,12 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.analysis.embeddings.loading import SpriteSheet
 from tracklight.analysis.embeddings.sprites import plan_tiles
-
-
-def make_sprite(width: int, height: int) -> SpriteSheet:
-    return SpriteSheet(1000 * width, 1000 * height, width, height, 1000)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +19,7 @@ def make_sprite(width: int, height: int) -> SpriteSheet:
 def test_plans_the_largest_cells_that_fit(
     count: int, cell: tuple[int, int], expected: tuple[int, int]
 ) -> None:
-    tiles = plan_tiles(make_sprite(*cell), count)
+    tiles = plan_tiles(*cell, count)
     assert (tiles.cell_width, tiles.cell_height) == expected
     assert tiles.tiles <= 24
     assert tiles.tiles * tiles.per_tile >= count > (tiles.tiles - 1) * tiles.per_tile

@@ -1,9 +1,10 @@
-"""Cut the images of points out of a sprite sheet: as texture tiles for a GPU, or one by one."""
+"""Images of points: texture tiles for a GPU, and single images cut out of a sprite sheet."""
 
 from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -54,26 +55,15 @@ class SpriteCutter:
         from PIL import Image
 
         sprite = _get_sprite(embedding)
-        tiles = plan_tiles(sprite, embedding.row_count)
-        if tile >= tiles.tiles:
-            raise UsageError(
-                "embeddings.no_tile",
-                "there is no tile {tile}; the images have {tiles} tiles",
-                tile=tile,
-                tiles=tiles.tiles,
-            )
-        sheet = self._get_sheet(mark, embedding)
-        first = tile * tiles.per_tile
-        count = min(tiles.per_tile, embedding.row_count - first)
-        rows = -(-count // tiles.tile_columns)
-        image = Image.new("RGBA", (tiles.tile_columns * tiles.cell_width, rows * tiles.cell_height))
-        for index in range(count):
-            cell = _crop(sheet, sprite, first + index)
-            if cell.size != (tiles.cell_width, tiles.cell_height):
-                cell = cell.resize((tiles.cell_width, tiles.cell_height), Image.Resampling.BOX)
-            row, column = divmod(index, tiles.tile_columns)
-            image.paste(cell, (column * tiles.cell_width, row * tiles.cell_height))
-        return _encode(image)
+        tiles = plan_tiles(sprite.cell_width, sprite.cell_height, embedding.row_count)
+
+        def get_cell(row: int) -> Any:
+            cell = _crop(self._get_sheet(mark, embedding), sprite, row)
+            if cell.size == (tiles.cell_width, tiles.cell_height):
+                return cell
+            return cell.resize((tiles.cell_width, tiles.cell_height), Image.Resampling.BOX)
+
+        return draw_tile(tiles, tile, embedding.row_count, get_cell)
 
     def cut_cell(self, mark: str, embedding: LoadedEmbedding, row: int) -> Blob:
         """Return the image of one point as PNG, in its original size."""
@@ -93,24 +83,60 @@ class SpriteCutter:
         )
 
 
-def plan_tiles(sprite: SpriteSheet, count: int) -> SpriteTiles:
-    """Return the layout with the largest cells that fits ``count`` images on the tiles."""
+def plan_tiles(width: int, height: int, count: int) -> SpriteTiles:
+    """Return the layout with the largest cells that fits ``count`` images on the tiles.
+
+    Args:
+        width: Width of the images in pixels.
+        height: Their height.
+        count: Their number.
+    """
     for max_side in range(_MAX_CELL_PX, 1, -1):
-        tiles = _plan_grid(count, *_scale_cell(sprite, max_side))
+        scale = min(max_side / max(width, height), 1)
+        tiles = _plan_grid(count, max(round(width * scale), 1), max(round(height * scale), 1))
         if tiles.tiles <= _MAX_TILES:
             return tiles
     return _plan_grid(count, 1, 1)
 
 
+def draw_tile(tiles: SpriteTiles, tile: int, count: int, get_image: Callable[[int], Any]) -> Blob:
+    """Return one tile as PNG.
+
+    Args:
+        tiles: The layout.
+        tile: Number of the tile.
+        count: Number of images on all tiles.
+        get_image: Returns an image of at most the size of a cell; smaller ones are centered.
+
+    Raises:
+        UsageError: There is no such tile.
+    """
+    from PIL import Image
+
+    if tile >= tiles.tiles:
+        raise UsageError(
+            "embeddings.no_tile",
+            "there is no tile {tile}; the images have {tiles} tiles",
+            tile=tile,
+            tiles=tiles.tiles,
+        )
+    first = tile * tiles.per_tile
+    used = min(tiles.per_tile, count - first)
+    rows = -(-used // tiles.tile_columns)
+    sheet = Image.new("RGBA", (tiles.tile_columns * tiles.cell_width, rows * tiles.cell_height))
+    for index in range(used):
+        image = get_image(first + index)
+        row, column = divmod(index, tiles.tile_columns)
+        left = column * tiles.cell_width + (tiles.cell_width - image.width) // 2
+        top = row * tiles.cell_height + (tiles.cell_height - image.height) // 2
+        sheet.paste(image, (left, top))
+    return _encode(sheet)
+
+
 def _plan_grid(count: int, width: int, height: int) -> SpriteTiles:
-    columns, rows = min(_TILE_SIDE_PX // width, count), _TILE_SIDE_PX // height
+    columns, rows = min(_TILE_SIDE_PX // width, max(count, 1)), _TILE_SIDE_PX // height
     per_tile = columns * rows
     return SpriteTiles(width, height, -(-count // per_tile), columns, rows, per_tile)
-
-
-def _scale_cell(sprite: SpriteSheet, max_side: int) -> tuple[int, int]:
-    scale = min(max_side / max(sprite.cell_width, sprite.cell_height), 1)
-    return max(round(sprite.cell_width * scale), 1), max(round(sprite.cell_height * scale), 1)
 
 
 def _get_sprite(embedding: LoadedEmbedding) -> SpriteSheet:

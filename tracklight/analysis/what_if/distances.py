@@ -5,6 +5,8 @@ values by 0 if they are equal, otherwise by the probability that two random rows
 value on either side counts 1. Lists are compared item by item, padded with missing items, and
 averaged over the longer list. L1 is the sum over features, L2 the sum of squares without a root,
 which does not change the order.
+
+`compute_embedding_distances` compares rows by the vectors of one column instead.
 """
 
 from __future__ import annotations
@@ -206,6 +208,68 @@ class DistanceSpace:
         product = np.sqrt(norms * norms[row])
         distances: Float64 = 1 - np.divide(dot, product, out=np.zeros_like(dot), where=product > 0)
         return distances
+
+
+def find_dimensions(column: DataColumn) -> int | None:
+    """Return the length of the vectors of a column, or None if it is not an embedding.
+
+    An embedding has lists of the same number of values, at least two; rows without a list are
+    allowed.
+    """
+    if not column.is_list or column.is_sequence or not column.is_numeric:
+        return None
+    lengths = np.diff(column.get_item_offsets())
+    lengths = lengths[lengths > 0]
+    if not len(lengths) or lengths[0] < 2 or (lengths != lengths[0]).any():
+        return None
+    return int(lengths[0])
+
+
+def compute_embedding_distances(column: DataColumn, row: int, metric: Metric) -> Float64:
+    """Return the distance of the vector of each row to that of one row; NaN without a vector.
+
+    Values are not scaled: ``l1`` is the sum of absolute differences, ``l2`` the Euclidean distance
+    and ``cosine`` one minus the cosine similarity.
+
+    Raises:
+        UsageError: The column does not have vectors, or the row has none.
+    """
+    size = find_dimensions(column)
+    if size is None:
+        raise UsageError(
+            "what_if.no_vectors",
+            '"{feature}" does not have vectors of one length',
+            feature=column.name,
+        )
+    present = np.diff(column.get_item_offsets()) > 0
+    if not present[row]:
+        raise UsageError(
+            "what_if.missing_value",
+            '"{feature}" of row {row} is missing',
+            feature=column.name,
+            row=row,
+        )
+    vectors = column.values.reshape(-1, size)
+    target = vectors[int(present[:row].sum())].astype(np.float64)
+    found = np.empty(len(vectors))
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        block = slice(start, start + _BLOCK_ROWS)
+        found[block] = _compare_vectors(vectors[block].astype(np.float64), target, metric)
+    distances = np.full(len(column), np.nan)
+    distances[present] = found
+    return distances
+
+
+def _compare_vectors(vectors: Float64, target: Float64, metric: Metric) -> Float64:
+    distances: Float64
+    if metric == "cosine":
+        product = np.linalg.norm(vectors, axis=1) * np.linalg.norm(target)
+        dot = vectors @ target
+        distances = 1 - np.divide(dot, product, out=np.zeros_like(dot), where=product > 0)
+        return distances
+    difference = vectors - target
+    distances = np.linalg.norm(difference, ord=1 if metric == "l1" else 2, axis=1)
+    return distances
 
 
 def _prepare(column: DataColumn) -> _Feature | None:

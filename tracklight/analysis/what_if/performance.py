@@ -81,6 +81,18 @@ def make_slice_spec(
     return SliceSpec(tuple(columns), buckets=rules)
 
 
+def resolve_buckets(
+    table: DataTable, columns: Sequence[str], buckets: Mapping[str, Any] | int | None = None
+) -> dict[str, Buckets]:
+    """Return the rules of `make_slice_spec` with fixed edges, which do not depend on other rows."""
+    resolved = {}
+    for name, rule in make_slice_spec(table, columns, buckets).buckets.items():
+        edges = rule.find_edges(table.get_column(name).to_float64())
+        if edges:
+            resolved[name] = Buckets(edges=edges)
+    return resolved
+
+
 def to_column_data(column: DataColumn) -> ColumnData:
     """Return a column for the evaluation package."""
     if column.type == "string":

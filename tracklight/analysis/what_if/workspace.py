@@ -358,6 +358,20 @@ class Workspace:
         codes_by_row: Int64 = table[column.values]
         return codes_by_row
 
+    def get_label_values(self, name: str | None = None) -> list[str]:
+        """Return the value of the label column for each class, as text.
+
+        It differs from the name of the class if the label has numbers and the model names.
+        """
+        column = self._get_label_column()
+        values = self.get_class_names(name)
+        codes, rows = np.unique(self.get_labels(name), return_index=True)
+        for code, row in zip(codes.tolist(), rows.tolist(), strict=True):
+            if code >= 0:
+                value = column.get_value(row)
+                values[code] = str(int(value)) if column.is_numeric else value
+        return values
+
     def get_values(self) -> Float64:
         """Return the true value of each row for regression; NaN where it is missing."""
         return self._get_label_column().to_float64()

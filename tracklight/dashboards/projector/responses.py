@@ -15,7 +15,7 @@ from tracklight.analysis.embeddings.metadata import (
     find_sequence_column,
 )
 from tracklight.analysis.embeddings.projections.neighbors import query_nearest
-from tracklight.analysis.embeddings.sprites import plan_tiles
+from tracklight.analysis.embeddings.sprites import SpriteTiles, plan_tiles
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.jobs import ProjectorJobs
 from tracklight.dashboards.projector.library import EmbeddingRef
@@ -62,9 +62,14 @@ def make_embedding_info(ref: EmbeddingRef, embedding: LoadedEmbedding) -> Embedd
         label_column=find_label_column(embedding.columns),
         color_column=find_color_column(embedding.columns),
         sequence_column=find_sequence_column(embedding.columns),
-        sprite=plan_tiles(embedding.sprite, rows) if embedding.sprite else None,
+        sprite=_plan_sprite(embedding, rows),
         spherize=dimensions >= _MIN_SPHERIZE_DIMENSIONS,
     )
+
+
+def _plan_sprite(embedding: LoadedEmbedding, rows: int) -> SpriteTiles | None:
+    sprite = embedding.sprite
+    return plan_tiles(sprite.cell_width, sprite.cell_height, rows) if sprite else None
 
 
 def _make_column_info(column: LabelColumn) -> ColumnInfo:

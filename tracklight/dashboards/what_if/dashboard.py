@@ -6,19 +6,21 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tracklight.analysis.embeddings.sprites import SpriteTiles
 from tracklight.analysis.what_if.counterfactuals import (
     find_candidates,
     find_counterfactuals,
     make_flip_test,
     search_edits,
 )
+from tracklight.analysis.what_if.distances import compute_embedding_distances
 from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.dashboards.what_if.images import make_image, make_thumbnail_tile, plan_thumbnails
 from tracklight.dashboards.what_if.jobs import WhatIfJobs
 from tracklight.dashboards.what_if.responses import (
     decode_values,
     make_columns_response,
     make_export,
-    make_image,
     make_optimize_response,
     make_performance_response,
     make_row_response,
@@ -60,6 +62,8 @@ from tracklight.dashboards.what_if.schemas import (
     SessionInfo,
     SessionRequest,
     ShapleyRequest,
+    ThumbnailsRequest,
+    ThumbnailTileRequest,
 )
 from tracklight.dashboards.what_if.static_export import iter_static_responses
 from tracklight.dashboards.what_if.store import SessionStore
@@ -93,6 +97,8 @@ class WhatIf(Dashboard):
             Route("columns", DataColumnsRequest, self.columns),
             Route("row", RowRequest, self.row, "GET"),
             Route("image", RowImageRequest, self.image, "GET"),
+            Route("thumbnails", ThumbnailsRequest, self.thumbnails, "GET"),
+            Route("thumbnail_tile", ThumbnailTileRequest, self.thumbnail_tile, "GET"),
             Route("edit", RowEditRequest, self.edit),
             Route("distances", DistanceRequest, self.distances),
             Route("counterfactuals", CounterfactualRequest, self.counterfactuals),
@@ -188,7 +194,22 @@ class WhatIf(Dashboard):
     def image(self, request: RowImageRequest) -> Blob:
         """Return an image of one row as PNG."""
         session = self._store.get(request.session)
-        return make_image(session.workspace, request.row, request.feature, request.max_px)
+        return make_image(
+            session.workspace, request.row, request.feature, request.max_px, request.step
+        )
+
+    def thumbnails(self, request: ThumbnailsRequest) -> SpriteTiles:
+        """Return how the images of a column are laid out on tiles."""
+        session = self._store.get(request.session)
+        with session.lock:
+            return plan_thumbnails(session.workspace, request.feature)
+
+    def thumbnail_tile(self, request: ThumbnailTileRequest) -> Blob:
+        """Return small images of many rows as one PNG."""
+        session = self._store.get(request.session)
+        with session.lock:
+            workspace = session.workspace.snapshot()
+        return make_thumbnail_tile(workspace, request.feature, request.tile)
 
     def edit(self, request: RowEditRequest) -> RowEditResponse:
         """Change, add, duplicate, delete, reset or undo, and predict the changed row again."""
@@ -212,10 +233,18 @@ class WhatIf(Dashboard):
         session = self._store.get(request.session)
         with session.lock:
             workspace = session.workspace.snapshot()
-            space = session.workspace.get_space()
-        values = space.compute(request.row, request.metric, weights=request.weights)
+            space = None if request.embedding is not None else session.workspace.get_space()
+        if request.embedding is not None:
+            column = workspace.table.get_column(request.embedding)
+            workspace.table.check_row(request.row)
+            values = compute_embedding_distances(column, request.row, request.metric)
+            names, ignored = [column.name], []
+        else:
+            assert space is not None
+            values = space.compute(request.row, request.metric, weights=request.weights)
+            names, ignored = list(space.names), space.ignored
         active = values[workspace.is_active].astype(np.float32)
-        return DistancesResponse(active, list(space.names), space.ignored)
+        return DistancesResponse(active, names, ignored)
 
     def counterfactuals(self, request: CounterfactualRequest) -> CounterfactualsResponse:
         """Return the nearest rows with another prediction, and the smallest edits if requested."""

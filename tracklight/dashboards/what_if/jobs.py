@@ -242,7 +242,10 @@ def _choose_rows(workspace: Workspace, request: DependenceRequest) -> Int64:
 def _make_curve(
     result: partial_dependence.Dependence, rows: Int64, class_names: list[str], curves: int
 ) -> DependenceCurve:
-    individual = result.individual[:curves] if len(result.grids) == 1 else result.individual[:0]
+    count = min(curves, len(result.individual)) if len(result.grids) == 1 else 0
+    # Evenly spaced, as data are often sorted by class.
+    chosen = np.linspace(0, len(result.individual) - 1, count).round().astype(np.int64)
+    individual = result.individual[chosen]
     return DependenceCurve(
         [grid.label for grid in result.grids],
         [list(grid.values) for grid in result.grids],
@@ -251,6 +254,6 @@ def _make_curve(
         result.mean.reshape(-1),
         result.standard_error.reshape(-1),
         individual.astype(np.float32).reshape(-1),
-        rows[: len(individual)].astype(np.int32),
+        rows[chosen].astype(np.int32),
         result.variation,
     )

@@ -12,10 +12,12 @@ import numpy as np
 from tracklight.analysis.evaluation.curves import CALIBRATION_BUCKETS, calibration_sums
 from tracklight.analysis.evaluation.metrics import divide
 from tracklight.analysis.evaluation.resampling import Resampling
+from tracklight.analysis.evaluation.slices import Buckets
 from tracklight.analysis.predictors.base import Predictor
 from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if.distances import find_dimensions
 from tracklight.analysis.what_if.feature_statistics import (
     FeatureStatistics,
     compute_drift,
@@ -28,6 +30,7 @@ from tracklight.analysis.what_if.performance import (
     count_confusion,
     evaluate,
     get_labels_and_scores,
+    resolve_buckets,
 )
 from tracklight.analysis.what_if.thresholds import THRESHOLDS, choose_thresholds
 from tracklight.analysis.what_if.workspace import Workspace
@@ -47,18 +50,18 @@ from tracklight.dashboards.what_if.schemas import (
     OptimizeResponse,
     PerformanceRequest,
     PerformanceResponse,
+    QuantileBuckets,
     RowResponse,
     SessionInfo,
     StatisticsRow,
 )
 from tracklight.dashboards.what_if.store import OpenSession
 from tracklight.errors import UsageError
-from tracklight.plugin import Blob, Stream
-from tracklight.types import Float64
+from tracklight.plugin import Stream
+from tracklight.types import Float64, Int64
 
 _MAX_TEXT = 20_000
 _MAX_ITEMS = 2000
-_MAX_IMAGE_PIXELS = 100_000_000
 _EXPORT_ROWS = 5000
 
 
@@ -96,6 +99,7 @@ def _describe_column(column: DataColumn, is_input: bool, is_computed: bool) -> D
         is_computed,
         is_input,
         int(column.find_missing().sum()),
+        dimensions=find_dimensions(column),
     )
     if column.is_numeric and not column.is_list:
         numbers = column.to_float64()
@@ -171,7 +175,7 @@ def make_row_response(workspace: Workspace, row: int) -> RowResponse:
     """Return one row with the predictions of all models that have predicted it."""
     workspace.table.check_row(row)
     original = workspace.original
-    attributions: dict[str, float] = {}
+    attributions: dict[str, dict[str, float]] = {}
     scores = []
     for predictor in workspace.models:
         if not workspace.is_predicted(predictor.name):
@@ -180,8 +184,9 @@ def make_row_response(workspace: Workspace, row: int) -> RowResponse:
         history = [np.atleast_1d(each).tolist() for each in
                    workspace.get_history(row, predictor.name)]  # fmt: skip
         scores.append(ModelScores(predictor.name, names, history))
-        found = workspace.predict(predictor.name).attributions
-        attributions.update({name: float(values[row]) for name, values in found.items()})
+        for name, found in workspace.predict(predictor.name).attributions.items():
+            if np.isfinite(found[row]):
+                attributions.setdefault(name, {})[predictor.name] = float(found[row])
     values = []
     for name, column in workspace.table.columns.items():
         loaded = original.get_column(name).get_value(row) if row < len(original) else None
@@ -192,10 +197,12 @@ def make_row_response(workspace: Workspace, row: int) -> RowResponse:
                 name,
                 column.type,
                 column.is_list,
+                column.is_sequence,
                 _to_json(value),
                 _to_json(loaded),
+                _is_truncated(value),
                 size,
-                attributions.get(name),
+                attributions.get(name, {}),
             )
         )
     return RowResponse(workspace.version, row, values, scores)
@@ -209,6 +216,15 @@ def _to_json(value: Any) -> Any:
     if isinstance(value, list):
         return [_to_json(item) for item in value[:_MAX_ITEMS]]
     return value
+
+
+def _is_truncated(value: Any) -> bool:
+    """Return whether `_to_json` leaves out a part of a value."""
+    if isinstance(value, str):
+        return len(value) > _MAX_TEXT
+    if isinstance(value, list):
+        return len(value) > _MAX_ITEMS or any(_is_truncated(item) for item in value)
+    return False
 
 
 def decode_values(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,50 +255,6 @@ def _decode_value(name: str, value: Any) -> Any:
         ) from None
 
 
-def make_image(workspace: Workspace, row: int, feature: str, max_px: int | None) -> Blob:
-    """Return an image feature as PNG, scaled down if requested.
-
-    Raises:
-        UsageError: The feature is not an image, or cannot be decoded.
-    """
-    workspace.table.check_row(row)
-    value = workspace.table.get_column(feature).get_value(row)
-    if isinstance(value, list) and value:
-        value = value[0]
-    if not isinstance(value, bytes):
-        raise UsageError(
-            "what_if.not_an_image",
-            '"{feature}" of row {row} is not an image',
-            feature=feature,
-            row=row,
-        )
-    from PIL import Image
-
-    try:
-        image = Image.open(io.BytesIO(value))
-        if image.width * image.height > _MAX_IMAGE_PIXELS:
-            raise UsageError(
-                "what_if.image_too_large",
-                "the image has {width} x {height} pixels, too many",
-                width=image.width,
-                height=image.height,
-            )
-        if max_px is not None:
-            image.thumbnail((max_px, max_px))
-        out = io.BytesIO()
-        # Always encoded again: what a log contains is not sent to browsers as an image unchecked.
-        image.convert("RGBA" if "A" in image.getbands() else "RGB").save(out, "PNG")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise UsageError(
-            "what_if.unreadable_image",
-            '"{feature}" of row {row} is not a readable image: {error}',
-            feature=feature,
-            row=row,
-            error=error,
-        ) from None
-    return Blob(out.getvalue(), "image/png", immutable=True)
-
-
 # ---- performance
 
 
@@ -290,13 +262,15 @@ def make_performance_response(
     workspace: Workspace, request: PerformanceRequest
 ) -> PerformanceResponse:
     """Return the metrics of a model, overall and by slice, with what thresholds need."""
+    workspace = _with_computed_columns(workspace, request.slice_by)
     model = request.model
     predictor = workspace.get_model(model)
+    buckets = _resolve_buckets(workspace, request)
     result = evaluate(
         workspace,
         model,
         slice_by=[request.slice_by] if request.slice_by else [],
-        buckets=request.buckets,
+        buckets=buckets,
         thresholds=request.thresholds,
         resampling=Resampling(request.intervals),
     )
@@ -328,24 +302,52 @@ def make_performance_response(
         calibration_share=NO_VALUES,
         calibration_count=NO_VALUES,
         warnings=[Sentence.make(warning) for warning in result.warnings],
+        edges={name: np.array(rule.edges) for name, rule in buckets.items()},
     )
     if predictor.task == "classification":
-        _add_counts(workspace, request, response)
+        response.label_values = workspace.get_label_values(model)
+        _add_counts(workspace, request, buckets, response)
     return response
 
 
+def _with_computed_columns(workspace: Workspace, names: Sequence[str]) -> Workspace:
+    """Return the workspace with columns of predictions, if rows are sliced by one of them."""
+    if all(name in workspace.table for name in names):
+        return workspace
+    extended = workspace.snapshot()
+    for predictor in workspace.models:
+        if workspace.is_predicted(predictor.name):
+            computed = _make_computed_columns(workspace, predictor, 0.5)
+            added = [column for column in computed if column.name not in extended.table]
+            extended.table = extended.table.with_columns(added)
+    return extended
+
+
+def _resolve_buckets(workspace: Workspace, request: PerformanceRequest) -> dict[str, Buckets]:
+    """Return fixed edges, so that all parts of a response have the same slices."""
+    rules = {
+        name: Buckets(quantiles=rule.quantiles) if isinstance(rule, QuantileBuckets) else rule
+        for name, rule in request.buckets.items()
+    }
+    table = workspace.table.select(request.slice_by).take(workspace.is_active)
+    return resolve_buckets(table, request.slice_by, rules)
+
+
 def _add_counts(
-    workspace: Workspace, request: PerformanceRequest, response: PerformanceResponse
+    workspace: Workspace,
+    request: PerformanceRequest,
+    buckets: Mapping[str, Buckets],
+    response: PerformanceResponse,
 ) -> None:
     groups: list[Sequence[str]] = [[], *([request.slice_by] if request.slice_by else [])]
     if len(response.class_names) != 2:
-        matrices = [
-            count_confusion(workspace, request.model, columns, request.buckets)[1]
-            for columns in groups
-        ]
-        response.matrices = np.concatenate(matrices).reshape(-1)
+        matrices: dict[str, Int64] = {}
+        for columns in groups:
+            assignment, counted = count_confusion(workspace, request.model, columns, buckets)
+            matrices.update(zip(assignment.names, counted, strict=True))
+        response.matrices = np.concatenate([matrices[name] for name in response.slices]).reshape(-1)
         return
-    parts = [count_binary(workspace, request.model, c, request.buckets) for c in groups]
+    parts = [count_binary(workspace, request.model, c, buckets) for c in groups]
     by_name = {}
     for assignment, counts in parts:
         for at, name in enumerate(assignment.names):
@@ -355,12 +357,13 @@ def _add_counts(
     response.tp, response.fp, response.tn, response.fn = (
         np.concatenate([row[number] for row in rows]) for number in range(4)
     )
-    _add_calibration(workspace, request, response, groups)
+    _add_calibration(workspace, request, buckets, response, groups)
 
 
 def _add_calibration(
     workspace: Workspace,
     request: PerformanceRequest,
+    buckets: Mapping[str, Buckets],
     response: PerformanceResponse,
     groups: Sequence[Sequence[str]],
 ) -> None:
@@ -370,7 +373,7 @@ def _add_calibration(
     bucket, *_ = calibration_sums(labels[used], positive[used])
     sums: dict[str, list[Float64]] = {}
     for columns in groups:
-        assignment = assign_slices(workspace.table, columns, request.buckets)
+        assignment = assign_slices(workspace.table, columns, buckets)
         codes = assignment.codes[used]
         inside = codes >= 0
         flat = codes[inside] * CALIBRATION_BUCKETS + bucket[inside]
@@ -397,7 +400,9 @@ def make_optimize_response(workspace: Workspace, request: OptimizeRequest) -> Op
             'the strategy "{strategy}" needs slices; choose a column',
             strategy=request.strategy,
         )
-    assignment, counts = count_binary(workspace, request.model, request.slice_by, request.buckets)
+    workspace = _with_computed_columns(workspace, request.slice_by)
+    buckets = _resolve_buckets(workspace, request)
+    assignment, counts = count_binary(workspace, request.model, request.slice_by, buckets)
     choice = choose_thresholds(
         counts,
         request.strategy,

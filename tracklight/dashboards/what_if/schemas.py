@@ -28,8 +28,22 @@ Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Names = Annotated[list[Name], msgspec.Meta(max_length=10_000)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 
-#: By column: a number of buckets of equal width, or a list of edges.
-BucketRules = dict[str, Annotated[int, msgspec.Meta(ge=2, le=1000)] | list[float]]
+BucketCount = Annotated[int, msgspec.Meta(ge=2, le=1000)]
+
+
+class QuantileBuckets(msgspec.Struct, forbid_unknown_fields=True):
+    """Buckets with about the same number of rows."""
+
+    quantiles: BucketCount
+
+
+#: By column: a number of buckets of equal width, a list of edges, or quantiles.
+BucketRules = dict[
+    str,
+    BucketCount
+    | Annotated[list[float], msgspec.Meta(min_length=1, max_length=999)]
+    | QuantileBuckets,
+]
 
 
 # ---- Models
@@ -166,10 +180,11 @@ class RowRequest(SessionRequest):
 
 
 class RowImageRequest(RowRequest, kw_only=True):
-    """An image of one row, scaled down to ``max_px`` if given."""
+    """An image of one row, scaled down to ``max_px`` if given; ``step`` of a sequence."""
 
     feature: Name
     version: int = 0
+    step: Row = 0
     max_px: Annotated[int, msgspec.Meta(ge=16, le=4096)] | None = None
 
 
@@ -181,16 +196,32 @@ class RowEditRequest(SessionRequest):
     values: dict[Name, Any] = {}
 
 
+class ThumbnailsRequest(SessionRequest, kw_only=True):
+    """The images of a column, of all rows that are not deleted."""
+
+    feature: Name
+
+
+class ThumbnailTileRequest(ThumbnailsRequest, kw_only=True):
+    """One tile of the images. ``version`` is that of the data set."""
+
+    version: int = 0
+    tile: Annotated[int, msgspec.Meta(ge=0, le=10_000)]
+
+
 class DistanceRequest(RowRequest):
-    """The distance of all rows to one row."""
+    """The distance of all rows to one row, by all features or by the vectors of one column."""
 
     metric: Metric = "l1"
     weights: dict[Name, float] = {}
+    embedding: Name | None = None
 
 
-class CounterfactualRequest(DistanceRequest):
+class CounterfactualRequest(RowRequest):
     """The nearest rows with another prediction, and optionally the smallest edits."""
 
+    metric: Metric = "l1"
+    weights: dict[Name, float] = {}
     model: Name | None = None
     count: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     locked: Names = []
@@ -307,6 +338,8 @@ class DataColumnInfo(msgspec.Struct):
     minimum: float | None = None
     maximum: float | None = None
     distinct: int | None = None
+    dimensions: int | None = None
+    """Length of the vectors of an embedding."""
 
 
 class ModelInfo(msgspec.Struct):
@@ -364,15 +397,21 @@ class DataColumnsResponse(msgspec.Struct):
 
 
 class FeatureValue(msgspec.Struct):
-    """One value of a row; images and bytes have only a size."""
+    """One value of a row; images and bytes have only a size.
+
+    The value of a sequence is a list of steps, each a list. Long lists and texts are truncated.
+    ``attributions`` are those of each model that returns some.
+    """
 
     name: str
     type: ValueType
     is_list: bool
+    is_sequence: bool
     value: Any
     original: Any
+    is_truncated: bool
     bytes: int | None = None
-    attribution: float | None = None
+    attributions: dict[str, float] = {}
 
 
 class ModelScores(msgspec.Struct):
@@ -504,7 +543,9 @@ class PerformanceResponse(msgspec.Struct):
 
     ``thresholds`` and the confusion counts (slices x 101, flattened) are only set for models with
     two classes, and let the page compute everything that depends on a threshold. ``matrices`` are
-    confusion matrices of models with more classes (slices x classes x classes).
+    confusion matrices of models with more classes (slices x classes x classes). ``edges`` are the
+    bounds between the buckets of numeric columns, and ``label_values`` the values of the label
+    column for the classes.
     """
 
     version: int
@@ -523,6 +564,8 @@ class PerformanceResponse(msgspec.Struct):
     calibration_share: Float64
     calibration_count: Float64
     warnings: list[Sentence]
+    edges: dict[str, Float64] = {}
+    label_values: list[str] = []
 
 
 class OptimizeResponse(msgspec.Struct):

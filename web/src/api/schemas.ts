@@ -3059,16 +3059,6 @@ export interface SpriteTileRequest extends EmbeddingRequest {
   readonly tile?: number;
 }
 
-/** How images are laid out on tiles. Each tile holds `per_tile` of them, row by row. */
-export interface SpriteTiles {
-  readonly cell_width: number;
-  readonly cell_height: number;
-  readonly tiles: number;
-  readonly tile_columns: number;
-  readonly tile_rows: number;
-  readonly per_tile: number;
-}
-
 /** An embedding without a server. `vectors` are flattened; null if there are too many. */
 export interface StaticEmbedding {
   readonly info: EmbeddingInfo;
@@ -5150,6 +5140,16 @@ export interface WhatIfRoutes {
     readonly request: RowImageRequest;
     readonly response: Blob;
   };
+  /** Return how the images of a column are laid out on tiles. */
+  readonly 'GET thumbnails': {
+    readonly request: ThumbnailsRequest;
+    readonly response: SpriteTiles;
+  };
+  /** Return small images of many rows as one PNG. */
+  readonly 'GET thumbnail_tile': {
+    readonly request: ThumbnailTileRequest;
+    readonly response: Blob;
+  };
   /** Change, add, duplicate, delete, reset or undo, and predict the changed row again. */
   readonly 'POST edit': {
     readonly request: RowEditRequest;
@@ -5253,7 +5253,11 @@ export interface ConfigureRequest extends SessionRequest {
 }
 
 /** The nearest rows with another prediction, and optionally the smallest edits. */
-export interface CounterfactualRequest extends DistanceRequest {
+export interface CounterfactualRequest extends RowRequest {
+  /** Default: `"l1"`. */
+  readonly metric?: Metric;
+  /** Default: `{}`. */
+  readonly weights?: Readonly<Record<string, number>>;
   readonly model?: string | null;
   /** Default: `1`. */
   readonly count?: number;
@@ -5284,6 +5288,8 @@ export interface DataColumnInfo {
   readonly minimum: number | null;
   readonly maximum: number | null;
   readonly distinct: number | null;
+  /** Length of the vectors of an embedding. */
+  readonly dimensions: number | null;
 }
 
 /** Columns of the data, or computed ones, for charts. */
@@ -5362,12 +5368,13 @@ export interface DependenceRequest extends SessionRequest {
   readonly seed?: number;
 }
 
-/** The distance of all rows to one row. */
+/** The distance of all rows to one row, by all features or by the vectors of one column. */
 export interface DistanceRequest extends RowRequest {
   /** Default: `"l1"`. */
   readonly metric?: Metric;
   /** Default: `{}`. */
   readonly weights?: Readonly<Record<string, number>>;
+  readonly embedding?: string | null;
 }
 
 /** The distance of each row, in the order of the rows; ignored features have unique values. */
@@ -5412,15 +5419,21 @@ export interface FeatureStatisticsResponse {
   readonly rows: readonly StatisticsRow[];
 }
 
-/** One value of a row; images and bytes have only a size. */
+/**
+ * One value of a row; images and bytes have only a size. The value of a sequence is a list of
+ * steps, each a list. Long lists and texts are truncated. `attributions` are those of each model
+ * that returns some.
+ */
 export interface FeatureValue {
   readonly name: string;
   readonly type: ValueType;
   readonly is_list: boolean;
+  readonly is_sequence: boolean;
   readonly value: unknown;
   readonly original: unknown;
+  readonly is_truncated: boolean;
   readonly bytes: number | null;
-  readonly attribution: number | null;
+  readonly attributions: Readonly<Record<string, number>>;
 }
 
 /** A model file below the log directories or `--data-dir`. */
@@ -5597,7 +5610,7 @@ export interface PerformanceRequest extends SessionRequest {
   /** Default: `[]`. */
   readonly slice_by?: readonly string[];
   /** Default: `{}`. */
-  readonly buckets?: Readonly<Record<string, number | readonly number[]>>;
+  readonly buckets?: Readonly<Record<string, number | readonly number[] | QuantileBuckets>>;
   /** Default: `[0.5]`. */
   readonly thresholds?: readonly number[];
   /** Default: `"bootstrap"`. */
@@ -5608,7 +5621,8 @@ export interface PerformanceRequest extends SessionRequest {
  * Metrics by slice; the first slice is all rows. `thresholds` and the confusion counts (slices x
  * 101, flattened) are only set for models with two classes, and let the page compute everything
  * that depends on a threshold. `matrices` are confusion matrices of models with more classes
- * (slices x classes x classes).
+ * (slices x classes x classes). `edges` are the bounds between the buckets of numeric columns, and
+ * `label_values` the values of the label column for the classes.
  */
 export interface PerformanceResponse {
   readonly version: number;
@@ -5627,6 +5641,13 @@ export interface PerformanceResponse {
   readonly calibration_share: Float64Array;
   readonly calibration_count: Float64Array;
   readonly warnings: readonly Sentence[];
+  readonly edges: Readonly<Record<string, Float64Array>>;
+  readonly label_values: readonly string[];
+}
+
+/** Buckets with about the same number of rows. */
+export interface QuantileBuckets {
+  readonly quantiles: number;
 }
 
 /** TensorFlow Serving over REST. */
@@ -5662,11 +5683,13 @@ export interface RowEditResponse {
   readonly row: RowResponse | null;
 }
 
-/** An image of one row, scaled down to `max_px` if given. */
+/** An image of one row, scaled down to `max_px` if given; `step` of a sequence. */
 export interface RowImageRequest extends RowRequest {
   readonly feature: string;
   /** Default: `0`. */
   readonly version?: number;
+  /** Default: `0`. */
+  readonly step?: number;
   readonly max_px?: number | null;
 }
 
@@ -5783,6 +5806,18 @@ export type Strategy =
 
 export type Task = 'classification' | 'regression';
 
+/** One tile of the images. `version` is that of the data set. */
+export interface ThumbnailTileRequest extends ThumbnailsRequest {
+  /** Default: `0`. */
+  readonly version?: number;
+  readonly tile: number;
+}
+
+/** The images of a column, of all rows that are not deleted. */
+export interface ThumbnailsRequest extends SessionRequest {
+  readonly feature: string;
+}
+
 export type ValueType = 'integer' | 'float' | 'boolean' | 'string' | 'image' | 'bytes';
 
 // ---- Shared
@@ -5862,6 +5897,16 @@ export interface SeriesSteps {
   readonly wall_time: Float64Array;
   /** The fingerprint of the value. */
   readonly fingerprint: Int32Array;
+}
+
+/** How images are laid out on tiles. Each tile holds `per_tile` of them, row by row. */
+export interface SpriteTiles {
+  readonly cell_width: number;
+  readonly cell_height: number;
+  readonly tiles: number;
+  readonly tile_columns: number;
+  readonly tile_rows: number;
+  readonly per_tile: number;
 }
 
 /** The steps of some tags; without `runs`, of all runs that have them. */

@@ -80,6 +80,8 @@ uniform float firstRow;
 /** Size of an image relative to the sheet, and to the square of a point. */
 uniform vec2 cellSize;
 uniform vec2 aspect;
+/** Width of the frame, relative to the square of a point. */
+uniform float frame;
 in vec4 color;
 in float depth;
 flat in int row;
@@ -88,11 +90,17 @@ out vec4 pixel;
 void main() {
   vec2 inside = (gl_PointCoord - 0.5) / aspect + 0.5;
   if (any(lessThan(inside, vec2(0.0))) || any(greaterThan(inside, vec2(1.0)))) discard;
+  float strength = min(1.0, 0.15 + 1.1 * color.a);
+  vec2 border = vec2(frame) / aspect;
+  if (any(lessThan(inside, border)) || any(greaterThan(inside, 1.0 - border))) {
+    pixel = vec4(mix(background, color.rgb, strength), 1.0);
+    return;
+  }
   float index = float(row) - firstRow;
   vec2 cell = vec2(mod(index, columns), floor(index / columns));
   vec4 texel = texture(sheet, (cell + inside) * cellSize);
   if (texel.a < 0.1) discard;
-  vec3 mixed = mix(background, texel.rgb, min(1.0, 0.15 + 1.1 * color.a));
+  vec3 mixed = mix(background, texel.rgb, strength);
   pixel = vec4(mix(mixed, background, fog * depth), texel.a);
 }
 `;
@@ -188,7 +196,8 @@ export class PointLayer {
     setUniform(uniforms, 'far', depthRange.far);
     setUniform(uniforms, 'fog', scene.hasFog ? 0.6 : 0);
     (uniforms.background?.value as Color).set(scene.background);
-    if (!isSprite) {
+    if (isSprite) setUniform(uniforms, 'frame', (scene.spriteFrame ?? 0) / scene.pointSize);
+    else {
       setUniform(uniforms, 'isRound', pixels >= MIN_ROUND_PX);
       setUniform(uniforms, 'opacity', isBlended ? getOpacity(this.count, pixels, scene) : 1);
     }
@@ -255,6 +264,7 @@ function sheetUniforms(sheet: SpriteSheet, texture: Texture): Uniforms {
     firstRow: { value: first },
     cellSize: { value: new Vector2(cellWidth / image.width, cellHeight / image.height) },
     aspect: { value: new Vector2(cellWidth / longerSide, cellHeight / longerSide) },
+    frame: { value: 0 },
   };
 }
 

@@ -34,6 +34,8 @@ export interface PointScene {
   readonly progress: number;
   readonly attributes: PointAttributes;
   readonly spriteSheets: readonly SpriteSheet[];
+  /** Width of a frame around images in the color of the point, in CSS pixels; 0 by default. */
+  readonly spriteFrame?: number;
   readonly orbit: Orbit;
   readonly projection: Projection;
   /** In CSS pixels. */

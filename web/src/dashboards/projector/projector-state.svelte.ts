@@ -16,6 +16,7 @@ import { translate } from '../../i18n/server-messages';
 import type { Context, Shortcut } from '../../plugin/context';
 import { Bookmarks } from './bookmarks.svelte';
 import type { SpriteSheet } from '../../charts/points/point-scene';
+import { loadSpriteSheets } from '../../charts/points/sprite-sheets';
 import { EmbeddingCatalog, type EmbeddingReference } from './embedding-catalog.svelte';
 import { PointAppearance } from './point-appearance.svelte';
 import { PointSelection } from './point-selection.svelte';
@@ -257,23 +258,18 @@ class SpriteLoader {
     { id, index, mark, rows, sprite }: EmbeddingInfo,
     signal: AbortSignal,
   ): Promise<void> {
-    for (let tile = 0; sprite && tile < sprite.tiles; tile++) {
-      try {
-        const request = { id, index, mark, tile };
-        const file = await this.#context.queries.fetch(spriteQuery, request, { signal });
-        const image = await createImageBitmap(file, { premultiplyAlpha: 'none' });
-        if (signal.aborted) return;
-        const first = tile * sprite.per_tile;
-        const sheet = {
-          ...{ image, first, count: Math.min(sprite.per_tile, rows - first) },
-          ...{ columns: sprite.tile_columns },
-          ...{ cellWidth: sprite.cell_width, cellHeight: sprite.cell_height },
-        };
-        this.loaded = [...this.loaded, sheet];
-      } catch (error) {
-        if (!isAbortError(error)) this.error = toProblem(error);
-        return;
-      }
+    if (!sprite) return;
+    const { queries } = this.#context;
+    try {
+      await loadSpriteSheets(
+        sprite,
+        rows,
+        (tile) => queries.fetch(spriteQuery, { id, index, mark, tile }, { signal }),
+        signal,
+        (sheets) => (this.loaded = sheets),
+      );
+    } catch (error) {
+      if (!isAbortError(error)) this.error = toProblem(error);
     }
   }
 }

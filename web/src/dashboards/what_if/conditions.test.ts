@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 
-import { makeConditionMask, parseSlice } from './conditions';
+import { formatSlice, makeConditionMask, parseSlice } from './conditions';
 
+const edges = { age: [20, 40] };
 const columns = new Map([
   [
     'sex',
@@ -13,14 +14,26 @@ const columns = new Map([
 test('a slice by name becomes conditions', () => {
   expect(parseSlice('Overall', ['sex'])).toEqual([]);
   expect(parseSlice('sex:f', ['sex'])).toEqual([{ column: 'sex', value: 'f' }]);
-  expect(parseSlice('sex_X_age:m_X_[20, 40)', ['sex', 'age'])).toEqual([
+  expect(parseSlice('sex_X_age:m_X_[20, 40)', ['sex', 'age'], edges)).toEqual([
     { column: 'sex', value: 'm' },
-    { column: 'age', low: 20, high: 40, isClosed: false },
+    { column: 'age', low: 20, high: 40 },
   ]);
 });
 
+test('the first and the last bin are unbounded, and edges are exact', () => {
+  expect(parseSlice('age:< 20', ['age'], edges)).toEqual([{ column: 'age', high: 20 }]);
+  expect(parseSlice('age:>= 40', ['age'], edges)).toEqual([{ column: 'age', low: 40 }]);
+  const rounded = { age: [1.23456789, 2] };
+  expect(parseSlice('age:[1.23457, 2)', ['age'], rounded)).toEqual([
+    { column: 'age', low: 1.23456789, high: 2 },
+  ]);
+  // A category that only looks like a bin.
+  expect(parseSlice('income:< 50K', ['income'])).toEqual([{ column: 'income', value: '< 50K' }]);
+});
+
 test('rows must fit all conditions', () => {
-  const mask = makeConditionMask(parseSlice('sex_X_age:m_X_[20, 40)', ['sex', 'age']), columns, 4);
+  const conditions = parseSlice('sex_X_age:m_X_[20, 40)', ['sex', 'age'], edges);
+  const mask = makeConditionMask(conditions, columns, 4);
   expect([...(mask ?? [])]).toEqual([0, 1, 0, 0]);
   expect(makeConditionMask([], columns, 4)).toBeNull();
 });
@@ -31,4 +44,10 @@ test('numbers and missing values are compared as such', () => {
   ];
   expect(mask('30', 'age')).toEqual([0, 1, 0, 0]);
   expect(mask(null, 'sex')).toEqual([0, 0, 0, 1]);
+});
+
+test('names of slices are shown with their columns', () => {
+  expect(formatSlice('sex_X_age:m_X_>= 40', ['sex', 'age'])).toBe('sex: m · age: ≥ 40');
+  expect(formatSlice('age:[20, 40)', ['age'])).toBe('age: [20, 40)');
+  expect(formatSlice('Overall', ['age'])).toBe('Overall');
 });

@@ -71,27 +71,49 @@ function toNumber(text: string): number {
 }
 
 const CROSS = '_X_';
-const RANGE = /^\[(.+), (.+)([)\]])$/;
+const RANGE = /^\[(.+), (.+)\)$/;
+
+/** Bounds between the bins of numeric columns. */
+export type BinEdges = Readonly<Record<string, ArrayLike<number>>>;
 
 /**
  * Return the conditions of a slice by its name: `sex:f`, `age:[20, 30)` or, crossed,
- * `sex_X_age:f_X_[20, 30)`. The slice of all rows has none.
+ * `sex_X_age:f_X_>= 30`. The slice of all rows has none. Only columns with edges have bins.
  */
-export function parseSlice(name: string, columns: readonly string[]): Condition[] {
+export function parseSlice(
+  name: string,
+  columns: readonly string[],
+  edges: BinEdges = {},
+): Condition[] {
   const prefix = `${columns.join(CROSS)}:`;
   if (columns.length === 0 || !name.startsWith(prefix)) return [];
   const values = name.slice(prefix.length).split(CROSS);
-  return columns.map((column, at) => parseValue(column, values[at] ?? ''));
+  return columns.map((column, at) => parseValue(column, values[at] ?? '', edges[column]));
 }
 
-function parseValue(column: string, text: string): Condition {
-  const [, low, high, end] = RANGE.exec(text) ?? [];
+/** Return the name of a slice to show: `sex: f · age: ≥ 30`. */
+export function formatSlice(name: string, columns: readonly string[]): string {
+  const prefix = `${columns.join(CROSS)}:`;
+  if (columns.length === 0 || !name.startsWith(prefix)) return name;
+  const values = name.slice(prefix.length).split(CROSS);
+  return columns
+    .map((column, at) => `${column}: ${(values[at] ?? '').replace(/^>= /, '≥ ')}`)
+    .join(' · ');
+}
+
+function parseValue(column: string, text: string, edges: ArrayLike<number> | undefined): Condition {
+  if (!edges || edges.length === 0) return { column, value: text };
+  // Names have rounded numbers.
+  const findEdge = (number: string): number => findNearest(Number(number), edges);
+  if (text.startsWith('< ')) return { column, high: findEdge(text.slice(2)) };
+  if (text.startsWith('>= ')) return { column, low: findEdge(text.slice(3)) };
+  const [, low, high] = RANGE.exec(text) ?? [];
   if (low === undefined || high === undefined) return { column, value: text };
-  const range: { column: string; low?: number; high?: number; isClosed: boolean } = {
-    column,
-    isClosed: end === ']',
-  };
-  if (Number.isFinite(Number(low))) range.low = Number(low);
-  if (Number.isFinite(Number(high))) range.high = Number(high);
-  return range;
+  return { column, low: findEdge(low), high: findEdge(high) };
+}
+
+function findNearest(number: number, candidates: ArrayLike<number>): number {
+  return Array.from(candidates).reduce((best, one) =>
+    Math.abs(one - number) < Math.abs(best - number) ? one : best,
+  );
 }

@@ -2,6 +2,7 @@ import { defineQuery } from '../../api/query-definition';
 import type { ColumnValues, DataColumnsResponse, ModelJobStatus } from '../../api/schemas';
 
 const MAX_COLUMN_BYTES = 200e6;
+const MAX_THUMBNAIL_BYTES = 50e6;
 const POLL_MS = 150;
 
 // Data sets change only by the requests of a user, after which these queries are invalidated.
@@ -46,6 +47,14 @@ export const columnQuery = defineQuery<
   maxCost: MAX_COLUMN_BYTES,
 });
 
+export const thumbnailsQuery = defineQuery('GET what_if/thumbnails', { scope: 'immutable' });
+export const thumbnailTileQuery = defineQuery('GET what_if/thumbnail_tile', {
+  scope: 'immutable',
+  isFile: true,
+  cost: ({ size }) => size,
+  maxCost: MAX_THUMBNAIL_BYTES,
+});
+
 export const rowQuery = defineQuery('GET what_if/row', { scope: 'immutable' });
 export const distancesQuery = defineQuery('POST what_if/distances', {
   scope: 'immutable',
@@ -68,6 +77,7 @@ export const jobQuery = defineQuery('GET what_if/job', {
 export const VERSIONED_QUERIES = [
   sessionsQuery,
   columnQuery,
+  thumbnailsQuery,
   rowQuery,
   distancesQuery,
   counterfactualsQuery,

@@ -50,10 +50,12 @@ export function makeRow({ about, columns }: StaticSession, row: number): RowResp
         name: column.name,
         type: column.type,
         is_list: inputs.get(column.name)?.is_list ?? false,
+        is_sequence: false,
         value: shown,
         original: shown,
+        is_truncated: false,
         bytes: null,
-        attribution: null,
+        attributions: {},
       };
     });
   return { version: about.version, row, values, scores: [] };

@@ -67,6 +67,13 @@ export class WhatIfJob {
     }
   }
 
+  /** Forget the result. */
+  clear(): void {
+    this.#started = null;
+    this.result = null;
+    this.#requestError = null;
+  }
+
   async cancel(): Promise<void> {
     const job = this.#started;
     if (job === null) return;

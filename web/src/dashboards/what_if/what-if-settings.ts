@@ -12,6 +12,7 @@ import {
 import type { Metric, Strategy, Task } from '../../api/schemas';
 import type { Context } from '../../plugin/context';
 import { type Condition, isConditions } from './conditions';
+import { type BinRules, isBinRules } from './performance/bins';
 
 export const WHAT_IF_VIEWS = [
   'datapoints',
@@ -59,6 +60,7 @@ function isWeights(value: unknown): value is Weights {
   );
 }
 
+const NO_BINS: BinRules = {};
 const NO_WEIGHTS: Weights = {};
 const NO_THRESHOLDS: Thresholds = {};
 const NO_CONDITIONS: readonly Condition[] = [];
@@ -88,12 +90,16 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     y: url.param('wi-y', optionalText, null),
     color: url.param('wi-color', optionalText, null),
     label: url.param('wi-label', text, ''),
+    /** A column of images that are drawn in place of points. */
+    image: url.param('wi-image', text, ''),
     facetX: url.param('wi-facet-x', text, ''),
     facetY: url.param('wi-facet-y', text, ''),
     buckets: url.param('wi-buckets', number(4), 4),
     conditions: url.param('wi-filter', json(isConditions, NO_CONDITIONS), NO_CONDITIONS),
     /** Distances are measured from this row. */
     anchor: url.param('wi-anchor', optionalNumber, null),
+    /** A column of vectors by which distances are measured; empty for all features. */
+    embedding: url.param('wi-embedding', text, ''),
     metric: url.param<Metric>('wi-metric', choice(METRICS, 'l1'), 'l1'),
     // Counterfactuals.
     counterfactual: url.param('wi-cf', flag, false),
@@ -105,7 +111,9 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     difference: url.param('wi-cf-difference', optionalNumber, null),
     // Performance.
     sliceBy: url.param('wi-slice', list, []),
-    sliceBuckets: url.param('wi-slice-buckets', number(4), 4),
+    /** How numeric columns are divided, if not in the default way. */
+    bins: url.param('wi-bins', json(isBinRules, NO_BINS), NO_BINS),
+    sliceFilter: url.param('wi-slice-find', text, ''),
     thresholds: url.param('wi-thresholds', json(isThresholds, NO_THRESHOLDS), NO_THRESHOLDS),
     costRatio: url.param('wi-cost', number(1), 1),
     strategy: url.param<StrategyChoice>('wi-strategy', choice(STRATEGIES, 'custom'), 'custom'),
@@ -114,6 +122,7 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     // Partial dependence.
     isLocal: url.param('wi-local', flag, false),
     curves: url.param('wi-curves', flag, false),
+    overlay: url.param('wi-overlay', flag, true),
     points: url.param('wi-points', number(10), 10),
     pair: url.param('wi-pair', list, []),
     dependenceClass: url.param('wi-class', text, ''),

@@ -80,13 +80,13 @@ export class WhatIfState {
     this.distancesQuery = context.query(distancesQuery, () => {
       const { info } = this;
       const { anchor, metric } = settings;
-      const isUsed = [this.xName, this.yName, this.colorName].includes(DISTANCE_COLUMN);
-      if (!info || anchor.value === null || !isUsed) return null;
+      if (!info || anchor.value === null || !this.isDistanceUsed) return null;
       return {
         session: info.session,
         row: anchor.value,
         metric: metric.value,
         weights: settings.weights.value,
+        embedding: this.embeddingName === '' ? null : this.embeddingName,
       };
     });
     this.counterfactualsQuery = context.query(
@@ -156,7 +156,35 @@ export class WhatIfState {
 
   /** Columns that can be axes, colors, labels and facets. */
   readonly plotColumns: readonly DataColumnInfo[] = $derived.by(() =>
-    (this.info?.columns ?? []).filter(({ type }) => type !== 'image' && type !== 'bytes'),
+    (this.info?.columns ?? []).filter(
+      ({ type, dimensions }) => type !== 'image' && type !== 'bytes' && dimensions === null,
+    ),
+  );
+
+  readonly imageColumns: readonly DataColumnInfo[] = $derived.by(() =>
+    this.context.supports('GET what_if/thumbnails')
+      ? (this.info?.columns ?? []).filter(({ type }) => type === 'image')
+      : [],
+  );
+
+  /** The column of images that are drawn; empty for none. */
+  readonly imageName: string = $derived.by(
+    () => this.imageColumns.find(({ name }) => name === this.settings.image.value)?.name ?? '',
+  );
+
+  /** Columns of vectors. */
+  readonly embeddingColumns: readonly DataColumnInfo[] = $derived.by(() =>
+    (this.info?.columns ?? []).filter(({ dimensions }) => dimensions !== null),
+  );
+
+  /** The column of vectors by which distances are measured; empty for all features. */
+  readonly embeddingName: string = $derived.by(
+    () =>
+      this.embeddingColumns.find(({ name }) => name === this.settings.embedding.value)?.name ?? '',
+  );
+
+  readonly isDistanceUsed: boolean = $derived.by(() =>
+    [this.xName, this.yName, this.colorName].includes(DISTANCE_COLUMN),
   );
 
   readonly xName: string = $derived.by(() => this.#choose(this.settings.x.value, this.#defaults.x));
@@ -301,6 +329,13 @@ export class WhatIfState {
       else high = middle - 1;
     }
     return null;
+  }
+
+  /** Stop showing the distance to a datapoint. */
+  removeDistance(): void {
+    const { x, y, color, anchor } = this.settings;
+    for (const param of [x, y, color]) if (param.value === DISTANCE_COLUMN) param.set(null);
+    anchor.set(null, 'push');
   }
 
   getModelColor(name: string): string {

@@ -193,7 +193,11 @@ export interface PlotContent {
   readonly facetY: Facet | null;
   /** Order in which points are packed if there is no axis; null for the order of the rows. */
   readonly order: Uint32Array | null;
+  /** Largest distance of packed points, in pixels. */
+  readonly maxPitch?: number;
 }
+
+const DEFAULT_PITCH_PX = 14;
 
 /** Return `x y z` of each row in pixels from the upper left; NaN for rows without a position. */
 export function placePoints(
@@ -221,7 +225,7 @@ function findCell(facetX: Facet | null, facetY: Facet | null, columns: number, a
 
 /** Fill each cell with its points from the lower left, with the same density everywhere. */
 function packPoints(
-  { facetX, facetY, order }: PlotContent,
+  { facetX, facetY, order, maxPitch = DEFAULT_PITCH_PX }: PlotContent,
   cells: readonly PlotCell[],
   columns: number,
   count: number,
@@ -237,7 +241,7 @@ function packPoints(
   const most = Math.max(1, ...counts);
   const perRow = Math.max(1, Math.ceil(Math.sqrt((most * first.width) / first.height)));
   const lines = Math.ceil(most / perRow);
-  const pitch = Math.min(14, first.width / perRow, first.height / lines);
+  const pitch = Math.min(maxPitch, first.width / perRow, first.height / lines);
   const used = new Int32Array(cells.length);
   for (let index = 0; index < count; index++) {
     const at = order ? (order[index] ?? 0) : index;

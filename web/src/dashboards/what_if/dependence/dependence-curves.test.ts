@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
 
 import type { DependenceCurve } from '../../../api/schemas';
-import { computeVariation, findClass, selectClass, selectMatrix } from './dependence-curves';
+import {
+  computeVariation,
+  findClass,
+  selectClass,
+  selectMatrix,
+  interpolate,
+} from './dependence-curves';
 
 const CURVE: DependenceCurve = {
   features: ['age'],
@@ -45,4 +51,16 @@ test('pairs become a matrix with the second feature as lines', () => {
     [2, 5],
     [3, 6],
   ]);
+});
+
+test('the value of a datapoint is found on its curve', () => {
+  const [x, y] = [
+    [0, 10, 20],
+    [1, 3, 2],
+  ];
+  expect(interpolate(x, y, 5)).toBe(2);
+  expect(interpolate(x, y, 20)).toBe(2);
+  expect(interpolate(x, y, 0)).toBe(1);
+  expect(interpolate(x, y, 21)).toBeNaN();
+  expect(interpolate([], [], 0)).toBeNaN();
 });

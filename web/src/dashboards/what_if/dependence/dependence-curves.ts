@@ -35,6 +35,17 @@ export function selectClass(curve: DependenceCurve, at: number): ClassCurve {
   };
 }
 
+/** Return the height of a curve at some x by linear interpolation; NaN outside of its range. */
+export function interpolate(x: ArrayLike<number>, y: ArrayLike<number>, at: number): number {
+  for (let index = 0; index < x.length; index++) {
+    const [left, right] = [x[index] ?? NaN, x[index + 1] ?? x[index] ?? NaN];
+    if (at < left || at > right) continue;
+    const [low, high] = [y[index] ?? NaN, y[index + 1] ?? y[index] ?? NaN];
+    return left === right ? low : low + ((at - left) / (right - left)) * (high - low);
+  }
+  return NaN;
+}
+
 /** Return how much a prediction varies with a feature, as the reference defines it. */
 export function computeVariation(mean: ArrayLike<number>, isNumeric: boolean): number {
   const values = Array.from(mean);

@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 
-import { encodeFile, formatFeature, listScoreChanges, parseFeature } from './feature-values';
+import {
+  countSteps,
+  encodeFile,
+  formatFeature,
+  formatStep,
+  listScoreChanges,
+  parseFeature,
+  replaceStep,
+} from './feature-values';
 
 test('texts become values of the type of the feature', () => {
   expect(parseFeature('4.5', { type: 'float', is_list: false })).toBe(4.5);
@@ -16,6 +24,20 @@ test('values become texts that can be parsed again', () => {
   expect(formatFeature([1, 2])).toBe('[1,2]');
   expect(formatFeature(null)).toBe('');
   expect(formatFeature(false)).toBe('false');
+});
+
+test('one step of a sequence is shown and replaced', () => {
+  const value = [[1], [2, 3]];
+  expect(countSteps({ is_sequence: true, value })).toBe(2);
+  expect(countSteps({ is_sequence: false, value: [1, 2] })).toBe(0);
+  expect(formatStep(value, 0)).toBe('1');
+  expect(formatStep(value, 1)).toBe('[2,3]');
+  expect(formatStep(value, 2)).toBe('');
+  expect(replaceStep(value, 0, '5', { type: 'integer' })).toEqual([[5], [2, 3]]);
+  expect(replaceStep(value, 1, '[4]', { type: 'integer' })).toEqual([[1], [4]]);
+  expect(replaceStep([['a']], 0, 'b, c', { type: 'string' })).toEqual([['b, c']]);
+  expect(replaceStep([['a']], 0, '["b","c"]', { type: 'string' })).toEqual([['b', 'c']]);
+  expect(value).toEqual([[1], [2, 3]]);
 });
 
 test('scores are compared with the previous prediction', () => {

@@ -49,6 +49,34 @@ export function isSame(one: unknown, other: unknown): boolean {
   return formatFeature(one) === formatFeature(other);
 }
 
+/** Return the number of steps of a sequence; 0 for other features. */
+export function countSteps({ is_sequence: isSequence, value }: StepFeature): number {
+  return isSequence && Array.isArray(value) ? value.length : 0;
+}
+
+type StepFeature = Pick<FeatureValue, 'is_sequence' | 'value'>;
+
+/** Return one step of a sequence as text; a single item is written without brackets. */
+export function formatStep(value: unknown, step: number): string {
+  const items: unknown = Array.isArray(value) ? value[step] : undefined;
+  if (Array.isArray(items) && items.length === 1) return formatFeature(items[0]);
+  return formatFeature(items);
+}
+
+/** Return a sequence in which one step has the items of a text. */
+export function replaceStep(
+  value: unknown,
+  step: number,
+  text: string,
+  { type }: Pick<FeatureValue, 'type'>,
+): unknown[] {
+  const steps: unknown[] = Array.isArray(value) ? [...(value as unknown[])] : [];
+  // Text with commas is one item if it is the only one.
+  const isSingleText = type === 'string' && !text.trim().startsWith('[');
+  steps[step] = isSingleText ? [text] : parseFeature(text, { type, is_list: true });
+  return steps;
+}
+
 export function isBinary({ type }: Pick<FeatureValue, 'type'>): boolean {
   return type === 'image' || type === 'bytes';
 }

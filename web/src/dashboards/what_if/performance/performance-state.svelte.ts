@@ -7,10 +7,12 @@ import type {
   Problem,
   Strategy,
 } from '../../../api/schemas';
-import { type Condition, parseSlice } from '../conditions';
+import * as m from '../../../catalog/what_if';
+import { type Condition, formatSlice, parseSlice } from '../conditions';
 import { optimizeQuery, performanceQuery } from '../query';
 import type { StrategyChoice } from '../what-if-settings';
 import type { WhatIfState } from '../what-if-state.svelte';
+import { type BinRule, DEFAULT_BINS, matchesWords } from './bins';
 import {
   addConfusions,
   computeCost,
@@ -24,7 +26,9 @@ export const OVERALL = 0;
 
 export interface SliceRow extends ThresholdMetrics {
   readonly at: number;
+  /** The name of the server, and the one that is shown. */
   readonly name: string;
+  readonly title: string;
   readonly threshold: number;
 }
 
@@ -60,9 +64,31 @@ export class PerformanceState {
       buckets: Object.fromEntries(
         sliceBy
           .filter((name) => numeric.has(name) && !this.#hasFewValues(name))
-          .map((name) => [name, settings.sliceBuckets.value]),
+          .map((name) => [name, settings.bins.value[name] ?? DEFAULT_BINS]),
       ),
     };
+  }
+
+  /** The columns of the slices that are divided into bins. */
+  readonly binnedColumns: readonly string[] = $derived.by(() =>
+    Object.keys(this.makeRequest('').buckets ?? {}),
+  );
+
+  setBins(column: string, rule: BinRule): void {
+    const { bins } = this.board.settings;
+    bins.set({ ...bins.value, [column]: rule }, 'push');
+    this.resetStrategy();
+  }
+
+  /** Return the name of a slice to show. */
+  getTitle(at: number): string {
+    if (at === OVERALL) return m.allDatapoints;
+    return formatSlice(this.data?.slices[at] ?? '', this.board.settings.sliceBy.value);
+  }
+
+  /** Whether a slice is shown; that of all rows always is. */
+  isListed(at: number): boolean {
+    return at === OVERALL || matchesWords(this.getTitle(at), this.board.settings.sliceFilter.value);
   }
 
   /** Numbers such as 0 and 1 are slices of their own. */
@@ -111,7 +137,13 @@ export class PerformanceState {
     if (!data || data.thresholds.length === 0) return [];
     return data.slices.map((name, at) => {
       const threshold = this.getThreshold(name);
-      return { at, name, threshold, ...computeMetrics(data, at, threshold) };
+      return {
+        at,
+        name,
+        title: this.getTitle(at),
+        threshold,
+        ...computeMetrics(data, at, threshold),
+      };
     });
   });
 
@@ -158,15 +190,26 @@ export class PerformanceState {
     }
   }
 
-  /** Show the datapoints of a slice with some label and prediction. */
-  showDatapoints(slice: string, label: string | null, positive: boolean | null): void {
+  /** Show the datapoints of a slice, or of a cell of its confusion matrix. */
+  showDatapoints(
+    slice: string,
+    cell: { readonly label: number; readonly prediction: number } | null,
+  ): void {
     const { settings, model, info } = this.board;
-    const conditions: Condition[] = parseSlice(slice, settings.sliceBy.value);
-    if (label !== null && info?.label) conditions.push({ column: info.label, value: label });
-    if (positive !== null && model) {
+    const { edges = {}, label_values: labelValues = [] } = this.data ?? {};
+    const conditions: Condition[] = parseSlice(slice, settings.sliceBy.value, edges);
+    if (cell && info?.label) {
+      conditions.push({ column: info.label, value: labelValues[cell.label] ?? '' });
+    }
+    if (cell && model && this.isBinary) {
       const column = this.board.nameComputed('score', model.name);
       const threshold = this.getThreshold(slice);
-      conditions.push(positive ? { column, low: threshold } : { column, high: threshold });
+      conditions.push(
+        cell.prediction === 1 ? { column, low: threshold } : { column, high: threshold },
+      );
+    } else if (cell && model) {
+      const value = this.data?.class_names[cell.prediction] ?? '';
+      conditions.push({ column: this.board.nameComputed('predicted', model.name), value });
     }
     settings.conditions.set(conditions, 'push');
     settings.view.set('datapoints', 'push');

@@ -1,0 +1,240 @@
+"""Slices, images, embeddings, sequences and attributions of the What-If dashboard."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.dashboards.what_if.board import Board, start_board
+from tests.dashboards.what_if.test_dashboard import wait_for_job
+from tracklight.analysis.predictors.python_models import wrap_model
+from tracklight.analysis.source import DataAccess
+from tracklight.analysis.tables.columns import make_column
+from tracklight.analysis.tables.objects import to_table
+from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.formats.media import encode_png
+
+ROWS = 300
+
+
+def make_data() -> dict[str, Any]:
+    random = np.random.default_rng(0)
+    x = random.normal(size=ROWS)
+    return {"x": x, "group": random.choice(["b", "c", "a"], ROWS), "label": (x > 0).astype(int)}
+
+
+def predict(columns: Any) -> Any:
+    return 1 / (1 + np.exp(-columns["x"]))
+
+
+@contextmanager
+def serve(folder: Path, workspace: Workspace) -> Iterator[Board]:
+    for model in workspace.models:
+        workspace.predict(model.name)
+    with start_board(folder, DataAccess(workspaces={"data": workspace})) as board:
+        yield board
+
+
+def make_binary(**options: Any) -> Workspace:
+    table = to_table(make_data())
+    return Workspace(table, [wrap_model(predict, "m")], label="label", features=["x"], **options)
+
+
+def request(board: Board, **fields: Any) -> Any:
+    return board.post("performance", session="data", intervals="none", **fields)
+
+
+@pytest.mark.parametrize(
+    ("rule", "edges"),
+    [
+        (4, lambda x: np.linspace(x.min(), x.max(), 5)[1:-1]),
+        ({"quantiles": 3}, lambda x: np.quantile(x, [1 / 3, 2 / 3])),
+        ([-1, 0.5], lambda x: [-1, 0.5]),
+    ],
+)
+def test_numeric_columns_have_bins(tmp_path: Path, rule: Any, edges: Any) -> None:
+    x = make_data()["x"]
+    expected = np.asarray(edges(x))
+    with serve(tmp_path, make_binary()) as board:
+        response = request(board, slice_by=["x"], buckets={"x": rule})
+    assert response["edges"]["x"] == pytest.approx(expected.tolist())
+    counts = np.bincount(np.searchsorted(expected, x, side="right"))
+    assert response["counts"][1:] == counts.tolist()
+    positive = [int(tp + fn) for tp, fn in zip(response["tp"][::101], response["fn"][::101],
+                                               strict=True)]  # fmt: skip
+    labels = np.bincount(np.searchsorted(expected, x, side="right"), x > 0).astype(int)
+    assert positive[1:] == labels.tolist()
+
+
+def test_invalid_bins_are_explained(tmp_path: Path) -> None:
+    with serve(tmp_path, make_binary()) as board:
+        message = board.fail("performance", session="data", slice_by=["x"], buckets={"x": [2, 1]})
+        assert "must be ascending" in message
+
+
+def test_deleted_rows_do_not_change_the_slices_of_parts_of_a_response(tmp_path: Path) -> None:
+    workspace = make_binary()
+    workspace.delete(int(np.argmax(make_data()["x"])))
+    with serve(tmp_path, workspace) as board:
+        response = request(board, slice_by=["x"], buckets={"x": 4})
+    assert response["counts"][0] == ROWS - 1
+    assert sum(response["counts"][1:]) == ROWS - 1
+
+
+def test_rows_without_a_label_are_left_out(tmp_path: Path) -> None:
+    data = make_data()
+    labels = data["label"].astype(float)
+    labels[int(np.argmin(data["x"]))] = np.nan
+    table = to_table({**data, "label": labels})
+    workspace = Workspace(table, [wrap_model(predict, "m")], label="label", features=["x"])
+    with serve(tmp_path, workspace) as board:
+        response = request(board, slice_by=["x"], buckets={"x": 4})
+    assert sum(response["counts"][1:]) == ROWS - 1
+
+
+def test_matrices_of_several_classes_belong_to_their_slices(tmp_path: Path) -> None:
+    data = make_data()
+    data["label"] = np.random.default_rng(1).integers(0, 3, ROWS)
+
+    def predict_three(columns: Any) -> Any:
+        classes = (abs(columns["x"]) * 3).astype(int) % 3
+        return np.eye(3)[classes]
+
+    table = to_table(data)
+    workspace = Workspace(table, [wrap_model(predict_three, "m")], label="label", features=["x"])
+    with serve(tmp_path, workspace) as board:
+        response = request(board, slice_by=["group"])
+    matrices = np.reshape(response["matrices"], (-1, 3, 3))
+    assert response["slices"] == ["Overall", "group:a", "group:b", "group:c"]
+    assert matrices.sum(axis=(1, 2)).tolist() == response["counts"]
+    predicted = predict_three(data).argmax(axis=1)
+    chosen = data["group"] == "b"
+    expected = np.zeros((3, 3), int)
+    np.add.at(expected, (data["label"][chosen], predicted[chosen]), 1)
+    assert matrices[2].tolist() == expected.tolist()
+
+
+def test_label_values_differ_from_class_names(tmp_path: Path) -> None:
+    workspace = make_binary(class_names=["low", "high"])
+    with serve(tmp_path, workspace) as board:
+        response = request(board)
+    assert response["class_names"] == ["low", "high"]
+    assert response["label_values"] == ["0", "1"]
+
+
+def test_rows_are_sliced_by_computed_columns(tmp_path: Path) -> None:
+    with serve(tmp_path, make_binary()) as board:
+        response = request(board, slice_by=["predicted"])
+        positive = int((make_data()["x"] >= 0).sum())
+        counts = dict(zip(response["slices"], response["counts"], strict=True))
+        assert counts["predicted:1"] == positive
+        optimized = board.post("optimize", session="data", slice_by=["predicted"], strategy="group")
+        assert len(optimized["slices"]) == 2
+        message = board.fail("performance", session="data", slice_by=["none"])
+        assert 'no column "none"' in message
+
+
+def test_distances_by_embedding(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(0).normal(size=(6, 4))
+    rows = [*vectors.tolist(), None]
+    table = to_table({"x": np.arange(7.0)}).with_columns([make_column("vector", rows)])
+    workspace = Workspace(table)
+    workspace.delete(1)
+    with serve(tmp_path, workspace) as board:
+        info = board.get("about", session="data")
+        assert {c["name"]: c["dimensions"] for c in info["columns"]} == {"x": None, "vector": 4}
+
+        def get(metric: str) -> Any:
+            response = board.post(
+                "distances", session="data", row=2, metric=metric, embedding="vector"
+            )
+            assert response["features"] == ["vector"]
+            assert response["distances"][-1] == "NaN"  # the row without a vector
+            return response["distances"][:-1]
+
+        kept = vectors[[0, 2, 3, 4, 5]]
+        assert get("l1") == pytest.approx(abs(kept - vectors[2]).sum(axis=1), abs=1e-6)
+        assert get("l2") == pytest.approx(np.linalg.norm(kept - vectors[2], axis=1), abs=1e-6)
+        norms = np.linalg.norm(kept, axis=1) * np.linalg.norm(vectors[2])
+        assert get("cosine") == pytest.approx(1 - kept @ vectors[2] / norms, abs=1e-6)
+        assert "vectors of one length" in board.fail(
+            "distances", session="data", row=2, embedding="x"
+        )
+        assert "is missing" in board.fail("distances", session="data", row=6, embedding="vector")
+
+
+def test_thumbnails_are_laid_out_on_tiles(tmp_path: Path) -> None:
+    colors = np.array([[255, 0, 0], [0, 255, 0], [0, 0, 255]], np.uint8)
+    images: list[bytes | None] = [
+        encode_png(np.broadcast_to(color, (100, 50, 3)).copy()) for color in colors
+    ]
+    images[1] = images[1][:60] if images[1] else None  # cannot be decoded
+    table = to_table({"x": np.arange(4)}).with_columns([make_column("photo", [*images, None])])
+    workspace = Workspace(table)
+    workspace.delete(0)
+    with serve(tmp_path, workspace) as board:
+        tiles = board.get("thumbnails", session="data", feature="photo")
+        assert (tiles["tiles"], tiles["tile_columns"], tiles["cell_width"]) == (1, 3, 64)
+        response = board.request(
+            "GET", "thumbnail_tile", session="data", feature="photo", version=1, tile=0
+        )
+        sheet = np.asarray(Image.open(io.BytesIO(response.content)))
+        assert sheet.shape == (64, 192, 4)
+        assert sheet[32, 32].tolist() == [128, 128, 128, 255]  # a placeholder
+        assert sheet[32, 64 + 32].tolist() == [0, 0, 255, 255]
+        assert sheet[32, 64 + 4].tolist() == [0, 0, 0, 0]  # narrow images are centered
+        assert sheet[32, 128 + 32].tolist() == [128, 128, 128, 255]
+        assert "no tile 1" in board.fail_get(
+            "thumbnail_tile", session="data", feature="photo", tile=1
+        )
+        assert "not a column of images" in board.fail_get("thumbnails", session="data", feature="x")
+
+
+def test_rows_describe_sequences_and_truncated_lists(tmp_path: Path) -> None:
+    table = to_table({"x": np.arange(2)}).with_columns(
+        [
+            make_column("speed", [[[1.0, 2.0], [3.0]], [[4.0]]]),
+            make_column("long", [list(range(3000)), [1, 2]]),
+        ]
+    )
+    with serve(tmp_path, Workspace(table)) as board:
+        values = {v["name"]: v for v in board.get("row", session="data", row=0)["values"]}
+        assert values["speed"]["is_sequence"] and values["speed"]["value"] == [[1, 2], [3]]
+        assert not values["speed"]["is_truncated"] and values["long"]["is_truncated"]
+        edited = board.post("edit", session="data", row=0, values={"speed": [[1, 2], [5]]})
+        speed = next(v for v in edited["row"]["values"] if v["name"] == "speed")
+        assert speed["value"] == [[1, 2], [5]] and speed["original"] == [[1, 2], [3]]
+
+
+def test_attributions_are_those_of_each_model(tmp_path: Path) -> None:
+    def make(factor: float) -> Any:
+        return lambda columns: {
+            "predictions": predict(columns),
+            "attributions": {"x": factor * columns["x"]},
+        }
+
+    data = make_data()
+    models = [wrap_model(make(1.0), "one"), wrap_model(make(2.0), "two")]
+    workspace = Workspace(to_table(data), models, label="label", features=["x"])
+    with serve(tmp_path, workspace) as board:
+        values = board.get("row", session="data", row=3)["values"]
+    x = next(value for value in values if value["name"] == "x")
+    assert x["attributions"] == pytest.approx({"one": data["x"][3], "two": 2 * data["x"][3]})
+
+
+def test_individual_curves_are_spread_over_the_rows(tmp_path: Path) -> None:
+    with serve(tmp_path, make_binary()) as board:
+        status = board.post("dependence", session="data", curves=5)
+        (curve,) = wait_for_job(board, status)["dependence"]
+    assert curve["rows"] == [0, 75, 150, 224, 299]
+    x = make_data()["x"]
+    grid = np.linspace(x.min(), x.max(), 10)
+    individual = np.reshape(curve["individual"], (5, 10, 2))
+    assert individual[..., 1] == pytest.approx(np.tile(1 / (1 + np.exp(-grid)), (5, 1)), abs=1e-5)

@@ -1,0 +1,115 @@
+"""Images of a data set: one at a time, or as small images of all rows on tiles."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from tracklight.analysis.embeddings.sprites import SpriteTiles, draw_tile, plan_tiles
+from tracklight.analysis.tables.columns import DataColumn
+from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.errors import UsageError
+from tracklight.plugin import Blob
+
+_MAX_IMAGE_PIXELS = 100_000_000
+#: Side of a thumbnail if there are not too many for the tiles.
+_THUMBNAIL_PX = 64
+#: Drawn for rows whose image is missing or cannot be decoded.
+_PLACEHOLDER_COLOR = (128, 128, 128, 255)
+
+
+def make_image(
+    workspace: Workspace, row: int, feature: str, max_px: int | None, step: int = 0
+) -> Blob:
+    """Return an image feature as PNG, scaled down if requested; of a sequence one step.
+
+    Raises:
+        UsageError: The feature is not an image, or cannot be decoded.
+    """
+    workspace.table.check_row(row)
+    image = _read_image(workspace.table.get_column(feature), row, max_px, step)
+    out = io.BytesIO()
+    # Always encoded again: what a log contains is not sent to browsers as an image unchecked.
+    image.save(out, "PNG")
+    return Blob(out.getvalue(), "image/png", immutable=True)
+
+
+def plan_thumbnails(workspace: Workspace, feature: str) -> SpriteTiles:
+    """Return the layout of the images of all rows that are not deleted.
+
+    Raises:
+        UsageError: The feature is not an image.
+    """
+    if workspace.table.get_column(feature).type != "image":
+        raise UsageError(
+            "what_if.no_images", '"{feature}" is not a column of images', feature=feature
+        )
+    return plan_tiles(_THUMBNAIL_PX, _THUMBNAIL_PX, int(workspace.is_active.sum()))
+
+
+def make_thumbnail_tile(workspace: Workspace, feature: str, tile: int) -> Blob:
+    """Return one tile as PNG; rows without a readable image have a gray square."""
+    from PIL import Image
+
+    tiles = plan_thumbnails(workspace, feature)
+    column = workspace.table.get_column(feature)
+    rows = np.flatnonzero(workspace.is_active)
+    side = tiles.cell_width
+
+    def get_image(at: int) -> Any:
+        try:
+            return _fill(_read_image(column, int(rows[at]), side), side)
+        except UsageError:
+            return Image.new("RGBA", (max(1, side // 2), max(1, side // 2)), _PLACEHOLDER_COLOR)
+
+    return draw_tile(tiles, tile, len(rows), get_image)
+
+
+def _fill(image: Any, side: int) -> Any:
+    """Enlarge a small image to the side of a cell; its pixels stay visible."""
+    from PIL import Image
+
+    scale = side / max(image.size)
+    if scale <= 1:
+        return image
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    return image.resize(size, Image.Resampling.NEAREST)
+
+
+def _read_image(column: DataColumn, row: int, max_px: int | None, step: int = 0) -> Any:
+    value = column.get_value(row)
+    if column.is_sequence and value and step < len(value):
+        value = value[step]
+    while isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, bytes):
+        raise UsageError(
+            "what_if.not_an_image",
+            '"{feature}" of row {row} is not an image',
+            feature=column.name,
+            row=row,
+        )
+    from PIL import Image
+
+    try:
+        image = Image.open(io.BytesIO(value))
+        if image.width * image.height > _MAX_IMAGE_PIXELS:
+            raise UsageError(
+                "what_if.image_too_large",
+                "the image has {width} x {height} pixels, too many",
+                width=image.width,
+                height=image.height,
+            )
+        if max_px is not None:
+            image.thumbnail((max_px, max_px))
+        return image.convert("RGBA" if "A" in image.getbands() else "RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise UsageError(
+            "what_if.unreadable_image",
+            '"{feature}" of row {row} is not a readable image: {error}',
+            feature=column.name,
+            row=row,
+            error=error,
+        ) from None
