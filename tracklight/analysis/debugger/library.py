@@ -37,10 +37,16 @@ class _Entry(NamedTuple):
 
 
 class DebuggerLibrary:
-    """Opens dumps and recordings by name. All methods may be called from any thread."""
+    """Opens dumps and recordings by name. All methods may be called from any thread.
 
-    def __init__(self, source: Source) -> None:
+    Args:
+        source: The log.
+        max_open: How many opened dumps and recordings are kept.
+    """
+
+    def __init__(self, source: Source, max_open: int = _MAX_OPEN) -> None:
         self._source = source
+        self._max_open = max_open
         self._lock = threading.Lock()
         self._listed: tuple[int, dict[str, _Entry]] | None = None
         self._dumps: dict[str, DebugDump] = {}
@@ -57,6 +63,20 @@ class DebuggerLibrary:
         with self._lock:
             return self._get_entry(name).run
 
+    def find_dump(self, prefix: str) -> str | None:
+        """Return the name of the dump with files of this prefix."""
+        with self._lock:
+            for name, entry in self._list().items():
+                if any(file.prefix == prefix for host in entry.hosts for file in host):
+                    return name
+        return None
+
+    def count_dump_bytes(self, name: str) -> int:
+        """Return the size of the files of a dump; 0 for a recording."""
+        with self._lock:
+            hosts = self._get_entry(name).hosts
+        return sum(file.bytes for host in hosts for file in host)
+
     def get(self, name: str) -> Analysis:
         """Open a dump or recording, or read what was appended to it.
 
@@ -69,7 +89,7 @@ class DebuggerLibrary:
             if known is None or known[0] != entry.version:
                 known = entry.version, self._analyze(name, entry)
             self._open[name] = known  # the last one is the most recently used
-            while len(self._open) > _MAX_OPEN:
+            while len(self._open) > self._max_open:
                 oldest = next(iter(self._open))
                 del self._open[oldest]
                 self._dumps.pop(oldest, None)
