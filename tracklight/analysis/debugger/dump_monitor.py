@@ -90,6 +90,20 @@ class DumpMonitor:
             return None  # read again when it changes
 
 
+def find_first_event(
+    files: Iterable[DebugEventFile], source: DebugFiles
+) -> NonFiniteEvent | None:
+    """Return the first event of a dump with a non-finite tensor, without opening the dump.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    wanted = [file for file in files if file.kind in _FIELDS]
+    events = [_MonitoredFile(file).update(file, source) for file in wanted]
+    found = [event for event in events if event is not None]
+    return min(found, key=lambda it: it.wall_time, default=None)
+
+
 class _MonitoredFile:
     """A file of events that is scanned for the first non-finite tensor."""
 

@@ -13,13 +13,11 @@ from typing import NamedTuple
 
 from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
-from tracklight.analysis.debugger.library import Analysis, DebuggerLibrary
+from tracklight.analysis.debugger.library import MAX_QUICK_BYTES, Analysis, DebuggerLibrary
 from tracklight.analysis.source import Source
 from tracklight.errors import TracklightError
 from tracklight.formats.debug_events.recording import PLUGIN
 
-#: Opening a larger dump takes too long, and too much memory, to do it in the background.
-MAX_DUMP_BYTES = 64 << 20
 #: After a check, wait for so many times as long as it took.
 _PAUSE_FACTOR = 10
 _MAX_PAUSE_S = 60.0
@@ -114,7 +112,7 @@ class HealthMonitor:
             return False  # removed meanwhile
 
     def _check_source(self, run: str, name: str, changes: HealthChanges) -> None:
-        if self._library.count_dump_bytes(name) > MAX_DUMP_BYTES:
+        if self._library.count_dump_bytes(name) > MAX_QUICK_BYTES:
             return
         problems: dict[AlertKind, HealthProblem] = {}
         for alert in _iter_causes(self._library.get(name)):

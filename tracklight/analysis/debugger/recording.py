@@ -113,6 +113,11 @@ class Recording:
         """Statistics (steps, tensors, `STATS`); NaN where a tensor was not computed."""
         return self._table[2]
 
+    def find_wall_time(self, step: int) -> float | None:
+        """Return when a step was recorded."""
+        rows = np.flatnonzero(self.step == step)
+        return float(self.wall_time[rows[0]]) if len(rows) else None
+
     def get_stat(self, name: str) -> Float32:
         """Return one statistic (steps, tensors)."""
         return self.health[:, :, STAT_INDEX[name]]

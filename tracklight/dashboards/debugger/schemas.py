@@ -156,6 +156,8 @@ class DebugSourceRow(msgspec.Struct):
     version: str
     problem_step: int | None = None
     """The step of the root cause of a recording."""
+    problem_time: float | None = None
+    """The wall time of the root cause of a recording, or of the first NaN or Inf of a dump."""
     problem: Problem | None = None
 
 
