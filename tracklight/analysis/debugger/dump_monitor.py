@@ -90,9 +90,7 @@ class DumpMonitor:
             return None  # read again when it changes
 
 
-def find_first_event(
-    files: Iterable[DebugEventFile], source: DebugFiles
-) -> NonFiniteEvent | None:
+def find_first_event(files: Iterable[DebugEventFile], source: DebugFiles) -> NonFiniteEvent | None:
     """Return the first event of a dump with a non-finite tensor, without opening the dump.
 
     Raises:

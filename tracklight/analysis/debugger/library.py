@@ -29,7 +29,7 @@ class SourceSummary(NamedTuple):
     framework: str
     version: str
     problem_step: int | None = None
-    """The step of the root cause of a recording."""
+    """The step of the root cause of a recording; None if another rank has the cause."""
     problem_time: float | None = None
     """The wall time of the root cause of a recording, or of the first NaN or Inf of a dump."""
 
@@ -123,7 +123,8 @@ class DebuggerLibrary:
             analysis = self.get(name)
             assert isinstance(analysis, RecordingAnalysis)
             layout, cause = analysis.recording.layout, analysis.root_cause
-            step = cause.step if cause is not None else None
+            is_own = cause is not None and analysis.cause_in_other_rank is None
+            step = cause.step if cause is not None and is_own else None
             time = None if step is None else analysis.recording.find_wall_time(step)
             summary = SourceSummary("recording", layout.framework, layout.version, step, time)
         with self._lock:

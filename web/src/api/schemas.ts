@@ -3380,7 +3380,7 @@ export interface DebugSourceRow {
   readonly kind: 'dump' | 'recording';
   readonly framework: string;
   readonly version: string;
-  /** The step of the root cause of a recording. */
+  /** The step of the root cause of a recording; None if another rank has the cause. */
   readonly problem_step: number | null;
   /** The wall time of the root cause of a recording, or of the first NaN or Inf of a dump. */
   readonly problem_time: number | null;
