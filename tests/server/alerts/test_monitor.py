@@ -7,7 +7,8 @@ import pytest
 from tests.server.memory_source import MemorySource
 from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert
 from tracklight.analysis.debugger.health_monitor import HealthProblem
-from tracklight.server.alerts.monitor import AlertLog, AlertMonitor
+from tracklight.server.alerts.alert_log import AlertLog
+from tracklight.server.alerts.monitor import AlertMonitor
 from tracklight.server.alerts.rules import BUILT_IN_RULES, AlertRule
 
 NAN = AlertRule("nan", "*", "nan")

@@ -30,7 +30,7 @@ class HealthProblem(NamedTuple):
     source: str
     """Name of the dump or recording."""
     alert: HealthAlert
-    count: int
+    alert_count: int
     """Number of alerts of that kind."""
 
 
@@ -118,7 +118,7 @@ class HealthMonitor:
         for alert in _iter_causes(self._library.get(name)):
             if alert.kind in self._kinds:
                 first = problems.get(alert.kind) or HealthProblem(run, name, alert, 0)
-                problems[alert.kind] = first._replace(count=first.count + 1)
+                problems[alert.kind] = first._replace(alert_count=first.alert_count + 1)
         for kind in self._kinds:
             firing = self._firing.get((name, kind))
             if kind in problems and (run, name, kind) not in self._reported:
