@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, CDPSession, Page, ViewportSize, sync_playwright
 
 FLAGS = [
     "--no-sandbox",
@@ -101,6 +101,37 @@ def time_frames_ms(
     for at in range(moves):
         page.mouse.move(left + (right - left) * at / moves, y + fall * at / moves)
     return [float(frame) for frame in page.evaluate(_TAKE_FRAMES)]
+
+
+def measure_scrolling(
+    page: Page, x: float, y: float, turns: int, distance: float
+) -> tuple[float, float]:
+    """Turn the mouse wheel at a position.
+
+    Frames are late when other processes use the CPU; the time that the page's own thread spends on
+    a frame does not depend on them.
+
+    Returns:
+        The median time between frames, and the processor time of the main thread per frame
+        (script, style, layout and paint), in milliseconds.
+    """
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.mouse.move(x, y)
+    before = _read_task_s(session)
+    page.evaluate(_RECORD_FRAMES)
+    for _ in range(turns):
+        page.mouse.wheel(0, distance)
+    frames_ms = [float(frame) for frame in page.evaluate(_TAKE_FRAMES)]
+    work_s = _read_task_s(session) - before
+    session.detach()
+    count = max(len(frames_ms), 1)
+    return sorted(frames_ms)[count // 2], 1000 * work_s / count
+
+
+def _read_task_s(session: CDPSession) -> float:
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return float(next(it["value"] for it in metrics if it["name"] == "TaskDuration"))
 
 
 def read_longest_ms(page: Page) -> float:

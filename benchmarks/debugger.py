@@ -1,4 +1,4 @@
-"""Overhead of `tracklight.debugger`, and opening a dump of 5 million graph execution traces.
+"""Overhead of `tracklight.debugger`; opening and scrolling a dump of 5 million graph executions.
 
 The overhead is processor time of a training step of a ResNet-18 (batch 32), beside
 ``torch.autograd.set_detect_anomaly`` and the dump of TensorFlow. A dump is opened beside
@@ -16,6 +16,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks import board
+from benchmarks.browser import measure_scrolling, open_page, start_chromium, time_first
 from benchmarks.make_logs import get_log
 from benchmarks.peers import PeerNotAvailableError
 from benchmarks.report import Row, format_s
@@ -24,12 +26,18 @@ from tests.archives import extract
 _DUMPS = Path(__file__).parents[1] / "tests/data/debug_events/dumps.tar.xz"
 _TRACES = 5_000_000
 _PEER_SHARE = 10
+#: The list of graph executions, and turns of the mouse wheel over it.
+_LIST = "[role=table][aria-label='Graph executions']"
+_LIST_ROW = f"{_LIST} [role=row]"
+_TURNS, _TURN_PX = 200, 400.0
+_FRAME_MS = 1000 / 60
 
 
 def measure(quick: bool) -> Iterator[Row]:
     if importlib.util.find_spec("torch") is None:
         raise PeerNotAvailableError("PyTorch is not installed")
     yield from _measure_overhead(quick)
+    yield _measure_scrolling(quick)
     if importlib.util.find_spec("tensorflow") is None:
         raise PeerNotAvailableError("TensorFlow is not installed")
     yield from _measure_opening(quick)
@@ -61,8 +69,33 @@ def _measure_overhead(quick: bool) -> Iterator[Row]:
         )
 
 
+def _measure_scrolling(quick: bool) -> Row:
+    count = _count_traces(quick)
+    folder = get_log(f"debug-dump-{count}", lambda target: write_dump(target, count))
+    with start_chromium() as browser, board.start_tracklight(folder) as site:
+        with open_page(browser) as page:
+            time_first(page, f"{site.url}?tab=debugger&db-view=graph_executions", _LIST_ROW)
+            box = page.locator(_LIST).bounding_box()
+            assert box is not None
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            frame_ms, work_ms = measure_scrolling(page, x, y, _TURNS, _TURN_PX)
+            assert page.locator(_LIST).evaluate("it => it.scrollTop") > 0
+    return Row(
+        f"Debugger dump of {count:,} graph executions: a frame while scrolling",
+        f"{work_ms:.1f} ms of the main thread ({frame_ms:.0f} ms between frames)",
+        "",
+        None,
+        "under 16.7 ms of the main thread",
+        work_ms < _FRAME_MS,
+    )
+
+
+def _count_traces(quick: bool) -> int:
+    return _TRACES // (100 if quick else 1)
+
+
 def _measure_opening(quick: bool) -> Iterator[Row]:
-    count = _TRACES // (100 if quick else 1)
+    count = _count_traces(quick)
     folder = get_log(f"debug-dump-{count}", lambda target: write_dump(target, count))
     small = get_log(
         f"debug-dump-{count // _PEER_SHARE}",

@@ -31,7 +31,7 @@ from tracklight.dashboards.projector.static_export import StaticEmbedding
 from tracklight.dashboards.scalars.static_export import ExportedTag, ExportedTagList
 from tracklight.dashboards.what_if.static_export import StaticSession
 from tracklight.plugin import Blob, Route, Stream
-from tracklight.server.alerts.monitor import Alert
+from tracklight.server.alerts.alert_log import Alert
 from tracklight.server.changelog import DeltaEvent
 from tracklight.server.events import (
     LoadStatus,

@@ -180,14 +180,15 @@ def _last(values: list[float]) -> Stamp | None:
 
 
 class MemoryWatch:
-    """Report changes at first, and whenever `touch` is called."""
+    """Report changes of a root at first, and whenever `touch` is called."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Root | None = None) -> None:
+        self._root = root or Root("", "/logs")
         self._changes: queue.Queue[Changes] = queue.Queue()
         self.touch()
 
     def touch(self) -> None:
-        self._changes.put(Changes(roots=frozenset({Root("", "/logs")})))
+        self._changes.put(Changes(roots=frozenset({self._root})))
 
     def wait(self, timeout_s: float = 1e9) -> Changes:
         return self._changes.get()

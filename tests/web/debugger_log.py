@@ -75,6 +75,20 @@ def write_recording(run: Path, *, first_bad: int | None) -> None:
     append_records(run, *records)
 
 
+def write_dead_units(run: Path, rank: int) -> None:
+    """Write the recording of a process in which all units of an activation are zero."""
+    tensor = WatchedTensor("激活", "output", "ReLU", "float32", 40, (4, 10), channels=10)
+    layout = HealthLayout("torch", "2.9.0", rank, (tensor,))
+    health = np.zeros((1, len(STATS)), np.float32)
+    health[0, STAT_INDEX["dead"]] = 10
+    values = [_make_value(LAYOUT_TAG, msgspec.json.encode(layout), rank)]
+    records = [encode_record(encode_event(START, 0, values))]
+    for step in range(STEPS):
+        value = _make_value(HEALTH_TAG, health, rank)
+        records.append(encode_record(encode_event(START + step, step, [value])))
+    append_records(run, *records)
+
+
 def _make_health(step: int, is_bad: bool) -> NDArray[np.float32]:
     health = np.zeros((len(_TENSORS), len(STATS)), np.float32)
     for row, tensor in enumerate(_TENSORS):
@@ -104,8 +118,10 @@ def _make_report(step: int) -> list[Message]:
     ]
 
 
-def _make_value(tag: str, value: bytes | NDArray[np.float32] | NDArray[np.uint8]) -> Message:
-    name = make_tag(tag).encode()
+def _make_value(
+    tag: str, value: bytes | NDArray[np.float32] | NDArray[np.uint8], rank: int = 0
+) -> Message:
+    name = make_tag(tag, rank).encode()
     return proto.Value(tag=name, tensor=encode_tensor(value), metadata=make_metadata(PLUGIN))
 
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.archives import extract
 from tests.web.conftest import board_fixture
-from tests.web.debugger_log import write_dump
+from tests.web.debugger_log import write_dead_units, write_dump
 from tests.web.waiting import get_stable_url
 from tracklight.cli import main
 from tracklight.cli.demo.divergence import write_divergence
@@ -37,10 +37,11 @@ def write_log(folder: Path) -> None:
 def write_dumps(folder: Path) -> None:
     write_dump(folder / "first", shift=0)
     write_dump(folder / "second", shift=0.5)
+    write_dead_units(folder / "ranks", rank=1)
 
 
 board = board_fixture(write_log, "module")
-#: Two dumps of the same program with different inputs.
+#: Two dumps of the same program with different inputs, and a recording of rank 1.
 other_board = board_fixture(write_dumps, "module")
 
 
@@ -176,6 +177,23 @@ def test_alert_about_a_dump_opens_it(other_board: str, open_page: OpenPage) -> N
     assert "db=first" in get_stable_url(page)
 
 
+def test_alert_about_dead_units_opens_its_rank(other_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{other_board}?tab=overview")
+    page.get_by_role("button", name=re.compile("alert", re.I)).first.click()
+    panel = page.get_by_role("complementary", name="Alerts")
+    text = re.compile(r"ranks \(rank 1\): dead units at step 0")
+    panel.get_by_role("button", name=text).click()
+    expect(root_cause(page)).to_contain_text("10 of 10 units are zero for all inputs")
+    assert "rank+1" in get_stable_url(page) or "rank%201" in get_stable_url(page)
+
+
+def test_alert_about_dead_units_in_chinese(other_board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{other_board}?tab=overview", locale="zh-CN")
+    page.get_by_role("button", name=re.compile("告警")).first.click()
+    text = re.compile(r"“激活”在第 0 步存在问题：失活单元。10 个单元中有 10 个对所有输入均为零")
+    expect(page.get_by_role("button", name=text)).to_be_visible()
+
+
 def test_root_cause_of_a_dump_leads_to_its_graph_and_source(
     board: str, open_page: OpenPage
 ) -> None:
@@ -244,10 +262,27 @@ def test_chinese(board: str, open_page: OpenPage) -> None:
     expect(cause).to_contain_text("0 的对数为 -Inf")
 
 
-def test_shows_how_to_record(open_page: OpenPage, sweep: str) -> None:
-    page = open_page(f"{sweep}?tab=debugger")
-    for text in ("with debugger.watch", "train_step = debugger.watch", "callbacks=[debugger.watch"):
-        expect(page.get_by_text(text).first).to_be_visible()
+@pytest.mark.parametrize(
+    ("locale", "title", "label"),
+    [
+        ("en-US", "No data for Debugger yet", "Example code for {}"),
+        ("zh-CN", "调试器尚无数据", "{} 示例代码"),
+    ],
+)
+def test_shows_how_to_record(
+    locale: str, title: str, label: str, open_page: OpenPage, sweep: str
+) -> None:
+    page = open_page(f"{sweep}?tab=debugger", locale=locale)
+    expect(page.get_by_role("heading", name=title)).to_be_visible()
+    examples = {
+        "PyTorch": "with debugger.watch(model",
+        "JAX": "train_step = debugger.watch(train_step",
+        "Keras": "callbacks=[watcher]",
+        "TensorFlow": "enable_dump_debug_info",
+    }
+    for framework, text in examples.items():
+        expect(page.get_by_role("heading", name=framework, exact=True)).to_be_visible()
+        expect(page.get_by_label(label.format(framework))).to_contain_text(text)
 
 
 @pytest.mark.skipif(
@@ -269,6 +304,9 @@ def test_static_export(tmp_path: Path, open_page: OpenPage) -> None:
     expect(rows(page, "Heat map of Norm over steps").first).to_be_visible()
     page.get_by_role("button", name="Source code", exact=True).click()
     expect(page.locator("[aria-current=location] code")).to_contain_text("torch.log(p)[rows, y]")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    difference = page.get_by_role("region", name="First difference")
+    expect(difference.get_by_role("heading")).to_contain_text("First difference at step")
 
 
 @pytest.mark.skipif(

@@ -128,6 +128,8 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     add("--alert", action="append", default=[], metavar="RULE",
         help='alert rule, as in "loss above 5" or "*/loss nan"')  # fmt: skip
     add("--alert-webhook", metavar="URL", help="send new alerts to this URL as JSON")
+    add("--debugger-alerts", metavar="KINDS",
+        help='debugger alerts to raise, as in "nan,dead_units"')  # fmt: skip
     add = parser.add_argument_group("What-If").add_argument
     add("--data-dir", action="append", default=[], type=Path, metavar="DIR",
         help="directory with data files to open in What-If; can be repeated")  # fmt: skip

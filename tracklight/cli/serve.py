@@ -24,7 +24,11 @@ from tracklight.cli.logdir_arg import (
 from tracklight.cli.progress import show_loading
 from tracklight.errors import UsageError
 from tracklight.server.alerts.monitor import AlertSettings
-from tracklight.server.alerts.rules import parse_rule
+from tracklight.server.alerts.rules import (
+    DEFAULT_DEBUGGER_KINDS,
+    parse_debugger_kinds,
+    parse_rule,
+)
 from tracklight.server.app import ALL_INTERFACES, AuthSettings, Settings
 from tracklight.server.serve import run_server
 from tracklight.util.memory import limit_memory_retention
@@ -116,7 +120,12 @@ def _parse_alerts(flags: Namespace) -> AlertSettings:
         from tracklight.server.alerts.webhook import validate_webhook_url
 
         validate_webhook_url(flags.alert_webhook)
-    return AlertSettings(tuple(rules), flags.alert_webhook)
+    kinds = flags.debugger_alerts
+    return AlertSettings(
+        tuple(rules),
+        flags.alert_webhook,
+        DEFAULT_DEBUGGER_KINDS if kinds is None else parse_debugger_kinds(kinds),
+    )
 
 
 def _configure_logging() -> None:

@@ -84,6 +84,14 @@ def test_lists_sources(dashboard: Debugger) -> None:
     assert rows["full_health"].framework == "tensorflow"
     assert (rows["recorded"].kind, rows["recorded"].run) == ("recording", "recorded")
     assert all(row.problem is None for row in rows.values())
+    overview = dashboard.overview(DebugSourceRequest("full_health"))
+    first = dashboard.alerts(DebugAlertsRequest("full_health", limit=1)).alerts[0]
+    assert rows["full_health"].problem_step is None
+    assert rows["full_health"].problem_time == overview.source.problem_time == first.wall_time
+    tensor = dashboard.tensor(WatchedTensorRequest("recorded", 1))
+    assert rows["recorded"].problem_step == 6
+    assert rows["recorded"].problem_time == tensor.wall_time[tensor.step.tolist().index(6)]
+    assert rows["shape"].problem_time is None
 
 
 def test_overview_of_a_dump(dashboard: Debugger) -> None:
@@ -288,6 +296,20 @@ def test_static_export(dashboard: Debugger) -> None:
         "timeline?source=shape",
     }
     assert list(dashboard.export_static(["missing"])) == []
+
+
+def test_static_export_compares_sources_of_the_same_kind(dashboard: Debugger) -> None:
+    runs = ["recorded", "other", "shape", "full_health"]
+    parts = dict(dashboard.export_static(runs))
+    compared = {name: part for name, part in parts.items() if name.startswith("compare")}
+    assert compared.keys() == {
+        "compare?first=recorded&second=other",
+        "compare?first=other&second=recorded",
+        "compare_dumps?first=shape&second=full_health",
+        "compare_dumps?first=full_health&second=shape",
+    }
+    request = CompareSourcesRequest("recorded", "other")
+    assert compared["compare?first=recorded&second=other"] == dashboard.compare(request)
 
 
 def test_says_what_a_source_does_not_have(dashboard: Debugger) -> None:

@@ -1,4 +1,4 @@
-"""`tracklight.debugger` with Keras 3 on its backends."""
+"""`tracklight.debugger` with Keras 3 on its backends, and dumps of TensorFlow."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.frameworks.recordings import analyze, check_root_cause
+from tracklight.analysis.debugger.alerts import AlertKind
+from tracklight.analysis.debugger.health_monitor import HealthMonitor
+from tracklight.index.catalog import Catalog
+from tracklight.logdir.roots import parse_roots
 
-PROGRAM = Path(__file__).parents[1] / "programs/debugger_keras.py"
+PROGRAMS = Path(__file__).parents[1] / "programs"
+PROGRAM = PROGRAMS / "debugger_keras.py"
 
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
@@ -32,3 +37,17 @@ def test_keras(backend: str, tmp_path: Path) -> None:
     assert data is not None
     assert data.step == 2
     check_root_cause(analyze(tmp_path / "dead").root_cause, "dead_units", "Dense relu")
+
+
+def test_alerts_of_a_dump_that_are_not_about_nan(tmp_path: Path) -> None:
+    program = PROGRAMS / "debug_kinds_program.py"
+    subprocess.run([sys.executable, program, tmp_path / "dump"], check=True)
+    catalog = Catalog(parse_roots(str(tmp_path)), cache=False)
+    monitor = HealthMonitor(catalog, frozenset(AlertKind))
+    monitor.add_runs(catalog.refresh().added, is_new=True)
+    found = {it.alert.kind.value: it for it in monitor.check_next().found}
+    assert found.keys() == {"retracing", "shape_change", "dead_units"}
+    assert {it.source for it in found.values()} == {"dump"}
+    assert found["retracing"].alert.op_type == "scale"
+    assert found["dead_units"].alert.op_type == "Relu"
+    assert found["shape_change"].alert.step is None

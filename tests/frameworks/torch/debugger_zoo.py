@@ -333,6 +333,30 @@ def exp_overflow(folder: Path) -> None:
     )
 
 
+def divergence_from_zero_probability(folder: Path) -> None:
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        weights = model(torch.randn(16, 4))
+        prediction = weights / weights.sum(1, keepdim=True).clamp(min=1e-6)
+        target = torch.softmax(torch.randn(16, 8), 1)
+        return (target * torch.log(target / prediction)).sum(1).mean()
+
+    train(folder, nn.Sequential(nn.Linear(4, 8), nn.ReLU()), get_loss)
+
+
+def square_of_a_learned_scale(folder: Path) -> None:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.log_scale = nn.Parameter(torch.tensor(80.0))
+
+        def forward(self, x: Tensor) -> Tensor:
+            y: Tensor = self.layer(x) * torch.exp(self.log_scale)
+            return y
+
+    train(folder, Scaled(), lambda model, step: (model(torch.randn(8, 4)) ** 2).mean())
+
+
 BROKEN: dict[Program, tuple[str, str]] = {
     log_of_zero: ("inf", "log"),
     zero_variance_norm: ("nan", "div"),
@@ -354,6 +378,8 @@ BROKEN: dict[Program, tuple[str, str]] = {
     logsumexp_of_masked_row: ("nan", "masked completely"),
     std_of_one_sample: ("nan", "std"),
     exp_overflow: ("inf", "exp"),
+    divergence_from_zero_probability: ("inf", "Division by zero"),
+    square_of_a_learned_scale: ("inf", "exceed the range of the dtype"),
 }
 
 
@@ -527,6 +553,52 @@ def frozen_layer(folder: Path) -> None:
     train(folder, model, get_loss, optimizer=torch.optim.SGD(model[2].parameters(), 0.01))
 
 
+def residual_scale_from_zero(folder: Path) -> None:
+    """Gradients of the blocks are zero at first."""
+
+    class Residual(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.blocks = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+            self.scale = nn.Parameter(torch.zeros(3))
+
+        def forward(self, x: Tensor) -> Tensor:
+            for index, block in enumerate(self.blocks):
+                x = x + self.scale[index] * torch.relu(block(x))
+            return x.mean(1, keepdim=True)
+
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        x, y = make_batch()
+        return F.mse_loss(model(x), y)
+
+    train(folder, Residual(), get_loss, lr=0.05)
+
+
+def recurrent_with_clipping(folder: Path) -> None:
+    class Counter(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gru = nn.GRU(4, 16, 2, batch_first=True)
+            self.head = nn.Linear(16, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            y: Tensor = self.head(self.gru(x)[0][:, -1])
+            return y
+
+    class ClippedAdam(torch.optim.Adam):
+        def step(self, closure: Any = None) -> Any:
+            parameters = [it for group in self.param_groups for it in group["params"]]
+            nn.utils.clip_grad_norm_(parameters, 0.5)
+            return super().step(closure)
+
+    def get_loss(model: nn.Module, step: int) -> Tensor:
+        x = torch.randn(8, 30, 4)
+        return F.mse_loss(model(x), x.sum((1, 2)).unsqueeze(1) / 10)
+
+    model = Counter()
+    train(folder, model, get_loss, optimizer=ClippedAdam(model.parameters(), 1e-2))
+
+
 HEALTHY: tuple[Program, ...] = (
     mlp,
     convolutions,
@@ -540,4 +612,6 @@ HEALTHY: tuple[Program, ...] = (
     variational_autoencoder,
     bfloat16,
     frozen_layer,
+    residual_scale_from_zero,
+    recurrent_with_clipping,
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,16 @@ from torch import nn
 
 from tests.frameworks.recordings import analyze, check_root_cause, open_recording
 from tests.frameworks.torch.debugger_zoo import BROKEN, HEALTHY, Program, make_batch
+from tracklight.analysis.debugger.library import DebuggerLibrary
+from tracklight.cli import main
 from tracklight.debugger import check_numerics, health, watch
 from tracklight.debugger.torch_watch import _compute_on_device
 from tracklight.errors import NonFiniteError
 from tracklight.formats.debug_events.recording import HISTOGRAM_BINS
+from tracklight.index.catalog import Catalog
+from tracklight.logdir.roots import parse_roots
+
+DDP_PROGRAM = Path(__file__).parents[1] / "programs/debugger_ddp.py"
 
 
 @pytest.fixture(autouse=True)
@@ -241,3 +250,27 @@ def test_check_numerics() -> None:
 
     with pytest.raises(NonFiniteError, match=r"the result of divide\['a'\]"):
         divide(x)
+
+
+@pytest.mark.parametrize("wraps", ["model", "wrapper"])
+def test_names_the_rank_of_distributed_training(
+    wraps: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands = [
+        [sys.executable, DDP_PROGRAM, tmp_path, str(rank), str(int(wraps == "wrapper"))]
+        for rank in range(2)
+    ]
+    processes = [subprocess.Popen(command) for command in commands]
+    assert [process.wait(timeout=300) for process in processes] == [0, 0]
+    assert main(["inspect", "--debugger", "--json", str(tmp_path / "logs")]) == 0
+    dumps = json.loads(capsys.readouterr().out)["dumps"]
+    assert dumps.keys() == {"ddp", "ddp (rank 1)"}
+    cause = dumps["ddp (rank 1)"]["root_cause"]
+    assert (cause["step"], cause["role"]) == (3, "input")
+    # The gradients of rank 1 reach rank 0.
+    assert 'The cause is in rank 1: "input"' in dumps["ddp"]["root_cause"]["hint"]
+    catalog = Catalog(parse_roots(str(tmp_path / "logs")), cache=False)
+    catalog.refresh()
+    library = DebuggerLibrary(catalog)
+    steps = {name: library.summarize(name).problem_step for name in library.list_names()}
+    assert steps == {"ddp": None, "ddp (rank 1)": 3}

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
@@ -11,8 +12,13 @@ from tests.archives import extract
 from tests.server.alerts.receiver import Receiver, receive
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
+from tracklight.analysis.debugger.alerts import AlertKind
+from tracklight.debugger.recorder import Recorder, Schedule
+from tracklight.formats.debug_events.recording import STAT_INDEX, STATS, WatchedTensor
+from tracklight.index.catalog import Catalog
+from tracklight.logdir.roots import parse_roots
 from tracklight.server.alerts.monitor import AlertSettings
-from tracklight.server.alerts.rules import AlertRule
+from tracklight.server.alerts.rules import DEFAULT_DEBUGGER_KINDS, AlertRule
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.notes import NotesStore
@@ -101,6 +107,65 @@ def test_dump_with_nan_is_sent_without_a_rule(
     write(source, watch, float("nan"))
     wait_until(lambda: len(receiver.messages) == 2)
     assert receiver.messages[1]["rule"] == "flag-1"
+
+
+def write_steps(recorder: Recorder, steps: range) -> None:
+    """Record a ReLU of which all units are dead from step 5 on."""
+    tensor = WatchedTensor("relu", "output", "ReLU", "float32", 40, (4, 10), channels=10)
+    recorder.add(tensor)
+    for step in steps:
+        health = np.zeros((1, len(STATS)), np.float32)
+        health[0, [STAT_INDEX["max"], STAT_INDEX["norm"]]] = 1
+        health[0, STAT_INDEX["dead"]] = 10 if step >= 5 else 0
+        recorder.end_step(step, health)
+    recorder.writer.flush()
+
+
+@pytest.mark.parametrize("kinds", [DEFAULT_DEBUGGER_KINDS, frozenset({AlertKind.NAN})])
+def test_dead_units_are_sent_without_a_rule(
+    kinds: frozenset[AlertKind], receiver: Receiver, tmp_path: Path
+) -> None:
+    schedule = Schedule(1, 0)
+    recorders = [
+        Recorder(
+            str(tmp_path / "logs/resnet"),
+            "torch",
+            "2",
+            rank=rank,
+            schedule=schedule,
+            history=5,
+            on_problem="continue",
+        )
+        for rank in range(2)
+    ]
+    for recorder in recorders:
+        write_steps(recorder, range(5))
+    recorders[0].writer.scalar("started", 1.0, 0)
+    recorders[0].writer.flush()
+    (root,) = parse_roots(str(tmp_path / "logs"))
+    catalog, watch = Catalog([root], cache=False), MemoryWatch(root)
+    rules = (AlertRule("flag-1", "started", "above", 0), AlertRule("flag-2", "done", "above", 0))
+    settings = AlertSettings(rules, receiver.url, kinds)
+    app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path, alerts=settings)
+    with TestClient(app, base_url="http://localhost:6006") as client:
+        wait_until(lambda: read_alerts(client) != [])
+        write_steps(recorders[1], range(5, 20))
+        watch.touch()
+        if AlertKind.DEAD_UNITS in kinds:
+            wait_until(lambda: len(receiver.messages) == 1)
+            assert receiver.messages[0] == read_alerts(client)[0]
+            assert receiver.messages[0]["text"] == (
+                'resnet (rank 1): dead units at step 5, "relu". '
+                "10 of 10 units are zero for all inputs. See the Debugger"
+            )
+            assert receiver.messages[0]["view"] == {"tab": "debugger", "db": "resnet (rank 1)"}
+        recorders[0].writer.scalar("done", 1.0, 20)
+        recorders[0].writer.flush()
+        watch.touch()
+        wait_until(lambda: "flag-2" in [it["rule"] for it in receiver.messages])
+        assert len(receiver.messages) == 1 + (AlertKind.DEAD_UNITS in kinds)
+    for recorder in recorders:
+        recorder.close()
 
 
 def list_files(folder: Path, run: str) -> list[DebugEventFile]:

@@ -5,6 +5,9 @@ import math
 import pytest
 
 from tests.server.memory_source import MemorySource
+from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert
+from tracklight.analysis.debugger.health_monitor import HealthProblem
+from tracklight.server.alerts.alert_log import AlertLog
 from tracklight.server.alerts.monitor import AlertMonitor
 from tracklight.server.alerts.rules import BUILT_IN_RULES, AlertRule
 
@@ -50,6 +53,8 @@ def test_tensors_that_are_not_finite_raise_an_alert_without_a_rule(log: MemorySo
     fired = monitor.check_new_points(["a"])
     assert [one.tag for one in fired] == ["debugger/non_finite", "debugger/rank3/non_finite"]
     assert fired[0].text == "a: tensors with NaN or Inf at step 0: 3. See the Debugger"
+    assert [one.view["db"] for one in fired] == ["a", "a (rank 3)"]
+    assert fired[1].text == "a (rank 3): tensors with NaN or Inf at step 0: 3. See the Debugger"
     # A rule of the user is checked on all series.
     assert [one.run for one in monitor.set_rules([*BUILT_IN_RULES, NAN], ["b"])] == ["b"]
 
@@ -119,3 +124,18 @@ def test_rewritten_series_is_checked_from_its_start(log: MemorySource) -> None:
     log.logged["a"]["loss"] = [7.0]
     log.refresh()
     assert [one.step for one in monitor.check_new_points(["a"])] == [0]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in AlertKind if not kind.is_non_finite])
+def test_every_kind_of_problem_has_a_sentence(kind: AlertKind) -> None:
+    alert = HealthAlert(kind, "Linear", "fc", 0, 1.7e9, 1200, message="All values are 0.")
+    problem = HealthProblem("a", "a (rank 1)", alert, 2)
+    log = AlertLog()
+    fired = log.fire_problem(problem)
+    words = kind.value.replace("_", " ")
+    assert fired.text == (
+        f'a (rank 1): {words} at step 1,200, "fc". All values are 0. See the Debugger'
+    )
+    assert (fired.rule, fired.run, fired.value) == (f"built-in-{kind.value}", "a", 2)
+    assert fired.view == {"tab": "debugger", "db": "a (rank 1)"}
+    assert [one.resolved for one in log.resolve_problem(problem)] == [True]

@@ -2,8 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from tracklight.analysis.debugger.alerts import AlertKind
 from tracklight.errors import UsageError
-from tracklight.server.alerts.rules import AlertRule, parse_rule, validate_rule
+from tracklight.server.alerts.rules import (
+    AlertRule,
+    parse_debugger_kinds,
+    parse_rule,
+    validate_rule,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,3 +46,11 @@ def test_invalid_rule_raises_usage_error(text: str, message: str) -> None:
 def test_rule_without_number_is_invalid() -> None:
     with pytest.raises(UsageError, match='needs a number for "above"'):
         validate_rule(AlertRule("1", "loss", "above"))
+
+
+def test_parses_kinds_of_debugger_alerts() -> None:
+    assert parse_debugger_kinds("all") == frozenset(AlertKind)
+    assert parse_debugger_kinds("none") == frozenset()
+    assert parse_debugger_kinds("nan, dead_units") == {AlertKind.NAN, AlertKind.DEAD_UNITS}
+    with pytest.raises(UsageError, match='no kind "nans"; write "all", "none" or some of nan, inf'):
+        parse_debugger_kinds("nans")

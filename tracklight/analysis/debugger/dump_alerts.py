@@ -26,7 +26,8 @@ class DumpAlerts(Sequence[HealthAlert]):
 
     def __init__(self, dump: DebugDump, others: Sequence[HealthAlert] = ()) -> None:
         self._dump = dump
-        self._others = list(others)
+        self.others = list(others)
+        """The alerts that are not about NaN and Inf."""
         traces, executions = dump.traces, dump.executions
         self._trace_rows = np.flatnonzero(traces.health == Health.NON_FINITE)
         tensors = np.flatnonzero(executions.health == Health.NON_FINITE)
@@ -38,10 +39,10 @@ class DumpAlerts(Sequence[HealthAlert]):
             [
                 traces.wall_time[self._trace_rows],
                 executions.wall_time[self._execution_rows],
-                np.array([alert.wall_time for alert in self._others], np.float64),
+                np.array([alert.wall_time for alert in self.others], np.float64),
             ]
         )
-        counts = (len(self._trace_rows), len(tensors), len(self._others))
+        counts = (len(self._trace_rows), len(tensors), len(self.others))
         self._first = np.cumsum([0, *counts])
         # At the same time, tensors in a graph come before the execution of the graph.
         self._order: Int64 = np.argsort(wall_time, kind="stable")
@@ -64,7 +65,7 @@ class DumpAlerts(Sequence[HealthAlert]):
             [self._dump.traces.bad_counts[:, 3], self._dump.executions.bad_counts[:, 3]]
         )
         codes = np.where(nan == UNKNOWN_COUNT, 2, np.where(nan > 0, 0, 1)).astype(np.uint8)
-        others = [_ALL_KINDS.index(alert.kind) for alert in self._others]
+        others = [_ALL_KINDS.index(alert.kind) for alert in self.others]
         return np.concatenate([codes, np.array(others, np.uint8)])
 
     @cached_property
@@ -104,7 +105,7 @@ class DumpAlerts(Sequence[HealthAlert]):
                 dump.executions.name[self._execution_rows]
             ]
             is_shown[second:] &= np.array(
-                [query in f"{it.op_type}\n{it.op_name}".lower() for it in self._others], bool
+                [query in f"{it.op_type}\n{it.op_name}".lower() for it in self.others], bool
             )
         if dtype:
             traces, executions = self._dump.traces, self._dump.executions
@@ -112,7 +113,7 @@ class DumpAlerts(Sequence[HealthAlert]):
             is_shown[first:second] &= _has_dtype(executions.shapes, dtype)[
                 executions.shape[self._tensor_rows]
             ]
-            is_shown[second:] &= np.array([it.dtype == dtype for it in self._others], bool)
+            is_shown[second:] &= np.array([it.dtype == dtype for it in self.others], bool)
         return np.flatnonzero(is_shown[self._order]).astype(np.int64)
 
     def find_first_non_finite(self) -> int | None:
@@ -122,7 +123,7 @@ class DumpAlerts(Sequence[HealthAlert]):
 
     def _make(self, index: int) -> HealthAlert:
         if index >= self._first[2]:
-            return self._others[index - int(self._first[2])]
+            return self.others[index - int(self._first[2])]
         if index < self._first[1]:
             return self._make_trace_alert(index)
         return self._make_execution_alert(index - int(self._first[1]))

@@ -29,6 +29,8 @@ class NonFiniteEvent(NamedTuple):
     """The first event of a dump with a non-finite tensor."""
 
     run: str
+    prefix: str
+    """Of the files of the dump."""
     op: str
     """Name of an operation of a graph, or the type of an execution."""
     value: float
@@ -88,11 +90,24 @@ class DumpMonitor:
             return None  # read again when it changes
 
 
+def find_first_event(files: Iterable[DebugEventFile], source: DebugFiles) -> NonFiniteEvent | None:
+    """Return the first event of a dump with a non-finite tensor, without opening the dump.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    wanted = [file for file in files if file.kind in _FIELDS]
+    events = [_MonitoredFile(file).update(file, source) for file in wanted]
+    found = [event for event in events if event is not None]
+    return min(found, key=lambda it: it.wall_time, default=None)
+
+
 class _MonitoredFile:
     """A file of events that is scanned for the first non-finite tensor."""
 
     def __init__(self, file: DebugEventFile) -> None:
         self.run = file.run
+        self._prefix = file.prefix
         self._is_trace = file.kind == "graph_execution_traces"
         self._scanner = create_event_scanner(_FIELDS[file.kind])
         self._follower = FileFollower(self._scanner, self._collect)
@@ -124,6 +139,7 @@ class _MonitoredFile:
         nan = int(part["bad_counts"][0, 3])
         self._found = NonFiniteEvent(
             self.run,
+            self._prefix,
             decode_trace_name(name).op if self._is_trace else decode_execution_name(name).op_type,
             float("inf") if nan == 0 else float("nan"),
             float(part["wall_time"][row]),

@@ -20,8 +20,8 @@ _SQRT = Message(
 )
 _SQRT_GRADIENT = Message(
     "debugger.hint_sqrt_gradient",
-    "The gradient of sqrt and of norms is infinite at 0, also where a mask or `where` hides the "
-    "result. Compute it of x + eps, or replace x before taking the root.",
+    "The gradient of sqrt, norms and fractional powers is infinite at 0 and NaN below, also where "
+    "a mask or `where` hides the result. Compute it of x + eps, or replace x before the root.",
 )
 _EXP = Message(
     "debugger.hint_exp",
@@ -49,7 +49,8 @@ _LOSS = Message(
 )
 _POW = Message(
     "debugger.hint_pow",
-    "A negative base with a fractional exponent is NaN, and 0 with a negative exponent Inf.",
+    "A negative base with a fractional exponent is NaN, 0 with a negative exponent is Inf, and "
+    "large bases exceed the range of the dtype.",
 )
 _DIFFERENCE = Message(
     "debugger.hint_difference",

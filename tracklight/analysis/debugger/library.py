@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from tracklight.analysis.debugger.dump import DebugDump, iter_dumps, read_metadata
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
+from tracklight.analysis.debugger.dump_monitor import find_first_event
 from tracklight.analysis.debugger.recording import Recording, RecordingKey, iter_recordings
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.analysis.source import Source
@@ -17,6 +18,8 @@ Analysis: TypeAlias = DumpAnalysis | RecordingAnalysis
 
 #: How many opened dumps are kept; each may take hundreds of megabytes.
 _MAX_OPEN = 4
+#: Dumps up to this size are read for lists of dumps and for alerts, before anyone opens them.
+MAX_QUICK_BYTES = 64 << 20
 
 
 class SourceSummary(NamedTuple):
@@ -26,7 +29,9 @@ class SourceSummary(NamedTuple):
     framework: str
     version: str
     problem_step: int | None = None
-    """The step of the root cause of a recording."""
+    """The step of the root cause of a recording; None if another rank has the cause."""
+    problem_time: float | None = None
+    """The wall time of the root cause of a recording, or of the first NaN or Inf of a dump."""
 
 
 class _Entry(NamedTuple):
@@ -35,12 +40,22 @@ class _Entry(NamedTuple):
     hosts: list[list[DebugEventFile]]
     recording: RecordingKey | None
 
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for host in self.hosts for file in host)
+
 
 class DebuggerLibrary:
-    """Opens dumps and recordings by name. All methods may be called from any thread."""
+    """Opens dumps and recordings by name. All methods may be called from any thread.
 
-    def __init__(self, source: Source) -> None:
+    Args:
+        source: The log.
+        max_open: How many opened dumps and recordings are kept.
+    """
+
+    def __init__(self, source: Source, max_open: int = _MAX_OPEN) -> None:
         self._source = source
+        self._max_open = max_open
         self._lock = threading.Lock()
         self._listed: tuple[int, dict[str, _Entry]] | None = None
         self._dumps: dict[str, DebugDump] = {}
@@ -57,6 +72,19 @@ class DebuggerLibrary:
         with self._lock:
             return self._get_entry(name).run
 
+    def find_dump(self, prefix: str) -> str | None:
+        """Return the name of the dump with files of this prefix."""
+        with self._lock:
+            for name, entry in self._list().items():
+                if any(file.prefix == prefix for host in entry.hosts for file in host):
+                    return name
+        return None
+
+    def count_dump_bytes(self, name: str) -> int:
+        """Return the size of the files of a dump; 0 for a recording."""
+        with self._lock:
+            return self._get_entry(name).bytes
+
     def get(self, name: str) -> Analysis:
         """Open a dump or recording, or read what was appended to it.
 
@@ -69,7 +97,7 @@ class DebuggerLibrary:
             if known is None or known[0] != entry.version:
                 known = entry.version, self._analyze(name, entry)
             self._open[name] = known  # the last one is the most recently used
-            while len(self._open) > _MAX_OPEN:
+            while len(self._open) > self._max_open:
                 oldest = next(iter(self._open))
                 del self._open[oldest]
                 self._dumps.pop(oldest, None)
@@ -89,16 +117,25 @@ class DebuggerLibrary:
         if entry.recording is None:
             metadata = read_metadata(entry.hosts[0], self._source.open_debug_file)
             version = metadata.tensorflow_version if metadata is not None else ""
-            summary = SourceSummary("dump", DebugDump.framework, version)
+            time = self._find_problem_time(entry)
+            summary = SourceSummary("dump", DebugDump.framework, version, problem_time=time)
         else:
             analysis = self.get(name)
             assert isinstance(analysis, RecordingAnalysis)
             layout, cause = analysis.recording.layout, analysis.root_cause
-            step = cause.step if cause is not None else None
-            summary = SourceSummary("recording", layout.framework, layout.version, step)
+            is_own = cause is not None and analysis.cause_in_other_rank is None
+            step = cause.step if cause is not None and is_own else None
+            time = None if step is None else analysis.recording.find_wall_time(step)
+            summary = SourceSummary("recording", layout.framework, layout.version, step, time)
         with self._lock:
             self._summaries[name] = entry.version, summary
         return summary
+
+    def _find_problem_time(self, entry: _Entry) -> float | None:
+        if entry.bytes > MAX_QUICK_BYTES:
+            return None
+        event = find_first_event((file for host in entry.hosts for file in host), self._source)
+        return event.wall_time if event is not None else None
 
     def _analyze(self, name: str, entry: _Entry) -> Analysis:
         if entry.recording is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -49,10 +50,14 @@ class RecordingKey(NamedTuple):
 def iter_recordings(source: Source) -> Iterator[RecordingKey]:
     """Yield the recordings of a log."""
     for run in source.runs():
-        for info in source.tags(run.name):
-            if info.plugin == PLUGIN and info.tag.endswith(f"/{LAYOUT_TAG}"):
-                rank = info.tag.split("/")[1].removeprefix("rank")
-                yield RecordingKey(run.name, int(rank) if rank.isdigit() else 0)
+        yield from _iter_ranks(source, run.name)
+
+
+def _iter_ranks(source: Source, run: str) -> Iterator[RecordingKey]:
+    for info in source.tags(run):
+        if info.plugin == PLUGIN and info.tag.endswith(f"/{LAYOUT_TAG}"):
+            rank = info.tag.split("/")[1].removeprefix("rank")
+            yield RecordingKey(run, int(rank) if rank.isdigit() else 0)
 
 
 class Recording:
@@ -76,6 +81,13 @@ class Recording:
             self.layout = msgspec.json.decode(texts[-1], type=HealthLayout)
         except msgspec.MsgspecError as error:
             raise FormatError(f'The layout of "{key.name}" is invalid: {error}') from None
+
+    def iter_other_ranks(self) -> Iterator[Recording]:
+        """Yield the recordings of the other processes of the same program."""
+        for key in _iter_ranks(self._source, self.key.run):
+            if key != self.key:
+                with contextlib.suppress(FormatError):
+                    yield Recording(self._source, key)
 
     @property
     def framework(self) -> str:
@@ -112,6 +124,11 @@ class Recording:
     def health(self) -> Float32:
         """Statistics (steps, tensors, `STATS`); NaN where a tensor was not computed."""
         return self._table[2]
+
+    def find_wall_time(self, step: int) -> float | None:
+        """Return when a step was recorded."""
+        rows = np.flatnonzero(self.step == step)
+        return float(self.wall_time[rows[0]]) if len(rows) else None
 
     def get_stat(self, name: str) -> Float32:
         """Return one statistic (steps, tensors)."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+import msgspec
 import numpy as np
 
 from tracklight.analysis.debugger.alerts import (
@@ -45,6 +46,8 @@ _DEAD_SHARE = 0.9
 _UNDERFLOW_SHARE = 0.5
 #: Skipped steps in a row after which the loss scale has collapsed.
 _MIN_SKIPPED = 5
+#: What a process computes by itself; gradients, updates and parameters are shared with others.
+_FORWARD_ROLES = ("input", "output", "loss")
 #: Values that grew by this factor within the recorded steps hint at the learning rate.
 _GROWTH_RATIO = 1e4
 
@@ -139,7 +142,48 @@ class RecordingAnalysis:
 
     @cached_property
     def root_cause(self) -> RootCause | None:
-        """The first non-finite tensor, or else the gradual problem that began first."""
+        """The first non-finite tensor, or else the gradual problem that began first.
+
+        If the gradients of another process made this one non-finite, the hint says so.
+        """
+        cause, spread = self._own_cause, self.cause_in_other_rank
+        if cause is None or spread is None:
+            return cause
+        rank, other = spread
+        hint = Message.format(
+            "debugger.hint_other_rank",
+            'The cause is in rank {rank}: "{tensor}" is not finite at step {step}, and averaged '
+            "gradients spread that to all ranks.",
+            rank=rank,
+            tensor=other.op_name,
+            step=other.step or 0,
+        )
+        text, code, args = make_translatable(hint)
+        return msgspec.structs.replace(cause, hint=text, hint_code=code, hint_args=args)
+
+    @cached_property
+    def cause_in_other_rank(self) -> tuple[int, RootCause] | None:
+        """The rank and the problem of another process from which that of this one follows."""
+        cause = self._own_cause
+        is_spread = (
+            cause is not None and cause.kind.is_non_finite and cause.role not in _FORWARD_ROLES
+        )
+        if cause is None or not is_spread:
+            return None
+        for recording in self.recording.iter_other_ranks():
+            other = RecordingAnalysis(recording)._own_cause
+            if (
+                other is not None
+                and other.kind.is_non_finite
+                and other.role in _FORWARD_ROLES
+                and (other.step or 0) <= (cause.step or 0)
+            ):
+                return recording.key.rank, other
+        return None
+
+    @cached_property
+    def _own_cause(self) -> RootCause | None:
+        """The root cause as far as this process can tell."""
         bad_steps = np.flatnonzero(self._is_bad.any(axis=1))
         alerts = self.alerts
         if len(bad_steps):

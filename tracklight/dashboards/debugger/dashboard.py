@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import permutations
 from urllib.parse import quote
 
 from tracklight.analysis.debugger.alerts import RootCause
@@ -53,6 +54,8 @@ _EXPORTED_STATS: tuple[Statistic, ...] = ("norm", "max", "std", "dead", "non_fin
 _MAX_EXPORTED_ALERTS = 1000
 _MAX_EXPORTED_ROWS = 2000
 _MAX_EXPORTED_FILES = 50
+#: Dumps, and recordings, that can be compared with each other in a static export.
+_MAX_COMPARED = 6
 
 
 class Debugger(Dashboard):
@@ -117,6 +120,20 @@ class Debugger(Dashboard):
             cause = overview.root_cause
             if cause is not None:
                 yield from self._export_cause(name, row.name, cause)
+        readable = [row for row in listing.sources if row.problem is None]
+        yield from self._export_comparisons(readable)
+
+    def _export_comparisons(self, rows: Sequence[DebugSourceRow]) -> Iterator[tuple[str, object]]:
+        """Yield the comparison of each of the first sources of a kind with each other one."""
+        for kind in ("recording", "dump"):
+            names = [row.name for row in rows if row.kind == kind][:_MAX_COMPARED]
+            for first, second in permutations(names, 2):
+                query = f"first={quote(first, safe='')}&second={quote(second, safe='')}"
+                request = CompareSourcesRequest(first, second)
+                if kind == "dump":
+                    yield f"compare_dumps?{query}", self.compare_dumps(request)
+                else:
+                    yield f"compare?{query}", self.compare(request)
 
     @staticmethod
     def _list_exported_files(overview: DebugOverviewResponse) -> list[str]:

@@ -155,7 +155,9 @@ class DebugSourceRow(msgspec.Struct):
     framework: str
     version: str
     problem_step: int | None = None
-    """The step of the root cause of a recording."""
+    """The step of the root cause of a recording; None if another rank has the cause."""
+    problem_time: float | None = None
+    """The wall time of the root cause of a recording, or of the first NaN or Inf of a dump."""
     problem: Problem | None = None
 
 

@@ -1,50 +1,47 @@
 """Check alert rules while the server runs, and publish the alerts.
 
-`AlertMonitor` evaluates rules on the points of changed runs; `AlertLog` lists what fired. Dumps of
-TensorFlow's debugger have no points and are checked by `DumpMonitor`. `AlertService` runs all of
-them in a thread of its own: the refresher only queues what changed. The same thread notices when
-this server or another one has changed the rules or other notes.
+`AlertMonitor` evaluates rules on the points of changed runs; `AlertLog` lists what fired. Numerical
+problems in dumps and recordings of the debugger are found by `DumpMonitor` (NaN and Inf in dumps)
+and `HealthMonitor` (all other kinds). `AlertService` runs all of them in a thread of its own: the
+refresher only queues what changed. The same thread notices when this server or another one has
+changed the rules or other notes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import queue
-import secrets
 import threading
-from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from tracklight.analysis.debugger.dump_monitor import DumpMonitor, NonFiniteEvent
-from tracklight.analysis.source import Sentence
+from tracklight.analysis.debugger.alerts import AlertKind
+from tracklight.analysis.debugger.dump_monitor import DumpMonitor
+from tracklight.analysis.debugger.health_monitor import HealthMonitor
+from tracklight.analysis.debugger.library import DebuggerLibrary
 from tracklight.errors import LogError, Message, UsageError
 from tracklight.logdir.names import compile_series_pattern
+from tracklight.server.alerts.alert_log import Alert, AlertLog
 from tracklight.server.alerts.rules import (
     BUILT_IN_RULES,
     BUILT_IN_TAG_PREFIX,
-    DUMP_RULE_ID,
+    DEFAULT_DEBUGGER_KINDS,
     AlertRule,
     Points,
     RuleState,
-    describe_dump,
-    describe_violation,
     evaluate_points,
     evaluate_summary,
-    make_debugger_view,
     slice_points,
     validate_rule,
 )
 from tracklight.server.events import LiveUpdates, NotesEvent
 from tracklight.server.source import LogSource
 from tracklight.types import Delta, Kind, Point, Series, SeriesSummary, TagInfo
-from tracklight.util.json_number import JsonNumber, to_json_number
 
 if TYPE_CHECKING:
     from tracklight.server.alerts.webhook import Webhook
@@ -54,109 +51,11 @@ log = logging.getLogger(__name__)
 #: How often to check whether another server has changed the notes.
 _POLL_INTERVAL_S = 2.0
 _STOP_TIMEOUT_S = 0.5
-_MAX_RESOLVED = 100
-_MAX_LISTED = 500
 #: Alerts that are published at once: a page that receives one fetches the whole list anyway.
 _MAX_PUBLISHED = 50
 
 #: Messages to the thread of the service.
 _STOP, _RELOAD = object(), object()
-
-
-# ---- alerts
-
-
-class Alert(msgspec.Struct, frozen=True):
-    """A violated rule; ``value`` and ``wall_time`` are those of the point that violated it.
-
-    For a dump of TensorFlow's debugger, ``tag`` is an operation and there is no ``step``. The page
-    translates ``text`` by ``code`` and ``args``.
-    """
-
-    id: str
-    rule: str
-    run: str
-    tag: str
-    step: int | None
-    value: JsonNumber
-    wall_time: JsonNumber
-    text: str
-    resolved: bool = False
-    code: str = ""
-    args: dict[str, str | int | float | Sentence] = {}
-    view: dict[str, str] = {}
-    """URL parameters of the view that shows the problem; if empty, that is the chart of the tag."""
-
-
-#: The id of a rule, a run and a tag.
-AlertKey = tuple[str, str, str]
-
-
-class AlertLog:
-    """The alerts that fire, at most one for each rule and series, and those resolved lately."""
-
-    def __init__(self) -> None:
-        # A page may see the alerts of two processes one after the other; ids must differ.
-        self._process = secrets.token_hex(4)
-        self._numbers = itertools.count(1)
-        self._firing: dict[AlertKey, Alert] = {}
-        self._resolved: deque[Alert] = deque(maxlen=_MAX_RESOLVED)
-
-    def list_newest(self) -> list[Alert]:
-        """Return firing alerts before resolved ones, each newest first."""
-        firing = list(self._firing.values())
-        return [*reversed(firing), *reversed(list(self._resolved))][:_MAX_LISTED]
-
-    def fire(self, rule: AlertRule, run: str, tag: str, point: Point, state: RuleState) -> Alert:
-        message = Sentence.make(describe_violation(rule, state, run, tag, point))
-        alert = Alert(
-            id=f"{self._process}-{next(self._numbers)}",
-            rule=rule.id,
-            run=run,
-            tag=tag,
-            step=point.step,
-            value=to_json_number(point.value),
-            wall_time=to_json_number(point.wall_time),
-            text=message.text,
-            code=message.code,
-            args=message.args,
-            view=make_debugger_view(run) if rule in BUILT_IN_RULES else {},
-        )
-        self._firing[rule.id, run, tag] = alert
-        return alert
-
-    def fire_dump(self, event: NonFiniteEvent) -> Alert:
-        """Add the alert about a dump."""
-        message = Sentence.make(describe_dump(event.run, event.op))
-        alert = Alert(
-            id=f"{self._process}-{next(self._numbers)}",
-            rule=DUMP_RULE_ID,
-            run=event.run,
-            tag=event.op,
-            step=None,
-            value=to_json_number(event.value),
-            wall_time=to_json_number(event.wall_time),
-            text=message.text,
-            code=message.code,
-            args=message.args,
-            view=make_debugger_view(event.run),
-        )
-        self._firing[DUMP_RULE_ID, event.run, event.op] = alert
-        return alert
-
-    def resolve(self, rule: str, run: str, tag: str) -> Iterator[Alert]:
-        """End the alert of a rule and series, and yield it as resolved, if one is firing."""
-        alert = self._firing.pop((rule, run, tag), None)
-        if alert is not None:
-            resolved = msgspec.structs.replace(alert, resolved=True)
-            self._resolved.append(resolved)
-            yield resolved
-
-    def remove_rules(self, ids: Container[str]) -> None:
-        self._firing = {key: it for key, it in self._firing.items() if it.rule not in ids}
-
-    def remove_runs(self, names: Container[str]) -> None:
-        self._firing = {key: it for key, it in self._firing.items() if it.run not in names}
 
 
 # ---- evaluation
@@ -302,10 +201,13 @@ def _ignore_removed_run(alerts: Iterator[Alert]) -> Iterator[Alert]:
 
 @dataclass(frozen=True)
 class AlertSettings:
-    """Alert options of the command line: fixed rules, and the URL of a webhook."""
+    """Alert options of the command line."""
 
     rules: tuple[AlertRule, ...] = ()
     webhook: str | None = None
+    """URL that alerts are sent to."""
+    debugger_kinds: frozenset[AlertKind] = DEFAULT_DEBUGGER_KINDS
+    """Problems in dumps and recordings that raise an alert without a rule."""
 
 
 NO_ALERTS = AlertSettings()
@@ -346,6 +248,9 @@ class AlertService:
         self._settings = settings
         self._monitor = AlertMonitor(source)
         self._dumps = DumpMonitor(source)
+        self._health = HealthMonitor(source, settings.debugger_kinds)
+        self._library = DebuggerLibrary(source, max_open=0)
+        self._alerts_on_non_finite = any(kind.is_non_finite for kind in settings.debugger_kinds)
         self._webhook = self._create_webhook(settings.webhook) if settings.webhook else None
         self._webhook_problem: Message | None = None
         self._revision = -1
@@ -400,8 +305,10 @@ class AlertService:
 
     def _run(self) -> None:
         while True:
+            delay_s = self._health.get_delay_s()
+            timeout_s = _POLL_INTERVAL_S if delay_s is None else min(delay_s, _POLL_INTERVAL_S)
             try:
-                message = self._queue.get(timeout=_POLL_INTERVAL_S)
+                message = self._queue.get(timeout=timeout_s)
             except queue.Empty:
                 message = _RELOAD
             if message is _STOP:
@@ -410,6 +317,8 @@ class AlertService:
                 self._reload_rules()
                 if isinstance(message, Delta):
                     self._check_delta(message)
+                elif self._health.get_delay_s() == 0:
+                    self._check_health()
             except Exception:  # an error in one check must not end the thread
                 log.exception("checking alerts failed")
 
@@ -420,7 +329,8 @@ class AlertService:
         rules = [*self._settings.rules, *stored]
         # Mostly there are only built-in rules, and listing thousands of runs takes a while.
         runs = [run.name for run in self._source.runs()] if rules else []
-        self._monitor.set_rules([*BUILT_IN_RULES, *rules], runs)
+        built_in = BUILT_IN_RULES if self._alerts_on_non_finite else ()
+        self._monitor.set_rules([*built_in, *rules], runs)
         if self._revision >= 0:
             self._live.publish("notes", NotesEvent(revision))
         self._revision = revision
@@ -428,6 +338,7 @@ class AlertService:
     def _check_delta(self, delta: Delta) -> None:
         self._monitor.remove_runs(delta.removed)
         self._dumps.remove_runs(delta.removed)
+        self._health.remove_runs(delta.removed)
         runs = [*delta.added, *delta.changed]
         is_first, self._is_first_refresh = self._is_first_refresh, False
         if is_first:
@@ -436,8 +347,19 @@ class AlertService:
                 self._warn_unmatched()
         else:
             self._publish(self._monitor.check_new_points(runs), is_new=True)
-        found = self._dumps.check(runs)
-        self._publish([self._monitor.alerts.fire_dump(it) for it in found], is_new=not is_first)
+        if self._alerts_on_non_finite:
+            alerts = [
+                self._monitor.alerts.fire_dump(it, self._library.find_dump(it.prefix) or it.run)
+                for it in self._dumps.check(runs)
+            ]
+            self._publish(alerts, is_new=not is_first)
+        self._health.add_runs(runs, is_new=not is_first)
+
+    def _check_health(self) -> None:
+        changes, log = self._health.check_next(), self._monitor.alerts
+        ended = [alert for it in changes.ended for alert in log.resolve_problem(it)]
+        found = [log.fire_problem(it) for it in changes.found]
+        self._publish([*ended, *found], is_new=changes.is_new)
 
     def _warn_unmatched(self) -> None:
         """Warn about rules of the command line that match none of the tags logged so far."""

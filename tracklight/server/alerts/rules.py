@@ -18,6 +18,9 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
+from tracklight.analysis.debugger.alerts import AlertKind
+from tracklight.analysis.debugger.health_monitor import HealthProblem
+from tracklight.analysis.debugger.recording import RecordingKey
 from tracklight.errors import Message, UsageError
 from tracklight.logdir.names import compile_series_pattern
 from tracklight.types import Bool, Float64, Int64, Point, Series, SeriesSummary
@@ -40,13 +43,17 @@ class AlertRule(msgspec.Struct, frozen=True):
     """Whether lower or higher is better, for ``stalled``."""
 
 
-#: Always checked: `tracklight.debugger` writes this scalar at steps with non-finite values.
+#: `tracklight.debugger` writes this scalar at steps with non-finite values.
 NON_FINITE_RULE = AlertRule(
     "built-in-non-finite", r"re:^debugger/(rank\d+/)?non_finite$", "above", 0.0
 )
 BUILT_IN_RULES = (NON_FINITE_RULE,)
-#: Alerts about dumps of TensorFlow's debugger, which are not raised by points of a series.
+#: Alerts about NaN and Inf in dumps, which are not raised by points of a series.
 DUMP_RULE_ID = "built-in-dump"
+#: Alerts about other problems in dumps and recordings; followed by their kind.
+HEALTH_RULE_PREFIX = "built-in-"
+#: Tensors of another shape are normal for texts and images of different sizes.
+DEFAULT_DEBUGGER_KINDS = frozenset(AlertKind) - {AlertKind.SHAPE_CHANGE}
 #: All tags that built-in rules match begin with this.
 BUILT_IN_TAG_PREFIX = "debugger/"
 
@@ -178,7 +185,7 @@ def describe_violation(
         return Message.format(
             "alerts.non_finite_tensors",
             "{run}: tensors with NaN or Inf at step {step:,}: {count:,}. See the Debugger",
-            run=run,
+            run=get_recording_name(run, tag),
             step=point.step,
             count=round(point.value),
         )
@@ -224,19 +231,78 @@ def describe_violation(
     )
 
 
-def make_debugger_view(run: str) -> dict[str, str]:
-    """Return the URL parameters of the Debugger dashboard with the data of a run."""
-    return {"tab": "debugger", "db": run}
+def make_debugger_view(source: str) -> dict[str, str]:
+    """Return the URL parameters of the Debugger dashboard with a dump or recording."""
+    return {"tab": "debugger", "db": source}
 
 
-def describe_dump(run: str, op: str) -> Message:
+def get_recording_name(run: str, tag: str) -> str:
+    """Return the name of the recording that a tag of `NON_FINITE_RULE` belongs to."""
+    match = re.match(r"debugger/rank(\d+)/", tag)
+    return RecordingKey(run, int(match[1]) if match else 0).name
+
+
+def describe_dump(source: str, op: str) -> Message:
     """Describe the first non-finite tensor of a dump."""
     return Message.format(
         "alerts.non_finite_dump",
         '{run}: the output of "{op}" contains NaN or Inf. See the Debugger',
-        run=run,
+        run=source,
         op=op,
     )
+
+
+_KIND_NAMES = {
+    AlertKind.OVERFLOW: Message("alerts.kind_overflow", "overflow"),
+    AlertKind.UNDERFLOW: Message("alerts.kind_underflow", "underflow"),
+    AlertKind.EXPLODING_GRADIENT: Message("alerts.kind_exploding_gradient", "exploding gradient"),
+    AlertKind.VANISHING_GRADIENT: Message("alerts.kind_vanishing_gradient", "vanishing gradient"),
+    AlertKind.DEAD_UNITS: Message("alerts.kind_dead_units", "dead units"),
+    AlertKind.CONSTANT_OUTPUT: Message("alerts.kind_constant_output", "constant output"),
+    AlertKind.LOSS_SCALE: Message("alerts.kind_loss_scale", "loss scale"),
+    AlertKind.SHAPE_CHANGE: Message("alerts.kind_shape_change", "shape change"),
+    AlertKind.RETRACING: Message("alerts.kind_retracing", "retracing"),
+}
+
+
+def describe_problem(problem: HealthProblem) -> Message:
+    """Describe a problem other than NaN and Inf in a dump or recording."""
+    alert = problem.alert
+    args = {
+        "run": problem.source,
+        "kind": _KIND_NAMES[alert.kind],
+        "name": alert.op_name or alert.op_type,
+        "detail": Message(alert.code, alert.message, dict(alert.args)),
+    }
+    if alert.step is None:
+        return Message.format(
+            "alerts.debugger_problem", '{run}: {kind}, "{name}". {detail} See the Debugger', **args
+        )
+    return Message.format(
+        "alerts.debugger_problem_at_step",
+        '{run}: {kind} at step {step:,}, "{name}". {detail} See the Debugger',
+        **args,
+        step=alert.step,
+    )
+
+
+def parse_debugger_kinds(text: str) -> frozenset[AlertKind]:
+    """Parse kinds of alerts given on the command line: ``all``, ``none`` or names of kinds.
+
+    Raises:
+        UsageError: There is no such kind.
+    """
+    words = {word.strip() for word in text.split(",")} - {""}
+    if words == {"all"}:
+        return frozenset(AlertKind)
+    known = {kind.value: kind for kind in AlertKind}
+    unknown = sorted(words - known.keys() - {"none"})
+    if unknown:
+        raise UsageError(
+            f'--debugger-alerts: there is no kind "{unknown[0]}"; write "all", "none" or some of '
+            + ", ".join(known)
+        )
+    return frozenset(known[word] for word in words if word != "none")
 
 
 def _compute_violations(rule: AlertRule, state: RuleState, points: Points) -> Bool:

@@ -125,9 +125,9 @@ export interface LiveEvents {
 }
 
 /**
- * A violated rule; `value` and `wall_time` are those of the point that violated it. For a dump of
- * TensorFlow's debugger, `tag` is an operation and there is no `step`. The page translates `text`
- * by `code` and `args`.
+ * A violated rule; `value` and `wall_time` are those of the point that violated it. For a problem
+ * in a dump or recording of the debugger, `tag` is a tensor or an operation and `value` the number
+ * of alerts of its kind; dumps have no `step`. The page translates `text` by `code` and `args`.
  */
 export interface Alert {
   readonly id: string;
@@ -3370,8 +3370,10 @@ export interface DebugSourceRow {
   readonly kind: 'dump' | 'recording';
   readonly framework: string;
   readonly version: string;
-  /** The step of the root cause of a recording. */
+  /** The step of the root cause of a recording; None if another rank has the cause. */
   readonly problem_step: number | null;
+  /** The wall time of the root cause of a recording, or of the first NaN or Inf of a dump. */
+  readonly problem_time: number | null;
   readonly problem: Problem | null;
 }
 

@@ -145,22 +145,32 @@ with SummaryWriter("logs/run-1") as writer:
     name: 'debugger',
     title: m.dashboardDebugger,
     group: 'model',
-    example: `from tracklight import debugger
-
-# PyTorch
+    example: [
+      {
+        framework: 'PyTorch',
+        code: `from tracklight import debugger
 with debugger.watch(model, "logs/run-1"):
-    train(model)
-
-# JAX: watch the function of one step
+    train(model)`,
+      },
+      {
+        framework: 'JAX',
+        code: `from tracklight import debugger
 train_step = debugger.watch(train_step, "logs/run-1")
-
-# Keras
-model.fit(x, y, callbacks=[debugger.watch(model, "logs/run-1")])
-
-# TensorFlow's own debugger
-tf.debugging.experimental.enable_dump_debug_info(
-    "logs/dump", tensor_debug_mode="FULL_HEALTH", circular_buffer_size=-1
-)`,
+state, loss = train_step(state, batch)`,
+      },
+      {
+        framework: 'Keras',
+        code: `from tracklight import debugger
+watcher = debugger.watch(model, "logs/run-1")
+model.fit(x, y, callbacks=[watcher])`,
+      },
+      {
+        framework: 'TensorFlow',
+        code: `tf.debugging.experimental.enable_dump_debug_info(
+    "logs/dump", tensor_debug_mode="FULL_HEALTH",
+    circular_buffer_size=-1)`,
+      },
+    ],
     prefetch: () => 'sources',
     load: () => loadView('debugger', () => import('./debugger/View.svelte')),
   },

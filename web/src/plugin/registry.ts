@@ -25,6 +25,12 @@ export const GROUP_LABELS: Readonly<Record<DashboardGroup, string>> = {
   plugins: m.groupPlugins,
 };
 
+/** Code that logs data with one framework. */
+export interface FrameworkExample {
+  readonly framework: string;
+  readonly code: string;
+}
+
 /** A dashboard that is part of the page. Its code is loaded when it is opened. */
 export interface BuiltInDashboard {
   readonly name: string;
@@ -39,7 +45,7 @@ export interface BuiltInDashboard {
   /** It opens files and models on request, so it needs neither runs nor data in the log. */
   readonly opensFiles?: boolean;
   /** Code that logs data for it, shown while there is none. */
-  readonly example?: string;
+  readonly example?: string | readonly FrameworkExample[];
   /** Path of its first request for a query string of the page, if that is known in advance. */
   prefetch?(query: string): string | null;
   load(): Promise<DashboardModule>;

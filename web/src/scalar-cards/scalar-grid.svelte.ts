@@ -151,14 +151,20 @@ export class ScalarChartModel {
     return makeLines(response, this.card, { runs, markers, scatter: this.#isScatter });
   }
 
-  /** Annotations by users, and the profiler captures of the runs. */
+  /** Annotations by users, and the profiler captures and numerical problems of the runs. */
   #makeAnnotations(): readonly Annotation[] {
     const axis = this.#settings.x.value;
-    const runs = this.response?.lines.map(({ run }) => run) ?? [];
+    const lines = this.response?.lines ?? [];
+    const runs = lines.map(({ run }) => run);
+    const markedLines = lines.map(({ run, first, last }) => ({
+      run,
+      start: Number(first?.wall_time ?? NaN),
+      end: Number(last?.wall_time ?? NaN),
+    }));
     return [
       ...this.#findUserAnnotations(axis),
       ...captureFlags(this.#grid.captures, runs, axis),
-      ...makeDebuggerMarks(this.#grid.debuggerSources, runs, axis),
+      ...makeDebuggerMarks(this.#grid.debuggerSources, markedLines, axis),
     ];
   }
 

@@ -30,7 +30,7 @@ export interface DashboardEntry {
   readonly isEditor: boolean;
   readonly opensFiles: boolean;
   /** Code that logs data for it. */
-  readonly example: string | null;
+  readonly example: BuiltInDashboard['example'] | null;
   readonly load: () => Promise<DashboardModule>;
 }
 

@@ -1,4 +1,6 @@
 import type {
+  CompareDumpsResponse,
+  CompareRecordingsResponse,
   DebugAlertsRequest,
   DebugAlertsResponse,
   EventColumns,
@@ -13,7 +15,7 @@ const DEFAULT_ROWS = 200;
 
 /**
  * A static export has the first alerts and events and the heat maps of each source, without
- * filters, and the timeline of the whole dump.
+ * filters, the timeline of the whole dump, and comparisons of the first sources of each kind.
  */
 export const debuggerHandlers: StaticHandlers = {
   'POST debugger/alerts': async (request, contents) => {
@@ -35,6 +37,14 @@ export const debuggerHandlers: StaticHandlers = {
   'POST debugger/timeline': async ({ source }, contents) => {
     const path = `api/v1/debugger/timeline?${encodeQuery({ source })}`;
     return (await contents.read(path)) as ExecutionTimelineResponse;
+  },
+  'POST debugger/compare': async ({ first, second }, contents) => {
+    const path = `api/v1/debugger/compare?${encodeQuery({ first, second })}`;
+    return (await contents.read(path)) as CompareRecordingsResponse;
+  },
+  'POST debugger/compare_dumps': async ({ first, second }, contents) => {
+    const path = `api/v1/debugger/compare_dumps?${encodeQuery({ first, second })}`;
+    return (await contents.read(path)) as CompareDumpsResponse;
   },
 };
 
