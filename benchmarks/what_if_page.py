@@ -114,7 +114,7 @@ def _measure_drag(browser: Browser, site: Website, folder: Path) -> Iterator[Row
         box = slider.bounding_box()
         assert box is not None
         requests: list[str] = []
-        page.wait_for_load_state("networkidle")
+        page.wait_for_function("!document.querySelector('main [aria-busy=true]')")
         page.on("request", lambda request: requests.append(request.url))
         y = box["y"] + box["height"] / 2
         page.mouse.move(box["x"] + box["width"] / 2, y)

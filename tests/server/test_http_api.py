@@ -203,6 +203,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
         **{"run": "conv", "tag": "fairness", "metric": "auc"},
         "slices": ["group:a"],
     },
+    "GET api/v1/fairness/datapoints": {**EVALUATION, "slice": "group:a"},
     "GET api/v1/fairness/export": {**EVALUATION, "format": "markdown"},
     "GET api/v1/hparams/sessions": {"reduction": "min", "aggregation": "mean"},
     "GET api/v1/hparams/importance": {"metric": "|loss"},

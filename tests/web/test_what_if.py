@@ -191,8 +191,7 @@ def test_thresholds_are_dragged_without_the_server(people: str, open_page: OpenP
     for _ in range(5):
         whole.press("ArrowRight")
     expect(whole).to_have_value("0.55")
-    expect(page).to_have_url(re.compile("wi-thresholds="))
-    page.wait_for_load_state("networkidle")
+    expect(page).to_have_url(re.compile(r"wi-thresholds=.*0\.55"))
     assert [url for url in requests if "what_if" in url] == []
 
 
