@@ -24,6 +24,7 @@ DASHBOARDS = {
     "distributions": ("Distributions", "article canvas"),
     "pr_curves": ("PR curves", "article canvas"),
     "fairness": ("Fairness", "section ol li"),
+    "what_if": ("What-If", "main canvas"),
     "mesh": ("Mesh", "article canvas"),
     "custom_scalars": ("Custom scalars", "article canvas"),
     "graphs": ("Graphs", "[role=application]"),
@@ -34,13 +35,16 @@ DASHBOARDS = {
     "overview": ("Overview", "[role=table][aria-label=Tags] [role=row]"),
 }
 
+#: What-If opens a data file, others show the log.
+QUERIES = {"what_if": "&wi-file=lending/applications.csv&wi-file-label=repaid"}
+
 demo = board_fixture(write_demo)
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
 def test_dashboard_draws(name: str, demo: str, open_page: Callable[..., Page]) -> None:
     title, content = DASHBOARDS[name]
-    page = open_page(f"{demo}?tab={name}")
+    page = open_page(f"{demo}?tab={name}{QUERIES.get(name, '')}")
     dashboards = page.get_by_role("navigation", name="Dashboards")
     # A group of tabs that do not fit shows its open dashboard, such as "Media: Text".
     group = dashboards.get_by_role("button", name=re.compile(f": {title}$"))

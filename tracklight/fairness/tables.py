@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -148,7 +149,8 @@ class FairnessResult(Frame):
             tag: Name of the evaluation. Use several to tell data sets apart.
             data_path: The file with the rows that were evaluated (Parquet, CSV, JSON lines or
                 TFRecord, or a pattern with ``*``), so that the dashboard can open the rows of a
-                slice in What-If. By default the Parquet file that was evaluated.
+                slice in What-If. By default the Parquet file that was evaluated. The dashboard
+                looks for a relative path that does not exist here below the log directory.
 
         Example:
             >>> result.write("logs/run1", step=epoch)
@@ -172,7 +174,9 @@ class FairnessResult(Frame):
             raise UsageError("the tag must not be empty")
         stored = self._stored
         if data_path is not None:
-            path = os.path.abspath(os.path.expanduser(os.fspath(data_path)))
+            path = os.path.expanduser(os.fspath(data_path))
+            if os.path.exists(path) or glob.has_magic(path):
+                path = os.path.abspath(path)
             stored = replace(stored, data_path=path)
         parts = np.array(encode_evaluation(stored), object)
         return summary.tensor(tag, parts, summary.make_metadata(PLUGIN_NAME))

@@ -11,7 +11,7 @@ Each module writes one experiment with a function ``write_<experiment>(folder, s
 - `resnet`: op graph, Keras model and step times of ResNet-50.
 - `flowers`: a network profiled before and after optimization; its kernels are in `flowers_model`.
 - `divergence`: a training run whose loss becomes infinite, for the debugger.
-- `lending`: a credit model that is evaluated per group.
+- `lending`: a credit model that is evaluated per group, with its data for What-If.
 - `embeddings`: vectors, labels and sprites for the projector.
 
 `writers` and `graph_builder` encode the files. Nothing outside ``tracklight.cli`` imports this
@@ -62,7 +62,8 @@ def _serve(logdir: Path, flags: Namespace) -> None:
 
     # No cache: the log is deleted when the server stops.
     arguments = ["serve", "--no-config", "--no-cache", f"--logdir={logdir}"]
-    serve_flags = parse_flags([*arguments, "--window-title=tracklight demo"])
+    data = f"--data-dir={logdir / 'lending'}"
+    serve_flags = parse_flags([*arguments, data, "--window-title=tracklight demo"])
     serve_flags.port, serve_flags.open = flags.port, flags.open
     serve(serve_flags)
 
