@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tracklight
+from tracklight.analysis.evaluation.encoding import StoredMessage
 from tracklight.errors import FormatError, Message, UsageError, find_message
 
 PACKAGE = Path(tracklight.__file__).parent
@@ -82,7 +83,8 @@ def test_the_message_of_another_error_is_nested() -> None:
     assert outer is not None
     assert outer.text == "x: the file is empty"
     assert outer.args["error"] == Message("files.empty", "the file is empty")
-    assert msgspec.json.decode(msgspec.json.encode(outer), type=Message) == outer
+    stored = msgspec.json.encode(StoredMessage.make(outer))
+    assert msgspec.json.decode(stored, type=StoredMessage).to_message() == outer
 
 
 def test_an_error_shows_its_text() -> None:

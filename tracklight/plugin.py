@@ -56,6 +56,7 @@ from tracklight.index.downsampling import make_edges as make_pixel_edges
 from tracklight.index.series_query import Baseline, Curve, SeriesQuery, View
 from tracklight.index.smoothing import Smoothing
 from tracklight.logdir.confined_files import ConfinedFiles
+from tracklight.logdir.data_files import DataFiles
 from tracklight.logdir.roots import Root
 from tracklight.types import (
     CaptureFile,
@@ -88,6 +89,7 @@ __all__ = [
     "Curve",
     "Dashboard",
     "DataAccess",
+    "DataFiles",
     "DebugEventFile",
     "Empty",
     "EvaluationFile",

@@ -226,6 +226,8 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/what_if/columns": {**PEOPLE, "names": ["age"]},
     "GET api/v1/what_if/row": PEOPLE,
     "GET api/v1/what_if/image": {**PEOPLE, "feature": "face"},
+    "GET api/v1/what_if/thumbnails": {**PEOPLE, "feature": "face"},
+    "GET api/v1/what_if/thumbnail_tile": {**PEOPLE, "feature": "face", "tile": 0},
     "POST api/v1/what_if/edit": {**PEOPLE, "values": {"age": 33}},
     "POST api/v1/what_if/distances": PEOPLE,
     "POST api/v1/what_if/counterfactuals": PEOPLE,

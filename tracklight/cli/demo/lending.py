@@ -30,8 +30,9 @@ def write_lending(folder: Path, *, seed: int, now: float) -> None:
         "region": rng.choice(["north", "south", "east", "west"], _ROWS, p=[0.4, 0.3, 0.28, 0.02]),
     }
     signal = rng.normal(size=_ROWS)
-    columns["income"] = np.round(np.exp(10.4 + 0.35 * signal), -2)
-    columns["debt_ratio"] = np.round(np.clip(0.4 - 0.1 * signal, 0.02, 0.95), 3)
+    blurred = signal + rng.normal(scale=0.5, size=(2, _ROWS))
+    columns["income"] = np.round(np.exp(10.4 + 0.35 * blurred[0]), -2)
+    columns["debt_ratio"] = np.round(np.clip(0.4 - 0.1 * blurred[1], 0.02, 0.95), 3)
     columns["years_employed"] = rng.poisson(np.exp(1.5 + 0.3 * signal))
     columns["repaid"] = (rng.random(_ROWS) < _sigmoid(2 * signal)).astype(int)
     # The features of one region are noisier.
