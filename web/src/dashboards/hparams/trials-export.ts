@@ -48,7 +48,7 @@ export async function downloadTrials(
 }
 
 function makeExportRequest(dashboard: HParamsDashboard, format: ExportFormat): ExportRequest {
-  const { reduction, lastCount, step, repeats } = dashboard.settings;
+  const { reduction, lastCount, step, repeats, study } = dashboard.settings;
   const names = dashboard.trialsQuery.data?.rows.names ?? [];
   return {
     format,
@@ -58,6 +58,7 @@ function makeExportRequest(dashboard: HParamsDashboard, format: ExportFormat): E
     count: lastCount.value,
     step: step.value,
     aggregation: repeats.value === 'each' ? null : repeats.value,
+    study: study.value,
   };
 }
 

@@ -23,8 +23,7 @@ function makeRows(
     end: none,
     last_logged: Float64Array.from(names, () => 1060),
     source: Uint8Array.from(names, () => 0),
-    experiments: Int32Array.from(names, () => 0),
-    experiment_names: [''],
+    studies: Int32Array.from(names, () => 0),
     links: {},
   };
 }
@@ -58,6 +57,7 @@ function makeMetric(group: string, values: number[], steps: number[]): MetricCel
 const RESPONSE: SessionsResponse = {
   revision: '1',
   since: null,
+  studies: [{ name: '.', label: '', sessions: 2 }],
   rows: makeRows(['a', 'b', 'c'], [0, 1, 2], [0, 1, 0]),
   hparams: [
     makeHParam('lr', 'number', [0.1, NaN, NaN], { states: Uint8Array.of(0, 1, 0) }),

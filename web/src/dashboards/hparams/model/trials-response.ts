@@ -1,9 +1,15 @@
 /** Convert the response of the server to trials, and apply updates to it. */
-import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../../../api/schemas';
+import type {
+  HParamCells,
+  MetricCells,
+  SessionRows,
+  SessionsResponse,
+  StudyInfo,
+} from '../../../api/schemas';
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/hparams';
 import { sortNatural } from '../../../lib/sorting';
-import { makeTrials, type TrialColumn, type Trials } from './trials';
+import { makeTrials, STUDY_KEY, type TrialColumn, type Trials } from './trials';
 
 /** Values of `HParamCells.states`. */
 const MISSING_CELL = 1;
@@ -27,16 +33,21 @@ export interface TrialMetric {
   readonly title: string;
   readonly tag: string;
   readonly group: string;
-  readonly goal: 'min' | 'max';
+  /** Null if studies disagree. */
+  readonly goal: 'min' | 'max' | null;
   readonly declared: boolean;
 }
 
-export function readTrials({ rows, hparams, metrics }: SessionsResponse, nowS: number): Trials {
+export function readTrials(
+  { rows, studies, hparams, metrics }: SessionsResponse,
+  nowS: number,
+): Trials {
   const titles = makeMetricTitles(metrics);
   const columns = [
     ...hparams.map(readHParam),
     ...metrics.map((metric, index) => readMetric(metric, titles[index] ?? metric.key)),
     ...makeInfoColumns(rows, nowS),
+    ...makeStudyColumn(rows, studies),
   ];
   const runs = rows.sessions ?? rows.names.map((name) => [name]);
   return makeTrials(rows.labels, runs, columns);
@@ -142,6 +153,19 @@ function makeInfoColumns(rows: SessionRows, nowS: number): TrialColumn[] {
   ];
 }
 
+/** Return the study of each trial, if there are several. */
+function makeStudyColumn(rows: SessionRows, studies: readonly StudyInfo[]): TrialColumn[] {
+  const column = makeInfoColumn(STUDY_KEY, m.columnStudy, Float64Array.from(rows.studies), {
+    categories: studies.map(({ name }) => name),
+    categoryLabels: studies.map(getStudyLabel),
+  });
+  return column.varies ? [column] : [];
+}
+
+export function getStudyLabel({ label }: StudyInfo): string {
+  return label === '' ? m.studyRoot : label;
+}
+
 /** Names are ranked on first use, because sorting thousands of names takes long. */
 function makeNameColumn(labels: readonly string[]): TrialColumn {
   const values = Float64Array.from(labels, (_, row) => row);
@@ -238,10 +262,7 @@ function mergeRows(previous: SessionRows, update: SessionRows, count: number): S
     end: floats('end'),
     last_logged: floats('last_logged'),
     source: Uint8Array.from(mergeNumbers(previous.source, update.source, indices, count)),
-    experiments: Int32Array.from(
-      mergeNumbers(previous.experiments, update.experiments, indices, count),
-    ),
-    experiment_names: update.experiment_names,
+    studies: Int32Array.from(mergeNumbers(previous.studies, update.studies, indices, count)),
     links: { ...previous.links, ...update.links },
   };
 }

@@ -31,6 +31,9 @@ export interface TrialColumn {
   readonly varies: boolean;
 }
 
+/** The column of the study, which exists if the trials are of several. */
+export const STUDY_KEY = 'study';
+
 /** The trials of a log. */
 export interface Trials {
   readonly count: number;
@@ -87,7 +90,12 @@ export function formatColumnValue({ format }: TrialColumn, value: number): strin
 
 /** Return the label of a category. */
 export function getCategoryLabel(column: TrialColumn, index: number): string {
-  return column.categoryLabels?.[index] ?? column.categories?.[index] ?? '';
+  return column.categoryLabels?.[index] ?? getCategoryText(column.categories?.[index] ?? '');
+}
+
+/** Return a text value as it is shown: an empty one needs a label. */
+export function getCategoryText(category: string): string {
+  return category === '' ? m.emptyText : category;
 }
 
 /** Return the text of the value of a trial, with its deviation. */
@@ -148,9 +156,11 @@ function listDefaultKeys(columns: readonly TrialColumn[]): string[] {
   const hparams = columns.filter(({ kind }) => kind === 'hparam');
   const varying = hparams.filter(({ varies }) => varies);
   const metrics = columns.filter(({ kind }) => kind === 'metric');
+  const studies = columns.filter(({ key }) => key === STUDY_KEY);
   return [
     ...(varying.length > 0 ? varying : hparams).slice(0, DEFAULT_HPARAM_COUNT),
     ...metrics.slice(0, DEFAULT_METRIC_COUNT),
+    ...studies,
   ].map(({ key }) => key);
 }
 
