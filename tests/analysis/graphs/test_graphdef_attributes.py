@@ -60,7 +60,7 @@ def test_formats_attribute_values() -> None:
     details = describe_node(node)
     assert details.attributes["padding"] == "SAME"
     assert details.attributes["strides"] == "[1, 2]"
-    assert details.attributes["value"] == "float32 2"
+    assert details.attributes["value"] == "float32 2 [0, 0]"
     assert details.attributes["nothing"] == ""
     assert len(details.attributes["long"]) == 1001
     assert details.functions == ("body", "then")

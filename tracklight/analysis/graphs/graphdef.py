@@ -29,6 +29,8 @@ from tracklight.analysis.graphs.model import (
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
+from tracklight.formats.tensor import decode_tensor
+from tracklight.formats.tensor_text import format_elements
 from tracklight.formats.wire_format import decode_text, decode_texts, scan_messages
 from tracklight.types import Bool, Int64
 
@@ -365,10 +367,18 @@ def _format_item(kind: str, item: Message) -> str:
     if kind == "shape":
         return format_shape(parse_shape(item)) or "unknown"
     if kind == "tensor":
-        return _format_tensor(item.dtype, item.tensor_shape)
+        return f"{_format_tensor(item.dtype, item.tensor_shape)} {_format_elements(item)}".strip()
     if kind == "func":
         return decode_text(item.name)
     return str(item)
+
+
+def _format_elements(tensor: Message) -> str:
+    """Return the elements of a constant; empty if they cannot be read."""
+    try:
+        return format_elements(decode_tensor(tensor))
+    except FormatError:
+        return ""
 
 
 def _format_tensor(dtype: int, shape: Message) -> str:
