@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
-from tracklight.formats.tensor_text import format_elements
+from tracklight.formats.tensor import format_elements
 from tracklight.formats.wire_format import (
     LENGTH_DELIMITED,
     VARINT,

@@ -49,6 +49,8 @@ def build_features(columns: Sequence[HParamColumn], rows: Int64) -> list[Feature
 def _make_feature(column: HParamColumn, rows: Int64) -> Feature:
     values = column.values[rows]
     states = np.zeros(len(rows), np.uint8) if column.states is None else column.states[rows]
+    if column.is_mostly_numbers:
+        states = np.where(states == CellState.NUMBER, states, np.uint8(CellState.MISSING))
     missing = states == CellState.MISSING
     if set(np.unique(states).tolist()) <= {CellState.NUMBER, CellState.MISSING, CellState.BOOL}:
         numbers = np.where(missing, np.nan, values)

@@ -29,8 +29,7 @@ from tracklight.analysis.graphs.model import (
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
-from tracklight.formats.tensor import decode_tensor
-from tracklight.formats.tensor_text import format_elements
+from tracklight.formats.tensor import decode_tensor, format_elements
 from tracklight.formats.wire_format import decode_text, decode_texts, scan_messages
 from tracklight.types import Bool, Int64
 

@@ -341,6 +341,7 @@ def _make_hparam_cells(column: HParamColumn, sessions: Int64) -> HParamCells:
         declared=column.is_declared,
         distinct=column.distinct_count,
         varies=column.differs,
+        numeric=column.is_mostly_numbers,
         min=low,
         max=high,
         log_scale=should_use_log_scale(numbers),

@@ -137,8 +137,9 @@ class HParamCells(msgspec.Struct):
     """A hyperparameter and its value in each row.
 
     ``states`` give the meaning of ``values``: 0 a number, 1 missing, 2 an index into
-    ``categories``, 3 a bool. Null means that all are numbers. ``log_scale`` suggests a logarithmic
-    axis.
+    ``categories``, 3 a bool. Null means that all are numbers. ``numeric`` tells that most are
+    numbers, so that others are exceptions on an axis of numbers. ``log_scale`` suggests a
+    logarithmic axis.
     """
 
     name: str
@@ -149,6 +150,7 @@ class HParamCells(msgspec.Struct):
     declared: bool
     distinct: int
     varies: bool
+    numeric: bool
     min: float | None
     max: float | None
     log_scale: bool

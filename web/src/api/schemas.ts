@@ -2327,8 +2327,9 @@ export type Goal = 'min' | 'max';
 
 /**
  * A hyperparameter and its value in each row. `states` give the meaning of `values`: 0 a number, 1
- * missing, 2 an index into `categories`, 3 a bool. Null means that all are numbers. `log_scale`
- * suggests a logarithmic axis.
+ * missing, 2 an index into `categories`, 3 a bool. Null means that all are numbers. `numeric` tells
+ * that most are numbers, so that others are exceptions on an axis of numbers. `log_scale` suggests
+ * a logarithmic axis.
  */
 export interface HParamCells {
   readonly name: string;
@@ -2339,6 +2340,7 @@ export interface HParamCells {
   readonly declared: boolean;
   readonly distinct: number;
   readonly varies: boolean;
+  readonly numeric: boolean;
   readonly min: number | null;
   readonly max: number | null;
   readonly log_scale: boolean;

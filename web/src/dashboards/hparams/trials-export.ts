@@ -88,6 +88,8 @@ function getExportValue(column: TrialColumn, row: number): string | number | nul
   if (!hasValue(column, row)) return null;
   const value = column.values[row] ?? NaN;
   if (column.categories) return column.categories[value] ?? '';
+  const text = column.texts?.[row] ?? null;
+  if (text !== null) return text;
   if (column.format === 'time')
     return Number.isFinite(value) ? new Date(value * 1000).toISOString() : null;
   return value;

@@ -9,9 +9,11 @@ import type {
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/hparams';
 import { sortNatural } from '../../../lib/sorting';
-import { makeTrials, STUDY_KEY, type TrialColumn, type Trials } from './trials';
+import { formatValue } from '../../../lib/format';
+import { getCategoryText, makeTrials, STUDY_KEY, type TrialColumn, type Trials } from './trials';
 
 /** Values of `HParamCells.states`. */
+const NUMBER_CELL = 0;
 const MISSING_CELL = 1;
 const TEXT_CELL = 2;
 const BOOL_CELL = 3;
@@ -84,9 +86,26 @@ function readHParam(cells: HParamCells): TrialColumn {
     ? states.map((state) => +(state === MISSING_CELL))
     : null;
   const base = { key, kind: 'hparam', title, description, missingMask, varies } as const;
-  return cells.type === 'number'
-    ? { ...base, format: 'value', values: maskMissing(values, missingMask), categories: null }
-    : { ...base, format: 'value', ...toCategories(cells) };
+  if (cells.type === 'number')
+    return { ...base, format: 'value', values: maskMissing(values, missingMask), categories: null };
+  if (cells.type === 'mixed' && cells.numeric)
+    return { ...base, format: 'value', categories: null, ...toNumbers(cells) };
+  return { ...base, format: 'value', ...toCategories(cells) };
+}
+
+/** Separate the numbers from the few values that are not. */
+function toNumbers({
+  values,
+  states,
+  categories: words,
+}: HParamCells): Pick<TrialColumn, 'values' | 'texts'> {
+  const isNumber = (row: number): boolean => (states?.[row] ?? 0) === NUMBER_CELL;
+  return {
+    values: values.map((value, row) => (isNumber(row) ? value : NaN)),
+    texts: Array.from(values, (value, row) =>
+      isNumber(row) ? null : toText(value, states?.[row] ?? 0, words),
+    ),
+  };
 }
 
 function maskMissing(values: Float64Array, mask: Uint8Array | null): Float64Array {
@@ -98,7 +117,7 @@ function toCategories({
   values,
   states,
   categories: words,
-}: HParamCells): Pick<TrialColumn, 'values' | 'categories'> {
+}: HParamCells): Pick<TrialColumn, 'values' | 'categories' | 'categoryLabels'> {
   const texts = Array.from(values, (value, row) => toText(value, states?.[row] ?? 0, words));
   const distinct = new Set(texts.filter((text) => text !== null));
   const categories = sortNatural(distinct, (text) => text);
@@ -106,7 +125,15 @@ function toCategories({
   return {
     values: Float64Array.from(texts, (text) => (text === null ? NaN : (indices.get(text) ?? NaN))),
     categories,
+    ...(states?.includes(NUMBER_CELL) ? { categoryLabels: categories.map(roundNumber) } : {}),
   };
+}
+
+/** Return the text of a number with as many digits as in a column of numbers. */
+function roundNumber(text: string): string {
+  const number = Number(text);
+  if (text === '') return getCategoryText(text);
+  return String(number) === text ? formatValue(number) : text;
 }
 
 function toText(value: number, state: number, words: readonly string[]): string | null {

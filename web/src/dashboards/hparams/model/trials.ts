@@ -23,6 +23,8 @@ export interface TrialColumn {
   readonly categoryLabels?: readonly string[];
   /** 1 for trials without a value; null if all have one. */
   readonly missingMask: Uint8Array | null;
+  /** In a column of numbers: the values of trials that are not numbers, null for all others. */
+  readonly texts?: readonly (string | null)[];
   /** Standard deviations of repeats that are aggregated to one row. */
   readonly deviations?: Float64Array | null;
   /** Sort keys, if trials are not sorted by `values`. */
@@ -62,7 +64,8 @@ export function hasValue({ missingMask, categories, values }: TrialColumn, row: 
 export function formatRawValue(column: TrialColumn, row: number): string | null {
   if (!hasValue(column, row)) return null;
   const value = column.values[row] ?? NaN;
-  return column.categories ? (column.categories[value] ?? '') : String(value);
+  if (column.categories) return column.categories[value] ?? '';
+  return column.texts?.[row] ?? String(value);
 }
 
 /** Return the finite values of a column in ascending order. */
@@ -103,6 +106,8 @@ export function formatTrialValue(column: TrialColumn, row: number): string {
   if (!hasValue(column, row)) return common.noValueSymbol;
   const number = column.values[row] ?? NaN;
   if (column.categories) return getCategoryLabel(column, number);
+  const text = column.texts?.[row] ?? null;
+  if (text !== null) return getCategoryText(text);
   const value = formatColumnValue(column, number);
   const deviation = column.deviations?.[row] ?? 0;
   if (!(deviation > 0)) return value;
