@@ -20,7 +20,7 @@ from tracklight.analysis.graphs.keras import parse_keras
 from tracklight.analysis.graphs.model import Graph
 from tracklight.analysis.graphs.onnx import parse_onnx
 from tracklight.analysis.graphs.stablehlo import is_stablehlo, parse_stablehlo
-from tracklight.errors import EmptyGraphError, FormatError
+from tracklight.errors import EmptyGraphError, FormatError, GraphFileError
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
 from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, iter_fields
@@ -33,10 +33,8 @@ GRAPH_PARSERS: dict[str, Callable[[bytes], Graph]] = {
 }
 """Parsers by the plugin name of a tag."""
 
-_SUPPORTED = (
-    "a GraphDef (.pb, .pbtxt), a saved_model.pb, an ONNX file, a .keras file, a Keras model's JSON "
-    "or StableHLO as text"
-)
+#: Codes of errors of supported files whose content is bad.
+_DAMAGED = frozenset({"files.empty", "graphs.damaged_archive", "graphs.text_too_large"})
 #: Magic bytes of files without a readable graph, and what to do instead.
 _UNSUPPORTED = {
     b"\x89HDF": "an HDF5 file; upload the output of model.to_json() instead",
@@ -70,12 +68,13 @@ def parse_logged_graph(plugin: str, data: bytes) -> Graph:
     """Parse a graph that was logged for a plugin.
 
     Raises:
-        EmptyGraphError: The logged value has no bytes.
+        EmptyGraphError: The logged graph has no nodes.
         FormatError: The bytes are not a graph.
     """
-    if not data:
+    graph = GRAPH_PARSERS[plugin](data) if data else None
+    if graph is None or not (len(graph) or graph.functions):
         raise EmptyGraphError("graphs.empty", "this graph is empty: it was logged without nodes")
-    return GRAPH_PARSERS[plugin](data)
+    return graph
 
 
 def parse_graph_file(name: str, data: bytes) -> Graph:
@@ -91,12 +90,13 @@ def parse_graph_file(name: str, data: bytes) -> Graph:
     try:
         graph = _choose_parser(name, data)(data)
     except FormatError as error:
-        raise FormatError(
-            "graphs.cannot_show", "{name} cannot be shown: {error}", name=name, error=error
+        is_damaged = getattr(error.args[0], "code", "") in _DAMAGED
+        raise (FormatError if is_damaged else GraphFileError)(
+            "graphs.cannot_show", 'cannot show "{name}": {error}', name=name, error=error
         ) from error
     if not len(graph) and not graph.functions:
-        raise FormatError(
-            "graphs.no_nodes", "{name} cannot be shown: its graph has no nodes", name=name
+        raise GraphFileError(
+            "graphs.no_nodes", 'cannot show "{name}": its graph has no nodes', name=name
         )
     return graph
 
@@ -138,8 +138,7 @@ def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
     except FormatError as error:
         raise FormatError(
             "graphs.truncated_or_unknown",
-            "it ends too early, or is none of {supported}",
-            supported=_SUPPORTED,
+            "it ends too early, or is not a supported model file",
         ) from error
     if (7, LENGTH_DELIMITED) in fields and (1, LENGTH_DELIMITED) not in fields:
         return parse_onnx
@@ -149,7 +148,7 @@ def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
         return lambda data: build_graph(get_graphdef(proto.parse("MetaGraphDef", data)))
     if fields & {(1, LENGTH_DELIMITED), (2, LENGTH_DELIMITED)}:
         return parse_graphdef
-    raise FormatError("graphs.unknown_format", "it is none of {supported}", supported=_SUPPORTED)
+    raise FormatError("graphs.unknown_format", "it is not a supported model file")
 
 
 def _parse_keras_archive(data: bytes) -> Graph:
