@@ -98,7 +98,10 @@ def test_scopes_of_the_same_structure_share_a_number(open_graph: OpenGraph) -> N
 
 def test_auxiliary_children_have_a_role(open_graph: OpenGraph) -> None:
     nodes = {"init": [], "c": [], "lone": [], "sum": ["b0"], "hub": [], "x": []}
-    nodes |= {f"b{number}": ["hub", f"b{number - 1}"] if number else ["hub", "c", "x"] for number in range(20)}
+    nodes |= {
+        f"b{number}": ["hub", f"b{number - 1}"] if number else ["hub", "c", "x"]
+        for number in range(20)
+    }
     ops = {"init": "NoOp", "c": "Const", "sum": "ScalarSummary", "x": "Placeholder"}
     ops |= {f"b{number}": f"Op{number}" for number in range(20)}
     roles = {child.label: child.role for child in open_graph(graphdef(nodes, ops)).group().children}

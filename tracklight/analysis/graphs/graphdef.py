@@ -53,6 +53,11 @@ _SOURCE = "source"
 _PACKED = ("attr", "parameters")
 #: Attributes with the type of a node's outputs, in order of preference.
 _TYPES = ("output_type", "dtype", "T", "DstT", "out_type")
+#: Attributes with the type of each output, of calls and of iterators.
+_TYPE_LISTS = ("Tout", "output_types", "component_types")
+#: Operations whose attribute ``T`` lists the type of each output, not only those of inputs.
+_LOOPS = frozenset({"While", "StatelessWhile", "IdentityN"})
+_OUTPUT_SHAPES = "output_shapes"
 #: The operation that outputs a handle of a variable.
 _HANDLE = "VarHandleOp"
 #: Operations whose outputs are trainable.
@@ -297,6 +302,11 @@ def parse_shape(shape: Message) -> Shape:
 def _get_outputs(op: str, values: Mapping[str, Message]) -> tuple[TensorSpec, ...]:
     if op == _HANDLE:
         return (TensorSpec("resource", ()),)
+    listed = _list_output_types(op, values)
+    if listed:
+        shapes = _list_shapes(values) if _SHAPES in values or _OUTPUT_SHAPES in values else []
+        shapes += [None] * (len(listed) - len(shapes))
+        return tuple(map(TensorSpec, listed, shapes))
     shapes = _list_shapes(values)
     types = _list_types(values)
     # A single type applies to all outputs.
@@ -309,11 +319,22 @@ def _list_shapes(values: Mapping[str, Message]) -> list[Shape]:
         value = values[_SHAPES]
         shapes = value.list.shape if value.WhichOneof("value") == "list" else [value.shape]
         return [parse_shape(shape) for shape in shapes]
+    if _OUTPUT_SHAPES in values and values[_OUTPUT_SHAPES].WhichOneof("value") == "list":
+        return [parse_shape(shape) for shape in values[_OUTPUT_SHAPES].list.shape]
     if "shape" in values and values["shape"].WhichOneof("value") == "shape":
         return [parse_shape(values["shape"].shape)]
     if "value" in values and values["value"].WhichOneof("value") == "tensor":
         return [parse_shape(values["value"].tensor.tensor_shape)]
     return [None] if any(key in values for key in _TYPES) else []
+
+
+def _list_output_types(op: str, values: Mapping[str, Message]) -> list[str]:
+    """Return the type of each output of a call, loop or iterator; empty for other operations."""
+    keys = [*_TYPE_LISTS, *(["T"] if op in _LOOPS else [])]
+    value = next((values[key] for key in keys if key in values), None)
+    if value is None or value.WhichOneof("value") != "list":
+        return []
+    return [get_dtype_name(number) for number in value.list.type]
 
 
 def _list_types(values: Mapping[str, Message]) -> list[str]:
