@@ -56,11 +56,11 @@ _TYPE_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class OnnxTensor:
-    """The description of a tensor. Unknown sizes, and an unknown shape, are None."""
+    """The description of a tensor. Symbolic sizes are names, unknown ones and shapes are None."""
 
     name: str
     dtype: str
-    shape: tuple[int | None, ...] | None
+    shape: tuple[int | str | None, ...] | None
 
 
 @dataclass(slots=True)
@@ -140,7 +140,7 @@ def parse_onnx_function(data: bytes | memoryview) -> OnnxGraph:
 def parse_onnx_tensor(data: bytes | memoryview) -> OnnxTensor:
     """Parse a TensorProto of ONNX except for its elements."""
     name, dtype = "", 0
-    sizes: list[int | None] = []
+    sizes: list[int | str | None] = []
     for part in iter_fields(data, 0, len(data)):
         if part.number == _TENSOR_NAME and part.wire_type == LENGTH_DELIMITED:
             name = decode_text(bytes(data[part.start : part.end]))
@@ -185,7 +185,7 @@ def _format_tensor(data: bytes) -> str:
 def decode_onnx_elements(data: bytes | memoryview) -> NDArray[Any] | None:
     """Return the elements of a TensorProto; None if they are in another file or not supported."""
     tensor = parse_onnx_tensor(data)
-    shape = [size for size in tensor.shape or () if size is not None]
+    shape = [size for size in tensor.shape or () if isinstance(size, int)]
     raw, texts, numbers = b"", [], []
     for part in iter_fields(data, 0, len(data)):
         content = bytes(data[part.start : part.end])
@@ -238,7 +238,7 @@ def _format_graph(data: bytes) -> str:
 def _parse_sparse_tensor(data: memoryview) -> OnnxTensor:
     """Parse a SparseTensorProto: values, which carry the name, indices and shape."""
     name = dtype = ""
-    sizes: list[int | None] = []
+    sizes: list[int | str | None] = []
     for part in iter_fields(data, 0, len(data)):
         if part.number == 1 and part.wire_type == LENGTH_DELIMITED:
             values = parse_onnx_tensor(data[part.start : part.end])
@@ -251,13 +251,16 @@ def _parse_sparse_tensor(data: memoryview) -> OnnxTensor:
 def _parse_value_info(data: memoryview) -> OnnxTensor:
     value = proto.parse("OnnxValue", data)
     tensor = value.type.tensor_type
-    sizes = None
+    sizes: tuple[int | str | None, ...] | None = None
     if tensor.HasField("shape"):
-        sizes = tuple(
-            _as_size(dim.dim_value) if dim.WhichOneof("value") == "dim_value" else None
-            for dim in tensor.shape.dim
-        )
+        sizes = tuple(map(_parse_dim, tensor.shape.dim))
     return OnnxTensor(decode_text(value.name), get_onnx_type_name(tensor.elem_type), sizes)
+
+
+def _parse_dim(dim: Message) -> int | str | None:
+    if dim.WhichOneof("value") == "dim_value":
+        return _as_size(dim.dim_value)
+    return decode_text(dim.dim_param) or None
 
 
 def _as_size(size: int) -> int | None:

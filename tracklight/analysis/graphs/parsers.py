@@ -20,13 +20,14 @@ from tracklight.analysis.graphs.keras import parse_keras
 from tracklight.analysis.graphs.model import Graph
 from tracklight.analysis.graphs.onnx import parse_onnx
 from tracklight.analysis.graphs.stablehlo import is_stablehlo, parse_stablehlo
+from tracklight.analysis.graphs.torch_parameters import add_parameter_shapes
 from tracklight.errors import EmptyGraphError, FormatError, GraphFileError
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
 from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, iter_fields
 
 GRAPH_PARSERS: dict[str, Callable[[bytes], Graph]] = {
-    "graphs": parse_graphdef,
+    "graphs": lambda data: add_parameter_shapes(parse_graphdef(data)),
     "graph_run_metadata": parse_run_metadata,
     "graph_run_metadata_graph": parse_run_metadata,
     "graph_keras_model": parse_keras,
