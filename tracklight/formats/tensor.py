@@ -452,7 +452,7 @@ def _summarize(array: NDArray[Any]) -> str:
     numbers = array.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
     if not len(finite):
-        return "all NaN or Inf: "
+        return "(all NaN or Inf) "
     statistics = [
         f"min {finite.min():.4g}",
         f"max {finite.max():.4g}",
@@ -461,4 +461,4 @@ def _summarize(array: NDArray[Any]) -> str:
     ]
     if len(finite) < array.size:
         statistics.append(f"{array.size - len(finite):,} NaN/Inf")
-    return f"{', '.join(statistics)}: "
+    return f"({', '.join(statistics)}) "

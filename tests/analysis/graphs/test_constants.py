@@ -38,7 +38,7 @@ def test_small_constants_are_shown_in_full(value: object, text: str) -> None:
 def test_large_constants_are_summarized() -> None:
     text = describe_const(np.arange(1000, dtype=np.float32).reshape(10, 100))
     assert text.startswith(
-        "float32 10\N{MULTIPLICATION SIGN}100 min 0, max 999, mean 499.5, std 288.7: [0, 1, 2, "
+        "float32 10\N{MULTIPLICATION SIGN}100 (min 0, max 999, mean 499.5, std 288.7) [0, 1, 2, "
     )
 
 
