@@ -79,7 +79,7 @@ def test_columns(log: tracklight.Log) -> None:
     assert table["hparams.lr"].tolist() == [0.1, "auto"]
     assert table["hparams.flip"].tolist() == [True, None]
     assert table["start_time"].tolist() == [1.7e9, 1.7e9]
-    assert repr(table).startswith("<HParamsTable of 2 trials: run, group, ")
+    assert repr(table).startswith("<HParamsTable of 2 trials: run, study, group, ")
 
 
 def test_selects_and_reduces_metrics(log: tracklight.Log) -> None:
