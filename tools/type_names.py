@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import (
     Annotated,
@@ -49,6 +49,8 @@ def describe_type(kind: Any) -> str:
     if is_struct(kind):
         name = name_struct(kind)
         return f"[{name}](#{name.lower().replace('.', '')})"
+    if origin is Annotated and (title := _find_title(args[1:])):
+        return title
     if origin is Annotated:
         return describe_type(args[0]) + "".join(map(_describe_bounds, args[1:]))
     if origin in (Union, types.UnionType):
@@ -64,6 +66,12 @@ def describe_type(kind: Any) -> str:
         fields = get_type_hints(kind, include_extras=True).items()
         return f"list: [{', '.join(f'{name}: {describe_type(part)}' for name, part in fields)}]"
     return _describe_container(origin, args)
+
+
+def _find_title(annotations: Iterable[Any]) -> str | None:
+    """Return the title that a type has in its own words, such as the encoding of its bytes."""
+    titles = (getattr(annotation, "title", None) for annotation in annotations)
+    return next((title for title in titles if title), None)
 
 
 def find_dtype(kind: Any) -> type[np.generic] | None:

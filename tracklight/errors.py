@@ -7,7 +7,8 @@ TracklightError
 │   ├── TagNotFoundError        the run has no tag of that name
 │   └── CorruptRecordError      a record fails its checksum or cannot be decoded
 ├── FormatError                 a file does not have the expected format
-│   └── EmptyGraphError         a graph was logged without any nodes
+│   ├── EmptyGraphError         a graph was logged without any nodes
+│   └── GraphFileError          a file has no graph, or its format is not supported
 ├── ModelError                  a model cannot be loaded or called, or returns invalid predictions
 ├── SaveError                   a note or another edit could not be saved
 ├── UsageError                  invalid argument, flag or request
@@ -217,6 +218,10 @@ class FormatError(TracklightError):
 
 class EmptyGraphError(FormatError):
     """A graph was logged without any nodes, as `trace_export` does when nothing was traced."""
+
+
+class GraphFileError(FormatError):
+    """A file has no graph, or its format is not supported."""
 
 
 class ModelError(TracklightError):

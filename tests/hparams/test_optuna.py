@@ -175,3 +175,16 @@ def test_invalid_storage_raises_and_is_not_created(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("not a database, and longer than its header would be" * 9)
     with pytest.raises(LogError, match=r"Cannot open .* as an Optuna storage"):
         StudyMirror(f"sqlite:///{tmp_path / 'text.db'}", tmp_path)
+
+
+def test_searches_with_the_same_trial_ids_stay_apart(tmp_path: Path) -> None:
+    space = {"x": (0.0, 1.0)}
+    own = optuna.create_study(direction="minimize")
+    hp.search(lambda trial: float(trial["x"]), space, 4, logdir=tmp_path / "a", study=own)
+    hp.search(lambda trial: float(trial["x"]), space, 4, logdir=tmp_path / "b")
+    board = open_board(tmp_path)[1]
+    response = board.sessions(SessionsRequest(aggregation="mean"))
+    assert (len(response.rows.names), response.repeats) == (8, 0)
+    # The direction is that of the given study, not the default of the argument.
+    goals = [board.sessions(SessionsRequest(study=it)).metrics[0].goal for it in ("a", "b")]
+    assert goals == ["min", "max"]

@@ -66,13 +66,20 @@ def test_has_one_row_per_trial(log: tracklight.Log) -> None:
 def test_columns(log: tracklight.Log) -> None:
     table = log.hparams()
 
-    assert table.columns[:5] == ("run", "group", "status", "start_time", "end_time")
+    assert table.columns[:6] == (
+        "run",
+        "study",
+        "group",
+        "status",
+        "start_time",
+        "end_time",
+    )
     assert sorted(table.hparams) == ["flip", "lr", "opt"]
     assert table.metrics == ("validation/loss", "acc")
     assert table["hparams.lr"].tolist() == [0.1, "auto"]
     assert table["hparams.flip"].tolist() == [True, None]
     assert table["start_time"].tolist() == [1.7e9, 1.7e9]
-    assert repr(table).startswith("<HParamsTable of 2 trials: run, group, ")
+    assert repr(table).startswith("<HParamsTable of 2 trials: run, study, group, ")
 
 
 def test_selects_and_reduces_metrics(log: tracklight.Log) -> None:

@@ -12,9 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
+from tracklight.formats.tensor import format_elements
 from tracklight.formats.wire_format import (
     LENGTH_DELIMITED,
     VARINT,
@@ -29,6 +33,12 @@ _MODEL_GRAPH, _MODEL_FUNCTION = 7, 25
 _GRAPH_NODE, _GRAPH_NAME, _GRAPH_INITIALIZER, _GRAPH_SPARSE = 1, 2, 5, 15
 _GRAPH_INPUT, _GRAPH_OUTPUT, _GRAPH_VALUE = 11, 12, 13
 _TENSOR_DIMS, _TENSOR_TYPE, _TENSOR_NAME = 1, 2, 8
+_TENSOR_RAW, _TENSOR_TEXT = 9, 6
+#: The fields of TensorProto with elements of fixed size, and varints.
+_TENSOR_FIXED = {4: "<f4", 10: "<f8"}
+_TENSOR_VARINTS = (5, 7, 11)
+#: Types that NumPy does not have, by the type of their bits.
+_STORED_TYPES = {"bfloat16": "uint16"}
 _FUNCTION_NAME, _FUNCTION_INPUT, _FUNCTION_OUTPUT, _FUNCTION_NODE = 1, 4, 5, 7
 _FUNCTION_DOMAIN, _FUNCTION_VALUE = 10, 12
 
@@ -46,11 +56,11 @@ _TYPE_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class OnnxTensor:
-    """The description of a tensor. Unknown sizes, and an unknown shape, are None."""
+    """The description of a tensor. Symbolic sizes are names, unknown ones and shapes are None."""
 
     name: str
     dtype: str
-    shape: tuple[int | None, ...] | None
+    shape: tuple[int | str | None, ...] | None
 
 
 @dataclass(slots=True)
@@ -130,7 +140,7 @@ def parse_onnx_function(data: bytes | memoryview) -> OnnxGraph:
 def parse_onnx_tensor(data: bytes | memoryview) -> OnnxTensor:
     """Parse a TensorProto of ONNX except for its elements."""
     name, dtype = "", 0
-    sizes: list[int | None] = []
+    sizes: list[int | str | None] = []
     for part in iter_fields(data, 0, len(data)):
         if part.number == _TENSOR_NAME and part.wire_type == LENGTH_DELIMITED:
             name = decode_text(bytes(data[part.start : part.end]))
@@ -152,7 +162,7 @@ def iter_subgraphs(attribute: Message) -> Iterator[bytes]:
 
 
 def format_attribute(attribute: Message) -> str:
-    """Format the value of an attribute; for tensors the type and shape, for graphs the name."""
+    """Format the value of an attribute; for tensors with their elements, for graphs the name."""
     field_name = _VALUE_FIELDS[attribute.type] if 0 < attribute.type < len(_VALUE_FIELDS) else ""
     if not field_name:  # files of old versions do not set the type
         fields = [part.name for part, _ in attribute.ListFields() if part.name in _VALUE_FIELDS]
@@ -167,7 +177,51 @@ def format_attribute(attribute: Message) -> str:
 def _format_tensor(data: bytes) -> str:
     tensor = parse_onnx_tensor(data)
     sizes = ["?" if size is None else str(size) for size in tensor.shape or ()]
-    return f"{tensor.dtype} {_CROSS.join(sizes) or 'scalar'}"
+    text = f"{tensor.dtype} {_CROSS.join(sizes) or 'scalar'}"
+    elements = decode_onnx_elements(data)
+    return text if elements is None else f"{text} {format_elements(elements)}"
+
+
+def decode_onnx_elements(data: bytes | memoryview) -> NDArray[Any] | None:
+    """Return the elements of a TensorProto; None if they are in another file or not supported."""
+    tensor = parse_onnx_tensor(data)
+    shape = [size for size in tensor.shape or () if isinstance(size, int)]
+    raw, texts, numbers = b"", [], []
+    for part in iter_fields(data, 0, len(data)):
+        content = bytes(data[part.start : part.end])
+        if part.number == _TENSOR_RAW:
+            raw = content
+        elif part.number == _TENSOR_TEXT:
+            texts.append(content)
+        elif part.number in _TENSOR_FIXED and part.wire_type == LENGTH_DELIMITED:
+            numbers += np.frombuffer(content, _TENSOR_FIXED[part.number]).tolist()
+        elif part.number in _TENSOR_VARINTS:
+            numbers += _iter_numbers(data, part)
+    try:
+        return _build_elements(tensor.dtype, shape, raw, texts, numbers)
+    except (TypeError, ValueError, OverflowError):  # the file is damaged, or a rare type
+        return None
+
+
+def _build_elements(
+    dtype: str, shape: list[int], raw: bytes, texts: list[bytes], numbers: list[Any]
+) -> NDArray[Any]:
+    if dtype == "string":
+        return np.array(texts, object).reshape(shape)
+    if raw:
+        stored = np.frombuffer(raw, np.dtype(_STORED_TYPES.get(dtype, dtype)).newbyteorder("<"))
+    elif dtype in ("float16", "bfloat16"):  # bits in 32-bit integers
+        stored = np.array(numbers, np.int64).astype(np.uint16)
+        stored = stored.view(np.float16) if dtype == "float16" else stored
+    elif dtype.startswith("complex"):
+        parts = np.array(numbers, np.float64).reshape(-1, 2)
+        stored = (parts[:, 0] + 1j * parts[:, 1]).astype(dtype)
+    else:
+        is_float = np.dtype(dtype).kind == "f"
+        stored = np.array(numbers, np.float64 if is_float else np.int64).astype(dtype)
+    if dtype == "bfloat16":
+        stored = (stored.astype(np.uint32) << 16).view(np.float32)
+    return stored.reshape(shape)
 
 
 def _format_graph(data: bytes) -> str:
@@ -184,7 +238,7 @@ def _format_graph(data: bytes) -> str:
 def _parse_sparse_tensor(data: memoryview) -> OnnxTensor:
     """Parse a SparseTensorProto: values, which carry the name, indices and shape."""
     name = dtype = ""
-    sizes: list[int | None] = []
+    sizes: list[int | str | None] = []
     for part in iter_fields(data, 0, len(data)):
         if part.number == 1 and part.wire_type == LENGTH_DELIMITED:
             values = parse_onnx_tensor(data[part.start : part.end])
@@ -197,13 +251,16 @@ def _parse_sparse_tensor(data: memoryview) -> OnnxTensor:
 def _parse_value_info(data: memoryview) -> OnnxTensor:
     value = proto.parse("OnnxValue", data)
     tensor = value.type.tensor_type
-    sizes = None
+    sizes: tuple[int | str | None, ...] | None = None
     if tensor.HasField("shape"):
-        sizes = tuple(
-            _as_size(dim.dim_value) if dim.WhichOneof("value") == "dim_value" else None
-            for dim in tensor.shape.dim
-        )
+        sizes = tuple(map(_parse_dim, tensor.shape.dim))
     return OnnxTensor(decode_text(value.name), get_onnx_type_name(tensor.elem_type), sizes)
+
+
+def _parse_dim(dim: Message) -> int | str | None:
+    if dim.WhichOneof("value") == "dim_value":
+        return _as_size(dim.dim_value)
+    return decode_text(dim.dim_param) or None
 
 
 def _as_size(size: int) -> int | None:

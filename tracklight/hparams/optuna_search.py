@@ -120,7 +120,7 @@ def search(
         n_trials: Number of trials.
         sampler: How to choose hyperparameters: the name of a sampler or one of Optuna's.
         logdir: Directory of the search.
-        direction: Whether to minimize or maximize the objective.
+        direction: Whether to minimize or maximize the objective; a given study has its own.
         metric: Tag under which the value of the objective is logged.
         seed: Seed of the sampler.
         study: An existing study to continue.
@@ -144,9 +144,8 @@ def search(
         study = create_study(
             direction=direction, sampler=_create_sampler(sampler, distributions, seed)
         )
-    _log_experiment(
-        logdir, space, Metric(metric, description=f"The objective of the search ({direction}).")
-    )
+    description = f"The objective of the search ({study.direction.name.lower()})."
+    _log_experiment(logdir, space, Metric(metric, description=description))
 
     def run_objective(optuna_trial: optuna.Trial) -> float:
         values = {

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tracklight.analysis.experiments.hparam_columns import HParamColumn
 from tracklight.analysis.experiments.metrics import Metric, make_reduction
+from tracklight.analysis.experiments.session_store import SessionSnapshot, SessionStore
 from tracklight.analysis.experiments.sessions import Session, inherit_hparams
-from tracklight.analysis.experiments.study import Study, StudySnapshot
 from tracklight.analysis.source import Context, Problem
 from tracklight.errors import UsageError, list_similar_names
 from tracklight.formats.hparams import HParamValue
@@ -38,8 +38,10 @@ class Trial:
         hparams: The hyperparameters by name. Numbers are floats, as they are stored.
         metrics: The metrics by name; metrics without a value are omitted.
         status: ``"unknown"``, ``"success"``, ``"failure"`` or ``"running"``.
-        start_time: Start time; None if make_error.
-        end_time: End time; None if it is running or make_error.
+        start_time: Start time; None if unknown.
+        end_time: End time; None if it is running or unknown.
+        study: The directory of the trials that this one can be compared with. Groups of different
+            studies are different, even if they have the same name.
     """
 
     run: str
@@ -49,12 +51,13 @@ class Trial:
     status: str
     start_time: datetime | None
     end_time: datetime | None
+    study: str = "."
 
 
 class HParamsTable(Frame):
     """Hyperparameters and metrics, one row per trial.
 
-    The columns are ``run``, ``group``, ``status``, ``start_time``, ``end_time``, then
+    The columns are ``run``, ``study``, ``group``, ``status``, ``start_time``, ``end_time``, then
     ``hparams.<name>`` and ``metrics.<name>``. The name of a metric is its tag, prefixed with
     the run below the trial that logged it, if any: ``validation/epoch_loss``.
 
@@ -78,6 +81,7 @@ class HParamsTable(Frame):
         super().__init__(
             {
                 "run": ObjectColumn([trial.run for trial in trials], "string"),
+                "study": ObjectColumn([trial.study for trial in trials], "string"),
                 "group": ObjectColumn([trial.group for trial in trials], "string"),
                 "status": ObjectColumn([trial.status for trial in trials], "string"),
                 "start_time": _to_times([trial.start_time for trial in trials]),
@@ -107,12 +111,12 @@ class HParamsReader:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._study = Study(_create_context(catalog))
+        self._store = SessionStore(_create_context(catalog))
 
     def read(self, metrics: NameFilter = None, reduce: Reduction = "last") -> HParamsTable:
-        state = self._study.get_snapshot()
+        state = self._store.get_snapshot()
         selected = _select_metrics(state, metrics)
-        columns_read = self._study.read_metrics(
+        columns_read = self._store.read_metrics(
             state, [*selected.values()], make_reduction(reduce, 0, 0)
         )
         columns = {
@@ -139,12 +143,12 @@ class HParamsReader:
 
     def read_run(self, run: str) -> dict[str, HParamValue]:
         """Return the hyperparameters of a run: its own, or those of the trial it belongs to."""
-        state = self._study.get_snapshot()
+        state = self._store.get_snapshot()
         own = {session.name: session.hparams for session in state.sessions}
         return dict(inherit_hparams(own, [run]).get(run, {}))
 
 
-def _select_metrics(state: StudySnapshot, name_filter: NameFilter) -> dict[str, Metric]:
+def _select_metrics(state: SessionSnapshot, name_filter: NameFilter) -> dict[str, Metric]:
     named = _name_metrics(state.metrics)
 
     def make_error(name: str) -> UsageError:
@@ -167,7 +171,7 @@ def _name_metrics(metrics: Sequence[Metric]) -> dict[str, Metric]:
     return named
 
 
-def _make_trial(state: StudySnapshot, session: Session, metrics: Mapping[str, float]) -> Trial:
+def _make_trial(state: SessionSnapshot, session: Session, metrics: Mapping[str, float]) -> Trial:
     start, end, _ = state.get_times(session)
     return Trial(
         session.name,
@@ -177,6 +181,7 @@ def _make_trial(state: StudySnapshot, session: Session, metrics: Mapping[str, fl
         session.status.name.lower(),
         _to_datetime(start),
         _to_datetime(end),
+        session.study,
     )
 
 

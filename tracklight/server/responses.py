@@ -313,6 +313,14 @@ _STATUS_BY_ERROR: dict[type[Exception], tuple[int, Message]] = {
             "tf.function between trace_on(graph=True) and trace_export.",
         ),
     ),
+    errors.GraphFileError: (
+        422,
+        Message(
+            "hints.graph_file",
+            "Supported files: GraphDef (.pb, .pbtxt), saved_model.pb, ONNX, .keras, the JSON of a "
+            "Keras model, and StableHLO as text.",
+        ),
+    ),
     errors.SaveError: (
         503,
         Message(

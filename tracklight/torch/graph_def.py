@@ -128,7 +128,7 @@ def _build_onnx_node(node: Message, shapes: dict[bytes, list[int]]) -> Message:
 
 
 def _get_known_shape(value: OnnxTensor) -> list[int]:
-    return [-1 if size is None else size for size in value.shape or ()]
+    return [size if isinstance(size, int) else -1 for size in value.shape or ()]
 
 
 def _format_attribute(attribute: Message) -> str:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from tracklight.analysis.experiments.features import build_features
 from tracklight.analysis.experiments.hparam_columns import (
     build_hparam_columns,
     should_use_log_scale,
@@ -74,3 +75,13 @@ def test_log_scale_is_used_for_wide_positive_ranges() -> None:
     assert not should_use_log_scale(np.array([16.0, 128.0]))
     assert not should_use_log_scale(np.array([0.0, 100.0]))
     assert not should_use_log_scale(np.array([np.nan]))
+
+
+def test_one_text_does_not_turn_numbers_into_texts() -> None:
+    cells: list[HParamValue] = [16.0, 32.0, "auto", 64.0]
+    sessions = [Session(str(n), {"batch": cell}, str(n)) for n, cell in enumerate(cells)]
+    (column,) = build_hparam_columns(sessions, [])
+    assert (column.type, column.is_mostly_numbers) == ("mixed", True)
+    (feature,) = build_features([column], np.arange(4))
+    assert feature.is_ordered
+    assert feature.is_missing.tolist() == [False, False, True, False]

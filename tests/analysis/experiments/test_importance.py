@@ -62,9 +62,7 @@ def test_texts_and_bools_are_features() -> None:
     values = [steps[str(it["optimizer"])] + 0.8 * bool(it["flip"]) + it["dropout"] for it in trials]
     found = compute(trials, values, sign=-1)
     assert [share.name for share in found.shares[:3]] == ["optimizer", "flip", "dropout"]
-    assert found.shares[0].best == "sgd"
     assert found.shares[1].direction == -1
-    assert found.shares[1].best == "false"
 
 
 def test_interaction_is_reported_as_a_pair() -> None:
@@ -123,12 +121,12 @@ def test_conditional_hyperparameter_takes_no_importance_from_its_condition() -> 
     assert found["momentum"] < 0.01
 
 
-def test_unconditionally_missing_values_count_as_a_value() -> None:
+def test_missing_values_are_not_a_value() -> None:
     rng = np.random.default_rng(8)
     strengths = [float(rng.uniform()) if rng.integers(2) else None for _ in range(200)]
     trials: list[dict[str, HParamValue]] = [
         {"lr": float(rng.uniform()), **({} if it is None else {"augment": it})} for it in strengths
     ]
     found = compute(trials, [0.0 if it is None else 1.0 for it in strengths])
-    assert found.shares[0].name == "augment"
-    assert found.r2 > 0.8
+    # Whether `augment` is missing decides everything; its values decide nothing.
+    assert found.r2 < 0.1

@@ -75,7 +75,7 @@ def test_experiments_round_trip() -> None:
     assert formats.parse_experiment(content) == formats.Experiment(hparams, metrics, "e", "d")
 
 
-def test_sessions_have_the_experiment_of_an_ancestor() -> None:
+def test_sessions_have_the_study_of_an_ancestor() -> None:
     source = make_source("grid", "grid/a", "grid/a/train", "torch/1")
     experiment = formats.build_experiment([], [])
     for run in ("grid", "torch/1"):
@@ -83,7 +83,7 @@ def test_sessions_have_the_experiment_of_an_ancestor() -> None:
     add_start(source, "grid/a", lr=1.0)
     add_start(source, "torch/1", lr=1.0)
     found = SessionReader(source).read().sessions
-    assert [(it.name, it.experiment) for it in found] == [("grid/a", "grid"), ("torch/1", "")]
+    assert [(it.name, it.study) for it in found] == [("grid/a", "grid"), ("torch/1", ".")]
 
 
 def test_settings_files_are_used_without_records() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tracklight.analysis.graphs.graphdef import describe_node, get_dtype_name
 from tracklight.analysis.graphs.model import TensorSpec, format_shape
 from tracklight.formats import proto
@@ -60,7 +62,7 @@ def test_formats_attribute_values() -> None:
     details = describe_node(node)
     assert details.attributes["padding"] == "SAME"
     assert details.attributes["strides"] == "[1, 2]"
-    assert details.attributes["value"] == "float32 2"
+    assert details.attributes["value"] == "float32 2 [0, 0]"
     assert details.attributes["nothing"] == ""
     assert len(details.attributes["long"]) == 1001
     assert details.functions == ("body", "then")
@@ -69,3 +71,25 @@ def test_formats_attribute_values() -> None:
 def test_unknown_types_keep_their_number() -> None:
     assert get_dtype_name(101) == "float32"
     assert get_dtype_name(77) == "type 77"
+
+
+@pytest.mark.parametrize(
+    ("op", "key", "more"),
+    [
+        ("PartitionedCall", "Tout", {"Tin": [3]}),
+        ("StatefulPartitionedCall", "Tout", {"Tin": [20, 20]}),
+        ("StatelessIf", "Tout", {"Tin": [3]}),
+        ("While", "T", {}),
+        ("IteratorGetNext", "output_types", {}),
+    ],
+)
+def test_calls_and_loops_have_the_type_of_each_output(
+    op: str, key: str, more: dict[str, list[int]]
+) -> None:
+    types = {name: proto.AttrValue(list=proto.AttrList(type=it)) for name, it in more.items()}
+    types[key] = proto.AttrValue(list=proto.AttrList(type=[1, 9, 10]))
+    outputs = describe_node(_node(op, **types)).outputs
+    assert [output.dtype for output in outputs] == ["float32", "int64", "bool"]
+    shapes = proto.AttrValue(list=proto.AttrList(shape=[_shape(2), _shape()]))
+    outputs = describe_node(_node(op, **types, output_shapes=shapes)).outputs
+    assert [output.shape for output in outputs] == [(2,), (), None]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.graphs.conftest import FILES
 from tests.analysis.graphs.test_graphdef import edges_of
-from tracklight.analysis.graphs.model import Graph, TensorSpec
+from tracklight.analysis.graphs.model import Graph, TensorSpec, format_shape
 from tracklight.analysis.graphs.onnx import parse_onnx
 from tracklight.errors import FormatError
 from tracklight.formats import proto
@@ -186,3 +186,17 @@ def test_arbitrary_bytes_are_parsed_or_raise_format_error(
             continue
         for body in [graph, *graph.functions.values()]:
             assert all(body.describe(node).parameters >= 0 for node in range(len(body)))
+
+
+def test_symbolic_dimensions_have_their_names() -> None:
+    onnx = pytest.importorskip("onnx")
+    kind = onnx.TensorProto.FLOAT
+    x = onnx.helper.make_tensor_value_info("x", kind, ["batch", 3, None])
+    y = onnx.helper.make_tensor_value_info("y", kind, ["batch", 3, None])
+    node = onnx.helper.make_node("Relu", ["x"], ["y"])
+    model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [x], [y]))
+    graph = parse_onnx(model.SerializeToString())
+    (output,) = graph.describe(graph.names.index("x")).outputs
+    assert output.shape == ("batch", 3, None)
+    assert format_shape(output.shape) == "batch\N{MULTIPLICATION SIGN}3\N{MULTIPLICATION SIGN}?"
+    assert output.count_elements() is None

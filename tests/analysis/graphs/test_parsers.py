@@ -14,9 +14,10 @@ from tests.analysis.graphs.conftest import FILES
 from tests.analysis.graphs.test_graphdef import edges_of
 from tracklight.analysis.graphs import parsers
 from tracklight.analysis.graphs.model import Graph
-from tracklight.analysis.graphs.parsers import parse_graph_file
-from tracklight.errors import FormatError
+from tracklight.analysis.graphs.parsers import parse_graph_file, parse_logged_graph
+from tracklight.errors import EmptyGraphError, FormatError, GraphFileError
 from tracklight.formats import proto
+from tracklight.server.responses import describe_error
 
 NAMES = ["function.pb", "function.pbtxt", "saved_model.pb", "torch_export.onnx", "choice.onnx"]
 DATA = {name: (FILES / name).read_bytes() for name in NAMES}
@@ -76,9 +77,9 @@ def test_keras_models(data: bytes) -> None:
         (pack("data.pkl", b""), "not a .keras file; export it as ONNX"),
         (pack("config.json", MODEL)[:-30], "the archive is damaged"),
         (pack("config.json", b"{}"), "no layer configuration"),
-        (b"hello world", "none of a GraphDef"),
-        (b"\x08\x01\x08\x01", "it is none of a GraphDef"),
-        (b"#" * 100_000, "none of a GraphDef"),
+        (b"hello world", "not a supported model file"),
+        (b"\x08\x01\x08\x01", "it is not a supported model file"),
+        (b"#" * 100_000, "not a supported model file"),
         (b"node {\n  name: 3 3\n}", "the text is not a GraphDef message: 2:9"),
         (b"node { attr { " * 2000, "not a GraphDef message"),
         (b"saved_model_schema_version: 1", "the saved model has no graph"),
@@ -91,7 +92,7 @@ def test_keras_models(data: bytes) -> None:
 def test_unsupported_file_raises_format_error(data: bytes, message: str) -> None:
     with pytest.raises(FormatError) as caught:
         parse_graph_file("some.file", data)
-    assert str(caught.value).startswith("some.file cannot be shown: ")
+    assert str(caught.value).startswith('cannot show "some.file": ')
     assert message in str(caught.value)
 
 
@@ -133,3 +134,21 @@ def test_type_names_in_strings_are_not_replaced() -> None:
     graph = parse_graph_file("a.pbtxt", text)
     assert list(graph.names) == ["DT_FLOAT"]
     assert graph.describe(0).attributes == {"T": "float16"}
+
+
+def test_a_logged_graph_without_nodes_is_reported() -> None:
+    only_versions = proto.GraphDef(versions=proto.VersionDef(producer=1)).SerializeToString()
+    for data in (b"", only_versions):
+        with pytest.raises(EmptyGraphError, match="logged without nodes"):
+            parse_logged_graph("graphs", data)
+
+
+def test_errors_of_files_quote_the_name_and_say_what_is_supported() -> None:
+    with pytest.raises(GraphFileError) as caught:
+        parse_graph_file("my model (v2).h5", b"\x89HDF" + bytes(100))
+    problem = describe_error(caught.value)
+    assert problem.message.startswith('Cannot show "my model (v2).h5": it is an HDF5 file')
+    assert problem.hint.startswith("Supported files: GraphDef")
+    with pytest.raises(FormatError) as damaged:
+        parse_graph_file("model.onnx", b"")
+    assert "damaged" in describe_error(damaged.value).hint

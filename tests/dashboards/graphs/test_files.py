@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.analysis.graphs.graphdefs import graphdef
+from tests.analysis.graphs.graphdefs import add_function, call, graphdef
 from tests.dashboards.graphs.conftest import OpenGraph
 from tests.dashboards.graphs.graph_log import X
 from tests.dashboards.graphs.test_groups import NET
@@ -39,3 +39,13 @@ def test_download_of_a_group(open_graph: OpenGraph) -> None:
     assert text.count("->") == 1
     nodes = json.loads(read_text(client.request("file", group="net/conv")))["nodes"]
     assert [node["name"] for node in nodes] == ["net/conv/w", "net/conv/out"]
+
+
+def test_json_has_the_bodies_of_called_functions(open_graph: OpenGraph) -> None:
+    graph = graphdef({"x": [], "call": ["x"]}, ops={"call": "PartitionedCall"})
+    add_function(graph, "body", ["p"], {"double": ["p", "p"]}, {"r": "double:z:0"})
+    call(graph, 1, "f", "body")
+    content = json.loads(read_text(open_graph(graph).request("file", format="json")))
+    assert [node["functions"] for node in content["nodes"]] == [[], ["body"]]
+    body = {node["name"]: node["inputs"] for node in content["functions"]["body"]["nodes"]}
+    assert body["double"] == ["p", "p"]

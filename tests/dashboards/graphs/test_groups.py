@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.analysis.graphs.graphdefs import add_function, call, graphdef
 from tests.dashboards.graphs.conftest import OpenGraph
@@ -96,9 +97,12 @@ def test_scopes_of_the_same_structure_share_a_number(open_graph: OpenGraph) -> N
 
 
 def test_auxiliary_children_have_a_role(open_graph: OpenGraph) -> None:
-    nodes = {"init": [], "c": [], "lone": [], "sum": ["b0"], "hub": []}
-    nodes |= {f"b{number}": ["hub"] if number else ["hub", "c"] for number in range(20)}
-    ops = {"init": "NoOp", "c": "Const", "sum": "ScalarSummary"}
+    nodes = {"init": [], "c": [], "lone": [], "sum": ["b0"], "hub": [], "x": []}
+    nodes |= {
+        f"b{number}": ["hub", f"b{number - 1}"] if number else ["hub", "c", "x"]
+        for number in range(20)
+    }
+    ops = {"init": "NoOp", "c": "Const", "sum": "ScalarSummary", "x": "Placeholder"}
     ops |= {f"b{number}": f"Op{number}" for number in range(20)}
     roles = {child.label: child.role for child in open_graph(graphdef(nodes, ops)).group().children}
     assert {name: role for name, role in roles.items() if role} == {
@@ -108,6 +112,24 @@ def test_auxiliary_children_have_a_role(open_graph: OpenGraph) -> None:
         "sum": "summary",
         "hub": "hub",
     }
+
+
+@pytest.mark.parametrize("width", [8, 30])
+def test_hubs_on_the_path_from_inputs_to_outputs_stay(width: int, open_graph: OpenGraph) -> None:
+    """An Inception block: a wide split, branches, and a wide concatenation before the output."""
+    nodes: dict[str, list[str]] = {"x": [], "stem": ["x"]}
+    for number in range(width):
+        nodes |= {f"conv{number}": ["stem"], f"relu{number}": [f"conv{number}"]}
+    nodes["concat"] = [f"relu{number}" for number in range(width)]
+    nodes |= {"logits": ["concat"], "out": ["logits"]}
+    ops = {name: f"{name.title()}Op" for name in nodes} | {"x": "Placeholder"}
+    # A global step that all branches read, and a saver that reads all branches.
+    nodes |= {"step": [], "save": [f"conv{number}" for number in range(width)]}
+    for number in range(width):
+        nodes[f"relu{number}"].append("step")
+    ops |= {"step": "VariableV2", "save": "SaveV2"}
+    roles = {child.label: child.role for child in open_graph(graphdef(nodes, ops)).group().children}
+    assert {name for name, role in roles.items() if role == "hub"} == {"step", "save"}
 
 
 def test_function_body_is_connected_to_its_call(open_graph: OpenGraph) -> None:

@@ -4,10 +4,10 @@ A session is one training with the hyperparameters it was given, read from HPara
 settings files such as ``hparams.yaml``. (`tracklight.hparams` is the API that writes them.)
 
 - `settings_files` parses settings files, `sessions` finds the sessions of a log.
-- `hparam_columns` and `metrics` turn them into columns of a table; `study` keeps the table of a log
-  up to date.
+- `hparam_columns` and `metrics` turn them into columns of a table; `session_store` keeps the
+  table of a log up to date; `studies` says which sessions can be compared.
 - `features`, `forest` and `importance` compute how important each hyperparameter is.
 
-Start with `study.Study`. The package may import `formats`, `logdir`, `index` and
+Start with `session_store.SessionStore`. The package may import `formats`, `logdir`, `index` and
 `tracklight.analysis.source`; nothing here knows about HTTP.
 """

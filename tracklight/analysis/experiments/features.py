@@ -1,12 +1,12 @@
 """Hyperparameters as binned features, and simple statistics of them.
 
 The features are the input of the random forest in `importance`, which also reports the direction
-of their effect (`estimate_directions`) and what the best sessions have in common
-(`find_best_range`).
+of their effect (`estimate_directions`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,14 +17,6 @@ from tracklight.types import Bool, Float64, Int64
 
 #: Numbers with more distinct values are binned by quantiles.
 MAX_BINS = 24
-#: Name of the bin of missing values.
-MISSING = "missing"
-
-#: A feature with fewer rows per value could determine by chance whether another one is missing.
-_MIN_ROWS_PER_VALUE = 5
-
-#: The best rows are this share of all, at least this many rows, and at most that share.
-_TOP_SHARE, _MIN_TOP_ROWS, _MAX_TOP_SHARE = 0.1, 8, 0.25
 
 #: A direction is reported if the slope of ranks is at least this, ...
 _MIN_SLOPE = 0.1
@@ -39,20 +31,13 @@ class Feature:
     name: str
     label: str
     bins: Int64
-    """The bin of each row."""
-    bin_names: list[str]
-    """The label of each bin; empty for bins of quantiles."""
+    """The bin of each row; that of a missing value is meaningless."""
+    is_missing: Bool
+    """A mask of the rows without a value."""
     is_ordered: bool
     """Whether bins are numbers in ascending order; otherwise they are categories."""
     numbers: Float64
     """The value of each row, NaN if it has none."""
-
-    @property
-    def is_missing(self) -> Bool:
-        """A mask of the rows without a value."""
-        if MISSING not in self.bin_names:
-            return np.zeros(len(self.bins), np.bool_)
-        return np.equal(self.bins, self.bin_names.index(MISSING))
 
 
 def build_features(columns: Sequence[HParamColumn], rows: Int64) -> list[Feature]:
@@ -61,111 +46,56 @@ def build_features(columns: Sequence[HParamColumn], rows: Int64) -> list[Feature
     return [feature for feature in features if _differs(feature) and not _is_identifier(feature)]
 
 
-def list_conditional(features: Sequence[Feature]) -> list[int]:
-    """Return the indices of features that exist only for some values of another one.
-
-    An example is `momentum`, where only sessions with the optimizer SGD have it.
-    """
-    parents = [
-        feature.bins
-        for feature in features
-        if not feature.is_missing.any()
-        and len(np.unique(feature.bins)) * _MIN_ROWS_PER_VALUE <= len(feature.bins)
-    ]
-    return [
-        index
-        for index, feature in enumerate(features)
-        if feature.is_missing.any()
-        and any(_is_function(feature.is_missing, parent) for parent in parents)
-    ]
-
-
-def _is_function(outcome: Bool, bins: Int64) -> bool:
-    """Return whether rows in the same bin always have the same outcome."""
-    counts, positive = np.bincount(bins), np.bincount(bins, outcome)
-    return bool(np.all((positive == 0) | (positive == counts)))
-
-
 def _make_feature(column: HParamColumn, rows: Int64) -> Feature:
     values = column.values[rows]
     states = np.zeros(len(rows), np.uint8) if column.states is None else column.states[rows]
+    if column.is_mostly_numbers:
+        states = np.where(states == CellState.NUMBER, states, np.uint8(CellState.MISSING))
+    missing = states == CellState.MISSING
     if set(np.unique(states).tolist()) <= {CellState.NUMBER, CellState.MISSING, CellState.BOOL}:
-        numbers = np.where(states == CellState.MISSING, np.nan, values)
-        is_bool = bool((states == CellState.BOOL).any())
-        bins, names = _bin_numbers(numbers, is_bool)
-        return Feature(column.name, column.label, bins, names, True, numbers)
-    cells = (column.get_value(row) for row in rows)
-    texts = [MISSING if cell is None else str(cell) for cell in cells]
-    bins, names = _bin_texts(texts)
-    return Feature(column.name, column.label, bins, names, False, np.full(len(rows), np.nan))
+        numbers = np.where(missing, np.nan, values)
+        return Feature(
+            column.name, column.label, _bin_numbers(numbers), np.isnan(numbers), True, numbers
+        )
+    texts = [str(column.get_value(row)) for row in rows]
+    bins = _bin_texts(texts, missing)
+    return Feature(column.name, column.label, bins, missing, False, np.full(len(rows), np.nan))
 
 
-def _bin_numbers(numbers: Float64, is_bool: bool) -> tuple[Int64, list[str]]:
-    """Bin numbers; missing values and NaN get the first bin."""
-    known = np.unique(numbers[~np.isnan(numbers)])
-    if len(known) >= MAX_BINS:
+def _bin_numbers(numbers: Float64) -> Int64:
+    """Bin numbers: each distinct one, or quantiles if there are many."""
+    edges = np.unique(numbers[~np.isnan(numbers)])
+    if len(edges) >= MAX_BINS:
         finite = np.quantile(numbers[np.isfinite(numbers)], np.linspace(0, 1, MAX_BINS))
         edges = np.unique(finite)[1:-1]
         bins = np.searchsorted(edges, numbers, side="right")
-        names = ["" for _ in range(len(edges) + 1)]
     else:
-        bins = np.searchsorted(known, numbers)
-        names = [("true" if value else "false") if is_bool else f"{value:.4g}" for value in known]
-    return np.where(np.isnan(numbers), 0, bins + 1), [MISSING, *names]
+        bins = np.searchsorted(edges, numbers)
+    return np.where(np.isnan(numbers), 0, bins)
 
 
-def _bin_texts(texts: list[str]) -> tuple[Int64, list[str]]:
+def _bin_texts(texts: list[str], missing: Bool) -> Int64:
     """Give the most frequent texts a bin each, and all others a common one."""
-    distinct, counts = np.unique(texts, return_counts=True)
-    names = distinct[np.argsort(-counts, kind="stable")][: MAX_BINS - 1].tolist()
-    bin_of = {name: index for index, name in enumerate(names)}
-    other = len(names)
+    known = Counter(text for text, is_missing in zip(texts, missing, strict=True) if not is_missing)
+    bin_of = {text: index for index, (text, _) in enumerate(known.most_common(MAX_BINS - 1))}
+    other = len(bin_of)
     bins = np.array([bin_of.get(text, other) for text in texts], np.int64)
-    return bins, [*names, "other"]
+    return np.where(missing, 0, bins)
 
 
 def _differs(feature: Feature) -> bool:
     """Return whether there are several values, not counting missing ones."""
-    used = {feature.bin_names[index] or index for index in feature.bins.tolist()}
-    return len(used - {MISSING}) > 1
+    return len(np.unique(feature.bins[~feature.is_missing])) > 1
 
 
 def _is_identifier(feature: Feature) -> bool:
     """Return whether it is a text that is unique in most rows, such as an id."""
-    if feature.is_ordered or len(feature.bin_names) < MAX_BINS:
+    if feature.is_ordered:
         return False
-    return bool(np.mean(feature.bins == MAX_BINS - 1) > 0.5)
-
-
-def find_best_range(feature: Feature, target: Float64, sign: int) -> str | None:
-    """Return what the best rows have in common: their interquartile range, or a category."""
-    top = np.argsort(-target * sign, kind="stable")[: _count_top(len(target))]
-    numbers = np.sort(feature.numbers[top][np.isfinite(feature.numbers[top])])
-    if feature.is_ordered and not {"true", "false"} & {*feature.bin_names}:
-        low, high = (_format_quantile(numbers, quantile) for quantile in (0.25, 0.75))
-        return None if low is None else low if low == high else f"{low} \N{EN DASH} {high}"
-    return _find_typical_category(feature, top)
-
-
-def _count_top(rows: int) -> int:
-    """Return the number of best rows: a tenth, or more if there are few rows."""
-    return min(max(round(rows * _TOP_SHARE), _MIN_TOP_ROWS), max(1, int(rows * _MAX_TOP_SHARE)))
-
-
-def _format_quantile(ordered: Float64, quantile: float) -> str | None:
-    return f"{ordered[int(quantile * (len(ordered) - 1) + 0.5)]:.4g}" if len(ordered) else None
-
-
-def _find_typical_category(feature: Feature, top: Int64) -> str | None:
-    """Return the category that is most overrepresented in the best rows."""
-    size = len(feature.bin_names)
-    expected = np.bincount(feature.bins, minlength=size) / len(feature.bins)
-    shares = np.bincount(feature.bins[top], minlength=size) / max(1, len(top))
-    spread = np.sqrt(np.maximum(expected * (1 - expected), 1e-9))
-    strength = (shares - expected) / spread
-    strength[[name == MISSING for name in feature.bin_names]] = -np.inf
-    best = int(np.argmax(strength))
-    return feature.bin_names[best] if strength[best] > 0 else None
+    known = feature.bins[~feature.is_missing]
+    counts = np.bincount(known)
+    rare = np.count_nonzero(counts[: MAX_BINS - 1] == 1) + counts[MAX_BINS - 1 :].sum()
+    return bool(rare > 0.5 * len(known))
 
 
 def estimate_directions(features: Sequence[Feature], target: Float64) -> list[int]:

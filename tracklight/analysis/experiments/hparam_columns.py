@@ -56,6 +56,14 @@ class HParamColumn:
     def differs(self) -> bool:
         return self.distinct_count > 1
 
+    @property
+    def is_mostly_numbers(self) -> bool:
+        """Whether most values are numbers; a page shows such a column on an axis of numbers."""
+        if self.states is None:
+            return True
+        numbers = int(np.count_nonzero(self.states == CellState.NUMBER))
+        return 2 * numbers > len(self.states) - int(np.count_nonzero(self.is_missing()))
+
     def is_missing(self) -> NDArray[np.bool_]:
         """Return a mask of the sessions without this hyperparameter."""
         if self.states is None:

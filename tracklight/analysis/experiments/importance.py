@@ -22,8 +22,6 @@ from tracklight.analysis.experiments.features import (
     Feature,
     build_features,
     estimate_directions,
-    find_best_range,
-    list_conditional,
 )
 from tracklight.analysis.experiments.forest import Bins, RegressionTree, grow_tree
 from tracklight.analysis.experiments.hparam_columns import HParamColumn
@@ -33,6 +31,8 @@ from tracklight.types import Float64, Int64
 MIN_SESSIONS = 8
 
 _TREES = 50
+#: Forests of subsets, which estimate the standard errors, their trees, and the share of sessions.
+_SUBSETS, _SUBSET_TREES, _SUBSET_SHARE = 8, 20, 2 / 3
 #: Larger studies are sampled: more sessions take longer and hardly change the ranks.
 _MAX_SESSIONS = 2000
 _MAX_FEATURES = 100
@@ -50,10 +50,9 @@ class HParamImportance:
     label: str
     share: float
     deviation: float
+    """Standard error of the share."""
     direction: int
     """1 if higher values are better, -1 if lower values are, 0 if neither is clear."""
-    best: str | None
-    """What the best sessions have in common: a range or a category."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,44 @@ def compute_importance(
     if len(rows) < MIN_SESSIONS or not features or np.ptp(target) == 0:
         return ImportanceResult(len(rows))
     forest = _Forest(features, target, np.random.default_rng(seed))
-    return _make_result(forest, features, target, sign)
+    deviations = _estimate_deviations(columns, rows, target, features, seed)
+    return _make_result(forest, features, target, sign, deviations)
+
+
+def _estimate_deviations(
+    columns: Sequence[HParamColumn],
+    rows: Int64,
+    target: Float64,
+    features: Sequence[Feature],
+    seed: int,
+) -> Float64:
+    """Return the standard error of the share of each feature.
+
+    Forests of random subsets of the sessions show how much the shares depend on which sessions were
+    sampled. The shares of random halves deviate from those of all sessions as much as those deviate
+    from the truth; subsets of other sizes are scaled. The variance between the trees of a small
+    forest is subtracted.
+    """
+    count = len(rows)
+    size = round(_SUBSET_SHARE * count)
+    shares, noise = np.zeros((2, _SUBSETS, len(features)))
+    index_of = {feature.name: index for index, feature in enumerate(features)}
+    used = [column for column in columns if column.name in index_of]
+    for number in range(_SUBSETS):
+        rng = np.random.default_rng((seed, number))
+        chosen = rng.choice(count, size, replace=False)
+        own = build_features(used, rows[chosen])
+        if not own or np.ptp(target[chosen]) == 0:
+            continue
+        losses = _Forest(own, target[chosen], rng, _SUBSET_TREES).losses
+        means = np.maximum(losses.mean(axis=0), 0)
+        total = float(means.sum()) or 1.0
+        at = [index_of[feature.name] for feature in own]
+        shares[number, at] = means / total
+        noise[number, at] = losses.var(axis=0) / len(losses) / total**2
+    variance = np.maximum(shares.var(axis=0, ddof=1) - noise.mean(axis=0), 0)
+    scale = size / (count - size)
+    return np.asarray(np.sqrt(variance * scale + noise.mean(axis=0) * _SUBSET_TREES / _TREES))
 
 
 def _clip_outliers(values: Float64, sign: int) -> Float64:
@@ -109,15 +145,23 @@ def _clip_outliers(values: Float64, sign: int) -> Float64:
 class _Forest:
     """A random forest that keeps its out-of-bag rows to permute features on them."""
 
-    def __init__(self, features: Sequence[Feature], target: Float64, rng: np.random.Generator):
+    def __init__(
+        self,
+        features: Sequence[Feature],
+        target: Float64,
+        rng: np.random.Generator,
+        trees: int = _TREES,
+    ) -> None:
         self._bins = np.stack([feature.bins for feature in features], axis=1)
         self._unordered = [n for n, feature in enumerate(features) if not feature.is_ordered]
-        self._missing = {n: features[n].is_missing for n in list_conditional(features)}
+        self._missing = {
+            n: feature.is_missing for n, feature in enumerate(features) if feature.is_missing.any()
+        }
         self._target = target
         self._rng = rng
         self._sums, self._prediction_counts = np.zeros(len(target)), np.zeros(len(target))
         singles = [[n] for n in range(len(features))]
-        self._trees = [self._grow() for _ in range(_TREES)]
+        self._trees = [self._grow() for _ in range(trees)]
         self.losses = np.array([self._permute(*tree, singles) for tree in self._trees])
         """Increase of the error when a feature is permuted, by tree and feature."""
 
@@ -146,10 +190,11 @@ class _Forest:
         return tree, bins, out_of_bag
 
     def _impute(self, bins: Bins) -> None:
-        """Replace missing values of conditional features by random values of other rows.
+        """Replace missing values by random values of other rows.
 
-        Otherwise missing values would reveal the value of the feature that they depend on, and
-        its importance would be divided between the two.
+        Whether a value is missing must not tell anything. It would reveal the value of a feature
+        that decides about it, such as the optimizer about the momentum, or which of two searches a
+        session belongs to.
         """
         for n, missing in self._missing.items():
             bins[missing, n] = self._rng.choice(bins[~missing, n], int(missing.sum()))
@@ -178,11 +223,14 @@ class _Forest:
 
 
 def _make_result(
-    forest: _Forest, features: Sequence[Feature], target: Float64, sign: int
+    forest: _Forest,
+    features: Sequence[Feature],
+    target: Float64,
+    sign: int,
+    deviations: Float64,
 ) -> ImportanceResult:
     means = np.maximum(forest.losses.mean(axis=0), 0)
     total = float(means.sum()) or 1.0
-    errors = forest.losses.std(axis=0) / np.sqrt(len(forest.losses))
     order = np.argsort(-means, kind="stable").tolist()
     directions = estimate_directions(features, target)
     shares = [
@@ -190,9 +238,8 @@ def _make_result(
             features[n].name,
             features[n].label,
             float(means[n]) / total,
-            float(errors[n]) / total,
+            float(deviations[n]),
             directions[n] * sign,
-            find_best_range(features[n], target, sign),
         )
         for n in order
     ]

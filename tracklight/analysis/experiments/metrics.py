@@ -1,23 +1,26 @@
 """Metrics of sessions: which there are, their values, and their aggregation over repeats.
 
-A metric is a scalar series in the runs of sessions (`list_metrics`). A `MetricReduction` turns each
-curve into one number, such as its last or its best value. Sessions of the same group are repeats
-of a trial; `aggregate_metric` combines their numbers.
+A metric is a scalar series in the runs of sessions (`list_metrics`); whether it is minimized
+belongs to the study. A `MetricReduction` turns each curve into one number, such as its last or its
+best value. Sessions of the same group are repeats of a trial; `aggregate_metric` combines their
+numbers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from tracklight.analysis.experiments.sessions import PARENT_GROUP, Session, SessionRun
+from tracklight.analysis.experiments.studies import Study
 from tracklight.analysis.source import Context, Source
 from tracklight.errors import LogError
-from tracklight.formats.hparams import Experiment
+from tracklight.formats.hparams import Metric as DeclaredMetric
 from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.logdir.names import natural_key
 from tracklight.types import Float64, Int64, Point, SeriesSummary
@@ -64,7 +67,9 @@ class Metric:
     display_name: str = ""
     description: str = ""
     is_declared: bool = False
-    runs: dict[str, str] = field(default_factory=dict)
+    goal: Goal | None = None
+    """Whether lower or higher values are better; None if studies disagree."""
+    runs: Mapping[str, str] = field(default_factory=dict)
     """The run that has the series, by session."""
 
     @property
@@ -78,46 +83,102 @@ class Metric:
             return self.display_name or self.tag
         return f"{self.tag} ({'parent run' if self.group == PARENT_GROUP else self.group})"
 
-    @property
-    def goal(self) -> Goal:
-        """Whether lower or higher values are better, guessed from the description and the name."""
-        if match := _GOAL_IN_DESCRIPTION.search(self.description):
-            return "min" if match[0].lower() == "minimize" else "max"
-        return "min" if _LOWER_IS_BETTER.search(f"{self.display_name} {self.tag}") else "max"
+
+MetricName = tuple[str, str]
+"""Group and tag."""
+MetricRuns = Mapping[MetricName, Mapping[str, str]]
+"""For each metric, the run that has the series, by session."""
 
 
-def list_metrics(
-    context: Context, session_runs: Mapping[str, SessionRun], experiments: Iterable[Experiment]
-) -> list[Metric]:
-    """Return the metrics of all sessions.
-
-    Declared metrics come first, in the order of their declaration, then all other scalars.
+def find_metric_runs(context: Context, session_runs: Mapping[str, SessionRun]) -> MetricRuns:
+    """Return all scalars of sessions.
 
     Args:
         context: The log.
         session_runs: The session of each run; see `sessions.assign_runs`.
-        experiments: The experiments, which declare metrics.
     """
-    metrics: dict[tuple[str, str], Metric] = {}
-    for experiment in experiments:
-        for declared in experiment.metrics:
-            metric = Metric(
-                declared.group,
-                declared.tag,
-                declared.display_name,
-                declared.description,
-                is_declared=True,
-            )
-            metrics.setdefault((metric.group, metric.tag), metric)
+    found: dict[MetricName, dict[str, str]] = {}
     for tag in context.scalar_tags():
-        runs_by_group: dict[str, dict[str, str]] = {}
         for run in context.runs_with(tag):
             session_run = session_runs.get(run)
             if session_run is not None:
-                runs_by_group.setdefault(session_run.group, {})[session_run.session] = run
-        for group, runs in runs_by_group.items():
-            metrics.setdefault((group, tag), Metric(group, tag)).runs.update(runs)
-    return sorted(metrics.values(), key=_sort_key)
+                found.setdefault((session_run.group, tag), {})[session_run.session] = run
+    return found
+
+
+def list_study_metrics(
+    runs: MetricRuns, study: Study, sessions: Container[str] | None = None
+) -> list[Metric]:
+    """Return the metrics of a study.
+
+    Declared metrics come first, in the order of their declaration, then all other scalars.
+
+    Args:
+        runs: The result of `find_metric_runs`.
+        study: The study, whose experiments declare metrics.
+        sessions: The sessions of the study; None if it has all sessions of the log.
+    """
+    declared = _list_declared([study])
+    metrics = []
+    for name in dict.fromkeys([*declared, *runs]):
+        own = runs.get(name, {})
+        if sessions is not None:
+            own = {session: run for session, run in own.items() if session in sessions}
+        if own or name in declared:
+            metrics.append(_make_metric(name, declared.get(name), own))
+    return sorted(metrics, key=_sort_key)
+
+
+def list_metrics(
+    runs: MetricRuns, studies: Sequence[Study], study_of: Mapping[str, str]
+) -> list[Metric]:
+    """Return the metrics of all studies; without a goal where studies disagree about it.
+
+    Args:
+        runs: The result of `find_metric_runs`.
+        studies: The studies.
+        study_of: The name of the study of each session.
+    """
+    declared = _list_declared(studies)
+    by_study = {study.name: _list_declared([study]) for study in studies}
+    metrics = []
+    for name in dict.fromkeys([*declared, *runs]):
+        own = runs.get(name, {})
+        metric = _make_metric(name, declared.get(name), own)
+        goals = {
+            _guess_goal(name, by_study[study].get(name))
+            for study in dict.fromkeys(study_of[session] for session in own)
+        }
+        metrics.append(metric if len(goals) < 2 else replace(metric, goal=None))
+    return sorted(metrics, key=_sort_key)
+
+
+def _list_declared(studies: Iterable[Study]) -> dict[MetricName, DeclaredMetric]:
+    """Return the first declaration of each metric."""
+    declared: dict[MetricName, DeclaredMetric] = {}
+    for study in studies:
+        for experiment in study.experiments:
+            for metric in experiment.metrics:
+                declared.setdefault((metric.group, metric.tag), metric)
+    return declared
+
+
+def _make_metric(
+    name: MetricName, declared: DeclaredMetric | None, runs: Mapping[str, str]
+) -> Metric:
+    goal = _guess_goal(name, declared)
+    if declared is None:
+        return Metric(*name, goal=goal, runs=runs)
+    texts = (declared.display_name, declared.description)
+    return Metric(*name, *texts, is_declared=True, goal=goal, runs=runs)
+
+
+def _guess_goal(name: MetricName, declared: DeclaredMetric | None) -> Goal:
+    """Guess from the description and the name whether lower or higher values are better."""
+    if declared and (match := _GOAL_IN_DESCRIPTION.search(declared.description)):
+        return "min" if match[0].lower() == "minimize" else "max"
+    title = f"{declared.display_name if declared else ''} {name[1]}"
+    return "min" if _LOWER_IS_BETTER.search(title) else "max"
 
 
 def _sort_key(metric: Metric) -> tuple[object, ...]:
@@ -227,11 +288,16 @@ class SessionGroups:
 
 
 def group_sessions(sessions: Sequence[Session]) -> SessionGroups:
-    """Group sessions by their group names, as TensorBoard does."""
-    names = dict.fromkeys(session.group for session in sessions)
-    index_of = {name: index for index, name in enumerate(names)}
-    group_of = np.array([index_of[session.group] for session in sessions], np.int64)
-    return SessionGroups([*names], group_of)
+    """Group the sessions of each study by their group names.
+
+    TensorBoard does so for the whole log, which merges trials of searches that number them alike.
+    """
+    keys = dict.fromkeys((session.study, session.group) for session in sessions)
+    index_of = {key: index for index, key in enumerate(keys)}
+    group_of = np.array([index_of[it.study, it.group] for it in sessions], np.int64)
+    counts = Counter(group for _, group in keys)
+    names = [group if counts[group] == 1 else f"{study}/{group}" for study, group in keys]
+    return SessionGroups(names, group_of)
 
 
 @dataclass(frozen=True, eq=False)

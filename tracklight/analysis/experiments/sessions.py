@@ -14,18 +14,17 @@ import threading
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from tracklight.analysis.experiments.settings_files import parse_settings, rank_filename
+from tracklight.analysis.experiments.studies import ROOT, Study, assign_studies, build_studies
 from tracklight.analysis.source import Source
 from tracklight.errors import FormatError, Message
 from tracklight.formats.hparams import (
     EXPERIMENT_TAG,
     SESSION_END_TAG,
     SESSION_START_TAG,
-    Experiment,
     HParamValue,
     SessionEnd,
     SessionStart,
@@ -68,8 +67,8 @@ class Session:
     end_time: float | None = None
     model_uri: str = ""
     monitor_url: str = ""
-    experiment: str = ""
-    """The ancestor run that declares the experiment; empty if there is none."""
+    study: str = ROOT
+    """The study that the session belongs to; see `studies`."""
 
 
 class SessionRun(NamedTuple):
@@ -155,10 +154,10 @@ def _map_only_children(names: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class SessionList:
-    """All sessions in natural order, the declared experiments, and messages about bad files."""
+    """All sessions in natural order, their studies, and messages about bad files."""
 
     sessions: tuple[Session, ...]
-    experiments: tuple[Experiment, ...]
+    studies: tuple[Study, ...]
     problems: tuple[Message, ...]
 
 
@@ -199,18 +198,17 @@ class SessionReader:
         ends = self._ends.parse(contents.ends)
         experiments = self._experiments.parse(contents.experiments)
         settings, problems = self._read_settings(contents, starts)
-        parents = {run: _get_parent_experiment(run, experiments) for run in (*starts, *settings)}
+        studies = assign_studies((*starts, *settings), experiments)
         sessions = [
-            _make_recorded_session(run, start, ends.get(run), parents[run])
+            _make_recorded_session(run, start, ends.get(run), studies[run])
             for run, start in starts.items()
         ]
         sessions += [
-            _make_settings_session(run, hparams, ends.get(run), parents[run])
+            _make_settings_session(run, hparams, ends.get(run), studies[run])
             for run, hparams in settings.items()
         ]
         sessions.sort(key=lambda session: natural_key(session.name))
-        distinct = tuple(dict.fromkeys(experiments[run] for run in sorted(experiments)))
-        return SessionList(tuple(sessions), distinct, problems)
+        return SessionList(tuple(sessions), build_studies(studies, experiments), problems)
 
     def _read_settings(
         self, contents: _LogContents, starts: Mapping[str, SessionStart]
@@ -294,17 +292,8 @@ def _read_log_contents(log: Source) -> _LogContents:
     )
 
 
-def _get_parent_experiment(name: str, experiments: Container[str]) -> str:
-    """Return the nearest ancestor that declares an experiment, or an empty string.
-
-    The session itself does not count: PyTorch declares an experiment in every session.
-    """
-    ancestors = islice(iter_ancestors(name), 1, None)
-    return next((run for run in ancestors if run in experiments), "")
-
-
 def _make_recorded_session(
-    run: str, start: SessionStart, end: SessionEnd | None, experiment: str
+    run: str, start: SessionStart, end: SessionEnd | None, study: str
 ) -> Session:
     end = end or _NO_END
     return Session(
@@ -317,12 +306,12 @@ def _make_recorded_session(
         end_time=end.wall_time or None,
         model_uri=start.model_uri,
         monitor_url=start.monitor_url,
-        experiment=experiment,
+        study=study,
     )
 
 
 def _make_settings_session(
-    run: str, hparams: HParams, end: SessionEnd | None, experiment: str
+    run: str, hparams: HParams, end: SessionEnd | None, study: str
 ) -> Session:
     end = end or _NO_END
     return Session(
@@ -332,5 +321,5 @@ def _make_settings_session(
         source=HParamSource.SETTINGS,
         status=end.status,
         end_time=end.wall_time or None,
-        experiment=experiment,
+        study=study,
     )

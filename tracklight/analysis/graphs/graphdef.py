@@ -29,6 +29,7 @@ from tracklight.analysis.graphs.model import (
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
+from tracklight.formats.tensor import decode_tensor, format_elements
 from tracklight.formats.wire_format import decode_text, decode_texts, scan_messages
 from tracklight.types import Bool, Int64
 
@@ -52,6 +53,11 @@ _SOURCE = "source"
 _PACKED = ("attr", "parameters")
 #: Attributes with the type of a node's outputs, in order of preference.
 _TYPES = ("output_type", "dtype", "T", "DstT", "out_type")
+#: Attributes with the type of each output, of calls and of iterators.
+_TYPE_LISTS = ("Tout", "output_types", "component_types")
+#: Operations whose attribute ``T`` lists the type of each output, not only those of inputs.
+_LOOPS = frozenset({"While", "StatelessWhile", "IdentityN"})
+_OUTPUT_SHAPES = "output_shapes"
 #: The operation that outputs a handle of a variable.
 _HANDLE = "VarHandleOp"
 #: Operations whose outputs are trainable.
@@ -296,6 +302,11 @@ def parse_shape(shape: Message) -> Shape:
 def _get_outputs(op: str, values: Mapping[str, Message]) -> tuple[TensorSpec, ...]:
     if op == _HANDLE:
         return (TensorSpec("resource", ()),)
+    listed = _list_output_types(op, values)
+    if listed:
+        shapes = _list_shapes(values) if _SHAPES in values or _OUTPUT_SHAPES in values else []
+        shapes += [None] * (len(listed) - len(shapes))
+        return tuple(map(TensorSpec, listed, shapes))
     shapes = _list_shapes(values)
     types = _list_types(values)
     # A single type applies to all outputs.
@@ -308,11 +319,22 @@ def _list_shapes(values: Mapping[str, Message]) -> list[Shape]:
         value = values[_SHAPES]
         shapes = value.list.shape if value.WhichOneof("value") == "list" else [value.shape]
         return [parse_shape(shape) for shape in shapes]
+    if _OUTPUT_SHAPES in values and values[_OUTPUT_SHAPES].WhichOneof("value") == "list":
+        return [parse_shape(shape) for shape in values[_OUTPUT_SHAPES].list.shape]
     if "shape" in values and values["shape"].WhichOneof("value") == "shape":
         return [parse_shape(values["shape"].shape)]
     if "value" in values and values["value"].WhichOneof("value") == "tensor":
         return [parse_shape(values["value"].tensor.tensor_shape)]
     return [None] if any(key in values for key in _TYPES) else []
+
+
+def _list_output_types(op: str, values: Mapping[str, Message]) -> list[str]:
+    """Return the type of each output of a call, loop or iterator; empty for other operations."""
+    keys = [*_TYPE_LISTS, *(["T"] if op in _LOOPS else [])]
+    value = next((values[key] for key in keys if key in values), None)
+    if value is None or value.WhichOneof("value") != "list":
+        return []
+    return [get_dtype_name(number) for number in value.list.type]
 
 
 def _list_types(values: Mapping[str, Message]) -> list[str]:
@@ -365,10 +387,18 @@ def _format_item(kind: str, item: Message) -> str:
     if kind == "shape":
         return format_shape(parse_shape(item)) or "unknown"
     if kind == "tensor":
-        return _format_tensor(item.dtype, item.tensor_shape)
+        return f"{_format_tensor(item.dtype, item.tensor_shape)} {_format_elements(item)}".strip()
     if kind == "func":
         return decode_text(item.name)
     return str(item)
+
+
+def _format_elements(tensor: Message) -> str:
+    """Return the elements of a constant; empty if they cannot be read."""
+    try:
+        return format_elements(decode_tensor(tensor))
+    except FormatError:
+        return ""
 
 
 def _format_tensor(dtype: int, shape: Message) -> str:

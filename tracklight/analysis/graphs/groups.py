@@ -8,6 +8,7 @@ node. All edges between the same two boxes are one bundle. Positions are ranks, 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -37,6 +38,8 @@ _INPUT_OPS = frozenset({"Placeholder", ARGUMENT})
 _MIN_CHILDREN = 15
 #: A child with this many neighbors or fewer is no hub.
 _MIN_HUB_DEGREE = 4
+#: Stands for the neighbors outside of a group.
+_OUTSIDE = -1
 #: A scope with at least this share of all nodes is no hub.
 _MIN_SHARE = 0.1
 
@@ -289,8 +292,10 @@ def compute_roles(
     """Return for each child why it is auxiliary and drawn aside; empty for most.
 
     Auxiliary are no-ops, constants, summaries, handles of resources such as variables, children
-    without edges, and hubs, which have far more neighbors than others. Calls of functions and
-    scopes that contain a good part of the graph are never hubs.
+    without edges, and hubs, which have far more neighbors than others (by TensorBoard's limits).
+    Calls of functions and scopes that contain a good part of the graph are never hubs. Unlike in
+    TensorBoard, a hub is not removed if it is part of a path from inputs to outputs, or if a child
+    would lose its only connection to them.
 
     Args:
         is_call: Whether a node calls a function that can be opened.
@@ -300,10 +305,57 @@ def compute_roles(
     for ends in (bundles.source, bundles.target, incoming.child, outgoing.child):
         connected[ends] = True
     isolated = ~connected if connected.any() else np.zeros_like(connected)
-    return [
+    roles = [
         _get_role(hierarchy, child, bool(hubs[index]), bool(isolated[index]), is_call)
         for index, child in enumerate(group.children)
     ]
+    if "hub" in roles:
+        _keep_main_paths(hierarchy, group, bundles, incoming, outgoing, roles)
+    return roles
+
+
+def _keep_main_paths(
+    hierarchy: Hierarchy,
+    group: Group,
+    bundles: EdgeBundles,
+    incoming: BoundaryEdges,
+    outgoing: BoundaryEdges,
+    roles: list[ChildRole],
+) -> None:
+    """Clear the role of hubs without which a data path would be interrupted.
+
+    What remains are sources whose readers have another input, and sinks whose inputs have another
+    reader, such as a global step or a saver. A boundary edge counts as another input or reader.
+    """
+    control = hierarchy.graph.edges.control
+    inputs: dict[int, set[int]] = defaultdict(set)
+    readers: dict[int, set[int]] = defaultdict(set)
+    has_data = np.zeros(len(bundles), bool)
+    has_data[bundles.bundle[~control[bundles.edges]]] = True
+    ends = zip(bundles.source[has_data].tolist(), bundles.target[has_data].tolist(), strict=True)
+    for source, target in ends:
+        is_main = roles[source] in ("", "hub") and roles[target] in ("", "hub")
+        if is_main and source != target:
+            inputs[target].add(source)
+            readers[source].add(target)
+    for boundary, neighbors in ((incoming, inputs), (outgoing, readers)):
+        crossing = boundary.bundle[~control[boundary.edges]]
+        for child in boundary.child[np.unique(crossing)].tolist():
+            neighbors[child].add(_OUTSIDE)
+    hubs = [index for index, role in enumerate(roles) if role == "hub"]
+    # The largest first: it may be the only hub that can be removed.
+    for hub in sorted(hubs, key=lambda index: -len(inputs[index]) - len(readers[index])):
+        is_inner = bool(inputs[hub] and readers[hub])
+        is_boundary = group.children[hub].kind in ("input", "output")
+        loses_input = any(len(inputs[it]) == 1 for it in readers[hub] - {_OUTSIDE})
+        loses_reader = any(len(readers[it]) == 1 for it in inputs[hub] - {_OUTSIDE})
+        if is_inner or is_boundary or loses_input or loses_reader:
+            roles[hub] = ""
+            continue
+        for reader in readers[hub] - {_OUTSIDE}:
+            inputs[reader].discard(hub)
+        for source in inputs[hub] - {_OUTSIDE}:
+            readers[source].discard(hub)
 
 
 def _get_role(
@@ -326,8 +378,8 @@ def _get_role(
         return "resource"
     if not is_hub and not is_isolated:
         return ""
-    if node is not None and is_call(node):
-        return ""
+    if node is not None and (is_call(node) or op in _INPUT_OPS):
+        return "lonely" if is_isolated and not is_call(node) else ""
     if child.kind == "scope" and child.last - child.first >= _MIN_SHARE * len(graph):
         return "lonely" if is_isolated else ""
     return "hub" if is_hub else "lonely"

@@ -122,7 +122,12 @@ def _find_operand_shapes(
     one, other = (subgraph.tensors.find_edge_tensor(edge) for edge in edges)
     if one is None or other is None or one.shape is None or other.shape is None:
         return None
-    return one.shape, other.shape
+    return _drop_names(one.shape), _drop_names(other.shape)
+
+
+def _drop_names(shape: tuple[int | str | None, ...]) -> _KnownShape:
+    """Return a shape in which symbolic sizes are unknown."""
+    return tuple(size if isinstance(size, int) else None for size in shape)
 
 
 def _check_broadcast(one: _KnownShape, other: _KnownShape, both_data: bool) -> Message | None:

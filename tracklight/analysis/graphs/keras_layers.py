@@ -15,7 +15,7 @@ from tracklight.analysis.graphs.model import Shape, TensorSpec
 
 #: A layer or its config, as in the output of ``model.to_json()``.
 Json = dict[str, Any]
-_InputShape = tuple[int | None, ...]
+_InputShape = tuple[Any, ...]
 
 #: Layers whose output has the shape of their input.
 _KEEPS_SHAPE = frozenset(

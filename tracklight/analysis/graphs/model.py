@@ -18,8 +18,9 @@ import numpy as np
 from tracklight.errors import Message
 from tracklight.types import Bool, Float64, Int32, Int64
 
-#: The size of each dimension, None where it is unknown; None for a tensor of unknown rank.
-Shape = tuple[int | None, ...] | None
+#: The size of each dimension: a name if it is symbolic, None if it is unknown; None for a tensor of
+#: unknown rank.
+Shape = tuple[int | str | None, ...] | None
 
 #: The ops of a model's inputs and outputs, for formats that do not represent them as nodes.
 INPUT, OUTPUT = "Input", "Output"
@@ -46,9 +47,9 @@ class TensorSpec:
 
     def count_elements(self) -> int | None:
         """Return the number of elements; None if it is unknown or implausibly large."""
-        if self.shape is None or any(size is None for size in self.shape):
+        if self.shape is None or any(not isinstance(size, int) for size in self.shape):
             return None
-        count = prod(size for size in self.shape if size is not None)
+        count = prod(size for size in self.shape if isinstance(size, int))
         return count if count <= MAX_ELEMENTS else None
 
 
@@ -309,7 +310,7 @@ def count_known_elements(tensor: TensorSpec) -> int | None:
     """
     if tensor.shape is None:
         return None
-    return min(prod(1 if size is None else size for size in tensor.shape), MAX_ELEMENTS)
+    return min(prod(size if isinstance(size, int) else 1 for size in tensor.shape), MAX_ELEMENTS)
 
 
 def _sum_elements(tensors: Iterable[TensorSpec]) -> float:

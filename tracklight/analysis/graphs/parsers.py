@@ -6,9 +6,12 @@ the command line).
 
 from __future__ import annotations
 
+import functools
 import io
 import re
+from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 
 from tracklight.analysis.graphs.graphdef import (
     build_graph,
@@ -17,26 +20,24 @@ from tracklight.analysis.graphs.graphdef import (
     parse_run_metadata,
 )
 from tracklight.analysis.graphs.keras import parse_keras
-from tracklight.analysis.graphs.model import Graph
+from tracklight.analysis.graphs.model import Graph, NodeDetails, Shape, TensorSpec
 from tracklight.analysis.graphs.onnx import parse_onnx
 from tracklight.analysis.graphs.stablehlo import is_stablehlo, parse_stablehlo
-from tracklight.errors import EmptyGraphError, FormatError
+from tracklight.errors import EmptyGraphError, FormatError, GraphFileError
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
 from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, iter_fields
 
 GRAPH_PARSERS: dict[str, Callable[[bytes], Graph]] = {
-    "graphs": parse_graphdef,
+    "graphs": lambda data: _add_parameter_shapes(parse_graphdef(data)),
     "graph_run_metadata": parse_run_metadata,
     "graph_run_metadata_graph": parse_run_metadata,
     "graph_keras_model": parse_keras,
 }
 """Parsers by the plugin name of a tag."""
 
-_SUPPORTED = (
-    "a GraphDef (.pb, .pbtxt), a saved_model.pb, an ONNX file, a .keras file, a Keras model's JSON "
-    "or StableHLO as text"
-)
+#: Codes of errors of supported files whose content is bad.
+_DAMAGED = frozenset({"files.empty", "graphs.damaged_archive", "graphs.text_too_large"})
 #: Magic bytes of files without a readable graph, and what to do instead.
 _UNSUPPORTED = {
     b"\x89HDF": "an HDF5 file; upload the output of model.to_json() instead",
@@ -70,12 +71,13 @@ def parse_logged_graph(plugin: str, data: bytes) -> Graph:
     """Parse a graph that was logged for a plugin.
 
     Raises:
-        EmptyGraphError: The logged value has no bytes.
+        EmptyGraphError: The logged graph has no nodes.
         FormatError: The bytes are not a graph.
     """
-    if not data:
+    graph = GRAPH_PARSERS[plugin](data) if data else None
+    if graph is None or not (len(graph) or graph.functions):
         raise EmptyGraphError("graphs.empty", "this graph is empty: it was logged without nodes")
-    return GRAPH_PARSERS[plugin](data)
+    return graph
 
 
 def parse_graph_file(name: str, data: bytes) -> Graph:
@@ -91,12 +93,13 @@ def parse_graph_file(name: str, data: bytes) -> Graph:
     try:
         graph = _choose_parser(name, data)(data)
     except FormatError as error:
-        raise FormatError(
-            "graphs.cannot_show", "{name} cannot be shown: {error}", name=name, error=error
+        is_damaged = getattr(error.args[0], "code", "") in _DAMAGED
+        raise (FormatError if is_damaged else GraphFileError)(
+            "graphs.cannot_show", 'cannot show "{name}": {error}', name=name, error=error
         ) from error
     if not len(graph) and not graph.functions:
-        raise FormatError(
-            "graphs.no_nodes", "{name} cannot be shown: its graph has no nodes", name=name
+        raise GraphFileError(
+            "graphs.no_nodes", 'cannot show "{name}": its graph has no nodes', name=name
         )
     return graph
 
@@ -138,8 +141,7 @@ def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
     except FormatError as error:
         raise FormatError(
             "graphs.truncated_or_unknown",
-            "it ends too early, or is none of {supported}",
-            supported=_SUPPORTED,
+            "it ends too early, or is not a supported model file",
         ) from error
     if (7, LENGTH_DELIMITED) in fields and (1, LENGTH_DELIMITED) not in fields:
         return parse_onnx
@@ -149,7 +151,7 @@ def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
         return lambda data: build_graph(get_graphdef(proto.parse("MetaGraphDef", data)))
     if fields & {(1, LENGTH_DELIMITED), (2, LENGTH_DELIMITED)}:
         return parse_graphdef
-    raise FormatError("graphs.unknown_format", "it is none of {supported}", supported=_SUPPORTED)
+    raise FormatError("graphs.unknown_format", "it is not a supported model file")
 
 
 def _parse_keras_archive(data: bytes) -> Graph:
@@ -213,3 +215,99 @@ def get_graphdef(message: Message) -> Message:
             raise FormatError("graphs.saved_model_empty", "the saved model has no graph")
         message = message.meta_graphs[0]
     return message if name == "GraphDef" else message.graph_def
+
+
+# ---- Parameters of PyTorch
+
+_TORCH_PARAMETER = "prim::GetAttr"
+#: Tensors of modules that are not trained.
+_BUFFERS = frozenset({"running_mean", "running_var", "num_batches_tracked"})
+
+_WEIGHT, _CHANNELS, _FEATURES, _OUTPUT_CHANNELS = "weight", "channels", "features", "outputs"
+#: What the inputs of an operation are, by position.
+_ROLES: dict[str, dict[int, str]] = {
+    "aten::linear": {1: _WEIGHT, 2: _FEATURES},
+    "aten::_convolution": {2: _OUTPUT_CHANNELS},
+    "aten::conv1d": {2: _OUTPUT_CHANNELS},
+    "aten::conv2d": {2: _OUTPUT_CHANNELS},
+    "aten::conv3d": {2: _OUTPUT_CHANNELS},
+    "aten::batch_norm": {1: _CHANNELS, 2: _CHANNELS},
+    "aten::instance_norm": {1: _CHANNELS, 2: _CHANNELS},
+    "aten::group_norm": {2: _CHANNELS, 3: _CHANNELS},
+    "aten::layer_norm": {2: _FEATURES, 3: _FEATURES},
+}
+
+
+def _add_parameter_shapes(graph: Graph) -> Graph:
+    """Infer the shapes of parameters in a graph that PyTorch's ``add_graph`` has written.
+
+    PyTorch logs the shapes of results but not of parameters, which are nodes ``prim::GetAttr``.
+    Where the operation that reads a parameter determines its shape, it is derived from the shapes
+    of the input and the result. The kernel size of a convolution is not in the log, so its weight
+    stays unknown.
+    """
+    if _TORCH_PARAMETER not in graph.ops:
+        return graph
+    describe = graph.describe
+
+    @functools.cache
+    def get_shapes() -> dict[int, Shape]:
+        return _infer_shapes(graph)
+
+    @functools.cache
+    def get_first_reads() -> frozenset[int]:
+        """Return the first read of each parameter: a shared module reads it several times."""
+        first: dict[str, int] = {}
+        for node, op in enumerate(graph.ops):
+            if op == _TORCH_PARAMETER:
+                first.setdefault(graph.names[node].rpartition("/")[0], node)
+        return frozenset(first.values())
+
+    def describe_parameter(node: int) -> NodeDetails:
+        details = describe(node)
+        if graph.ops[node] != _TORCH_PARAMETER or details.outputs:
+            return details
+        shape = get_shapes().get(node)
+        if shape is None:
+            return details
+        spec = TensorSpec("", shape)
+        is_trained = details.attributes.get("name") not in _BUFFERS and node in get_first_reads()
+        count = (spec.count_elements() or 0) if is_trained else 0
+        return replace(details, outputs=(spec,), parameters=count)
+
+    return replace(graph, describe=describe_parameter)
+
+
+def _infer_shapes(graph: Graph) -> dict[int, Shape]:
+    edges = graph.edges
+    inputs: dict[int, dict[int, int]] = defaultdict(dict)
+    ends = zip(edges.source.tolist(), edges.target.tolist(), edges.position.tolist(), strict=True)
+    for source, target, position in ends:
+        if graph.ops[target] in _ROLES:
+            inputs[target][position] = source
+    shapes: dict[int, Shape] = {}
+    for node, sources in inputs.items():
+        given = _get_shape(graph, sources[0]) if 0 in sources else None
+        result = _get_shape(graph, node)
+        for position, role in _ROLES[graph.ops[node]].items():
+            source = sources.get(position)
+            if source is not None and graph.ops[source] == _TORCH_PARAMETER:
+                shapes[source] = _infer_shape(role, given, result)
+    return shapes
+
+
+def _get_shape(graph: Graph, node: int) -> Shape:
+    outputs = graph.describe(node).outputs
+    return outputs[0].shape if outputs else None
+
+
+def _infer_shape(role: str, given: Shape, result: Shape) -> Shape:
+    """Return the shape of a parameter from the shapes of the input and the result."""
+    if not result or (role in (_WEIGHT, _CHANNELS) and not given):
+        return None
+    if role == _WEIGHT and given:
+        return (result[-1], given[-1])
+    if role == _FEATURES:
+        return (result[-1],)
+    shape = given if role == _CHANNELS else result
+    return (shape[1],) if shape and len(shape) > 1 else None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
+import numpy as np
 
 from tracklight.analysis.graphs.graph_index import GraphIndex, Location
 from tracklight.analysis.graphs.groups import Group
-from tracklight.analysis.graphs.model import format_shape
+from tracklight.analysis.graphs.model import Graph, NodeDetails, format_shape
 from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_graph_file
 from tracklight.analysis.media.values import has_fingerprint
 from tracklight.dashboards.graphs.library import GraphLibrary, iter_graphs
@@ -187,7 +188,8 @@ def export_graph_file(graph_index: GraphIndex, request: GraphFileRequest, title:
     location = graph_index.locate(request.group)
     group = location.resolve_group(True)
     if request.format == "json":
-        lines, media_type = _iter_json(location, group), "application/json"
+        functions = graph_index.graph.functions
+        lines, media_type = _iter_json(location, group, functions), "application/json"
     else:
         lines, media_type = _iter_dot(location, group), "text/vnd.graphviz"
     name = _UNSAFE_FILENAME.sub("-", f"{title}-{request.group}").strip("-.") or "graph"
@@ -195,26 +197,45 @@ def export_graph_file(graph_index: GraphIndex, request: GraphFileRequest, title:
     return Stream(_join_chunks(lines), media_type, filename)
 
 
-def _iter_json(location: Location, group: Group) -> Iterator[bytes]:
+def _iter_json(location: Location, group: Group, library: Mapping[str, Graph]) -> Iterator[bytes]:
+    """Yield the nodes of a group, and the bodies of the functions that they call."""
+    graph = location.subgraph.graph
+    called: dict[str, None] = {}
     yield b'{"nodes":[\n'
-    for number, node in enumerate(_list_nodes(location, group)):
-        yield (b",\n" if number else b"") + msgspec.json.encode(_describe_node(location, node))
-    yield b"\n]}\n"
+    yield from _iter_json_nodes(graph, _list_nodes(location, group), called)
+    yield b"\n]"
+    written: set[str] = set()
+    while pending := [name for name in called if name in library and name not in written]:
+        for name in pending:
+            yield b',\n"functions":{' if not written else b",\n"
+            written.add(name)
+            yield msgspec.json.encode(name) + b':{"nodes":[\n'
+            yield from _iter_json_nodes(library[name], range(len(library[name])), called)
+            yield b"\n]}"
+    yield b"}}\n" if written else b"}\n"
 
 
-def _describe_node(location: Location, node: int) -> dict[str, object]:
-    subgraph = location.subgraph
-    graph, hierarchy = subgraph.graph, subgraph.hierarchy
-    details = graph.describe(node)
-    rank = int(hierarchy.rank[node])
-    edges = sorted(
-        hierarchy.get_incoming_edges(rank, rank + 1).tolist(),
-        key=lambda edge: int(graph.edges.position[edge]),
-    )
+def _iter_json_nodes(
+    graph: Graph, nodes: Iterable[int], called: dict[str, None]
+) -> Iterator[bytes]:
+    """Yield nodes, and add the functions that they call to ``called``."""
+    order = np.lexsort((graph.edges.position, graph.edges.target))
+    starts = np.searchsorted(graph.edges.target[order], np.arange(len(graph) + 1))
+    for number, node in enumerate(nodes):
+        edges = order[starts[node] : starts[node + 1]].tolist()
+        details = graph.describe(node)
+        called.update(dict.fromkeys(details.functions))
+        description = _describe_node(graph, node, edges, details)
+        yield (b",\n" if number else b"") + msgspec.json.encode(description)
+
+
+def _describe_node(
+    graph: Graph, node: int, edges: list[int], details: NodeDetails
+) -> dict[str, object]:
     return {
         "name": graph.names[node],
         "op": graph.ops[node],
-        "inputs": [_format_input(location, edge) for edge in edges],
+        "inputs": [_format_input(graph, edge) for edge in edges],
         "outputs": [
             {"dtype": output.dtype, "shape": output.shape and list(output.shape)}
             for output in details.outputs
@@ -227,10 +248,10 @@ def _describe_node(location: Location, node: int) -> dict[str, object]:
     }
 
 
-def _format_input(location: Location, edge: int) -> str:
+def _format_input(graph: Graph, edge: int) -> str:
     """Format an input as in a GraphDef."""
-    edges = location.subgraph.graph.edges
-    name = location.subgraph.graph.names[edges.source[edge]]
+    edges = graph.edges
+    name = graph.names[edges.source[edge]]
     output = edges.output[edge]
     if edges.control[edge]:
         return f"^{name}"

@@ -1,16 +1,16 @@
 """The HParams dashboard: sessions with their hyperparameters and metrics, and their importance.
 
 `HParams` declares the routes. `schemas` has the requests and responses, `responses` builds them
-from a `tracklight.analysis.experiments.study.Study`, `export` writes the table to files, and
-`static_export` lists the responses that a static export contains. Like all dashboards, it may
-import `tracklight.plugin`, `analysis`, `index` and below, but not the server.
+from a `tracklight.analysis.experiments.session_store.SessionStore`, `export` writes the table to
+files, and `static_export` lists the responses that a static export contains. Like all dashboards,
+it may import `tracklight.plugin`, `analysis`, `index` and below, but not the server.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracklight.analysis.experiments.study import Study, StudySnapshot
+from tracklight.analysis.experiments.session_store import SessionSnapshot, SessionStore
 from tracklight.dashboards.hparams.export import make_export_table, write_table
 from tracklight.dashboards.hparams.responses import (
     make_importance_response,
@@ -43,8 +43,10 @@ class HParams(Dashboard):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._study = Study(context)
-        self._cached_sessions: tuple[StudySnapshot, SessionsRequest, SessionsResponse] | None = None
+        self._store = SessionStore(context)
+        self._cached_sessions: tuple[SessionSnapshot, SessionsRequest, SessionsResponse] | None = (
+            None
+        )
 
     def routes(self) -> Sequence[Route]:
         return [
@@ -62,24 +64,24 @@ class HParams(Dashboard):
             self.sessions(SessionsRequest())
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-        return iter_static_responses(self.context, self._study)
+        return iter_static_responses(self.context, self._store)
 
     def sessions(self, request: SessionsRequest) -> SessionsResponse:
         """Return all sessions with their hyperparameters and metrics, or the changed ones."""
-        snapshot, cached = self._study.get_snapshot(), self._cached_sessions
+        snapshot, cached = self._store.get_snapshot(), self._cached_sessions
         if cached is None or cached[0] is not snapshot or cached[1] != request:
-            cached = snapshot, request, make_sessions_response(self._study, request)
+            cached = snapshot, request, make_sessions_response(self._store, request)
             self._cached_sessions = cached
         return cached[2]
 
     def importance(self, request: ImportanceRequest) -> ImportanceResponse:
         """Return the importance of each hyperparameter for a metric, and how reliable it is."""
-        return make_importance_response(self._study, request)
+        return make_importance_response(self._store, request)
 
     def sparklines(self, request: SparklinesRequest) -> SparklinesResponse:
         """Return the curves of a metric, downsampled to a few points."""
-        return make_sparklines_response(self.context, self._study, request)
+        return make_sparklines_response(self.context, self._store, request)
 
     def export(self, request: ExportRequest) -> Blob:
         """Return the whole table as CSV, JSON, LaTeX or Markdown."""
-        return write_table(make_export_table(self._study, request), request.format)
+        return write_table(make_export_table(self._store, request), request.format)

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from tracklight.analysis.experiments.metrics import make_reduction
-from tracklight.analysis.experiments.study import Study
+from tracklight.analysis.experiments.session_store import SessionStore
 from tracklight.dashboards.hparams.responses import SessionTable, select_rows
 from tracklight.dashboards.hparams.schemas import ExportFormat, ExportRequest
 from tracklight.errors import UsageError
@@ -28,7 +28,7 @@ from tracklight.util.json_number import to_json_number
 
 ExportCell = HParamValue | None
 
-_SESSION_COLUMNS = ("name", "group", "status", "start", "end", "duration")
+_SESSION_COLUMNS = ("name", "study", "group", "status", "start", "end", "duration")
 
 _LATEX_SPECIAL = re.compile(r"[\\{}$&#%_^~]")
 _LATEX_COMMANDS = {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
@@ -44,13 +44,13 @@ class ExportTable:
     rows: list[list[ExportCell]]
 
 
-def make_export_table(study: Study, request: ExportRequest) -> ExportTable:
+def make_export_table(store: SessionStore, request: ExportRequest) -> ExportTable:
     """Return the requested rows and columns.
 
     Raises:
         UsageError: A column does not exist.
     """
-    table = SessionTable(study, request.get_reduction(), request.aggregation)
+    table = SessionTable(store, request.get_reduction(), request.aggregation, request.study)
     builder = _ColumnBuilder(table, select_rows(table, request.sessions))
     keys = request.columns or _list_column_keys(table)
     return _make_table([builder.make(key) for key in keys])
@@ -68,7 +68,7 @@ def make_wide_table(
         runs: Only sessions that have one of these runs; None for all.
         tags: Only metrics with these tags; None for all.
     """
-    table = SessionTable(Study(context), make_reduction("last", 1, 0), None)
+    table = SessionTable(SessionStore(context), make_reduction("last", 1, 0), None)
     snapshot = table.snapshot
     rows = [
         row
@@ -101,7 +101,8 @@ def _make_table(columns: list[tuple[str, list[ExportCell]]]) -> ExportTable:
 
 
 def _list_column_keys(table: SessionTable) -> list[str]:
-    keys = ["name", "group", "status", "start", "end"]
+    has_studies = len(table.snapshot.studies) > 1
+    keys = ["name", *(["study"] if has_studies else []), "group", "status", "start", "end"]
     keys += [f"hparam:{column.name}" for column in table.snapshot.hparams]
     return keys + [f"metric:{metric.key}" for metric in table.snapshot.metrics]
 
@@ -135,6 +136,8 @@ class _ColumnBuilder:
         table, rows = self._table, self._rows.tolist()
         if key == "name":
             return [table.names[row] for row in rows]
+        if key == "study":
+            return [table.sessions[session].study for session in self._first_sessions]
         if key == "group":
             return [table.sessions[session].group for session in self._first_sessions]
         if key == "status":

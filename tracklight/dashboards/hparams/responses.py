@@ -1,12 +1,13 @@
 """Build the responses of the HParams dashboard: the table, importance and sparklines.
 
-`SessionTable` is the common input: the sessions of a study, or groups of repeats, with their
-columns. `export` uses it as well.
+`SessionTable` is the common input: the sessions of all studies or of one, or groups of repeats,
+with their columns. `export` uses it as well.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -33,8 +34,9 @@ from tracklight.analysis.experiments.metrics import (
     aggregate_metric,
     group_sessions,
 )
+from tracklight.analysis.experiments.session_store import SessionStore
 from tracklight.analysis.experiments.sessions import Session
-from tracklight.analysis.experiments.study import Study
+from tracklight.analysis.experiments.studies import Study
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.hparams.schemas import (
     HParamCells,
@@ -51,6 +53,7 @@ from tracklight.dashboards.hparams.schemas import (
     Sparkline,
     SparklinesRequest,
     SparklinesResponse,
+    StudyInfo,
 )
 from tracklight.errors import LogError, Message, UsageError
 from tracklight.index.series_query import Curve, SeriesQuery
@@ -66,6 +69,8 @@ _REVISION = re.compile(r"[0-9]{1,18}")
 _GOOD_R2, _FAIR_R2 = 0.6, 0.3
 #: With fewer sessions, an importance is not fully trusted: anything can explain a few of them.
 _GOOD_SESSIONS = 20
+#: With a larger standard error of the largest share, neither.
+_MAX_GOOD_DEVIATION = 0.15
 #: Smaller shares are not mentioned in the summary.
 _MIN_NAMED_SHARE = 0.05
 _MAX_NAMED = 3
@@ -87,26 +92,42 @@ class MetricColumn:
 
 
 class SessionTable:
-    """A snapshot of a study whose rows are sessions, or groups of repeats.
+    """A snapshot whose rows are sessions, or groups of repeats.
 
     Args:
-        study: The sessions.
+        store: The sessions.
         reduction: How curves become numbers.
         aggregation: How repeats are aggregated; None if each row is a session.
+        study: Name of the study; None for all studies.
     """
 
     def __init__(
-        self, study: Study, reduction: MetricReduction, aggregation: Aggregation | None
+        self,
+        store: SessionStore,
+        reduction: MetricReduction,
+        aggregation: Aggregation | None,
+        study: str | None = None,
     ) -> None:
-        self.snapshot = study.get_snapshot()
+        self._all = store.get_snapshot()
+        self.snapshot = self._all if study is None else self._all.select_study(study)
         self.aggregation = aggregation
         self.groups: SessionGroups = group_sessions(self.snapshot.sessions)
-        self._study = study
+        self._store = store
         self._reduction = reduction
 
     @property
     def sessions(self) -> Sequence[Session]:
         return self.snapshot.sessions
+
+    @property
+    def all_sessions(self) -> Sequence[Session]:
+        """The sessions of all studies."""
+        return self._all.sessions
+
+    def list_studies(self, rows: Int64) -> list[Study]:
+        """Return the studies of some rows."""
+        names = {self.sessions[row].study for row in self.first_sessions[rows].tolist()}
+        return [study for study in self.snapshot.studies if study.name in names]
 
     @property
     def first_sessions(self) -> Int64:
@@ -166,9 +187,12 @@ class SessionTable:
         return self._read([metric])[0]
 
     def _read(self, metrics: list[Metric]) -> list[MetricColumn]:
-        columns = self._study.read_metrics(self.snapshot, metrics, self._reduction)
+        in_all = {metric.key: metric for metric in self._all.metrics}
+        chosen = [in_all[metric.key] for metric in metrics]
+        columns = self._store.read_metrics(self._all, chosen, self._reduction)
+        rows = self.snapshot.rows
         return [
-            self._make_column(metric, values, steps)
+            self._make_column(metric, values[rows], steps[rows])
             for metric, (values, steps) in zip(metrics, columns, strict=True)
         ]
 
@@ -233,11 +257,11 @@ def select_rows(table: SessionTable, names: list[str] | None) -> Int64:
     return np.array([index_of[name] for name in names if name in index_of], np.int64)
 
 
-def make_sessions_response(study: Study, request: SessionsRequest) -> SessionsResponse:
+def make_sessions_response(store: SessionStore, request: SessionsRequest) -> SessionsResponse:
     """Return the table, or the rows that changed since the requested revision."""
-    table = SessionTable(study, request.get_reduction(), request.aggregation)
+    table = SessionTable(store, request.get_reduction(), request.aggregation, request.study)
     snapshot = table.snapshot
-    since = _find_revision(study, request.since, snapshot.epoch)
+    since = _find_revision(store, request.since, snapshot.epoch)
     if since is None:
         rows = np.arange(len(table.names))
     else:
@@ -245,8 +269,9 @@ def make_sessions_response(study: Study, request: SessionsRequest) -> SessionsRe
     metrics = table.read_metrics(request.metrics)
     sessions = table.first_sessions[rows]
     return SessionsResponse(
-        revision=f"{study.token}.{snapshot.epoch}.{snapshot.revision}",
+        revision=f"{store.token}.{snapshot.epoch}.{snapshot.revision}",
         since=None if since is None else request.since,
+        studies=_list_studies(table.all_sessions, snapshot.studies),
         rows=_make_rows(table, rows),
         hparams=[_make_hparam_cells(column, sessions) for column in table.get_hparam_columns()],
         metrics=[_make_metric_cells(column, rows) for column in metrics],
@@ -255,11 +280,16 @@ def make_sessions_response(study: Study, request: SessionsRequest) -> SessionsRe
     )
 
 
-def _find_revision(study: Study, since: str | None, epoch: int) -> int | None:
+def _list_studies(sessions: Iterable[Session], studies: Iterable[Study]) -> list[StudyInfo]:
+    counts = Counter(session.study for session in sessions)
+    return [StudyInfo(study.name, study.label, counts[study.name]) for study in studies]
+
+
+def _find_revision(store: SessionStore, since: str | None, epoch: int) -> int | None:
     """Return the client's revision; None if it is of another process or epoch."""
     token, _, rest = (since or "").partition(".")
     since_epoch, _, revision = rest.partition(".")
-    if token != study.token or since_epoch != str(epoch):
+    if token != store.token or since_epoch != str(epoch):
         return None
     return int(revision) if _REVISION.fullmatch(revision) else None
 
@@ -271,10 +301,7 @@ def _make_rows(table: SessionTable, rows: Int64) -> SessionRows:
     sessions = [table.sessions[index] for index in table.first_sessions[rows].tolist()]
     is_grouped = table.aggregation is not None
     counts = table.groups.counts[rows] if is_grouped else np.ones(len(rows))
-    experiments = [
-        *dict.fromkeys(session.experiment for session in table.sessions if session.experiment)
-    ]
-    experiment_of = {name: index for index, name in enumerate(experiments)}
+    study_index = {study.name: index for index, study in enumerate(table.snapshot.studies)}
     return SessionRows(
         indices=rows.astype(np.int32),
         names=[names[index] for index in indices],
@@ -288,10 +315,7 @@ def _make_rows(table: SessionTable, rows: Int64) -> SessionRows:
         end=end,
         last_logged=last,
         source=np.array([session.source for session in sessions], np.uint8),
-        experiments=np.array(
-            [experiment_of.get(session.experiment, -1) for session in sessions], np.int32
-        ),
-        experiment_names=experiments,
+        studies=np.array([study_index[session.study] for session in sessions], np.int32),
         links={
             index: SessionLinks(session.model_uri, session.monitor_url)
             for index, session in zip(indices, sessions, strict=True)
@@ -317,6 +341,7 @@ def _make_hparam_cells(column: HParamColumn, sessions: Int64) -> HParamCells:
         declared=column.is_declared,
         distinct=column.distinct_count,
         varies=column.differs,
+        numeric=column.is_mostly_numbers,
         min=low,
         max=high,
         log_scale=should_use_log_scale(numbers),
@@ -349,81 +374,85 @@ def _make_metric_cells(column: MetricColumn, rows: Int64) -> MetricCells:
 # ---- Importance
 
 
-def make_importance_response(study: Study, request: ImportanceRequest) -> ImportanceResponse:
+def make_importance_response(store: SessionStore, request: ImportanceRequest) -> ImportanceResponse:
     """Return the importance of every hyperparameter that differs between the rows."""
-    table = SessionTable(study, request.get_reduction(), request.aggregation)
+    table = SessionTable(store, request.get_reduction(), request.aggregation, request.study)
     column = table.read_metric(table.get_metric(request.metric))
     rows = select_rows(table, request.sessions)
     rows = rows[~np.isnan(column.steps[rows])]
-    sign = 1 if column.metric.goal == "max" else -1
-    result = compute_importance(
-        table.snapshot.hparams, table.first_sessions[rows], column.values[rows], sign, request.seed
-    )
+    studies = table.list_studies(rows)
+    problem = None
+    if len(studies) > 1:
+        result = ImportanceResult(len(rows))
+        problem = _make_studies_problem(len(studies))
+    else:
+        sign = 1 if column.metric.goal == "max" else -1
+        result = compute_importance(
+            table.snapshot.hparams,
+            table.first_sessions[rows],
+            column.values[rows],
+            sign,
+            request.seed,
+        )
+        problem = None if result.shares else _make_problem(result)
+    is_only_study = len(table.snapshot.studies) == 1
     return ImportanceResponse(
         metric=request.metric,
-        summary=Sentence.make(_summarize(column.metric, result)),
+        summary=Sentence.make(
+            _summarize(column.metric, result, None if is_only_study else studies)
+        ),
         trust=_assess_trust(result),
         bars=[
-            ImportanceBar(
-                share.name,
-                share.label,
-                share.share,
-                share.deviation,
-                share.direction,
-                share.best,
-            )
+            ImportanceBar(share.name, share.label, share.share, share.deviation, share.direction)
             for share in result.shares
         ],
         interactions=[HParamInteraction(*pair) for pair in result.pairs],
-        problem=None if result.shares else _make_problem(result),
+        problem=problem,
     )
 
 
-def _summarize(metric: Metric, result: ImportanceResult) -> Message:
-    named = [share for share in result.shares if share.share >= _MIN_NAMED_SHARE][:_MAX_NAMED]
+def _summarize(
+    metric: Metric, result: ImportanceResult, studies: Sequence[Study] | None
+) -> Message:
+    """Return what the metric depends on, in how many trials, and in which study if given."""
+    scope = Message.format("hparams.scope", "{count:,} trials", count=result.sessions)
+    if studies and studies[0].label:
+        scope = Message.format(
+            "hparams.scope_of_study",
+            "{count:,} trials of {study}",
+            count=result.sessions,
+            study=studies[0].label,
+        )
+    named = [share for share in result.shares if _is_named(share)][:_MAX_NAMED]
     if not named or result.r2 < _FAIR_R2 / 2:
         return Message.format(
             "hparams.no_effect",
-            "These trials do not show which hyperparameters affect {metric}.",
+            "{scope} do not show which hyperparameters affect {metric}.",
+            scope=scope,
             metric=metric.label,
         )
-    causes = _join_messages(
-        [
-            Message.format(
-                "hparams.share", "{hparam} ({share})", hparam=it.label, share=f"{it.share:.0%}"
-            )
-            for it in named
-        ]
-    )
-    best = [_describe_best(share.best, share) for share in named if share.best is not None]
-    if not best:
-        return Message.format(
-            "hparams.depends_on",
-            "{metric} depends mostly on {causes}.",
-            metric=metric.label,
-            causes=causes,
+    causes = [
+        Message.format(
+            "hparams.share",
+            "{hparam} ({share} \N{PLUS-MINUS SIGN} {deviation} %)",
+            hparam=it.label,
+            share=f"{100 * it.share:.0f}",
+            deviation=f"{max(1, 100 * it.deviation):.0f}",
         )
+        for it in named
+    ]
     return Message.format(
-        "hparams.depends_on_best",
-        "{metric} depends mostly on {causes}. It is best with {best}.",
+        "hparams.depends_on",
+        "In {scope}, {metric} depends mostly on {causes}.",
+        scope=scope,
         metric=metric.label,
-        causes=causes,
-        best=_join_messages(best),
+        causes=_join_messages(causes),
     )
 
 
-def _describe_best(best: str, share: HParamImportance) -> Message:
-    if best in ("true", "false"):
-        return Message.format("hparams.best_flag", "{hparam} {best}", hparam=share.label, best=best)
-    if share.direction > 0:
-        return Message.format(
-            "hparams.best_high", "high {hparam} ({best})", hparam=share.label, best=best
-        )
-    if share.direction < 0:
-        return Message.format(
-            "hparams.best_low", "low {hparam} ({best})", hparam=share.label, best=best
-        )
-    return Message.format("hparams.best_range", "{hparam} ({best})", hparam=share.label, best=best)
+def _is_named(share: HParamImportance) -> bool:
+    """Return whether a share is large and certain enough for the summary."""
+    return share.share >= _MIN_NAMED_SHARE and share.share > 2 * share.deviation
 
 
 def _join_messages(parts: list[Message]) -> Message:
@@ -448,15 +477,19 @@ def _assess_trust(result: ImportanceResult) -> ImportanceTrust:
     explained = f"{max(result.r2, 0):.0%}"
     if not result.shares:
         level, message = "none", Message("hparams.trust_none", "Importance cannot be computed.")
-    elif result.r2 >= _GOOD_R2 and result.sessions >= _GOOD_SESSIONS:
+    elif (
+        result.r2 >= _GOOD_R2
+        and result.sessions >= _GOOD_SESSIONS
+        and result.shares[0].deviation <= _MAX_GOOD_DEVIATION
+    ):
         level = "good"
         message = Message.format(
             "hparams.trust_good",
             "The model explains {explained} of the variance of unseen trials. "
-            "The shares are reliable.",
+            "\N{PLUS-MINUS SIGN} is the standard error of a share.",
             explained=explained,
         )
-    elif result.r2 >= _FAIR_R2:
+    elif result.r2 >= _FAIR_R2 and any(map(_is_named, result.shares)):
         level = "fair"
         message = Message.format(
             "hparams.trust_fair",
@@ -473,6 +506,17 @@ def _assess_trust(result: ImportanceResult) -> ImportanceTrust:
             explained=explained,
         )
     return ImportanceTrust(level, result.r2, result.sessions, Sentence.make(message))
+
+
+def _make_studies_problem(count: int) -> Problem:
+    return Problem.make(
+        Message.format(
+            "hparams.several_studies",
+            "These trials are of {count} studies. Importance is computed within one study.",
+            count=count,
+        ),
+        Message("hints.choose_study", "Choose a study."),
+    )
 
 
 def _make_problem(result: ImportanceResult) -> Problem:
@@ -524,10 +568,10 @@ class SparklineSampler:
 
 
 def make_sparklines_response(
-    context: Context, study: Study, request: SparklinesRequest
+    context: Context, store: SessionStore, request: SparklinesRequest
 ) -> SparklinesResponse:
     """Return the downsampled curve of each session that has the metric."""
-    snapshot = study.get_snapshot()
+    snapshot = store.get_snapshot()
     metric = snapshot.find_metric(request.metric)
     if metric is None:
         return SparklinesResponse([])

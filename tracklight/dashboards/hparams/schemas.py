@@ -35,13 +35,14 @@ class ReductionRequest(msgspec.Struct, forbid_unknown_fields=True):
 
     ``reduction`` is the last value, the lowest, the highest, the mean of the last ``count`` values,
     or the last value up to ``step``. With ``aggregation``, repeats of a trial are aggregated to one
-    row.
+    row. ``study`` selects the sessions of one study by its name; null means all studies.
     """
 
     reduction: ReductionKind = "last"
     aggregation: Aggregation | None = None
     count: PositiveInt = 10
     step: Step = 0
+    study: str | None = None
 
     def get_reduction(self) -> MetricReduction:
         return make_reduction(self.reduction, self.count, self.step)
@@ -73,7 +74,7 @@ class SparklinesRequest(msgspec.Struct, forbid_unknown_fields=True):
 class ExportRequest(ReductionRequest, kw_only=True):
     """The table as a file, with the given columns and rows in the given order.
 
-    Column keys are ``name``, ``group``, ``status``, ``start``, ``end``, ``duration``,
+    Column keys are ``name``, ``study``, ``group``, ``status``, ``start``, ``end``, ``duration``,
     ``hparam:NAME`` and ``metric:KEY``. Without keys, all columns are exported; without sessions,
     all rows.
     """
@@ -84,6 +85,19 @@ class ExportRequest(ReductionRequest, kw_only=True):
 
 
 # ---- Responses
+
+
+class StudyInfo(msgspec.Struct):
+    """Sessions that can be compared: they share an experiment declaration or a directory.
+
+    ``name`` is the run that declares the experiment, or the directory. ``label`` is the name of the
+    experiment or the directory, empty for the log directory itself. ``sessions`` is the number of
+    its sessions.
+    """
+
+    name: str
+    label: str
+    sessions: int
 
 
 class SessionLinks(msgspec.Struct):
@@ -98,9 +112,9 @@ class SessionRows(msgspec.Struct):
 
     ``indices`` are the indices of the rows in the table. ``groups`` are indices into
     ``group_names``. ``status`` is 0 for unknown, 1 for success, 2 for failure and 3 for running.
-    ``source`` is 0 for records and 1 for a settings file. ``experiments`` are indices into
-    ``experiment_names``, -1 for none. ``last_logged`` is the time of the newest point. ``sessions``
-    are the members of each group, null if each row is a session.
+    ``source`` is 0 for records and 1 for a settings file. ``studies`` are indices into the studies
+    of the response. ``last_logged`` is the time of the newest point. ``sessions`` are the members
+    of each group, null if each row is a session.
     """
 
     indices: Int32
@@ -115,8 +129,7 @@ class SessionRows(msgspec.Struct):
     end: Float64
     last_logged: Float64
     source: UInt8
-    experiments: Int32
-    experiment_names: list[str]
+    studies: Int32
     links: dict[int, SessionLinks]
 
 
@@ -124,8 +137,9 @@ class HParamCells(msgspec.Struct):
     """A hyperparameter and its value in each row.
 
     ``states`` give the meaning of ``values``: 0 a number, 1 missing, 2 an index into
-    ``categories``, 3 a bool. Null means that all are numbers. ``log_scale`` suggests a logarithmic
-    axis.
+    ``categories``, 3 a bool. Null means that all are numbers. ``numeric`` tells that most are
+    numbers, so that others are exceptions on an axis of numbers. ``log_scale`` suggests a
+    logarithmic axis.
     """
 
     name: str
@@ -136,6 +150,7 @@ class HParamCells(msgspec.Struct):
     declared: bool
     distinct: int
     varies: bool
+    numeric: bool
     min: float | None
     max: float | None
     log_scale: bool
@@ -147,7 +162,8 @@ class HParamCells(msgspec.Struct):
 class MetricCells(msgspec.Struct):
     """A metric and its value in each row. Rows with a NaN step have no value.
 
-    ``goal`` is guessed from the name. ``deviation`` is the standard deviation of repeats.
+    ``goal`` is guessed from the declaration of the study and from the name; null if studies
+    disagree. ``deviation`` is the standard deviation of repeats.
     """
 
     key: str
@@ -156,7 +172,7 @@ class MetricCells(msgspec.Struct):
     label: str
     description: str
     declared: bool
-    goal: Goal
+    goal: Goal | None
     min: float | None
     max: float | None
     log_scale: bool
@@ -168,13 +184,15 @@ class MetricCells(msgspec.Struct):
 class SessionsResponse(msgspec.Struct):
     """The table, or the rows that changed since the revision ``since``.
 
-    Columns hold only the rows of this response; everything else is complete. ``notes`` are about
+    Columns hold only the rows of this response; everything else is complete. ``studies`` are all
+    studies of the log. ``notes`` are about
     unreadable files and hidden columns. ``repeats`` is the number of sessions that are not the
     first of their group.
     """
 
     revision: str
     since: str | None
+    studies: list[StudyInfo]
     rows: SessionRows
     hparams: list[HParamCells]
     metrics: list[MetricCells]
@@ -192,10 +210,9 @@ class ImportanceTrust(msgspec.Struct):
 
 
 class ImportanceBar(msgspec.Struct):
-    """The importance of one hyperparameter.
+    """The importance of one hyperparameter: its share of all, and the standard error of that.
 
-    ``direction`` is 1 if higher values are better, -1 if lower values are, 0 if unclear. ``best``
-    is the range or category of the best sessions.
+    ``direction`` is 1 if higher values are better, -1 if lower values are, 0 if unclear.
     """
 
     name: str
@@ -203,7 +220,6 @@ class ImportanceBar(msgspec.Struct):
     importance: float
     deviation: float
     direction: int
-    best: str | None
 
 
 class HParamInteraction(msgspec.Struct):
@@ -215,9 +231,9 @@ class HParamInteraction(msgspec.Struct):
 
 
 class ImportanceResponse(msgspec.Struct):
-    """The importance of each hyperparameter, the largest first.
+    """The importance of each hyperparameter within one study, the largest first.
 
-    ``problem`` says why there is none.
+    ``problem`` says why there is none, for example because the rows are of several studies.
     """
 
     metric: str

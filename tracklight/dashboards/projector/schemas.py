@@ -28,7 +28,7 @@ Axes = Annotated[
 ]
 
 #: A bit set with one bit per row, the lowest bit first; base64 in JSON.
-RowBits = bytes
+RowBits = Annotated[bytes, msgspec.Meta(title="bit set of rows, base64")]
 Utf8 = NDArray[np.uint8]
 
 

@@ -2305,8 +2305,8 @@ export type ExportFormat = 'csv' | 'json' | 'latex' | 'markdown';
 
 /**
  * The table as a file, with the given columns and rows in the given order. Column keys are `name`,
- * `group`, `status`, `start`, `end`, `duration`, `hparam:NAME` and `metric:KEY`. Without keys, all
- * columns are exported; without sessions, all rows.
+ * `study`, `group`, `status`, `start`, `end`, `duration`, `hparam:NAME` and `metric:KEY`. Without
+ * keys, all columns are exported; without sessions, all rows.
  */
 export interface ExportRequest {
   /** Default: `"last"`. */
@@ -2316,6 +2316,7 @@ export interface ExportRequest {
   readonly count?: number;
   /** Default: `0`. */
   readonly step?: number;
+  readonly study?: string | null;
   readonly format: ExportFormat;
   /** Default: `[]`. */
   readonly columns?: readonly string[];
@@ -2326,8 +2327,9 @@ export type Goal = 'min' | 'max';
 
 /**
  * A hyperparameter and its value in each row. `states` give the meaning of `values`: 0 a number, 1
- * missing, 2 an index into `categories`, 3 a bool. Null means that all are numbers. `log_scale`
- * suggests a logarithmic axis.
+ * missing, 2 an index into `categories`, 3 a bool. Null means that all are numbers. `numeric` tells
+ * that most are numbers, so that others are exceptions on an axis of numbers. `log_scale` suggests
+ * a logarithmic axis.
  */
 export interface HParamCells {
   readonly name: string;
@@ -2338,6 +2340,7 @@ export interface HParamCells {
   readonly declared: boolean;
   readonly distinct: number;
   readonly varies: boolean;
+  readonly numeric: boolean;
   readonly min: number | null;
   readonly max: number | null;
   readonly log_scale: boolean;
@@ -2356,8 +2359,8 @@ export interface HParamInteraction {
 export type HParamType = 'number' | 'bool' | 'string' | 'mixed';
 
 /**
- * The importance of one hyperparameter. `direction` is 1 if higher values are better, -1 if lower
- * values are, 0 if unclear. `best` is the range or category of the best sessions.
+ * The importance of one hyperparameter: its share of all, and the standard error of that.
+ * `direction` is 1 if higher values are better, -1 if lower values are, 0 if unclear.
  */
 export interface ImportanceBar {
   readonly name: string;
@@ -2365,7 +2368,6 @@ export interface ImportanceBar {
   readonly importance: number;
   readonly deviation: number;
   readonly direction: number;
-  readonly best: string | null;
 }
 
 /** The importance of hyperparameters for a metric, for all rows or those with these names. */
@@ -2377,13 +2379,17 @@ export interface ImportanceRequest {
   readonly count?: number;
   /** Default: `0`. */
   readonly step?: number;
+  readonly study?: string | null;
   readonly metric: string;
   readonly sessions?: readonly string[] | null;
   /** Default: `0`. */
   readonly seed?: number;
 }
 
-/** The importance of each hyperparameter, the largest first. `problem` says why there is none. */
+/**
+ * The importance of each hyperparameter within one study, the largest first. `problem` says why
+ * there is none, for example because the rows are of several studies.
+ */
 export interface ImportanceResponse {
   readonly metric: string;
   readonly summary: Sentence;
@@ -2403,7 +2409,8 @@ export interface ImportanceTrust {
 
 /**
  * A metric and its value in each row. Rows with a NaN step have no value. `goal` is guessed from
- * the name. `deviation` is the standard deviation of repeats.
+ * the declaration of the study and from the name; null if studies disagree. `deviation` is the
+ * standard deviation of repeats.
  */
 export interface MetricCells {
   readonly key: string;
@@ -2412,7 +2419,7 @@ export interface MetricCells {
   readonly label: string;
   readonly description: string;
   readonly declared: boolean;
-  readonly goal: Goal;
+  readonly goal: Goal | null;
   readonly min: number | null;
   readonly max: number | null;
   readonly log_scale: boolean;
@@ -2433,9 +2440,8 @@ export interface SessionLinks {
  * Sessions, or groups of sessions. Times are in seconds since 1970, NaN if unknown. `indices` are
  * the indices of the rows in the table. `groups` are indices into `group_names`. `status` is 0 for
  * unknown, 1 for success, 2 for failure and 3 for running. `source` is 0 for records and 1 for a
- * settings file. `experiments` are indices into `experiment_names`, -1 for none. `last_logged` is
- * the time of the newest point. `sessions` are the members of each group, null if each row is a
- * session.
+ * settings file. `studies` are indices into the studies of the response. `last_logged` is the time
+ * of the newest point. `sessions` are the members of each group, null if each row is a session.
  */
 export interface SessionRows {
   readonly indices: Int32Array;
@@ -2450,8 +2456,7 @@ export interface SessionRows {
   readonly end: Float64Array;
   readonly last_logged: Float64Array;
   readonly source: Uint8Array;
-  readonly experiments: Int32Array;
-  readonly experiment_names: readonly string[];
+  readonly studies: Int32Array;
   readonly links: Readonly<Record<string, SessionLinks>>;
 }
 
@@ -2464,6 +2469,7 @@ export interface SessionsRequest {
   readonly count?: number;
   /** Default: `0`. */
   readonly step?: number;
+  readonly study?: string | null;
   readonly since?: string | null;
   /** Default: `[]`. */
   readonly metrics?: readonly string[];
@@ -2471,12 +2477,14 @@ export interface SessionsRequest {
 
 /**
  * The table, or the rows that changed since the revision `since`. Columns hold only the rows of
- * this response; everything else is complete. `notes` are about unreadable files and hidden
- * columns. `repeats` is the number of sessions that are not the first of their group.
+ * this response; everything else is complete. `studies` are all studies of the log. `notes` are
+ * about unreadable files and hidden columns. `repeats` is the number of sessions that are not the
+ * first of their group.
  */
 export interface SessionsResponse {
   readonly revision: string;
   readonly since: string | null;
+  readonly studies: readonly StudyInfo[];
   readonly rows: SessionRows;
   readonly hparams: readonly HParamCells[];
   readonly metrics: readonly MetricCells[];
@@ -2503,6 +2511,17 @@ export interface SparklinesRequest {
 /** Curves in the requested order, without sessions that do not have the metric. */
 export interface SparklinesResponse {
   readonly lines: readonly Sparkline[];
+}
+
+/**
+ * Sessions that can be compared: they share an experiment declaration or a directory. `name` is the
+ * run that declares the experiment, or the directory. `label` is the name of the experiment or the
+ * directory, empty for the log directory itself. `sessions` is the number of its sessions.
+ */
+export interface StudyInfo {
+  readonly name: string;
+  readonly label: string;
+  readonly sessions: number;
 }
 
 // ---- Dashboard: projector

@@ -124,6 +124,7 @@ export class GraphCatalog {
     params.expandedAuxiliary.set([]);
     params.movedNodes.set([]);
     params.trace.set('off');
+    params.query.set('');
     for (const param of [params.open, params.step, params.node, params.pathStart, params.view]) {
       param.set(null);
     }
@@ -140,6 +141,8 @@ export class GraphCatalog {
     const row = await queries.mutate('POST graphs/upload', { name: file.name, body: file });
     const list = this.list.data ?? { cursor: '', graphs: [] };
     queries.set(graphsQuery, {}, { ...list, graphs: [...list.graphs, row] });
+    // The server keeps a few uploads only: the oldest may be gone.
+    queries.invalidate(graphsQuery);
     this.open(row.id);
   }
 

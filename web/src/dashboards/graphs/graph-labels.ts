@@ -5,6 +5,7 @@ import * as m from '../../catalog/graphs';
 import { groupOptions, type OptionGroup } from '../../components/options';
 import { formatCount } from '../../lib/format';
 import { type GraphEdge, type GraphNode, isExpandable } from './graph-model';
+import type { EdgeStubs } from './visible-graph';
 
 /** Join what is known; empty texts are left out. */
 export function joinTexts(texts: readonly string[], separator = ' · '): string {
@@ -30,6 +31,22 @@ export function nodeSubtitle(node: GraphNode): string {
     isRepeated ? '' : content,
     parameters ? m.countParamsShort({ count: parameters, text: formatCount(parameters) }) : '',
   ]);
+}
+
+const MAX_STUB_LABELS = 5;
+
+/** The auxiliary nodes that are not drawn at the other ends of the edges of a node. */
+export function listStubFields({ inputs, outputs }: EdgeStubs): [string, string][] {
+  const describe = (labels: readonly string[]): string => {
+    const more = labels.length - MAX_STUB_LABELS;
+    const shown = labels.slice(0, MAX_STUB_LABELS);
+    return joinTexts([...shown, more > 0 ? m.moreNodes({ count: more }) : ''], ', ');
+  };
+  const fields: [string, string][] = [
+    [m.auxiliaryInputs, describe(inputs)],
+    [m.auxiliaryOutputs, describe(outputs)],
+  ];
+  return fields.filter(([, text]) => text !== '');
 }
 
 /** What an edge carries. */

@@ -186,6 +186,14 @@ export class GraphsState {
     param.set(query, param.value === '' || query === '' ? 'push' : 'replace');
   }
 
+  /** Select the first match of the search, or the one after the selected match. */
+  revealNextMatch(): void {
+    const hits = this.queries.search.data?.hits ?? [];
+    const selected = hits.findIndex(({ path }) => path === this.params.node.value);
+    const next = hits[(selected + 1) % Math.max(1, hits.length)];
+    if (next) this.selectAndReveal(next.path, next.ancestors);
+  }
+
   /** Move an auxiliary node into the main graph, or another one out of it. */
   toggleAuxiliary(id: string, history: 'push' | 'replace' = 'push'): void {
     toggleItem(this.params.movedNodes, id, history);

@@ -83,6 +83,7 @@ test('hidden nodes are counted by role in a placeholder', () => {
   ]);
   expect(root?.nodes[2]?.op).toBe('1 constant · 1 removed node');
   expect(root?.edges.map(({ source, target }) => [source, target])).toEqual([[0, 1]]);
+  expect(root?.stubs).toEqual(new Map([['y', { inputs: ['c'], outputs: [] }]]));
   const placeholders = [...(root?.auxiliaryIds ?? [])].map(parsePlaceholder);
   expect(placeholders.map((one) => one?.kind)).toEqual(['auxiliary', 'notLoaded']);
 });

@@ -21,6 +21,14 @@ export interface VisibilityOptions {
 export interface VisibleGroup extends GraphGroup {
   /** Nodes that are drawn beside the main graph. */
   readonly auxiliaryIds: ReadonlySet<string>;
+  /** Edges to auxiliary nodes that are not drawn, by the node that they leave or enter. */
+  readonly stubs: ReadonlyMap<string, EdgeStubs>;
+}
+
+/** Labels of the hidden nodes at the other ends of the edges of a node. */
+export interface EdgeStubs {
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
 }
 
 /** Visible groups by the node that contains them; the root is ''. */
@@ -144,7 +152,30 @@ function buildVisibleGroup(
     ...shown,
     nodes: [...shown.nodes, ...placeholders],
     auxiliaryIds: new Set(beside.map(({ id }) => id)),
+    stubs: listStubs(group, hidden),
   };
+}
+
+/** Return the ends of edges between shown and hidden nodes. */
+function listStubs(
+  group: GraphGroup,
+  hidden: ReadonlySet<GraphNode>,
+): ReadonlyMap<string, EdgeStubs> {
+  const stubs = new Map<string, { inputs: string[]; outputs: string[] }>();
+  if (hidden.size === 0) return stubs;
+  const add = (shown: GraphNode, side: 'inputs' | 'outputs', other: GraphNode): void => {
+    const own = stubs.get(shown.id) ?? { inputs: [], outputs: [] };
+    own[side].push(other.label);
+    stubs.set(shown.id, own);
+  };
+  for (const { source, target } of group.edges) {
+    const from = source === null ? undefined : group.nodes[source];
+    const to = target === null ? undefined : group.nodes[target];
+    if (!from || !to || hidden.has(from) === hidden.has(to)) continue;
+    if (hidden.has(from)) add(to, 'inputs', from);
+    else add(from, 'outputs', to);
+  }
+  return stubs;
 }
 
 /** Remove nodes and their edges. */

@@ -1,7 +1,7 @@
 import { getContext, setContext } from 'svelte';
 
 import type { Query } from '../../api/create-query.svelte';
-import type { Problem, SessionsResponse } from '../../api/schemas';
+import type { Problem, SessionsResponse, StudyInfo } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/hparams';
 import { text } from '../../lib/codecs';
@@ -43,6 +43,7 @@ import {
   moveKey,
   type Objective,
   rankByObjective,
+  type SortKey,
   sortRows,
   type TrialColumn,
   type Trials,
@@ -84,6 +85,14 @@ export class HParamsDashboard {
     return data ? readMetrics(data) : [];
   });
 
+  readonly studies: readonly StudyInfo[] = $derived.by(() => this.trialsQuery.data?.studies ?? []);
+  readonly study: StudyInfo | null = $derived.by(() => {
+    const { study } = this.settings;
+    return this.studies.find(({ name }) => name === study.value) ?? null;
+  });
+  /** Whether the trials are of one study, so that it makes sense to look for the best of them. */
+  readonly isOneStudy: boolean = $derived(this.studies.length < 2 || this.study !== null);
+
   readonly metric: TrialMetric | undefined = $derived.by(() => {
     const { metric } = this.settings;
     return this.metrics.find(({ key }) => key === metric.value) ?? findDefaultMetric(this.metrics);
@@ -124,12 +133,16 @@ export class HParamsDashboard {
     applyFilters(this.trials, this.filters, this.#runFilterMask),
   );
   readonly passingRows: Int32Array = $derived(listMaskRows(this.passingMask));
-  readonly sortedRows: Int32Array = $derived.by(() => {
+  /** By default, the best trials of a study come first. */
+  readonly sortKeys: readonly SortKey[] = $derived.by(() => {
     const keys = this.settings.sort.value;
-    if (keys.length > 0 || !this.objective) return sortRows(this.passingRows, keys, this.trials);
+    if (keys.length > 0 || !this.objective || !this.isOneStudy) return keys;
     const { column, minimize } = this.objective;
-    return sortRows(this.passingRows, [{ key: column.key, descending: !minimize }], this.trials);
+    return [{ key: column.key, descending: !minimize }];
   });
+  readonly sortedRows: Int32Array = $derived(
+    sortRows(this.passingRows, this.sortKeys, this.trials),
+  );
 
   /** The passing rows, without changes during a drag; for slow computations. */
   readonly committedRows: Int32Array = $derived.by(() =>
@@ -137,9 +150,10 @@ export class HParamsDashboard {
   );
   /** Computed in slices after the plots are drawn, because it takes longer. */
   insights = $state.raw<Insights | null>(null);
-  readonly bestRow: number | null = $derived.by(
-    () => (this.objective && rankByObjective(this.objective, this.committedRows)[0]) ?? null,
-  );
+  readonly bestRow: number | null = $derived.by(() => {
+    if (!this.objective || !this.isOneStudy) return null;
+    return rankByObjective(this.objective, this.committedRows)[0] ?? null;
+  });
 
   readonly colorColumn: TrialColumn | null = $derived.by(() => {
     const { value } = this.settings.colorBy;
@@ -191,6 +205,12 @@ export class HParamsDashboard {
   toggleInverted(key: string): void {
     const { axes } = this.settings;
     axes.set(withAxisSetting(axes.value, key, { flipped: !axes.value.get(key)?.flipped }));
+  }
+
+  /** Show one study, or all; the direction of the objective is that of the study. */
+  selectStudy(name: string | null): void {
+    this.settings.goal.set('usual');
+    this.settings.study.set(name, 'push');
   }
 
   /** Apply filters during a drag; `commitFilters` keeps them. */
@@ -247,12 +267,19 @@ export class HParamsDashboard {
     this.context.url.param('tab', text, '').set('scalars', 'push');
   }
 
+  /** Show all studies if the one in the URL does not exist. */
+  #forgetUnknownStudy(): void {
+    const { study } = this.settings;
+    if (study.value !== null && this.trialsQuery.data && !this.study) study.set(null);
+  }
+
   startEffects(): void {
     $effect(() => this.#highlightRun());
+    $effect(() => this.#forgetUnknownStudy());
     $effect(() => {
-      const { objective, committedRows } = this;
+      const { objective, committedRows, isOneStudy } = this;
       const columns = this.hparams.filter(({ varies }) => varies);
-      if (!objective) {
+      if (!objective || !isOneStudy) {
         this.insights = null;
         return undefined;
       }

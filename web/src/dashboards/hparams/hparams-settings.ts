@@ -43,6 +43,8 @@ export type HParamsSettings = ReturnType<typeof makeHParamsSettings>;
 export function makeHParamsSettings({ url, preferences }: Pick<Context, 'url' | 'preferences'>) {
   return {
     view: url.param<HParamsView>('hp', choice(HPARAMS_VIEWS, 'parallel'), 'parallel'),
+    /** The name of the study; null for all. */
+    study: url.param('hp-study', optionalText, null),
     /** The objective: a metric, and whether it is minimized. */
     metric: url.param('hp-metric', optionalText, null),
     goal: url.param('hp-goal', choice(['usual', 'min', 'max'], 'usual'), 'usual'),

@@ -16,12 +16,13 @@ export const sessionsQuery = defineQuery('GET hparams/sessions', {
 
 /** Return how metrics are reduced and repeats aggregated. A static export has only `last`. */
 export function makeSessionsRequest(settings: HParamsSettings): SessionsRequest {
-  const { reduction, lastCount, step, repeats } = settings;
+  const { reduction, lastCount, step, repeats, study } = settings;
   return {
     reduction: reduction.value,
     ...(repeats.value === 'each' ? {} : { aggregation: repeats.value }),
     ...(reduction.value === 'mean' ? { count: lastCount.value } : {}),
     ...(reduction.value === 'step' ? { step: step.value } : {}),
+    ...(study.value === null ? {} : { study: study.value }),
   };
 }
 
@@ -37,13 +38,14 @@ export function makeImportanceRequest(
   metric: string,
   sessions: readonly string[] | null,
 ): ImportanceRequest {
-  const { reduction, lastCount, step, repeats } = settings;
+  const { reduction, lastCount, step, repeats, study } = settings;
   return {
     metric,
     reduction: reduction.value,
     count: lastCount.value,
     step: step.value,
     aggregation: repeats.value === 'each' ? null : repeats.value,
+    study: study.value,
     sessions,
   };
 }

@@ -48,7 +48,7 @@ export async function downloadTrials(
 }
 
 function makeExportRequest(dashboard: HParamsDashboard, format: ExportFormat): ExportRequest {
-  const { reduction, lastCount, step, repeats } = dashboard.settings;
+  const { reduction, lastCount, step, repeats, study } = dashboard.settings;
   const names = dashboard.trialsQuery.data?.rows.names ?? [];
   return {
     format,
@@ -58,6 +58,7 @@ function makeExportRequest(dashboard: HParamsDashboard, format: ExportFormat): E
     count: lastCount.value,
     step: step.value,
     aggregation: repeats.value === 'each' ? null : repeats.value,
+    study: study.value,
   };
 }
 
@@ -87,6 +88,8 @@ function getExportValue(column: TrialColumn, row: number): string | number | nul
   if (!hasValue(column, row)) return null;
   const value = column.values[row] ?? NaN;
   if (column.categories) return column.categories[value] ?? '';
+  const text = column.texts?.[row] ?? null;
+  if (text !== null) return text;
   if (column.format === 'time')
     return Number.isFinite(value) ? new Date(value * 1000).toISOString() : null;
   return value;

@@ -162,8 +162,9 @@ export function applyTensorBoardBookmark(bookmark: Bookmark, params: ProjectorPa
   params.dimensions.set(getBookmarkDimensions(bookmark), 'push');
   params.components.set(bookmark.pcaComponentDimensions.map(String));
   const { tSNEPerplexity, umapNeighbors, umapMinDist, cameraDef } = bookmark;
-  if (tSNEPerplexity !== null) params.perplexity.set(tSNEPerplexity);
-  if (umapNeighbors !== null) params.neighbors.set(umapNeighbors);
+  // TensorBoard writes 0 for a projection that was not computed.
+  if (tSNEPerplexity) params.perplexity.set(tSNEPerplexity);
+  if (umapNeighbors) params.neighbors.set(umapNeighbors);
   if (umapMinDist !== null) params.minDist.set(umapMinDist);
   if (method === 'custom') applyCustomAxes(bookmark, params);
   params.hiddenValues.set([]);

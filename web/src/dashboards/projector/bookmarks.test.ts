@@ -1,6 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { captureSettings, restoreSettings, toOrbit } from './bookmarks.svelte';
+import {
+  applyTensorBoardBookmark,
+  captureSettings,
+  restoreSettings,
+  toOrbit,
+} from './bookmarks.svelte';
 import { createProjectorParams } from './projector-params';
 
 describe('the camera of a TensorBoard bookmark', () => {
@@ -38,6 +43,22 @@ function createParams() {
   vi.stubGlobal('innerWidth', 1440);
   return createProjectorParams({ url: { param }, preferences: { param } } as never);
 }
+
+describe('the projection of a TensorBoard bookmark', () => {
+  it('keeps the parameters that are 0 because nothing was computed', () => {
+    const bookmark = {
+      ...{ selectedProjection: 'pca', pcaComponentDimensions: [0, 1], selectedLabelOption: null },
+      ...{ tSNEPerplexity: 0, umapNeighbors: 0, umapMinDist: null, cameraDef: null },
+      ...{ selectedColorOptionName: null, forceCategoricalColoring: false },
+    };
+    const params = createParams();
+    const [perplexity, neighbors] = [params.perplexity.value, params.neighbors.value];
+    applyTensorBoardBookmark(bookmark as never, params);
+    expect([params.perplexity.value, params.neighbors.value]).toEqual([perplexity, neighbors]);
+    applyTensorBoardBookmark({ ...bookmark, tSNEPerplexity: 12 } as never, params);
+    expect(params.perplexity.value).toBe(12);
+  });
+});
 
 describe('the settings of a saved view', () => {
   it('are stored by the names of URL parameters', () => {

@@ -1,7 +1,7 @@
 import type { NeighborhoodGraph } from '../../../api/schemas';
 import * as m from '../../../catalog/debugger';
 import type { GraphEdge, GraphNode } from '../../graphs/graph-model';
-import type { VisibleGroups } from '../../graphs/visible-graph';
+import type { VisibleGroup, VisibleGroups } from '../../graphs/visible-graph';
 import { getRoleLabel } from '../labels';
 
 const HEALTH_LABELS = [m.healthUnknown, m.finite, m.nonFinite];
@@ -41,6 +41,9 @@ export function toVisibleGroups(graph: NeighborhoodGraph): VisibleGroups {
     dtype: '',
     change: null,
   }));
-  const group = { id: '', total: nodes.length, nodes, edges, auxiliaryIds: new Set<string>() };
+  const group: VisibleGroup = {
+    ...{ id: '', total: nodes.length, nodes, edges },
+    ...{ auxiliaryIds: new Set(), stubs: new Map() },
+  };
   return new Map([['', group]]);
 }

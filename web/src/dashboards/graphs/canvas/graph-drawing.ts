@@ -12,7 +12,7 @@ import {
   type PlacedNode,
   type Size,
 } from '../layout/layout-types';
-import type { VisibleGroups } from '../visible-graph';
+import type { EdgeStubs, VisibleGroups } from '../visible-graph';
 
 export const NAME_SIZE = 12;
 export const SUBTITLE_SIZE = 10;
@@ -29,6 +29,8 @@ export interface DrawnNode extends PlacedNode {
   readonly isOpen: boolean;
   /** The node that contains it; empty at the top level. */
   readonly parent: string;
+  /** Its edges to auxiliary nodes that are not drawn. */
+  readonly stubs: EdgeStubs;
 }
 
 export interface DrawnEdge {
@@ -111,11 +113,14 @@ export function toNestedGraph(
   return { id, nodes, edges };
 }
 
+const NO_STUBS: EdgeStubs = { inputs: [], outputs: [] };
+
 /** Combine a layout with the nodes and edges that were laid out. */
 export function buildDrawing(layout: NestedLayout, groups: VisibleGroups): GraphDrawing {
-  const known = new Map<string, { node: GraphNode; parent: string }>();
-  for (const [parent, { nodes }] of groups)
-    for (const node of nodes) known.set(node.id, { node, parent });
+  const known = new Map<string, { node: GraphNode; parent: string; stubs: EdgeStubs }>();
+  for (const [parent, { nodes, stubs }] of groups)
+    for (const node of nodes)
+      known.set(node.id, { node, parent, stubs: stubs.get(node.id) ?? NO_STUBS });
   const nodes = layout.nodes.flatMap((placed) => {
     const found = known.get(placed.id);
     return found ? [{ ...placed, ...found, isOpen: groups.has(placed.id) }] : [];

@@ -30,7 +30,7 @@ function listRows(count: number): Int32Array {
   return Int32Array.from({ length: count }, (_, row) => row);
 }
 
-test('finds the tendencies of a grid search, and none of the irrelevant column', () => {
+test('finds the significant tendencies of a grid search', () => {
   const { columns, accuracy } = makeGrid();
   const { items, topRows, rankedCount } = runToEnd(
     computeInsights({ column: accuracy, minimize: false }, columns, listRows(36)),
@@ -38,7 +38,6 @@ test('finds the tendencies of a grid search, and none of the irrelevant column',
   expect([topRows.length, rankedCount]).toEqual([8, 36]);
   expect(Object.fromEntries(items.map(({ column, tendency }) => [column.key, tendency]))).toEqual({
     units: 'high',
-    dropout: 'low',
     lr: 'high',
   });
 });
@@ -49,7 +48,7 @@ test('a minimized objective has the same tendencies as its negative maximized', 
   const { items } = runToEnd(
     computeInsights({ column: loss, minimize: true }, columns, listRows(36)),
   );
-  expect(items.find(({ column }) => column.key === 'dropout')?.tendency).toBe('low');
+  expect(items.find(({ column }) => column.key === 'lr')?.tendency).toBe('high');
 });
 
 test('finds categories and values in the middle', () => {
@@ -74,6 +73,88 @@ test('finds categories and values in the middle', () => {
     'adam',
     'middle',
   ]);
+});
+
+/** Return what the best trials of a study have in common, as text. */
+function listInsights(metric: readonly number[], ...columns: TrialColumn[]): string[] {
+  const objective = { column: makeColumn('acc', metric, 'metric'), minimize: false };
+  const task = computeInsights(objective, columns, listRows(metric.length));
+  return runToEnd(task).items.map(formatInsight);
+}
+
+/** Numbers from 0 to 1 in a fixed random order. */
+function makeNoise(count: number, seed: number): number[] {
+  let state = seed;
+  return Array.from({ length: count }, () => {
+    state = (state * 16807) % 2147483647;
+    return state / 2147483647;
+  });
+}
+
+test('a value that is unique or rare among the best is no pattern', () => {
+  const metric = makeNoise(80, 3);
+  const notes = makeColumn(
+    'note',
+    metric.map((value, row) => (value > 0.98 ? `try ${row}` : 'baseline')),
+  );
+  const ids = makeColumn(
+    'id',
+    metric.map((_, row) => `run ${row}`),
+  );
+  expect(listInsights(metric, notes, ids)).toEqual([]);
+});
+
+test('hashes and paths are no pattern', () => {
+  const metric = makeNoise(80, 4);
+  const pick = (better: string, worse: string): string[] =>
+    metric.map((value) => (value > 0.5 ? better : worse));
+  const commit = makeColumn('commit', pick('3f2a9c1', '77b1d0e'));
+  const file = makeColumn('config', pick('/home/me/a.yaml', '/home/me/b.yaml'));
+  const model = makeColumn('model', pick('google/vit', 'facebook/deit'));
+  expect(listInsights(metric, commit, file, model)).toEqual(['google/vit model']);
+});
+
+test('a category must be common among the best and rarer among the others', () => {
+  const metric = makeNoise(80, 5);
+  const everywhere = makeColumn(
+    'opt',
+    metric.map((value) => (value > 0.97 ? 'sgd' : 'adam')),
+  );
+  const minority = makeColumn(
+    'net',
+    metric.map((value, row) => (value > 0.9 ? `net ${row % 3}` : 'plain')),
+  );
+  expect(listInsights(metric, everywhere, minority)).toEqual([]);
+});
+
+test('whether a value is missing is no pattern', () => {
+  const metric = makeNoise(80, 6);
+  const momentum = makeColumn(
+    'momentum',
+    metric.map((value) => (value > 0.5 ? 0.9 : null)),
+  );
+  const schedule = makeColumn(
+    'schedule',
+    metric.map((value, row) => (value > 0.5 ? (['cosine', 'step'][row % 2] ?? '') : null)),
+  );
+  expect(listInsights(metric, momentum, schedule)).toEqual([]);
+});
+
+test('chance produces hardly any insight', () => {
+  let studies = 0;
+  for (let seed = 1; seed <= 100; seed++) {
+    const noise = makeNoise(60 * 12, seed * 7919);
+    const columns = Array.from({ length: 11 }, (_, index) => {
+      const values = noise.slice(60 * (index + 1), 60 * (index + 2));
+      const isText = index % 3 === 0;
+      return makeColumn(
+        `h${index}`,
+        isText ? values.map((value) => `c${Math.floor(value * 4)}`) : values,
+      );
+    });
+    studies += Number(listInsights(noise.slice(0, 60), ...columns).length > 0);
+  }
+  expect(studies).toBeLessThan(10);
 });
 
 test('few trials have no insights', () => {
@@ -117,7 +198,7 @@ function makeInsight(
     missingMask: null,
     varies: true,
   };
-  return { column, tendency: 'high', category: null, range, strength: 1 };
+  return { column, tendency: 'high', category: null, range, probability: 0.001 };
 }
 
 test('ranges of grid values have all digits', () => {

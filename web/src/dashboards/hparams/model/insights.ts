@@ -7,6 +7,7 @@ import {
   computeRanks,
   findDistinctValues,
   formatColumnValue,
+  getCategoryText,
   type Objective,
   rankByObjective,
   type TrialColumn,
@@ -17,12 +18,12 @@ export interface Insight {
   readonly column: TrialColumn;
   /** Of numbers: where the values of the best are among all values. */
   readonly tendency: 'low' | 'middle' | 'high' | null;
-  /** Of categories: the most overrepresented one. */
+  /** Of categories: the one that most of the best have. */
   readonly category: string | null;
   /** The interquartile range of the best. */
   readonly range: readonly [number, number] | null;
-  /** Significance in standard deviations. */
-  readonly strength: number;
+  /** The probability that chance alone has the same effect in this column. */
+  readonly probability: number;
 }
 
 export interface Insights {
@@ -37,12 +38,15 @@ const MIN_TOP_COUNT = 8;
 const MAX_TOP_SHARE = 0.25;
 /** With fewer trials nothing is significant. */
 export const MIN_TRIALS = 8;
-/** Weaker insights are dropped. */
-const MIN_STRENGTH = 2.3;
-/** Smaller shifts of the mean rank (0 to 1) may be significant, but are not relevant. */
-const MIN_TENDENCY = 0.08;
+/** The probability that chance alone produces any insight of a study. */
+const MAX_FALSE_PROBABILITY = 0.05;
 const QUARTILE = 0.25;
 
+/**
+ * Compare the best trials with the others, column by column. An insight is true for more than half
+ * of the best trials, and differs significantly from the others after a correction for the number
+ * of comparisons (Holm). Trials without a value of a column do not count for it.
+ */
 export function* computeInsights(
   objective: Objective,
   columns: readonly TrialColumn[],
@@ -52,27 +56,20 @@ export function* computeInsights(
   const rankedCount = ranked.length;
   const topRows = ranked.subarray(0, getTopCount(rankedCount));
   if (rankedCount < MIN_TRIALS) return { topRows, rankedCount, items: [] };
-  const numbers = columns.filter(({ categories }) => categories === null);
-  const ranks = new Map<TrialColumn, Float64Array>();
-  for (const column of numbers) {
+  const tested = columns.filter((column) => !isIdentifier(column, ranked));
+  const candidates: Insight[] = [];
+  for (const column of tested) {
     yield;
-    ranks.set(column, computeRanks(pickValues(column, ranked)));
+    const found = column.categories
+      ? findCategory(column, column.categories, ranked, topRows)
+      : findTendency(column, ranked, topRows);
+    if (found) candidates.push(found);
   }
-  const effects = yield* computeEffects(
-    [...ranks.values()],
-    computeRanks(pickValues(objective.column, ranked)),
-  );
-  const items: Insight[] = [];
-  for (const column of columns) {
-    yield;
-    const columnRanks = ranks.get(column);
-    const effect = effects[numbers.indexOf(column)] ?? 0;
-    const insight = columnRanks
-      ? findTendency(column, columnRanks, topRows, objective.minimize ? -effect : effect)
-      : findCategory(column, column.categories ?? [], ranked, topRows);
-    if (insight && insight.strength >= MIN_STRENGTH) items.push(insight);
-  }
-  return { topRows, rankedCount, items: items.sort((a, b) => b.strength - a.strength) };
+  candidates.sort((a, b) => a.probability - b.probability);
+  const isChance = ({ probability }: Insight, index: number): boolean =>
+    probability * (tested.length - index) > MAX_FALSE_PROBABILITY;
+  const end = candidates.findIndex(isChance);
+  return { topRows, rankedCount, items: end < 0 ? candidates : candidates.slice(0, end) };
 }
 
 function getTopCount(count: number): number {
@@ -80,52 +77,115 @@ function getTopCount(count: number): number {
   return Math.min(preferred, Math.max(1, Math.floor(count * MAX_TOP_SHARE)));
 }
 
-/**
- * Compare the ranks of the best trials, which come first, with those of all. A tendency counts as
- * well if only its effect in the linear model (`effect`) is significant and has the same sign.
- */
-function findTendency(
-  column: TrialColumn,
-  ranks: Float64Array,
-  top: Int32Array,
-  effect: number,
-): Insight | null {
-  const best = pickValues(column, top).filter(Number.isFinite).sort();
-  const allStats = computeStats(ranks);
-  const topStats = computeStats(ranks.subarray(0, top.length));
-  if (!allStats || !topStats || !(allStats.std > 0) || topStats.count < 2) return null;
-  const shift = topStats.mean - allStats.mean;
-  const range = [getQuantile(best, QUARTILE), getQuantile(best, 1 - QUARTILE)] as const;
-  const shiftStrength = (Math.abs(shift) / allStats.std) * Math.sqrt(topStats.count);
-  const effectStrength = shift * effect > 0 ? Math.abs(effect) : 0;
-  const strength = Math.max(shiftStrength, effectStrength);
-  if (strength >= MIN_STRENGTH && Math.abs(shift) >= MIN_TENDENCY)
-    return { column, tendency: shift < 0 ? 'low' : 'high', category: null, range, strength };
-  // Values in the middle have no shift, but a smaller spread than all values.
-  const narrowing = (1 - topStats.std / allStats.std) * Math.sqrt(2 * topStats.count);
-  return { column, tendency: 'middle', category: null, range, strength: narrowing };
+const HASH = /^(?=.*\d)(?=.*[a-f])[0-9a-f]{7,}$|^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const PATH =
+  /^(?:[~.]{0,2}[\\/]|[a-z]:[\\/]|[a-z][a-z0-9+.-]*:\/\/)|[\\/].*[\\/]|[\\/][^\\/]*\.\w{1,8}$/i;
+
+/** Return whether the texts of a column name things: they are mostly unique, or hashes, or paths. */
+function isIdentifier({ categories, values }: TrialColumn, rows: Int32Array): boolean {
+  if (!categories) return false;
+  const used = Array.from(rows, (row) => values[row] ?? NaN).filter(Number.isFinite);
+  const distinct = [...new Set(used)];
+  const names = distinct.filter((index) => {
+    const text = categories[index] ?? '';
+    return HASH.test(text) || PATH.test(text);
+  });
+  return distinct.length > used.length / 2 || names.length > distinct.length / 2;
 }
 
+/**
+ * Test whether the best values are low, high or in the middle: their mean rank, or its distance from
+ * the median, compared with that of as many trials drawn at random (normal approximation).
+ */
+function findTendency(column: TrialColumn, ranked: Int32Array, top: Int32Array): Insight | null {
+  const ranks = computeRanks(pickValues(column, ranked));
+  const best = pickValues(column, top).filter(Number.isFinite).sort();
+  if (best.length < 2) return null;
+  const topRanks = ranks.subarray(0, top.length);
+  const range = [getQuantile(best, QUARTILE), getQuantile(best, 1 - QUARTILE)] as const;
+  const isMajority = (matches: (rank: number) => boolean): boolean =>
+    topRanks.filter(matches).length > top.length / 2;
+  const shift = computeShift(ranks, topRanks);
+  const tendency = shift < 0 ? 'low' : 'high';
+  const base = { column, category: null, range };
+  if (isMajority((rank) => (shift < 0 ? rank < 0.5 : rank > 0.5))) {
+    // Two tests with two and one tails.
+    const probability = 2 * 2 * getUpperTail(Math.abs(shift));
+    if (probability <= MAX_FALSE_PROBABILITY) return { ...base, tendency, probability };
+  }
+  const distances = ranks.map((rank) => Math.abs(rank - 0.5));
+  const narrowing = -computeShift(distances, distances.subarray(0, top.length));
+  return isMajority((rank) => Math.abs(rank - 0.5) < QUARTILE)
+    ? { ...base, tendency: 'middle', probability: 2 * getUpperTail(narrowing) }
+    : null;
+}
+
+/** Return the mean of a part minus the mean of all, in standard errors of random parts. */
+function computeShift(all: Float64Array, part: Float64Array): number {
+  const allStats = computeStats(all);
+  const partStats = computeStats(part);
+  if (!allStats || !partStats || !(allStats.std > 0)) return 0;
+  const rest = allStats.count - partStats.count;
+  if (rest === 0) return 0;
+  const error = allStats.std * Math.sqrt(rest / (allStats.count * partStats.count));
+  return (partStats.mean - allStats.mean) / error;
+}
+
+/** Return the probability that a standard normal variable is above `z` (Abramowitz & Stegun 26.2.17). */
+function getUpperTail(z: number): number {
+  if (z < 0) return 1 - getUpperTail(-z);
+  const t = 1 / (1 + 0.2316419 * z);
+  const series =
+    t *
+    (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  return (series * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
+}
+
+/** Find the category that more than half of the best have, and test it (Fisher's exact test). */
 function findCategory(
   column: TrialColumn,
   categories: readonly string[],
   ranked: Int32Array,
   top: Int32Array,
 ): Insight | null {
-  let strongest: Insight | null = null;
-  categories.forEach((category, index) => {
-    const expected = computeShare(column, index, ranked);
-    if (expected === 0 || expected === 1) return;
-    const deviation = Math.sqrt((expected * (1 - expected)) / top.length);
-    const strength = (computeShare(column, index, top) - expected) / deviation;
-    if (strength > (strongest?.strength ?? 0))
-      strongest = { column, tendency: null, category, range: null, strength };
-  });
-  return strongest;
+  const count = (rows: Int32Array, index: number): number =>
+    rows.filter((row) => column.values[row] === index).length;
+  const index = categories.findIndex((_, index) => count(top, index) > top.length / 2);
+  const category = categories[index];
+  if (category === undefined) return null;
+  const known = (rows: Int32Array): number =>
+    rows.filter((row) => Number.isFinite(column.values[row])).length;
+  const probability = getHypergeometricTail(
+    count(top, index),
+    known(top),
+    count(ranked, index),
+    known(ranked),
+  );
+  const corrected = probability * Math.min(categories.length, known(ranked));
+  return { column, tendency: null, category, range: null, probability: corrected };
 }
 
-function computeShare({ values }: TrialColumn, category: number, rows: Int32Array): number {
-  return rows.filter((row) => values[row] === category).length / Math.max(1, rows.length);
+/** Return the probability of at least `hits` among `draws` of a population with `successes`. */
+function getHypergeometricTail(
+  hits: number,
+  draws: number,
+  successes: number,
+  population: number,
+): number {
+  const logTotal = logChoose(population, draws);
+  let sum = 0;
+  for (let count = hits; count <= Math.min(draws, successes); count++)
+    sum += Math.exp(
+      logChoose(successes, count) + logChoose(population - successes, draws - count) - logTotal,
+    );
+  return Math.min(1, sum);
+}
+
+function logChoose(n: number, k: number): number {
+  if (k < 0 || k > n) return -Infinity;
+  let sum = 0;
+  for (let index = 1; index <= k; index++) sum += Math.log((n - k + index) / index);
+  return sum;
 }
 
 function pickValues({ values }: TrialColumn, rows: Int32Array): Float64Array {
@@ -138,58 +198,6 @@ function getQuantile(sorted: Float64Array, share: number): number {
   return sorted[Math.round(share * (sorted.length - 1))] ?? NaN;
 }
 
-/** Values with mean 0 and standard deviation 1. */
-type StandardizedColumn = Float64Array;
-
-/** Enough for columns that are nearly independent, as in a hyperparameter search. */
-const ITERATIONS = 12;
-
-/**
- * Return how significantly the target depends on each column if the others are held constant: the
- * slopes of a linear regression by coordinate descent, in units of their standard error.
- */
-export function* computeEffects(
-  columns: readonly Float64Array[],
-  target: Float64Array,
-): Task<number[]> {
-  const standardized: StandardizedColumn[] = [];
-  for (const column of columns) {
-    yield;
-    standardized.push(standardize(column));
-  }
-  const residuals = standardize(target);
-  const slopes = columns.map(() => 0);
-  for (let iteration = 0; iteration < ITERATIONS; iteration++) {
-    yield;
-    standardized.forEach((column, index) => {
-      const change = computeSlope(column, residuals);
-      slopes[index] = (slopes[index] ?? 0) + change;
-      for (let row = 0; row < residuals.length; row++)
-        residuals[row] = (residuals[row] ?? 0) - change * (column[row] ?? 0);
-    });
-  }
-  const degreesOfFreedom = Math.max(1, target.length - columns.length - 1);
-  const squares = residuals.reduce((sum, value) => sum + value * value, 0);
-  const error = Math.sqrt(squares / degreesOfFreedom);
-  return slopes.map((slope) => (slope / Math.max(error, 1e-6)) * Math.sqrt(target.length));
-}
-
-/** Missing values become 0, the mean. */
-function standardize(ranks: Float64Array): StandardizedColumn {
-  const known = ranks.filter((rank) => !Number.isNaN(rank));
-  const mean = known.reduce((sum, rank) => sum + rank, 0) / Math.max(1, known.length);
-  const squares = known.reduce((sum, rank) => sum + (rank - mean) ** 2, 0);
-  const deviation = Math.sqrt(squares / Math.max(1, ranks.length));
-  if (!(deviation > 0)) return new Float64Array(ranks.length);
-  return ranks.map((rank) => (Number.isNaN(rank) ? 0 : (rank - mean) / deviation));
-}
-
-function computeSlope(column: StandardizedColumn, residuals: Float64Array): number {
-  let sum = 0;
-  for (let row = 0; row < column.length; row++) sum += (column[row] ?? 0) * (residuals[row] ?? 0);
-  return sum / Math.max(1, column.length);
-}
-
 /** Names of counts, of which there are many or few rather than high or low ones. */
 const COUNT_NAME =
   /(?:^|[_\s./-])(?:num|n|units?|layers?|heads?|epochs?|steps?|filters?|neurons?|trees|blocks?)(?:$|[_\s./-])/i;
@@ -200,7 +208,7 @@ const MAX_GRID_VALUES = 12;
 /** Return an insight as text: `low dropout`, `many units`, `adam optimizer`. */
 export function formatInsight({ column, tendency, category }: Insight): string {
   const hparam = column.title;
-  if (category !== null) return m.insightsCategory({ hparam, category });
+  if (category !== null) return m.insightsCategory({ hparam, category: getCategoryText(category) });
   if (tendency === 'middle') return m.insightsMedium({ hparam });
   if (COUNT_NAME.test(hparam))
     return tendency === 'high' ? m.insightsMany({ hparam }) : m.insightsFew({ hparam });
@@ -217,4 +225,11 @@ export function formatInsightRange({ column, range }: Insight): string {
     formatColumnValue(column, isRandom ? Number(end.toPrecision(2)) : end),
   );
   return min === max ? min : common.range({ min, max });
+}
+
+/** Return an insight with its range as text: `low dropout (0.1 – 0.2)`. */
+export function formatInsightWithRange(insight: Insight): string {
+  const range = formatInsightRange(insight);
+  const text = formatInsight(insight);
+  return range === '' ? text : m.insightsWithRange({ insight: text, range });
 }

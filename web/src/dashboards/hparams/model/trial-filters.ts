@@ -11,7 +11,7 @@ export interface ColumnFilter {
   readonly values?: readonly string[];
   /** A regular expression that matches the value as text. */
   readonly pattern?: string;
-  /** Whether trials without a value pass. */
+  /** Whether trials without a value, or with a text in a column of numbers, pass. */
   readonly blank?: boolean;
 }
 
@@ -48,7 +48,8 @@ function applyFilter(column: TrialColumn, filter: ColumnFilter, passing: Uint8Ar
   const blank = filter.blank ? 1 : 0;
   for (let row = 0; row < passing.length; row++) {
     if (!passing[row]) continue;
-    passing[row] = hasValue(column, row) ? Number(matches(values[row] ?? NaN)) : blank;
+    const isBlank = !hasValue(column, row) || (column.texts?.[row] ?? null) !== null;
+    passing[row] = isBlank ? blank : Number(matches(values[row] ?? NaN));
   }
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../../../api/schemas';
 import { formatRawValue, formatTrialValue } from './trials';
 import { applyTrialsUpdate, readMetrics, readTrials } from './trials-response';
+import { applyFilters, type ColumnFilter, listMaskRows } from './trial-filters';
 
 function makeRows(
   names: readonly string[],
@@ -23,8 +24,7 @@ function makeRows(
     end: none,
     last_logged: Float64Array.from(names, () => 1060),
     source: Uint8Array.from(names, () => 0),
-    experiments: Int32Array.from(names, () => 0),
-    experiment_names: [''],
+    studies: Int32Array.from(names, () => 0),
     links: {},
   };
 }
@@ -38,7 +38,14 @@ function makeHParam(
   const words: string[] = [];
   return {
     ...{ name, key: `hparam:${name}`, label: name, description: '', type, varies: true },
-    ...{ declared: false, distinct: values.length, min: null, max: null, log_scale: false },
+    ...{
+      numeric: type === 'number',
+      declared: false,
+      distinct: values.length,
+      min: null,
+      max: null,
+      log_scale: false,
+    },
     ...{ categories: words, values: Float64Array.from(values), states: null },
     ...more,
   };
@@ -58,6 +65,7 @@ function makeMetric(group: string, values: number[], steps: number[]): MetricCel
 const RESPONSE: SessionsResponse = {
   revision: '1',
   since: null,
+  studies: [{ name: '.', label: '', sessions: 2 }],
   rows: makeRows(['a', 'b', 'c'], [0, 1, 2], [0, 1, 0]),
   hparams: [
     makeHParam('lr', 'number', [0.1, NaN, NaN], { states: Uint8Array.of(0, 1, 0) }),
@@ -70,6 +78,31 @@ const RESPONSE: SessionsResponse = {
   notes: [],
   repeats: 0,
 };
+
+test('a text in a column of numbers leaves an axis of numbers', () => {
+  const hparams = [
+    makeHParam('batch', 'mixed', [32, 0.30000000000000004, 0, 64], {
+      ...{ states: Uint8Array.of(0, 0, 2, 0), categories: ['auto'], numeric: true },
+    }),
+  ];
+  const rows = makeRows(['a', 'b', 'c', 'd'], [0, 1, 2, 3], [0, 0, 0, 0]);
+  const trials = readTrials({ ...RESPONSE, rows, hparams, metrics: [] }, 1100);
+  const column = trials.findColumn('hparam:batch');
+  if (!column) throw new Error('no column');
+  expect(column.categories).toBeNull();
+  expect([...column.values]).toEqual([32, 0.30000000000000004, NaN, 64]);
+  expect([0, 1, 2, 3].map((row) => formatTrialValue(column, row))).toEqual([
+    '32',
+    '0.3',
+    'auto',
+    '64',
+  ]);
+  const passing = (filter: ColumnFilter): number[] => [
+    ...listMaskRows(applyFilters(trials, new Map([[column.key, filter]]))),
+  ];
+  expect(passing({ range: [1, 50] })).toEqual([0]);
+  expect(passing({ range: [1, 50], blank: true })).toEqual([0, 2]);
+});
 
 test('values of any type become columns; missing is not the same as NaN', () => {
   const trials = readTrials(RESPONSE, 1100);

@@ -1,11 +1,19 @@
 /** Convert the response of the server to trials, and apply updates to it. */
-import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../../../api/schemas';
+import type {
+  HParamCells,
+  MetricCells,
+  SessionRows,
+  SessionsResponse,
+  StudyInfo,
+} from '../../../api/schemas';
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/hparams';
 import { sortNatural } from '../../../lib/sorting';
-import { makeTrials, type TrialColumn, type Trials } from './trials';
+import { formatValue } from '../../../lib/format';
+import { getCategoryText, makeTrials, STUDY_KEY, type TrialColumn, type Trials } from './trials';
 
 /** Values of `HParamCells.states`. */
+const NUMBER_CELL = 0;
 const MISSING_CELL = 1;
 const TEXT_CELL = 2;
 const BOOL_CELL = 3;
@@ -27,16 +35,21 @@ export interface TrialMetric {
   readonly title: string;
   readonly tag: string;
   readonly group: string;
-  readonly goal: 'min' | 'max';
+  /** Null if studies disagree. */
+  readonly goal: 'min' | 'max' | null;
   readonly declared: boolean;
 }
 
-export function readTrials({ rows, hparams, metrics }: SessionsResponse, nowS: number): Trials {
+export function readTrials(
+  { rows, studies, hparams, metrics }: SessionsResponse,
+  nowS: number,
+): Trials {
   const titles = makeMetricTitles(metrics);
   const columns = [
     ...hparams.map(readHParam),
     ...metrics.map((metric, index) => readMetric(metric, titles[index] ?? metric.key)),
     ...makeInfoColumns(rows, nowS),
+    ...makeStudyColumn(rows, studies),
   ];
   const runs = rows.sessions ?? rows.names.map((name) => [name]);
   return makeTrials(rows.labels, runs, columns);
@@ -73,9 +86,26 @@ function readHParam(cells: HParamCells): TrialColumn {
     ? states.map((state) => +(state === MISSING_CELL))
     : null;
   const base = { key, kind: 'hparam', title, description, missingMask, varies } as const;
-  return cells.type === 'number'
-    ? { ...base, format: 'value', values: maskMissing(values, missingMask), categories: null }
-    : { ...base, format: 'value', ...toCategories(cells) };
+  if (cells.type === 'number')
+    return { ...base, format: 'value', values: maskMissing(values, missingMask), categories: null };
+  if (cells.type === 'mixed' && cells.numeric)
+    return { ...base, format: 'value', categories: null, ...toNumbers(cells) };
+  return { ...base, format: 'value', ...toCategories(cells) };
+}
+
+/** Separate the numbers from the few values that are not. */
+function toNumbers({
+  values,
+  states,
+  categories: words,
+}: HParamCells): Pick<TrialColumn, 'values' | 'texts'> {
+  const isNumber = (row: number): boolean => (states?.[row] ?? 0) === NUMBER_CELL;
+  return {
+    values: values.map((value, row) => (isNumber(row) ? value : NaN)),
+    texts: Array.from(values, (value, row) =>
+      isNumber(row) ? null : toText(value, states?.[row] ?? 0, words),
+    ),
+  };
 }
 
 function maskMissing(values: Float64Array, mask: Uint8Array | null): Float64Array {
@@ -87,7 +117,7 @@ function toCategories({
   values,
   states,
   categories: words,
-}: HParamCells): Pick<TrialColumn, 'values' | 'categories'> {
+}: HParamCells): Pick<TrialColumn, 'values' | 'categories' | 'categoryLabels'> {
   const texts = Array.from(values, (value, row) => toText(value, states?.[row] ?? 0, words));
   const distinct = new Set(texts.filter((text) => text !== null));
   const categories = sortNatural(distinct, (text) => text);
@@ -95,7 +125,15 @@ function toCategories({
   return {
     values: Float64Array.from(texts, (text) => (text === null ? NaN : (indices.get(text) ?? NaN))),
     categories,
+    ...(states?.includes(NUMBER_CELL) ? { categoryLabels: categories.map(roundNumber) } : {}),
   };
+}
+
+/** Return the text of a number with as many digits as in a column of numbers. */
+function roundNumber(text: string): string {
+  const number = Number(text);
+  if (text === '') return getCategoryText(text);
+  return String(number) === text ? formatValue(number) : text;
 }
 
 function toText(value: number, state: number, words: readonly string[]): string | null {
@@ -140,6 +178,19 @@ function makeInfoColumns(rows: SessionRows, nowS: number): TrialColumn[] {
     makeInfoColumn(START_KEY, common.startTime, rows.start, { format: 'time' }),
     makeInfoColumn(DURATION_KEY, common.duration, durations, { format: 'duration' }),
   ];
+}
+
+/** Return the study of each trial, if there are several. */
+function makeStudyColumn(rows: SessionRows, studies: readonly StudyInfo[]): TrialColumn[] {
+  const column = makeInfoColumn(STUDY_KEY, m.columnStudy, Float64Array.from(rows.studies), {
+    categories: studies.map(({ name }) => name),
+    categoryLabels: studies.map(getStudyLabel),
+  });
+  return column.varies ? [column] : [];
+}
+
+export function getStudyLabel({ label }: StudyInfo): string {
+  return label === '' ? m.studyRoot : label;
 }
 
 /** Names are ranked on first use, because sorting thousands of names takes long. */
@@ -238,10 +289,7 @@ function mergeRows(previous: SessionRows, update: SessionRows, count: number): S
     end: floats('end'),
     last_logged: floats('last_logged'),
     source: Uint8Array.from(mergeNumbers(previous.source, update.source, indices, count)),
-    experiments: Int32Array.from(
-      mergeNumbers(previous.experiments, update.experiments, indices, count),
-    ),
-    experiment_names: update.experiment_names,
+    studies: Int32Array.from(mergeNumbers(previous.studies, update.studies, indices, count)),
     links: { ...previous.links, ...update.links },
   };
 }

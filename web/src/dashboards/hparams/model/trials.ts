@@ -23,6 +23,8 @@ export interface TrialColumn {
   readonly categoryLabels?: readonly string[];
   /** 1 for trials without a value; null if all have one. */
   readonly missingMask: Uint8Array | null;
+  /** In a column of numbers: the values of trials that are not numbers, null for all others. */
+  readonly texts?: readonly (string | null)[];
   /** Standard deviations of repeats that are aggregated to one row. */
   readonly deviations?: Float64Array | null;
   /** Sort keys, if trials are not sorted by `values`. */
@@ -30,6 +32,9 @@ export interface TrialColumn {
   /** Whether there is more than one value. */
   readonly varies: boolean;
 }
+
+/** The column of the study, which exists if the trials are of several. */
+export const STUDY_KEY = 'study';
 
 /** The trials of a log. */
 export interface Trials {
@@ -59,7 +64,8 @@ export function hasValue({ missingMask, categories, values }: TrialColumn, row: 
 export function formatRawValue(column: TrialColumn, row: number): string | null {
   if (!hasValue(column, row)) return null;
   const value = column.values[row] ?? NaN;
-  return column.categories ? (column.categories[value] ?? '') : String(value);
+  if (column.categories) return column.categories[value] ?? '';
+  return column.texts?.[row] ?? String(value);
 }
 
 /** Return the finite values of a column in ascending order. */
@@ -87,7 +93,12 @@ export function formatColumnValue({ format }: TrialColumn, value: number): strin
 
 /** Return the label of a category. */
 export function getCategoryLabel(column: TrialColumn, index: number): string {
-  return column.categoryLabels?.[index] ?? column.categories?.[index] ?? '';
+  return column.categoryLabels?.[index] ?? getCategoryText(column.categories?.[index] ?? '');
+}
+
+/** Return a text value as it is shown: an empty one needs a label. */
+export function getCategoryText(category: string): string {
+  return category === '' ? m.emptyText : category;
 }
 
 /** Return the text of the value of a trial, with its deviation. */
@@ -95,6 +106,8 @@ export function formatTrialValue(column: TrialColumn, row: number): string {
   if (!hasValue(column, row)) return common.noValueSymbol;
   const number = column.values[row] ?? NaN;
   if (column.categories) return getCategoryLabel(column, number);
+  const text = column.texts?.[row] ?? null;
+  if (text !== null) return getCategoryText(text);
   const value = formatColumnValue(column, number);
   const deviation = column.deviations?.[row] ?? 0;
   if (!(deviation > 0)) return value;
@@ -148,9 +161,11 @@ function listDefaultKeys(columns: readonly TrialColumn[]): string[] {
   const hparams = columns.filter(({ kind }) => kind === 'hparam');
   const varying = hparams.filter(({ varies }) => varies);
   const metrics = columns.filter(({ kind }) => kind === 'metric');
+  const studies = columns.filter(({ key }) => key === STUDY_KEY);
   return [
     ...(varying.length > 0 ? varying : hparams).slice(0, DEFAULT_HPARAM_COUNT),
     ...metrics.slice(0, DEFAULT_METRIC_COUNT),
+    ...studies,
   ].map(({ key }) => key);
 }
 

@@ -1,5 +1,6 @@
 /** Layout and drawing of the parallel coordinates plot. */
 import * as common from '../../../catalog/common';
+import * as m from '../../../catalog/hparams';
 import type { Size } from '../../../charts/axes/plot-layout';
 import type { ChartTheme } from '../../../charts/renderer/chart-theme';
 import { makePath, type Path, type Raster, type Renderer } from '../../../charts/renderer/renderer';
@@ -204,7 +205,10 @@ export function drawAxes(
     drawTicks(renderer, layout, axis.ticks, x, theme);
   }
   const [first] = layout.axes;
-  if (hasMissing && first) drawLabel(renderer, common.noValue, first.x - 7, missingY, theme);
+  if (!hasMissing || !first) return;
+  const hasTexts = layout.axes.some(({ axis }) => axis.column.texts);
+  const label = hasTexts ? m.parallelOther : common.noValue;
+  drawLabel(renderer, label, first.x - 7, missingY, theme);
 }
 
 export function drawBrush(

@@ -1,7 +1,8 @@
 """The table of all sessions of a log, kept up to date incrementally.
 
-A `Study` hands out immutable snapshots. Rows keep their indices as long as no session disappears,
-and every row has the revision in which it last changed, so that a client needs only changed rows.
+A `SessionStore` hands out immutable snapshots. Rows keep their indices as long as no session
+disappears, and every row has the revision in which it last changed, so that a client needs only
+changed rows.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import threading
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 import numpy as np
@@ -19,7 +20,10 @@ from tracklight.analysis.experiments.hparam_columns import HParamColumn, build_h
 from tracklight.analysis.experiments.metrics import (
     Metric,
     MetricReduction,
+    MetricRuns,
+    find_metric_runs,
     list_metrics,
+    list_study_metrics,
     read_metric_values,
 )
 from tracklight.analysis.experiments.sessions import (
@@ -28,9 +32,9 @@ from tracklight.analysis.experiments.sessions import (
     assign_runs,
     get_session_reader,
 )
+from tracklight.analysis.experiments.studies import Study
 from tracklight.analysis.source import Context
 from tracklight.errors import Message
-from tracklight.formats.hparams import Experiment
 from tracklight.types import Float64, Int64, RunInfo
 
 #: Cached columns of metrics; each takes 160 kB for 10,000 sessions.
@@ -38,7 +42,7 @@ _MAX_CACHED_COLUMNS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class StudySnapshot:
+class SessionSnapshot:
     """The table at one moment. It never changes."""
 
     epoch: int
@@ -48,7 +52,8 @@ class StudySnapshot:
     sessions: tuple[Session, ...]
     labels: list[str]
     """The names of the sessions without their common directories."""
-    experiments: tuple[Experiment, ...]
+    studies: tuple[Study, ...]
+    """All studies of the log, also in the snapshot of one of them."""
     problems: tuple[Message, ...]
     hparams: list[HParamColumn]
     metrics: list[Metric]
@@ -57,6 +62,35 @@ class StudySnapshot:
     """The runs of each session."""
     row_revisions: Int64
     """For each session, the revision in which it last changed."""
+    metric_runs: MetricRuns
+    rows: Int64
+    """The row of each session in the table of all sessions."""
+    _selected: dict[str, SessionSnapshot] = field(default_factory=dict, repr=False)
+
+    def select_study(self, name: str) -> SessionSnapshot:
+        """Return the table of one study; it is empty if there is no such study."""
+        if name not in self._selected:
+            self._selected[name] = self._make_selection(name)
+        return self._selected[name]
+
+    def _make_selection(self, name: str) -> SessionSnapshot:
+        study = next((study for study in self.studies if study.name == name), None)
+        rows = [row for row, session in enumerate(self.sessions) if session.study == name]
+        sessions = tuple(self.sessions[row] for row in rows)
+        names = [session.name for session in sessions]
+        metrics = [] if study is None else list_study_metrics(self.metric_runs, study, {*names})
+        experiments = () if study is None else study.experiments
+        folder = name.removesuffix(".").rstrip("/")
+        return replace(
+            self,
+            sessions=sessions,
+            labels=[it.removeprefix(f"{folder}/") for it in names],
+            hparams=build_hparam_columns(sessions, experiments),
+            metrics=metrics,
+            row_revisions=self.row_revisions[rows],
+            rows=np.array(rows, np.int64),
+            _selected={},
+        )
 
     def find_metric(self, key: str) -> Metric | None:
         return next((metric for metric in self.metrics if metric.key == key), None)
@@ -76,7 +110,8 @@ class StudySnapshot:
         )
 
 
-_EMPTY = StudySnapshot(0, 0, (), [], (), (), [], [], {}, {}, np.zeros(0, np.int64))
+_NO_ROWS = np.zeros(0, np.int64)
+_EMPTY = SessionSnapshot(0, 0, (), [], (), (), [], [], {}, {}, _NO_ROWS, {}, _NO_ROWS)
 
 
 @dataclass(eq=False)
@@ -89,13 +124,13 @@ class _MetricValues:
     steps: Float64
 
 
-class Study:
+class SessionStore:
     """Keeps the table of a log up to date. Thread-safe.
 
     Example:
-        >>> study = Study(context)
-        >>> snapshot = study.get_snapshot()
-        >>> [(values, steps)] = study.read_metrics(
+        >>> store = SessionStore(context)
+        >>> snapshot = store.get_snapshot()
+        >>> [(values, steps)] = store.read_metrics(
         ...     snapshot, snapshot.metrics[:1], MetricReduction()
         ... )
     """
@@ -110,7 +145,7 @@ class Study:
         self._cursor = ""
         self._cache: dict[tuple[str, MetricReduction], _MetricValues] = {}
 
-    def get_snapshot(self) -> StudySnapshot:
+    def get_snapshot(self) -> SessionSnapshot:
         """Return the current table; the same object as before if the log has not changed."""
         with self._lock:
             cursor = self._context.cursor()
@@ -119,11 +154,12 @@ class Study:
             return self._snapshot
 
     def read_metrics(
-        self, snapshot: StudySnapshot, metrics: Sequence[Metric], reduction: MetricReduction
+        self, snapshot: SessionSnapshot, metrics: Sequence[Metric], reduction: MetricReduction
     ) -> list[tuple[Float64, Float64]]:
         """Return the values and steps of some metrics for all sessions, NaN if there are none.
 
-        Values are cached; only those of changed sessions are read again.
+        Values are cached; only those of changed sessions are read again. The snapshot is that of
+        all studies.
         """
         with self._lock:
             columns = [self._take_cached(snapshot, metric, reduction) for metric in metrics]
@@ -135,7 +171,7 @@ class Study:
             return [(column.values, column.steps) for column in columns]
 
     def _take_cached(
-        self, snapshot: StudySnapshot, metric: Metric, reduction: MetricReduction
+        self, snapshot: SessionSnapshot, metric: Metric, reduction: MetricReduction
     ) -> _MetricValues:
         """Remove a metric from the cache, or start a new one, extended to all sessions."""
         cached = self._cache.pop((metric.key, reduction), None)
@@ -148,7 +184,7 @@ class Study:
     def _update_stale(
         self,
         columns: Sequence[_MetricValues],
-        snapshot: StudySnapshot,
+        snapshot: SessionSnapshot,
         metrics: Sequence[Metric],
         reduction: MetricReduction,
     ) -> None:
@@ -170,7 +206,7 @@ class Study:
         for column in columns:
             column.revision = snapshot.revision
 
-    def _update(self, before: StudySnapshot) -> StudySnapshot:
+    def _update(self, before: SessionSnapshot) -> SessionSnapshot:
         listed = self._reader.read()
         runs = {info.name: info for info in self._context.log.runs()}
         assigned = assign_runs((session.name for session in listed.sessions), runs)
@@ -179,14 +215,21 @@ class Study:
         shown = [session for session in listed.sessions if session.name in session_runs]
         sessions, has_kept_rows = _append_new_sessions(before.sessions, shown)
         hparams = before.hparams
-        if (sessions, listed.experiments) != (before.sessions, before.experiments):
-            hparams = _keep_order(
-                before.hparams, build_hparam_columns(sessions, listed.experiments)
-            )
-        metrics = list_metrics(self._context, assigned, listed.experiments)
+        study_of = {session.name: session.study for session in sessions}
+        used = {*study_of.values()}
+        studies = tuple(study for study in listed.studies if study.name in used)
+        if (sessions, studies) != (before.sessions, before.studies):
+            experiments = [it for study in studies for it in study.experiments]
+            hparams = _keep_order(before.hparams, build_hparam_columns(sessions, experiments))
+        metric_runs = find_metric_runs(self._context, assigned)
+        metrics = list_metrics(metric_runs, studies, study_of)
         labels = strip_common_directories([session.name for session in sessions])
         is_same_epoch = (
             has_kept_rows
+            and before.studies == studies
+            and all(
+                old.study == new.study for old, new in zip(before.sessions, sessions, strict=False)
+            )
             and before.labels == labels[: len(before.labels)]
             and _describe_columns(before.hparams, before.metrics)
             == _describe_columns(hparams, metrics)
@@ -195,18 +238,20 @@ class Study:
         row_revisions = np.full(len(sessions), revision, np.int64)
         if is_same_epoch:
             row_revisions = _update_row_revisions(before, sessions, runs, session_runs, revision)
-        return StudySnapshot(
+        return SessionSnapshot(
             before.epoch + (not is_same_epoch),
             revision,
             sessions,
             labels,
-            listed.experiments,
+            studies,
             listed.problems,
             hparams,
             metrics,
             runs,
             session_runs,
             row_revisions,
+            metric_runs,
+            np.arange(len(sessions)),
         )
 
 
@@ -255,7 +300,7 @@ def _describe_columns(hparams: Sequence[HParamColumn], metrics: Sequence[Metric]
 
 
 def _update_row_revisions(
-    before: StudySnapshot,
+    before: SessionSnapshot,
     sessions: Sequence[Session],
     runs: Mapping[str, RunInfo],
     session_runs: Mapping[str, Sequence[str]],

@@ -1,0 +1,124 @@
+"""Studies: the sessions of a log that can be compared with each other.
+
+Sessions below the same experiment declaration are a study; `tracklight.hparams.search` and
+``hparams_config`` write one. All others are grouped by directory. What is the best value of a
+metric and what it depends on is only meaningful within a study: two studies may search different
+spaces, and one may minimize a metric that another one maximizes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from tracklight.formats.hparams import Experiment
+from tracklight.logdir.discover import iter_ancestors
+from tracklight.logdir.names import natural_key
+
+#: The study of sessions in the log directory itself.
+ROOT = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study. ``name`` is the run that declares the experiment, or the common directory."""
+
+    name: str
+    label: str
+    """The name of the experiment or the directory; empty for the log directory itself."""
+    experiments: tuple[Experiment, ...]
+    """The declarations that apply to its sessions."""
+
+
+def find_declaring_run(session: str, declaring: Container[str]) -> str:
+    """Return the nearest ancestor that declares an experiment, or an empty string.
+
+    The session itself does not count: PyTorch declares an experiment in every session.
+    """
+    ancestors = islice(iter_ancestors(session), 1, None)
+    return next((run for run in ancestors if run in declaring), "")
+
+
+def assign_studies(sessions: Iterable[str], declaring: Container[str]) -> dict[str, str]:
+    """Return the name of the study of each session.
+
+    A directory with a single session is not a study; the session belongs to the directory above.
+
+    Args:
+        sessions: Names of sessions.
+        declaring: Runs that declare an experiment.
+    """
+    studies: dict[str, str] = {}
+    by_directory: dict[str, list[str]] = defaultdict(list)
+    for session in sessions:
+        studies[session] = find_declaring_run(session, declaring)
+        if not studies[session]:
+            by_directory[_get_parent(session)].append(session)
+    # Deepest first, so that single sessions reach all directories above them.
+    pending = {directory for name in by_directory for directory in _iter_directories(name)}
+    for directory in sorted(pending, key=lambda name: -_get_depth(name)):
+        own = by_directory.get(directory, [])
+        if len(own) == 1 and directory != ROOT:
+            by_directory[_get_parent(directory)].append(own[0])
+        else:
+            studies.update(dict.fromkeys(own, directory))
+    return studies
+
+
+def build_studies(
+    assigned: Mapping[str, str], experiments: Mapping[str, Experiment]
+) -> tuple[Study, ...]:
+    """Return the studies in natural order.
+
+    Declarations beside all sessions apply to every study without a declaration above it.
+
+    Args:
+        assigned: The study of each session.
+        experiments: Experiments by the run that declares them.
+    """
+    own: dict[str, list[Experiment]] = {name: [] for name in assigned.values()}
+    unrelated = []
+    for run, experiment in sorted(experiments.items()):
+        if run in own:
+            own[run].append(experiment)
+        elif run in assigned:
+            own[assigned[run]].append(experiment)
+        else:
+            unrelated.append(experiment)
+    for name, declared in own.items():
+        if name not in experiments:
+            declared.extend(unrelated)
+    labels = {name: _make_label(name, experiments.get(name)) for name in own}
+    counts = Counter(labels.values())
+    return tuple(
+        Study(
+            name,
+            labels[name] if counts[labels[name]] == 1 else _make_label(name, None),
+            tuple(dict.fromkeys(own[name])),
+        )
+        for name in sorted(own, key=natural_key)
+    )
+
+
+def _make_label(name: str, experiment: Experiment | None) -> str:
+    if experiment is not None and experiment.name:
+        return experiment.name
+    return name.removesuffix("/.") if name != ROOT else ""
+
+
+def _get_parent(name: str) -> str:
+    return name.rpartition("/")[0] or ROOT
+
+
+def _get_depth(name: str) -> int:
+    return 0 if name == ROOT else name.count("/") + 1
+
+
+def _iter_directories(name: str) -> Iterable[str]:
+    """Yield a directory and all directories above it."""
+    while name != ROOT:
+        yield name
+        name = _get_parent(name)
+    yield ROOT
