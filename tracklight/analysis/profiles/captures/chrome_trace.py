@@ -196,7 +196,9 @@ class ChromeTraceBuilder:
             pid, tid = self._owners.interned[owner]
             process = self._get_process_name(pid) or str(pid)
             name = self._metadata_names.get(("thread_name", pid, tid), str(tid))
-            yield Track(process, name, tid if isinstance(tid, int) else 0, owner in device_owners)
+            is_device = owner in device_owners
+            device = (f"GPU {pid}" if isinstance(pid, int) else str(pid)) if is_device else ""
+            yield Track(process, name, tid if isinstance(tid, int) else 0, is_device, device)
 
     def _get_process_name(self, pid: Any) -> str:
         name = self._metadata_names.get(("process_name", pid, 0))

@@ -153,7 +153,7 @@ def _convert_line(
     event_of_stat = np.repeat(np.arange(len(events)), np.diff(line.events[:, 4]))
     is_device = plane.name.startswith(_DEVICE_PLANE_PREFIX)
     return _LineEvents(
-        track=Track(plane.name, line.name, line.id, is_device),
+        track=Track(plane.name, line.name, line.id, is_device, plane.name if is_device else ""),
         name=_intern_names(events[:, 0], plane.event_names, names),
         start_ps=events[:, 1] + max(min(line_start_ps, _MAX_PS), -_MAX_PS),
         approx_start_ps=events[:, 1].astype(np.float64) + float(line_start_ps),
