@@ -241,6 +241,7 @@ def _assign_xplane_ops(
     builder.set_by_name(is_work, OpSide.DEVICE, _make_kernel_op)
     _assign_tf_ops(trace, builder)
     _assign_instructions(trace, builder, instructions)
+    _assign_tpu_ops(trace, builder)
     is_frame = on_host & trace.match_names(lambda name: name.startswith("$"))
     builder.set_by_name(is_frame, OpSide.PYTHON, lambda name: Op(name[1:], "Python"))
 
@@ -260,6 +261,23 @@ def _assign_tf_ops(trace: Trace, builder: EventOpsBuilder) -> None:
         (OpSide.DEVICE, has_op & on_device),
     ):
         builder.set_many(events[mask], index[mask], ops, side)
+
+
+def _assign_tpu_ops(trace: Trace, builder: EventOpsBuilder) -> None:
+    """Name the ops of TPUs after their instruction and give them the category of the profiler."""
+    events, text_index, categories = trace.get_unique_text_args("hlo_category")
+    is_work = trace.is_device_work[events]
+    events, text_index = events[is_work], text_index[is_work]
+    keys = trace.name[events].astype(np.int64) * len(categories) + text_index
+    unique_keys, index = unique_inverse(keys)
+    pairs = (divmod(key, len(categories)) for key in unique_keys.tolist())
+    ops = [Op(_get_hlo_name(trace.names[name]), categories[text]) for name, text in pairs]
+    builder.set_many(events, index, ops, OpSide.DEVICE)
+
+
+def _get_hlo_name(name: str) -> str:
+    """Return the name of an instruction given as text, such as ``%dot.1 = f32[8] dot(%a)``."""
+    return name.partition(" = ")[0].removeprefix("%")
 
 
 def list_instruction_ops(instructions: InstructionMap) -> list[Op]:

@@ -53,6 +53,8 @@ _DEVICE_STEP_LINE = "Steps"
 _IMPLICIT_ROOTS = ("FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process")
 #: Matches the compiler itself, but neither a layer of that name nor other services of the compiler.
 _COMPILE_NAME = re.compile(r"[^/]*\b(Xla|backend_)?[Cc]ompile(AndLoad|Module)?\b")
+#: Instructions of TPUs that consist of others.
+_CONTROL_FLOW_OP = re.compile(r"%(while|conditional|call)[.\d]* = ")
 #: If fewer of the host events are ops, the profiler did not record ops.
 _MIN_OP_SHARE = 0.2
 
@@ -133,6 +135,14 @@ _PART_DESCRIPTIONS = {
     StepPart.DEVICE_COMPUTE: Message(
         "profile.part_device_compute_description", "Kernels running on the device."
     ),
+}
+
+
+#: Instructions of TPUs that do not compute.
+_DEVICE_OPS = {
+    ("%all-", "%reduce-scatter", "%collective-"): StepPart.COLLECTIVES,
+    ("%infeed",): StepPart.INPUT,
+    ("%outfeed",): StepPart.OUTPUT,
 }
 
 
@@ -417,11 +427,28 @@ def classify_events(trace: Trace) -> Int64:
         names = map(trace.names.__getitem__, name_ids)
         parts = [-1 if _is_enclosing(name) else classify(name) for name in names]
         event_parts[mask] = np.array(parts, np.int64)[inverse]
+    event_parts[_mask_enclosing_ops(trace, event_parts)] = -1
     event_parts[mask_launches(trace) & (event_parts >= 0)] = StepPart.KERNEL_LAUNCH
     is_frame = trace.match_categories("python_function", "overhead")
     event_parts[is_frame | (trace.on_device & trace.is_annotation)] = -1
     event_parts[trace.match_categories("Trace")] = -1
     return event_parts
+
+
+def _mask_enclosing_ops(trace: Trace, event_parts: Int64) -> Bool:
+    """Return a mask of the loops and branches on TPUs that contain other work than compute."""
+    mask = trace.on_device & trace.match_names(lambda name: bool(_CONTROL_FLOW_OP.match(name)))
+    events = np.flatnonzero(mask)
+    others = np.flatnonzero(trace.is_device_work & (event_parts != StepPart.DEVICE_COMPUTE))
+    # Events are sorted by track and start: what an event contains follows it directly.
+    following = np.append(others, -1)[np.searchsorted(others, events, "right")]
+    is_inside = (
+        (following >= 0)
+        & (trace.track[following] == trace.track[events])
+        & (trace.start_ps[following] < trace.end_ps[events])
+    )
+    mask[events] = is_inside
+    return mask
 
 
 def _is_enclosing(name: str) -> bool:
@@ -441,6 +468,9 @@ def _classify_host_event(name: str) -> int:
 
 
 def _classify_device_event(name: str) -> int:
+    for prefixes, part in _DEVICE_OPS.items():
+        if name.startswith(prefixes):
+            return part
     lowered = name.lower().replace(" ", "").replace("to", "2")
     if lowered.startswith("nccl"):
         return StepPart.COLLECTIVES

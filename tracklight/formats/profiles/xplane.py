@@ -46,6 +46,7 @@ _EVENT_COLUMNS = {1: 0, 2: 1, 3: 2, 5: 3}
 _STAT_VALUES = range(DOUBLE, PACKED_TEXT + 1)
 _METADATA_STATS = 5
 
+_TPU_PLANE_PREFIX = "/device:TPU:"
 #: Only XLA programs have stats that are as long.
 _MIN_PROGRAM_BYTES = 100
 _THREADS = 4
@@ -72,6 +73,9 @@ class XPlane:
     stat_names: dict[int, str] = dataclasses.field(default_factory=dict)
     stats: Int64 = dataclasses.field(default_factory=lambda: np.empty((0, 2), np.int64))
     """The start and the end of each stat of the plane itself, for `scan_xstat`."""
+    event_stats: dict[int, list[list[int]]] = dataclasses.field(default_factory=dict)
+    """Stats that all events of a metadata id share, as rows like those of `scan_xstat`. Only read
+    of TPU planes, which describe their ops there."""
 
 
 @dataclass
@@ -198,7 +202,26 @@ def _parse_plane(data: bytes, span: Field) -> XPlane:
     ):
         spans = np.ascontiguousarray(rows[rows[:, 0] == number, 2:])
         _parse_names(data, spans, names, plane.display_names)
+        if number == _PLANE_EVENT_METADATA and plane.name.startswith(_TPU_PLANE_PREFIX):
+            plane.event_stats = dict(_iter_metadata_stats(data, spans))
     return plane
+
+
+def _iter_metadata_stats(data: bytes, spans: Int64) -> Iterator[tuple[int, list[list[int]]]]:
+    """Yield the keys and stats of entries of ``XPlane.event_metadata``."""
+    for start, size in spans.tolist():
+        key, stats = 0, []
+        for field in iter_fields(data, start, start + size):
+            if field.number == 1 and field.wire_type == VARINT:
+                key = to_int64(field.value)
+            elif field.number == 2 and field.wire_type == LENGTH_DELIMITED:
+                stats = [
+                    scan_xstat(data, inner.start, inner.end)
+                    for inner in iter_fields(data, field.start, field.end)
+                    if inner.number == _METADATA_STATS and inner.wire_type == LENGTH_DELIMITED
+                ]
+        if stats:
+            yield key, stats
 
 
 def _parse_names(
