@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tracklight.analysis.profiles.arrays import unique_inverse
+from tracklight.analysis.profiles.cuda_graphs import GraphKernel, match_kernels
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.formats.profiles.hlo import (
     HloComputation,
@@ -22,8 +23,9 @@ from tracklight.formats.profiles.hlo import (
     HloShape,
     iter_dtypes,
     iter_executed_computations,
+    order_instructions,
 )
-from tracklight.types import Int64
+from tracklight.types import Bool, Int64
 
 # Kinds of instructions.
 MATMUL = "matrix product"
@@ -103,10 +105,14 @@ class XlaProgram:
         return {_NAME_SEPARATORS.sub("_", name): each for name, each in self.executed.items()}
 
     @cached_property
+    def scheduled(self) -> list[HloInstruction]:
+        """The instructions of the entry computation in execution order."""
+        return order_instructions(self.module, self.entry) if self.entry else []
+
+    @cached_property
     def library_matmuls(self) -> list[HloInstruction]:
         """Matrix products that call a library such as cuBLAS, in execution order."""
-        ordered = self.entry.instructions if self.entry else ()
-        return [each for each in ordered if _MATMUL_TARGET.search(each.target)]
+        return [each for each in self.scheduled if _MATMUL_TARGET.search(each.target)]
 
     def get_source(self, instruction: HloInstruction) -> str:
         """Return file and line in the user's program; empty if unknown."""
@@ -143,11 +149,13 @@ def list_programs(trace: Trace) -> list[XlaProgram]:
 def map_instructions(trace: Trace, programs: list[XlaProgram]) -> InstructionMap:
     """Find the instruction that each event ran.
 
-    Kernels of a CUDA graph are only labeled with the graph. Most of them are found by their name.
-    The rest of each launch are matrix products of a library, in program order.
+    Kernels of a CUDA graph are only labeled with the graph; see `cuda_graphs`. Other kernels that
+    name no instruction are matrix products of a library, in program order.
     """
     mapper = _InstructionMapper(trace, programs)
-    mapper.add(*trace.get_unique_text_args("hlo_op"))
+    events, op_index, ops = trace.get_unique_text_args("hlo_op")
+    is_left = ~mapper.add_graphs(events, op_index, ops)
+    mapper.add(events[is_left], op_index[is_left], ops)
     mapper.add_library_matmuls()
     return mapper.build()
 
@@ -176,6 +184,58 @@ class _InstructionMapper:
         instance = np.array(resolved, np.int64)[inverse]
         self._append(events[instance >= 0], instance[instance >= 0])
         self._unresolved = events[instance == _UNRESOLVED]
+
+    def add_graphs(self, events: Int64, op_index: Int64, ops: list[str]) -> Bool:
+        """Map the kernels of CUDA graphs, and return a mask of the events that belong to one."""
+        nodes = np.full(len(self._trace), -1, np.int64)
+        node_events, node_ids = self._trace.get_int_args("cuda_graph_node_id")
+        nodes[node_events] = node_ids
+        in_graph: Bool = nodes[events] >= 0
+        labeled = [
+            op
+            for op, count in zip(ops, np.bincount(op_index, minlength=len(ops)), strict=True)
+            if count
+        ]
+        matched: dict[tuple[int, str, tuple[str, ...]], list[int]] = {}
+        launch_id = self._get_int_column("correlation_id")
+        graph_events, graph_ops = events[in_graph], op_index[in_graph]
+        program_id = self._program_id[graph_events]
+        order = np.lexsort((nodes[graph_events], graph_ops, program_id, launch_id[graph_events]))
+        graph_events, graph_ops = graph_events[order], graph_ops[order]
+        keys = np.column_stack([launch_id[graph_events], self._program_id[graph_events], graph_ops])
+        is_new = np.any(np.diff(keys, axis=0) != 0, axis=1)
+        for launch in np.split(np.arange(len(graph_events)), np.flatnonzero(is_new) + 1):
+            if not len(launch):
+                continue
+            own = graph_events[launch]
+            program = self._by_id.get(int(self._program_id[own[0]]))
+            if program is None or program.entry is None:
+                continue
+            names = tuple(self._trace.names[name] for name in self._trace.name[own].tolist())
+            key = (program.module.id, ops[graph_ops[launch[0]]], names)
+            if key not in matched:
+                matched[key] = self._match_graph(program, own, nodes, labeled)
+            instances = np.array(matched[key], np.int64)
+            self._append(own[instances >= 0], instances[instances >= 0])
+        return in_graph
+
+    def _match_graph(
+        self, program: XlaProgram, events: Int64, nodes: Int64, labeled: list[str]
+    ) -> list[int]:
+        """Return the instance of each kernel of one launch, -1 where it is unknown."""
+        trace = self._trace
+        kernels = [
+            GraphKernel(
+                trace.names[trace.name[event]], int(nodes[event]), int(trace.start_ps[event])
+            )
+            for event in events.tolist()
+        ]
+        outside = {op.rpartition("::")[2] for op in labeled}
+        inside = [each for each in program.scheduled if each.name not in outside]
+        return [
+            -1 if each is None else self._add_instruction(InstructionRef(program, each))
+            for each in match_kernels(kernels, inside, program.by_kernel_name)
+        ]
 
     def add_library_matmuls(self) -> None:
         """Map the unresolved kernels of launches with as many of them as library products."""
