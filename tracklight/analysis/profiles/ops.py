@@ -28,6 +28,7 @@ from tracklight.analysis.profiles.trace import TPU_OP_LINES, Trace
 from tracklight.analysis.profiles.xla_programs import (
     InstructionMap,
     classify_instruction,
+    group_runs,
     list_programs,
     map_instructions,
 )
@@ -295,6 +296,7 @@ def _assign_instructions(
     for side in (OpSide.HOST, OpSide.DEVICE):
         mask = trace.on_device[events] == (side == OpSide.DEVICE)
         builder.set_many(events[mask], index[mask], ops, side)
+    builder.launch_event[events] = group_runs(trace, instructions)
 
 
 def _make_kernel_op(name: str) -> Op:

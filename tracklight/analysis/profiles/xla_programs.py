@@ -7,6 +7,7 @@ by the arguments that the profiler recorded, or else by their names.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -15,6 +16,7 @@ import numpy as np
 
 from tracklight.analysis.profiles.arrays import unique_inverse
 from tracklight.analysis.profiles.cuda_graphs import GraphKernel, match_kernels
+from tracklight.analysis.profiles.launches import pair_launches
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.formats.profiles.hlo import (
     HloComputation,
@@ -293,6 +295,82 @@ class _InstructionMapper:
             is_new_launch = np.diff(launch_id[events]) != 0
             is_new_program = np.diff(program_id[events]) != 0
             yield from np.split(events, np.flatnonzero(is_new_launch | is_new_program) + 1)
+
+
+def group_runs(trace: Trace, instructions: InstructionMap) -> Int64:
+    """Return, for each event of a map, the first event of the same run of its instruction.
+
+    An instruction that calls a library may run several kernels. In the entry computation, every
+    instruction runs once per execution of the program. Elsewhere, or if the execution is unknown,
+    a run has as many kernels as the rarest of them suggests.
+    """
+    events, index, refs = instructions
+    execution = _get_executions(trace)[events]
+    entry_names = {
+        id(program): {each.name for each in program.scheduled}
+        for program in {id(ref.program): ref.program for ref in refs}.values()
+    }
+    key_of: dict[tuple[int, str], int] = {}
+    keys = [key_of.setdefault((id(ref.program), ref.instruction.name), len(key_of)) for ref in refs]
+    in_entry = [ref.instruction.name in entry_names[id(ref.program)] for ref in refs]
+    key = np.array(keys, np.int64)[index]
+    is_known = np.array(in_entry, bool)[index] & (execution >= 0)
+    first = events.copy()
+    _set_first(first, events, np.flatnonzero(is_known), key, execution)
+    rest = np.flatnonzero(~is_known)
+    _set_first(first, events, rest, key, _number_runs(trace, events, rest, key))
+    return first
+
+
+def _set_first(first: Int64, events: Int64, rows: Int64, key: Int64, run: Int64) -> None:
+    """Set the first event of rows that have the same key and run."""
+    if len(rows):
+        pairs = np.column_stack([key[rows], run[rows]])
+        _, inverse = np.unique(pairs, axis=0, return_inverse=True)
+        lowest = np.full(inverse.max() + 1, np.iinfo(np.int64).max)
+        np.minimum.at(lowest, inverse.reshape(-1), events[rows])
+        first[rows] = lowest[inverse.reshape(-1)]
+
+
+def _number_runs(trace: Trace, events: Int64, rows: Int64, key: Int64) -> Int64:
+    """Number the runs of instructions by the kernel that each of them ran least often."""
+    run = np.zeros(len(events), np.int64)
+    by_key: dict[int, list[int]] = defaultdict(list)
+    for row in rows.tolist():
+        by_key[int(key[row])].append(row)
+    for group in by_key.values():
+        own = np.array(group)
+        own = own[np.argsort(trace.start_ps[events[own]], kind="stable")]
+        _, name, counts = np.unique(
+            trace.name[events[own]], return_inverse=True, return_counts=True
+        )
+        per_run = counts // counts.min()
+        for each in range(len(counts)):
+            same = np.flatnonzero(name == each)
+            run[own[same]] = np.arange(len(same)) // per_run[each]
+    return run
+
+
+def _get_executions(trace: Trace) -> Int64:
+    """Return the execution of a program in which each device event was launched, -1 if unknown."""
+    execution = np.full(len(trace), -1, np.int64)
+    callers, run_ids = trace.get_int_args("run_id")
+    on_host = ~trace.on_device[callers]
+    callers, run_ids = callers[on_host], run_ids[on_host]
+    if not len(callers):
+        return execution
+    order = np.argsort(callers, kind="stable")  # by track, then by start
+    callers, run_ids = callers[order], run_ids[order]
+    launches, launched = pair_launches(trace)
+    at = np.searchsorted(callers, launches, "right") - 1
+    caller = callers[np.maximum(at, 0)]
+    is_inside = (
+        (at >= 0)
+        & (trace.track[caller] == trace.track[launches])
+        & (trace.end_ps[caller] >= trace.start_ps[launches])
+    )
+    execution[launched[is_inside]] = run_ids[np.maximum(at, 0)][is_inside]
+    return execution
 
 
 def _find_program_of_op(programs: list[XlaProgram], op: str) -> XlaProgram | None:

@@ -248,7 +248,7 @@ class ProgramsResponse(msgspec.Struct):
 
     ``program_indices`` are indices into ``programs``. ``scopes`` are the framework's names of what
     an instruction was compiled from, with slashes between their parts. ``flops`` and ``bytes`` are
-    computed from shapes, for all runs together. ``unmapped_ms`` is the device time of events that
+    computed from shapes, for all runs together; NaN if unknown. ``unmapped_ms`` is the device time of events that
     belong to no known instruction.
     """
 
