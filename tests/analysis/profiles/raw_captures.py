@@ -213,7 +213,7 @@ def classify(event: RawEvent, kernel_ids: set[int]) -> str | None:
         return "kernel_launch"
     if event.category == "" and event.correlation in kernel_ids and not is_api_call:
         return "kernel_launch"
-    if name.startswith(("iteratorgetnext", "enumerate(data")):
+    if name.startswith(("iteratorgetnext", "enumerate(data", "input_pipeline")):
         return "input"
     if name.startswith(("memcpyhtod", "memcpyh2d")):
         return "host_to_device"

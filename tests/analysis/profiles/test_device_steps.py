@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 
@@ -19,14 +20,16 @@ from tests.analysis.profiles.raw_captures import (
 )
 from tests.analysis.profiles.sample_captures import DATA, open_file, read_case
 from tests.analysis.profiles.trace_builder import DEVICE, EventSpec, make_trace
-from tracklight.analysis.profiles.steps import detect_steps
-from tracklight.analysis.profiles.summary import ProfileSummary, summarize
+from tracklight.analysis.profiles.findings import DEFAULT_THRESHOLDS
+from tracklight.analysis.profiles.ops import compute_op_stats
+from tracklight.analysis.profiles.steps import analyze_steps, detect_steps
+from tracklight.analysis.profiles.summary import ProfileSummary, summarize, summarize_analysis
 from tracklight.analysis.profiles.trace import PS_PER_MS
 
 TORCH = (
     "tgpu", "torch_f32", "torch_bf16", "torch_input", "torch_overlap", "torch_ahead",
 )  # fmt: skip
-JAX = ("jax_f32", "jax_bf16", "jax_ahead", "jax_tf", "jax_cnn")
+JAX = ("jax_f32", "jax_bf16", "jax_ahead", "jax_tf", "jax_cnn", "jax_input")
 
 
 def summarize_file(name: str) -> tuple[ProfileSummary, Path]:
@@ -36,23 +39,33 @@ def summarize_file(name: str) -> tuple[ProfileSummary, Path]:
     return summarize(read_case(name)), DATA / f"{name}.xplane.pb.xz"
 
 
-def list_raw_spans(events: list[RawEvent]) -> tuple[list[tuple[int, int]], list[list[RawEvent]]]:
-    """Return the spans of steps and the device work of each, by the launches in its marker."""
+def list_raw_markers(events: list[RawEvent]) -> list[RawEvent]:
     markers = [
         event
         for event in events
         if not event.on_device
         and (event.name.startswith("ProfilerStep#") or "step_num" in event.args)
     ]
-    markers.sort(key=lambda event: event.start_ps)
+    return sorted(markers, key=lambda event: event.start_ps)
+
+
+def list_raw_spans(events: list[RawEvent]) -> tuple[list[tuple[int, int]], list[list[RawEvent]]]:
+    """Return the spans of steps and the device work of each, by the launches in its marker.
+
+    A step of JAX begins at the end of the marker before it, as the batch is loaded in between.
+    """
+    markers = list_raw_markers(events)
+    starts = [marker.start_ps for marker in markers]
+    if not any(marker.category for marker in markers):
+        starts[1:] = [marker.end_ps for marker in markers[:-1]]
     work: list[list[RawEvent]] = [[] for _ in markers]
     for launch, event in list_launched(events):
         for number, marker in enumerate(markers):
-            if launch and marker.start_ps <= launch.start_ps < marker.end_ps:
+            if launch and starts[number] <= launch.start_ps < marker.end_ps:
                 work[number].append(event)
     spans: list[tuple[int, int]] = []
-    for marker, launched in zip(markers, work, strict=True):
-        start = max(marker.start_ps, spans[-1][1] if spans else 0)
+    for host_start, marker, launched in zip(starts, markers, work, strict=True):
+        start = max(host_start, spans[-1][1] if spans else 0)
         end = max([marker.end_ps, start, *(event.end_ps for event in launched)])
         spans.append((start, end))
     return spans, work
@@ -80,6 +93,12 @@ def test_overview_equals_raw_events(name: str) -> None:
         for event in events
         if (part := classify(event, kernel_ids)) is not None
     ]
+    markers = list_raw_markers(events)
+    for before, after in pairwise(markers):
+        for event in events:
+            is_between = before.end_ps <= event.start_ps and event.end_ps <= after.start_ps
+            if is_between and event.name.startswith("$"):
+                rows.append((event.start_ps, event.end_ps, "host_compute"))
     divided = [divide_time(rows, start, end) for start, end in averaged]
     for part in summary.parts:
         expected = mean(time[part.name] / PS_PER_MS for time in divided)
@@ -181,3 +200,54 @@ def test_trailing_steps_without_launches_are_left_out() -> None:
     summary = summarize(make_trace(*ahead(last)))
     assert summary.steps.count == 4
     assert "host" not in {finding.name for finding in summary.findings}
+
+
+def test_input_of_jax_counts_between_the_markers_of_steps() -> None:
+    """The program sleeps for 20 ms in an annotation before each step, which is one jit."""
+    summary = summarize(read_case("jax_input"))
+    raw = read_raw(DATA / "jax_input.xplane.pb.xz")
+    waits = [event for event in raw if event.name == "input_pipeline"]
+    expected = mean((event.end_ps - event.start_ps) / PS_PER_MS for event in waits[1:-1])
+    parts = {part.name: part.ms for part in summary.parts}
+    assert parts["input"] == pytest.approx(expected) and expected > 20
+    first, *others = summary.findings
+    assert (first.name, others) == ("input", [])
+    assert "jax.jit" not in " ".join(map(str, first.advice))
+
+
+@pytest.mark.parametrize("name", ["jax_tf", "jax_input"])
+def test_never_advises_to_jit_a_single_jit(name: str) -> None:
+    thresholds = {**DEFAULT_THRESHOLDS, "host": 0.0, "kernel launch": 0.0, "small kernels": 0.0}
+    trace = read_case(name)
+    summary = summarize_analysis(trace, analyze_steps(trace), compute_op_stats(trace), thresholds)
+    advice = " ".join(str(sentence) for each in summary.findings for sentence in each.advice)
+    assert {"host", "kernel launch"} <= {finding.name for finding in summary.findings}
+    assert "Compile the whole step" not in advice
+
+
+def test_python_between_steps_is_host_or_input() -> None:
+    events = []
+    for number in range(4):
+        at = number * 100.0
+        events += [
+            EventSpec(0, "train", at, at + 40, {"_r": 1, "step_num": number}),
+            EventSpec(0, "PjitFunction(step)", at, at + 40),
+            EventSpec(0, "$loop.py:3 log", at + 50, at + 60),
+            EventSpec(0, "$my_dataloader.py:9 decode", at + 70, at + 90),
+        ]
+    summary = summarize(make_trace(*events))
+    parts = {part.name: part.ms for part in summary.parts if part.ms}
+    # The first step has nothing before it.
+    assert parts == pytest.approx(
+        {"host_compute": 0.04 + 0.75 * 0.01, "input": 0.75 * 0.02, "other": 0.75 * 0.03}
+    )
+
+
+def test_long_pause_between_steps_belongs_to_none() -> None:
+    events = [
+        EventSpec(0, name, at, at + 40, {"_r": 1, "step_num": number} if name == "train" else {})
+        for number, at in enumerate((0, 50, 100, 10_000, 10_050))
+        for name in ("train", "PjitFunction(step)")
+    ]
+    summary = summarize(make_trace(*events))
+    assert summary.steps.max_ms == pytest.approx(0.05)

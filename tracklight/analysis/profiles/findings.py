@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from tracklight.analysis.profiles.advice import FINDING_TITLES, get_advice
+from tracklight.analysis.profiles.device_steps import locate_in_spans
 from tracklight.analysis.profiles.kernels import Precision
 from tracklight.analysis.profiles.steps import StepAnalysis, StepPart, Steps
 from tracklight.analysis.profiles.trace import Framework, Trace, format_ms
@@ -173,10 +174,7 @@ def _collect_gap_evidence(trace: Trace, known: Bool, steps: Steps) -> Evidence:
 
 def _locate_steps(steps: Steps, times_ps: Int64) -> Int64:
     """Return the step that contains each time, -1 for none."""
-    if not len(steps.spans):
-        return np.full(len(times_ps), -1, np.int64)
-    step = np.searchsorted(steps.spans[:, 0], times_ps, "right") - 1
-    return np.where((step >= 0) & (times_ps < steps.spans[step, 1]), step, -1)
+    return locate_in_spans(steps.spans, times_ps)
 
 
 def _make_evidence_row(trace: Trace, event: int) -> EvidenceRow:
@@ -369,7 +367,7 @@ def _check_precision(data: FindingInput) -> Iterator[Finding]:
 
 def _make_finding(data: FindingInput, name: str, time_ms: float, evidence: Evidence) -> Finding:
     share = time_ms / data.step_ms
-    advice = get_advice(name, data.framework)
+    advice = get_advice(name, data.framework, is_one_program=_runs_one_program(data))
     threshold = Message.format(
         "profile.finding_threshold",
         "at {percent}% or more",
@@ -390,6 +388,15 @@ def _make_finding(data: FindingInput, name: str, time_ms: float, evidence: Evide
         start_ps=evidence.start_ps,
         end_ps=evidence.end_ps,
     )
+
+
+def _runs_one_program(data: FindingInput) -> bool:
+    """Return whether each step executes exactly one compiled program."""
+    events, _ = data.trace.get_int_args("run_id")
+    events = events[~data.trace.on_device[events]]
+    step = locate_in_spans(data.analysis.steps.host_spans, data.trace.start_ps[events])
+    counts = np.bincount(step[step >= 0], minlength=len(data.analysis.steps.names))
+    return bool(len(counts)) and bool((counts[data.analysis.averaged_slice] == 1).all())
 
 
 def _describe_time(name: str, percent: str, time: str) -> Message | str:

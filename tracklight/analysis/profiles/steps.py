@@ -32,10 +32,11 @@ from tracklight.analysis.profiles.device_steps import (
     attribute_device_events,
     count_complete_steps,
     extend_steps,
+    locate_in_spans,
 )
 from tracklight.analysis.profiles.launches import mask_launches
 from tracklight.analysis.profiles.ops import parse_op_name
-from tracklight.analysis.profiles.trace import PS_PER_MS, Trace
+from tracklight.analysis.profiles.trace import PS_PER_MS, Trace, detect_framework
 from tracklight.errors import Message
 from tracklight.types import Bool, Int64
 
@@ -48,6 +49,8 @@ MIN_STEPS_TO_TRIM = 5
 
 #: A pattern that repeats less often may be a coincidence.
 _MIN_REPEATS = 3
+#: Longer gaps than this multiple of a usual gap or step are no part of a step.
+_MAX_GAP_FACTOR = 20
 #: A line of TPU planes.
 _DEVICE_STEP_LINE = "Steps"
 _IMPLICIT_ROOTS = ("FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process")
@@ -55,6 +58,14 @@ _IMPLICIT_ROOTS = ("FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Proc
 _COMPILE_NAME = re.compile(r"[^/]*\b(Xla|backend_)?[Cc]ompile(AndLoad|Module)?\b")
 #: Instructions of TPUs that consist of others.
 _CONTROL_FLOW_OP = re.compile(r"%(while|conditional|call)[.\d]* = ")
+#: Annotations of programs and Python frames (``$file.py:12 function``) that load batches.
+_INPUT_NAME = re.compile(
+    r"(input_?(pipeline|batch|data)|(load|get|next|fetch|read)_?(next_)?(batch|data|input)\w*"
+    r"|data_?load(er|ing)?|(wait_for|host)_?(input|data))\Z"
+    r"|\$(\S*(data_?loader|input_pipeline|dataset_iterator)\S*\.py:\d+ |builtins next\Z"
+    r"|\S+ (__next__|(load|get|next|fetch|read)_?(next_)?(batch|data)\w*)\Z)",
+    re.IGNORECASE,
+)
 #: If fewer of the host events are ops, the profiler did not record ops.
 _MIN_OP_SHARE = 0.2
 
@@ -69,7 +80,9 @@ class Steps(NamedTuple):
     spans: Int64
     """An interval set: start and end of each step in ps, on the host and on devices."""
     host_spans: Int64
-    """Start and end of the markers on the host."""
+    """Start and end of each step on the host alone."""
+    marker_starts: Int64
+    """When the marker of each step began, which may be later than the step."""
     device_steps: Int64
     """For each event, the step whose work it did on a device; -1 for none."""
 
@@ -203,6 +216,8 @@ def analyze_steps(trace: Trace, marker: str = "", rules: StepRules = "ours") -> 
     if rules == "xprof":
         return StepAnalysis(*_analyze_with_xprof_rules(trace), event_parts, is_work, slice(None))
     steps = detect_steps(trace, marker)
+    is_gap_frame = _mask_frames_between_steps(trace, steps)
+    event_parts[is_gap_frame & (event_parts < 0)] = StepPart.HOST_COMPUTE
     averaged = slice(1, -1) if len(steps.names) > MIN_STEPS_TO_TRIM else slice(None)
     breakdown = _break_down_steps(trace, steps, event_parts, is_work)
     return StepAnalysis(steps, breakdown, event_parts, is_work, averaged)
@@ -221,7 +236,7 @@ def _analyze_with_xprof_rules(trace: Trace) -> tuple[Steps, StepBreakdown]:
     else:
         rule = Message("profile.steps_xprof_none", "none: xprof finds no step markers")
     spans = np.column_stack([start, start + total]).reshape(-1, 2)
-    steps = Steps(rule, names, spans, spans, np.full(len(trace), -1, np.int64))
+    steps = Steps(rule, names, spans, spans, start, np.full(len(trace), -1, np.int64))
     return steps, StepBreakdown(time, time.copy(), total)
 
 
@@ -274,12 +289,29 @@ def _make_steps(trace: Trace, rule: Message, events: Int64) -> Steps:
     start, end = trace.start_ps[events], trace.end_ps[events]
     end[:-1] = np.minimum(end[:-1], start[1:])
     names, host_spans = _name_steps(trace, events), np.column_stack([start, end])
+    if detect_framework(trace) == "jax":
+        host_spans = _include_gaps(host_spans)
     device_steps = attribute_device_events(trace, names, host_spans, events)
     count = count_complete_steps(device_steps, len(names))
     device_steps[device_steps >= count] = -1
     host_spans = host_spans[:count]
     spans = extend_steps(trace, host_spans, device_steps)
-    return Steps(rule, names[:count], spans, host_spans, device_steps)
+    return Steps(rule, names[:count], spans, host_spans, start[:count], device_steps)
+
+
+def _include_gaps(spans: Int64) -> Int64:
+    """Return spans that also cover the time before each marker, back to the marker before it.
+
+    JAX programs mark the call of the step function, and load the batch for it before. Exceptionally
+    long gaps, such as those of an evaluation, belong to no step.
+    """
+    gaps = spans[1:, 0] - spans[:-1, 1]
+    if not len(gaps):
+        return spans
+    longest = _MAX_GAP_FACTOR * max(np.median(gaps), np.median(spans[:, 1] - spans[:, 0]))
+    start = spans[:, 0].copy()
+    start[1:] = np.where(gaps <= longest, spans[:-1, 1], start[1:])
+    return np.column_stack([start, spans[:, 1]])
 
 
 def _name_steps(trace: Trace, events: Int64) -> tuple[str, ...]:
@@ -300,12 +332,14 @@ def _make_single_step(trace: Trace) -> Steps:
     if not len(trace):
         rule = Message("profile.steps_none", "none: nothing was recorded")
         empty = np.empty((0, 2), np.int64)
-        return Steps(rule, (), empty, empty, np.empty(0, np.int64))
+        none = np.empty(0, np.int64)
+        return Steps(rule, (), empty, empty, none, none)
     span = np.array([[trace.start_ps.min(), trace.end_ps.max()]])
     rule = Message(
         "profile.steps_single", "none: nothing repeats, so the whole capture is one step"
     )
-    return Steps(rule, ("",), span, span, np.where(trace.is_device_work, 0, -1))
+    device_steps = np.where(trace.is_device_work, 0, -1)
+    return Steps(rule, ("",), span, span, span[:, 0], device_steps)
 
 
 def _select_named(trace: Trace, name: str) -> Int64:
@@ -389,6 +423,23 @@ def _break_down_steps(
     )
 
 
+def _mask_frames_between_steps(trace: Trace, steps: Steps) -> Bool:
+    """Return a mask of the Python frames that ran within a step, but outside of its marker.
+
+    Inside a marker, frames only enclose the calls that are recorded anyway.
+    """
+    is_frame = trace.match_names(lambda name: name.startswith("$")) & ~trace.on_device
+    if not is_frame.any() or not len(steps.spans):
+        return np.zeros(len(trace), bool)
+    frames = np.flatnonzero(is_frame)
+    gaps = np.column_stack([steps.host_spans[:, 0], steps.marker_starts])
+    at = locate_in_spans(gaps, trace.start_ps[frames])
+    is_inside = (at >= 0) & (trace.end_ps[frames] <= gaps[at, 1])
+    mask = np.zeros(len(trace), bool)
+    mask[frames[is_inside]] = True
+    return mask
+
+
 def _measure_device_part(trace: Trace, steps: Steps, mask: Bool) -> Int64:
     """Return how long at least one of some device events ran for each step."""
     events = np.flatnonzero(mask & (steps.device_steps >= 0))
@@ -452,13 +503,15 @@ def _mask_enclosing_ops(trace: Trace, event_parts: Int64) -> Bool:
 
 
 def _is_enclosing(name: str) -> bool:
-    """Return whether an event encloses a step, or is a Python stack frame."""
-    return name.startswith(("Profiled batch", "ProfilerStep#", "train", "test", "$"))
+    """Return whether an event encloses a step, or is a Python frame that loads no input."""
+    if name.startswith("$"):
+        return not _INPUT_NAME.match(name)
+    return name.startswith(("Profiled batch", "ProfilerStep#", "train", "test"))
 
 
 def _classify_host_event(name: str) -> int:
     lowered = name.lower()
-    if lowered.startswith(("iteratorgetnext", "enumerate(data")):
+    if lowered.startswith(("iteratorgetnext", "enumerate(data")) or _INPUT_NAME.match(name):
         return StepPart.INPUT
     if lowered.startswith(("memcpyhtod", "memcpyh2d")):
         return StepPart.HOST_TO_DEVICE
