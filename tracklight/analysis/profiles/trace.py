@@ -123,6 +123,8 @@ class Trace:
     """Start of the capture in Unix time; 0 if unknown."""
     problems: tuple[str | Message, ...] = ()
     """Warnings about what was skipped or corrected while reading."""
+    is_partial: bool = False
+    """Whether only a part of the file could be read."""
     iter_hlo_protos: Callable[[], Iterable[bytes]] = field(default=tuple, repr=False)
     """Iterates over the serialized XLA programs in the capture."""
     devices: tuple[Device, ...] = ()

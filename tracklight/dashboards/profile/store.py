@@ -409,7 +409,26 @@ class Tool(NamedTuple):
 
 
 def make_tools_response(tools: Iterable[Tool], capture: LoadedCapture) -> ToolsResponse:
-    return ToolsResponse([_make_tool_row(tool.name, tool.explain_empty(capture)) for tool in tools])
+    trace = capture.trace
+    return ToolsResponse(
+        [_make_tool_row(tool.name, _explain_empty_tool(tool, capture)) for tool in tools],
+        [Sentence.make(problem) for problem in trace.problems],
+        trace.is_partial,
+    )
+
+
+def _explain_empty_tool(tool: Tool, capture: LoadedCapture) -> EmptyReason | None:
+    """Return why a tool has nothing to show. Of a part of a file, nothing else is concluded."""
+    reason = tool.explain_empty(capture)
+    if reason is None or not capture.trace.is_partial:
+        return reason
+    return EmptyReason(
+        Message(
+            "profile.partial_empty",
+            "The readable part of this file has nothing to show here.",
+        ),
+        Message("profile.partial_empty_hint", "The file is truncated or damaged. Copy it again."),
+    )
 
 
 def _make_tool_row(name: str, reason: EmptyReason | None) -> ToolRow:

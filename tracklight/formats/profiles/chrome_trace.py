@@ -89,7 +89,8 @@ def iter_event_chunks(
         on_progress: Called with the fraction of the file that was read.
 
     Raises:
-        FormatError: The file contains no list of events, or cannot be unpacked.
+        FormatError: The file contains no list of events, cannot be unpacked, or is truncated or
+            damaged. In the latter case, the readable events were yielded before.
     """
     stream = _iter_bytes(path, on_progress)
     data = b""
@@ -98,7 +99,7 @@ def iter_event_chunks(
         match = _EVENT_LIST.search(data)
         start = match.end() if match else _find_bare_list(data)
         if start is not None:
-            yield from _iter_event_lists(data[start:], stream)
+            yield from _iter_event_lists(data[start:], stream, is_bare=match is None)
             return
         if len(data) > _MAX_EVENT_BYTES:
             break
@@ -124,7 +125,9 @@ def _find_bare_list(data: bytes) -> int | None:
     return len(data) - len(stripped) + 1 if stripped.startswith(b"[") else None
 
 
-def _iter_event_lists(data: bytes, stream: Iterator[bytes]) -> Iterator[list[ChromeEvent]]:
+def _iter_event_lists(
+    data: bytes, stream: Iterator[bytes], is_bare: bool
+) -> Iterator[list[ChromeEvent]]:
     for chunk in stream:
         events, data = _split_events(data + chunk)
         if events:
@@ -135,7 +138,16 @@ def _iter_event_lists(data: bytes, stream: Iterator[bytes]) -> Iterator[list[Chr
                 "the file is not a list of events: no event ends within {limit_mb} MB",
                 limit_mb=_MAX_EVENT_BYTES >> 20,
             )
-    yield _decode_last_events(data)
+    events, rest = _decode_last_events(data)
+    yield events
+    rest = rest.strip(b" \t\r\n,")
+    # The bracket at the end of a file that is only a list is optional.
+    if not rest.startswith(b"]") and (rest or not is_bare):
+        raise FormatError(
+            "profile.events_cut_off",
+            "the file is truncated or damaged: some events are missing, possibly all of some kinds "
+            "such as device activity",
+        )
 
 
 def _split_events(data: bytes) -> tuple[list[ChromeEvent], bytes]:
@@ -146,11 +158,29 @@ def _split_events(data: bytes) -> tuple[list[ChromeEvent], bytes]:
     return (events, data[end + 1 :]) if events else ([], data)
 
 
-def _decode_last_events(data: bytes) -> list[ChromeEvent]:
-    """Decode the events at the end of a file, which may be truncated."""
+def _decode_last_events(data: bytes) -> tuple[list[ChromeEvent], bytes]:
+    """Decode the events at the end of a file; return them and the remaining bytes."""
     tail = max(0, len(data) - _TAIL_BYTES)
     ends = [tail + match.end() for match in re.finditer(rb"\}", data[tail:])]
-    return _decode_up_to(data, ends[-_MAX_ATTEMPTS:][::-1])[0]
+    events, end = _decode_up_to(data, ends[-_MAX_ATTEMPTS:][::-1])
+    if events:
+        return events, data[end:]
+    return _decode_before_damage(data)
+
+
+def _decode_before_damage(data: bytes) -> tuple[list[ChromeEvent], bytes]:
+    """Decode the events before the first that is damaged, found by bisection."""
+    ends = [match.start(1) for match in _BETWEEN_EVENTS.finditer(data)]
+    events: list[ChromeEvent] = []
+    good, low, high = 0, 0, len(ends) - 1
+    while low <= high:
+        middle = (low + high) // 2
+        decoded, end = _decode_up_to(data, [ends[middle]])
+        if decoded:
+            events, good, low = decoded, end, middle + 1
+        else:
+            high = middle - 1
+    return events, data[good:]
 
 
 def _decode_up_to(data: bytes, ends: list[int]) -> tuple[list[ChromeEvent], int]:

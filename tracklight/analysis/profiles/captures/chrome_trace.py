@@ -68,6 +68,7 @@ def read_chrome_trace(
     base_ns = header.get("baseTimeNanoseconds", 0)
     return replace(
         builder.build(base_ns if isinstance(base_ns, int) else 0, problems),
+        is_partial=bool(problems),
         devices=parse_kineto_devices(header.get("deviceProperties")),
         environment=parse_chrome_environment(header),
     )
@@ -87,6 +88,8 @@ class ChromeTraceBuilder:
         self._open: dict[int, list[ChromeEvent]] = defaultdict(list)
         """Begin events without an end event yet, by owner."""
         self._count = 0
+        self._invalid_count = 0
+        """Events without a valid time or duration."""
         # Arrays per chunk: owner, name and category; start and duration in microseconds.
         self._rows = [np.empty((0, 3), np.int32)]
         self._times = [np.empty((0, 2))]
@@ -104,7 +107,9 @@ class ChromeTraceBuilder:
         is_viewer_only = np.array(
             [pid in _VIEWER_ONLY_PIDS for pid, _ in self._owners.interned], bool
         )
-        is_valid = np.isfinite(times).all(axis=1) & (times[:, 1] >= 0) & ~is_viewer_only[owner]
+        has_times = np.isfinite(times).all(axis=1) & (times[:, 1] >= 0)
+        self._invalid_count += int((~has_times & ~is_viewer_only[owner]).sum())
+        is_valid = has_times & ~is_viewer_only[owner]
         if not is_valid.all():
             times, owner = times[is_valid], owner[is_valid]
             names, categories, args = (
@@ -144,8 +149,20 @@ class ChromeTraceBuilder:
             args=self._args.build().reorder(np.flatnonzero(is_plausible)[order], self._count),
             get_text=self._args.texts.interned.__getitem__,
             start_time_ns=base_ns + int(first_us * 1_000),
-            problems=(*problems, *iter_implausible_warnings(is_plausible)),
+            problems=(
+                *problems,
+                *self._iter_invalid_warnings(),
+                *iter_implausible_warnings(is_plausible),
+            ),
         )
+
+    def _iter_invalid_warnings(self) -> Iterator[Message]:
+        if self._invalid_count:
+            yield Message.format(
+                "profile.invalid_times",
+                "Ignored events without a valid time or duration: {count:,}",
+                count=self._invalid_count,
+            )
 
     def _complete_events(self, events: list[ChromeEvent]) -> Iterator[ChromeEvent]:
         """Yield instant events, and begin events once their end event is found."""

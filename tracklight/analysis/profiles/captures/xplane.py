@@ -70,6 +70,7 @@ def parse_xplane(data: bytes) -> Trace:
         get_text=texts.get,
         start_time_ns=_get_start_time_ns(space),
         problems=tuple(filter(None, problems)),
+        is_partial=space.problem is not None,
         iter_hlo_protos=partial(xplane.iter_hlo_protos, data),
         devices=tuple(_iter_devices(space, texts)),
         environment=_parse_environment(space, texts),
