@@ -13,7 +13,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +180,10 @@ def _decode_before_damage(data: bytes) -> tuple[list[ChromeEvent], bytes]:
             events, good, low = decoded, end, middle + 1
         else:
             high = middle - 1
-    return events, data[good:]
+    # The last event before the damage has no other after it.
+    following = [match.end() for match in islice(re.finditer(rb"\}", data[good:]), _MAX_ATTEMPTS)]
+    last, end = _decode_up_to(data[good:], following[::-1])
+    return events + last, data[good + end :]
 
 
 def _decode_up_to(data: bytes, ends: list[int]) -> tuple[list[ChromeEvent], int]:

@@ -83,7 +83,7 @@ def open_capture(path: Path, on_progress: Callable[[float], None] = lambda share
         12345
     """
     trace = align_device_clocks(_read_trace(path, on_progress))
-    if trace.is_partial and not len(trace):
+    if trace.problems and not len(trace):
         raise FormatError(
             "files.unreadable_capture",
             'Cannot read "{name}": {reason}',
