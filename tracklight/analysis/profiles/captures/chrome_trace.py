@@ -25,6 +25,7 @@ from tracklight.analysis.profiles.captures.metadata import (
 from tracklight.analysis.profiles.captures.timestamps import (
     iter_implausible_warnings,
     mask_plausible_events,
+    snap_rounded_events,
 )
 from tracklight.analysis.profiles.trace import FLOAT, INT, TEXT, ArgTable, Trace, Track
 from tracklight.errors import FormatError, Message, find_message
@@ -135,9 +136,16 @@ class ChromeTraceBuilder:
         first_us = float(times[:, 0].min()) if len(times) else 0.0
         start, duration = _us_to_ps(times[:, 0] - first_us), _us_to_ps(times[:, 1])
         owners, track = unique_inverse(rows[:, 0])
+        device_owners = self._get_device_owners(rows)
+        if len(times) and (times == np.rint(times)).all():
+            on_host = np.flatnonzero(~np.isin(rows[:, 0], list(device_owners)))
+            end = snap_rounded_events(
+                track[on_host], start[on_host], start[on_host] + duration[on_host]
+            )
+            duration[on_host] = end - start[on_host]
         order = np.lexsort((-duration, start, track))
         return Trace(
-            tracks=tuple(self._iter_tracks(owners, self._get_device_owners(rows))),
+            tracks=tuple(self._iter_tracks(owners, device_owners)),
             names=tuple(self._names.interned),
             categories=tuple(self._categories.interned),
             track=track[order].astype(np.int32),
