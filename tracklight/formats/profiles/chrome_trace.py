@@ -34,6 +34,7 @@ _MAX_ATTEMPTS = 4
 _GZIP_MAGIC = b"\x1f\x8b"
 _EVENT_LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BETWEEN_EVENTS = re.compile(rb"\}\s*(,)\s*\{")
+_START_US = re.compile(rb'"ts"\s*:\s*"?(\d+(?:\.\d+)?)')
 _INVALID_NUMBER = re.compile(rb":\s*(N/A|-?nan|-?inf)\b")
 _NOT_METADATA = {"displayTimeUnit", "traceEvents"}
 
@@ -117,6 +118,17 @@ def read_trace_header(path: Path) -> dict[str, Any]:
     except ValueError:
         return {}
     return {key: value for key, value in header.items() if key not in _NOT_METADATA}
+
+
+def read_start_time_ns(path: Path) -> int:
+    """Return when the first events of a file began, in Unix time; 0 if the file does not tell."""
+    data = next(_iter_bytes(path, lambda fraction: None), b"")
+    base_ns = read_trace_header(path).get("baseTimeNanoseconds")
+    match = _EVENT_LIST.search(data)
+    times = [float(time) for time in _START_US.findall(data, match.end() if match else 0)]
+    if not times or not isinstance(base_ns, int):
+        return 0
+    return base_ns + round(min(times) * 1000)
 
 
 def _find_bare_list(data: bytes) -> int | None:

@@ -37,13 +37,19 @@ export class CaptureList {
 
   readonly rows = $derived.by<readonly CaptureRow[]>(() => this.query.data ?? []);
 
-  /** The capture in the URL, else the newest one of the visible runs. */
+  /** The capture in the URL, else the newest trace of the visible runs. */
   readonly current = $derived.by<CaptureRow | undefined>(() => {
     const selected = this.#find(this.#params.capture.value);
     if (selected) return selected;
     const { visible } = this.#context.runs;
     const shown = this.rows.filter(({ run }) => visible.some(({ name }) => name === run));
-    return findNewest(shown) ?? findNewest(this.rows);
+    const isTrace = ({ kind }: CaptureRow): boolean => kind !== 'pprof';
+    return (
+      findNewest(shown.filter(isTrace)) ??
+      findNewest(this.rows.filter(isTrace)) ??
+      findNewest(shown) ??
+      findNewest(this.rows)
+    );
   });
 
   /** The newest capture before the current one, of the same run or of a run in the same folder. */
