@@ -7,10 +7,9 @@ combines all results for the overview. `timeline` answers the queries of the tra
 Modules, each importing only those before it:
 
 - `trace`, `arrays`: the data model and the array operations that analyses share
-- `launches`, `utilization`: links between events, and how long tracks and devices were busy
+- `attribution`: what device work and gaps belong to, and how long devices were busy
 - `captures`: find, group, read and export capture files
-- `xla_programs`, `ops`, `xprof`, `device_steps`, `steps`: which op each event is, and which step
-  it belongs to
+- `xla_programs`, `ops`, `xprof`, `steps`: which op each event is, and which step it belongs to
 - `kernels`, `roofline`, `memory`: device kernels, FLOPs and bytes, allocations
 - `advice`, `findings`, `input_pipeline`, `summary`, `comparison`: what to change
 - `timeline`: lanes, levels of detail, search and event details

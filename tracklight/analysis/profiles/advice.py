@@ -32,6 +32,9 @@ FINDING_TITLES = {
     "other": Message("profile.finding_other", "Time without recorded events"),
 }
 
+#: Title of "other" if Python code explains the time.
+PYTHON_TITLE = Message("profile.finding_python", "Python code delays the step")
+
 #: Advice by finding and framework; "" is the default for other frameworks.
 _ADVICE: dict[str, dict[str, Advice]] = {
     "input": {

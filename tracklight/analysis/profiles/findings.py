@@ -12,8 +12,9 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.advice import FINDING_TITLES, get_advice
-from tracklight.analysis.profiles.device_steps import locate_in_spans
+from tracklight.analysis.profiles.advice import FINDING_TITLES, PYTHON_TITLE, get_advice
+from tracklight.analysis.profiles.attribution.device_steps import locate_in_spans
+from tracklight.analysis.profiles.attribution.python_frames import find_gap_frames
 from tracklight.analysis.profiles.kernels import Precision
 from tracklight.analysis.profiles.steps import StepAnalysis, StepPart, Steps
 from tracklight.analysis.profiles.trace import Framework, Trace, format_ms
@@ -43,6 +44,8 @@ _MIN_DEVICE_SHARE = 0.1
 _LOW_PRECISION_SPEEDUP = 2
 #: In shorter gaps between kernels, the device waits for a launch and nothing else.
 _MAX_LAUNCH_GAP_PS = 20_000_000
+#: Python frames explain time without events if they cover at least this share of it.
+_MIN_FRAME_SHARE = 0.5
 #: Values of ``tf_function_call`` for calls that traced the function first.
 _TRACED_CALLS = frozenset({"traced-xla", "traced-nonXla"})
 
@@ -332,11 +335,30 @@ def _check_small_kernels(data: FindingInput) -> Iterator[Finding]:
 
 
 def _check_other(data: FindingInput) -> Iterator[Finding]:
+    """Check the time without events, and name the Python code that ran in it if it was recorded."""
     time_ms = data.analysis.average_ms(data.analysis.breakdown.other_ps)
-    if data.exceeds_threshold("other", time_ms):
-        has_part = data.analysis.event_parts >= 0
-        evidence = _collect_gap_evidence(data.trace, has_part, data.analysis.steps)
-        yield _make_finding(data, "other", time_ms, evidence)
+    if not data.exceeds_threshold("other", time_ms):
+        return
+    has_part = data.analysis.event_parts >= 0
+    evidence = _collect_gap_evidence(data.trace, has_part, data.analysis.steps)
+    finding = _make_finding(data, "other", time_ms, evidence)
+    frames = find_gap_frames(data.trace, has_part, data.analysis.steps.spans)
+    if frames.share >= _MIN_FRAME_SHARE:
+        line = data.trace.names[data.trace.name[frames.longest]].removeprefix("$")
+        what = Message.format(
+            "profile.finding_other_python",
+            "{percent}% of a step ({time}) is Python code without recorded ops, mostly {line}",
+            percent=f"{100 * finding.share:.0f}",
+            time=format_ms(time_ms),
+            line=line,
+        )
+        finding.title = Sentence.make(PYTHON_TITLE)
+        finding.summary = Sentence.make(what)
+        finding.evidence = [_make_evidence_row(data.trace, frames.longest), *evidence.rows][
+            :_MAX_EVIDENCE_ROWS
+        ]
+        finding.query = f'"{data.trace.names[data.trace.name[frames.longest]]}"'
+    yield finding
 
 
 def _check_precision(data: FindingInput) -> Iterator[Finding]:

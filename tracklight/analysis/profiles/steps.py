@@ -28,13 +28,13 @@ from tracklight.analysis.profiles.arrays import (
     merge_intervals,
     unique_inverse,
 )
-from tracklight.analysis.profiles.device_steps import (
+from tracklight.analysis.profiles.attribution.device_steps import (
     attribute_device_events,
     count_complete_steps,
     extend_steps,
     locate_in_spans,
 )
-from tracklight.analysis.profiles.launches import mask_launches
+from tracklight.analysis.profiles.attribution.launches import mask_launches
 from tracklight.analysis.profiles.ops import parse_op_name
 from tracklight.analysis.profiles.trace import PS_PER_MS, Trace, detect_framework
 from tracklight.errors import Message
@@ -204,7 +204,7 @@ def analyze_steps(trace: Trace, marker: str = "", rules: StepRules = "ours") -> 
     Args:
         trace: The trace.
         marker: Name of the events that mark steps; detected if empty.
-        rules: Which rules to apply.
+        rules: Which rules to apply. Those of xprof only apply to captures without a device.
 
     Example:
         >>> analysis = analyze_steps(trace)
@@ -213,7 +213,7 @@ def analyze_steps(trace: Trace, marker: str = "", rules: StepRules = "ours") -> 
     """
     event_parts = classify_events(trace)
     is_work = _mask_work_events(trace, event_parts)
-    if rules == "xprof":
+    if rules == "xprof" and not trace.on_device.any():
         return StepAnalysis(*_analyze_with_xprof_rules(trace), event_parts, is_work, slice(None))
     steps = detect_steps(trace, marker)
     is_gap_frame = _mask_frames_between_steps(trace, steps)

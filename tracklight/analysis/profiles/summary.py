@@ -19,6 +19,12 @@ from tracklight.analysis.profiles.arrays import (
     merge_intervals,
     union_intervals,
 )
+from tracklight.analysis.profiles.attribution.utilization import (
+    format_device,
+    list_devices,
+    mask_device,
+    measure_device,
+)
 from tracklight.analysis.profiles.findings import (
     DEFAULT_THRESHOLDS,
     Finding,
@@ -45,12 +51,6 @@ from tracklight.analysis.profiles.trace import (
     Trace,
     detect_framework,
     format_ms,
-)
-from tracklight.analysis.profiles.utilization import (
-    format_device,
-    list_devices,
-    mask_device,
-    measure_device,
 )
 from tracklight.analysis.source import Sentence
 from tracklight.errors import Message

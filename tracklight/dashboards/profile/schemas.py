@@ -125,6 +125,8 @@ class ToolsResponse(msgspec.Struct):
     """What is missing in the file or was corrected while reading it."""
     is_partial: bool
     """Whether only a part of the file could be read."""
+    has_xprof_rules: bool
+    """Whether the rules of xprof can be applied: only to captures without a device."""
 
 
 # --- Overview ------------------------------------------------------------------------------------

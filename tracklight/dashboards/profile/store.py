@@ -237,7 +237,7 @@ class LoadedCapture:
         return self.get_or_compute("event_ops", lambda: assign_ops(self.trace, self.instructions))
 
     def get_op_stats(self, rules: StepRules = "ours") -> OpStats:
-        if rules == "xprof":
+        if rules == "xprof" and not self.trace.on_device.any():
             return self.get_or_compute("xprof_ops", lambda: compute_xprof_op_stats(self.trace))
         return self.get_or_compute("ops", lambda: compute_op_stats(self.trace, self.event_ops))
 
@@ -433,6 +433,7 @@ def make_tools_response(tools: Iterable[Tool], capture: LoadedCapture) -> ToolsR
         [_make_tool_row(tool.name, _explain_empty_tool(tool, capture)) for tool in tools],
         [Sentence.make(problem) for problem in trace.problems],
         trace.is_partial,
+        not trace.on_device.any(),
     )
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import numpy as np
 
 from tracklight.analysis.media.time_limits import match_lines
-from tracklight.analysis.profiles.launches import EventPairs
+from tracklight.analysis.profiles.attribution.launches import EventPairs
 from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.analysis.profiles.timeline.details import (
     EventDetails,

@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.profiles.attribution.utilization import measure_tracks
 from tracklight.analysis.profiles.timeline.lanes import assign_lanes
 from tracklight.analysis.profiles.timeline.pyramid import Entries, Pyramid
 from tracklight.analysis.profiles.trace import FLOAT, TEXT, ArgTable, Trace, Track
-from tracklight.analysis.profiles.utilization import measure_tracks
 from tracklight.types import Bool, Int32, Int64
 
 _NUMBER = re.compile(r"\d+")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracklight.analysis.profiles.launches import (
+from tracklight.analysis.profiles.attribution.launches import (
     CORRELATION_KEYS,
     EventPairs,
     pair_handoffs,
