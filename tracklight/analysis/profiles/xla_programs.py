@@ -315,7 +315,7 @@ def group_runs(trace: Trace, instructions: InstructionMap) -> Int64:
     in_entry = [ref.instruction.name in entry_names[id(ref.program)] for ref in refs]
     key = np.array(keys, np.int64)[index]
     is_known = np.array(in_entry, bool)[index] & (execution >= 0)
-    first = events.copy()
+    first: Int64 = events.copy()
     _set_first(first, events, np.flatnonzero(is_known), key, execution)
     rest = np.flatnonzero(~is_known)
     _set_first(first, events, rest, key, _number_runs(trace, events, rest, key))

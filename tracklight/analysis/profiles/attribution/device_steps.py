@@ -145,7 +145,7 @@ def _get_issue_times(trace: Trace, events: Int64, markers: Int64) -> Int64:
 
     Other threads may be late: an event of theirs counts from when the work was handed to them.
     """
-    times = trace.start_ps[events].copy()
+    times: Int64 = trace.start_ps[events].copy()
     main_tracks = np.unique(trace.track[markers])
     producer_of = _HandoffIndex(trace)
     current, waiting = events.copy(), np.flatnonzero(~np.isin(trace.track[events], main_tracks))

@@ -62,7 +62,7 @@ def snap_rounded_events(track: Int64, start_ps: Int64, end_ps: Int64) -> Int64:
         start_ps: Start of each event.
         end_ps: End of each event, in the order of the file: parents are written first.
     """
-    end = end_ps.copy()
+    end: Int64 = end_ps.copy()
     order = np.lexsort((start_ps - end, start_ps, track))
     for rows in np.split(order, np.flatnonzero(np.diff(track[order])) + 1):
         starts, ends = start_ps[rows].tolist(), end[rows].tolist()

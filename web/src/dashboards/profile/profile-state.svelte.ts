@@ -10,6 +10,7 @@ import type {
   Problem,
   ToolRow,
   ToolsResponse,
+  StepRules,
 } from '../../api/schemas';
 import type { MenuItem } from '../../components/menu';
 import type { Codec } from '../../lib/codecs';
@@ -307,6 +308,11 @@ export class ProfileState {
     this.params.find.set(query);
     for (const option of [this.params.findRegex, this.params.findArguments]) option.set(false);
     this.openTool('trace');
+  }
+
+  /** The rules that the server applies: those of xprof only to captures without a device. */
+  get rules(): StepRules {
+    return this.loader.query.data?.has_xprof_rules === false ? 'ours' : this.params.rules.value;
   }
 
   #makeRequest(row: CaptureRow | undefined, host: string): CaptureRequest {
