@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.analysis.profiles.sample_captures import read_bytes
 from tests.web.conftest import serve_log
-from tests.web.profile_log import DATA, TAB, choose_capture, open_tool, section, tool_panel
+from tests.web.profile_log import DATA, SESSION, TAB, choose_capture, open_tool, section, tool_panel
 
 pytestmark = pytest.mark.browser
 
@@ -29,6 +31,9 @@ def write_captures(logdir: Path) -> None:
     ):
         (logdir / name).mkdir(parents=True)
         (logdir / name / file).write_bytes(data)
+    session = logdir / "cpu" / SESSION
+    session.mkdir(parents=True)
+    (session / "vm.xplane.pb").write_bytes(read_bytes("cnn_steps"))
     os.utime(logdir / "cut" / "trace.json", (1e9, 1e9))
 
 
@@ -58,3 +63,13 @@ def test_cut_file_is_reported_in_every_view(board: str, open_page: OpenPage) -> 
         open_tool(page, title)
         tool_panel(page, name)
         expect(notice).to_be_visible()
+
+
+def test_xprof_rules_are_offered_without_a_device(board: str, open_page: OpenPage) -> None:
+    page = open_page(board)
+    choose_capture(page, "Select capture", "cpu")
+    page.get_by_role("combobox", name="Breakdown").select_option("xprof rules")
+    expect(section(page, "Step time")).to_contain_text(
+        "xprof\N{RIGHT SINGLE QUOTATION MARK}s rules"
+    )
+    expect(page).to_have_url(re.compile("p-rules=xprof"))
