@@ -31,7 +31,7 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tasks:
     return Tasks(tmp_path)
 
 
-def test_thread_counts_as_running_on_a_cpu_or_in_the_run_queue(tasks: Tasks) -> None:
+def test_waiting_for_a_core_is_not_running(tasks: Tasks) -> None:
     own, sampler = threading.get_native_id(), StackSampler()
     shares = [(0, 0), (9, 0), (9, 8), (10, 9), (20, 9)]
     for index, (on_cpu, in_queue) in enumerate(shares):
@@ -39,7 +39,8 @@ def test_thread_counts_as_running_on_a_cpu_or_in_the_run_queue(tasks: Tasks) -> 
         sampler.sample(10 * index * _MS)
     sampler.running[own].close_below(0, 40 * _MS)
     assert sampler.running[own].spans == [
-        Span("Running", 0, 20 * _MS),
+        Span("Running", 0, 10 * _MS),
+        Span("Waiting for a core", 10 * _MS, 20 * _MS),
         Span("Running", 30 * _MS, 40 * _MS),
     ]
 

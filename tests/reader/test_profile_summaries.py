@@ -28,7 +28,8 @@ def logs(tmp_path: Path) -> Path:
 
 def test_json_of_all_kinds_of_captures(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--profile", "--logdir", str(logs), "--json"]) == 0
-    torch, broken, keras = json.loads(capsys.readouterr().out)["profiles"]
+    torch, elsewhere, broken, keras = json.loads(capsys.readouterr().out)["profiles"]
+    assert elsewhere["session"] == "elsewhere"
     assert [torch[key] for key in ("run", "session", "host")] == [".", "17947", "worker0"]
     assert torch["summary"]["steps"]["averaged"] == 3
     assert (keras["run"], keras["host"]) == ("run/train", "host.with.dots")

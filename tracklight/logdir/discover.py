@@ -81,6 +81,9 @@ _DEBUG_EVENT_MARKER = "tfdbg_events."
 
 _XPLANE_SUFFIX = ".xplane.pb"
 _TRACE_SUFFIXES = (".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".trace.json")
+#: Traces that a program saved under a name of its own: ``trace.json``, ``my_trace_3.json.gz``.
+_NAMED_TRACE = re.compile(r"(.*[._-])?(trace|kineto)([._-].*)?\.json(\.gz)?", re.IGNORECASE)
+_JSON_SUFFIXES = (".json", ".json.gz")
 _MEMORY_PROFILE = re.compile(r"(.*\.pprof|(.*[._-])?memory[^/]*\.prof)(\.gz)?")
 _PROFILE_FOLDERS = ["plugins", "profile"]
 
@@ -146,14 +149,21 @@ def discover(
     def is_excluded(relative: str) -> bool:
         return run_filter.excludes(root.get_run_name(_make_printable(relative)))
 
-    listing = fs.list_files(root.path, _is_relevant, is_excluded)
+    # A file that is opened by itself may have any name.
+    root_name = root.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    opened_file = root_name if root_name.endswith(_JSON_SUFFIXES) else None
+
+    def is_wanted(name: str) -> bool:
+        return _is_relevant(name) or name == opened_file
+
+    listing = fs.list_files(root.path, is_wanted, is_excluded)
     by_run: dict[str, list[ListedFile]] = {}
     for file in listing.files:
         if is_event_file(file.name):
             by_run.setdefault(root.get_run_name(_make_printable(file.directory)), []).append(file)
     captures = [
         capture
-        for capture in _iter_capture_files(root, listing.files)
+        for capture in _iter_capture_files(root, listing.files, opened_file)
         if run_filter.matches(capture.run)
     ]
     debug_events = [
@@ -184,7 +194,9 @@ def is_event_file(name: str) -> bool:
 
 def is_capture(name: str) -> bool:
     """Return whether a file of this base name may be a profiler capture."""
-    return name.endswith((_XPLANE_SUFFIX, *_TRACE_SUFFIXES)) or _is_memory_profile(name)
+    return name.endswith((_XPLANE_SUFFIX, *_TRACE_SUFFIXES)) or (
+        _is_memory_profile(name) or _is_named_trace(name)
+    )
 
 
 def is_tensor_file(name: str) -> bool:
@@ -214,24 +226,32 @@ def iter_ancestors(run: str) -> Iterator[str]:
         yield from (run, f"{run}/.") if run else (".",)
 
 
-def iter_captures(files: Iterable[ListedFile]) -> Iterator[ListedCapture]:
+def iter_captures(
+    files: Iterable[ListedFile], opened_file: str | None = None
+) -> Iterator[ListedCapture]:
     """Yield the profiler captures among some files.
 
     JAX writes a Chrome trace beside each XPlane file, with the same content for other viewers;
     these traces are skipped.
+
+    Args:
+        files: All files of a log.
+        opened_file: Name of a capture that is the only file of the log, whatever its name.
     """
     folders: dict[str, list[ListedFile]] = defaultdict(list)
     for file in files:
-        if is_capture(file.name):
+        if is_capture(file.name) or (file.name == opened_file and not file.directory):
             folders[file.directory].append(file)
     for directory, captures in folders.items():
         run_directory, session = _split_session(directory)
         has_xplane = any(file.name.endswith(_XPLANE_SUFFIX) for file in captures)
         for file in captures:
-            if session and not (has_xplane and file.name.endswith(_TRACE_SUFFIXES)):
+            is_copy = has_xplane and file.name.endswith(_TRACE_SUFFIXES)
+            if session and not is_copy:
                 yield _parse_capture_name(file)._replace(directory=run_directory, session=session)
-            elif not session and not file.name.endswith(_XPLANE_SUFFIX):
-                yield _parse_capture_name(file)
+            elif not session:
+                capture = _parse_capture_name(file)
+                yield capture._replace(session=capture.session or capture.host)
 
 
 def _is_relevant(name: str) -> bool:
@@ -288,10 +308,12 @@ def _iter_evaluation_files(root: Root, files: list[ListedFile]) -> Iterator[Disc
             yield from (_make_discovered(root, file) for file in members)
 
 
-def _iter_capture_files(root: Root, files: list[ListedFile]) -> Iterator[CaptureFile]:
+def _iter_capture_files(
+    root: Root, files: list[ListedFile], opened_file: str | None
+) -> Iterator[CaptureFile]:
     """Yield the captures below a root in natural order of run, session and host."""
     captures = sorted(
-        iter_captures(files),
+        iter_captures(files, opened_file),
         key=lambda it: (natural_key(it.directory), natural_key(it.session), natural_key(it.host)),
     )
     for capture in captures:
@@ -320,13 +342,18 @@ def _is_memory_profile(name: str) -> bool:
     return "prof" in name and _MEMORY_PROFILE.fullmatch(name) is not None
 
 
+def _is_named_trace(name: str) -> bool:
+    return ".json" in name and _NAMED_TRACE.fullmatch(name) is not None
+
+
 def _parse_capture_name(file: ListedFile) -> ListedCapture:
     """Split the name of a capture into host and session; host names may contain dots."""
     if file.name.endswith(_XPLANE_SUFFIX):
         host = file.name.removesuffix(_XPLANE_SUFFIX)
         return ListedCapture(file.directory, "", host, "xplane", file)
-    suffix = next((suffix for suffix in _TRACE_SUFFIXES if file.name.endswith(suffix)), None)
-    if suffix is None:
+    suffixes = (*_TRACE_SUFFIXES, *_JSON_SUFFIXES[::-1])
+    suffix = next((suffix for suffix in suffixes if file.name.endswith(suffix)), None)
+    if suffix is None or _is_memory_profile(file.name):
         return ListedCapture(file.directory, file.name, "", "pprof", file)
     stem = file.name.removesuffix(suffix)
     host, _, session = stem.rpartition(".")

@@ -34,6 +34,7 @@ _JOIN_TIMEOUT_S = 5.0
 _THREAD_NAME_PREFIX = "tracklight-"
 _PROC_TASK_DIR = Path("/proc/self/task")
 _RUNNING = "Running"
+_WAITING_FOR_CORE = "Waiting for a core"
 #: Added to thread ids for the tracks that show when a thread was running; above any real id.
 _RUNNING_TRACK_OFFSET = 1 << 32
 
@@ -125,9 +126,10 @@ class StackSampler:
     def __init__(self) -> None:
         self.calls: dict[int, SpanBuilder] = defaultdict(SpanBuilder)
         self.running: dict[int, SpanBuilder] = defaultdict(SpanBuilder)
-        """When threads ran or were in the run queue; empty if the system does not report it."""
+        """When threads ran or waited for a core; empty if the system does not report it."""
         self.names: dict[int, str] = {}
-        self._ready_ns: dict[int, tuple[int, int]] = {}
+        self._times: dict[int, tuple[int, int, int]] = {}
+        """Time on a core and in the run queue at the last sample, and its time."""
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._owner = threading.get_native_id()
@@ -169,37 +171,55 @@ class StackSampler:
             ):
                 seen.add(number)
                 self.names[number] = thread.name
-                self._record(number, frame, now_ns)
+                self._record(number, thread.ident or 0, frame, now_ns)
         for number in self.calls.keys() - seen:
             self.calls[number].close_below(0, now_ns)
             self.running[number].close_below(0, now_ns)
 
-    def _record(self, number: int, frame: FrameType, now_ns: int) -> None:
+    def _record(self, number: int, ident: int, frame: FrameType, now_ns: int) -> None:
         """Record the stack of a thread if it is running or created the sampler."""
-        is_running = self._record_running(number, now_ns)
-        if is_running or number == self._owner:
+        is_ready = self._record_state(number, ident, now_ns)
+        if is_ready or number == self._owner:
             self.calls[number].add_sample(format_stack(frame), now_ns)
         else:
             self.calls[number].close_below(0, now_ns)
 
-    def _record_running(self, number: int, now_ns: int) -> bool:
-        """Return whether a thread ran since the last sample; True if unknown.
+    def _record_state(self, number: int, ident: int, now_ns: int) -> bool:
+        """Return whether a thread ran, or could have run, since the last sample; True if unknown.
 
-        Linux reports this in nanoseconds, including run queue time. psutil reports thread times in
-        clock ticks of 10 ms, twice the sampling interval, so it cannot be used.
+        A thread that could run but waits for a core is not computing: the two states are recorded
+        separately.
         """
-        try:
-            on_cpu, in_queue, *_ = (_PROC_TASK_DIR / str(number) / "schedstat").read_text().split()
-        except (OSError, ValueError):  # not Linux, or the thread has just ended
+        times = _read_thread_times(number, ident)
+        if times is None:
             return True
-        ready = int(on_cpu) + int(in_queue)
-        last_ready, last_ns = self._ready_ns.get(number, (ready, now_ns))
-        self._ready_ns[number] = ready, now_ns
+        on_cpu, in_queue = times
+        last_on_cpu, last_in_queue, last_ns = self._times.get(number, (on_cpu, in_queue, now_ns))
+        self._times[number] = on_cpu, in_queue, now_ns
         elapsed_ns = now_ns - last_ns
-        is_running = elapsed_ns > 0 and (ready - last_ready) / elapsed_ns >= _MIN_READY_SHARE
+        ran, waited = on_cpu - last_on_cpu, in_queue - last_in_queue
+        is_ready = elapsed_ns > 0 and (ran + waited) / elapsed_ns >= _MIN_READY_SHARE
+        state = _RUNNING if ran >= waited else _WAITING_FOR_CORE
         # The reading covers the time since the last sample.
-        self.running[number].add_sample([_RUNNING] if is_running else [], last_ns)
-        return is_running
+        self.running[number].add_sample([state] if is_ready else [], last_ns)
+        return is_ready
+
+
+def _read_thread_times(number: int, ident: int) -> tuple[int, int] | None:
+    """Return how long a thread was on a core and in the run queue, in ns; None if unknown.
+
+    Linux reports both. Other systems have a clock per thread, but do not report the queue. psutil
+    reports thread times in clock ticks of 10 ms, twice the sampling interval.
+    """
+    try:
+        on_cpu, in_queue, *_ = (_PROC_TASK_DIR / str(number) / "schedstat").read_text().split()
+        return int(on_cpu), int(in_queue)
+    except (OSError, ValueError):  # not Linux, or the thread has just ended
+        pass
+    try:
+        return time.clock_gettime_ns(time.pthread_getcpuclockid(ident)), 0
+    except (AttributeError, OSError):  # Windows and macOS
+        return None
 
 
 class StackSamplingProfiler:
@@ -252,7 +272,7 @@ class StackSamplingProfiler:
             runs = self._sampler.running[thread].spans
             if runs:
                 yield _build_name_event(
-                    "thread_name", thread + _RUNNING_TRACK_OFFSET, f"{name}: on a CPU"
+                    "thread_name", thread + _RUNNING_TRACK_OFFSET, f"{name}: state"
                 )
             yield from _iter_span_events(runs, thread + _RUNNING_TRACK_OFFSET, "thread_state")
 

@@ -99,3 +99,8 @@ def test_missing_occupancy_is_nan() -> None:
     trace = open_file("torch_overlap.pt.trace.json.gz")
     kernels = list_kernels(trace, assign_ops(trace))
     assert kernels and all(isnan(k.launch.occupancy) or k.launch.occupancy >= 0 for k in kernels)
+
+
+def test_setting_up_a_workspace_uses_no_tensor_cores() -> None:
+    name = "void cask_plugin__5x_cudnn::xmma__5x_cudnn::init_device_workspace<0>(int*)"
+    assert detect_tensor_core_use(name, "convolution") == TensorCoreUse.NO

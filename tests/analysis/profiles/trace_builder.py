@@ -40,7 +40,7 @@ def make_trace(*events: EventSpec) -> Trace:
     tracks = tuple(Track("/host:CPU", f"thread {id}", id, False) for id in range(DEVICE))
     start_ps = np.array([round(event.start_us * 1e6) for event in ordered], np.int64)
     return Trace(
-        tracks=(*tracks, Track("/device:GPU:0", "Stream #1", 1, True)),
+        tracks=(*tracks, Track("/device:GPU:0", "Stream #1", 1, True, "/device:GPU:0")),
         names=tuple(names),
         categories=("",),
         track=np.array([event.track for event in ordered], np.int32),

@@ -112,8 +112,9 @@ def test_compares_two_captures(client: ProfileClient) -> None:
     response = client.get("compare", "keras/fast", before="keras/slow")
     assert response.step.before_ms == pytest.approx(before.steps.mean_ms)
     assert response.step.after_ms == pytest.approx(after.steps.mean_ms)
-    factor, gain = map(str, response.verdict)
+    factor, gain, noise = map(str, response.verdict)
     assert "4.0 times as fast" in factor and "input" in gain
+    assert noise.startswith("The difference exceeds the variation between steps")
     parts = {part.name: part for part in response.parts}
     assert parts["input"].before_ms == pytest.approx(before.parts[StepPart.INPUT].ms)
     assert parts["input"].after_ms == pytest.approx(after.parts[StepPart.INPUT].ms)
@@ -183,3 +184,11 @@ def test_chosen_thresholds_apply_to_every_tool(client: ProfileClient) -> None:
     assert "input" not in {each.name for each in compared.findings}
     with pytest.raises(UsageError, match="Invalid threshold"):
         client.get("overview", "keras/slow", thresholds="input=90")
+
+
+def test_xprof_rules_are_not_offered_for_devices(client: ProfileClient) -> None:
+    """xprof ignores the host if there is a device, which these rules do not."""
+    assert client.get("tools", "keras/slow").has_xprof_rules
+    assert not client.get("tools", "torch", host="a_1").has_xprof_rules
+    ours = client.get("overview", "torch", host="a_1")
+    assert client.get("overview", "torch", host="a_1", rules="xprof") == ours

@@ -9,11 +9,13 @@ the precision of its matrix products, where it waits for its input, and which co
 from __future__ import annotations
 
 import gzip
+import lzma
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -37,11 +39,21 @@ def capture_torch(out: Path) -> None:
     _capture_torch(out / "torch_bf16.pt.trace.json.gz", _train(torch.bfloat16))
     _capture_torch(out / "torch_input.pt.trace.json.gz", _train(torch.float32, wait_s=0.02))
     _capture_torch(out / "torch_overlap.pt.trace.json.gz", _overlap())
+    _capture_torch(out / "torch_ahead.pt.trace.json.gz", _run_ahead())
 
 
 def capture_jax(out: Path) -> None:
     _capture_jax(out / "jax_f32.xplane.pb", jnp.float32)
     _capture_jax(out / "jax_bf16.xplane.pb", jnp.bfloat16)
+    layers = [[jax.random.normal(jax.random.key(0), (512, 512)) * 0.02] * 6 for _ in range(6)]
+    transformer = partial(_jax_sgd(_transformer_loss), layers, jnp.ones((8, 128, 512)))
+    kernels = [jnp.ones((3, 3, 64, 64)) * 0.01 for _ in range(4)]
+    cnn = partial(_jax_sgd(_cnn_loss), kernels, jnp.ones((32, 56, 56, 64)))
+    products = partial(_jax_products, jnp.ones((8192, 8192), jnp.bfloat16))
+    _capture_jax_loop(out / "jax_tf.xplane.pb", transformer, 12)
+    _capture_jax_loop(out / "jax_input.xplane.pb", transformer, 8, wait_s=0.02)
+    _capture_jax_loop(out / "jax_cnn.xplane.pb", cnn, 12)
+    _capture_jax_loop(out / "jax_ahead.xplane.pb", products, 10, blocks=False)
 
 
 def _capture_torch(path: Path, steps: Iterator[None]) -> None:
@@ -101,6 +113,75 @@ def _overlap() -> Iterator[None]:
             product = product @ weight
         torch.cuda.synchronize()
         yield
+
+
+def _run_ahead() -> Iterator[None]:
+    """The host launches all steps at once and never waits for the device."""
+    weight = torch.randn(8 * WIDTH, 8 * WIDTH, device="cuda")
+    while True:
+        product = weight
+        for _ in range(2):
+            product = torch.tanh(product @ weight)
+        yield
+
+
+def _capture_jax_loop(
+    path: Path,
+    step: Callable[[], object],
+    steps: int,
+    *,
+    blocks: bool = True,
+    wait_s: float = 0.0,
+) -> None:
+    """Capture steps; with ``wait_s``, each waits for its input before its marker."""
+    for _ in range(3):
+        jax.block_until_ready(step())
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder):
+            for number in range(steps):
+                if wait_s:
+                    with jax.profiler.TraceAnnotation("input_pipeline"):
+                        time.sleep(wait_s)
+                with jax.profiler.StepTraceAnnotation("train", step_num=number):
+                    result = step()
+                    if blocks:
+                        jax.block_until_ready(result)
+            jax.block_until_ready(result)
+        (found,) = Path(folder).glob("plugins/profile/*/*.xplane.pb")
+        path.with_suffix(".pb.xz").write_bytes(lzma.compress(found.read_bytes()))
+
+
+def _jax_sgd(loss: Callable[..., jax.Array]) -> Callable[..., object]:
+    def step(weights: object, inputs: jax.Array) -> object:
+        gradients = jax.grad(loss)(weights, inputs)
+        return jax.tree.map(lambda weight, change: weight - 0.01 * change, weights, gradients)
+
+    return jax.jit(step)
+
+
+def _transformer_loss(layers: list[list[jax.Array]], x: jax.Array) -> jax.Array:
+    for query, key, value, output, up, down in layers:
+        h = x - x.mean(-1, keepdims=True)
+        h = h / jnp.sqrt((h * h).mean(-1, keepdims=True) + 1e-5)
+        scores = jax.nn.softmax((h @ query) @ jnp.swapaxes(h @ key, 1, 2) / 22.0, -1)
+        x = x + (scores @ (h @ value)) @ output
+        x = x + jax.nn.gelu(x @ up) @ down
+    return (x**2).mean()
+
+
+def _cnn_loss(kernels: list[jax.Array], x: jax.Array) -> jax.Array:
+    for kernel in kernels:
+        layout = ("NHWC", "HWIO", "NHWC")
+        x = jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=layout)
+        x = jax.nn.relu(x)
+    return (x**2).mean()
+
+
+@jax.jit
+def _jax_products(x: jax.Array) -> jax.Array:
+    for _ in range(10):
+        x = jnp.tanh(x @ x)
+    return x
 
 
 def _capture_jax(path: Path, dtype: jnp.dtype) -> None:

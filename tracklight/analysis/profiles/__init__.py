@@ -7,6 +7,7 @@ combines all results for the overview. `timeline` answers the queries of the tra
 Modules, each importing only those before it:
 
 - `trace`, `arrays`: the data model and the array operations that analyses share
+- `attribution`: what device work and gaps belong to, and how long devices were busy
 - `captures`: find, group, read and export capture files
 - `xla_programs`, `ops`, `xprof`, `steps`: which op each event is, and which step it belongs to
 - `kernels`, `roofline`, `memory`: device kernels, FLOPs and bytes, allocations

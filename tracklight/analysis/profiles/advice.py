@@ -32,6 +32,9 @@ FINDING_TITLES = {
     "other": Message("profile.finding_other", "Time without recorded events"),
 }
 
+#: Title of "other" if Python code explains the time.
+PYTHON_TITLE = Message("profile.finding_python", "Python code delays the step")
+
 #: Advice by finding and framework; "" is the default for other frameworks.
 _ADVICE: dict[str, dict[str, Advice]] = {
     "input": {
@@ -255,8 +258,39 @@ _ADVICE["small kernels"] = {
 }
 
 
-def get_advice(finding: str, framework: Framework) -> Advice:
-    """Return the advice on a finding for a framework."""
+#: Advice for JAX programs whose step is a single call of a compiled function.
+_ONE_PROGRAM_ADVICE: dict[str, Advice] = {
+    "host": Advice(
+        Message(
+            "profile.advice_host_one_jit",
+            "The step is one compiled function already. Do other work of the host (logging, "
+            "metrics, preparing batches) in a thread or less often, and do not read results in "
+            "every step.",
+        ),
+        "if step % 100 == 0:\n    print(float(loss))  # waits for the device",
+    ),
+    "kernel launch": Advice(
+        Message(
+            "profile.advice_launch_one_jit",
+            "The step is one compiled function already. Run several steps per call with "
+            "jax.lax.scan, or give the device larger batches.",
+        ),
+        "state, losses = jax.lax.scan(train_step, state, batches)",
+    ),
+}
+_ONE_PROGRAM_ADVICE["small kernels"] = _ONE_PROGRAM_ADVICE["kernel launch"]
+
+
+def get_advice(finding: str, framework: Framework, *, is_one_program: bool = False) -> Advice:
+    """Return the advice on a finding for a framework.
+
+    Args:
+        finding: Name of the finding.
+        framework: The framework that wrote the capture.
+        is_one_program: Whether each step executes exactly one compiled program.
+    """
+    if framework == "jax" and is_one_program and finding in _ONE_PROGRAM_ADVICE:
+        return _ONE_PROGRAM_ADVICE[finding]
     by_framework = _ADVICE[finding]
     return by_framework.get(framework) or by_framework[""]
 

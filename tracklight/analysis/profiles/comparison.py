@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import hypot, sqrt
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from tracklight.analysis.profiles.findings import Finding
 from tracklight.analysis.profiles.ops import OpSide, OpStats
-from tracklight.analysis.profiles.summary import ProfileSummary
+from tracklight.analysis.profiles.summary import ProfileSummary, StepTimes
 from tracklight.analysis.profiles.trace import PS_PER_MS, format_ms
 from tracklight.analysis.source import Sentence
 from tracklight.errors import Message
@@ -17,6 +18,10 @@ from tracklight.errors import Message
 _MAX_OPS = 200
 #: Relative differences below this count as no difference.
 _SAME_TOLERANCE = 0.05
+#: With fewer steps, their variation is unknown.
+_MIN_NOISE_STEPS = 3
+#: About 95 % of the differences that are chance are smaller than this many standard errors.
+_NOISE_FACTOR = 2
 #: Python functions contain ops and are left out, so that time is not counted twice.
 _SIDES: dict[int, Literal["host", "device"]] = {OpSide.HOST: "host", OpSide.DEVICE: "device"}
 
@@ -162,6 +167,32 @@ def _iter_verdict(
         yield Message.format(
             "profile.compare_loss", "Largest loss: {part} ({time}).", part=label, time=change
         )
+    yield _describe_noise(before.steps, after.steps)
+
+
+def _describe_noise(before: StepTimes, after: StepTimes) -> Message:
+    """Say whether the difference of two means exceeds the variation between steps.
+
+    The variation of a mean is its standard error: it shrinks with the number of steps.
+    """
+    if min(before.averaged, after.averaged) < _MIN_NOISE_STEPS:
+        return Message(
+            "profile.compare_few_steps",
+            "There are too few steps to tell whether the difference is more than chance.",
+        )
+    error_ms = hypot(before.std_ms / sqrt(before.averaged), after.std_ms / sqrt(after.averaged))
+    noise_ms = _NOISE_FACTOR * error_ms
+    if abs(after.mean_ms - before.mean_ms) > noise_ms:
+        return Message.format(
+            "profile.compare_beyond_noise",
+            "The difference exceeds the variation between steps (±{noise}).",
+            noise=format_ms(noise_ms),
+        )
+    return Message.format(
+        "profile.compare_within_noise",
+        "The difference is within the variation between steps (±{noise}) and may be chance.",
+        noise=format_ms(noise_ms),
+    )
 
 
 def _pair_ops(before: ComparedCapture, after: ComparedCapture) -> list[OpPair]:

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.advice import FINDING_TITLES, get_advice
+from tracklight.analysis.profiles.advice import FINDING_TITLES, PYTHON_TITLE, get_advice
+from tracklight.analysis.profiles.attribution.device_steps import locate_in_spans
+from tracklight.analysis.profiles.attribution.python_frames import find_gap_frames
 from tracklight.analysis.profiles.kernels import Precision
 from tracklight.analysis.profiles.steps import StepAnalysis, StepPart, Steps
 from tracklight.analysis.profiles.trace import Framework, Trace, format_ms
@@ -42,6 +44,8 @@ _MIN_DEVICE_SHARE = 0.1
 _LOW_PRECISION_SPEEDUP = 2
 #: In shorter gaps between kernels, the device waits for a launch and nothing else.
 _MAX_LAUNCH_GAP_PS = 20_000_000
+#: Python frames explain time without events if they cover at least this share of it.
+_MIN_FRAME_SHARE = 0.5
 #: Values of ``tf_function_call`` for calls that traced the function first.
 _TRACED_CALLS = frozenset({"traced-xla", "traced-nonXla"})
 
@@ -173,10 +177,7 @@ def _collect_gap_evidence(trace: Trace, known: Bool, steps: Steps) -> Evidence:
 
 def _locate_steps(steps: Steps, times_ps: Int64) -> Int64:
     """Return the step that contains each time, -1 for none."""
-    if not len(steps.spans):
-        return np.full(len(times_ps), -1, np.int64)
-    step = np.searchsorted(steps.spans[:, 0], times_ps, "right") - 1
-    return np.where((step >= 0) & (times_ps < steps.spans[step, 1]), step, -1)
+    return locate_in_spans(steps.spans, times_ps)
 
 
 def _make_evidence_row(trace: Trace, event: int) -> EvidenceRow:
@@ -334,11 +335,30 @@ def _check_small_kernels(data: FindingInput) -> Iterator[Finding]:
 
 
 def _check_other(data: FindingInput) -> Iterator[Finding]:
+    """Check the time without events, and name the Python code that ran in it if it was recorded."""
     time_ms = data.analysis.average_ms(data.analysis.breakdown.other_ps)
-    if data.exceeds_threshold("other", time_ms):
-        has_part = data.analysis.event_parts >= 0
-        evidence = _collect_gap_evidence(data.trace, has_part, data.analysis.steps)
-        yield _make_finding(data, "other", time_ms, evidence)
+    if not data.exceeds_threshold("other", time_ms):
+        return
+    has_part = data.analysis.event_parts >= 0
+    evidence = _collect_gap_evidence(data.trace, has_part, data.analysis.steps)
+    finding = _make_finding(data, "other", time_ms, evidence)
+    frames = find_gap_frames(data.trace, has_part, data.analysis.steps.spans)
+    if frames.share >= _MIN_FRAME_SHARE:
+        line = data.trace.names[data.trace.name[frames.longest]].removeprefix("$")
+        what = Message.format(
+            "profile.finding_other_python",
+            "{percent}% of a step ({time}) is Python code without recorded ops, mostly {line}",
+            percent=f"{100 * finding.share:.0f}",
+            time=format_ms(time_ms),
+            line=line,
+        )
+        finding.title = Sentence.make(PYTHON_TITLE)
+        finding.summary = Sentence.make(what)
+        finding.evidence = [_make_evidence_row(data.trace, frames.longest), *evidence.rows][
+            :_MAX_EVIDENCE_ROWS
+        ]
+        finding.query = f'"{data.trace.names[data.trace.name[frames.longest]]}"'
+    yield finding
 
 
 def _check_precision(data: FindingInput) -> Iterator[Finding]:
@@ -369,7 +389,7 @@ def _check_precision(data: FindingInput) -> Iterator[Finding]:
 
 def _make_finding(data: FindingInput, name: str, time_ms: float, evidence: Evidence) -> Finding:
     share = time_ms / data.step_ms
-    advice = get_advice(name, data.framework)
+    advice = get_advice(name, data.framework, is_one_program=_runs_one_program(data))
     threshold = Message.format(
         "profile.finding_threshold",
         "at {percent}% or more",
@@ -390,6 +410,15 @@ def _make_finding(data: FindingInput, name: str, time_ms: float, evidence: Evide
         start_ps=evidence.start_ps,
         end_ps=evidence.end_ps,
     )
+
+
+def _runs_one_program(data: FindingInput) -> bool:
+    """Return whether each step executes exactly one compiled program."""
+    events, _ = data.trace.get_int_args("run_id")
+    events = events[~data.trace.on_device[events]]
+    step = locate_in_spans(data.analysis.steps.host_spans, data.trace.start_ps[events])
+    counts = np.bincount(step[step >= 0], minlength=len(data.analysis.steps.names))
+    return bool(len(counts)) and bool((counts[data.analysis.averaged_slice] == 1).all())
 
 
 def _describe_time(name: str, percent: str, time: str) -> Message | str:

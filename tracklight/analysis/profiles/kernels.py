@@ -31,9 +31,9 @@ from tracklight.analysis.profiles.xla_programs import (
 from tracklight.formats.profiles.hlo import get_instruction_dtypes
 from tracklight.types import Int32, Int64
 
-#: Parts of the names of kernels that use CUDA cores, although they look like tensor core kernels.
+#: Parts of the names of kernels that use no tensor cores, although they look as if they did.
 _CUDA_CORE_KERNEL = re.compile(
-    r"ffma|simt|sgemm(?!.*tensorop)|dgemm|sgemv|gemv|f32f32_f32f32_f32", re.I
+    r"init_device_workspace|ffma|simt|sgemm(?!.*tensorop)|dgemm|sgemv|gemv|f32f32_f32f32_f32", re.I
 )
 #: Shapes (884 to 16832) and names of tensor core instructions, and libraries that always use them.
 _TENSOR_CORE_KERNEL = re.compile(

@@ -15,12 +15,20 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tracklight.analysis.profiles.arrays import compute_child_time, unique_counts, unique_inverse
-from tracklight.analysis.profiles.trace import Trace
+from tracklight.analysis.profiles.arrays import (
+    compute_child_time,
+    measure_intervals,
+    merge_intervals,
+    unique_counts,
+    unique_inverse,
+)
+from tracklight.analysis.profiles.trace import TPU_OP_LINES, Trace
 from tracklight.analysis.profiles.xla_programs import (
     InstructionMap,
     classify_instruction,
+    group_runs,
     list_programs,
     map_instructions,
 )
@@ -81,7 +89,8 @@ class OpStats(NamedTuple):
     """Time without nested ops."""
     longest_event: Int64
     idle_ps: dict[OpSide, int]
-    """Gaps between the first and the last op of each thread or device queue, summed up."""
+    """How long no op ran on any thread, or on any stream of a device, between the first and the
+    last op. Of several devices, the mean."""
 
 
 @lru_cache(maxsize=65_536)
@@ -229,9 +238,11 @@ def _assign_xplane_ops(
     """Assign the ops of TensorFlow and JAX, from the least to the most specific source."""
     on_host = ~trace.on_device
     builder.set_by_name(on_host, OpSide.HOST, parse_op_name)
-    builder.set_by_name(trace.on_device & (trace.duration_ps > 0), OpSide.DEVICE, _make_kernel_op)
+    is_work = trace.is_device_work & (trace.duration_ps > 0)
+    builder.set_by_name(is_work, OpSide.DEVICE, _make_kernel_op)
     _assign_tf_ops(trace, builder)
     _assign_instructions(trace, builder, instructions)
+    _assign_tpu_ops(trace, builder)
     is_frame = on_host & trace.match_names(lambda name: name.startswith("$"))
     builder.set_by_name(is_frame, OpSide.PYTHON, lambda name: Op(name[1:], "Python"))
 
@@ -253,6 +264,23 @@ def _assign_tf_ops(trace: Trace, builder: EventOpsBuilder) -> None:
         builder.set_many(events[mask], index[mask], ops, side)
 
 
+def _assign_tpu_ops(trace: Trace, builder: EventOpsBuilder) -> None:
+    """Name the ops of TPUs after their instruction and give them the category of the profiler."""
+    events, text_index, categories = trace.get_unique_text_args("hlo_category")
+    is_work = trace.is_device_work[events]
+    events, text_index = events[is_work], text_index[is_work]
+    keys = trace.name[events].astype(np.int64) * len(categories) + text_index
+    unique_keys, index = unique_inverse(keys)
+    pairs = (divmod(key, len(categories)) for key in unique_keys.tolist())
+    ops = [Op(_get_hlo_name(trace.names[name]), categories[text]) for name, text in pairs]
+    builder.set_many(events, index, ops, OpSide.DEVICE)
+
+
+def _get_hlo_name(name: str) -> str:
+    """Return the name of an instruction given as text, such as ``%dot.1 = f32[8] dot(%a)``."""
+    return name.partition(" = ")[0].removeprefix("%")
+
+
 def list_instruction_ops(instructions: InstructionMap) -> list[Op]:
     """Return the op of each instruction of a map."""
     return [
@@ -268,6 +296,7 @@ def _assign_instructions(
     for side in (OpSide.HOST, OpSide.DEVICE):
         mask = trace.on_device[events] == (side == OpSide.DEVICE)
         builder.set_many(events[mask], index[mask], ops, side)
+    builder.launch_event[events] = group_runs(trace, instructions)
 
 
 def _make_kernel_op(name: str) -> Op:
@@ -305,23 +334,40 @@ def compute_op_stats(trace: Trace, event_ops: EventOps | None = None) -> OpStats
 def _measure_times(trace: Trace, event_ops: EventOps) -> tuple[Int64, dict[OpSide, int]]:
     """Return the self time of each event and the idle time of each side."""
     self_ps = trace.duration_ps.copy()
-    idle_ps = dict.fromkeys(OpSide, 0)
     event_side = np.array([*event_ops.sides, -1], np.int64)[event_ops.op_index]
+    nests = np.array(
+        [not each.is_device or each.name in TPU_OP_LINES for each in trace.tracks], bool
+    )
     for side in OpSide:
-        side_events = np.flatnonzero(event_side == side)
+        # Kernels of a stream overlap but do not nest.
+        side_events = np.flatnonzero((event_side == side) & nests[trace.track])
         track_changes = np.flatnonzero(np.diff(trace.track[side_events])) + 1
         for events in np.split(side_events, track_changes):
             start, end = trace.start_ps[events], trace.end_ps[events]
-            if side != OpSide.DEVICE:  # kernels overlap but do not nest
-                self_ps[events] -= compute_child_time(start, end)
-            idle_ps[side] += _measure_idle(start, end)
+            self_ps[events] -= compute_child_time(start, end)
+    device_of_track = np.array([track.device for track in trace.tracks], object)
+    idle_ps = {
+        side: _measure_idle(trace, np.flatnonzero(event_side == side), device_of_track)
+        for side in OpSide
+    }
     return self_ps, idle_ps
 
 
-def _measure_idle(start: Int64, end: Int64) -> int:
-    """Return the total length of the gaps between events that are sorted by start."""
-    busy_until = np.maximum.accumulate(end)[:-1]
-    return int(np.maximum(start[1:] - busy_until, 0).sum())
+def _measure_idle(trace: Trace, events: Int64, device_of_track: NDArray[np.object_]) -> int:
+    """Return how long none of some events ran between the first and the last of them.
+
+    Of several devices, the mean is returned.
+    """
+    if not len(events):
+        return 0
+    device = device_of_track[trace.track[events]]
+    idle = []
+    for each in sorted(set(device.tolist())):
+        own = events[device == each]
+        rows = np.column_stack([trace.start_ps[own], trace.end_ps[own]])
+        busy_ps = measure_intervals(merge_intervals(rows))
+        idle.append(int(rows[:, 1].max() - rows[:, 0].min()) - busy_ps)
+    return round(sum(idle) / len(idle))
 
 
 def _count_calls(op: Int32, launch_event: Int64, name: Int32, count: int) -> Int64:

@@ -10,20 +10,23 @@ import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from math import prod
+from math import isnan, nan, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracklight.analysis.profiles.arrays import unique_counts
 from tracklight.analysis.profiles.ops import EventOps, Op, OpSide, OpStats, list_instruction_ops
 from tracklight.analysis.profiles.trace import Device, Trace
 from tracklight.analysis.profiles.xla_programs import (
+    CONVOLUTION,
     DATA_MOVEMENT,
     MATMUL,
     InstructionMap,
     InstructionRef,
     XlaProgram,
     classify_instruction,
+    group_runs,
     iter_fused_instructions,
 )
 from tracklight.formats.profiles.hlo import HloInstruction, HloShape
@@ -54,6 +57,7 @@ class Cost(NamedTuple):
     """Floating-point operations and bytes read or written by one call."""
 
     flops: float
+    """NaN if unknown, as for most custom calls."""
     bytes: float
 
 
@@ -85,8 +89,10 @@ def _count_flops(program: XlaProgram, instruction: HloInstruction, depth: int) -
     kind = classify_instruction(program, instruction)
     if kind == MATMUL:
         return _count_matmul_flops(program, instruction)
-    if instruction.opcode == "convolution":
+    if kind == CONVOLUTION:
         return _count_convolution_flops(program, instruction)
+    if instruction.opcode == "custom-call":
+        return nan
     if instruction.opcode in ("reduce", "reduce-window"):
         return float(sum(map(_count_elements, _get_operand_shapes(program, instruction)[:1])))
     return 0.0 if kind == DATA_MOVEMENT else float(_count_elements(instruction.shape))
@@ -94,22 +100,32 @@ def _count_flops(program: XlaProgram, instruction: HloInstruction, depth: int) -
 
 def _count_matmul_flops(program: XlaProgram, instruction: HloInstruction) -> float:
     operands = _get_operand_shapes(program, instruction)
-    if not operands:
-        return 0.0
-    left = operands[0].dimensions
     contracted = instruction.contracting_dimensions or _parse_contracted(instruction.config)
-    inner_size = prod(left[axis] for axis in contracted if 0 <= axis < len(left))
+    if not operands or (contracted is None and instruction.opcode == "custom-call"):
+        return nan
+    left = operands[0].dimensions
+    inner_size = prod(left[axis] for axis in contracted or () if 0 <= axis < len(left))
     return 2.0 * inner_size * _count_elements(_get_result_shape(instruction))
 
 
 def _count_convolution_flops(program: XlaProgram, instruction: HloInstruction) -> float:
+    """Count a multiplication and an addition per output element and input of the filter.
+
+    The gradients of a convolution take as many operations as the convolution itself.
+    """
     operands = _get_operand_shapes(program, instruction)
     if len(operands) < 2:
-        return 0.0
-    kernel = operands[1].dimensions
-    output_axis = instruction.kernel_output_dimension
-    outputs = kernel[output_axis] if output_axis < len(kernel) else 1
-    return 2.0 * _count_elements(instruction.shape) * prod(kernel) / max(outputs, 1)
+        return nan
+    result = _get_result_shape(instruction)
+    if "BackwardFilter" in instruction.target:
+        output, filter = operands[1], result
+    elif "BackwardInput" in instruction.target:
+        output, filter = operands[0], operands[1]
+    else:
+        output, filter = result, operands[1]
+    axis = instruction.kernel_output_dimension
+    outputs = filter.dimensions[axis] if axis < len(filter.dimensions) else 1
+    return 2.0 * _count_elements(output) * prod(filter.dimensions) / max(outputs, 1)
 
 
 def _get_result_shape(instruction: HloInstruction) -> HloShape:
@@ -118,13 +134,13 @@ def _get_result_shape(instruction: HloInstruction) -> HloShape:
     return parts[0] if parts and instruction.opcode == "custom-call" else instruction.shape
 
 
-def _parse_contracted(config: str) -> tuple[int, ...]:
-    """Return the contracted dimensions in the backend config of a library call."""
+def _parse_contracted(config: str) -> tuple[int, ...] | None:
+    """Return the contracted dimensions in the backend config of a library call, if it has any."""
     try:
         dimensions = json.loads(config)["gemm_backend_config"]["dot_dimension_numbers"]
         return tuple(int(axis) for axis in dimensions["lhs_contracting_dimensions"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        return ()
+        return None
 
 
 def _get_operand_shapes(program: XlaProgram, instruction: HloInstruction) -> list[HloShape]:
@@ -144,13 +160,26 @@ class InstructionTime(NamedTuple):
     longest_event: int
 
 
+def _merge_same_instruction(instructions: InstructionMap) -> InstructionMap:
+    """Merge entries of one instruction, which may have run under several event names."""
+    refs: dict[tuple[int, str], InstructionRef] = {}
+    keys = [(ref.program.module.id, ref.instruction.name) for ref in instructions.instructions]
+    for key, ref in zip(keys, instructions.instructions, strict=True):
+        refs.setdefault(key, ref)
+    position = {key: at for at, key in enumerate(refs)}
+    merged = np.array([position[key] for key in keys], np.int64)[instructions.instance]
+    return InstructionMap(instructions.events, merged, [*refs.values()])
+
+
 def measure_instruction_times(trace: Trace, instructions: InstructionMap) -> list[InstructionTime]:
     """Return how long each instruction took, longest first."""
-    events, index, refs = instructions
+    first = group_runs(trace, instructions)
+    events, index, refs = _merge_same_instruction(instructions)
     duration = trace.duration_ps[events]
     total = np.zeros(len(refs), np.int64)
     np.add.at(total, index, duration)
-    run_count = np.bincount(index, minlength=len(refs))
+    keys = unique_counts(index << 32 | first)[0] >> 32
+    run_count = np.bincount(keys, minlength=len(refs))
     longest = np.full(len(refs), -1, np.int64)
     order = np.argsort(duration, kind="stable")
     longest[index[order]] = events[order]
@@ -166,23 +195,7 @@ def measure_instruction_times(trace: Trace, instructions: InstructionMap) -> lis
         for at, ref in enumerate(refs)
         if run_count[at]
     ]
-    return sorted(_merge_same_instruction(times), key=lambda time: -time.total_ps)
-
-
-def _merge_same_instruction(times: list[InstructionTime]) -> list[InstructionTime]:
-    """Merge entries of one instruction, which may have run under several event names."""
-    merged: dict[tuple[int, str], InstructionTime] = {}
-    for time in times:
-        key = (time.ref.program.module.id, time.ref.instruction.name)
-        other = merged.get(key)
-        if other is None:
-            merged[key] = time
-            continue
-        longer = other if other.total_ps >= time.total_ps else time
-        merged[key] = longer._replace(
-            run_count=other.run_count + time.run_count, total_ps=other.total_ps + time.total_ps
-        )
-    return [*merged.values()]
+    return sorted(times, key=lambda time: -time.total_ps)
 
 
 # --- PyTorch ops ---------------------------------------------------------------------------------
@@ -348,6 +361,7 @@ def compute_roofline_points(
         and self_ps > 0
         and (cost := costs.get(op))
         and (cost.flops or cost.bytes)
+        and not isnan(cost.flops)
     ]
 
 

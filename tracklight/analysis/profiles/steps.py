@@ -24,10 +24,19 @@ from tracklight.analysis.profiles.arrays import (
     attribute_time,
     compute_parents,
     measure_coverage,
+    measure_intervals,
+    merge_intervals,
     unique_inverse,
 )
+from tracklight.analysis.profiles.attribution.device_steps import (
+    attribute_device_events,
+    count_complete_steps,
+    extend_steps,
+    locate_in_spans,
+)
+from tracklight.analysis.profiles.attribution.launches import mask_launches
 from tracklight.analysis.profiles.ops import parse_op_name
-from tracklight.analysis.profiles.trace import PS_PER_MS, Trace
+from tracklight.analysis.profiles.trace import PS_PER_MS, Trace, detect_framework
 from tracklight.errors import Message
 from tracklight.types import Bool, Int64
 
@@ -40,9 +49,23 @@ MIN_STEPS_TO_TRIM = 5
 
 #: A pattern that repeats less often may be a coincidence.
 _MIN_REPEATS = 3
+#: Longer gaps than this multiple of a usual gap or step are no part of a step.
+_MAX_GAP_FACTOR = 20
+#: A line of TPU planes.
+_DEVICE_STEP_LINE = "Steps"
 _IMPLICIT_ROOTS = ("FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process")
 #: Matches the compiler itself, but neither a layer of that name nor other services of the compiler.
 _COMPILE_NAME = re.compile(r"[^/]*\b(Xla|backend_)?[Cc]ompile(AndLoad|Module)?\b")
+#: Instructions of TPUs that consist of others.
+_CONTROL_FLOW_OP = re.compile(r"%(while|conditional|call)[.\d]* = ")
+#: Annotations of programs and Python frames (``$file.py:12 function``) that load batches.
+_INPUT_NAME = re.compile(
+    r"(input_?(pipeline|batch|data)|(load|get|next|fetch|read)_?(next_)?(batch|data|input)\w*"
+    r"|data_?load(er|ing)?|(wait_for|host)_?(input|data))\Z"
+    r"|\$(\S*(data_?loader|input_pipeline|dataset_iterator)\S*\.py:\d+ |builtins next\Z"
+    r"|\S+ (__next__|(load|get|next|fetch|read)_?(next_)?(batch|data)\w*)\Z)",
+    re.IGNORECASE,
+)
 #: If fewer of the host events are ops, the profiler did not record ops.
 _MIN_OP_SHARE = 0.2
 
@@ -55,7 +78,13 @@ class Steps(NamedTuple):
     names: tuple[str, ...]
     """Empty for a step that is the whole capture."""
     spans: Int64
-    """An interval set: start and end of each step in ps."""
+    """An interval set: start and end of each step in ps, on the host and on devices."""
+    host_spans: Int64
+    """Start and end of each step on the host alone."""
+    marker_starts: Int64
+    """When the marker of each step began, which may be later than the step."""
+    device_steps: Int64
+    """For each event, the step whose work it did on a device; -1 for none."""
 
 
 class StepPart(IntEnum):
@@ -122,6 +151,14 @@ _PART_DESCRIPTIONS = {
 }
 
 
+#: Instructions of TPUs that do not compute.
+_DEVICE_OPS = {
+    ("%all-", "%reduce-scatter", "%collective-"): StepPart.COLLECTIVES,
+    ("%infeed",): StepPart.INPUT,
+    ("%outfeed",): StepPart.OUTPUT,
+}
+
+
 class StepBreakdown(NamedTuple):
     """Time per step (row) and part (column)."""
 
@@ -167,7 +204,7 @@ def analyze_steps(trace: Trace, marker: str = "", rules: StepRules = "ours") -> 
     Args:
         trace: The trace.
         marker: Name of the events that mark steps; detected if empty.
-        rules: Which rules to apply.
+        rules: Which rules to apply. Those of xprof only apply to captures without a device.
 
     Example:
         >>> analysis = analyze_steps(trace)
@@ -176,9 +213,11 @@ def analyze_steps(trace: Trace, marker: str = "", rules: StepRules = "ours") -> 
     """
     event_parts = classify_events(trace)
     is_work = _mask_work_events(trace, event_parts)
-    if rules == "xprof":
+    if rules == "xprof" and not trace.on_device.any():
         return StepAnalysis(*_analyze_with_xprof_rules(trace), event_parts, is_work, slice(None))
     steps = detect_steps(trace, marker)
+    is_gap_frame = _mask_frames_between_steps(trace, steps)
+    event_parts[is_gap_frame & (event_parts < 0)] = StepPart.HOST_COMPUTE
     averaged = slice(1, -1) if len(steps.names) > MIN_STEPS_TO_TRIM else slice(None)
     breakdown = _break_down_steps(trace, steps, event_parts, is_work)
     return StepAnalysis(steps, breakdown, event_parts, is_work, averaged)
@@ -196,7 +235,8 @@ def _analyze_with_xprof_rules(trace: Trace) -> tuple[Steps, StepBreakdown]:
         rule = Message("profile.steps_xprof", "xprof rules")
     else:
         rule = Message("profile.steps_xprof_none", "none: xprof finds no step markers")
-    steps = Steps(rule, names, np.column_stack([start, start + total]).reshape(-1, 2))
+    spans = np.column_stack([start, start + total]).reshape(-1, 2)
+    steps = Steps(rule, names, spans, spans, start, np.full(len(trace), -1, np.int64))
     return steps, StepBreakdown(time, time.copy(), total)
 
 
@@ -216,6 +256,7 @@ def detect_steps(trace: Trace, marker: str = "") -> Steps:
             Message.format("profile.steps_named", "events named {marker}", marker=marker),
             lambda trace: _select_named(trace, marker),
         ),
+        (Message("profile.steps_device", "steps recorded by the device"), _select_device_steps),
         (Message("profile.steps_marked", "step markers of the program"), _select_step_markers),
         (
             Message("profile.steps_keras", "batches profiled by Keras"),
@@ -238,13 +279,39 @@ def detect_steps(trace: Trace, marker: str = "") -> Steps:
 
 
 def _make_steps(trace: Trace, rule: Message, events: Int64) -> Steps:
-    """Make a step of each marker, up to its end or the next marker. Nested markers are ignored."""
+    """Make a step of each marker and of the device work that was launched during it.
+
+    On the host, a step ends with its marker or at the next one. Nested markers are ignored.
+    """
     events = events[np.argsort(trace.start_ps[events], kind="stable")]
     end = trace.end_ps[events]
     events = events[~np.append(False, end[1:] <= np.maximum.accumulate(end)[:-1])]
     start, end = trace.start_ps[events], trace.end_ps[events]
     end[:-1] = np.minimum(end[:-1], start[1:])
-    return Steps(rule, _name_steps(trace, events), np.column_stack([start, end]))
+    names, host_spans = _name_steps(trace, events), np.column_stack([start, end])
+    if detect_framework(trace) == "jax":
+        host_spans = _include_gaps(host_spans)
+    device_steps = attribute_device_events(trace, names, host_spans, events)
+    count = count_complete_steps(device_steps, len(names))
+    device_steps[device_steps >= count] = -1
+    host_spans = host_spans[:count]
+    spans = extend_steps(trace, host_spans, device_steps)
+    return Steps(rule, names[:count], spans, host_spans, start[:count], device_steps)
+
+
+def _include_gaps(spans: Int64) -> Int64:
+    """Return spans that also cover the time before each marker, back to the marker before it.
+
+    JAX programs mark the call of the step function, and load the batch for it before. Exceptionally
+    long gaps, such as those of an evaluation, belong to no step.
+    """
+    gaps = spans[1:, 0] - spans[:-1, 1]
+    if not len(gaps):
+        return spans
+    longest = _MAX_GAP_FACTOR * max(np.median(gaps), np.median(spans[:, 1] - spans[:, 0]))
+    start = spans[:, 0].copy()
+    start[1:] = np.where(gaps <= longest, spans[:-1, 1], start[1:])
+    return np.column_stack([start, spans[:, 1]])
 
 
 def _name_steps(trace: Trace, events: Int64) -> tuple[str, ...]:
@@ -264,16 +331,26 @@ def _name_steps(trace: Trace, events: Int64) -> tuple[str, ...]:
 def _make_single_step(trace: Trace) -> Steps:
     if not len(trace):
         rule = Message("profile.steps_none", "none: nothing was recorded")
-        return Steps(rule, (), np.empty((0, 2), np.int64))
+        empty = np.empty((0, 2), np.int64)
+        none = np.empty(0, np.int64)
+        return Steps(rule, (), empty, empty, none, none)
     span = np.array([[trace.start_ps.min(), trace.end_ps.max()]])
     rule = Message(
         "profile.steps_single", "none: nothing repeats, so the whole capture is one step"
     )
-    return Steps(rule, ("",), span)
+    device_steps = np.where(trace.is_device_work, 0, -1)
+    return Steps(rule, ("",), span, span, span[:, 0], device_steps)
 
 
 def _select_named(trace: Trace, name: str) -> Int64:
     return np.flatnonzero(trace.match_names(lambda each: each == name))
+
+
+def _select_device_steps(trace: Trace) -> Int64:
+    """Return the steps that the first TPU core recorded."""
+    tracks = [at for at, track in enumerate(trace.tracks) if track.is_device]
+    lines = (at for at in tracks if trace.tracks[at].name == _DEVICE_STEP_LINE)
+    return np.flatnonzero(trace.track == next(lines, -1))
 
 
 def _select_prefixed(trace: Trace, prefix: str) -> Int64:
@@ -331,16 +408,49 @@ def _break_down_steps(
     start, end = trace.start_ps[has_part], trace.end_ps[has_part]
     exclusive = attribute_time(start, end, event_parts[has_part], steps.spans, len(StepPart))
     # Events that only wait count where nothing else runs, but are never hidden time.
+    on_device = trace.on_device[has_part]
     work_parts = np.where(is_work, event_parts, -1)[has_part]
-    inclusive = [
-        measure_coverage(start[work_parts == part], end[work_parts == part], steps.spans)
-        for part in StepPart
-    ]
+    inclusive = []
+    for part in StepPart:
+        on_host = (work_parts == part) & ~on_device
+        time = measure_coverage(start[on_host], end[on_host], steps.host_spans)
+        time += _measure_device_part(trace, steps, is_work & (event_parts == part))
+        inclusive.append(time)
     return StepBreakdown(
         exclusive,
         np.maximum(np.column_stack(inclusive), exclusive),
         np.diff(steps.spans)[:, 0],
     )
+
+
+def _mask_frames_between_steps(trace: Trace, steps: Steps) -> Bool:
+    """Return a mask of the Python frames that ran within a step, but outside of its marker.
+
+    Inside a marker, frames only enclose the calls that are recorded anyway.
+    """
+    is_frame = trace.match_names(lambda name: name.startswith("$")) & ~trace.on_device
+    if not is_frame.any() or not len(steps.spans):
+        return np.zeros(len(trace), bool)
+    frames = np.flatnonzero(is_frame)
+    gaps = np.column_stack([steps.host_spans[:, 0], steps.marker_starts])
+    at = locate_in_spans(gaps, trace.start_ps[frames])
+    is_inside = (at >= 0) & (trace.end_ps[frames] <= gaps[at, 1])
+    mask = np.zeros(len(trace), bool)
+    mask[frames[is_inside]] = True
+    return mask
+
+
+def _measure_device_part(trace: Trace, steps: Steps, mask: Bool) -> Int64:
+    """Return how long at least one of some device events ran for each step."""
+    events = np.flatnonzero(mask & (steps.device_steps >= 0))
+    time = np.zeros(len(steps.names), np.int64)
+    if len(events):
+        events = events[np.argsort(steps.device_steps[events], kind="stable")]
+        ids, first = np.unique(steps.device_steps[events], return_index=True)
+        for step, own in zip(ids.tolist(), np.split(events, first[1:]), strict=True):
+            rows = np.column_stack([trace.start_ps[own], trace.end_ps[own]])
+            time[step] = measure_intervals(merge_intervals(rows))
+    return time
 
 
 def _mask_work_events(trace: Trace, event_parts: Int64) -> Bool:
@@ -368,33 +478,40 @@ def classify_events(trace: Trace) -> Int64:
         names = map(trace.names.__getitem__, name_ids)
         parts = [-1 if _is_enclosing(name) else classify(name) for name in names]
         event_parts[mask] = np.array(parts, np.int64)[inverse]
-    is_launch = _mask_launches(trace) | trace.match_categories("cuda_runtime", "cuda_driver")
-    event_parts[is_launch & (event_parts >= 0)] = StepPart.KERNEL_LAUNCH
-    is_annotation = trace.match_categories(
-        "gpu_user_annotation", "python_function", "overhead", "Trace"
-    )
-    event_parts[is_annotation] = -1
+    event_parts[_mask_enclosing_ops(trace, event_parts)] = -1
+    event_parts[mask_launches(trace) & (event_parts >= 0)] = StepPart.KERNEL_LAUNCH
+    is_frame = trace.match_categories("python_function", "overhead")
+    event_parts[is_frame | (trace.on_device & trace.is_annotation)] = -1
+    event_parts[trace.match_categories("Trace")] = -1
     return event_parts
 
 
-def _mask_launches(trace: Trace) -> Bool:
-    """Return a mask of the host events that launched something on a device."""
-    is_launch = np.zeros(len(trace), bool)
-    if trace.on_device.any():
-        events, _ = trace.get_int_args("correlation_id")
-        is_launch[events] = True
-        is_launch &= ~trace.on_device
-    return is_launch
+def _mask_enclosing_ops(trace: Trace, event_parts: Int64) -> Bool:
+    """Return a mask of the loops and branches on TPUs that contain other work than compute."""
+    mask = trace.on_device & trace.match_names(lambda name: bool(_CONTROL_FLOW_OP.match(name)))
+    events = np.flatnonzero(mask)
+    others = np.flatnonzero(trace.is_device_work & (event_parts != StepPart.DEVICE_COMPUTE))
+    # Events are sorted by track and start: what an event contains follows it directly.
+    following = np.append(others, -1)[np.searchsorted(others, events, "right")]
+    is_inside = (
+        (following >= 0)
+        & (trace.track[following] == trace.track[events])
+        & (trace.start_ps[following] < trace.end_ps[events])
+    )
+    mask[events] = is_inside
+    return mask
 
 
 def _is_enclosing(name: str) -> bool:
-    """Return whether an event encloses a step, or is a Python stack frame."""
-    return name.startswith(("Profiled batch", "ProfilerStep#", "train", "test", "$"))
+    """Return whether an event encloses a step, or is a Python frame that loads no input."""
+    if name.startswith("$"):
+        return not _INPUT_NAME.match(name)
+    return name.startswith(("Profiled batch", "ProfilerStep#", "train", "test"))
 
 
 def _classify_host_event(name: str) -> int:
     lowered = name.lower()
-    if lowered.startswith(("iteratorgetnext", "enumerate(data")):
+    if lowered.startswith(("iteratorgetnext", "enumerate(data")) or _INPUT_NAME.match(name):
         return StepPart.INPUT
     if lowered.startswith(("memcpyhtod", "memcpyh2d")):
         return StepPart.HOST_TO_DEVICE
@@ -404,6 +521,9 @@ def _classify_host_event(name: str) -> int:
 
 
 def _classify_device_event(name: str) -> int:
+    for prefixes, part in _DEVICE_OPS.items():
+        if name.startswith(prefixes):
+            return part
     lowered = name.lower().replace(" ", "").replace("to", "2")
     if lowered.startswith("nccl"):
         return StepPart.COLLECTIVES

@@ -12,7 +12,19 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import measure_coverage
+from tracklight.analysis.profiles.arrays import (
+    intersect_intervals,
+    measure_coverage,
+    measure_intervals,
+    merge_intervals,
+    union_intervals,
+)
+from tracklight.analysis.profiles.attribution.utilization import (
+    format_device,
+    list_devices,
+    mask_device,
+    measure_device,
+)
 from tracklight.analysis.profiles.findings import (
     DEFAULT_THRESHOLDS,
     Finding,
@@ -42,7 +54,7 @@ from tracklight.analysis.profiles.trace import (
 )
 from tracklight.analysis.source import Sentence
 from tracklight.errors import Message
-from tracklight.types import Bool
+from tracklight.types import Bool, Int64
 
 #: Type of the ops of a capture without a framework.
 PYTHON_OP_TYPE = "Python"
@@ -97,6 +109,19 @@ class Overlap(msgspec.Struct):
     device_ms: float
     both_ms: float
     neither_ms: float
+
+
+class DeviceUse(msgspec.Struct):
+    """How long a device was busy, over all its streams."""
+
+    name: str
+    busy_ms: float
+    """Of an average step; ``idle_ms`` is the rest of the step."""
+    idle_ms: float
+    total_ms: float
+    """Of the whole capture."""
+    outside_ms: float
+    """Of the whole capture, in no step: launched before, between or after the steps."""
 
 
 class OpPlacement(msgspec.Struct):
@@ -159,6 +184,7 @@ class ProfileSummary(msgspec.Struct):
     steps: StepTimes
     parts: list[PartTime]
     overlap: Overlap | None
+    devices: list[DeviceUse]
     placement: OpPlacement
     precision: PrecisionTimes
     ops: list[OpRow]
@@ -201,6 +227,7 @@ def summarize_analysis(
         steps=_measure_steps(analysis),
         parts=list(_iter_part_times(analysis)),
         overlap=_measure_overlap(trace, analysis),
+        devices=[_measure_device_use(trace, analysis, name) for name in list_devices(trace)],
         placement=_measure_op_placement(op_stats),
         precision=_make_precision_times(precision),
         ops=_list_top_ops(op_stats),
@@ -257,26 +284,45 @@ def _iter_part_times(analysis: StepAnalysis) -> Iterator[PartTime]:
 
 
 def _measure_overlap(trace: Trace, analysis: StepAnalysis) -> Overlap | None:
-    """Return how long host and devices worked at the same time; None without device events."""
-    is_work = analysis.is_work
-    on_device, on_host = is_work & trace.on_device, is_work & ~trace.on_device
-    if not on_device.any():
+    """Return how long host and devices worked at the same time; None without device events.
+
+    Host work counts for the step in which the host did it, even if the device was still busy with
+    an earlier one.
+    """
+    steps, is_work = analysis.steps, analysis.is_work
+    if not (is_work & trace.on_device).any():
         return None
-    device_ms, host_ms, either_ms = (
-        _measure_busy_ms(trace, analysis, mask) for mask in (on_device, on_host, is_work)
-    )
+    on_device = _merge_events(trace, is_work & trace.on_device)
+    on_host = _merge_events(trace, is_work & ~trace.on_device)
     step_ms = analysis.average_ms(analysis.breakdown.total_ps)
+
+    def average_ms(busy: Int64, spans: Int64) -> float:
+        return analysis.average_ms(measure_coverage(busy[:, 0], busy[:, 1], spans))
+
     return Overlap(
-        host_ms=host_ms,
-        device_ms=device_ms,
-        both_ms=host_ms + device_ms - either_ms,
-        neither_ms=max(step_ms - either_ms, 0.0),
+        host_ms=average_ms(on_host, steps.host_spans),
+        device_ms=average_ms(on_device, steps.spans),
+        both_ms=average_ms(intersect_intervals(on_host, on_device), steps.host_spans),
+        neither_ms=max(step_ms - average_ms(union_intervals([on_host, on_device]), steps.spans), 0),
     )
 
 
-def _measure_busy_ms(trace: Trace, analysis: StepAnalysis, mask: Bool) -> float:
-    start, end = trace.start_ps[mask], trace.end_ps[mask]
-    return analysis.average_ms(measure_coverage(start, end, analysis.steps.spans))
+def _merge_events(trace: Trace, mask: Bool) -> Int64:
+    return merge_intervals(np.column_stack([trace.start_ps[mask], trace.end_ps[mask]]))
+
+
+def _measure_device_use(trace: Trace, analysis: StepAnalysis, device: str) -> DeviceUse:
+    mask, steps = mask_device(trace, device), analysis.steps
+    busy_ms = analysis.average_ms(measure_device(trace, device, steps.spans))
+    step_ms = analysis.average_ms(analysis.breakdown.total_ps)
+    outside = _merge_events(trace, mask & (steps.device_steps < 0))
+    return DeviceUse(
+        name=format_device(device),
+        busy_ms=busy_ms,
+        idle_ms=max(step_ms - busy_ms, 0.0),
+        total_ms=measure_intervals(_merge_events(trace, mask)) / PS_PER_MS,
+        outside_ms=measure_intervals(outside) / PS_PER_MS,
+    )
 
 
 def _measure_op_placement(op_stats: OpStats) -> OpPlacement:
@@ -390,6 +436,13 @@ def iter_summary_lines(summary: ProfileSummary) -> Iterator[str]:
     for part in [*sorted(shown, key=lambda part: -part.ms), other]:
         hidden = f", and {part.hidden_ms:.3f} ms hidden" if part.hidden_ms >= 0.0005 else ""
         yield f"  {100 * part.share:5.1f} %  {part.label}: {part.ms:.3f} ms{hidden}"
+    for device in summary.devices:
+        busy_share = device.busy_ms / ((device.busy_ms + device.idle_ms) or 1)
+        yield f"{device.name} is busy for {busy_share:.1%} of a step"
+        if device.outside_ms:
+            outside_share = device.outside_ms / device.total_ms
+            outside = f"{format_ms(device.outside_ms)} ({outside_share:.1%})"
+            yield f"{outside} of the work of {device.name} is in no step"
     if summary.precision.low_share is not None:
         yield f"{summary.precision.low_share:.0%} of the device's compute time is in 16 bits"
     for finding in summary.findings:

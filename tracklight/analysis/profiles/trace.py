@@ -31,6 +31,21 @@ Framework = Literal["tensorflow", "torch", "jax", "python", "chrome"]
 #: Kinds of values in an `ArgTable`.
 INT, FLOAT, TEXT = range(3)
 
+#: Categories of events that enclose or describe others on the host or a device.
+_ANNOTATION_CATEGORIES = ("gpu_user_annotation", "user_annotation", "Trace")
+#: Lines of TPU planes with ops. Without them, modules and steps say when the device was busy.
+TPU_OP_LINES = ("XLA Ops", "Sparse Core Ops")
+_TPU_MODULE_LINES = ("XLA Modules", "Sparse Core Modules", "Steps", "Sparse Core Steps")
+#: Lines of device planes, other than streams, that describe the work on another line.
+_DERIVED_LINES = frozenset({
+    "Steps", "XLA Modules", "XLA Ops", "Async XLA Ops", "XLA TraceMe", "Framework Ops",
+    "Framework Name Scope", "Source code", "Source Code", "Host Offload Ops", "Launch Stats",
+    "Tensor Core Sync Flag", "Sparse Core Steps", "Sparse Core Modules", "Sparse Core Ops",
+    "Sparse Core Syncs", "Command Buffers", "_counters_",
+})  # fmt: skip
+#: Joins the name of a derived line and the stream that it describes.
+_DERIVED_SUFFIX = " - from #"
+
 _TORCH_CATEGORIES = frozenset({"cpu_op", "kernel", "cuda_runtime", "gpu_memcpy"})
 _SIGNIFICANT_DIGITS = 3
 
@@ -53,6 +68,8 @@ class Track(NamedTuple):
     name: str
     id: int
     is_device: bool
+    device: str = ""
+    """The device of a stream or queue. The process may be the same for several devices."""
 
 
 class ArgTable(NamedTuple):
@@ -106,6 +123,8 @@ class Trace:
     """Start of the capture in Unix time; 0 if unknown."""
     problems: tuple[str | Message, ...] = ()
     """Warnings about what was skipped or corrected while reading."""
+    is_partial: bool = False
+    """Whether only a part of the file could be read."""
     iter_hlo_protos: Callable[[], Iterable[bytes]] = field(default=tuple, repr=False)
     """Iterates over the serialized XLA programs in the capture."""
     devices: tuple[Device, ...] = ()
@@ -124,6 +143,25 @@ class Trace:
     def on_device(self) -> Bool:
         """Mask of the events that ran on a device."""
         return np.array([track.is_device for track in self.tracks], bool)[self.track]
+
+    @cached_property
+    def is_annotation(self) -> Bool:
+        """Mask of the events that enclose or describe others and do no work themselves.
+
+        Steps, modules and scopes of TPU planes describe the time of the ops on another line.
+        """
+        is_work_track = np.ones(len(self.tracks), bool)
+        tracks = [(at, track) for at, track in enumerate(self.tracks) if track.is_device]
+        for device in {track.device for _, track in tracks}:
+            numbers = [at for at, track in tracks if track.device == device]
+            work = _select_work_tracks({at: self.tracks[at].name for at in numbers})
+            is_work_track[[at for at in numbers if at not in work]] = False
+        return self.match_categories(*_ANNOTATION_CATEGORIES) | ~is_work_track[self.track]
+
+    @cached_property
+    def is_device_work(self) -> Bool:
+        """Mask of the events that keep a device busy: kernels, copies and ops."""
+        return self.on_device & ~self.is_annotation
 
     @cached_property
     def hlo_modules(self) -> tuple[HloModule, ...]:
@@ -179,6 +217,19 @@ class Trace:
         return np.flatnonzero(
             (self.args.key == self.arg_keys.index(key)) & (self.args.kind == kind)
         )
+
+
+def _select_work_tracks(names: dict[int, str]) -> set[int]:
+    """Return the tracks of a device whose events are work, given the names of all of them."""
+    has_ops = any(name in TPU_OP_LINES for name in names.values())
+    streams = {
+        at for at, name in names.items() if name.partition(_DERIVED_SUFFIX)[0] not in _DERIVED_LINES
+    }
+    if streams and not has_ops:
+        return streams
+    lines = (*TPU_OP_LINES, *_TPU_MODULE_LINES)
+    line = next((line for line in lines if line in names.values()), None)
+    return {at for at, name in names.items() if name == line}
 
 
 def make_empty_trace(problems: tuple[str | Message, ...] = ()) -> Trace:

@@ -7,6 +7,7 @@ by the arguments that the profiler recorded, or else by their names.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tracklight.analysis.profiles.arrays import unique_inverse
+from tracklight.analysis.profiles.attribution.cuda_graphs import GraphKernel, match_kernels
+from tracklight.analysis.profiles.attribution.launches import pair_launches
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.formats.profiles.hlo import (
     HloComputation,
@@ -22,8 +25,9 @@ from tracklight.formats.profiles.hlo import (
     HloShape,
     iter_dtypes,
     iter_executed_computations,
+    order_instructions,
 )
-from tracklight.types import Int64
+from tracklight.types import Bool, Int64
 
 # Kinds of instructions.
 MATMUL = "matrix product"
@@ -103,10 +107,14 @@ class XlaProgram:
         return {_NAME_SEPARATORS.sub("_", name): each for name, each in self.executed.items()}
 
     @cached_property
+    def scheduled(self) -> list[HloInstruction]:
+        """The instructions of the entry computation in execution order."""
+        return order_instructions(self.module, self.entry) if self.entry else []
+
+    @cached_property
     def library_matmuls(self) -> list[HloInstruction]:
         """Matrix products that call a library such as cuBLAS, in execution order."""
-        ordered = self.entry.instructions if self.entry else ()
-        return [each for each in ordered if _MATMUL_TARGET.search(each.target)]
+        return [each for each in self.scheduled if _MATMUL_TARGET.search(each.target)]
 
     def get_source(self, instruction: HloInstruction) -> str:
         """Return file and line in the user's program; empty if unknown."""
@@ -143,11 +151,13 @@ def list_programs(trace: Trace) -> list[XlaProgram]:
 def map_instructions(trace: Trace, programs: list[XlaProgram]) -> InstructionMap:
     """Find the instruction that each event ran.
 
-    Kernels of a CUDA graph are only labeled with the graph. Most of them are found by their name.
-    The rest of each launch are matrix products of a library, in program order.
+    Kernels of a CUDA graph are only labeled with the graph; see `cuda_graphs`. Other kernels that
+    name no instruction are matrix products of a library, in program order.
     """
     mapper = _InstructionMapper(trace, programs)
-    mapper.add(*trace.get_unique_text_args("hlo_op"))
+    events, op_index, ops = trace.get_unique_text_args("hlo_op")
+    is_left = ~mapper.add_graphs(events, op_index, ops)
+    mapper.add(events[is_left], op_index[is_left], ops)
     mapper.add_library_matmuls()
     return mapper.build()
 
@@ -176,6 +186,58 @@ class _InstructionMapper:
         instance = np.array(resolved, np.int64)[inverse]
         self._append(events[instance >= 0], instance[instance >= 0])
         self._unresolved = events[instance == _UNRESOLVED]
+
+    def add_graphs(self, events: Int64, op_index: Int64, ops: list[str]) -> Bool:
+        """Map the kernels of CUDA graphs, and return a mask of the events that belong to one."""
+        nodes = np.full(len(self._trace), -1, np.int64)
+        node_events, node_ids = self._trace.get_int_args("cuda_graph_node_id")
+        nodes[node_events] = node_ids
+        in_graph: Bool = nodes[events] >= 0
+        labeled = [
+            op
+            for op, count in zip(ops, np.bincount(op_index, minlength=len(ops)), strict=True)
+            if count
+        ]
+        matched: dict[tuple[int, str, tuple[str, ...]], list[int]] = {}
+        launch_id = self._get_int_column("correlation_id")
+        graph_events, graph_ops = events[in_graph], op_index[in_graph]
+        program_id = self._program_id[graph_events]
+        order = np.lexsort((nodes[graph_events], graph_ops, program_id, launch_id[graph_events]))
+        graph_events, graph_ops = graph_events[order], graph_ops[order]
+        keys = np.column_stack([launch_id[graph_events], self._program_id[graph_events], graph_ops])
+        is_new = np.any(np.diff(keys, axis=0) != 0, axis=1)
+        for launch in np.split(np.arange(len(graph_events)), np.flatnonzero(is_new) + 1):
+            if not len(launch):
+                continue
+            own = graph_events[launch]
+            program = self._by_id.get(int(self._program_id[own[0]]))
+            if program is None or program.entry is None:
+                continue
+            names = tuple(self._trace.names[name] for name in self._trace.name[own].tolist())
+            key = (program.module.id, ops[graph_ops[launch[0]]], names)
+            if key not in matched:
+                matched[key] = self._match_graph(program, own, nodes, labeled)
+            instances = np.array(matched[key], np.int64)
+            self._append(own[instances >= 0], instances[instances >= 0])
+        return in_graph
+
+    def _match_graph(
+        self, program: XlaProgram, events: Int64, nodes: Int64, labeled: list[str]
+    ) -> list[int]:
+        """Return the instance of each kernel of one launch, -1 where it is unknown."""
+        trace = self._trace
+        kernels = [
+            GraphKernel(
+                trace.names[trace.name[event]], int(nodes[event]), int(trace.start_ps[event])
+            )
+            for event in events.tolist()
+        ]
+        outside = {op.rpartition("::")[2] for op in labeled}
+        inside = [each for each in program.scheduled if each.name not in outside]
+        return [
+            -1 if each is None else self._add_instruction(InstructionRef(program, each))
+            for each in match_kernels(kernels, inside, program.by_kernel_name)
+        ]
 
     def add_library_matmuls(self) -> None:
         """Map the unresolved kernels of launches with as many of them as library products."""
@@ -233,6 +295,82 @@ class _InstructionMapper:
             is_new_launch = np.diff(launch_id[events]) != 0
             is_new_program = np.diff(program_id[events]) != 0
             yield from np.split(events, np.flatnonzero(is_new_launch | is_new_program) + 1)
+
+
+def group_runs(trace: Trace, instructions: InstructionMap) -> Int64:
+    """Return, for each event of a map, the first event of the same run of its instruction.
+
+    An instruction that calls a library may run several kernels. In the entry computation, every
+    instruction runs once per execution of the program. Elsewhere, or if the execution is unknown,
+    a run has as many kernels as the rarest of them suggests.
+    """
+    events, index, refs = instructions
+    execution = _get_executions(trace)[events]
+    entry_names = {
+        id(program): {each.name for each in program.scheduled}
+        for program in {id(ref.program): ref.program for ref in refs}.values()
+    }
+    key_of: dict[tuple[int, str], int] = {}
+    keys = [key_of.setdefault((id(ref.program), ref.instruction.name), len(key_of)) for ref in refs]
+    in_entry = [ref.instruction.name in entry_names[id(ref.program)] for ref in refs]
+    key = np.array(keys, np.int64)[index]
+    is_known = np.array(in_entry, bool)[index] & (execution >= 0)
+    first: Int64 = events.copy()
+    _set_first(first, events, np.flatnonzero(is_known), key, execution)
+    rest = np.flatnonzero(~is_known)
+    _set_first(first, events, rest, key, _number_runs(trace, events, rest, key))
+    return first
+
+
+def _set_first(first: Int64, events: Int64, rows: Int64, key: Int64, run: Int64) -> None:
+    """Set the first event of rows that have the same key and run."""
+    if len(rows):
+        pairs = np.column_stack([key[rows], run[rows]])
+        _, inverse = np.unique(pairs, axis=0, return_inverse=True)
+        lowest = np.full(inverse.max() + 1, np.iinfo(np.int64).max)
+        np.minimum.at(lowest, inverse.reshape(-1), events[rows])
+        first[rows] = lowest[inverse.reshape(-1)]
+
+
+def _number_runs(trace: Trace, events: Int64, rows: Int64, key: Int64) -> Int64:
+    """Number the runs of instructions by the kernel that each of them ran least often."""
+    run = np.zeros(len(events), np.int64)
+    by_key: dict[int, list[int]] = defaultdict(list)
+    for row in rows.tolist():
+        by_key[int(key[row])].append(row)
+    for group in by_key.values():
+        own = np.array(group)
+        own = own[np.argsort(trace.start_ps[events[own]], kind="stable")]
+        _, name, counts = np.unique(
+            trace.name[events[own]], return_inverse=True, return_counts=True
+        )
+        per_run = counts // counts.min()
+        for each in range(len(counts)):
+            same = np.flatnonzero(name == each)
+            run[own[same]] = np.arange(len(same)) // per_run[each]
+    return run
+
+
+def _get_executions(trace: Trace) -> Int64:
+    """Return the execution of a program in which each device event was launched, -1 if unknown."""
+    execution = np.full(len(trace), -1, np.int64)
+    callers, run_ids = trace.get_int_args("run_id")
+    on_host = ~trace.on_device[callers]
+    callers, run_ids = callers[on_host], run_ids[on_host]
+    if not len(callers):
+        return execution
+    order = np.argsort(callers, kind="stable")  # by track, then by start
+    callers, run_ids = callers[order], run_ids[order]
+    launches, launched = pair_launches(trace)
+    at = np.searchsorted(callers, launches, "right") - 1
+    caller = callers[np.maximum(at, 0)]
+    is_inside = (
+        (at >= 0)
+        & (trace.track[caller] == trace.track[launches])
+        & (trace.end_ps[caller] >= trace.start_ps[launches])
+    )
+    execution[launched[is_inside]] = run_ids[np.maximum(at, 0)][is_inside]
+    return execution
 
 
 def _find_program_of_op(programs: list[XlaProgram], op: str) -> XlaProgram | None:

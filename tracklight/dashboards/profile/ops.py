@@ -286,7 +286,7 @@ def _make_program_rows(programs: list[XlaProgram], total_ms: Float64) -> list[Pr
 
 def _measure_unmapped_ms(capture: LoadedCapture) -> float:
     """Return the time of device events that belong to no known instruction."""
-    is_unmapped = capture.trace.on_device.copy()
+    is_unmapped = capture.trace.is_device_work.copy()
     is_unmapped[capture.instructions.events] = False
     return float(capture.trace.duration_ps[is_unmapped].sum()) / PS_PER_MS
 

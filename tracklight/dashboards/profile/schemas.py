@@ -121,6 +121,12 @@ class ToolsResponse(msgspec.Struct):
     """All tools in display order, whether or not they have something to show."""
 
     tools: list[ToolRow]
+    problems: list[Sentence]
+    """What is missing in the file or was corrected while reading it."""
+    is_partial: bool
+    """Whether only a part of the file could be read."""
+    has_xprof_rules: bool
+    """Whether the rules of xprof can be applied: only to captures without a device."""
 
 
 # --- Overview ------------------------------------------------------------------------------------
@@ -248,8 +254,8 @@ class ProgramsResponse(msgspec.Struct):
 
     ``program_indices`` are indices into ``programs``. ``scopes`` are the framework's names of what
     an instruction was compiled from, with slashes between their parts. ``flops`` and ``bytes`` are
-    computed from shapes, for all runs together. ``unmapped_ms`` is the device time of events that
-    belong to no known instruction.
+    computed from shapes, for all runs together; NaN if unknown. ``unmapped_ms`` is the device time
+    of events that belong to no known instruction.
     """
 
     programs: list[ProgramRow]

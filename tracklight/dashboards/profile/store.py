@@ -24,6 +24,7 @@ from tracklight.analysis.profiles.captures.files import (
     get_capture_time_s,
     iter_capture_groups,
     open_capture,
+    read_start_time_s,
 )
 from tracklight.analysis.profiles.ops import EventOps, OpStats, assign_ops, compute_op_stats
 from tracklight.analysis.profiles.steps import StepAnalysis, StepRules, Steps, analyze_steps
@@ -75,12 +76,29 @@ class CaptureListing:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._cached: tuple[int, dict[str, list[CaptureFile]]] | None = None
+        self._times_s: dict[str, float] = {}
 
     def list_captures(self) -> CapturesResponse:
         cursor = self._context.cursor()
         steps = _RunSteps(self._context.log)
-        rows = [_make_capture_row(id, files, steps) for id, files in self._get_groups().items()]
+        rows = [
+            _make_capture_row(id, files, steps, self._get_time_s(files[0]))
+            for id, files in self._get_groups().items()
+        ]
         return CapturesResponse(cursor, rows)
+
+    def _get_time_s(self, file: CaptureFile) -> float:
+        """Return when a capture was recorded.
+
+        The name of a PyTorch trace tells. Other files are read if they are on this machine.
+        """
+        key = _make_key(file)
+        if key not in self._times_s:
+            path = Path(file.path)
+            is_readable = not file.session.isdigit() and path.is_file()
+            start_s = read_start_time_s(path, file.kind) if is_readable else None
+            self._times_s[key] = get_capture_time_s(file) if start_s is None else start_s
+        return self._times_s[key]
 
     def get_files(self, capture: str) -> list[CaptureFile]:
         """Return the files of a capture, one per host.
@@ -122,9 +140,10 @@ class CaptureListing:
         return cached[1]
 
 
-def _make_capture_row(id: str, files: Sequence[CaptureFile], steps: _RunSteps) -> CaptureRow:
+def _make_capture_row(
+    id: str, files: Sequence[CaptureFile], steps: _RunSteps, wall_s: float
+) -> CaptureRow:
     first = files[0]
-    wall_s = get_capture_time_s(first)
     return CaptureRow(
         id=id,
         run=first.run,
@@ -218,7 +237,7 @@ class LoadedCapture:
         return self.get_or_compute("event_ops", lambda: assign_ops(self.trace, self.instructions))
 
     def get_op_stats(self, rules: StepRules = "ours") -> OpStats:
-        if rules == "xprof":
+        if rules == "xprof" and not self.trace.on_device.any():
             return self.get_or_compute("xprof_ops", lambda: compute_xprof_op_stats(self.trace))
         return self.get_or_compute("ops", lambda: compute_op_stats(self.trace, self.event_ops))
 
@@ -409,7 +428,27 @@ class Tool(NamedTuple):
 
 
 def make_tools_response(tools: Iterable[Tool], capture: LoadedCapture) -> ToolsResponse:
-    return ToolsResponse([_make_tool_row(tool.name, tool.explain_empty(capture)) for tool in tools])
+    trace = capture.trace
+    return ToolsResponse(
+        [_make_tool_row(tool.name, _explain_empty_tool(tool, capture)) for tool in tools],
+        [Sentence.make(problem) for problem in trace.problems],
+        trace.is_partial,
+        not trace.on_device.any(),
+    )
+
+
+def _explain_empty_tool(tool: Tool, capture: LoadedCapture) -> EmptyReason | None:
+    """Return why a tool has nothing to show. Of a part of a file, nothing else is concluded."""
+    reason = tool.explain_empty(capture)
+    if reason is None or not capture.trace.is_partial:
+        return reason
+    return EmptyReason(
+        Message(
+            "profile.partial_empty",
+            "The readable part of this file has nothing to show here.",
+        ),
+        Message("profile.partial_empty_hint", "The file is truncated or damaged. Copy it again."),
+    )
 
 
 def _make_tool_row(name: str, reason: EmptyReason | None) -> ToolRow:

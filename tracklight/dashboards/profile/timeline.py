@@ -8,11 +8,11 @@ from urllib.parse import quote
 import numpy as np
 
 from tracklight.analysis.media.time_limits import match_lines
+from tracklight.analysis.profiles.attribution.launches import EventPairs
 from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.analysis.profiles.timeline.details import (
     EventDetails,
     FlowArrows,
-    Flows,
     SelectionSummary,
     collect_flows,
     get_event_details,
@@ -136,7 +136,7 @@ def get_timeline(capture: LoadedCapture) -> Timeline:
     return capture.get_or_compute("timeline", lambda: Timeline(capture.trace))
 
 
-def get_flows(capture: LoadedCapture) -> Flows:
+def get_flows(capture: LoadedCapture) -> EventPairs:
     return capture.get_or_compute("flows", lambda: collect_flows(capture.trace))
 
 

@@ -13,7 +13,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ _MAX_ATTEMPTS = 4
 _GZIP_MAGIC = b"\x1f\x8b"
 _EVENT_LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BETWEEN_EVENTS = re.compile(rb"\}\s*(,)\s*\{")
+_START_US = re.compile(rb'"ts"\s*:\s*"?(\d+(?:\.\d+)?)')
 _INVALID_NUMBER = re.compile(rb":\s*(N/A|-?nan|-?inf)\b")
 _NOT_METADATA = {"displayTimeUnit", "traceEvents"}
 
@@ -89,7 +90,8 @@ def iter_event_chunks(
         on_progress: Called with the fraction of the file that was read.
 
     Raises:
-        FormatError: The file contains no list of events, or cannot be unpacked.
+        FormatError: The file contains no list of events, cannot be unpacked, or is truncated or
+            damaged. In the latter case, the readable events were yielded before.
     """
     stream = _iter_bytes(path, on_progress)
     data = b""
@@ -98,7 +100,7 @@ def iter_event_chunks(
         match = _EVENT_LIST.search(data)
         start = match.end() if match else _find_bare_list(data)
         if start is not None:
-            yield from _iter_event_lists(data[start:], stream)
+            yield from _iter_event_lists(data[start:], stream, is_bare=match is None)
             return
         if len(data) > _MAX_EVENT_BYTES:
             break
@@ -118,13 +120,26 @@ def read_trace_header(path: Path) -> dict[str, Any]:
     return {key: value for key, value in header.items() if key not in _NOT_METADATA}
 
 
+def read_start_time_ns(path: Path) -> int:
+    """Return when the first events of a file began, in Unix time; 0 if the file does not tell."""
+    data = next(_iter_bytes(path, lambda fraction: None), b"")
+    base_ns = read_trace_header(path).get("baseTimeNanoseconds")
+    match = _EVENT_LIST.search(data)
+    times = [float(time) for time in _START_US.findall(data, match.end() if match else 0)]
+    if not times or not isinstance(base_ns, int):
+        return 0
+    return base_ns + round(min(times) * 1000)
+
+
 def _find_bare_list(data: bytes) -> int | None:
     """Return the start of the events in a file that contains only the list."""
     stripped = data.lstrip()
     return len(data) - len(stripped) + 1 if stripped.startswith(b"[") else None
 
 
-def _iter_event_lists(data: bytes, stream: Iterator[bytes]) -> Iterator[list[ChromeEvent]]:
+def _iter_event_lists(
+    data: bytes, stream: Iterator[bytes], is_bare: bool
+) -> Iterator[list[ChromeEvent]]:
     for chunk in stream:
         events, data = _split_events(data + chunk)
         if events:
@@ -135,7 +150,16 @@ def _iter_event_lists(data: bytes, stream: Iterator[bytes]) -> Iterator[list[Chr
                 "the file is not a list of events: no event ends within {limit_mb} MB",
                 limit_mb=_MAX_EVENT_BYTES >> 20,
             )
-    yield _decode_last_events(data)
+    events, rest = _decode_last_events(data)
+    yield events
+    rest = rest.strip(b" \t\r\n,")
+    # The bracket at the end of a file that is only a list is optional.
+    if not rest.startswith(b"]") and (rest or not is_bare):
+        raise FormatError(
+            "profile.events_cut_off",
+            "the file is truncated or damaged: some events are missing, possibly all of some kinds "
+            "such as device activity",
+        )
 
 
 def _split_events(data: bytes) -> tuple[list[ChromeEvent], bytes]:
@@ -146,11 +170,32 @@ def _split_events(data: bytes) -> tuple[list[ChromeEvent], bytes]:
     return (events, data[end + 1 :]) if events else ([], data)
 
 
-def _decode_last_events(data: bytes) -> list[ChromeEvent]:
-    """Decode the events at the end of a file, which may be truncated."""
+def _decode_last_events(data: bytes) -> tuple[list[ChromeEvent], bytes]:
+    """Decode the events at the end of a file; return them and the remaining bytes."""
     tail = max(0, len(data) - _TAIL_BYTES)
     ends = [tail + match.end() for match in re.finditer(rb"\}", data[tail:])]
-    return _decode_up_to(data, ends[-_MAX_ATTEMPTS:][::-1])[0]
+    events, end = _decode_up_to(data, ends[-_MAX_ATTEMPTS:][::-1])
+    if events:
+        return events, data[end:]
+    return _decode_before_damage(data)
+
+
+def _decode_before_damage(data: bytes) -> tuple[list[ChromeEvent], bytes]:
+    """Decode the events before the first that is damaged, found by bisection."""
+    ends = [match.start(1) for match in _BETWEEN_EVENTS.finditer(data)]
+    events: list[ChromeEvent] = []
+    good, low, high = 0, 0, len(ends) - 1
+    while low <= high:
+        middle = (low + high) // 2
+        decoded, end = _decode_up_to(data, [ends[middle]])
+        if decoded:
+            events, good, low = decoded, end, middle + 1
+        else:
+            high = middle - 1
+    # The last event before the damage has no other after it.
+    following = [match.end() for match in islice(re.finditer(rb"\}", data[good:]), _MAX_ATTEMPTS)]
+    last, end = _decode_up_to(data[good:], following[::-1])
+    return events + last, data[good + end :]
 
 
 def _decode_up_to(data: bytes, ends: list[int]) -> tuple[list[ChromeEvent], int]:

@@ -107,6 +107,8 @@ class HloModule(NamedTuple):
     computations: tuple[HloComputation, ...]
     frames: Sequence[str] = ()
     """File and line of each stack frame of the user's program; decoded on first access."""
+    schedule: bytes = b""
+    """Encoded order in which instructions run; see `order_instructions`."""
 
 
 def parse_hlo_module(data: bytes) -> HloModule:
@@ -122,7 +124,25 @@ def parse_hlo_module(data: bytes) -> HloModule:
         module.entry_computation_id,
         tuple(map(_convert_computation, module.computations)),
         LazySequence(partial(parse_stack_frames, module.stack_frame_index)),
+        module.schedule,
     )
+
+
+def order_instructions(module: HloModule, computation: HloComputation) -> list[HloInstruction]:
+    """Return the instructions of a computation in the order in which they run.
+
+    Programs store them in another order. Without a schedule, that order is returned.
+    """
+    instructions = list(computation.instructions)
+    try:
+        schedule = proto.parse("HloScheduleProto", module.schedule)
+    except FormatError:
+        return instructions
+    for entry in schedule.sequences:
+        if entry.key == computation.id:
+            position = {id: at for at, id in enumerate(entry.value.instruction_ids)}
+            return sorted(instructions, key=lambda each: position.get(each.id, len(position)))
+    return instructions
 
 
 def parse_stack_frames(data: bytes) -> tuple[str, ...]:

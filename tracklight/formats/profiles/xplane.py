@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,11 @@ _EVENT_COLUMNS = {1: 0, 2: 1, 3: 2, 5: 3}
 _STAT_VALUES = range(DOUBLE, PACKED_TEXT + 1)
 _METADATA_STATS = 5
 
+_ENVIRONMENT_PLANE = b"Task Environment"
+_PLANE_HEADER_BYTES = 64
+_FIELD_HEADER_BYTES = 20
+_MAX_ENVIRONMENT_BYTES = 1 << 20
+_TPU_PLANE_PREFIX = "/device:TPU:"
 #: Only XLA programs have stats that are as long.
 _MIN_PROGRAM_BYTES = 100
 _THREADS = 4
@@ -72,6 +77,9 @@ class XPlane:
     stat_names: dict[int, str] = dataclasses.field(default_factory=dict)
     stats: Int64 = dataclasses.field(default_factory=lambda: np.empty((0, 2), np.int64))
     """The start and the end of each stat of the plane itself, for `scan_xstat`."""
+    event_stats: dict[int, list[list[int]]] = dataclasses.field(default_factory=dict)
+    """Stats that all events of a metadata id share, as rows like those of `scan_xstat`. Only read
+    of TPU planes, which describe their ops there."""
 
 
 @dataclass
@@ -120,6 +128,44 @@ def _describe_damage(error: FormatError) -> Message:
     return Message.format(
         "profile.partly_read", "only a part of the file can be read: {error}", error=error
     )
+
+
+def read_start_time_ns(file: BinaryIO) -> int:
+    """Return when the capture in a file began, in Unix time; 0 if the file does not tell.
+
+    Only the beginning of each plane is read.
+    """
+    try:
+        for start, end in _iter_plane_spans(file):
+            file.seek(start)
+            if _ENVIRONMENT_PLANE in file.read(min(_PLANE_HEADER_BYTES, end - start)):
+                file.seek(start)
+                data = file.read(min(end - start, _MAX_ENVIRONMENT_BYTES))
+                plane = _parse_plane(data, Field(1, LENGTH_DELIMITED, 0, 0, len(data)))
+                for span in plane.stats.tolist():
+                    key, _, value, _ = scan_xstat(data, *span)
+                    if plane.stat_names.get(key) == "profile_start_time":
+                        return value
+    except FormatError:
+        pass  # truncated, or another kind of file
+    return 0
+
+
+def _iter_plane_spans(file: BinaryIO) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each plane."""
+    offset = 0
+    while True:
+        file.seek(offset)
+        header = file.read(_FIELD_HEADER_BYTES)
+        if not header:
+            return
+        key, at = read_varint(header, 0, len(header))
+        if key & 7 != LENGTH_DELIMITED:
+            return
+        length, at = read_varint(header, at, len(header))
+        start, offset = offset + at, offset + at + length
+        if key >> 3 == _SPACE_PLANES:
+            yield start, offset
 
 
 def iter_hlo_protos(data: bytes) -> Iterator[bytes]:
@@ -198,7 +244,26 @@ def _parse_plane(data: bytes, span: Field) -> XPlane:
     ):
         spans = np.ascontiguousarray(rows[rows[:, 0] == number, 2:])
         _parse_names(data, spans, names, plane.display_names)
+        if number == _PLANE_EVENT_METADATA and plane.name.startswith(_TPU_PLANE_PREFIX):
+            plane.event_stats = dict(_iter_metadata_stats(data, spans))
     return plane
+
+
+def _iter_metadata_stats(data: bytes, spans: Int64) -> Iterator[tuple[int, list[list[int]]]]:
+    """Yield the keys and stats of entries of ``XPlane.event_metadata``."""
+    for start, size in spans.tolist():
+        key, stats = 0, []
+        for field in iter_fields(data, start, start + size):
+            if field.number == 1 and field.wire_type == VARINT:
+                key = to_int64(field.value)
+            elif field.number == 2 and field.wire_type == LENGTH_DELIMITED:
+                stats = [
+                    scan_xstat(data, inner.start, inner.end)
+                    for inner in iter_fields(data, field.start, field.end)
+                    if inner.number == _METADATA_STATS and inner.wire_type == LENGTH_DELIMITED
+                ]
+        if stats:
+            yield key, stats
 
 
 def _parse_names(

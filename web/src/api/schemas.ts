@@ -4393,6 +4393,18 @@ export interface DeviceRow {
   readonly capability: string;
 }
 
+/** How long a device was busy, over all its streams. */
+export interface DeviceUse {
+  readonly name: string;
+  /** Of an average step; `idle_ms` is the rest of the step. */
+  readonly busy_ms: number;
+  readonly idle_ms: number;
+  /** Of the whole capture. */
+  readonly total_ms: number;
+  /** Of the whole capture, in no step: launched before, between or after the steps. */
+  readonly outside_ms: number;
+}
+
 /** A property of the program or the machine it ran on. */
 export interface EnvironmentFact {
   readonly name: Sentence;
@@ -4793,6 +4805,7 @@ export interface ProfileSummary {
   readonly steps: StepTimes;
   readonly parts: readonly PartTime[];
   readonly overlap: Overlap | null;
+  readonly devices: readonly DeviceUse[];
   readonly placement: OpPlacement;
   readonly precision: PrecisionTimes;
   readonly ops: readonly OpRow[];
@@ -4835,7 +4848,8 @@ export interface ProgramTextResponse {
  * XLA programs and their executed instructions, longest total time first. `program_indices` are
  * indices into `programs`. `scopes` are the framework's names of what an instruction was compiled
  * from, with slashes between their parts. `flops` and `bytes` are computed from shapes, for all
- * runs together. `unmapped_ms` is the device time of events that belong to no known instruction.
+ * runs together; NaN if unknown. `unmapped_ms` is the device time of events that belong to no known
+ * instruction.
  */
 export interface ProgramsResponse {
   readonly programs: readonly ProgramRow[];
@@ -4918,6 +4932,13 @@ export interface SearchResult {
   readonly marks: Uint8Array;
 }
 
+/** For how much of the range at least one kernel or copy of a device ran. */
+export interface SelectedDevice {
+  readonly name: string;
+  readonly busy_ps: number;
+  readonly idle_ps: number;
+}
+
 /** Events of one name. `total_ps` and `self_ps` count only their part in the range. */
 export interface SelectedName {
   readonly id: number;
@@ -4930,6 +4951,7 @@ export interface SelectedName {
   readonly longest: number;
 }
 
+/** For how much of the range at least one event of a track ran. */
 export interface SelectedTrack {
   readonly track: number;
   readonly count: number;
@@ -4942,6 +4964,8 @@ export interface SelectionSummary {
   readonly unique_names: number;
   readonly names: readonly SelectedName[];
   readonly tracks: readonly SelectedTrack[];
+  /** The devices of the selected tracks, over all their streams. */
+  readonly devices: readonly SelectedDevice[];
 }
 
 /** A stage of a pipeline; times per average step, summed over all threads. */
@@ -5087,6 +5111,12 @@ export interface ToolRow {
 /** All tools in display order, whether or not they have something to show. */
 export interface ToolsResponse {
   readonly tools: readonly ToolRow[];
+  /** What is missing in the file or was corrected while reading it. */
+  readonly problems: readonly Sentence[];
+  /** Whether only a part of the file could be read. */
+  readonly is_partial: boolean;
+  /** Whether the rules of xprof can be applied: only to captures without a device. */
+  readonly has_xprof_rules: boolean;
 }
 
 /** A track in the viewer. */

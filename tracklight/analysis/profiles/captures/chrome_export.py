@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from tracklight.analysis.profiles.attribution.launches import pair_handoffs, pair_launches
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.types import Int64
 
@@ -35,23 +36,29 @@ def _iter_json(trace: Trace) -> Iterator[bytes]:
 
 
 def _iter_event_lists(trace: Trace) -> Iterator[list[dict[str, Any]]]:
-    processes = dict.fromkeys(track.process for track in trace.tracks)
-    pid_of = {process: pid for pid, process in enumerate(processes)}
+    # Streams of a device may have the same process name as the threads that use it.
+    owners = [(track.process, track.device) for track in trace.tracks]
+    pid_of = {owner: pid for pid, owner in enumerate(dict.fromkeys(owners))}
     yield [
-        {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": process}}
-        for process, pid in pid_of.items()
+        {
+            "ph": "M",
+            "name": "process_name",
+            "pid": pid,
+            "args": {"name": device if device and device != process else process},
+        }
+        for (process, device), pid in pid_of.items()
     ]
     yield [
         {
             "ph": "M",
             "name": "thread_name",
-            "pid": pid_of[track.process],
+            "pid": pid_of[owner],
             "tid": tid,
             "args": {"name": track.name},
         }
-        for tid, track in enumerate(trace.tracks)
+        for tid, (owner, track) in enumerate(zip(owners, trace.tracks, strict=True))
     ]
-    pids = [pid_of[track.process] for track in trace.tracks]
+    pids = [pid_of[owner] for owner in owners]
     # Rows of arguments are unordered. Sort them once, so that those of an event are a slice.
     order = np.argsort(trace.args.event, kind="stable")
     ends = np.searchsorted(trace.args.event[order], np.arange(len(trace) + 1))
@@ -61,6 +68,34 @@ def _iter_event_lists(trace: Trace) -> Iterator[list[dict[str, Any]]]:
             _make_event(trace, event, pids, order[ends[event] : ends[event + 1]])
             for event in events
         ]
+    launches, launched = pair_launches(trace)
+    handoffs = pair_handoffs(trace)
+    source = np.concatenate([launches, handoffs.source]).tolist()
+    target = np.concatenate([launched, handoffs.target]).tolist()
+    for first in range(0, len(source), _EVENTS_PER_CHUNK):
+        rows = range(first, min(first + _EVENTS_PER_CHUNK, len(source)))
+        yield [
+            _make_flow_end(trace, event, pids, id, ends)
+            for id in rows
+            for event, ends in ((source[id], False), (target[id], True))
+        ]
+
+
+def _make_flow_end(
+    trace: Trace, event: int, pids: list[int], id: int, ends: bool
+) -> dict[str, Any]:
+    """Return the start or the end of an arrow, bound to the event that begins there."""
+    track = int(trace.track[event])
+    fields: dict[str, Any] = {
+        "ph": "f" if ends else "s",
+        "id": id,
+        "name": "flow",
+        "cat": "flow",
+        "pid": pids[track],
+        "tid": track,
+        "ts": int(trace.start_ps[event]) / _PS_PER_US,
+    }
+    return {**fields, "bp": "e"} if ends else fields
 
 
 def _make_event(trace: Trace, event: int, pids: list[int], arg_rows: Int64) -> dict[str, Any]:

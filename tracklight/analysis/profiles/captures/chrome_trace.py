@@ -25,6 +25,7 @@ from tracklight.analysis.profiles.captures.metadata import (
 from tracklight.analysis.profiles.captures.timestamps import (
     iter_implausible_warnings,
     mask_plausible_events,
+    snap_rounded_events,
 )
 from tracklight.analysis.profiles.trace import FLOAT, INT, TEXT, ArgTable, Trace, Track
 from tracklight.errors import FormatError, Message, find_message
@@ -68,6 +69,7 @@ def read_chrome_trace(
     base_ns = header.get("baseTimeNanoseconds", 0)
     return replace(
         builder.build(base_ns if isinstance(base_ns, int) else 0, problems),
+        is_partial=bool(problems),
         devices=parse_kineto_devices(header.get("deviceProperties")),
         environment=parse_chrome_environment(header),
     )
@@ -87,6 +89,8 @@ class ChromeTraceBuilder:
         self._open: dict[int, list[ChromeEvent]] = defaultdict(list)
         """Begin events without an end event yet, by owner."""
         self._count = 0
+        self._invalid_count = 0
+        """Events without a valid time or duration."""
         # Arrays per chunk: owner, name and category; start and duration in microseconds.
         self._rows = [np.empty((0, 3), np.int32)]
         self._times = [np.empty((0, 2))]
@@ -104,7 +108,9 @@ class ChromeTraceBuilder:
         is_viewer_only = np.array(
             [pid in _VIEWER_ONLY_PIDS for pid, _ in self._owners.interned], bool
         )
-        is_valid = np.isfinite(times).all(axis=1) & (times[:, 1] >= 0) & ~is_viewer_only[owner]
+        has_times = np.isfinite(times).all(axis=1) & (times[:, 1] >= 0)
+        self._invalid_count += int((~has_times & ~is_viewer_only[owner]).sum())
+        is_valid = has_times & ~is_viewer_only[owner]
         if not is_valid.all():
             times, owner = times[is_valid], owner[is_valid]
             names, categories, args = (
@@ -130,9 +136,16 @@ class ChromeTraceBuilder:
         first_us = float(times[:, 0].min()) if len(times) else 0.0
         start, duration = _us_to_ps(times[:, 0] - first_us), _us_to_ps(times[:, 1])
         owners, track = unique_inverse(rows[:, 0])
+        device_owners = self._get_device_owners(rows)
+        if len(times) and (times == np.rint(times)).all():
+            on_host = np.flatnonzero(~np.isin(rows[:, 0], list(device_owners)))
+            end = snap_rounded_events(
+                track[on_host], start[on_host], start[on_host] + duration[on_host]
+            )
+            duration[on_host] = end - start[on_host]
         order = np.lexsort((-duration, start, track))
         return Trace(
-            tracks=tuple(self._iter_tracks(owners, self._get_device_owners(rows))),
+            tracks=tuple(self._iter_tracks(owners, device_owners)),
             names=tuple(self._names.interned),
             categories=tuple(self._categories.interned),
             track=track[order].astype(np.int32),
@@ -144,8 +157,20 @@ class ChromeTraceBuilder:
             args=self._args.build().reorder(np.flatnonzero(is_plausible)[order], self._count),
             get_text=self._args.texts.interned.__getitem__,
             start_time_ns=base_ns + int(first_us * 1_000),
-            problems=(*problems, *iter_implausible_warnings(is_plausible)),
+            problems=(
+                *problems,
+                *self._iter_invalid_warnings(),
+                *iter_implausible_warnings(is_plausible),
+            ),
         )
+
+    def _iter_invalid_warnings(self) -> Iterator[Message]:
+        if self._invalid_count:
+            yield Message.format(
+                "profile.invalid_times",
+                "Ignored events without a valid time or duration: {count:,}",
+                count=self._invalid_count,
+            )
 
     def _complete_events(self, events: list[ChromeEvent]) -> Iterator[ChromeEvent]:
         """Yield instant events, and begin events once their end event is found."""
@@ -196,7 +221,9 @@ class ChromeTraceBuilder:
             pid, tid = self._owners.interned[owner]
             process = self._get_process_name(pid) or str(pid)
             name = self._metadata_names.get(("thread_name", pid, tid), str(tid))
-            yield Track(process, name, tid if isinstance(tid, int) else 0, owner in device_owners)
+            is_device = owner in device_owners
+            device = (f"GPU {pid}" if isinstance(pid, int) else str(pid)) if is_device else ""
+            yield Track(process, name, tid if isinstance(tid, int) else 0, is_device, device)
 
     def _get_process_name(self, pid: Any) -> str:
         name = self._metadata_names.get(("process_name", pid, 0))

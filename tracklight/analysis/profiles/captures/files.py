@@ -16,11 +16,12 @@ from tracklight.analysis.profiles.captures.timestamps import align_device_clocks
 from tracklight.analysis.profiles.captures.xplane import parse_xplane
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.errors import FormatError
+from tracklight.formats.profiles import chrome_trace, xplane
 from tracklight.logdir.discover import discover
 from tracklight.logdir.local import LocalFileSystem
 from tracklight.logdir.names import natural_key
 from tracklight.logdir.roots import Root
-from tracklight.types import CaptureFile
+from tracklight.types import CaptureFile, CaptureKind
 from tracklight.util.hashing import hash_key
 
 #: Name of a session folder, in the local time of the machine that recorded it.
@@ -134,6 +135,19 @@ def get_capture_time_s(file: CaptureFile) -> float:
     except (ValueError, OverflowError, OSError):
         return file.mtime_s
     return file.mtime_s if _is_written_at_session_time(file.mtime_s - session_s) else session_s
+
+
+def read_start_time_s(path: Path, kind: CaptureKind) -> float | None:
+    """Return when a capture began according to the file itself; None if it does not tell."""
+    try:
+        if kind == "xplane":
+            with path.open("rb") as file:
+                start_ns = xplane.read_start_time_ns(file)
+        else:
+            start_ns = chrome_trace.read_start_time_ns(path) if kind == "chrome" else 0
+    except (OSError, FormatError):
+        return None
+    return start_ns / 1e9 if _MIN_TIME_S <= start_ns / 1e9 < _MAX_TIME_S else None
 
 
 def _is_written_at_session_time(delay_s: float) -> bool:

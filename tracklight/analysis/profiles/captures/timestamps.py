@@ -22,6 +22,8 @@ from tracklight.types import Bool, Float64, Int64
 
 #: About eleven days. No capture is that long, and sums of a few such times fit into 64 bits.
 _MAX_SPAN_PS = 1e18
+#: Older versions of PyTorch's profiler write whole microseconds.
+_ROUNDING_PS = 1_000_000
 _CORRELATION_KEYS = ("correlation_id", "correlation")
 #: Device clocks are only this precise. Smaller offsets are left alone.
 _MIN_BEHIND_PS = 100_000_000
@@ -47,6 +49,63 @@ def iter_implausible_warnings(is_plausible: Bool) -> Iterator[Message]:
             "Ignored events with a time that is more than ten days from the others: {count:,}",
             count=count,
         )
+
+
+def snap_rounded_events(track: Int64, start_ps: Int64, end_ps: Int64) -> Int64:
+    """Return ends with which nested calls nest again after all times were rounded.
+
+    Starts keep their order, but a child may end up to a microsecond after its parent, and two calls
+    in a row may overlap by as much. Longer overlaps are left alone.
+
+    Args:
+        track: Track of each event. Only threads are passed, as kernels do overlap.
+        start_ps: Start of each event.
+        end_ps: End of each event, in the order of the file: parents are written first.
+    """
+    end: Int64 = end_ps.copy()
+    order = np.lexsort((start_ps - end, start_ps, track))
+    for rows in np.split(order, np.flatnonzero(np.diff(track[order])) + 1):
+        starts, ends = start_ps[rows].tolist(), end[rows].tolist()
+        _snap_ends(starts, ends, _order_ties(starts, ends, rows.tolist()))
+        end[rows] = ends
+    return end
+
+
+def _order_ties(starts: list[int], ends: list[int], file_order: list[int]) -> list[int]:
+    """Order events that start together and are about as long as in the file."""
+    order = list(range(len(starts)))
+    for at in range(1, len(order)):
+        while (
+            at > 0
+            and starts[order[at]] == starts[order[at - 1]]
+            and ends[order[at - 1]] - ends[order[at]] <= _ROUNDING_PS
+            and file_order[order[at]] < file_order[order[at - 1]]
+        ):
+            order[at - 1], order[at] = order[at], order[at - 1]
+            at -= 1
+    return order
+
+
+def _snap_ends(starts: list[int], ends: list[int], order: list[int]) -> None:
+    """Move ends that exceed the parent, or the start of the next event, by a rounding error."""
+    stack: list[int] = []
+    for at in order:
+        while stack:
+            top = stack[-1]
+            overlap, excess = ends[top] - starts[at], ends[at] - ends[top]
+            if overlap <= 0:
+                stack.pop()
+            elif excess <= 0:
+                break
+            elif excess <= _ROUNDING_PS and (overlap > _ROUNDING_PS or starts[top] == starts[at]):
+                ends[at] = ends[top]
+                break
+            elif overlap <= _ROUNDING_PS:
+                ends[top] = starts[at]
+                stack.pop()
+            else:
+                break
+        stack.append(at)
 
 
 def align_device_clocks(trace: Trace) -> Trace:

@@ -70,6 +70,7 @@ def parse_xplane(data: bytes) -> Trace:
         get_text=texts.get,
         start_time_ns=_get_start_time_ns(space),
         problems=tuple(filter(None, problems)),
+        is_partial=space.problem is not None,
         iter_hlo_protos=partial(xplane.iter_hlo_protos, data),
         devices=tuple(_iter_devices(space, texts)),
         environment=_parse_environment(space, texts),
@@ -151,15 +152,32 @@ def _convert_line(
     events = line.events[:-1]
     line_start_ps = (line.timestamp_ns - base_ns) * _PS_PER_NS
     event_of_stat = np.repeat(np.arange(len(events)), np.diff(line.events[:, 4]))
+    stats = line.stats
+    if plane.event_stats:
+        shared_stats, shared_events = _expand_shared_stats(plane, events)
+        stats = np.concatenate([stats, shared_stats])
+        event_of_stat = np.concatenate([event_of_stat, shared_events])
     is_device = plane.name.startswith(_DEVICE_PLANE_PREFIX)
     return _LineEvents(
-        track=Track(plane.name, line.name, line.id, is_device),
+        track=Track(plane.name, line.name, line.id, is_device, plane.name if is_device else ""),
         name=_intern_names(events[:, 0], plane.event_names, names),
         start_ps=events[:, 1] + max(min(line_start_ps, _MAX_PS), -_MAX_PS),
         approx_start_ps=events[:, 1].astype(np.float64) + float(line_start_ps),
         duration_ps=np.maximum(events[:, 2], 0),
-        args=_convert_stats(plane, line.stats, event_of_stat, keys, texts),
+        args=_convert_stats(plane, stats, event_of_stat, keys, texts),
     )
+
+
+def _expand_shared_stats(plane: XPlane, events: Int64) -> tuple[Int64, Int64]:
+    """Return the stats that events share through their metadata, one row per event and stat."""
+    rows, owners = [np.empty((0, 4), np.int64)], [np.empty(0, np.int64)]
+    ids, inverse = unique_inverse(events[:, 0])
+    for at, id in enumerate(ids.tolist()):
+        for row in plane.event_stats.get(id, ()):
+            own = np.flatnonzero(inverse == at)
+            rows.append(np.tile(np.array(row, np.int64), (len(own), 1)))
+            owners.append(own)
+    return np.concatenate(rows), np.concatenate(owners)
 
 
 def _convert_stats(

@@ -6,20 +6,29 @@ host to its kernel, or from a thread that hands over work to the one that takes 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import msgspec
 import numpy as np
 
+from tracklight.analysis.profiles.attribution.launches import (
+    EventPairs,
+    pair_handoffs,
+    pair_launches,
+)
+from tracklight.analysis.profiles.attribution.utilization import (
+    format_device,
+    list_devices,
+    measure_device,
+    measure_tracks,
+)
 from tracklight.analysis.profiles.timeline.layout import Timeline
 from tracklight.analysis.profiles.timeline.search import NameRow, sum_by_name
 from tracklight.analysis.profiles.timeline.tiles import shorten_name
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.errors import UsageError
-from tracklight.types import Bool, Float64, Int32, Int64
+from tracklight.types import Float64, Int32, Int64
 
-#: Ids that a launch and its kernel share: of PyTorch, and of TensorFlow and JAX.
-_CORRELATION_KEYS = ("correlation", "correlation_id")
 _MAX_ARROWS = 1_000
 _MAX_CHILDREN = 50
 _MAX_LINKED = 20
@@ -28,13 +37,6 @@ _MAX_SELECTED_NAMES = 500
 
 
 # --- Flows ---------------------------------------------------------------------------------------
-
-
-class Flows(NamedTuple):
-    """Pairs of events, sorted by the start of the target."""
-
-    source: Int64
-    target: Int64
 
 
 class FlowArrows(msgspec.Struct):
@@ -52,17 +54,17 @@ class FlowArrows(msgspec.Struct):
     target_ps: Float64
 
 
-def collect_flows(trace: Trace) -> Flows:
-    """Return all flows of a trace."""
-    pairs = [*(_pair_launches(trace, key) for key in _CORRELATION_KEYS), _pair_handoffs(trace)]
-    source = np.concatenate([sources for sources, _ in pairs])
-    target = np.concatenate([targets for _, targets in pairs])
+def collect_flows(trace: Trace) -> EventPairs:
+    """Return all flows of a trace, sorted by the start of the target."""
+    launches, handoffs = pair_launches(trace), pair_handoffs(trace)
+    source = np.concatenate([launches.source, handoffs.source])
+    target = np.concatenate([launches.target, handoffs.target])
     order = np.argsort(trace.start_ps[target], kind="stable")
-    return Flows(source[order], target[order])
+    return EventPairs(source[order], target[order])
 
 
 def select_flow_arrows(
-    timeline: Timeline, flows: Flows, start_ps: float, end_ps: float, tracks: list[int]
+    timeline: Timeline, flows: EventPairs, start_ps: float, end_ps: float, tracks: list[int]
 ) -> FlowArrows:
     """Return the arrows between some tracks that cross a range of time.
 
@@ -90,47 +92,6 @@ def select_flow_arrows(
         source_ps=trace.start_ps[source].astype(np.float64),
         target_ps=trace.start_ps[target].astype(np.float64),
     )
-
-
-def _pair_launches(trace: Trace, key: str) -> tuple[Int64, Int64]:
-    events, ids = trace.get_int_args(key)
-    on_device = trace.on_device[events]
-    return _pair(events, ids, ~on_device, on_device)
-
-
-def _pair_handoffs(trace: Trace) -> tuple[Int64, Int64]:
-    """Pair producers and consumers of TensorFlow contexts that have exactly one producer."""
-    producers, produced = _get_contexts(trace, "_pt", "_p")
-    consumers, consumed = _get_contexts(trace, "_ct", "_c")
-    contexts, ids = np.unique(np.concatenate([produced, consumed]), axis=0, return_inverse=True)
-    ids = ids.reshape(-1)
-    events = np.concatenate([producers, consumers])
-    is_producer = np.arange(len(events)) < len(producers)
-    producer_counts = np.bincount(ids[is_producer], minlength=len(contexts))
-    is_unique = producer_counts[ids] == 1
-    is_producer = is_producer[is_unique]
-    return _pair(events[is_unique], ids[is_unique], is_producer, ~is_producer)
-
-
-def _get_contexts(trace: Trace, type_key: str, id_key: str) -> tuple[Int64, Int64]:
-    """Return the events with both arguments, and rows of their values."""
-    type_events, types = trace.get_int_args(type_key)
-    id_events, ids = trace.get_int_args(id_key)
-    events, at_type, at_id = np.intersect1d(type_events, id_events, return_indices=True)
-    return events, np.column_stack([types[at_type], ids[at_id]])
-
-
-def _pair(events: Int64, ids: Int64, is_source: Bool, is_target: Bool) -> tuple[Int64, Int64]:
-    """Pair each target with the first source of the same id."""
-    sources, source_ids = events[is_source], ids[is_source]
-    targets, target_ids = events[is_target], ids[is_target]
-    if not len(sources):
-        return sources, targets[:0]
-    order = np.argsort(source_ids, kind="stable")
-    sources, source_ids = sources[order], source_ids[order]
-    match = np.minimum(np.searchsorted(source_ids, target_ids), len(sources) - 1)
-    is_match = (source_ids[match] == target_ids) & (sources[match] != targets)
-    return sources[match[is_match]], targets[is_match]
 
 
 # --- One event -----------------------------------------------------------------------------------
@@ -183,7 +144,7 @@ class EventDetails(msgspec.Struct):
     same_name: SameNameStats
 
 
-def get_event_details(timeline: Timeline, flows: Flows, event: int) -> EventDetails:
+def get_event_details(timeline: Timeline, flows: EventPairs, event: int) -> EventDetails:
     """Return everything known about an event.
 
     Raises:
@@ -281,9 +242,19 @@ class SelectedName(msgspec.Struct):
 
 
 class SelectedTrack(msgspec.Struct):
+    """For how much of the range at least one event of a track ran."""
+
     track: int
     count: int
     busy_ps: float
+
+
+class SelectedDevice(msgspec.Struct):
+    """For how much of the range at least one kernel or copy of a device ran."""
+
+    name: str
+    busy_ps: float
+    idle_ps: float
 
 
 class SelectionSummary(msgspec.Struct):
@@ -292,6 +263,8 @@ class SelectionSummary(msgspec.Struct):
     """Number of unique names, of which only the longest are listed."""
     names: list[SelectedName]
     tracks: list[SelectedTrack]
+    devices: list[SelectedDevice]
+    """The devices of the selected tracks, over all their streams."""
 
 
 def summarize_selection(
@@ -309,7 +282,8 @@ def summarize_selection(
         count=len(events),
         unique_names=len(np.unique(trace.name[events])),
         names=_sum_selected_names(timeline, events, duration),
-        tracks=_sum_selected_tracks(timeline, events, duration),
+        tracks=_sum_selected_tracks(trace, events, int(start_ps), int(end_ps)),
+        devices=list(_iter_selected_devices(trace, tracks, int(start_ps), int(end_ps))),
     )
 
 
@@ -356,13 +330,24 @@ def _get_self_ps(timeline: Timeline, events: Int64, duration: Int64) -> Int64:
     return self_ps[events].clip(0)
 
 
-def _sum_selected_tracks(timeline: Timeline, events: Int64, duration: Int64) -> list[SelectedTrack]:
-    trace = timeline.trace
-    track = trace.track[events]
-    counts = np.bincount(track, minlength=len(trace.tracks))
-    is_top = timeline.lane[events] == 0
-    busy = np.bincount(track[is_top], duration[is_top].astype(np.float64), len(trace.tracks))
+def _sum_selected_tracks(
+    trace: Trace, events: Int64, start_ps: int, end_ps: int
+) -> list[SelectedTrack]:
+    counts = np.bincount(trace.track[events], minlength=len(trace.tracks))
+    busy = measure_tracks(trace, start_ps, end_ps)
     return [
         SelectedTrack(each, int(counts[each]), float(busy[each]))
         for each in np.flatnonzero(counts).tolist()
     ]
+
+
+def _iter_selected_devices(
+    trace: Trace, tracks: list[int], start_ps: int, end_ps: int
+) -> Iterator[SelectedDevice]:
+    selected = {trace.tracks[track].device for track in tracks}
+    window = np.array([[start_ps, end_ps]], np.int64)
+    for device in list_devices(trace):
+        if device in selected:
+            busy_ps = float(measure_device(trace, device, window)[0])
+            idle_ps = max(end_ps - start_ps - busy_ps, 0.0)
+            yield SelectedDevice(format_device(device), busy_ps, idle_ps)

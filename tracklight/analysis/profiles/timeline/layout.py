@@ -11,10 +11,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.profiles.attribution.utilization import measure_tracks
 from tracklight.analysis.profiles.timeline.lanes import assign_lanes
 from tracklight.analysis.profiles.timeline.pyramid import Entries, Pyramid
 from tracklight.analysis.profiles.trace import FLOAT, TEXT, ArgTable, Trace, Track
-from tracklight.types import Bool, Float64, Int32, Int64
+from tracklight.types import Bool, Int32, Int64
 
 _NUMBER = re.compile(r"\d+")
 _MAIN_THREAD = re.compile(r"\b(main|python[\d.]*)\b", re.IGNORECASE)
@@ -160,7 +161,7 @@ def list_tracks(timeline: Timeline) -> list[TrackRow]:
     """List tracks with events: the main thread, then devices, then other threads by busy time."""
     trace = timeline.trace
     counts = np.bincount(trace.track, minlength=len(trace.tracks)).tolist()
-    busy_ps = _measure_busy_ps(timeline)
+    busy_ps = measure_tracks(trace, timeline.start_ps, timeline.end_ps)
     main = _get_main_track(trace.tracks, counts)
     rows = [
         TrackRow(
@@ -177,15 +178,6 @@ def list_tracks(timeline: Timeline) -> list[TrackRow]:
         if counts[number]
     ]
     return sorted(rows, key=lambda row: _get_sort_key(row, trace.tracks[row.id]))
-
-
-def _measure_busy_ps(timeline: Timeline) -> Float64:
-    """Return how long each track was busy: the total duration of its topmost lane."""
-    trace = timeline.trace
-    is_top = timeline.lane == 0
-    weights = trace.duration_ps[is_top].astype(np.float64)
-    busy: Float64 = np.bincount(trace.track[is_top], weights, len(trace.tracks)).astype(np.float64)
-    return busy
 
 
 def _get_main_track(tracks: tuple[Track, ...], counts: list[int]) -> int:

@@ -10,6 +10,7 @@ import type {
   Problem,
   ToolRow,
   ToolsResponse,
+  StepRules,
 } from '../../api/schemas';
 import type { MenuItem } from '../../components/menu';
 import type { Codec } from '../../lib/codecs';
@@ -37,13 +38,19 @@ export class CaptureList {
 
   readonly rows = $derived.by<readonly CaptureRow[]>(() => this.query.data ?? []);
 
-  /** The capture in the URL, else the newest one of the visible runs. */
+  /** The capture in the URL, else the newest trace of the visible runs. */
   readonly current = $derived.by<CaptureRow | undefined>(() => {
     const selected = this.#find(this.#params.capture.value);
     if (selected) return selected;
     const { visible } = this.#context.runs;
     const shown = this.rows.filter(({ run }) => visible.some(({ name }) => name === run));
-    return findNewest(shown) ?? findNewest(this.rows);
+    const isTrace = ({ kind }: CaptureRow): boolean => kind !== 'pprof';
+    return (
+      findNewest(shown.filter(isTrace)) ??
+      findNewest(this.rows.filter(isTrace)) ??
+      findNewest(shown) ??
+      findNewest(this.rows)
+    );
   });
 
   /** The newest capture before the current one, of the same run or of a run in the same folder. */
@@ -301,6 +308,11 @@ export class ProfileState {
     this.params.find.set(query);
     for (const option of [this.params.findRegex, this.params.findArguments]) option.set(false);
     this.openTool('trace');
+  }
+
+  /** The rules that the server applies: those of xprof only to captures without a device. */
+  get rules(): StepRules {
+    return this.loader.query.data?.has_xprof_rules === false ? 'ours' : this.params.rules.value;
   }
 
   #makeRequest(row: CaptureRow | undefined, host: string): CaptureRequest {

@@ -31,7 +31,7 @@ export function makeRooflinePoints(
   return current.names.flatMap((name, index) => {
     const [flops, bytes] = [current.flops[index] ?? 0, current.bytes[index] ?? 0];
     const ms = current.self_ms[index] ?? 0;
-    if (flops <= 0 || bytes <= 0 || ms <= 0) return [];
+    if (!(flops > 0) || bytes <= 0 || ms <= 0) return [];
     const point = {
       name,
       type: current.types[index] ?? '',

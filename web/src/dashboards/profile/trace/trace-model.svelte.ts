@@ -109,7 +109,9 @@ export class TraceModel {
       fields: Fields | null,
     ): (CaptureRequest & Fields) | null => {
       const request = getRequest();
-      return request && fields && this.canInspect ? { ...request, ...fields } : null;
+      // Before the captures are listed, there is none to ask about.
+      const isReady = request !== null && request.capture !== '' && this.canInspect;
+      return isReady && fields ? { ...request, ...fields } : null;
     };
     this.timelineQuery = context.query(queries.timelineQuery, getRequest, { keepPrevious: false });
     this.eventQuery = context.query(queries.eventQuery, () =>
