@@ -22,7 +22,7 @@ WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/t
 
 run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given (ARGS="--port 7000")
 	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/tracklight demo demo-logs
-	$(BIN)/tracklight --logdir $(if $(LOGDIR),"$(LOGDIR)",demo-logs --data-dir demo-logs/lending) $(ARGS)
+	$(BIN)/tracklight --logdir $(if $(LOGDIR),"$(LOGDIR)",demo-logs --data-dir demo-logs) $(ARGS)
 
 test: .make/test test-web  ## Run the quick tests: units, the page, a browser smoke test; no framework is needed
 	$(BIN)/python tools/run_tests.py quick $(ARGS)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.small_log import NAME
+from tracklight.analysis.source import DataAccess
 from tracklight.cli import demo, main, serve
 from tracklight.index.catalog import Catalog
 from tracklight.server.app import Settings
@@ -40,8 +41,10 @@ def test_serves_and_deletes_a_temporary_log(
     def run(catalog: Catalog, settings: Settings, announce: Callable[[str], None]) -> None:
         catalog.refresh()
         assert [run.name for run in catalog.runs()] == ["."]
-        assert settings == Settings(port=0, window_title="tracklight demo")
-        served.append(Path(catalog.roots[0].path))
+        root = Path(catalog.roots[0].path)
+        access = DataAccess(data_dirs=(str(root.resolve()),))
+        assert settings == Settings(port=0, window_title="tracklight demo", access=access)
+        served.append(root)
 
     monkeypatch.setattr(serve, "run_server", run)
     assert main(["demo", "--port=0"]) == 0

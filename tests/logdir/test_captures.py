@@ -16,9 +16,10 @@ def test_directory_with_only_a_profile_is_a_run(tmp_path: Path) -> None:
     add(tmp_path / "jax", "memory.prof")
     add(tmp_path / "elsewhere", "host.xplane.pb")
     found = discover_runs(tmp_path)
-    assert found.runs == ["jax", "keras/train", "torch"]
+    assert found.runs == ["elsewhere", "jax", "keras/train", "torch"]
     assert found.files == []
     assert [(it.run, it.session, it.host, it.kind) for it in found.captures] == [
+        ("elsewhere", "host", "host", "xplane"),
         ("jax", "memory.prof", "", "pprof"),
         ("keras/train", "2026_11_15_00_37_55", "host.with.dots", "xplane"),
         ("torch", "1790000000000000000", "gpu.node_31", "chrome"),
@@ -43,6 +44,6 @@ def test_skips_captures_of_excluded_runs(tmp_path: Path) -> None:
     assert [it.run for it in discover_runs(tmp_path, "b").captures] == ["b"]
 
 
-@pytest.mark.parametrize("name", ["stats.prof", "model.pb", "trace.json", "profile.txt"])
+@pytest.mark.parametrize("name", ["stats.prof", "model.pb", "data.json", "profile.txt"])
 def test_ignores_other_files(name: str) -> None:
     assert not is_capture(name)

@@ -62,8 +62,9 @@ def _serve(logdir: Path, flags: Namespace) -> None:
 
     # No cache: the log is deleted when the server stops.
     arguments = ["serve", "--no-config", "--no-cache", f"--logdir={logdir}"]
-    data = f"--data-dir={logdir / 'lending'}"
-    serve_flags = parse_flags([*arguments, data, "--window-title=tracklight demo"])
+    # The log has a data file for What-If.
+    arguments += [f"--data-dir={logdir}", "--window-title=tracklight demo"]
+    serve_flags = parse_flags(arguments)
     serve_flags.port, serve_flags.open = flags.port, flags.open
     serve(serve_flags)
 
