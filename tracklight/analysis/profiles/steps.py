@@ -24,7 +24,6 @@ from tracklight.analysis.profiles.arrays import (
     attribute_time,
     compute_parents,
     measure_coverage,
-    measure_intervals,
     merge_intervals,
     unique_inverse,
 )
@@ -445,11 +444,17 @@ def _measure_device_part(trace: Trace, steps: Steps, mask: Bool) -> Int64:
     events = np.flatnonzero(mask & (steps.device_steps >= 0))
     time = np.zeros(len(steps.names), np.int64)
     if len(events):
-        events = events[np.argsort(steps.device_steps[events], kind="stable")]
-        ids, first = np.unique(steps.device_steps[events], return_index=True)
-        for step, own in zip(ids.tolist(), np.split(events, first[1:]), strict=True):
-            rows = np.column_stack([trace.start_ps[own], trace.end_ps[own]])
-            time[step] = measure_intervals(merge_intervals(rows))
+        events = events[np.lexsort((trace.start_ps[events], steps.device_steps[events]))]
+        step, first = np.unique(steps.device_steps[events], return_index=True)
+        start = trace.start_ps[events]
+        end = start + trace.duration_ps[events]
+        # Shift the steps after one another, so that all of them are merged at once.
+        lengths = np.maximum.reduceat(end, first) - start[first] + 1
+        bases = np.cumsum(lengths) - lengths
+        shift = np.repeat(bases - start[first], np.diff(np.append(first, len(events))))
+        merged = merge_intervals(np.column_stack([start + shift, end + shift]))
+        at = np.searchsorted(bases, merged[:, 0], "right") - 1
+        np.add.at(time, step[at], merged[:, 1] - merged[:, 0])
     return time
 
 

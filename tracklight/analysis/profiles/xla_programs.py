@@ -7,7 +7,6 @@ by the arguments that the profiler recorded, or else by their names.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -198,7 +197,7 @@ class _InstructionMapper:
             for op, count in zip(ops, np.bincount(op_index, minlength=len(ops)), strict=True)
             if count
         ]
-        matched: dict[tuple[int, str, tuple[str, ...]], list[int]] = {}
+        matched: dict[tuple[int, str, bytes], Int64] = {}
         launch_id = self._get_int_column("correlation_id")
         graph_events, graph_ops = events[in_graph], op_index[in_graph]
         program_id = self._program_id[graph_events]
@@ -213,11 +212,12 @@ class _InstructionMapper:
             program = self._by_id.get(int(self._program_id[own[0]]))
             if program is None or program.entry is None:
                 continue
-            names = tuple(self._trace.names[name] for name in self._trace.name[own].tolist())
+            names = self._trace.name[own].tobytes()
             key = (program.module.id, ops[graph_ops[launch[0]]], names)
             if key not in matched:
-                matched[key] = self._match_graph(program, own, nodes, labeled)
-            instances = np.array(matched[key], np.int64)
+                found = self._match_graph(program, own, nodes, labeled)
+                matched[key] = np.array(found, np.int64)
+            instances = matched[key]
             self._append(own[instances >= 0], instances[instances >= 0])
         return in_graph
 
@@ -325,25 +325,22 @@ def group_runs(trace: Trace, instructions: InstructionMap) -> Int64:
 def _set_first(first: Int64, events: Int64, rows: Int64, key: Int64, run: Int64) -> None:
     """Set the first event of rows that have the same key and run."""
     if len(rows):
-        pairs = np.column_stack([key[rows], run[rows]])
-        _, inverse = np.unique(pairs, axis=0, return_inverse=True)
-        lowest = np.full(inverse.max() + 1, np.iinfo(np.int64).max)
-        np.minimum.at(lowest, inverse.reshape(-1), events[rows])
-        first[rows] = lowest[inverse.reshape(-1)]
+        runs, run_index = unique_inverse(run[rows])
+        pairs, inverse = unique_inverse(key[rows] * len(runs) + run_index)
+        lowest = np.full(len(pairs), np.iinfo(np.int64).max)
+        np.minimum.at(lowest, inverse, events[rows])
+        first[rows] = lowest[inverse]
 
 
 def _number_runs(trace: Trace, events: Int64, rows: Int64, key: Int64) -> Int64:
     """Number the runs of instructions by the kernel that each of them ran least often."""
     run = np.zeros(len(events), np.int64)
-    by_key: dict[int, list[int]] = defaultdict(list)
-    for row in rows.tolist():
-        by_key[int(key[row])].append(row)
-    for group in by_key.values():
-        own = np.array(group)
-        own = own[np.argsort(trace.start_ps[events[own]], kind="stable")]
-        _, name, counts = np.unique(
-            trace.name[events[own]], return_inverse=True, return_counts=True
-        )
+    rows = rows[np.lexsort((trace.start_ps[events[rows]], key[rows]))]
+    for own in np.split(rows, np.flatnonzero(np.diff(key[rows])) + 1):
+        if not len(own):
+            continue
+        names, name = unique_inverse(trace.name[events[own]])
+        counts = np.bincount(name, minlength=len(names))
         per_run = counts // counts.min()
         for each in range(len(counts)):
             same = np.flatnonzero(name == each)
