@@ -8,8 +8,8 @@
 PyTorch model, a JAX function or a Keras model. `check_numerics` checks a single value.
 
 `recorder` decides what is written, `torch_watch`, `jax_watch` and `keras_watch` observe the
-frameworks. Frameworks are imported when they are used. May import `tracklight.writer` and
-`tracklight.formats`.
+frameworks; `health` and `torch_statistics` compute the statistics. Frameworks are imported when
+they are used. May import `tracklight.writer` and `tracklight.formats`.
 """
 
 from __future__ import annotations

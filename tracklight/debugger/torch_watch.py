@@ -2,8 +2,8 @@
 
 Operations are seen by a ``TorchFunctionMode``, which PyTorch calls for every function of
 ``torch`` that runs in Python; layers by forward hooks; gradients by tensor hooks. Statistics are
-computed where the tensor is: in main memory by a kernel, otherwise by a few operations on the
-device, and transferred together at the end of the step.
+computed where the tensor is, in main memory by `health` and on a device by `torch_statistics`, and
+transferred together at the end of the step.
 """
 
 from __future__ import annotations
@@ -21,15 +21,18 @@ from numpy.typing import NDArray
 from torch.overrides import TorchFunctionMode
 
 from tracklight.debugger.health import (
-    RANGES,
     compute_health,
-    get_sample_stride,
     make_row,
     take_sample,
 )
 from tracklight.debugger.recorder import MAX_STORED_BYTES, Recorder, make_matrix
 from tracklight.debugger.stacks import capture_stack
 from tracklight.debugger.tensor_filter import TensorFilter
+from tracklight.debugger.torch_statistics import (
+    DeviceStatistics,
+    take_device_sample,
+    transfer_samples,
+)
 from tracklight.errors import Message
 from tracklight.formats.debug_events.recording import WatchedTensor
 from tracklight.types import Float32
@@ -80,7 +83,7 @@ class TorchWatcher:
 
     def _reset_step(self) -> None:
         self._rows: dict[int, Float32] = {}
-        self._device_rows: list[tuple[int, int, torch.Tensor]] = []
+        self._device_rows = DeviceStatistics()
         self._samples: dict[int, Float32 | torch.Tensor] = {}
         self._takes_samples = False
         self._producers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
@@ -154,7 +157,7 @@ class TorchWatcher:
         self.current_step += 1
         kept, batch, state = self._kept, self._batch, self._random_state
         is_skipped = self._is_skipped
-        samples = _transfer_samples(self._samples)
+        samples = transfer_samples(self._samples)
         if self._scale is not None:
             self._divide_gradients(matrix, samples, self._previous_scale or self._scale)
             self._recorder.log_loss_scale(step, self._scale, is_skipped)
@@ -449,12 +452,9 @@ class TorchWatcher:
             kind = self._recorder.tensors[row].type
             axis = _get_channel_axis(kind, tensor)
             if tensor.device.type != "cpu" or tensor.layout != torch.strided:
-                statistics = _compute_on_device(
-                    tensor.to_dense() if tensor.is_sparse else tensor, axis
-                )
-                self._device_rows.append((row, order, statistics))
+                self._device_rows.add(row, order, tensor, axis)
                 if self._takes_samples:
-                    self._samples[row] = _take_device_sample(tensor)
+                    self._samples[row] = take_device_sample(tensor)
                 return
             values = make_row()
             values[0] = order
@@ -466,11 +466,7 @@ class TorchWatcher:
 
     def _collect(self) -> Float32:
         """Return the health matrix; all rows on a device are transferred together."""
-        rows = dict(self._rows)
-        if self._device_rows:
-            table = torch.stack([values for _, _, values in self._device_rows]).cpu().numpy()
-            for (row, order, _), values in zip(self._device_rows, table, strict=True):
-                rows[row] = np.concatenate([[np.float32(order)], values]).astype(np.float32)
+        rows = {**self._rows, **self._device_rows.collect()}
         return make_matrix(rows, len(self._recorder.tensors))
 
     def _rows_recorded(self) -> bool:
@@ -581,71 +577,12 @@ def _to_array(tensor: torch.Tensor, axis: int | None) -> tuple[NDArray[Any], int
     return tensor.numpy(), axis
 
 
-def _compute_on_device(tensor: torch.Tensor, axis: int | None) -> torch.Tensor:
-    """Return the columns after ``order`` as a tensor on the same device, without waiting for it."""
-    dtype = _get_dtype(tensor)
-    values = tensor if tensor.dtype == torch.float64 else tensor.float()
-    is_finite = torch.isfinite(values)
-    is_nan = torch.isnan(values)
-    finite = torch.where(is_finite, values, torch.zeros_like(values))
-    count = is_finite.sum().clamp(min=1)
-    total, squares = finite.sum(), (finite * finite).sum()
-    mean = total / count
-    zero = torch.zeros((), device=values.device)
-    overflow = underflow = dead = zero
-    if dtype in RANGES:
-        limit, tiny = RANGES[dtype]
-        magnitude = values.abs()
-        overflow = (magnitude >= limit).sum()
-        underflow = ((magnitude > 0) & (magnitude < tiny)).sum()
-    if axis is not None:
-        others = [it for it in range(values.ndim) if it != axis]
-        dead = values.shape[axis] - (values != 0).sum(others).ne(0).sum()
-    columns = (
-        is_nan.sum(),
-        (values == -torch.inf).sum(),
-        (values == torch.inf).sum(),
-        (values == 0).sum(),
-        (values < 0).sum() - (values == -torch.inf).sum(),
-        torch.where(is_finite, values, torch.full_like(values, torch.inf)).amin(),
-        torch.where(is_finite, values, torch.full_like(values, -torch.inf)).amax(),
-        mean,
-        (squares / count - mean * mean).clamp(min=0).sqrt(),
-        squares.sqrt(),
-        overflow,
-        underflow,
-        dead,
-    )
-    return torch.stack(
-        [torch.as_tensor(it, dtype=torch.float32, device=values.device) for it in columns]
-    )
-
-
 def _get_random_state() -> dict[str, str]:
     state = {"torch": base64.b64encode(torch.get_rng_state().numpy().tobytes()).decode()}
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         cuda = torch.cuda.get_rng_state().numpy().tobytes()
         state["torch.cuda"] = base64.b64encode(cuda).decode()
     return state
-
-
-def _take_device_sample(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.layout != torch.strided:
-        tensor = tensor.to_dense()
-    flat = tensor.reshape(-1)
-    return flat[:: get_sample_stride(flat.numel())].to(torch.float32)
-
-
-def _transfer_samples(samples: Mapping[int, Float32 | torch.Tensor]) -> dict[int, Float32]:
-    """Return samples in main memory; those on a device are transferred together."""
-    found = {row: it for row, it in samples.items() if isinstance(it, np.ndarray)}
-    others = {row: it for row, it in samples.items() if isinstance(it, torch.Tensor)}
-    if others:
-        with torch.no_grad(), torch._C.DisableTorchFunction():
-            merged = torch.cat(list(others.values())).cpu().numpy()
-        ends = np.cumsum([len(it) for it in others.values()])
-        found.update(zip(others, np.split(merged, ends[:-1]), strict=True))
-    return found
 
 
 def _collect_samples(
@@ -655,7 +592,7 @@ def _collect_samples(
     if samples:
         return samples
     with torch.no_grad(), torch._C.DisableTorchFunction():
-        return _transfer_samples({row: _take_device_sample(it) for row, (it, _) in kept.items()})
+        return transfer_samples({row: take_device_sample(it) for row, (it, _) in kept.items()})
 
 
 def _collect_values(

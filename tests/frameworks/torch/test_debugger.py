@@ -18,7 +18,7 @@ from tests.frameworks.torch.debugger_zoo import BROKEN, HEALTHY, Program, make_b
 from tracklight.analysis.debugger.library import DebuggerLibrary
 from tracklight.cli import main
 from tracklight.debugger import check_numerics, health, watch
-from tracklight.debugger.torch_watch import _compute_on_device
+from tracklight.debugger.torch_statistics import DeviceStatistics
 from tracklight.errors import NonFiniteError
 from tracklight.formats.debug_events.recording import HISTOGRAM_BINS
 from tracklight.index.catalog import Catalog
@@ -112,8 +112,11 @@ def test_device_and_kernel_agree(dtype: torch.dtype) -> None:
     name = str(dtype).removeprefix("torch.")
     array = tensor.view(torch.int16).numpy() if dtype == torch.bfloat16 else tensor.numpy()
     health.compute_health(array, name, row, 1)
-    on_device = _compute_on_device(tensor, 1).numpy()
-    np.testing.assert_allclose(row[1:], on_device, rtol=1e-3, atol=1e-5)
+    statistics = DeviceStatistics()
+    statistics.add(0, 7, tensor, 1)
+    (on_device,) = statistics.collect().values()
+    assert on_device[0] == 7
+    np.testing.assert_allclose(row[1:], on_device[1:], rtol=1e-3, atol=1e-5)
 
 
 def test_writes_the_history_and_the_tensors_of_the_first_problem(
