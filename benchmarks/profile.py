@@ -75,6 +75,10 @@ def _measure_torch(path: Path) -> Iterator[Row]:
     yield Row(what, format_s(taken.seconds), must="under 6 s", reached=taken.seconds < 6)
     memory = f"{taken.mib:.0f} MiB"
     yield Row("… memory at its most", memory, must="under 700 MB", reached=taken.mib < 667)
+    flame_s = look("flame graph", path).seconds
+    yield Row(
+        "… flame graph once it is open", format_s(flame_s), must="under 1 s", reached=flame_s < 1
+    )
 
 
 def _measure_pan(folder: Path) -> Iterator[Row]:

@@ -17,7 +17,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tracklight.analysis.profiles.trace import Trace
 
 _XPROF = """
 import json, resource, sys, time
@@ -63,6 +66,8 @@ def _look_here(what: str, path: Path) -> float:
     from tracklight.analysis.profiles.timeline.layout import Timeline
     from tracklight.analysis.profiles.timeline.tiles import TILE_BITS, make_tiles
 
+    if what == "flame graph":
+        return _time_flame_graph(open_capture(path))
     start = time.perf_counter()
     trace = open_capture(path)
     if what == "overview":
@@ -75,9 +80,21 @@ def _look_here(what: str, path: Path) -> float:
     return time.perf_counter() - start
 
 
+def _time_flame_graph(trace: Trace) -> float:
+    """Return how long it takes to merge all calls of an open capture."""
+    from tracklight.analysis.profiles.calls.call_tree import CallSelection, build_call_tree
+    from tracklight.analysis.profiles.ops import assign_ops
+    from tracklight.analysis.profiles.steps import detect_steps
+
+    steps, event_ops = detect_steps(trace), assign_ops(trace)
+    start = time.perf_counter()
+    assert len(build_call_tree(trace, steps, event_ops, CallSelection()))
+    return time.perf_counter() - start
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=[*_XPROF_TOOLS])
+    parser.add_argument("what", choices=[*_XPROF_TOOLS, "flame graph"])
     parser.add_argument("path", type=Path)
     options = parser.parse_args()
     seconds = _look_here(options.what, options.path)

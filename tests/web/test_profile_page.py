@@ -23,7 +23,7 @@ from tests.web.profile_log import (
 )
 from tests.web.waiting import get_stable_url
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 

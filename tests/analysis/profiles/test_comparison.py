@@ -1,12 +1,16 @@
-"""Comparisons state whether a difference is more than the variation between steps."""
+"""Comparisons: is a difference more than chance, and are the captures of one program?"""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.analysis.profiles.sample_captures import read_case
-from tracklight.analysis.profiles.comparison import ComparedCapture, compare_captures
-from tracklight.analysis.profiles.ops import compute_op_stats
+from tests.analysis.profiles.sample_captures import open_file, read_case
+from tracklight.analysis.profiles.comparison import (
+    ComparedCapture,
+    compare_captures,
+    is_same_program,
+)
+from tracklight.analysis.profiles.ops import OpStats, compute_op_stats
 from tracklight.analysis.profiles.summary import StepTimes, summarize
 
 
@@ -36,3 +40,37 @@ def test_difference_is_compared_with_noise(
     two_errors = 2 * (2 * std_ms**2 / count) ** 0.5
     if count > 2:
         assert ("exceeds" in expected) == (after_ms - 10.0 > two_errors)
+
+
+def compute_ops(name: str) -> OpStats:
+    return compute_op_stats(open_file(name) if "." in name else read_case(name))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("jax_f32.xplane.pb", "jax_bf16.xplane.pb", True),
+        ("torch_f32.pt.trace.json.gz", "torch_bf16.pt.trace.json.gz", True),
+        ("torch_f32.pt.trace.json.gz", "torch_input.pt.trace.json.gz", True),
+        ("tcpu.pt.trace.json.gz", "tgpu.pt.trace.json.gz", True),
+        ("cnn", "cnn_steps", True),
+        ("cnn", "inputbound", False),
+        ("cnn", "customloop", False),
+        ("torch_overlap.pt.trace.json.gz", "torch_ahead.pt.trace.json.gz", False),
+        ("tgpu.pt.trace.json.gz", "torch_f32.pt.trace.json.gz", False),
+        ("jax_f32.xplane.pb", "torch_f32.pt.trace.json.gz", False),
+    ],
+)
+def test_captures_of_one_program_are_recognized(before: str, after: str, expected: bool) -> None:
+    """The programs are known: precision, input and device differ within one of them."""
+    assert is_same_program(compute_ops(before), compute_ops(after)) is expected
+    assert is_same_program(compute_ops(after), compute_ops(before)) is expected
+
+
+def test_comparison_of_two_programs_says_so() -> None:
+    captures = [
+        ComparedCapture(summarize(read_case(case)), compute_op_stats(read_case(case)))
+        for case in ("cnn", "customloop")
+    ]
+    assert "different programs" in compare_captures(*captures).verdict[-1].text
+    assert "different programs" not in compare_captures(captures[0], captures[0]).verdict[-1].text

@@ -8,7 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracklight.analysis.profiles import arrays
-from tracklight.analysis.profiles.arrays import compute_child_time, compute_child_time_python
+from tracklight.analysis.profiles.arrays import (
+    compute_callers,
+    compute_callers_python,
+    compute_child_time,
+    compute_child_time_python,
+)
 
 
 def test_child_time_counts_direct_children_only() -> None:
@@ -25,15 +30,24 @@ def test_child_time_of_no_events_is_empty() -> None:
     assert compute_child_time(empty, empty).tolist() == []
 
 
+def test_caller_is_the_innermost_running_event() -> None:
+    start, end = np.array([0, 10, 20, 50, 100]), np.array([90, 40, 30, 60, 110])
+    callers, depths = compute_callers(start, end)
+    assert callers.tolist() == [-1, 0, 1, 0, -1]
+    assert depths.tolist() == [0, 1, 2, 1, 0]
+
+
 @pytest.mark.skipif(arrays.NATIVE is None, reason="the extension is not built")
 @given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 40)), max_size=80))
 @settings(deadline=None)
-def test_compiled_and_python_child_time_agree(events: list[tuple[int, int]]) -> None:
+def test_compiled_and_python_loops_agree(events: list[tuple[int, int]]) -> None:
     rows = np.array(sorted(events), np.int64).reshape(-1, 2)
     start, end = rows[:, 0].copy(), rows.sum(axis=1)
     assert arrays.NATIVE is not None
     result = arrays.NATIVE.compute_child_time(start, end)
     assert result.tolist() == compute_child_time_python(start, end).tolist()
+    compiled, plain = arrays.NATIVE.compute_callers(start, end), compute_callers_python(start, end)
+    assert [column.tolist() for column in compiled] == [column.tolist() for column in plain]
 
 
 @pytest.mark.skipif(arrays.NATIVE is None, reason="the extension is not built")

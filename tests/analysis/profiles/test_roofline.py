@@ -8,6 +8,7 @@ from tests.analysis.profiles.sample_captures import open_file, read_case
 from tracklight.analysis.profiles.ops import OpSide, assign_ops, compute_op_stats
 from tracklight.analysis.profiles.roofline import (
     RooflinePoint,
+    compute_op_costs,
     compute_roofline_points,
     estimate_torch_cost,
     find_peak_rates,
@@ -20,7 +21,8 @@ def _get_points(trace: Trace) -> dict[str, RooflinePoint]:
     instructions = map_instructions(trace, list_programs(trace))
     event_ops = assign_ops(trace, instructions)
     op_stats = compute_op_stats(trace, event_ops)
-    points = compute_roofline_points(trace, event_ops, op_stats, instructions)
+    costs = compute_op_costs(trace, event_ops, instructions)
+    points = compute_roofline_points(op_stats, costs)
     return {point.op.name: point for point in points}
 
 

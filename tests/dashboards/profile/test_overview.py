@@ -99,6 +99,18 @@ def test_prefetched_stages_cost_nothing(client: ProfileClient) -> None:
     assert {stage.advice for stage in pipeline.stages} == {None}
 
 
+@pytest.mark.parametrize("run", ["keras/slow", "keras/fast", "torch"])
+def test_input_parts_add_up_to_the_wait(client: ProfileClient, run: str) -> None:
+    host = {"host": "a_1"} if run == "torch" else {}
+    response = client.get("input", run, **host)
+    assert sum(part.ms for part in response.parts) == pytest.approx(response.ms)
+    assert sum(part.share for part in response.parts) == pytest.approx(response.share)
+    overview = client.get("overview", run, **host)
+    parts = {part.name: part.ms for part in overview.parts}
+    assert response.ms == pytest.approx(parts["input"])
+    assert response.copy_ms == pytest.approx(parts["host_to_device"])
+
+
 def test_input_analysis_lists_torch_loaders(client: ProfileClient) -> None:
     response = client.get("input", "torch", host="a_1")
     (loader,) = response.loaders
@@ -112,7 +124,8 @@ def test_compares_two_captures(client: ProfileClient) -> None:
     response = client.get("compare", "keras/fast", before="keras/slow")
     assert response.step.before_ms == pytest.approx(before.steps.mean_ms)
     assert response.step.after_ms == pytest.approx(after.steps.mean_ms)
-    factor, gain, noise = map(str, response.verdict)
+    factor, gain, noise, programs = map(str, response.verdict)
+    assert "different programs" in programs
     assert "4.0 times as fast" in factor and "input" in gain
     assert noise.startswith("The difference exceeds the variation between steps")
     parts = {part.name: part for part in response.parts}

@@ -1,4 +1,4 @@
-"""Takes the captures in this folder; needs a CUDA device: ``capture.py torch|jax OUT_DIR``.
+"""Takes the captures in this folder; needs a CUDA device: ``capture.py torch|modules|jax OUT_DIR``.
 
 One framework a process, as only one of them can listen to the device.
 
@@ -9,6 +9,7 @@ the precision of its matrix products, where it waits for its input, and which co
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 import shutil
 import sys
@@ -31,7 +32,7 @@ BATCH = 512
 
 def main(framework: str, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    {"torch": capture_torch, "jax": capture_jax}[framework](out)
+    {"torch": capture_torch, "modules": capture_modules, "jax": capture_jax}[framework](out)
 
 
 def capture_torch(out: Path) -> None:
@@ -40,6 +41,49 @@ def capture_torch(out: Path) -> None:
     _capture_torch(out / "torch_input.pt.trace.json.gz", _train(torch.float32, wait_s=0.02))
     _capture_torch(out / "torch_overlap.pt.trace.json.gz", _overlap())
     _capture_torch(out / "torch_ahead.pt.trace.json.gz", _run_ahead())
+
+
+def capture_modules(out: Path) -> None:
+    """Capture stacks and modules, and save what PyTorch says about its operators."""
+    model = nn.Sequential(
+        nn.Linear(512, 1024),
+        nn.ReLU(),
+        nn.Sequential(nn.Linear(1024, 1024), nn.GELU()),
+        nn.Linear(1024, 10),
+    ).cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def step() -> None:
+        inputs, labels = torch.randn(256, 512, device="cuda"), torch.randint(10, (256,)).cuda()
+        nn.functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        torch.cuda.synchronize()
+
+    step()
+    with profile(record_shapes=True, with_stack=True, with_modules=True) as running:
+        for _ in range(3):
+            with torch.profiler.record_function("my_step"):
+                step()
+            running.step()
+    plain = out / "torch_modules.pt.trace.json"
+    running.export_chrome_trace(str(plain))
+    (out / f"{plain.name}.gz").write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+    plain.unlink()
+    averages = {
+        name: [
+            (
+                *(row.key, str(row.input_shapes), row.count),
+                *(row.self_cpu_time_total, row.cpu_time_total),
+                *(row.self_device_time_total, row.device_time_total),
+            )
+            for row in running.key_averages(group_by_input_shape=name == "shape")
+            if row.device_type.name == "CPU"
+        ]
+        for name in ("name", "shape")
+    }
+    content = lzma.compress(json.dumps(averages).encode())
+    (out / "torch_modules.averages.json.xz").write_bytes(content)
 
 
 def capture_jax(out: Path) -> None:

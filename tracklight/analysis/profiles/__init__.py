@@ -11,7 +11,9 @@ Modules, each importing only those before it:
 - `captures`: find, group, read and export capture files
 - `xla_programs`, `ops`, `xprof`, `steps`: which op each event is, and which step it belongs to
 - `kernels`, `roofline`, `memory`: device kernels, FLOPs and bytes, allocations
+- `calls`: operators, modules, flame graphs and call trees
 - `advice`, `findings`, `input_pipeline`, `summary`, `comparison`: what to change
+- `tables`: captures as tables, for programs
 - `timeline`: lanes, levels of detail, search and event details
 
 This package may import `formats`, `logdir` and `index`, but nothing that serves HTTP.

@@ -31,6 +31,30 @@ def compute_child_time(const int64_t[::1] start, const int64_t[::1] end):
     return child_time
 
 
+def compute_callers(const int64_t[::1] start, const int64_t[::1] end):
+    """Return the caller and the depth of each event; see ``arrays.compute_callers``."""
+    if end.shape[0] != start.shape[0]:
+        raise ValueError("start and end must have the same length")
+    callers = np.empty(start.shape[0], np.int64)
+    depths = np.empty(start.shape[0], np.int32)
+    cdef int64_t[::1] out = callers
+    cdef int32_t[::1] out_depth = depths
+    cdef int64_t *stack = <int64_t *> malloc((start.shape[0] + 1) * sizeof(int64_t))
+    if stack == NULL:
+        raise MemoryError
+    cdef int64_t event, depth = 0
+    with nogil:
+        for event in range(start.shape[0]):
+            while depth > 0 and end[stack[depth - 1]] <= start[event]:
+                depth -= 1
+            out[event] = stack[depth - 1] if depth > 0 else -1
+            out_depth[event] = depth
+            stack[depth] = event
+            depth += 1
+    free(stack)
+    return callers, depths
+
+
 cdef struct LaneEvent:
     int64_t end
     int64_t tolerant_end  # end less the tolerance for imprecise clocks

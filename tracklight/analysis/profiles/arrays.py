@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tracklight.types import Bool, Int64
+from tracklight.types import Bool, Int32, Int64
 
 #: Profilers number things from 1. Up to this value, a lookup table is cheap.
 _MAX_TABLE_VALUE = 1 << 20
@@ -120,6 +120,31 @@ def compute_child_time_python(start: Int64, end: Int64) -> Int64:
     return np.array(child_time, np.int64)
 
 
+def compute_callers(start: Int64, end: Int64) -> tuple[Int64, Int32]:
+    """Return the innermost event that runs when each event of one thread starts, and its depth.
+
+    Events are sorted by start. The caller of an event without one is -1, and its depth is 0.
+    """
+    if NATIVE is not None:
+        callers, depths = NATIVE.compute_callers(start, end)
+        return callers, depths
+    return compute_callers_python(start, end)
+
+
+def compute_callers_python(start: Int64, end: Int64) -> tuple[Int64, Int32]:
+    """Python version of ``_nesting.compute_callers``."""
+    callers, depths = [-1] * len(start), [0] * len(start)
+    stack: list[tuple[int, int]] = []
+    events = zip(start.tolist(), end.tolist(), strict=True)
+    for event, (event_start, event_end) in enumerate(events):
+        while stack and stack[-1][1] <= event_start:
+            stack.pop()
+        if stack:
+            callers[event], depths[event] = stack[-1][0], len(stack)
+        stack.append((event, event_end))
+    return np.array(callers, np.int64), np.array(depths, np.int32)
+
+
 def merge_intervals(rows: Int64) -> Int64:
     """Return unsorted, possibly overlapping intervals as an interval set."""
     rows = rows[rows[:, 1] > rows[:, 0]]
@@ -139,6 +164,13 @@ def union_intervals(sets: Iterable[Int64]) -> Int64:
 def intersect_intervals(one: Int64, other: Int64) -> Int64:
     edges = np.unique(np.concatenate([one.ravel(), other.ravel()]))
     inside = _is_covered(one, edges[:-1]) & _is_covered(other, edges[:-1])
+    return merge_intervals(np.column_stack([edges[:-1], edges[1:]])[inside])
+
+
+def subtract_intervals(one: Int64, other: Int64) -> Int64:
+    """Return the parts of an interval set that are not in the other."""
+    edges = np.unique(np.concatenate([one.ravel(), other.ravel()]))
+    inside = _is_covered(one, edges[:-1]) & ~_is_covered(other, edges[:-1])
     return merge_intervals(np.column_stack([edges[:-1], edges[1:]])[inside])
 
 

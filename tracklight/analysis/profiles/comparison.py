@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from math import hypot, sqrt
 from typing import Literal, NamedTuple
@@ -24,6 +25,12 @@ _MIN_NOISE_STEPS = 3
 _NOISE_FACTOR = 2
 #: Python functions contain ops and are left out, so that time is not counted twice.
 _SIDES: dict[int, Literal["host", "device"]] = {OpSide.HOST: "host", OpSide.DEVICE: "device"}
+
+#: Captures with a larger share of all their ops in common are of the same program; with a smaller
+#: one than the latter, they certainly are not.
+_MIN_COMMON_OPS, _FEW_COMMON_OPS = 0.6, 0.3
+#: Compilers and frameworks number equal ops.
+_OP_NUMBER = re.compile(r"[._-]?\d+")
 
 _OpKey = tuple[str, str, Literal["host", "device"]]
 
@@ -110,8 +117,9 @@ def compare_captures(before: ComparedCapture, after: ComparedCapture) -> Compari
         )
         for old_part, new_part in zip(old.parts, new.parts, strict=True)
     ]
+    common_ops = measure_common_ops(before.op_stats, after.op_stats)
     return Comparison(
-        verdict=_make_verdict(old, new, parts),
+        verdict=_make_verdict(old, new, parts, common_ops),
         step=StepPair(old.steps.mean_ms, new.steps.mean_ms),
         parts=parts,
         ops=_pair_ops(before, after),
@@ -120,10 +128,46 @@ def compare_captures(before: ComparedCapture, after: ComparedCapture) -> Compari
     )
 
 
+def is_same_program(before: OpStats, after: OpStats) -> bool:
+    """Return whether two captures are of the same program, judged by the names of their ops.
+
+    A change of a program, or of the device or precision, leaves most names as they are.
+    """
+    return measure_common_ops(before, after) >= _MIN_COMMON_OPS
+
+
+def measure_common_ops(before: OpStats, after: OpStats) -> float:
+    """Return which share of the ops of two captures both have; 1 if one has none."""
+    old, new = _list_op_names(before), _list_op_names(after)
+    return len(old & new) / len(old | new) if old and new else 1.0
+
+
+def _list_op_names(stats: OpStats) -> set[str]:
+    """Return the names of ops without shapes and numbers.
+
+    Kernels are left out, as their names depend on device and precision, and so are iterators of
+    tf.data, which are named after all of the input pipeline below them, and Python functions, most
+    of which belong to the framework. Python functions count if there is nothing else.
+    """
+    names: dict[bool, set[str]] = {True: set(), False: set()}
+    for op, side in zip(stats.ops, stats.sides.tolist(), strict=True):
+        if op.type not in ("kernel", "copy") and not op.name.startswith("Iterator::"):
+            names[side == OpSide.PYTHON].add(_OP_NUMBER.sub("", op.name.partition(" (")[0]))
+    return names[False] or names[True]
+
+
 def _make_verdict(
-    before: ProfileSummary, after: ProfileSummary, parts: list[PartPair]
+    before: ProfileSummary, after: ProfileSummary, parts: list[PartPair], common_ops: float
 ) -> list[Sentence]:
-    return [Sentence.make(message) for message in _iter_verdict(before, after, parts)]
+    messages = [*_iter_verdict(before, after, parts)]
+    if common_ops < _FEW_COMMON_OPS:
+        messages.append(
+            Message(
+                "profile.compare_other_program",
+                "The captures have few ops in common: they seem to be of different programs.",
+            )
+        )
+    return [Sentence.make(message) for message in messages]
 
 
 def _iter_verdict(

@@ -21,6 +21,7 @@ from tracklight.analysis.profiles.arrays import (
     intersect_intervals,
     measure_intervals,
     merge_intervals,
+    subtract_intervals,
     union_intervals,
 )
 from tracklight.analysis.profiles.findings import Finding
@@ -28,7 +29,7 @@ from tracklight.analysis.profiles.steps import StepAnalysis, StepPart
 from tracklight.analysis.profiles.trace import PS_PER_MS, Framework, Trace
 from tracklight.analysis.source import Sentence
 from tracklight.errors import Message
-from tracklight.types import Int64
+from tracklight.types import Bool, Int64
 
 #: Names of the events of tf.data stages start with this.
 STAGE_PREFIX = "Iterator::"
@@ -59,16 +60,15 @@ _INPUT_PARTS: dict[str, tuple[Message, Message]] = {
             "Waiting for examples that other threads prepare.",
         ),
     ),
-    "copying": (
-        Message("profile.input_copying", "copying"),
-        Message(
-            "profile.input_copying_description",
-            "Copying batches to the device while nothing is computed.",
-        ),
-    ),
     "loading": (
         Message("profile.input_loading", "loading"),
         Message("profile.input_loading_description", "Waiting for the data loader."),
+    ),
+    "other": (
+        Message("profile.input_other", "other"),
+        Message(
+            "profile.input_other_description", "Waiting while no stage of a pipeline was running."
+        ),
     ),
 }
 
@@ -87,6 +87,8 @@ _INPUT_INDEX = re.compile(r"\[\d+\]\Z")
 _LOADER_PREFIX = "enumerate(Data"
 #: Shares of a step from which on a program is highly or moderately input-bound.
 _HIGH_SHARE, _MODERATE_SHARE = 0.2, 0.05
+#: A smaller rest of the waiting time is due to rounding.
+_MIN_OTHER_SHARE = 1e-9
 _INPUT_FINDINGS = ("input", "copies")
 
 _EMPTY_REASONS: dict[Framework, Message] = {
@@ -267,7 +269,10 @@ def _measure_self_time(trace: Trace, events: Int64) -> dict[int, int]:
 
 
 class InputPart(msgspec.Struct):
-    """Time of an average step in which the program waited for this kind of work only."""
+    """Time of an average step in which the program waited for this kind of work only.
+
+    The parts add up to the waiting time of the step.
+    """
 
     name: str
     label: Sentence
@@ -314,11 +319,16 @@ class LoaderRow(msgspec.Struct):
 
 
 class InputAnalysis(msgspec.Struct):
-    """How long an average step waits for input (``ms``), and behind other work (``hidden_ms``)."""
+    """How long an average step waits for input (``ms``), and behind other work (``hidden_ms``).
+
+    ``copy_ms`` is the time of copying data to the device while nothing is computed, which is not
+    part of ``ms``.
+    """
 
     share: float
     ms: float
     hidden_ms: float
+    copy_ms: float
     verdict: list[Sentence]
     parts: list[InputPart]
     pipelines: list[PipelineRow]
@@ -360,8 +370,9 @@ def analyze_input(
         share=ms / step_ms,
         ms=ms,
         hidden_ms=inclusive_ms - ms,
+        copy_ms=analysis.average_ms(breakdown.exclusive_ps[:, StepPart.HOST_TO_DEVICE]),
         verdict=_make_verdict(ms / step_ms, pipelines),
-        parts=list(_iter_input_parts(analysis, pipelines, loaders, step_ms)),
+        parts=list(_iter_input_parts(trace, analysis, bool(loaders), ms)),
         pipelines=pipelines,
         loaders=loaders,
         findings=[finding for finding in findings if finding.name in _INPUT_FINDINGS],
@@ -446,20 +457,27 @@ def _iter_loaders(trace: Trace) -> Iterator[LoaderRow]:
 
 
 def _iter_input_parts(
-    analysis: StepAnalysis,
-    pipelines: list[PipelineRow],
-    loaders: list[LoaderRow],
-    step_ms: float,
+    trace: Trace, analysis: StepAnalysis, has_loaders: bool, total_ms: float
 ) -> Iterator[InputPart]:
-    """Yield the waiting time by kind of work, in the order in which a batch is made."""
+    """Yield the waiting time by kind of work, in the order in which a batch is made.
+
+    Args:
+        trace: The trace.
+        analysis: Its steps.
+        has_loaders: Whether the program uses data loaders, which record no stages.
+        total_ms: The waiting time of an average step, to which the parts add up.
+    """
     waited_ms: dict[str, float] = defaultdict(float)
-    for pipeline in pipelines:
-        for stage in pipeline.stages:
-            waited_ms[classify_stage(stage.op)] += stage.critical_ms
-    exclusive_ps = analysis.breakdown.exclusive_ps
-    if loaders:
-        waited_ms["loading"] = analysis.average_ms(exclusive_ps[:, StepPart.INPUT])
-    waited_ms["copying"] = analysis.average_ms(exclusive_ps[:, StepPart.HOST_TO_DEVICE])
+    ps_per_step_ms = PS_PER_MS * max(analysis.averaged_count, 1)
+    for stages in list_pipelines(trace, _get_waiting(trace, analysis)):
+        for stage in stages:
+            waited_ms[classify_stage(stage.op)] += stage.critical_ps / ps_per_step_ms
+    known_ms = sum(waited_ms.values())
+    if known_ms > total_ms:  # several pipelines that the program waits for at the same time
+        waited_ms.update({work: ms * total_ms / known_ms for work, ms in waited_ms.items()})
+    elif total_ms - known_ms > _MIN_OTHER_SHARE * total_ms:
+        waited_ms["loading" if has_loaders else "other"] = total_ms - known_ms
+    step_ms = analysis.average_ms(analysis.breakdown.total_ps) or 1.0
     for name, (label, description) in _INPUT_PARTS.items():
         if waited_ms[name]:
             yield InputPart(
@@ -469,6 +487,18 @@ def _iter_input_parts(
                 ms=waited_ms[name],
                 share=waited_ms[name] / step_ms,
             )
+
+
+def _get_waiting(trace: Trace, analysis: StepAnalysis) -> Int64:
+    """Return when steps wait for input: no part that counts before it runs."""
+
+    def get_spans(mask: Bool) -> Int64:
+        return merge_intervals(np.column_stack([trace.start_ps[mask], trace.end_ps[mask]]))
+
+    waiting = intersect_intervals(
+        get_spans(analysis.event_parts == StepPart.INPUT), _get_window(analysis)
+    )
+    return subtract_intervals(waiting, get_spans(analysis.event_parts > StepPart.INPUT))
 
 
 def _make_verdict(share: float, pipelines: list[PipelineRow]) -> list[Sentence]:

@@ -343,14 +343,18 @@ class RooflinePoint(NamedTuple):
     longest_event: int
 
 
-def compute_roofline_points(
-    trace: Trace, event_ops: EventOps, op_stats: OpStats, instructions: InstructionMap
-) -> list[RooflinePoint]:
+def compute_op_costs(
+    trace: Trace, event_ops: EventOps, instructions: InstructionMap
+) -> dict[Op, Cost]:
+    """Return the cost of one call of each op of which it is known."""
+    return dict(_iter_program_costs(instructions)) | dict(_iter_torch_costs(trace, event_ops))
+
+
+def compute_roofline_points(op_stats: OpStats, costs: dict[Op, Cost]) -> list[RooflinePoint]:
     """Return the ops with a known cost, longest first.
 
     If any op ran on a device, only device ops are returned, as the host mostly waits for them.
     """
-    costs = dict(_iter_program_costs(instructions)) | dict(_iter_torch_costs(trace, event_ops))
     side = OpSide.DEVICE if (op_stats.sides == OpSide.DEVICE).any() else OpSide.HOST
     columns = (op_stats.sides, op_stats.counts, op_stats.self_ps, op_stats.longest_event)
     rows = zip(op_stats.ops, *(column.tolist() for column in columns), strict=True)

@@ -371,6 +371,8 @@ def _select_repeating(trace: Trace) -> Int64:
     if not len(top_level):
         return top_level
     busy = np.bincount(trace.track[top_level], trace.duration_ps[top_level].astype(float))
+    if not busy.any():
+        return top_level[:0]
     events = top_level[trace.track[top_level] == np.argmax(busy)]
     _, inverse, counts = np.unique(trace.name[events], return_inverse=True, return_counts=True)
     time = np.bincount(inverse, trace.duration_ps[events].astype(float))

@@ -6,18 +6,21 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tracklight.analysis.profiles.captures.chrome_export import iter_chrome_trace
-from tracklight.dashboards.profile import memory, ops, overview, timeline
+from tracklight.dashboards.profile import calls, memory, ops, overview, timeline
 from tracklight.dashboards.profile.overview import get_hosts_response
 from tracklight.dashboards.profile.schemas import (
     CaptureFileRequest,
     CaptureRequest,
+    CaptureRow,
     CapturesResponse,
+    CaptureUploadRequest,
     HostsResponse,
     OpeningResponse,
     ToolsResponse,
     has_version,
 )
 from tracklight.dashboards.profile.store import CaptureStore, Tool, make_tools_response
+from tracklight.dashboards.profile.uploads import MAX_UPLOAD_BYTES
 from tracklight.errors import TracklightError
 from tracklight.plugin import Context, Dashboard, Empty, Route, Stream
 
@@ -26,7 +29,9 @@ TOOLS: tuple[Tool, ...] = (
     overview.OVERVIEW_TOOL,
     overview.INPUT_TOOL,
     timeline.TIMELINE_TOOL,
+    calls.CALL_TREE_TOOL,
     ops.OPS_TOOL,
+    calls.OPERATORS_TOOL,
     ops.KERNELS_TOOL,
     memory.MEMORY_TOOL,
     ops.PROGRAM_TOOL,
@@ -57,6 +62,7 @@ class Profile(Dashboard):
             Route("tools", CaptureRequest, self.tools, "GET", immutable=has_version),
             Route("hosts", CaptureRequest, self.hosts, "GET"),
             Route("file", CaptureFileRequest, self.file, "GET"),
+            Route("upload", CaptureUploadRequest, self.upload, upload_bytes=MAX_UPLOAD_BYTES),
             *(route for tool in TOOLS for route in tool.make_routes(self._store)),
         ]
 
@@ -84,6 +90,13 @@ class Profile(Dashboard):
     def file(self, request: CaptureFileRequest) -> Stream:
         """Download a capture file as it is, or in the Chrome trace format for Perfetto."""
         return make_file_stream(self._store, request)
+
+    def upload(self, request: CaptureUploadRequest) -> CaptureRow:
+        """Open a capture file: XPlane, Chrome trace or memory profile.
+
+        It is kept until the server stops or eight other files have been uploaded.
+        """
+        return self._store.upload(request.name, request.body)
 
 
 def make_file_stream(store: CaptureStore, request: CaptureFileRequest) -> Stream:

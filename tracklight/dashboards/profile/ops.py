@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracklight.analysis.profiles.kernels import KernelStats, list_kernels
 from tracklight.analysis.profiles.ops import OpSide
 from tracklight.analysis.profiles.roofline import (
     InstructionTime,
@@ -106,14 +105,8 @@ def get_kernels_response(store: CaptureStore, request: CaptureRequest) -> Kernel
     return store.get_or_compute(request, "kernels", KernelsResponse, compute)
 
 
-def get_kernels(capture: LoadedCapture) -> list[KernelStats]:
-    return capture.get_or_compute(
-        "kernels", lambda: list_kernels(capture.trace, capture.event_ops, capture.instructions)
-    )
-
-
 def _make_kernels_response(capture: LoadedCapture, steps: int) -> KernelsResponse:
-    kernels, devices = get_kernels(capture), capture.trace.devices
+    kernels, devices = capture.kernels, capture.trace.devices
     launches = [kernel.launch for kernel in kernels]
     multiprocessors = devices[0].multiprocessors if devices else 0
     return KernelsResponse(
@@ -345,9 +338,7 @@ def get_roofline_response(store: CaptureStore, request: CaptureRequest) -> Roofl
 def get_roofline_points(capture: LoadedCapture) -> list[RooflinePoint]:
     return capture.get_or_compute(
         "roofline_points",
-        lambda: compute_roofline_points(
-            capture.trace, capture.event_ops, capture.get_op_stats(), capture.instructions
-        ),
+        lambda: compute_roofline_points(capture.get_op_stats(), capture.op_costs),
     )
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from tracklight.analysis.profiles.comparison import ComparedCapture, Comparison, compare_captures
+from tracklight.analysis.profiles.comparison import (
+    ComparedCapture,
+    Comparison,
+    compare_captures,
+    is_same_program,
+)
 from tracklight.analysis.profiles.findings import parse_thresholds
 from tracklight.analysis.profiles.input_pipeline import (
     InputAnalysis,
@@ -21,6 +26,7 @@ from tracklight.dashboards.profile.schemas import (
     HostsResponse,
     HostStepRow,
     PartColumns,
+    SameProgramResponse,
     StepRange,
     StepsResponse,
     has_version,
@@ -174,12 +180,27 @@ def get_comparison(store: CaptureStore, request: CaptureRequest) -> Comparison:
     Raises:
         UsageError: The request names no other capture.
     """
+    baseline = _get_baseline_request(request)
+    return compare_captures(_get_compared(store, baseline), _get_compared(store, request))
+
+
+def get_same_program_response(store: CaptureStore, request: CaptureRequest) -> SameProgramResponse:
+    """Return whether a capture and its baseline are of the same program.
+
+    Raises:
+        UsageError: The request names no other capture.
+    """
+    requests = (_get_baseline_request(request), request)
+    before, after = (store.load(each).get_op_stats() for each in requests)
+    return SameProgramResponse(is_same_program(before, after))
+
+
+def _get_baseline_request(request: CaptureRequest) -> CaptureRequest:
     if not request.baseline:
         raise UsageError(
             "profile.no_baseline", 'There is nothing to compare with. Pass a capture id as "before"'
         )
-    baseline = make_baseline_request(request)
-    return compare_captures(_get_compared(store, baseline), _get_compared(store, request))
+    return make_baseline_request(request)
 
 
 def _get_compared(store: CaptureStore, request: CaptureRequest) -> ComparedCapture:
@@ -192,7 +213,14 @@ def _make_compare_routes(store: CaptureStore) -> Sequence[Route]:
         """Return what changed since another capture: parts of a step, ops and findings."""
         return get_comparison(store, request)
 
-    return [Route("compare", CaptureRequest, comparison, "GET")]
+    def same_program(request: CaptureRequest) -> SameProgramResponse:
+        """Return whether another capture is of the same program."""
+        return get_same_program_response(store, request)
+
+    return [
+        Route("compare", CaptureRequest, comparison, "GET"),
+        Route("compare/same-program", CaptureRequest, same_program, "GET"),
+    ]
 
 
 def _iter_compare_static(

@@ -69,6 +69,13 @@ class CaptureFileRequest(CaptureRequest):
     format: Literal["original", "chrome"] = "original"
 
 
+class CaptureUploadRequest(msgspec.Struct):
+    """An uploaded capture; ``body`` is its content."""
+
+    name: Annotated[str, msgspec.Meta(max_length=1000)]
+    body: bytes
+
+
 class HostRow(msgspec.Struct):
     """The file of one host of a capture."""
 
@@ -77,7 +84,10 @@ class HostRow(msgspec.Struct):
 
 
 class CaptureRow(msgspec.Struct):
-    """A capture. Its ``version`` changes when one of its files does; null in a static export."""
+    """A capture. Its ``version`` changes when one of its files does; null in a static export.
+
+    ``run`` is empty for an uploaded capture.
+    """
 
     id: str
     run: str
@@ -175,6 +185,12 @@ class HostsResponse(msgspec.Struct):
     """All hosts of a capture, by name."""
 
     hosts: list[HostStepRow]
+
+
+class SameProgramResponse(msgspec.Struct):
+    """Whether two captures have enough ops in common to be of the same program."""
+
+    is_same_program: bool
 
 
 # --- Ops, kernels, programs and roofline ---------------------------------------------------------

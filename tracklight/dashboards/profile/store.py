@@ -6,14 +6,13 @@ one tab of the dashboard, defined in the other modules of this package.
 
 from __future__ import annotations
 
-import threading
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -26,16 +25,8 @@ from tracklight.analysis.profiles.captures.files import (
     open_capture,
     read_start_time_s,
 )
-from tracklight.analysis.profiles.ops import EventOps, OpStats, assign_ops, compute_op_stats
-from tracklight.analysis.profiles.steps import StepAnalysis, StepRules, Steps, analyze_steps
-from tracklight.analysis.profiles.trace import Framework, Trace, detect_framework, make_empty_trace
-from tracklight.analysis.profiles.xla_programs import (
-    InstructionMap,
-    XlaProgram,
-    list_programs,
-    map_instructions,
-)
-from tracklight.analysis.profiles.xprof import compute_xprof_op_stats
+from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
+from tracklight.analysis.profiles.trace import Trace, make_empty_trace
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
@@ -46,6 +37,7 @@ from tracklight.dashboards.profile.schemas import (
     ToolRow,
     ToolsResponse,
 )
+from tracklight.dashboards.profile.uploads import UPLOAD_RUN, CaptureUploads
 from tracklight.errors import LogError, Message, TracklightError
 from tracklight.plugin import Context, Problem, Route, Source
 from tracklight.types import CaptureFile, Kind, Series
@@ -61,8 +53,6 @@ _MAX_RESULT_FILES = 500
 #: Estimates of the memory of a trace.
 _EVENT_BYTES = 28
 _NAME_BYTES = 100
-#: If more values are derived from a trace (by choosing many step markers), the oldest are dropped.
-_MAX_DERIVED = 64
 
 T = TypeVar("T")
 
@@ -71,9 +61,10 @@ T = TypeVar("T")
 
 
 class CaptureListing:
-    """The captures of a log, grouped again whenever the log changes."""
+    """The captures of a log, grouped again whenever the log changes, and uploaded ones."""
 
     def __init__(self, context: Context) -> None:
+        self.uploads = CaptureUploads()
         self._context = context
         self._cached: tuple[int, dict[str, list[CaptureFile]]] | None = None
         self._times_s: dict[str, float] = {}
@@ -81,11 +72,19 @@ class CaptureListing:
     def list_captures(self) -> CapturesResponse:
         cursor = self._context.cursor()
         steps = _RunSteps(self._context.log)
-        rows = [
-            _make_capture_row(id, files, steps, self._get_time_s(files[0]))
-            for id, files in self._get_groups().items()
-        ]
+        rows = [self._make_row(id, files, steps) for id, files in self._get_groups().items()]
         return CapturesResponse(cursor, rows)
+
+    def get_row(self, id: str) -> CaptureRow:
+        """Return one row of the list.
+
+        Raises:
+            LogError: There is no such capture, or not any more.
+        """
+        return self._make_row(id, self.get_files(id), _RunSteps(self._context.log))
+
+    def _make_row(self, id: str, files: list[CaptureFile], steps: _RunSteps) -> CaptureRow:
+        return _make_capture_row(id, files, steps, self._get_time_s(files[0]))
 
     def _get_time_s(self, file: CaptureFile) -> float:
         """Return when a capture was recorded.
@@ -137,7 +136,7 @@ class CaptureListing:
         if cached is None or cached[0] != version:
             groups = dict(iter_capture_groups(self._context.log.captures()))
             self._cached = cached = version, groups
-        return cached[1]
+        return cached[1] | {id: [file] for id, file in self.uploads.list_files().items()}
 
 
 def _make_capture_row(
@@ -179,7 +178,7 @@ class _RunSteps:
     def find_step(self, run: str, wall_s: float) -> int | None:
         """Return the last step that a run logged before a time."""
         if run not in self._series:
-            self._series[run] = self._find_series(run)
+            self._series[run] = None if run == UPLOAD_RUN else self._find_series(run)
         series = self._series[run]
         if series is None:
             return None
@@ -197,17 +196,12 @@ class _RunSteps:
 # --- Loading and caching -------------------------------------------------------------------------
 
 
-class LoadedCapture:
-    """The trace of one host of a capture, and what was derived from it.
-
-    May be used from any thread. Derived values are computed by one thread at a time.
-    """
+class LoadedCapture(AnalyzedTrace):
+    """The trace of one host of a capture, and what was derived from it."""
 
     def __init__(self, file: CaptureFile, trace: Trace) -> None:
+        super().__init__(trace)
         self.file = file
-        self.trace = trace
-        self._derived: dict[Hashable, Any] = {}
-        self._lock = threading.RLock()
 
     @property
     def memory_bytes(self) -> int:
@@ -217,46 +211,6 @@ class LoadedCapture:
         # Texts of XPlane files stay in the content of the file.
         content_bytes = self.file.bytes if self.file.kind == "xplane" else 0
         return columns_bytes + _NAME_BYTES * len(self.trace.names) + content_bytes
-
-    @property
-    def framework(self) -> Framework:
-        return self.get_or_compute("framework", lambda: detect_framework(self.trace))
-
-    @property
-    def programs(self) -> list[XlaProgram]:
-        return self.get_or_compute("programs", lambda: list_programs(self.trace))
-
-    @property
-    def instructions(self) -> InstructionMap:
-        return self.get_or_compute(
-            "instructions", lambda: map_instructions(self.trace, self.programs)
-        )
-
-    @property
-    def event_ops(self) -> EventOps:
-        return self.get_or_compute("event_ops", lambda: assign_ops(self.trace, self.instructions))
-
-    def get_op_stats(self, rules: StepRules = "ours") -> OpStats:
-        if rules == "xprof" and not self.trace.on_device.any():
-            return self.get_or_compute("xprof_ops", lambda: compute_xprof_op_stats(self.trace))
-        return self.get_or_compute("ops", lambda: compute_op_stats(self.trace, self.event_ops))
-
-    def analyze_steps(self, marker: str = "", rules: StepRules = "ours") -> StepAnalysis:
-        return self.get_or_compute(
-            ("analyze_steps", marker, rules), lambda: analyze_steps(self.trace, marker, rules)
-        )
-
-    def get_steps(self, marker: str = "") -> Steps:
-        return self.analyze_steps(marker).steps
-
-    def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return a derived value, computed at most once per key while it is cached."""
-        with self._lock:
-            if key not in self._derived:
-                self._derived[key] = compute()
-                while len(self._derived) > _MAX_DERIVED:
-                    del self._derived[next(iter(self._derived))]
-            return cast(T, self._derived[key])
 
 
 def load_file(file: CaptureFile, path: Path, on_progress: Callable[[float], None]) -> LoadedCapture:
@@ -368,8 +322,27 @@ class CaptureStore:
     def open_file(self, request: CaptureRequest) -> Iterator[Path]:
         """Give access to the capture file itself, as a local copy if it is remote."""
         file = self.listing.get_file(request.capture, request.host)
-        with self._context.log.fetch_capture(file) as path:
+        with self._fetch(file) as path:
             yield path
+
+    def upload(self, name: str, content: bytes) -> CaptureRow:
+        """Keep an uploaded capture, and read it.
+
+        Raises:
+            FormatError: It is not a capture, or cannot be read.
+        """
+        uploads = self.listing.uploads
+        id = uploads.add(name, content)
+        try:
+            self.load(CaptureRequest(id))
+        except TracklightError:
+            uploads.remove(id)
+            raise
+        return self.listing.get_row(id)
+
+    def _fetch(self, file: CaptureFile) -> AbstractContextManager[Path]:
+        path = self.listing.uploads.find_path(file)
+        return self._context.log.fetch_capture(file) if path is None else nullcontext(path)
 
     def get_opening(self, request: CaptureRequest) -> OpeningResponse:
         """Return the progress of reading a capture, without starting to read it."""
@@ -391,7 +364,7 @@ class CaptureStore:
 
         on_progress(0.0)
         try:
-            with self._context.log.fetch_capture(file) as path:
+            with self._fetch(file) as path:
                 capture = load_file(file, path, on_progress)
             self._problems.pop(key, None)
             return capture

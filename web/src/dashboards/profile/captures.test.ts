@@ -101,7 +101,10 @@ describe('the label of a capture', () => {
   });
 
   it('is a dot for the log directory itself', () =>
-    expect(getCaptureLabel(makeCapture('a', '', null), [], getRunLabel)).toBe('.'));
+    expect(getCaptureLabel(makeCapture('a', '.', null), [], getRunLabel)).toBe('.'));
+
+  it('is the file of an uploaded capture', () =>
+    expect(getCaptureLabel(makeCapture('mine', '', null), [], getRunLabel)).toBe('mine'));
 });
 
 it('groups capture options by run', () => {

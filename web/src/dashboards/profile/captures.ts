@@ -6,6 +6,7 @@ import type {
   StepRules,
   ThresholdRow,
 } from '../../api/schemas';
+import * as common from '../../catalog/common';
 import * as m from '../../catalog/profile';
 import { groupOptions, type Option, type OptionGroup } from '../../components/options';
 import * as codec from '../../lib/codecs';
@@ -123,12 +124,16 @@ export function getSpanAroundEvent({
 
 export type GetRunLabel = (run: string) => string;
 
-/** Return the run of a capture and, if it has several captures, the step or the time. */
+/**
+ * Return the run of a capture and, if it has several captures, the step or the time. An uploaded
+ * capture has no run.
+ */
 export function getCaptureLabel(
   row: CaptureRow,
   rows: readonly CaptureRow[],
   getRunLabel: GetRunLabel,
 ): string {
+  if (row.run === '') return row.session;
   const run = getRunLabel(row.run) || '.';
   const siblings = rows.filter((other) => other.run === row.run);
   if (siblings.length < 2) return run;
@@ -146,7 +151,7 @@ export function makeCaptureOptions(
 ): OptionGroup[] {
   return groupOptions(
     rows,
-    ({ run }) => getRunLabel(run) || '.',
+    ({ run }) => (run === '' ? common.uploadedFiles : getRunLabel(run) || '.'),
     (row) => makeCaptureOption(row, getCaptureLabel(row, rows, getRunLabel), row === selected),
   );
 }

@@ -110,6 +110,15 @@ export class CaptureList {
     this.setBaseline(current.id);
   }
 
+  async upload(file: File): Promise<void> {
+    const { queries } = this.#context;
+    const row = await queries.mutate('POST profile/upload', { name: file.name, body: file });
+    queries.set(capturesQuery, {}, [...this.rows, row]);
+    // The server keeps a few uploads only: the oldest may be gone.
+    queries.invalidate(capturesQuery);
+    this.select(row.id);
+  }
+
   #find(id: string): CaptureRow | undefined {
     return this.rows.find((row) => row.id === id);
   }

@@ -27,6 +27,12 @@ export const stepsQuery = defineQuery('GET profile/steps', immutable);
 export const hostsQuery = defineQuery('GET profile/hosts', immutable);
 export const inputQuery = defineQuery('GET profile/input', immutable);
 export const opsQuery = defineQuery('GET profile/ops', immutable);
+export const operatorsQuery = defineQuery('GET profile/operators', immutable);
+/** With a baseline, it can change with the log. */
+export const callsQuery = defineQuery('GET profile/calls', {
+  scope: 'log',
+  maxCost: MAX_CACHED_RESPONSES,
+});
 export const kernelsQuery = defineQuery('GET profile/kernels', immutable);
 export const memoryQuery = defineQuery('GET profile/memory', immutable);
 export const heapQuery = defineQuery('GET profile/heap', immutable);
@@ -36,6 +42,8 @@ export const rooflineQuery = defineQuery('GET profile/roofline', immutable);
 
 /** Names no version of the baseline capture, so it can change with the log. */
 export const comparisonQuery = defineQuery('GET profile/compare', { scope: 'log' });
+
+export const sameProgramQuery = defineQuery('GET profile/compare/same-program', { scope: 'log' });
 
 export const timelineQuery = defineQuery('POST profile/timeline', immutable);
 export const eventQuery = defineQuery('POST profile/timeline/event', {

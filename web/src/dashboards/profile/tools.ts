@@ -41,10 +41,22 @@ export const TOOLS: readonly Tool[] = [
     load: () => import('./trace/TraceTool.svelte'),
   },
   {
+    name: 'calls',
+    title: m.toolCallsTitle,
+    description: m.toolCallsDescription,
+    load: () => import('./calls/CallsTool.svelte'),
+  },
+  {
     name: 'ops',
     title: m.toolOpsTitle,
     description: m.toolOpsDescription,
     load: () => import('./ops/OpsTool.svelte'),
+  },
+  {
+    name: 'operators',
+    title: m.toolOperatorsTitle,
+    description: m.toolOperatorsDescription,
+    load: () => import('./operators/OperatorsTool.svelte'),
   },
   {
     name: 'kernels',

@@ -1,0 +1,7 @@
+"""A capture as tables, for programs and for the tools of the dashboard.
+
+- `analyzed`: a trace and what is derived from it, each computed once
+- `profile_data`: `tracklight.open(…).profile(…)`, tables of steps, devices, ops, kernels and memory
+
+May import every other module of `analysis.profiles`.
+"""
