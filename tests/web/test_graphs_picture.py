@@ -23,7 +23,7 @@ from tests.web.graph_view import (
 )
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 #: Longer than the page debounces the viewport in the URL.

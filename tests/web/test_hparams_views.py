@@ -17,7 +17,7 @@ from tests.web.conftest import board_fixture
 from tests.web.hparams_log import BEST, GRID, Session, write_grid
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 TAB = "?tab=hparams"

@@ -108,6 +108,7 @@ def test_jackknife_equals_direct_computation():
     assert result.upper[row, column] == pytest.approx(full + margin)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["jackknife", "bootstrap"])
 @pytest.mark.parametrize("metric", ["recall", "auc", "precision"])
 def test_interval_width_agrees_with_an_independent_bootstrap(method, metric):

@@ -70,11 +70,15 @@ def test_keras_models(data: bytes) -> None:
     ("data", "message"),
     [
         (b"", "the file is empty"),
-        (b"\x89HDF\r\n", "model.to_json()"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(100), "the HDF5 file is damaged"),
         (b"\x80\x04", "a pickle, which is not opened"),
         (b"\x1f\x8b\x08", "decompress it first"),
-        (b"\x1c\0\0\0TFL3", "TensorFlow Lite"),
-        (pack("data.pkl", b""), "not a .keras file; export it as ONNX"),
+        (b"\x1c\0\0\0TFL3", "the TensorFlow Lite model is damaged"),
+        (pack("data.pkl", b""), "neither a .keras file nor a program of torch.export"),
+        (pack("m/models/model.json", b"[]"), "has no model"),
+        (pack("m/models/model.json", b"{}"), "the exported program is damaged"),
+        (pack("m/models/model.json", b"{"), "is not JSON"),
+        (b"\x0a" + bytes(7) + b'{"a": {"x"', "the header of the safetensors file is invalid"),
         (pack("config.json", MODEL)[:-30], "the archive is damaged"),
         (pack("config.json", b"{}"), "no layer configuration"),
         (b"hello world", "not a supported model file"),
@@ -145,9 +149,9 @@ def test_a_logged_graph_without_nodes_is_reported() -> None:
 
 def test_errors_of_files_quote_the_name_and_say_what_is_supported() -> None:
     with pytest.raises(GraphFileError) as caught:
-        parse_graph_file("my model (v2).h5", b"\x89HDF" + bytes(100))
+        parse_graph_file("my model (v2).pkl", b"\x80\x04" + bytes(100))
     problem = describe_error(caught.value)
-    assert problem.message.startswith('Cannot show "my model (v2).h5": it is an HDF5 file')
+    assert problem.message.startswith('Cannot show "my model (v2).pkl": it is a pickle')
     assert problem.hint.startswith("Supported files: GraphDef")
     with pytest.raises(FormatError) as damaged:
         parse_graph_file("model.onnx", b"")

@@ -123,6 +123,7 @@ _PATHOLOGICAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", _PATHOLOGICAL.values(), ids=_PATHOLOGICAL.keys())
 def test_pathological_texts_end_in_time(text: str) -> None:
     start = time.thread_time()

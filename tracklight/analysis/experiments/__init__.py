@@ -1,9 +1,11 @@
 """Experiments: sessions with their hyperparameters and metrics, and what made the difference.
 
-A session is one training with the hyperparameters it was given, read from HParams records or from
-settings files such as ``hparams.yaml``. (`tracklight.hparams` is the API that writes them.)
+A session is one training with the hyperparameters it was given, read from HParams records, from
+settings files such as ``hparams.yaml``, or from the studies of Optuna, Keras Tuner and Ray Tune.
+(`tracklight.hparams` is the API that writes records.)
 
-- `settings_files` parses settings files, `sessions` finds the sessions of a log.
+- `settings_files` parses settings files. `optuna_storage` and `tuner_results` read studies to
+  `stored_trials`, `study_files` keeps those of a log. `sessions` finds the sessions of a log.
 - `hparam_columns` and `metrics` turn them into columns of a table; `session_store` keeps the
   table of a log up to date; `studies` says which sessions can be compared.
 - `features`, `forest` and `importance` compute how important each hyperparameter is.

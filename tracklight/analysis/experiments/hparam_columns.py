@@ -37,9 +37,40 @@ class CellState(IntEnum):
     BOOL = 3
 
 
-@dataclass(frozen=True, eq=False)
-class HParamColumn:
-    """A hyperparameter and its value in each session, encoded as a number."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CellColumn:
+    """Cells of several types, encoded as numbers, which can be filtered and sorted at once."""
+
+    values: Float64
+    states: NDArray[np.uint8] | None
+    """The `CellState` of each row; None if all are numbers."""
+    categories: list[str]
+    """In natural order."""
+
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Return a mask of the rows without a value."""
+        if self.states is None:
+            return np.zeros(len(self.values), np.bool_)
+        return np.asarray(self.states == CellState.MISSING)
+
+    def numbers(self) -> Float64:
+        """Return the values of the cells that are numbers."""
+        return self.values if self.states is None else self.values[self.states == CellState.NUMBER]
+
+    def get_value(self, row: int) -> HParamValue | None:
+        """Return the decoded value of a row; None if it is missing."""
+        state = CellState.NUMBER if self.states is None else self.states[row]
+        if state == CellState.MISSING:
+            return None
+        value = float(self.values[row])
+        if state == CellState.TEXT:
+            return self.categories[int(value)]
+        return bool(value) if state == CellState.BOOL else value
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HParamColumn(CellColumn):
+    """A hyperparameter and its value in each session."""
 
     name: str
     label: str
@@ -47,10 +78,6 @@ class HParamColumn:
     type: HParamType
     is_declared: bool
     distinct_count: int
-    categories: list[str]
-    values: Float64
-    states: NDArray[np.uint8] | None
-    """The `CellState` of each session; None if all are numbers."""
 
     @property
     def differs(self) -> bool:
@@ -64,25 +91,11 @@ class HParamColumn:
         numbers = int(np.count_nonzero(self.states == CellState.NUMBER))
         return 2 * numbers > len(self.states) - int(np.count_nonzero(self.is_missing()))
 
-    def is_missing(self) -> NDArray[np.bool_]:
-        """Return a mask of the sessions without this hyperparameter."""
-        if self.states is None:
-            return np.zeros(len(self.values), np.bool_)
-        return np.asarray(self.states == CellState.MISSING)
 
-    def numbers(self) -> Float64:
-        """Return the values of the cells that are numbers."""
-        return self.values if self.states is None else self.values[self.states == CellState.NUMBER]
-
-    def get_value(self, row: int) -> HParamValue | None:
-        """Return the decoded value of a session; None if it is missing."""
-        state = CellState.NUMBER if self.states is None else self.states[row]
-        if state == CellState.MISSING:
-            return None
-        value = float(self.values[row])
-        if state == CellState.TEXT:
-            return self.categories[int(value)]
-        return bool(value) if state == CellState.BOOL else value
+def encode_cells(cells: list[HParamValue | None]) -> CellColumn:
+    """Encode cells of any types as a column."""
+    values, states, categories = _encode(cells, set(map(type, cells)))
+    return CellColumn(values=values, states=states, categories=categories)
 
 
 def build_hparam_columns(

@@ -8,6 +8,7 @@ numbers.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from tracklight.analysis.experiments.sessions import PARENT_GROUP, Session, SessionRun
+from tracklight.analysis.experiments.stored_trials import Points, StoredTrial
 from tracklight.analysis.experiments.studies import Study
 from tracklight.analysis.source import Context, Source
 from tracklight.errors import LogError
@@ -103,6 +105,18 @@ def find_metric_runs(context: Context, session_runs: Mapping[str, SessionRun]) -
             session_run = session_runs.get(run)
             if session_run is not None:
                 found.setdefault((session_run.group, tag), {})[session_run.session] = run
+    return found
+
+
+def add_stored_metrics(runs: MetricRuns, stored: Mapping[str, StoredTrial]) -> MetricRuns:
+    """Return the metrics of runs and of the trials of study files.
+
+    A trial stands for the run of its own metrics: it has the same name as the session.
+    """
+    found = {name: dict(own) for name, own in runs.items()}
+    for session, trial in stored.items():
+        for tag in trial.curves:
+            found.setdefault(("", tag), {}).setdefault(session, session)
     return found
 
 
@@ -230,6 +244,21 @@ def read_metric_values(
         pairs = _reduce_series(log, keys, reduction)
     columns = np.array(pairs, np.float64).reshape(-1, 2)
     return columns[:, 0].copy(), columns[:, 1].copy()
+
+
+def reduce_points(points: Points, reduction: MetricReduction) -> ValueAtStep:
+    """Return the value and step of the curve of a stored trial."""
+    if reduction.kind in ("min", "max"):
+        finite = [point for point in points if math.isfinite(point[1])]
+        if finite:
+            step, value = (min if reduction.kind == "min" else max)(finite, key=lambda it: it[1])
+            return value, float(step)
+    elif reduction.kind == "step":
+        points = tuple(point for point in points if point[0] <= reduction.step)
+    elif reduction.kind == "mean" and points:
+        last = [value for _, value in points[-reduction.count :]]
+        return sum(last) / len(last), float(points[-1][0])
+    return (points[-1][1], float(points[-1][0])) if points else NO_VALUE
 
 
 def _from_point(point: Point | None) -> ValueAtStep:

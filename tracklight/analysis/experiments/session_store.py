@@ -21,10 +21,12 @@ from tracklight.analysis.experiments.metrics import (
     Metric,
     MetricReduction,
     MetricRuns,
+    add_stored_metrics,
     find_metric_runs,
     list_metrics,
     list_study_metrics,
     read_metric_values,
+    reduce_points,
 )
 from tracklight.analysis.experiments.sessions import (
     Session,
@@ -32,6 +34,7 @@ from tracklight.analysis.experiments.sessions import (
     assign_runs,
     get_session_reader,
 )
+from tracklight.analysis.experiments.stored_trials import StoredTrial
 from tracklight.analysis.experiments.studies import Study
 from tracklight.analysis.source import Context
 from tracklight.errors import Message
@@ -58,6 +61,8 @@ class SessionSnapshot:
     hparams: list[HParamColumn]
     metrics: list[Metric]
     runs: Mapping[str, RunInfo]
+    stored: Mapping[str, StoredTrial]
+    """The trials of study files by session."""
     session_runs: Mapping[str, Sequence[str]]
     """The runs of each session."""
     row_revisions: Int64
@@ -111,7 +116,7 @@ class SessionSnapshot:
 
 
 _NO_ROWS = np.zeros(0, np.int64)
-_EMPTY = SessionSnapshot(0, 0, (), [], (), (), [], [], {}, {}, _NO_ROWS, {}, _NO_ROWS)
+_EMPTY = SessionSnapshot(0, 0, (), [], (), (), [], [], {}, {}, {}, _NO_ROWS, {}, _NO_ROWS)
 
 
 @dataclass(eq=False)
@@ -198,6 +203,16 @@ class SessionStore:
             for metric, column in zip(metrics, columns, strict=True)
             if row_revisions[row] > column.revision and names[row] in metric.runs
         ]
+        stored = snapshot.stored
+        for row, metric, column in stale:
+            if names[row] in stored and metric.runs[names[row]] == names[row]:
+                points = stored[names[row]].curves.get(metric.tag, ())
+                column.values[row], column.steps[row] = reduce_points(points, reduction)
+        stale = [
+            (row, metric, column)
+            for row, metric, column in stale
+            if names[row] not in stored or metric.runs[names[row]] != names[row]
+        ]
         if stale:
             keys = [(metric.runs[names[row]], metric.tag) for row, metric, _ in stale]
             values, steps = read_metric_values(self._context.log, keys, reduction)
@@ -212,7 +227,11 @@ class SessionStore:
         assigned = assign_runs((session.name for session in listed.sessions), runs)
         session_runs = _group_runs(assigned)
         # A static export contains records of runs that it does not show.
-        shown = [session for session in listed.sessions if session.name in session_runs]
+        shown = [
+            session
+            for session in listed.sessions
+            if session.name in session_runs or session.name in listed.stored
+        ]
         sessions, has_kept_rows = _append_new_sessions(before.sessions, shown)
         hparams = before.hparams
         study_of = {session.name: session.study for session in sessions}
@@ -221,7 +240,7 @@ class SessionStore:
         if (sessions, studies) != (before.sessions, before.studies):
             experiments = [it for study in studies for it in study.experiments]
             hparams = _keep_order(before.hparams, build_hparam_columns(sessions, experiments))
-        metric_runs = find_metric_runs(self._context, assigned)
+        metric_runs = add_stored_metrics(find_metric_runs(self._context, assigned), listed.stored)
         metrics = list_metrics(metric_runs, studies, study_of)
         labels = strip_common_directories([session.name for session in sessions])
         is_same_epoch = (
@@ -237,7 +256,9 @@ class SessionStore:
         revision = before.revision + 1
         row_revisions = np.full(len(sessions), revision, np.int64)
         if is_same_epoch:
-            row_revisions = _update_row_revisions(before, sessions, runs, session_runs, revision)
+            row_revisions = _update_row_revisions(
+                before, sessions, runs, session_runs, listed.stored, revision
+            )
         return SessionSnapshot(
             before.epoch + (not is_same_epoch),
             revision,
@@ -248,6 +269,7 @@ class SessionStore:
             hparams,
             metrics,
             runs,
+            listed.stored,
             session_runs,
             row_revisions,
             metric_runs,
@@ -304,6 +326,7 @@ def _update_row_revisions(
     sessions: Sequence[Session],
     runs: Mapping[str, RunInfo],
     session_runs: Mapping[str, Sequence[str]],
+    stored: Mapping[str, StoredTrial],
     revision: int,
 ) -> Int64:
     """Return the revision of each row: the old one if neither session nor runs have changed."""
@@ -312,6 +335,7 @@ def _update_row_revisions(
     for row, old in enumerate(before.sessions):
         own = session_runs.get(old.name, ())
         is_same = old == sessions[row] and len(own) == len(before.session_runs.get(old.name, ()))
+        is_same = is_same and before.stored.get(old.name) == stored.get(old.name)
         if is_same and changed_runs.isdisjoint(own):
             row_revisions[row] = before.row_revisions[row]
     return row_revisions

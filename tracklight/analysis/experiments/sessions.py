@@ -1,7 +1,8 @@
 """Find the sessions of a log and the runs that belong to each.
 
-Sessions come from HParams records or, for directories without records, from settings files. The
-runs of a session are the runs below it: Keras writes hyperparameters to ``trial`` and scalars to
+Sessions come from HParams records, from settings files for directories without records, and from
+the studies of other programs (see `study_files`), whose trials need not be runs at all. The runs
+of a session are the runs below it: Keras writes hyperparameters to ``trial`` and scalars to
 ``trial/train`` and ``trial/validation``. PyTorch's ``add_hparams`` does it the other way round and
 writes hyperparameters to a run below the scalars, so a run without hyperparameters takes those of
 its only child that has some.
@@ -12,13 +13,21 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from tracklight.analysis.experiments.settings_files import parse_settings, rank_filename
-from tracklight.analysis.experiments.studies import ROOT, Study, assign_studies, build_studies
+from tracklight.analysis.experiments.stored_trials import StoredStudy, StoredTrial
+from tracklight.analysis.experiments.studies import (
+    ROOT,
+    Study,
+    add_studies,
+    assign_studies,
+    build_studies,
+)
+from tracklight.analysis.experiments.study_files import StudyFileReader
 from tracklight.analysis.source import Source
 from tracklight.errors import FormatError, Message
 from tracklight.formats.hparams import (
@@ -35,7 +44,7 @@ from tracklight.formats.hparams import (
 )
 from tracklight.logdir.discover import iter_ancestors
 from tracklight.logdir.names import natural_key
-from tracklight.types import SettingsFile
+from tracklight.types import SettingsFile, StudyFile
 
 T = TypeVar("T")
 HParams = Mapping[str, HParamValue]
@@ -51,6 +60,8 @@ class HParamSource(IntEnum):
 
     RECORD = 0
     SETTINGS = 1
+    STUDY = 2
+    """A study of another program, such as Optuna, which also has the values of its metrics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +170,8 @@ class SessionList:
     sessions: tuple[Session, ...]
     studies: tuple[Study, ...]
     problems: tuple[Message, ...]
+    stored: Mapping[str, StoredTrial] = field(default_factory=dict)
+    """The trials of study files by session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +182,7 @@ class _LogContents:
     ends: Mapping[str, bytes]
     experiments: Mapping[str, bytes]
     settings: tuple[SettingsFile, ...]
+    study_files: tuple[StudyFile, ...]
     runs: tuple[str, ...]
     """Empty if there are no settings files, as only these need them."""
 
@@ -183,6 +197,7 @@ class SessionReader:
         self._ends = _ParseCache(parse_session_end_info)
         self._experiments = _ParseCache(parse_experiment)
         self._files: dict[SettingsFile, HParams | Message] = {}
+        self._study_files = StudyFileReader(log)
         self._cached: tuple[_LogContents, SessionList] | None = None
 
     def read(self) -> SessionList:
@@ -207,8 +222,21 @@ class SessionReader:
             _make_settings_session(run, hparams, ends.get(run), studies[run])
             for run, hparams in settings.items()
         ]
+        stored = self._study_files.read(contents.study_files)
+        trials = _name_trials(stored.studies, studies)
+        sessions += [
+            _make_stored_session(name, study.name, trial) for name, (study, trial) in trials.items()
+        ]
         sessions.sort(key=lambda session: natural_key(session.name))
-        return SessionList(tuple(sessions), build_studies(studies, experiments), problems)
+        return SessionList(
+            tuple(sessions),
+            add_studies(
+                build_studies(studies, experiments),
+                ((study.name, study.experiment) for study, _ in trials.values()),
+            ),
+            (*problems, *stored.problems),
+            {name: trial for name, (_, trial) in trials.items()},
+        )
 
     def _read_settings(
         self, contents: _LogContents, starts: Mapping[str, SessionStart]
@@ -283,12 +311,47 @@ class _ParseCache(Generic[T]):
 
 def _read_log_contents(log: Source) -> _LogContents:
     settings = tuple(log.settings())
+    study_files = tuple(log.study_files())
     return _LogContents(
         log.plugin_data(SESSION_START_TAG),
         log.plugin_data(SESSION_END_TAG),
         log.plugin_data(EXPERIMENT_TAG),
         settings,
+        study_files,
         tuple(info.name for info in log.runs()) if settings else (),
+    )
+
+
+def _name_trials(
+    studies: Iterable[StoredStudy], known: Container[str]
+) -> dict[str, tuple[StoredStudy, StoredTrial]]:
+    """Return the trials of study files by session name, without those that are sessions already.
+
+    Ray Tune writes event files and settings beside its results, which say more.
+    """
+    return {
+        name: (study, trial)
+        for study in studies
+        for trial in study.trials
+        if (name := _join(study.name, trial.name)) not in known
+    }
+
+
+def _join(directory: str, name: str) -> str:
+    folder = directory.removesuffix(ROOT).rstrip("/")
+    return f"{folder}/{name}" if folder else name
+
+
+def _make_stored_session(name: str, study: str, trial: StoredTrial) -> Session:
+    return Session(
+        name=name,
+        hparams=trial.hparams,
+        group=name,
+        source=HParamSource.STUDY,
+        status=trial.status,
+        start_time=trial.start_time,
+        end_time=trial.end_time,
+        study=study,
     )
 
 

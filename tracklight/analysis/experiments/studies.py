@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from tracklight.formats.hparams import Experiment
@@ -100,6 +100,28 @@ def build_studies(
         )
         for name in sorted(own, key=natural_key)
     )
+
+
+def add_studies(
+    studies: Iterable[Study], stored: Iterable[tuple[str, Experiment]]
+) -> tuple[Study, ...]:
+    """Return studies in natural order with those of study files, given by name and declaration.
+
+    The sessions of a directory and of a study file with the same name are one study.
+    """
+    by_name = {study.name: study for study in studies}
+    labels = Counter(study.label for study in by_name.values())
+    added = dict(stored)
+    labels.update(experiment.name for experiment in added.values())
+    for name, experiment in added.items():
+        known = by_name.get(name)
+        if known is not None:
+            by_name[name] = replace(known, experiments=(*known.experiments, experiment))
+        else:
+            is_unique = labels[experiment.name] == 1
+            label = _make_label(name, experiment if is_unique else None)
+            by_name[name] = Study(name, label, (experiment,))
+    return tuple(by_name[name] for name in sorted(by_name, key=natural_key))
 
 
 def _make_label(name: str, experiment: Experiment | None) -> str:

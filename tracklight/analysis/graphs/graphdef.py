@@ -7,11 +7,14 @@ A graph may have 100,000 nodes. Names, operations and inputs are scanned from th
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracklight.analysis.graphs.model import (
     ARGUMENT,
@@ -58,6 +61,7 @@ _TYPE_LISTS = ("Tout", "output_types", "component_types")
 #: Operations whose attribute ``T`` lists the type of each output, not only those of inputs.
 _LOOPS = frozenset({"While", "StatelessWhile", "IdentityN"})
 _OUTPUT_SHAPES = "output_shapes"
+_CONSTANT = "Const"
 #: The operation that outputs a handle of a variable.
 _HANDLE = "VarHandleOp"
 #: Operations whose outputs are trainable.
@@ -109,6 +113,11 @@ def parse_graphdef(data: bytes) -> Graph:
         nodes.describe,
         dict(_parse_function(data, span) for span in functions),
         edges.list_problems(),
+        {
+            node: functools.partial(nodes.read_constant, node)
+            for node, op in enumerate(nodes.ops)
+            if op == _CONSTANT
+        },
     )
 
 
@@ -195,6 +204,17 @@ class NodeColumns:
             return describe_node(proto.parse("NodeDef", self.data[start : start + size]))
         except FormatError:
             return _UNREADABLE_NODE
+
+    def read_constant(self, node: int) -> dict[str, NDArray[Any]]:
+        """Return the value of a constant; nothing if it is not a number or cannot be read."""
+        start, size = self.spans[node].tolist()
+        try:
+            message = proto.parse("NodeDef", self.data[start : start + size])
+            tensors = [it.value.tensor for it in message.attr if it.key == b"value"]
+            array = decode_tensor(tensors[0]) if tensors else np.zeros(0)
+        except FormatError:
+            return {}
+        return {"value": array} if array.size and array.dtype.kind in "biufc" else {}
 
 
 def scan_submessages(data: bytes, spans: Int64, field: int) -> Int64:

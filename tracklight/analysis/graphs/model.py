@@ -14,6 +14,7 @@ from math import nan, prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracklight.errors import Message
 from tracklight.types import Bool, Float64, Int32, Int64
@@ -21,6 +22,9 @@ from tracklight.types import Bool, Float64, Int32, Int64
 #: The size of each dimension: a name if it is symbolic, None if it is unknown; None for a tensor of
 #: unknown rank.
 Shape = tuple[int | str | None, ...] | None
+
+#: Reads the weights of a node by name.
+WeightReader = Callable[[], Mapping[str, NDArray[Any]]]
 
 #: The ops of a model's inputs and outputs, for formats that do not represent them as nodes.
 INPUT, OUTPUT = "Input", "Output"
@@ -100,6 +104,8 @@ class Graph:
     """The bodies of functions that nodes call, by name."""
     problems: tuple[Message, ...] = ()
     """Inconsistencies for the user, such as inputs that do not exist."""
+    weights: Mapping[int, WeightReader] = field(default_factory=dict)
+    """Readers of the weights, by the index of the node that owns them."""
 
     def __len__(self) -> int:
         return len(self.names)

@@ -10,9 +10,13 @@ Its older exporter and others put the modules into node names, which are scopes 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tracklight.analysis.graphs.model import (
     ARGUMENT,
@@ -24,11 +28,13 @@ from tracklight.analysis.graphs.model import (
     NodeDetails,
     TensorSpec,
     UniqueNames,
+    WeightReader,
 )
 from tracklight.errors import FormatError
 from tracklight.formats.onnx import (
     OnnxGraph,
     OnnxTensor,
+    decode_onnx_elements,
     format_attribute,
     iter_subgraphs,
     parse_onnx_graph,
@@ -145,7 +151,14 @@ class _GraphBuilder:
             lambda index: self._describe(nodes[index]),
             self._functions if not self._depth else {},
             edges.list_problems(),
+            dict(self._iter_weights()),
         )
+
+    def _iter_weights(self) -> Iterator[tuple[int, WeightReader]]:
+        for index, node in enumerate(self._nodes):
+            tensor = self._tensors[node.outputs[0]] if node.op == INITIALIZER else None
+            if tensor is not None and tensor.content is not None:
+                yield index, functools.partial(_read_weights, tensor.name, tensor.content)
 
     def _make_node(
         self, name: str, op: str, *, inputs: Iterable[str] = (), outputs: Iterable[str] = ()
@@ -184,7 +197,7 @@ class _GraphBuilder:
         for operation in operations:
             scope = operation.name.rpartition("/")[0]
             for name in operation.inputs:
-                scopes[name] = _get_common_scope(scopes[name], scope) if name in scopes else scope
+                scopes[name] = get_common_scope(scopes[name], scope) if name in scopes else scope
         for tensor in initializers:
             label = tensor.name.replace("/", ".").strip(".") or INITIALIZER
             name = self._names.make_unique(join_scopes(scopes.get(tensor.name, ""), label))
@@ -206,6 +219,11 @@ class _GraphBuilder:
         return NodeDetails(outputs, attributes, functions=node.functions, source=source)
 
 
+def _read_weights(name: str, content: memoryview) -> dict[str, NDArray[Any]]:
+    elements = decode_onnx_elements(content)
+    return {} if elements is None else {name: elements}
+
+
 def _get_function_name(function: OnnxGraph) -> str:
     return f"{function.domain}::{function.name}" if function.domain else function.name
 
@@ -217,7 +235,7 @@ def _iter_missing(operations: list[_Node], graph: OnnxGraph, produced: set[str])
     yield from dict.fromkeys(name for name in used if name and name not in produced)
 
 
-def _get_common_scope(one: str, other: str) -> str:
+def get_common_scope(one: str, other: str) -> str:
     """Return the common prefix of two scopes."""
     common = []
     for part, other_part in zip(one.split("/"), other.split("/"), strict=False):

@@ -7,7 +7,6 @@ the command line).
 from __future__ import annotations
 
 import functools
-import io
 import re
 from collections import defaultdict
 from collections.abc import Callable
@@ -21,6 +20,18 @@ from tracklight.analysis.graphs.graphdef import (
 )
 from tracklight.analysis.graphs.keras import parse_keras
 from tracklight.analysis.graphs.model import Graph, NodeDetails, Shape, TensorSpec
+from tracklight.analysis.graphs.model_files.archives import ModelArchive
+from tracklight.analysis.graphs.model_files.exported_program import (
+    find_exported_program,
+    parse_exported_program,
+)
+from tracklight.analysis.graphs.model_files.tflite import TFLITE_MAGIC, parse_tflite
+from tracklight.analysis.graphs.model_files.weight_files import (
+    HDF5_MAGIC,
+    is_safetensors,
+    parse_keras_hdf5,
+    parse_safetensors,
+)
 from tracklight.analysis.graphs.onnx import parse_onnx
 from tracklight.analysis.graphs.stablehlo import is_stablehlo, parse_stablehlo
 from tracklight.errors import EmptyGraphError, FormatError, GraphFileError
@@ -37,15 +48,22 @@ GRAPH_PARSERS: dict[str, Callable[[bytes], Graph]] = {
 """Parsers by the plugin name of a tag."""
 
 #: Codes of errors of supported files whose content is bad.
-_DAMAGED = frozenset({"files.empty", "graphs.damaged_archive", "graphs.text_too_large"})
+_DAMAGED = frozenset(
+    {
+        "files.empty",
+        "files.hdf5_damaged",
+        "graphs.damaged_archive",
+        "graphs.damaged_program",
+        "graphs.damaged_tflite",
+        "graphs.text_too_large",
+    }
+)
 #: Magic bytes of files without a readable graph, and what to do instead.
 _UNSUPPORTED = {
-    b"\x89HDF": "an HDF5 file; upload the output of model.to_json() instead",
     b"\x80": "a pickle, which is not opened for security reasons; export the model as ONNX",
     b"\x1f\x8b": "compressed; decompress it first",
 }
 _ZIP_MAGIC = b"PK\x03\x04"
-_TFLITE_MAGIC = b"TFL3"
 #: How many bytes of a file are examined to detect a text format.
 _HEAD_BYTES = 64 << 10
 
@@ -110,14 +128,16 @@ def _choose_parser(name: str, data: bytes) -> Callable[[bytes], Graph]:
     for magic, description in _UNSUPPORTED.items():
         if data.startswith(magic):
             raise FormatError("graphs.wrong_kind", "it is {description}", description=description)
-    if data[4:8] == _TFLITE_MAGIC:
-        raise FormatError(
-            "graphs.tflite", "it is a TensorFlow Lite model; upload the original model instead"
-        )
+    if data[4:8] == TFLITE_MAGIC:
+        return parse_tflite
+    if data.startswith(HDF5_MAGIC):
+        return parse_keras_hdf5
     if ".tfevents." in name:
         raise FormatError("graphs.event_file", "it is an event file; open its folder as a log")
     if data.startswith(_ZIP_MAGIC):
-        return _parse_keras_archive
+        return _parse_archive
+    if is_safetensors(data):
+        return parse_safetensors
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return parse_keras
     text = _find_text_head(data[:_HEAD_BYTES])
@@ -154,23 +174,19 @@ def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
     raise FormatError("graphs.unknown_format", "it is not a supported model file")
 
 
-def _parse_keras_archive(data: bytes) -> Graph:
-    """Parse a .keras file. Graphs in PyTorch archives cannot be read without running code."""
-    import zipfile
-    import zlib
-
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(_KERAS_CONFIG) as file:
-            config = file.read(_MAX_KERAS_CONFIG_BYTES)
-    except KeyError:
-        raise FormatError(
-            "graphs.unknown_archive", "it is an archive, but not a .keras file; export it as ONNX"
-        ) from None
-    except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError, EOFError) as error:
-        raise FormatError(
-            "graphs.damaged_archive", "the archive is damaged: {error}", error=error
-        ) from error
-    return parse_keras(config)
+def _parse_archive(data: bytes) -> Graph:
+    """Parse a zip archive: a .keras file, or a program exported from PyTorch."""
+    archive = ModelArchive(data)
+    program = find_exported_program(archive)
+    if program is not None:
+        return parse_exported_program(archive, program)
+    if _KERAS_CONFIG in archive.names:
+        return parse_keras(archive.read(_KERAS_CONFIG, _MAX_KERAS_CONFIG_BYTES))
+    raise FormatError(
+        "graphs.unknown_archive",
+        "it is an archive, but neither a .keras file nor a program of torch.export (.pt2); "
+        "export it as one of them or as ONNX",
+    )
 
 
 def find_message_type(text: str) -> str | None:

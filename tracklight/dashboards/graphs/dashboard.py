@@ -46,6 +46,9 @@ from tracklight.dashboards.graphs.schemas import (
     TraceRequest,
     TraceResponse,
     UploadRequest,
+    WeightsFileRequest,
+    WeightsRequest,
+    WeightsResponse,
 )
 from tracklight.dashboards.graphs.views import (
     build_group,
@@ -54,8 +57,9 @@ from tracklight.dashboards.graphs.views import (
     search_nodes,
     trace_dependencies,
 )
+from tracklight.dashboards.graphs.weights import build_weights, export_weights
 from tracklight.errors import TracklightError
-from tracklight.plugin import Context, Dashboard, Empty, Route, Stream
+from tracklight.plugin import Blob, Context, Dashboard, Empty, Route, Stream
 
 _MAX_UPLOAD_BYTES = 256 << 20
 
@@ -92,6 +96,8 @@ class Graphs(Dashboard):
             ),
             Route("paint", ColoringRequest, self.paint, "GET", immutable=has_fingerprint),
             Route("node", NodeRequest, self.node, "GET", immutable=has_fingerprint),
+            Route("weights", WeightsRequest, self.weights, "GET", immutable=has_fingerprint),
+            Route("weights_file", WeightsFileRequest, self.weights_file, "GET"),
             Route("changes", ChangesRequest, self.changes, "GET", immutable=has_fingerprint),
             Route("search", SearchRequest, self.search, "GET", immutable=has_fingerprint),
             Route("trace", TraceRequest, self.trace, "GET", immutable=has_fingerprint),
@@ -144,6 +150,14 @@ class Graphs(Dashboard):
         profile = self._library.get_profile(request, request.profile)
         return build_node(graph_index, request, profile)
 
+    def weights(self, request: WeightsRequest) -> WeightsResponse:
+        """Return statistics and histograms of the weights of a node."""
+        return build_weights(self._library.open(request), request)
+
+    def weights_file(self, request: WeightsFileRequest) -> Blob:
+        """Download a tensor of the weights of a node as a NumPy file."""
+        return export_weights(self._library.open(request), request)
+
     def changes(self, request: ChangesRequest) -> ChangesResponse:
         """List the nodes and edges in which two compared graphs differ."""
         return list_changes(self._library.open(request), request)
@@ -172,7 +186,7 @@ class Graphs(Dashboard):
         return export_graph_file(self._library.open(request), request, title)
 
     def upload(self, request: UploadRequest) -> GraphRow:
-        """Open a file: GraphDef (binary or text), SavedModel, ONNX, Keras or StableHLO.
+        """Open a model file of any format that tracklight reads.
 
         It is kept in memory until the server stops or eight other files have been uploaded.
         """

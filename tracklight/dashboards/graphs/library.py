@@ -49,6 +49,8 @@ _KIND_BY_PLUGIN: dict[str, GraphKind] = {
 _CACHE_BYTES = 512 << 20
 _CACHE_IDLE_S = 600.0
 _MAX_UPLOADS = 8
+#: Uploaded files are kept with their weights.
+_MAX_UPLOADED_BYTES = 1 << 30
 #: Graphs of at least this size are loaded before the first request.
 PREPARE_BYTES = 4 << 20
 _GONE_MESSAGE = Message("graphs.gone", "the log no longer has this graph; reload the page")
@@ -139,13 +141,16 @@ class GraphLibrary:
         return self._open_logged(request)
 
     def add_upload(self, name: str, graph: Graph, size_bytes: int) -> GraphRow:
-        """Keep an uploaded graph until eight others have been uploaded."""
+        """Keep an uploaded graph until eight others, or 1 GB, have been uploaded."""
         graph_id = f"upload-{secrets.token_hex(8)}"
         row = GraphRow(graph_id, "", name, name, "upload", "", size_bytes, [], [])
         graph_index = GraphIndex(graph)
         with self._lock:
             self._uploads[graph_id] = (row, graph_index)
-            while len(self._uploads) > _MAX_UPLOADS:
+            while len(self._uploads) > 1 and (
+                len(self._uploads) > _MAX_UPLOADS
+                or sum(it.bytes for it, _ in self._uploads.values()) > _MAX_UPLOADED_BYTES
+            ):
                 self._uploads.popitem(last=False)
         return row
 

@@ -69,6 +69,18 @@ class NodeRequest(GraphRequest):
     profile: str | None = None
 
 
+class WeightsRequest(GraphRequest):
+    """The weights of a node."""
+
+    path: NodePath = ""
+
+
+class WeightsFileRequest(WeightsRequest, kw_only=True):
+    """One tensor of the weights of a node, by name."""
+
+    name: Annotated[str, msgspec.Meta(max_length=10_000)]
+
+
 class SearchRequest(GraphRequest):
     """A query; all of its words must match."""
 
@@ -416,6 +428,8 @@ class NodeResponse(msgspec.Struct):
     outputs: list[NeighborRow]
     outputs_total: int
     tensors: list[OutputRow]
+    weights: bool
+    """Whether the file has the weights of the node; see ``weights``."""
     functions: list[str]
     ops: list[NamedCount]
     ancestors: list[str]
@@ -426,6 +440,32 @@ class NodeResponse(msgspec.Struct):
     execution: ExecutionRow | None
     change: ChangeName | None
     changes: list[DifferenceRow]
+
+
+class WeightsRow(msgspec.Struct):
+    """A tensor of weights. Statistics are of finite values, null if there are none.
+
+    ``edges`` has one more element than ``counts``; both are empty without finite values.
+    """
+
+    name: str
+    dtype: str
+    shape: str
+    elements: int
+    min: float | None
+    max: float | None
+    mean: float | None
+    std: float | None
+    zeros: int
+    nonfinite: int
+    edges: Float64
+    counts: Float64
+
+
+class WeightsResponse(msgspec.Struct):
+    """The weights of a node."""
+
+    tensors: list[WeightsRow]
 
 
 class ChangedNodeRow(msgspec.Struct):

@@ -421,6 +421,7 @@ def _make_node_response(
         outputs=[],
         outputs_total=0,
         tensors=[],
+        weights=False,
         functions=[],
         ops=[],
         ancestors=location.list_ancestors(group, request.fold),
@@ -451,6 +452,7 @@ def _fill_node(
         OutputRow(it.dtype, format_shape(it.shape), count_known_elements(it))
         for it in details.outputs
     ]
+    response.weights = node in graph.weights
     response.functions = graph_index.list_functions(subgraph, node)
     incoming = hierarchy.get_incoming_edges(response.first, response.last)
     incoming = incoming[np.argsort(graph.edges.position[incoming], kind="stable")]

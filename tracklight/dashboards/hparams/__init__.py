@@ -39,7 +39,7 @@ class HParams(Dashboard):
     name = "hparams"
     title = "HParams"
     plugins = ("hparams",)
-    files = ("settings",)
+    files = ("settings", "study_files")
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)

@@ -145,7 +145,7 @@ class _ColumnBuilder:
             return [Status(statuses[row]).name.lower() for row in rows]
         if key == "duration":
             return _make_number_cells((self._times["end"] - self._times["start"])[self._rows])
-        return [_format_time(time_s) for time_s in self._times[key][self._rows].tolist()]
+        return [format_time(time_s) for time_s in self._times[key][self._rows].tolist()]
 
     def _make_hparam(self, name: str) -> tuple[str, list[ExportCell]]:
         columns = self._table.snapshot.hparams
@@ -167,7 +167,8 @@ def _make_number_cells(values: Float64) -> list[ExportCell]:
     return [None if math.isnan(value) else value for value in values.tolist()]
 
 
-def _format_time(time_s: float) -> str | None:
+def format_time(time_s: float) -> str | None:
+    """Return a time as ISO 8601 in UTC; None if it is no valid time."""
     if not math.isfinite(time_s):
         return None
     try:
@@ -180,10 +181,10 @@ def _format_time(time_s: float) -> str | None:
 # ---- File formats
 
 
-def write_table(table: ExportTable, file_format: ExportFormat) -> Blob:
-    """Return the table as a file."""
+def write_table(table: ExportTable, file_format: ExportFormat, name: str = "hparams") -> Blob:
+    """Return the table as a file with this name and the extension of the format."""
     write, media_type, extension = _WRITERS[file_format]
-    return Blob(write(table).encode(), f"{media_type}; charset=utf-8", f"hparams.{extension}")
+    return Blob(write(table).encode(), f"{media_type}; charset=utf-8", f"{name}.{extension}")
 
 
 def _write_csv(table: ExportTable) -> str:

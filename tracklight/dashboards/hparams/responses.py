@@ -36,6 +36,7 @@ from tracklight.analysis.experiments.metrics import (
 )
 from tracklight.analysis.experiments.session_store import SessionStore
 from tracklight.analysis.experiments.sessions import Session
+from tracklight.analysis.experiments.stored_trials import Points
 from tracklight.analysis.experiments.studies import Study
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.hparams.schemas import (
@@ -550,20 +551,22 @@ class SparklineSampler:
 
     def __call__(self, curve: Curve) -> tuple[Float32, Float32, int]:
         """Return steps, values and the number of values that are not finite."""
-        finite = np.flatnonzero(np.isfinite(curve.value))
-        rows = finite if len(finite) <= self.points else self._sample(curve, finite)
-        non_finite = len(curve) - len(finite)
+        return self.sample(curve.step, curve.value)
+
+    def sample(self, steps: Int64, values: Float64) -> tuple[Float32, Float32, int]:
+        """Do the same with columns."""
+        finite = np.flatnonzero(np.isfinite(values))
+        rows = finite if len(finite) <= self.points else self._choose(values, finite)
         return (
-            curve.step[rows].astype(np.float32),
-            curve.value[rows].astype(np.float32),
-            non_finite,
+            steps[rows].astype(np.float32),
+            values[rows].astype(np.float32),
+            len(values) - len(finite),
         )
 
-    def _sample(self, curve: Curve, finite: Int64) -> Int64:
+    def _choose(self, values: Float64, finite: Int64) -> Int64:
         rows = [finite[0], finite[-1]]
         for bucket in np.array_split(finite, max(1, self.points // 2 - 1)):
-            values = curve.value[bucket]
-            rows += [bucket[np.argmin(values)], bucket[np.argmax(values)]]
+            rows += [bucket[np.argmin(values[bucket])], bucket[np.argmax(values[bucket])]]
         return np.unique(rows)
 
 
@@ -579,8 +582,19 @@ def make_sparklines_response(
     if names is None:
         names = [session.name for session in snapshot.sessions[:_MAX_SPARKLINES]]
     sampler = SparklineSampler(request.points)
-    lines = (_make_sparkline(context, metric, name, sampler) for name in names)
+    lines = (
+        _make_stored_sparkline(name, snapshot.stored[name].curves[metric.tag], sampler)
+        if metric.runs.get(name) == name and name in snapshot.stored
+        else _make_sparkline(context, metric, name, sampler)
+        for name in names
+    )
     return SparklinesResponse([line for line in lines if line is not None])
+
+
+def _make_stored_sparkline(session: str, points: Points, sampler: SparklineSampler) -> Sparkline:
+    steps = np.array([step for step, _ in points], np.int64)
+    values = np.array([value for _, value in points], np.float64)
+    return Sparkline(session, *sampler.sample(steps, values))
 
 
 def _make_sparkline(

@@ -29,6 +29,7 @@ const searchQuery = defineQuery('GET graphs/search', { scope: 'immutable', prior
 const nodeQuery = defineQuery('GET graphs/node', { scope: 'immutable', priority: 'high' });
 const traceQuery = defineQuery('GET graphs/trace', { scope: 'immutable', maxCost: 50 });
 const pathQuery = defineQuery('GET graphs/path', { scope: 'immutable' });
+export const weightsQuery = defineQuery('GET graphs/weights', { scope: 'immutable', maxCost: 10 });
 export const changesQuery = defineQuery('GET graphs/changes', { scope: 'immutable', maxCost: 20 });
 
 /** The server accepts this many groups in a request. */

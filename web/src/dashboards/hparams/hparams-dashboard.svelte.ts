@@ -1,3 +1,4 @@
+import { moveKey, type SortOrder } from '../../components/data-table';
 import { getContext, setContext } from 'svelte';
 
 import type { Query } from '../../api/create-query.svelte';
@@ -40,10 +41,8 @@ import {
 import {
   listVisibleColumns,
   makeTrials,
-  moveKey,
   type Objective,
   rankByObjective,
-  type SortKey,
   sortRows,
   type TrialColumn,
   type Trials,
@@ -121,20 +120,22 @@ export class HParamsDashboard {
   readonly filters: ColumnFilters = $derived.by(
     () => this.#previewedFilters ?? this.settings.filters.value,
   );
-  /** 1 for each trial of which a run matches the run filter. */
+  /** 1 for each trial of which a run matches the run filter; trials of study files have no runs. */
   readonly #runFilterMask: Uint8Array = $derived.by(() => {
     const { runs } = this.context;
     const { count } = this.trials;
-    return Uint8Array.from({ length: count }, (_, row) =>
-      Number(this.trials.runs[row]?.some((run) => runs.matchesFilter(run)) ?? false),
-    );
+    const { storedMask, runs: runsOfTrials } = this.trials;
+    return Uint8Array.from({ length: count }, (_, row) => {
+      if (storedMask?.[row]) return 1;
+      return Number(runsOfTrials[row]?.some((run) => runs.matchesFilter(run)) ?? false);
+    });
   });
   readonly passingMask: Uint8Array = $derived(
     applyFilters(this.trials, this.filters, this.#runFilterMask),
   );
   readonly passingRows: Int32Array = $derived(listMaskRows(this.passingMask));
   /** By default, the best trials of a study come first. */
-  readonly sortKeys: readonly SortKey[] = $derived.by(() => {
+  readonly sortKeys: readonly SortOrder[] = $derived.by(() => {
     const keys = this.settings.sort.value;
     if (keys.length > 0 || !this.objective || !this.isOneStudy) return keys;
     const { column, minimize } = this.objective;
@@ -258,6 +259,7 @@ export class HParamsDashboard {
 
   /** Open the Scalars dashboard with only the runs of a trial selected. */
   openScalars(row: number): void {
+    if (this.trials.storedMask?.[row]) return;
     const runs = this.trials.runs[row] ?? [];
     const names = this.context.runs.all.map(({ name }) => name);
     const selected = names.filter((name) =>

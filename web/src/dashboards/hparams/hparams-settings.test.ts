@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { axesCodec, filtersCodec, sortCodec, withAxisSetting } from './hparams-settings';
+import { sortOrdersCodec } from '../../components/data-table';
+import { axesCodec, filtersCodec, withAxisSetting } from './hparams-settings';
 
 test('filters, sort keys and axes survive a round trip through the URL', () => {
   const filters = new Map([
@@ -12,7 +13,7 @@ test('filters, sort keys and axes survive a round trip through the URL', () => {
     { key: 'metric:|a,b', descending: true },
     { key: 'name', descending: false },
   ];
-  expect(sortCodec.parse(sortCodec.format(order))).toEqual(order);
+  expect(sortOrdersCodec.parse(sortOrdersCodec.format(order))).toEqual(order);
   const axes = withAxisSetting(new Map([['x', { flipped: true }]]), 'x', { scale: 'log' });
   expect(axesCodec.parse(axesCodec.format(axes))).toEqual(axes);
   expect(axes.get('x')).toEqual({ flipped: true, scale: 'log' });

@@ -1,4 +1,5 @@
 /** The settings of the dashboard and how they are written into the URL. */
+import { sortOrdersCodec } from '../../components/data-table';
 import type { ReductionKind } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/hparams';
@@ -6,7 +7,6 @@ import { choice, type Codec, flag, json, list, number, optionalText } from '../.
 import type { Context } from '../../plugin/context';
 import type { AxisScale } from './model/column-axes';
 import { type ColumnFilter, type ColumnFilters, NO_FILTERS } from './model/trial-filters';
-import type { SortKey } from './model/trials';
 
 export const HPARAMS_VIEWS = [
   'table',
@@ -16,6 +16,9 @@ export const HPARAMS_VIEWS = [
   'slice',
   'contour',
   'progress',
+  'intermediate',
+  'pareto',
+  'distribution',
 ] as const;
 
 export type HParamsView = (typeof HPARAMS_VIEWS)[number];
@@ -28,6 +31,9 @@ export const VIEW_TITLES: Readonly<Record<HParamsView, string>> = {
   slice: m.viewSlice,
   contour: m.viewContour,
   progress: m.viewHistory,
+  intermediate: m.viewIntermediate,
+  pareto: m.viewPareto,
+  distribution: m.viewDistribution,
 };
 
 const REDUCTIONS: readonly ReductionKind[] = ['last', 'min', 'max', 'mean', 'step'];
@@ -53,7 +59,7 @@ export function makeHParamsSettings({ url, preferences }: Pick<Context, 'url' | 
     step: url.param('hp-step', number(0), 0),
     repeats: url.param<RepeatMode>('hp-repeats', choice(REPEAT_MODES, 'each'), 'each'),
     filters: url.param('hp-if', filtersCodec, NO_FILTERS),
-    sort: url.param('hp-sort', sortCodec, []),
+    sort: url.param('hp-sort', sortOrdersCodec, []),
     /** Columns that the user has moved; they come before the others. */
     columnOrder: url.param('hp-cols', list, []),
     hiddenColumns: url.param('hp-hide', list, []),
@@ -64,6 +70,10 @@ export function makeHParamsSettings({ url, preferences }: Pick<Context, 'url' | 
     colorBy: url.param('hp-color', optionalText, null),
     contourX: url.param('hp-x', optionalText, null),
     contourY: url.param('hp-y', optionalText, null),
+    paretoX: url.param('hp-px', optionalText, null),
+    paretoY: url.param('hp-py', optionalText, null),
+    /** The column by which distributions are split; null for the study. */
+    distributionBy: url.param('hp-by', optionalText, null),
     filtersOpen: preferences.param('hparams-filters', flag, innerWidth >= MIN_PANEL_WINDOW_PX),
     columnWidths: preferences.param('hparams-widths', widthsCodec, new Map()),
   };
@@ -77,15 +87,6 @@ const filterEntries = json<FilterEntries>(isFilterEntries, []);
 export const filtersCodec: Codec<ColumnFilters> = {
   parse: (text) => (text === '' ? NO_FILTERS : new Map(filterEntries.parse(text))),
   format: (filters) => (filters.size === 0 ? '' : filterEntries.format([...filters])),
-};
-
-/** `-metric:acc,hparam:lr`; a minus sorts in descending order. */
-export const sortCodec: Codec<readonly SortKey[]> = {
-  parse: (text) =>
-    list
-      .parse(text)
-      .map((entry) => ({ key: entry.replace(/^-/, ''), descending: entry.startsWith('-') })),
-  format: (keys) => list.format(keys.map(({ key, descending }) => (descending ? `-${key}` : key))),
 };
 
 /** The user's choice for an axis. */

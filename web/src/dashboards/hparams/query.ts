@@ -50,6 +50,13 @@ export function makeImportanceRequest(
   };
 }
 
+/** The curves of a metric of many trials. */
+export const curvesQuery = defineQuery('POST hparams/sparklines', {
+  scope: 'log',
+  minRefreshMs: 1500,
+  maxCost: 5,
+});
+
 export interface SparklineRequest {
   readonly view: { readonly metric: string };
   readonly session: string;

@@ -172,9 +172,6 @@ function makeTickValues(
 export interface ScatterAxis {
   readonly axis: ColumnAxis;
   readonly positions: Float32Array;
-  /** With jitter on discrete axes, for use as a horizontal and as a vertical axis. */
-  readonly jitteredX: Float32Array;
-  readonly jitteredY: Float32Array;
 }
 
 /** Computes the axis of a column once for all scatter plots. */
@@ -190,10 +187,7 @@ export class ScatterAxisCache {
     const cached = this.#axes.get(column.key);
     if (cached) return cached;
     const axis = withPadding(this.#make(column));
-    const positions = computePositions(axis);
-    const jitteredX = addJitter(axis, positions, GOLDEN_RATIO);
-    const jitteredY = addJitter(axis, positions, PLASTIC_RATIO);
-    const scatterAxis = { axis, positions, jitteredX, jitteredY };
+    const scatterAxis = { axis, positions: computePositions(axis) };
     this.#axes.set(column.key, scatterAxis);
     return scatterAxis;
   }
@@ -214,23 +208,4 @@ function withPadding(axis: ColumnAxis): ColumnAxis {
     toValue: (position) => axis.toValue((position - padding) / (1 - 2 * padding)),
     ticks: axis.ticks.map(({ position, text }) => ({ position: shrink(position), text })),
   };
-}
-
-/** Width of the jitter as a fraction of the distance between two values. */
-const JITTER_SHARE = 0.5;
-/**
- * Fractional parts of the multiples of these numbers are evenly spread (a low-discrepancy sequence).
- * Each axis has its own number, so that dots do not line up if both axes are discrete.
- */
-const GOLDEN_RATIO = 0.6180339887;
-const PLASTIC_RATIO = 0.569840291;
-
-function addJitter(
-  { ticks, isDiscrete }: ColumnAxis,
-  positions: Float32Array,
-  ratio: number,
-): Float32Array {
-  if (!isDiscrete || ticks.length === positions.length) return positions;
-  const width = Math.min(DISCRETE_AXIS_PADDING, JITTER_SHARE / Math.max(1, ticks.length));
-  return positions.map((position, row) => position + ((((row + 1) * ratio) % 1) - 0.5) * width);
 }

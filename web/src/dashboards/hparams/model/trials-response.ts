@@ -26,8 +26,17 @@ export const NAME_KEY = 'name';
 export const STATUS_KEY = 'status';
 export const START_KEY = 'start';
 export const DURATION_KEY = 'duration';
-const STATUSES = ['unknown', 'success', 'failure', 'running'];
-const STATUS_LABELS = [m.statusUnknown, m.statusSuccess, m.statusFailure, m.statusRunning];
+const STATUSES = ['unknown', 'success', 'failure', 'running', 'pruned'];
+const STATUS_LABELS = [
+  m.statusUnknown,
+  m.statusSuccess,
+  m.statusFailure,
+  m.statusRunning,
+  m.statusPruned,
+];
+export const PRUNED_STATUS = 4;
+/** A value of `SessionRows.source`. */
+const STUDY_FILE_SOURCE = 2;
 
 /** A metric without its values. */
 export interface TrialMetric {
@@ -52,7 +61,8 @@ export function readTrials(
     ...makeStudyColumn(rows, studies),
   ];
   const runs = rows.sessions ?? rows.names.map((name) => [name]);
-  return makeTrials(rows.labels, runs, columns);
+  const storedMask = rows.source.map((source) => Number(source === STUDY_FILE_SOURCE));
+  return makeTrials(rows.labels, runs, columns, storedMask.includes(1) ? storedMask : null);
 }
 
 export function readMetrics({ metrics }: SessionsResponse): TrialMetric[] {

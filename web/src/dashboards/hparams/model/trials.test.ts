@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 
 import { makeColumn, makeTrialsOf } from './trial-fixtures';
-import { cycleSort, listVisibleColumns, moveKey, sortRows } from './trials';
+import { cycleSort, moveKey } from '../../../components/data-table';
+import { listVisibleColumns, sortRows } from './trials';
 
 const NO_PREFERENCES = { order: [], hidden: [], added: [] };
 

@@ -1,4 +1,5 @@
 /** Trials in columns, their text, default columns, sort order, objective and ranks. */
+import type { SortOrder } from '../../../components/data-table';
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/hparams';
 import { bisectLeft } from '../../../charts/axes/domain';
@@ -43,6 +44,8 @@ export interface Trials {
   /** The runs of each trial. */
   readonly runs: readonly (readonly string[])[];
   readonly columns: readonly TrialColumn[];
+  /** 1 for trials of study files, which have no runs to open; null if there are none. */
+  readonly storedMask: Uint8Array | null;
   findColumn(key: string): TrialColumn | undefined;
 }
 
@@ -50,9 +53,11 @@ export function makeTrials(
   names: readonly string[],
   runs: readonly (readonly string[])[],
   columns: readonly TrialColumn[],
+  storedMask: Uint8Array | null = null,
 ): Trials {
   const byKey = new Map(columns.map((column) => [column.key, column]));
-  return { count: names.length, names, runs, columns, findColumn: (key) => byKey.get(key) };
+  const findColumn = (key: string): TrialColumn | undefined => byKey.get(key);
+  return { count: names.length, names, runs, columns, storedMask, findColumn };
 }
 
 export function hasValue({ missingMask, categories, values }: TrialColumn, row: number): boolean {
@@ -169,24 +174,8 @@ function listDefaultKeys(columns: readonly TrialColumn[]): string[] {
   ].map(({ key }) => key);
 }
 
-/** Move a key before another one; to the end if that is null. */
-export function moveKey(keys: readonly string[], moved: string, before: string | null): string[] {
-  if (moved === before) return [...keys];
-  const others = keys.filter((key) => key !== moved);
-  const index = before === null ? -1 : others.indexOf(before);
-  return index < 0
-    ? [...others, moved]
-    : [...others.slice(0, index), moved, ...others.slice(index)];
-}
-
-/** A column to sort by. Later columns order the rows that are equal in the columns before. */
-export interface SortKey {
-  readonly key: string;
-  readonly descending: boolean;
-}
-
 /** Sort rows by several columns. Rows without a value come last in both directions. */
-export function sortRows(rows: Int32Array, keys: readonly SortKey[], trials: Trials): Int32Array {
+export function sortRows(rows: Int32Array, keys: readonly SortOrder[], trials: Trials): Int32Array {
   const columns = keys.flatMap(({ key, descending }) => {
     const column = trials.findColumn(key);
     return column
@@ -208,21 +197,6 @@ function compareValues(a: number, b: number, sign: number): number {
   if (Number.isNaN(a)) return Number.isNaN(b) ? 0 : 1;
   if (Number.isNaN(b)) return -1;
   return a < b ? -sign : sign;
-}
-
-/**
- * Return the sort keys after a click on a column header: ascending, descending, then unsorted. With
- * `add`, the column is added to the present keys.
- */
-export function cycleSort(keys: readonly SortKey[], key: string, add: boolean): SortKey[] {
-  const current = keys.find((candidate) => candidate.key === key);
-  if (!add) {
-    if (keys.length > 1 || !current) return [{ key, descending: false }];
-    return current.descending ? [] : [{ key, descending: true }];
-  }
-  if (!current) return [...keys, { key, descending: false }];
-  if (current.descending) return keys.filter((candidate) => candidate !== current);
-  return keys.map((candidate) => (candidate === current ? { key, descending: true } : candidate));
 }
 
 /** The metric that trials are ranked by. */

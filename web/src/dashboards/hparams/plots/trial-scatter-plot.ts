@@ -90,9 +90,39 @@ export function drawDots(renderer: Renderer, area: Rect, dots: ScatterDots): voi
   }
   const radius = trialColors.drawOrder.length < 120 ? 4 : 2.6;
   for (const row of faded) drawDot(renderer, area, dots, row, radius - 1, dots.fadedColor);
-  for (const row of passing)
-    drawDot(renderer, area, dots, row, radius, dots.colors[trialColors.levels[row] ?? 0] ?? '');
+  const covering = countCoveringDots(dots.positions, area, passing);
+  passing.forEach((row, index) => {
+    const growth = RING_WIDTH_PX * Math.min(MAX_RINGS, covering[index] ?? 0);
+    const color = dots.colors[trialColors.levels[row] ?? 0] ?? '';
+    drawDot(renderer, area, dots, row, radius + growth, color);
+  });
 }
+
+/** Dots at the same position are rings around each other, so that none is hidden. */
+const RING_WIDTH_PX = 1.3;
+const MAX_RINGS = 4;
+
+/** Return for each row how many of the rows after it have a dot at the same pixel. */
+export function countCoveringDots(
+  { x, y }: ScatterPositions,
+  area: Rect,
+  rows: Int32Array,
+): Uint16Array {
+  const above = new Map<number, number>();
+  const counts = new Uint16Array(rows.length);
+  for (let index = rows.length - 1; index >= 0; index--) {
+    const row = rows[index] ?? 0;
+    const line = Math.round(toY(area, y[row] ?? NaN));
+    const pixel = line * PIXELS_PER_LINE + Math.round(toX(area, x[row] ?? NaN));
+    const count = above.get(pixel) ?? 0;
+    counts[index] = count;
+    above.set(pixel, count + 1);
+  }
+  return counts;
+}
+
+/** More than any plot has. */
+const PIXELS_PER_LINE = 1 << 16;
 
 function drawDot(
   renderer: Renderer,
@@ -259,11 +289,18 @@ function computeMedian(values: readonly number[]): number {
 
 // ---- surface of the contour plot
 
-/** A grid with the mean of the trials near each cell. */
+/** A grid with the mean of the trials in or near each cell. */
 export interface MeanSurface {
-  readonly size: number;
-  /** From 0 to 1, row by row from the top; NaN if no trial is near. */
+  readonly columns: number;
+  readonly lines: number;
+  /** From 0 to 1, line by line from the top; NaN if there is no trial. */
   readonly values: Float64Array;
+}
+
+/** The number of categories of the axes; null for numbers. */
+export interface AxisCategories {
+  readonly x: number | null;
+  readonly y: number | null;
 }
 
 const GRID_SIZE = 80;
@@ -272,60 +309,69 @@ const KERNEL_RADIUS = 3.6;
 /** Cells with a smaller weight, as a fraction of one trial, are empty. */
 const MIN_KERNEL_WEIGHT = 0.02;
 
-/** Return the mean of the trials around each cell, weighted by a Gaussian kernel. */
+/**
+ * Return the mean of the trials around each cell, weighted by a Gaussian kernel. There is nothing
+ * between two categories, such as true and false: along such an axis, each has one cell.
+ */
 export function computeMeanSurface(
   positions: ScatterPositions,
   values: Float32Array,
   rows: Int32Array,
+  categories: AxisCategories,
 ): MeanSurface {
-  const sums = new Float64Array(GRID_SIZE * GRID_SIZE);
-  const weights = new Float64Array(GRID_SIZE * GRID_SIZE);
+  const columns = categories.x ?? GRID_SIZE;
+  const lines = categories.y ?? GRID_SIZE;
+  const sums = new Float64Array(columns * lines);
+  const weights = new Float64Array(columns * lines);
   let count = 0;
   for (const row of rows) {
     const [x, y] = [positions.x[row] ?? NaN, positions.y[row] ?? NaN];
     const value = values[row] ?? NaN;
     if (Number.isNaN(x + y + value)) continue;
-    const cell = getGridCell(1 - y) * GRID_SIZE + getGridCell(x);
+    const cell = getGridCell(1 - y, lines) * columns + getGridCell(x, columns);
     sums[cell] = (sums[cell] ?? 0) + value;
     weights[cell] = (weights[cell] ?? 0) + 1;
     count += 1;
   }
   const spacing = GRID_SIZE / Math.max(1, Math.sqrt(count));
   const kernel = makeGaussianKernel(KERNEL_RADIUS * Math.max(1, Math.sqrt(spacing) / 1.2));
-  const [blurredSums, blurredWeights] = [blur(sums, kernel), blur(weights, kernel)];
+  const blur = (grid: Float64Array): Float64Array => {
+    const across =
+      categories.x === null ? blurAxis(grid, kernel, columns, lines, 1, columns) : grid;
+    return categories.y === null ? blurAxis(across, kernel, lines, columns, columns, 1) : across;
+  };
+  const [blurredSums, blurredWeights] = [blur(sums), blur(weights)];
   const means = blurredSums.map((sum, cell) => {
     const weight = blurredWeights[cell] ?? 0;
-    return weight > MIN_KERNEL_WEIGHT * (kernel[0] ?? 1) ** 2 ? sum / weight : NaN;
+    return weight > MIN_KERNEL_WEIGHT ? sum / weight : NaN;
   });
-  return { size: GRID_SIZE, values: means };
+  return { columns, lines, values: means };
 }
 
-function getGridCell(position: number): number {
-  return Math.min(GRID_SIZE - 1, Math.floor(position * GRID_SIZE));
+function getGridCell(position: number, size: number): number {
+  return Math.min(size - 1, Math.floor(position * size));
 }
 
-/** Return the right half of a Gaussian, with its center. */
+/** Return the right half of a Gaussian, with its center, which is 1. */
 function makeGaussianKernel(radius: number): Float64Array {
   const length = Math.ceil(3 * radius) + 1;
   return Float64Array.from({ length }, (_, distance) => Math.exp(-0.5 * (distance / radius) ** 2));
 }
 
-/** Blur rows, then columns: a Gaussian is separable. */
-function blur(grid: Float64Array, kernel: Float64Array): Float64Array {
-  return blurAxis(blurAxis(grid, kernel, 1, GRID_SIZE), kernel, GRID_SIZE, 1);
-}
-
+/** Blur `lines` of `length` cells; neighboring cells are `step` apart, and lines `stride`. */
 function blurAxis(
   grid: Float64Array,
   kernel: Float64Array,
+  length: number,
+  lines: number,
   step: number,
   stride: number,
 ): Float64Array {
   const blurred = new Float64Array(grid.length);
-  for (let line = 0; line < GRID_SIZE; line++) {
-    for (let cell = 0; cell < GRID_SIZE; cell++) {
+  for (let line = 0; line < lines; line++) {
+    for (let cell = 0; cell < length; cell++) {
       let sum = 0;
-      for (let other = Math.max(0, cell - kernel.length + 1); other < GRID_SIZE; other++) {
+      for (let other = Math.max(0, cell - kernel.length + 1); other < length; other++) {
         const distance = Math.abs(other - cell);
         if (distance >= kernel.length) break;
         sum += (grid[line * stride + other * step] ?? 0) * (kernel[distance] ?? 0);
@@ -338,23 +384,35 @@ function blurAxis(
 
 /** Few colors, so that contour lines are visible. */
 const CONTOUR_LEVELS = 12;
-const SURFACE_ALPHA = 200;
+/** Cells are enlarged to about this size in total, as images are drawn with smooth edges. */
+const MIN_RASTER_SIZE = 160;
 
-/** Return a surface as an image; empty cells are transparent. */
+/** Return the colors of a contour plot, each the middle of its part of a ramp. */
+export function getContourColors(ramp: readonly string[]): string[] {
+  return Array.from({ length: CONTOUR_LEVELS }, (_, level) => {
+    const shade = Math.floor(((level + 0.5) / CONTOUR_LEVELS) * ramp.length);
+    return ramp[shade] ?? '';
+  });
+}
+
+/** Return a surface as an image in the colors of its legend; empty cells are transparent. */
 export function rasterizeSurface(
-  { size, values }: MeanSurface,
-  colors: readonly string[],
+  { columns, lines, values }: MeanSurface,
+  ramp: readonly string[],
   inverted: boolean,
 ): Raster {
-  const pixels = new Uint8ClampedArray(4 * size * size);
-  const channels = colors.map(parseRgb);
-  values.forEach((value, cell) => {
+  const [wide, high] = [columns, lines].map((cells) => Math.ceil(MIN_RASTER_SIZE / cells));
+  const [width, height] = [columns * (wide ?? 1), lines * (high ?? 1)];
+  const pixels = new Uint8ClampedArray(4 * width * height);
+  const packedPixels = new Uint32Array(pixels.buffer);
+  const colors = getContourColors(ramp).map(packColor);
+  packedPixels.forEach((_, pixel) => {
+    const line = Math.floor(Math.floor(pixel / width) / (high ?? 1));
+    const value = values[line * columns + Math.floor((pixel % width) / (wide ?? 1))] ?? NaN;
     if (Number.isNaN(value)) return;
     const position = Math.min(1, Math.max(0, inverted ? 1 - value : value));
     const level = Math.min(CONTOUR_LEVELS - 1, Math.floor(position * CONTOUR_LEVELS));
-    const shade = Math.round((level / (CONTOUR_LEVELS - 1)) * (colors.length - 1));
-    const [red = 0, green = 0, blue = 0] = channels[shade] ?? [];
-    pixels.set([red, green, blue, SURFACE_ALPHA], 4 * cell);
+    packedPixels[pixel] = colors[level] ?? 0;
   });
-  return { width: size, height: size, pixels };
+  return { width, height, pixels };
 }

@@ -109,56 +109,6 @@ function makeMoveItems(dashboard: HParamsDashboard, { key }: TrialColumn): MenuI
   ];
 }
 
-/** Moves columns by dragging their headers. */
-export class ColumnDrag {
-  draggedKey = $state<string | null>(null);
-  /** The column under the pointer. */
-  targetKey = $state<string | null>(null);
-  readonly #dashboard: HParamsDashboard;
-
-  constructor(dashboard: HParamsDashboard) {
-    this.#dashboard = dashboard;
-  }
-
-  /** Return the attributes of a column header. */
-  makeHandlers(key: string) {
-    return {
-      draggable: true,
-      ondragstart: (event: DragEvent) => {
-        event.dataTransfer?.setData('text/plain', key);
-        this.draggedKey = key;
-      },
-      ondragover: (event: DragEvent) => {
-        if (this.draggedKey === null) return;
-        event.preventDefault();
-        this.targetKey = key;
-      },
-      ondrop: (event: DragEvent) => {
-        event.preventDefault();
-        this.#drop(key);
-      },
-      ondragend: () => this.#end(),
-    };
-  }
-
-  /** Moved to the right, a column goes after the one it is dropped on. */
-  #drop(target: string): void {
-    const keys = this.#dashboard.visibleColumns.map((column) => column.key);
-    const dragged = this.draggedKey;
-    if (dragged !== null && dragged !== target) {
-      const index = keys.indexOf(target);
-      const movesRight = keys.indexOf(dragged) < index;
-      this.#dashboard.moveColumn(dragged, movesRight ? (keys[index + 1] ?? null) : target);
-    }
-    this.#end();
-  }
-
-  #end(): void {
-    this.draggedKey = null;
-    this.targetKey = null;
-  }
-}
-
 /** A column of the table and its layout. */
 export interface TrialTableColumn {
   readonly column: TrialColumn;
@@ -167,8 +117,6 @@ export interface TrialTableColumn {
   readonly stickyLeft: number | null;
 }
 
-export const MIN_COLUMN_WIDTH_PX = 56;
-export const MAX_COLUMN_WIDTH_PX = 600;
 const CHARACTER_WIDTH_PX = 7;
 const TITLE_PADDING_PX = 36;
 const [MIN_DEFAULT_WIDTH_PX, MAX_DEFAULT_WIDTH_PX] = [84, 170];

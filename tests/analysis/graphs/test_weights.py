@@ -1,0 +1,85 @@
+"""Statistics and files of the weights of a node, for ONNX and TensorFlow constants."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+from tests.analysis.graphs.conftest import FILES
+from tracklight.analysis.graphs.model_files.weights import (
+    encode_npy,
+    read_weights,
+    summarize_weights,
+)
+from tracklight.analysis.graphs.onnx import INITIALIZER
+from tracklight.analysis.graphs.parsers import parse_graph_file
+from tracklight.errors import UsageError
+from tracklight.formats import proto
+from tracklight.formats.tensor import encode_tensor
+
+
+def test_statistics_are_of_finite_values() -> None:
+    array = np.array([[0.0, 1.0, np.nan], [3.0, np.inf, 0.0]], np.float32)
+    statistics = summarize_weights("w", array)
+    assert (statistics.min, statistics.max, statistics.mean) == (0.0, 3.0, 1.0)
+    assert statistics.std == pytest.approx(np.std([0, 1, 3, 0]))
+    assert (statistics.zeros, statistics.nonfinite) == (2, 2)
+    assert statistics.counts.sum() == 4
+    assert (statistics.edges[0], statistics.edges[-1]) == (0.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros(0),
+        np.full(3, np.nan),
+        np.full(4, 7),
+        np.array([-1e308, 1e308, 5e307]),
+        np.eye(2) > 0,
+    ],
+)
+def test_unusual_arrays(array: np.ndarray) -> None:  # type: ignore[type-arg]
+    statistics = summarize_weights("w", array)
+    assert statistics.shape == array.shape
+    assert len(statistics.edges) in (0, len(statistics.counts) + 1)
+
+
+def test_weights_of_an_onnx_model() -> None:
+    onnx = pytest.importorskip("onnx")
+    path = FILES / "torch_export.onnx"
+    graph = parse_graph_file(path.name, path.read_bytes())
+    model = onnx.load(path)
+    expected = {it.name: onnx.numpy_helper.to_array(it) for it in model.graph.initializer}
+    found = {
+        name: array
+        for node, op in enumerate(graph.ops)
+        if op == INITIALIZER
+        for name, array in read_weights(graph, node).items()
+    }
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_constants_of_tensorflow_are_weights() -> None:
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)
+    message = proto.GraphDef()
+    message.node.add(name=b"c", op=b"Const")
+    message.node.add(name=b"x", op=b"Placeholder")
+    attribute = message.node[0].attr.add()
+    attribute.key = b"value"
+    attribute.value.tensor.CopyFrom(encode_tensor(value))
+    graph = parse_graph_file("graph.pb", message.SerializeToString())
+    assert set(graph.weights) == {0}
+    np.testing.assert_array_equal(read_weights(graph, 0)["value"], value)
+    assert read_weights(graph, 1) == {}
+
+
+def test_npy_export() -> None:
+    arrays = {"w": np.arange(4.0).reshape(2, 2).T}
+    loaded = np.load(io.BytesIO(encode_npy(arrays, "w")), allow_pickle=False)
+    np.testing.assert_array_equal(loaded, arrays["w"])
+    with pytest.raises(UsageError, match='no weights "v"'):
+        encode_npy(arrays, "v")

@@ -1,0 +1,96 @@
+"""Parse model files that have weights: Keras HDF5 files, and safetensors.
+
+A legacy Keras file (``model.save("model.h5")``) has the description of the model, so its graph is
+shown. A safetensors file has only tensors: its graph has a node for each module that owns some,
+without edges.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tracklight.analysis.graphs.keras import parse_keras
+from tracklight.analysis.graphs.model import Graph, TensorSpec, WeightReader, format_output
+from tracklight.analysis.graphs.model_files.graph_builder import TensorGraphBuilder
+from tracklight.errors import FormatError
+from tracklight.formats.checkpoints.hdf5 import read_root_attribute
+from tracklight.formats.checkpoints.registry import open_tensor_bytes
+
+HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
+
+#: Its suffix determines the reader.
+_FILE_NAME = "model.safetensors"
+#: The op of a node that stands for a module.
+_MODULE = "Module"
+_TYPES = {
+    **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
+    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+    "bf16": "bfloat16",
+    "c64": "complex64",
+}
+_BUFFERS = ("running_mean", "running_var", "num_batches_tracked", "inv_freq")
+
+
+def parse_keras_hdf5(data: bytes) -> Graph:
+    """Parse a legacy Keras model.
+
+    Raises:
+        FormatError: The file is damaged, or has only weights.
+        MissingDependencyError: h5py is not installed.
+    """
+    config = read_root_attribute(io.BytesIO(data), "model_config")
+    if config is None:
+        raise FormatError(
+            "graphs.hdf5_weights_only",
+            "it is an HDF5 file without a Keras model; save the whole model, or upload the output "
+            "of model.to_json()",
+        )
+    return parse_keras(config)
+
+
+def is_safetensors(data: bytes) -> bool:
+    """Return whether a file starts like one: the length of a header that is a JSON object."""
+    size = int.from_bytes(data[:8], "little")
+    return data[8:9] == b"{" and 2 <= size <= len(data) - 8
+
+
+def parse_safetensors(data: bytes) -> Graph:
+    """Parse a file with tensors; names are split into modules at dots.
+
+    Raises:
+        FormatError: The file is damaged.
+    """
+    tensors = open_tensor_bytes(data, _FILE_NAME)
+    modules: dict[str, dict[str, TensorSpec]] = {}
+    keys: dict[str, dict[str, str]] = {}
+    for info in tensors.list_tensors():
+        module, _, name = info.key.rpartition(".")
+        modules.setdefault(module, {})[name] = TensorSpec(
+            _TYPES.get(info.dtype, info.dtype), tuple(info.shape)
+        )
+        keys.setdefault(module, {})[name] = info.key
+    builder = TensorGraphBuilder()
+    for module, specs in modules.items():
+        builder.add(
+            module.replace(".", "/") or "tensors",
+            _MODULE,
+            attributes={name: format_output(spec) for name, spec in specs.items()},
+            parameters=sum(
+                spec.count_elements() or 0 for name, spec in specs.items() if name not in _BUFFERS
+            ),
+            weights=_make_reader(data, keys[module]),
+        )
+    return builder.build()
+
+
+def _make_reader(data: bytes, keys: dict[str, str]) -> WeightReader:
+    def read() -> dict[str, NDArray[Any]]:
+        # Opened again, as several threads may read.
+        tensors = open_tensor_bytes(data, _FILE_NAME)
+        return {name: tensors.read(key) for name, key in keys.items()}
+
+    return read
