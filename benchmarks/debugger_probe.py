@@ -14,11 +14,12 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 
 def measure_training(folder: str, steps: int, size: int) -> dict[str, float]:
-    """Return the median processor time of a step without and with debuggers, in seconds."""
+    """Return the processor time of a step without and with debuggers, in seconds."""
     import torch
 
     from tracklight.debugger import watch
@@ -58,7 +59,12 @@ def measure_training(folder: str, steps: int, size: int) -> dict[str, float]:
                 began = time.process_time()
                 _train(torch, model, optimizer, images, labels)
                 times[name].append(time.process_time() - began)
-    return {name: sorted(values)[len(values) // 2] for name, values in times.items()}
+    # Ratios within a round: other load of the machine changes from round to round.
+    off_s = median(times["off"])
+    return {
+        name: off_s * median(value / off for value, off in zip(values, times["off"], strict=True))
+        for name, values in times.items()
+    }
 
 
 def _train(torch: Any, model: Any, optimizer: Any, images: Any, labels: Any) -> None:
@@ -112,7 +118,7 @@ def measure_tensorflow_dump(folder: str, steps: int, size: int) -> dict[str, flo
             began = time.process_time()
             train()
             seconds.append(time.process_time() - began)
-        times[name] = sorted(seconds)[len(seconds) // 2]
+        times[name] = median(seconds)
     return times
 
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define TL_BLOCK 1024
+#define TL_BLOCK 4096
 
 typedef struct {
     int64_t nan, neg_inf, pos_inf, zeros, negatives, overflow, underflow;
@@ -66,66 +66,46 @@ static void tl_health_slow(const float *p, int n, float limit, float tiny, tl_he
 }
 
 #if defined(__GNUC__)
-/* Vector extensions of GCC and Clang: comparisons yield -1 for true in each element. */
-typedef float tl_floats __attribute__((vector_size(16)));
-typedef int32_t tl_ints __attribute__((vector_size(16)));
+/* Vector extensions of GCC and Clang: comparisons yield -1 for true in each element. Vectors have
+ * the size of a register; a compiler that must split them compares element by element. */
 #define TL_VECTORS 4
-#define TL_WIDTH 4
-#define TL_LOAD(p, k) __builtin_memcpy(&v, (p) + (k) * TL_WIDTH, 16)
+#define TL_LOAD(p, k) __builtin_memcpy(&v, (p) + (k) * TL_WIDTH, sizeof v)
 #define TL_SELECT(mask, a, b) \
-    ((tl_floats)(((mask) & (tl_ints)(a)) | (~(mask) & (tl_ints)(b))))
+    ((tl_floats_4)(((mask) & (tl_ints_4)(a)) | (~(mask) & (tl_ints_4)(b))))
+
+typedef float tl_floats_4 __attribute__((vector_size(16)));
+typedef int32_t tl_ints_4 __attribute__((vector_size(16)));
+#define TL_TARGET
+#define TL_BLOCK_NAME tl_health_block_generic
+#define TL_WIDTH 4
+#define TL_FLOATS tl_floats_4
+#define TL_INTS tl_ints_4
+#define TL_MIN(a, b) TL_SELECT((a) < (b), a, b)
+#define TL_MAX(a, b) TL_SELECT((a) > (b), a, b)
+#include "health_block.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+typedef float tl_floats_8 __attribute__((vector_size(32)));
+typedef int32_t tl_ints_8 __attribute__((vector_size(32)));
+#define TL_TARGET __attribute__((target("avx2,fma")))
+#define TL_BLOCK_NAME tl_health_block_avx2
+#define TL_WIDTH 8
+#define TL_FLOATS tl_floats_8
+#define TL_INTS tl_ints_8
+#define TL_MIN(a, b) ((tl_floats_8)_mm256_min_ps((__m256)(a), (__m256)(b)))
+#define TL_MAX(a, b) ((tl_floats_8)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#include "health_block.h"
+#endif
 
 static void tl_health_block(const float *p, int n, float limit, float tiny, tl_health *h) {
-    tl_floats low[TL_VECTORS], high[TL_VECTORS], sum[TL_VECTORS], squares[TL_VECTORS], v;
-    tl_ints zeros[TL_VECTORS] = {0}, negatives[TL_VECTORS] = {0}, large = {0}, small = {0};
-    const tl_floats none = {0, 0, 0, 0};
-    const tl_ints absolute = {0x7FFFFFFF, 0x7FFFFFFF, 0x7FFFFFFF, 0x7FFFFFFF};
-    const int step = TL_VECTORS * TL_WIDTH, whole = n - n % step;
-    for (int k = 0; k < TL_VECTORS; k++) {
-        low[k] = none + INFINITY;
-        high[k] = none - INFINITY;
-        sum[k] = squares[k] = none;
-    }
-    for (int i = 0; i < whole; i += step) {
-#pragma GCC unroll 4
-        for (int k = 0; k < TL_VECTORS; k++) {
-            TL_LOAD(p + i, k);
-            low[k] = TL_SELECT(v < low[k], v, low[k]);
-            high[k] = TL_SELECT(v > high[k], v, high[k]);
-            sum[k] += v;
-            squares[k] += v * v;
-            zeros[k] -= v == none;
-            negatives[k] -= v < none;
-        }
-    }
-    float total = 0;
-    for (int k = 0; k < TL_VECTORS; k++)
-        for (int j = 0; j < TL_WIDTH; j++) total += squares[k][j];
-    /* NaN and infinities make the sum of squares non-finite; so do large finite numbers. */
-    if (!(total <= 3.4e38f)) {
-        tl_health_slow(p, n, limit, tiny, h);
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        tl_health_block_avx2(p, n, limit, tiny, h);
         return;
     }
-    if (limit > 0)
-        for (int i = 0; i < whole; i += TL_WIDTH) {
-            TL_LOAD(p + i, 0);
-            v = (tl_floats)((tl_ints)v & absolute);
-            large -= v >= none + limit;
-            small -= (v != none) & (v < none + tiny);
-        }
-    for (int j = 0; j < TL_WIDTH; j++) {
-        for (int k = 0; k < TL_VECTORS; k++) {
-            if (low[k][j] < h->min) h->min = low[k][j];
-            if (high[k][j] > h->max) h->max = high[k][j];
-            h->sum += sum[k][j];
-            h->squares += squares[k][j];
-            h->zeros += zeros[k][j];
-            h->negatives += negatives[k][j];
-        }
-        h->overflow += large[j];
-        h->underflow += small[j];
-    }
-    tl_health_slow(p + whole, n - whole, limit, tiny, h);
+#endif
+    tl_health_block_generic(p, n, limit, tiny, h);
 }
 #else
 #define tl_health_block tl_health_slow
