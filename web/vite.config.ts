@@ -2,6 +2,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte';
 import type { Plugin, Rollup } from 'vite';
 import { defineConfig } from 'vitest/config';
 
+import { bundledPackages } from './tools/bundled-packages.js';
 import { messages } from './tools/compile-messages.js';
 
 /** Code that most dashboards use. In two chunks, as many small ones take longer to load. */
@@ -68,7 +69,7 @@ const preloadApp: Plugin = {
 export default defineConfig({
   // The page may live under any path, so it refers to its own parts relatively.
   base: './',
-  plugins: [svelte(), messages(), preloadApp],
+  plugins: [svelte(), messages(), bundledPackages(), preloadApp],
   build: {
     outDir: '../tracklight/server/static',
     emptyOutDir: true,

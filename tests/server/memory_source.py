@@ -35,6 +35,7 @@ from tracklight.types import (
     SettingsFile,
     SharedTag,
     Stamp,
+    StudyFile,
     TagInfo,
     TensorFileEntry,
 )
@@ -132,6 +133,12 @@ class MemorySource:
 
     def tensor_files(self) -> tuple[TensorFileEntry, ...]:
         return ()
+
+    def study_files(self) -> tuple[StudyFile, ...]:
+        return ()
+
+    def fetch_study_file(self, file: StudyFile) -> AbstractContextManager[Path]:
+        return nullcontext(Path(file.path))
 
     def evaluation_files(self) -> tuple[EvaluationFile, ...]:
         return ()

@@ -8,6 +8,7 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from tests.server.memory_source import MemorySource, MemoryWatch
+from tracklight.errors import UsageError
 from tracklight.server import auth
 from tracklight.server.app import create_app
 from tracklight.server.auth import (
@@ -220,6 +221,21 @@ def test_notebooks_on_the_same_machine_may_embed_the_page(tmp_path: Path, host: 
     local = {f"{scheme}://{it}:*" for scheme in ("http", "https") for it in _LOCAL | {name}}
     ancestors = csp.partition("frame-ancestors ")[2].split()
     assert {*ancestors} == local | {"'self'", "vscode-webview:", "https://*.hub.example"}
+
+
+def test_other_sites_may_embed_the_page_if_allowed(tmp_path: Path) -> None:
+    origins = ["https://wiki.example/", "HTTPS://*.docs.example:8443"]
+    client = make_client(create_policy("localhost", embed_origins=origins), tmp_path)
+    csp = client.get("/api/v1/runs").headers["content-security-policy"]
+    ancestors = csp.partition("frame-ancestors ")[2].split()
+    assert {"https://wiki.example", "https://*.docs.example:8443"} <= {*ancestors}
+    assert "*" not in ancestors
+
+
+@pytest.mark.parametrize("text", ["wiki.example", "https://a.example; script-src *", ""])
+def test_rejects_origins_that_are_none(text: str) -> None:
+    with pytest.raises(UsageError, match="is not an origin"):
+        create_policy("localhost", embed_origins=[text])
 
 
 def test_host_header_cannot_inject_into_csp(client: TestClient) -> None:

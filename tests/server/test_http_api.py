@@ -31,15 +31,17 @@ from tracklight.cli.demo.divergence import write_recording
 from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
 from tracklight.dashboards.projector.library import assign_ids
 from tracklight.fairness import evaluate
-from tracklight.formats import summary
+from tracklight.formats import proto, summary
 from tracklight.formats.event import encode_event
 from tracklight.formats.media import encode_png, encode_wav
+from tracklight.formats.tensor import encode_tensor
 from tracklight.formats.tfrecord import encode_record
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 
-DUMPS = Path(__file__).parents[1] / "data/debug_events/dumps.tar.xz"
+DATA = Path(__file__).parents[1] / "data"
+DUMPS = DATA / "debug_events/dumps.tar.xz"
 RULE = {"id": "r", "tag": "loss", "kind": "above", "value": 9.0}
 SCALARS = {"tags": ["loss"]}
 PICTURE = {"run": "conv", "tag": "picture", "index": 0}
@@ -60,6 +62,7 @@ WHAT_IF_JOB: dict[str, Any] = {"job": ""}
 #: Routes that take a file instead of JSON.
 FILES = {
     "POST api/v1/graphs/upload": b"\x0a\x03\x0a\x01x",
+    "POST api/v1/profile/upload": (DATA / "profile/torch_ahead.pt.trace.json.gz").read_bytes(),
     "POST api/v1/projector/upload": b"a\t1\t2\nb\t3\t5\n",
 }
 
@@ -67,6 +70,7 @@ FILES = {
 REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/health": {},
     "GET api/v1/openapi.json": {},
+    "POST api/v1/export": {"view": "?runs=conv"},
     "GET api/v1/status": {},
     "GET api/v1/dashboards": {},
     "GET api/v1/runs": {},
@@ -78,6 +82,9 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/blobs/{fingerprint}": {"run": "conv", "tag": "picture", "index": 0},
     "GET api/v1/runs/columns": {},
     "POST api/v1/runs/columns": {"columns": ["last:loss"]},
+    "POST api/v1/runs/table": {"columns": ["name", "last:loss"]},
+    "POST api/v1/runs/names": {"filter": "conv"},
+    "POST api/v1/runs/export": {"format": "csv"},
     "GET api/v1/notes": {},
     "PATCH api/v1/notes/runs": {"runs": ["conv"], "alias": "best"},
     "POST api/v1/notes/annotations": {"step": 1, "text": "here"},
@@ -129,6 +136,8 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/graphs/statistics": GRAPH,
     "GET api/v1/graphs/paint": {**GRAPH, "by": "op"},
     "GET api/v1/graphs/node": {**GRAPH, "path": "x"},
+    "GET api/v1/graphs/weights": {**GRAPH, "path": "c"},
+    "GET api/v1/graphs/weights_file": {**GRAPH, "path": "c", "name": "value"},
     "GET api/v1/graphs/changes": {"id": f"compare~{GRAPH['id']}~{GRAPH['id']}"},
     "GET api/v1/graphs/search": {**GRAPH, "query": "x"},
     "GET api/v1/graphs/trace": {**GRAPH, "path": "x"},
@@ -180,6 +189,10 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/profile/steps": CAPTURE,
     "GET api/v1/profile/input": CAPTURE,
     "GET api/v1/profile/compare": {**CAPTURE, "baseline": CAPTURE["capture"]},
+    "GET api/v1/profile/compare/same-program": {**CAPTURE, "baseline": CAPTURE["capture"]},
+    "POST api/v1/profile/upload": {"name": "trace.json.gz"},
+    "GET api/v1/profile/operators": CAPTURE,
+    "GET api/v1/profile/calls": CAPTURE,
     "GET api/v1/profile/ops": CAPTURE,
     "GET api/v1/profile/kernels": CAPTURE,
     "GET api/v1/profile/memory": CAPTURE,
@@ -252,7 +265,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     values += logs.histogram(1, [(0.0, 1.0, 5.0)])
     values += logs.text(1, "a cat")
     values += logs.cloud(1, [[0, 0, 0], [1, 2, 3]])
-    values += logs.graph("x")
+    values += _make_graph()
     values += logs.pr_curve(1, [[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0], [1, 0]])
     values += logs.hparams({"lr": 0.1})
     values += _make_evaluation()
@@ -282,6 +295,15 @@ def _make_people() -> Workspace:
     table = to_table(columns).with_columns([faces])
     model = wrap_model(lambda columns: columns["age"] / 100, "people", features=["age"])
     return Workspace(table, [model], label="label", features=["age"])
+
+
+def _make_graph() -> bytes:
+    """Return the graph of a run: an operation and a constant."""
+    value = proto.AttrValue(tensor=encode_tensor(np.arange(3.0)))
+    constant = proto.NodeDef(name=b"c", op=b"Const", attr=[proto.Attr(key=b"value", value=value)])
+    graph = proto.GraphDef(node=[proto.NodeDef(name=b"x", op=b"Op"), constant])
+    event = proto.Event(wall_time=1.7e9, graph_def=graph.SerializeToString())
+    return encode_record(event.SerializeToString())
 
 
 def _make_evaluation() -> bytes:

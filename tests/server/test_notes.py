@@ -25,7 +25,7 @@ def test_run_notes_are_saved(client: TestClient) -> None:
     assert client.patch("/api/v1/notes/runs", json=update).json()["revision"] == 1
     client.patch("/api/v1/notes/runs", json={"runs": ["vit"], "alias": "ViT", "hidden": False})
     response = client.get("/api/v1/notes").json()
-    blank = {"note": "", "alias": "", "hidden": False, "color": "", "labels": []}
+    blank = {"note": "", "alias": "", "hidden": False, "color": "", "labels": [], "pinned": False}
     assert response["runs"] == {
         "conv": {**blank, "hidden": True, "labels": ["old"]},
         "vit": {**blank, "alias": "ViT", "labels": ["old"]},
@@ -75,3 +75,29 @@ def test_unwritable_data_dir_returns_503(client: TestClient, data_dir: Path) -> 
     assert response.status_code == 503
     assert str(data_dir) in response.json()["error"]["message"]
     assert "TRACKLIGHT_DATA_DIR" in response.json()["error"]["hint"]
+
+
+def test_labels_are_added_and_removed_one_by_one(client: TestClient) -> None:
+    for update in ({"labels": ["a", "b"]}, {"add_labels": ["c", "a"]}, {"remove_labels": ["b"]}):
+        response = client.patch("/api/v1/notes/runs", json={"runs": ["vit"], **update})
+    assert response.json()["runs"]["vit"]["labels"] == ["a", "c"]
+
+
+def test_conflicting_edit_changes_nothing(client: TestClient) -> None:
+    def save(**update: object) -> int:
+        response = client.patch("/api/v1/notes/runs", json={"runs": ["vit"], **update})
+        return response.status_code
+
+    assert save(note="mine", expected={"note": ""}) == 200
+    # Another browser has not seen that change.
+    assert save(note="theirs", expected={"note": ""}) == 409
+    assert client.get("/api/v1/notes").json()["runs"]["vit"]["note"] == "mine"
+    # Other fields, and the same change, are no conflict.
+    assert save(alias="ViT", expected={"alias": ""}) == 200
+    assert save(note="mine", expected={"note": ""}) == 200
+    assert save(note="both", expected={"note": "mine"}) == 200
+    error = client.patch(
+        "/api/v1/notes/runs", json={"runs": ["vit"], "alias": "x", "expected": {"alias": "y"}}
+    ).json()["error"]
+    assert '"ViT"' in error["message"]
+    assert error["code"] == "notes.conflict"

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,14 +16,10 @@ from tests.web.image_log import write_image_log
 from tests.web.scalar_log import write_scalar_log
 from tests.web.study_log import write_study
 from tests.web.text_log import write_text_log
+from tools.chromium import find_chromium
 from tracklight.server.page import PAGE_DIR
 
-# The headless shell needs half the CPU time of the full browser.
-CHROMIUM = (
-    os.environ.get("TRACKLIGHT_CHROMIUM")
-    or shutil.which("chromium-headless-shell")
-    or shutil.which("chromium")
-)
+CHROMIUM = find_chromium()
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

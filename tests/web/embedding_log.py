@@ -56,7 +56,7 @@ TENSORBOARD_BOOKMARKS = [
     },
 ]
 #: The colors of the two largest groups.
-BLUE, ORANGE = (0x42, 0x69, 0xD0), (0xDD, 0x79, 0x00)
+BLUE, ORANGE = (0x5F, 0x8D, 0xD3), (0xDD, 0x79, 0x00)
 
 
 def write_embedding_log(logdir: Path) -> None:

@@ -96,6 +96,7 @@ COMPUTED_COLUMNS = (
 FIRST_SEGMENTS = "main .segmented >> nth=0 >> button"
 
 DASHBOARDS = [
+    Dashboard("runs", "main [data-run]", names="state = running and lr"),
     Dashboard(
         "overview",
         "[role=table] [role=row]",

@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 #: Names that are the same in every language: products, formats, units, key names and languages.
 UNTRANSLATED = re.compile(
     r"tracklight|TensorBoard|Graphviz|ONNX|Python|Parquet|LaTeX|Markdown|WebGL|Chrome|webhook|English"
-    r"|TensorFlow|Keras|PyTorch|JAX|Tensor Core|NVIDIA|xprof|UTC|GiB|kHz"
+    r"|TensorFlow|Keras|PyTorch|JAX|Tensor Core|NVIDIA|xprof|XPlane|UTC|GiB|kHz"
     r"|\b(CSV|JSON|SVG|PNG|TSV|ZIP|OBJ|PLY|DOT|NaN|Inf|ROC|CPU|GPU|PCA|t-SNE|UMAP|HDBSCAN|k-means|TPU)\b"
     r"|\b(Shift|Ctrl|Alt|Enter|Esc|Tab|Home|End|Space|Delete|Backspace)\b"
     # Flags of the command, and functions that log data.
@@ -53,8 +53,9 @@ FIND_CUT_LABELS = """({ tolerancePx, lineTolerancePx, ignored }) => {
   const hasTooltip = (node) => {
     const cells = ':is(td, th, [role=cell], [role=rowheader])';
     const names = `.name[title], ${cells} [title]`;
-    const name = node.parentElement.closest(names);
-    return name !== null && name.title.includes(node.data.trim());
+    // Bars of a flame graph show a tooltip of their own.
+    const name = node.parentElement.closest(`${names}, button[data-name]`);
+    return name !== null && (name.dataset.name ?? name.title).includes(node.data.trim());
   };
   const isHiding = ({ overflowX }) => overflowX === 'hidden' || overflowX === 'clip';
   const isScrolling = ({ overflowX, overflowY }) =>
@@ -127,6 +128,8 @@ FIND_OVERLAPS = """(tolerancePx) => {
   for (const [index, a] of boxes.entries())
     for (const b of boxes.slice(index + 1)) {
       if (a.element.contains(b.element) || b.element.contains(a.element)) continue;
+      // A panel that covers part of the cards.
+      if (a.element.closest('.overlay') !== b.element.closest('.overlay')) continue;
       // Such as the button inside of a text field.
       if (contains(a, b) || contains(b, a)) continue;
       const width = Math.min(a.right, b.right) - Math.max(a.left, b.left);

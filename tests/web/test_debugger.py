@@ -20,7 +20,7 @@ from tracklight.cli import main
 from tracklight.cli.demo.divergence import write_divergence
 from tracklight.server.page import PAGE_DIR
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 DUMPS = Path(__file__).parents[1] / "data/debug_events/dumps.tar.xz"

@@ -25,7 +25,7 @@ from tests.web.histogram_log import (
 from tests.web.locators import dashboard_tab
 from tracklight.dashboards.histograms.binning import compute_percentiles
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 

@@ -24,7 +24,7 @@ from tools import build_web
 pytestmark = pytest.mark.browser
 
 SVG = "{http://www.w3.org/2000/svg}"
-BLUE = (0x42, 0x69, 0xD0)
+BLUE = (0x5F, 0x8D, 0xD3)
 COUNT_PIXELS = """(chart, [red, green, blue]) => {
   const canvas = chart.querySelector('canvas');
   const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -239,7 +239,7 @@ def test_export_svg(gallery: Page, tmp_path: Path) -> None:
     assert {"step", "accuracy", "2k", "0.80", "conv/bn-lr3e-3", "vit/tiny-lr1e-4"} <= set(texts)
     strokes = [path.get("stroke") for path in root.iter(f"{SVG}path")]
     # The smoothed line, the raw line and the legend.
-    assert strokes.count("#4269d0") == 3
+    assert strokes.count("#5f8dd3") == 3
 
 
 def test_export_png(gallery: Page, tmp_path: Path) -> None:

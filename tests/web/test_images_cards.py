@@ -21,7 +21,7 @@ from tests.web.image_log import (
 from tests.web.locators import click_retry
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 IMAGES = "?tab=images"
 

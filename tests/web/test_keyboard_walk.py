@@ -47,6 +47,17 @@ STOPS = [
     Stop(
         "overview", "Overview", "Metrics", "button", "^Scalar$", ("Enter",), "main", "kind=scalar"
     ),
+    # Group by the first column that is offered.
+    Stop(
+        "runs",
+        "Runs",
+        "Metrics",
+        "button",
+        "^Group",
+        ("Enter", "ArrowDown", "Enter", "Escape"),
+        "main [role=row]",
+        "rt-group",
+    ),
     # Smooth more.
     Stop(
         "scalars",

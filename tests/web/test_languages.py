@@ -86,7 +86,7 @@ def test_dashboard_has_space_for_longer_text(
     """The pseudo-locale is English with 40 % more text."""
     page = open_page("about:blank", width=WIDE_PX)
     dashboard.open(page, chinese_board, LONG_ENGLISH)
-    expect(page.get_by_role("searchbox", name="[Fíltér rüñs")).to_be_visible()
+    expect(page.get_by_role("link", name="[Škíp tö çöñtéñt")).to_be_attached()
     for view in dashboard.iter_views(page):
         assert not overflows(page), view
         assert find_overlaps(page) == [], view
@@ -151,7 +151,7 @@ def test_dashboards_without_data_are_chinese(
     page = open_page("about:blank", locale=CHINESE)
     address = serve(logdir).address
     for dashboard in DASHBOARDS:
-        if dashboard.tab in ("overview", "scalars"):
+        if dashboard.tab in ("overview", "runs", "scalars"):
             continue
         page.goto(f"{address}?tab={dashboard.tab}")
         expect(page.locator("main").locator("h2, strong").first).to_be_visible()

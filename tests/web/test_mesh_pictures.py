@@ -29,7 +29,7 @@ from tests.web.mesh_log import (
 )
 from tests.web.waiting import wait_for_condition, wait_for_value
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 _ASPECT = "node => node.clientWidth / node.clientHeight"

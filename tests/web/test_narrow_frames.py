@@ -61,7 +61,7 @@ def is_within_window(page: Page, found: Locator) -> bool:
     )
 
 
-TITLES = ["Scalars", "Custom scalars", "Overview", "Images", "Audio", "Text", "Mesh"]
+TITLES = ["Scalars", "Custom scalars", "Runs", "Overview", "Images", "Audio", "Text", "Mesh"]
 TITLES += ["Histograms", "Distributions", "PR curves"]
 
 
@@ -91,7 +91,7 @@ def test_each_dashboard_with_data_is_in_the_bar_or_a_menu_of_it(
             expect(page.get_by_role("dialog")).to_have_count(0)
     assert titles == TITLES
     is_flat = tabs(page).count() == len(TITLES)
-    assert is_flat == (width >= 1280)
+    assert is_flat == (width >= 1440)
     assert not overflows(page)
 
 

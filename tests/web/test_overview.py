@@ -15,7 +15,7 @@ from tests.web.event_writer import append_records, loss_records
 from tests.web.locators import section_buttons, step_range, tag_names, tag_row, tag_table
 from tests.web.waiting import get_stable_text, get_stable_url, wait_for_value
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 OVERVIEW = "?tab=overview"
 

@@ -24,7 +24,7 @@ from tests.web.embedding_log import (
 )
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 

@@ -236,29 +236,30 @@ def test_shows_groups_as_mean_with_band(open_loss: Open) -> None:
     drawn_chart(page, "train/loss")
     page.get_by_role("button", name="Mean ± std").click()
     expect(page).to_have_url(re.compile("mode=bands"))
-    expect(chart(page, "train/loss")).to_have_attribute("aria-label", re.compile("1 line,"))
-    values = [loss(run)[AT] for run in RUNS]
+    # The runs of a folder, and all others.
+    expect(chart(page, "train/loss")).to_have_attribute("aria-label", re.compile("2 lines,"))
+    values = [loss(run)[AT] for run in ("conv/a", "conv/b")]
     mean, std = statistics.mean(values), statistics.stdev(values)
     expected = {
-        "± std": (mean, mean - std, mean + std),
-        "± std error": (mean, mean - std / 3**0.5, mean + std / 3**0.5),
-        "± 95% CI": (mean, mean - 4.30265 * std / 3**0.5, mean + 4.30265 * std / 3**0.5),
-        "min \N{EN DASH} max": (mean, min(values), max(values)),
+        "± std": (mean, mean - std, mean + std, 2),
+        "± std error": (mean, mean - std / 2**0.5, mean + std / 2**0.5, 2),
+        "± 95% CI": (mean, mean - 12.7062 * std / 2**0.5, mean + 12.7062 * std / 2**0.5, 2),
+        "min \N{EN DASH} max": (mean, min(values), max(values), 2),
     }
     panel = open_settings(page)
     for band, wanted in expected.items():
         with page.expect_response("**/scalars/query") if band != "± std" else nullcontext():
             panel.get_by_role("combobox", name="Band").select_option(label=band)
         move_cursor_to(page, "train/loss", AT)
-        expect(tooltip(page)).to_contain_text("All 3 runs")
+        expect(tooltip(page)).to_contain_text("conv")
         wait_for_value(
-            page, lambda: read_tooltip_row(page, "All 3 runs"), pytest.approx(wanted, rel=2e-3)
+            page, lambda: read_tooltip_row(page, "conv"), pytest.approx(wanted, rel=2e-3)
         )
     with page.expect_response("**/scalars/query"):
         panel.get_by_role("combobox", name="Aggregation").select_option(label="Median")
     move_cursor_to(page, "train/loss", AT)
     median = pytest.approx(statistics.median(values), rel=2e-3)
-    wait_for_value(page, lambda: read_tooltip_row(page, "All 3 runs")[0], median)
+    wait_for_value(page, lambda: read_tooltip_row(page, "conv")[0], median)
 
 
 def test_shows_difference_and_ratio_to_baseline(open_loss: Open) -> None:

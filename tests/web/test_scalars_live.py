@@ -95,12 +95,10 @@ def test_shows_network_error_and_recovers(address: str, open_page: Callable[...,
     page = open_page("about:blank")
     page.route("**/scalars/query", lambda route: route.abort())
     page.goto(f"{address}?tags=train/loss")
-    alert = card(page, "train/loss").get_by_role("alert")
-    expect(alert).to_contain_text("Server unreachable")
-    expect(card(page, "train/loss").get_by_role("button", name="Retry")).to_be_visible()
+    expect(page.get_by_text("Server unreachable").first).to_be_visible()
     page.unroute("**/scalars/query")
     drawn_chart(page, "train/loss")
-    expect(alert).to_have_count(0)
+    expect(page.get_by_text("Server unreachable")).to_have_count(0)
 
 
 def test_cancels_outdated_requests(address: str, open_page: Callable[..., Page]) -> None:

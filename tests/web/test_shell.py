@@ -23,7 +23,7 @@ from tests.web.locators import (
 from tests.web.test_looks import find_violations, overflows
 from tests.web.waiting import get_stable_url
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 OVERVIEW = "?tab=overview"
 
@@ -49,7 +49,7 @@ def test_tabs_are_history_entries(page: Page) -> None:
     expect(tag_row(page, "train/loss")).to_be_visible()
     page.go_forward()
     expect(page).to_have_title("Scalars · tracklight")
-    page.keyboard.press("2")
+    page.keyboard.press("3")
     expect(page).to_have_title("Overview · tracklight")
 
 

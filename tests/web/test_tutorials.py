@@ -89,7 +89,7 @@ def find_cards(page: Page) -> set[str]:
 @pytest.mark.parametrize("case", CASES)
 def test_every_tag_has_a_card(case: str, tmp_path: Path, open_page: Callable[..., Page]) -> None:
     with serve_case(case, tmp_path) as address:
-        page = open_page(address)
+        page = open_page(address, width=1800)
         for plugin, tags in expected_tags(case).items():
             for title in TABS[plugin]:
                 dashboard_tab(page, title).click()

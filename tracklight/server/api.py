@@ -1,7 +1,8 @@
-"""The server's own routes below ``api/v1/``: status, runs, tags, files, blobs and the run table.
+"""The server's own routes below ``api/v1/``: status, runs, tags, files and blobs.
 
-Dashboards have routes of their own (`tracklight.server.plugins`), as have notes
-(`tracklight.server.notes`) and live updates (`tracklight.server.events`).
+Dashboards have routes of their own (`tracklight.server.plugins`), as have the table of runs
+(`tracklight.server.run_table`), notes (`tracklight.server.notes`) and live updates
+(`tracklight.server.events`).
 
 A cursor in a response is always taken before the index is read: a change between the two is then
 reported twice, never missed.
@@ -9,10 +10,8 @@ reported twice, never missed.
 
 from __future__ import annotations
 
-import math
 import os
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
@@ -22,12 +21,10 @@ import numpy as np
 
 import tracklight
 from tracklight.analysis.source import Blob, Empty, Source
-from tracklight.errors import LogError, RunNotFoundError, UsageError
+from tracklight.errors import LogError, RunNotFoundError
 from tracklight.formats.batch import Content
-from tracklight.formats.hparams import SESSION_START_TAG, HParamValue
 from tracklight.formats.media import TEXT_MEDIA_TYPE, UNKNOWN_MEDIA_TYPE, sniff_media_type
 from tracklight.index.event_file import compute_value_key
-from tracklight.logdir.names import natural_key
 from tracklight.logdir.roots import is_url
 from tracklight.plugin import Route
 from tracklight.server.events import LiveUpdates, LoadStatus
@@ -39,14 +36,11 @@ from tracklight.server.source import (
     Refresher,
     RunRow,
     TagRow,
-    VersionedCache,
     make_file_row,
     make_tag_row,
     to_valid_unicode,
 )
-from tracklight.types import Bool, Float64, Int64, Kind, SeriesSummary, ValueLocations
-from tracklight.util.json_number import JsonNumber, to_json_number
-from tracklight.util.lru_cache import LruCache
+from tracklight.types import Bool, Float64, Int64, Kind, ValueLocations
 
 _MAX_PROBED_ENTRIES = 1000
 _MAX_PROBED_EXAMPLES = 3
@@ -362,190 +356,3 @@ def _split_parts(data: bytes, locations: ValueLocations, index: int) -> list[tup
     files = value.encoded if isinstance(value, Images) else ()
     files = value.clips if isinstance(value, Audio) else files
     return [(file, sniff_media_type(file)) for file in files]
-
-
-# ---- the table of runs: hyperparameters, and metrics as one number each
-
-_MAX_EXAMPLE_VALUES = 20
-#: Each metric takes about 2 MB for 10,000 runs.
-_MAX_CACHED_METRICS = 32
-
-#: The last, lowest and highest value of a metric in one run.
-MetricValues = tuple[float | None, float | None, float | None]
-HParams = Mapping[str, HParamValue]
-Cell = bool | JsonNumber | None
-
-#: The prefixes of column keys, in the order of `MetricValues`.
-_AGGREGATES = ("last", "min", "max")
-_NO_VALUES: MetricValues = (None, None, None)
-_NO_HPARAMS: HParams = {}
-
-
-class HParamColumn(msgspec.Struct):
-    """A hyperparameter over all runs; ``values`` are the first of its distinct values."""
-
-    name: str
-    type: Literal["number", "string", "bool"]
-    distinct: int
-    low: float | None
-    high: float | None
-    values: list[Cell]
-
-
-class ColumnListResponse(msgspec.Struct):
-    """The available columns; ``metrics`` are the tags of scalars."""
-
-    hparams: list[HParamColumn]
-    metrics: list[str]
-
-
-class ColumnsRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Columns by key: ``hparam:lr``, ``last:loss``, ``min:loss``, ``max:acc``."""
-
-    columns: Annotated[list[str], msgspec.Meta(max_length=100)]
-
-
-class ColumnsResponse(msgspec.Struct):
-    """One value per run for each column, in the order of ``runs``; null if a run has none."""
-
-    runs: list[str]
-    columns: dict[str, list[Cell]]
-
-
-class RunTableApi:
-    """The routes ``runs/columns``."""
-
-    def __init__(self, source: LogSource, overview: LogOverview) -> None:
-        self._overview = overview
-        self._hparams = RunHParams(source, overview)
-        self._metrics = RunMetrics(source, overview)
-        self._columns = VersionedCache(source, self._build_list)
-
-    def routes(self) -> Sequence[Route]:
-        return [
-            Route("runs/columns", Empty, self.list_columns, "GET"),
-            Route("runs/columns", ColumnsRequest, self.read_columns),
-        ]
-
-    def list_columns(self, _: Empty) -> ColumnListResponse:
-        """Return the available columns of the run table."""
-        return self._columns.get()
-
-    def read_columns(self, request: ColumnsRequest) -> ColumnsResponse:
-        """Return the values of some columns of the run table."""
-        runs = list(self._overview.runs())
-        return ColumnsResponse(runs, {key: self._read_column(key, runs) for key in request.columns})
-
-    def _build_list(self) -> ColumnListResponse:
-        columns: dict[str, list[HParamValue]] = {}
-        for hparams in self._hparams.read().values():
-            for name, value in hparams.items():
-                columns.setdefault(name, []).append(value)
-        names = sorted(columns, key=natural_key)
-        tags = self._overview.scalar_tags()
-        return ColumnListResponse(
-            [describe_hparam(name, columns[name]) for name in names], sorted(tags, key=natural_key)
-        )
-
-    def _read_column(self, key: str, runs: Sequence[str]) -> list[Cell]:
-        kind, _, name = key.partition(":")
-        if kind == "hparam":
-            hparams = self._hparams.read()
-            return [_make_cell(hparams.get(run, _NO_HPARAMS).get(name)) for run in runs]
-        if kind not in _AGGREGATES:
-            raise UsageError(
-                "runs.unknown_column",
-                'there is no column "{key}"; use hparam:NAME, last:TAG, min:TAG or max:TAG',
-                key=key,
-            )
-        values = self._metrics.read(name)
-        index = _AGGREGATES.index(kind)
-        return [_make_cell(values.get(run, _NO_VALUES)[index]) for run in runs]
-
-
-class RunHParams:
-    """The hyperparameters of all runs, which inherit those of the sessions they belong to."""
-
-    def __init__(self, source: LogSource, overview: LogOverview) -> None:
-        self._source = source
-        self._overview = overview
-        self._cached = VersionedCache(source, self._read)
-
-    def read(self) -> Mapping[str, HParams]:
-        """Return the hyperparameters of all runs that have some."""
-        return self._cached.get()
-
-    def _read(self) -> Mapping[str, HParams]:
-        if not (self._source.settings() or self._source.plugin_data(SESSION_START_TAG)):
-            return {}
-        # Most logs have no hyperparameters, so this is loaded only when needed.
-        from tracklight.analysis.experiments.sessions import get_session_reader, inherit_hparams
-
-        sessions = get_session_reader(self._source).read().sessions
-        own = {session.name: session.hparams for session in sessions if session.hparams}
-        return inherit_hparams(own, self._overview.runs()) if own else {}
-
-
-class RunMetrics:
-    """The last, lowest and highest values of metrics, computed again only for grown runs."""
-
-    def __init__(self, source: LogSource, overview: LogOverview) -> None:
-        self._source = source
-        self._overview = overview
-        self._lock = threading.Lock()
-        self._cache: LruCache[str, dict[str, tuple[RunRow, MetricValues]]] = LruCache(
-            max_items=_MAX_CACHED_METRICS
-        )
-
-    def read(self, tag: str) -> dict[str, MetricValues]:
-        """Return the values of the scalar ``tag`` in all runs that have it."""
-        with self._lock:
-            cached = self._refresh(tag)
-            self._cache.put(tag, cached)
-        return {run: values for run, (_, values) in cached.items()}
-
-    def _refresh(self, tag: str) -> dict[str, tuple[RunRow, MetricValues]]:
-        rows = self._overview.runs()
-        before = self._cache.find(tag) or {}
-        runs = [run for run in self._overview.runs_with_scalar(tag) if run in rows]
-        # The row of a run has its bytes and points: if it is the same, so are the values.
-        grown = [run for run in runs if run not in before or before[run][0] != rows[run]]
-        summaries = self._source.summaries([(run, tag) for run in grown])
-        updated = {
-            run: (rows[run], _get_values(summary))
-            for run, summary in zip(grown, summaries, strict=True)
-            if summary is not None
-        }
-        cached = before | updated
-        return {run: cached[run] for run in runs if run in cached}
-
-
-def describe_hparam(name: str, values: Iterable[HParamValue]) -> HParamColumn:
-    """Describe a hyperparameter by its values in all runs."""
-    distinct = set(values)
-    if any(isinstance(value, str) for value in distinct):
-        texts = sorted(map(str, distinct), key=natural_key)
-        examples: list[Cell] = [*texts[:_MAX_EXAMPLE_VALUES]]
-        return HParamColumn(name, "string", len(distinct), None, None, examples)
-    if all(isinstance(value, bool) for value in distinct):
-        return HParamColumn(name, "bool", len(distinct), None, None, [*sorted(distinct)])
-    numbers = sorted(map(float, distinct), key=lambda value: (not math.isfinite(value), value))
-    low, high = compute_extent(numbers)
-    cells = [_make_cell(value) for value in numbers[:_MAX_EXAMPLE_VALUES]]
-    return HParamColumn(name, "number", len(distinct), low, high, cells)
-
-
-def compute_extent(numbers: Iterable[float]) -> tuple[float | None, float | None]:
-    """Return the lowest and highest finite number."""
-    finite = [value for value in numbers if math.isfinite(value)]
-    return min(finite, default=None), max(finite, default=None)
-
-
-def _get_values(summary: SeriesSummary) -> MetricValues:
-    points = (summary.last, summary.min, summary.max)
-    last, low, high = (None if point is None else point.value for point in points)
-    return last, low, high
-
-
-def _make_cell(value: HParamValue | None) -> Cell:
-    return to_json_number(value) if isinstance(value, float) else value

@@ -22,7 +22,7 @@ from tracklight.analysis.source import NO_ACCESS, Context, DataAccess
 from tracklight.errors import UsageError
 from tracklight.plugin import Route
 from tracklight.server.alerts.monitor import NO_ALERTS, AlertService, AlertSettings
-from tracklight.server.api import BlobApi, LogApi, RunTableApi, create_health_route
+from tracklight.server.api import BlobApi, LogApi, create_health_route
 from tracklight.server.auth import (
     AccessMiddleware,
     AccessPolicy,
@@ -43,7 +43,10 @@ from tracklight.server.page import PAGE_DIR, create_page_route, create_plugin_ro
 from tracklight.server.plugins import DashboardRegistry, Prewarmer
 from tracklight.server.responses import describe_error, get_exception_handlers
 from tracklight.server.routing import API_PREFIX, LazyRouter, create_openapi_route, create_routes
+from tracklight.server.run_table.api import RunTableApi
+from tracklight.server.run_table.run_columns import RunColumnsApi
 from tracklight.server.source import LogOverview, LogSource, LogWatcher, Refresher
+from tracklight.server.static_export.api import StaticExportApi
 from tracklight.util.user_dirs import get_notes_path
 
 #: As a host: listen on all interfaces, IPv4 and IPv6.
@@ -82,7 +85,11 @@ class AuthSettings:
         return "https" if self.tls_cert else "http"
 
     def create_policy(
-        self, host: str, trusted_hosts: Iterable[str], open_to_all: bool
+        self,
+        host: str,
+        trusted_hosts: Iterable[str],
+        open_to_all: bool,
+        embed_origins: Iterable[str] = (),
     ) -> AccessPolicy:
         """Create the policy of a server that listens on ``host``.
 
@@ -94,7 +101,9 @@ class AuthSettings:
         if token is None and not (open_to_all or users or is_loopback(host)):
             token = secrets.token_urlsafe(16)
         proxy_token = os.environ.get("TRACKLIGHT_PROXY_TOKEN") or None
-        return create_policy(host, trusted_hosts, token, users, proxy_token, self.read_only)
+        return create_policy(
+            host, trusted_hosts, token, users, proxy_token, self.read_only, embed_origins
+        )
 
 
 DEFAULT_AUTH = AuthSettings()
@@ -109,6 +118,8 @@ class Settings:
     """0 uses any free port; None uses 6006, or the next free port after it."""
     path_prefix: str = ""
     trusted_hosts: tuple[str, ...] = ()
+    embed_origins: tuple[str, ...] = ()
+    """Sites that may show the page in a frame; ``*`` for all."""
     open_to_all: bool = False
     """Require no token although the server can be reached from other machines."""
     auth: AuthSettings = DEFAULT_AUTH
@@ -191,6 +202,7 @@ def create_app(
     prewarmer = Prewarmer(source, overview, registry)
     refresher.listeners += [alert_service.on_refresh, prewarmer.on_refresh]
     stats = RequestStats()
+    run_columns = RunColumnsApi(source, overview)
 
     def list_routes() -> list[Route]:
         return [*own_routes, *registry.routes()]
@@ -200,8 +212,10 @@ def create_app(
         *LogApi(source, overview, live, registry).routes(),
         *live.routes(),
         *BlobApi(source).routes(),
-        *RunTableApi(source, overview).routes(),
+        *run_columns.routes(),
+        *RunTableApi(source, overview, run_columns, store.read).routes(),
         *NotesApi(store, alert_service).routes(),
+        *StaticExportApi(source, overview, access).routes(),
         create_openapi_route(list_routes),
     ]
     api_routes: list[BaseRoute] = [

@@ -58,6 +58,7 @@ WILDCARD_HOSTS = frozenset({"", "0.0.0.0", "::"})
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 _HOSTNAME = re.compile(r"[a-z0-9.-]+")
+_ORIGIN = re.compile(r"https?://(\*\.)?[a-z0-9.-]+(:[0-9]+|:\*)?")
 
 _CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -320,6 +321,8 @@ class AccessPolicy:
     proxy_token: str | None = None
     """Required of clients that use another name; our own names need no token."""
     read_only: bool = False
+    embed_origins: frozenset[str] = frozenset()
+    """Origins of other sites that may embed the page in a frame; ``*`` for all."""
 
     def is_known_host(self, host: str) -> bool:
         return host in self.hostnames or self.is_trusted_host(host) or _is_ip_address(host)
@@ -339,13 +342,29 @@ def create_policy(
     users: Mapping[str, PasswordHash] | None = None,
     proxy_token: str | None = None,
     read_only: bool = False,
+    embed_origins: Iterable[str] = (),
 ) -> AccessPolicy:
-    """Create the policy of a server that listens on ``host``."""
+    """Create the policy of a server that listens on ``host``.
+
+    Raises:
+        UsageError: One of ``embed_origins`` is not an origin.
+    """
     hostnames = _LOOPBACK_HOSTS | {host.lower()}
     if host in WILDCARD_HOSTS:
         hostnames |= {socket.gethostname().lower(), socket.getfqdn().lower()}
     proxies = frozenset(name.lower() for name in trusted_hosts)
-    return AccessPolicy(hostnames, proxies, token, users or {}, proxy_token, read_only)
+    origins = frozenset(map(_parse_origin, embed_origins))
+    return AccessPolicy(hostnames, proxies, token, users or {}, proxy_token, read_only, origins)
+
+
+def _parse_origin(text: str) -> str:
+    """Return an origin as browsers write it; its text becomes part of a header."""
+    origin = text.lower().rstrip("/")
+    if origin != "*" and not _ORIGIN.fullmatch(origin):
+        raise UsageError(
+            f'"{text}" is not an origin such as https://wiki.example.com, nor * for all sites'
+        )
+    return origin
 
 
 def is_loopback(host: str) -> bool:
@@ -430,12 +449,13 @@ def get_route_path(scope: Scope) -> str:
 
 
 def _iter_frame_ancestors(request: Request, policy: AccessPolicy) -> Iterable[str]:
-    """Yield the origins that may embed the page: notebooks on other ports of this machine."""
+    """Yield the origins that may embed the page: notebooks on other ports, and those allowed."""
     name = _parse_hostname(request.headers.get("host", ""))
     for host in sorted({"localhost", "127.0.0.1", name}):
         if _HOSTNAME.fullmatch(host):
             yield from (f"http://{host}:*", f"https://{host}:*")
     yield from (f"https://{proxy}" for proxy in sorted(policy.trusted_hosts))
+    yield from sorted(policy.embed_origins)
 
 
 def _is_same_origin(request: Request, policy: AccessPolicy) -> bool:

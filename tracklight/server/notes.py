@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from tracklight.analysis.source import Empty
-from tracklight.errors import LogError, UsageError
+from tracklight.errors import ConflictError, LogError, UsageError
 from tracklight.plugin import Route
 from tracklight.server.alerts.monitor import AlertService, AlertsResponse
 from tracklight.server.alerts.rules import AlertRule
@@ -23,11 +23,12 @@ from tracklight.types import LayoutCategory
 from tracklight.util.json_file import JsonFile
 
 _MAX_LAYOUTS = 100
+_MAX_LABELS = 50
 
 _Text = Annotated[str, msgspec.Meta(max_length=10_000)]
 _ShortText = Annotated[str, msgspec.Meta(max_length=200)]
 _Color = Annotated[str, msgspec.Meta(pattern=r"^(#[0-9a-fA-F]{6})?$")]
-_Labels = Annotated[tuple[_ShortText, ...], msgspec.Meta(max_length=50)]
+_Labels = Annotated[tuple[_ShortText, ...], msgspec.Meta(max_length=_MAX_LABELS)]
 
 
 # ---- the document
@@ -41,10 +42,24 @@ class RunNote(msgspec.Struct, frozen=True):
     hidden: bool = False
     color: _Color = ""
     labels: _Labels = ()
+    pinned: bool = False
+
+
+class ExpectedNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an edit assumes to be stored; fields that are left out are not checked."""
+
+    note: str | msgspec.UnsetType = msgspec.UNSET
+    alias: str | msgspec.UnsetType = msgspec.UNSET
+    labels: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class RunNoteUpdate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """New values for the notes on some runs; fields that are left out stay as they are."""
+    """New values for the notes on some runs; fields that are left out stay as they are.
+
+    ``add_labels`` and ``remove_labels`` change single labels, whatever the others are. With
+    ``expected``, nothing is changed if another value was stored meanwhile, and the response is an
+    error with status 409.
+    """
 
     runs: Annotated[list[str], msgspec.Meta(min_length=1)]
     note: _Text | msgspec.UnsetType = msgspec.UNSET
@@ -52,6 +67,10 @@ class RunNoteUpdate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hidden: bool | msgspec.UnsetType = msgspec.UNSET
     color: _Color | msgspec.UnsetType = msgspec.UNSET
     labels: _Labels | msgspec.UnsetType = msgspec.UNSET
+    pinned: bool | msgspec.UnsetType = msgspec.UNSET
+    add_labels: _Labels = ()
+    remove_labels: _Labels = ()
+    expected: ExpectedNote = ExpectedNote()
 
 
 class Annotation(msgspec.Struct, frozen=True):
@@ -81,12 +100,23 @@ class NotesDocument(msgspec.Struct, frozen=True):
     layouts: tuple[ChartLayout, ...] = ()
 
     def with_run_update(self, update: RunNoteUpdate) -> NotesDocument:
-        fields = msgspec.structs.asdict(update)
-        names = fields.pop("runs")
-        fields = {field: value for field, value in fields.items() if value is not msgspec.UNSET}
+        """Return a copy with changed notes on some runs.
+
+        Raises:
+            ConflictError: A note is not what the update expects.
+        """
+        values = msgspec.structs.asdict(update)
+        fields = {
+            field: values[field]
+            for field in RunNote.__struct_fields__
+            if values[field] is not msgspec.UNSET
+        }
         runs = dict(self.runs)
-        for name in names:
-            note = msgspec.structs.replace(runs.pop(name, RunNote()), **fields)
+        for name in update.runs:
+            before = runs.pop(name, RunNote())
+            _check_expected(name, before, update)
+            note = msgspec.structs.replace(before, **fields)
+            note = msgspec.structs.replace(note, labels=_change_labels(note.labels, update))
             if note != RunNote():
                 runs[name] = note
         return msgspec.structs.replace(self, runs=runs)
@@ -111,6 +141,26 @@ class NotesDocument(msgspec.Struct, frozen=True):
 
     def with_rules(self, rules: tuple[AlertRule, ...]) -> NotesDocument:
         return msgspec.structs.replace(self, rules=rules)
+
+
+def _check_expected(run: str, before: RunNote, update: RunNoteUpdate) -> None:
+    for field, expected in msgspec.structs.asdict(update.expected).items():
+        stored = getattr(before, field)
+        # Two users who make the same change are not in conflict.
+        if expected in (msgspec.UNSET, stored) or stored == getattr(update, field):
+            continue
+        text = ", ".join(stored) if isinstance(stored, tuple) else stored
+        raise ConflictError(
+            "notes.conflict",
+            'someone else has changed this field of "{run}" to "{text}"',
+            run=run,
+            text=text,
+        )
+
+
+def _change_labels(labels: tuple[str, ...], update: RunNoteUpdate) -> tuple[str, ...]:
+    kept = [label for label in labels if label not in update.remove_labels]
+    return tuple(dict.fromkeys([*kept, *update.add_labels]))[:_MAX_LABELS]
 
 
 class NotesStore:
@@ -199,7 +249,10 @@ class NotesApi:
         return self._create_response(self._store.read())
 
     def update_runs(self, update: RunNoteUpdate) -> NotesResponse:
-        """Set some fields of the notes on some runs; an empty text removes one."""
+        """Set some fields of the notes on some runs; an empty text removes one.
+
+        Status 409 means that a field is not what the request expects; nothing was changed then.
+        """
         return self._update(lambda notes: notes.with_run_update(update))
 
     def add_annotation(self, request: AnnotationRequest) -> NotesResponse:

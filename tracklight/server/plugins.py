@@ -88,6 +88,7 @@ class DashboardRegistry:
             "tensor_files": bool(source.tensor_files()),
             "debug_files": bool(source.debug_files()),
             "evaluation_files": bool(source.evaluation_files()),
+            "study_files": bool(source.study_files()),
         }
         has_access = bool(self._access.data_dirs or self._access.workspaces)
         return [

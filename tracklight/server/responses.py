@@ -317,8 +317,8 @@ _STATUS_BY_ERROR: dict[type[Exception], tuple[int, Message]] = {
         422,
         Message(
             "hints.graph_file",
-            "Supported files: GraphDef (.pb, .pbtxt), saved_model.pb, ONNX, .keras, the JSON of a "
-            "Keras model, and StableHLO as text.",
+            "Supported files: GraphDef (.pb, .pbtxt), saved_model.pb, TensorFlow Lite, ONNX, "
+            "torch.export (.pt2), Keras (.keras, .h5, JSON), safetensors, and StableHLO as text.",
         ),
     ),
     errors.SaveError: (
@@ -328,6 +328,10 @@ _STATUS_BY_ERROR: dict[type[Exception], tuple[int, Message]] = {
             "Make that directory writable, or restart tracklight with TRACKLIGHT_DATA_DIR set to "
             "another one.",
         ),
+    ),
+    errors.ConflictError: (
+        409,
+        Message("hints.conflict", "Compare the two versions, then save the one to keep."),
     ),
     errors.UsageError: (
         400,

@@ -57,6 +57,7 @@ def serve(
     host: str = "localhost",
     path_prefix: str = "",
     trusted_hosts: Iterable[str] = (),
+    embed_origins: Iterable[str] = (),
     window_title: str = "",
     read_only: bool = False,
     include: str | Iterable[str] = (),
@@ -74,6 +75,7 @@ def serve(
             is part of ``board.url``.
         path_prefix: The path below which everything is served, for reverse proxies.
         trusted_hosts: Names under which a reverse proxy is reached.
+        embed_origins: Origins of sites that may show the page in a frame; ``*`` for all.
         window_title: The title of the browser window.
         read_only: Do not let users change notes.
         include: Patterns of the runs to read.
@@ -98,6 +100,7 @@ def serve(
         port=port,
         path_prefix=path_prefix,
         trusted_hosts=tuple(trusted_hosts),
+        embed_origins=tuple(embed_origins),
         auth=AuthSettings(read_only=read_only),
         window_title=window_title,
     )
@@ -113,6 +116,7 @@ def asgi(
     logdir: LogdirSpec,
     *,
     trusted_hosts: Iterable[str] = (),
+    embed_origins: Iterable[str] = (),
     window_title: str = "",
     read_only: bool = False,
     include: str | Iterable[str] = (),
@@ -128,6 +132,7 @@ def asgi(
     Args:
         logdir: The log directories, as for `tracklight.open`.
         trusted_hosts: Names under which the application is reached.
+        embed_origins: Origins of sites that may show the page in a frame; ``*`` for all.
         window_title: The title of the browser window.
         read_only: Do not let users change notes.
         include: Patterns of the runs to read.
@@ -143,6 +148,7 @@ def asgi(
     """
     settings = Settings(
         trusted_hosts=tuple(trusted_hosts),
+        embed_origins=tuple(embed_origins),
         auth=AuthSettings(read_only=read_only),
         window_title=window_title,
     )
@@ -208,7 +214,9 @@ class MountedApp:
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
         self._catalog = catalog
         self._watcher = create_watcher(catalog, settings)
-        policy = settings.auth.create_policy(settings.host, settings.trusted_hosts, True)
+        policy = settings.auth.create_policy(
+            settings.host, settings.trusted_hosts, True, settings.embed_origins
+        )
         self._app = create_board_app(catalog, self._watcher, policy, settings)
         self._exit_stack = contextlib.AsyncExitStack()
         self._start_lock = asyncio.Lock()
@@ -295,7 +303,7 @@ class PreparedServer:
 def prepare_server(source: LogSource, settings: Settings) -> Iterator[PreparedServer]:
     """Bind the socket and create the application; the log is not read yet."""
     policy = settings.auth.create_policy(
-        settings.host, settings.trusted_hosts, settings.open_to_all
+        settings.host, settings.trusted_hosts, settings.open_to_all, settings.embed_origins
     )
     with bind_socket(settings) as listener, create_watcher(source, settings) as watcher:
         app = create_board_app(source, watcher, policy, settings)

@@ -15,6 +15,7 @@ import { prCurveHandlers } from './dashboards/pr_curves/static-pr-curves';
 import { profileHandlers } from './dashboards/profile/static-profile';
 import { projectorHandlers } from './dashboards/projector/static-projector';
 import { whatIfHandlers } from './dashboards/what_if/static-what-if';
+import { setExportedColors } from './lib/run-colors';
 
 declare global {
   // The scripts of an export are not modules: they share their data through a global.
@@ -37,6 +38,7 @@ setTransport(
     ...whatIfHandlers,
   }),
 );
+setExportedColors(new Map(Object.entries(contents.head.run_colors)));
 if (location.search === '' && contents.head.view !== '') restoreView(contents.head.view);
 
 /** Put the exported view into the URL, which the state of the page is read from. */

@@ -9,5 +9,8 @@ import { BUILT_IN } from './dashboards';
 import { setDocumentLanguage } from './i18n/locale';
 import App from './shell/App.svelte';
 
+/** The table of runs is queried from a server. */
+const builtIn = BUILT_IN.filter(({ name }) => name !== 'runs');
+
 setDocumentLanguage();
-mount(App, { target: document.body, props: { builtIn: BUILT_IN } });
+mount(App, { target: document.body, props: { builtIn } });

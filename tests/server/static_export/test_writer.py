@@ -10,13 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
 
 from tests import builders as b
 from tests.index import logs
 from tests.server.columns_decoder import read_columns
+from tests.server.memory_source import MemoryWatch
 from tracklight.errors import LogError, UsageError
 from tracklight.index.catalog import Catalog
 from tracklight.plugin import Blob
+from tracklight.server.app import create_app
+from tracklight.server.auth import create_policy
 from tracklight.server.notes import NotesStore, RunNoteUpdate
 from tracklight.server.static_export import writer
 from tracklight.server.static_export.contents import ExportContents
@@ -216,3 +220,28 @@ def test_embeddings_without_event_files_are_exported(tmp_path: Path, has_runs: b
     assert [name for name in files if name.startswith("projector-")]
     head = (tmp_path / "board" / "data" / "board.js").read_text()
     assert "api/v1/projector/embeddings" in head
+
+
+def test_exported_runs_keep_the_colors_of_the_log(catalog: Catalog, tmp_path: Path) -> None:
+    target = tmp_path / "view.html"
+    heads = []
+    for view in ("", "sel=none;%2Bc"):
+        export(catalog, target, view)
+        script = re.findall(r"<script>(.*?)</script>", target.read_text("utf-8"), re.DOTALL)[0]
+        heads.append(read_head(script))
+    whole, part = heads
+    assert len({*whole["run_colors"].values()}) == 3
+    assert part["run_colors"] == {"c": whole["run_colors"]["c"]}
+
+
+def test_server_exports_a_view(catalog: Catalog) -> None:
+    policy = create_policy("localhost")
+    client = TestClient(create_app(catalog, MemoryWatch(), policy), base_url="http://localhost")
+    response = client.post("/api/v1/export", json={"view": "?sel=none;%2Bb"})
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    script = re.findall(r"<script>(.*?)</script>", response.text, re.DOTALL)[0]
+    runs = read_head(script)["responses"]["api/v1/runs"]["runs"]
+    assert [run["name"] for run in runs] == ["b"]
+    nothing = client.post("/api/v1/export", json={"view": "sel=none"})
+    assert nothing.status_code == 404
+    assert "shows no runs" in nothing.json()["error"]["message"]

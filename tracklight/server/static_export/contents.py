@@ -16,14 +16,10 @@ from tracklight.analysis.source import NO_ACCESS, DataAccess, Empty
 from tracklight.errors import LogError
 from tracklight.server.alerts.monitor import AlertsResponse
 from tracklight.server.api import (
-    ColumnListResponse,
-    ColumnsRequest,
-    ColumnsResponse,
     DashboardRow,
     FilesResponse,
     RootRow,
     RunsResponse,
-    RunTableApi,
     StatusResponse,
     TagsResponse,
 )
@@ -31,6 +27,12 @@ from tracklight.server.events import LoadStatus
 from tracklight.server.notes import NotesResponse, NotesStore, RunNote
 from tracklight.server.plugins import DashboardEntry, DashboardRegistry, create_static_context
 from tracklight.server.routing import API_PREFIX
+from tracklight.server.run_table.run_columns import (
+    ColumnListResponse,
+    ColumnsRequest,
+    ColumnsResponse,
+    RunColumnsApi,
+)
 from tracklight.server.source import (
     FileRow,
     LogOverview,
@@ -40,6 +42,7 @@ from tracklight.server.source import (
     make_tag_row,
     to_valid_unicode,
 )
+from tracklight.server.static_export.run_colors import assign_run_colors
 from tracklight.server.static_export.view import PageView
 from tracklight.types import CaptureFile, DebugEventFile, RunInfo, SharedTag, TagInfo
 from tracklight.util.user_dirs import get_notes_path
@@ -67,6 +70,8 @@ class ExportHead(msgspec.Struct):
     responses: dict[str, object]
     columns: ColumnsResponse
     """All columns of the run table."""
+    run_colors: dict[str, str]
+    """Colors of exported runs that depend on the other runs of the log."""
     tag_runs: TagRuns
 
 
@@ -93,12 +98,20 @@ class ExportContents:
         access: DataAccess = NO_ACCESS,
     ) -> None:
         notes = NotesStore(get_notes_path(root.path for root in source.roots)).read()
-        rows = [row for row in LogOverview(source).runs().values() if row.name in runs]
+        all_rows = list(LogOverview(source).runs().values())
+        rows = [row for row in all_rows if row.name in runs]
         self.runs = view.select_runs(rows, notes.runs)
-        has_files = source.tensor_files() or source.evaluation_files() or access.data_dirs
+        has_files = (
+            source.tensor_files()
+            or source.evaluation_files()
+            or source.study_files()
+            or access.data_dirs
+        )
         if not self.runs and (rows or not has_files):
             raise LogError("this view shows no runs, so there is nothing to export")
         self._view = view
+        colors = assign_run_colors(all_rows)
+        self._run_colors = {run: colors[run] for run in self.runs if run in colors}
         listed = {row.name for row in rows} if view.compares_runs else set(self.runs)
         self._table_source = cast(LogSource, FilteredSource(source, listed, tags))
         self._source = cast(LogSource, FilteredSource(source, frozenset(self.runs), tags))
@@ -117,7 +130,7 @@ class ExportContents:
     def build_head(self, exported: Iterable[str]) -> ExportHead:
         """Build the head; ``exported`` are the names of the dashboards that have contents."""
         overview = LogOverview(self._table_source)
-        table = RunTableApi(self._table_source, overview)
+        table = RunColumnsApi(self._table_source, overview)
         columns = table.list_columns(Empty())
         responses: dict[str, object] = {
             "status": self._build_status(),
@@ -133,6 +146,7 @@ class ExportContents:
             view=self._view.search,
             responses={f"{API_PREFIX}/{path}": response for path, response in responses.items()},
             columns=_read_all_columns(table, columns),
+            run_colors=self._run_colors,
             tag_runs=_group_runs_by_tag(self._overview.tags()),
         )
 
@@ -248,7 +262,7 @@ def _select_notes(
     return selected | hidden
 
 
-def _read_all_columns(table: RunTableApi, columns: ColumnListResponse) -> ColumnsResponse:
+def _read_all_columns(table: RunColumnsApi, columns: ColumnListResponse) -> ColumnsResponse:
     keys = [f"hparam:{column.name}" for column in columns.hparams]
     keys += [f"{kind}:{tag}" for tag in columns.metrics for kind in ("last", "min", "max")]
     return table.read_columns(ColumnsRequest(keys[:_MAX_TABLE_COLUMNS]))

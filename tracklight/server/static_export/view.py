@@ -43,8 +43,8 @@ class PageView:
 
     @property
     def compares_runs(self) -> bool:
-        """Whether the color of a run depends on the other runs."""
-        return self.params.get("color", "run") != "run"
+        """Whether colors of runs or groups depend on the other runs, and not only by their age."""
+        return self.params.get("color", "run") != "run" or "group" in self.params
 
     def select_runs(self, rows: Sequence[RunRow], notes: RunNotes) -> list[str]:
         """Return the names of the runs that the page shows, in the order of ``rows``."""

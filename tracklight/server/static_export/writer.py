@@ -78,6 +78,16 @@ def _write_folder(contents: ExportContents, target: Path, on_progress: ProgressC
 
 
 def _write_file(contents: ExportContents, target: Path, on_progress: ProgressCallback) -> None:
+    _write_text(target, build_page(contents, on_progress))
+
+
+def build_page(contents: ExportContents, on_progress: ProgressCallback = lambda parts: None) -> str:
+    """Return the HTML of an export in one file.
+
+    Raises:
+        UsageError: The file would be too large.
+        LogError: The page of this installation was not built.
+    """
     parts: list[str] = []
     exported = set()
     size_bytes = 0
@@ -94,7 +104,7 @@ def _write_file(contents: ExportContents, target: Path, on_progress: ProgressCal
     head = build_head_script(contents.build_head(exported), {})
     styles = embed_styles(read_asset("board.css"))
     scripts = [head, *parts, read_asset("board.js")]
-    _write_text(target, build_html(styles, map(embed_script, scripts)))
+    return build_html(styles, map(embed_script, scripts))
 
 
 def _write_text(path: Path, text: str) -> None:

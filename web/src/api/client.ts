@@ -15,7 +15,7 @@ import type {
   FilesResponse,
   LayoutCategory,
   NotesResponse as ServerNotesResponse,
-  RunNote,
+  RunNoteUpdate,
   RunsResponse,
   StatusResponse,
   TagNamesResponse,
@@ -128,10 +128,13 @@ export interface NotesResponse extends Omit<ServerNotesResponse, 'layouts'> {
 
 export const getNotes = (): Promise<NotesResponse> => apiRequest('api/v1/notes');
 
+/** A change of the notes of runs; fields that are left out stay as they are. */
+export type RunNoteChange = Omit<RunNoteUpdate, 'runs'>;
+
 /** Set fields of the notes of some runs; an empty string removes a field. */
 export function updateRunNotes(
   names: readonly string[],
-  change: Partial<RunNote>,
+  change: RunNoteChange,
 ): Promise<NotesResponse> {
   return sendJson('PATCH', 'api/v1/notes/runs', { runs: names, ...change });
 }

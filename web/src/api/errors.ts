@@ -12,10 +12,16 @@ export abstract class QueryError extends Error {
   }
 }
 
+/** The problem of every `NetworkError`. The page reports it once, so cards do not repeat it. */
+export const NETWORK_PROBLEM: Problem = {
+  message: common.errorNetworkMessage,
+  hint: common.errorNetworkHint,
+};
+
 /** No response arrived: the server is down, the network failed, or the body was cut off. */
 export class NetworkError extends QueryError {
   constructor() {
-    super({ message: common.errorNetworkMessage, hint: common.errorNetworkHint });
+    super(NETWORK_PROBLEM);
   }
 }
 

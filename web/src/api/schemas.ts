@@ -77,12 +77,30 @@ export interface ServerRoutes {
     readonly request: ColumnsRequest;
     readonly response: ColumnsResponse;
   };
+  /** Return a page of the table of runs, filtered, sorted and grouped. */
+  readonly 'POST runs/table': {
+    readonly request: RunTableRequest;
+    readonly response: RunTableResponse;
+  };
+  /** Return the names of all runs that match a filter, in order. */
+  readonly 'POST runs/names': {
+    readonly request: RunFilterRequest;
+    readonly response: RunNamesResponse;
+  };
+  /** Return the matching runs as a file. */
+  readonly 'POST runs/export': {
+    readonly request: RunExportRequest;
+    readonly response: Blob;
+  };
   /** Return all notes, annotations, layouts and alerts. */
   readonly 'GET notes': {
     readonly request: Empty;
     readonly response: NotesResponse;
   };
-  /** Set some fields of the notes on some runs; an empty text removes one. */
+  /**
+   * Set some fields of the notes on some runs; an empty text removes one. Status 409 means that a
+   * field is not what the request expects; nothing was changed then.
+   */
   readonly 'PATCH notes/runs': {
     readonly request: RunNoteUpdate;
     readonly response: NotesResponse;
@@ -106,6 +124,11 @@ export interface ServerRoutes {
   readonly 'PUT alerts/rules': {
     readonly request: readonly AlertRule[];
     readonly response: NotesResponse;
+  };
+  /** Return a page with the runs of a view, which needs no server. */
+  readonly 'POST export': {
+    readonly request: StaticExportRequest;
+    readonly response: Blob;
   };
   /** Describe all routes as OpenAPI 3.1. */
   readonly 'GET openapi.json': {
@@ -242,7 +265,7 @@ export interface ColumnListResponse {
   readonly metrics: readonly string[];
 }
 
-/** Columns by key: `hparam:lr`, `last:loss`, `min:loss`, `max:acc`. */
+/** Columns by key: `hparam:lr`, `last:loss`, `min:loss`, `max:acc`, `step:loss`. */
 export interface ColumnsRequest {
   readonly columns: readonly string[];
 }
@@ -291,6 +314,13 @@ export interface ErrorResponse {
   readonly error: Problem;
 }
 
+/** What an edit assumes to be stored; fields that are left out are not checked. */
+export interface ExpectedNote {
+  readonly note?: string;
+  readonly alias?: string;
+  readonly labels?: readonly string[];
+}
+
 /** What the page of an export loads first: the view, and responses that every view needs. */
 export interface ExportHead {
   readonly created: number;
@@ -298,6 +328,8 @@ export interface ExportHead {
   readonly responses: Readonly<Record<string, unknown>>;
   /** All columns of the run table. */
   readonly columns: ColumnsResponse;
+  /** Colors of exported runs that depend on the other runs of the log. */
+  readonly run_colors: Readonly<Record<string, string>>;
   readonly tag_runs: TagRuns;
 }
 
@@ -327,6 +359,12 @@ export interface FilesRequest {
 /** Event files, grouped by run. */
 export interface FilesResponse {
   readonly files: readonly FileRow[];
+}
+
+/** The value of a group in a column that the rows are grouped by. */
+export interface GroupValue {
+  readonly key: string;
+  readonly value: Cell;
 }
 
 /** A hyperparameter over all runs; `values` are the first of its distinct values. */
@@ -441,6 +479,31 @@ export interface RootRow {
   readonly path: string;
 }
 
+/** The table as a file, with these columns; without any, with all that have values. */
+export interface RunExportRequest extends RunFilterRequest {
+  readonly format: 'csv' | 'json' | 'parquet';
+  /** Default: `[]`. */
+  readonly columns?: readonly string[];
+}
+
+/**
+ * Which runs, and in which order. `filter` is an expression such as `state = running and lr < 0.1`.
+ * `sort` are keys of columns, the most important first, with a minus for descending order.
+ */
+export interface RunFilterRequest {
+  /** Default: `""`. */
+  readonly filter?: string;
+  /** Default: `false`. */
+  readonly show_hidden?: boolean;
+  /** Default: `[]`. */
+  readonly sort?: readonly string[];
+}
+
+/** The names of all matching runs, in order. */
+export interface RunNamesResponse {
+  readonly names: readonly string[];
+}
+
 /** The notes on one run; empty texts are unset. */
 export interface RunNote {
   readonly note: string;
@@ -448,9 +511,14 @@ export interface RunNote {
   readonly hidden: boolean;
   readonly color: string;
   readonly labels: readonly string[];
+  readonly pinned: boolean;
 }
 
-/** New values for the notes on some runs; fields that are left out stay as they are. */
+/**
+ * New values for the notes on some runs; fields that are left out stay as they are. `add_labels`
+ * and `remove_labels` change single labels, whatever the others are. With `expected`, nothing is
+ * changed if another value was stored meanwhile, and the response is an error with status 409.
+ */
 export interface RunNoteUpdate {
   readonly runs: readonly string[];
   readonly note?: string;
@@ -458,6 +526,13 @@ export interface RunNoteUpdate {
   readonly hidden?: boolean;
   readonly color?: string;
   readonly labels?: readonly string[];
+  readonly pinned?: boolean;
+  /** Default: `[]`. */
+  readonly add_labels?: readonly string[];
+  /** Default: `[]`. */
+  readonly remove_labels?: readonly string[];
+  /** Default: `{}`. */
+  readonly expected?: ExpectedNote;
 }
 
 /** A run with its counts. */
@@ -470,6 +545,78 @@ export interface RunRow {
   readonly tags: number;
   readonly points: number;
   readonly damaged: number;
+}
+
+/** A column of the response. Times are in seconds since 1970, durations in seconds. */
+export interface RunTableColumn {
+  readonly key: string;
+  readonly kind:
+    | 'text'
+    | 'number'
+    | 'bool'
+    | 'mixed'
+    | 'labels'
+    | 'time'
+    | 'duration'
+    | 'bytes'
+    | 'state';
+}
+
+/** A group of runs. `distinct` is, for each column, the number of different values. */
+export interface RunTableGroup {
+  readonly id: string;
+  readonly values: readonly GroupValue[];
+  readonly runs: number;
+  readonly expanded: boolean;
+  readonly distinct: readonly number[];
+}
+
+/**
+ * A page of the table of runs. `columns` are keys: `name`, `state`, `start`, `updated`, `duration`,
+ * `labels`, `note`, `host`, `user`, `commit`, `command`, `error`, `alias`, `points`, `tags`,
+ * `bytes`, `hparam:NAME`, `last:TAG`, `min:TAG`, `max:TAG` or `step:TAG`. With `group_by`, rows are
+ * groups of runs with the same values, and the runs of the groups in `expanded`. `aggregate` tells
+ * how numbers of a group are combined.
+ */
+export interface RunTableRequest extends RunFilterRequest {
+  /** Default: `[]`. */
+  readonly columns?: readonly string[];
+  /** Default: `[]`. */
+  readonly group_by?: readonly string[];
+  /** Default: `[]`. */
+  readonly expanded?: readonly string[];
+  /** Default: `"mean"`. */
+  readonly aggregate?: 'mean' | 'median' | 'min' | 'max' | 'sum';
+  /** Default: `0`. */
+  readonly offset?: number;
+  /** Default: `200`. */
+  readonly limit?: number;
+}
+
+/**
+ * One page of rows. `total` counts the rows of all pages, `matched` the runs that match the filter,
+ * `runs` all runs. `states` counts the matching runs by state.
+ */
+export interface RunTableResponse {
+  readonly total: number;
+  readonly matched: number;
+  readonly runs: number;
+  readonly hidden: number;
+  readonly states: Readonly<Record<string, number>>;
+  readonly columns: readonly RunTableColumn[];
+  readonly rows: readonly RunTableRow[];
+}
+
+/**
+ * A run, or a group, which has no `name`. `cells` are in the order of the columns. In a group, the
+ * cell of a column of numbers is their aggregate, and that of other columns the value that all runs
+ * of the group have, or null.
+ */
+export interface RunTableRow {
+  readonly name: string | null;
+  readonly note: RunNote | null;
+  readonly group: RunTableGroup | null;
+  readonly cells: readonly Cell[];
 }
 
 /** All runs, as of `cursor`. */
@@ -487,6 +634,12 @@ export type ServerEvent = {
 export interface StampRow {
   readonly step: number;
   readonly wall_time: JsonNumber;
+}
+
+/** Requests the export of a view; `view` is the URL of the page or its query string. */
+export interface StaticExportRequest {
+  /** Default: `""`. */
+  readonly view?: string;
 }
 
 /** The state of the log; `directories` is given only while there are no runs. */
@@ -573,12 +726,16 @@ export interface ScalarsRoutes {
 
 export type BandCenter = 'mean' | 'median';
 
-/** The series of one tag in several runs as one band. */
+/**
+ * The series of one tag in several runs as one band; NaN where too few runs have points. `count` is
+ * the number of runs with a value at each x.
+ */
 export interface BandRow {
   readonly group: string;
   readonly tag: string;
   readonly runs: number;
   readonly x: Float64Array;
+  readonly count: Int32Array;
   readonly center: Float64Array;
   readonly low: Float64Array;
   readonly high: Float64Array;
@@ -616,8 +773,8 @@ export interface ChartRow {
 }
 
 /**
- * Charts of `width` pixels, with overwritten points if `overwritten` is true. Runs in `groups`
- * become bands around their `center`; all others become lines.
+ * Charts of `width` pixels, with overwritten points if `overwritten` is true. Runs that are in no
+ * group become lines.
  */
 export interface ChartsRequest {
   readonly runs?: readonly string[] | null;
@@ -625,16 +782,18 @@ export interface ChartsRequest {
   readonly x?: string;
   readonly smoothing?: Smoothing | null;
   readonly baseline?: BaselineRun | null;
-  readonly charts: readonly ChartRequest[];
-  /** Default: `400`. */
-  readonly width?: number;
-  /** Default: `false`. */
-  readonly overwritten?: boolean;
   readonly groups?: readonly RunGroup[] | null;
   /** Default: `"mean"`. */
   readonly center?: BandCenter;
   /** Default: `"std"`. */
   readonly band?: BandSpread;
+  /** Default: `1`. */
+  readonly min_runs?: number;
+  readonly charts: readonly ChartRequest[];
+  /** Default: `400`. */
+  readonly width?: number;
+  /** Default: `false`. */
+  readonly overwritten?: boolean;
 }
 
 /** The charts in the order of the request. */
@@ -645,13 +804,23 @@ export interface ChartsResponse {
 
 export type DownloadFormat = 'csv' | 'json' | 'parquet';
 
-/** Requests a file with all points of the series, with or without overwritten ones. */
+/**
+ * Requests a file with all points of the series, with or without overwritten ones. With `groups`,
+ * the file has their bands instead.
+ */
 export interface DownloadRequest {
   readonly runs?: readonly string[] | null;
   /** Default: `"step"`. */
   readonly x?: string;
   readonly smoothing?: Smoothing | null;
   readonly baseline?: BaselineRun | null;
+  readonly groups?: readonly RunGroup[] | null;
+  /** Default: `"mean"`. */
+  readonly center?: BandCenter;
+  /** Default: `"std"`. */
+  readonly band?: BandSpread;
+  /** Default: `1`. */
+  readonly min_runs?: number;
   readonly tags: readonly string[];
   /** Default: `"csv"`. */
   readonly format?: DownloadFormat;
@@ -1710,6 +1879,16 @@ export interface GraphsRoutes {
     readonly request: NodeRequest;
     readonly response: NodeResponse;
   };
+  /** Return statistics and histograms of the weights of a node. */
+  readonly 'GET weights': {
+    readonly request: WeightsRequest;
+    readonly response: WeightsResponse;
+  };
+  /** Download a tensor of the weights of a node as a NumPy file. */
+  readonly 'GET weights_file': {
+    readonly request: WeightsFileRequest;
+    readonly response: Blob;
+  };
   /** List the nodes and edges in which two compared graphs differ. */
   readonly 'GET changes': {
     readonly request: ChangesRequest;
@@ -1740,8 +1919,8 @@ export interface GraphsRoutes {
     readonly response: Blob;
   };
   /**
-   * Open a file: GraphDef (binary or text), SavedModel, ONNX, Keras or StableHLO. It is kept in
-   * memory until the server stops or eight other files have been uploaded.
+   * Open a model file of any format that tracklight reads. It is kept in memory until the server
+   * stops or eight other files have been uploaded.
    */
   readonly 'POST upload': {
     readonly request: GraphsUploadRequest;
@@ -2069,6 +2248,8 @@ export interface NodeResponse {
   readonly outputs: readonly NeighborRow[];
   readonly outputs_total: number;
   readonly tensors: readonly OutputRow[];
+  /** Whether the file has the weights of the node; see `weights`. */
+  readonly weights: boolean;
   readonly functions: readonly string[];
   readonly ops: readonly NamedCount[];
   /** The groups to open so that it is visible, outermost first. */
@@ -2258,6 +2439,41 @@ export interface TraceResponse {
   readonly ends: readonly string[];
 }
 
+/** One tensor of the weights of a node, by name. */
+export interface WeightsFileRequest extends WeightsRequest {
+  readonly name: string;
+}
+
+/** The weights of a node. */
+export interface WeightsRequest extends GraphRequest {
+  /** Default: `""`. */
+  readonly path?: string;
+}
+
+/** The weights of a node. */
+export interface WeightsResponse {
+  readonly tensors: readonly WeightsRow[];
+}
+
+/**
+ * A tensor of weights. Statistics are of finite values, null if there are none. `edges` has one
+ * more element than `counts`; both are empty without finite values.
+ */
+export interface WeightsRow {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: string;
+  readonly elements: number;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly mean: number | null;
+  readonly std: number | null;
+  readonly zeros: number;
+  readonly nonfinite: number;
+  readonly edges: Float64Array;
+  readonly counts: Float64Array;
+}
+
 // ---- Dashboard: hparams
 
 /** Requests and responses by method and path below `api/v1/hparams/`. */
@@ -2439,9 +2655,10 @@ export interface SessionLinks {
 /**
  * Sessions, or groups of sessions. Times are in seconds since 1970, NaN if unknown. `indices` are
  * the indices of the rows in the table. `groups` are indices into `group_names`. `status` is 0 for
- * unknown, 1 for success, 2 for failure and 3 for running. `source` is 0 for records and 1 for a
- * settings file. `studies` are indices into the studies of the response. `last_logged` is the time
- * of the newest point. `sessions` are the members of each group, null if each row is a session.
+ * unknown, 1 for success, 2 for failure, 3 for running and 4 for pruned. `source` is 0 for records,
+ * 1 for a settings file and 2 for a study file, as of Optuna, whose trials may have no runs.
+ * `studies` are indices into the studies of the response. `last_logged` is the time of the newest
+ * point. `sessions` are the members of each group, null if each row is a session.
  */
 export interface SessionRows {
   readonly indices: Int32Array;
@@ -4191,6 +4408,14 @@ export interface ProfileRoutes {
     readonly request: CaptureFileRequest;
     readonly response: Blob;
   };
+  /**
+   * Open a capture file: XPlane, Chrome trace or memory profile. It is kept until the server stops
+   * or eight other files have been uploaded.
+   */
+  readonly 'POST upload': {
+    readonly request: CaptureUploadRequest;
+    readonly response: CaptureRow;
+  };
   /** Return the overview of a capture: steps, where their time went, and findings. */
   readonly 'GET overview': {
     readonly request: CaptureRequest;
@@ -4244,10 +4469,20 @@ export interface ProfileRoutes {
     readonly request: TimeRangeRequest;
     readonly response: FlowArrows;
   };
+  /** Return calls merged by their stack, for a flame graph or call tree. */
+  readonly 'GET calls': {
+    readonly request: CallTreeRequest;
+    readonly response: CallTreeResponse;
+  };
   /** Return how long each op took, with and without nested ops. */
   readonly 'GET ops': {
     readonly request: CaptureRequest;
     readonly response: OpsResponse;
+  };
+  /** Return PyTorch's operators or modules with their time on the host and on devices. */
+  readonly 'GET operators': {
+    readonly request: OperatorsRequest;
+    readonly response: OperatorsResponse;
   };
   /** Return the kernels that ran on devices, and how they were launched. */
   readonly 'GET kernels': {
@@ -4283,6 +4518,11 @@ export interface ProfileRoutes {
   readonly 'GET compare': {
     readonly request: CaptureRequest;
     readonly response: Comparison;
+  };
+  /** Return whether another capture is of the same program. */
+  readonly 'GET compare/same-program': {
+    readonly request: CaptureRequest;
+    readonly response: SameProgramResponse;
   };
 }
 
@@ -4327,6 +4567,58 @@ export interface AllocatorRow {
   readonly step_heap_bytes: Float64Array;
 }
 
+/**
+ * Calls to merge by their stack. `first_step` and `last_step` are indexes; -1 for all of the
+ * capture. `tracks` are threads or streams; all if empty. With `below`, only calls of this name and
+ * what they called. With a `baseline`, the trees of both captures are merged, without their tracks.
+ */
+export interface CallTreeRequest extends CaptureRequest {
+  /** Default: `"host"`. */
+  readonly time_on?: TimeOn;
+  /** Default: `"all"`. */
+  readonly frames?: FrameKind;
+  /** Default: `-1`. */
+  readonly first_step?: number;
+  /** Default: `-1`. */
+  readonly last_step?: number;
+  /** Default: `[]`. */
+  readonly tracks?: readonly number[];
+  /** Default: `""`. */
+  readonly below?: string;
+}
+
+/**
+ * Nodes of a tree, each after its parent, which is -1 for a root. `names` are indexes into
+ * `unique_names`. Times are totals over `steps` steps. `events` are the longest events, -1 for
+ * tracks. The columns of the baseline are empty without one.
+ */
+export interface CallTreeResponse {
+  readonly unique_names: readonly string[];
+  readonly names: Int32Array;
+  readonly parents: Int32Array;
+  readonly counts: Int32Array;
+  readonly total_ms: Float64Array;
+  readonly self_ms: Float64Array;
+  readonly events: Int32Array;
+  readonly baseline_total_ms: Float64Array;
+  readonly baseline_self_ms: Float64Array;
+  readonly steps: number;
+  readonly baseline_steps: number;
+  /** Nodes with too little time to be drawn. */
+  readonly omitted_nodes: number;
+  readonly tracks: readonly CallTreeTrack[];
+  readonly step_names: readonly string[];
+  readonly frame_kinds: readonly FrameKind[];
+  readonly has_device: boolean;
+}
+
+/** A thread or stream that calls can be selected from; `id` as in the timeline. */
+export interface CallTreeTrack {
+  readonly id: number;
+  readonly name: string;
+  readonly is_device: boolean;
+}
+
 /** A capture file: as it is, or in the Chrome trace format, which Perfetto opens. */
 export interface CaptureFileRequest extends CaptureRequest {
   /** Default: `"original"`. */
@@ -4354,7 +4646,10 @@ export interface CaptureRequest {
   readonly thresholds?: string;
 }
 
-/** A capture. Its `version` changes when one of its files does; null in a static export. */
+/**
+ * A capture. Its `version` changes when one of its files does; null in a static export. `run` is
+ * empty for an uploaded capture.
+ */
 export interface CaptureRow {
   readonly id: string;
   readonly run: string;
@@ -4367,6 +4662,13 @@ export interface CaptureRow {
   readonly bytes: number;
   readonly version: number | null;
   readonly hosts: readonly HostRow[];
+}
+
+/** An uploaded capture; `body` is its content. */
+export interface CaptureUploadRequest {
+  readonly name: string;
+  /** The body of the HTTP request. */
+  readonly body: Blob;
 }
 
 /** All captures, by run and time. */
@@ -4513,6 +4815,8 @@ export interface FlowArrows {
   readonly target_ps: Float64Array;
 }
 
+export type FrameKind = 'all' | 'ops' | 'python' | 'modules';
+
 /**
  * The program that recorded a trace. "python" is the built-in sampler, "chrome" any other writer of
  * the Chrome trace format.
@@ -4553,11 +4857,15 @@ export interface HostsResponse {
   readonly hosts: readonly HostStepRow[];
 }
 
-/** How long an average step waits for input (`ms`), and behind other work (`hidden_ms`). */
+/**
+ * How long an average step waits for input (`ms`), and behind other work (`hidden_ms`). `copy_ms`
+ * is the time of copying data to the device while nothing is computed, which is not part of `ms`.
+ */
 export interface InputAnalysis {
   readonly share: number;
   readonly ms: number;
   readonly hidden_ms: number;
+  readonly copy_ms: number;
   readonly verdict: readonly Sentence[];
   readonly parts: readonly InputPart[];
   readonly pipelines: readonly PipelineRow[];
@@ -4567,7 +4875,10 @@ export interface InputAnalysis {
   readonly empty_reason: Sentence | null;
 }
 
-/** Time of an average step in which the program waited for this kind of work only. */
+/**
+ * Time of an average step in which the program waited for this kind of work only. The parts add up
+ * to the waiting time of the step.
+ */
 export interface InputPart {
   readonly name: string;
   readonly label: Sentence;
@@ -4693,6 +5004,37 @@ export interface OpeningResponse {
   /** Size of the file. */
   readonly bytes: number;
   readonly problem: Problem | null;
+}
+
+export type OperatorGrouping = 'name' | 'shape' | 'stack' | 'module';
+
+export type OperatorKind = 'op' | 'annotation' | 'call';
+
+/** The operators of a capture, by name, input shapes, stack or module. */
+export interface OperatorsRequest extends CaptureRequest {
+  /** Default: `"name"`. */
+  readonly group_by?: OperatorGrouping;
+}
+
+/**
+ * PyTorch's operators: longest self time on devices first, or modules as a tree. `groups` are the
+ * shapes of the inputs, or the innermost frames of the stack, one per line. `depths` say how deep
+ * modules are nested. `longest` is the longest call of each row.
+ */
+export interface OperatorsResponse {
+  /** What this capture can be grouped by. */
+  readonly groupings: readonly OperatorGrouping[];
+  readonly names: readonly string[];
+  readonly groups: readonly string[];
+  readonly kinds: readonly OperatorKind[];
+  readonly depths: Int32Array;
+  readonly counts: Int32Array;
+  readonly host_self_ms: Float64Array;
+  readonly host_total_ms: Float64Array;
+  readonly device_self_ms: Float64Array;
+  readonly device_total_ms: Float64Array;
+  readonly longest: Int32Array;
+  readonly steps: number;
 }
 
 /**
@@ -4911,6 +5253,11 @@ export interface SameNameStats {
   readonly longest: number;
 }
 
+/** Whether two captures have enough ops in common to be of the same program. */
+export interface SameProgramResponse {
+  readonly is_same_program: boolean;
+}
+
 /** The matching events: totals over all of them, and columns of one page. */
 export interface SearchResult {
   readonly count: number;
@@ -5075,6 +5422,8 @@ export interface TilesRequest extends CaptureRequest {
   /** Default: `[]`. */
   readonly tracks?: readonly number[];
 }
+
+export type TimeOn = 'host' | 'device';
 
 /** A range of time in some tracks, in picoseconds. */
 export interface TimeRangeRequest extends CaptureRequest {

@@ -1,26 +1,13 @@
 import * as common from '../catalog/common';
 import type { MenuItem } from '../components/menu';
+import { downloadBlob, toFileName } from '../lib/download';
+
+export { downloadBlob, downloadUrl, toFileName } from '../lib/download';
 
 /** A chart that can be exported as an image. */
 export interface ImageExporter {
-  exportSvg(title: string): string;
+  exportSvg(title: string): string | Promise<string>;
   exportPng(title: string): Promise<Blob>;
-}
-
-/** Save content as a file. */
-export function downloadBlob(content: Blob, name: string): void {
-  const address = URL.createObjectURL(content);
-  downloadUrl(address, name);
-  // The download has started by then.
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}
-
-/** Download a URL. The server names the file unless a name is given. */
-export function downloadUrl(address: string, name = ''): void {
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = name;
-  link.click();
 }
 
 export async function downloadImage(
@@ -32,13 +19,8 @@ export async function downloadImage(
   const image =
     format === 'png'
       ? await exporter.exportPng(title)
-      : new Blob([exporter.exportSvg(title)], { type: 'image/svg+xml' });
+      : new Blob([await exporter.exportSvg(title)], { type: 'image/svg+xml' });
   downloadBlob(image, `${toFileName(title)}.${format}`);
-}
-
-/** Return a file name that is valid on all file systems. */
-export function toFileName(title: string): string {
-  return title.replace(/[^\p{L}\p{N}._-]+/gu, '_').replace(/^[._]+|_+$/g, '') || 'card';
 }
 
 /** Return menu items that export the chart of a card. */

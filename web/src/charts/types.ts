@@ -45,6 +45,10 @@ export interface Band {
   readonly low: NumberArray;
   readonly center: NumberArray;
   readonly high: NumberArray;
+  /** Dash pattern of the center line. */
+  readonly dash?: readonly number[];
+  /** How many series the values at each x are from; changes are marked. */
+  readonly count?: Int32Array;
 }
 
 /** A vertical line with a label. */
@@ -120,6 +124,8 @@ export interface LineChartProps {
   highlighted?: readonly string[];
   /** Dragging selects a range instead of zooming. */
   selectsRange?: boolean;
+  /** Labels at the right end of lines and bands, by their id. */
+  endLabels?: ReadonlyMap<string, string>;
   /** Axis labels of exported images. */
   xLabel?: string;
   yLabel?: string;

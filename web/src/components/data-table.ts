@@ -1,4 +1,4 @@
-import type { Codec } from '../lib/codecs';
+import { type Codec, list } from '../lib/codecs';
 import { sortByValue, type Sortable } from '../lib/sorting';
 
 export interface TableColumn<Row> {
@@ -52,3 +52,54 @@ export function nextSortOrder<Row>(
 ): SortOrder {
   return { key, descending: order?.key === key ? !order.descending : !isText };
 }
+
+/** Several columns, separated by commas. Later columns order the rows that are equal before. */
+export const sortOrdersCodec: Codec<readonly SortOrder[]> = {
+  parse: (text) => list.parse(text).map(sortOrderCodec.parse),
+  format: (orders) => list.format(orders.map(sortOrderCodec.format)),
+};
+
+/**
+ * Return the sort keys after a click on a column header: ascending, descending, then unsorted. With
+ * `add`, the column is added to the present keys.
+ */
+export function cycleSort(keys: readonly SortOrder[], key: string, add: boolean): SortOrder[] {
+  const current = keys.find((candidate) => candidate.key === key);
+  if (!add) {
+    if (keys.length > 1 || !current) return [{ key, descending: false }];
+    return current.descending ? [] : [{ key, descending: true }];
+  }
+  if (!current) return [...keys, { key, descending: false }];
+  if (current.descending) return keys.filter((candidate) => candidate !== current);
+  return keys.map((candidate) => (candidate === current ? { key, descending: true } : candidate));
+}
+
+/** Move a key before another one; to the end if that is null. */
+export function moveKey(keys: readonly string[], moved: string, before: string | null): string[] {
+  if (moved === before) return [...keys];
+  const others = keys.filter((key) => key !== moved);
+  const index = before === null ? -1 : others.indexOf(before);
+  return index < 0
+    ? [...others, moved]
+    : [...others.slice(0, index), moved, ...others.slice(index)];
+}
+
+/** A column of a table whose columns can be moved and resized. */
+export interface HeadColumn {
+  readonly key: string;
+  readonly title: string;
+  /** Tooltip of the title. */
+  readonly description: string;
+  /** In pixels. */
+  readonly width: number;
+  /** The position of a sticky column; null if the column scrolls. */
+  readonly stickyLeft: number | null;
+  /** Aligned left. */
+  readonly isText: boolean;
+  readonly isEmphasized: boolean;
+  /** It stays first and has no menu. */
+  readonly isFixed: boolean;
+}
+
+export const MIN_COLUMN_WIDTH_PX = 56;
+export const MAX_COLUMN_WIDTH_PX = 600;

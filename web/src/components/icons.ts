@@ -30,6 +30,7 @@ import plus from 'lucide/dist/esm/icons/plus.mjs';
 import repeat from 'lucide/dist/esm/icons/repeat.mjs';
 import scan from 'lucide/dist/esm/icons/scan.mjs';
 import search from 'lucide/dist/esm/icons/search.mjs';
+import share from 'lucide/dist/esm/icons/share-2.mjs';
 import settings from 'lucide/dist/esm/icons/settings.mjs';
 import sliders from 'lucide/dist/esm/icons/sliders-horizontal.mjs';
 import star from 'lucide/dist/esm/icons/star.mjs';
@@ -73,6 +74,7 @@ export const ICONS = {
   repeat,
   search,
   settings,
+  share,
   sliders,
   spectrogram: audioLines,
   star,

@@ -1,5 +1,7 @@
+import { differenceCiede2000, filterDeficiencyDeuter, filterDeficiencyProt, parse } from 'culori';
 import { describe, expect, it, test } from 'vitest';
 
+import fixture from './run-colors.fixture.json';
 import {
   assignRunColors,
   contrast,
@@ -12,6 +14,7 @@ import {
   mixColors,
   parseRgb,
   RUN_COLORS,
+  setExportedColors,
   toPixel,
 } from './colors';
 
@@ -61,11 +64,38 @@ test('runs of a small log have distinct colors, which later runs do not change',
   expect(many.get(names[39] ?? '')).toBeUndefined();
 });
 
-test('the oldest run keeps its color, and train and validation runs share one', () => {
+test('train and validation runs share an assigned color', () => {
   const colors = assignRunColors(['b/train', 'a', 'b/validation']);
-  expect(colors.get('b/train')).toBe(getRunColor('b'));
   expect(colors.get('b/validation')).toBe(colors.get('b/train'));
-  expect(colors.get('a')).toBe(getRunColor('a'));
+  expect(colors.get('a')).not.toBe(colors.get('b/train'));
+});
+
+test('a small log has colors that are easily told apart', () => {
+  const names = Array.from({ length: 8 }, (_, at) => `run-${at * 11}`);
+  const colors = [...new Set(assignRunColors(names).values())];
+  expect(colors).toHaveLength(8);
+  const difference = differenceCiede2000();
+  const blind = [filterDeficiencyDeuter(1), filterDeficiencyProt(1)];
+  const simulate = (filter: (typeof blind)[number], color: string) =>
+    filter(parse(color) ?? { mode: 'rgb', r: 0, g: 0, b: 0 });
+  for (const [at, one] of colors.entries())
+    for (const other of colors.slice(0, at)) {
+      expect(difference(one, other), `${one} ${other}`).toBeGreaterThan(18);
+      for (const filter of blind)
+        expect(difference(simulate(filter, one), simulate(filter, other))).toBeGreaterThan(7);
+    }
+});
+
+test('an export keeps the colors of its log', () => {
+  setExportedColors(new Map([['a', '#123456']]));
+  expect(assignRunColors(['a', 'b'])).toEqual(new Map([['a', '#123456']]));
+  setExportedColors(null);
+});
+
+test('colors are those of the fixture, which the server is compared with', () => {
+  const names = ['b/train', 'a', 'b/validation', 'lr=0.001', 'lr=0.01', 'lr=0.1', 'x10', 'x007'];
+  names.push('模型/1', 'seed0', 'seed00', 'conv_val', 'big-1234567890');
+  expect(Object.fromEntries(assignRunColors(names))).toEqual(fixture);
 });
 
 test('train and validation runs of an experiment share a color', () => {

@@ -5,11 +5,11 @@
  * contrast of 3:1 against the light and the dark background.
  */
 export const RUN_COLORS = [
-  '#4269d0',
+  '#5f8dd3',
   '#dd7900',
   '#2f9e5b',
   '#c2379a',
-  '#0d97a8',
+  '#3f8f8b',
   '#b0413e',
   '#7a5cc7',
   '#8a6d1a',
@@ -19,19 +19,40 @@ export const RUN_COLORS = [
   '#b45309',
   '#1d74b8',
   '#e2604f',
-  '#3f8f8b',
+  '#0d97a8',
   '#a06bd6',
   '#a98700',
   '#6f9a1f',
   '#c93060',
   '#2b7a5f',
   '#8f6650',
-  '#5f8dd3',
+  '#4269d0',
   '#7f8a70',
   '#a35b91',
 ] as const;
 
+/** The first colors, which differ most; a small log has only these. */
+export const DISTINCT_COLORS: readonly string[] = RUN_COLORS.slice(0, 8);
+
 const SPLIT_SUFFIX = /(?:^|[/_.-])(train|training|val|valid|validation|eval|evaluation|test)$/i;
+
+const SPLIT_NAMES: readonly [RegExp, string][] = [
+  [/^train/i, 'train'],
+  [/^val/i, 'validation'],
+  [/^eval/i, 'evaluation'],
+  [/^test/i, 'test'],
+];
+
+/** Return which data a run is about by the end of its name: `train`, `validation`, …; or empty. */
+export function getRunSplit(name: string): string {
+  const suffix = SPLIT_SUFFIX.exec(name)?.[1] ?? '';
+  return SPLIT_NAMES.find(([pattern]) => pattern.test(suffix))?.[1] ?? '';
+}
+
+/** Return the name of the experiment that a train or validation run belongs to. */
+export function withoutSplit(name: string): string {
+  return name.replace(SPLIT_SUFFIX, '');
+}
 
 /**
  * Return the default color of a run. It depends only on the name, so it is the same in every tab
@@ -44,40 +65,54 @@ export function getRunColor(name: string): string {
   return color;
 }
 
+let exportedColors: ReadonlyMap<string, string> | null = null;
+
+/** Keep the colors of the log that a static export was made of, as it has only some of its runs. */
+export function setExportedColors(colors: ReadonlyMap<string, string> | null): void {
+  exportedColors = colors;
+}
+
 /**
  * Return colors for the runs of a log, oldest first. The first experiments, up to the number of
- * colors, get distinct ones: the default color, or the next free one. Later runs do not change the
- * colors of earlier runs.
+ * colors, get distinct ones, and the first few get those that differ most: the one that their name
+ * gives, or the next free one. Later runs do not change the colors of earlier runs.
+ * `tracklight/server/static_export/run_colors.py` does the same for exports.
  */
-export function assignRunColors(namesByAge: Iterable<string>): Map<string, string> {
+export function assignRunColors(namesByAge: Iterable<string>): ReadonlyMap<string, string> {
+  if (exportedColors) return exportedColors;
   const assigned = new Map<string, string>();
   const taken = new Set<string>();
   for (const name of namesByAge) {
     if (taken.size === RUN_COLORS.length) break;
-    const experiment = name.replace(SPLIT_SUFFIX, '');
-    const color = assigned.get(experiment) ?? findFreeColor(getRunColor(name), taken);
+    const experiment = withoutSplit(name);
+    const color = assigned.get(experiment) ?? findFreeColor(name, taken);
     taken.add(color);
     assigned.set(experiment, color).set(name, color);
   }
   return assigned;
 }
 
-function findFreeColor(wanted: string, taken: ReadonlySet<string>): string {
-  const first = RUN_COLORS.findIndex((color) => color === wanted);
-  const round = [...RUN_COLORS.slice(first), ...RUN_COLORS.slice(0, first)];
-  return round.find((color) => !taken.has(color)) ?? wanted;
+function findFreeColor(name: string, taken: ReadonlySet<string>): string {
+  const pool = taken.size < DISTINCT_COLORS.length ? DISTINCT_COLORS : RUN_COLORS;
+  const first = hashName(name) % pool.length;
+  const round = [...pool.slice(first), ...pool.slice(0, first)];
+  return round.find((color) => !taken.has(color)) ?? RUN_COLORS[0];
 }
 
 /** Hashing the names of 10,000 runs takes noticeable time. */
 const colorCache = new Map<string, string>();
 
 function hashToColor(name: string): string {
+  return RUN_COLORS[hashName(name) % RUN_COLORS.length] ?? RUN_COLORS[0];
+}
+
+function hashName(name: string): number {
   let numbers = 0;
-  const words = name.replace(SPLIT_SUFFIX, '').replace(/\d+/g, (digits) => {
+  const words = withoutSplit(name).replace(/\d+/g, (digits) => {
     numbers += hashDigits(digits);
     return '#';
   });
-  return RUN_COLORS[(hashText(words) + numbers) % RUN_COLORS.length] ?? RUN_COLORS[0];
+  return hashText(words) + numbers;
 }
 
 /**
@@ -101,8 +136,7 @@ function hashDigits(digits: string): number {
  * differ in more than color.
  */
 export function isEvaluationRun(name: string): boolean {
-  const half = SPLIT_SUFFIX.exec(name)?.[1]?.toLowerCase() ?? 'train';
-  return !half.startsWith('train');
+  return !['', 'train'].includes(getRunSplit(name));
 }
 
 /** FNV-1a, 32 bit. */

@@ -100,7 +100,7 @@ export interface SelectionState {
 export type SelectionRule = 'auto' | 'all' | 'none' | { readonly newest: number };
 
 /** More lines are neither readable nor fast to draw. */
-const MAX_AUTO_SELECTED = 500;
+export const MAX_AUTO_SELECTED = 500;
 const NEWEST_SELECTED = 100;
 
 export function makeSelection(

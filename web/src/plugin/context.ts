@@ -1,4 +1,4 @@
-import type { ChartLayout, LayoutCategory } from '../api/client';
+import type { ChartLayout, LayoutCategory, RunNote, RunNoteChange } from '../api/client';
 import type { Query } from '../api/create-query.svelte';
 import type { QueryCache } from '../api/query-cache';
 import type { ObserveOptions, QueryDefinition } from '../api/query-definition';
@@ -102,6 +102,11 @@ export interface Runs {
   /** Return whether a run matches the filter of the table, selected or not. */
   matchesFilter(name: string): boolean;
   highlight(name: string | null): void;
+  /**
+   * Show runs in other colors in the table, because the dashboard draws them in these; return a
+   * function that ends it.
+   */
+  overrideColors(colors: ReadonlyMap<string, string>): () => void;
   /** Select only this run; called again, restore the previous selection. */
   solo(name: string): void;
   /** Select these runs and no others. */
@@ -168,8 +173,25 @@ export interface Annotation {
   readonly tag: string | null;
 }
 
+/** Fields of the notes on a run that are edited as text. */
+export type NoteField = 'alias' | 'labels' | 'note';
+
 /** Notes of users; the server stores them beside the log, never in it. */
 export interface Notes {
+  /** Notes on runs by name; another object after every change. */
+  readonly runs: Readonly<Record<string, RunNote>>;
+  /** Change notes on runs. An error is shown in the runs panel. */
+  updateRuns(names: readonly string[], change: RunNoteChange): Promise<void>;
+  /**
+   * Change one field of a run. Rejects with a ServerError of status 409, and loads the stored value,
+   * if that is not `before`.
+   */
+  editRun<Field extends NoteField>(
+    name: string,
+    field: Field,
+    value: RunNote[Field],
+    before: RunNote[Field],
+  ): Promise<void>;
   readonly annotations: readonly Annotation[];
   addAnnotation(step: number, text: string, tag: string | null): Promise<void>;
   deleteAnnotation(id: string): Promise<void>;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { Line } from '../charts/types';
-import { captureFlags, marginBands } from './chart-lines';
+import { captureFlags, getCountRange, makeBands, marginBands } from './chart-lines';
 
 const line = (run: string, tag: string, x: number[], y: number[]): Line => ({
   id: `${run}\n${tag}`,
@@ -63,6 +63,31 @@ test('a band is not smoothed', () => {
   });
   const [band] = marginBands([smooth('loss', 2), smooth('low', 1), smooth('high', 3)], CARD);
   expect([band?.low[0], band?.center[0], band?.high[0]]).toEqual([1, 2, 3]);
+});
+
+const BAND = {
+  group: 'g',
+  tag: 'loss',
+  runs: 3,
+  x: Float64Array.of(0, 1, 2),
+  count: Int32Array.of(3, 2, 1),
+  low: Float64Array.of(1, 1, NaN),
+  center: Float64Array.of(2, 2, NaN),
+  high: Float64Array.of(3, 3, NaN),
+};
+
+test('a band has the color, name and count of its group', () => {
+  const response = { id: 'c', runs: 3, points: 9, reduced: false, error: null, grid: null };
+  const chart = { ...response, lines: [], bands: [BAND, { ...BAND, group: 'former' }] };
+  const group = { key: 'g', label: 'seeds', color: '#123456', dash: [5, 4], runs: ['a'] };
+  const [band, ...rest] = makeBands(chart, { ...CARD, tags: ['loss'] }, [group]);
+  expect(band).toMatchObject({ label: 'seeds', color: '#123456', dash: [5, 4], count: BAND.count });
+  expect(rest).toEqual([]);
+});
+
+test('the range of counts ignores gaps', () => {
+  expect(getCountRange([BAND])).toEqual({ low: 2, high: 3 });
+  expect(getCountRange([])).toBeNull();
 });
 
 const CAPTURES = [

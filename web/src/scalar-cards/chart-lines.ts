@@ -9,6 +9,7 @@ import type { Annotation, Band, Line, PointMarker } from '../charts/types';
 import { formatStep, formatValue } from '../lib/format';
 import { RUN_COLORS } from '../lib/run-colors';
 import type { Runs, XAxis } from '../plugin/context';
+import type { BandGroup } from './band-groups';
 import type { ExtremeMarkers } from './scalar-settings';
 
 /** The tags of a line and of the lower and upper edge of the band around it. */
@@ -32,8 +33,6 @@ export function equalCards(one: ScalarCard, other: ScalarCard): boolean {
 
 // ---- lines
 
-/** The key of the only group while runs are not grouped. */
-export const ALL_RUNS_GROUP = '';
 /** With more lines, only the best value of all lines is marked. */
 const MAX_MARKED_LINES = 8;
 /** Colors identify runs, so dashes distinguish the tags of a card. */
@@ -172,29 +171,37 @@ function findBestLine(lines: readonly LineRow[], kind: Extreme): LineRow[] {
 // ---- bands
 
 /** Return a band for each group of runs. */
-export function makeBands(response: ChartRow, card: ScalarCard, runs: Runs): Band[] {
-  return response.bands.map((band, index) => ({
-    id: makeLineId(band.group, band.tag),
-    label: getBandLabel(band, card, runs),
-    color: runs.groups.find(({ key }) => key === band.group)?.color ?? getColor(index),
-    axis: card.right.includes(band.tag) ? 1 : 0,
-    x: band.x,
-    low: band.low,
-    center: band.center,
-    high: band.high,
-  }));
+export function makeBands(
+  response: ChartRow,
+  card: ScalarCard,
+  groups: readonly BandGroup[],
+): Band[] {
+  const byKey = new Map(groups.map((group) => [group.key, group]));
+  return response.bands.flatMap(({ group: key, tag, x, low, center, high, count }) => {
+    const group = byKey.get(key);
+    // The groups have changed, and the next response is on its way.
+    if (!group || x.length === 0) return [];
+    const label = card.tags.length > 1 ? m.seriesName({ run: group.label, tag }) : group.label;
+    const axis = card.right.includes(tag) ? 1 : 0;
+    const { color, dash } = group;
+    return [{ id: makeLineId(key, tag), label, color, dash, axis, x, low, center, high, count }];
+  });
 }
 
-function getBandLabel(band: BandRow, card: ScalarCard, runs: Runs): string {
-  const group = runs.groups.find(({ key }) => key === band.group);
-  const run =
-    group?.label ?? (band.group === ALL_RUNS_GROUP ? m.allRuns({ count: band.runs }) : band.group);
-  return card.tags.length > 1 ? m.seriesName({ run, tag: band.tag }) : run;
+/** Return the lowest and highest number of runs that the values of the bands are from. */
+export function getCountRange(bands: readonly BandRow[]): { low: number; high: number } | null {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { count, center } of bands)
+    count.forEach((runs, index) => {
+      if (Number.isNaN(center[index])) return;
+      [low, high] = [Math.min(low, runs), Math.max(high, runs)];
+    });
+  return low > high ? null : { low, high };
 }
 
 /** Return the center of a band as a line, for the values at the cursor. */
-export function bandCenterLine({ id, label, color, axis, x, center }: Band): Line {
-  return { id, label, color, axis, x, y: center, dash: [] };
+export function bandCenterLine({ id, label, color, dash = [], axis, x, center }: Band): Line {
+  return { id, label, color, axis, x, y: center, dash };
 }
 
 /**

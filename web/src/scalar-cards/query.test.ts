@@ -15,6 +15,7 @@ const VIEW: ChartsView = {
   groups: null,
   center: 'mean',
   band: 'std',
+  min_runs: 1,
 };
 
 function open() {

@@ -13,11 +13,14 @@ import type {
 import { requestedRuns } from '../cards/card-sections';
 import type { NumberRange } from '../charts/types';
 import type { Runs } from '../plugin/context';
-import { ALL_RUNS_GROUP } from './chart-lines';
 import type { ScalarSettings } from './scalar-settings';
 
 /** Return the settings that all charts of a dashboard share. */
-export function makeChartsView(settings: ScalarSettings, runs: Runs): ChartsView {
+export function makeChartsView(
+  settings: ScalarSettings,
+  runs: Runs,
+  bandGroups: readonly RunGroup[],
+): ChartsView {
   const mode = settings.mode.value;
   const baseline =
     mode === 'baseline' && runs.baseline !== null
@@ -29,15 +32,11 @@ export function makeChartsView(settings: ScalarSettings, runs: Runs): ChartsView
     smoothing: settings.smoothing.value,
     overwritten: settings.overwritten.value,
     baseline,
-    groups: mode === 'bands' ? makeGroups(runs) : null,
+    groups: mode === 'bands' ? bandGroups.map(({ key, runs }) => ({ key, runs })) : null,
     center: settings.center.value,
     band: settings.spread.value,
+    min_runs: mode === 'bands' ? settings.minRuns.value : 1,
   };
-}
-
-function makeGroups({ groups, visible }: Runs): RunGroup[] {
-  if (groups.length === 0) return [{ key: ALL_RUNS_GROUP, runs: visible.map(({ name }) => name) }];
-  return groups.map(({ key, runs }) => ({ key, runs }));
 }
 
 /** One chart of a view, reduced to `width` columns. */

@@ -19,7 +19,7 @@ import type { MenuItem } from '../components/menu';
 import type { Command, Shortcut } from '../plugin/context';
 import type { ScalarCard } from './chart-lines';
 import type { ScalarChartModel, ScalarGridState } from './scalar-grid.svelte';
-import { type CardDisplay, setLineMode } from './scalar-settings';
+import type { CardDisplay } from './scalar-settings';
 
 export type CardDialogName = 'range' | 'annotation' | 'python';
 
@@ -145,12 +145,13 @@ function cursorShortcuts({ pointer, context }: ScalarGridState): ScalarShortcut[
 }
 
 /** Register the entries of the command palette; return a function that removes them. */
-export function registerScalarCommands({ settings, context }: ScalarGridState): () => void {
+export function registerScalarCommands(grid: ScalarGridState): () => void {
+  const { settings, context } = grid;
   const { logY, ignoreOutliers, showTables, pinned, zooms } = settings;
   const commands: readonly Omit<Command, 'kind'>[] = [
-    { label: m.commandLines, run: () => setLineMode('lines', settings, context.runs) },
-    { label: m.commandBands, run: () => setLineMode('bands', settings, context.runs) },
-    { label: m.commandBaseline, run: () => setLineMode('baseline', settings, context.runs) },
+    { label: m.commandLines, run: () => grid.setLineMode('lines') },
+    { label: m.commandBands, run: () => grid.setLineMode('bands') },
+    { label: m.commandBaseline, run: () => grid.setLineMode('baseline') },
     {
       label: m.settingsLogY,
       run: () => logY.set(logY.value.all ? NO_CARDS : { all: true, named: [] }),
@@ -214,8 +215,11 @@ async function exportTags(
   format: DownloadFormat,
   name: string,
 ): Promise<void> {
-  const { runs, smoothing, x, overwritten } = grid.chartsView;
-  const request = { runs, tags, format, smoothing, x, overwritten };
+  const { runs, smoothing, x, overwritten, center, band, min_runs } = grid.chartsView;
+  // The file contains the names of groups instead of their keys.
+  const groups = grid.bandGroups.map(({ label, runs }) => ({ key: label, runs }));
+  const bands = groups.length > 0 ? { groups, center, band, min_runs } : {};
+  const request = { runs, tags, format, smoothing, x, overwritten, ...bands };
   grid.exportError = null;
   try {
     downloadBlob(await grid.api.blob('table', request), `${name}.${format}`);

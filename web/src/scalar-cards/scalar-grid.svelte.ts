@@ -19,10 +19,12 @@ import * as m from '../catalog/scalars';
 import type { Annotation, AxisFormat, Band, Line, NumberRange, ScaleType } from '../charts/types';
 import { formatCount } from '../lib/format';
 import type { Context, DashboardApi, XAxis } from '../plugin/context';
+import { type BandGroup, makeBandGroups } from './band-groups';
 import {
   bandCenterLine,
   captureFlags,
   countNonFinite,
+  getCountRange,
   getRunOfLine,
   makeBands,
   makeLines,
@@ -30,6 +32,7 @@ import {
   type ScalarCard,
 } from './chart-lines';
 import { makeDebuggerMarks } from './debugger-marks';
+import { withoutSharedFolder } from './tooltip-rows';
 import {
   captureMarksQuery,
   chartQuery,
@@ -43,9 +46,24 @@ import {
   type TagPositionRequest,
   type TagRangeRequest,
 } from './query';
-import { AUTO_RANGES, createScalarSettings, type ScalarSettings } from './scalar-settings';
+import {
+  AUTO_RANGES,
+  createScalarSettings,
+  type LineMode,
+  type ScalarSettings,
+  setLineMode,
+} from './scalar-settings';
 
 const NO_LINES: readonly Line[] = [];
+const NO_LABELS: ReadonlyMap<string, string> = new Map();
+/** More labels at the ends of lines overlap. */
+const MAX_END_LABELS = 8;
+const MIN_END_LABELS_PX = 520;
+const MAX_LEGEND_ENTRIES = 12;
+/** The legend has this many rows, and columns of at least this width. */
+const LEGEND_ROWS = 2;
+const LEGEND_COLUMN_PX = 100;
+const NO_GROUPS: readonly BandGroup[] = [];
 
 /** The data of a card's chart and what is drawn of it. */
 export class ScalarChartModel {
@@ -61,18 +79,44 @@ export class ScalarChartModel {
     const { error } = this.query;
     return error instanceof ServerError && error.status === CHART_ERROR_STATUS;
   });
-  readonly response = $derived.by(() => (this.isRejected ? null : (this.query.data ?? null)));
+  /** The chart shows the response to an earlier request, as for other runs. */
+  readonly isStale = $derived.by(() => this.query.isStale);
+  readonly response = $derived.by(() => {
+    const { error, data, isStale } = this.query;
+    // There will be no response for what is selected now. Lost connections are restored.
+    const isRefused = isStale && error instanceof ServerError;
+    return this.isRejected || isRefused ? null : (data ?? null);
+  });
   /** A line for each series of the response. */
   readonly series = $derived.by(() => this.#makeLines(this.response));
   readonly #margins = $derived.by(() => marginBands(this.series, this.card));
   readonly lines = $derived(this.#margins.length > 0 ? NO_LINES : this.series);
   /** A band for each group of runs. */
   readonly groups = $derived.by((): readonly Band[] =>
-    this.response ? makeBands(this.response, this.card, this.#grid.context.runs) : [],
+    this.response ? makeBands(this.response, this.card, this.#grid.bandGroups) : [],
   );
   readonly bands = $derived([...this.#margins, ...this.groups]);
   /** Everything that has a value at the cursor. */
   readonly readable = $derived([...this.bands.map(bandCenterLine), ...this.lines]);
+  /** Names without the folder that all lines of the chart share, by the id of the line. */
+  readonly shortLabels = $derived.by(() => {
+    const labels = withoutSharedFolder(this.readable.map(({ label }) => label));
+    return new Map(this.readable.map(({ id, label }) => [id, labels.get(label) ?? label]));
+  });
+  /** Labels at the ends of lines: in wide charts with few lines and one axis. */
+  readonly endLabels = $derived.by(() => {
+    const { length } = this.readable;
+    const isFit = length > 1 && length <= MAX_END_LABELS && this.width >= MIN_END_LABELS_PX;
+    const isDrawn = isFit && !this.#isScatter && this.card.right.length === 0;
+    return isDrawn && this.#settings.showLegend.value ? this.shortLabels : NO_LABELS;
+  });
+  /** Whether a legend below the chart names the lines; with more lines, only the tooltip does. */
+  readonly hasLegend = $derived.by(() => {
+    const { length } = this.readable;
+    const maxLength = LEGEND_ROWS * Math.max(1, Math.floor(this.width / LEGEND_COLUMN_PX));
+    const isFit = length > 1 && length <= Math.min(maxLength, MAX_LEGEND_ENTRIES);
+    return isFit && this.endLabels.size === 0 && this.#settings.showLegend.value;
+  });
   readonly annotations = $derived.by(() => this.#makeAnnotations());
   readonly zoom = $derived.by(() => this.#settings.zooms.value.get(this.card.id) ?? null);
   readonly axisRanges = $derived.by(
@@ -80,7 +124,7 @@ export class ScalarChartModel {
   );
   readonly display = $derived.by(() => this.#settings.displays.value.get(this.card.id) ?? 'chart');
   readonly caption = $derived.by(() =>
-    this.response ? makeCaption(this.response, this.card) : '',
+    this.response && !this.isStale ? makeCaption(this.response, this.card) : '',
   );
   readonly points = $derived(this.response?.points ?? 0);
   readonly captionDetails = $derived.by(() =>
@@ -96,6 +140,8 @@ export class ScalarChartModel {
   constructor(grid: ScalarGridState, card: ScalarCard) {
     this.#grid = grid;
     this.card = $state.raw(card);
+    grid.charts.add(this);
+    $effect.pre(() => () => void grid.charts.delete(this));
     this.query = grid.context.query(chartQuery, () =>
       this.width > 0 && this.card.tags.length > 0 ? this.#request : null,
     );
@@ -189,8 +235,11 @@ function makeCaption(response: ChartRow, card: ScalarCard): string {
     common.runCount({ count: response.runs }),
     ...(card.tags.length > 1 ? [common.tagCount({ count: card.tags.length })] : []),
   ];
-  if (response.bands.length > 0)
-    return [...counts, common.pointCount({ count: response.points })].join(' · ');
+  if (response.bands.length > 0) {
+    const range = getCountRange(response.bands);
+    const perStep = range && range.low < range.high ? [m.captionRunsPerStep(range)] : [];
+    return [...counts, ...perStep, common.pointCount({ count: response.points })].join(' · ');
+  }
   if (!response.reduced) return [...counts, m.captionAllPoints].join(' · ');
   if (response.thinned) return [...counts, m.captionReducedExport].join(' · ');
   const drawn = response.lines.reduce((sum, line) => sum + line.y.length, 0);
@@ -255,6 +304,8 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
   readonly settings: ScalarSettings;
   readonly api: DashboardApi;
   readonly pointer = new PointerState();
+  /** The charts on screen; not reactive. */
+  readonly charts = new Set<ScalarChartModel>();
   /** Profiler captures; null until effects are started. */
   #captures = $state.raw<Query<readonly CaptureRow[]> | null>(null);
   /** Dumps and recordings of the debugger; null until effects are started. */
@@ -262,7 +313,13 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
   /** Why the last export failed. */
   exportError = $state.raw<Problem | null>(null);
 
-  readonly chartsView = $derived.by(() => makeChartsView(this.settings, this.context.runs));
+  /** What bands combine; empty in other modes. */
+  readonly bandGroups = $derived.by(() =>
+    this.settings.mode.value === 'bands' ? makeBandGroups(this.context.runs) : NO_GROUPS,
+  );
+  readonly chartsView = $derived.by(() =>
+    makeChartsView(this.settings, this.context.runs, this.bandGroups),
+  );
 
   readonly #seriesView = $derived.by(() => {
     const { runs, x, smoothing, baseline } = this.chartsView;
@@ -309,6 +366,15 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
 
   override startEffects(): void {
     super.startEffects();
+    // The table shows each run in the color of its band.
+    $effect(() => {
+      const { bandGroups } = this;
+      if (bandGroups.length === 0) return undefined;
+      const colors = bandGroups.flatMap(({ color, runs }) =>
+        runs.map((run) => [run, color] as const),
+      );
+      return this.context.runs.overrideColors(new Map(colors));
+    });
     const isActive = (): boolean => this.context.isDashboardActive('profile');
     this.#captures = this.context.query(captureMarksQuery, () => (isActive() ? {} : null));
     this.#debuggerSources = this.context.query(debuggerMarksQuery, () =>
@@ -324,6 +390,13 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
   /** Charts are useful without captures; the Profile dashboard shows why they cannot be loaded. */
   get captures(): readonly CaptureRow[] {
     return this.#captures?.data ?? [];
+  }
+
+  setLineMode(mode: LineMode): void {
+    const charts = [...this.charts].flatMap(({ response }) =>
+      response ? [new Set(response.lines.map(({ run }) => run))] : [],
+    );
+    setLineMode(mode, this.settings, this.context.runs, charts);
   }
 
   override clearSelection(): void {

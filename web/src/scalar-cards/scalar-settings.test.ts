@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 
 import { withCardValue } from '../cards/grid-settings';
-import { displaysCodec, axisRangesCodec, xAxisCodec, zoomsCodec } from './scalar-settings';
+import {
+  axisRangesCodec,
+  displaysCodec,
+  type LineMode,
+  setLineMode,
+  xAxisCodec,
+  zoomsCodec,
+} from './scalar-settings';
 
 test('an unknown axis falls back to steps', () => {
   expect(xAxisCodec.parse('wall')).toBe('wall');
@@ -30,4 +37,21 @@ test('invalid values are skipped', () => {
       ['c', 'bars'],
     ]),
   );
+});
+
+function chooseBaseline(names: string[], charts: string[][], baseline: string | null = null) {
+  let chosen = baseline;
+  const mode = { value: 'lines' as LineMode, set: () => undefined };
+  const visible = names.map((name) => ({ name, label: name, color: '', dash: [], group: null }));
+  const runs = { visible, baseline, setBaseline: (name: string | null) => void (chosen = name) };
+  const inCharts = charts.map((runs) => new Set(runs));
+  setLineMode('baseline', { mode }, runs, inCharts);
+  return chosen;
+}
+
+test('the first baseline is a run of the charts', () => {
+  expect(chooseBaseline(['a/profile', 'a/train', 'b'], [['a/train', 'b'], ['b']])).toBe('b');
+  expect(chooseBaseline(['a', 'b'], [['a', 'b']])).toBe('a');
+  expect(chooseBaseline(['a', 'b'], [])).toBe('a');
+  expect(chooseBaseline(['a', 'b'], [['b']], 'a')).toBe('a');
 });

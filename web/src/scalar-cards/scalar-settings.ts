@@ -194,6 +194,11 @@ export class SmoothingParam {
   }
 }
 
+const minRunsCodec: Codec<number> = {
+  parse: (text) => Math.max(1, Math.round(Number(text)) || 1),
+  format: String,
+};
+
 /** A line per run, a band per group of runs, or lines relative to the baseline. */
 export type LineMode = 'lines' | 'bands' | 'baseline';
 export type BarStatistic = 'last' | 'min' | 'max';
@@ -236,6 +241,8 @@ function createLineParams(url: UrlState) {
     mode: enumParam<LineMode>(url, 'mode', ['lines', 'bands', 'baseline']),
     center: enumParam<BandCenter>(url, 'center', ['mean', 'median']),
     spread: enumParam<BandSpread>(url, 'band', ['std', 'stderr', 'ci95', 'minmax']),
+    /** A band is drawn where at least this many runs have values. */
+    minRuns: url.param('min-runs', minRunsCodec, 1),
     comparison: enumParam<BaselineMode>(url, 'diff', ['difference', 'ratio']),
     /** Also draw points that were overwritten after a restart. */
     overwritten: url.param('overwritten', flag, false),
@@ -268,6 +275,8 @@ function createTooltipPreferences(preferences: Preferences) {
       'ascending',
       'descending',
     ]),
+    /** Name lines below charts or at their ends. */
+    showLegend: preferences.param('scalars-legend', flag, true),
     rowLimit: preferences.param('scalars-tip-rows', number(8), 8),
     /** Optional columns of the tooltip. */
     columns: preferences.param('scalars-tip-columns', list, []),
@@ -295,9 +304,22 @@ export function getBandLabel(center: BandCenter, spread: BandSpread): string {
   return center === 'mean' ? m.modeMeanBand(label) : m.modeMedianBand(label);
 }
 
-/** Set the mode. A comparison without a baseline starts with the first run. */
-export function setLineMode(mode: LineMode, settings: ScalarSettings, runs: Runs): void {
-  const [first] = runs.visible;
-  if (mode === 'baseline' && runs.baseline === null && first) runs.setBaseline(first.name);
+/**
+ * Set the mode. A comparison without a baseline starts with the first visible run that is in most of
+ * `charts`: many runs have only a profile, a graph or few of the tags.
+ *
+ * @param charts The runs in each chart on screen.
+ */
+export function setLineMode(
+  mode: LineMode,
+  settings: Pick<ScalarSettings, 'mode'>,
+  runs: Pick<Runs, 'visible' | 'baseline' | 'setBaseline'>,
+  charts: readonly ReadonlySet<string>[],
+): void {
+  if (mode === 'baseline' && runs.baseline === null) {
+    const counts = runs.visible.map(({ name }) => charts.filter((chart) => chart.has(name)).length);
+    const best = runs.visible[counts.indexOf(Math.max(...counts))];
+    if (best) runs.setBaseline(best.name);
+  }
   settings.mode.set(mode, 'push');
 }

@@ -26,6 +26,8 @@ export interface ScalarTooltipRow {
   /** Edges of the band. */
   readonly low: number | null;
   readonly high: number | null;
+  /** How many runs the value of a band is from. */
+  readonly count: number | null;
 }
 
 export interface TooltipPosition {
@@ -66,6 +68,7 @@ export function tooltipRows(
       isOutOfRange: isOutOfRange(line, position.x),
       low: band?.low[index] ?? null,
       high: band?.high[index] ?? null,
+      count: band?.count?.[index] ?? null,
     };
   });
 }
@@ -119,13 +122,15 @@ function sortBy(
   return [...rows].sort((a, b) => compare(rank(a), rank(b)));
 }
 
-export type TooltipColumn = 'smoothed' | 'value' | 'low' | 'high' | 'step' | 'relative' | 'time';
+export type TooltipColumn =
+  'smoothed' | 'value' | 'low' | 'high' | 'count' | 'step' | 'relative' | 'time';
 
 export const COLUMN_LABELS: Readonly<Record<TooltipColumn, string>> = {
   smoothed: m.columnSmoothed,
   value: m.columnValue,
   low: m.columnLow,
   high: m.columnHigh,
+  count: m.columnCount,
   step: common.step,
   relative: common.axisRelative,
   time: common.time,
@@ -142,6 +147,7 @@ export function tooltipColumns(
     value: true,
     low: rows.some(({ low }) => low !== null),
     high: rows.some(({ high }) => high !== null),
+    count: rows.some(({ count }) => count !== null),
     step: chosen.includes('step') || steps.size > 1,
     relative: chosen.includes('relative'),
     time: chosen.includes('time'),
@@ -160,6 +166,7 @@ const CELLS: Readonly<Record<TooltipColumn, (row: ScalarTooltipRow) => string>> 
   value: ({ value }) => number(value),
   low: ({ low }) => number(low),
   high: ({ high }) => number(high),
+  count: ({ count }) => number(count),
   step: ({ step }) => (step === null ? '' : formatStep(step)),
   relative: ({ relativeS }) => (relativeS === null ? '' : formatDuration(relativeS)),
   time: ({ wallTime }) => (wallTime === null ? '' : formatDateTime(new Date(wallTime * 1000))),

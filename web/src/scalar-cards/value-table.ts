@@ -169,8 +169,8 @@ export function summaryTable(
   });
   const bandsTable = makeTable(title, SUMMARY_COLUMNS, bands, ({ center, low, high, x }) => ({
     last: valueCell(center.at(-1)),
-    min: valueCell(Math.min(...low)),
-    max: valueCell(Math.max(...high)),
+    min: valueCell(Math.min(...low.filter(Number.isFinite))),
+    max: valueCell(Math.max(...high.filter(Number.isFinite))),
     first: valueCell(center[0]),
     points: makeCell(x.length, formatInteger),
   }));

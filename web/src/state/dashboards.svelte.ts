@@ -29,6 +29,8 @@ export interface DashboardEntry {
   /** Whether it is useful without data of its own. */
   readonly isEditor: boolean;
   readonly opensFiles: boolean;
+  /** Whether it is shown without the runs panel. */
+  readonly isFullWidth: boolean;
   /** Code that logs data for it. */
   readonly example: BuiltInDashboard['example'] | null;
   readonly load: () => Promise<DashboardModule>;
@@ -174,14 +176,26 @@ export class Dashboards {
   #describeBuiltIn(dashboard: BuiltInDashboard): DashboardEntry {
     const { name, title, group, load, example = null } = dashboard;
     const { apiName = name, isAlwaysActive = false, isEditor = false } = dashboard;
-    const { opensFiles = false } = dashboard;
+    const { opensFiles = false, isFullWidth = false } = dashboard;
     // A dashboard that uses the API of another one shows the same data.
     const row = this.#rows.find((row) => row.name === apiName);
     const plugins = isAlwaysActive ? null : (row?.plugins ?? [apiName]);
     // Layouts made in the page are stored with the notes.
     const hasLayouts = isEditor && this.#notes.layouts.length > 0;
     const active = isAlwaysActive || hasLayouts || this.#hasData(row, apiName);
-    return { name, title, group, apiName, plugins, active, isEditor, opensFiles, example, load };
+    return {
+      name,
+      title,
+      group,
+      apiName,
+      plugins,
+      active,
+      isEditor,
+      opensFiles,
+      isFullWidth,
+      example,
+      load,
+    };
   }
 
   #describePlugin(row: DashboardRow): DashboardEntry[] {
@@ -197,6 +211,7 @@ export class Dashboards {
         active: this.#hasData(row, name),
         isEditor: false,
         opensFiles: false,
+        isFullWidth: false,
         example: null,
         load: () => loadDashboardModule(url),
       },

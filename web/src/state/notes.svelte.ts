@@ -7,6 +7,7 @@ import {
   type LayoutCategory,
   type NotesResponse,
   type RunNote,
+  type RunNoteChange,
   saveAlertRules,
   saveLayout,
   updateRunNotes,
@@ -15,13 +16,22 @@ import { ServerError, toProblem } from '../api/errors';
 import { RequestScheduler } from '../api/request-scheduler';
 import type { Problem } from '../api/schemas';
 import { list } from '../lib/codecs';
-import type { Annotation, Notes, Param, Preferences } from '../plugin/context';
+import type { Annotation, NoteField, Notes, Param, Preferences } from '../plugin/context';
 import type { LiveLog } from './live-log.svelte';
 
 const NOTES_REFRESH_MS = 500;
 const NOT_FOUND = 404;
 
-export const EMPTY_NOTE: RunNote = { note: '', alias: '', hidden: false, color: '', labels: [] };
+const CONFLICT = 409;
+
+export const EMPTY_NOTE: RunNote = {
+  note: '',
+  alias: '',
+  hidden: false,
+  color: '',
+  labels: [],
+  pinned: false,
+};
 
 const NO_ALERTS: NotesResponse['alerts'] = { rules: [], alerts: [], webhook: false };
 
@@ -55,12 +65,26 @@ export class LogNotes implements Notes {
   }
 
   /** Change the notes of runs at once, and undo the change if the server cannot save it. */
-  async updateRuns(names: readonly string[], change: Partial<RunNote>): Promise<void> {
+  async updateRuns(names: readonly string[], change: RunNoteChange): Promise<void> {
     const before = this.#runs;
     const changed = { ...before };
-    for (const name of names) changed[name] = { ...(before[name] ?? EMPTY_NOTE), ...change };
+    for (const name of names) changed[name] = applyChange(before[name] ?? EMPTY_NOTE, change);
     this.#runs = changed;
     await this.#save(updateRunNotes(names, change), () => (this.#runs = before));
+  }
+
+  async editRun<Field extends NoteField>(
+    name: string,
+    field: Field,
+    value: RunNote[Field],
+    before: RunNote[Field],
+  ): Promise<void> {
+    try {
+      this.#set(await updateRunNotes([name], { [field]: value, expected: { [field]: before } }));
+    } catch (error) {
+      if (error instanceof ServerError && error.status === CONFLICT) await this.#load();
+      throw error;
+    }
   }
 
   async addAnnotation(step: number, text: string, tag: string | null): Promise<void> {
@@ -102,6 +126,12 @@ export class LogNotes implements Notes {
     this.alerts = alerts;
     this.#revision = revision;
   }
+}
+
+function applyChange(note: RunNote, change: RunNoteChange): RunNote {
+  const { add_labels: added = [], remove_labels: removed = [], ...fields } = change;
+  const labels = (fields.labels ?? note.labels).filter((label) => !removed.includes(label));
+  return { ...note, ...fields, labels: [...new Set([...labels, ...added])] };
 }
 
 const MAX_SEEN_IDS = 200;

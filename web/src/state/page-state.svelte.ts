@@ -242,6 +242,6 @@ function readAll(page: PageState): readonly unknown[] {
     [tags.rows, tags.isReady, tags.error],
     [liveLog.getRevision(null), liveLog.isPaused, liveLog.isLoading, liveLog.serverInfo],
     [cursor.hover, cursor.pinned, cursor.range],
-    [notes.annotations, notes.layouts, theme.dark, url.search, dashboards.active],
+    [notes.annotations, notes.layouts, notes.runs, theme.dark, url.search, dashboards.active],
   ];
 }

@@ -192,6 +192,7 @@ export interface BandPlan {
   readonly maxPositions: number;
   readonly center: BandCenter;
   readonly spread: BandSpread;
+  readonly minRuns: number;
 }
 
 type BandMember = readonly [SeriesKey, SeriesView];
@@ -232,17 +233,21 @@ function makeBandRow(
   plan: BandPlan,
 ): BandRow {
   const curves = members.map(([, curve]) => makeBaseline(curve));
-  const rows: (readonly [number, number, number, number])[] = [];
+  const rows: (readonly [number, number, number, number, number])[] = [];
   for (const x of positions) {
     const values = curves
       .map((curve) => interpolate(curve.x, curve.smoothed, x))
       .filter((value) => !Number.isNaN(value));
-    if (values.length > 0) rows.push([x, ...aggregate(values, plan)]);
+    if (values.length >= plan.minRuns) rows.push([x, ...aggregate(values, plan), values.length]);
+    else if (values.length > 0) rows.push([x, NaN, NaN, NaN, values.length]);
   }
+  const isEnough = ([, , center]: (typeof rows)[number]): boolean => !Number.isNaN(center);
+  const kept = rows.slice(Math.max(0, rows.findIndex(isEnough)), rows.findLastIndex(isEnough) + 1);
   const column = (index: 0 | 1 | 2 | 3): Float64Array =>
-    Float64Array.from(rows, (row) => row[index]);
+    Float64Array.from(kept, (row) => row[index]);
   const [x, low, center, high] = [column(0), column(1), column(2), column(3)];
-  return { group, tag, runs: members.length, x, low, center, high };
+  const count = Int32Array.from(kept, (row) => row[4]);
+  return { group, tag, runs: members.length, x, count, low, center, high };
 }
 
 /** Return the lower bound, the center and the upper bound of a band at one x. */
@@ -331,7 +336,7 @@ export function makeChartRow(
   const plan = makeLinePlan(ungrouped, request, start, stop);
   const lines = ungrouped.map(([key, curve]) => makeLineRow(key, curve, plan));
   const maxPositions = Math.max(MIN_COLUMNS, 2 * request.width);
-  const bandPlan = { start, stop, maxPositions, center: request.center, spread: request.band };
+  const bandPlan = makeBandPlan(request, start, stop, maxPositions);
   return {
     id: chart.id,
     error: null,
@@ -345,9 +350,20 @@ export function makeChartRow(
   };
 }
 
+type BandOptions = Required<Pick<ChartsRequest, 'center' | 'band' | 'min_runs'>>;
+
+export function makeBandPlan(
+  { center, band, min_runs }: BandOptions,
+  start: number,
+  stop: number,
+  maxPositions: number,
+): BandPlan {
+  return { start, stop, maxPositions, center, spread: band, minRuns: min_runs };
+}
+
 /** Return the x range of a chart: that of the request or of the points. */
-function getXRange(
-  { start, stop }: Required<ChartRequest>,
+export function getXRange(
+  { start, stop }: Pick<Required<ChartRequest>, 'start' | 'stop'>,
   members: readonly Member[],
 ): [number, number] {
   let [low, high] = [Infinity, -Infinity];

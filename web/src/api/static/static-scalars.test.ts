@@ -202,6 +202,16 @@ describe('charts', () => {
     ]);
   });
 
+  test('bands count runs, and are empty where there are too few', () => {
+    const groups = [{ key: 'g', runs: ['a', 'b'] }];
+    const runs = [makeSeries('a', [1, 2, 3]), makeSeries('b', [3, 4])];
+    const makeBand = (min_runs: number) =>
+      makeChartRow(chart, makeChartsRequest({ groups, min_runs }), members(...runs)).bands[0];
+    expect([...(makeBand(1)?.count ?? [])]).toEqual([2, 2, 1]);
+    expect([...(makeBand(2)?.center ?? [])]).toEqual([2, 3]);
+    expect(makeBand(3)?.x).toHaveLength(0);
+  });
+
   test.each([
     ['minmax', [1, 5]],
     ['stderr', [3 - 2 / Math.sqrt(3), 3 + 2 / Math.sqrt(3)]],

@@ -13,8 +13,17 @@ import type {
   NearestPointsResponse,
   RangeStatsRequest,
   RangeStatsResponse,
+  RunGroup,
 } from '../schemas';
-import { findNearest, makeChartRow, makeRangeStatsRow, toJsonNumber } from './chart-reduction';
+import {
+  findNearest,
+  getXRange,
+  makeBandPlan,
+  makeBandRows,
+  makeChartRow,
+  makeRangeStatsRow,
+  toJsonNumber,
+} from './chart-reduction';
 import type { ExportContents, StaticHandlers } from './static-transport';
 import {
   applyView,
@@ -39,14 +48,56 @@ const ROWS_PER_CHUNK = 10_000;
 
 /** Write the points of some curves as a file; null for formats that a browser cannot write. */
 export function writeTable(options: TableOptions, members: readonly TableMember[]): Blob | null {
-  switch (options.format) {
+  const tables = members.map(([{ run, tag }, curve]) => ({
+    names: [run, tag],
+    columns: listTableColumns(options, curve),
+  }));
+  return writeFile(options.format, 'run', tables);
+}
+
+/** The rows of one series: its run or group, its tag, and columns of numbers. */
+interface SeriesTable {
+  readonly names: readonly string[];
+  readonly columns: Columns;
+}
+
+function writeFile(
+  format: DownloadFormat,
+  runColumn: string,
+  tables: readonly SeriesTable[],
+): Blob | null {
+  const names = [runColumn, 'tag'];
+  switch (format) {
     case 'csv':
-      return new Blob([...iterCsv(options, members)], { type: 'text/csv' });
+      return new Blob([...iterCsv(names, tables)], { type: 'text/csv' });
     case 'json':
-      return new Blob([writeJson(options, members)], { type: 'application/json' });
+      return new Blob([writeJson(names, tables)], { type: 'application/json' });
     default:
       return null;
   }
+}
+
+/** Write the bands of some groups as a file; null for formats that a browser cannot write. */
+function writeBandTable(
+  request: Required<DownloadRequest>,
+  groups: readonly RunGroup[],
+  members: readonly TableMember[],
+): Blob | null {
+  const [start, stop] = getXRange({ start: null, stop: null }, members);
+  const plan = makeBandPlan(request, start, stop, Infinity);
+  const tables = makeBandRows(groups, members, plan).map(
+    ({ group, tag, x, count, center, low, high }) => ({
+      names: [group, tag],
+      columns: [
+        [request.x === 'step' ? 'step' : 'x', x],
+        ['runs', Float64Array.from(count)],
+        ['center', center],
+        ['low', low],
+        ['high', high],
+      ] satisfies Columns,
+    }),
+  );
+  return writeFile(request.format, 'group', tables);
 }
 
 function listTableColumns({ x, smoothing }: TableOptions, curve: SeriesView): Columns {
@@ -60,13 +111,16 @@ function listTableColumns({ x, smoothing }: TableOptions, curve: SeriesView): Co
 }
 
 /** Yield chunks, as building one string of a million lines is slow. */
-function* iterCsv(options: TableOptions, members: readonly TableMember[]): Generator<string> {
-  for (const [index, [key, curve]] of members.entries()) {
-    const columns = listTableColumns(options, curve);
-    const names = columns.map(([name]) => name);
-    if (index === 0) yield `${['run', 'tag', ...names].join(',')}\n`;
-    const series = `${quoteCsv(key.run)},${quoteCsv(key.tag)}`;
-    for (let start = 0; start < curve.x.length; start += ROWS_PER_CHUNK) {
+function* iterCsv(
+  nameColumns: readonly string[],
+  tables: readonly SeriesTable[],
+): Generator<string> {
+  for (const [index, { names, columns }] of tables.entries()) {
+    const header = [...nameColumns, ...columns.map(([name]) => name)];
+    if (index === 0) yield `${header.join(',')}\n`;
+    const series = names.map(quoteCsv).join(',');
+    const length = columns[0]?.[1].length ?? 0;
+    for (let start = 0; start < length; start += ROWS_PER_CHUNK) {
       const cells = columns.map(([, column]) => column.subarray(start, start + ROWS_PER_CHUNK));
       const lines = Array.from(cells[0] ?? [], (_, row) =>
         [series, ...cells.map((column) => formatCsvNumber(column[row]))].join(','),
@@ -76,17 +130,13 @@ function* iterCsv(options: TableOptions, members: readonly TableMember[]): Gener
   }
 }
 
-function writeJson(options: TableOptions, members: readonly TableMember[]): string {
-  const series = members.map(([{ run, tag }, curve]) => ({
-    run,
-    tag,
-    ...Object.fromEntries(
-      listTableColumns(options, curve).map(([name, column]) => [
-        name,
-        Array.from(column, toJsonNumber),
-      ]),
-    ),
-  }));
+function writeJson(nameColumns: readonly string[], tables: readonly SeriesTable[]): string {
+  const series = tables.map(({ names, columns }) =>
+    Object.fromEntries([
+      ...nameColumns.map((name, index) => [name, names[index]] as const),
+      ...columns.map(([name, column]) => [name, Array.from(column, toJsonNumber)] as const),
+    ]),
+  );
   return JSON.stringify(series);
 }
 
@@ -105,13 +155,13 @@ type SeriesViewRequest = Required<
 >;
 
 const SERIES_DEFAULTS = { runs: null, x: 'step', smoothing: null, baseline: null } as const;
-const CHARTS_DEFAULTS = {
+const BANDS_DEFAULTS = {
   ...SERIES_DEFAULTS,
-  width: 400,
   overwritten: false,
   groups: null,
   center: 'mean',
   band: 'std',
+  min_runs: 1,
 } as const;
 
 type Member = readonly [SeriesKey, SeriesView];
@@ -122,12 +172,12 @@ const METRIC = 'metric:';
 export function makeScalarHandlers(contents: ExportContents): StaticHandlers {
   const scalars = new StaticScalars(contents);
   return {
-    'POST scalars/query': (request) => scalars.query({ ...CHARTS_DEFAULTS, ...request }),
+    'POST scalars/query': (request) => scalars.query({ ...BANDS_DEFAULTS, width: 400, ...request }),
     'POST scalars/at': (request) => scalars.findNearest({ ...SERIES_DEFAULTS, ...request }),
     'POST scalars/range': (request) =>
       scalars.summarize({ ...SERIES_DEFAULTS, start: null, stop: null, ...request }),
     'POST scalars/table': (request) =>
-      scalars.writeTable({ ...SERIES_DEFAULTS, format: 'csv', overwritten: false, ...request }),
+      scalars.writeTable({ ...BANDS_DEFAULTS, format: 'csv', ...request }),
   };
 }
 
@@ -171,10 +221,10 @@ class StaticScalars {
   }
 
   async writeTable(request: Required<DownloadRequest>): Promise<Blob> {
-    const file = writeTable(
-      request,
-      await this.#readViews(request.tags, { ...request, baseline: null }),
-    );
+    const members = await this.#readViews(request.tags, { ...request, baseline: null });
+    const file = request.groups
+      ? writeBandTable(request, request.groups, members)
+      : writeTable(request, members);
     if (!file) throw new ServerError(NO_PARQUET, 501);
     return file;
   }

@@ -42,6 +42,7 @@ async function carry(): Promise<ExportData> {
   return {
     head: {
       created: 1000,
+      run_colors: {},
       view: '',
       responses: { 'api/v1/runs': { runs: [] } },
       columns: { runs: ['a', 'b'], columns: { 'last:loss': [1, 2] } },

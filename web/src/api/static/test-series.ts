@@ -29,6 +29,7 @@ export function makeChartsRequest(fields: Partial<ChartsRequest> = {}): Required
     groups: null,
     center: 'mean',
     band: 'std',
+    min_runs: 1,
     width: 100,
     charts: [{ id: 'a', tags: ['loss'], start: null, stop: null }],
     ...fields,

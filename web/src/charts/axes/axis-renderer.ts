@@ -76,6 +76,8 @@ export interface LabelChip {
 }
 
 export const CHIP_HEIGHT_PX = 15;
+/** Distance of a label from the marker that it belongs to. */
+export const LABEL_OFFSET_PX = 7;
 export const CHIP_PADDING_PX = 4;
 
 /** Draw a chip, moved inside the chart if necessary. */

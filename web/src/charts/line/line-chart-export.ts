@@ -4,7 +4,7 @@ import { type ChartTheme, LIGHT_THEME } from '../renderer/chart-theme';
 import { renderPng, renderSvg } from '../renderer/image-export';
 import { makePath, measureText, type Rect, type Renderer } from '../renderer/renderer';
 import type { Band, Line } from '../types';
-import { drawLineChart, type LineChartContent } from './line-renderer';
+import { drawLineChart, getAnnotationSpace, type LineChartContent } from './line-renderer';
 
 interface LegendEntry {
   readonly label: string;
@@ -37,7 +37,10 @@ export function layoutLegend(
   width: number,
   measure: Renderer['measureText'],
 ): Legend {
-  const all: LegendEntry[] = [...bands.map((band) => ({ ...band, dash: [] })), ...lines];
+  const all: LegendEntry[] = [
+    ...bands.map((band) => ({ ...band, dash: band.dash ?? [] })),
+    ...lines,
+  ];
   const entries: PlacedLegendEntry[] = [];
   let [left, top] = [0, 0];
   for (const { label, color, dash } of all.slice(0, MAX_LEGEND_ENTRIES)) {
@@ -114,7 +117,7 @@ function layoutExport(content: LineChartExport, measure: Renderer['measureText']
   const legend = layoutLegend(content.lines, content.bands, WIDTH - 2 * MARGIN, measure);
   const size: Size = { width: WIDTH, height: HEIGHT + legend.height };
   const margins = {
-    top: content.title ? TITLE_HEIGHT : MARGIN,
+    top: (content.title ? TITLE_HEIGHT : MARGIN) + getAnnotationSpace(content.annotations),
     right: MARGIN + (content.axes.y2 && content.y2Label ? AXIS_TITLE_HEIGHT : 0),
     bottom: MARGIN + legend.height + (content.xLabel ? AXIS_TITLE_HEIGHT : 0),
     left: MARGIN + (content.yLabel ? AXIS_TITLE_HEIGHT - MARGIN / 2 : 0),

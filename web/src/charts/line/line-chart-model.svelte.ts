@@ -20,9 +20,11 @@ import { CanvasSurface } from '../surface/canvas-surface.svelte';
 import type { GestureHandlers } from '../surface/gestures';
 import type { AxisLimits, ChartViewport, Line, LineChartProps } from '../types';
 import { findNearestLine, findNextX, type HasX } from './line-hit-test';
+import { type EndLabels, measureEndLabels } from './end-labels';
 import type { LineOverlay, OverlayLabel } from './line-overlay';
-import { findAnnotationAt, findMarkerAt } from './line-renderer';
+import { findAnnotationAt, findMarkerAt, getAnnotationSpace } from './line-renderer';
 
+const NO_LABELS: EndLabels = new Map();
 const UNLIMITED: AxisLimits = { low: null, high: null };
 /** With more lines, highlighting dims the others. */
 const DIM_OTHERS_FROM = 40;
@@ -68,7 +70,16 @@ export class ChartModel {
   });
 
   readonly axes = $derived.by(() => resolveAxes(this.content, this.settings, this.#zoom()));
-  readonly layout = $derived.by(() => layoutPlot(this.axes, this.surface.size, measureText));
+  readonly endLabels = $derived.by(() => this.#getProps().endLabels ?? NO_LABELS);
+  readonly #margins = $derived.by(() => ({
+    top: getAnnotationSpace(this.content.annotations),
+    right: measureEndLabels(this.endLabels, measureText),
+    bottom: 0,
+    left: 0,
+  }));
+  readonly layout = $derived.by(() =>
+    layoutPlot(this.axes, this.surface.size, measureText, this.#margins),
+  );
 
   readonly #highlightedLines = $derived.by<readonly Line[]>(() => {
     const ids = [

@@ -4,7 +4,7 @@ import { layoutPlot } from '../axes/plot-layout';
 import { LIGHT_THEME } from '../renderer/chart-theme';
 import { SvgRenderer } from '../renderer/svg-renderer';
 import type { Line } from '../types';
-import { drawReferenceLines } from './line-renderer';
+import { drawReferenceLines, findCountChanges } from './line-renderer';
 import { exportLineChartSvg, type LineChartExport } from './line-chart-export';
 import { findNearestLine, findNextX, getValuesAt } from './line-hit-test';
 
@@ -38,6 +38,13 @@ test('a reference line has its label at the visible end', () => {
     drawReferenceLine([0, 2], 'chance'),
   )?.[1];
   expect(Number(near)).toBeLessThan(Number(far));
+});
+
+test('changes of the number of series are marked, but not gaps', () => {
+  const count = Int32Array.of(3, 3, 2, 1, 2, 2);
+  const center = Float64Array.of(1, 1, 1, NaN, 1, 1);
+  expect(findCountChanges({ count, center })).toEqual([2]);
+  expect(findCountChanges({ center })).toEqual([]);
 });
 
 test('an invisible reference line has no label', () => {

@@ -2,7 +2,12 @@ import { formatAxisValue } from '../axes/ticks';
 import { findNearestIndex } from './line-hit-test';
 import { expandRect, type Rect, makePath, type Renderer } from '../renderer/renderer';
 import type { Line, NumberRange, HoverPoint } from '../types';
-import { alignToPixel, CHIP_HEIGHT_PX, drawLabelChip } from '../axes/axis-renderer';
+import {
+  alignToPixel,
+  CHIP_HEIGHT_PX,
+  drawLabelChip,
+  LABEL_OFFSET_PX,
+} from '../axes/axis-renderer';
 import type { PlotLayout } from '../axes/plot-layout';
 import { drawLine, getYScale } from './line-renderer';
 import type { ChartTheme } from '../renderer/chart-theme';
@@ -29,7 +34,6 @@ export interface LineOverlay {
   readonly dimsOthers: boolean;
 }
 
-const LABEL_OFFSET_PX = 7;
 const HIGHLIGHT_WIDTH = 2.5;
 const DIM_OPACITY = 0.6;
 /** With more lines, only highlighted ones have dots. */

@@ -1,7 +1,9 @@
 import {
   alignToPixel,
+  CHIP_HEIGHT_PX,
   drawAxes,
   drawLabelChip,
+  LABEL_OFFSET_PX,
   measureLabelChip,
   truncateToWidth,
 } from '../axes/axis-renderer';
@@ -129,12 +131,17 @@ function drawCross(renderer: Renderer, x: number, y: number, color: string): voi
   renderer.stroke(makePath(...one, NaN, NaN, ...other), { color, width: 1.5 });
 }
 
+/** Return the space above the plot area for the labels of annotations, which must not cover lines. */
+export function getAnnotationSpace(annotations: readonly Annotation[]): number {
+  return annotations.length > 0 ? CHIP_HEIGHT_PX : 0;
+}
+
 const ANNOTATION_GAP_PX = 4;
 const ANNOTATION_REACH_PX = 4;
 /** Narrower labels are omitted. */
 const MIN_ANNOTATION_WIDTH_PX = 24;
 
-/** Draw annotations: a vertical line with a label that ends at the next annotation. */
+/** Draw annotations: a vertical line with a label above it, which ends at the next annotation. */
 export function drawAnnotations(
   renderer: Renderer,
   layout: PlotLayout,
@@ -148,7 +155,8 @@ export function drawAnnotations(
     .filter(({ at }) => at >= plotArea.left - 1 && at <= right + 1)
     .sort((one, other) => one.at - other.at);
   for (const [index, { at, text }] of visible.entries()) {
-    const pole = makePath(at, plotArea.top, at, plotArea.top + plotArea.height);
+    const top = getAnnotationTop(layout);
+    const pole = makePath(at, top, at, plotArea.top + plotArea.height);
     renderer.stroke(pole, { color: theme.accent, width: 1, dash: [2, 2] });
     drawAnnotationLabel(
       renderer,
@@ -170,25 +178,35 @@ export function findAnnotationAt(
   const near = annotations.find(
     ({ x: value }) => Math.abs(x.scale.toPixel(value) - at.x) <= ANNOTATION_REACH_PX,
   );
-  return near ? { text: near.text, x: x.scale.toPixel(near.x), y: plotArea.top } : null;
+  // In place of the label that is drawn, which may be truncated.
+  const y = getAnnotationTop({ plotArea }) - LABEL_OFFSET_PX;
+  return near ? { text: near.text, x: x.scale.toPixel(near.x), y } : null;
+}
+
+function getAnnotationTop({ plotArea }: Pick<PlotLayout, 'plotArea'>): number {
+  return plotArea.top - CHIP_HEIGHT_PX - 1;
 }
 
 /** Draw the label to the right of the line; the last one is moved left to fit. */
 function drawAnnotationLabel(
   renderer: Renderer,
-  { plotArea, size }: PlotLayout,
+  layout: PlotLayout,
   text: string,
   at: number,
   maxWidth: number,
   { background, accent }: ChartTheme,
 ): void {
+  const { plotArea, size } = layout;
   const isLast = at + maxWidth + ANNOTATION_GAP_PX >= plotArea.left + plotArea.width;
   const shown = truncateToWidth(renderer, text, isLast ? plotArea.width / 2 : maxWidth);
   if (!isLast && maxWidth < MIN_ANNOTATION_WIDTH_PX) return;
   const half = measureLabelChip(renderer, shown) / 2;
   drawLabelChip(
     renderer,
-    { text: shown, x: at + half, top: plotArea.top, color: background, background: accent },
+    {
+      ...{ text: shown, x: at + half, top: getAnnotationTop(layout) },
+      ...{ color: background, background: accent },
+    },
     size,
   );
 }
@@ -298,6 +316,8 @@ const ENVELOPE_OPACITY = 0.2;
 const BAND_OPACITY = 0.16;
 const OVERWRITTEN_OPACITY = 0.45;
 const DIMMED_OPACITY = 0.15;
+/** Of a line among thousands. */
+const MIN_OPACITY = 0.12;
 
 /** Draw bands, then raw and overwritten values, then lines. */
 export function drawCurves(
@@ -307,6 +327,7 @@ export function drawCurves(
 ): void {
   const isCrowded = lines.length > THIN_LINES_FROM;
   const width = chooseLineWidth(lines.length);
+  const opacity = chooseLineOpacity(lines.length);
   const [back, front] = [
     lines.filter(({ dimmed }) => dimmed),
     lines.filter((line) => !line.dimmed),
@@ -317,8 +338,8 @@ export function drawCurves(
     for (const line of front) drawBackground(renderer, layout, line, isCrowded);
     for (const line of back) drawLine(renderer, layout, line, width);
     for (const line of front) {
-      if (isCrowded && !line.raw) drawMinMaxLine(renderer, layout, line, width);
-      else drawLine(renderer, layout, line, width);
+      if (isCrowded && !line.raw) drawMinMaxLine(renderer, layout, line, width, opacity);
+      else drawLine(renderer, layout, line, width, opacity);
     }
   });
 }
@@ -326,6 +347,11 @@ export function drawCurves(
 function chooseLineWidth(lines: number): number {
   if (lines <= THIN_LINES_FROM) return LINE_WIDTH;
   return lines <= HAIRLINES_FROM ? THIN_LINE_WIDTH : HAIRLINE_WIDTH;
+}
+
+/** Many lines are translucent, so that it is visible where most of them are. */
+export function chooseLineOpacity(lines: number): number {
+  return lines <= HAIRLINES_FROM ? 1 : Math.max(MIN_OPACITY, Math.sqrt(HAIRLINES_FROM / lines));
 }
 
 /** Return the y scale of an axis. */
@@ -338,11 +364,12 @@ export function drawLine(
   layout: PlotLayout,
   line: Line,
   width = LINE_WIDTH,
+  maxOpacity = 1,
 ): void {
   const { color, dash, x, y } = line;
   const ys = getYScale(layout, line.axis);
   const part = findVisibleRange(x, layout.x.scale, !line.scatter);
-  const opacity = line.dimmed ? DIMMED_OPACITY : 1;
+  const opacity = line.dimmed ? DIMMED_OPACITY : maxOpacity;
   renderer.stroke(traceCurve(x, y, layout.x.scale, ys, part), { color, width, dash, opacity });
   for (const at of iterSinglePoints(y, part))
     renderer.dot(
@@ -366,12 +393,19 @@ function* iterSinglePoints(y: Line['y'], [from, to]: NumberRange): Generator<num
 }
 
 /** Draw a line with the extremes of its columns, without an area behind it. */
-function drawMinMaxLine(renderer: Renderer, layout: PlotLayout, line: Line, width: number): void {
+function drawMinMaxLine(
+  renderer: Renderer,
+  layout: PlotLayout,
+  line: Line,
+  width: number,
+  opacity: number,
+): void {
   const { color, dash, x, low, high } = line;
-  if (!low || !high) return drawLine(renderer, layout, line, width);
+  if (!low || !high) return drawLine(renderer, layout, line, width, opacity);
   const part = findVisibleRange(x, layout.x.scale, !line.scatter);
   const ys = getYScale(layout, line.axis);
-  renderer.stroke(traceMinMax({ x, low, high }, layout.x.scale, ys, part), { color, width, dash });
+  const path = traceMinMax({ x, low, high }, layout.x.scale, ys, part);
+  renderer.stroke(path, { color, width, dash, opacity });
 }
 
 /** Draw what is behind a line: overwritten points, column extremes or raw values. */
@@ -414,7 +448,37 @@ function drawBand(renderer: Renderer, layout: PlotLayout, band: Band): void {
   const ys = getYScale(layout, band.axis);
   const part = findVisibleRange(x, layout.x.scale, true);
   renderer.area(traceArea(band, layout.x.scale, ys, part), { color, opacity: BAND_OPACITY });
-  renderer.stroke(traceCurve(x, center, layout.x.scale, ys, part), { color, width: LINE_WIDTH });
+  const dash = band.dash ?? [];
+  const curve = traceCurve(x, center, layout.x.scale, ys, part);
+  renderer.stroke(curve, { color, width: LINE_WIDTH, dash });
+  for (const at of findCountChanges(band)) drawCountChange(renderer, layout, band, at);
+}
+
+/** With more changes, marks would be all that is visible. */
+const MAX_COUNT_CHANGES = 40;
+const COUNT_MARK_REACH_PX = 5;
+
+/** Return the indexes at which a band is from more or fewer series than before. */
+export function findCountChanges({ count, center }: Pick<Band, 'count' | 'center'>): number[] {
+  const changes: number[] = [];
+  count?.forEach((series, at) => {
+    const isGap = Number.isNaN((center[at] ?? NaN) + (center[at - 1] ?? NaN));
+    if (!isGap && series !== count[at - 1]) changes.push(at);
+  });
+  return changes.length > MAX_COUNT_CHANGES ? [] : changes;
+}
+
+/** Draw a dotted line across the band, where it jumps because a series begins or ends. */
+function drawCountChange(renderer: Renderer, layout: PlotLayout, band: Band, at: number): void {
+  const { x, low, high, color } = band;
+  const ys = getYScale(layout, band.axis);
+  const across = alignToPixel(layout.x.scale.toPixel(((x[at - 1] ?? NaN) + (x[at] ?? NaN)) / 2));
+  const ends = [low[at - 1], high[at - 1], low[at], high[at]].map((value) =>
+    ys.toPixel(value ?? NaN),
+  );
+  const [top, bottom] = [Math.min(...ends), Math.max(...ends)];
+  const path = makePath(across, top - COUNT_MARK_REACH_PX, across, bottom + COUNT_MARK_REACH_PX);
+  renderer.stroke(path, { color, width: THIN_LINE_WIDTH, dash: [1.5, 2.5] });
 }
 
 const REFERENCE_LABEL_GAP_PX = 3;

@@ -2,7 +2,7 @@ import { interpolateColor, RUN_COLORS } from '../../lib/colors';
 
 /** Color of points without a value, and of all points if nothing is colored. */
 export const MISSING_COLOR = '#8a8f98';
-export const UNIFORM_COLOR = '#4269d0';
+export const UNIFORM_COLOR = '#5f8dd3';
 const RAMP_SIZE = 256;
 const DIVERGING_LOW = '#2f6fd0';
 const DIVERGING_MIDDLE = '#9a9aa6';

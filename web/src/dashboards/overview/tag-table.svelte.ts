@@ -138,6 +138,7 @@ const VIEW: Omit<ChartsView, 'runs'> = {
   groups: null,
   center: 'mean',
   band: 'std',
+  min_runs: 1,
 };
 
 /** The line of one run, on columns that all lines of a chart share. */

@@ -3,6 +3,7 @@ import { parseJsonNumber } from '../../api/decode';
 import type { RunRow } from '../../api/schemas';
 import type { Codec } from '../../lib/codecs';
 import type { FieldValue, FilterSubject } from '../../lib/filter-expression';
+import { MAX_AUTO_SELECTED } from '../../lib/run-selection';
 import { sortByValue } from '../../lib/sorting';
 import type { Param, UrlState } from '../../plugin/context';
 import type { LiveLog } from '../live-log.svelte';
@@ -141,15 +142,27 @@ export interface SortOrder {
 
 const BY_NAME: SortOrder = { key: 'name', descending: false };
 
-const sortingCodec: Codec<SortOrder> = {
+const NEWEST_FIRST: SortOrder = { key: 'start', descending: true };
+
+/** null is the default order. */
+const sortingCodec: Codec<SortOrder | null> = {
   parse: (text) => ({ key: text.replace(/^-/, '') || 'name', descending: text.startsWith('-') }),
-  format: ({ key, descending }) => (descending ? `-${key}` : key),
+  format: (order) => (order ? `${order.descending ? '-' : ''}${order.key}` : ''),
 };
 
 /** The order of the runs in the table. */
 export class RunOrder {
   readonly #entries: RunEntries;
-  readonly #sorting: Param<SortOrder>;
+  readonly #sorting: Param<SortOrder | null>;
+
+  /**
+   * By default, a log of which only the newest runs are selected has these at the top. Derived, so
+   * that a new run is not a new order.
+   */
+  readonly sorting: SortOrder = $derived.by(() => {
+    const hasAllSelected = this.#entries.all.length <= MAX_AUTO_SELECTED;
+    return this.#sorting.value ?? (hasAllSelected ? BY_NAME : NEWEST_FIRST);
+  });
 
   /** All runs. Filtering keeps the order, so that a keystroke in the filter sorts nothing. */
   readonly sorted: readonly RunEntry[] = $derived.by(() => {
@@ -161,11 +174,7 @@ export class RunOrder {
 
   constructor(url: UrlState, entries: RunEntries) {
     this.#entries = entries;
-    this.#sorting = url.param('sort', sortingCodec, BY_NAME);
-  }
-
-  get sorting(): SortOrder {
-    return this.#sorting.value;
+    this.#sorting = url.param('sort', sortingCodec, null);
   }
 
   /** Sort by a column, or reverse the order if it is sorted by it. */

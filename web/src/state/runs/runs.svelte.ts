@@ -63,6 +63,7 @@ export class PageRuns implements Runs {
   readonly #state: Omit<RunState, 'runs'>;
   readonly #baseline: Param<string | null>;
   #highlighted = $state.raw<string | null>(null);
+  #drawnColors = $state.raw<ReadonlyMap<string, string> | null>(null);
 
   readonly #runCache = new IdentityCache<VisibleRun>(({ name }) => name);
   readonly #groupCache = new IdentityCache<RunGroup>(({ key }) => key);
@@ -152,6 +153,25 @@ export class PageRuns implements Runs {
 
   highlight(name: string | null): void {
     this.#highlighted = name;
+  }
+
+  overrideColors(colors: ReadonlyMap<string, string>): () => void {
+    this.#drawnColors = colors;
+    return () => {
+      if (this.#drawnColors === colors) this.#drawnColors = null;
+    };
+  }
+
+  /** Return the color in which a run is drawn. */
+  getDrawnColor(name: string): string | undefined {
+    return this.#drawnColors?.get(name) ?? this.#runsByName.get(name)?.color;
+  }
+
+  /** Return the color in which all of these runs are drawn; undefined if there are several. */
+  findSharedColor(names: readonly string[]): string | undefined {
+    const [first] = names;
+    const color = first === undefined ? undefined : this.getDrawnColor(first);
+    return names.every((name) => this.getDrawnColor(name) === color) ? color : undefined;
   }
 
   solo(name: string): void {

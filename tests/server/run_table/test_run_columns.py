@@ -10,7 +10,11 @@ from tests.server.memory_source import MemorySource
 from tracklight.errors import UsageError
 from tracklight.formats.hparams import SESSION_START_TAG, build_session_start
 from tracklight.plugin import Empty
-from tracklight.server.api import ColumnsRequest, RunTableApi, describe_hparam
+from tracklight.server.run_table.run_columns import (
+    ColumnsRequest,
+    RunColumnsApi,
+    describe_hparam,
+)
 from tracklight.server.source import LogOverview
 
 
@@ -20,12 +24,12 @@ def add_hparams(source: MemorySource, run: str, **hparams: float | str | bool) -
 
 
 @pytest.fixture
-def table(source: MemorySource) -> RunTableApi:
+def table(source: MemorySource) -> RunColumnsApi:
     source.refresh()
-    return RunTableApi(source, LogOverview(source))
+    return RunColumnsApi(source, LogOverview(source))
 
 
-def test_lists_available_columns(source: MemorySource, table: RunTableApi) -> None:
+def test_lists_available_columns(source: MemorySource, table: RunColumnsApi) -> None:
     add_hparams(source, "conv", lr=0.1, flip=True, name="a10")
     add_hparams(source, "vit", lr=0.001, flip=True, name="a9", extra=1.0)
     available = table.list_columns(Empty())
@@ -39,7 +43,7 @@ def test_lists_available_columns(source: MemorySource, table: RunTableApi) -> No
     }
 
 
-def test_values_are_in_the_order_of_the_runs(source: MemorySource, table: RunTableApi) -> None:
+def test_values_are_in_the_order_of_the_runs(source: MemorySource, table: RunColumnsApi) -> None:
     add_hparams(source, "vit", lr=0.001, name="big")
     keys = ["hparam:lr", "hparam:name", "hparam:gone", "last:loss", "min:loss", "max:loss"]
     response = table.read_columns(ColumnsRequest([*keys, "last:acc"]))
@@ -55,7 +59,7 @@ def test_values_are_in_the_order_of_the_runs(source: MemorySource, table: RunTab
     }
 
 
-def test_hparams_are_read_from_settings_files(source: MemorySource, table: RunTableApi) -> None:
+def test_hparams_are_read_from_settings_files(source: MemorySource, table: RunColumnsApi) -> None:
     add_hparams(source, "vit", lr=0.001)
     source.beside = {
         "conv": {"config.json": b'{"lr": 0.5, "depth": 3}'},
@@ -67,7 +71,7 @@ def test_hparams_are_read_from_settings_files(source: MemorySource, table: RunTa
 
 
 def test_only_grown_runs_are_summarized_again(
-    source: MemorySource, table: RunTableApi, monkeypatch: pytest.MonkeyPatch
+    source: MemorySource, table: RunColumnsApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requested: list[object] = []
     summaries = source.summaries
@@ -80,7 +84,7 @@ def test_only_grown_runs_are_summarized_again(
     assert requested == [("conv", "loss"), ("vit", "loss"), ("vit", "loss")]
 
 
-def test_removed_run_has_no_row(source: MemorySource, table: RunTableApi) -> None:
+def test_removed_run_has_no_row(source: MemorySource, table: RunColumnsApi) -> None:
     table.read_columns(ColumnsRequest(["last:loss"]))
     del source.logged["conv"]
     source.refresh()
@@ -88,7 +92,7 @@ def test_removed_run_has_no_row(source: MemorySource, table: RunTableApi) -> Non
     assert (response.runs, response.columns) == (["vit"], {"last:loss": [7.0]})
 
 
-def test_unknown_column_raises_usage_error(table: RunTableApi) -> None:
+def test_unknown_column_raises_usage_error(table: RunColumnsApi) -> None:
     with pytest.raises(UsageError, match='no column "mean:loss"'):
         table.read_columns(ColumnsRequest(["mean:loss"]))
 

@@ -1,9 +1,9 @@
 import { untrack } from 'svelte';
 
-import { QueryMap } from '../../api/create-query.svelte';
-import type { QueryDefinition } from '../../api/query-definition';
-import type { Problem } from '../../api/schemas';
-import type { Context } from '../../plugin/context';
+import { QueryMap } from '../api/create-query.svelte';
+import type { ObserveOptions, QueryDefinition } from '../api/query-definition';
+import type { Problem } from '../api/schemas';
+import type { Context } from './context';
 
 export const PAGE_ROWS = 200;
 
@@ -37,11 +37,13 @@ export class PagedRows<Request extends PageRequest, Page extends { readonly tota
     context: Context,
     definition: QueryDefinition<Request, Page>,
     makeRequest: () => Request | null,
+    options: ObserveOptions<Request> = {},
   ) {
-    this.#pages = new QueryMap(context.queries, definition, (key) => {
+    const makePageRequest = (key: string): Request | null => {
       const request = makeRequest();
       return request && { ...request, offset: Number(key) * PAGE_ROWS, limit: PAGE_ROWS };
-    });
+    };
+    this.#pages = new QueryMap(context.queries, definition, makePageRequest, options);
     $effect(() => {
       const wanted = this.#visiblePages;
       untrack(() => this.#subscribe(wanted));

@@ -1,0 +1,105 @@
+"""The Runs dashboard with 100,000 runs: the first page of rows, sorting, filtering and grouping."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import board
+from benchmarks.make_logs import FILE_NAME, START_S, get_log
+from benchmarks.report import Row, format_s
+from benchmarks.website import Website
+from tracklight.formats import hparams, summary
+from tracklight.formats.event import encode_event, encode_file_version
+from tracklight.formats.tfrecord import encode_record
+
+_REPEATS = 5
+_COLUMNS = ["name", "state", "start", "duration", "host", "hparam:lr", "hparam:optimizer"]
+_COLUMNS += ["last:loss", "min:loss", "last:accuracy"]
+_FILTER = 'state = finished and lr < 0.01 and last("accuracy") > 0.5 and not trial-1'
+
+
+def measure(quick: bool) -> Iterator[Row]:
+    runs = 2_000 if quick else 100_000
+    folder = get_log(f"run-table-{runs}", lambda target: write_runs(target, runs))
+    with board.start_tracklight(folder) as site:
+        while (
+            site.get("api/v1/status")["status"]["loading"]
+            or len(site.get("api/v1/runs")["runs"]) < runs
+        ):
+            time.sleep(0.5)
+        first = _time_cpu(site, {"columns": _COLUMNS})
+        sorted_s = _measure(site, {"sort": ["-last:accuracy", "hparam:optimizer", "name"]})
+        filtered_s = _measure(site, {"filter": _FILTER, "sort": ["-start"]})
+        grouped_s = _measure(site, {"group_by": ["hparam:optimizer", "state"]})
+        last_s = _measure(site, {"offset": runs - 200, "sort": ["last:loss"]})
+    what = f"Runs table, {runs:,} runs"
+    yield Row(
+        f"{what}: first page of rows after the log is read, processor time",
+        format_s(first),
+        must="under 1.5 s",
+        reached=first < 1.5,
+    )
+    for label, seconds in (
+        ("sorted by three columns", sorted_s),
+        ("filtered by four conditions", filtered_s),
+        ("grouped by two columns", grouped_s),
+        ("the last page", last_s),
+    ):
+        yield Row(
+            f"… {label}, processor time",
+            format_s(seconds),
+            must="under 0.15 s",
+            reached=seconds < 0.15,
+        )
+
+
+def _measure(site: Website, request: dict[str, Any]) -> float:
+    """Return the median processor time of a request whose columns are known."""
+    body = {"columns": _COLUMNS, **request}
+    return float(np.median([_time_cpu(site, body) for _ in range(_REPEATS)]))
+
+
+def _time_cpu(site: Website, body: dict[str, Any]) -> float:
+    before = site.process.cpu_times()
+    site.post("api/v1/runs/table", body)
+    after = site.process.cpu_times()
+    return after.user + after.system - before.user - before.system
+
+
+def write_runs(folder: Path, count: int) -> None:
+    """Write runs as `tracklight.run` does: a start, hyperparameters, scalars and an end."""
+    rng = np.random.default_rng(7)
+    for number in range(count):
+        path = folder / f"trial-{number:06}" / FILE_NAME
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"".join(map(encode_record, _iter_events(number, rng))))
+
+
+def _iter_events(number: int, rng: np.random.Generator) -> Iterator[bytes]:
+    start_s = START_S + 60 * number
+    start = hparams.RunStart(
+        f"python train.py --seed {number}", host=f"gpu{number % 16}", user="ann", wall_time=start_s
+    )
+    config = {
+        "lr": float(10 ** rng.uniform(-5, -1)),
+        "optimizer": ("adam", "sgd", "lion")[number % 3],
+        "layers": int(rng.integers(2, 12)),
+        "seed": number,
+    }
+    yield encode_file_version(start_s)
+    records = [hparams.build_run_start(start), hparams.build_session_start(config)]
+    yield encode_event(start_s, 0, records)
+    for step in range(3):
+        scalars = [
+            summary.scalar("loss", float(rng.uniform() / (step + 1))),
+            summary.scalar("accuracy", float(rng.uniform())),
+        ]
+        yield encode_event(start_s + 10 * step, step, scalars)
+    if number % 10:
+        end = hparams.RunEnd(number % 7 == 0, "", start_s + 30)
+        yield encode_event(start_s + 30, 3, [hparams.build_run_end(end)])

@@ -1,0 +1,77 @@
+"""The Share button: link, static HTML, image and code for other sites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Download, Locator, Page, expect
+
+from tests.web.cards import drawn_chart
+from tests.web.run_table import run_color, run_names
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+VIEW = "?tab=scalars&tags=train/loss&sel=none;%2Bconv/lr3e-4,vit"
+
+
+def open_share(page: Page) -> Locator:
+    page.get_by_role("button", name="Share").click()
+    expect(page.get_by_role("heading", name="Share this view")).to_be_visible()
+    return page.locator(".share")
+
+
+def download(page: Page, kind: str) -> Download:
+    row = open_share(page).locator(".row").filter(has_text=kind)
+    with page.expect_download() as download:
+        row.get_by_role("button", name="Download").click()
+    return download.value
+
+
+def test_copies_link(sweep: str, open_page: OpenPage) -> None:
+    page = open_page(sweep + VIEW, permissions=["clipboard-read", "clipboard-write"])
+    drawn_chart(page, "train/loss")
+    open_share(page).get_by_role("button", name="Copy link").click()
+    expect(page.locator(".share")).to_contain_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+
+
+def test_static_html_shows_the_view_in_the_same_colors(
+    sweep: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    page = open_page(sweep + VIEW, accept_downloads=True)
+    drawn_chart(page, "train/loss")
+    file = tmp_path / "view.html"
+    found = download(page, "Static HTML")
+    assert found.suggested_filename == "Scalars.html"
+    found.save_as(file)
+    copy = open_page(file.as_uri())
+    drawn_chart(copy, "train/loss")
+    assert run_names(copy) == ["conv/lr3e-4", "vit"]
+    for run in ("conv/lr3e-4", "vit"):
+        assert run_color(copy, run) == run_color(page, run)
+    open_share(copy)
+    expect(copy.get_by_text("Static HTML")).to_have_count(0)
+
+
+def test_image_shows_the_charts(sweep: str, open_page: OpenPage) -> None:
+    page = open_page(sweep + VIEW, accept_downloads=True)
+    drawn_chart(page, "train/loss")
+    color = run_color(page, "vit")
+    image = Image.open(download(page, "Image").path()).convert("RGB")
+    width = page.locator("[data-view]").evaluate("view => view.clientWidth")
+    assert image.width == 2 * width
+    wanted = tuple(int(part) for part in color.strip("rgb()").split(","))
+    colors = {pixel for _, pixel in image.getcolors(1 << 24) or []}
+    assert wanted in colors
+
+
+def test_embed_code_has_the_view(sweep: str, open_page: OpenPage) -> None:
+    page = open_page(sweep + VIEW)
+    drawn_chart(page, "train/loss")
+    code = open_share(page).get_by_role("region", name="Embed")
+    expect(code).to_contain_text(page.url.replace("&", "&amp;"))
+    expect(code).to_contain_text("<iframe src=")

@@ -1,0 +1,211 @@
+"""Filter, sort and group the table of runs, and take one page of rows from the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tracklight.analysis.experiments.hparam_columns import CellState
+from tracklight.formats.hparams import HParamValue
+from tracklight.server.run_table.filter_expression import find_matches
+from tracklight.server.run_table.table import RunTable, TableColumn
+from tracklight.types import Float64, Int64
+
+Aggregate = Literal["mean", "median", "min", "max", "sum"]
+
+_GROUP_SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """A column to sort by, written ``KEY`` or ``-KEY`` in requests."""
+
+    key: str
+    descending: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> SortKey:
+        return cls(text.removeprefix("-"), text.startswith("-"))
+
+
+def select_rows(table: RunTable, expression: str, show_hidden: bool) -> Int64:
+    """Return the runs that match a filter, in natural order.
+
+    Raises:
+        ExpressionError: The filter is not valid.
+    """
+    mask = find_matches(expression, table)
+    if not show_hidden:
+        mask &= table.get_column("hidden").values == 0
+    return np.flatnonzero(mask)
+
+
+def sort_rows(table: RunTable, rows: Int64, sort: Sequence[SortKey]) -> Int64:
+    """Return rows in order: pinned ones first, then by the keys, then by name."""
+    if not len(rows):
+        return rows
+    keys: list[Float64] = []
+    for sort_key in reversed(sort):
+        keys += _make_sort_keys(table.get_column(sort_key.key), rows, sort_key.descending)
+    keys.append(-table.get_column("pinned").values[rows])
+    return rows[np.lexsort(keys)]
+
+
+def _make_sort_keys(column: TableColumn, rows: Int64, descending: bool) -> list[Float64]:
+    """Return keys for `numpy.lexsort`, the most significant last. Missing values come last."""
+    values = column.values[rows]
+    order = -values if descending else values
+    if column.states is None:
+        return [order]  # NumPy sorts NaN to the end
+    states = column.states[rows]
+    rank = np.zeros(len(rows))
+    rank[states == CellState.BOOL] = 1
+    rank[states == CellState.TEXT] = 2
+    rank[states == CellState.MISSING] = 3
+    return [np.where(states == CellState.MISSING, 0.0, order), rank]
+
+
+# ---- groups
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of rows with the same values in some columns."""
+
+    ids: list[str]
+    """Identifies each group in requests."""
+    labels: list[list[HParamValue | None]]
+    """The values of each group, one for each column that the rows are grouped by."""
+    members: list[Int64]
+    """The rows of each group, in the order of the table."""
+
+
+def group_rows(
+    table: RunTable, rows: Int64, group_by: Sequence[str], sort: Sequence[SortKey], how: Aggregate
+) -> Groups:
+    """Group sorted rows, and sort the groups by the aggregates of the sort keys."""
+    columns = [table.get_column(key) for key in group_by]
+    codes = np.stack([_encode_values(column, rows) for column in columns], axis=1)
+    _, first, group_of = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    group_of = group_of.reshape(-1)
+    order = np.argsort(group_of, kind="stable")
+    starts = np.searchsorted(group_of[order], np.arange(len(first)))
+    members = [rows[part] for part in np.split(order, starts[1:])]
+    positions = _sort_groups(table, members, columns, rows[first], sort, how)
+    labels = [[column.get_value(int(rows[first[at]])) for column in columns] for at in positions]
+    ids = [_GROUP_SEPARATOR.join(map(_format_label, label)) for label in labels]
+    return Groups(ids, labels, [members[at] for at in positions])
+
+
+def _encode_values(column: TableColumn, rows: Int64) -> Float64:
+    """Return a number for each row that is the same for equal values; missing ones are equal."""
+    values = column.values[rows]
+    codes = np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.float64)
+    if column.states is None:
+        return codes
+    states = column.states[rows]
+    codes = np.where(states == CellState.MISSING, 0.0, codes)
+    return codes + states.astype(np.float64) * (len(values) + 1)
+
+
+def _sort_groups(
+    table: RunTable,
+    members: Sequence[Int64],
+    columns: Sequence[TableColumn],
+    first: Int64,
+    sort: Sequence[SortKey],
+    how: Aggregate,
+) -> list[int]:
+    """Return the order of groups: by aggregates of sorted numbers, then by the groups' values."""
+    keys: list[Float64] = []
+    for column in reversed(columns):
+        keys += _make_sort_keys(column, first, False)
+    for sort_key in reversed(sort):
+        column = table.get_column(sort_key.key)
+        if any(column is own for own in columns):
+            keys += _make_sort_keys(column, first, sort_key.descending)
+        elif column.kind not in _TEXT_KINDS:
+            numbers = aggregate_column(column, members, how)
+            keys.append(-numbers if sort_key.descending else numbers)
+    return [int(at) for at in np.lexsort(keys)]
+
+
+_TEXT_KINDS = ("text", "labels", "state", "mixed")
+
+
+def aggregate_column(column: TableColumn, groups: Sequence[Int64], how: Aggregate) -> Float64:
+    """Return one number for each group of rows; NaN for groups without a finite number."""
+    sizes = [len(group) for group in groups]
+    rows = np.concatenate(groups) if groups else np.zeros(0, np.int64)
+    group_of = np.repeat(np.arange(len(groups)), sizes)
+    values = column.values[rows]
+    is_used = np.isfinite(values)
+    if column.states is not None:
+        states = column.states[rows]
+        is_used &= (states == CellState.NUMBER) | (states == CellState.BOOL)
+    values, group_of = values[is_used], group_of[is_used]
+    result = np.full(len(groups), np.nan)
+    if not len(values):
+        return result
+    if how == "median":
+        order = np.lexsort((values, group_of))
+    else:
+        order = np.arange(len(values))  # groups are contiguous
+    present, starts, counts = np.unique(group_of[order], return_index=True, return_counts=True)
+    ordered = values[order]
+    if how == "median":
+        low, high = starts + (counts - 1) // 2, starts + counts // 2
+        result[present] = (ordered[low] + ordered[high]) / 2
+    elif how in ("min", "max"):
+        reduce = np.minimum if how == "min" else np.maximum
+        result[present] = reduce.reduceat(ordered, starts)
+    else:
+        sums = np.add.reduceat(ordered, starts)
+        result[present] = sums / counts if how == "mean" else sums
+    return result
+
+
+def summarize_texts(column: TableColumn, rows: Int64) -> tuple[HParamValue | None, int]:
+    """Return the value that all rows have, or None, and the number of distinct values."""
+    if column.states is not None:
+        rows = rows[column.states[rows] != CellState.MISSING]
+    if not len(rows):
+        return None, 0
+    codes = np.unique(column.values[rows])
+    return (column.get_value(int(rows[0])) if len(codes) == 1 else None), len(codes)
+
+
+def _format_label(label: HParamValue | None) -> str:
+    return f"{type(label).__name__}:{label}"
+
+
+# ---- pages
+
+
+@dataclass(frozen=True)
+class PageRow:
+    """A row of a page: a run, or the header of a group."""
+
+    run: int | None
+    group: int | None
+
+
+def take_page(
+    groups: Groups, expanded: frozenset[str], offset: int, limit: int
+) -> tuple[list[PageRow], int]:
+    """Return some rows of a list of groups with the runs of expanded groups, and its length."""
+    page: list[PageRow] = []
+    at = 0
+    for number, (id, members) in enumerate(zip(groups.ids, groups.members, strict=True)):
+        runs = members if id in expanded else members[:0]
+        if offset <= at < offset + limit:
+            page.append(PageRow(None, number))
+        at += 1
+        low, high = max(0, offset - at), min(len(runs), offset + limit - at)
+        if high > low:
+            page += [PageRow(run, number) for run in runs[low:high].tolist()]
+        at += len(runs)
+    return page, at

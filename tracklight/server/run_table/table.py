@@ -1,0 +1,412 @@
+"""All runs with all of their columns, encoded as numbers.
+
+A `RunTable` is the table at one moment: one version of the log, one revision of the notes and one
+time, on which the states depend. Columns are built when they are first used.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from tracklight.analysis.experiments.hparam_columns import CellColumn, CellState, encode_cells
+from tracklight.errors import UsageError
+from tracklight.formats.hparams import HParamValue
+from tracklight.server.notes import NotesDocument, RunNote
+from tracklight.server.run_table.run_columns import (
+    METRIC_FIELDS,
+    RunHParams,
+    RunMetrics,
+    get_metric_values,
+)
+from tracklight.server.run_table.run_states import (
+    STATE_NAMES,
+    RunRecords,
+    StateTracker,
+    read_records,
+)
+from tracklight.server.source import LogOverview, LogSource, RunRow
+from tracklight.types import Float64, Int64
+from tracklight.util.json_number import JsonNumber
+from tracklight.util.lru_cache import LruCache
+
+ColumnKind = Literal[
+    "text", "number", "bool", "mixed", "labels", "time", "duration", "bytes", "state"
+]
+
+#: Columns of hyperparameters and metrics; each takes a megabyte for 100,000 runs.
+_MAX_CACHED_COLUMNS = 200
+_EMPTY_NOTE = RunNote()
+
+#: The separator of labels within one text; labels are typed with commas between them.
+_LABEL_SEPARATOR = ", "
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableColumn(CellColumn):
+    """A column and its values in all runs."""
+
+    key: str
+    kind: ColumnKind
+
+    def list_items(self) -> list[tuple[str, ...]]:
+        """Return the texts that each category consists of: several for labels, otherwise one."""
+        if self.kind != "labels":
+            return [(text,) for text in self.categories]
+        return [tuple(text.split(_LABEL_SEPARATOR)) for text in self.categories]
+
+    def take_cells(self, rows: Int64) -> list[HParamValue | None]:
+        """Return the decoded values of some rows."""
+        return [self.get_value(row) for row in rows.tolist()]
+
+
+class _LogColumns:
+    """The part of the table that depends on the log only."""
+
+    def __init__(
+        self, source: LogSource, overview: LogOverview, hparams: RunHParams, metrics: RunMetrics
+    ) -> None:
+        self.rows: Sequence[RunRow] = list(overview.runs().values())
+        self.names = [row.name for row in self.rows]
+        self.index_of = {name: index for index, name in enumerate(self.names)}
+        self.records: RunRecords = read_records(source, overview)
+        self.tracker = StateTracker(self.rows, self.records)
+        self._source = source
+        self._overview = overview
+        self._hparams = hparams
+        self._metrics = metrics
+        self._lock = threading.Lock()
+        self._cached: LruCache[str, TableColumn] = LruCache(max_items=_MAX_CACHED_COLUMNS)
+
+    def find(self, key: str) -> TableColumn | None:
+        """Return a column; None if no run has it."""
+        with self._lock:
+            column = self._cached.find(key)
+            if column is None:
+                column = self._build(key)
+                if column is not None:
+                    self._cached.put(key, column)
+            return column
+
+    def is_cached(self, key: str) -> bool:
+        with self._lock:
+            return self._cached.find(key) is not None
+
+    def read_metric_cells(self, field: str, tag: str, rows: Int64) -> list[float | None]:
+        """Return a metric of some rows, without reading that of all others."""
+        keys = [(self.names[row], tag) for row in rows.tolist()]
+        number = METRIC_FIELDS.index(field)
+        return [
+            None if summary is None else get_metric_values(summary)[number]
+            for summary in self._source.summaries(keys)
+        ]
+
+    @cached_property
+    def hparam_names(self) -> list[str]:
+        names = (name for hparams in self._hparams.read().values() for name in hparams)
+        return list(dict.fromkeys(names))
+
+    @cached_property
+    def metric_names(self) -> list[str]:
+        return list(self._overview.scalar_tags())
+
+    def _build(self, key: str) -> TableColumn | None:
+        if key in _PLAIN_COLUMNS:
+            return _PLAIN_COLUMNS[key](self)
+        kind, _, name = key.partition(":")
+        if kind == "hparam":
+            return self._build_hparam(key, name)
+        if kind in METRIC_FIELDS and name in self.metric_names:
+            return self._build_metric(name, kind)
+        return None
+
+    def _build_hparam(self, key: str, name: str) -> TableColumn | None:
+        hparams = self._hparams.read()
+        cells = [own.get(name) if (own := hparams.get(run)) else None for run in self.names]
+        if all(cell is None for cell in cells):
+            return None
+        return make_column(key, cells)
+
+    def _build_metric(self, tag: str, field: str) -> TableColumn:
+        """Build all columns of a metric at once, since one summary has all of its numbers."""
+        columns = np.full((len(METRIC_FIELDS), len(self.names)), np.nan)
+        is_missing = np.ones(columns.shape, np.bool_)
+        for run, values in self._metrics.read(tag).items():
+            row = self.index_of.get(run)
+            if row is not None:
+                for number, value in enumerate(values):
+                    if value is not None:
+                        columns[number, row] = value
+                        is_missing[number, row] = False
+        built = {
+            name: make_number_column(f"{name}:{tag}", "number", columns[number], is_missing[number])
+            for number, name in enumerate(METRIC_FIELDS)
+        }
+        for column in built.values():
+            self._cached.put(column.key, column)
+        return built[field]
+
+    # ---- columns of all runs
+
+    def _build_names(self) -> TableColumn:
+        # Runs are listed in natural order, which is the order of categories.
+        states = np.full(len(self.names), CellState.TEXT, np.uint8)
+        values = np.arange(len(self.names), dtype=np.float64)
+        return TableColumn(
+            key="name", kind="text", values=values, states=states, categories=self.names
+        )
+
+    def _build_start(self) -> TableColumn:
+        starts = (row.start_wall for row in self.rows)
+        return make_number_column("start", "time", _to_floats(starts))
+
+    def _build_duration(self) -> TableColumn:
+        starts = _to_floats(row.start_wall for row in self.rows)
+        tracker = self.tracker
+        ends = np.where(np.isnan(tracker.end), tracker.last, tracker.end)
+        return make_number_column("duration", "duration", np.maximum(ends - starts, 0.0))
+
+    def _build_start_texts(self, key: str, field: str) -> TableColumn:
+        starts = self.records.list_starts()
+        return make_column(key, [getattr(it, field) or None if it else None for it in starts])
+
+
+def _to_floats(values: Iterable[JsonNumber | None]) -> Float64:
+    return np.array([np.nan if value is None else float(value) for value in values], np.float64)
+
+
+_PLAIN_COLUMNS: dict[str, Callable[[_LogColumns], TableColumn]] = {
+    "name": _LogColumns._build_names,
+    "start": _LogColumns._build_start,
+    "duration": _LogColumns._build_duration,
+    "updated": lambda log: make_number_column("updated", "time", log.tracker.last),
+    "points": lambda log: make_number_column(
+        "points", "number", np.array([row.points for row in log.rows], np.float64)
+    ),
+    "tags": lambda log: make_number_column(
+        "tags", "number", np.array([row.tags for row in log.rows], np.float64)
+    ),
+    "bytes": lambda log: make_number_column(
+        "bytes", "bytes", np.array([row.bytes for row in log.rows], np.float64)
+    ),
+    "host": lambda log: log._build_start_texts("host", "host"),
+    "user": lambda log: log._build_start_texts("user", "user"),
+    "commit": lambda log: log._build_start_texts("commit", "git_commit"),
+    "command": lambda log: log._build_start_texts("command", "command"),
+    "error": lambda log: make_column(
+        "error", [end.error or None if end else None for end in log.records.list_ends()]
+    ),
+}
+
+#: Columns that depend on the notes.
+_NOTE_COLUMNS: dict[str, Callable[[RunNote], HParamValue | None]] = {
+    "alias": lambda note: note.alias or None,
+    "note": lambda note: note.note or None,
+    "labels": lambda note: _LABEL_SEPARATOR.join(note.labels) or None,
+    "hidden": lambda note: note.hidden,
+    "pinned": lambda note: note.pinned,
+}
+
+#: The columns that every table has, in the order in which they are offered.
+PLAIN_KEYS = (
+    "name",
+    "state",
+    "start",
+    "updated",
+    "duration",
+    "labels",
+    "note",
+    "host",
+    "user",
+    "commit",
+    "command",
+    "error",
+    "alias",
+    "points",
+    "tags",
+    "bytes",
+)
+
+
+class RunTable:
+    """The table at one moment.
+
+    Args:
+        log: The columns that depend on the log only.
+        notes: The notes of users.
+        now: The time, in seconds since 1970.
+    """
+
+    def __init__(self, log: _LogColumns, notes: NotesDocument, now: float) -> None:
+        self.names = log.names
+        self.now = now
+        self._log = log
+        self._notes = notes
+        self._own: dict[str, TableColumn] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def find_column(self, key: str) -> TableColumn | None:
+        """Return a column; None if no run can have it."""
+        if key != "state" and key not in _NOTE_COLUMNS:
+            return self._log.find(key)
+        if key not in self._own:
+            self._own[key] = self._build_state() if key == "state" else self._build_note(key)
+        return self._own[key]
+
+    def get_column(self, key: str) -> TableColumn:
+        """Return a column; one without values for a hyperparameter or metric that is gone.
+
+        Raises:
+            UsageError: The key is not one of a column.
+        """
+        column = self.find_column(key)
+        if column is not None:
+            return column
+        if key.partition(":")[0] not in ("hparam", *METRIC_FIELDS):
+            raise UsageError(
+                "runs.unknown_column",
+                'there is no column "{key}"; use hparam:NAME, last:TAG, min:TAG or max:TAG',
+                key=key,
+            )
+        return make_number_column(key, "number", np.full(len(self), np.nan))
+
+    def read_cells(self, key: str, rows: Int64) -> tuple[ColumnKind, list[HParamValue | None]]:
+        """Return the kind of a column and its values in some rows.
+
+        A metric that nothing was sorted or filtered by is read for these rows only: reading it for
+        100,000 runs takes seconds.
+        """
+        field, _, tag = key.partition(":")
+        if (
+            field in METRIC_FIELDS
+            and tag in self._log.metric_names
+            and not self._log.is_cached(key)
+        ):
+            return "number", [*self._log.read_metric_cells(field, tag, rows)]
+        column = self.get_column(key)
+        return column.kind, column.take_cells(rows)
+
+    def get_note(self, row: int) -> RunNote:
+        return self._notes.runs.get(self.names[row], _EMPTY_NOTE)
+
+    def list_hparams(self) -> list[str]:
+        return self._log.hparam_names
+
+    def list_metrics(self) -> list[str]:
+        return self._log.metric_names
+
+    @cached_property
+    def search_texts(self) -> list[str]:
+        """Name and alias of each run, in lower case."""
+        texts = [name.lower() for name in self.names]
+        for row, note in self._iter_notes():
+            if note.alias:
+                texts[row] += f"\n{note.alias.lower()}"
+        return texts
+
+    def _build_state(self) -> TableColumn:
+        return TableColumn(
+            key="state",
+            kind="state",
+            values=self._log.tracker.compute(self.now).astype(np.float64),
+            states=np.full(len(self), CellState.TEXT, np.uint8),
+            categories=STATE_NAMES,
+        )
+
+    def _build_note(self, key: str) -> TableColumn:
+        """Build a column of a field of the notes; most runs have none."""
+        read = _NOTE_COLUMNS[key]
+        default = read(_EMPTY_NOTE)
+        cells: dict[int, HParamValue | None] = {row: read(note) for row, note in self._iter_notes()}
+        encoded = encode_cells([*cells.values(), default])
+        fallback_value, fallback_state = encoded.values[-1], _get_states(encoded)[-1]
+        values = np.full(len(self), fallback_value)
+        states = np.full(len(self), fallback_state, np.uint8)
+        rows = list(cells)
+        values[rows], states[rows] = encoded.values[:-1], _get_states(encoded)[:-1]
+        kind: ColumnKind = "labels" if key == "labels" else "bool" if default is False else "text"
+        return TableColumn(
+            key=key, kind=kind, values=values, states=states, categories=encoded.categories
+        )
+
+    def _iter_notes(self) -> list[tuple[int, RunNote]]:
+        index_of = self._log.index_of
+        return [
+            (index_of[name], note) for name, note in self._notes.runs.items() if name in index_of
+        ]
+
+
+def _get_states(column: CellColumn) -> np.ndarray:
+    if column.states is not None:
+        return column.states
+    return np.full(len(column.values), CellState.NUMBER, np.uint8)
+
+
+def make_number_column(
+    key: str, kind: ColumnKind, values: Float64, is_missing: np.ndarray | None = None
+) -> TableColumn:
+    """Return a column of numbers; by default NaN is missing."""
+    missing = np.isnan(values) if is_missing is None else is_missing
+    states = None
+    if missing.any():
+        states = np.where(missing, np.uint8(CellState.MISSING), np.uint8(CellState.NUMBER))
+    return TableColumn(key=key, kind=kind, values=values, states=states, categories=[])
+
+
+def make_column(key: str, cells: list[HParamValue | None]) -> TableColumn:
+    """Return a column of cells of any types."""
+    encoded = encode_cells(cells)
+    found = {*np.unique(_get_states(encoded)).tolist()} - {int(CellState.MISSING)}
+    kinds: dict[int, ColumnKind] = {
+        CellState.NUMBER: "number",
+        CellState.TEXT: "text",
+        CellState.BOOL: "bool",
+    }
+    kind: ColumnKind = kinds[found.pop()] if len(found) == 1 else "mixed" if found else "text"
+    return TableColumn(
+        key=key,
+        kind=kind,
+        values=encoded.values,
+        states=encoded.states,
+        categories=encoded.categories,
+    )
+
+
+class RunTableStore:
+    """Keeps the columns of the current version of the log. Thread-safe."""
+
+    def __init__(
+        self,
+        source: LogSource,
+        overview: LogOverview,
+        hparams: RunHParams,
+        metrics: RunMetrics,
+        read_notes: Callable[[], NotesDocument],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._source = source
+        self._overview = overview
+        self._hparams = hparams
+        self._metrics = metrics
+        self._read_notes = read_notes
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._cached: tuple[object, _LogColumns] | None = None
+
+    def get_table(self) -> RunTable:
+        """Return the current table."""
+        with self._lock:
+            # The version grows at the end of a refresh, but runs already grow during it.
+            state = self._source.version, self._source.progress
+            if self._cached is None or self._cached[0] != state:
+                log = _LogColumns(self._source, self._overview, self._hparams, self._metrics)
+                self._cached = state, log
+            return RunTable(self._cached[1], self._read_notes(), self._clock())
