@@ -18,17 +18,18 @@ WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/t
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: run test test-all test-web coverage check check-python check-web bench docs format pins clean help
+.PHONY: run test test-all test-web coverage check check-python check-web bench docs release format pins clean help
 
 run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given (ARGS="--port 7000")
 	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/tracklight demo demo-logs
 	$(BIN)/tracklight --logdir $(if $(LOGDIR),"$(LOGDIR)",demo-logs --data-dir demo-logs) $(ARGS)
 
-test: .make/test test-web  ## Run the quick tests: units, the page, a browser smoke test; no framework is needed
+test: .make/npm  ## Run the quick tests: units, the page, a browser smoke test; no framework is needed
+	@# Side by side, as the first mostly waits for downloads.
+	$(MAKE) --no-print-directory --jobs 2 .make/test test-web
 	$(BIN)/python tools/run_tests.py quick $(ARGS)
 
 test-all: .make/npm  ## Run all tests, with frameworks, Jupyter, S3 and all of the browser suite
-	@# Side by side, as the first mostly waits for downloads.
 	$(MAKE) --no-print-directory --jobs 2 .make/all test-web .make/proxy .make/programs
 	$(BIN)/python tools/run_tests.py all $(ARGS)
 
@@ -55,11 +56,16 @@ check-web:
 	npm --prefix web run --silent lint
 	npm --prefix web run --silent format
 
-bench: .make/kernel .make/web .make/bench .make/frameworks  ## Measure tracklight beside TensorBoard
+bench: .make/kernel .make/web .make/bench .make/frameworks .make/chromium  ## Measure tracklight beside TensorBoard
 	$(BIN)/python -m benchmarks $(ARGS)
 
-docs: .make/docs  ## Build the site of docs/ into docs/_build
+docs: .make/docs  ## Build the site of docs/ into docs/_build, in English and Simplified Chinese
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -D language=zh_CN docs docs/_build/zh_CN
+	$(BIN)/python tools/check_translations.py
+
+release: .make/node .make/release .make/kernel  ## Build sdist and wheels into dist/, check them and install them; nothing is uploaded
+	$(BIN)/python tools/release.py
 
 format: .make/node .make/check  ## Lay the sources out as `make check` wants them
 	$(BIN)/ruff check --fix-only --quiet .
@@ -72,7 +78,7 @@ pins:  ## Pin the newest versions of everything in tools/constraints.txt
 	.make/pins/bin/pip install --quiet --upgrade pip
 	TRACKLIGHT_KERNEL=skip TRACKLIGHT_WEB=skip .make/pins/bin/pip install --quiet --upgrade \
 	    . --group build --group node --group test --group test-all --group coverage --group check \
-	    --group bench --group docs --group frameworks
+	    --group bench --group docs --group release --group frameworks
 	@# A label such as +cpu says where a build came from, and another machine may have another one.
 	.make/pins/bin/pip freeze --all --exclude tracklight | sed 's/+.*//' > tools/constraints.txt
 	rm -rf .make/pins
@@ -82,6 +88,7 @@ clean:  ## Remove everything that was made here
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find tracklight -name '_*.c' -exec rm -f {} +
 	find tracklight -name '_*.so' -exec rm -f {} +
+	find docs/locale -name '*.mo' -exec rm -f {} +
 	find tracklight tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## Say what there is to make
@@ -135,7 +142,7 @@ help:  ## Say what there is to make
 	npm install --silent --no-fund --no-audit --prefix .make/http-proxy configurable-http-proxy
 	@touch $@
 
-.make/test .make/test-all .make/coverage .make/check .make/bench .make/docs: .make/%: .make/installed
+.make/test .make/test-all .make/coverage .make/check .make/bench .make/docs .make/release: .make/%: .make/installed
 	$(PIP) --group $*
 	@touch $@
 
@@ -147,5 +154,5 @@ help:  ## Say what there is to make
 # All that tests need, in one step: every call of pip checks all packages again.
 .make/all: .make/installed
 	@echo "tracklight: installing PyTorch, TensorFlow, JAX and others, once; it takes minutes"
-	$(PIP) --group test --group test-all --group docs --group frameworks
-	@touch .make/test .make/test-all .make/docs .make/frameworks $@
+	$(PIP) --group test --group test-all --group docs --group release --group frameworks
+	@touch .make/test .make/test-all .make/docs .make/release .make/frameworks $@

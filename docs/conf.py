@@ -1,21 +1,62 @@
-"""The site: ``make docs`` builds it from these pages with Sphinx."""
+"""The site: ``make docs`` builds it from these pages with Sphinx, once for each language."""
 
 from __future__ import annotations
 
+import sys
+
+from sphinx.ext.autodoc.mock import MockFinder
+
 import tracklight
+
+# The site is built without frameworks, whether they are installed or not. Modules import them on
+# first use, also after autodoc has removed its own mocks.
+FRAMEWORKS = ["anywidget", "jax", "keras", "lightning", "optuna", "tensorflow", "torch"]
+sys.meta_path.insert(0, MockFinder([*FRAMEWORKS, "transformers"]))
 
 project = "tracklight"
 author = "The tracklight authors"
 version = release = tracklight.__version__
 
-extensions = ["myst_parser"]
-exclude_patterns = ["_build"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build", "locale"]
+templates_path = ["_templates"]
 myst_heading_anchors = 4
+myst_enable_extensions = ["attrs_block"]
+
+# The reference comes from docstrings. `name` is code in them, as in Markdown.
+default_role = "code"
+autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": False}
+autodoc_typehints = "none"
+autodoc_class_signature = "mixed"
+# A class without a docstring of its own has that of msgspec.Struct, an introduction to msgspec.
+autodoc_inherit_docstrings = False
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+
+# `-D language=zh_CN` builds the Chinese site; tools/check_translations.py lists what is missing.
+language = "en"
+locale_dirs = ["locale"]
+gettext_compact = False
+gettext_location = False
 
 html_theme = "furo"
 html_title = f"tracklight {release}"
 html_favicon = "../web/public/icon.svg"
 html_theme_options = {"navigation_with_keys": True}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "language.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 html_copy_source = False
 html_show_copyright = False
 # A page must not ask other sites for anything, and shows the same offline.

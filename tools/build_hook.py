@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import build_kernel
 import build_web
+import third_party
 
 
 class TracklightBuildHook(BuildHookInterface[Any]):
@@ -28,6 +29,7 @@ class TracklightBuildHook(BuildHookInterface[Any]):
         build_web.build()
         if self.target_name == "wheel":
             self._add_kernels(build_data)
+            self._add_sbom(build_data)
 
     def _add_kernels(self, build_data: dict[str, Any]) -> None:
         kernels = build_kernel.build()
@@ -36,3 +38,12 @@ class TracklightBuildHook(BuildHookInterface[Any]):
         build_data["artifacts"].extend(kernel.as_posix() for kernel in kernels)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
+
+    def _add_sbom(self, build_data: dict[str, Any]) -> None:
+        # TRACKLIGHT_WEB=skip leaves the page out, or one that an older version built.
+        if not (third_party.STATIC / ".packages.json").exists():
+            return
+        core = self.metadata.core
+        path = Path("build", "sbom", "tracklight.cdx.json")
+        third_party.write_sbom(Path(self.root, path), self.metadata.version, core.dependencies)
+        build_data["sbom_files"].append(path.as_posix())

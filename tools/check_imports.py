@@ -9,6 +9,7 @@ layers on top of each other, and at most `MAX_MODULES` modules in a package.
 from __future__ import annotations
 
 import ast
+import functools
 import posixpath
 import re
 import sys
@@ -99,7 +100,7 @@ WEB = {
     "main": "app",
     "app": "dashboards shell",
     "static": "static-setup dashboards shell",
-    "static-setup": "api dashboards",
+    "static-setup": "lib api dashboards",
     "notebook": "lib api charts components plugin scalar-cards",
 }
 
@@ -140,13 +141,20 @@ def iter_python_imports(folder: Path, package: str = PACKAGE) -> Iterator[Import
 def _iter_imported_names(
     path: Path, parent: tuple[str, ...]
 ) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _list_import_nodes(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
             yield from ((node, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = parent[: len(parent) - node.level + 1] if node.level else ()
             module = ".".join([*base, *([node.module] if node.module else [])])
             yield from ((node, f"{module}.{alias.name}") for alias in node.names)
+
+
+@functools.cache
+def _list_import_nodes(text: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Return the import statements of a module. Every table asks for those of the same modules."""
+    nodes = ast.walk(ast.parse(text))
+    return tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
 
 
 def _find_layer(folder: Path, package: str, name: str) -> str | None:

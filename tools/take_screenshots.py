@@ -1,4 +1,4 @@
-"""Take the screenshots of the docs: ``python tools/take_screenshots.py [NAME ...]``.
+"""Take the screenshots of the docs: ``python -m tools.take_screenshots [--chinese] [NAME ...]``.
 
 Writes and serves the demo log and opens each dashboard in Chromium. A screenshot is taken when the
 page no longer changes, or after a timeout for pages with videos.
@@ -9,26 +9,29 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import shutil
+import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-import tracklight
+from tools.chromium import find_chromium
 from tracklight.cli.demo import write_demo
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SIZE = {"width": 1440, "height": 900}
-CHROMIUM = os.environ.get("TRACKLIGHT_CHROMIUM") or shutil.which("chromium")
 #: The query string of each picture: that of the README, and one for each page in docs/dashboards.
 VIEWS = {
     "board": "tab=scalars&runs=sweep",
     "scalars": "tab=scalars&runs=sweep",
+    "runs": 'tab=runs&rt-filter=last("accuracy") > 0.6&rt-sort=-last:accuracy',
     "images": "tab=images",
     "audio": "tab=audio",
     "text": "tab=text",
@@ -42,6 +45,12 @@ VIEWS = {
     "projector": "tab=projector",
     "debugger": "tab=debugger&db=divergence/lr=0.5",
     "profile": "tab=profile&runs=flowers/before",
+    "overview": "tab=overview",
+    "fairness": "tab=fairness",
+    "what_if": (
+        "tab=what_if&wi-file={logdir}/lending/applications.csv&wi-file-label=repaid"
+        "&wi-file-scores=predictions__probabilities"
+    ),
 }
 #: Pointer position, to show the tooltip there.
 POINTERS = {"board": (560, 270), "scalars": (760, 270)}
@@ -52,31 +61,61 @@ _LONGEST_S = 20.0
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(VIEWS))
-    names = parser.parse_args().names or [*VIEWS]
+    # Sphinx uses these in the Chinese site. They need a font with Chinese characters.
+    parser.add_argument("--chinese", action="store_true", help="the page in Simplified Chinese")
+    arguments = parser.parse_args()
+    names = arguments.names or [*VIEWS]
+    language = "zh-CN" if arguments.chinese else "en"
     with tempfile.TemporaryDirectory(prefix="tracklight-screenshots-") as folder:
         os.environ["TRACKLIGHT_DATA_DIR"] = folder  # do not show the notes of the user
         logdir = Path(folder) / "demo"
         write_demo(logdir)
-        with tracklight.serve(logdir, cache=False) as board, sync_playwright() as playwright:
-            _wait_until_read(board.url)
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        with _serve(logdir) as url, sync_playwright() as playwright:
+            _wait_until_read(url)
+            browser = playwright.chromium.launch(
+                executable_path=find_chromium(), args=["--no-sandbox"]
+            )
             for name in names:
-                _take(browser, board.url, name)
+                _take(browser, f"{url}?{VIEWS[name].format(logdir=logdir)}", name, language)
             browser.close()
 
 
-def _find_target(name: str) -> Path:
-    return DOCS / "board.webp" if name == "board" else DOCS / "dashboards" / f"{name}.webp"
+@contextmanager
+def _serve(logdir: Path) -> Iterator[str]:
+    """Serve a log and its data files as `tracklight demo` does; yield the URL."""
+    command = [
+        sys.executable,
+        "-m",
+        "tracklight",
+        "--logdir",
+        str(logdir),
+        "--data-dir",
+        str(logdir),
+    ]
+    command += ["--port", "0", "--no-config", "--no-cache"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().split()[2]
+        finally:
+            process.terminate()
 
 
-def _take(browser: Browser, url: str, name: str) -> None:
-    page = browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce")
-    page.goto(f"{url}?{VIEWS[name]}")
+def _find_target(name: str, language: str) -> Path:
+    suffix = ".webp" if language == "en" else f".{language.replace('-', '_')}.webp"
+    return (DOCS if name == "board" else DOCS / "dashboards") / f"{name}{suffix}"
+
+
+def _take(browser: Browser, url: str, name: str, language: str) -> None:
+    page = browser.new_page(
+        viewport=SIZE, color_scheme="light", reduced_motion="reduce", locale=language
+    )
+    page.goto(url)
     if name in POINTERS:
         _wait_until_still(page)
         page.mouse.move(*POINTERS[name])
     picture = Image.open(io.BytesIO(_wait_until_still(page)))
-    target = _find_target(name)
+    target = _find_target(name, language)
     picture.convert("RGB").save(target, quality=84, method=6)
     page.close()
     print(f"{target.relative_to(DOCS.parent)}: {target.stat().st_size / 1000:.0f} kB")

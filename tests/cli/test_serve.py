@@ -31,11 +31,13 @@ def start(*arguments: str) -> int:
 
 def test_settings_follow_the_flags(small_logdir: Path, served: list[Settings]) -> None:
     flags = "--port=7 --path_prefix=/a --window_title=Lab --trusted-host=lab.example --read-only"
-    assert start(str(small_logdir), *flags.split(), "--no-token", "--alert=loss nan") == 0
+    more = ["--no-token", "--alert=loss nan", "--embed-origin=https://wiki.example"]
+    assert start(str(small_logdir), *flags.split(), *more) == 0
     (settings,) = served
     assert (settings.host, settings.port, settings.path_prefix) == ("localhost", 7, "/a")
     assert (settings.window_title, settings.trusted_hosts) == ("Lab", ("lab.example",))
     assert settings.auth.read_only and settings.open_to_all
+    assert settings.embed_origins == ("https://wiki.example",)
     assert [rule.tag for rule in settings.alerts.rules] == ["loss"]
 
 

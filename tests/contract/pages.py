@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +40,7 @@ def list_links(page: Path) -> list[str]:
     return _LINK.findall(_BLOCK.sub("", page.read_text(encoding="utf-8")))
 
 
+@functools.cache
 def list_anchors(page: Path) -> set[str]:
     """Return the anchors of the headings of a page, as GitHub and the site create them."""
     text = _BLOCK.sub("", page.read_text(encoding="utf-8"))

@@ -8,6 +8,7 @@ import importlib
 import json
 import re
 import shlex
+import shutil
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.analysis.profiles.sample_captures import DATA
 from tests.contract.pages import ROOT, Block, iter_blocks
 from tracklight import hparams, summary
 from tracklight.cli.config import read_config
@@ -84,6 +86,8 @@ def resnet_log(tmp_path: Path) -> Path:
             summary.mesh("cube", np.zeros((1, 8, 3)), step=step)
         summary.graph(proto.GraphDef(node=nodes).SerializeToString())
         hparams.hparams({"lr": 0.1, "optimizer": "adam"})
+    capture = "worker.1794790000000000000.pt.trace.json.gz"
+    shutil.copyfile(DATA / "torch_f32.pt.trace.json.gz", tmp_path / "logs/resnet/train" / capture)
     return tmp_path / "logs"
 
 
@@ -163,12 +167,15 @@ def test_migration_guide_uses_existing_names() -> None:
 
 
 def _exists(name: str) -> bool:
-    """Return whether a name can be imported, or is defined in a module that cannot be imported."""
+    """Return whether a name can be imported.
+
+    Integrations are searched for its definition instead: they would load several frameworks into
+    this process.
+    """
     module, _, attribute = name.rpartition(".")
-    try:
+    if module.split(".")[1:2] not in (["torch"], ["keras"], ["jax"]):
         return hasattr(importlib.import_module(module), attribute)
-    except ImportError:
-        place = ROOT.joinpath(*module.split("."))
-        files = place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]
-        defined = re.compile(rf"^(?:class|def) {attribute}\b", re.MULTILINE)
-        return any(defined.search(file.read_text(encoding="utf-8")) for file in files)
+    place = ROOT.joinpath(*module.split("."))
+    files = place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]
+    defined = re.compile(rf"^(?:class|def) {attribute}\b", re.MULTILINE)
+    return any(defined.search(file.read_text(encoding="utf-8")) for file in files)

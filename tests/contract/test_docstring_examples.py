@@ -1,0 +1,179 @@
+"""The examples in the docstrings of the public API run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+import tracklight
+from tests.analysis.profiles.sample_captures import DATA
+from tracklight import hparams, summary
+from tracklight.formats import proto
+
+MODULES = (
+    "tracklight",
+    "tracklight.summary",
+    "tracklight.hparams",
+    "tracklight.projector",
+    "tracklight.debugger",
+    "tracklight.fairness",
+    "tracklight.what_if",
+    "tracklight.notebook",
+    "tracklight.plugin",
+    "tracklight.errors",
+)
+#: Examples that need a framework, a notebook or a server, and are only parsed here. Other tests run
+#: these functions.
+ONLY_PARSED = {
+    "tracklight.asgi",
+    "tracklight.debugger.check_numerics",
+    "tracklight.debugger.watch",
+    "tracklight.hparams.search",
+    "tracklight.notebook.chart",
+    "tracklight.notebook.start",
+    "tracklight.plugin.SeriesQuery",
+    "tracklight.plugin.TracklightError",
+    "tracklight.Log.debugger",
+    "tracklight.Log.watch",
+    "tracklight.Graph",
+    "tracklight.profile",
+    "tracklight.summary.graph",
+    "tracklight.summary.trace_export",
+    "tracklight.summary.trace_on",
+    "tracklight.what_if.Session",
+    "tracklight.what_if.Session.edit",
+    "tracklight.what_if.read_table",
+    "tracklight.Series.to_pandas",
+    "tracklight.Table.to_wide",
+    "tracklight.fairness.FairnessResult.difference",
+    "tracklight.fairness.FairnessResult.write",
+    "tracklight.fairness.evaluate",
+}
+#: Examples that read a log.
+READING = tuple(
+    f"tracklight.{name}"
+    for name in ("Graph", "HParamsTable", "Log", "RunView", "Series", "Table", "Values", "open")
+)
+
+
+def iter_documented() -> Iterator[tuple[str, list[doctest.Example]]]:
+    """Yield every public name with examples in its docstring."""
+    seen = set()
+    for module_name in MODULES:
+        module = importlib.import_module(module_name)
+        names = getattr(module, "__all__", None) or [n for n in vars(module) if n[0] != "_"]
+        for name in names:
+            value = getattr(module, name)
+            for path, thing in iter_members(f"{module_name}.{name}", value):
+                examples = doctest.DocTestParser().get_examples(inspect.getdoc(thing) or "", path)
+                if examples and id(thing) not in seen:
+                    seen.add(id(thing))
+                    yield path, examples
+
+
+def iter_members(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    module = getattr(value, "__module__", "") or ""
+    if not (inspect.isfunction(value) or inspect.isclass(value)) or "tracklight" not in module:
+        return
+    # A struct without a docstring of its own has that of msgspec.
+    if inspect.isfunction(value) or (value.__doc__ or "") not in (msgspec.Struct.__doc__ or ""):
+        yield path, value
+    if inspect.isclass(value):
+        for name, member in vars(value).items():
+            function = member.fget if isinstance(member, property) else member
+            if inspect.isfunction(function) and (name[0] != "_" or name == "__getitem__"):
+                yield f"{path}.{name}", function
+
+
+EXAMPLES = dict(iter_documented())
+
+
+class AnyOutput(doctest.OutputChecker):
+    """Accept any output: examples of reading show that of a larger log."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        return True
+
+
+class ShownOutput(doctest.OutputChecker):
+    """Compare output only where the docstring shows some."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        return not want or super().check_output(want, got, optionflags)
+
+
+@pytest.fixture(scope="module")
+def log_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The logs that the examples read."""
+    folder = tmp_path_factory.mktemp("examples")
+    node = proto.NodeDef(name=b"dense/MatMul", op=b"MatMul")
+    for run in ("resnet/train", "resnet/eval", "train", "classifier", "sweep/3/train"):
+        with summary.create_file_writer(folder / "logs" / run).as_default():
+            for step in range(3):
+                summary.scalar("loss", 1.0 / (step + 1), step=step)
+                summary.scalar("accuracy", 0.5, step=step)
+                summary.image("input", np.zeros((1, 8, 8, 3)), step=step)
+                summary.histogram("weights", np.arange(10.0), step=step)
+                summary.tensor("attention", np.eye(3), step=step)
+                summary.pr_curve("cats", [True, False], [0.9, 0.2], step=step)
+            summary.graph(proto.GraphDef(node=[node]).SerializeToString())
+            hparams.hparams({"lr": 0.1})
+    with summary.create_file_writer(folder / "logs" / "tts").as_default():
+        summary.audio("sample", np.zeros((1, 800, 1)), sample_rate=16_000, step=0)
+    with summary.create_file_writer(folder / "logs" / "translate").as_default():
+        summary.text("sample", "words", step=0)
+    with summary.create_file_writer(folder / "logs" / "shapes").as_default():
+        summary.mesh("cube", np.zeros((1, 8, 3)), step=0)
+    capture = "worker.1794790000000000000.pt.trace.json.gz"
+    shutil.copyfile(DATA / "torch_f32.pt.trace.json.gz", folder / "logs" / "train" / capture)
+    return folder
+
+
+@pytest.fixture
+def names(log_tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """Names that examples use without defining them."""
+    monkeypatch.chdir(log_tree)
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(log_tree / "cache"))
+    found: dict[str, Any] = {"np": np, "tracklight": tracklight, "step": 0, "loss": 0.5}
+    found["pixels"] = np.zeros((8, 8, 3))
+    for module in ("tracklight.plugin", "tracklight.errors", "tracklight.fairness"):
+        public = vars(importlib.import_module(module))
+        found |= {name: value for name, value in public.items() if name[0] != "_"}
+    found["log"] = tracklight.open("logs")
+    found["writer"] = summary.create_file_writer(log_tree / "written")
+    found["run"] = SimpleNamespace(log=lambda *_, **__: True)
+    yield found
+    found["writer"].close()
+
+
+def test_finds_examples() -> None:
+    assert len(EXAMPLES) > 60
+    assert set(ONLY_PARSED) <= set(EXAMPLES)
+
+
+@pytest.mark.parametrize("path", sorted(set(EXAMPLES) - ONLY_PARSED))
+def test_example_runs(path: str, names: dict[str, Any]) -> None:
+    test = doctest.DocTest(EXAMPLES[path], names, path, None, None, None)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    output: list[str] = []
+    checker = AnyOutput() if path.startswith(READING) else ShownOutput()
+    runner = doctest.DocTestRunner(checker, verbose=False, optionflags=flags)
+    with names["writer"].as_default():
+        runner.run(test, out=output.append, clear_globs=False)
+    assert output == []
+
+
+@pytest.mark.parametrize("path", sorted(ONLY_PARSED))
+def test_example_compiles(path: str) -> None:
+    for example in EXAMPLES[path]:
+        compile(example.source, path, "single")
