@@ -5,12 +5,12 @@ Rendering uses the CPU (no GPU).
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from playwright.sync_api import Browser, CDPSession, Page, ViewportSize, sync_playwright
+
+from tools.chromium import find_chromium
 
 FLAGS = [
     "--no-sandbox",
@@ -62,9 +62,8 @@ _TAKE_FRAMES = "() => { cancelAnimationFrame(window.frames_at); return window.fr
 
 @contextmanager
 def start_chromium() -> Iterator[Browser]:
-    path = os.environ.get("TRACKLIGHT_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         yield browser
         browser.close()
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import copy
+import getpass
 import json
+import os
+import platform
 import re
 import subprocess
 import sys
@@ -21,7 +24,13 @@ from tracklight import hparams, summary
 from tracklight.analysis.experiments.settings_files import parse_settings
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.formats import proto
-from tracklight.formats.hparams import Status
+from tracklight.formats.hparams import (
+    RunEnd,
+    RunStart,
+    Status,
+    parse_run_end,
+    parse_run_start,
+)
 from tracklight.formats.media import encode_png
 from tracklight.formats.tensor import decode_tensor
 
@@ -87,6 +96,41 @@ def test_failing_program_is_recorded_as_failure(tmp_path: Path, script: str) -> 
     assert read_hparams(tmp_path)[-1].session_end_info.status == Status.FAILURE
 
 
+def read_run_records(logdir: Path) -> tuple[RunStart | None, RunEnd | None]:
+    contents = {
+        value.tag: value.metadata.plugin_data.content
+        for value in read_values(logdir)
+        if value.tag.startswith(b"_run_/")
+    }
+    end = contents.get(b"_run_/end")
+    return parse_run_start(contents[b"_run_/start"]), None if end is None else parse_run_end(end)
+
+
+def test_records_the_process_and_how_it_ended(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="boom"), tracklight.run(tmp_path):
+        raise ValueError("boom\nmore")
+    start, end = read_run_records(tmp_path)
+    assert start is not None
+    assert end is not None
+    assert start.pid == os.getpid()
+    assert start.host == platform.node()
+    assert start.user == getpass.getuser()
+    assert start.wall_time <= end.wall_time
+    assert (end.failed, end.error) == (True, "ValueError: boom\nmore")
+
+
+def test_killed_program_records_no_end(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys, tracklight\n"
+        "run = tracklight.run(sys.argv[1])\nrun.log({'a': 1})\nrun.writer.flush()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", program, tmp_path], check=False, timeout=60)
+    start, end = read_run_records(tmp_path)
+    assert start is not None
+    assert end is None
+
+
 def test_finish_twice_is_harmless(tmp_path: Path) -> None:
     run = tracklight.run(tmp_path)
     run.finish()
@@ -120,7 +164,7 @@ def read_plugins(logdir: Path) -> dict[str, str]:
     return {
         value.tag.decode(): value.metadata.plugin_data.plugin_name.decode()
         for value in read_values(logdir)
-        if not value.tag.startswith((b"run/", b"_hparams_/"))
+        if not value.tag.startswith((b"run/", b"_run_/", b"_hparams_/"))
     }
 
 

@@ -11,6 +11,7 @@ TracklightError
 │   └── GraphFileError          a file has no graph, or its format is not supported
 ├── ModelError                  a model cannot be loaded or called, or returns invalid predictions
 ├── SaveError                   a note or another edit could not be saved
+├── ConflictError               a note was changed by someone else meanwhile
 ├── UsageError                  invalid argument, flag or request
 │   └── BindError               the server cannot listen on the address or port
 ├── NonFiniteError              a watched value is NaN or infinite (also a FloatingPointError)
@@ -230,6 +231,10 @@ class ModelError(TracklightError):
 
 class SaveError(TracklightError):
     """A note or another edit could not be saved."""
+
+
+class ConflictError(TracklightError):
+    """A note was changed by someone else since it was read; nothing was saved."""
 
 
 class UsageError(TracklightError):

@@ -108,6 +108,17 @@ class EvaluationFile(msgspec.Struct, frozen=True):
     version: str
 
 
+class StudyFile(msgspec.Struct, frozen=True):
+    """A storage of Optuna, or a file in a result folder of Keras Tuner or Ray Tune.
+
+    The fields have the same meaning as those of `SettingsFile`.
+    """
+
+    run: str
+    path: str
+    version: str
+
+
 CaptureKind = Literal["xplane", "chrome", "pprof"]
 
 

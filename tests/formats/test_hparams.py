@@ -31,3 +31,16 @@ def test_invalid_metadata_is_empty() -> None:
     end = contents_of(hparams.build_session_end(hparams.Status.SUCCESS))
     for content in (b"", b"\xff\xff\xff", end):
         assert hparams.parse_session_hparams(content) == {}
+
+
+def test_run_records_round_trip() -> None:
+    start = hparams.RunStart("train.py", host="gpu1", versions={"torch": "2.1"}, pid=7)
+    end = hparams.RunEnd(failed=True, error="ValueError: ü", wall_time=1.5)
+    assert hparams.parse_run_start(contents_of(hparams.build_run_start(start))) == start
+    assert hparams.parse_run_end(contents_of(hparams.build_run_end(end))) == end
+
+
+def test_invalid_run_records_are_ignored() -> None:
+    for content in (b"", b"[1]", b'{"pid": "x"}', b"\xff", b"[" * 100_000):
+        assert hparams.parse_run_start(content) is None
+    assert hparams.parse_run_start(b'{"pid": 3, "later": 1}') == hparams.RunStart(pid=3)

@@ -14,6 +14,8 @@ from tracklight.errors import FormatError
 from tracklight.formats.tfrecord import (
     Compression,
     encode_record,
+    find_records,
+    find_records_in_python,
     iter_records,
     masked_crc32c,
     write_records,
@@ -132,3 +134,30 @@ def test_random_bytes_raise_only_format_error(data: bytes, compression: Compress
         list(iter_records(data, compression=compression))
     except FormatError:
         pass
+
+
+@given(
+    st.lists(st.binary(max_size=200), max_size=8),
+    st.integers(0, 2000),
+    st.sampled_from(["cut", "flip", "whole"]),
+)
+def test_both_ways_to_find_records_agree(payloads: list[bytes], position: int, damage: str) -> None:
+    data = bytearray(b"".join(encode_record(payload) for payload in payloads))
+    if damage == "cut":
+        del data[position:]
+    elif damage == "flip" and position < len(data):
+        data[position] ^= 1
+    spans, end = find_records(data, 150)
+    expected_spans, expected_end = find_records_in_python(data, 150)
+    assert spans.tolist() == expected_spans.tolist()
+    assert end == expected_end
+    found = [bytes(data[start : start + size]) for start, size in spans.tolist()]
+    assert found == payloads[: len(found)]
+
+
+def test_many_records_are_found() -> None:
+    data = encode_record(b"abc") * 5000
+    spans, end = find_records(data, 100)
+    assert end == len(data)
+    assert spans[:, 0].tolist() == list(range(12, len(data), 19))
+    assert set(spans[:, 1].tolist()) == {3}

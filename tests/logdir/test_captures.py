@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,50 @@ def test_skips_captures_of_excluded_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["stats.prof", "model.pb", "data.json", "profile.txt"])
 def test_ignores_other_files(name: str) -> None:
     assert not is_capture(name)
+
+
+EVENTS = [{"ph": "X", "name": f"op{number}", "ts": number, "dur": 1} for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"traceEvents": EVENTS},
+        {
+            "schemaVersion": 1,
+            "deviceProperties": [{"id": 0, "name": "H200"}],
+            "traceEvents": EVENTS,
+        },
+        EVENTS,
+    ],
+)
+def test_finds_traces_under_any_name(tmp_path: Path, content: object) -> None:
+    data = json.dumps(content, indent=1).encode()
+    add(tmp_path / "a", "step_100.json", data)
+    add(tmp_path / "b", "rank0.json.gz", gzip.compress(data))
+    found = discover_runs(tmp_path)
+    assert [(it.run, it.session, it.kind) for it in found.captures] == [
+        ("a", "step_100", "chrome"),
+        ("b", "rank0", "chrome"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"text": "the key \\"traceEvents\\": [", "rows": [' + b"1, " * 300 + b"2]}",
+        json.dumps([{"id": number, "phrase": "x"} for number in range(100)]).encode(),
+        json.dumps({"trace": {"events": [1] * 300}}).encode(),
+        b"\x1f\x8b" + b"\x00" * 1000,
+        b"[" * 1000,
+    ],
+)
+@pytest.mark.parametrize("name", ["data.json", "data.json.gz"])
+def test_other_json_files_are_no_captures(tmp_path: Path, name: str, content: bytes) -> None:
+    add(tmp_path, name, content)
+    assert discover_runs(tmp_path).captures == []
+
+
+def test_settings_files_are_no_captures(tmp_path: Path) -> None:
+    add(tmp_path, "config.json", json.dumps({"traceEvents": EVENTS}).encode())
+    assert discover_runs(tmp_path).captures == []

@@ -83,7 +83,7 @@ def test_summarizes_model_files(name: str, line: str, capsys: pytest.CaptureFixt
 def test_rejects_files_without_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "model.h5").write_bytes(b"\x89HDF")
     assert main(["inspect", "--graph", str(tmp_path / "model.h5")]) == 1
-    assert 'cannot show "model.h5": it is an HDF5 file' in capsys.readouterr().err
+    assert 'cannot show "model.h5": it ends too early' in capsys.readouterr().err
 
 
 def test_summarizes_graphs_of_tensorboardx_and_the_demo(

@@ -28,6 +28,7 @@ from tracklight.types import (
     SeriesSummary,
     SettingsFile,
     SharedTag,
+    StudyFile,
     TagInfo,
     TensorFileEntry,
     ValueLocations,
@@ -110,7 +111,9 @@ class Stream:
 
 
 #: Files beside event files; the methods of `Source` that list them have the same names.
-FileKind = Literal["settings", "captures", "tensor_files", "debug_files", "evaluation_files"]
+FileKind = Literal[
+    "settings", "captures", "tensor_files", "debug_files", "evaluation_files", "study_files"
+]
 
 
 class Source(Protocol):
@@ -172,6 +175,12 @@ class Source(Protocol):
 
     def evaluation_files(self) -> Sequence[EvaluationFile]:
         """List the files of evaluation folders of TensorFlow Model Analysis."""
+
+    def study_files(self) -> Sequence[StudyFile]:
+        """List storages of Optuna, and the files of result folders of other tuners."""
+
+    def fetch_study_file(self, file: StudyFile) -> AbstractContextManager[Path]:
+        """Return a local path of such a file; a remote one is downloaded for the ``with`` block."""
 
     def query(
         self, keys: Sequence[tuple[str, str]], query: SeriesQuery, view: View[ResultT]

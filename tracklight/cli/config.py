@@ -27,7 +27,16 @@ CONFIG_NAME = "tracklight.toml"
 #: Settings that are rejected in a file that was found in the current directory.
 USER_ONLY_SETTINGS = frozenset(
     {
-        *("host", "bind-all", "no-token", "trusted-host", "auth", "tls-cert", "tls-key"),
+        *(
+            "host",
+            "bind-all",
+            "no-token",
+            "trusted-host",
+            "embed-origin",
+            "auth",
+            "tls-cert",
+            "tls-key",
+        ),
         *("alert-webhook", "optuna", "cache-dir", "out", "static"),
     }
 )

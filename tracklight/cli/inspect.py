@@ -61,7 +61,7 @@ def _inspect_profiles(flags: Namespace) -> int:
     roots = parse_roots(_get_logdir_arg(flags, "--profile"))
     if any(is_url(root.path) for root in roots):
         raise UsageError("profiles are read from local directories only; copy them here first")
-    profiles = list(summaries.summarize_profiles(roots))
+    profiles = list(summaries.summarize_profiles(roots, with_tables=flags.json))
     if not profiles:
         check_roots(roots)
     if flags.json:

@@ -110,7 +110,7 @@ def open_log(flags: Namespace, *, needs_runs: bool = True) -> Iterator[Log]:
     Args:
         flags: The parsed command line.
         needs_runs: Whether a log without runs is an error even if it holds embeddings or
-            evaluations, or if ``--data-dir`` is given.
+            evaluations or studies, or if ``--data-dir`` is given.
 
     Raises:
         LogError: A log directory does not exist, cannot be read, or is empty.
@@ -127,7 +127,12 @@ def open_log(flags: Namespace, *, needs_runs: bool = True) -> Iterator[Log]:
         if failed:
             raise LogError(join_problems(failed))
         data_dirs = getattr(flags, "data_dir", ())
-        has_files = catalog.tensor_files() or catalog.evaluation_files() or data_dirs
+        has_files = (
+            catalog.tensor_files()
+            or catalog.evaluation_files()
+            or catalog.study_files()
+            or data_dirs
+        )
         if not log.runs and (needs_runs or not has_files):
             raise LogError(_explain_no_runs(log, flags))
         for problem in log.problems:

@@ -155,6 +155,8 @@ def _add_address(parser: argparse.ArgumentParser) -> None:
     add("--open", action="store_true", help="open the browser")
     add("--trusted-host", action="append", default=[], metavar="NAME",
         help="host name that a reverse proxy uses for the board")  # fmt: skip
+    add("--embed-origin", action="append", default=[], metavar="ORIGIN",
+        help="site that may show the board in a frame, or * for all")  # fmt: skip
     add("--no-token", action="store_true", help="require no token from other machines")
     add(
         "--auth",

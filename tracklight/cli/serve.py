@@ -78,6 +78,7 @@ def parse_settings(flags: Namespace) -> Settings:
         port=flags.port,
         path_prefix=flags.path_prefix,
         trusted_hosts=tuple(flags.trusted_host),
+        embed_origins=tuple(flags.embed_origin),
         open_to_all=flags.no_token,
         auth=AuthSettings(tuple(flags.auth), flags.tls_cert, flags.tls_key, flags.read_only),
         window_title=flags.window_title,

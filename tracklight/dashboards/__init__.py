@@ -68,7 +68,7 @@ BUILT_IN_DASHBOARDS = (
         "HParams",
         ("hparams",),
         "tracklight.dashboards.hparams:HParams",
-        files=("settings",),
+        files=("settings", "study_files"),
         has_prepare=True,
     ),
     BuiltInDashboard(

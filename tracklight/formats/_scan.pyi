@@ -10,6 +10,9 @@ def crc32c(data: bytes | bytearray | memoryview) -> int: ...
 def crc32c_of_rows(
     column: NDArray[Any], starts: NDArray[np.int64], crcs: NDArray[np.uint32]
 ) -> None: ...
+def find_records(
+    data: bytes | bytearray | memoryview, max_record_bytes: int
+) -> tuple[NDArray[np.int64], int]: ...
 
 class Scanner:
     position: int

@@ -68,6 +68,42 @@ cdef inline bint is_header_valid(const uint8_t *p) noexcept nogil:
     return tl_masked_crc32c(p, 8) == tl_load32(p + 8)
 
 
+def find_records(data, int64_t max_record_bytes):
+    """Return the spans of the valid records at the start of some bytes, and where they end.
+
+    Args:
+        data: The bytes.
+        max_record_bytes: Stop at a record with a longer payload.
+
+    Returns:
+        The offset and the size of each payload, and the end of the last record. What follows is
+        damaged, incomplete or too long.
+    """
+    cdef const uint8_t[::1] view = memoryview(data).cast("B")
+    cdef int64_t size = view.shape[0], position = 0, count = 0, capacity = 1024
+    cdef uint64_t length
+    cdef const uint8_t *p
+    spans = np.empty((capacity, 2), np.int64)
+    cdef int64_t[:, ::1] rows = spans
+    while position + FRAME_BYTES <= size:
+        p = &view[position]
+        length = tl_load64(p)
+        if not is_header_valid(p) or length > <uint64_t> max_record_bytes:
+            break
+        if length > <uint64_t> (size - position - FRAME_BYTES):
+            break
+        if tl_masked_crc32c(p + HEADER_BYTES, length) != tl_load32(p + HEADER_BYTES + length):
+            break
+        if count == capacity:
+            capacity *= 2
+            spans = np.resize(spans, (capacity, 2))
+            rows = spans
+        rows[count, 0], rows[count, 1] = position + HEADER_BYTES, length
+        count += 1
+        position += FRAME_BYTES + length
+    return spans[:count].copy(), position
+
+
 @cython.final
 cdef class Scanner:
     """Reads one event file piece by piece. Not thread-safe."""

@@ -6,16 +6,22 @@
 * ``_hparams_/session_end_info``: how the run ended.
 
 Their content is in the metadata of the values (`HParamsPluginData`); the tensors are empty.
+
+`tracklight.run` logs two more values of this form, whose content is JSON:
+
+* ``_run_/start``: the program and the machine (`RunStart`).
+* ``_run_/end``: how the program ended (`RunEnd`).
 """
 
 from __future__ import annotations
 
 import functools
+import json
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -28,8 +34,12 @@ from tracklight.formats.wire_format import decode_text
 EXPERIMENT_TAG = "_hparams_/experiment"
 SESSION_START_TAG = "_hparams_/session_start_info"
 SESSION_END_TAG = "_hparams_/session_end_info"
+RUN_START_TAG = "_run_/start"
+RUN_END_TAG = "_run_/end"
+RUN_PLUGIN = "tracklight_run"
 
 HParamValue = bool | int | float | str
+RecordT = TypeVar("RecordT", "RunStart", "RunEnd")
 
 #: Separates the names of nested hyperparameters, as in Lightning: ``optimizer/lr``.
 NAME_SEPARATOR = "/"
@@ -55,12 +65,13 @@ class DatasetType(IntEnum):
 
 
 class Status(IntEnum):
-    """``SessionEndInfo.status``."""
+    """``SessionEndInfo.status``; the protocol has no PRUNED, which study files have."""
 
     UNKNOWN = 0
     SUCCESS = 1
     FAILURE = 2
     RUNNING = 3
+    PRUNED = 4
 
 
 class Interval(NamedTuple):
@@ -162,6 +173,70 @@ def build_session_end(status: Status, *, wall_time: float = 0.0) -> Message:
 
 
 @dataclass(frozen=True, slots=True)
+class RunStart:
+    """The program that logs a run, and its machine. Texts are empty if they are unknown."""
+
+    command: str = ""
+    directory: str = ""
+    host: str = ""
+    user: str = ""
+    git_commit: str = ""
+    """With a plus if tracked files differed from the commit."""
+    platform: str = ""
+    python: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Versions of imported packages."""
+    pid: int = 0
+    pid_namespace: str = ""
+    """Identifies the set of processes that ``pid`` belongs to; see `writer.environment`."""
+    wall_time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a program ended. ``error`` is the last line of the traceback, empty without one."""
+
+    failed: bool = False
+    error: str = ""
+    wall_time: float = 0.0
+
+
+def build_run_start(start: RunStart) -> Message:
+    """Build the value that describes the program of a run."""
+    return _build_run_value(RUN_START_TAG, start)
+
+
+def build_run_end(end: RunEnd) -> Message:
+    """Build the value that says how the program of a run ended."""
+    return _build_run_value(RUN_END_TAG, end)
+
+
+def parse_run_start(content: bytes) -> RunStart | None:
+    """Parse the metadata of RUN_START_TAG; None if it is invalid."""
+    return _parse_run_value(content, RunStart)
+
+
+def parse_run_end(content: bytes) -> RunEnd | None:
+    """Parse the metadata of RUN_END_TAG; None if it is invalid."""
+    return _parse_run_value(content, RunEnd)
+
+
+def _build_run_value(tag: str, record: RunStart | RunEnd) -> Message:
+    metadata = make_metadata(RUN_PLUGIN)
+    metadata.plugin_data.content = json.dumps(asdict(record), separators=(",", ":")).encode()
+    return tensor(tag, np.zeros(0, np.float32), metadata)
+
+
+def _parse_run_value(content: bytes, record_type: type[RecordT]) -> RecordT | None:
+    import msgspec  # not needed to log
+
+    try:
+        return msgspec.json.decode(content, type=record_type)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """The hyperparameters and metrics that were declared."""
 
@@ -216,7 +291,7 @@ def parse_session_end_info(content: bytes) -> SessionEnd | None:
     message = _find_content("session_end_info", content)
     if message is None:
         return None
-    known = message.status in Status.__members__.values()
+    known = message.status in Status.__members__.values() and message.status != Status.PRUNED
     return SessionEnd(Status(message.status) if known else Status.UNKNOWN, message.end_time_secs)
 
 

@@ -9,7 +9,7 @@ The field numbers are those of https://github.com/onnx/onnx/blob/main/onnx/onnx.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,8 @@ class OnnxTensor:
     name: str
     dtype: str
     shape: tuple[int | str | None, ...] | None
+    content: memoryview | None = field(default=None, compare=False, repr=False)
+    """The encoded tensor, for `decode_onnx_elements`; None for a description of a value."""
 
 
 @dataclass(slots=True)
@@ -109,7 +111,7 @@ def parse_onnx_graph(data: bytes | memoryview) -> OnnxGraph:
         if part.number == _GRAPH_NODE:
             graph.nodes.append(proto.parse("OnnxNode", content))
         elif part.number == _GRAPH_INITIALIZER:
-            graph.initializers.append(parse_onnx_tensor(content))
+            graph.initializers.append(replace(parse_onnx_tensor(content), content=content))
         elif part.number == _GRAPH_SPARSE:
             graph.initializers.append(_parse_sparse_tensor(content))
         elif part.number == _GRAPH_NAME:

@@ -131,34 +131,22 @@ def iter_record_blocks(
             block += _read_up_to(stream, wanted_bytes - len(block))
         except FormatError as error:
             problem = error
-        spans, end = [], 0
-        try:
-            while end + HEADER_BYTES <= len(block):
-                length = _check_header(block[end : end + HEADER_BYTES], position, max_record_bytes)
-                next_end = end + FRAME_BYTES + length
-                if next_end > len(block):
-                    break
-                _check_body(block[end + HEADER_BYTES : next_end], length, position)
-                spans.append((end + HEADER_BYTES, length))
-                position += next_end - end
-                end = next_end
-        except FormatError as error:
-            problem = problem or error
-        if spans:
-            yield block, np.array(spans, np.int64)
+        spans, end = find_records(block, max_record_bytes)
+        position += end
+        if len(spans):
+            yield block, spans
         if problem is not None:
             raise problem
         is_last = len(block) < wanted_bytes
         block = block[end:]
-        if is_last:
-            if block:
-                _check_header(block[:HEADER_BYTES], position, max_record_bytes)
-                raise FormatError(f"the record at byte {position} is truncated")
-            return
         wanted_bytes = block_bytes
-        if len(block) >= HEADER_BYTES:
+        if is_last and not block:
+            return
+        if is_last or len(block) >= HEADER_BYTES:
             length = _check_header(block[:HEADER_BYTES], position, max_record_bytes)
             wanted_bytes = max(block_bytes, length + FRAME_BYTES)
+            if is_last or len(block) >= length + FRAME_BYTES:
+                _check_body(block[HEADER_BYTES : FRAME_BYTES + length], length, position)
 
 
 def _check_header(header: bytes, offset: int, max_record_bytes: int) -> int:
@@ -286,13 +274,27 @@ def _compute_table_entry(byte: int) -> int:
 _CRC_TABLE = [_compute_table_entry(byte) for byte in range(256)]
 
 
-def _load_crc32c() -> Callable[[BytesLike], int]:
+def find_records_in_python(data: BytesLike, max_record_bytes: int) -> tuple[Int64, int]:
+    """Do what `find_records` of the compiled kernel does."""
+    view = memoryview(data)
+    spans, end = [], 0
     try:
-        from tracklight.formats import _scan
-    except ImportError:
-        return crc32c_in_python
-    return _scan.crc32c
+        while end + FRAME_BYTES <= len(view):
+            length = _check_header(bytes(view[end : end + HEADER_BYTES]), end, max_record_bytes)
+            next_end = end + FRAME_BYTES + length
+            _check_body(bytes(view[end + HEADER_BYTES : next_end]), length, end)
+            spans.append((end + HEADER_BYTES, length))
+            end = next_end
+    except FormatError:
+        pass  # the caller reports what is wrong with the record
+    return np.array(spans, np.int64).reshape(-1, 2), end
 
 
-#: Computes the CRC-32C of some bytes, with the compiled kernel if possible.
-crc32c = _load_crc32c()
+try:
+    from tracklight.formats import _scan
+except ImportError:
+    crc32c: Callable[[BytesLike], int] = crc32c_in_python
+    find_records: Callable[[BytesLike, int], tuple[Int64, int]] = find_records_in_python
+else:
+    crc32c = _scan.crc32c
+    find_records = _scan.find_records

@@ -32,6 +32,7 @@ from tracklight.types import (
     SeriesSummary,
     SettingsFile,
     SharedTag,
+    StudyFile,
     TagInfo,
     TensorFileEntry,
     ValueLocations,
@@ -286,6 +287,21 @@ class Catalog:
             for file in self._iter_evaluations()
         )
 
+    def study_files(self) -> tuple[StudyFile, ...]:
+        """Return storages of Optuna and result folders of other tuners, file by file."""
+        return tuple(
+            StudyFile(file.run, file.path, repr(file.stat)) for file in self._iter_studies()
+        )
+
+    def fetch_study_file(self, file: StudyFile) -> AbstractContextManager[Path]:
+        """Return a local path of such a file; a remote one is downloaded for the ``with`` block.
+
+        Raises:
+            OSError: The file is a link to a file outside the log directories.
+        """
+        self._check_inside_roots(file.path)
+        return fetch_local_copy(file.path)
+
     # ---- internals
 
     def _check_inside_roots(self, path: str) -> None:
@@ -325,6 +341,9 @@ class Catalog:
     def _iter_evaluations(self) -> Iterator[DiscoveredFile]:
         return (file for found in self._discoveries.values() for file in found.evaluations)
 
+    def _iter_studies(self) -> Iterator[DiscoveredFile]:
+        return (file for found in self._discoveries.values() for file in found.studies)
+
     def _get_roots_to_list(self, changes: Changes) -> set[Root]:
         """Return the roots that changed, and those above changed files that are unknown."""
         unknown = [path for path in changes.files if path not in self._by_path]
@@ -338,6 +357,7 @@ class Catalog:
         old_tensors = frozenset(self._iter_tensors())
         old_debug_files = frozenset(self._iter_debug_files())
         old_evaluations = frozenset(self._iter_evaluations())
+        old_studies = frozenset(self._iter_studies())
         for root in roots:
             self._discoveries[root] = self._discover(root, self._filesystems[root])
         self._runs = self._group_files()
@@ -355,7 +375,8 @@ class Catalog:
         folders = {self._find_run_above(file.run) for file in evaluations}
         changed |= self._runs.keys() & folders
         # A log with such files only has no runs that could change.
-        self.version += bool(tensors or evaluations)
+        studies = old_studies.symmetric_difference(self._iter_studies())
+        self.version += bool(tensors or evaluations or studies)
         for number, shard in enumerate(self._shards):
             shard_runs = {
                 run: files

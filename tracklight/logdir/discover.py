@@ -5,7 +5,8 @@ TensorFlow's debugger is a run. The name of the run is its path relative to the 
 every system; the root itself is ``.``, and a named root adds its name in front. Bytes of a
 directory name that are not valid UTF-8 are shown as ``\\xNN``.
 
-Files are recognized by their path alone, nothing is opened:
+Files are recognized by their path alone, and nothing is opened but JSON files of local directories,
+which may be traces under any name:
 
 - Event files.
 - Settings files with hyperparameters, such as ``hparams.yaml``, in or above a run.
@@ -15,15 +16,21 @@ Files are recognized by their path alone, nothing is opened:
 - Tensor files: checkpoints, arrays and projector configurations.
 - Debug event files, ``tfdbg_events.<time>.<host>.<kind>``.
 - Evaluations of TensorFlow Model Analysis: ``eval_config.json`` and the results beside it.
+- Studies: storages of Optuna (databases, and journals with "optuna" or "journal" in their names),
+  and result folders of Keras Tuner (``oracle.json`` above ``trial.json``) and Ray Tune
+  (``result.json`` beside ``params.json``).
 """
 
 from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -31,7 +38,7 @@ from tracklight.errors import Message
 from tracklight.formats.tfma.files import CONFIG_FILE, is_evaluation_file
 from tracklight.logdir.filesystem import FileStat, FileSystem, ListedFile
 from tracklight.logdir.names import RunFilter, natural_key
-from tracklight.logdir.roots import Root
+from tracklight.logdir.roots import Root, is_url
 from tracklight.types import CaptureFile, CaptureKind, DebugEventFile
 
 _EVENT_FILE_MARKER = "tfevents"
@@ -79,11 +86,26 @@ DEBUG_EVENT_KINDS = (
 )
 _DEBUG_EVENT_MARKER = "tfdbg_events."
 
+#: Files of Keras Tuner, for a search and for a trial.
+KERAS_ORACLE, KERAS_TRIAL = "oracle.json", "trial.json"
+#: Files of Ray Tune in the folder of a trial.
+RAY_RESULT, RAY_PARAMS = "result.json", "params.json"
+_RAY_STATE = re.compile(r"experiment_state-.*\.json")
+_DATABASE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
+_JOURNAL = re.compile(r"(.*(optuna|journal).*\.(log|jsonl?|txt)|.*\.journal)", re.IGNORECASE)
+
 _XPLANE_SUFFIX = ".xplane.pb"
 _TRACE_SUFFIXES = (".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".trace.json")
 #: Traces that a program saved under a name of its own: ``trace.json``, ``my_trace_3.json.gz``.
 _NAMED_TRACE = re.compile(r"(.*[._-])?(trace|kineto)([._-].*)?\.json(\.gz)?", re.IGNORECASE)
 _JSON_SUFFIXES = (".json", ".json.gz")
+#: The beginning of a Chrome trace: the list of events, alone or after some metadata.
+_TRACE_CONTENT = re.compile(
+    rb'\s*(\{(.*[{,\]}"\s])?"traceEvents"\s*:\s*\[|\[\s*\{[^{}]*"ph"\s*:\s*")', re.DOTALL
+)
+#: JSON files under other names are recognized as traces by this much of their content. Shorter ones
+#: hold no trace worth showing, and of very many only the first are examined.
+_EXAMINED_BYTES, _MIN_TRACE_BYTES, _MAX_EXAMINED_FILES = 1 << 15, 128, 1000
 _MEMORY_PROFILE = re.compile(r"(.*\.pprof|(.*[._-])?memory[^/]*\.prof)(\.gz)?")
 _PROFILE_FOLDERS = ["plugins", "profile"]
 
@@ -131,6 +153,8 @@ class Discovery:
     debug_events: list[DebugEventFile] = field(default_factory=list)
     #: Files of evaluation folders; ``run`` as for settings files.
     evaluations: list[DiscoveredFile] = field(default_factory=list)
+    #: Files with studies; ``run`` as for settings files.
+    studies: list[DiscoveredFile] = field(default_factory=list)
 
 
 def discover(
@@ -153,17 +177,20 @@ def discover(
     root_name = root.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
     opened_file = root_name if root_name.endswith(_JSON_SUFFIXES) else None
 
+    suffixes = () if is_url(root.path) else _JSON_SUFFIXES
+
     def is_wanted(name: str) -> bool:
-        return _is_relevant(name) or name == opened_file
+        return _is_relevant(name) or name == opened_file or name.endswith(suffixes)
 
     listing = fs.list_files(root.path, is_wanted, is_excluded)
+    traces = _list_unnamed_traces(listing.files)
     by_run: dict[str, list[ListedFile]] = {}
     for file in listing.files:
         if is_event_file(file.name):
             by_run.setdefault(root.get_run_name(_make_printable(file.directory)), []).append(file)
     captures = [
         capture
-        for capture in _iter_capture_files(root, listing.files, opened_file)
+        for capture in _iter_capture_files(root, listing.files, opened_file, traces)
         if run_filter.matches(capture.run)
     ]
     debug_events = [
@@ -184,6 +211,7 @@ def discover(
         tensors=list(_iter_tensor_files(root, listing.files)),
         debug_events=debug_events,
         evaluations=list(_iter_evaluation_files(root, listing.files)),
+        studies=list(_iter_study_files(root, listing.files)),
     )
 
 
@@ -214,6 +242,29 @@ def is_debug_event_file(name: str) -> bool:
     return _DEBUG_EVENT_MARKER in name and name.rpartition(".")[2] in DEBUG_EVENT_KINDS
 
 
+def is_database(name: str) -> bool:
+    """Return whether a file of this base name may be a SQLite database."""
+    return name.endswith(_DATABASE_SUFFIXES)
+
+
+def is_ray_state(name: str) -> bool:
+    """Return whether a file of this base name has the state of an experiment of Ray Tune."""
+    return _RAY_STATE.fullmatch(name) is not None
+
+
+def is_study_file(name: str) -> bool:
+    """Return whether a file of this base name may belong to a study."""
+    return (
+        name in (KERAS_ORACLE, KERAS_TRIAL, RAY_RESULT, RAY_PARAMS)
+        or _is_optuna_storage(name)
+        or is_ray_state(name)
+    )
+
+
+def _is_optuna_storage(name: str) -> bool:
+    return is_database(name) or _JOURNAL.fullmatch(name) is not None
+
+
 def iter_ancestors(run: str) -> Iterator[str]:
     """Yield a run and the runs that may be above it; a root that is itself a run is ``.``.
 
@@ -227,7 +278,7 @@ def iter_ancestors(run: str) -> Iterator[str]:
 
 
 def iter_captures(
-    files: Iterable[ListedFile], opened_file: str | None = None
+    files: Iterable[ListedFile], opened_file: str | None = None, traces: Iterable[str] = ()
 ) -> Iterator[ListedCapture]:
     """Yield the profiler captures among some files.
 
@@ -237,10 +288,13 @@ def iter_captures(
     Args:
         files: All files of a log.
         opened_file: Name of a capture that is the only file of the log, whatever its name.
+        traces: Paths of the traces under other names.
     """
     folders: dict[str, list[ListedFile]] = defaultdict(list)
+    others = frozenset(traces)
     for file in files:
-        if is_capture(file.name) or (file.name == opened_file and not file.directory):
+        is_opened = file.name == opened_file and not file.directory
+        if is_capture(file.name) or is_opened or file.path in others:
             folders[file.directory].append(file)
     for directory, captures in folders.items():
         run_directory, session = _split_session(directory)
@@ -263,6 +317,7 @@ def _is_relevant(name: str) -> bool:
         or is_tensor_companion(name)
         or is_debug_event_file(name)
         or is_evaluation_file(name)
+        or is_study_file(name)
     )
 
 
@@ -308,12 +363,35 @@ def _iter_evaluation_files(root: Root, files: list[ListedFile]) -> Iterator[Disc
             yield from (_make_discovered(root, file) for file in members)
 
 
+def _iter_study_files(root: Root, files: list[ListedFile]) -> Iterator[DiscoveredFile]:
+    """Yield storages, and the files of result folders that are complete."""
+    candidates = [file for file in files if is_study_file(file.name)]
+    paths = {(file.directory, file.name) for file in candidates}
+    experiments = {
+        directory.rpartition("/")[0]
+        for directory, name in paths
+        if name == RAY_RESULT and (directory, RAY_PARAMS) in paths
+    }
+    searches = {directory for directory, name in paths if name == KERAS_ORACLE}
+    for file in candidates:
+        parent = file.directory.rpartition("/")[0] if file.directory else None
+        is_found = (
+            (file.name == KERAS_TRIAL and parent in searches)
+            or file.name == KERAS_ORACLE
+            or (file.name in (RAY_RESULT, RAY_PARAMS) and parent in experiments)
+            or (is_ray_state(file.name) and file.directory in experiments)
+            or _is_optuna_storage(file.name)
+        )
+        if is_found:
+            yield _make_discovered(root, file)
+
+
 def _iter_capture_files(
-    root: Root, files: list[ListedFile], opened_file: str | None
+    root: Root, files: list[ListedFile], opened_file: str | None, traces: list[str]
 ) -> Iterator[CaptureFile]:
     """Yield the captures below a root in natural order of run, session and host."""
     captures = sorted(
-        iter_captures(files, opened_file),
+        iter_captures(files, opened_file, traces),
         key=lambda it: (natural_key(it.directory), natural_key(it.session), natural_key(it.host)),
     )
     for capture in captures:
@@ -344,6 +422,32 @@ def _is_memory_profile(name: str) -> bool:
 
 def _is_named_trace(name: str) -> bool:
     return ".json" in name and _NAMED_TRACE.fullmatch(name) is not None
+
+
+def _list_unnamed_traces(files: list[ListedFile]) -> list[str]:
+    """Return the paths of the JSON files whose name does not say that they are traces."""
+    candidates = (
+        file
+        for file in files
+        if file.name.endswith(_JSON_SUFFIXES)
+        and not _is_relevant(file.name)
+        and file.stat.size >= _MIN_TRACE_BYTES
+    )
+    examined = islice(candidates, _MAX_EXAMINED_FILES)
+    return [file.path for file in examined if _has_trace_content(file.path, file.stat)]
+
+
+@lru_cache(maxsize=4 * _MAX_EXAMINED_FILES)
+def _has_trace_content(path: str, stat: FileStat) -> bool:
+    """Return whether a local file begins like a trace; examined again when it has changed."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_EXAMINED_BYTES)
+        if path.endswith(".gz"):
+            content = zlib.decompressobj(wbits=31).decompress(content, _EXAMINED_BYTES)
+    except (OSError, zlib.error):
+        return False
+    return _TRACE_CONTENT.match(content) is not None
 
 
 def _parse_capture_name(file: ListedFile) -> ListedCapture:

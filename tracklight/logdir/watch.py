@@ -20,7 +20,13 @@ from watchfiles import Change as Event
 from watchfiles import watch
 from watchfiles.main import FileChange
 
-from tracklight.logdir.discover import PROJECTOR_CONFIG, is_capture, is_event_file, is_tensor_file
+from tracklight.logdir.discover import (
+    PROJECTOR_CONFIG,
+    is_capture,
+    is_event_file,
+    is_study_file,
+    is_tensor_file,
+)
 from tracklight.logdir.mounts import is_network_path
 from tracklight.logdir.roots import Root, is_url
 
@@ -183,7 +189,7 @@ class Watcher:
             # result.
             elif event is Event.added and (is_capture(name) or is_tensor_file(name)):
                 roots.update(self._iter_roots(path))
-            elif name == PROJECTOR_CONFIG:
+            elif name == PROJECTOR_CONFIG or is_study_file(name):
                 roots.update(self._iter_roots(path))
         return Changes(frozenset(files), frozenset(roots))
 

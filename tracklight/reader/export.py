@@ -163,10 +163,10 @@ def export_scalars(
 class _CsvWriter:
     """One line per point. Numbers round-trip exactly."""
 
-    def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
+    def __init__(self, file: BinaryIO, columns: tuple[str, ...], run_column: str = "run") -> None:
         self._file = file
         self._columns = columns
-        file.write((",".join(("run", "tag", *columns)) + "\n").encode())
+        file.write((",".join((run_column, "tag", *columns)) + "\n").encode())
 
     def write(self, series: SeriesColumns) -> None:
         names = _quote(series.run, series.tag)
@@ -182,13 +182,14 @@ class _CsvWriter:
 class _JsonWriter:
     """One array with an object per series, in which each column is an array."""
 
-    def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
+    def __init__(self, file: BinaryIO, columns: tuple[str, ...], run_column: str = "run") -> None:
         self._file = file
         self._columns = columns
+        self._run_column = run_column
         self._before = b"[\n"
 
     def write(self, series: SeriesColumns) -> None:
-        names = msgspec.json.encode({"run": series.run, "tag": series.tag})
+        names = msgspec.json.encode({self._run_column: series.run, "tag": series.tag})
         self._file.write(self._before + names[:-1])
         for name in self._columns:
             self._write_column(name, getattr(series, name))
@@ -209,12 +210,13 @@ class _JsonWriter:
 class _JsonLinesWriter:
     """One object per point and line."""
 
-    def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
+    def __init__(self, file: BinaryIO, columns: tuple[str, ...], run_column: str = "run") -> None:
         self._file = file
         self._columns = columns
+        self._run_column = run_column
 
     def write(self, series: SeriesColumns) -> None:
-        names = {"run": series.run, "tag": series.tag}
+        names = {self._run_column: series.run, "tag": series.tag}
         encoder = msgspec.json.Encoder()
         for rows in _iter_rows(len(series)):
             columns = [to_json_numbers(getattr(series, name)[rows]) for name in self._columns]
@@ -229,13 +231,14 @@ class _JsonLinesWriter:
 class _ParquetWriter:
     """One row group per batch of points; run and tag are dictionary-encoded."""
 
-    def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
+    def __init__(self, file: BinaryIO, columns: tuple[str, ...], run_column: str = "run") -> None:
         pq = import_optional("pyarrow.parquet", "export to Parquet", "parquet")
         self._columns = columns
+        self._run_column = run_column
         self._pending: list[tuple[str, str, list[NDArray[Any]]]] = []
         self._rows = 0
         pa = self._pa = importlib.import_module("pyarrow")
-        names = [(name, pa.dictionary(pa.int32(), pa.string())) for name in ("run", "tag")]
+        names = [(name, pa.dictionary(pa.int32(), pa.string())) for name in (run_column, "tag")]
         numbers = [(column, pa.from_numpy_dtype(_dtype_of(column))) for column in columns]
         self._writer = pq.ParquetWriter(file, pa.schema(names + numbers))
 
@@ -259,7 +262,10 @@ class _ParquetWriter:
     def _make_table(self) -> Any:
         runs, tags, parts = zip(*self._pending, strict=True)
         lengths = [len(part[0]) for part in parts]
-        table = {"run": self._repeat(runs, lengths), "tag": self._repeat(tags, lengths)}
+        table = {
+            self._run_column: self._repeat(runs, lengths),
+            "tag": self._repeat(tags, lengths),
+        }
         for name, column in zip(self._columns, zip(*parts, strict=True), strict=True):
             table[name] = np.concatenate(column).astype(_dtype_of(name), copy=False)
         return self._pa.table(table)
@@ -273,10 +279,12 @@ class _ParquetWriter:
 
 def _dtype_of(column: str) -> type[np.generic]:
     """Values are always float64: a tag may hold integers in one run and floats in another."""
-    return {"step": np.int64, "overwritten": np.bool_}.get(column, np.float64)
+    types = {"step": np.int64, "overwritten": np.bool_, "runs": np.int32}
+    return types.get(column, np.float64)
 
 
-SERIES_WRITERS: dict[str, Callable[[BinaryIO, tuple[str, ...]], SeriesWriter]] = {
+#: Writers get the file, the names of the columns with numbers, and the name of the column of runs.
+SERIES_WRITERS: dict[str, Callable[..., SeriesWriter]] = {
     "csv": _CsvWriter,
     "json": _JsonWriter,
     "jsonl": _JsonLinesWriter,

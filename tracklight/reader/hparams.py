@@ -37,7 +37,7 @@ class Trial:
         group: Trials of the same group repeat the same hyperparameters.
         hparams: The hyperparameters by name. Numbers are floats, as they are stored.
         metrics: The metrics by name; metrics without a value are omitted.
-        status: ``"unknown"``, ``"success"``, ``"failure"`` or ``"running"``.
+        status: ``"unknown"``, ``"success"``, ``"failure"``, ``"running"`` or ``"pruned"``.
         start_time: Start time; None if unknown.
         end_time: End time; None if it is running or unknown.
         study: The directory of the trials that this one can be compared with. Groups of different

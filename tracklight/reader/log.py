@@ -28,6 +28,7 @@ from tracklight.util import html
 
 if TYPE_CHECKING:
     # Imported on first use: programs that read scalars start a third faster without them.
+    from tracklight.analysis.profiles.tables.profile_data import ProfileData
     from tracklight.reader.debugger import DebuggerData
     from tracklight.reader.graph import Graph
     from tracklight.reader.hparams import HParamsReader, HParamsTable, Reduction
@@ -291,7 +292,7 @@ class Log:
             TagNotFoundError: A plain name matches no tag of the selected runs.
 
         Example:
-            >>> {run: [info.tag for info in tags] for run, tags in log.choose(tag="*loss").items()}
+            >>> {run: [info.tag for info in tags] for run, tags in log.select(tag="*loss").items()}
         """
         return self._select(run, tag)
 
@@ -476,6 +477,41 @@ class Log:
             info = tags[tag]
         data = self.tensors(run, info.tag).without_overwritten()[-1].item()
         return Graph(run, info.tag, parse_logged_graph(info.plugin, data))
+
+    def profile(self, run: str, session: str | None = None, host: str | None = None) -> ProfileData:
+        """Return a profiler capture as tables: steps, devices, ops, kernels, memory, events.
+
+        Args:
+            run: The run.
+            session: The session of the capture, as `tracklight inspect --profile` lists it; by
+                default the last one of the run.
+            host: The host or worker; by default the first one.
+
+        Raises:
+            RunNotFoundError: There is no such run.
+            LogError: The run has no such capture.
+            FormatError: The capture cannot be read.
+
+        Example:
+            >>> profile = log.profile("train")
+            >>> profile.steps.to_pandas()["total_ms"].median()
+            4.31
+        """
+        from tracklight.analysis.profiles.captures.files import get_capture_time_s, open_capture
+        from tracklight.analysis.profiles.tables.profile_data import ProfileData
+
+        self._get_tags(run)
+        files = [it for it in self._catalog.captures() if it.run == run and it.kind != "pprof"]
+        if not files:
+            raise LogError(f'Run "{run}" has no profiler capture.')
+        chosen = session or max(files, key=get_capture_time_s).session
+        hosts = [it for it in files if it.session == chosen and host in (None, it.host)]
+        if not hosts:
+            known = ", ".join(sorted({f"{it.session} ({it.host})" for it in files}))
+            wanted = " ".join(filter(None, (session, host)))
+            raise LogError(f'Run "{run}" has no capture "{wanted}". It has {known}.')
+        with self._catalog.fetch_capture(hosts[0]) as path:
+            return ProfileData(run, chosen, hosts[0].host, open_capture(path))
 
     def hparams(self, metrics: NameFilter = None, *, reduce: Reduction = "last") -> HParamsTable:
         """Return the hyperparameters of all trials, with their metrics, status and times.
@@ -694,6 +730,10 @@ class RunView:
     def graph(self, tag: str | None = None) -> Graph:
         """See `Log.graph`."""
         return self._log.graph(self.name, tag)
+
+    def profile(self, session: str | None = None, host: str | None = None) -> ProfileData:
+        """See `Log.profile`."""
+        return self._log.profile(self.name, session, host)
 
     def tensors(self, tag: str) -> Values[NDArray[Any]]:
         """See `Log.tensors`."""

@@ -34,6 +34,7 @@ from tracklight.analysis.graphs.statistics import GraphSummary, summarize_graph
 from tracklight.analysis.profiles import summary as profile_summary
 from tracklight.analysis.profiles.captures.files import Capture, list_captures, open_capture
 from tracklight.analysis.profiles.summary import ProfileSummary
+from tracklight.analysis.profiles.tables.profile_data import ProfileData
 from tracklight.errors import TracklightError
 from tracklight.logdir.confined_files import ConfinedFiles
 from tracklight.logdir.roots import Root
@@ -58,14 +59,23 @@ class InspectedGraph(msgspec.Struct):
     problem: str | None
 
 
-class InspectedProfile(msgspec.Struct):
-    """A profiler capture; ``problem`` says why there is no summary."""
+class InspectedProfile(msgspec.Struct, omit_defaults=True):
+    """A profiler capture; ``problem`` says why there is no summary.
+
+    The tables are those of `ProfileData`, one object per row. Unknown numbers are null.
+    """
 
     run: str
     session: str
     host: str
     summary: ProfileSummary | None
     problem: str | None
+    steps: list[dict[str, Any]] | None = None
+    devices: list[dict[str, Any]] | None = None
+    ops: list[dict[str, Any]] | None = None
+    operators: list[dict[str, Any]] | None = None
+    kernels: list[dict[str, Any]] | None = None
+    memory: list[dict[str, Any]] | None = None
 
 
 class InspectedEmbedding(msgspec.Struct):
@@ -121,17 +131,30 @@ def iter_graph_lines(graphs: Sequence[InspectedGraph]) -> Iterator[str]:
         yield "no graphs found"
 
 
-def summarize_profiles(roots: Iterable[Root]) -> Iterator[InspectedProfile]:
-    """Summarize every profiler capture below the roots."""
+def summarize_profiles(
+    roots: Iterable[Root], *, with_tables: bool = False
+) -> Iterator[InspectedProfile]:
+    """Summarize every profiler capture below the roots.
+
+    Args:
+        roots: The log directories.
+        with_tables: Whether to include the tables of steps, devices, ops, kernels and memory.
+    """
     for capture in list_captures(roots):
-        yield _summarize_profile(capture)
+        yield _summarize_profile(capture, with_tables)
 
 
-def _summarize_profile(capture: Capture) -> InspectedProfile:
+def _summarize_profile(capture: Capture, with_tables: bool) -> InspectedProfile:
     names = capture.run, capture.session, capture.host
     try:
-        summary = profile_summary.summarize(open_capture(capture.path))
-        return InspectedProfile(*names, summary, None)
+        data = ProfileData(*names, open_capture(capture.path))
+        profile = InspectedProfile(*names, data.summary, None)
+        if with_tables:
+            profile.steps, profile.devices = data.steps.to_records(), data.devices.to_records()
+            profile.ops, profile.kernels = data.ops.to_records(), data.kernels.to_records()
+            profile.operators = data.operators().to_records()
+            profile.memory = data.memory.to_records()
+        return profile
     except (TracklightError, OSError) as error:
         return InspectedProfile(*names, None, str(error))
 

@@ -23,7 +23,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from tracklight import summary
-from tracklight.formats.hparams import Status, iter_flattened
+from tracklight.formats.hparams import (
+    RunEnd,
+    Status,
+    build_run_end,
+    build_run_start,
+    iter_flattened,
+)
 from tracklight.hparams.session import log_hparams, log_session_end
 from tracklight.summary import FileWriter
 from tracklight.writer import defaults, warnings
@@ -32,6 +38,7 @@ from tracklight.writer.tf_context import is_tracing, skip_autograph
 __all__ = ["Audio", "Histogram", "Image", "Run", "Text", "run"]
 
 _SUMMARY_PREFIX = "summary/"
+_MAX_ERROR_LENGTH = 500
 #: The methods of a writer that log.
 _LOGGING_METHODS = ("scalar", "simple", "double", "add", "add_later", "add_event")
 
@@ -293,17 +300,24 @@ class Run:
         Args:
             failed: Record the run as failed.
         """
+        self._finish(failed, None)
+
+    def _finish(self, failed: bool, error: BaseException | None) -> None:
         atexit.unregister(self._finish_at_exit)
         if not self.writer.is_closed:
             self._write_config()
+            end = RunEnd(failed, _describe_exception(error), time.time())
+            self.writer.add([build_run_end(end)], 0)
             log_session_end(self.writer, Status.FAILURE if failed else Status.SUCCESS)
             self.writer.close()
 
     def __enter__(self) -> Run:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.finish(failed=kind is not None)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
+        self._finish(kind is not None, error)
 
     def _catch_errors(self, call: str) -> warnings.catch_errors:
         return warnings.catch_errors(call, strict=self.writer.strict)
@@ -370,7 +384,8 @@ class Run:
 
     def _finish_at_exit(self) -> None:
         # Set by the interpreter after an uncaught exception.
-        self.finish(failed=getattr(sys, "last_value", None) is not None)
+        error = getattr(sys, "last_value", None)
+        self._finish(error is not None, error)
 
 
 def run(
@@ -386,8 +401,9 @@ def run(
     """Start a run and make it the default writer of `tracklight.summary`.
 
     The run is the directory ``logdir``, or one below it if there is a name, a timestamp or both.
-    Its environment (command, versions, git revision and so on) is logged as the text
-    ``run/environment``. The run ends with `Run.finish`, with its ``with`` block, or at exit.
+    Its environment (command, host, user, versions, git revision and so on) is logged as the text
+    ``run/environment`` and shown in the Runs dashboard. The run ends with `Run.finish`, with its
+    ``with`` block, or at exit.
 
     Args:
         logdir: The log directory, or a URL such as ``s3://bucket/logs``.
@@ -425,12 +441,28 @@ def run(
 
 def _log_environment(new_run: Run, *, save_code: bool) -> None:
     with warnings.catch_errors("run", strict=new_run.writer.strict):
-        from tracklight.writer.environment import describe_environment, read_main_source
+        from tracklight.writer.environment import (
+            collect_run_start,
+            describe_environment,
+            read_main_source,
+        )
 
-        summary.text("run/environment", describe_environment(), step=0)
+        start = collect_run_start()
+        new_run.writer.add([build_run_start(start)], 0)
+        summary.text("run/environment", describe_environment(start), step=0)
         source = read_main_source() if save_code else None
         if source is not None:
             summary.text("run/source", source, step=0)
+
+
+def _describe_exception(error: BaseException | None) -> str:
+    """Return the last line of a traceback, shortened; empty without an exception."""
+    if error is None:
+        return ""
+    import traceback
+
+    line = traceback.format_exception_only(type(error), error)[-1].strip()
+    return line[:_MAX_ERROR_LENGTH]
 
 
 def _check_mapping(values: object) -> Mapping[str, Any]:

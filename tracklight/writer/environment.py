@@ -1,6 +1,6 @@
 """Describe the environment of a run: command, machine, versions, git revision and source code.
 
-Used by `tracklight.summary.runs`, which logs the results as text.
+Used by `tracklight.summary.runs`, which logs the results as text and as a `RunStart`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,11 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from importlib import metadata
+
+from tracklight.formats.hparams import RunStart
+from tracklight.util.processes import find_pid_namespace
 
 #: Packages whose versions are recorded if the program has imported them.
 _PACKAGES = (
@@ -21,21 +25,39 @@ _MAX_SOURCE_BYTES = 1 << 20
 _GIT_TIMEOUT_S = 2.0
 
 
-def describe_environment() -> str:
+def collect_run_start() -> RunStart:
+    """Return what is known about the program and the machine."""
+    return RunStart(
+        command=" ".join([os.path.basename(sys.executable), *sys.argv]),
+        directory=os.getcwd(),
+        host=platform.node(),
+        user=_find_user(),
+        git_commit=find_git_revision() or "",
+        platform=platform.platform(),
+        python=platform.python_version(),
+        versions=_list_versions(),
+        pid=os.getpid(),
+        pid_namespace=find_pid_namespace(),
+        wall_time=time.time(),
+    )
+
+
+def describe_environment(start: RunStart) -> str:
     """Return a Markdown table of facts about the program and the machine.
 
     CUDA_VISIBLE_DEVICES is the only environment variable in it: others may contain secrets.
     """
     facts = {
-        "command": " ".join([os.path.basename(sys.executable), *sys.argv]),
-        "working directory": os.getcwd(),
-        "host": platform.node(),
-        "platform": platform.platform(),
-        "Python": platform.python_version(),
+        "command": start.command,
+        "working directory": start.directory,
+        "host": start.host,
+        "user": start.user,
+        "platform": start.platform,
+        "Python": start.python,
         "CPU count": str(os.cpu_count()),
         "CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", ""),
-        "git": find_git_revision() or "",
-        **_list_versions(),
+        "git": start.git_commit,
+        **start.versions,
     }
     rows = [f"| {name} | `{_escape_cell(fact)}` |" for name, fact in facts.items() if fact]
     return "\n".join(["| | |", "|---|---|", *rows])
@@ -63,6 +85,15 @@ def find_git_revision() -> str | None:
     if not head:
         return None
     return head + ("+" if _run_git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def _find_user() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):  # a container may have no entry for the user
+        return ""
 
 
 def _run_git(*arguments: str) -> str:

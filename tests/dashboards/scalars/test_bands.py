@@ -103,6 +103,37 @@ def test_ungrouped_runs_stay_lines() -> None:
     assert (chart.points, chart.runs) == (6, 3)
 
 
+def test_counts_runs_at_each_step() -> None:
+    rows = frame(DIFFERENT, "a", "b", "c")
+    result = band(DIFFERENT, "a", "b", "c")
+    assert result.count.tolist() == rows.count(axis=1).tolist()
+    assert set(result.count.tolist()) == {1, 2, 3}
+
+
+def test_requires_a_minimum_number_of_runs() -> None:
+    rows = frame(DIFFERENT, "a", "b", "c")
+    enough = rows[rows.count(axis=1) >= 2]
+    result = band(DIFFERENT, "a", "b", "c", min_runs=2)
+    assert result.x.tolist() == enough.index.tolist()
+    np.testing.assert_allclose(result.center, enough.mean(axis=1), atol=1e-12)
+
+
+def test_has_a_gap_where_too_few_runs_have_points() -> None:
+    log = Log(
+        series([0, 1], [1.0, 2.0], run="a"),
+        series([4, 5], [3.0, 4.0], run="b"),
+        series([0, 1, 2, 3, 4, 5], [5.0] * 6, run="c"),
+    )
+    result = band(log, "a", "b", "c", min_runs=2)
+    assert result.count.tolist() == [2, 2, 1, 1, 2, 2]
+    assert np.isnan(result.center).tolist() == [False, False, True, True, False, False]
+    assert np.isnan(result.low).tolist() == np.isnan(result.center).tolist()
+
+
+def test_band_without_enough_runs_is_empty() -> None:
+    assert len(band(DIFFERENT, "a", "b", "c", min_runs=4).x) == 0
+
+
 def test_single_run_has_no_spread() -> None:
     result = band(Log(noisy("a", [0, 1, 2])), "a")
     assert result.low.tolist() == result.center.tolist() == result.high.tolist()

@@ -46,6 +46,34 @@ def test_adds_requested_columns(form: str) -> None:
     assert table.smoothed.dropna().tolist() == [5.0, 10.0, 20.0]
 
 
+SEEDS = Log(
+    series([0, 1, 2], [1.0, 2.0, 3.0], run="seed1"),
+    series([0, 1], [3.0, 6.0], run="seed2"),
+)
+GROUPS = [{"key": "all runs", "runs": ["seed1", "seed2"]}]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_file_has_bands_of_groups(form: str) -> None:
+    blob = ask("table", SEEDS, tags=["loss"], groups=GROUPS, format=form)
+    read = pd.read_parquet if form == "parquet" else pd.read_csv
+    table = read(io.BytesIO(blob.content))
+    assert list(table) == ["group", "tag", "step", "runs", "center", "low", "high"]
+    assert table.group.tolist() == ["all runs"] * 3
+    assert table.step.tolist() == [0, 1, 2]
+    assert table.runs.tolist() == [2, 2, 1]
+    values = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [3.0, 6.0, None]})
+    assert table.center.tolist() == pytest.approx(values.mean(axis=1).tolist())
+    std = values.std(axis=1).fillna(0.0)
+    assert (table.high - table.center).tolist() == pytest.approx(std.tolist())
+
+
+def test_bands_in_files_have_a_minimum_number_of_runs() -> None:
+    blob = ask("table", SEEDS, tags=["loss"], groups=GROUPS, x="relative_step", min_runs=2)
+    table = pd.read_csv(io.BytesIO(blob.content))
+    assert (table.x.tolist(), table.runs.tolist()) == ([0.0, 1.0], [2, 2])
+
+
 def test_json_has_one_object_per_series() -> None:
     blob = ask("table", LOG, tags=["loss"], format="json")
     assert (blob.media_type, blob.filename) == ("application/json", "scalars.json")

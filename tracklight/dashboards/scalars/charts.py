@@ -16,6 +16,7 @@ from tracklight.dashboards.scalars.schemas import (
     BandCenter,
     BandRow,
     BandSpread,
+    BandsRequest,
     ChartRequest,
     ChartRow,
     ChartsRequest,
@@ -37,7 +38,7 @@ from tracklight.index.sampling import (
 from tracklight.index.series_query import Baseline, SeriesQuery, make_baseline
 from tracklight.index.shard import SeriesKey
 from tracklight.plugin import Context, Source
-from tracklight.types import Float64
+from tracklight.types import Float64, Int32, Int64
 
 #: Lines of all charts of one request.
 _MAX_LINES = 50_000
@@ -173,7 +174,9 @@ class ChartBuilder:
             self._add_lines(row, lines, view, query)
         if grouped:
             builder = BandBuilder(self.context.log, self.request, query)
-            self._add_bands(row, grouped, builder, start, stop)
+            row.bands = builder.build(list(grouped), start, stop, 2 * self.request.width)
+            max_points = max((len(band.x) for band in row.bands), default=0)
+            row.reduced |= any(extent.points > max_points for extent in grouped.values())
         return row
 
     def _measure(
@@ -195,18 +198,6 @@ class ChartBuilder:
         row.reduced = any(extent.points > view.max_points for extent in extents.values())
         if any(line.x is None for line in row.lines):
             row.grid = get_centers(view.edges)
-
-    def _add_bands(
-        self,
-        row: ChartRow,
-        extents: Mapping[SeriesKey, Extent],
-        builder: BandBuilder,
-        start: float,
-        stop: float,
-    ) -> None:
-        row.bands = builder.build(list(extents), start, stop)
-        max_points = max((len(band.x) for band in row.bands), default=0)
-        row.reduced |= any(extent.points > max_points for extent in extents.values())
 
 
 def _get_x_range(chart: ChartRequest, extents: Iterable[Extent]) -> tuple[float, float]:
@@ -251,25 +242,33 @@ def plan_line_view(
 
 @dataclass(frozen=True)
 class BandBuilder:
-    """Build the bands of one chart."""
+    """Build the bands of one chart or download."""
 
     log: Source
-    request: ChartsRequest
+    request: BandsRequest
     query: SeriesQuery
 
-    def build(self, keys: Sequence[SeriesKey], start: float, stop: float) -> list[BandRow]:
-        """Return a band for each group and tag that some of the series belong to."""
-        request = self.request
-        max_points = max(_MIN_BAND_POINTS, min(2 * request.width, _MAX_BAND_CELLS // len(keys)))
+    def build(
+        self, keys: Sequence[SeriesKey], start: float, stop: float, max_points: int
+    ) -> list[BandRow]:
+        """Return a band for each group and tag that some of the series belong to.
+
+        Args:
+            keys: The series.
+            start: The lowest x.
+            stop: The highest x.
+            max_points: A band has at most this many values of x, and fewer with many series.
+        """
+        max_points = max(_MIN_BAND_POINTS, min(max_points, _MAX_BAND_CELLS // len(keys)))
         grids = self.log.query(keys, self.query, SampleGridView(start, stop, max_points))
         grid = merge_sample_grids(grids, start, stop, max_points)
         if not len(grid):
             return []
-        view = ResampledView(grid, with_extremes=request.band == "minmax")
+        view = ResampledView(grid, with_extremes=self.request.band == "minmax")
         curves = dict(zip(keys, self.log.query(keys, self.query, view), strict=True))
         return [
             self._make_band(group.key, tag, grid, [curves[key] for key in members])
-            for group, tag, members in _iter_members(request.groups or (), keys)
+            for group, tag, members in _iter_members(self.request.groups or (), keys)
         ]
 
     @np.errstate(all="ignore")
@@ -277,16 +276,33 @@ class BandBuilder:
         self, group: str, tag: str, grid: Float64, curves: list[ResampledCurve]
     ) -> BandRow:
         values = np.array([curve.value for curve in curves])
-        is_covered = ~np.isnan(values).all(axis=0)
-        values = values[:, is_covered]
+        count: Int32 = np.asarray(np.sum(~np.isnan(values), axis=0), np.int32)
+        covered = _select_covered(count, self.request.min_runs)
+        values, count = values[:, covered], count[covered]
         center = compute_center(values, self.request.center)
         if self.request.band == "minmax":
-            low = np.fmin.reduce([curve.low[is_covered] for curve in curves])
-            high = np.fmax.reduce([curve.high[is_covered] for curve in curves])
+            low = np.fmin.reduce([curve.low[covered] for curve in curves])
+            high = np.fmax.reduce([curve.high[covered] for curve in curves])
         else:
             half_width = compute_half_width(values, self.request.band)
             low, high = center - half_width, center + half_width
-        return BandRow(group, tag, len(curves), grid[is_covered], center, low, high)
+        has_too_few = count < self.request.min_runs
+        for column in (center, low, high):
+            column[has_too_few] = np.nan
+        return BandRow(group, tag, len(curves), grid[covered], count, center, low, high)
+
+
+def _select_covered(count: Int32, min_runs: int) -> Int64:
+    """Return the rows of a band: where runs have values, between the first and last enough have.
+
+    Rows in between with too few runs are kept, so that the band has a gap there.
+    """
+    enough = np.flatnonzero(count >= min_runs)
+    if not len(enough):
+        return enough
+    rows: Int64 = np.arange(enough[0], enough[-1] + 1)
+    covered: Int64 = rows[count[rows] > 0]
+    return covered
 
 
 def compute_center(values: Float64, center: BandCenter) -> Float64:

@@ -14,7 +14,7 @@ from tracklight.index.sampling import CurvePoint
 from tracklight.index.series_query import BaselineMode
 from tracklight.index.smoothing import Smoothing
 from tracklight.plugin import Problem
-from tracklight.types import Float32, Float64
+from tracklight.types import Float32, Float64, Int32
 from tracklight.util.json_number import JsonNumber, to_json_number
 
 BandCenter = Literal["mean", "median"]
@@ -62,18 +62,27 @@ class RunGroup(msgspec.Struct, forbid_unknown_fields=True):
     runs: list[str]
 
 
-class ChartsRequest(SeriesRequest, kw_only=True):
+class BandsRequest(SeriesRequest, kw_only=True):
+    """Runs in ``groups`` become bands around their ``center``.
+
+    A band has values where at least ``min_runs`` runs of the group have points.
+    """
+
+    groups: list[RunGroup] | None = None
+    center: BandCenter = "mean"
+    band: BandSpread = "std"
+    min_runs: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+
+class ChartsRequest(BandsRequest, kw_only=True):
     """Charts of ``width`` pixels, with overwritten points if ``overwritten`` is true.
 
-    Runs in ``groups`` become bands around their ``center``; all others become lines.
+    Runs that are in no group become lines.
     """
 
     charts: Annotated[list[ChartRequest], msgspec.Meta(max_length=512)]
     width: Annotated[int, msgspec.Meta(ge=1, le=8192)] = 400
     overwritten: bool = False
-    groups: list[RunGroup] | None = None
-    center: BandCenter = "mean"
-    band: BandSpread = "std"
 
 
 class NearestPointsRequest(SeriesRequest, kw_only=True):
@@ -91,8 +100,11 @@ class RangeStatsRequest(SeriesRequest, kw_only=True):
     stop: float | None = None
 
 
-class DownloadRequest(SeriesRequest, kw_only=True):
-    """Requests a file with all points of the series, with or without overwritten ones."""
+class DownloadRequest(BandsRequest, kw_only=True):
+    """Requests a file with all points of the series, with or without overwritten ones.
+
+    With ``groups``, the file has their bands instead.
+    """
 
     tags: list[str]
     format: DownloadFormat = "csv"
@@ -154,12 +166,16 @@ class LineRow(msgspec.Struct):
 
 
 class BandRow(msgspec.Struct):
-    """The series of one tag in several runs as one band."""
+    """The series of one tag in several runs as one band; NaN where too few runs have points.
+
+    ``count`` is the number of runs with a value at each x.
+    """
 
     group: str
     tag: str
     runs: int
     x: Float64
+    count: Int32
     center: Float64
     low: Float64
     high: Float64

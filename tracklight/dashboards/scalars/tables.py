@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tracklight.dashboards.scalars.charts import SeriesSelection
+from tracklight.dashboards.scalars.charts import BandBuilder, SeriesSelection
 from tracklight.dashboards.scalars.schemas import (
+    BandRow,
     DownloadFormat,
     DownloadRequest,
     NearestPointRow,
@@ -22,11 +23,17 @@ from tracklight.dashboards.scalars.schemas import (
     make_point_row,
 )
 from tracklight.errors import UsageError
-from tracklight.index.sampling import ExtentView, NearestPointView, RangeStats, RangeStatsView
+from tracklight.index.sampling import (
+    ExtentView,
+    NearestPointView,
+    RangeStats,
+    RangeStatsView,
+    merge_extents,
+)
 from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.index.shard import SeriesKey
 from tracklight.plugin import Blob, Context
-from tracklight.types import Bool, Float64, Int64
+from tracklight.types import Bool, Float64, Int32, Int64
 from tracklight.util.json_number import JsonNumber, to_json_number
 
 _MAX_ROWS = 50_000
@@ -128,12 +135,59 @@ def make_download(context: Context, request: DownloadRequest) -> Blob:
     keys, query = selection.list_keys(request.tags), selection.make_query(request.tags)
     _check_point_count(context, keys, query)
     file = io.BytesIO()
-    writer = SERIES_WRITERS[request.format](file, _list_columns(request))
-    view = DownloadView(request.overwritten)
-    for key in keys:  # one at a time, so that only the file is in memory
-        writer.write(context.log.query([key], query, view)[0])
+    if request.groups is None:
+        writer = SERIES_WRITERS[request.format](file, _list_columns(request))
+        view = DownloadView(request.overwritten)
+        for key in keys:  # one at a time, so that only the file is in memory
+            writer.write(context.log.query([key], query, view)[0])
+    else:
+        columns = ("step" if request.x == "step" else "x", "runs", "center", "low", "high")
+        writer = SERIES_WRITERS[request.format](file, columns, "group")
+        for band in _iter_bands(context, request, keys, query):
+            writer.write(band)
     writer.close()
     return Blob(file.getvalue(), _MEDIA_TYPES[request.format], f"scalars.{request.format}")
+
+
+@dataclass(frozen=True)
+class BandTable:
+    """The columns of one band in a download."""
+
+    run: str
+    """The group."""
+    tag: str
+    step: Int64
+    x: Float64
+    runs: Int32
+    center: Float64
+    low: Float64
+    high: Float64
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+
+def _iter_bands(
+    context: Context, request: DownloadRequest, keys: list[SeriesKey], query: SeriesQuery
+) -> Iterator[BandTable]:
+    """Yield the bands tag by tag, with a value at every x at which a run has a point."""
+    builder = BandBuilder(context.log, request, query)
+    for tag in dict.fromkeys(tag for _, tag in keys):
+        tag_keys = [key for key in keys if key[1] == tag]
+        extents = context.log.query(tag_keys, replace(query, smoothing=None), ExtentView())
+        x_range = merge_extents(extents)
+        if x_range is not None:
+            bands = builder.build(tag_keys, *x_range, _MAX_POINTS)
+            yield from map(_make_band_table, bands)
+
+
+def _make_band_table(band: BandRow) -> BandTable:
+    # Steps are integers, except on axes that do not have a column of them.
+    with np.errstate(invalid="ignore"):
+        step = band.x.astype(np.int64)
+    return BandTable(
+        band.group, band.tag, step, band.x, band.count, band.center, band.low, band.high
+    )
 
 
 def _check_point_count(context: Context, keys: list[SeriesKey], query: SeriesQuery) -> None:

@@ -81,6 +81,26 @@ class Hdf5File:
             self._layers[key] = item.attrs["name"]
 
 
+def read_root_attribute(file: BinaryIO, name: str) -> bytes | None:
+    """Return a text attribute of an HDF5 file, such as the description of a Keras model.
+
+    Raises:
+        FormatError: The file is damaged.
+        MissingDependencyError: h5py is not installed.
+    """
+    h5py = _import_h5py()
+    try:
+        with h5py.File(file, "r") as content:
+            value = content.attrs.get(name)
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
+        raise FormatError(
+            "files.hdf5_damaged", "the HDF5 file is damaged or incomplete: {error}", error=error
+        ) from None
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    return bytes(value) if isinstance(value, (bytes, np.bytes_)) else None
+
+
 def open_keras_archive(file: BinaryIO) -> Hdf5File:
     """Open the weights in a ``.keras`` file."""
     archive = open_archive(file)
