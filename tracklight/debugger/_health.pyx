@@ -17,13 +17,23 @@ cdef extern from "health.h" nogil:
         double max
         double sum
         double squares
-    void tl_health_of(const void *data, int64_t n, int kind, tl_health *h)
+    ctypedef void (*tl_parallel)(void (*)(void *), void *, unsigned, unsigned)
+    void tl_health_of(
+        const void *data, int64_t n, int kind, tl_parallel parallel, int threads, tl_health *h
+    )
     int64_t tl_dead_channels(
         const uint8_t *data, int64_t outer, int64_t channels, int64_t inner, int width
     )
 
 
-def compute(uintptr_t address, int64_t size, int kind, float[::1] row):
+def compute(
+    uintptr_t address,
+    int64_t size,
+    int kind,
+    float[::1] row,
+    uintptr_t parallel=0,
+    int threads=1,
+):
     """Fill the columns ``nan`` to ``underflow`` of a row of the health matrix.
 
     Args:
@@ -31,6 +41,8 @@ def compute(uintptr_t address, int64_t size, int kind, float[::1] row):
         size: Number of elements.
         kind: 0 for float32, 1 for float64, 2 for float16, 3 for bfloat16.
         row: The row; the first column is left alone.
+        parallel: Address of ``GOMP_parallel``; 0 to use the current thread only.
+        threads: Number of threads to use.
     """
     cdef tl_health h
     cdef int64_t finite
@@ -38,7 +50,7 @@ def compute(uintptr_t address, int64_t size, int kind, float[::1] row):
     if row.shape[0] < 13 or kind < 0 or kind > 3:
         raise ValueError("invalid row or kind")
     with nogil:
-        tl_health_of(<const void *> address, size, kind, &h)
+        tl_health_of(<const void *> address, size, kind, <tl_parallel> parallel, threads, &h)
     finite = size - h.nan - h.neg_inf - h.pos_inf
     row[1], row[2], row[3] = h.nan, h.neg_inf, h.pos_inf
     row[4], row[5] = h.zeros, h.negatives

@@ -68,7 +68,8 @@ static void tl_health_slow(const float *p, int n, float limit, float tiny, tl_he
 #if defined(__GNUC__)
 /* Vector extensions of GCC and Clang: comparisons yield -1 for true in each element. Vectors have
  * the size of a register; a compiler that must split them compares element by element. */
-#define TL_VECTORS 4
+/* Two of each, so that the six accumulators fit 16 registers. */
+#define TL_VECTORS 2
 #define TL_LOAD(p, k) __builtin_memcpy(&v, (p) + (k) * TL_WIDTH, sizeof v)
 #define TL_SELECT(mask, a, b) \
     ((tl_floats_4)(((mask) & (tl_ints_4)(a)) | (~(mask) & (tl_ints_4)(b))))
@@ -129,8 +130,8 @@ static void tl_health_float64(const double *p, int64_t n, tl_health *h) {
     }
 }
 
-/* kind: 0 float32, 1 float64, 2 float16, 3 bfloat16. */
-static void tl_health_of(const void *data, int64_t n, int kind, tl_health *h) {
+/* Add elements to the statistics. kind: 0 float32, 1 float64, 2 float16, 3 bfloat16. */
+static void tl_health_part(const void *data, int64_t first, int64_t end, int kind, tl_health *h) {
     static const float limits[4] = {0, 0, 65504.0f, 3.3895313892515355e38f};
     static const float tinies[4] = {0, 0, 6.103515625e-05f, 1.1754943508222875e-38f};
     float block[TL_BLOCK];
@@ -138,11 +139,11 @@ static void tl_health_of(const void *data, int64_t n, int kind, tl_health *h) {
     h->min = INFINITY;
     h->max = -INFINITY;
     if (kind == 1) {
-        tl_health_float64((const double *)data, n, h);
+        tl_health_float64((const double *)data + first, end - first, h);
         return;
     }
-    for (int64_t at = 0; at < n; at += TL_BLOCK) {
-        int count = n - at < TL_BLOCK ? (int)(n - at) : TL_BLOCK;
+    for (int64_t at = first; at < end; at += TL_BLOCK) {
+        int count = end - at < TL_BLOCK ? (int)(end - at) : TL_BLOCK;
         const float *p = (const float *)data + at;
         if (kind != 0) {
             const uint16_t *bits = (const uint16_t *)data + at;
@@ -152,6 +153,69 @@ static void tl_health_of(const void *data, int64_t n, int kind, tl_health *h) {
         }
         tl_health_block(p, count, limits[kind], tinies[kind], h);
     }
+}
+
+static void tl_health_merge(tl_health *h, const tl_health *part) {
+    h->nan += part->nan;
+    h->neg_inf += part->neg_inf;
+    h->pos_inf += part->pos_inf;
+    h->zeros += part->zeros;
+    h->negatives += part->negatives;
+    h->overflow += part->overflow;
+    h->underflow += part->underflow;
+    h->sum += part->sum;
+    h->squares += part->squares;
+    if (part->min < h->min) h->min = part->min;
+    if (part->max > h->max) h->max = part->max;
+}
+
+/* `GOMP_parallel` of the OpenMP runtime that the framework has loaded: calls a function in each of
+ * its threads, which are running already. */
+typedef void (*tl_parallel)(void (*)(void *), void *, unsigned, unsigned);
+
+#define TL_PARTS 16
+/* Smaller arrays are computed faster than other threads start. */
+#define TL_MIN_PART 65536
+
+typedef struct {
+    const void *data;
+    int64_t size, part_size;
+    int kind, parts, next;
+    tl_health results[TL_PARTS];
+} tl_health_job;
+
+static void tl_health_run(void *argument) {
+    tl_health_job *job = (tl_health_job *)argument;
+#if defined(__GNUC__)
+    for (int k; (k = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->parts;) {
+#else
+    for (int k; (k = job->next++) < job->parts;) {
+#endif
+        int64_t first = k * job->part_size, end = first + job->part_size;
+        if (end > job->size) end = job->size;
+        tl_health_part(job->data, first, end, job->kind, &job->results[k]);
+    }
+}
+
+/* Compute the statistics of an array. The parts do not depend on the number of threads, so that
+ * neither do the sums. parallel may be NULL. */
+static void tl_health_of(
+    const void *data, int64_t n, int kind, tl_parallel parallel, int threads, tl_health *h
+) {
+    tl_health_job job = {data, n, (n + TL_PARTS - 1) / TL_PARTS, kind, 0, 0};
+    if (job.part_size < TL_MIN_PART) job.part_size = TL_MIN_PART;
+    job.part_size = (job.part_size + TL_BLOCK - 1) / TL_BLOCK * TL_BLOCK;
+    job.parts = (int)((n + job.part_size - 1) / job.part_size);
+#if defined(__GNUC__)
+    if (parallel && threads > 1 && job.parts > 1)
+        parallel(tl_health_run, &job, threads < job.parts ? threads : job.parts, 0);
+    else
+#endif
+        tl_health_run(&job);
+    memset(h, 0, sizeof *h);
+    h->min = INFINITY;
+    h->max = -INFINITY;
+    for (int k = 0; k < job.parts; k++) tl_health_merge(h, &job.results[k]);
 }
 
 /* Count the channels of a tensor (outer, channels, inner) that are zero everywhere. */

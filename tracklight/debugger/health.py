@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,14 @@ SAMPLE_SIZE = 1024
 RANGES = {"float16": (65504.0, 2.0**-14), "bfloat16": (3.3895313892515355e38, 2.0**-126)}
 
 
-def compute_health(array: NDArray[Any], dtype: str, row: Float32, channel_axis: int | None) -> None:
+def compute_health(
+    array: NDArray[Any],
+    dtype: str,
+    row: Float32,
+    channel_axis: int | None,
+    *,
+    threads: int = 1,
+) -> None:
     """Fill a row, except for the column ``order``.
 
     Args:
@@ -31,12 +40,28 @@ def compute_health(array: NDArray[Any], dtype: str, row: Float32, channel_axis: 
         dtype: Name of its dtype.
         row: The row to fill.
         channel_axis: The axis of units that may be dead; None to leave that column at 0.
+        threads: Number of OpenMP threads to use, if the framework has loaded OpenMP.
     """
     if compute is None or dtype not in KERNEL_KINDS:
         _compute_in_numpy(array, dtype, row)
     else:
-        compute(array.ctypes.data, array.size, KERNEL_KINDS[dtype], row)
+        parallel = _find_openmp() if threads > 1 else 0
+        compute(array.ctypes.data, array.size, KERNEL_KINDS[dtype], row, parallel, threads)
     row[13] = 0 if channel_axis is None else count_dead_channels(array, channel_axis)
+
+
+@cache
+def _find_openmp() -> int:
+    """Return the address of ``GOMP_parallel`` in this process; 0 if there is no OpenMP.
+
+    PyTorch makes the OpenMP runtime that it uses visible to the whole process. Its threads wait for
+    the next operation actively: threads of our own would compete with them for the same cores.
+    """
+    try:
+        function = ctypes.CDLL(None).GOMP_parallel
+    except (AttributeError, OSError, TypeError):  # Windows has no global symbols
+        return 0
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def count_dead_channels(array: NDArray[Any], axis: int) -> int:

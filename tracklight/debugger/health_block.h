@@ -1,7 +1,5 @@
 /* Statistics of a block in vectors, included once for each instruction set: a function TL_BLOCK_NAME
- * with the attributes TL_TARGET, on vectors TL_FLOATS and TL_INTS of TL_WIDTH elements.
- *
- * A block is read twice, which is cheap in the first cache, so that accumulators fit registers. */
+ * with the attributes TL_TARGET, on vectors TL_FLOATS and TL_INTS of TL_WIDTH elements. */
 TL_TARGET static void TL_BLOCK_NAME(
     const float *p, int n, float limit, float tiny, tl_health *h
 ) {
@@ -17,16 +15,22 @@ TL_TARGET static void TL_BLOCK_NAME(
         zeros[k] = negatives[k] = (TL_INTS){0};
     }
     for (int i = 0; i < whole; i += step) {
-#pragma GCC unroll 4
+#pragma GCC unroll 2
         for (int k = 0; k < TL_VECTORS; k++) {
             TL_LOAD(p + i, k);
             squares[k] += v * v;
+            sum[k] += v;
+            low[k] = TL_MIN(v, low[k]);
+            high[k] = TL_MAX(v, high[k]);
             zeros[k] -= v == none;
             negatives[k] -= v < none;
         }
     }
     for (int k = 1; k < TL_VECTORS; k++) {
         squares[0] += squares[k];
+        sum[0] += sum[k];
+        low[0] = TL_MIN(low[k], low[0]);
+        high[0] = TL_MAX(high[k], high[0]);
         zeros[0] += zeros[k];
         negatives[0] += negatives[k];
     }
@@ -36,20 +40,6 @@ TL_TARGET static void TL_BLOCK_NAME(
     if (!(total <= 3.4e38f)) {
         tl_health_slow(p, n, limit, tiny, h);
         return;
-    }
-    for (int i = 0; i < whole; i += step) {
-#pragma GCC unroll 4
-        for (int k = 0; k < TL_VECTORS; k++) {
-            TL_LOAD(p + i, k);
-            low[k] = TL_MIN(v, low[k]);
-            high[k] = TL_MAX(v, high[k]);
-            sum[k] += v;
-        }
-    }
-    for (int k = 1; k < TL_VECTORS; k++) {
-        low[0] = TL_MIN(low[k], low[0]);
-        high[0] = TL_MAX(high[k], high[0]);
-        sum[0] += sum[k];
     }
     if (limit > 0)
         for (int i = 0; i < whole; i += TL_WIDTH) {

@@ -22,7 +22,6 @@ from tracklight.errors import Message, NonFiniteError
 from tracklight.formats import proto
 from tracklight.formats.debug_events.recording import (
     HEALTH_TAG,
-    HISTOGRAM_BINS,
     HISTOGRAM_TAG,
     LAYOUT_TAG,
     LOSS_SCALE_TAG,
@@ -39,7 +38,7 @@ from tracklight.formats.debug_events.recording import (
     RecorderNote,
     SourceLocation,
     WatchedTensor,
-    compute_histogram,
+    compute_histograms,
     find_non_finite,
     find_origin,
     make_tag,
@@ -234,9 +233,7 @@ class Recorder:
         self._write(HEALTH_TAG, recorded.health, recorded.step, recorded.wall_time)
         samples = get_samples() if get_samples is not None else {}
         if samples:
-            table = np.zeros((len(recorded.health), HISTOGRAM_BINS), np.uint8)
-            for row, values in samples.items():
-                table[row] = compute_histogram(values)
+            table = compute_histograms(samples, len(recorded.health))
             self._write(HISTOGRAM_TAG, table, recorded.step, recorded.wall_time)
 
     def _write_source_files(self, step: int) -> None:

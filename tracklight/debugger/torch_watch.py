@@ -459,7 +459,8 @@ class TorchWatcher:
             values = make_row()
             values[0] = order
             array, axis = _to_array(tensor, axis)
-            compute_health(array, _get_dtype(tensor), values, axis)
+            threads = torch.get_num_threads()
+            compute_health(array, _get_dtype(tensor), values, axis, threads=threads)
             self._rows[row] = values
             if self._takes_samples:
                 self._samples[row] = take_sample(array, _get_dtype(tensor))

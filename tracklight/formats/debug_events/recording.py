@@ -17,7 +17,7 @@ A run has these tags of the plugin `PLUGIN`, with a prefix per process (`make_ta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -221,14 +221,30 @@ def find_origin(health: Float32, tensors: Sequence[WatchedTensor], rows: Int64) 
 
 def compute_histogram(values: Float32) -> NDArray[np.uint8]:
     """Return the share of finite values in each bin; 255 is all of them, 0 is none."""
-    finite = values[np.isfinite(values)]
-    _, exponent = np.frexp(finite)
+    return compute_histograms({0: values}, 1)[0]
+
+
+def compute_histograms(samples: Mapping[int, Float32], count: int) -> NDArray[np.uint8]:
+    """Return the histogram of each row that has a sample; other rows are 0.
+
+    Args:
+        samples: Values by row.
+        count: Number of rows.
+    """
+    values = np.concatenate([np.empty(0, np.float32), *samples.values()])
+    lengths = [len(it) for it in samples.values()]
+    rows = np.repeat(np.fromiter(samples, np.int64, len(samples)), lengths)
+    is_finite = np.isfinite(values)
+    if not is_finite.all():
+        values, rows = values[is_finite], rows[is_finite]
+    _, exponent = np.frexp(values)
     index = np.clip((exponent - _MIN_EXPONENT) // 2, 0, _SIDE_BINS - 1) + 1
-    index[exponent < _MIN_EXPONENT] = 0
-    index[finite == 0] = 0
-    index = np.where(finite < 0, _SIDE_BINS - index, _SIDE_BINS + index)
-    counts = np.bincount(index, minlength=HISTOGRAM_BINS)
-    shares: NDArray[np.uint8] = np.ceil(counts * 255 / max(len(finite), 1)).astype(np.uint8)
+    index[(exponent < _MIN_EXPONENT) | (values == 0)] = 0
+    index = np.where(values < 0, _SIDE_BINS - index, _SIDE_BINS + index)
+    counts = np.bincount(rows * HISTOGRAM_BINS + index, minlength=count * HISTOGRAM_BINS)
+    counts = counts.reshape(count, HISTOGRAM_BINS)
+    totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    shares: NDArray[np.uint8] = np.ceil(counts * 255 / totals).astype(np.uint8)
     return shares
 
 
