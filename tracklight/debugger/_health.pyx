@@ -21,6 +21,7 @@ cdef extern from "health.h" nogil:
     void tl_health_of(
         const void *data, int64_t n, int kind, tl_parallel parallel, int threads, tl_health *h
     )
+    void tl_take_sample(const void *data, int64_t n, int64_t stride, int kind, float *out)
     int64_t tl_dead_channels(
         const uint8_t *data, int64_t outer, int64_t channels, int64_t inner, int width
     )
@@ -63,6 +64,14 @@ def compute(
     row[6], row[7], row[8] = h.min, h.max, mean
     row[9] = sqrt(variance) if variance > 0 else 0
     row[10] = sqrt(h.squares)
+
+
+def take_sample(uintptr_t address, int64_t size, int64_t stride, int kind, float[::1] out):
+    """Copy every ``stride``-th element of a contiguous array; kinds are those of `compute`."""
+    if stride < 1 or out.shape[0] < (size + stride - 1) // stride or kind < 0 or kind > 3:
+        raise ValueError("invalid stride, output or kind")
+    if size > 0:
+        tl_take_sample(<const void *> address, size, stride, kind, &out[0])
 
 
 def count_dead(uintptr_t address, int64_t outer, int64_t channels, int64_t inner, int width):

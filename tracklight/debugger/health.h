@@ -70,6 +70,7 @@ static void tl_health_slow(const float *p, int n, float limit, float tiny, tl_he
  * the size of a register; a compiler that must split them compares element by element. */
 /* Two of each, so that the six accumulators fit 16 registers. */
 #define TL_VECTORS 2
+#define TL_PREFETCH 1024
 #define TL_LOAD(p, k) __builtin_memcpy(&v, (p) + (k) * TL_WIDTH, sizeof v)
 #define TL_SELECT(mask, a, b) \
     ((tl_floats_4)(((mask) & (tl_ints_4)(a)) | (~(mask) & (tl_ints_4)(b))))
@@ -216,6 +217,18 @@ static void tl_health_of(
     h->min = INFINITY;
     h->max = -INFINITY;
     for (int k = 0; k < job.parts; k++) tl_health_merge(h, &job.results[k]);
+}
+
+/* Copy every stride-th element as float32. */
+static void tl_take_sample(const void *data, int64_t n, int64_t stride, int kind, float *out) {
+    for (int64_t i = 0; i < n; i += stride) {
+        if (kind == 0) *out++ = ((const float *)data)[i];
+        else if (kind == 1) *out++ = (float)((const double *)data)[i];
+        else {
+            uint16_t bits = ((const uint16_t *)data)[i];
+            *out++ = kind == 2 ? tl_half_to_float(bits) : tl_bfloat16_to_float(bits);
+        }
+    }
 }
 
 /* Count the channels of a tensor (outer, channels, inner) that are zero everywhere. */

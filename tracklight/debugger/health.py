@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -13,16 +15,19 @@ from tracklight.formats.debug_events.recording import STATS
 from tracklight.types import Float32
 
 try:
-    from tracklight.debugger._health import compute, count_dead
+    from tracklight.debugger import _health as _kernel
 except ImportError:
-    compute = count_dead = None  # type: ignore[assignment]
+    _kernel = None  # type: ignore[assignment]
 
 #: The kinds of numbers that the kernel reads, by the name of the dtype in every framework.
 KERNEL_KINDS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
+#: Bytes of a number of each kind.
+KERNEL_ITEM_SIZES = (4, 8, 2, 2)
 #: Values of a tensor that a histogram is made of.
 SAMPLE_SIZE = 1024
 #: Largest number and smallest normal number of 16-bit types.
 RANGES = {"float16": (65504.0, 2.0**-14), "bfloat16": (3.3895313892515355e38, 2.0**-126)}
+_EMPTY_ROW: Float32 = np.full(len(STATS), np.nan, np.float32)
 
 
 def compute_health(
@@ -42,12 +47,53 @@ def compute_health(
         channel_axis: The axis of units that may be dead; None to leave that column at 0.
         threads: Number of OpenMP threads to use, if the framework has loaded OpenMP.
     """
-    if compute is None or dtype not in KERNEL_KINDS:
+    if _kernel is None or dtype not in KERNEL_KINDS:
         _compute_in_numpy(array, dtype, row)
+        row[13] = 0 if channel_axis is None else _count_dead_in_numpy(array, channel_axis)
     else:
-        parallel = _find_openmp() if threads > 1 else 0
-        compute(array.ctypes.data, array.size, KERNEL_KINDS[dtype], row, parallel, threads)
-    row[13] = 0 if channel_axis is None else count_dead_channels(array, channel_axis)
+        kind, address = KERNEL_KINDS[dtype], array.ctypes.data
+        compute_in_memory(address, array.shape, kind, row, channel_axis, threads=threads)
+
+
+def has_kernel() -> bool:
+    """Whether `compute_in_memory` and `sample_memory` can be called."""
+    return _kernel is not None
+
+
+def compute_in_memory(
+    address: int,
+    shape: Sequence[int],
+    kind: int,
+    row: Float32,
+    channel_axis: int | None,
+    *,
+    threads: int = 1,
+) -> None:
+    """Fill a row like `compute_health`, from the address of a C-contiguous array.
+
+    Args:
+        address: Address of the first element. The caller keeps the array alive.
+        shape: Shape of the array.
+        kind: One of `KERNEL_KINDS`.
+        row: The row to fill.
+        channel_axis: The axis of units that may be dead; None to leave that column at 0.
+        threads: Number of OpenMP threads to use, if the framework has loaded OpenMP.
+    """
+    parallel = _find_openmp() if threads > 1 else 0
+    _kernel.compute(address, math.prod(shape), kind, row, parallel, threads)
+    row[13] = 0
+    if channel_axis is not None:
+        outer, inner = math.prod(shape[:channel_axis]), math.prod(shape[channel_axis:][1:])
+        channels = shape[channel_axis]
+        row[13] = _kernel.count_dead(address, outer, channels, inner, KERNEL_ITEM_SIZES[kind])
+
+
+def sample_memory(address: int, size: int, kind: int) -> Float32:
+    """Return the same values as `take_sample`, from the address of a C-contiguous array."""
+    stride = get_sample_stride(size)
+    sample = np.empty(-(-size // stride), np.float32)
+    _kernel.take_sample(address, size, stride, kind, sample)
+    return sample
 
 
 @cache
@@ -64,16 +110,10 @@ def _find_openmp() -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def count_dead_channels(array: NDArray[Any], axis: int) -> int:
+def _count_dead_in_numpy(array: NDArray[Any], axis: int) -> int:
     """Return how many slices along ``axis`` are zero everywhere."""
-    channels = int(array.shape[axis])
-    if count_dead is not None and array.size and array.dtype.kind in "fu":
-        outer = int(np.prod(array.shape[:axis], dtype=np.int64))
-        inner = int(np.prod(array.shape[axis:][1:], dtype=np.int64))
-        dead: int = count_dead(array.ctypes.data, outer, channels, inner, array.itemsize)
-        return dead
     axes = tuple(i for i in range(array.ndim) if i != axis % array.ndim)
-    return channels - int(np.count_nonzero(np.any(array != 0, axis=axes)))
+    return int(array.shape[axis]) - int(np.count_nonzero(np.any(array != 0, axis=axes)))
 
 
 def _compute_in_numpy(array: NDArray[Any], dtype: str, row: Float32) -> None:
@@ -116,5 +156,5 @@ def get_sample_stride(size: int) -> int:
 
 def make_row() -> Float32:
     """Return a row of a tensor that was not computed."""
-    row: Float32 = np.full(len(STATS), np.nan, np.float32)
+    row: Float32 = _EMPTY_ROW.copy()
     return row

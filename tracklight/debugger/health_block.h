@@ -15,6 +15,8 @@ TL_TARGET static void TL_BLOCK_NAME(
         zeros[k] = negatives[k] = (TL_INTS){0};
     }
     for (int i = 0; i < whole; i += step) {
+        /* Hardware does not prefetch across pages. */
+        __builtin_prefetch(p + i + TL_PREFETCH);
 #pragma GCC unroll 2
         for (int k = 0; k < TL_VECTORS; k++) {
             TL_LOAD(p + i, k);

@@ -21,8 +21,12 @@ from numpy.typing import NDArray
 from torch.overrides import TorchFunctionMode
 
 from tracklight.debugger.health import (
+    KERNEL_KINDS,
     compute_health,
+    compute_in_memory,
+    has_kernel,
     make_row,
+    sample_memory,
     take_sample,
 )
 from tracklight.debugger.recorder import MAX_STORED_BYTES, Recorder, make_matrix
@@ -44,6 +48,10 @@ _IGNORED_FUNCTIONS = frozenset(
     | {"is_floating_point", "register_hook", "requires_grad_", "backward", "zero_", "get_device"}
     | {"empty", "empty_like", "new_empty", "_make_subclass", "clone", "detach", "storage_offset"}
 )  # fmt: skip
+#: The dtypes that the kernel reads; none without the kernel.
+_KERNEL_KINDS: dict[torch.dtype, int] = (
+    {getattr(torch, name): kind for name, kind in KERNEL_KINDS.items()} if has_kernel() else {}
+)
 _COMPILED_NOTE = Message(
     "debugger.note_compiled",
     "The model is compiled, so only its inputs, outputs, gradients and parameters are recorded. "
@@ -89,6 +97,9 @@ class TorchWatcher:
         self._producers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self._consumers: dict[int, list[int]] = {}
         self._kept: dict[int, tuple[torch.Tensor, list[torch.Tensor]]] = {}
+        self._forward: dict[
+            int, tuple[weakref.ref[torch.Tensor], list[weakref.ref[torch.Tensor]]]
+        ] = {}
         self._batch: list[torch.Tensor] = []
         self._scaled: dict[int, torch.Tensor] = {}
         self._calls: Counter[str] = Counter()
@@ -300,10 +311,36 @@ class TorchWatcher:
         self._compute(row, tensor)
         if role != "loss":
             self._set_row(tensor, row)
-        if self._recorder.history and tensor.numel() * tensor.element_size() <= MAX_STORED_BYTES:
-            self._kept[row] = tensor.detach(), [it.detach() for it in inputs]
+        if self._recorder.history:
+            self._keep(row, tensor, inputs)
         if role == "output" and self._records_gradients and tensor.requires_grad:
             self._watch_gradient(tensor, row)
+
+    def _keep(self, row: int, tensor: torch.Tensor, inputs: Sequence[torch.Tensor]) -> None:
+        """Keep a tensor and its inputs for a report.
+
+        In main memory it is known at once whether a tensor is finite. Keeping one that is would
+        delay the release of its memory; references suffice, in case its gradient is not finite.
+        """
+        with torch._C.DisableTorchFunction():
+            if tensor.nbytes > MAX_STORED_BYTES:
+                return
+            values = self._rows.get(row)
+            if values is not None and not values[1:4].any():
+                self._forward[row] = weakref.ref(tensor), [weakref.ref(it) for it in inputs]
+            else:
+                self._kept[row] = tensor.detach(), [it.detach() for it in inputs]
+
+    def _keep_forward(self, row: int) -> None:
+        """Keep the tensor of a non-finite gradient, if it still exists."""
+        if row not in self._forward:
+            return
+        reference, input_references = self._forward[row]
+        tensor = reference()
+        if tensor is not None:
+            found = [it for reference in input_references if (it := reference()) is not None]
+            with torch._C.DisableTorchFunction():
+                self._kept[row] = tensor.detach(), [it.detach() for it in found]
 
     def _find_row(self, tensor: torch.Tensor) -> int | None:
         known = self._producers.get(id(tensor))
@@ -342,7 +379,11 @@ class TorchWatcher:
     def _record_gradient(self, row: int, gradient: torch.Tensor) -> None:
         self._is_busy, was_busy = True, self._is_busy
         try:
-            self._compute(self._get_gradient_row(row, gradient), gradient)
+            gradient_row = self._get_gradient_row(row, gradient)
+            self._compute(gradient_row, gradient)
+            values = self._rows.get(gradient_row)
+            if values is not None and values[1:4].any() and row not in self._kept:
+                self._keep_forward(row)
         finally:
             self._is_busy = was_busy
 
@@ -448,22 +489,25 @@ class TorchWatcher:
     def _compute(self, row: int, tensor: torch.Tensor) -> None:
         order, self._order = self._order, self._order + 1
         with torch._C.DisableTorchFunction():
-            tensor = tensor.detach()
-            kind = self._recorder.tensors[row].type
-            axis = _get_channel_axis(kind, tensor)
-            if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+            axis = _get_channel_axis(self._recorder.tensors[row].type, tensor)
+            if not tensor.is_cpu or tensor.layout != torch.strided:
+                tensor = tensor.detach()
                 self._device_rows.add(row, order, tensor, axis)
                 if self._takes_samples:
                     self._samples[row] = take_device_sample(tensor)
                 return
-            values = make_row()
+            values = self._rows[row] = make_row()
             values[0] = order
-            array, axis = _to_array(tensor, axis)
-            threads = torch.get_num_threads()
-            compute_health(array, _get_dtype(tensor), values, axis, threads=threads)
-            self._rows[row] = values
-            if self._takes_samples:
-                self._samples[row] = take_sample(array, _get_dtype(tensor))
+            kind, threads = _KERNEL_KINDS.get(tensor.dtype), torch.get_num_threads()
+            if kind is not None and tensor.is_contiguous():
+                address = tensor.data_ptr()
+                compute_in_memory(address, tensor.shape, kind, values, axis, threads=threads)
+                self._samples[row] = sample_memory(address, tensor.numel(), kind)
+            else:
+                dtype = _get_dtype(tensor)
+                array, axis = _to_array(tensor.detach(), axis)
+                compute_health(array, dtype, values, axis, threads=threads)
+                self._samples[row] = take_sample(array, dtype)
 
     def _collect(self) -> Float32:
         """Return the health matrix; all rows on a device are transferred together."""
