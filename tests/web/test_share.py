@@ -15,7 +15,7 @@ from tests.web.run_table import run_color, run_names
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
-VIEW = "?tab=scalars&tags=train/loss&sel=none;%2Bconv/lr3e-4,vit"
+VIEW = "?tab=scalars&tags=train/loss&selected=none;%2Bconv/lr3e-4,vit"
 
 
 def open_share(page: Page) -> Locator:
