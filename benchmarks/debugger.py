@@ -74,7 +74,7 @@ def _measure_scrolling(quick: bool) -> Row:
     folder = get_log(f"debug-dump-{count}", lambda target: write_dump(target, count))
     with start_chromium() as browser, board.start_tracklight(folder) as site:
         with open_page(browser) as page:
-            time_first(page, f"{site.url}?tab=debugger&db-view=graph_executions", _LIST_ROW)
+            time_first(page, f"{site.url}?tab=debugger&debugger-view=graph_executions", _LIST_ROW)
             box = page.locator(_LIST).bounding_box()
             assert box is not None
             x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

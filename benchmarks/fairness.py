@@ -166,7 +166,7 @@ def _request_result(site: Website) -> tuple[float, float, int]:
 def _open_slices(site: Website) -> tuple[float, float]:
     """Return the seconds until the table of slices is painted, and those of the slowest filter."""
     with start_chromium() as browser, open_page(browser) as page:
-        url = f"{site.url}?tab=fairness&fair=slices"
+        url = f"{site.url}?tab=fairness&fairness-view=slices"
         opened_s = time_first(page, url, '[role=table][aria-label="Slices"] [role=row] label')
         slowest = max(page.evaluate(_FILTER, text) for text in ("1", "12", "123", "4", ""))
     return opened_s, float(slowest) / 1000

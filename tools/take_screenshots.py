@@ -43,7 +43,7 @@ VIEWS = {
     "graphs": "tab=graphs",
     "hparams": "tab=hparams&runs=grid",
     "projector": "tab=projector",
-    "debugger": "tab=debugger&db=divergence/lr=0.5",
+    "debugger": "tab=debugger&debugger-run=divergence/lr=0.5",
     "profile": "tab=profile&runs=flowers/before",
     "overview": "tab=overview",
     "fairness": "tab=fairness",

@@ -115,7 +115,7 @@ def test_export_to_standard_output(small_logdir: Path, capfd: pytest.CaptureFixt
         (["export", "LOG", "--out=-"], 2, 'unknown format for "-"'),
         (["export", "LOG", "--static=x", "--out=-"], 2, "--static cannot be combined"),
         (["export", "LOG", "--static=LOG"], 2, "choose a new or empty directory"),
-        (["export", "LOG", "--static=x", "--view=?sel=none"], 1, "this view shows no run"),
+        (["export", "LOG", "--static=x", "--view=?selected=none"], 1, "this view shows no run"),
         (
             ["export", "LOG", "--format=csv", "--out=LOG/no/such"],
             1,

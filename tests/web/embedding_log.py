@@ -216,7 +216,7 @@ def read_camera(page: Page) -> list[float]:
 def read_settings(page: Page) -> dict[str, str]:
     """Return all parameters in the URL except the selected vectors."""
     settings = parse_query(get_stable_url(page).partition("?")[2])
-    return {name: text for name, text in settings.items() if not name.startswith("vectors")}
+    return {name: text for name, text in settings.items() if not name.startswith("embedding")}
 
 
 def parse_query(query: str) -> dict[str, str]:

@@ -125,25 +125,27 @@ DASHBOARDS = [
         names=f"{OPERATIONS}|dtype|/device:GPU:0|conv|op:|shape:",
     ),
     Dashboard("hparams", "[data-trial]", views=FIRST_SEGMENTS),
-    Dashboard("projector", "[data-drawn='1']", "&dims=2&point=0&find=词1&chosen=3-5"),
+    Dashboard(
+        "projector", "[data-drawn='1']", "&dimensions=2&point=0&search=词1&selected-points=3-5"
+    ),
     Dashboard(
         "profile",
         "[data-tool] section",
-        f"&before={BASELINE_CAPTURE}",
+        f"&p-baseline={BASELINE_CAPTURE}",
         views=FIRST_SEGMENTS,
         names=PROFILED_NAMES,
     ),
     Dashboard(
         "debugger",
         "main [role=table]",
-        "&db=数值/发散&db-item=t2@12",
+        "&debugger-run=数值/发散&debugger-item=t2@12",
         views=FIRST_SEGMENTS,
         names=DEBUGGED_NAMES,
     ),
     Dashboard(
         "debugger",
         "main [role=table]",
-        "&db=数值/损坏&db-item=g5",
+        "&debugger-run=数值/损坏&debugger-item=g5",
         views=FIRST_SEGMENTS,
         id="debugger_dump",
         names=DEBUGGED_NAMES,

@@ -64,7 +64,7 @@ def test_slider_reaches_every_step(audio_board: str, open_page: OpenPage) -> Non
 
 
 def test_unlinked_cards_have_their_own_step(audio_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{audio_board}&link=0")
+    page = open_page(f"{audio_board}&sync-steps=0")
     drawn_waveform(page, "voice", "alto")
     page.get_by_role("slider", name="Step of voice").focus()
     page.keyboard.press("Home")
@@ -108,7 +108,7 @@ def test_fit_height_scales_quiet_clips(audio_board: str, open_page: OpenPage) ->
     before = chart.screenshot()
     page.get_by_role("button", name="Audio settings").click()
     page.get_by_label("Normalize amplitude").check()
-    expect(page).to_have_url(re.compile("clip-fit=1"))
+    expect(page).to_have_url(re.compile("clip-normalize=1"))
     page.get_by_role("button", name="Audio settings").click()
     wait_for_condition(page, lambda: chart.screenshot() != before)
 

@@ -79,7 +79,7 @@ def test_play_and_pause(page: Page) -> None:
 
     # The displayed position may follow the sound by a frame.
     wait_for_condition(page, is_stopped)
-    expect(page).to_have_url(re.compile(r"clip=voice,alto,0&clip-at=[0-3]\.\d+"))
+    expect(page).to_have_url(re.compile(r"clip=voice,alto,0&clip-time=[0-3]\.\d+"))
 
 
 def test_only_one_clip_plays_at_a_time(page: Page) -> None:
@@ -130,14 +130,14 @@ def test_dragged_range_loops(page: Page) -> None:
     page.mouse.down()
     page.mouse.move(box.x + 34 + 0.4 * inner, box.y + 35, steps=4)
     page.mouse.up()
-    expect(page).to_have_url(re.compile(r"clip-range=(1|0\.9)[\d.]*(~|%7E)1\.[56].*loop=1"))
+    expect(page).to_have_url(re.compile(r"clip-loop=(1|0\.9)[\d.]*(~|%7E)1\.[56].*loop=1"))
     play_button(page, "voice", "alto").click()
     for _ in range(12):
         page.wait_for_timeout(100)
         assert 0.9 < read_position(page) < 1.75
     wait_for_value(page, lambda: len(get_playing_sources(page)), 1)
     page.keyboard.press("Escape")
-    expect(page).not_to_have_url(re.compile("clip-range"))
+    expect(page).not_to_have_url(re.compile("clip-loop"))
 
 
 def test_whole_clip_loops(page: Page) -> None:
@@ -236,7 +236,7 @@ def test_volume_is_remembered(page: Page, audio_board: str) -> None:
 
 
 def test_url_restores_the_state(audio_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{audio_board}&clip=voice,basso,1&clip-at=1.5&loop=1&clip-range=1~2")
+    page = open_page(f"{audio_board}&clip=voice,basso,1&clip-time=1.5&loop=1&clip-loop=1~2")
     waveform(page, "voice", "basso", 1).scroll_into_view_if_needed()
     chart = drawn_waveform(page, "voice", "basso", 1)
     expect(chart).to_have_attribute("aria-valuetext", "0:01.500 of 0:04.000")

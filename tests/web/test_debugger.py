@@ -47,7 +47,7 @@ other_board = board_fixture(write_dumps, "module")
 
 def open_debugger(open_page: OpenPage, board: str, source: str, **params: str) -> Page:
     query = "".join(f"&db-{name}={quote(value)}" for name, value in params.items())
-    return open_page(f"{board}?tab=debugger&db={quote(source)}{query}")
+    return open_page(f"{board}?tab=debugger&debugger-run={quote(source)}{query}")
 
 
 def root_cause(page: Page) -> Locator:
@@ -77,7 +77,7 @@ def test_stored_values(board: str, open_page: OpenPage) -> None:
     root_cause(page).get_by_role("button", name="Values of log").click()
     expect(details(page)).to_contain_text("3 −Inf")
     expect(details(page).locator("td.bad").first).to_have_text("−∞")
-    assert re.search(r"db-item=v(:|%3A)log", get_stable_url(page))
+    assert re.search(r"debugger-item=v(:|%3A)log", get_stable_url(page))
 
 
 def test_details_of_a_tensor_show_its_neighborhood_histogram_and_stack(
@@ -104,7 +104,7 @@ def test_source_code_of_a_recording(board: str, open_page: OpenPage) -> None:
     page = open_debugger(open_page, board, BAD_RUN)
     root_cause(page).get_by_role("button", name="train.py:34").click()
     expect(page.locator("[aria-current=location] code")).to_contain_text("torch.log(p)[rows, y]")
-    assert "db-view=code" in get_stable_url(page)
+    assert "debugger-view=code" in get_stable_url(page)
 
 
 def test_alerts_are_filtered_and_stepped_through(board: str, open_page: OpenPage) -> None:
@@ -120,7 +120,7 @@ def test_alerts_are_filtered_and_stepped_through(board: str, open_page: OpenPage
     expect(rows(page, "Alerts").nth(1).locator("[aria-current=true]")).to_be_visible()
     expect(details(page)).to_contain_text("loss")
     url = get_stable_url(page)
-    assert "db-kinds=inf" in url
+    assert "debugger-kinds=inf" in url
     reopened = open_page(url)
     expect(rows(reopened, "Alerts")).to_have_count(2)
     expect(details(reopened)).to_contain_text("loss")
@@ -142,7 +142,7 @@ def test_heat_map(board: str, open_page: OpenPage) -> None:
     page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 5, steps=4)
     page.mouse.up()
     expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
-    assert "db-steps=" in get_stable_url(page)
+    assert "debugger-steps=" in get_stable_url(page)
 
 
 def test_healthy_recording_has_no_problem(board: str, open_page: OpenPage) -> None:
@@ -174,7 +174,7 @@ def test_alert_about_a_dump_opens_it(other_board: str, open_page: OpenPage) -> N
     panel = page.get_by_role("complementary", name="Alerts")
     panel.get_by_role("button", name=re.compile("first: the output of")).click()
     expect(root_cause(page).get_by_role("heading")).to_contain_text("Log “对数” produced")
-    assert "db=first" in get_stable_url(page)
+    assert "debugger-run=first" in get_stable_url(page)
 
 
 def test_alert_about_dead_units_opens_its_rank(other_board: str, open_page: OpenPage) -> None:
@@ -255,7 +255,7 @@ def test_timeline_zooms(board: str, open_page: OpenPage) -> None:
 
 
 def test_chinese(board: str, open_page: OpenPage) -> None:
-    url = f"{board}?tab=debugger&db={quote(BAD_RUN)}"
+    url = f"{board}?tab=debugger&debugger-run={quote(BAD_RUN)}"
     page = open_page(url, locale="zh-CN")
     cause = page.get_by_role("region", name="根本原因")
     expect(cause.get_by_role("heading")).to_have_text("“log” 产生了 3 个 −Inf（共 320 个值）")
@@ -292,7 +292,7 @@ def test_static_export(tmp_path: Path, open_page: OpenPage) -> None:
     write_divergence(tmp_path / "logs", now=1.7e9)
     target = tmp_path / "board.html"
     arguments = ["export", str(tmp_path / "logs"), "--no-cache", f"--static={target}"]
-    assert main([*arguments, "--view=?tab=debugger&db=lr%3D0.5"]) == 0
+    assert main([*arguments, "--view=?tab=debugger&debugger-run=lr%3D0.5"]) == 0
     page = open_page(target.as_uri())
     expect(root_cause(page).get_by_role("heading")).to_contain_text("3 −Inf")
     page.get_by_role("group", name="Alert kinds").get_by_role("button", name="Inf").click()
@@ -317,7 +317,7 @@ def test_static_export_of_a_dump(tmp_path: Path, open_page: OpenPage) -> None:
     target = tmp_path / "board.html"
     logdir = str(tmp_path / "dumps/full_health")
     arguments = ["export", logdir, "--no-cache", f"--static={target}"]
-    assert main([*arguments, "--view=?tab=debugger&db-view=graph_executions"]) == 0
+    assert main([*arguments, "--view=?tab=debugger&debugger-view=graph_executions"]) == 0
     page = open_page(target.as_uri())
     table = page.get_by_role("table", name="Graph executions")
     expect(table).to_have_attribute("aria-rowcount", "159")

@@ -72,15 +72,15 @@ def test_tooltip_shows_nine_percentiles(page: Page) -> None:
 
 def test_overlay_runs(page: Page) -> None:
     page.get_by_role("button", name="Overlaid").click()
-    expect(page).to_have_url(re.compile("dmode=together"))
+    expect(page).to_have_url(re.compile("distribution-mode=together"))
     expect_label(page, "layer/weights", "of 2 runs")
     page.keyboard.press("o")
-    expect(page).not_to_have_url(re.compile("dmode"))
+    expect(page).not_to_have_url(re.compile("distribution-mode"))
 
 
 def test_zoom_by_dragging(page: Page) -> None:
     drag_chart(page, "layer/weights", (0.3, 0.3), (0.6, 0.3))
-    expect(page).to_have_url(re.compile("hzoom="))
+    expect(page).to_have_url(re.compile("histogram-zoom="))
     expect_label(page, "layer/weights", r"of 2 runs, (?!0 )([\d,]+) to (?!1,990)([\d,]+),")
     card(page, "layer/weights").get_by_role("button", name="Reset zoom").click()
     expect_label(page, "layer/weights", "0 to 1,990")
@@ -88,13 +88,13 @@ def test_zoom_by_dragging(page: Page) -> None:
 
 def test_scales_and_settings(page: Page) -> None:
     page.get_by_role("button", name="Log", exact=True).click()
-    expect(page).to_have_url(re.compile("dlog=1"))
+    expect(page).to_have_url(re.compile("log-values=1"))
     expect_label(page, "layer/weights", r"values (?!0 )\d\S* to")
     panel = open_settings(page, "Distributions")
     panel.get_by_label("Log scale for values").uncheck()
-    expect(page).not_to_have_url(re.compile("dlog"))
+    expect(page).not_to_have_url(re.compile("log-values"))
     panel.get_by_label("Run layout").select_option("Overlaid")
-    expect(page).to_have_url(re.compile("dmode=together"))
+    expect(page).to_have_url(re.compile("distribution-mode=together"))
     page.get_by_role("button", name="Relative").click()
     expect_label(page, "layer/weights", "0 to 5 h 31 min")
 
@@ -108,14 +108,14 @@ def test_keyboard_navigation(page: Page) -> None:
     chart.press("ArrowRight")
     expect(tooltip).to_contain_text("Step 10")
     chart.press("Enter")
-    expect(page).to_have_url(re.compile("at=10"))
+    expect(page).to_have_url(re.compile("cursor=10"))
 
 
 def test_pinned_step_is_shared_with_histograms(page: Page) -> None:
     drawn_histogram(page, "layer/weights").focus()
     page.keyboard.press("Home")
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("at=0"))
+    expect(page).to_have_url(re.compile("cursor=0"))
     dashboard_tab(page, "Histograms").click()
     drawn_histogram(page, "layer/weights")
     expect(page.locator("[data-card='layer/weights'] canvas.empty")).to_have_count(0)

@@ -67,19 +67,21 @@ def test_largest_significant_gap_comes_first(board: str, open_page: OpenPage) ->
     expect(first).to_contain_text("worse")
     expect(page.get_by_text("comparisons. Even if no slice differed")).to_be_visible()
     page.get_by_label("Correction for multiple comparisons").select_option("None")
-    expect(page).to_have_url(re.compile("fair-correction=none"))
+    expect(page).to_have_url(re.compile("fairness-correction=none"))
     expect(page.get_by_text("Without a correction")).to_be_visible()
 
 
 def test_charts_and_table_follow_the_choices(board: str, open_page: OpenPage) -> None:
-    page = open_page(board + "&fair=metrics")
+    page = open_page(board + "&fairness-view=metrics")
     card = page.get_by_role("article", name="True positive rate")
     chart = card.get_by_role("img")
     expect(chart).to_have_attribute("data-drawn", "6")
     choose(page, "Thresholds", "0.75")
     page.keyboard.press("Escape")
     expect(chart).to_have_attribute("data-drawn", "12")
-    expect(page).to_have_url(re.compile(r"fair-thresholds=0\.5,0\.75|fair-thresholds=0\.5%2C0\.75"))
+    expect(page).to_have_url(
+        re.compile(r"fairness-thresholds=0\.5,0\.75|fair-thresholds=0\.5%2C0\.75")
+    )
     choose(page, "Baseline slice", "sex:m")
     expect(page.get_by_role("table", name="Differences to sex:m")).to_be_visible()
     chart.focus()
@@ -92,7 +94,7 @@ def test_charts_and_table_follow_the_choices(board: str, open_page: OpenPage) ->
 
 
 def test_compares_evaluations(board: str, open_page: OpenPage) -> None:
-    page = open_page(board + "&fair=metrics")
+    page = open_page(board + "&fairness-view=metrics")
     expect(page.get_by_role("article", name="True positive rate")).to_be_visible()
     choose(page, "Compare with", "train · step 1")
     page.keyboard.press("Escape")
@@ -107,7 +109,7 @@ def test_compares_evaluations(board: str, open_page: OpenPage) -> None:
 
 
 def test_compares_models_of_an_evaluation(board: str, open_page: OpenPage) -> None:
-    page = open_page(board + "&fair=metrics")
+    page = open_page(board + "&fairness-view=metrics")
     choose(page, "Evaluation: Evaluation", "tfma")
     choose(page, "Compare with", "tfma · baseline")
     page.keyboard.press("Escape")
@@ -115,7 +117,7 @@ def test_compares_models_of_an_evaluation(board: str, open_page: OpenPage) -> No
 
 
 def test_steps_plots_and_validation(board: str, open_page: OpenPage) -> None:
-    page = open_page(board + "&fair=steps&fair-slices=Overall,region:east")
+    page = open_page(board + "&fairness-view=steps&fairness-slices=Overall,region:east")
     history = page.get_by_role("region", name="Over steps")
     expect(history.get_by_role("img")).to_have_attribute("data-drawn", "2")
     history.get_by_role("button", name="Show as table").click()
@@ -136,7 +138,9 @@ def test_steps_plots_and_validation(board: str, open_page: OpenPage) -> None:
 
 
 def test_exports_what_is_selected(board: str, open_page: OpenPage) -> None:
-    page = open_page(board + "&fair=metrics&fair-slices=Overall,region:east&fair-metrics=auc")
+    page = open_page(
+        board + "&fairness-view=metrics&fairness-slices=Overall,region:east&fairness-metrics=auc"
+    )
     expect(page.get_by_role("table")).to_contain_text("region:east")
     rows = list(csv.DictReader(io.StringIO(download(page, "Selected values as CSV"))))
     assert [row["slice"] for row in rows] == ["Overall", "region:east"]
@@ -152,22 +156,22 @@ def test_exports_what_is_selected(board: str, open_page: OpenPage) -> None:
 
 
 def test_browses_thousands_of_slices(many: str, open_page: OpenPage) -> None:
-    page = open_page(many + "&fair=slices")
+    page = open_page(many + "&fairness-view=slices")
     status = page.get_by_text(re.compile(r"of 5,001 slices"))
     expect(status).to_have_text(f"{MANY_SLICES + 1:,} of 5,001 slices")
     page.get_by_role("textbox", name="Filter slices").fill("u123")
     expect(status).to_have_text("11 of 5,001 slices")
     page.get_by_role("button", name="Clear filters").click()
     page.get_by_role("columnheader", name="True positive rate").get_by_role("button").click()
-    expect(page).to_have_url(re.compile("fair-sort=-v"))
+    expect(page).to_have_url(re.compile("fairness-sort=-v"))
     bucket = page.get_by_role("group", name="Number of slices by").get_by_role("button").first
     bucket.click()
-    expect(page).to_have_url(re.compile("fair-range="))
+    expect(page).to_have_url(re.compile("fairness-range="))
     expect(status).not_to_have_text("5,001 of 5,001 slices")
 
 
 def test_opens_the_datapoints_of_a_slice_in_what_if(evaluated: str, open_page: OpenPage) -> None:
-    page = open_page(evaluated + "&fair=slices")
+    page = open_page(evaluated + "&fairness-view=slices")
     table = page.get_by_role("table", name="Slices")
     row = table.get_by_role("row").filter(has_text="age >= 60 and sex = 'f'")
     people = make_people()
@@ -187,7 +191,7 @@ def test_opens_the_datapoints_of_a_slice_in_what_if(evaluated: str, open_page: O
 
 
 def test_says_why_datapoints_cannot_be_shown(evaluated: str, open_page: OpenPage) -> None:
-    page = open_page(evaluated + "&fair=slices")
+    page = open_page(evaluated + "&fairness-view=slices")
     row = page.get_by_role("row").filter(has_text="age > 60 or sex = 'm'")
     row.get_by_role("button", name="in What-If").click()
     expect(page.get_by_text("What-If cannot apply the filter of this slice")).to_be_visible()

@@ -44,7 +44,7 @@ def test_search_finds_nodes_in_collapsed_scopes(graph_board: str, open_page: Ope
     expect(results.get_by_role("status")).to_have_text("3 matches")
     results.get_by_role("button", name="net/block_2/add").click()
     expect(node_button(page, "net/block_2/add")).to_have_attribute("aria-pressed", "true")
-    expect(page).to_have_url(re.compile("open=net,net/block_2"))
+    expect(page).to_have_url(re.compile("expanded=net,net/block_2"))
     expect(details(page)).to_contain_text("AddV2")
     expect(details(page)).to_contain_text(f"float32 ?{X}64")
     page.get_by_role("searchbox", name="Search nodes").fill("nowhere")
@@ -83,7 +83,7 @@ def test_skip_connections_and_shape_mismatches_are_listed(
 
 
 def test_trace_dims_unrelated_nodes(graph_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{graph_board}&open=net,net/block_2")
+    page = open_page(f"{graph_board}&expanded=net,net/block_2")
     select_node(page, "net/block_2/Relu")
     trace = page.get_by_role("group", name="Trace")
     trace.get_by_role("button", name="Inputs").click()
@@ -102,7 +102,7 @@ def test_trace_dims_unrelated_nodes(graph_board: str, open_page: OpenPage) -> No
 
 
 def test_shortest_path_uses_skip_connections(graph_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{graph_board}&open=net&node=images")
+    page = open_page(f"{graph_board}&expanded=net&node=images")
     page.get_by_role("button", name="Shortest path from here").click()
     select_node(page, "net/block_3")
     steps = page.get_by_role("list", name="Shortest path").get_by_role("button")
@@ -113,7 +113,7 @@ def test_shortest_path_uses_skip_connections(graph_board: str, open_page: OpenPa
 
 
 def test_color_options_and_legends(graph_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{graph_board}&open=net")
+    page = open_page(f"{graph_board}&expanded=net")
     color_select = page.get_by_role("combobox", name="Color by")
     expect(color_select.get_by_role("option", name="Parameters")).to_have_count(1)
     expect(color_select.get_by_role("option", name="Compute time")).to_have_count(0)
@@ -139,7 +139,7 @@ def get_fill(page: Page, path: str) -> str | None:
 
 
 def test_compare_two_graphs(graph_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{graph_board}&open=net")
+    page = open_page(f"{graph_board}&expanded=net")
     page.get_by_role("button", name="Compare with another graph").click()
     page.get_by_role("dialog").get_by_role("option", name=re.compile("b_wide")).click()
     summary = details(page).get_by_role("region", name="Differences")
@@ -192,7 +192,7 @@ def test_every_search_result_can_be_shown(
     train_step_board: str, open_page: OpenPage, query: str
 ) -> None:
     # All groups are collapsed; no-ops, constants and variable handles are auxiliary nodes.
-    page = open_page(f"{train_step_board}&open=/")
+    page = open_page(f"{train_step_board}&expanded=/")
     hit = search(page, query).first
     path = hit.get_attribute("title")
     hit.click()

@@ -56,7 +56,7 @@ def details(page: Page) -> Locator:
 
 
 def test_function_body_expands_at_its_call(graph_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{graph_board}{graph_query('b_calls')}&open=net")
+    page = open_page(f"{graph_board}{graph_query('b_calls')}&expanded=net")
     toggle_group(page, "net/call")
     for child in ("p", "q", "in", "r"):
         expect(node(page, f"net/call|body|{child}")).to_be_visible()
@@ -68,7 +68,7 @@ def test_function_body_expands_at_its_call(graph_board: str, open_page: OpenPage
     # A state with all groups collapsed survives a reload; the default is not restored.
     page.keyboard.press("c")
     expect(node_button(page, "net")).to_have_attribute("aria-expanded", "false")
-    expect(page).to_have_url(re.compile("open=/(&|$)"))
+    expect(page).to_have_url(re.compile("expanded=/(&|$)"))
     page.reload()
     expect(node_button(page, "net")).to_have_attribute("aria-expanded", "false")
 
@@ -147,7 +147,7 @@ def test_failed_requests_can_be_retried(graph_board: str, open_page: OpenPage) -
 def test_no_accessibility_violations_and_fits_on_a_phone(
     graph_board: str, open_page: OpenPage
 ) -> None:
-    page = open_page(f"{graph_board}&open=net&node=head&find=op:AddV2")
+    page = open_page(f"{graph_board}&expanded=net&node=head&graph-search=op:AddV2")
     expect(details(page)).to_contain_text("head")
     expect(page.get_by_role("region", name="Search results")).to_contain_text("3 matches")
     assert find_violations(page) == []
@@ -161,7 +161,7 @@ def test_static_export_supports_search_colors_and_download(
     tmp_path: Path, open_page: OpenPage
 ) -> None:
     write_graph(tmp_path / "logs", build_network(), "a_deep")
-    page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=graphs&open=net"))
+    page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=graphs&expanded=net"))
     toggle_group(page, "net/block_2")
     select_node(page, "net/block_2/add")
     expect(details(page)).to_contain_text("AddV2")

@@ -41,7 +41,7 @@ def canvas(page: Page) -> Locator:
 
 
 def test_scopes_expand_in_place_and_collapse(graph_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{graph_board}&open=head")
+    page = open_page(f"{graph_board}&expanded=head")
     expect(node_button(page, "net")).to_have_attribute("aria-expanded", "false")
     expect(page.locator('[data-edge="images → net"]')).to_have_count(1)
     before = get_center(node(page, "images"))
@@ -54,20 +54,20 @@ def test_scopes_expand_in_place_and_collapse(graph_board: str, open_page: OpenPa
     assert outer.y < inner.y and inner.y + inner.height < outer.y + outer.height
     toggle_group(page, "net/block_2")
     expect(node(page, "net/block_2/Relu")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"open=head,net,net/block_2"))
+    expect(page).to_have_url(re.compile(r"expanded=head,net,net/block_2"))
     # The skip connection: the block's input goes to both its product and its sum.
     for reader in ("MatMul", "add"):
         link = page.locator(f'[data-edge="net/block_1 → net/block_2/{reader}"]')
         expect(link).to_have_count(1)
     toggle_group(page, "net")
     expect(node(page, "net/block_2")).to_have_count(0)
-    expect(page).to_have_url(re.compile("open=head&"))
+    expect(page).to_have_url(re.compile("expanded=head&"))
 
 
 def test_edges_show_shapes_and_control_edges_are_dashed(
     graph_board: str, open_page: OpenPage
 ) -> None:
-    page = open_page(f"{graph_board}&open=head")
+    page = open_page(f"{graph_board}&expanded=head")
     expect(page.locator("svg text", has_text=f"?{X}32").first).to_be_visible()
     dashed = page.locator('[data-edge="images → head/Softmax"] path').first
     expect(dashed).to_have_attribute("stroke-dasharray", "4 4")
@@ -81,7 +81,7 @@ def test_edges_show_shapes_and_control_edges_are_dashed(
 
 
 def test_keys_follow_edges_and_expand_groups(graph_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{graph_board}&open=head")
+    page = open_page(f"{graph_board}&expanded=head")
     select_node(page, "images")
     page.keyboard.press("ArrowDown")
     expect(node_button(page, "net")).to_have_attribute("aria-pressed", "true")
@@ -98,7 +98,7 @@ def test_keys_follow_edges_and_expand_groups(graph_board: str, open_page: OpenPa
 
 
 def test_pan_zoom_fit_and_restore_from_url(graph_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{graph_board}&open=net,net/block_1,net/block_2,net/block_3")
+    page = open_page(f"{graph_board}&expanded=net,net/block_1,net/block_2,net/block_3")
     select_node(page, "images")
     for _ in range(6):
         page.keyboard.press("+")
@@ -122,7 +122,7 @@ def test_pan_zoom_fit_and_restore_from_url(graph_board: str, open_page: OpenPage
     page.get_by_role("button", name="Fit to screen").click()
     expect(page.get_by_role("img", name="Minimap")).to_have_count(0)
     page.get_by_role("button", name="Left-to-right layout").click()
-    expect(page).to_have_url(re.compile("flow=right"))
+    expect(page).to_have_url(re.compile("direction=right"))
     expect(canvas(page)).to_have_attribute("aria-busy", "false")
     expect(page.get_by_role("button", name="Top-to-bottom layout")).to_be_visible()
     page.wait_for_function(
@@ -137,7 +137,7 @@ def test_pan_zoom_fit_and_restore_from_url(graph_board: str, open_page: OpenPage
 def test_fitted_graph_stays_fitted_when_the_canvas_shrinks(
     graph_board: str, open_page: OpenPage
 ) -> None:
-    page = open_page(f"{graph_board}&open=net,net/block_1,net/block_2,net/block_3")
+    page = open_page(f"{graph_board}&expanded=net,net/block_1,net/block_2,net/block_3")
     expect(node(page, "net/block_1")).to_be_visible()
     page.get_by_role("button", name="Fit to screen").click()
     expect(node(page, "head")).to_be_in_viewport(ratio=1)
@@ -164,7 +164,7 @@ def test_large_scope_is_loaded_in_pages(graph_board: str, open_page: OpenPage) -
 def test_export_images_and_node_lists(
     graph_board: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
-    page = open_page(f"{graph_board}&open=net")
+    page = open_page(f"{graph_board}&expanded=net")
     expect(node(page, "net/block_1")).to_be_visible()
     downloads = {}
     for item in ("Export SVG", "Export PNG", "JSON", "DOT"):
@@ -192,7 +192,7 @@ def test_open_local_file(graph_board: str, open_page: OpenPage, tmp_path: Path) 
 
 
 def test_back_and_forward_restore_the_view(graph_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{graph_board}&open=head")
+    page = open_page(f"{graph_board}&expanded=head")
     images, net, block = (node(page, path) for path in ("images", "net", "net/block_1"))
     color_select = page.get_by_role("combobox", name="Color by")
     expect(color_select.get_by_role("option", name="Parameters")).to_have_count(1)

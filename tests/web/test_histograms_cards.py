@@ -96,13 +96,13 @@ def test_click_pins_and_escape_unpins(page: Page) -> None:
     page.mouse.move(5, 5)
     expect(page.get_by_role("status", name="Hovered histogram")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page).not_to_have_url(re.compile("at="))
+    expect(page).not_to_have_url(re.compile("cursor="))
 
 
 def test_zoomed_range_loads_all_its_steps(page: Page) -> None:
     page.get_by_role("button", name="Heat map").click()
     expect_label(page, "layer/weights", "of 2 runs")
-    page.goto(f"{get_stable_url(page)}&hzoom=layer/weights,1000,1400,,")
+    page.goto(f"{get_stable_url(page)}&histogram-zoom=layer/weights,1000,1400,,")
     expect_label(page, "layer/weights", "82 histograms of 2 runs, 1,000 to 1,400")
     expect(card(page, "layer/weights").locator("[data-note]")).to_have_text("2 runs · all 41 steps")
     card(page, "layer/weights").get_by_role("button", name="Reset zoom").click()
@@ -113,7 +113,7 @@ def test_drag_zooms_and_double_click_resets(page: Page) -> None:
     run_row(page, "vit").get_by_role("checkbox").click()
     expect_label(page, "layer/weights", "of 1 run")
     drag_chart(page, "layer/weights", (0.3, 0.6), (0.6, 0.6))
-    expect(page).to_have_url(re.compile("hzoom="))
+    expect(page).to_have_url(re.compile("histogram-zoom="))
     expect_label(page, "layer/weights", r"0 to 1,990, values (?!.2 )\S+ to (?!2$)\S+$")
     drawn_histogram(page, "layer/weights").dblclick()
     expect_label(page, "layer/weights", "values .2 to 2")
@@ -125,7 +125,7 @@ def test_axes_and_scales(page: Page) -> None:
     page.get_by_role("button", name="Wall time").click()
     expect_label(page, "layer/weights", "14 Nov 2023")
     page.get_by_role("button", name="Log", exact=True).click()
-    expect(page).to_have_url(re.compile("hlog=1"))
+    expect(page).to_have_url(re.compile("log-counts=1"))
     panel = open_settings(page, "Histograms")
     panel.get_by_label("Number of bins").select_option("120 bins")
     expect(page).to_have_url(re.compile("bins=120"))
@@ -144,11 +144,15 @@ def test_nan_and_empty_histograms_are_reported(page: Page) -> None:
 
 
 def test_keyboard_shortcuts(page: Page) -> None:
-    for key, pattern in (("v", "hmode=overlay"), ("h", "hmode=heat"), ("y", "hlog=1")):
+    for key, pattern in (
+        ("v", "histogram-mode=overlay"),
+        ("h", "histogram-mode=heat"),
+        ("y", "log-counts=1"),
+    ):
         page.keyboard.press(key)
         expect(page).to_have_url(re.compile(pattern))
     page.keyboard.press("o")
-    expect(page).not_to_have_url(re.compile("hmode"))
+    expect(page).not_to_have_url(re.compile("histogram-mode"))
     # The heat map requests every step; wait for the sampled steps of the ridges.
     note = card(page, "layer/weights").locator("[data-note]")
     expect(note).to_have_text("2 runs · 200 steps, 51 shown")
@@ -159,7 +163,7 @@ def test_keyboard_shortcuts(page: Page) -> None:
     chart.press("ArrowUp")
     expect(page.get_by_role("status", name="Hovered histogram")).to_contain_text("Step 1,950")
     chart.press("Enter")
-    expect(page).to_have_url(re.compile("at=1950"))
+    expect(page).to_have_url(re.compile("cursor=1950"))
 
 
 def test_show_as_table(page: Page) -> None:
@@ -170,7 +174,7 @@ def test_show_as_table(page: Page) -> None:
     first = table_rows(table).first
     expect(first.get_by_role("cell").nth(0)).to_have_text("1,990")
     expect(first.get_by_role("cell").nth(1)).to_have_text("16.3k")
-    expect(page).to_have_url(re.compile("htable="))
+    expect(page).to_have_url(re.compile("histogram-table="))
     weights_card.get_by_role("button", name="Show chart").click()
     drawn_histogram(page, "layer/weights")
 
@@ -202,7 +206,7 @@ def test_export_images_and_copy_as_python(page: Page) -> None:
 
 def test_distributions_keep_card_and_zoom(page: Page) -> None:
     page.goto(
-        f"{get_stable_url(page)}&tags=layer&card=layer/weights&hzoom=layer/weights,1000,1400,,"
+        f"{get_stable_url(page)}&tags=layer&card=layer/weights&histogram-zoom=layer/weights,1000,1400,,"
     )
     expect(page.locator(".full [role=img]")).to_have_attribute(
         "aria-label", re.compile("82 histograms")
@@ -222,10 +226,10 @@ def test_many_runs_are_paged(tmp_path_factory: pytest.TempPathFactory, open_page
         pager = card(page, "w").get_by_role("group", name="Runs in this card")
         expect(pager).to_contain_text(re.compile(r"1.\d+ of 20 runs"))
         pager.get_by_role("button", name="Next runs").click()
-        expect(page).to_have_url(re.compile("hskip="))
+        expect(page).to_have_url(re.compile("first-run="))
         expect(pager).not_to_contain_text("1\N{EN DASH}9 of 20")
         pager.get_by_role("button", name="Previous runs").click()
-        expect(page).not_to_have_url(re.compile("hskip="))
+        expect(page).not_to_have_url(re.compile("first-run="))
 
 
 def test_new_histograms_appear(tmp_path: Path, open_page: OpenPage, serve: Serve) -> None:

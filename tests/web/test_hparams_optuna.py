@@ -79,7 +79,7 @@ def test_intermediate_values_mark_pruned_trials(board: str, open_page: OpenPage)
     expect(page.get_by_text("Reported values of 20 trials; 5 pruned")).to_be_visible()
     plot = page.get_by_role("img", name="objective vs. Step")
     expect(plot).to_have_attribute("data-drawn", "20")
-    page.goto(f"{board}&hp=table&hp-study=journal.log/pruned&hp-add=status")
+    page.goto(f"{board}&hp=table&hp-study=journal.log/pruned&hp-added=status")
     table = page.get_by_role("table", name="Trials")
     expect(table.get_by_role("cell", name="Pruned")).to_have_count(5)
 
@@ -92,7 +92,7 @@ def test_distribution_is_split_by_a_hyperparameter(board: str, open_page: OpenPa
     page.get_by_label("Split by").select_option("optimizer")
     expect(lines).to_have_count(2)
     expect(lines.nth(0)).to_contain_text("adam")
-    expect(page).to_have_url(re.compile("hp-by=hparam%3Aoptimizer"))
+    expect(page).to_have_url(re.compile("hp-distribution-by=hparam%3Aoptimizer"))
 
 
 def test_a_damaged_file_is_named_beside_the_studies(board: str, open_page: OpenPage) -> None:

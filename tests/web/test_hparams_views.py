@@ -74,8 +74,8 @@ def brush_axis(page: Page, title: str, start: float, stop: float) -> None:
 
 def read_filters(page: Page, name: str) -> dict[str, dict[str, list[float]]]:
     """Return the filters in the URL once there is one for this column."""
-    expect(page).to_have_url(re.compile(f"hp-if=[^&]*{name}"))
-    return dict(json.loads(parse_qs(urlsplit(get_stable_url(page)).query)["hp-if"][0]))
+    expect(page).to_have_url(re.compile(f"hp-filter=[^&]*{name}"))
+    return dict(json.loads(parse_qs(urlsplit(get_stable_url(page)).query)["hp-filter"][0]))
 
 
 def open_hparams(board: str, open_page: OpenPage, query: str = "") -> Page:
@@ -165,7 +165,7 @@ def test_filter_panel(board: str, open_page: OpenPage) -> None:
     search.fill("")
     # The filter can be applied to the runs of all dashboards, which also filters sessions.
     panel.get_by_role("button", name="Apply to run filter").click()
-    expect(page).to_have_url(re.compile(r"runs-expr=units"))
+    expect(page).to_have_url(re.compile(r"runs-query=units"))
     expect(page.get_by_role("complementary", name="Runs")).to_contain_text("18 of 36 runs")
     panel.get_by_role("button", name="Clear", exact=True).click()
     expect_trials(page, [session for session in GRID if session.units >= 200])
@@ -212,7 +212,7 @@ def test_sort_by_several_columns_and_arrange_columns(board: str, open_page: Open
     before = int(str(grip.get_attribute("aria-valuenow")))
     grip.press("ArrowRight")
     expect(grip).to_have_attribute("aria-valuenow", str(before + 16))
-    expect(page).to_have_url(re.compile("hp-hide=.*hp-pin=|hp-pin=.*hp-hide="))
+    expect(page).to_have_url(re.compile("hp-hidden=.*hp-pinned=|hp-pinned=.*hp-hidden="))
     other = open_hparams(get_stable_url(page), open_page)
     for position, title in enumerate(titles):
         expect(column_headers(other).nth(position)).to_contain_text(title)
@@ -226,7 +226,7 @@ def download_text(page: Page, name: str) -> str:
 
 
 def test_export_visible_trials(board: str, open_page: OpenPage) -> None:
-    query = '&hp-if=[["hparam:units",{"range":[200,600]}]]&hp-hide=hparam:optimizer'
+    query = '&hp-filter=[["hparam:units",{"range":[200,600]}]]&hp-hidden=hparam:optimizer'
     page = open_hparams(board, open_page, query)
     found = sorted(
         (session for session in GRID if session.units >= 200),
@@ -249,7 +249,7 @@ def download_plot(page: Page, kind: str) -> bytes:
 
 
 def test_export_every_plot_as_image(board: str, open_page: OpenPage) -> None:
-    page = open_hparams(board, open_page, '&hp-if=[["hparam:units",{"range":[200,600]}]]')
+    page = open_hparams(board, open_page, '&hp-filter=[["hparam:units",{"range":[200,600]}]]')
     views = page.get_by_role("group", name="View")
     count = sum(session.units >= 200 for session in GRID)
     texts_by_view = {
@@ -306,7 +306,7 @@ def test_importance_slice_contour_and_history(board: str, open_page: OpenPage) -
     views.get_by_role("button", name="Contour").click()
     page.get_by_role("combobox", name="X axis").select_option("dropout")
     expect(page.get_by_role("img", name="vs. dropout")).to_be_visible()
-    expect(page).to_have_url(re.compile("hp-x=hparam"))
+    expect(page).to_have_url(re.compile("hp-contour-x=hparam"))
     views.get_by_role("button", name="History").click()
     improvements = 0
     best = float("-inf")

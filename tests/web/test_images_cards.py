@@ -89,7 +89,7 @@ def test_unlinked_cards_have_their_own_step(
     page.get_by_role("slider", name="Step of samples/photo").fill("1")
     images_at_step(page, "samples/photo", "conv", 10)
     images_at_step(page, "samples/digits", "conv", 30)
-    expect(page).to_have_url(re.compile("link=0"))
+    expect(page).to_have_url(re.compile("sync-steps=0"))
     other = open_page(get_stable_url(page))
     images_at_step(other, "samples/photo", "conv", 10)
     images_at_step(other, "samples/digits", "conv", 30)
@@ -107,7 +107,7 @@ def test_brightness_and_contrast_are_kept_in_the_url(
     page.get_by_role("slider", name="Brightness").fill("1.5")
     page.get_by_role("slider", name="Contrast").fill("2")
     expect(image).to_have_css("filter", "brightness(1.5) contrast(2)")
-    expect(page).to_have_url(re.compile("bright=1.5.*contrast=2"))
+    expect(page).to_have_url(re.compile("brightness=1.5.*contrast=2"))
     page.get_by_role("button", name="Reset").click()
     expect(image).to_have_css("filter", "none")
     expect(page).not_to_have_url(re.compile("bright|contrast"))
@@ -130,7 +130,7 @@ def test_actual_size(image_board: str, open_page: Callable[..., Page]) -> None:
     image = images_at_step(page, "samples/photo", "conv", 30).first
     assert get_stable_box(image).width > 100
     page.keyboard.press("a")
-    expect(page).to_have_url(re.compile("actual=1"))
+    expect(page).to_have_url(re.compile("actual-size=1"))
     image = images_at_step(page, "samples/photo", "conv", 30).first
     wait_for_value(page, lambda: tuple(map(round, get_stable_box(image)[2:])), (60, 40))
 
@@ -176,7 +176,7 @@ def test_animations_play_and_pause(image_board: str, open_page: Callable[..., Pa
     expect(image).to_have_attribute("src", re.compile("/picture"))
     page.keyboard.press("k")
     expect(image).to_have_attribute("src", re.compile("/thumbnail"))
-    expect(page).to_have_url(re.compile("moving=0"))
+    expect(page).to_have_url(re.compile("animate=0"))
     page.keyboard.press("k")
     expect(image).to_have_attribute("src", re.compile("/picture"))
 
@@ -187,7 +187,7 @@ def test_grid_has_a_row_per_run_and_a_column_per_step(
     page = open_page(f"{image_board}{IMAGES}&tags=photo")
     images_at_step(page, "samples/photo", "conv", 30)
     page.get_by_role("group", name="Card layout").get_by_text("Grid").click()
-    expect(page).to_have_url(re.compile("pictures=grid"))
+    expect(page).to_have_url(re.compile("image-layout=grid"))
     grid = card(page, "samples/photo").get_by_role("grid")
     expect(grid.get_by_role("rowheader")).to_have_text(["conv", "vit"])
     headers = grid.get_by_role("columnheader")

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 def test_cards_have_no_accessibility_violations(
     image_board: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{image_board}?tab=images&link=0&pin=samples/photo")
+    page = open_page(f"{image_board}?tab=images&sync-steps=0&pinned=samples/photo")
     images_at_step(page, "samples/photo", "conv", 30)
     page.get_by_role("button", name="Images settings").click()
     expect(card(page, "odd/damaged").get_by_role("note")).to_be_visible()
@@ -40,8 +40,8 @@ def test_viewer_has_no_accessibility_violations(
     for view in (
         "",
         "&image-index=2",
-        "&pictures=grid",
-        "&cmp=conv,,0,vit,,0",
+        "&image-layout=grid",
+        "&image-compare=conv,,0,vit,,0",
         "&image-viewport=0.5,0.5,9",
     ):
         page.goto(f"{image_board}?tab=images&card=samples/digits{view}")
@@ -54,7 +54,9 @@ def test_comparisons_have_no_accessibility_violations(
 ) -> None:
     page = open_page("about:blank")
     for mode, element in (("swipe", "img"), ("difference", "canvas"), ("blink", "img")):
-        query = f"?tab=images&card=samples/photo&cmp=conv,,0,vit,,0&cmp-as={mode}"
+        query = (
+            f"?tab=images&card=samples/photo&image-compare=conv,,0,vit,,0&image-compare-mode={mode}"
+        )
         page.goto(image_board + query)
         expect(page.locator("article.full").locator(element).first).to_be_visible()
         assert find_violations(page) == [], mode
@@ -112,9 +114,8 @@ def test_layout_is_stable_while_images_load(
 
 
 def test_url_restores_the_view(image_board: str, open_page: Callable[..., Page]) -> None:
-    query = (
-        "?tab=images&card=samples/digits&image-index=1&step=10&image-viewport=0.4,0.6,3&bright=1.2"
-    )
+    query = "?tab=images&card=samples/digits&image-index=1&step=10"
+    query += "&image-viewport=0.4,0.6,3&brightness=1.2"
     first = open_page(image_board + query)
     expect(image_pane(first, "Image 2 of 4, conv, step 10")).to_be_visible()
     other = open_page(get_stable_url(first))

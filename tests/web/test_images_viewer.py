@@ -188,11 +188,11 @@ def test_download_an_image(image_board: str, open_page: Callable[..., Page]) -> 
 
 
 def test_grid_of_all_steps(image_board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{image_board}?tab=images&card=samples/digits&pictures=grid")
+    page = open_page(f"{image_board}?tab=images&card=samples/digits&image-layout=grid")
     grid = page.locator("article.full").get_by_role("grid")
     expect(grid).to_have_attribute("aria-colcount", "4")
     page.get_by_role("checkbox", name="All steps").check()
-    expect(page).to_have_url(re.compile("every=1"))
+    expect(page).to_have_url(re.compile("all-steps=1"))
     expect(grid.get_by_role("columnheader").last).to_have_text("30")
 
 
@@ -205,14 +205,14 @@ def test_compare_two_runs_side_by_side(image_board: str, open_page: Callable[...
     choose_menu_item(page, "samples/photo", "Compare images")
     expect(image_pane(page, "conv, step 30")).to_be_visible()
     expect(image_pane(page, "vit, step 30")).to_be_visible()
-    expect(page).to_have_url(re.compile("cmp=conv,,0,vit,,0"))
+    expect(page).to_have_url(re.compile("image-compare=conv,,0,vit,,0"))
     page.get_by_role("combobox", name="Run of image B").select_option("conv")
     box = page.get_by_role("textbox", name=re.compile("Step of image B"))
     box.fill("10")
     box.press("Enter")
     expect(image_pane(page, "conv, step 10")).to_be_visible()
     page.get_by_role("button", name="Exit full screen").click()
-    expect(page).not_to_have_url(re.compile("cmp="))
+    expect(page).not_to_have_url(re.compile("image-compare="))
 
 
 def test_shortcut_toggles_comparison(image_board: str, open_page: Callable[..., Page]) -> None:
@@ -228,10 +228,10 @@ def test_shortcut_toggles_comparison(image_board: str, open_page: Callable[..., 
 def open_comparison(
     image_board: str, open_page: Callable[..., Page], mode: str, b: str = "vit,,0"
 ) -> Page:
-    page = open_page(f"{image_board}{PHOTO}&cmp=conv,,0,{b}")
+    page = open_page(f"{image_board}{PHOTO}&image-compare=conv,,0,{b}")
     modes = page.get_by_role("group", name="Comparison mode")
     modes.get_by_role("button", name=mode.capitalize()).click()
-    expect(page).to_have_url(re.compile(f"cmp-as={mode}"))
+    expect(page).to_have_url(re.compile(f"image-compare-mode={mode}"))
     return page
 
 
@@ -251,7 +251,7 @@ def test_difference_shows_the_largest_deviation(
     }"""
     wait_for_value(page, lambda: canvas.evaluate(pixel), [0, 0, 100, 255])
     page.get_by_role("slider", name="Amplify differences").fill("2")
-    expect(page).to_have_url(re.compile("gain=2"))
+    expect(page).to_have_url(re.compile("difference-gain=2"))
     wait_for_value(page, lambda: canvas.evaluate(pixel), [0, 0, 200, 255])
 
 

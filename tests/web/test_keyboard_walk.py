@@ -67,7 +67,7 @@ STOPS = [
         "^Smoothing$",
         ("ArrowRight", "ArrowRight"),
         "main article",
-        "smooth",
+        "smoothing",
     ),
     # Read the values of a chart, from its first point on.
     Stop(
@@ -100,7 +100,9 @@ STOPS = [
         "main article [role=slider]:not([aria-valuenow='0'])",
     ),
     # Show the text as it was logged.
-    Stop("text", "Text", "Media", "button", "^Raw$", ("Enter",), "main article pre", "form="),
+    Stop(
+        "text", "Text", "Media", "button", "^Raw$", ("Enter",), "main article pre", "text-format="
+    ),
     # Draw histograms over each other.
     Stop("histograms", "Histograms", "Model", "button", "^Overlay$", ("Space",), "main article"),
     # Draw the runs over each other.
@@ -116,7 +118,7 @@ STOPS = [
         "^Metrics$",
         ("Enter",),
         "main article [data-drawn]",
-        "fair=metrics",
+        "fairness-view=metrics",
     ),
     # Show statistics of the features of a data file.
     Stop(
@@ -184,7 +186,7 @@ STOPS = [
         "^Source code$",
         ("Enter",),
         "main [aria-current=location]",
-        "db-view=code",
+        "debugger-view=code",
     ),
 ]
 

@@ -196,7 +196,7 @@ def test_unreadable_capture_is_chinese(chinese_board: str, open_page: OpenPage) 
 
 
 def test_validation_is_chinese(chinese_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{chinese_board}?tab=fairness&fair=validation", locale=CHINESE)
+    page = open_page(f"{chinese_board}?tab=fairness&fairness-view=validation", locale=CHINESE)
     page.get_by_role("button", name=re.compile("^评估")).click()
     page.get_by_role("dialog").get_by_role("option", name="完整").click()
     expect(page.get_by_text("未通过")).to_be_visible()
@@ -213,7 +213,7 @@ def test_unreadable_evaluation_is_chinese(chinese_board: str, open_page: OpenPag
 
 
 def test_invalid_expressions_are_chinese(chinese_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{chinese_board}?tab=text&q=(&q-re=1&tags=[&tags-re=1", locale=CHINESE)
+    page = open_page(f"{chinese_board}?tab=text&q=(&q-regex=1&tags=[&tags-regex=1", locale=CHINESE)
     expect(page.get_by_text("字符组未闭合")).to_be_visible()
     expect(page.get_by_text("正则表达式无效。")).to_be_visible()
     check_chinese(page)

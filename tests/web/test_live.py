@@ -121,7 +121,7 @@ def test_shows_lost_connection_and_recovers_with_same_view(
 ) -> None:
     write_sweep(logdir)
     board = serve(logdir)
-    page = open_page(board.address + OVERVIEW + "&tags=loss&at=12")
+    page = open_page(board.address + OVERVIEW + "&tags=loss&cursor=12")
     expect(tag_row(page, "train/loss")).to_be_visible()
     board.stop()
     expect(connection_status(page, "Server unreachable")).to_be_visible()
@@ -134,4 +134,4 @@ def test_shows_lost_connection_and_recovers_with_same_view(
     expect(notice).to_have_count(0)
     expect(run_row(page, "late")).to_be_visible()
     expect(page.get_by_label("Filter tags")).to_have_value("loss")
-    expect(page).to_have_url(re.compile("tags=loss&at=12"))
+    expect(page).to_have_url(re.compile("tags=loss&cursor=12"))

@@ -172,7 +172,7 @@ def test_brightness_and_light_position(solids: str, open_page: OpenPage) -> None
     image = drawn_mesh(page, "shape/grey")
     before = read_pixels(image)[..., :3].max()
     open_settings(page).get_by_role("slider", name="Brightness").fill("0.4")
-    expect(page).to_have_url(re.compile(r"mesh-light=0\.4"))
+    expect(page).to_have_url(re.compile(r"mesh-brightness=0\.4"))
     wait_until_drawn(image)
     wait_for_condition(page, lambda: read_pixels(image)[..., :3].max() < 0.7 * before)
     select_setting(page, "Light source", "Headlight")

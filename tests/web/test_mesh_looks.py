@@ -94,7 +94,7 @@ def test_downloads_mesh_as_ply_and_obj(solids: str, open_page: OpenPage) -> None
 def test_shortcuts_work_and_are_listed(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube")
     drawn_mesh(page, "shape/cube")
-    for keys, parameter in (("a", "mesh-axes=1"), ("o", "mesh-overlay=1"), ("c", "cameras=0")):
+    for keys, parameter in (("a", "mesh-axes=1"), ("o", "mesh-overlay=1"), ("c", "sync-cameras=0")):
         page.keyboard.press(keys)
         expect(page).to_have_url(re.compile(parameter))
     page.keyboard.press("?")

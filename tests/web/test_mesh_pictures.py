@@ -74,7 +74,7 @@ def test_step_slider_changes_all_meshes(solids: str, open_page: OpenPage) -> Non
 
 
 def test_card_has_separate_step_when_unlinked(solids: str, open_page: OpenPage) -> None:
-    page = open_page(f"{solids}&tags=cube&link=0")
+    page = open_page(f"{solids}&tags=cube&sync-steps=0")
     drawn_mesh(page, "shape/cube")
     own = page.get_by_role("slider", name="Step of shape/cube")
     own.focus()
@@ -151,7 +151,7 @@ def test_samples_large_point_clouds_until_all_are_requested(
     expect(image).to_have_attribute("aria-label", re.compile("100,000 of 1,050,000 points"))
     card(page, "cloud/many").get_by_role("button", name="Show all points").click()
     expect(image).to_have_attribute("aria-label", re.compile(", 1,050,000 points"))
-    expect(page).to_have_url(re.compile("mesh-whole=1"))
+    expect(page).to_have_url(re.compile("mesh-all-points=1"))
     wait_for_condition(page, lambda: drawn_fraction(drawn_mesh(page, "cloud/many")) > 0.2)
 
 

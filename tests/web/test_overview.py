@@ -59,7 +59,7 @@ def test_url_stores_filter_and_collapsed_sections(
     page.get_by_label("Filter tags").fill("loss")
     section_buttons(page).filter(has_text="eval").click()
     expect(tag_row(page, "eval/loss")).to_have_count(0)
-    expect(page).to_have_url(re.compile("tags=loss&closed=eval"))
+    expect(page).to_have_url(re.compile("tags=loss&overview-collapsed=eval"))
     other = open_page(get_stable_url(page))
     expect(other.get_by_label("Filter tags")).to_have_value("loss")
     expect(tag_row(other, "train/loss")).to_be_visible()
@@ -117,7 +117,7 @@ def write_hundred_runs(logdir: Path) -> None:
             append_records(logdir / f"run{index:03d}", *loss_records(tag, range(5)))
 
 
-hundred_runs = board_fixture(write_hundred_runs, "module", "?tab=overview&sel=all")
+hundred_runs = board_fixture(write_hundred_runs, "module", "?tab=overview&selected=all")
 
 
 def test_trends_of_a_hundred_runs(hundred_runs: str, open_page: Callable[..., Page]) -> None:

@@ -282,7 +282,7 @@ def test_drag_zooms_and_shortcut_resets_zoom(board: str, open_page: OpenPage) ->
     page.mouse.down()
     point_at(page, "pr/cat", 0.8, 0.5)
     page.mouse.up()
-    expect(page).to_have_url(re.compile("przoom="))
+    expect(page).to_have_url(re.compile("pr-zoom="))
     expect(chart(page, "pr/cat")).to_have_attribute("aria-label", re.compile(r"0\.[34]\d* to 0\."))
     page.keyboard.press("z")
     expect(chart(page, "pr/cat")).to_have_attribute("aria-label", whole)

@@ -24,14 +24,14 @@ board = board_fixture(write_pr_curves, "module", TAB)
 
 
 def test_has_no_accessibility_violations(board: str, open_page: OpenPage) -> None:
-    page = open_page(board + "&table=1&link=0&threshold=0.4")
+    page = open_page(board + "&table=1&sync-steps=0&threshold=0.4")
     chart(page, "pr/cat")
     settings(page)
     assert find_violations(page) == []
     open_menu(page, "pr/cat")
     assert find_violations(page) == []
     page.keyboard.press("Escape")
-    page.goto(board + "&by=classes&curve=ROC")
+    page.goto(board + "&curves-by=classes&curve=ROC")
     chart(page, "large")
     assert find_violations(page) == []
 
@@ -86,7 +86,7 @@ def test_fits_phone_width(board: str, open_page: OpenPage) -> None:
 
 
 def test_url_restores_view(board: str, open_page: OpenPage) -> None:
-    query = "&tags=pr&curve=ROC&threshold=0.4&step=100&table=1&pin=pr/dog&measure=f1"
+    query = "&tags=pr&curve=ROC&threshold=0.4&step=100&table=1&pinned=pr/dog&measure=f1"
     one = open_page(board + query)
     chart(one, "pr/cat")
     other = open_page(get_stable_url(one))

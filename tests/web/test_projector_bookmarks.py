@@ -31,9 +31,9 @@ OpenPage = Callable[..., Page]
 
 
 EVERYTHING = (
-    "method=umap&dims=3&epochs=50&seed=3&metric=cosine&spherize=on&color-by=weight&scale=diverging"
-    "&label=side&size=weight&density=on&dot=9&find=east&find-in=side&point=4&near=dot&near-count=7"
-    "&chosen=3-5&hidden=30-32&orbit=1.2,0.3,1.5"
+    "method=umap&dimensions=3&epochs=50&seed=3&metric=cosine&spherize=on&color-by=weight&color-scale=diverging"
+    "&label-by=side&size-by=weight&density=on&point-size=9&search=east&search-column=side&point=4&neighbor-metric=dot&neighbor-count=7"
+    "&selected-points=3-5&hidden-points=30-32&orbit=1.2,0.3,1.5"
 )
 
 
@@ -66,11 +66,11 @@ def test_restores_tensorboard_bookmarks_with_camera(points: str, open_page: Open
     restored = read_settings(page)
     assert restored.items() >= {
         ("components", "1,0"),
-        ("dims", "2"),
+        ("dimensions", "2"),
         ("color-by", "side"),
-        ("label", "side"),
-        ("only", f"0-{GROUP_SIZE}"),
-        ("chosen", "0-2"),
+        ("label-by", "side"),
+        ("isolated-points", f"0-{GROUP_SIZE}"),
+        ("selected-points", "0-2"),
         ("orbit", "0,0,2,0.2,0,0"),
     }
     expect(page.get_by_role("button", name="Delete From TensorBoard")).to_have_count(0)
@@ -80,12 +80,12 @@ def test_restores_tensorboard_bookmarks_with_camera(points: str, open_page: Open
     )
     drawn_points(page)
     restored = read_settings(page)
-    assert (restored["dims"], restored["perplexity"]) == ("3", "7")
+    assert (restored["dimensions"], restored["perplexity"]) == ("3", "7")
     assert restored["orbit"] == "0.274,0.496,1"
 
 
 def test_compares_points_with_another_run(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2&color-by=side&draw=points")
+    page = open_page(f"{points}&dimensions=2&color-by=side&point-style=points")
     canvas = drawn_points(page)
     page.get_by_role("button", name="Compare with another embedding").click()
     page.get_by_role("dialog").get_by_role("option", name=re.compile("moved")).click()
@@ -103,7 +103,7 @@ def test_compares_points_with_another_run(points: str, open_page: OpenPage) -> N
     )
     there = take_screenshot(canvas)
     combobox(page, "Match by").select_option("Row number")
-    expect(page).to_have_url(re.compile("with-by="))
+    expect(page).to_have_url(re.compile("compare-key="))
     drawn_points(page)
     wait_for_condition(page, lambda: not np.array_equal(take_screenshot(canvas), there))
     combobox(page, "Match by").select_option("side")
@@ -119,7 +119,7 @@ def test_compares_points_with_another_run(points: str, open_page: OpenPage) -> N
 
 
 def test_exports_edited_labels(points: str, open_page: OpenPage, tmp_path: Path) -> None:
-    page = open_page(f"{points}&dims=2&find=east-1&color-by=side")
+    page = open_page(f"{points}&dimensions=2&search=east-1&color-by=side")
     drawn_points(page)
     page.get_by_role("button", name="Select all matching").click()
     page.get_by_label("Label column").fill("side")

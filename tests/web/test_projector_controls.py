@@ -75,7 +75,7 @@ def test_pans_zooms_and_centers_on_a_point(points: str, open_page: OpenPage) -> 
 
 
 def test_shows_matches_neighbors_and_sequences(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2&color-by=side&draw=points")
+    page = open_page(f"{points}&dimensions=2&color-by=side&point-style=points")
     canvas = drawn_points(page)
     wait_for_condition(
         page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)) > 100
@@ -116,7 +116,7 @@ def test_shows_matches_neighbors_and_sequences(points: str, open_page: OpenPage)
 
 
 def test_selects_single_points_and_extends_selection(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2")
+    page = open_page(f"{points}&dimensions=2")
     place = get_stable_box(drawn_points(page))
     selected = selected_points(page)
     page.keyboard.down("Control")
@@ -144,7 +144,7 @@ def test_selects_single_points_and_extends_selection(points: str, open_page: Ope
 
 
 def test_shortcuts_work_and_are_listed(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2")
+    page = open_page(f"{points}&dimensions=2")
     drawn_points(page)
     press = page.keyboard.press
     selected = selected_points(page)
@@ -157,9 +157,9 @@ def test_shortcuts_work_and_are_listed(points: str, open_page: OpenPage) -> None
     expect(point_search(page)).to_be_focused()
     page.get_by_role("application").focus()
     press("d")
-    expect(page).to_have_url(re.compile("dims=3"))
+    expect(page).to_have_url(re.compile("dimensions=3"))
     press("d")
-    expect(page).to_have_url(re.compile("dims=2"))
+    expect(page).to_have_url(re.compile("dimensions=2"))
     drawn_points(page)
     page.get_by_role("application").press("+")
     expect(page).to_have_url(re.compile("orbit="))
@@ -200,7 +200,7 @@ def test_shortcuts_work_and_are_listed(points: str, open_page: OpenPage) -> None
 def test_back_and_forward_restore_selection_point_and_embedding(
     points: str, open_page: OpenPage
 ) -> None:
-    page = open_page(f"{points}&dims=2")
+    page = open_page(f"{points}&dimensions=2")
     canvas = drawn_points(page)
     selected = selected_points(page)
     page.keyboard.press("b")

@@ -109,7 +109,7 @@ def test_shows_message_without_webgl(invalid_files: str, open_page: OpenPage) ->
 def test_drops_file_and_adds_labels_and_sprite(
     invalid_files: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
-    page = open_page(f"{invalid_files}&dims=2")
+    page = open_page(f"{invalid_files}&dimensions=2")
     drawn_points(page)
     np.save(tmp_path / "mine.npy", make_vectors().astype("f4"))
     drop_file(page, tmp_path / "mine.npy")
@@ -164,7 +164,7 @@ def test_draws_sprites_of_several_tiles(serve: Serve, open_page: OpenPage, tmp_p
         'embeddings { tensor_name: "ring" tensor_path: "ring.npy" sprite { '
         'image_path: "sheet.png" single_image_dim: 64 single_image_dim: 64 } }'
     )
-    page = open_page(f"{serve(logdir).address}?tab=projector&dims=2")
+    page = open_page(f"{serve(logdir).address}?tab=projector&dimensions=2")
     canvas = drawn_points(page)
     wait_for_condition(
         page, lambda: count_pixels(canvas, RED) > 500 and count_pixels(canvas, GREEN) > 500
@@ -187,7 +187,7 @@ def test_shows_new_and_changed_vectors(serve: Serve, open_page: OpenPage, tmp_pa
     expect(step).to_have_value("1")
     expect(page).to_have_url(re.compile("orbit="))
     step.fill("0")
-    expect(page).to_have_url(re.compile("at=0"))
+    expect(page).to_have_url(re.compile("cursor=0"))
     np.save(logdir / "words-3.npy", make_vectors().astype("f4") * 3)
     expect(step).to_have_attribute("max", "2")
     expect(step).to_have_value("0")

@@ -98,7 +98,7 @@ def test_large_layout_starts_only_on_request(points: str, open_page: OpenPage) -
 
 
 def test_same_seed_gives_same_layout(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&method=umap&dims=2&epochs=50")
+    page = open_page(f"{points}&method=umap&dimensions=2&epochs=50")
     canvas = drawn_points(page)
     first = take_screenshot(canvas)
     fill(page, "Seed", "7")
@@ -116,7 +116,7 @@ def test_same_seed_gives_same_layout(points: str, open_page: OpenPage) -> None:
 def test_layout_of_selected_points_with_metric_supervision_and_spherize(
     points: str, open_page: OpenPage
 ) -> None:
-    page = open_page(f"{points}&dims=2&find=west")
+    page = open_page(f"{points}&dimensions=2&search=west")
     drawn_points(page)
     page.get_by_role("button", name="Select all matching").click()
     body = capture_request(page, lambda: page.get_by_role("button", name="Isolate").click())
@@ -140,7 +140,7 @@ def test_layout_of_selected_points_with_metric_supervision_and_spherize(
 
 
 def test_custom_axes_by_regular_expressions(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&method=custom&dims=2")
+    page = open_page(f"{points}&method=custom&dimensions=2")
     axes_panel = panel(page, "Custom axes")
     axes_panel.get_by_label("Regular expression").check()
     combobox(page, "Search in").select_option("word")

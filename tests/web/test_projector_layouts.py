@@ -81,7 +81,7 @@ def test_plays_steps_and_compares_embeddings(points: str, open_page: OpenPage) -
     step = page.get_by_role("slider", name="Step", exact=True)
     expect(step).to_have_value("1")
     step.fill("0")
-    expect(page).to_have_url(re.compile("at=0"))
+    expect(page).to_have_url(re.compile("cursor=0"))
     drawn_points(page)
     page.get_by_role("button", name="Play steps").click()
     expect(step).to_have_value("1")
@@ -91,14 +91,14 @@ def test_plays_steps_and_compares_embeddings(points: str, open_page: OpenPage) -
     expect(slider).to_be_enabled()
     expect(page.get_by_role("group", name="Steps")).to_contain_text(f"{POINT_COUNT} matched points")
     slider.fill("0.5")
-    expect(page).to_have_url(re.compile(r"way=0\.5"))
+    expect(page).to_have_url(re.compile(r"compare-progress=0\.5"))
     page.get_by_role("button", name="Animate").click()
     expect(slider).to_have_value("0")
     drawn_points(page)
 
 
 def test_saves_clusters_labels_and_bookmarks(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2&find=west")
+    page = open_page(f"{points}&dimensions=2&search=west")
     drawn_points(page)
     page.get_by_label("Number of clusters", exact=True).fill("2")
     page.get_by_label("Number of clusters", exact=True).press("Enter")
@@ -154,7 +154,7 @@ def test_downloads_and_uploads_files(points: str, open_page: OpenPage, tmp_path:
 
 
 def test_is_accessible_and_reports_mismatched_labels(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&point=0&find=west&color-by=side", color_scheme="dark")
+    page = open_page(f"{points}&point=0&search=west&color-by=side", color_scheme="dark")
     drawn_points(page)
     expect(
         page.get_by_role("list", name="Nearest neighbors").get_by_role("listitem")

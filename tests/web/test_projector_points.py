@@ -30,7 +30,7 @@ OpenPage = Callable[..., Page]
 
 
 def test_draws_points_and_lists_neighbors(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2&color-by=side")
+    page = open_page(f"{points}&dimensions=2&color-by=side")
     canvas = drawn_points(page)
     expect(canvas).to_have_accessible_name(f"PCA of {POINT_COUNT} points")
     expect(page.get_by_role("group", name="Projection")).to_contain_text("100% variance explained")
@@ -53,7 +53,7 @@ def test_draws_points_and_lists_neighbors(points: str, open_page: OpenPage) -> N
     combobox(page, "Distance").select_option("Euclidean")
     # The nearest points are the inner ends of the two rings, at a distance of 8.
     expect(nearest.first).to_contain_text("8")
-    expect(page).to_have_url(re.compile("near=euclidean"))
+    expect(page).to_have_url(re.compile("neighbor-metric=euclidean"))
     nearest.first.click()
     expect(page).not_to_have_url(re.compile("point=0&"))
     page.keyboard.press("Escape")
@@ -88,7 +88,7 @@ def test_rotates_pans_zooms_and_url_restores_camera(points: str, open_page: Open
 def test_searches_selects_isolates_hides_and_restores_points(
     points: str, open_page: OpenPage
 ) -> None:
-    page = open_page(f"{points}&dims=2")
+    page = open_page(f"{points}&dimensions=2")
     drawn_points(page)
     field = point_search(page)
     field.fill("WEST-1")
@@ -111,7 +111,7 @@ def test_searches_selects_isolates_hides_and_restores_points(
     selected = selected_points(page)
     expect(selected).to_have_text(f"{GROUP_SIZE} points selected")
     field.fill("")
-    expect(page).to_have_url(re.compile("chosen=21-40"))
+    expect(page).to_have_url(re.compile("selected-points=21-40"))
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Invert").click()
     expect(selected).to_have_text(f"{GROUP_SIZE + 1} points selected")
@@ -131,11 +131,11 @@ def test_searches_selects_isolates_hides_and_restores_points(
     expect(page.get_by_role("group", name="Projection")).to_contain_text(
         f"{POINT_COUNT - 1} points"
     )
-    expect(page).to_have_url(re.compile("only=1-40"))
+    expect(page).to_have_url(re.compile("isolated-points=1-40"))
 
 
 def test_colors_by_column_and_hides_values(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2&color-by=side")
+    page = open_page(f"{points}&dimensions=2&color-by=side")
     canvas = drawn_points(page)
     legend = page.get_by_role("group", name="Legend")
     west = legend.get_by_role("button", name="west")
@@ -154,7 +154,7 @@ def test_colors_by_column_and_hides_values(points: str, open_page: OpenPage) -> 
     combobox(page, "Color by").select_option("Uniform")
     expect(legend).to_have_count(0)
     combobox(page, "Size by").select_option("weight")
-    expect(page).to_have_url(re.compile("size=weight"))
+    expect(page).to_have_url(re.compile("size-by=weight"))
     combobox(page, "Label by").select_option("side")
     page.mouse.move(*get_stable_box(canvas).center)
     expect(page.get_by_role("status", name="Hovered point")).to_contain_text("none")
@@ -169,7 +169,7 @@ def test_colors_by_column_and_hides_values(points: str, open_page: OpenPage) -> 
 
 
 def test_draws_sprite_images(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2")
+    page = open_page(f"{points}&dimensions=2")
     select_embedding(page, re.compile("seen"))
     canvas = drawn_points(page)
     wait_for_condition(page, lambda: count_pixels(canvas, (230, 20, 20)) > 500)

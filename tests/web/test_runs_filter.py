@@ -46,7 +46,7 @@ def test_matches_regular_expression(page: Page) -> None:
     select_mode(page, "Regular expression")
     filter_box(page).fill("^(conv|dense).*1e-3$")
     expect(rows(page)).to_have_count(3)
-    expect(page).to_have_url(re.compile(r"runs-re="))
+    expect(page).to_have_url(re.compile(r"runs-regex="))
     filter_box(page).fill("^(conv|dense")
     expect(runs_panel(page).get_by_role("alert")).to_have_text(
         "Invalid regular expression: Unterminated group"
@@ -108,7 +108,7 @@ def test_filters_by_labels_and_notes(page: Page) -> None:
 def test_url_stores_expression(page: Page, open_page: Callable[..., Page]) -> None:
     select_mode(page, "Query")
     filter_box(page).fill("lr < 0.001 and not vit")
-    expect(page).to_have_url(re.compile("runs-expr="))
+    expect(page).to_have_url(re.compile("runs-query="))
     other = open_page(get_stable_url(page))
     expect(filter_box(other)).to_have_value("lr < 0.001 and not vit")
     expect(rows(other)).to_have_count(1)

@@ -98,7 +98,8 @@ def test_global_shortcuts_change_selection(page: Page) -> None:
 def test_has_no_accessibility_violations(
     study: str, open_page: Callable[..., Page], width: int
 ) -> None:
-    query = "?group=path:1&cols=hparam:lr,last:val/acc&sort=-last:val/acc&sel=none;%2Bconv/lr1e-3"
+    query = "?group=path:1&columns=hparam:lr,last:val/acc&sort=-last:val/acc"
+    query += "&selected=none;%2Bconv/lr1e-3"
     page = open_page(study + query, width=width)
     if width < 700:
         page.get_by_role("button", name="Show runs").click()

@@ -77,7 +77,7 @@ def test_shows_notes_and_labels_as_columns_and_groups(page: Page) -> None:
     page.get_by_role("textbox", name="Notes").fill("with warm-up")
     with page.expect_response(re.compile("/api/v1/notes")):
         page.keyboard.press("Control+Enter")
-    page.goto(get_stable_url(page).split("?")[0] + "?cols=labels,note&group=label")
+    page.goto(get_stable_url(page).split("?")[0] + "?columns=labels,note&group=label")
     expect(cell(page, "conv/lr1e-3", 1)).to_have_text("best, paper")
     expect(cell(page, "conv/lr1e-3", 2)).to_have_text("with warm-up")
     expect(group_row(page, "best, paper")).to_contain_text("3")

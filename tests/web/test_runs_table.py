@@ -31,7 +31,7 @@ from tests.web.waiting import get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
-ACCURACY = "cols=hparam:lr,last:val/acc"
+ACCURACY = "columns=hparam:lr,last:val/acc"
 CLIPBOARD = "navigator.clipboard.readText()"
 
 
@@ -69,7 +69,7 @@ def test_url_stores_selection(
     run_checkbox(page, "conv/lr1e-3").click()
     run_checkbox(page, "conv/lr3e-4").click()
     expect(run_checkbox(page, "conv/lr1e-3")).not_to_be_checked()
-    expect(page).to_have_url(re.compile(r"sel=auto%3B-conv/%7Blr1e-3,lr3e-4%7D"))
+    expect(page).to_have_url(re.compile(r"selected=auto%3B-conv/%7Blr1e-3,lr3e-4%7D"))
     other = open_page(get_stable_url(page))
     expect(run_checkbox(other, "conv/lr3e-4")).not_to_be_checked()
     others = [run for run in run_names(other) if not run.startswith("conv/lr")]
@@ -125,7 +125,7 @@ def test_header_checkbox_selects_matching_runs(open_table: Callable[..., Page]) 
 
 
 def test_shift_click_selects_range(open_table: Callable[..., Page]) -> None:
-    page = open_table("sel=none")
+    page = open_table("selected=none")
     run_checkbox(page, "conv/lr3e-4").click()
     run_checkbox(page, "dense/512-lr1e-3").click(modifiers=["Shift"])
     expect(rows(page).locator(":checked")).to_have_count(4)
@@ -134,7 +134,7 @@ def test_shift_click_selects_range(open_table: Callable[..., Page]) -> None:
 
 
 def test_columns_show_hyperparameters_and_metrics(open_table: Callable[..., Page]) -> None:
-    page = open_table("cols=hparam:lr,hparam:optimizer,last:val/acc,max:val/acc,duration")
+    page = open_table("columns=hparam:lr,hparam:optimizer,last:val/acc,max:val/acc,duration")
     for trial in TRIALS:
         expect(cell(page, trial.name, 1)).to_have_text(f"{trial.lr:g}")
         expect(cell(page, trial.name, 2)).to_have_text(trial.optimizer)
@@ -154,7 +154,7 @@ def test_default_columns_are_differing_hyperparameters(open_table: Callable[...,
 
 
 def test_adds_and_removes_columns(open_table: Callable[..., Page]) -> None:
-    page = open_table("cols=start")
+    page = open_table("columns=start")
     expect(cell(page, "vit/tiny-lr1e-4", 1)).to_have_text("2 h ago")
     runs_panel(page).get_by_role("button", name="Columns").click()
     page.get_by_role("button", name="Min", exact=True).click()
@@ -166,7 +166,7 @@ def test_adds_and_removes_columns(open_table: Callable[..., Page]) -> None:
     column_header(page, "Start time").click(button="right")
     page.get_by_role("menuitem", name="Remove column").click()
     expect(column_header(page, "Start time")).to_have_count(0)
-    expect(page).to_have_url(re.compile("cols=min%3Aval/acc"))
+    expect(page).to_have_url(re.compile("columns=min%3Aval/acc"))
 
 
 def test_sorts_by_column_in_both_directions(open_table: Callable[..., Page]) -> None:
@@ -225,7 +225,7 @@ def test_collapses_and_selects_groups(open_table: Callable[..., Page]) -> None:
     group_row(page, "dense").get_by_role("button", name="Collapse dense").click()
     expect(row(page, "dense/256-lr1e-3")).to_have_count(0)
     expect(group_row(page, "dense")).to_have_attribute("aria-expanded", "false")
-    expect(page).to_have_url(re.compile("folds=dense"))
+    expect(page).to_have_url(re.compile("collapsed-groups=dense"))
     page.reload()
     expect(group_row(page, "dense")).to_have_attribute("aria-expanded", "false")
     group_row(page, "conv").get_by_role("checkbox").click()
@@ -267,7 +267,7 @@ def test_colors_by_run_group_hyperparameter_or_pattern(open_table: Callable[...,
     assert len(set(by_group.values())) == 3
     assert len({by_group[run] for run in TRIAL_NAMES if run.startswith("conv")}) == 1
 
-    page = open_table("color=hparam:lr&cols=hparam:lr")
+    page = open_table("color=hparam:lr&columns=hparam:lr")
     expect(cell(page, "conv/lr1e-3", 1)).to_have_text("0.001")
     by_rate = {
         trial.lr: {run_color(page, t.name) for t in TRIALS if t.lr == trial.lr} for trial in TRIALS
@@ -288,7 +288,7 @@ def test_marks_baseline_and_stores_it_in_url(open_table: Callable[..., Page]) ->
     run_name(page, "conv/lr1e-3").click(button="right")
     page.get_by_role("menuitemcheckbox", name="Use as baseline").click()
     expect(row(page, "conv/lr1e-3")).to_contain_text("base")
-    expect(page).to_have_url(re.compile("base=conv/lr1e-3"))
+    expect(page).to_have_url(re.compile("baseline=conv/lr1e-3"))
 
 
 def test_copies_names_and_paths(open_table: Callable[..., Page]) -> None:
@@ -358,7 +358,7 @@ def test_long_names_are_readable_at_the_default_width(nested_page: Page) -> None
     folder.get_by_role("button", name="Collapse").click()
     expect(rows(page)).to_have_count(2)
     folder.get_by_role("checkbox").click()
-    expect(page).to_have_url(re.compile("sel="))
+    expect(page).to_have_url(re.compile("selected="))
 
 
 def test_two_line_mode_gives_the_name_the_first_line(nested_page: Page) -> None:
@@ -375,7 +375,7 @@ def test_two_line_mode_gives_the_name_the_first_line(nested_page: Page) -> None:
 
 
 def test_column_without_values_takes_no_space(open_table: Callable[..., Page]) -> None:
-    page = open_table("cols=note,hparam:lr")
+    page = open_table("columns=note,hparam:lr")
     expect(column_header(page, "lr")).to_be_visible()
     expect(column_header(page, "Notes")).to_have_count(0)
     runs_panel(page).get_by_role("button", name="Columns").click()

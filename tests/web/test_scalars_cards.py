@@ -70,7 +70,7 @@ def test_collapsed_sections_survive_reload(page: Page) -> None:
     section(page, "train").click()
     expect(card(page, "train/loss")).to_have_count(0)
     expect(section(page, "train")).to_have_attribute("aria-expanded", "false")
-    expect(page).to_have_url(re.compile("fold=train"))
+    expect(page).to_have_url(re.compile("collapsed=train"))
     page.reload()
     drawn_chart(page, "epoch")
     expect(card(page, "train/loss")).to_have_count(0)
@@ -85,7 +85,7 @@ def test_filters_tags_by_words_and_regular_expression(page: Page) -> None:
     page.get_by_role("toolbar").get_by_role("button", name="Regular expression").click()
     expect(cards(page)).to_have_count(2)
     wait_for_value(page, lambda: card_titles(page), ["eval/bleu", "train/loss"])
-    expect(page).to_have_url(re.compile("tags-re=1"))
+    expect(page).to_have_url(re.compile("tags-regex=1"))
     page.reload()
     expect(cards(page)).to_have_count(2)
 
@@ -128,7 +128,7 @@ def test_pinned_cards_are_on_top_and_in_their_section(page: Page) -> None:
     expect(section(page, "Pinned")).to_contain_text("1 card")
     expect(card(page, "spike")).to_have_count(2)
     expect(cards(page).first).to_have_attribute("aria-label", "spike")
-    expect(page).to_have_url(re.compile("pin=spike"))
+    expect(page).to_have_url(re.compile("pinned=spike"))
     cards(page).first.get_by_role("button", name="Unpin").click()
     expect(card(page, "spike")).to_have_count(1)
 
@@ -184,7 +184,7 @@ def test_dragging_card_onto_another_combines_them(page: Page) -> None:
     page.get_by_role("listitem").filter(has_text="odd").get_by_role(
         "button", name="Right axis"
     ).click()
-    expect(page).to_have_url(re.compile(r"multi=epoch\S*%3Eodd"))
+    expect(page).to_have_url(re.compile(r"multi-tag=epoch\S*%3Eodd"))
     page.keyboard.press("Escape")
     choose_menu_item(page, "epoch + odd", "Remove card")
     expect(both).to_have_count(0)
@@ -198,10 +198,10 @@ def test_adds_tag_from_the_menu(page: Page) -> None:
 
 
 def test_second_axis_has_separate_limits(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}?multi=train/accuracy\\,>train/loss&smooth=0")
+    page = open_page(f"{board}?multi-tag=train/accuracy\\,>train/loss&smoothing=0")
     _, _, _, high = read_axes(page, "train/accuracy + train/loss")
     assert high <= 1.0
-    shared = open_page(f"{board}?multi=train/accuracy\\,train/loss&smooth=0&outliers=0")
+    shared = open_page(f"{board}?multi-tag=train/accuracy\\,train/loss&smoothing=0&outliers=0")
     assert read_axes(shared, "train/accuracy + train/loss")[3] > 3.0
 
 

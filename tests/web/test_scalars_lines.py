@@ -34,7 +34,7 @@ AT = 20
 @pytest.fixture
 def open_loss(board: str, open_page: Callable[..., Page]) -> Open:
     """Return a function that opens only the loss card, with more URL parameters."""
-    return lambda query="": open_page(f"{board}?tags=train/loss&tags-re=0&{query}")
+    return lambda query="": open_page(f"{board}?tags=train/loss&tags-regex=0&{query}")
 
 
 def read_tooltip(page: Page, step: int = 10 * AT) -> dict[str, list[float]]:
@@ -79,7 +79,7 @@ def test_typed_smoothing_is_stored_in_url(open_loss: Open) -> None:
     expect(box).to_have_value("0.6")
     box.fill("0.85")
     box.press("Enter")
-    expect(page).to_have_url(re.compile(r"smooth=0\.85"))
+    expect(page).to_have_url(re.compile(r"smoothing=0\.85"))
     box.fill("much")
     box.press("Enter")
     expect(box).to_have_value("0.85")
@@ -89,7 +89,7 @@ def test_typed_smoothing_is_stored_in_url(open_loss: Open) -> None:
 
 
 def test_tooltip_has_one_column_without_smoothing(open_loss: Open) -> None:
-    page = open_loss("smooth=0")
+    page = open_loss("smoothing=0")
     move_cursor_to(page, "train/loss", AT)
     for run, cells in read_tooltip(page).items():
         assert cells == [pytest.approx(loss(run)[AT], rel=1e-3)]
@@ -105,7 +105,7 @@ def test_other_smoothing_methods(open_loss: Open) -> None:
         panel.get_by_role("combobox", name="Method").select_option(label=name)
         panel.get_by_role("textbox", name="Smoothing value").fill("5")
         panel.get_by_role("textbox", name="Smoothing value").press("Enter")
-        expect(page).to_have_url(re.compile("smooth=5"))
+        expect(page).to_have_url(re.compile("smoothing=5"))
         move_cursor_to(page, "train/loss", AT)
         for run, (smoothed, _) in read_tooltip(page).items():
             window = loss(run)[AT - 2 : AT + 3]
@@ -119,7 +119,7 @@ def test_other_smoothing_methods(open_loss: Open) -> None:
 
 
 def test_horizontal_axes(open_loss: Open) -> None:
-    page = open_loss("smooth=0")
+    page = open_loss("smoothing=0")
     wait_for_value(page, lambda: read_axes(page, "train/loss")[:2], ("0", "590"))
     with page.expect_response("**/scalars/query"):
         page.get_by_role("button", name="Relative", exact=True).click()
@@ -140,7 +140,7 @@ def test_horizontal_axes(open_loss: Open) -> None:
 
 
 def test_horizontal_axis_can_be_epoch_or_metric(open_loss: Open) -> None:
-    page = open_loss("smooth=0")
+    page = open_loss("smoothing=0")
     drawn_chart(page, "train/loss")
     page.get_by_role("button", name="More X axis options").click()
     page.get_by_role("menuitemcheckbox", name="epoch").click()
@@ -160,29 +160,29 @@ def test_horizontal_axis_can_be_epoch_or_metric(open_loss: Open) -> None:
 
 
 def test_logarithmic_vertical_axis(open_loss: Open) -> None:
-    page = open_loss("smooth=0&outliers=0")
+    page = open_loss("smoothing=0&outliers=0")
     assert read_axes(page, "train/loss")[2] == 0.0
     choose_menu_item(page, "train/loss", "Log scale Y axis")
-    expect(page).to_have_url(re.compile("ylog=train/loss"))
+    expect(page).to_have_url(re.compile("log-y=train/loss"))
     expect(chart(page, "train/loss")).not_to_have_attribute(
         "aria-label", re.compile(r"y axis 0 to \S+")
     )
     assert read_axes(page, "train/loss")[2] > 0.0
     open_settings(page).get_by_label("Log scale Y axis on all cards").check()
-    expect(page).to_have_url(re.compile(r"ylog=(\*|%2A)"))
+    expect(page).to_have_url(re.compile(r"log-y=(\*|%2A)"))
 
 
 def test_logarithmic_horizontal_axis(open_loss: Open) -> None:
-    page = open_loss("smooth=0")
+    page = open_loss("smoothing=0")
     choose_menu_item(page, "train/loss", "Log scale X axis")
-    expect(page).to_have_url(re.compile("xlog=train/loss"))
+    expect(page).to_have_url(re.compile("log-x=train/loss"))
     expect(chart(page, "train/loss")).to_have_attribute(
         "aria-label", re.compile(r"x axis 10 to 590")
     )
 
 
 def test_ignores_outliers_by_default(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}?tags=spike&smooth=0")
+    page = open_page(f"{board}?tags=spike&smoothing=0")
     assert read_axes(page, "spike")[3] < 10
     open_settings(page).get_by_label("Ignore outliers").uncheck()
     expect(page).to_have_url(re.compile("outliers=0"))
@@ -190,7 +190,7 @@ def test_ignores_outliers_by_default(board: str, open_page: Callable[..., Page])
 
 
 def test_drag_zooms_and_url_restores_zoom(open_loss: Open, open_page: Callable[..., Page]) -> None:
-    page = open_loss("smooth=0")
+    page = open_loss("smoothing=0")
     before = read_axes(page, "train/loss")
     drag(page, "train/loss", (0.4, 0.3), (0.6, 0.6))
     expect(page).to_have_url(re.compile("zoom=train/loss"))
@@ -205,17 +205,17 @@ def test_drag_zooms_and_url_restores_zoom(open_loss: Open, open_page: Callable[.
 
 
 def test_zoom_shows_every_point(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}?tags=long&smooth=0")
+    page = open_page(f"{board}?tags=long&smoothing=0")
     note = card(page, "long").locator("[data-note]")
     expect(note).to_contain_text(re.compile(r"\d of 20k points"))
-    page.goto(f"{board}?tags=long&smooth=0&zoom=long,1000,1014,0,7,,")
+    page.goto(f"{board}?tags=long&smoothing=0&zoom=long,1000,1014,0,7,,")
     expect(note).to_contain_text("all points")
     move_cursor_to(page, "long", 5)
     wait_for_value(page, lambda: read_tooltip(page, 1005), {"vit": [1005 % 7]})
 
 
 def test_typed_axis_limits_are_applied(open_loss: Open) -> None:
-    page = open_loss("smooth=0")
+    page = open_loss("smoothing=0")
     drawn_chart(page, "train/loss")
     choose_menu_item(page, "train/loss", "Axis range…")
     dialog = page.get_by_role("dialog")
@@ -223,16 +223,16 @@ def test_typed_axis_limits_are_applied(open_loss: Open) -> None:
         dialog.get_by_role("textbox", name=label).fill(text)
         dialog.get_by_role("textbox", name=label).press("Tab")
     dialog.get_by_role("button", name="Done").click()
-    expect(page).to_have_url(re.compile("lim=train/loss,,,-1,8,,"))
+    expect(page).to_have_url(re.compile("axis-range=train/loss,,,-1,8,,"))
     wait_for_value(page, lambda: read_axes(page, "train/loss")[2:], (-1, 8))
     choose_menu_item(page, "train/loss", "Axis range…")
     dialog.get_by_role("button", name="Fit to data").click()
-    expect(page).not_to_have_url(re.compile("lim="))
+    expect(page).not_to_have_url(re.compile("axis-range="))
     wait_for_condition(page, lambda: read_axes(page, "train/loss")[3] < 8)
 
 
 def test_shows_groups_as_mean_with_band(open_loss: Open) -> None:
-    page = open_loss("smooth=0")
+    page = open_loss("smoothing=0")
     drawn_chart(page, "train/loss")
     page.get_by_role("button", name="Mean ± std").click()
     expect(page).to_have_url(re.compile("mode=bands"))
@@ -263,12 +263,12 @@ def test_shows_groups_as_mean_with_band(open_loss: Open) -> None:
 
 
 def test_shows_difference_and_ratio_to_baseline(open_loss: Open) -> None:
-    page = open_loss("smooth=0")
+    page = open_loss("smoothing=0")
     drawn_chart(page, "train/loss")
     page.get_by_role("button", name="Δ baseline").click()
     expect(page.get_by_role("combobox", name="Baseline")).to_have_value("conv/a")
     page.get_by_role("combobox", name="Baseline").select_option("vit")
-    expect(page).to_have_url(re.compile("base=vit"))
+    expect(page).to_have_url(re.compile("baseline=vit"))
     move_cursor_to(page, "train/loss", AT)
     for run, cells in read_tooltip(page).items():
         assert cells[-1] == pytest.approx(loss(run)[AT] - loss("vit")[AT], rel=2e-3, abs=1e-6)
@@ -281,7 +281,7 @@ def test_shows_difference_and_ratio_to_baseline(open_loss: Open) -> None:
 
 
 def test_shows_count_of_nan_and_infinity(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}?tags=odd&smooth=0")
+    page = open_page(f"{board}?tags=odd&smoothing=0")
     drawn_chart(page, "odd")
     expect(card(page, "odd")).to_contain_text("2 NaN/Inf")
     move_cursor_to(page, "odd", 1)
@@ -289,7 +289,7 @@ def test_shows_count_of_nan_and_infinity(board: str, open_page: Callable[..., Pa
 
 
 def test_draws_overwritten_points_on_request(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}?tags=restart&smooth=0&outliers=0")
+    page = open_page(f"{board}?tags=restart&smoothing=0&outliers=0")
     drawn_chart(page, "restart")
     before = chart(page, "restart").screenshot()
     open_settings(page).get_by_label("Show points before restart").check()
@@ -303,7 +303,7 @@ def test_draws_overwritten_points_on_request(board: str, open_page: Callable[...
 
 
 def test_tooltip_is_sorted_and_limited(open_loss: Open) -> None:
-    page = open_loss("smooth=0")
+    page = open_loss("smoothing=0")
     panel = open_settings(page)
     values = {run: loss(run)[AT] for run in RUNS}
     rising = sorted(RUNS, key=values.__getitem__)
@@ -324,7 +324,7 @@ def test_tooltip_is_sorted_and_limited(open_loss: Open) -> None:
 
 
 def test_nearest_line_is_first_in_tooltip(open_loss: Open) -> None:
-    page = open_loss("smooth=0&outliers=0")
+    page = open_loss("smoothing=0&outliers=0")
     box = get_stable_box(drawn_chart(page, "train/loss"))
     page.mouse.move(*box.at(0.49, 0.2))
     page.mouse.move(*box.at(0.5, 0.2))
@@ -334,7 +334,7 @@ def test_nearest_line_is_first_in_tooltip(open_loss: Open) -> None:
 
 
 def test_optional_tooltip_columns(open_loss: Open) -> None:
-    page = open_loss("smooth=0")
+    page = open_loss("smoothing=0")
     panel = open_settings(page)
     for label in ("Show step", "Show relative time", "Show wall time"):
         panel.get_by_label(label).check()

@@ -76,7 +76,7 @@ def test_new_tags_get_cards_and_keep_scroll_position(
 def test_live_updates_keep_zoom_smoothing_and_tooltip(
     address: str, logdir: Path, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{address}?tags=train/loss&zoom=train/loss,100,200,0,2,,&smooth=0.8")
+    page = open_page(f"{address}?tags=train/loss&zoom=train/loss,100,200,0,2,,&smoothing=0.8")
     box = get_stable_box(drawn_chart(page, "train/loss"))
     seen = read_axes(page, "train/loss")
     x, y = box.center
@@ -111,7 +111,7 @@ def test_cancels_outdated_requests(address: str, open_page: Callable[..., Page])
           return send(address, init);
         };"""
     )
-    page.goto(f"{address}?tags=train/loss&smooth=0")
+    page.goto(f"{address}?tags=train/loss&smoothing=0")
     drawn_chart(page, "train/loss")
     held: list[Route] = []
 

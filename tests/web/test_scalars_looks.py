@@ -36,11 +36,11 @@ def test_keyboard_reaches_all_actions(board: str, open_page: Callable[..., Page]
     expect(page.get_by_role("combobox", name="Filter tags")).to_have_value("")
     chart(page, "epoch").focus()
     keys.press("p")
-    expect(page).to_have_url(re.compile("pin=epoch"))
+    expect(page).to_have_url(re.compile("pinned=epoch"))
     keys.press("p")
-    expect(page).not_to_have_url(re.compile("pin="))
+    expect(page).not_to_have_url(re.compile("pinned="))
     keys.press("y")
-    expect(page).to_have_url(re.compile("ylog=epoch"))
+    expect(page).to_have_url(re.compile("log-y=epoch"))
     keys.press("m")
     expect(page).to_have_url(re.compile("card=epoch"))
     keys.press("m")
@@ -48,11 +48,11 @@ def test_keyboard_reaches_all_actions(board: str, open_page: Callable[..., Page]
     keys.press("d")
     expect(page).to_have_url(re.compile("table=1"))
     keys.press("]")
-    expect(page).to_have_url(re.compile(r"smooth=0\.65"))
+    expect(page).to_have_url(re.compile(r"smoothing=0\.65"))
     keys.press("[")
-    expect(page).not_to_have_url(re.compile("smooth="))
+    expect(page).not_to_have_url(re.compile("smoothing="))
     keys.press("r")
-    expect(page).to_have_url(re.compile("select=1"))
+    expect(page).to_have_url(re.compile("select-range=1"))
     keys.press("s")
     expect(page.get_by_role("complementary", name="Scalars settings")).to_be_visible()
     keys.press("?")
@@ -63,11 +63,11 @@ def test_pins_and_unpins_point_by_keyboard(board: str, open_page: Callable[..., 
     page = open_page(f"{board}?tags=train/loss")
     move_cursor_to(page, "train/loss", 3)
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("at=30"))
+    expect(page).to_have_url(re.compile("cursor=30"))
     page.keyboard.press("ArrowRight")
-    expect(page).to_have_url(re.compile("at=40"))
+    expect(page).to_have_url(re.compile("cursor=40"))
     page.keyboard.press("Escape")
-    expect(page).not_to_have_url(re.compile("at="))
+    expect(page).not_to_have_url(re.compile("cursor="))
 
 
 def test_opens_menu_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
@@ -84,7 +84,7 @@ def test_opens_menu_by_keyboard(board: str, open_page: Callable[..., Page]) -> N
 
 
 def test_has_no_accessibility_violations(board: str, open_page: Callable[..., Page]) -> None:
-    query = "?pin=train/loss&table=1&multi=epoch\\,>odd&as=spike,bars,restart,table"
+    query = "?pinned=train/loss&table=1&multi-tag=epoch\\,>odd&display=spike,bars,restart,table"
     page = open_page(board + query)
     drawn_chart(page, "epoch + odd")
     open_settings(page)
@@ -136,8 +136,8 @@ def read_main_text(page: Page) -> str:
 
 def test_url_restores_view(board: str, open_page: Callable[..., Page]) -> None:
     query = (
-        "?tags=train&x=relative&smooth=0.9&ylog=train/loss&pin=train/accuracy&fold=train"
-        "&multi=epoch\\,>odd&table=1&at=400&lim=train/accuracy,,,0,2,,&wide=train/accuracy"
+        "?tags=train&x=relative&smoothing=0.9&log-y=train/loss&pinned=train/accuracy&collapsed=train"
+        "&multi-tag=epoch\\,>odd&table=1&cursor=400&axis-range=train/accuracy,,,0,2,,&wide=train/accuracy"
     )
     one = open_page(board + query)
     drawn_chart(one, "train/accuracy")

@@ -52,8 +52,8 @@ def test_click_pins_cursor_in_all_charts(board: str, open_page: Callable[..., Pa
     page = open_page(f"{board}?tags=train&table=1")
     box = get_stable_box(drawn_chart(page, "train/loss"))
     page.mouse.click(*box.center)
-    expect(page).to_have_url(re.compile(r"at=\d+0(&|$)"))
-    step = int(re.findall(r"at=(\d+)", get_stable_url(page))[0])
+    expect(page).to_have_url(re.compile(r"cursor=\d+0(&|$)"))
+    step = int(re.findall(r"cursor=(\d+)", get_stable_url(page))[0])
     for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
         wait_for_table(page, title, f"At {step}")
         for run, row in read_table(value_table(page, title)).items():
@@ -63,19 +63,19 @@ def test_click_pins_cursor_in_all_charts(board: str, open_page: Callable[..., Pa
     page.mouse.move(5, 5)
     expect(tooltip(page)).to_contain_text(f"Step {step}")
     page.keyboard.press("ArrowRight")
-    expect(page).to_have_url(re.compile(f"at={step + 10}"))
+    expect(page).to_have_url(re.compile(f"cursor={step + 10}"))
     wait_for_table(page, "train/accuracy", f"At {step + 10}")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
-    expect(page).to_have_url(re.compile(f"at={step - 10}"))
+    expect(page).to_have_url(re.compile(f"cursor={step - 10}"))
     page.keyboard.press("Escape")
-    expect(page).not_to_have_url(re.compile("at="))
+    expect(page).not_to_have_url(re.compile("cursor="))
     expect(tooltip(page)).to_have_count(0)
     wait_for_table(page, "train/loss", "Last values")
 
 
 def test_hover_is_linked_between_charts(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}?tags=train&smooth=0")
+    page = open_page(f"{board}?tags=train&smoothing=0")
     drawn_chart(page, "train/accuracy")
     page.mouse.move(5, 5)
     before = chart(page, "train/accuracy").screenshot()
@@ -85,7 +85,7 @@ def test_hover_is_linked_between_charts(board: str, open_page: Callable[..., Pag
 
 
 def test_drag_selects_range(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}?tags=train&table=1&smooth=0")
+    page = open_page(f"{board}?tags=train&table=1&smoothing=0")
     box = get_stable_box(drawn_chart(page, "train/loss"))
     page.get_by_role("button", name="Drag to select range").click()
     page.mouse.move(box.x + 0.4 * box.width, box.y + 60)
@@ -97,7 +97,7 @@ def test_drag_selects_range(board: str, open_page: Callable[..., Page]) -> None:
 
 
 def test_table_shows_statistics_of_range(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}?tags=train&table=1&smooth=0&range=100~300")
+    page = open_page(f"{board}?tags=train&table=1&smoothing=0&range=100~300")
     for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
         wait_for_table(page, title, "100 \N{EN DASH} 300")
         for run, row in read_table(value_table(page, title)).items():
@@ -121,16 +121,16 @@ def test_table_shows_statistics_of_range(board: str, open_page: Callable[..., Pa
 
 
 def test_sorts_table_by_column(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}?tags=train/loss_2&table=1&at=20")
+    page = open_page(f"{board}?tags=train/loss_2&table=1&cursor=20")
     wait_for_table(page, "train/loss_2", "At 20")
     table = value_table(page, "train/loss_2")
     rising = sorted(RUNS, key=lambda run: loss(run)[2])
     table.get_by_role("button", name="Value").click()
     wait_for_value(page, lambda: list(read_table(table)), rising[::-1])
-    expect(page).to_have_url(re.compile("tsort=-value"))
+    expect(page).to_have_url(re.compile("table-sort=-value"))
     table.get_by_role("button", name="Value").click()
     wait_for_value(page, lambda: list(read_table(table)), rising)
-    expect(page).to_have_url(re.compile("tsort=value"))
+    expect(page).to_have_url(re.compile("table-sort=value"))
     table.get_by_role("button", name="At 20").click()
     wait_for_value(page, lambda: list(read_table(table)), list(RUNS))
 
@@ -149,13 +149,13 @@ def test_shows_chart_as_table(board: str, open_page: Callable[..., Page]) -> Non
         assert int(step) == STEPS[lowest]
         assert parse_number(row["Last"].split()[0]) == pytest.approx(values[-1], rel=1e-3)
         assert row["Points"] == "60"
-    expect(page).to_have_url(re.compile("as=train/loss,table"))
+    expect(page).to_have_url(re.compile("display=train/loss,table"))
     choose_menu_item(page, "train/loss", "Table")
     drawn_chart(page, "train/loss")
 
 
 def test_shows_chart_as_bars(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}?tags=train/loss&as=train/loss,bars")
+    page = open_page(f"{board}?tags=train/loss&display=train/loss,bars")
     bars = card(page, "train/loss").get_by_role("listitem")
     for stat, compute in (("Last", lambda values: values[-1]), ("Min", min), ("Max", max)):
         card(page, "train/loss").get_by_role("button", name=stat, exact=True).click()
@@ -164,16 +164,16 @@ def test_shows_chart_as_bars(board: str, open_page: Callable[..., Page]) -> None
         assert [name for name, *_ in found] == list(RUNS)
         for name, *_, value in found:
             assert parse_number(value) == pytest.approx(compute(loss(name)), rel=1e-3)
-    expect(page).to_have_url(re.compile("stat=max"))
+    expect(page).to_have_url(re.compile("bar-value=max"))
 
 
 def test_marks_best_values(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}?tags=train/loss&smooth=0")
+    page = open_page(f"{board}?tags=train/loss&smoothing=0")
     drawn_chart(page, "train/loss")
     page.mouse.move(5, 5)
     before = chart(page, "train/loss").screenshot()
     open_settings(page).get_by_role("combobox", name="Markers").select_option(label="Min")
-    expect(page).to_have_url(re.compile("best=min"))
+    expect(page).to_have_url(re.compile("extremes=min"))
     page.get_by_role("button", name="Close panel").click()
     expect(page.get_by_role("complementary", name="Scalars settings")).to_have_count(0)
     wait_for_condition(page, lambda: chart(page, "train/loss").screenshot() != before)
@@ -183,7 +183,7 @@ def test_adds_and_removes_annotation(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     write_scalar_log(logdir)
-    page = open_page(f"{serve(logdir).address}?tags=train/loss&at=200")
+    page = open_page(f"{serve(logdir).address}?tags=train/loss&cursor=200")
     drawn_chart(page, "train/loss")
     choose_menu_item(page, "train/loss", "Add annotation…")
     dialog = page.get_by_role("dialog")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,12 +11,17 @@ from PIL import Image
 from playwright.sync_api import Download, Locator, Page, expect
 
 from tests.web.cards import drawn_chart
+from tests.web.conftest import board_fixture
+from tests.web.embedding_log import ORANGE, drawn_points
+from tests.web.graph_view import write_graph_log
 from tests.web.run_table import run_color, run_names
+from tests.web.waiting import get_stable_box
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
-VIEW = "?tab=scalars&tags=train/loss&sel=none;%2Bconv/lr3e-4,vit"
+graph_board = board_fixture(write_graph_log, "module", "?tab=graphs")
+VIEW = "?tab=scalars&tags=train/loss&selected=none;%2Bconv/lr3e-4,vit"
 
 
 def open_share(page: Page) -> Locator:
@@ -29,6 +35,12 @@ def download(page: Page, kind: str) -> Download:
     with page.expect_download() as download:
         row.get_by_role("button", name="Download").click()
     return download.value
+
+
+def count_drawn(image: Image.Image) -> int:
+    """Return how many pixels do not have the most frequent color."""
+    counts = sorted(count for count, _ in image.getcolors(1 << 24) or [])
+    return sum(counts[:-1])
 
 
 def test_copies_link(sweep: str, open_page: OpenPage) -> None:
@@ -67,6 +79,33 @@ def test_image_shows_the_charts(sweep: str, open_page: OpenPage) -> None:
     wanted = tuple(int(part) for part in color.strip("rgb()").split(","))
     colors = {pixel for _, pixel in image.getcolors(1 << 24) or []}
     assert wanted in colors
+
+
+def test_image_shows_svg(graph_board: str, open_page: OpenPage) -> None:
+    page = open_page(graph_board, accept_downloads=True)
+    node = get_stable_box(page.locator("[data-node='net']"))
+    view = get_stable_box(page.locator("[data-view]"))
+    image = Image.open(download(page, "Image").path()).convert("RGB")
+    left, top = 2 * (node.x - view.x), 2 * (node.y - view.y)
+    drawn = image.crop((left, top, left + 2 * node.width, top + 2 * node.height))
+    screen = Image.open(io.BytesIO(page.locator("[data-node='net']").screenshot())).convert("RGB")
+    # The boxes and lines of the group, not only its texts.
+    assert count_drawn(drawn) / 4 == pytest.approx(count_drawn(screen), rel=0.4)
+
+
+def test_image_shows_webgl(points: str, open_page: OpenPage) -> None:
+    page = open_page(
+        f"{points}&dimensions=2&color-by=side&point-style=points", accept_downloads=True
+    )
+    drawn_points(page)
+    image = Image.open(download(page, "Image").path()).convert("RGB")
+    counts = {pixel: count for count, pixel in image.getcolors(1 << 24) or []}
+    orange = [
+        count
+        for pixel, count in counts.items()
+        if all(abs(part - wanted) < 12 for part, wanted in zip(pixel, ORANGE, strict=True))
+    ]
+    assert sum(orange) > 500
 
 
 def test_embed_code_has_the_view(sweep: str, open_page: OpenPage) -> None:

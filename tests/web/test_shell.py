@@ -138,7 +138,7 @@ def test_settings_change_theme_and_reset_view(page: Page) -> None:
 
 
 def test_url_keeps_pinned_step_and_range(page: Page) -> None:
-    page.goto(get_stable_url(page) + "&at=20&range=5~30")
+    page.goto(get_stable_url(page) + "&cursor=20&range=5~30")
     expect(tag_row(page, "train/loss")).to_be_visible()
     dashboard_tab(page, "Scalars").click()
     expect(page).to_have_url(re.compile(r"at=20&range=5%7E30|at=20&range=5~30"))
@@ -166,7 +166,7 @@ def test_alert_rule_reports_matches(
     expect(page.get_by_role("button", name="Alerts", exact=True)).to_be_visible()
     assert find_violations(page) == []
     alert.click()
-    expect(page).to_have_url(re.compile("at=50"))
+    expect(page).to_have_url(re.compile("cursor=50"))
     panel.get_by_role("button", name="Delete alert for */loss").click()
     expect(panel.get_by_role("list", name="Rules")).to_have_count(0)
 

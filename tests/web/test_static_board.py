@@ -67,7 +67,7 @@ def decay(step: int, scale: float) -> float:
 def test_export_shows_values_of_the_log(
     sweep_dir: Path, tmp_path: Path, open_page: OpenPage, target: str
 ) -> None:
-    view = "?" + urlencode({"as": "train/loss,table"})
+    view = "?" + urlencode({"display": "train/loss,table"})
     page = open_page(copy(sweep_dir, tmp_path / target, view))
     expect(locators.run_rows(page)).to_have_count(3)
     expect(locators.connection_status(page, "Static export")).to_be_visible()
@@ -84,8 +84,8 @@ def test_export_has_view_of_the_url(
     sweep_dir: Path, tmp_path: Path, open_page: OpenPage, serve: Serve
 ) -> None:
     query = {
-        "sel": "none;+conv/lr3e-4,vit",
-        "smooth": "0.8",
+        "selected": "none;+conv/lr3e-4,vit",
+        "smoothing": "0.8",
         "tags": "train",
         "color": "re:(.*)",
     }
@@ -115,7 +115,7 @@ def read_colors(page: Page) -> dict[str, str]:
 
 
 def test_smoothing_works_in_export(sweep_dir: Path, tmp_path: Path, open_page: OpenPage) -> None:
-    view = urlencode({"smooth": "0.5", "table": "1", "runs": "vit"})
+    view = urlencode({"smoothing": "0.5", "table": "1", "runs": "vit"})
     page = open_page(copy(sweep_dir, tmp_path / "board.html", view))
     cells = table_rows(value_table(page, "train/loss")).get_by_role("cell")
     expect(cells.first).to_be_visible()
@@ -139,7 +139,7 @@ def test_long_series_is_marked_as_downsampled(tmp_path: Path, open_page: OpenPag
     spike = 31_337
     records = [b.scalar("loss", step, 9.0 if step == spike else 1.0) for step in range(40_000)]
     append_records(tmp_path / "logs" / "run", *records)
-    page = open_page(copy(tmp_path / "logs", tmp_path / "board", "as=loss,table"))
+    page = open_page(copy(tmp_path / "logs", tmp_path / "board", "display=loss,table"))
     last, lowest, highest, first = read_values(page, "loss")["run"]
     assert (last, lowest, highest, first) == (1.0, 1.0, 9.0, 1.0)
     expect(card(page, "loss")).to_have_attribute("data-points", "40000")

@@ -42,7 +42,7 @@ def write_seeds(logdir: Path) -> None:
             append_records(logdir / seed / split, *scalar_records("loss", range(last + 1), values))
 
 
-seeds = board_fixture(write_seeds, "module", "?tab=scalars&smooth=0&mode=bands")
+seeds = board_fixture(write_seeds, "module", "?tab=scalars&smoothing=0&mode=bands")
 
 
 def read_row(page: Page, name: str) -> list[float]:
@@ -121,7 +121,7 @@ def test_dead_server_leaves_data_visible(logdir: Path, serve: Serve, open_page: 
 
 
 def test_card_says_that_it_is_updating(sweep: str, open_page: OpenPage) -> None:
-    page = open_page(f"{sweep}?tab=scalars&tags=train/loss&sel=none;%2Bvit")
+    page = open_page(f"{sweep}?tab=scalars&tags=train/loss&selected=none;%2Bvit")
     drawn_chart(page, "train/loss")
     held: list[Route] = []
     page.route("**/scalars/query", lambda route: held.append(route))

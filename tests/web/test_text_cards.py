@@ -43,12 +43,12 @@ def test_shows_text_of_each_run(library: str, open_page: Open) -> None:
 def test_shows_raw_text(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&tags=model")
     page.get_by_role("button", name="Raw").click()
-    expect(page).to_have_url(re.compile("form=raw"))
+    expect(page).to_have_url(re.compile("text-format=raw"))
     raw = text_entries(page, "model/card").first.locator("pre")
     expect(raw).to_be_visible()
     wait_for_value(page, raw.inner_text, MODEL_CARD)
     page.keyboard.press("r")
-    expect(page).not_to_have_url(re.compile("form="))
+    expect(page).not_to_have_url(re.compile("text-format="))
 
 
 def test_step_slider_changes_texts(library: str, open_page: Open) -> None:
@@ -86,7 +86,7 @@ def test_shows_message_before_first_step(library: str, open_page: Open) -> None:
 def test_lists_all_steps_newest_first(library: str, open_page: Open) -> None:
     page = open_page(library)
     page.get_by_role("button", name="All steps").click()
-    expect(page).to_have_url(re.compile("show=all"))
+    expect(page).to_have_url(re.compile("step-mode=all"))
     expect(text_entries(page, "story").first).to_contain_text("mat 59.")
     assert text_entries(page, "story").count() < 30, "only those near the screen exist"
     for words in ("The cat sat on mat 0.", "The dog sat on mat 0."):
@@ -102,9 +102,9 @@ def scroll_and_find(shown: Locator, words: str) -> bool:
 
 
 def test_opens_one_step_from_all_steps(library: str, open_page: Open) -> None:
-    page = open_page(f"{library}&show=all")
+    page = open_page(f"{library}&step-mode=all")
     text_entries(page, "story").first.get_by_role("button", name="Step 590", exact=True).click()
-    expect(page).not_to_have_url(re.compile("show="))
+    expect(page).not_to_have_url(re.compile("step-mode="))
     expect(page).to_have_url(re.compile("step=590"))
 
 
@@ -170,7 +170,7 @@ def test_full_screen_and_back(library: str, open_page: Open) -> None:
 
 
 def test_settings(library: str, open_page: Open) -> None:
-    page = open_page(f"{library}&form=raw")
+    page = open_page(f"{library}&text-format=raw")
     page.get_by_role("button", name="Text settings").click()
     panel = page.get_by_role("complementary", name="Text settings")
     raw = text_entries(page, "story").first.locator("pre")
@@ -179,7 +179,7 @@ def test_settings(library: str, open_page: Open) -> None:
     panel.get_by_role("checkbox", name="Wrap long lines in raw text").click()
     expect(raw).to_have_css("text-wrap-mode", "nowrap")
     panel.get_by_role("button", name="All steps").click()
-    expect(page).to_have_url(re.compile("show=all"))
+    expect(page).to_have_url(re.compile("step-mode=all"))
 
 
 def test_shows_network_error_and_recovers(library: str, open_page: Open) -> None:

@@ -41,7 +41,7 @@ def test_hostile_texts_run_and_load_nothing(
     page.on("request", lambda request: _record_foreign(request, hostile, foreign_requests))
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.add_init_script("window.hits = []; window.hit = what => window.hits.push(what)")
-    page.goto(f"{hostile}?tab=text&show=all&card=x&form={form}")
+    page.goto(f"{hostile}?tab=text&step-mode=all&card=x&text-format={form}")
     expect(text_entries(page, "x").first).to_be_visible()
     seen: set[str] = set()
     for _ in range(400):

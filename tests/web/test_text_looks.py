@@ -27,7 +27,7 @@ READ_AT = """list => {
 
 
 def test_has_no_accessibility_violations(library: str, open_page: Open) -> None:
-    page = open_page(f"{library}&q=cat&pin=model/card")
+    page = open_page(f"{library}&q=cat&pinned=model/card")
     expect(text_entries(page, "model/card").first).to_contain_text("The model")
     expect(page.get_by_text("60 matches")).to_be_visible()
     page.get_by_role("button", name="Show matches").click()
@@ -40,7 +40,7 @@ def test_has_no_accessibility_violations(library: str, open_page: Open) -> None:
 
 def test_other_views_have_no_accessibility_violations(library: str, open_page: Open) -> None:
     page = open_page("about:blank")
-    for rest in ("&card=story&diff=a,10,b,20", "&card=arrays/cube", "&show=all"):
+    for rest in ("&card=story&text-compare=a,10,b,20", "&card=arrays/cube", "&step-mode=all"):
         page.goto(f"{library}{rest}")
         expect(page.get_by_role("main")).to_contain_text(re.compile(r"mat \d|box \d"))
         assert find_violations(page) == [], rest
@@ -48,7 +48,7 @@ def test_other_views_have_no_accessibility_violations(library: str, open_page: O
 
 def test_fits_phone_width(library: str, open_page: Open) -> None:
     page = open_page("about:blank", width=390)
-    for rest in ("", "&card=story", "&card=story&diff=a,10,b,20", "&q=cat"):
+    for rest in ("", "&card=story", "&card=story&text-compare=a,10,b,20", "&q=cat"):
         page.goto(f"{library}{rest}")
         expect(page.get_by_role("main")).to_contain_text(re.compile("model|mat"))
         assert not overflows(page), rest
@@ -61,7 +61,7 @@ def test_shortcuts_work_and_are_listed(library: str, open_page: Open) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("Search text")
     page.keyboard.press("Escape")
     page.keyboard.press("a")
-    expect(page).to_have_url(re.compile("show=all"))
+    expect(page).to_have_url(re.compile("step-mode=all"))
 
 
 def test_new_texts_keep_scroll_position(serve: Serve, logdir: Path, open_page: Open) -> None:

@@ -65,7 +65,7 @@ def test_lists_hits(library: str, open_page: Open) -> None:
 
 
 def test_scrolls_to_hit_in_all_steps(library: str, open_page: Open) -> None:
-    page = open_page(f"{library}&show=all&q=cat+sat+on+mat+7.")
+    page = open_page(f"{library}&step-mode=all&q=cat+sat+on+mat+7.")
     search_field(page).press("Enter")
     expect(text_list(page, "story").get_by_text("The cat sat on mat 7.")).to_be_in_viewport()
 
@@ -86,7 +86,7 @@ def test_case_sensitivity_and_regular_expressions(library: str, open_page: Open)
     search_field(page).fill(r"mat 1\d\.$")
     search_bar(page).get_by_role("button", name="Regular expression").click()
     expect(search_bar(page)).to_contain_text("20 matches")
-    expect(page).to_have_url(re.compile("q-re=1"))
+    expect(page).to_have_url(re.compile("q-regex=1"))
     search_field(page).fill("(")
     expect(search_bar(page)).to_contain_text("nvalid regular expression")
 

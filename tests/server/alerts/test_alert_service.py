@@ -101,7 +101,7 @@ def test_dump_with_nan_is_sent_without_a_rule(
     wait_until(lambda: len(receiver.messages) == 1)
     message = receiver.messages[0]
     assert message["text"] == 'vit: the output of "Log" contains NaN or Inf. See the Debugger'
-    assert (message["step"], message["view"]) == (None, {"tab": "debugger", "db": "vit"})
+    assert (message["step"], message["view"]) == (None, {"tab": "debugger", "debugger-run": "vit"})
     # Once is enough.
     write(source, watch, 1.0)
     write(source, watch, float("nan"))
@@ -158,7 +158,10 @@ def test_dead_units_are_sent_without_a_rule(
                 'resnet (rank 1): dead units at step 5, "relu". '
                 "10 of 10 units are zero for all inputs. See the Debugger"
             )
-            assert receiver.messages[0]["view"] == {"tab": "debugger", "db": "resnet (rank 1)"}
+            assert receiver.messages[0]["view"] == {
+                "tab": "debugger",
+                "debugger-run": "resnet (rank 1)",
+            }
         recorders[0].writer.scalar("done", 1.0, 20)
         recorders[0].writer.flush()
         watch.touch()

@@ -53,7 +53,7 @@ def test_tensors_that_are_not_finite_raise_an_alert_without_a_rule(log: MemorySo
     fired = monitor.check_new_points(["a"])
     assert [one.tag for one in fired] == ["debugger/non_finite", "debugger/rank3/non_finite"]
     assert fired[0].text == "a: tensors with NaN or Inf at step 0: 3. See the Debugger"
-    assert [one.view["db"] for one in fired] == ["a", "a (rank 3)"]
+    assert [one.view["debugger-run"] for one in fired] == ["a", "a (rank 3)"]
     assert fired[1].text == "a (rank 3): tensors with NaN or Inf at step 0: 3. See the Debugger"
     # A rule of the user is checked on all series.
     assert [one.run for one in monitor.set_rules([*BUILT_IN_RULES, NAN], ["b"])] == ["b"]
@@ -137,5 +137,5 @@ def test_every_kind_of_problem_has_a_sentence(kind: AlertKind) -> None:
         f'a (rank 1): {words} at step 1,200, "fc". All values are 0. See the Debugger'
     )
     assert (fired.rule, fired.run, fired.value) == (f"built-in-{kind.value}", "a", 2)
-    assert fired.view == {"tab": "debugger", "db": "a (rank 1)"}
+    assert fired.view == {"tab": "debugger", "debugger-run": "a (rank 1)"}
     assert [one.resolved for one in log.resolve_problem(problem)] == [True]

@@ -24,18 +24,18 @@ ROWS = [
     ("query", "runs"),
     [
         ("", "conv/a conv/b vit old odd"),
-        ("sel=all;-vit,conv/{a}", "conv/b old odd"),
-        ("sel=none;%2Bconv/{a,b}", "conv/a conv/b"),
-        ("sel=newest-2", "conv/a conv/b"),
-        ("sel=newest-1;%2Bold", "conv/a old"),
-        ("sel=none&base=vit", "vit"),
+        ("selected=all;-vit,conv/{a}", "conv/b old odd"),
+        ("selected=none;%2Bconv/{a,b}", "conv/a conv/b"),
+        ("selected=newest-2", "conv/a conv/b"),
+        ("selected=newest-1;%2Bold", "conv/a old"),
+        ("selected=none&baseline=vit", "vit"),
         ("runs=CONV+b", "conv/b"),
         ("runs=transformer", "vit"),
-        ("runs-re=^(vit|old)$", "vit old"),
-        ("runs-re=(?<year>x)", "conv/a conv/b vit old odd"),
-        ("sel=newest-1&runs=i", "vit"),
-        ("sel=newest-1&runs-expr=lr<1", "conv/a conv/b vit old odd"),
-        ("sel=nonsense", "conv/a conv/b vit old odd"),
+        ("runs-regex=^(vit|old)$", "vit old"),
+        ("runs-regex=(?<year>x)", "conv/a conv/b vit old odd"),
+        ("selected=newest-1&runs=i", "vit"),
+        ("selected=newest-1&runs-query=lr<1", "conv/a conv/b vit old odd"),
+        ("selected=nonsense", "conv/a conv/b vit old odd"),
     ],
 )
 def test_view_selects_the_runs_that_the_page_shows(query: str, runs: str) -> None:
@@ -47,8 +47,8 @@ def test_view_selects_the_runs_that_the_page_shows(query: str, runs: str) -> Non
 def test_hidden_runs_are_selected_only_if_shown() -> None:
     notes = {"vit": RunNote(hidden=True)}
     assert "vit" not in parse_view("").select_runs(ROWS, notes)
-    assert "vit" in parse_view("hidden=1").select_runs(ROWS, notes)
-    assert parse_view("sel=none;%2Bvit,old").select_runs(ROWS, notes) == ["old"]
+    assert "vit" in parse_view("show-hidden=1").select_runs(ROWS, notes)
+    assert parse_view("selected=none;%2Bvit,old").select_runs(ROWS, notes) == ["old"]
 
 
 def test_newest_of_many_runs_are_selected() -> None:

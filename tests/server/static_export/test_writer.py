@@ -77,12 +77,12 @@ def read_parts(text: str) -> dict[str, Any]:
 
 def test_writes_folder_with_page_and_data(catalog: Catalog, tmp_path: Path) -> None:
     target = tmp_path / "export"
-    export(catalog, target, "?sel=none;%2Ba,b&smooth=0.5")
+    export(catalog, target, "?selected=none;%2Ba,b&smoothing=0.5")
     html = (target / "index.html").read_text()
     assert re.findall(r'(?:src|href)="([^"]+)"', html) == ["board.css", "data/board.js", "board.js"]
     script = (target / "data/board.js").read_text()
     head = read_head(script)
-    assert head["view"] == "sel=none%3B%2Ba%2Cb&smooth=0.5"
+    assert head["view"] == "selected=none%3B%2Ba%2Cb&smoothing=0.5"
     assert [run["name"] for run in head["responses"]["api/v1/runs"]["runs"]] == ["a", "b"]
     assert {tag["tag"] for tag in head["responses"]["api/v1/tags"]["tags"]} == {NASTY, "loss"}
     files = json.loads(script.split("tracklight.files=")[1].split(";tracklight.head")[0])
@@ -118,7 +118,7 @@ def test_only_notes_on_exported_runs_are_exported(catalog: Catalog, tmp_path: Pa
     store.update(
         lambda notes: notes.with_run_update(RunNoteUpdate(["a", "b"], alias="mine", note="secret"))
     )
-    export(catalog, tmp_path / "export", "sel=none;%2Bb&color=group")
+    export(catalog, tmp_path / "export", "selected=none;%2Bb&color=group")
     head = read_head((tmp_path / "export/data/board.js").read_text())
     notes = head["responses"]["api/v1/notes"]["runs"]
     assert (notes["b"]["alias"], notes["b"]["note"]) == ("mine", "secret")
@@ -133,7 +133,7 @@ def test_run_table_is_exported(catalog: Catalog, tmp_path: Path) -> None:
 
 
 def test_runs_needed_for_colors_are_hidden(catalog: Catalog, tmp_path: Path) -> None:
-    export(catalog, tmp_path / "export", "sel=none;%2Bb&color=group")
+    export(catalog, tmp_path / "export", "selected=none;%2Bb&color=group")
     head = read_head((tmp_path / "export/data/board.js").read_text())
     assert [run["name"] for run in head["responses"]["api/v1/runs"]["runs"]] == ["a", "b", "c"]
     notes = head["responses"]["api/v1/notes"]["runs"]
@@ -153,7 +153,7 @@ def test_only_selected_tags_are_exported(catalog: Catalog, tmp_path: Path) -> No
 
 def test_view_without_runs_raises_log_error(catalog: Catalog, tmp_path: Path) -> None:
     with pytest.raises(LogError, match="shows no run"):
-        export(catalog, tmp_path / "export", "sel=none")
+        export(catalog, tmp_path / "export", "selected=none")
 
 
 def test_existing_files_are_not_overwritten(catalog: Catalog, tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_embeddings_without_event_files_are_exported(tmp_path: Path, has_runs: b
 def test_exported_runs_keep_the_colors_of_the_log(catalog: Catalog, tmp_path: Path) -> None:
     target = tmp_path / "view.html"
     heads = []
-    for view in ("", "sel=none;%2Bc"):
+    for view in ("", "selected=none;%2Bc"):
         export(catalog, target, view)
         script = re.findall(r"<script>(.*?)</script>", target.read_text("utf-8"), re.DOTALL)[0]
         heads.append(read_head(script))
@@ -237,11 +237,12 @@ def test_exported_runs_keep_the_colors_of_the_log(catalog: Catalog, tmp_path: Pa
 def test_server_exports_a_view(catalog: Catalog) -> None:
     policy = create_policy("localhost")
     client = TestClient(create_app(catalog, MemoryWatch(), policy), base_url="http://localhost")
-    response = client.post("/api/v1/export", json={"view": "?sel=none;%2Bb"})
+    response = client.post("/api/v1/export", json={"view": "?selected=none;%2Bb"})
     assert response.headers["content-type"] == "text/html; charset=utf-8"
     script = re.findall(r"<script>(.*?)</script>", response.text, re.DOTALL)[0]
     runs = read_head(script)["responses"]["api/v1/runs"]["runs"]
     assert [run["name"] for run in runs] == ["b"]
-    nothing = client.post("/api/v1/export", json={"view": "sel=none"})
+    nothing = client.post("/api/v1/export", json={"view": "selected=none"})
     assert nothing.status_code == 404
     assert "shows no runs" in nothing.json()["error"]["message"]
+    assert nothing.json()["error"]["code"] == "export.no_runs"

@@ -233,7 +233,7 @@ def describe_violation(
 
 def make_debugger_view(source: str) -> dict[str, str]:
     """Return the URL parameters of the Debugger dashboard with a dump or recording."""
-    return {"tab": "debugger", "db": source}
+    return {"tab": "debugger", "debugger-run": source}
 
 
 def get_recording_name(run: str, tag: str) -> str:

@@ -108,7 +108,9 @@ class ExportContents:
             or access.data_dirs
         )
         if not self.runs and (rows or not has_files):
-            raise LogError("this view shows no runs, so there is nothing to export")
+            raise LogError(
+                "export.no_runs", "this view shows no runs, so there is nothing to export"
+            )
         self._view = view
         colors = assign_run_colors(all_rows)
         self._run_colors = {run: colors[run] for run in self.runs if run in colors}

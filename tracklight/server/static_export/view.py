@@ -51,19 +51,19 @@ class PageView:
         matching = [
             row for row in rows if self._may_match(row.name, notes.get(row.name, _EMPTY_NOTE))
         ]
-        selection = parse_selection(self.params.get("sel", ""))
+        selection = parse_selection(self.params.get("selected", ""))
         shown = selection.apply(matching, self._is_exact)
         # The baseline is needed even if it is not selected.
-        shown |= {self.params["base"]} if "base" in self.params else set()
+        shown |= {self.params["baseline"]} if "baseline" in self.params else set()
         return [row.name for row in rows if row.name in shown]
 
     @property
     def _is_exact(self) -> bool:
         """Whether the filter can be evaluated here; expressions cannot."""
-        return not self.params.get("runs-expr")
+        return not self.params.get("runs-query")
 
     def _may_match(self, name: str, note: RunNote) -> bool:
-        if note.hidden and self.params.get("hidden") not in ("1", ""):
+        if note.hidden and self.params.get("show-hidden") not in ("1", ""):
             return False
         return self._matches(name) or (bool(note.alias) and self._matches(note.alias))
 
@@ -71,7 +71,7 @@ class PageView:
         words = self.params.get("runs", "").lower().split()
         if words:
             return all(word in name.lower() for word in words)
-        return _compile_pattern(self.params.get("runs-re", ""))(name)
+        return _compile_pattern(self.params.get("runs-regex", ""))(name)
 
 
 def parse_view(url: str) -> PageView:

@@ -97,8 +97,10 @@ def build_page(contents: ExportContents, on_progress: ProgressCallback = lambda 
         size_bytes += len(parts[-1])
         if size_bytes > _MAX_FILE_BYTES:
             raise UsageError(
-                f"the export is larger than {_MAX_FILE_BYTES >> 20} MB; export to a directory, or "
-                "select fewer runs or tags"
+                "export.too_large",
+                "the export is larger than {max_mb} MB; export to a directory, or select fewer "
+                "runs or tags",
+                max_mb=_MAX_FILE_BYTES >> 20,
             )
         on_progress(1)
     head = build_head_script(contents.build_head(exported), {})
@@ -122,7 +124,8 @@ def read_asset(name: str, page_dir: Path = PAGE_DIR) -> str:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise LogError(
-            "cannot export: the web page of this installation was not built; reinstall tracklight"
+            "export.page_not_built",
+            "cannot export: the web page of this installation was not built; reinstall tracklight",
         ) from None
 
 

@@ -76,7 +76,7 @@ export class TagFilterParam {
 
   constructor(address: UrlState) {
     this.#text = address.param('tags', text, '');
-    this.#regex = address.param('tags-re', flag, false);
+    this.#regex = address.param('tags-regex', flag, false);
   }
 
   get value(): TextFilter {
@@ -102,8 +102,8 @@ export function createCardGridSettings(
 ) {
   return {
     filter: new TagFilterParam(url),
-    pinned: url.param('pin', list, []),
-    collapsed: url.param('fold', list, []),
+    pinned: url.param('pinned', list, []),
+    collapsed: url.param('collapsed', list, []),
     /** Full-width cards. */
     wide: url.param('wide', list, []),
     fullScreen: url.param('card', optionalText, null),

@@ -5,7 +5,9 @@ import {
   type BuiltInDashboard,
   createDashboardModule,
   type DashboardView,
+  type LoggingExample,
 } from '../plugin/registry';
+import type { ExampleName } from './examples';
 
 /** The built-in dashboards. Tabs are ordered by group, and in a group as listed here. */
 export const BUILT_IN: readonly BuiltInDashboard[] = [
@@ -13,45 +15,35 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
     name: 'scalars',
     title: m.dashboardScalars,
     group: 'metrics',
-    example: `with tracklight.run("logs/run-1") as run:
-    for step in range(1000):
-        run.log({"train/loss": 1 / (step + 1)}, step)`,
+    loadExample: () => loadExample('scalars'),
     load: () => loadView('scalars', () => import('./scalars/View.svelte')),
   },
   {
     name: 'images',
     title: m.dashboardImages,
     group: 'media',
-    example: `from tracklight import summary
-with summary.create_file_writer("logs/run-1").as_default():
-    summary.image("samples", pixels, step=0)  # [k, height, width, channels]`,
+    loadExample: () => loadExample('images'),
     load: () => loadView('images', () => import('./images/View.svelte')),
   },
   {
     name: 'audio',
     title: m.dashboardAudio,
     group: 'media',
-    example: `from tracklight import summary
-with summary.create_file_writer("logs/run-1").as_default():
-    summary.audio("speech", clips, sample_rate=16_000, step=0)  # [k, frames, channels]`,
+    loadExample: () => loadExample('audio'),
     load: () => loadView('audio', () => import('./audio/View.svelte')),
   },
   {
     name: 'text',
     title: m.dashboardText,
     group: 'media',
-    example: `from tracklight import summary
-with summary.create_file_writer("logs/run-1").as_default():
-    summary.text("samples", "The **model** says: " + generate(), step=0)`,
+    loadExample: () => loadExample('text'),
     load: () => loadView('text', () => import('./text/View.svelte')),
   },
   {
     name: 'histograms',
     title: m.dashboardHistograms,
     group: 'model',
-    example: `from tracklight import summary
-with summary.create_file_writer("logs/run-1").as_default():
-    summary.histogram("layer1/weights", weights, step=0)`,
+    loadExample: () => loadExample('histograms'),
     load: () =>
       loadView('histograms', () => import('./histograms/View.svelte'), { tab: 'histograms' }),
   },
@@ -60,9 +52,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     title: m.dashboardDistributions,
     group: 'model',
     apiName: 'histograms',
-    example: `from tracklight import summary
-with summary.create_file_writer("logs/run-1").as_default():
-    summary.histogram("layer1/weights", weights, step=0)`,
+    loadExample: () => loadExample('distributions'),
     load: () =>
       loadView('histograms', () => import('./histograms/View.svelte'), { tab: 'distributions' }),
   },
@@ -70,18 +60,14 @@ with summary.create_file_writer("logs/run-1").as_default():
     name: 'pr_curves',
     title: m.dashboardPrCurves,
     group: 'evaluation',
-    example: `from tracklight import summary
-with summary.create_file_writer("logs/run-1").as_default():
-    summary.pr_curve("pr/cat", labels, predictions, step=0)  # scores from 0 to 1`,
+    loadExample: () => loadExample('pr_curves'),
     load: () => loadView('pr_curves', () => import('./pr_curves/View.svelte')),
   },
   {
     name: 'fairness',
     title: m.dashboardFairness,
     group: 'evaluation',
-    example: `result = tracklight.fairness.evaluate(
-    frame, label="approved", prediction="score", slices=["sex", ["sex", "region"]])
-result.write("logs/run-1", step=epoch)`,
+    loadExample: () => loadExample('fairness'),
     load: () => loadView('fairness', () => import('./fairness/View.svelte')),
   },
   {
@@ -89,7 +75,7 @@ result.write("logs/run-1", step=epoch)`,
     title: m.dashboardWhatIf,
     group: 'evaluation',
     opensFiles: true,
-    example: `tracklight.what_if(frame, model=classifier, label="income")`,
+    loadExample: () => loadExample('what_if'),
     prefetch: () => 'sessions',
     load: () => loadView('what_if', () => import('./what_if/View.svelte')),
   },
@@ -97,9 +83,7 @@ result.write("logs/run-1", step=epoch)`,
     name: 'mesh',
     title: m.dashboardMesh,
     group: 'media',
-    example: `from tracklight import summary
-with summary.create_file_writer("logs/run-1").as_default():
-    summary.mesh("scan", vertices, faces, colors, step=0)  # [k, n, 3] each`,
+    loadExample: () => loadExample('mesh'),
     load: () => loadView('mesh', () => import('./mesh/View.svelte')),
   },
   {
@@ -107,18 +91,14 @@ with summary.create_file_writer("logs/run-1").as_default():
     title: m.dashboardCustomScalars,
     group: 'metrics',
     isEditor: true,
-    example: `from tracklight import summary
-with summary.create_file_writer("logs/run-1").as_default():
-    summary.custom_scalars({"Quality": {"Loss": ["Multiline", ["train/loss", "eval/loss"]]}})`,
+    loadExample: () => loadExample('custom_scalars'),
     load: () => loadView('custom_scalars', () => import('./custom_scalars/View.svelte')),
   },
   {
     name: 'graphs',
     title: m.dashboardGraphs,
     group: 'model',
-    example: `from tracklight.torch import SummaryWriter
-with SummaryWriter("logs/run-1") as writer:
-    writer.add_graph(model, example_input)`,
+    loadExample: () => loadExample('graphs'),
     prefetch: () => 'list',
     load: () => loadView('graphs', () => import('./graphs/View.svelte')),
   },
@@ -126,51 +106,23 @@ with SummaryWriter("logs/run-1") as writer:
     name: 'hparams',
     title: m.dashboardHparams,
     group: 'metrics',
-    example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
-    run.log({"accuracy": 0.93}, step=1)`,
+    loadExample: () => loadExample('hparams'),
     prefetch: (query) =>
-      /\bhp-(reduction|n|step|repeats)=/.test(query) ? null : 'sessions?reduction=last',
+      /\bhp-(reduction|last-count|step|repeats)=/.test(query) ? null : 'sessions?reduction=last',
     load: () => loadView('hparams', () => import('./hparams/View.svelte')),
   },
   {
     name: 'projector',
     title: m.dashboardProjector,
     group: 'model',
-    example: `from tracklight.torch import SummaryWriter
-with SummaryWriter("logs/run-1") as writer:
-    writer.add_embedding(vectors, metadata=words, tag="words")`,
+    loadExample: () => loadExample('projector'),
     load: () => loadView('projector', () => import('./projector/View.svelte')),
   },
   {
     name: 'debugger',
     title: m.dashboardDebugger,
     group: 'model',
-    example: [
-      {
-        framework: 'PyTorch',
-        code: `from tracklight import debugger
-with debugger.watch(model, "logs/run-1"):
-    train(model)`,
-      },
-      {
-        framework: 'JAX',
-        code: `from tracklight import debugger
-train_step = debugger.watch(train_step, "logs/run-1")
-state, loss = train_step(state, batch)`,
-      },
-      {
-        framework: 'Keras',
-        code: `from tracklight import debugger
-watcher = debugger.watch(model, "logs/run-1")
-model.fit(x, y, callbacks=[watcher])`,
-      },
-      {
-        framework: 'TensorFlow',
-        code: `tf.debugging.experimental.enable_dump_debug_info(
-    "logs/dump", tensor_debug_mode="FULL_HEALTH",
-    circular_buffer_size=-1)`,
-      },
-    ],
+    loadExample: () => loadExample('debugger'),
     prefetch: () => 'sources',
     load: () => loadView('debugger', () => import('./debugger/View.svelte')),
   },
@@ -178,9 +130,7 @@ model.fit(x, y, callbacks=[watcher])`,
     name: 'profile',
     title: m.dashboardProfile,
     group: 'performance',
-    example: `with tracklight.profile("logs/run-1", steps=10) as profile:
-    for batch in batches:
-        profile.step()`,
+    loadExample: () => loadExample('profile'),
     load: () => loadView('profile', () => import('./profile/View.svelte')),
   },
   {
@@ -200,6 +150,10 @@ model.fit(x, y, callbacks=[watcher])`,
     load: () => loadView('overview', () => import('./overview/View.svelte')),
   },
 ];
+
+async function loadExample(name: ExampleName): Promise<LoggingExample> {
+  return (await import('./examples')).EXAMPLES[name];
+}
 
 /** Load the component of a dashboard after the texts of its namespace. */
 async function loadView<const Props extends object = object>(

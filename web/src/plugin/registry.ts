@@ -31,6 +31,9 @@ export interface FrameworkExample {
   readonly code: string;
 }
 
+/** Code that logs data for a dashboard, for one framework or for several. */
+export type LoggingExample = string | readonly FrameworkExample[];
+
 /** A dashboard that is part of the page. Its code is loaded when it is opened. */
 export interface BuiltInDashboard {
   readonly name: string;
@@ -46,8 +49,8 @@ export interface BuiltInDashboard {
   readonly isEditor?: boolean;
   /** It opens files and models on request, so it needs neither runs nor data in the log. */
   readonly opensFiles?: boolean;
-  /** Code that logs data for it, shown while there is none. */
-  readonly example?: string | readonly FrameworkExample[];
+  /** Load code that logs data for it, shown while there is none. */
+  loadExample?(): Promise<LoggingExample>;
   /** Path of its first request for a query string of the page, if that is known in advance. */
   prefetch?(query: string): string | null;
   load(): Promise<DashboardModule>;

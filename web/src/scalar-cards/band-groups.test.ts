@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { RunGroup, VisibleRun } from '../plugin/context';
-import { makeBandGroups } from './band-groups';
+import { listChartRuns, makeBandGroups } from './band-groups';
 
 function makeRuns(...names: string[]): VisibleRun[] {
   return names.map((name) => ({ name, label: name, color: '#111', dash: [], group: null }));
@@ -43,4 +43,14 @@ test('groups of the table keep their color, and evaluation is dashed', () => {
     ['lr=1', '#abc', false],
   ]);
   expect(new Set(bands.map(({ key }) => key)).size).toBe(3);
+});
+
+test('a chart has the runs of its lines and of complete bands', () => {
+  const groups = makeBandGroups({ groups: [], visible: makeRuns('a/1', 'a/2', 'b/1', 'b/2') });
+  const lines = [{ run: 'c' }];
+  const bands = [
+    { group: 'a/', runs: 2 },
+    { group: 'b/', runs: 1 },
+  ];
+  expect([...listChartRuns({ lines, bands }, groups)]).toEqual(['c', 'a/1', 'a/2']);
 });

@@ -1,4 +1,5 @@
 /** The groups of runs that are drawn as bands. */
+import type { BandRow, LineRow } from '../api/schemas';
 import * as common from '../catalog/common';
 import * as m from '../catalog/scalars';
 import { getRunSplit, RUN_COLORS, withoutSplit } from '../lib/run-colors';
@@ -23,6 +24,28 @@ const SOLID: readonly number[] = [];
 export function makeBandGroups(runs: Pick<Runs, 'groups' | 'visible'>): readonly BandGroup[] {
   const groups = runs.groups.length > 0 ? runs.groups : groupByFolder(runs.visible);
   return groups.flatMap(separateSplits);
+}
+
+/**
+ * Return the runs that certainly have data in a chart. Of a band only the number of runs is known,
+ * so its runs count if all of them have data.
+ */
+export function listChartRuns(
+  {
+    lines,
+    bands,
+  }: {
+    readonly lines: readonly Pick<LineRow, 'run'>[];
+    readonly bands: readonly Pick<BandRow, 'group' | 'runs'>[];
+  },
+  groups: readonly BandGroup[],
+): ReadonlySet<string> {
+  const runsByGroup = new Map(groups.map(({ key, runs }) => [key, runs]));
+  const inBands = bands.flatMap(({ group, runs: count }) => {
+    const runs = runsByGroup.get(group) ?? [];
+    return runs.length === count ? runs : [];
+  });
+  return new Set([...lines.map(({ run }) => run), ...inBands]);
 }
 
 /**

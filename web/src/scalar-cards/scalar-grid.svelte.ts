@@ -19,7 +19,7 @@ import * as m from '../catalog/scalars';
 import type { Annotation, AxisFormat, Band, Line, NumberRange, ScaleType } from '../charts/types';
 import { formatCount } from '../lib/format';
 import type { Context, DashboardApi, XAxis } from '../plugin/context';
-import { type BandGroup, makeBandGroups } from './band-groups';
+import { type BandGroup, listChartRuns, makeBandGroups } from './band-groups';
 import {
   bandCenterLine,
   captureFlags,
@@ -394,7 +394,7 @@ export abstract class ScalarGridState<C extends ScalarCard = ScalarCard> extends
 
   setLineMode(mode: LineMode): void {
     const charts = [...this.charts].flatMap(({ response }) =>
-      response ? [new Set(response.lines.map(({ run }) => run))] : [],
+      response ? [listChartRuns(response, this.bandGroups)] : [],
     );
     setLineMode(mode, this.settings, this.context.runs, charts);
   }

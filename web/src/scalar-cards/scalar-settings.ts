@@ -161,8 +161,8 @@ export class SmoothingParam {
 
   constructor(url: UrlState) {
     const kinds = Object.keys(SMOOTHERS) as SmoothingKind[];
-    this.#kind = url.param('smoother', choice(kinds, 'ema'), 'ema');
-    this.#amount = url.param('smooth', optionalNumber, null);
+    this.#kind = url.param('smoothing-method', choice(kinds, 'ema'), 'ema');
+    this.#amount = url.param('smoothing', optionalNumber, null);
   }
 
   get kind(): SmoothingKind {
@@ -228,10 +228,10 @@ function createAxisParams(url: UrlState) {
   return {
     x: url.param('x', xAxisCodec, 'step'),
     /** Cards with a logarithmic axis. */
-    logX: url.param('xlog', cardSetCodec, NO_CARDS),
-    logY: url.param('ylog', cardSetCodec, NO_CARDS),
+    logX: url.param('log-x', cardSetCodec, NO_CARDS),
+    logY: url.param('log-y', cardSetCodec, NO_CARDS),
     ignoreOutliers: url.param('outliers', flag, true),
-    axisRanges: url.param('lim', axisRangesCodec, new Map()),
+    axisRanges: url.param('axis-range', axisRangesCodec, new Map()),
     zooms: url.param('zoom', zoomsCodec, new Map()),
   };
 }
@@ -243,17 +243,17 @@ function createLineParams(url: UrlState) {
     spread: enumParam<BandSpread>(url, 'band', ['std', 'stderr', 'ci95', 'minmax']),
     /** A band is drawn where at least this many runs have values. */
     minRuns: url.param('min-runs', minRunsCodec, 1),
-    comparison: enumParam<BaselineMode>(url, 'diff', ['difference', 'ratio']),
+    comparison: enumParam<BaselineMode>(url, 'baseline-mode', ['difference', 'ratio']),
     /** Also draw points that were overwritten after a restart. */
     overwritten: url.param('overwritten', flag, false),
-    extremeMarkers: enumParam<ExtremeMarkers>(url, 'best', ['none', 'min', 'max', 'both']),
+    extremeMarkers: enumParam<ExtremeMarkers>(url, 'extremes', ['none', 'min', 'max', 'both']),
   };
 }
 
 function createCardParams(url: UrlState) {
   return {
-    displays: url.param('as', displaysCodec, new Map()),
-    barStatistic: enumParam<BarStatistic>(url, 'stat', ['last', 'min', 'max']),
+    displays: url.param('display', displaysCodec, new Map()),
+    barStatistic: enumParam<BarStatistic>(url, 'bar-value', ['last', 'min', 'max']),
   };
 }
 
@@ -261,15 +261,15 @@ function createTableParams(url: UrlState) {
   return {
     /** Show a table of values below each chart. */
     showTables: url.param('table', flag, false),
-    tableSort: url.param('tsort', sortOrderCodec, { key: '', descending: false }),
+    tableSort: url.param('table-sort', sortOrderCodec, { key: '', descending: false }),
     /** Dragging in a chart selects a range instead of zooming. */
-    dragSelectsRange: url.param('select', flag, false),
+    dragSelectsRange: url.param('select-range', flag, false),
   };
 }
 
 function createTooltipPreferences(preferences: Preferences) {
   return {
-    rowOrder: enumParam<RowOrder>(preferences, 'scalars-tip-order', [
+    rowOrder: enumParam<RowOrder>(preferences, 'scalars-tooltip-order', [
       'nearest',
       'name',
       'ascending',
@@ -277,9 +277,9 @@ function createTooltipPreferences(preferences: Preferences) {
     ]),
     /** Name lines below charts or at their ends. */
     showLegend: preferences.param('scalars-legend', flag, true),
-    rowLimit: preferences.param('scalars-tip-rows', number(8), 8),
+    rowLimit: preferences.param('scalars-tooltip-rows', number(8), 8),
     /** Optional columns of the tooltip. */
-    columns: preferences.param('scalars-tip-columns', list, []),
+    columns: preferences.param('scalars-tooltip-columns', list, []),
   };
 }
 

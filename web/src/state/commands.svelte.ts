@@ -121,7 +121,7 @@ export class PageSearch {
     this.#dashboards = dashboards;
     this.#runs = runs;
     this.#tagText = url.param('tags', text, '');
-    this.#tagRegex = url.param('tags-re', flag, false);
+    this.#tagRegex = url.param('tags-regex', flag, false);
   }
 
   register(commands: Commands): () => void {

@@ -31,8 +31,8 @@ export interface DashboardEntry {
   readonly opensFiles: boolean;
   /** Whether it is shown without the runs panel. */
   readonly isFullWidth: boolean;
-  /** Code that logs data for it. */
-  readonly example: BuiltInDashboard['example'] | null;
+  /** Load code that logs data for it; null if there is no example. */
+  readonly loadExample: BuiltInDashboard['loadExample'] | null;
   readonly load: () => Promise<DashboardModule>;
 }
 
@@ -174,7 +174,7 @@ export class Dashboards {
   }
 
   #describeBuiltIn(dashboard: BuiltInDashboard): DashboardEntry {
-    const { name, title, group, load, example = null } = dashboard;
+    const { name, title, group, load, loadExample = null } = dashboard;
     const { apiName = name, isAlwaysActive = false, isEditor = false } = dashboard;
     const { opensFiles = false, isFullWidth = false } = dashboard;
     // A dashboard that uses the API of another one shows the same data.
@@ -193,7 +193,7 @@ export class Dashboards {
       isEditor,
       opensFiles,
       isFullWidth,
-      example,
+      loadExample,
       load,
     };
   }
@@ -212,7 +212,7 @@ export class Dashboards {
         isEditor: false,
         opensFiles: false,
         isFullWidth: false,
-        example: null,
+        loadExample: null,
         load: () => loadDashboardModule(url),
       },
     ];

@@ -284,7 +284,7 @@ export class DamagedFiles {
   #requestCount = 0;
 
   constructor(preferences: Preferences) {
-    this.#dismissedCount = preferences.param('damage-heard', number(0), 0);
+    this.#dismissedCount = preferences.param('read-errors-dismissed', number(0), 0);
   }
 
   /** The notice is shown if there are more damaged records than this. */

@@ -23,7 +23,7 @@ export class LinkedCursor implements Cursor {
   readonly #range: Param<readonly [number, number] | null>;
 
   constructor(url: UrlState) {
-    this.#pinned = url.param('at', optionalNumber, null);
+    this.#pinned = url.param('cursor', optionalNumber, null);
     this.#range = url.param('range', range, null);
   }
 

@@ -23,7 +23,7 @@ export class StepSelection {
   readonly #steps: Param<PerCard<number>>;
 
   constructor(address: UrlState) {
-    this.linked = address.param('link', flag, true);
+    this.linked = address.param('sync-steps', flag, true);
     this.#step = address.param('step', optionalNumber, null);
     this.#steps = address.param('steps', stepsCodec, EMPTY_PER_CARD);
   }

@@ -60,20 +60,20 @@ export function createAudioSettings({ url, preferences }: Pick<Context, 'url' | 
     /** The clip that is playing, or was played last. */
     clip: url.param('clip', clipRefCodec, null),
     /** Playback position in seconds, saved when playback stops. */
-    position: url.param('clip-at', optionalNumber, null),
+    position: url.param('clip-time', optionalNumber, null),
     loop: url.param('loop', flag, false),
     /** The time range that is repeated; null: the whole clip. */
-    loopRange: url.param('clip-range', range, null),
+    loopRange: url.param('clip-loop', range, null),
     a: url.param('clip-a', clipRefCodec, null),
     b: url.param('clip-b', clipRefCodec, null),
     spectrogram: url.param('spectrogram', choice(SPECTROGRAM_MODES, 'mel'), 'mel'),
     /** Samples per Fourier transform; null: automatic. */
     fftWindow: url.param('fft-window', optionalNumber, null),
     /** Scale waveforms to their loudest sample. */
-    normalize: url.param('clip-fit', flag, false),
+    normalize: url.param('clip-normalize', flag, false),
     /** Visible time ranges by card. */
     zooms: url.param('clip-zoom', zoomsCodec, EMPTY_PER_CARD),
-    rangeDb: preferences.param('audio-range', number(DEFAULT_RANGE_DB), DEFAULT_RANGE_DB),
-    volume: preferences.param('audio-level', number(DEFAULT_VOLUME), DEFAULT_VOLUME),
+    rangeDb: preferences.param('audio-range-db', number(DEFAULT_RANGE_DB), DEFAULT_RANGE_DB),
+    volume: preferences.param('audio-volume', number(DEFAULT_VOLUME), DEFAULT_VOLUME),
   };
 }

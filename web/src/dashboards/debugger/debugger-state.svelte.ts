@@ -88,20 +88,20 @@ export class DebuggerState {
   constructor(context: Context) {
     this.context = context;
     const { url } = context;
-    this.#name = url.param('db', codec.text, '');
-    this.#view = url.param('db-view', codec.choice(VIEWS, 'problems'), 'problems');
-    this.#selection = url.param('db-item', selectionCodec, null);
-    this.alert = url.param('db-alert', codec.optionalNumber, null);
-    this.kinds = url.param('db-kinds', codec.list, []);
-    this.search = url.param('db-q', codec.text, '');
-    this.dtype = url.param('db-dtype', codec.text, '');
-    this.steps = url.param('db-steps', codec.range, null);
-    this.onlyNonFinite = url.param('db-bad', codec.flag, false);
-    this.timeRange = url.param('db-time', codec.range, null);
-    this.stat = url.param('db-stat', codec.choice(STATS, 'norm'), 'norm');
-    this.role = url.param('db-role', codec.choice(ROLES, 'all'), 'all');
-    this.code = url.param('db-code', positionCodec, null);
-    this.otherName = url.param('db-vs', codec.text, '');
+    this.#name = url.param('debugger-run', codec.text, '');
+    this.#view = url.param('debugger-view', codec.choice(VIEWS, 'problems'), 'problems');
+    this.#selection = url.param('debugger-item', selectionCodec, null);
+    this.alert = url.param('debugger-alert', codec.optionalNumber, null);
+    this.kinds = url.param('debugger-kinds', codec.list, []);
+    this.search = url.param('debugger-search', codec.text, '');
+    this.dtype = url.param('debugger-dtype', codec.text, '');
+    this.steps = url.param('debugger-steps', codec.range, null);
+    this.onlyNonFinite = url.param('debugger-nonfinite', codec.flag, false);
+    this.timeRange = url.param('debugger-time', codec.range, null);
+    this.stat = url.param('debugger-stat', codec.choice(STATS, 'norm'), 'norm');
+    this.role = url.param('debugger-role', codec.choice(ROLES, 'all'), 'all');
+    this.code = url.param('debugger-code', positionCodec, null);
+    this.otherName = url.param('debugger-compare', codec.text, '');
     this.sources = context.query(sourcesQuery, () => ({}));
     this.overview = context.query(
       overviewQuery,

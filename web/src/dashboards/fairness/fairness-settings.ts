@@ -26,25 +26,29 @@ export type FairnessSettings = ReturnType<typeof makeFairnessSettings>;
 /** What is shown, in the URL. Empty lists and null mean the defaults of the evaluation. */
 export function makeFairnessSettings({ url }: Pick<Context, 'url'>) {
   return {
-    view: url.param<FairnessView>('fair', choice(FAIRNESS_VIEWS, 'gaps'), 'gaps'),
-    evaluation: url.param('fair-eval', optionalText, null),
+    view: url.param<FairnessView>('fairness-view', choice(FAIRNESS_VIEWS, 'gaps'), 'gaps'),
+    evaluation: url.param('fairness-evaluation', optionalText, null),
     /** null: the first model. */
-    model: url.param('fair-model', optionalText, null),
-    baseline: url.param('fair-base', optionalText, null),
+    model: url.param('fairness-model', optionalText, null),
+    baseline: url.param('fairness-baseline', optionalText, null),
     /** Keys of evaluations and models to compare with instead of a baseline slice. */
-    others: url.param('fair-other', list, []),
-    metrics: url.param('fair-metrics', list, []),
-    thresholds: url.param('fair-thresholds', list, []),
-    outputs: url.param('fair-outputs', list, []),
-    slices: url.param('fair-slices', list, []),
-    correction: url.param<CorrectionName>('fair-correction', choice(CORRECTIONS, 'holm'), 'holm'),
-    filter: url.param('fair-filter', optionalText, null),
-    minRows: url.param('fair-min', number(0), 0),
+    others: url.param('fairness-compare', list, []),
+    metrics: url.param('fairness-metrics', list, []),
+    thresholds: url.param('fairness-thresholds', list, []),
+    outputs: url.param('fairness-outputs', list, []),
+    slices: url.param('fairness-slices', list, []),
+    correction: url.param<CorrectionName>(
+      'fairness-correction',
+      choice(CORRECTIONS, 'holm'),
+      'holm',
+    ),
+    filter: url.param('fairness-filter', optionalText, null),
+    minRows: url.param('fairness-min-rows', number(0), 0),
     /** Restricts the slice browser to values of its first metric. */
-    range: url.param('fair-range', range, null),
-    sort: url.param('fair-sort', sortOrderCodec, { key: 'count', descending: true }),
-    tableSort: url.param('fair-table', sortOrderCodec, { key: '', descending: false }),
+    range: url.param('fairness-range', range, null),
+    sort: url.param('fairness-sort', sortOrderCodec, { key: 'count', descending: true }),
+    tableSort: url.param('fairness-table-sort', sortOrderCodec, { key: '', descending: false }),
     /** Threshold of the confusion matrix. */
-    cut: url.param('fair-cut', number(0.5), 0.5),
+    cut: url.param('fairness-threshold', number(0.5), 0.5),
   };
 }

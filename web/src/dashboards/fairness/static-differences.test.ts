@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 
 import { getCell } from './evaluation-model';
 import { makeColumn, makeTestResult } from './fairness-fixtures';
-import { computeDifferences } from './static-differences';
-import { getHalfWidth, getTwoSidedPValue } from './student-t';
+import { computeDifferences, getHalfWidth, getTwoSidedPValue } from './static-differences';
 
 const REPLICATES = Float64Array.of(0.5, 0.2, 0.55, 0.3, 0.45, 0.28);
 const paired = makeTestResult({ Overall: [0.5], F: [0.25] }, [makeColumn('auc')], {

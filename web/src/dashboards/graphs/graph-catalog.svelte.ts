@@ -42,23 +42,23 @@ export function createGraphParams({ url, preferences }: Pick<Context, 'url' | 'p
   return {
     graph: url.param('graph', codec.text, ''),
     /** The graph to compare with. */
-    other: url.param('with', codec.text, ''),
+    other: url.param('graph-compare', codec.text, ''),
     step: url.param('graph-step', codec.optionalNumber, null),
-    open: url.param('open', openGroupsCodec, null),
+    open: url.param('expanded', openGroupsCodec, null),
     node: url.param('node', codec.optionalText, null),
     /** The start of the shortest path to the selected node. */
-    pathStart: url.param('from', codec.optionalText, null),
+    pathStart: url.param('path-from', codec.optionalText, null),
     trace: url.param('trace', codec.choice(TRACE_MODES, 'off'), 'off'),
     /** Empty for the first available scale. */
     colorBy: url.param('graph-color', codec.text, ''),
     profile: url.param('profile', codec.text, ''),
-    direction: url.param('flow', codec.choice(DIRECTIONS, 'down'), 'down'),
-    foldSeries: url.param('series', codec.flag, true),
+    direction: url.param('direction', codec.choice(DIRECTIONS, 'down'), 'down'),
+    foldSeries: url.param('collapse-series', codec.flag, true),
     /** Groups whose auxiliary nodes are shown. */
-    expandedAuxiliary: url.param('aside', codec.list, []),
+    expandedAuxiliary: url.param('show-auxiliary', codec.list, []),
     /** Nodes that the user moved into the main graph or out of it. */
-    movedNodes: url.param('back', codec.list, []),
-    query: url.param('find', codec.text, ''),
+    movedNodes: url.param('moved-nodes', codec.list, []),
+    query: url.param('graph-search', codec.text, ''),
     view: url.param('graph-viewport', viewCodec, null),
     /** Closed by default on a phone, where it would cover half of the graph. */
     panel: preferences.param('graphs-panel', codec.flag, innerWidth > 900),

@@ -25,22 +25,26 @@ export function createHistogramSettings({ url, preferences }: Context) {
     ...createCardGridSettings({ url, preferences }, 'histograms', DEFAULT_CARD_WIDTH_PX),
     x: url.param<HistogramAxis>('x', choice(['step', 'relative', 'wall'], 'step'), 'step'),
     style: url.param<HistogramStyle>(
-      'hmode',
+      'histogram-mode',
       choice(['offset', 'overlay', 'heat'], 'offset'),
       'offset',
     ),
-    layout: url.param<DistributionLayout>('dmode', choice(['bands', 'together'], 'bands'), 'bands'),
+    layout: url.param<DistributionLayout>(
+      'distribution-mode',
+      choice(['bands', 'together'], 'bands'),
+      'bands',
+    ),
     /** Counts on a logarithmic scale. */
-    logCounts: url.param('hlog', flag, false),
+    logCounts: url.param('log-counts', flag, false),
     /** Values of the Distributions dashboard on a logarithmic scale. */
-    logValues: url.param('dlog', flag, false),
+    logValues: url.param('log-values', flag, false),
     bins: url.param('bins', binCountCodec, 60),
     ignoreOutliers: url.param('outliers', flag, true),
-    zooms: url.param('hzoom', viewportsCodec, new Map()),
+    zooms: url.param('histogram-zoom', viewportsCodec, new Map()),
     /** Number of runs before the first that a card shows. */
-    skips: url.param('hskip', skippedRunsCodec, new Map()),
+    skips: url.param('first-run', skippedRunsCodec, new Map()),
     /** Cards that are shown as a table. */
-    tables: url.param('htable', list, []),
+    tables: url.param('histogram-table', list, []),
   };
 }
 

@@ -44,7 +44,7 @@ function parseImageRef(run: string, step = '', part = ''): ImageRef {
 }
 
 /** The images of one step, or of several steps side by side. */
-export type ImageLayout = 'pictures' | 'grid';
+export type ImageLayout = 'images' | 'grid';
 export type ComparisonMode = 'beside' | 'swipe' | 'difference' | 'blink';
 /** How enlarged images are drawn. */
 export type Scaling = 'crisp' | 'smooth';
@@ -65,29 +65,25 @@ export type ImageSettings = ReturnType<typeof createImageSettings>;
 /** Settings of the dashboard, in the URL. */
 export function createImageSettings(url: UrlState) {
   return {
-    brightness: url.param('bright', number(1), 1),
+    brightness: url.param('brightness', number(1), 1),
     contrast: url.param('contrast', number(1), 1),
     scaling: url.param<Scaling>('scaling', choice(['crisp', 'smooth'], 'crisp'), 'crisp'),
     /** One image pixel per screen pixel. */
-    actualSize: url.param('actual', flag, false),
-    playAnimations: url.param('moving', flag, true),
-    layout: url.param<ImageLayout>(
-      'pictures',
-      choice(['pictures', 'grid'], 'pictures'),
-      'pictures',
-    ),
+    actualSize: url.param('actual-size', flag, false),
+    playAnimations: url.param('animate', flag, true),
+    layout: url.param<ImageLayout>('image-layout', choice(['images', 'grid'], 'images'), 'images'),
     /** The grid has all steps instead of as many as fit. */
-    showAllSteps: url.param('every', flag, false),
+    showAllSteps: url.param('all-steps', flag, false),
     /** Index of the shown image of a step; null: all images. */
     imageIndex: url.param('image-index', optionalNumber, null),
     viewport: url.param('image-viewport', viewportCodec, FIT_VIEWPORT),
-    comparedPair: url.param('cmp', imagePairCodec, null),
+    comparedPair: url.param('image-compare', imagePairCodec, null),
     comparisonMode: url.param<ComparisonMode>(
-      'cmp-as',
+      'image-compare-mode',
       choice(COMPARISON_MODES, 'beside'),
       'beside',
     ),
     /** Factor by which differences are amplified. */
-    differenceGain: url.param('gain', number(1), 1),
+    differenceGain: url.param('difference-gain', number(1), 1),
   };
 }

@@ -145,7 +145,7 @@ export function registerImageShortcuts(images: ImagesState): () => void {
     {
       keys: 'g',
       label: m.shortcutsToggleGrid,
-      run: () => layout.set(layout.value === 'grid' ? 'pictures' : 'grid'),
+      run: () => layout.set(layout.value === 'grid' ? 'images' : 'grid'),
     },
     { keys: 'c', label: m.shortcutsToggleCompare, run: toggleComparison },
     { keys: 'a', label: m.shortcutsToggleActualSize, run: () => actualSize.set(!actualSize.value) },

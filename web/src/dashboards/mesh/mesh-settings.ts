@@ -36,11 +36,11 @@ export type MeshSettings = ReturnType<typeof createMeshSettings>;
 export function createMeshSettings(url: UrlState) {
   return {
     /** One camera for all cards. */
-    shareCamera: url.param('cameras', flag, true),
+    shareCamera: url.param('sync-cameras', flag, true),
     /** The shared camera; null until the user moves it. */
     orbit: url.param<Orbit | null>('camera', orbitCodec, null),
     /** Cameras by card if they are not shared. */
-    orbits: url.param('own-cameras', orbitsCodec, new Map()),
+    orbits: url.param('card-cameras', orbitsCodec, new Map()),
     up: url.param('up', choice(UP_AXES, 'auto'), 'auto'),
     projection: url.param('projection', choice(PROJECTIONS, 'auto'), 'auto'),
     fov: url.param('fov', optionalNumber, null),
@@ -49,7 +49,7 @@ export function createMeshSettings(url: UrlState) {
     coloring: url.param('mesh-color', choice(COLOR_MODES, 'auto'), 'auto'),
     pointSize: url.param('mesh-size', optionalNumber, null),
     lights: url.param('mesh-lights', choice(LIGHT_SOURCES, 'logged'), 'logged'),
-    brightness: url.param('mesh-light', number(1), 1),
+    brightness: url.param('mesh-brightness', number(1), 1),
     axes: url.param('mesh-axes', flag, false),
     grid: url.param('mesh-grid', flag, false),
     /** All runs of a card in one view. */
@@ -57,7 +57,7 @@ export function createMeshSettings(url: UrlState) {
     /** Index in the batch. */
     item: url.param('mesh-item', number(0), 0),
     /** Show point clouds without sampling. */
-    allPoints: url.param('mesh-whole', flag, false),
+    allPoints: url.param('mesh-all-points', flag, false),
   };
 }
 

@@ -51,14 +51,14 @@ function makePrCurveSettings({ url, preferences }: Pick<Context, 'url' | 'prefer
   return {
     ...createCardGridSettings({ url, preferences }, 'pr_curves', DEFAULT_CARD_WIDTH_PX),
     curveType: url.param<CurveType>('curve', choice(CURVE_TYPES, 'PR'), 'PR'),
-    grouping: url.param<Grouping>('by', choice(['runs', 'classes'], 'runs'), 'runs'),
+    grouping: url.param<Grouping>('curves-by', choice(['runs', 'classes'], 'runs'), 'runs'),
     /** The pinned threshold. */
     threshold: url.param('threshold', optionalNumber, null),
-    zooms: url.param<PerCard<ChartViewport>>('przoom', zoomsCodec, new Map()),
+    zooms: url.param<PerCard<ChartViewport>>('pr-zoom', zoomsCodec, new Map()),
     /** Show a table of counts below each chart. */
     showTables: url.param('table', flag, false),
     measure: url.param<HistoryMeasure>('measure', choice(['area', 'f1'], 'area'), 'area'),
-    showF1Contours: preferences.param('pr_curves-levels', flag, true),
+    showF1Contours: preferences.param('pr_curves-f1-contours', flag, true),
     showHistory: preferences.param('pr_curves-history', flag, true),
   };
 }

@@ -66,8 +66,8 @@ describe('the settings of a saved view', () => {
     params.colorBy.set('side');
     params.embedding.set('a');
     const settings = captureSettings(params);
-    expect(settings).toMatchObject({ 'color-by': 'side', 'near-count': 20 });
-    expect(settings).not.toHaveProperty('vectors');
+    expect(settings).toMatchObject({ 'color-by': 'side', 'neighbor-count': 20 });
+    expect(settings).not.toHaveProperty('embedding');
     const restored = createParams();
     restoreSettings(settings, restored);
     expect(restored.colorBy.value).toBe('side');
@@ -75,7 +75,7 @@ describe('the settings of a saved view', () => {
 
   it('ignores unknown settings and those of another embedding', () => {
     const params = createParams();
-    restoreSettings({ unknown: 1, vectors: 'a', 'near-count': 7 }, params);
+    restoreSettings({ unknown: 1, embedding: 'a', 'neighbor-count': 7 }, params);
     expect([params.neighborCount.value, params.embedding.value]).toEqual([7, '']);
   });
 });

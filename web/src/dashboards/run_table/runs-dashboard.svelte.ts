@@ -107,10 +107,10 @@ export class RunsDashboard {
     this.filter = url.param('rt-filter', text, '');
     this.sort = url.param('rt-sort', sortOrdersCodec, []);
     this.groupBy = url.param('rt-group', list, []);
-    this.aggregate = url.param('rt-agg', choice(AGGREGATES, 'mean'), 'mean');
-    this.expanded = url.param('rt-open', list, []);
+    this.aggregate = url.param('rt-aggregate', choice(AGGREGATES, 'mean'), 'mean');
+    this.expanded = url.param('rt-expanded', list, []);
     this.showsHidden = url.param('rt-hidden', flag, false);
-    this.#chosenColumns = url.param('rt-cols', columnsCodec, null);
+    this.#chosenColumns = url.param('rt-columns', columnsCodec, null);
     this.#widths = preferences.param('run-table-widths', json(isWidths, {}), {});
     this.#available = context.query(columnListQuery, () => ({}));
     this.rows = new PagedRows(context, runTableQuery, () => this.#request, {

@@ -41,7 +41,7 @@ export class ScalarsDashboard extends ScalarGridState<ScalarsCardModel> {
 
   constructor(context: Context) {
     super(context, INFO);
-    this.#definitions = context.url.param('multi', list, []);
+    this.#definitions = context.url.param('multi-tag', list, []);
   }
 
   /** Add a combined card, or replace another one by it. */

@@ -61,17 +61,17 @@ export type TextSettings = ReturnType<typeof createTextSettings>;
 /** Create the settings that other card grids do not have. */
 export function createTextSettings({ url, preferences }: Pick<Context, 'url' | 'preferences'>) {
   return {
-    format: url.param('form', choice(TEXT_FORMATS, 'markdown'), 'markdown'),
-    stepMode: url.param('show', choice(STEP_MODES, 'step'), 'step'),
+    format: url.param('text-format', choice(TEXT_FORMATS, 'markdown'), 'markdown'),
+    stepMode: url.param('step-mode', choice(STEP_MODES, 'step'), 'step'),
     query: url.param('q', text, ''),
-    queryRegex: url.param('q-re', flag, false),
+    queryRegex: url.param('q-regex', flag, false),
     queryCase: url.param('q-case', flag, false),
     /** Per card, the index into the leading dimensions of an array, such as `0,2`. */
     slices: url.param('slice', slicesCodec, new Map()),
     /** The two texts of the full-screen card that are compared. */
-    comparedPair: url.param('diff', textPairCodec, null as TextPair | null),
-    changesOnly: url.param('diff-fold', flag, true),
-    diffLayout: preferences.param('text-sides', choice(DIFF_LAYOUTS, 'beside'), 'beside'),
+    comparedPair: url.param('text-compare', textPairCodec, null as TextPair | null),
+    changesOnly: url.param('changes-only', flag, true),
+    diffLayout: preferences.param('text-diff-layout', choice(DIFF_LAYOUTS, 'beside'), 'beside'),
     wrapLines: preferences.param('text-wrap', flag, true),
   };
 }

@@ -113,7 +113,7 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     sliceBy: url.param('wi-slice', list, []),
     /** How numeric columns are divided, if not in the default way. */
     bins: url.param('wi-bins', json(isBinRules, NO_BINS), NO_BINS),
-    sliceFilter: url.param('wi-slice-find', text, ''),
+    sliceFilter: url.param('wi-slice-search', text, ''),
     thresholds: url.param('wi-thresholds', json(isThresholds, NO_THRESHOLDS), NO_THRESHOLDS),
     costRatio: url.param('wi-cost', number(1), 1),
     strategy: url.param<StrategyChoice>('wi-strategy', choice(STRATEGIES, 'custom'), 'custom'),
@@ -128,8 +128,8 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     dependenceClass: url.param('wi-class', text, ''),
     // Features.
     otherSession: url.param('wi-other', text, ''),
-    featureFilter: url.param('wi-find', text, ''),
-    featureSort: url.param('wi-features', sortOrderCodec, { key: 'order', descending: false }),
+    featureFilter: url.param('wi-feature-search', text, ''),
+    featureSort: url.param('wi-feature-sort', sortOrderCodec, { key: 'order', descending: false }),
     // Comparison.
     otherModel: url.param('wi-other-model', text, ''),
     panel: preferences.param('what-if-panel', flag, true),

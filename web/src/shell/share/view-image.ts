@@ -3,9 +3,35 @@
 /** Images have at least twice the resolution of the page. */
 const MIN_SCALE = 2;
 
+/** What style sheets of the page decide about SVG elements; a separate image does not have them. */
+const SVG_PROPERTIES = [
+  'color',
+  'display',
+  'dominant-baseline',
+  'fill',
+  'fill-opacity',
+  'font-family',
+  'font-size',
+  'font-weight',
+  'opacity',
+  'paint-order',
+  'stop-color',
+  'stroke',
+  'stroke-dasharray',
+  'stroke-linecap',
+  'stroke-linejoin',
+  'stroke-opacity',
+  'stroke-width',
+  'text-anchor',
+  'visibility',
+];
+
+type SvgImages = ReadonlyMap<Element, HTMLImageElement>;
+
 /** Return the visible part of an element as a PNG. */
 export async function renderViewImage(root: HTMLElement): Promise<Blob> {
   const box = root.getBoundingClientRect();
+  const svgImages = await renderSvgImages(root, box);
   const scale = Math.max(MIN_SCALE, devicePixelRatio);
   const canvas = document.createElement('canvas');
   canvas.width = Math.round(box.width * scale);
@@ -16,13 +42,46 @@ export async function renderViewImage(root: HTMLElement): Promise<Blob> {
   context.fillStyle = getComputedStyle(document.body).backgroundColor;
   context.fillRect(0, 0, box.width, box.height);
   context.translate(-box.left, -box.top);
-  drawElement(context, root, box);
+  drawElement(context, root, box, svgImages);
   return new Promise((resolve, reject) =>
     canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('empty image'))), 'image/png'),
   );
 }
 
-function drawElement(context: CanvasRenderingContext2D, element: Element, view: DOMRect): void {
+/** Return images of the visible SVG elements, for drawing them on a canvas. */
+async function renderSvgImages(root: HTMLElement, view: DOMRect): Promise<SvgImages> {
+  const images = new Map<Element, HTMLImageElement>();
+  for (const svg of root.querySelectorAll<SVGSVGElement>('svg:not(svg svg, button svg)')) {
+    const box = svg.getBoundingClientRect();
+    if (box.width === 0 || !isShown(svg, getComputedStyle(svg), box, view)) continue;
+    const image = new Image(box.width, box.height);
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(serializeSvg(svg, box))}`;
+    images.set(svg, image);
+  }
+  await Promise.all([...images.values()].map((image) => image.decode()));
+  return images;
+}
+
+function serializeSvg(svg: SVGSVGElement, { width, height }: DOMRect): string {
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  copy.setAttribute('width', String(width));
+  copy.setAttribute('height', String(height));
+  const copies = [copy, ...copy.querySelectorAll<SVGElement>('*')];
+  for (const [index, element] of [svg, ...svg.querySelectorAll('*')].entries()) {
+    const style = getComputedStyle(element);
+    for (const name of SVG_PROPERTIES)
+      copies[index]?.style.setProperty(name, style.getPropertyValue(name));
+  }
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function drawElement(
+  context: CanvasRenderingContext2D,
+  element: Element,
+  view: DOMRect,
+  svgImages: SvgImages,
+): void {
   const box = element.getBoundingClientRect();
   const style = getComputedStyle(element);
   if (!isShown(element, style, box, view)) return;
@@ -35,10 +94,14 @@ function drawElement(context: CanvasRenderingContext2D, element: Element, view: 
   }
   if (element instanceof HTMLCanvasElement || element instanceof HTMLImageElement) {
     if (element.width > 0) context.drawImage(element, box.left, box.top, box.width, box.height);
-  }
-  for (const child of element.childNodes) {
-    if (child instanceof Text) drawText(context, child, style);
-    else if (child instanceof Element) drawElement(context, child, view);
+  } else if (element instanceof SVGElement) {
+    const image = svgImages.get(element);
+    if (image) context.drawImage(image, box.left, box.top, box.width, box.height);
+  } else {
+    for (const child of element.childNodes) {
+      if (child instanceof Text) drawText(context, child, style);
+      else if (child instanceof Element) drawElement(context, child, view, svgImages);
+    }
   }
   context.restore();
 }

@@ -155,8 +155,8 @@ export class VisibleColumns {
       parse: list.parse,
       format: (keys) => (keys === null ? '~' : list.format(keys)),
     };
-    this.#chosen = url.param('cols', codec, null);
-    this.#widths = preferences.param('runs-columns', json(isWidths, {}), {});
+    this.#chosen = url.param('columns', codec, null);
+    this.#widths = preferences.param('runs-column-widths', json(isWidths, {}), {});
   }
 
   getWidth(key: string): number {

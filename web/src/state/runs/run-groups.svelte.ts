@@ -65,7 +65,7 @@ export class RunGroups {
     this.#order = order;
     this.#filter = filter;
     this.#grouping = url.param('group', groupingCodec, null);
-    this.#collapsed = url.param('folds', list, []);
+    this.#collapsed = url.param('collapsed-groups', list, []);
   }
 
   get grouping(): Grouping | null {

@@ -118,7 +118,7 @@ export class PageRuns implements Runs {
   constructor(url: PageUrl, liveLog: LiveLog, state: Omit<RunState, 'runs'>) {
     this.#liveLog = liveLog;
     this.#state = state;
-    this.#baseline = url.param('base', optionalText, null);
+    this.#baseline = url.param('baseline', optionalText, null);
   }
 
   /** Keep the values of columns up to date; call it where effects can be created. */

@@ -1,6 +1,6 @@
 import * as common from '../../catalog/common';
 import { flag, text } from '../../lib/codecs';
-import { compileExpression, type Field, withLocation } from '../../lib/filter-expression';
+import type { Field } from '../../lib/filter-expression';
 import {
   AUTO_SELECTION,
   countNewest,
@@ -17,6 +17,8 @@ import type { RunColumnValues } from './run-columns.svelte';
 import type { RunEntries, RunEntry, RunOrder } from './run-entries.svelte';
 
 export type FilterMode = 'text' | 'regex' | 'expression';
+/** The parser of queries, which few pages need. */
+type FilterLanguage = typeof import('../../lib/filter-expression');
 
 interface CompiledRunFilter {
   readonly matches: (entry: RunEntry) => boolean;
@@ -27,6 +29,7 @@ interface CompiledRunFilter {
 
 const MODES: readonly FilterMode[] = ['text', 'regex', 'expression'];
 const MATCH_ALL = (): boolean => true;
+const MATCH_NONE = (): boolean => false;
 
 /** The filter of the table: words, a regular expression or a query over columns. */
 export class RunFilter {
@@ -37,8 +40,10 @@ export class RunFilter {
   readonly #showsHidden: Param<boolean>;
   /** The mode of an empty filter, which the URL does not contain. */
   #emptyMode = $state<FilterMode>('text');
+  #language = $state.raw<FilterLanguage | null>(null);
+  #isLoadingLanguage = false;
   /** The last valid filter; used while the text is invalid. */
-  #lastValid: CompiledRunFilter['matches'] = MATCH_ALL;
+  #lastValid: CompiledRunFilter['matches'] | null = null;
 
   readonly mode: FilterMode = $derived.by(
     () => MODES.find((mode) => this.#texts[mode].value !== '') ?? this.#emptyMode,
@@ -65,10 +70,10 @@ export class RunFilter {
     this.#columnValues = columnValues;
     this.#texts = {
       text: url.param('runs', text, ''),
-      regex: url.param('runs-re', text, ''),
-      expression: url.param('runs-expr', text, ''),
+      regex: url.param('runs-regex', text, ''),
+      expression: url.param('runs-query', text, ''),
     };
-    this.#showsHidden = url.param('hidden', flag, false);
+    this.#showsHidden = url.param('show-hidden', flag, false);
   }
 
   get error(): string | null {
@@ -77,11 +82,9 @@ export class RunFilter {
 
   /** Whether the text is a valid query although the mode is plain text. */
   get looksLikeExpression(): boolean {
-    return (
-      this.mode === 'text' &&
-      /[<>=~:]/.test(this.text) &&
-      !('message' in compileExpression(this.text))
-    );
+    if (this.mode !== 'text' || !/[<>=~:]/.test(this.text)) return false;
+    const language = this.#getLanguage();
+    return language !== null && !('message' in language.compileExpression(this.text));
   }
 
   /** Columns that the query reads. */
@@ -95,6 +98,7 @@ export class RunFilter {
 
   set(text: string, mode: FilterMode = this.mode): void {
     this.#emptyMode = mode;
+    if (mode === 'expression') this.#getLanguage();
     for (const other of MODES) this.#texts[other].set(other === mode ? text : '');
   }
 
@@ -103,10 +107,38 @@ export class RunFilter {
   }
 
   #compile(mode: FilterMode, text: string): CompiledRunFilter {
-    const compiled = compile(mode, text);
-    if (compiled.error !== null) return { ...compiled, matches: this.#lastValid };
+    const compiled = this.#compileText(mode, text);
+    if (compiled === null) {
+      return { matches: this.#lastValid ?? MATCH_NONE, error: null, fields: [] };
+    }
+    if (compiled.error !== null && this.#lastValid) {
+      return { ...compiled, matches: this.#lastValid };
+    }
     this.#lastValid = compiled.matches;
     return compiled;
+  }
+
+  /** Return null while the parser is loading. */
+  #compileText(mode: FilterMode, text: string): CompiledRunFilter | null {
+    if (text.trim() === '') return { matches: MATCH_ALL, error: null, fields: [] };
+    if (mode === 'text') return compileWords(text);
+    if (mode === 'regex') return compileRegex(text);
+    const compiled = this.#getLanguage()?.compileExpression(text);
+    if (!compiled) return null;
+    if ('message' in compiled) return { matches: MATCH_ALL, error: compiled.message, fields: [] };
+    return { ...compiled, error: null };
+  }
+
+  /** Return null and start loading if it is not loaded yet. */
+  #getLanguage(): FilterLanguage | null {
+    if (!this.#language && !this.#isLoadingLanguage) {
+      this.#isLoadingLanguage = true;
+      void import('../../lib/filter-expression')
+        .then((language) => (this.#language = language))
+        // Without a connection; the next text tries again.
+        .catch(() => (this.#isLoadingLanguage = false));
+    }
+    return this.#language;
   }
 
   /** Report the first field that no run has, which is most likely a typo. */
@@ -115,22 +147,16 @@ export class RunFilter {
     const { hparams, metrics } = this.#columnValues.available;
     for (const { key, offset } of this.#compiled.fields) {
       const [kind, name] = splitKey(key);
-      if (kind === 'hparam' && !hparams.some((known) => known.name === name))
-        return withLocation(common.filterUnknownHparam({ name }), offset, this.text);
-      if (/^(last|min|max)$/.test(kind) && !metrics.includes(name))
-        return withLocation(common.filterUnknownMetric({ name }), offset, this.text);
+      const isUnknownMetric = /^(last|min|max)$/.test(kind) && !metrics.includes(name);
+      const isUnknownHparam = kind === 'hparam' && !hparams.some((known) => known.name === name);
+      if (!isUnknownHparam && !isUnknownMetric) continue;
+      const message = isUnknownHparam
+        ? common.filterUnknownHparam({ name })
+        : common.filterUnknownMetric({ name });
+      return this.#language?.withLocation(message, offset, this.text) ?? message;
     }
     return null;
   }
-}
-
-function compile(mode: FilterMode, text: string): CompiledRunFilter {
-  if (text.trim() === '') return { matches: MATCH_ALL, error: null, fields: [] };
-  if (mode === 'text') return compileWords(text);
-  if (mode === 'regex') return compileRegex(text);
-  const compiled = compileExpression(text);
-  if ('message' in compiled) return { matches: MATCH_ALL, error: compiled.message, fields: [] };
-  return { ...compiled, error: null };
 }
 
 function compileWords(text: string): CompiledRunFilter {
@@ -179,7 +205,7 @@ export class SelectedRuns {
   constructor(url: UrlState, entries: RunEntries, filter: RunFilter) {
     this.#entries = entries;
     this.#filter = filter;
-    this.#selection = url.param('sel', selectionCodec, AUTO_SELECTION);
+    this.#selection = url.param('selected', selectionCodec, AUTO_SELECTION);
   }
 
   setSelected(names: readonly string[], selected: boolean): void {

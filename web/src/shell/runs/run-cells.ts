@@ -1,9 +1,8 @@
-/** Titles and cell texts of columns, and the columns that menus offer. */
+/** Titles and cell texts of columns of the run table. */
 
 import type { HParamColumn } from '../../api/client';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/runs';
-import type { Option, OptionGroup } from '../../components/options';
 import type { FieldValue } from '../../lib/filter-expression';
 import {
   formatAgoOrDate,
@@ -12,9 +11,6 @@ import {
   formatDuration,
   formatValue,
 } from '../../lib/format';
-import { getPathDepth, getPathPart } from '../../lib/grouping';
-import type { RunColumnValues } from '../../state/runs/run-columns.svelte';
-import type { RunEntries } from '../../state/runs/run-entries.svelte';
 
 /** The text of a cell or heading, and the tooltip with the full text or exact value. */
 export interface CellText {
@@ -85,70 +81,4 @@ export function columnTitle(key: string): CellText {
     default:
       return { text: name, title: m.columnHparam({ name }) };
   }
-}
-
-/** Return an option whose key is the value in the URL. */
-export function columnOption(
-  key: string,
-  hint: string,
-  isSelected: (key: string) => boolean,
-  label = columnTitle(key).text,
-): Option {
-  return {
-    key,
-    label,
-    hint,
-    title: hint ? common.labelAndHint({ label, hint }) : label,
-    selected: isSelected(key),
-  };
-}
-
-export function hparamOptions(
-  { available }: RunColumnValues,
-  isSelected: (key: string) => boolean,
-): OptionGroup {
-  return {
-    title: common.hyperparameters,
-    options: available.hparams.map(({ name, distinct }) =>
-      columnOption(`hparam:${name}`, common.valueCount({ count: distinct }), isSelected),
-    ),
-  };
-}
-
-export function metricOptions(
-  { available }: RunColumnValues,
-  summary: string,
-  isSelected: (key: string) => boolean,
-): OptionGroup {
-  return {
-    title: common.metrics,
-    options: available.metrics.map((tag) => columnOption(`${summary}:${tag}`, '', isSelected, tag)),
-  };
-}
-
-/** Return an option for each level of the run paths, from the outermost. */
-export function pathOptions(
-  entries: RunEntries,
-  isSelected: (key: string) => boolean,
-): OptionGroup {
-  const names = entries.all.map((entry) => entry.name);
-  const options = Array.from({ length: getPathDepth(names) }, (_, index) => {
-    const level = index + 1;
-    const hint = listExamples(names, level);
-    return columnOption(`path:${level}`, hint, isSelected, m.optionsPathPart({ number: level }));
-  });
-  return { title: m.optionsPath, options };
-}
-
-const MAX_EXAMPLES = 4;
-
-function listExamples(names: readonly string[], level: number): string {
-  const examples = new Set<string>();
-  for (const name of names) {
-    const example = getPathPart(name, level);
-    if (example !== null) examples.add(example);
-    if (examples.size > MAX_EXAMPLES)
-      return common.listMore({ items: [...examples].slice(0, -1).join(', ') });
-  }
-  return [...examples].join(', ');
 }
