@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -228,7 +229,30 @@ def _from_arrow_column(pa: Any, name: str, column: Any) -> DataColumn:
         return make_string_column(name, array.to_pylist())
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return make_bytes_column(name, array.to_pylist())
+    if _is_number_list(pa, kind):
+        return _from_arrow_lists(pa, name, array, missing)
     return make_column(name, array.to_pylist())
+
+
+def _from_arrow_lists(pa: Any, name: str, array: Any, missing: Bool) -> DataColumn:
+    """Create a column of lists of numbers without a Python object for each of them."""
+    compute = import_optional("pyarrow.compute", "an Arrow table", "arrow")
+    lengths = compute.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+    items = _from_arrow_column(pa, name, array.flatten())
+    if items.missing is not None:
+        items = replace(items, type="float", values=items.to_float64(), missing=None)
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return replace(items, offsets=offsets, missing=missing if missing.any() else None)
+
+
+def _is_number_list(pa: Any, kind: Any) -> bool:
+    """Return whether a type is lists of floats or integers."""
+    types = pa.types
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    if not is_list:
+        return False
+    return bool(types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
 
 
 def _make_any_column(name: str, values: Any) -> DataColumn:
