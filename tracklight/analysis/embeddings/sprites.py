@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tracklight.analysis.embeddings.loading import LoadedEmbedding, SpriteSheet
 from tracklight.analysis.source import Blob
 from tracklight.errors import FormatError, UsageError
 from tracklight.util.lru_cache import LruCache
+
+if TYPE_CHECKING:  # What-If draws tiles without loading the readers of embeddings
+    from tracklight.analysis.embeddings.loading import LoadedEmbedding, SpriteSheet
 
 _TILE_SIDE_PX = 2048
 #: Larger images are scaled down on tiles.

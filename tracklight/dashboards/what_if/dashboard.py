@@ -115,6 +115,9 @@ class WhatIf(Dashboard):
             Route("export", DataExportRequest, self.export, "GET"),
         ]
 
+    def prepare(self) -> None:
+        self._store.prepare()
+
     def close(self) -> None:
         self._jobs.close()
         self._store.close()
