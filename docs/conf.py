@@ -95,7 +95,9 @@ class DarkImages(SphinxTransform):
         for image in list(self.document.findall(nodes.image)):
             path = Path(image["uri"])
             dark = path.with_name(f"{path.stem}.dark{path.suffix}")
-            if not (folder / dark).is_file():
+            # In another language, a light image in that language is better than a dark English one.
+            suffix = "" if self.config.language == "en" else f".{self.config.language}"
+            if not (folder / dark).with_suffix(f"{suffix}{path.suffix}").is_file():
                 continue
             other = image.deepcopy()
             other["uri"] = dark.as_posix()
