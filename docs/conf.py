@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
+from typing import Any
 
+from docutils import nodes
+from myst_parser.parsers.sphinx_ import MystParser
+from sphinx.application import Sphinx
 from sphinx.ext.autodoc.mock import MockFinder
+from sphinx.transforms import SphinxTransform
 
 import tracklight
 
@@ -18,7 +25,7 @@ author = "The tracklight authors"
 version = release = tracklight.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build", "locale"]
+exclude_patterns = ["_build", "locale", "**/.ipynb_checkpoints"]
 templates_path = ["_templates"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["attrs_block"]
@@ -61,3 +68,45 @@ html_copy_source = False
 html_show_copyright = False
 # A page must not ask other sites for anything, and shows the same offline.
 html_show_sphinx = False
+
+
+class NotebookParser(MystParser):  # type: ignore[misc]
+    """Reads a notebook as the Markdown page that its cells make; it is stored without outputs."""
+
+    supported = ("ipynb",)
+
+    def parse(self, inputstring: str, document: Any) -> None:
+        parts = []
+        for cell in json.loads(inputstring)["cells"]:
+            text = "".join(cell["source"])
+            parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else text)
+        name = Path(document["source"]).name
+        parts.insert(1, f"{{download}}`Download this notebook <{name}>`")
+        super().parse("\n\n".join(parts), document)
+
+
+class DarkImages(SphinxTransform):
+    """Adds the image of the dark theme, such as ``scalars.dark.webp``; Furo shows one of both."""
+
+    default_priority = 500
+
+    def apply(self) -> None:
+        folder = Path(self.document["source"]).parent
+        for image in list(self.document.findall(nodes.image)):
+            path = Path(image["uri"])
+            dark = path.with_name(f"{path.stem}.dark{path.suffix}")
+            # In another language, a light image in that language is better than a dark English one.
+            suffix = "" if self.config.language == "en" else f".{self.config.language}"
+            if not (folder / dark).with_suffix(f"{suffix}{path.suffix}").is_file():
+                continue
+            other = image.deepcopy()
+            other["uri"] = dark.as_posix()
+            image["classes"].append("only-light")
+            other["classes"].append("only-dark")
+            image.parent.insert(image.parent.index(image) + 1, other)
+
+
+def setup(app: Sphinx) -> None:
+    app.add_transform(DarkImages)
+    app.add_source_suffix(".ipynb", "ipynb")
+    app.add_source_parser(NotebookParser)

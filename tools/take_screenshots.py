@@ -1,7 +1,8 @@
 """Take the screenshots of the docs: ``python -m tools.take_screenshots [--chinese] [NAME ...]``.
 
-Writes and serves the demo log and opens each dashboard in Chromium. A screenshot is taken when the
-page no longer changes, or after a timeout for pages with videos.
+Writes and serves the demo log and opens each dashboard in Chromium, in both themes; the site shows
+the screenshot of the reader's theme. It is taken when the page no longer changes, or after a
+timeout for pages with videos.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from PIL import Image
@@ -54,6 +56,8 @@ VIEWS = {
 }
 #: Pointer position, to show the tooltip there.
 POINTERS = {"board": (560, 270), "scalars": (760, 270)}
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
 _STILL_S = 1.0
 _LONGEST_S = 20.0
 
@@ -66,6 +70,8 @@ def main() -> None:
     arguments = parser.parse_args()
     names = arguments.names or [*VIEWS]
     language = "zh-CN" if arguments.chinese else "en"
+    if arguments.chinese and not _has_chinese_font():
+        sys.exit("no font has Chinese characters; install one, such as fonts-noto-cjk")
     with tempfile.TemporaryDirectory(prefix="tracklight-screenshots-") as folder:
         os.environ["TRACKLIGHT_DATA_DIR"] = folder  # do not show the notes of the user
         logdir = Path(folder) / "demo"
@@ -76,8 +82,16 @@ def main() -> None:
                 executable_path=find_chromium(), args=["--no-sandbox"]
             )
             for name in names:
-                _take(browser, f"{url}?{VIEWS[name].format(logdir=logdir)}", name, language)
+                view = f"{url}?{VIEWS[name].format(logdir=logdir)}"
+                for theme in THEMES:
+                    _take(browser, view, _find_target(name, language, theme), name, theme)
             browser.close()
+
+
+def _has_chinese_font() -> bool:
+    """Return whether fontconfig finds a font; without one, screenshots show empty boxes."""
+    command = ["fc-list", ":lang=zh", "family"]
+    return bool(subprocess.run(command, check=True, capture_output=True).stdout.strip())
 
 
 @contextmanager
@@ -101,21 +115,23 @@ def _serve(logdir: Path) -> Iterator[str]:
             process.terminate()
 
 
-def _find_target(name: str, language: str) -> Path:
-    suffix = ".webp" if language == "en" else f".{language.replace('-', '_')}.webp"
-    return (DOCS if name == "board" else DOCS / "dashboards") / f"{name}{suffix}"
+def _find_target(name: str, language: str, theme: Theme) -> Path:
+    suffixes = [".dark"] if theme == "dark" else []
+    suffixes += [] if language == "en" else [f".{language.replace('-', '_')}"]
+    folder = DOCS if name == "board" else DOCS / "dashboards"
+    return folder / f"{name}{''.join(suffixes)}.webp"
 
 
-def _take(browser: Browser, url: str, name: str, language: str) -> None:
+def _take(browser: Browser, url: str, target: Path, name: str, theme: Theme) -> None:
+    language = "zh-CN" if "zh_CN" in target.name else "en"
     page = browser.new_page(
-        viewport=SIZE, color_scheme="light", reduced_motion="reduce", locale=language
+        viewport=SIZE, color_scheme=theme, reduced_motion="reduce", locale=language
     )
     page.goto(url)
     if name in POINTERS:
         _wait_until_still(page)
         page.mouse.move(*POINTERS[name])
     picture = Image.open(io.BytesIO(_wait_until_still(page)))
-    target = _find_target(name, language)
     picture.convert("RGB").save(target, quality=84, method=6)
     page.close()
     print(f"{target.relative_to(DOCS.parent)}: {target.stat().st_size / 1000:.0f} kB")

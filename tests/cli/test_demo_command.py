@@ -51,3 +51,20 @@ def test_serves_and_deletes_a_temporary_log(
     assert not served[0].exists()
     lines = capfd.readouterr().err.splitlines()
     assert lines and all(line.startswith("tracklight: ") for line in lines)
+
+
+def test_tour_opens_the_first_step(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    opened: list[str] = []
+
+    def run(catalog: Catalog, settings: Settings, announce: Callable[[str], None]) -> None:
+        announce("http://localhost:6006/")
+
+    monkeypatch.setattr(serve, "run_server", run)
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)
+    assert main(["tour", "--port=0"]) == 0
+    assert opened == ["http://localhost:6006/?tour=1"]
+    assert "tracklight at http://localhost:6006/?tour=1 (" in capfd.readouterr().out
+    assert main(["tour", "--no-open"]) == 0
+    assert len(opened) == 1

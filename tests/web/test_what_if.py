@@ -14,9 +14,11 @@ from tests.web.test_looks import find_violations, overflows
 from tests.web.what_if_data import (
     ROWS,
     make_class_workspace,
+    make_film_workspace,
     make_image_workspace,
     make_people,
     make_sequence_workspace,
+    make_vector_workspace,
     make_workspace,
     predict_flat,
     predict_steep,
@@ -402,6 +404,43 @@ def test_sequences_are_edited_by_step_and_vectors_compared(
         expect(settings).to_have_count(0)
 
 
+def test_images_of_sequences_are_replaced_step_by_step(tmp_path: Path, open_page: OpenPage) -> None:
+    with serve_workspaces(tmp_path / "logs", {"films": make_film_workspace()}) as url:
+        page = open_page(url + TAB + "&wi-row=1")
+        wait_for_plot(page)
+        image = editor(page).get_by_role("img", name="film of datapoint 1")
+        expect(image).to_be_visible()
+        first = image.get_attribute("src") or ""
+        slider = editor(page).get_by_role("slider", name="Step")
+        slider.focus()
+        slider.press("ArrowRight")
+        expect(image).not_to_have_attribute("src", first)
+        black = encode_png(np.zeros((8, 8, 3), np.uint8))
+        editor(page).get_by_label("Image file for film").set_input_files(
+            {"name": "black.png", "mimeType": "image/png", "buffer": black}
+        )
+        table = page.get_by_role("table", name="Predictions of middle")
+        expect(table.locator("td.now")).to_have_text("0")
+        expect(editor(page).get_by_text("2 of 3")).to_be_visible()
+
+
+def test_counterfactual_by_embedding(tmp_path: Path, open_page: OpenPage) -> None:
+    workspace = make_vector_workspace()
+    vectors = np.reshape(workspace.table.get_column("vector").values, (-1, 3))
+    with serve_workspaces(tmp_path / "logs", {"vectors": workspace}) as url:
+        page = open_page(url + TAB + "&wi-row=3&wi-cf=1")
+        found = editor(page).get_by_role("list", name="Counterfactuals")
+        expect(found).to_contain_text("Datapoint 20")  # the first with a positive feature
+        editor(page).get_by_role("button", name="L2").click()
+        editor(page).get_by_label("Compare by").select_option("vector (3 dimensions)")
+        distances = np.linalg.norm(vectors - vectors[3], axis=1)[20:]
+        nearest = 20 + int(distances.argmin())
+        expect(found).to_contain_text(f"Datapoint {nearest}")
+        expect(found).to_contain_text(f"{distances.min():.4g}")
+        expect(page).to_have_url(re.compile("wi-embedding=vector"))
+        expect(editor(page).get_by_label("Weight of x")).to_have_count(0)
+
+
 def test_data_files_are_opened_in_the_page(tmp_path: Path, open_page: OpenPage) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
@@ -477,3 +516,34 @@ def test_static_export_of_a_file(tmp_path: Path, open_page: OpenPage) -> None:
         page.get_by_role("button", name=view_name, exact=True).click()
         expect(page.get_by_role("main").get_by_role("paragraph").first).to_be_visible()
     assert find_violations(page) == []
+
+
+def test_static_export_of_images(tmp_path: Path, open_page: OpenPage) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    images = [encode_png(np.full((8, 8, 3), shade, np.uint8)) for shade in (0, 90, 180, 250)]
+    data = tmp_path / "data"
+    data.mkdir()
+    (tmp_path / "logs").mkdir()
+    table = pyarrow.table({"x": [1.0, 2.0, 3.0, 4.0], "photo": images})
+    pyarrow.parquet.write_table(table, data / "photos.parquet")
+    target = tmp_path / "board.html"
+    view = f"tab=what_if&wi-file={data}/photos.parquet&wi-image=photo&wi-row=2"
+    arguments = ["--no-cache", f"--static={target}", f"--view={view}", f"--data-dir={data}"]
+    assert main(["export", str(tmp_path / "logs"), *arguments]) == 0
+    page = open_page(target.as_uri())
+    expect(wait_for_plot(page)).to_have_attribute("data-images", "4")
+    image = editor(page).get_by_role("img", name="photo of datapoint 2")
+    expect(image).to_be_visible()
+    shade = image.evaluate(
+        """async image => {
+          await image.decode();
+          const canvas = new OffscreenCanvas(1, 1);
+          const drawing = canvas.getContext('2d');
+          drawing.drawImage(image, 0, 0, 1, 1);
+          return [...drawing.getImageData(0, 0, 1, 1).data];
+        }"""
+    )
+    assert shade == [180, 180, 180, 255]
+    expect(editor(page).get_by_role("button", name="Replace…")).to_be_disabled()

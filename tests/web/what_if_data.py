@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.source import DataAccess
@@ -84,6 +86,35 @@ def make_sequence_workspace() -> Workspace:
 
     model = wrap_model(add_up, "total", task="regression", input="dict")
     return Workspace(table, [model], features=["speed"])
+
+
+def make_film_workspace() -> Workspace:
+    """Return sequences of three images, and a model of the brightness of the second."""
+    random = np.random.default_rng(SEED)
+    shades = random.integers(40, 200, (5, 3))
+    films = [
+        [[encode_png(np.full((8, 8, 3), shade, np.uint8))] for shade in row]
+        for row in shades.tolist()
+    ]
+    table = to_table({"x": np.arange(5.0)}).with_columns([make_column("film", films)])
+
+    def measure(columns: Any) -> Any:
+        return [
+            np.asarray(Image.open(io.BytesIO(film[1][0])), float).mean() for film in columns["film"]
+        ]
+
+    model = wrap_model(measure, "middle", task="regression", input="dict")
+    return Workspace(table, [model], features=["film"])
+
+
+def make_vector_workspace() -> Workspace:
+    """Return rows whose vectors do not follow the feature of the model."""
+    random = np.random.default_rng(SEED)
+    x = np.linspace(-2, 2, 40)
+    vectors = random.normal(size=(40, 3))
+    table = to_table({"x": x}).with_columns([make_column("vector", vectors.tolist())])
+    model = wrap_model(lambda columns: 1 / (1 + np.exp(-columns["x"])), "logistic")
+    return Workspace(table, [model], features=["x"])
 
 
 def make_class_workspace() -> Workspace:

@@ -102,6 +102,40 @@ def test_counterfactuals_with_weights_and_locked_features() -> None:
         session.counterfactuals(1, weights={"color": 1})
 
 
+def test_counterfactuals_and_distances_by_embedding() -> None:
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.1, 1.0], [5.0, 1.0], [1.0, 0.1]])
+    data = {**FRAME.to_dict("list"), "vector": vectors.tolist()}
+    session = Session(data, lambda c: (np.array(c["age"]) - 10) / 70, "label", features=["age"])
+    norms = np.linalg.norm(vectors, axis=1)
+    cosine = 1 - vectors @ vectors[1] / (norms * norms[1])
+    assert np.allclose(session.distances(1, "embedding")["distance"], cosine)
+    euclidean = np.linalg.norm(vectors - vectors[1], axis=1)
+    assert np.allclose(session.distances(1, "l2", embedding="vector")["distance"], euclidean)
+    # By age, row 3 is the nearest to row 0 with another prediction; by vector, row 5.
+    assert session.counterfactuals(0)["row"].tolist() == [3]
+    found = session.counterfactuals(0, k=2, distance="embedding")
+    assert found["row"].tolist() == [5, 4]
+    assert found["distance"][0] == pytest.approx(1 - 1 / np.hypot(1, 0.1))
+    nearest = session.counterfactuals(0, distance="l1", embedding="vector")
+    assert nearest["row"].tolist() == [5] and nearest["distance"][0] == pytest.approx(0.1)
+
+
+def test_embedding_that_a_model_returns() -> None:
+    def predict(frame: Any) -> Any:
+        age = frame["age"].to_numpy()
+        vectors = np.stack([age, 100 - age], axis=1)
+        return {"predictions": (age - 10) / 70, "layer": vectors.tolist()}
+
+    session = Session(FRAME, predict, "label")
+    distances = session.distances(0, "l1", embedding="layer")["distance"]
+    assert distances.tolist() == [0, 20, 40, 60, 80, 100]
+    assert session.counterfactuals(0, distance="embedding")["row"].tolist() == [3]
+    both = Session(FRAME, {"one": predict, "two": predict}, "label")
+    assert both.distances(0, "l2", embedding="layer (two)")["distance"][0] == 0
+    with pytest.raises(UsageError, match=r"several columns of vectors: layer \(one\), layer"):
+        both.distances(0, "embedding")
+
+
 def test_minimal_edits_change_as_little_as_possible() -> None:
     session, _ = make_session()
     edits = session.minimal_edits(0).to_pandas()
@@ -184,6 +218,9 @@ def test_drift_and_statistics() -> None:
         (lambda s: s.edit(0, height=3), 'no column "height"'),
         (lambda s: s.edit(0, age="old"), '"age" needs an integer value, not "old"'),
         (lambda s: s.counterfactuals(0, distance="l3"), '"l3" is not a distance'),
+        (lambda s: s.counterfactuals(0, distance="embedding"), "no column of vectors"),
+        (lambda s: s.distances(0, embedding="job"), '"job" does not have vectors'),
+        (lambda s: s.distances(0, embedding="jbo"), 'did you mean "job"'),
         (lambda s: s.performance(thresholds=2), "thresholds must be between 0 and 1"),
         (lambda s: s.performance(slice_by="ag"), 'did you mean "age"'),
         (lambda s: s.optimize("fair", "job"), '"fair" is not a strategy'),

@@ -22,6 +22,7 @@ Command = Callable[[Namespace], int | None]
 _COMMAND_MODULES = {
     "serve": "tracklight.cli.serve",
     "demo": "tracklight.cli.demo",
+    "tour": "tracklight.cli.demo",
     "inspect": "tracklight.cli.inspect",
     "export": "tracklight.cli.export",
     "doctor": "tracklight.cli.doctor",

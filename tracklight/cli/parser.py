@@ -17,6 +17,7 @@ from tracklight.errors import UsageError
 COMMANDS = {
     "serve": "serve a log to the browser (the default)",
     "demo": "serve a demo log with data for every dashboard",
+    "tour": "serve the demo log with a guided tour for first-time users",
     "inspect": "list files, corrupt records, runs and tags",
     "export": "export values as tables or files, or a static copy of the board",
     "doctor": "check the installation and a log directory",
@@ -230,13 +231,19 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("directory", nargs="?", type=Path, metavar="DIRECTORY",
         help="write the log here and exit; default: serve a temporary log")  # fmt: skip
-    add(
-        "--port",
-        type=_parse_port,
-        metavar="N",
-        help="0 for any free port; default: 6006 or the next free one",
-    )
+    _add_port(parser)
     add("--open", action="store_true", help="open the browser")
+
+
+def _add_tour(parser: argparse.ArgumentParser) -> None:
+    _add_port(parser)
+    parser.add_argument("--open", action=argparse.BooleanOptionalAction, default=True,
+                        help="open the browser")  # fmt: skip
+
+
+def _add_port(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=_parse_port, metavar="N",
+                        help="0 for any free port; default: 6006 or the next free one")  # fmt: skip
 
 
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
@@ -279,6 +286,7 @@ def _parse_bool(text: str) -> bool:
 _ADD_FLAGS = {
     "serve": _add_serve,
     "demo": _add_demo,
+    "tour": _add_tour,
     "inspect": _add_inspect,
     "export": _add_export,
     "doctor": _add_doctor,
@@ -288,6 +296,7 @@ _ADD_FLAGS = {
 
 _USAGE = {
     "demo": "[DIRECTORY] [FLAGS]",
+    "tour": "[FLAGS]",
     "password": "[USER]",
     "completion": f"{{{','.join(SHELLS)}}}",
     "doctor": "[LOGDIR] [FLAGS]",

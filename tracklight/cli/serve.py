@@ -34,8 +34,8 @@ from tracklight.server.serve import run_server
 from tracklight.util.memory import limit_memory_retention
 
 
-def serve(flags: Namespace) -> None:
-    """Serve a log until Ctrl-C or SIGTERM."""
+def serve(flags: Namespace, query: str = "") -> None:
+    """Serve a log until Ctrl-C or SIGTERM. ``query`` is added to the URL that is shown."""
     check_positional_paths(flags)
     settings = parse_settings(flags)
     _configure_logging()
@@ -48,6 +48,8 @@ def serve(flags: Namespace) -> None:
             _print_note(f'"{path}" does not exist yet; waiting for it.{suggest_path(path)}')
 
         def announce(url: str) -> None:
+            if query:
+                url += f"{'&' if '?' in url else '?'}{query}"
             print(f"tracklight at {url} (Ctrl-C to quit)", flush=True)
             stack.enter_context(show_loading(catalog, sys.stderr))
             if flags.open:

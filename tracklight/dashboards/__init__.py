@@ -105,5 +105,6 @@ BUILT_IN_DASHBOARDS = (
         (),
         "tracklight.dashboards.what_if.dashboard:WhatIf",
         needs_data_access=True,
+        has_prepare=True,
     ),
 )

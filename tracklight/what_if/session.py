@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,15 +16,19 @@ from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.counterfactuals import (
     find_candidates,
     find_counterfactuals,
+    get_embedding,
     make_flip_test,
     search_edits,
 )
-from tracklight.analysis.what_if.distances import Metric
+from tracklight.analysis.what_if.distances import Metric, compute_embedding_distances
 from tracklight.analysis.what_if.workspace import Workspace, decide
 from tracklight.util.frames import Column, Frame, ObjectColumn
 from tracklight.what_if.feature_analysis import FeatureAnalysis
 from tracklight.what_if.frames import make_frame, to_frame_column
 from tracklight.what_if.performance_analysis import PerformanceAnalysis
+
+#: How rows are compared; ``"embedding"`` is the cosine distance of vectors.
+Distance = Literal["l1", "l2", "cosine", "embedding"]
 
 
 class Session(FeatureAnalysis, PerformanceAnalysis):
@@ -201,9 +205,28 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
 
     # ---- counterfactuals
 
-    def distances(self, row: int, distance: Metric = "l1") -> Frame:
-        """Return the distance of each row to one row, as in the What-If Tool."""
-        values = self.workspace.get_space().compute(row, distance)
+    def distances(
+        self, row: int, distance: Distance = "l1", *, embedding: str | None = None
+    ) -> Frame:
+        """Return the distance of each row to one row.
+
+        Args:
+            row: The number of the row.
+            distance: ``"l1"`` and ``"l2"`` as in the What-If Tool, ``"cosine"``, or
+                ``"embedding"`` for the cosine distance of vectors.
+            embedding: Compare rows by the vectors of this column, of the data or returned by a
+                model, instead of by their features. With ``distance="embedding"``, the only
+                column of vectors by default. Rows without a vector have NaN.
+
+        Example:
+            >>> session.distances(12, "embedding").to_pandas()
+        """
+        column, metric = self._choose_distance(distance, embedding)
+        self.workspace.table.check_row(row)
+        if column is None:
+            values = self.workspace.get_space().compute(row, metric)
+        else:
+            values = compute_embedding_distances(column, row, metric)
         active = self.workspace.is_active
         return Frame({"row": np.flatnonzero(active), "distance": values[active]})
 
@@ -211,8 +234,9 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         self,
         row: int,
         k: int = 1,
-        distance: Metric = "l1",
+        distance: Distance = "l1",
         *,
+        embedding: str | None = None,
         model: str | None = None,
         weights: Mapping[str, float] | None = None,
         locked: Sequence[str] = (),
@@ -223,7 +247,8 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         Args:
             row: The number of the row.
             k: How many to return.
-            distance: ``"l1"``, ``"l2"`` or ``"cosine"``.
+            distance: ``"l1"``, ``"l2"``, ``"cosine"`` or ``"embedding"``, as in `distances`.
+            embedding: Compare rows by the vectors of this column, as in `distances`.
             model: The model; by default the first.
             weights: Factors of features in the distance; 1 by default.
             locked: Features that must have the same value.
@@ -234,15 +259,17 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             A table with ``row``, ``distance``, the prediction, and all features.
         """
         candidates = find_candidates(self.workspace, model, row, threshold)
+        column, metric = self._choose_distance(distance, embedding)
         found = find_counterfactuals(
             self.workspace.get_space(),
             self.workspace.table,
             row,
             candidates,
             count=k,
-            metric=distance,
+            metric=metric,
             weights=weights,
             locked=locked,
+            embedding=column,
         )
         rows = np.array([each.row for each in found], np.int64)
         table = self.workspace.table.take(rows)
@@ -314,6 +341,15 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
                 "distance": np.array([each[4] for each in rows]),
             }
         )
+
+    def _choose_distance(
+        self, distance: Distance, embedding: str | None
+    ) -> tuple[DataColumn | None, Metric]:
+        """Return the vectors by which rows are compared, None for features, and the metric."""
+        if embedding is None and distance != "embedding":
+            return None, distance
+        column = get_embedding(self.workspace, embedding)
+        return column, "cosine" if distance == "embedding" else distance
 
     def _add_rows(self, table: DataTable) -> DataTable:
         rows = np.flatnonzero(self.workspace.is_active)

@@ -143,6 +143,28 @@ def test_tables_of_libraries_have_the_same_values(data: Any) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pyarrow.list_(pyarrow.float32()),
+        pyarrow.large_list(pyarrow.float64()),
+        pyarrow.list_(pyarrow.float32(), 2),
+    ],
+    ids=["list", "large", "fixed"],
+)
+def test_arrow_lists_are_vectors(kind: Any) -> None:
+    rows = [[1.0, 2.0], None, [3.0, 4.5]]
+    table = pyarrow.table({"v": pyarrow.array([[9.0, 9.0], *rows], kind)}).slice(1)
+    column = to_table(table).get_column("v")
+    assert [column.get_value(row) for row in range(3)] == rows
+    assert column.type == "float" and column.find_missing().tolist() == [False, True, False]
+
+
+def test_missing_items_of_arrow_lists() -> None:
+    column = to_table(pyarrow.table({"v": [[1, None], [], [3]]})).get_column("v")
+    assert [column.get_value(row) for row in range(3)] == [[1.0, None], [], [3.0]]
+
+
 @pytest.mark.slow
 def test_hugging_face_dataset_with_a_selection() -> None:
     datasets = pytest.importorskip("datasets")

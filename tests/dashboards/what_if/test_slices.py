@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.dashboards.what_if.board import Board, start_board
+from tests.dashboards.what_if.board import Board, create_dashboard, start_board
 from tests.dashboards.what_if.test_dashboard import wait_for_job
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.source import DataAccess
@@ -129,6 +130,18 @@ def test_label_values_differ_from_class_names(tmp_path: Path) -> None:
     assert response["label_values"] == ["0", "1"]
 
 
+def test_choosing_the_label_keeps_features_and_class_names(tmp_path: Path) -> None:
+    workspace = make_binary(class_names=["no", "yes"])
+    with serve(tmp_path, workspace) as board:
+        info = board.post("configure", session="data", label=None)
+        assert info["label"] is None
+        assert [c["name"] for c in info["columns"] if c["is_input"]] == ["x"]
+        (model,) = info["models"]
+        assert model["class_names"] == ["no", "yes"] and model["is_predicted"]
+        info = board.post("configure", session="data", label="label", features=["x", "group"])
+        assert not info["models"][0]["is_predicted"]
+
+
 def test_rows_are_sliced_by_computed_columns(tmp_path: Path) -> None:
     with serve(tmp_path, make_binary()) as board:
         response = request(board, slice_by=["predicted"])
@@ -168,6 +181,81 @@ def test_distances_by_embedding(tmp_path: Path) -> None:
             "distances", session="data", row=2, embedding="x"
         )
         assert "is missing" in board.fail("distances", session="data", row=6, embedding="vector")
+
+
+def test_counterfactuals_by_embedding(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(40, 3))
+    x = np.linspace(-1, 1, 40)
+    table = to_table({"x": x}).with_columns([make_column("vector", vectors.tolist())])
+    workspace = Workspace(table, [wrap_model(predict, "model")], features=["x"])
+    workspace.predict()
+    with serve(tmp_path, workspace) as board:
+        found = board.post(
+            "counterfactuals",
+            **{"session": "data", "row": 2, "count": 3, "metric": "l2", "embedding": "vector"},
+        )
+        distances = np.where(x >= 0, np.linalg.norm(vectors - vectors[2], axis=1), np.inf)
+        expected = np.argsort(distances)[:3]
+        assert [each["row"] for each in found["rows"]] == expected.tolist()
+        assert [each["distance"] for each in found["rows"]] == pytest.approx(distances[expected])
+        message = board.fail(
+            "counterfactuals", session="data", row=2, embedding="vector", weights={"x": 2}
+        )
+        assert "cannot be weighted" in message
+
+
+def test_images_of_sequences_and_lists_are_replaced_one_by_one(tmp_path: Path) -> None:
+    frames = [encode_png(np.full((2, 2, 3), shade, np.uint8)) for shade in (10, 20, 30, 40)]
+    table = to_table({"x": np.arange(2)}).with_columns(
+        [
+            make_column("film", [[[frames[0]], [frames[1]], [frames[2]]], [[frames[0]]]]),
+            make_column("views", [[frames[0], frames[1]], [frames[2]]]),
+        ]
+    )
+    new = {"base64": base64.b64encode(frames[3]).decode()}
+    with serve(tmp_path, Workspace(table)) as board:
+
+        def get_shade(feature: str, step: int) -> int:
+            response = board.request(
+                "GET", "image", session="data", row=0, feature=feature, step=step
+            )
+            assert response.status_code == 200, response.text
+            return int(np.asarray(Image.open(io.BytesIO(response.content)))[0, 0, 0])
+
+        board.post("edit", session="data", row=0, step=1, values={"film": new})
+        assert [get_shade("film", step) for step in range(3)] == [10, 40, 30]
+        board.post("edit", session="data", row=0, step=1, values={"views": new})
+        assert [get_shade("views", step) for step in range(2)] == [10, 40]
+        board.post("edit", session="data", row=0, step=3, values={"film": [new]})  # appended
+        assert get_shade("film", 3) == 40
+        assert "has no step 9" in board.fail(
+            "edit", session="data", row=0, step=9, values={"film": new}
+        )
+        assert "has no step 0" in board.fail("edit", session="data", row=0, step=0, values={"x": 3})
+        assert "is not an image" in board.fail_get(
+            "image", session="data", row=1, feature="film", step=1
+        )
+        board.post("edit", session="data", kind="undo")
+        board.post("edit", session="data", kind="undo")
+        assert [get_shade("views", step) for step in range(2)] == [10, 20]
+
+
+def test_static_export_has_thumbnails(tmp_path: Path) -> None:
+    images = [encode_png(np.full((4, 4, 3), shade, np.uint8)) for shade in (0, 255)]
+    table = to_table({"x": np.arange(3)}).with_columns([make_column("a (b)", [*images, None])])
+    workspace = Workspace(table)
+    workspace.delete(0)
+    dashboard = create_dashboard(tmp_path, DataAccess(workspaces={"my data": workspace}))
+    exported: dict[str, Any] = dict(dashboard.export_static([]))
+    dashboard.close()
+    # As the page encodes it.
+    query = "session=my%20data&feature=a%20(b)"
+    assert exported[f"thumbnails?{query}"].tiles == 1
+    tile = exported[f"thumbnail_tile?{query}&version=1&tile=0"]
+    sheet = np.asarray(Image.open(io.BytesIO(tile.content)))
+    assert sheet.shape[:2] == (64, 128)
+    assert sheet[32, 32].tolist() == [255, 255, 255, 255]
 
 
 def test_thumbnails_are_laid_out_on_tiles(tmp_path: Path) -> None:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tracklight.analysis.embeddings.loading import LoadedEmbedding, SpriteSheet
 from tracklight.analysis.source import Blob
 from tracklight.errors import FormatError, UsageError
 from tracklight.util.lru_cache import LruCache
+
+if TYPE_CHECKING:  # What-If draws tiles without loading the readers of embeddings
+    from tracklight.analysis.embeddings.loading import LoadedEmbedding, SpriteSheet
 
 _TILE_SIDE_PX = 2048
 #: Larger images are scaled down on tiles.
 _MAX_CELL_PX = 64
 #: Limits the texture memory; with more images, each gets fewer pixels.
-_MAX_TILES = 24
+MAX_TILES = 24
 _MAX_CACHE_BYTES = 512 << 20
 _IDLE_S = 60.0
 #: A decoded sheet takes four bytes per pixel.
@@ -83,18 +85,19 @@ class SpriteCutter:
         )
 
 
-def plan_tiles(width: int, height: int, count: int) -> SpriteTiles:
+def plan_tiles(width: int, height: int, count: int, max_tiles: int = MAX_TILES) -> SpriteTiles:
     """Return the layout with the largest cells that fits ``count`` images on the tiles.
 
     Args:
         width: Width of the images in pixels.
         height: Their height.
         count: Their number.
+        max_tiles: Maximum number of tiles.
     """
     for max_side in range(_MAX_CELL_PX, 1, -1):
         scale = min(max_side / max(width, height), 1)
         tiles = _plan_grid(count, max(round(width * scale), 1), max(round(height * scale), 1))
-        if tiles.tiles <= _MAX_TILES:
+        if tiles.tiles <= max_tiles:
             return tiles
     return _plan_grid(count, 1, 1)
 

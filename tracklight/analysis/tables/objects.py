@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracklight.analysis.tables.columns import (
     DataColumn,
@@ -208,27 +210,60 @@ def _from_arrow_column(pa: Any, name: str, column: Any) -> DataColumn:
         if "bytes" in names:
             return _from_arrow_column(pa, name, array.field("bytes"))
         return make_column(name, [None if row is None else str(row) for row in array.to_pylist()])
-    missing: Bool = array.is_null().to_numpy(zero_copy_only=False)
+    missing: Bool = np.zeros(len(array), np.bool_)
+    if array.null_count:
+        missing = _to_numpy(pa, array.is_null())
     if pa.types.is_boolean(kind):
-        return make_number_column(
-            name, array.fill_null(False).to_numpy(zero_copy_only=False), missing
-        )
+        return make_number_column(name, _to_numpy(pa, array, False), missing)
     if pa.types.is_integer(kind):
-        return make_number_column(name, array.fill_null(0).to_numpy(), missing)
-    if pa.types.is_floating(kind):
-        return make_number_column(name, array.cast(pa.float64()).fill_null(np.nan).to_numpy())
-    if pa.types.is_decimal(kind):
-        return make_number_column(name, array.cast(pa.float64()).fill_null(np.nan).to_numpy())
+        return make_number_column(name, _to_numpy(pa, array, 0), missing)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return make_number_column(name, _to_numpy(pa, array.cast(pa.float64()), np.nan))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
         encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int32)
+        codes = _to_numpy(pa, encoded.indices, -1).astype(np.int32, copy=False)
         return DataColumn(name, "string", codes, encoded.dictionary.to_pylist())
     if pa.types.is_temporal(kind):
         array = array.cast(pa.string())
         return make_string_column(name, array.to_pylist())
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return make_bytes_column(name, array.to_pylist())
+    if _is_number_list(pa, kind):
+        return _from_arrow_lists(pa, name, array, missing)
     return make_column(name, array.to_pylist())
+
+
+def _to_numpy(pa: Any, array: Any, missing: Any = None) -> NDArray[Any]:
+    """Return an Arrow array of numbers or booleans, with a value for missing ones.
+
+    Arrow's own ``to_numpy`` imports pandas, which takes half a second.
+    """
+    if array.null_count:
+        array = array.fill_null(missing)
+    if pa.types.is_boolean(array.type):
+        return np.from_dlpack(array.cast(pa.uint8())).astype(np.bool_)
+    return np.from_dlpack(array)
+
+
+def _from_arrow_lists(pa: Any, name: str, array: Any, missing: Bool) -> DataColumn:
+    """Create a column of lists of numbers without a Python object for each of them."""
+    compute = import_optional("pyarrow.compute", "an Arrow table", "arrow")
+    lengths = _to_numpy(pa, compute.list_value_length(array), 0)
+    items = _from_arrow_column(pa, name, array.flatten())
+    if items.missing is not None:
+        items = replace(items, type="float", values=items.to_float64(), missing=None)
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return replace(items, offsets=offsets, missing=missing if missing.any() else None)
+
+
+def _is_number_list(pa: Any, kind: Any) -> bool:
+    """Return whether a type is lists of floats or integers."""
+    types = pa.types
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    if not is_list:
+        return False
+    return bool(types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
 
 
 def _make_any_column(name: str, values: Any) -> DataColumn:

@@ -12,8 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.table import DataTable
-from tracklight.analysis.what_if.distances import DistanceSpace, Metric
+from tracklight.analysis.what_if.distances import (
+    DistanceSpace,
+    Metric,
+    compute_embedding_distances,
+    find_dimensions,
+)
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Float64, Int64
@@ -40,6 +46,38 @@ class EditedCounterfactual:
     source_row: int
     """The row from which the values come."""
     distance: float
+
+
+def get_embedding(workspace: Workspace, name: str | None = None) -> DataColumn:
+    """Return a column of vectors of the data, or one that a model returned.
+
+    Args:
+        workspace: The data and models.
+        name: The column; None for the only column of vectors of the data, or else of the models.
+
+    Raises:
+        UsageError: There is no such column, or several and no name.
+    """
+    if name is not None and name in workspace.table:
+        return workspace.table.get_column(name)
+    groups = [list(workspace.table.columns.values())] if name is None else []
+    for columns in [*groups, workspace.list_extra_columns()]:
+        found = [
+            column
+            for column in columns
+            if find_dimensions(column) is not None and name in (None, column.name)
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UsageError(
+                "what_if.several_embeddings",
+                "there are several columns of vectors: {columns}; choose one of them",
+                columns=", ".join(column.name for column in found),
+            )
+    if name is not None:
+        return workspace.table.get_column(name)  # raises with the most similar name
+    raise UsageError("what_if.no_embedding", "the data have no column of vectors")
 
 
 def find_candidates(
@@ -108,6 +146,7 @@ def find_counterfactuals(
     metric: Metric = "l1",
     weights: Mapping[str, float] | None = None,
     locked: Sequence[str] = (),
+    embedding: DataColumn | None = None,
 ) -> list[Counterfactual]:
     """Return the nearest rows among candidates, the nearest first; of equal ones the first row.
 
@@ -120,6 +159,7 @@ def find_counterfactuals(
         metric: The distance.
         weights: Factors of features.
         locked: Features that must have the same value.
+        embedding: Compare rows by these vectors instead of the features.
     """
     if count < 1:
         raise UsageError(
@@ -127,7 +167,15 @@ def find_counterfactuals(
         )
     if locked:
         candidates = candidates & space.find_equal(row, locked, table)
-    distances = space.compute(row, metric, weights=weights, among=candidates)
+    if embedding is None:
+        distances = space.compute(row, metric, weights=weights, among=candidates)
+    elif weights:
+        raise UsageError(
+            "what_if.weights_of_embedding",
+            "features cannot be weighted when rows are compared by their vectors",
+        )
+    else:
+        distances = compute_embedding_distances(embedding, row, metric, among=candidates)
     nearest = select_smallest(distances, count)
     return [Counterfactual(int(at), float(distances[at])) for at in nearest.tolist()]
 

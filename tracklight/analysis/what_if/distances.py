@@ -12,7 +12,7 @@ which does not change the order.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -29,6 +29,8 @@ Metric = Literal["l1", "l2", "cosine"]
 
 #: Rows per block, so that intermediate arrays stay in the processor's cache.
 _BLOCK_ROWS = 32_768
+#: The same for the numbers of vectors.
+_BLOCK_VALUES = 262_144
 #: NumPy computes without the GIL, so that threads help with many blocks.
 _MIN_PARALLEL_BLOCKS = 8
 _MAX_THREADS = 4
@@ -104,12 +106,7 @@ class DistanceSpace:
             if among is not None:
                 distances[~among] = np.inf
             return distances
-        if metric not in ("l1", "l2"):
-            raise UsageError(
-                "what_if.no_metric",
-                '"{metric}" is not a distance; use "l1", "l2" or "cosine"',
-                metric=metric,
-            )
+        _check_metric(metric)
         distances = np.full(self._row_count, np.inf)
 
         def fill(start: int) -> None:
@@ -117,13 +114,7 @@ class DistanceSpace:
             if among is None or among[block].any():
                 distances[block] = self._compute_block(row, block, features, metric)
 
-        starts = range(0, self._row_count, _BLOCK_ROWS)
-        if len(starts) < _MIN_PARALLEL_BLOCKS:
-            for start in starts:
-                fill(start)
-        else:
-            with ThreadPoolExecutor(min(os.cpu_count() or 1, _MAX_THREADS)) as pool:
-                list(pool.map(fill, starts))
+        _run_blocks(fill, range(0, self._row_count, _BLOCK_ROWS))
         if among is not None:
             distances[~among] = np.inf
         return distances
@@ -225,15 +216,24 @@ def find_dimensions(column: DataColumn) -> int | None:
     return int(lengths[0])
 
 
-def compute_embedding_distances(column: DataColumn, row: int, metric: Metric) -> Float64:
+def compute_embedding_distances(
+    column: DataColumn, row: int, metric: Metric, *, among: Bool | None = None
+) -> Float64:
     """Return the distance of the vector of each row to that of one row; NaN without a vector.
 
     Values are not scaled: ``l1`` is the sum of absolute differences, ``l2`` the Euclidean distance
     and ``cosine`` one minus the cosine similarity.
 
+    Args:
+        column: The vectors.
+        row: The row to compare with.
+        metric: The distance.
+        among: Compute only the distances of these rows; others are NaN.
+
     Raises:
-        UsageError: The column does not have vectors, or the row has none.
+        UsageError: The column does not have vectors, the row has none, or the metric is unknown.
     """
+    _check_metric(metric)
     size = find_dimensions(column)
     if size is None:
         raise UsageError(
@@ -251,13 +251,38 @@ def compute_embedding_distances(column: DataColumn, row: int, metric: Metric) ->
         )
     vectors = column.values.reshape(-1, size)
     target = vectors[int(present[:row].sum())].astype(np.float64)
-    found = np.empty(len(vectors))
-    for start in range(0, len(vectors), _BLOCK_ROWS):
-        block = slice(start, start + _BLOCK_ROWS)
-        found[block] = _compare_vectors(vectors[block].astype(np.float64), target, metric)
+    # Where the vector of each row is; rows without one have none of their own.
+    places = np.cumsum(present) - 1
+    rows = np.flatnonzero(present if among is None else present & among)
     distances = np.full(len(column), np.nan)
-    distances[present] = found
+    block_rows = max(1, _BLOCK_VALUES // size)
+
+    def fill(start: int) -> None:
+        block = rows[start : start + block_rows]
+        others = vectors[places[block]].astype(np.float64)
+        distances[block] = _compare_vectors(others, target, metric)
+
+    _run_blocks(fill, range(0, len(rows), block_rows))
     return distances
+
+
+def _check_metric(metric: str) -> None:
+    if metric not in ("l1", "l2", "cosine"):
+        raise UsageError(
+            "what_if.no_metric",
+            '"{metric}" is not a distance; use "l1", "l2", "cosine" or "embedding"',
+            metric=metric,
+        )
+
+
+def _run_blocks(fill: Callable[[int], None], starts: range) -> None:
+    """Compute blocks, in threads if there are many."""
+    if len(starts) < _MIN_PARALLEL_BLOCKS:
+        for start in starts:
+            fill(start)
+        return
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, _MAX_THREADS)) as pool:
+        list(pool.map(fill, starts))
 
 
 def _compare_vectors(vectors: Float64, target: Float64, metric: Metric) -> Float64:

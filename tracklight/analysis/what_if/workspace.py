@@ -103,20 +103,23 @@ class Workspace:
         features: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
     ) -> None:
-        """Change the label, the inputs of models, and the names of the classes.
+        """Change the label, and the inputs of models and the names of the classes unless None.
 
         Raises:
             UsageError: A column does not exist.
         """
         for name in [*([] if label is None else [label]), *(features or ())]:
             self.table.get_column(name)
+        inputs = self.features
         self.label = label
-        if features is None or list(features) != self._features:
-            self._features = None if features is None else list(features)
-        self._class_names = None if class_names is None else [str(name) for name in class_names]
-        for state in self._models.values():  # models may get other inputs than before
-            if state.predictor.features is None:
-                state.predictions = None
+        if features is not None:
+            self._features = list(features)
+        if class_names is not None:
+            self._class_names = [str(name) for name in class_names]
+        if self.features != inputs:
+            for state in self._models.values():  # models may get other inputs than before
+                if state.predictor.features is None:
+                    state.predictions = None
         self.version += 1
 
     def snapshot(self) -> Workspace:
@@ -425,6 +428,30 @@ class Workspace:
         self.table = self.table.with_row_values(row, values)
         self._record(Edit("edit", row, before, dict(values)))
 
+    def edit_step(self, row: int, step: int, values: Mapping[str, Any]) -> None:
+        """Change one item of lists, or one step of sequences; the next one is appended.
+
+        Raises:
+            UsageError: There is no such row, feature or step, or a value has the wrong type.
+        """
+        self._check_active(row)
+        changed = {}
+        for name, value in values.items():
+            column = self.table.get_column(name)
+            items = list(column.get_value(row) or []) if column.is_list else []
+            if not column.is_list or step > len(items):
+                raise UsageError(
+                    "what_if.no_step",
+                    '"{feature}" of row {row} has no step {step}',
+                    feature=name,
+                    row=row,
+                    step=step,
+                )
+            is_item = column.is_sequence and not isinstance(value, list)
+            items[step : step + 1] = [[value] if is_item else value]
+            changed[name] = items
+        self.edit(row, changed)
+
     def add(self, values: Mapping[str, Any]) -> int:
         """Add a row; features without a value are missing. Returns its number."""
         for name in values:
@@ -531,6 +558,15 @@ class Workspace:
         if len(self._models) > 1:
             columns = [replace(c, name=f"{c.name} ({predictor.name})") for c in columns]
         return columns
+
+    def list_extra_columns(self) -> list[DataColumn]:
+        """Return the columns that models return besides scores, named as computed columns."""
+        suffixes = {name: f" ({name})" if len(self._models) > 1 else "" for name in self._models}
+        return [
+            replace(column, name=key + suffix)
+            for name, suffix in suffixes.items()
+            for key, column in self.predict(name).extras.items()
+        ]
 
     def _make_class_columns(
         self, name: str | None, scores: Float64, threshold: Any

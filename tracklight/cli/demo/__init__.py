@@ -1,4 +1,4 @@
-"""``tracklight demo``: a synthetic log with data for every dashboard.
+"""``tracklight demo`` and ``tracklight tour``: a synthetic log with data for every dashboard.
 
 Each module writes one experiment with a function ``write_<experiment>(folder, seed=..., now=...)``:
 
@@ -39,7 +39,7 @@ from tracklight.cli.demo.sweep import write_sweep
 from tracklight.errors import UsageError
 from tracklight.reader.export import open_output_folder
 
-__all__ = ["demo", "write_demo"]
+__all__ = ["demo", "tour", "write_demo"]
 
 
 def demo(flags: Namespace) -> None:
@@ -50,13 +50,22 @@ def demo(flags: Namespace) -> None:
             write_demo(folder)
         print(f"wrote a demo log; to see it, run: tracklight --logdir {flags.directory}")
         return
+    _serve_temporary_log(flags)
+
+
+def tour(flags: Namespace) -> None:
+    """Serve the demo log, and open the page with the guided tour."""
+    _serve_temporary_log(flags, query="tour=1")
+
+
+def _serve_temporary_log(flags: Namespace, query: str = "") -> None:
     with tempfile.TemporaryDirectory(prefix="tracklight-demo-") as folder:
         print("tracklight: note: writing the demo log takes a moment", file=sys.stderr)
         write_demo(Path(folder) / "demo")
-        _serve(Path(folder) / "demo", flags)
+        _serve(Path(folder) / "demo", flags, query)
 
 
-def _serve(logdir: Path, flags: Namespace) -> None:
+def _serve(logdir: Path, flags: Namespace, query: str) -> None:
     from tracklight.cli.flags import parse_flags
     from tracklight.cli.serve import serve
 
@@ -66,7 +75,7 @@ def _serve(logdir: Path, flags: Namespace) -> None:
     arguments += [f"--data-dir={logdir}", "--window-title=tracklight demo"]
     serve_flags = parse_flags(arguments)
     serve_flags.port, serve_flags.open = flags.port, flags.open
-    serve(serve_flags)
+    serve(serve_flags, query)
 
 
 def write_demo(logdir: Path, *, seed: int = 0, now: float | None = None) -> None:

@@ -10,6 +10,7 @@ from tracklight.analysis.embeddings.sprites import SpriteTiles
 from tracklight.analysis.what_if.counterfactuals import (
     find_candidates,
     find_counterfactuals,
+    get_embedding,
     make_flip_test,
     search_edits,
 )
@@ -113,6 +114,9 @@ class WhatIf(Dashboard):
             Route("statistics", FeatureStatisticsRequest, self.statistics),
             Route("export", DataExportRequest, self.export, "GET"),
         ]
+
+    def prepare(self) -> None:
+        self._store.prepare()
 
     def close(self) -> None:
         self._jobs.close()
@@ -235,8 +239,8 @@ class WhatIf(Dashboard):
             workspace = session.workspace.snapshot()
             space = None if request.embedding is not None else session.workspace.get_space()
         if request.embedding is not None:
-            column = workspace.table.get_column(request.embedding)
             workspace.table.check_row(request.row)
+            column = get_embedding(workspace, request.embedding)
             values = compute_embedding_distances(column, request.row, request.metric)
             names, ignored = [column.name], []
         else:
@@ -263,6 +267,9 @@ class WhatIf(Dashboard):
             metric=request.metric,
             weights=request.weights,
             locked=request.locked,
+            embedding=None
+            if request.embedding is None
+            else get_embedding(workspace, request.embedding),
         )
         edits = []
         if request.search_edits:
@@ -347,7 +354,10 @@ def _apply_edit(workspace: Workspace, request: RowEditRequest) -> int | None:
     """Apply a change and return the row to show."""
     values = decode_values(request.values)
     if request.kind == "edit":
-        workspace.edit(request.row, values)
+        if request.step is not None:
+            workspace.edit_step(request.row, request.step, values)
+        else:
+            workspace.edit(request.row, values)
         return request.row
     if request.kind == "add":
         return workspace.add(values)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracklight.analysis.embeddings.sprites import SpriteTiles, draw_tile, plan_tiles
+from tracklight.analysis.embeddings.sprites import MAX_TILES, SpriteTiles, draw_tile, plan_tiles
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.errors import UsageError
@@ -23,10 +23,10 @@ _PLACEHOLDER_COLOR = (128, 128, 128, 255)
 def make_image(
     workspace: Workspace, row: int, feature: str, max_px: int | None, step: int = 0
 ) -> Blob:
-    """Return an image feature as PNG, scaled down if requested; of a sequence one step.
+    """Return an image feature as PNG, scaled down if requested; of a list or sequence one step.
 
     Raises:
-        UsageError: The feature is not an image, or cannot be decoded.
+        UsageError: The feature is not an image, has no such step, or cannot be decoded.
     """
     workspace.table.check_row(row)
     image = _read_image(workspace.table.get_column(feature), row, max_px, step)
@@ -36,8 +36,13 @@ def make_image(
     return Blob(out.getvalue(), "image/png", immutable=True)
 
 
-def plan_thumbnails(workspace: Workspace, feature: str) -> SpriteTiles:
+def plan_thumbnails(workspace: Workspace, feature: str, max_tiles: int = MAX_TILES) -> SpriteTiles:
     """Return the layout of the images of all rows that are not deleted.
+
+    Args:
+        workspace: The data.
+        feature: The column of images.
+        max_tiles: With more images than fit on so many tiles, each gets fewer pixels.
 
     Raises:
         UsageError: The feature is not an image.
@@ -46,14 +51,17 @@ def plan_thumbnails(workspace: Workspace, feature: str) -> SpriteTiles:
         raise UsageError(
             "what_if.no_images", '"{feature}" is not a column of images', feature=feature
         )
-    return plan_tiles(_THUMBNAIL_PX, _THUMBNAIL_PX, int(workspace.is_active.sum()))
+    count = int(workspace.is_active.sum())
+    return plan_tiles(_THUMBNAIL_PX, _THUMBNAIL_PX, count, max_tiles)
 
 
-def make_thumbnail_tile(workspace: Workspace, feature: str, tile: int) -> Blob:
+def make_thumbnail_tile(
+    workspace: Workspace, feature: str, tile: int, max_tiles: int = MAX_TILES
+) -> Blob:
     """Return one tile as PNG; rows without a readable image have a gray square."""
     from PIL import Image
 
-    tiles = plan_thumbnails(workspace, feature)
+    tiles = plan_thumbnails(workspace, feature, max_tiles)
     column = workspace.table.get_column(feature)
     rows = np.flatnonzero(workspace.is_active)
     side = tiles.cell_width
@@ -80,8 +88,8 @@ def _fill(image: Any, side: int) -> Any:
 
 def _read_image(column: DataColumn, row: int, max_px: int | None, step: int = 0) -> Any:
     value = column.get_value(row)
-    if column.is_sequence and value and step < len(value):
-        value = value[step]
+    if isinstance(value, list):
+        value = value[step] if step < len(value) else None
     while isinstance(value, list) and value:
         value = value[0]
     if not isinstance(value, bytes):

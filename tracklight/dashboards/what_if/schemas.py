@@ -141,7 +141,7 @@ class SessionRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ConfigureRequest(SessionRequest):
-    """The label, the inputs of models, and the names of the classes.
+    """The label, the inputs of models, and the names of the classes; null keeps the last two.
 
     ``classes_path`` is a text file with one class name per line.
     """
@@ -180,7 +180,7 @@ class RowRequest(SessionRequest):
 
 
 class RowImageRequest(RowRequest, kw_only=True):
-    """An image of one row, scaled down to ``max_px`` if given; ``step`` of a sequence."""
+    """An image of one row, scaled down to ``max_px`` if given; ``step`` of a list or sequence."""
 
     feature: Name
     version: int = 0
@@ -189,11 +189,16 @@ class RowImageRequest(RowRequest, kw_only=True):
 
 
 class RowEditRequest(SessionRequest):
-    """A change of the data. ``values`` are the new values; bytes as ``{"base64": …}``."""
+    """A change of the data. ``values`` are the new values; bytes as ``{"base64": …}``.
+
+    With ``step``, an edit changes only that item of lists, or that step of sequences; the number of
+    items appends one.
+    """
 
     kind: Literal["edit", "add", "duplicate", "delete", "undo", "reset"] = "edit"
     row: Row = 0
     values: dict[Name, Any] = {}
+    step: Row | None = None
 
 
 class ThumbnailsRequest(SessionRequest, kw_only=True):
@@ -218,10 +223,14 @@ class DistanceRequest(RowRequest):
 
 
 class CounterfactualRequest(RowRequest):
-    """The nearest rows with another prediction, and optionally the smallest edits."""
+    """The nearest rows with another prediction, and optionally the smallest edits.
+
+    ``embedding`` is a column of vectors by which rows are compared, instead of their features.
+    """
 
     metric: Metric = "l1"
     weights: dict[Name, float] = {}
+    embedding: Name | None = None
     model: Name | None = None
     count: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     locked: Names = []

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from urllib.parse import quote
 
 import msgspec
 import numpy as np
 
+from tracklight.analysis.media.static_export import encode_uri_component
+from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.dashboards.what_if.images import make_thumbnail_tile, plan_thumbnails
 from tracklight.dashboards.what_if.responses import (
     make_columns_response,
     make_performance_response,
@@ -31,6 +33,8 @@ from tracklight.errors import TracklightError
 #: Data sets with more rows are exported without their rows.
 _MAX_ROWS = 100_000
 _MAX_SLICE_VALUES = 50
+#: With more tiles, thumbnails get fewer pixels: four tiles have about 20 MB of photos.
+_MAX_THUMBNAIL_TILES = 4
 
 
 class StaticSession(msgspec.Struct):
@@ -48,7 +52,7 @@ class StaticSession(msgspec.Struct):
 def iter_static_responses(
     store: SessionStore, view: Mapping[str, str]
 ) -> Iterator[tuple[str, object]]:
-    """Yield paths and responses: each open data set, and a list of them.
+    """Yield paths and responses: each open data set with small images, and a list of them.
 
     A view that opens a file is exported with it.
 
@@ -61,11 +65,27 @@ def iter_static_responses(
     for session in store.list():
         with session.lock:
             exported = _export(session)
+            workspace = session.workspace.snapshot()
         exported.about.path = ""  # where the file is on this machine is private
         infos.append(exported.about)
-        yield f"static?session={quote(session.key, safe='')}", exported
+        yield f"static?session={encode_uri_component(session.key)}", exported
+        if exported.columns is not None:
+            yield from _iter_thumbnails(workspace, session.key)
     if infos:
         yield "sessions", DataSessionsResponse(infos)
+
+
+def _iter_thumbnails(workspace: Workspace, key: str) -> Iterator[tuple[str, object]]:
+    """Yield the layout of the images of each column, and its tiles."""
+    for name, column in workspace.table.columns.items():
+        if column.type != "image":
+            continue
+        query = f"session={encode_uri_component(key)}&feature={encode_uri_component(name)}"
+        tiles = plan_thumbnails(workspace, name, _MAX_THUMBNAIL_TILES)
+        yield f"thumbnails?{query}", tiles
+        for tile in range(tiles.tiles):
+            path = f"thumbnail_tile?{query}&version={workspace.version}&tile={tile}"
+            yield path, make_thumbnail_tile(workspace, name, tile, _MAX_THUMBNAIL_TILES)
 
 
 def _make_open_request(view: Mapping[str, str]) -> OpenRequest:

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 from tracklight.analysis.predictors.base import Predictor, Task
 from tracklight.analysis.predictors.column_models import ColumnPredictor, find_prediction_columns
@@ -34,12 +35,13 @@ from tracklight.dashboards.what_if.schemas import (
     OpenRequest,
     RestModel,
 )
-from tracklight.errors import LogError, Message, TracklightError, UsageError
+from tracklight.errors import LogError, Message, TracklightError, UsageError, import_optional
 from tracklight.logdir.data_files import MAX_FILES, DataFiles
 from tracklight.plugin import Context
 
 _MAX_SESSIONS = 20
 _MAX_FOLDERS = 20_000
+_MAX_PREPARE_FOLDERS = 1000
 _MAX_CLASSES_BYTES = 10 << 20
 
 
@@ -74,6 +76,14 @@ class SessionStore:
             self._sessions[name] = OpenSession(name, name, workspace, is_own=False)
 
     # ---- files
+
+    def prepare(self) -> None:
+        """Import what reads Parquet files if there are some, which takes as long as reading one."""
+        folders = islice(self._files.walk(), _MAX_PREPARE_FOLDERS)
+        if any(name.lower().endswith(".parquet") for _, _, names in folders for name in names):
+            # Opening a file reports that it is not installed.
+            with suppress(TracklightError):
+                import_optional("pyarrow.parquet", "a Parquet file", "parquet")
 
     def list_files(self) -> DataFilesResponse:
         """Return the data files and model files below the log directories and ``--data-dir``."""

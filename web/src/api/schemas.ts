@@ -5642,8 +5642,8 @@ export interface ColumnValues {
 }
 
 /**
- * The label, the inputs of models, and the names of the classes. `classes_path` is a text file with
- * one class name per line.
+ * The label, the inputs of models, and the names of the classes; null keeps the last two.
+ * `classes_path` is a text file with one class name per line.
  */
 export interface ConfigureRequest extends SessionRequest {
   readonly label?: string | null;
@@ -5652,12 +5652,16 @@ export interface ConfigureRequest extends SessionRequest {
   readonly classes_path?: string | null;
 }
 
-/** The nearest rows with another prediction, and optionally the smallest edits. */
+/**
+ * The nearest rows with another prediction, and optionally the smallest edits. `embedding` is a
+ * column of vectors by which rows are compared, instead of their features.
+ */
 export interface CounterfactualRequest extends RowRequest {
   /** Default: `"l1"`. */
   readonly metric?: Metric;
   /** Default: `{}`. */
   readonly weights?: Readonly<Record<string, number>>;
+  readonly embedding?: string | null;
   readonly model?: string | null;
   /** Default: `1`. */
   readonly count?: number;
@@ -6065,7 +6069,10 @@ export interface RestModel {
   readonly timeout_s?: number;
 }
 
-/** A change of the data. `values` are the new values; bytes as `{"base64": …}`. */
+/**
+ * A change of the data. `values` are the new values; bytes as `{"base64": …}`. With `step`, an edit
+ * changes only that item of lists, or that step of sequences; the number of items appends one.
+ */
 export interface RowEditRequest extends SessionRequest {
   /** Default: `"edit"`. */
   readonly kind?: 'edit' | 'add' | 'duplicate' | 'delete' | 'undo' | 'reset';
@@ -6073,6 +6080,7 @@ export interface RowEditRequest extends SessionRequest {
   readonly row?: number;
   /** Default: `{}`. */
   readonly values?: Readonly<Record<string, unknown>>;
+  readonly step?: number | null;
 }
 
 /** The row after a change; null if it was deleted or nothing was left to undo. */
@@ -6083,7 +6091,7 @@ export interface RowEditResponse {
   readonly row: RowResponse | null;
 }
 
-/** An image of one row, scaled down to `max_px` if given; `step` of a sequence. */
+/** An image of one row, scaled down to `max_px` if given; `step` of a list or sequence. */
 export interface RowImageRequest extends RowRequest {
   readonly feature: string;
   /** Default: `0`. */

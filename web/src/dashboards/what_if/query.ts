@@ -3,6 +3,7 @@ import type { ColumnValues, DataColumnsResponse, ModelJobStatus } from '../../ap
 
 const MAX_COLUMN_BYTES = 200e6;
 const MAX_THUMBNAIL_BYTES = 50e6;
+const MAX_IMAGE_BYTES = 20e6;
 const POLL_MS = 150;
 
 // Data sets change only by the requests of a user, after which these queries are invalidated.
@@ -53,6 +54,14 @@ export const thumbnailTileQuery = defineQuery('GET what_if/thumbnail_tile', {
   isFile: true,
   cost: ({ size }) => size,
   maxCost: MAX_THUMBNAIL_BYTES,
+});
+
+/** An image of one row. In a static export, its thumbnail. */
+export const imageQuery = defineQuery('GET what_if/image', {
+  scope: 'immutable',
+  isFile: true,
+  cost: ({ size }) => size,
+  maxCost: MAX_IMAGE_BYTES,
 });
 
 export const rowQuery = defineQuery('GET what_if/row', { scope: 'immutable' });

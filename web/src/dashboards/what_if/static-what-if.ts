@@ -1,5 +1,5 @@
 /** Data sets of a static export: columns, metrics and statistics, without models and changes. */
-import type { RowResponse, StaticSession } from '../../api/schemas';
+import type { RowResponse, SpriteTiles, StaticSession } from '../../api/schemas';
 import { NotExportedError } from '../../api/errors';
 import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
 import { encodeQuery } from '../../api/transport';
@@ -23,6 +23,8 @@ export const whatIfHandlers: StaticHandlers = {
   },
   'POST what_if/statistics': async ({ session }, contents) =>
     (await readSession(contents, session)).statistics,
+  'GET what_if/image': async ({ session, feature, row = 0 }, contents) =>
+    cutThumbnail(contents, session, feature, row),
   'GET what_if/row': async ({ session, row = 0 }, contents) =>
     makeRow(await readSession(contents, session), row),
 };
@@ -31,6 +33,33 @@ async function readSession(contents: ExportContents, session: string): Promise<S
   const path = `${API_PATH}static?${encodeQuery({ session })}`;
   if (!contents.has(path)) throw new NotExportedError();
   return (await contents.read(path)) as StaticSession;
+}
+
+/** Return the small image of a row, of which the export has no larger one. */
+async function cutThumbnail(
+  contents: ExportContents,
+  session: string,
+  feature: string,
+  row: number,
+): Promise<Blob> {
+  const { about, columns } = await readSession(contents, session);
+  const query = encodeQuery({ session, feature });
+  const at = columns?.rows.indexOf(row) ?? -1;
+  if (at < 0 || !contents.has(`${API_PATH}thumbnails?${query}`)) throw new NotExportedError();
+  const layout = (await contents.read(`${API_PATH}thumbnails?${query}`)) as SpriteTiles;
+  const { per_tile: perTile, tile_columns: tileColumns } = layout;
+  const { cell_width: width, cell_height: height } = layout;
+  const tile = Math.floor(at / perTile);
+  const path = `${API_PATH}thumbnail_tile?${query}&${encodeQuery({ version: about.version, tile })}`;
+  const { content } = (await contents.read(path)) as { readonly content: Uint8Array };
+  const place = at % perTile;
+  const left = (place % tileColumns) * width;
+  const top = Math.floor(place / tileColumns) * height;
+  const sheet = new Blob([Uint8Array.from(content)], { type: 'image/png' });
+  const image = await createImageBitmap(sheet, left, top, width, height);
+  const canvas = new OffscreenCanvas(width, height);
+  canvas.getContext('2d')?.drawImage(image, 0, 0);
+  return canvas.convertToBlob({ type: 'image/png' });
 }
 
 /** Return one row from the exported columns; images and lists are not exported. */

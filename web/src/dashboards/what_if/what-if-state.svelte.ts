@@ -6,6 +6,7 @@ import type {
   CounterfactualsResponse,
   DataColumnInfo,
   DataSessionsResponse,
+  DistanceRequest,
   DistancesResponse,
   ModelInfo,
   OpenRequest,
@@ -47,6 +48,8 @@ export class WhatIfState {
   /** Why the last change failed. */
   problem = $state.raw<Problem | null>(null);
   isEditing = $state(false);
+  /** The file of a link is being read. */
+  isOpening = $state(false);
   /** Rows chosen with a box or a lasso. */
   selectedRows = $state.raw<ReadonlySet<number>>(new Set());
   dialog = $state<'data' | 'model' | null>(null);
@@ -79,14 +82,12 @@ export class WhatIfState {
     });
     this.distancesQuery = context.query(distancesQuery, () => {
       const { info } = this;
-      const { anchor, metric } = settings;
+      const { anchor } = settings;
       if (!info || anchor.value === null || !this.isDistanceUsed) return null;
       return {
         session: info.session,
         row: anchor.value,
-        metric: metric.value,
-        weights: settings.weights.value,
-        embedding: this.embeddingName === '' ? null : this.embeddingName,
+        ...this.distanceOptions,
       };
     });
     this.counterfactualsQuery = context.query(
@@ -99,8 +100,7 @@ export class WhatIfState {
           session: info.session,
           row,
           model: model.name,
-          metric: settings.metric.value,
-          weights: settings.weights.value,
+          ...this.distanceOptions,
           count: Math.max(1, Math.min(100, settings.count.value)),
           locked: settings.locked.value,
           threshold: model.task === 'regression' ? settings.difference.value : null,
@@ -182,6 +182,16 @@ export class WhatIfState {
     () =>
       this.embeddingColumns.find(({ name }) => name === this.settings.embedding.value)?.name ?? '',
   );
+
+  /** How rows are compared. Vectors have no weights. */
+  readonly distanceOptions: Required<Pick<DistanceRequest, 'metric' | 'weights' | 'embedding'>> =
+    $derived.by(() => {
+      const { metric, weights } = this.settings;
+      const name = this.embeddingName;
+      return name === ''
+        ? { metric: metric.value, weights: weights.value, embedding: null }
+        : { metric: metric.value, weights: {}, embedding: name };
+    });
 
   readonly isDistanceUsed: boolean = $derived.by(() =>
     [this.xName, this.yName, this.colorName].includes(DISTANCE_COLUMN),
@@ -437,7 +447,9 @@ export class WhatIfState {
     const chosen = row.value;
     const [prediction, task] = [fileScores.value, fileTask.value];
     // No history entry, so that Back returns to the page with the link.
+    this.isOpening = true;
     this.problem = await this.openData({ path, label, prediction, task }, 'replace');
+    this.isOpening = false;
     if (!this.problem) row.set(chosen);
   }
 

@@ -28,8 +28,13 @@ test('values become texts that can be parsed again', () => {
 
 test('one step of a sequence is shown and replaced', () => {
   const value = [[1], [2, 3]];
-  expect(countSteps({ is_sequence: true, value })).toBe(2);
-  expect(countSteps({ is_sequence: false, value: [1, 2] })).toBe(0);
+  const numbers = { type: 'float', is_list: true } as const;
+  expect(countSteps({ ...numbers, is_sequence: true, value })).toBe(2);
+  expect(countSteps({ ...numbers, is_sequence: false, value: [1, 2] })).toBe(0);
+  // Images of a list are edited one by one.
+  const images = { type: 'image', is_list: true, is_sequence: false } as const;
+  expect(countSteps({ ...images, value: [null, null, null] })).toBe(3);
+  expect(countSteps({ ...images, is_list: false, value: null })).toBe(0);
   expect(formatStep(value, 0)).toBe('1');
   expect(formatStep(value, 1)).toBe('[2,3]');
   expect(formatStep(value, 2)).toBe('');

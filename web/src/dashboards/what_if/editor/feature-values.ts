@@ -49,12 +49,17 @@ export function isSame(one: unknown, other: unknown): boolean {
   return formatFeature(one) === formatFeature(other);
 }
 
-/** Return the number of steps of a sequence; 0 for other features. */
-export function countSteps({ is_sequence: isSequence, value }: StepFeature): number {
-  return isSequence && Array.isArray(value) ? value.length : 0;
+/** Return whether a feature is edited step by step: sequences, and lists of images. */
+export function hasSteps(feature: Omit<StepFeature, 'value'>): boolean {
+  return feature.is_sequence || (feature.is_list && isBinary(feature));
 }
 
-type StepFeature = Pick<FeatureValue, 'is_sequence' | 'value'>;
+/** Return the number of steps of a sequence or a list of images; 0 for other features. */
+export function countSteps(feature: StepFeature): number {
+  return hasSteps(feature) && Array.isArray(feature.value) ? feature.value.length : 0;
+}
+
+type StepFeature = Pick<FeatureValue, 'type' | 'is_list' | 'is_sequence' | 'value'>;
 
 /** Return one step of a sequence as text; a single item is written without brackets. */
 export function formatStep(value: unknown, step: number): string {

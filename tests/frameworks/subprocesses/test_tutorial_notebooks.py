@@ -1,0 +1,144 @@
+"""The notebooks of docs/tutorials run from top to bottom and log what they say.
+
+Each runs in a kernel of its own, so that frameworks do not meet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracklight
+from tests.frameworks.programs import need
+from tracklight.server.instances import list_instances
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[3]
+TUTORIALS = ROOT / "docs" / "tutorials"
+#: A notebook takes about twenty seconds on an idle machine, mostly to import its framework.
+CELL_TIMEOUT_S = 300
+
+#: The packages that each notebook needs.
+NOTEBOOKS = {
+    "keras_callback": ("keras", "tensorflow", "pandas"),
+    "custom_loop": ("tensorflow",),
+    "images_confusion_matrix": ("keras", "tensorflow", "matplotlib"),
+    "histograms": ("keras", "tensorflow"),
+    "graphs": ("tensorflow",),
+    "hparams": ("keras", "tensorflow", "pandas"),
+    "embeddings": (),
+    "profiling": ("torch",),
+    "nan_hunt": ("torch",),
+    "what_if": ("sklearn", "pandas"),
+}
+#: Runs and tags that the log has afterwards.
+LOGGED = {
+    "keras_callback": [("units=4/train", "epoch_loss"), ("units=32/validation", "epoch_accuracy")],
+    "custom_loop": [("custom/train", "gradient norm"), ("custom/test", "accuracy")],
+    "images_confusion_matrix": [
+        ("images", "training data"),
+        ("images", "one of each class"),
+        ("images", "confusion matrix"),
+    ],
+    "histograms": [
+        ("histograms/activations", "hidden/output"),
+        ("histograms/activations", "hidden/share of zeros"),
+    ],
+    "graphs": [("graphs", "standardize"), ("model/train", "keras")],
+    "hparams": [("grid/0", "accuracy"), ("grid/7", "accuracy")],
+    "profiling": [],
+    "nan_hunt": [],
+    "embeddings": [],
+    "what_if": [],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working directory with its own settings; servers that a notebook starts are stopped."""
+    for name in ("TRACKLIGHT_DATA_DIR", "TRACKLIGHT_CACHE_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    yield tmp_path
+    for board in list_instances():
+        os.kill(board.pid, signal.SIGTERM)
+
+
+def run_notebook(name: str, folder: Path) -> Any:
+    """Execute all cells and return the notebook with its outputs; an error is raised."""
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    notebook = nbformat.read(TUTORIALS / f"{name}.ipynb", as_version=4)
+    nbclient.NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT_S,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+    ).execute()
+    return notebook
+
+
+def list_outputs(notebook: Any, kind: str) -> list[str]:
+    """Return the outputs of one media type, or what was printed for ``text``."""
+    found = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            if kind == "text" and output.output_type == "stream":
+                found.append(output.text)
+            found += [output.data[kind]] if kind in output.get("data", {}) else []
+    return found
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_notebook_runs(name: str, folder: Path) -> None:
+    need(*NOTEBOOKS[name])
+    notebook = run_notebook(name, folder)
+    frames = [text for text in list_outputs(notebook, "text/html") if "tracklight-" in text]
+    assert len(frames) == 1  # the board, or the What-If page
+    if name == "what_if":
+        return
+    with tracklight.open(folder / "logs") as log:
+        for run, tag in LOGGED[name]:
+            assert tag in log[run].tags(), run
+        check(name, log, notebook, folder)
+
+
+def check(name: str, log: Any, notebook: Any, folder: Path) -> None:
+    """Check what only one of the notebooks says."""
+    if name == "images_confusion_matrix":
+        assert len(log.images("images", "confusion matrix")) == 4
+    elif name == "hparams":
+        assert len(log.hparams()) == 8
+    elif name == "embeddings":
+        names = {path.name for path in (folder / "logs" / "embeddings").iterdir()}
+        assert "projector_config.pbtxt" in names and any("sprite" in one for one in names)
+    elif name == "profiling":
+        # A batch of 32 samples takes 2 ms each to decode.
+        assert log.profile("before").summary.steps.mean_ms > 60
+        assert len(log.profile("after").steps) == 6
+        assert any("input" in text.lower() for text in list_outputs(notebook, "text/plain"))
+    elif name == "nan_hunt":
+        printed = "".join(list_outputs(notebook, "text"))
+        assert re.search(r'step \d+: "log" produced', printed), printed
+        assert "nan" not in list_outputs(notebook, "text/plain")[-1]
+
+
+def test_notebooks_are_listed_and_stored_without_outputs() -> None:
+    assert {path.stem for path in TUTORIALS.glob("*.ipynb")} == set(NOTEBOOKS) == set(LOGGED)
+    index = (TUTORIALS / "index.md").read_text("utf-8")
+    for name in NOTEBOOKS:
+        assert f"({name}.ipynb)" in index
+        content = json.loads((TUTORIALS / f"{name}.ipynb").read_text("utf-8"))
+        code = [cell for cell in content["cells"] if cell["cell_type"] == "code"]
+        assert not any(cell["outputs"] or cell["execution_count"] for cell in code)
