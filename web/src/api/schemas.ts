@@ -2203,6 +2203,8 @@ export interface NeighborRow {
   readonly op: string;
   /** Which input of the target it is; -1 between groups. */
   readonly position: number;
+  /** The name of that input in the documentation of the operation; empty if unknown. */
+  readonly input_name: string;
   /** Which output of the source it is. */
   readonly output: string;
   readonly control: boolean;
@@ -2237,6 +2239,8 @@ export interface NodeResponse {
   readonly name: string;
   readonly kind: ChildKind;
   readonly op: string;
+  /** What the operation does, in a line of English; empty if unknown. */
+  readonly op_summary: string;
   readonly device: string;
   /** The source line that created it. */
   readonly source: string;
