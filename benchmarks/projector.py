@@ -1,4 +1,4 @@
-"""Embeddings: duration of layouts, first render and search of a million points.
+"""Embeddings: layouts, first render and search of a million points, panning of ten million.
 
 TensorBoard computes t-SNE of at most 10,000 points and UMAP of 5,000 in the page, without an end.
 Its time for the same number of steps is extrapolated from the first ones. No GPU for either.
@@ -35,12 +35,27 @@ _POINTS = "[role=application][data-drawn]"
 _NAMES = ("fred", "larry", "anna", "bob", "mary")
 _EXPRESSION = "^(fred|larry)$"
 _PATIENCE_S = 3600.0
+_TILED_DIMENSIONS = 8
+#: Record the time between frames until `stopFrames` is called.
+_WATCH_FRAMES = """() => {
+  const frames = [];
+  let before = performance.now();
+  let running = true;
+  const watch = (now) => {
+    frames.push(now - before);
+    before = now;
+    if (running) requestAnimationFrame(watch);
+  };
+  requestAnimationFrame((now) => { before = now; requestAnimationFrame(watch); });
+  window.stopFrames = () => { running = false; return frames; };
+}"""
 
 
 def measure(quick: bool) -> Iterator[Row]:
     yield from _compare_tsne(1000 if quick else 10_000)
     yield from _lay_out_many(2000 if quick else 100_000)
     yield from _show_many(20_000 if quick else 1_000_000)
+    yield from _pan_tiles(2_100_000 if quick else 10_000_000)
 
 
 def _compare_tsne(count: int) -> Iterator[Row]:
@@ -98,11 +113,50 @@ def _show_many(count: int) -> Iterator[Row]:
     )
 
 
-def make_vectors(count: int) -> Float32:
+def _pan_tiles(count: int) -> Iterator[Row]:
+    """Drag the map of many points along a path and back, without a GPU."""
+    with tempfile.TemporaryDirectory() as folder, start_chromium() as browser:
+        write_vectors(Path(folder), make_vectors(count, _TILED_DIMENSIONS))
+        with board.start_tracklight(Path(folder)) as site, open_page(browser) as page:
+            first_s = time_first(
+                page, f"{site.url}?tab=projector", f"{_POINTS}[data-drawn='1'][aria-busy=false]"
+            )
+            frames = _measure_pan(page)
+    what = f"{count:,} points of {_TILED_DIMENSIONS} dimensions as density tiles"
+    yield Row(f"{what}: drawn", format_s(first_s), must="to be drawn", reached=True)
+    slow_ms = float(np.quantile(frames, 0.95))
+    rate = 1000 / float(np.mean(frames))
+    yield Row(
+        "… frames a second while the map is panned (95 % of the frames within)",
+        f"{rate:.0f} ({slow_ms:.0f} ms)",
+        must="at least 30",
+        reached=rate >= 30,
+    )
+
+
+def _measure_pan(page: Page) -> list[float]:
+    """Return the milliseconds between frames while the map is dragged."""
+    box = page.locator(_POINTS).bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    for _ in range(4):
+        page.mouse.wheel(0, -300)
+    page.locator(f"{_POINTS}[data-drawn='1'][aria-busy=false]").wait_for()
+    page.mouse.down()
+    page.evaluate(_WATCH_FRAMES)
+    for step in range(240):
+        page.mouse.move(x + 250 * np.sin(step / 20), y + 150 * np.sin(step / 31))
+    frames: list[float] = page.evaluate("window.stopFrames()")
+    page.mouse.up()
+    return frames
+
+
+def make_vectors(count: int, dimensions: int = _DIMENSIONS) -> Float32:
     """Return clusters of points."""
     rng = np.random.default_rng(0)
-    middles = rng.normal(0, 2, (40, _DIMENSIONS)).astype(np.float32)
-    vectors = rng.standard_normal((count, _DIMENSIONS), np.float32)
+    middles = rng.normal(0, 2, (40, dimensions)).astype(np.float32)
+    vectors = rng.standard_normal((count, dimensions), np.float32)
     vectors += middles[np.arange(count) % len(middles)]
     return vectors
 

@@ -56,7 +56,7 @@ VECTORS = {"id": next(iter(assign_ids([Embedding("conv", "cats")])))}
 EVALUATION = {"id": make_evaluation_id("logged", "conv", "fairness", 1, 1.7e9)}
 PEOPLE = {"session": "people"}
 #: Filled in with the job that was started before.
-JOB: dict[str, Any] = {}
+JOB: dict[str, Any] = {"job": ""}
 WHAT_IF_JOB: dict[str, Any] = {"job": ""}
 
 #: Routes that take a file instead of JSON.
@@ -154,6 +154,13 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "DELETE api/v1/projector/project": JOB,
     "GET api/v1/projector/layout": JOB,
     "GET api/v1/projector/quality": JOB,
+    "GET api/v1/projector/density": JOB,
+    "GET api/v1/projector/tile": {**JOB, "zoom": 1, "x": 0, "y": 1},
+    "GET api/v1/projector/nearest": {**JOB, "x": 0, "y": 0, "radius": 100},
+    "POST api/v1/projector/inside": {**JOB, "outline": [-9, -9, 9, -9, 0, 9]},
+    "POST api/v1/projector/positions": {**JOB, "rows": "AQ=="},
+    "GET api/v1/projector/regions": JOB,
+    "POST api/v1/projector/similar": {**VECTORS, "source": VECTORS, "text": "cat"},
     "POST api/v1/projector/neighbors": {**VECTORS, "row": 1},
     "POST api/v1/projector/search": {**VECTORS, "query": "cat"},
     "POST api/v1/projector/match": {**VECTORS, "other": VECTORS},
@@ -407,8 +414,8 @@ def test_all_documented_routes_work(client: TestClient) -> None:
         method, path = name.split()
         in_query = method in ("GET", "DELETE") or name in FILES
         request = REQUESTS[name]
-        if request is JOB or request is WHAT_IF_JOB:
-            request = {"job": known["job"]}
+        if "job" in request:
+            request = {**request, "job": known["job"]}
         if name == "GET api/v1/debugger/op":
             request = {**DUMP, "graph": known["graph"], "op_name": known["op"]}
         options = {"params" if in_query else "json": request, "content": FILES.get(name)}

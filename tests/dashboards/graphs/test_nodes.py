@@ -26,6 +26,18 @@ def test_node_has_its_edges_in_order(open_graph: OpenGraph) -> None:
     assert [(it.shape, it.elements) for it in added.tensors] == [(f"8{X}10", 80)]
 
 
+def test_operations_are_documented(open_graph: OpenGraph) -> None:
+    nodes = {"x": [], "w": [], "product": ["x", "w"], "all": ["product", "^x"]}
+    ops = {"x": "Placeholder", "w": "Const", "product": "MatMul", "all": "Relu"}
+    client = open_graph(graphdef(nodes, ops=ops))
+    product = client.request("node", path="product")
+    assert product.op_summary == 'Multiply the matrix "a" by the matrix "b".'
+    assert [it.input_name for it in product.inputs] == ["a", "b"]
+    assert [it.input_name for it in product.outputs] == ["features"]
+    relu = client.request("node", path="all")
+    assert [it.input_name for it in relu.inputs] == ["features", ""]
+
+
 def test_group_has_its_neighbors(open_graph: OpenGraph) -> None:
     net = open_graph(graphdef(NET)).request("node", path="net")
     assert (net.kind, net.nodes) == ("scope", 4)

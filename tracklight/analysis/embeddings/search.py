@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.embeddings.loading import LoadedEmbedding
-from tracklight.analysis.embeddings.metadata import LabelColumn, make_label_column
+from tracklight.analysis.embeddings.metadata import (
+    LabelColumn,
+    find_label_column,
+    make_label_column,
+)
 from tracklight.analysis.media.time_limits import match_lines
-from tracklight.types import Bool, Int64
+from tracklight.types import Bool, Int32, Int64
 from tracklight.util.lru_cache import LruCache
 
 #: Regular expressions that are literal texts: alternatives, optionally anchored.
@@ -122,6 +126,25 @@ class LabelSearcher:
                 matches = match_lines(query, index.text, len(labels.values))
             rows |= labels.expand(matches)
         return rows
+
+    def find_text(self, embedding: LoadedEmbedding, text: str) -> Int32:
+        """Return the points that stand for a text, ignoring case.
+
+        These are the points with this label; without any, those whose labels are words of the
+        text; without any, those whose labels contain it.
+        """
+        text = text.strip()
+        label_column = find_label_column(embedding.columns)
+        if not text or label_column is None:
+            return np.empty(0, np.int32)
+        index = self._get_index(embedding.get_column(label_column))
+        labels = embedding.get_column(label_column)
+        for texts in ([text], text.split()):
+            pattern = LiteralPattern(texts, at_start=True, at_end=True)
+            rows = np.flatnonzero(labels.expand(index.match(pattern)))
+            if len(rows):
+                return rows.astype(np.int32)
+        return np.flatnonzero(self.search(embedding, text, False, None)).astype(np.int32)
 
     def _get_index(self, column: LabelColumn) -> LabelIndex:
         # The cached entry holds the column, so that its id() is not reused meanwhile.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
+import numpy as np
 
 from tracklight.analysis.source import Blob
 from tracklight.errors import FormatError, UsageError
+from tracklight.types import Float32
 from tracklight.util.lru_cache import LruCache
 
 if TYPE_CHECKING:  # What-If draws tiles without loading the readers of embeddings
@@ -25,6 +27,8 @@ _MAX_CACHE_BYTES = 512 << 20
 _IDLE_S = 60.0
 #: A decoded sheet takes four bytes per pixel.
 _MAX_PIXELS = 1 << 30
+#: Images are compared at this size.
+_COMPARED_PX = 8
 
 
 class SpriteTiles(msgspec.Struct):
@@ -78,6 +82,26 @@ class SpriteCutter:
             )
         sprite = _get_sprite(embedding)
         return _encode(_crop(self._get_sheet(mark, embedding), sprite, row))
+
+    def find_similar(self, mark: str, embedding: LoadedEmbedding, image: bytes) -> int:
+        """Return the point whose image is most like another one, by their colors at low resolution.
+
+        Raises:
+            UsageError: The points have no images.
+            FormatError: The image cannot be decoded.
+        """
+        from PIL import Image
+
+        sprite = _get_sprite(embedding)
+        sheet = self._get_sheet(mark, embedding)
+        side, lines = _COMPARED_PX, -(-embedding.row_count // sprite.columns)
+        used = sheet.crop((0, 0, sprite.columns * sprite.cell_width, lines * sprite.cell_height))
+        small = used.resize((sprite.columns * side, lines * side), Image.Resampling.BOX)
+        cells = _to_pixels(small).reshape(lines, side, sprite.columns, side, 3)
+        vectors = cells.transpose(0, 2, 1, 3, 4).reshape(-1, side * side * 3)
+        pixels = _decode_image(io.BytesIO(image)).resize((side, side), Image.Resampling.BOX)
+        differences = vectors[: embedding.row_count] - _to_pixels(pixels).reshape(-1)
+        return int(np.einsum("ij,ij->i", differences, differences).argmin())
 
     def _get_sheet(self, mark: str, embedding: LoadedEmbedding) -> Any:
         return self._sheets.get_or_build(
@@ -154,12 +178,25 @@ def _get_sprite(embedding: LoadedEmbedding) -> SpriteSheet:
     return embedding.sprite
 
 
+def _to_pixels(image: Any) -> Float32:
+    """Return the colors of an image on a white background."""
+    rgba: Float32 = np.asarray(image, np.float32) / np.float32(255)
+    alpha = rgba[..., 3:]
+    colors: Float32 = rgba[..., :3] * alpha + (1 - alpha)
+    return colors
+
+
 def _decode(embedding: LoadedEmbedding) -> Any:
+    with embedding.open_sprite() as file:
+        return _decode_image(file)
+
+
+def _decode_image(file: BinaryIO) -> Any:
     from PIL import Image
 
     try:
-        with warnings.catch_warnings(), embedding.open_sprite() as file:
-            # `_get_sprite` has checked the size; Pillow's limit is lower.
+        with warnings.catch_warnings():
+            # `_get_sprite` has checked the size of a sheet; Pillow's limit is lower.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             with Image.open(file) as image:
                 return image.convert("RGBA")

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from tracklight.analysis.graphs.hierarchy import (
     get_scope,
 )
 from tracklight.analysis.graphs.model import ARGUMENT, RESULT, Graph, TensorLookup
+from tracklight.analysis.graphs.op_docs import OpDocs
 from tracklight.analysis.graphs.queries import Adjacency, TextIndex
 from tracklight.analysis.graphs.statistics import NodeStatistics, compute_node_statistics
 from tracklight.errors import UsageError
@@ -200,6 +202,12 @@ class GraphIndex:
         self.root = Subgraph(graph)
         self._bodies: dict[str, Subgraph] = {}
         self._lock = threading.Lock()
+
+    @cached_property
+    def op_docs(self) -> OpDocs:
+        """The documentation of the operators of the framework that the graph comes from."""
+        bodies = self.graph.functions.values()
+        return OpDocs(chain(self.graph.ops, *(body.ops for body in bodies)))
 
     def locate(self, path: str) -> Location:
         """Resolve a path such as ``call|function|path inside``.

@@ -26,6 +26,7 @@ from tracklight.analysis.graphs.model_files.exported_program import (
     parse_exported_program,
 )
 from tracklight.analysis.graphs.model_files.tflite import TFLITE_MAGIC, parse_tflite
+from tracklight.analysis.graphs.model_files.torchscript import is_torchscript, parse_torchscript
 from tracklight.analysis.graphs.model_files.weight_files import (
     HDF5_MAGIC,
     is_safetensors,
@@ -55,6 +56,7 @@ _DAMAGED = frozenset(
         "graphs.damaged_archive",
         "graphs.damaged_program",
         "graphs.damaged_tflite",
+        "graphs.damaged_torchscript",
         "graphs.text_too_large",
     }
 )
@@ -175,17 +177,19 @@ def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
 
 
 def _parse_archive(data: bytes) -> Graph:
-    """Parse a zip archive: a .keras file, or a program exported from PyTorch."""
+    """Parse a zip archive: a .keras file, or a model of torch.export or torch.jit."""
     archive = ModelArchive(data)
     program = find_exported_program(archive)
     if program is not None:
         return parse_exported_program(archive, program)
+    if is_torchscript(archive):
+        return parse_torchscript(archive)
     if _KERAS_CONFIG in archive.names:
         return parse_keras(archive.read(_KERAS_CONFIG, _MAX_KERAS_CONFIG_BYTES))
     raise FormatError(
         "graphs.unknown_archive",
-        "it is an archive, but neither a .keras file nor a program of torch.export (.pt2); "
-        "export it as one of them or as ONNX",
+        "it is an archive, but neither a .keras file nor a model of torch.export (.pt2) or "
+        "torch.jit.save; export it as one of them or as ONNX",
     )
 
 

@@ -372,6 +372,8 @@ class NeighborRow(msgspec.Struct):
     op: str
     position: int
     """Which input of the target it is; -1 between groups."""
+    input_name: str
+    """The name of that input in the documentation of the operation; empty if unknown."""
     output: str
     """Which output of the source it is."""
     control: bool
@@ -417,6 +419,8 @@ class NodeResponse(msgspec.Struct):
     name: str
     kind: ChildKind
     op: str
+    op_summary: str
+    """What the operation does, in a line of English; empty if unknown."""
     device: str
     source: str
     """The source line that created it."""

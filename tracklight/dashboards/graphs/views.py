@@ -28,7 +28,7 @@ from tracklight.analysis.graphs.groups import (
     compute_roles,
 )
 from tracklight.analysis.graphs.hierarchy import UNIQUE_STRUCTURE
-from tracklight.analysis.graphs.model import count_known_elements, format_shape
+from tracklight.analysis.graphs.model import Graph, count_known_elements, format_shape
 from tracklight.analysis.graphs.queries import SearchHit, compress_ranks, parse_query
 from tracklight.dashboards.graphs.overview import get_edge_change, list_bundle_changes
 from tracklight.dashboards.graphs.schemas import (
@@ -411,6 +411,7 @@ def _make_node_response(
         name=group.path,
         kind="series" if group.is_partial else "scope",
         op="",
+        op_summary="",
         device="",
         source="",
         nodes=group.last - group.first,
@@ -447,6 +448,8 @@ def _fill_node(
     response.name, response.op = graph.names[node], graph.ops[node]
     response.kind = subgraph.get_node_group(node).children[0].kind
     response.device, response.source = details.device, details.source
+    doc = graph_index.op_docs.find(graph.ops[node])
+    response.op_summary = doc.summary if doc else ""
     response.attributes = [AttributeRow(key, value) for key, value in details.attributes.items()]
     response.tensors = [
         OutputRow(it.dtype, format_shape(it.shape), count_known_elements(it))
@@ -487,6 +490,7 @@ def _make_neighbor_row(
         path=location.full_path(subgraph.hierarchy.paths[neighbor]),
         op=subgraph.graph.ops[neighbor],
         position=int(edges.position[edge]),
+        input_name="" if is_control else _get_input_name(graph_index, subgraph.graph, edge),
         output=edges.output[edge],
         control=is_control,
         shape="" if tensor is None else format_shape(tensor.shape),
@@ -497,6 +501,19 @@ def _make_neighbor_row(
         change=change,
         previous=previous,
     )
+
+
+def _get_input_name(graph_index: GraphIndex, graph: Graph, edge: int) -> str:
+    """Return the documented name of the input that an edge leads to; empty if it is unknown."""
+    edges = graph.edges
+    target, position = int(edges.target[edge]), int(edges.position[edge])
+    doc = graph_index.op_docs.find(graph.ops[target])
+    if doc is None:
+        return ""
+    first, last = np.searchsorted(edges.target, [target, target + 1])
+    is_data = ~edges.control[first:last]
+    count = int(edges.position[first:last][is_data].max()) + 1
+    return doc.list_input_names(count)[position]
 
 
 def _fill_group(
@@ -544,6 +561,7 @@ def _iter_group_neighbors(
             path=paths[number] if is_body else location.full_path(paths[number]),
             op="" if node is None else subgraph.graph.ops[node],
             position=-1,
+            input_name="",
             output="",
             control=not data_counts[number],
             shape=tensors.label[number],

@@ -2,8 +2,9 @@
 
 `Projector` declares the routes. `schemas` has the requests and responses. `library` finds and loads
 embeddings, `edits` stores what users change, `jobs` runs computations in the background, `layouts`
-computes projections, `responses` builds everything else, and `static_export` lists the responses
-that a static export contains. The mathematics is in `tracklight.analysis.embeddings.projections`.
+computes projections, `density` serves tiles and regions of them, `responses` builds everything
+else, and `static_export` lists the responses that a static export contains. The mathematics is in
+`tracklight.analysis.embeddings`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tracklight.analysis.embeddings.loading import (
 )
 from tracklight.analysis.embeddings.search import LabelSearcher
 from tracklight.analysis.embeddings.sprites import SpriteCutter
+from tracklight.dashboards.projector.density import LayoutDensity
 from tracklight.dashboards.projector.edits import LabelEdit
 from tracklight.dashboards.projector.jobs import ClusterJobs, ProjectorJobs
 from tracklight.dashboards.projector.layouts import LayoutJobs
@@ -30,6 +32,7 @@ from tracklight.dashboards.projector.responses import (
     make_file_stream,
     make_neighbors_response,
     make_point_response,
+    make_similar_response,
 )
 from tracklight.dashboards.projector.schemas import (
     BookmarkRequest,
@@ -38,6 +41,7 @@ from tracklight.dashboards.projector.schemas import (
     ClustersResponse,
     ColumnRequest,
     ColumnResponse,
+    DensityResponse,
     EditRequest,
     EditResponse,
     EmbeddingFileRequest,
@@ -47,20 +51,32 @@ from tracklight.dashboards.projector.schemas import (
     EmbeddingsResponse,
     JobRequest,
     JobStatus,
+    LayoutPlaneRequest,
     LayoutRequest,
     LayoutResponse,
     MatchRequest,
     MatchResponse,
+    NearestRequest,
+    NearestResponse,
     NeighborsRequest,
     NeighborsResponse,
+    OutlineRequest,
     PointRequest,
     PointResponse,
+    PositionsRequest,
+    PositionsResponse,
     ProjectionRequest,
     QualityRequest,
     QualityResponse,
+    RegionsRequest,
+    RegionsResponse,
     SearchRequest,
     SearchResponse,
+    SimilarRequest,
+    SimilarResponse,
     SpriteTileRequest,
+    TileRequest,
+    TileResponse,
     UploadRequest,
 )
 from tracklight.dashboards.projector.static_export import StaticExportSource, iter_static_responses
@@ -87,6 +103,7 @@ class Projector(Dashboard):
         self._jobs = ProjectorJobs(context)
         self._searcher = LabelSearcher()
         self._layouts = LayoutJobs(self._library, self._jobs, self._searcher)
+        self._density = LayoutDensity(self._library, self._jobs)
         self._clusters = ClusterJobs(self._library, self._jobs)
         self._sprites = SpriteCutter()
 
@@ -102,7 +119,14 @@ class Projector(Dashboard):
             Route("project", JobRequest, self.cancel, "DELETE"),
             Route("layout", LayoutRequest, self.layout, "GET"),
             Route("quality", QualityRequest, self.quality, "GET"),
+            Route("density", LayoutPlaneRequest, self.density, "GET"),
+            Route("tile", TileRequest, self.tile, "GET"),
+            Route("nearest", NearestRequest, self.nearest, "GET"),
+            Route("inside", OutlineRequest, self.inside),
+            Route("positions", PositionsRequest, self.positions),
+            Route("regions", RegionsRequest, self.regions, "GET"),
             Route("neighbors", NeighborsRequest, self.neighbors),
+            Route("similar", SimilarRequest, self.similar),
             Route("search", SearchRequest, self.search),
             Route("match", MatchRequest, self.match),
             Route("cluster", ClusterRequest, self.cluster),
@@ -163,9 +187,44 @@ class Projector(Dashboard):
         """Return the trustworthiness of a layout."""
         return self._layouts.get_quality(request)
 
+    def density(self, request: LayoutPlaneRequest) -> DensityResponse:
+        """Return the bounds of a layout, and prepare its tiles."""
+        return self._density.get_bounds(request)
+
+    def tile(self, request: TileRequest) -> TileResponse:
+        """Return a tile of the density of a layout."""
+        return self._density.get_tile(request)
+
+    def nearest(self, request: NearestRequest) -> NearestResponse:
+        """Return the point of a layout that is nearest to a position."""
+        return self._density.find_nearest(request)
+
+    def inside(self, request: OutlineRequest) -> SearchResponse:
+        """Return the points of a layout inside a polygon."""
+        return self._density.find_inside(request)
+
+    def positions(self, request: PositionsRequest) -> PositionsResponse:
+        """Return the positions of some points of a layout."""
+        return self._density.get_positions(request)
+
+    def regions(self, request: RegionsRequest) -> RegionsResponse:
+        """Return the dense regions of a layout, named by typical words of their labels."""
+        return self._density.get_regions(request)
+
     def neighbors(self, request: NeighborsRequest) -> NeighborsResponse:
         """Return the exact nearest neighbors of a point, or of the mean of some points."""
         return make_neighbors_response(self._load(request), request)
+
+    def similar(self, request: SimilarRequest) -> SimilarResponse:
+        """Return the points nearest to a text or an image that another embedding has."""
+        source_ref = self._library.resolve(request.source)
+        source = self._library.load(source_ref)
+        if request.image is not None:
+            row = self._sprites.find_similar(source_ref.mark, source, request.image)
+            rows = np.array([row], np.int32)
+        else:
+            rows = self._searcher.find_text(source, request.text)
+        return make_similar_response(self._load(request), source, rows, request)
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Return the points whose labels contain a text or match a regular expression."""

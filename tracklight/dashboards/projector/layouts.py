@@ -365,7 +365,7 @@ class LayoutJobs:
         status = make_job_status(job, context)
         layout = job.result
         coordinates: list[Float32] = []
-        if layout is not None and status.frame != request.known_frame:
+        if request.coordinates and layout is not None and status.frame != request.known_frame:
             coordinates = [layout[:, axis] for axis in request.axes if axis < layout.shape[1]]
         return LayoutResponse(
             status,

@@ -29,10 +29,12 @@ from tracklight.dashboards.projector.schemas import (
     NeighborsRequest,
     NeighborsResponse,
     PointResponse,
+    SimilarRequest,
+    SimilarResponse,
 )
 from tracklight.errors import UsageError
 from tracklight.plugin import Stream
-from tracklight.types import Bool, Float32, Float64
+from tracklight.types import Bool, Float32, Float64, Int32
 
 _MAX_VALUES = 200
 #: Vectors with more dimensions are mostly embeddings of words or activations, whose lengths mean
@@ -82,11 +84,11 @@ def _make_column_info(column: LabelColumn) -> ColumnInfo:
         missing=column.missing_count,
         min=float(finite.min()) if len(finite) else None,
         max=float(finite.max()) if len(finite) else None,
-        values=[] if column.codes is None else _list_frequent_values(column),
+        values=[] if column.codes is None else list_frequent_values(column),
     )
 
 
-def _list_frequent_values(column: LabelColumn) -> list[LabelCount]:
+def list_frequent_values(column: LabelColumn) -> list[LabelCount]:
     """Return the most frequent values; equally frequent ones in the order of the rows."""
     counts = column.count_values()
     order = np.argsort(-counts, kind="stable")[:_MAX_VALUES]
@@ -170,6 +172,39 @@ def _select_query_rows(embedding: LoadedEmbedding, request: NeighborsRequest) ->
             "projector.no_selection", "no point is selected whose neighbors could be found"
         )
     return rows
+
+
+_MAX_SOURCE_LABELS = 5
+
+
+def make_similar_response(
+    embedding: LoadedEmbedding, source: LoadedEmbedding, source_rows: Int32, request: SimilarRequest
+) -> SimilarResponse:
+    """Return the points that are nearest to the mean of some points of another embedding.
+
+    Raises:
+        UsageError: No point of the source has a vector, or the dimensions differ.
+    """
+    source_rows = source_rows[source.vectors.usable[source_rows]]
+    if not len(source_rows):
+        raise UsageError(
+            "projector.no_similar_source",
+            'no point of the source has the label "{text}"; try another text or source',
+            text=request.text,
+        )
+    query: Float64 = source.vectors.values[source_rows].mean(axis=0, dtype=np.float64)
+    candidates = embedding.vectors.usable.copy()
+    if request.within is not None:
+        candidates &= decode_row_bits(request.within, embedding.row_count)
+    if source is embedding and len(source_rows) < np.count_nonzero(candidates):
+        candidates[source_rows] = False
+    rows = np.flatnonzero(candidates).astype(np.int32)
+    vectors = embedding.vectors.values
+    nearest, distances = query_nearest(vectors, query, request.count, request.metric, rows)
+    column = find_label_column(source.columns)
+    listed = source_rows[:_MAX_SOURCE_LABELS].tolist()
+    labels = [] if column is None else [source.get_column(column).get_text(row) for row in listed]
+    return SimilarResponse(nearest, distances, listed, labels, len(source_rows))
 
 
 # ---- Files

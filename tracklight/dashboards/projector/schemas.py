@@ -27,9 +27,14 @@ Axes = Annotated[
     list[Annotated[int, msgspec.Meta(ge=0, le=99)]], msgspec.Meta(min_length=1, max_length=10)
 ]
 
+AxisIndex = Annotated[int, msgspec.Meta(ge=0, le=99)]
+PlaneAxes = Annotated[list[AxisIndex], msgspec.Meta(min_length=2, max_length=2)]
+RegionAxes = Annotated[list[AxisIndex], msgspec.Meta(min_length=2, max_length=3)]
+
 #: A bit set with one bit per row, the lowest bit first; base64 in JSON.
 RowBits = Annotated[bytes, msgspec.Meta(title="bit set of rows, base64")]
 Utf8 = NDArray[np.uint8]
+UInt8 = NDArray[np.uint8]
 
 
 # ---- Requests
@@ -147,9 +152,13 @@ class JobRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LayoutRequest(JobRequest):
-    """The coordinates along some axes, unless ``known_frame`` is the current frame of the job."""
+    """The coordinates along some axes, unless ``known_frame`` is the current frame of the job.
+
+    A client that draws tiles needs no ``coordinates``.
+    """
 
     known_frame: int = 0
+    coordinates: bool = True
     axes: Axes = msgspec.field(default_factory=lambda: [0, 1, 2])
 
 
@@ -157,6 +166,54 @@ class QualityRequest(JobRequest):
     """The trustworthiness of a layout along some axes."""
 
     axes: Axes = msgspec.field(default_factory=lambda: [0, 1])
+
+
+class LayoutPlaneRequest(JobRequest):
+    """A layout along two axes."""
+
+    axes: PlaneAxes = msgspec.field(default_factory=lambda: [0, 1])
+
+
+class TileRequest(LayoutPlaneRequest, kw_only=True):
+    """A tile of the density of a layout; at ``zoom`` 0, one tile has all points.
+
+    ``color`` is a column whose most frequent values color the points. ``revision`` keeps caches
+    from returning colors before an edit.
+    """
+
+    zoom: Annotated[int, msgspec.Meta(ge=0, le=20)]
+    x: NonNegativeInt
+    y: NonNegativeInt
+    color: Name | None = None
+    revision: NonNegativeInt = 0
+
+
+class NearestRequest(LayoutPlaneRequest, kw_only=True):
+    """The point of a layout that is nearest to a position, at most ``radius`` away."""
+
+    x: float
+    y: float
+    radius: Annotated[float, msgspec.Meta(gt=0)]
+
+
+class OutlineRequest(LayoutPlaneRequest, kw_only=True):
+    """The points of a layout inside a polygon, given as ``x, y`` of each corner."""
+
+    outline: Annotated[list[float], msgspec.Meta(min_length=6, max_length=20_000)]
+
+
+class PositionsRequest(LayoutPlaneRequest, kw_only=True):
+    """The positions of some rows, of a sample of them if they are more than ``limit``."""
+
+    rows: RowBits
+    limit: Annotated[int, msgspec.Meta(ge=1, le=200_000)] = 20_000
+
+
+class RegionsRequest(JobRequest):
+    """The dense regions of a layout along some axes, named by words of the labels."""
+
+    axes: RegionAxes = msgspec.field(default_factory=lambda: [0, 1])
+    revision: NonNegativeInt = 0
 
 
 class NeighborsRequest(EmbeddingRequest):
@@ -167,6 +224,25 @@ class NeighborsRequest(EmbeddingRequest):
     metric: DistanceMetric = "cosine"
     count: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
     spherize: bool = False
+    within: RowBits | None = None
+
+
+class SimilarRequest(EmbeddingRequest, kw_only=True):
+    """The points nearest to a text or an image, whose vector is in the embedding ``source``.
+
+    ``source`` has as many dimensions, for example the texts of a model of texts and images. The
+    vector of a text is that of the point with this label, or the mean of the points with its words
+    as labels, or of those whose labels contain it. That of an image is the vector of the point
+    with the most similar image.
+    """
+
+    source: EmbeddingRequest
+    text: Query = ""
+    image: (
+        Annotated[bytes, msgspec.Meta(max_length=16 << 20, title="image file, base64")] | None
+    ) = None
+    metric: DistanceMetric = "cosine"
+    count: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
     within: RowBits | None = None
 
 
@@ -399,12 +475,80 @@ class QualityResponse(msgspec.Struct):
     explanation: list[Sentence]
 
 
+class DensityResponse(msgspec.Struct):
+    """The bounds of a layout: most of its points are within ``radius`` of the center.
+
+    The tile at zoom 0 is the square around the center whose half side is ``extent``.
+    """
+
+    center: list[float]
+    radius: float
+    extent: float
+    point_count: int
+    max_zoom: int
+
+
+class TileResponse(msgspec.Struct):
+    """The pixels of a tile, row by row from the top.
+
+    ``density`` is 0 without points, else from 1 to 255, logarithmic. ``colors`` is the most
+    frequent value of the points of a pixel, as an index of the values of the column; 255 for none.
+    """
+
+    density: UInt8
+    colors: UInt8 | None
+
+
+class NearestResponse(msgspec.Struct):
+    """The row and position of the nearest point, null if there is none."""
+
+    row: int | None
+    x: float
+    y: float
+
+
+class PositionsResponse(msgspec.Struct):
+    """The positions of rows that have one."""
+
+    rows: Int32
+    x: Float32
+    y: Float32
+
+
+class RegionInfo(msgspec.Struct):
+    """A dense region: the words that are typical of its labels, and its densest place."""
+
+    name: str
+    count: int
+    position: list[float]
+
+
+class RegionsResponse(msgspec.Struct):
+    """The dense regions that have a name, the largest first."""
+
+    regions: list[RegionInfo]
+
+
 class NeighborsResponse(msgspec.Struct):
     """The nearest rows and their distances."""
 
     rows: Int32
     distances: Float32
     exact: bool
+
+
+class SimilarResponse(msgspec.Struct):
+    """The nearest rows and their distances.
+
+    ``source_rows`` are points of the source that the query vector is the mean of (the first of
+    them), ``source_labels`` their labels, ``source_count`` is their number.
+    """
+
+    rows: Int32
+    distances: Float32
+    source_rows: list[int]
+    source_labels: list[str]
+    source_count: int
 
 
 class SearchResponse(msgspec.Struct):

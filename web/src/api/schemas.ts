@@ -1012,7 +1012,7 @@ export interface ImagesRoutes {
   };
   /** Return a tile of 512 x 512 pixels of an image, at full size or halved several times. */
   readonly 'GET tile': {
-    readonly request: TileRequest;
+    readonly request: ImagesTileRequest;
     readonly response: Blob;
   };
   /** Return the exact values of a few pixels. */
@@ -1081,6 +1081,16 @@ export interface ImageRequest extends ValueRequest {
   readonly part?: number;
 }
 
+/** A tile of an image that was halved `level` times; `x` and `y` count tiles. */
+export interface ImagesTileRequest extends ImageRequest {
+  /** Default: `0`. */
+  readonly level?: number;
+  /** Default: `0`. */
+  readonly x?: number;
+  /** Default: `0`. */
+  readonly y?: number;
+}
+
 /** A rectangle of pixels. */
 export interface PixelsRequest extends ImageRequest {
   /** Default: `0`. */
@@ -1114,16 +1124,6 @@ export interface ThumbnailRequest extends ImageRequest {
 }
 
 export type ThumbnailSize = 64 | 128 | 256 | 512 | 1024 | 2048;
-
-/** A tile of an image that was halved `level` times; `x` and `y` count tiles. */
-export interface TileRequest extends ImageRequest {
-  /** Default: `0`. */
-  readonly level?: number;
-  /** Default: `0`. */
-  readonly x?: number;
-  /** Default: `0`. */
-  readonly y?: number;
-}
 
 // ---- Dashboard: audio
 
@@ -2203,6 +2203,8 @@ export interface NeighborRow {
   readonly op: string;
   /** Which input of the target it is; -1 between groups. */
   readonly position: number;
+  /** The name of that input in the documentation of the operation; empty if unknown. */
+  readonly input_name: string;
   /** Which output of the source it is. */
   readonly output: string;
   readonly control: boolean;
@@ -2237,6 +2239,8 @@ export interface NodeResponse {
   readonly name: string;
   readonly kind: ChildKind;
   readonly op: string;
+  /** What the operation does, in a line of English; empty if unknown. */
+  readonly op_summary: string;
   readonly device: string;
   /** The source line that created it. */
   readonly source: string;
@@ -2795,10 +2799,45 @@ export interface ProjectorRoutes {
     readonly request: QualityRequest;
     readonly response: QualityResponse;
   };
+  /** Return the bounds of a layout, and prepare its tiles. */
+  readonly 'GET density': {
+    readonly request: LayoutPlaneRequest;
+    readonly response: DensityResponse;
+  };
+  /** Return a tile of the density of a layout. */
+  readonly 'GET tile': {
+    readonly request: ProjectorTileRequest;
+    readonly response: TileResponse;
+  };
+  /** Return the point of a layout that is nearest to a position. */
+  readonly 'GET nearest': {
+    readonly request: NearestRequest;
+    readonly response: NearestResponse;
+  };
+  /** Return the points of a layout inside a polygon. */
+  readonly 'POST inside': {
+    readonly request: OutlineRequest;
+    readonly response: ProjectorSearchResponse;
+  };
+  /** Return the positions of some points of a layout. */
+  readonly 'POST positions': {
+    readonly request: PositionsRequest;
+    readonly response: PositionsResponse;
+  };
+  /** Return the dense regions of a layout, named by typical words of their labels. */
+  readonly 'GET regions': {
+    readonly request: RegionsRequest;
+    readonly response: RegionsResponse;
+  };
   /** Return the exact nearest neighbors of a point, or of the mean of some points. */
   readonly 'POST neighbors': {
     readonly request: NeighborsRequest;
     readonly response: NeighborsResponse;
+  };
+  /** Return the points nearest to a text or an image that another embedding has. */
+  readonly 'POST similar': {
+    readonly request: SimilarRequest;
+    readonly response: SimilarResponse;
   };
   /** Return the points whose labels contain a text or match a regular expression. */
   readonly 'POST search': {
@@ -3004,6 +3043,18 @@ export interface CustomAxisInput {
   readonly to: AxisEndInput;
 }
 
+/**
+ * The bounds of a layout: most of its points are within `radius` of the center. The tile at zoom 0
+ * is the square around the center whose half side is `extent`.
+ */
+export interface DensityResponse {
+  readonly center: readonly number[];
+  readonly radius: number;
+  readonly extent: number;
+  readonly point_count: number;
+  readonly max_zoom: number;
+}
+
 export type Device = 'cpu' | 'cuda' | 'mps';
 
 /**
@@ -3132,10 +3183,21 @@ export interface LabelCount {
   readonly count: number;
 }
 
-/** The coordinates along some axes, unless `known_frame` is the current frame of the job. */
+/** A layout along two axes. */
+export interface LayoutPlaneRequest extends JobRequest {
+  /** Default: `[0,1]`. */
+  readonly axes?: readonly number[];
+}
+
+/**
+ * The coordinates along some axes, unless `known_frame` is the current frame of the job. A client
+ * that draws tiles needs no `coordinates`.
+ */
 export interface LayoutRequest extends JobRequest {
   /** Default: `0`. */
   readonly known_frame?: number;
+  /** Default: `true`. */
+  readonly coordinates?: boolean;
   /** Default: `[0,1,2]`. */
   readonly axes?: readonly number[];
 }
@@ -3156,6 +3218,20 @@ export interface MatchResponse {
   readonly matched: number;
 }
 
+/** The point of a layout that is nearest to a position, at most `radius` away. */
+export interface NearestRequest extends LayoutPlaneRequest {
+  readonly x: number;
+  readonly y: number;
+  readonly radius: number;
+}
+
+/** The row and position of the nearest point, null if there is none. */
+export interface NearestResponse {
+  readonly row: number | null;
+  readonly x: number;
+  readonly y: number;
+}
+
 /** The nearest points of a row, or of the mean of some rows, among the rows `within`. */
 export interface NeighborsRequest extends EmbeddingRequest {
   readonly row?: number | null;
@@ -3174,6 +3250,11 @@ export interface NeighborsResponse {
   readonly rows: Int32Array;
   readonly distances: Float32Array;
   readonly exact: boolean;
+}
+
+/** The points of a layout inside a polygon, given as `x, y` of each corner. */
+export interface OutlineRequest extends LayoutPlaneRequest {
+  readonly outline: readonly number[];
 }
 
 /** Principal component analysis. */
@@ -3201,6 +3282,20 @@ export interface PointResponse {
   readonly cells: readonly LabelCell[];
   readonly vector: Float32Array;
   readonly length: number;
+}
+
+/** The positions of some rows, of a sample of them if they are more than `limit`. */
+export interface PositionsRequest extends LayoutPlaneRequest {
+  readonly rows: Base64;
+  /** Default: `20000`. */
+  readonly limit?: number;
+}
+
+/** The positions of rows that have one. */
+export interface PositionsResponse {
+  readonly rows: Int32Array;
+  readonly x: Float32Array;
+  readonly y: Float32Array;
 }
 
 export type ProjectionMethod = PcaMethod | TsneMethod | UmapMethod | CustomAxesMethod;
@@ -3256,6 +3351,20 @@ export interface ProjectorSearchResponse {
   readonly rows: Int32Array;
 }
 
+/**
+ * A tile of the density of a layout; at `zoom` 0, one tile has all points. `color` is a column
+ * whose most frequent values color the points. `revision` keeps caches from returning colors before
+ * an edit.
+ */
+export interface ProjectorTileRequest extends LayoutPlaneRequest {
+  readonly zoom: number;
+  readonly x: number;
+  readonly y: number;
+  readonly color?: string | null;
+  /** Default: `0`. */
+  readonly revision?: number;
+}
+
 /** An uploaded file: vectors, or labels or a sprite image for an earlier upload. */
 export interface ProjectorUploadRequest {
   readonly name: string;
@@ -3283,10 +3392,62 @@ export interface QualityResponse {
   readonly explanation: readonly Sentence[];
 }
 
+/** A dense region: the words that are typical of its labels, and its densest place. */
+export interface RegionInfo {
+  readonly name: string;
+  readonly count: number;
+  readonly position: readonly number[];
+}
+
+/** The dense regions of a layout along some axes, named by words of the labels. */
+export interface RegionsRequest extends JobRequest {
+  /** Default: `[0,1]`. */
+  readonly axes?: readonly number[];
+  /** Default: `0`. */
+  readonly revision?: number;
+}
+
+/** The dense regions that have a name, the largest first. */
+export interface RegionsResponse {
+  readonly regions: readonly RegionInfo[];
+}
+
 /** A view that was saved in the dashboard. */
 export interface SavedView {
   readonly name: string;
   readonly state: string;
+}
+
+/**
+ * The points nearest to a text or an image, whose vector is in the embedding `source`. `source` has
+ * as many dimensions, for example the texts of a model of texts and images. The vector of a text is
+ * that of the point with this label, or the mean of the points with its words as labels, or of
+ * those whose labels contain it. That of an image is the vector of the point with the most similar
+ * image.
+ */
+export interface SimilarRequest extends EmbeddingRequest {
+  readonly source: EmbeddingRequest;
+  /** Default: `""`. */
+  readonly text?: string;
+  readonly image?: Base64 | null;
+  /** Default: `"cosine"`. */
+  readonly metric?: DistanceMetric;
+  /** Default: `20`. */
+  readonly count?: number;
+  readonly within?: Base64 | null;
+}
+
+/**
+ * The nearest rows and their distances. `source_rows` are points of the source that the query
+ * vector is the mean of (the first of them), `source_labels` their labels, `source_count` is their
+ * number.
+ */
+export interface SimilarResponse {
+  readonly rows: Int32Array;
+  readonly distances: Float32Array;
+  readonly source_rows: readonly number[];
+  readonly source_labels: readonly string[];
+  readonly source_count: number;
 }
 
 /** One tile of the images. */
@@ -3309,6 +3470,16 @@ export interface StaticLayout {
   readonly rows: Int32Array | null;
   readonly coordinates: readonly Float32Array[];
   readonly explained_ratio: readonly number[];
+}
+
+/**
+ * The pixels of a tile, row by row from the top. `density` is 0 without points, else from 1 to 255,
+ * logarithmic. `colors` is the most frequent value of the points of a pixel, as an index of the
+ * values of the column; 255 for none.
+ */
+export interface TileResponse {
+  readonly density: Uint8Array;
+  readonly colors: Uint8Array | null;
 }
 
 /** t-SNE. Neighbors with another label in `supervise_column` weigh less. */

@@ -15,6 +15,8 @@ export interface OverlayContent {
   readonly background: string;
   readonly accent: string;
   readonly labels: readonly PointLabel[];
+  /** Names of regions, centered; they have priority over labels. */
+  readonly regions?: readonly { readonly at: Point; readonly text: string }[];
   /** Distance from the center of a point to its label. */
   readonly labelGap: number;
   /** Circles around points, in the color of text unless given. */
@@ -35,6 +37,8 @@ const LABEL_HEIGHT_PX = 14;
 const MAX_LABEL_CHARACTERS = 32;
 const PLAIN_FONT = `11px ${FONT_FAMILY}`;
 const EMPHASIZED_FONT = `600 12px ${FONT_FAMILY}`;
+const REGION_FONT = `600 13px ${FONT_FAMILY}`;
+const REGION_HEIGHT_PX = 18;
 
 export function drawOverlay(canvas: CanvasRenderingContext2D, content: OverlayContent): void {
   canvas.clearRect(0, 0, content.width, content.height);
@@ -92,7 +96,7 @@ function drawRings(canvas: CanvasRenderingContext2D, { rings, textColor }: Overl
 /** Labels that would overlap others are left out. */
 function drawLabels(canvas: CanvasRenderingContext2D, content: OverlayContent): void {
   const { labels, labelGap, textColor, background, width } = content;
-  const placed: Box[] = [];
+  const placed: Box[] = drawRegions(canvas, content);
   canvas.lineJoin = 'round';
   canvas.textBaseline = 'middle';
   canvas.strokeStyle = background;
@@ -118,6 +122,38 @@ function drawLabels(canvas: CanvasRenderingContext2D, content: OverlayContent): 
     canvas.fillText(short, left, at.y);
   }
   canvas.globalAlpha = 1;
+}
+
+/** Return the boxes of the names; names that would overlap earlier ones are left out. */
+function drawRegions(
+  canvas: CanvasRenderingContext2D,
+  { regions = [], textColor, background, width, height }: OverlayContent,
+): Box[] {
+  const placed: Box[] = [];
+  canvas.save();
+  canvas.font = REGION_FONT;
+  canvas.textBaseline = 'middle';
+  canvas.textAlign = 'center';
+  canvas.lineJoin = 'round';
+  canvas.lineWidth = 4;
+  canvas.strokeStyle = background;
+  canvas.fillStyle = textColor;
+  for (const { at, text } of regions) {
+    const half = canvas.measureText(text).width / 2;
+    const box = {
+      left: at.x - half,
+      right: at.x + half,
+      top: at.y - REGION_HEIGHT_PX / 2,
+      bottom: at.y + REGION_HEIGHT_PX / 2,
+    };
+    const isOutside = at.x < 0 || at.y < 0 || at.x > width || at.y > height;
+    if (isOutside || placed.some((other) => overlaps(box, other))) continue;
+    placed.push(box);
+    canvas.strokeText(text, at.x, at.y);
+    canvas.fillText(text, at.x, at.y);
+  }
+  canvas.restore();
+  return placed;
 }
 
 interface Box {

@@ -5,6 +5,7 @@ import type {
   NeighborsResponse,
   Problem,
   ProjectorSearchResponse,
+  SimilarResponse,
 } from '../../api/schemas';
 import * as m from '../../catalog/projector';
 import {
@@ -22,6 +23,7 @@ import type { PointAttributes } from '../../charts/points/point-scene';
 import { formatCount, formatValue } from '../../lib/format';
 import type { Context } from '../../plugin/context';
 import { codesByFrequency, type LabelColumn, pointSizes } from './label-column';
+import type { PointFilters } from './point-filters.svelte';
 import type { PointSelection } from './point-selection.svelte';
 import { type ClusterJob, CLUSTERS_COLUMN } from './projector-jobs.svelte';
 import type { ProjectorParams } from './projector-params';
@@ -62,6 +64,10 @@ export interface AppearanceSource {
   readonly search: Query<ProjectorSearchResponse>;
   readonly neighbors: Query<NeighborsResponse>;
   readonly clusters: ClusterJob;
+  readonly filters: PointFilters;
+  readonly similar: Query<SimilarResponse>;
+  /** The server draws the points; columns of so many rows are not loaded. */
+  readonly usesTiles: () => boolean;
 }
 
 /** Colors, sizes and labels of points, and which of them are visible and highlighted. */
@@ -87,6 +93,7 @@ export class PointAppearance {
       columnQuery,
       () => {
         const [info, name] = [this.#info, getName()];
+        if (this.#source.usesTiles()) return null;
         if (!info?.columns.some((column) => column.name === name) || name === null) return null;
         const { id, index, mark, revision } = info;
         return { id, index, mark, name, revision };
@@ -131,7 +138,7 @@ export class PointAppearance {
 
   readonly colorColumns = $derived.by<readonly ColumnInfo[]>(() =>
     (this.#info?.columns ?? []).filter(
-      ({ kind, values }) => kind === 'number' || values.length > 0,
+      ({ kind, values }) => values.length > 0 || (kind === 'number' && !this.#source.usesTiles()),
     ),
   );
 
@@ -188,27 +195,30 @@ export class PointAppearance {
   /** Points that are neither hidden nor outside of the isolated ones. */
   readonly visible = $derived.by<RowMask>(() => {
     const { isolated, hidden } = this.#source.selection;
+    const { passing } = this.#source.filters;
     const coloring = this.#coloring;
     const hiddenValues = this.#params.hiddenValues.value;
     const visible = new Uint8Array(this.#rowCount).fill(1);
     const { codes, names } = coloring.kind === 'codes' ? coloring : { codes: null, names: [] };
     const isHidden = names.map((name) => hiddenValues.includes(name));
-    if (!isolated && !hidden && !isHidden.includes(true)) return visible;
+    if (!isolated && !hidden && !passing && !isHidden.includes(true)) return visible;
     for (let row = 0; row < visible.length; row++) {
-      if (isolated?.[row] === 0 || hidden?.[row] || isHidden[codes?.[row] ?? -1]) visible[row] = 0;
+      const isExcluded = isolated?.[row] === 0 || passing?.[row] === 0;
+      if (isExcluded || hidden?.[row] || isHidden[codes?.[row] ?? -1]) visible[row] = 0;
     }
     return visible;
   });
 
   /** Selected points, matches, the inspected point and its neighbors; null if there are none. */
   readonly highlighted = $derived.by<RowMask | null>(() => {
-    const { selection, search, neighbors } = this.#source;
+    const { selection, search, neighbors, similar } = this.#source;
     const { selected } = selection;
     const matches = search.data?.rows;
     const point = this.#params.point.value;
-    if (!selected && !matches && point === null) return null;
+    if (!selected && !matches && !similar.data && point === null) return null;
     const highlighted = selected ? selected.slice() : new Uint8Array(this.#rowCount);
     for (const row of matches ?? []) highlighted[row] = 1;
+    for (const row of similar.data?.rows ?? []) highlighted[row] = 1;
     if (point !== null) {
       highlighted[point] = 1;
       for (const row of neighbors.data?.rows ?? []) highlighted[row] = 1;
@@ -225,11 +235,13 @@ export class PointAppearance {
   });
 
   colorOf(row: number): string {
+    if (this.#source.usesTiles()) return 'var(--faint)';
     const [red = 0, green = 0, blue = 0] = this.#rgba.subarray(4 * row, 4 * row + 3);
     return `rgb(${red} ${green} ${blue})`;
   }
 
   readonly legend = $derived.by<PointLegendModel | null>(() => {
+    if (this.#source.usesTiles()) return this.#tileLegend;
     const coloring = this.#coloring;
     const title = this.colorBy === CLUSTERS_COLUMN ? m.clustersTitle : (this.colorBy ?? '');
     if (coloring.kind === 'uniform') return null;
@@ -245,6 +257,19 @@ export class PointAppearance {
       isHidden: hiddenValues.includes(name),
     }));
     return { title, entries, more: coloring.names.length - entries.length, ramp: null };
+  });
+
+  /** Tiles have the most frequent values, in the order of the server. */
+  readonly #tileLegend = $derived.by<PointLegendModel | null>(() => {
+    const column = this.colorColumns.find(({ name }) => name === this.colorBy);
+    if (!column) return null;
+    const hiddenValues = this.#params.hiddenValues.value;
+    const entries = column.values.slice(0, MAX_LEGEND_ENTRIES).map(({ text, count }, code) => ({
+      ...{ name: text, color: categoryColorOf(code), count },
+      isHidden: hiddenValues.includes(text),
+    }));
+    const more = column.distinct - entries.length;
+    return { title: column.name, entries, more: Math.max(0, more), ramp: null };
   });
 
   /** Hide or show the points with a value. */

@@ -20,15 +20,17 @@ export class ProjectorCamera {
   /** The user is dragging, even if the last frame takes long to draw. */
   isDragging = $state(false);
   readonly #params: ProjectorParams;
+  readonly #usesTiles: () => boolean;
   /** The orbit during a gesture; it is saved afterwards. */
   #pendingOrbit = $state.raw<Orbit | null>(null);
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(params: ProjectorParams) {
+  constructor(params: ProjectorParams, usesTiles: () => boolean) {
     this.#params = params;
+    this.#usesTiles = usesTiles;
   }
 
-  readonly isFlat = $derived.by(() => outputDimensions(this.#params) === 2);
+  readonly isFlat = $derived.by(() => this.#usesTiles() || outputDimensions(this.#params) === 2);
 
   readonly projection = $derived.by<Projection>(() => ({
     fov: DEFAULT_FOV_DEG,

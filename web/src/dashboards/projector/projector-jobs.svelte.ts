@@ -33,13 +33,15 @@ export class LayoutJob {
     context: Context,
     getRequest: () => LayoutJobRequest,
     getAxes: () => readonly number[],
+    needsPositions: () => boolean = () => true,
   ) {
     this.#queries = context.queries;
     this.#getRequest = getRequest;
     this.#start = context.query(projectQuery, () => this.#getWireRequest());
     this.#layout = context.query(layoutQuery, () => {
       const job = this.#start.data?.job;
-      return job === undefined ? null : { job, axes: getAxes() };
+      if (job === undefined) return null;
+      return { job, axes: getAxes(), coordinates: needsPositions() };
     });
     $effect.pre(() => {
       const { data } = this.#layout;

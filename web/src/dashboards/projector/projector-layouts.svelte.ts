@@ -1,7 +1,15 @@
 import type { Query } from '../../api/create-query.svelte';
-import type { EmbeddingInfo, MatchResponse, QualityResponse } from '../../api/schemas';
+import type {
+  DensityResponse,
+  EmbeddingInfo,
+  MatchResponse,
+  Problem,
+  QualityResponse,
+  RegionsResponse,
+} from '../../api/schemas';
 import type { Context } from '../../plugin/context';
 import {
+  type BoundingSphere,
   computeBounds,
   normalizePositions,
   type PointPositions,
@@ -15,7 +23,7 @@ import {
   type ProjectionRequestFields,
   type ProjectorParams,
 } from './projector-params';
-import { matchQuery, qualityQuery } from './query';
+import { densityQuery, matchQuery, qualityQuery, regionsQuery } from './query';
 
 /** What layouts are computed from. */
 export interface LayoutSource {
@@ -28,7 +36,19 @@ export interface LayoutSource {
   readonly getRequestFields: () => ProjectionRequestFields | null;
   /** The number of points to be laid out. */
   readonly getPointCount: () => number;
+  /** The server draws the points. */
+  readonly usesTiles: () => boolean;
 }
+
+/** A region of the layout where points are dense, with words that are typical of it. */
+export interface LayoutRegion {
+  readonly name: string;
+  readonly count: number;
+  readonly position: readonly [number, number, number];
+}
+
+/** Smaller layouts have no names of regions unless the user wants them. */
+const MIN_REGION_ROWS = 200;
 
 /** Positions of the points by the selected method, and of those that they are compared with. */
 export class ProjectorLayouts {
@@ -38,6 +58,8 @@ export class ProjectorLayouts {
   /** The layout of the last version if another one is shown. */
   readonly #base: LayoutJob;
   readonly #match: Query<MatchResponse>;
+  readonly #regions: Query<RegionsResponse>;
+  readonly #density: Query<DensityResponse>;
   readonly #source: LayoutSource;
   /** The request of a large layout that the user has started. */
   #confirmedKey = $state('');
@@ -48,7 +70,12 @@ export class ProjectorLayouts {
     const getAxes = (): readonly number[] => this.axes;
     this.#source = source;
     this.#base = new LayoutJob(context, () => this.#getBaseRequest(), getAxes);
-    this.main = new LayoutJob(context, () => this.#getMainRequest(), getAxes);
+    this.main = new LayoutJob(
+      context,
+      () => this.#getMainRequest(),
+      getAxes,
+      () => !source.usesTiles(),
+    );
     this.other = new LayoutJob(context, () => this.#getOtherRequest(), getAxes);
     this.#match = context.query(matchQuery, () => this.#getMatchRequest());
     this.quality = context.query(
@@ -57,6 +84,18 @@ export class ProjectorLayouts {
         const { status, isDone } = this.main;
         const canRate = isDone && context.supports('GET projector/quality');
         return canRate && status ? { job: status.job, axes: this.axes } : null;
+      },
+      { keepPrevious: false },
+    );
+    this.#density = context.query(densityQuery, () => this.planeRequest, { keepPrevious: false });
+    const canName = context.supports('GET projector/regions');
+    this.#regions = context.query(
+      regionsQuery,
+      () => {
+        const { status, isDone } = this.main;
+        if (!canName || !isDone || !status || !this.#showsRegions) return null;
+        const revision = source.info.data?.revision ?? 0;
+        return { job: status.job, axes: this.axes, revision };
       },
       { keepPrevious: false },
     );
@@ -78,9 +117,45 @@ export class ProjectorLayouts {
   /** The axes of the layout that are shown. */
   readonly axes = $derived.by<readonly number[]>(() => {
     const { params } = this.#source;
-    return params.method.value === 'pca'
-      ? pcaComponents(params)
-      : [0, 1, 2].slice(0, outputDimensions(params));
+    const axes =
+      params.method.value === 'pca'
+        ? pcaComponents(params)
+        : [0, 1, 2].slice(0, outputDimensions(params));
+    return this.#source.usesTiles() ? axes.slice(0, 2) : axes;
+  });
+
+  /** The finished layout whose tiles are drawn, as requests name it. */
+  readonly planeRequest = $derived.by<{ readonly job: string; readonly axes: number[] } | null>(
+    () => {
+      const { status, isDone } = this.main;
+      const isTiled = this.#source.usesTiles() && isDone;
+      return isTiled && status ? { job: status.job, axes: [...this.axes] } : null;
+    },
+  );
+
+  /** Where the tiles are; null until the server has indexed the points. */
+  get density(): DensityResponse | null {
+    return this.#density.data ?? null;
+  }
+
+  get densityError(): Problem | null {
+    return this.#density.error?.problem ?? null;
+  }
+
+  readonly #showsRegions = $derived.by(() => {
+    const { value } = this.#source.params.regions;
+    return value === 'auto' ? this.#source.getPointCount() >= MIN_REGION_ROWS : value === 'on';
+  });
+
+  /** Dense regions with names, in the coordinates of the canvas; the largest first. */
+  readonly regions = $derived.by<readonly LayoutRegion[]>(() => {
+    const bounds = this.#bounds;
+    if (!bounds) return [];
+    return (this.#regions.data?.regions ?? []).map(({ name, count, position }) => {
+      const along = (axis: number): number =>
+        ((position[axis] ?? bounds.center[axis] ?? 0) - (bounds.center[axis] ?? 0)) / bounds.radius;
+      return { name, count, position: [along(0), along(1), along(2)] };
+    });
   });
 
   /** The layout takes so long that the user has to start it. */
@@ -98,7 +173,10 @@ export class ProjectorLayouts {
     return this.#source.info.data?.rows ?? 0;
   }
 
-  readonly #bounds = $derived.by(() => this.main.layout && computeBounds(this.main.layout));
+  readonly #bounds = $derived.by<BoundingSphere | null>(() => {
+    if (this.#source.usesTiles()) return this.density;
+    return this.main.layout && computeBounds(this.main.layout);
+  });
 
   readonly positions = $derived.by<Float32Array | null>(() => {
     const { layout } = this.main;
@@ -128,9 +206,16 @@ export class ProjectorLayouts {
     const [own, other] = [this.positions, this.otherPositions];
     if (!own) return null;
     const count = own.length / 3;
-    return other
+    return other && !this.#source.params.comparisonView.value
       ? { count, current: other, previous: own }
       : { count, current: own, previous: null };
+  });
+
+  /** The compared positions beside the own ones; null if they are not shown side by side. */
+  readonly displayedOther = $derived.by<PointPositions | null>(() => {
+    const current = this.otherPositions;
+    if (!current || !this.#source.params.comparisonView.value) return null;
+    return { count: current.length / 3, current, previous: null };
   });
 
   /** The embedding is being loaded, or a layout computed. */

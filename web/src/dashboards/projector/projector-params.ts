@@ -7,9 +7,11 @@ import type {
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/projector';
 import { type Orbit, orbitCodec } from '../../charts/webgl/orbit-camera';
+import { type SortOrder, sortOrderCodec } from '../../components/data-table';
 import type { SelectOption } from '../../components/options';
 import * as codec from '../../lib/codecs';
 import type { Context, Param } from '../../plugin/context';
+import { isColumnFilters, NO_FILTERS } from './column-filters';
 import { encodeMask, type RowMask } from './row-mask';
 
 export const PROJECTION_METHODS = ['pca', 'tsne', 'umap', 'custom'] as const;
@@ -18,6 +20,8 @@ const DISTANCE_METRICS = ['euclidean', 'cosine', 'dot'] as const satisfies Dista
 const POINT_STYLES = ['auto', 'points', 'pictures', 'labels'] as const;
 const COLOR_SCALES = ['auto', 'categories', 'gradient', 'diverging'] as const;
 const AUTO_SWITCHES = ['auto', 'on', 'off'] as const;
+const TABLE_SCOPES = ['visible', 'selected', 'matches'] as const;
+export type TableScope = (typeof TABLE_SCOPES)[number];
 export const DRAG_TOOLS = ['move', 'box', 'lasso'] as const;
 export type DragTool = (typeof DRAG_TOOLS)[number];
 
@@ -38,6 +42,11 @@ function isAxes(value: unknown): value is readonly CustomAxisQuery[] {
     typeof axis?.from === 'string' && typeof axis.to === 'string';
   return Array.isArray(value) && value.length === 3 && value.every(isAxis);
 }
+
+const optionalSortOrder: codec.Codec<SortOrder | null> = {
+  parse: (text) => (text === '' ? null : sortOrderCodec.parse(text)),
+  format: (order) => (order ? sortOrderCodec.format(order) : ''),
+};
 
 const autoSwitchCodec = codec.choice(AUTO_SWITCHES, 'auto');
 
@@ -85,6 +94,13 @@ export const PARAM_NAMES = {
   selectedRows: 'selected-points',
   isolatedRows: 'isolated-points',
   hiddenRows: 'hidden-points',
+  filters: 'filters',
+  tableSort: 'table-sort',
+  tableScope: 'table-rows',
+  regions: 'regions',
+  comparisonView: 'compare-view',
+  similarText: 'similar-text',
+  similarSource: 'similar-source',
   orbit: 'orbit',
 } as const;
 
@@ -154,8 +170,22 @@ export function createProjectorParams({ url, preferences }: Pick<Context, 'url' 
     selectedRows: param('selectedRows', codec.text, ''),
     isolatedRows: param('isolatedRows', codec.text, ''),
     hiddenRows: param('hiddenRows', codec.text, ''),
+    /** Filters by column. */
+    filters: param('filters', codec.json(isColumnFilters, NO_FILTERS), NO_FILTERS),
+    /** The column that the table is sorted by; null for the row number. */
+    tableSort: param<SortOrder | null>('tableSort', optionalSortOrder, null),
+    tableScope: param('tableScope', codec.choice(TABLE_SCOPES, 'visible'), 'visible'),
+    /** Names of dense regions. */
+    regions: param('regions', autoSwitchCodec, 'auto'),
+    /** Show the compared embedding beside this one, instead of moving the points. */
+    comparisonView: param('comparisonView', codec.flag, false),
+
+    /** A text whose vector points are compared with, and the embedding that has it. */
+    similarText: param('similarText', codec.text, ''),
+    similarSource: param('similarSource', codec.text, ''),
 
     orbit: param<Orbit | null>('orbit', orbitCodec, null),
+    table: preferences.param('projector-table', codec.flag, false),
     /** On a phone the panel would cover half of the points. */
     panel: preferences.param('projector-panel', codec.flag, innerWidth > 900),
   };
@@ -218,6 +248,9 @@ const CONFIRM_ABOVE_ROWS = { pca: Infinity, custom: Infinity, tsne: 20_000, umap
 export function needsConfirmation(params: ProjectorParams, rows: number): boolean {
   return rows > CONFIRM_ABOVE_ROWS[params.method.value];
 }
+
+/** More points are drawn as tiles, which the server computes. */
+export const TILED_ABOVE_ROWS = 2_000_000;
 
 export function outputDimensions({ dimensions, method, axes }: ProjectorParams): 2 | 3 {
   if (dimensions.value !== 'auto') return dimensions.value === '3' ? 3 : 2;

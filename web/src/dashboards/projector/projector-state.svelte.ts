@@ -4,11 +4,13 @@ import type { Query } from '../../api/create-query.svelte';
 import { isAbortError, toProblem } from '../../api/errors';
 import type {
   EmbeddingInfo,
+  EmbeddingRow,
   NeighborsResponse,
   PointResponse,
   Problem,
   ProjectorSearchResponse,
   Sentence,
+  SimilarResponse,
 } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/projector';
@@ -17,8 +19,10 @@ import type { Context, Shortcut } from '../../plugin/context';
 import { Bookmarks } from './bookmarks.svelte';
 import type { SpriteSheet } from '../../charts/points/point-scene';
 import { loadSpriteSheets } from '../../charts/points/sprite-sheets';
+import { NO_FILTERS } from './column-filters';
 import { EmbeddingCatalog, type EmbeddingReference } from './embedding-catalog.svelte';
 import { PointAppearance } from './point-appearance.svelte';
+import { PointFilters } from './point-filters.svelte';
 import { PointSelection } from './point-selection.svelte';
 import { PositionTransition } from './projector-animation.svelte';
 import { ProjectorCamera } from './projector-camera.svelte';
@@ -30,8 +34,16 @@ import {
   type DragTool,
   outputDimensions,
   type ProjectorParams,
+  TILED_ABOVE_ROWS,
 } from './projector-params';
-import { infoQuery, neighborsQuery, pointQuery, searchQuery, spriteQuery } from './query';
+import {
+  infoQuery,
+  neighborsQuery,
+  pointQuery,
+  searchQuery,
+  similarQuery,
+  spriteQuery,
+} from './query';
 import { encodeMask } from './row-mask';
 
 /** Zoom on a point that was selected in a list. */
@@ -47,6 +59,8 @@ export class ProjectorState {
   readonly #otherInfo: Query<EmbeddingInfo>;
   readonly search: Query<ProjectorSearchResponse>;
   readonly neighbors: Query<NeighborsResponse>;
+  /** The points that are similar to a text or an image. */
+  readonly similar: Query<SimilarResponse>;
   /** The inspected point. */
   readonly point: Query<PointResponse>;
   readonly selection: PointSelection;
@@ -54,12 +68,15 @@ export class ProjectorState {
   readonly transition = new PositionTransition();
   readonly camera: ProjectorCamera;
   readonly clusters: ClusterJob;
+  readonly filters: PointFilters;
   readonly appearance: PointAppearance;
   readonly sprites: SpriteLoader;
   readonly bookmarks: Bookmarks;
   dragTool = $state<DragTool>('move');
   /** The point under the pointer, in the canvas or in a list. */
   hoveredRow = $state<number | null>(null);
+  /** An image that points are compared with, in base64. */
+  similarImage = $state.raw<string | null>(null);
 
   /** Call it where effects can be created. */
   constructor(context: Context) {
@@ -77,22 +94,29 @@ export class ProjectorState {
       debounceMs: SEARCH_DEBOUNCE_MS,
     });
     this.neighbors = context.query(neighborsQuery, () => this.#getNeighborsRequest());
+    this.similar = context.query(similarQuery, () => this.#getSimilarRequest(), {
+      ...{ debounceMs: SEARCH_DEBOUNCE_MS, keepPrevious: false },
+    });
     this.point = context.query(pointQuery, () => {
       const row = params.point.value;
       return this.reference && row !== null ? { ...this.reference, row } : null;
     });
     this.clusters = new ClusterJob(context, params, getRowCount);
-    this.camera = new ProjectorCamera(params);
-    const { info, selection, search, neighbors, clusters } = this;
+    const usesTiles = (): boolean => this.usesTiles;
+    this.camera = new ProjectorCamera(params, usesTiles);
+    this.filters = new PointFilters(context, params, this.info);
+    const { info, selection, search, neighbors, clusters, filters, similar } = this;
     this.layouts = new ProjectorLayouts({
       ...{ context, params, catalog, info },
       otherInfo: this.#otherInfo,
       getRequestFields: () =>
         buildProjectionRequest(params, this.isSpherized, this.selection.isolated),
       getPointCount: () => this.pointCount,
+      usesTiles,
     });
     this.appearance = new PointAppearance({
-      ...{ context, params, info, selection, search, neighbors, clusters },
+      ...{ context, params, info, selection, search, neighbors, clusters, filters, similar },
+      usesTiles,
     });
     this.sprites = new SpriteLoader(context, () => (this.drawsSprites ? info.data : undefined));
     this.bookmarks = new Bookmarks(context, params, selection, () => this.reference);
@@ -111,6 +135,35 @@ export class ProjectorState {
   readonly reference = $derived.by<EmbeddingReference | null>(() => {
     const info = this.info.data;
     return info ? { id: info.id, index: info.index, mark: info.mark } : null;
+  });
+
+  /** There are too many points for the page: the server draws them. */
+  readonly usesTiles = $derived.by(
+    () =>
+      (this.info.data?.rows ?? 0) > TILED_ABOVE_ROWS && this.context.supports('GET projector/tile'),
+  );
+
+  /** Embeddings with as many dimensions, whose vectors can be compared with those of this one. */
+  readonly similarSources = $derived.by<readonly EmbeddingRow[]>(() => {
+    const dimensions = this.info.data?.dimensions;
+    const { rows, current } = this.catalog;
+    return rows.filter(({ id, problem, versions, has_labels, has_sprite }) => {
+      const known = versions.at(-1)?.dimensions;
+      // 0 until the file was read.
+      const fits = id === current?.id || known === 0 || known === dimensions;
+      return problem === null && fits && (has_labels || has_sprite);
+    });
+  });
+
+  readonly similarSource = $derived.by<EmbeddingRow | undefined>(() => {
+    const { value } = this.params.similarSource;
+    const { current } = this.catalog;
+    const sources = this.similarSources;
+    return (
+      sources.find(({ id }) => id === value) ??
+      sources.find(({ id }) => id === current?.id) ??
+      sources[0]
+    );
   });
 
   /** Vectors are centered and normalized first. */
@@ -152,7 +205,13 @@ export class ProjectorState {
   readonly warnings = $derived.by<readonly string[]>(() => {
     const { info, layouts, appearance, sprites, bookmarks } = this;
     const messages = [...(info.data?.problems ?? []), ...(layouts.main.layout?.notes ?? [])];
-    const errors = [layouts.other.error, appearance.error, sprites.error, bookmarks.error];
+    const errors = [
+      layouts.other.error,
+      layouts.densityError,
+      appearance.error,
+      sprites.error,
+      bookmarks.error,
+    ];
     const texts = [...messages.map(toSentence), ...errors.flatMap((error) => error?.message ?? [])];
     // Several requests can fail with the same message.
     return [...new Set(texts)];
@@ -160,12 +219,15 @@ export class ProjectorState {
 
   /** Show another embedding, without the settings that belong to the points of this one. */
   openEmbedding(id: string): void {
-    const { embedding, other, version, point, query, orbit, hiddenValues } = this.params;
+    const { embedding, other, version, point, query, orbit } = this.params;
+    const { hiddenValues, filters } = this.params;
     embedding.set(id, 'push');
     if (other.value === id) other.set('');
     for (const param of [version, point, orbit]) param.set(null);
     query.set('');
+    this.clearSimilar();
     hiddenValues.set([]);
+    filters.set(NO_FILTERS);
     this.clusters.clear();
     this.selection.restore({ selected: null, isolated: null, hidden: null });
   }
@@ -193,6 +255,11 @@ export class ProjectorState {
     if (!Number.isNaN(x)) this.camera.focus([x, y, z], FOCUS_ZOOM);
   }
 
+  clearSimilar(): void {
+    this.params.similarText.set('');
+    this.similarImage = null;
+  }
+
   /** Load what depends on labels again, after they were edited. */
   reloadLabels(): void {
     for (const query of [infoQuery, searchQuery, pointQuery])
@@ -213,6 +280,18 @@ export class ProjectorState {
     const query = this.params.query.value.trim();
     if (query === '' || !this.reference) return null;
     return { ...this.reference, query, regex: regex.value, column: column.value };
+  }
+
+  #getSimilarRequest() {
+    const [source, text] = [this.similarSource, this.params.similarText.value.trim()];
+    const image = this.similarImage;
+    if (!this.reference || !source || (text === '' && image === null)) return null;
+    const { neighborMetric, neighborCount } = this.params;
+    return {
+      ...this.reference,
+      ...{ source: { id: source.id }, text, image, metric: neighborMetric.value },
+      ...{ count: neighborCount.value, within: encodeMask(this.selection.isolated) },
+    };
   }
 
   #getNeighborsRequest() {

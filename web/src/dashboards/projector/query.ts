@@ -5,6 +5,7 @@ import { LabelColumn } from './label-column';
 const MAX_COLUMN_BYTES = 100e6;
 const MAX_LAYOUT_BYTES = 100e6;
 const MAX_SPRITE_BYTES = 50e6;
+const MAX_TILE_BYTES = 50e6;
 
 /** Pause between two requests for a running job, and after a request that brought nothing new. */
 const POLL_MS = 150;
@@ -18,6 +19,7 @@ export const infoQuery = defineQuery('GET projector/about', { scope: 'immutable'
 export const pointQuery = defineQuery('GET projector/point', { scope: 'immutable' });
 export const searchQuery = defineQuery('POST projector/search', { scope: 'immutable' });
 export const neighborsQuery = defineQuery('POST projector/neighbors', { scope: 'immutable' });
+export const similarQuery = defineQuery('POST projector/similar', { scope: 'immutable' });
 export const matchQuery = defineQuery('POST projector/match', { scope: 'immutable' });
 export const bookmarksQuery = defineQuery('GET projector/bookmarks', { scope: 'immutable' });
 
@@ -57,6 +59,22 @@ export const layoutQuery = defineQuery('GET projector/layout', {
 });
 
 export const qualityQuery = defineQuery('GET projector/quality', { scope: 'immutable' });
+
+export const regionsQuery = defineQuery('GET projector/regions', { scope: 'immutable' });
+
+// ---- Layouts that are drawn as tiles
+
+export const densityQuery = defineQuery('GET projector/density', { scope: 'immutable' });
+export const nearestQuery = defineQuery('GET projector/nearest', { scope: 'immutable' });
+export const positionsQuery = defineQuery('POST projector/positions', { scope: 'immutable' });
+
+export const tileQuery = defineQuery('GET projector/tile', {
+  scope: 'immutable',
+  cost: ({ density, colors }) => density.byteLength + (colors?.byteLength ?? 0),
+  maxCost: MAX_TILE_BYTES,
+});
+
+// ---- Clusters
 
 export const clustersQuery = defineQuery('GET projector/clusters', {
   scope: 'immutable',

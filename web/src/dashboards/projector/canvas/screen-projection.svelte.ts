@@ -1,4 +1,5 @@
 import type { Point } from '../../../charts/renderer/renderer';
+import type { PointPositions } from '../../../charts/points/point-scene';
 import { interpolatePositions } from '../projector-animation.svelte';
 import type { ProjectorState } from '../projector-state.svelte';
 import type { PointLabel } from '../../../charts/points/point-overlay';
@@ -15,16 +16,20 @@ const MAX_SEQUENCE_LINES = 5_000;
 /** Positions of points on the screen, for hit tests, labels and lines. */
 export class ScreenProjection {
   readonly #projector: ProjectorState;
+  readonly #getPositions: (() => PointPositions | null) | undefined;
   #cachedIndex: { readonly key: readonly unknown[]; readonly index: ScreenIndex } | null = null;
   /** Points with a label; chosen again when nothing moves. */
   #labeledRows = $state.raw<readonly number[]>([]);
 
-  constructor(projector: ProjectorState) {
+  /** `getPositions` returns other positions of the same points than those of the view. */
+  constructor(projector: ProjectorState, getPositions?: () => PointPositions | null) {
     this.#projector = projector;
+    this.#getPositions = getPositions;
   }
 
   /** Positions in space, during transitions too. */
   readonly positions = $derived.by<Float32Array | null>(() => {
+    if (this.#getPositions) return this.#getPositions()?.current ?? null;
     const { positions, progress } = this.#projector.transition;
     return positions && interpolatePositions(positions, progress);
   });
@@ -71,7 +76,9 @@ export class ScreenProjection {
   buildLabels(): PointLabel[] {
     const { appearance, params, search, neighbors, selection, hoveredRow } = this.#projector;
     const first = [hoveredRow, params.point.value].filter((row) => row !== null);
-    const lists = [neighbors.data?.rows, selection.selectedRows, search.data?.rows];
+    const { similar } = this.#projector;
+    const similarRows = similar.data?.rows;
+    const lists = [neighbors.data?.rows, similarRows, selection.selectedRows, search.data?.rows];
     const emphasized = takeRows([first, ...lists], MAX_EMPHASIZED_LABELS);
     const others = appearance.highlighted
       ? []
@@ -79,6 +86,17 @@ export class ScreenProjection {
     return [...emphasized, ...others].flatMap((row) => {
       const at = this.positionOf(row);
       return at ? [{ at, text: appearance.nameOf(row), isEmphasized: emphasized.has(row) }] : [];
+    });
+  }
+
+  /** Return the names of dense regions, unless points are highlighted. */
+  buildRegions(): { readonly at: Point; readonly text: string }[] {
+    const { appearance, layouts, camera } = this.#projector;
+    if (appearance.highlighted || this.#getPositions) return [];
+    return layouts.regions.flatMap(({ name, position }) => {
+      const index = new ScreenIndex(Float32Array.from(position), null, camera.view);
+      const at = index.positionOf(0);
+      return at ? [{ at, text: name }] : [];
     });
   }
 

@@ -1,0 +1,46 @@
+"""Documentation of operators, and the names of their inputs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracklight.analysis.graphs.op_docs import OpDoc, OpDocs
+
+
+def test_framework_is_chosen_by_all_operators() -> None:
+    # All three frameworks have operators for these, under different names.
+    onnx = OpDocs(["Conv", "Relu", "Gemm", "Add"]).find("Gemm")
+    assert onnx is not None
+    assert onnx.inputs == ("A", "B", "C")
+    tensorflow = OpDocs(["Conv2D", "Relu", "MatMul", "AddV2"]).find("Conv2D")
+    assert tensorflow is not None
+    assert tensorflow.inputs == ("input", "filter")
+    assert "2-D convolution" in tensorflow.summary
+    for name in ("aten::linear", "aten.linear.default"):
+        torch = OpDocs([name]).find(name)
+        assert torch is not None
+        assert torch.list_input_names(3) == ["input", "weight", "bias"]
+    assert OpDocs(["MyOp"]).find("MyOp") is None
+
+
+@pytest.mark.parametrize(
+    ("inputs", "count", "names"),
+    [
+        (("a", "b"), 2, ["a", "b"]),
+        (("X", "W", "B"), 2, ["X", "W"]),
+        (("values*", "axis"), 4, ["values", "values", "values", "axis"]),
+        (("inputs*",), 3, ["inputs", "inputs", "inputs"]),
+        # Without numbers, only the tensors are inputs.
+        (("tensors*", "dim-"), 3, ["tensors", "tensors", "tensors"]),
+        (("self", "other", "alpha-"), 2, ["self", "other"]),
+        (("self", "other", "alpha-"), 3, ["self", "other", "alpha"]),
+        # Which of the two optional inputs is missing cannot be told.
+        (("input", "weight?", "bias?"), 2, ["input", ""]),
+        (("input", "weight?", "bias?"), 1, ["input"]),
+        ((), 2, ["", ""]),
+    ],
+)
+def test_inputs_have_names_where_they_are_certain(
+    inputs: tuple[str, ...], count: int, names: list[str]
+) -> None:
+    assert OpDoc(inputs, "").list_input_names(count) == names

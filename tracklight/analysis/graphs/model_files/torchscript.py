@@ -1,0 +1,572 @@
+"""Parse TorchScript archives (``torch.jit.save``), without PyTorch and without running code.
+
+The archive has the source of each class in a subset of Python (``code/``) and the values of its
+attributes as a pickle (``data.pkl``). The source is parsed, never compiled: starting at the
+``forward`` of the root module, each call of an operator becomes a node, and calls of methods and
+functions are inlined, so that the scopes of nodes are the modules of the model.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tracklight.analysis.graphs.model import INPUT, OUTPUT, Graph, TensorSpec
+from tracklight.analysis.graphs.model_files.archives import ModelArchive
+from tracklight.analysis.graphs.model_files.graph_builder import INITIALIZER, TensorGraphBuilder
+from tracklight.errors import FormatError, Message
+from tracklight.formats.checkpoints.registry import open_tensor_bytes
+from tracklight.formats.checkpoints.safe_pickle import (
+    GlobalName,
+    OpaqueObject,
+    StoredTensor,
+    load_pickle,
+)
+
+_MAX_DEPTH = 200
+_MAX_NODES = 500_000
+_MAX_TEXT_CHARS = 200
+#: Attributes of classes in the source that list which tensors are trained, and which are not.
+_PARAMETERS = "__parameters__"
+#: Functions that only tell the compiler a type; the value is the last argument.
+_CASTS = {"annotate", "unchecked_cast", "uninitialized"}
+_BINARY = {
+    **{"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv"},
+    **{"Mod": "remainder", "Pow": "pow", "MatMult": "matmul", "BitAnd": "__and__"},
+    **{"BitOr": "__or__", "BitXor": "__xor__", "LShift": "__lshift__", "RShift": "__rshift__"},
+}
+_COMPARISONS = {
+    **{"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"},
+    **{"Is": "__is__", "IsNot": "__isnot__", "In": "__contains__", "NotIn": "__contains__"},
+}
+_DTYPES = {
+    **{"Double": "float64", "Float": "float32", "Half": "float16", "Long": "int64"},
+    **{"Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool"},
+    **{"BFloat16": "bfloat16", "ComplexFloat": "complex64", "ComplexDouble": "complex128"},
+}
+
+
+def is_torchscript(archive: ModelArchive) -> bool:
+    """Return whether an archive has the source of classes beside a pickle."""
+    has_code = any("code/__torch__" in name and name.endswith(".py") for name in archive.names)
+    return has_code and archive.find("data.pkl") is not None
+
+
+def parse_torchscript(archive: ModelArchive) -> Graph:
+    """Parse the ``forward`` of the root module.
+
+    Raises:
+        FormatError: The archive is damaged, or the module has no ``forward``.
+    """
+    try:
+        return _Interpreter(archive).build()
+    except FormatError:
+        raise
+    except (SyntaxError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise FormatError(
+            "graphs.damaged_torchscript",
+            "the TorchScript file is damaged: {error}",
+            error=f"{type(error).__name__} {error}",
+        ) from None
+
+
+# ---- Values while the source is interpreted
+
+
+@dataclass(frozen=True)
+class _Value:
+    """The result of a node: a tensor, or anything else that is only known at run time."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Module:
+    """A module, or another object with attributes."""
+
+    path: tuple[str, ...]
+    cls: str
+    attributes: dict[str, Any]
+    scope: str
+
+
+@dataclass(frozen=True)
+class _Literal:
+    """A value that is known from the source, such as a number; ``text`` is how it is written."""
+
+    text: str
+
+
+#: What an expression can be. Lists and tuples are Python lists of values.
+_Any = _Value | _Module | _Literal | list[Any]
+
+
+@dataclass
+class _Class:
+    methods: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    parameters: set[str] = field(default_factory=set)
+
+
+class _Interpreter:
+    """Follows the source from the root module on, and adds a node for each operator."""
+
+    def __init__(self, archive: ModelArchive) -> None:
+        self._archive = archive
+        self._specs: dict[str, TensorSpec] = {}
+        self._builder = TensorGraphBuilder(self._specs)
+        self._classes: dict[str, _Class] = {}
+        self._functions: dict[str, ast.FunctionDef] = {}
+        self._weights: dict[tuple[str, ...], _Value] = {}
+        self._count = 0
+        self._skipped: set[str] = set()
+        pickle = archive.find("data.pkl") or ""
+        self._root = load_pickle(archive.read(pickle))
+        constants = archive.find("constants.pkl")
+        loaded = load_pickle(archive.read(constants)) if constants else ()
+        self._constants = loaded if isinstance(loaded, (tuple, list)) else ()
+        self._read_code()
+
+    def build(self) -> Graph:
+        root = self._make_module((), self._root, "")
+        forward = self._classes[root.cls].methods.get("forward") if root.cls else None
+        if forward is None:
+            raise FormatError(
+                "graphs.torchscript_no_forward",
+                "the module has no method forward, so it has no graph",
+            )
+        arguments: list[_Any] = []
+        for argument in forward.args.args[1:]:
+            self._builder.add(argument.arg, INPUT, outputs=[argument.arg])
+            arguments.append(_Value(argument.arg))
+        result = self._call_function(forward, [root, *arguments], {}, root.scope, 0)
+        for index, value in enumerate(_iter_values(result)):
+            self._builder.add(f"output_{index}" if index else "output", OUTPUT, [value.name])
+        problems = [
+            Message.format(
+                "graphs.torchscript_skipped",
+                "statements that are not shown: {names}",
+                names=", ".join(sorted(self._skipped)),
+            )
+        ]
+        return self._builder.build(problems=problems if self._skipped else ())
+
+    # ---- Source
+
+    def _read_code(self) -> None:
+        for name in self._archive.names:
+            _, found, path = name.partition("code/")
+            if not found or not path.endswith(".py"):
+                continue
+            module = path.removesuffix(".py").replace("/", ".")
+            tree = ast.parse(self._archive.read(name).decode("utf-8", "replace"))
+            for statement in tree.body:
+                if isinstance(statement, ast.ClassDef):
+                    self._classes[f"{module}.{statement.name}"] = _read_class(statement)
+                elif isinstance(statement, ast.FunctionDef):
+                    self._functions[f"{module}.{statement.name}"] = statement
+
+    def _make_module(self, path: tuple[str, ...], value: OpaqueObject, scope: str) -> _Module:
+        cls = value.cls if isinstance(value.cls, GlobalName) else GlobalName("", "")
+        attributes = value.state if isinstance(value.state, dict) else {}
+        part = f"{cls.name}[{path[-1]}]" if path else cls.name
+        name = f"{cls.module}.{cls.name}"
+        if name not in self._classes:
+            name = ""
+        return _Module(path, name, attributes, f"{scope}/{part}" if scope else part)
+
+    # ---- Functions and statements
+
+    def _call_function(
+        self,
+        function: ast.FunctionDef,
+        arguments: list[_Any],
+        keywords: dict[str, _Any],
+        scope: str,
+        depth: int,
+    ) -> _Any:
+        if depth > _MAX_DEPTH:
+            raise FormatError(
+                "graphs.too_deep",
+                "graphs are nested more than {max_depth} levels deep",
+                max_depth=_MAX_DEPTH,
+            )
+        names = [argument.arg for argument in function.args.args]
+        scope_of_call = _Scope(self, scope, depth)
+        defaults = function.args.defaults
+        for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+            scope_of_call.variables[name] = scope_of_call.evaluate(default)
+        scope_of_call.variables.update(zip(names, arguments, strict=False))
+        scope_of_call.variables.update(keywords)
+        return scope_of_call.run(function.body) or _Literal("None")
+
+    def add_node(
+        self, op: str, inputs: list[_Any], attributes: dict[str, str], scope: str, outputs: int = 1
+    ) -> list[_Value]:
+        """Add a node for an operator and return its results."""
+        self._count += 1
+        if self._count > _MAX_NODES:
+            raise FormatError(
+                "graphs.torchscript_too_large",
+                "the model has more than {limit} operations",
+                limit=_MAX_NODES,
+            )
+        names = [f"%{self._count}.{index}" for index in range(outputs)]
+        label = op.rpartition("::")[2]
+        self._builder.add(
+            f"{scope}/{label}" if scope else label,
+            op,
+            [value.name for value in _iter_values(inputs)],
+            names,
+            attributes=attributes,
+        )
+        return [_Value(name) for name in names]
+
+    def get_attribute(self, module: _Module, name: str) -> _Any:
+        """Return a submodule, a weight, or a literal."""
+        value = module.attributes.get(name)
+        path = (*module.path, name)
+        if isinstance(value, OpaqueObject) and isinstance(value.cls, GlobalName):
+            if f"{value.cls.module}.{value.cls.name}" in self._classes:
+                return self._make_module(path, value, module.scope)
+        if isinstance(value, StoredTensor):
+            cls = self._classes.get(module.cls) or _Class()
+            return self._get_weight(path, value, module.scope, name in cls.parameters)
+        return _Literal(repr(value)[:_MAX_TEXT_CHARS])
+
+    def get_constant(self, name: str) -> _Any:
+        """Return a tensor of ``CONSTANTS``, such as ``c0``."""
+        index = int(name.lstrip("c"))
+        value = self._constants[index] if index < len(self._constants) else None
+        if isinstance(value, StoredTensor):
+            return self._get_weight(("CONSTANTS", name), value, "", False)
+        return _Literal(name)
+
+    def _get_weight(
+        self, path: tuple[str, ...], tensor: StoredTensor, scope: str, is_trained: bool
+    ) -> _Value:
+        """Return the value of a tensor; its node is added when it is first read."""
+        if path not in self._weights:
+            name = "%" + ".".join(path)
+            storage = getattr(tensor.storage.storage_class, "name", "")
+            dtype = tensor.dtype or _DTYPES.get(storage.removesuffix("Storage"), "")
+            self._specs[name] = spec = TensorSpec(dtype, tensor.shape)
+            is_constant = path[0] == "CONSTANTS"
+            self._builder.add(
+                f"{scope}/{path[-1]}" if scope else path[-1],
+                INITIALIZER,
+                outputs=[name],
+                parameters=(spec.count_elements() or 0) if is_trained else 0,
+                attributes={} if is_trained else {"kind": "constant" if is_constant else "buffer"},
+                weights=None if is_constant else lambda: self._read_weight(path),
+            )
+            self._weights[path] = _Value(name)
+        return self._weights[path]
+
+    def _read_weight(self, path: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+        # Opened again, as several threads may read.
+        tensors = open_tensor_bytes(self._archive.data, "model.pt")
+        return {path[-1]: tensors.read(".".join(path))}
+
+    def find_method(self, module: _Module, name: str) -> ast.FunctionDef | None:
+        cls = self._classes.get(module.cls)
+        return cls.methods.get(name) if cls else None
+
+    def find_function(self, name: str) -> ast.FunctionDef | None:
+        return self._functions.get(name)
+
+    def skip(self, statement: str) -> None:
+        self._skipped.add(statement)
+
+    def call_method(
+        self,
+        module: _Module,
+        method: ast.FunctionDef,
+        arguments: list[_Any],
+        keywords: dict[str, _Any],
+        depth: int,
+    ) -> _Any:
+        return self._call_function(method, [module, *arguments], keywords, module.scope, depth + 1)
+
+    def call_free_function(
+        self,
+        function: ast.FunctionDef,
+        arguments: list[_Any],
+        keywords: dict[str, _Any],
+        scope: str,
+        depth: int,
+    ) -> _Any:
+        return self._call_function(function, arguments, keywords, scope, depth + 1)
+
+
+class _Scope:
+    """The variables of a function that is being interpreted."""
+
+    def __init__(self, interpreter: _Interpreter, scope: str, depth: int) -> None:
+        self.variables: dict[str, _Any] = {}
+        self._interpreter = interpreter
+        self._scope = scope
+        self._depth = depth
+
+    def run(self, body: list[ast.stmt]) -> _Any | None:
+        """Interpret statements; return the value of the ``return`` that is reached."""
+        for statement in body:
+            if isinstance(statement, ast.Return):
+                return self.evaluate(statement.value) if statement.value else _Literal("None")
+            if isinstance(statement, ast.Assign):
+                self._assign(statement.targets[0], statement.value)
+            elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+                self._assign(statement.target, statement.value)
+            elif isinstance(statement, ast.AugAssign):
+                operation = ast.BinOp(_as_load(statement.target), statement.op, statement.value)
+                self._assign(statement.target, operation)
+            elif isinstance(statement, ast.Expr):
+                self.evaluate(statement.value)
+            elif isinstance(statement, ast.If):
+                result = self._branch(statement)
+                if result is not None:
+                    return result
+            elif isinstance(statement, (ast.For, ast.While)):
+                self._loop(statement)
+            elif isinstance(statement, ast.With):
+                result = self.run(statement.body)
+                if result is not None:
+                    return result
+            elif not isinstance(statement, (ast.Pass, ast.AnnAssign)):
+                self._interpreter.skip(type(statement).__name__.lower())
+        return None
+
+    def _branch(self, statement: ast.If) -> _Any | None:
+        """Interpret both branches; what they assign differently comes from a node ``prim::If``."""
+        condition = self.evaluate(statement.test)
+        if isinstance(condition, _Literal) and condition.text in ("True", "False"):
+            return self.run(statement.body if condition.text == "True" else statement.orelse)
+        before = dict(self.variables)
+        then_result = self.run(statement.body)
+        then_variables, self.variables = self.variables, dict(before)
+        else_result = self.run(statement.orelse)
+        else_variables = self.variables
+        if then_result is not None and else_result is not None:
+            self.variables = before
+            return self._join(condition, then_result, else_result)
+        if then_result is not None or else_result is not None:
+            # One branch returns: the code after the statement belongs to the other one.
+            self.variables = else_variables if then_result is not None else then_variables
+            return None
+        self.variables = {**before, **then_variables, **else_variables}
+        for name in {*then_variables} & {*else_variables}:
+            one, other = then_variables[name], else_variables[name]
+            if one != other:
+                self.variables[name] = self._join(condition, one, other)
+        return None
+
+    def _join(self, condition: _Any, one: _Any, other: _Any) -> _Any:
+        if not any(True for _ in _iter_values([one, other])):
+            return one
+        (result,) = self._interpreter.add_node("prim::If", [condition, one, other], {}, self._scope)
+        return result
+
+    def _loop(self, statement: ast.For | ast.While) -> None:
+        """Interpret the body once; its input is a node ``prim::Loop``."""
+        test = statement.iter if isinstance(statement, ast.For) else statement.test
+        (item,) = self._interpreter.add_node("prim::Loop", [self.evaluate(test)], {}, self._scope)
+        if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name):
+            self.variables[statement.target.id] = item
+        self.run(statement.body)
+
+    def _assign(self, target: ast.expr, expression: ast.expr) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            value = self.evaluate(expression, len(target.elts))
+            parts = value if isinstance(value, list) else self._unpack(value, len(target.elts))
+            for element, part in zip(target.elts, parts, strict=False):
+                if isinstance(element, ast.Name):
+                    self.variables[element.id] = part
+        elif isinstance(target, ast.Name):
+            self.variables[target.id] = self.evaluate(expression)
+        else:
+            self.evaluate(expression)
+
+    def _unpack(self, value: _Any, count: int) -> list[_Any]:
+        results = self._interpreter.add_node("prim::TupleUnpack", [value], {}, self._scope, count)
+        return [*results]
+
+    # ---- Expressions
+
+    def evaluate(self, node: ast.expr, outputs: int = 1) -> _Any:
+        """Return the value of an expression; ``outputs`` is the number of results of a call."""
+        if isinstance(node, ast.Name):
+            return self.variables.get(node.id) or _Literal(node.id)
+        if isinstance(node, ast.Constant):
+            return _Literal(repr(node.value)[:_MAX_TEXT_CHARS])
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return [self.evaluate(element) for element in node.elts]
+        if isinstance(node, ast.Dict):
+            return [self.evaluate(value) for value in node.values]
+        if isinstance(node, ast.Attribute):
+            return self._get_attribute(node)
+        if isinstance(node, ast.Call):
+            return self._call(node, outputs)
+        if isinstance(node, ast.Subscript):
+            return self._get_item(node)
+        return self._operate(node)
+
+    def _operate(self, node: ast.expr) -> _Any:
+        """Evaluate an operator of the language."""
+        if isinstance(node, ast.BinOp):
+            operands = [self.evaluate(node.left), self.evaluate(node.right)]
+            return self._apply(f"aten::{_BINARY[type(node.op).__name__]}", operands, node)
+        if isinstance(node, ast.Compare):
+            operands = [self.evaluate(node.left), *map(self.evaluate, node.comparators)]
+            return self._apply(f"aten::{_COMPARISONS[type(node.ops[0]).__name__]}", operands, node)
+        if isinstance(node, ast.BoolOp):
+            name = "aten::__and__" if isinstance(node.op, ast.And) else "aten::__or__"
+            return self._apply(name, [self.evaluate(value) for value in node.values], node)
+        if isinstance(node, ast.UnaryOp):
+            name = "aten::__not__" if isinstance(node.op, ast.Not) else "aten::neg"
+            return self._apply(name, [self.evaluate(node.operand)], node)
+        if isinstance(node, ast.IfExp):
+            parts = [self.evaluate(part) for part in (node.test, node.body, node.orelse)]
+            return self._apply("prim::If", parts, node)
+        self._interpreter.skip(type(node).__name__.lower())
+        return _Literal(ast.unparse(node)[:_MAX_TEXT_CHARS])
+
+    def _apply(self, op: str, operands: list[_Any], node: ast.expr) -> _Any:
+        """Add a node, unless all operands are literals."""
+        if not any(True for _ in _iter_values(operands)):
+            return _Literal(ast.unparse(node)[:_MAX_TEXT_CHARS])
+        (result,) = self._interpreter.add_node(op, operands, _name_literals(operands), self._scope)
+        return result
+
+    def _get_attribute(self, node: ast.Attribute) -> _Any:
+        if isinstance(node.value, ast.Name) and node.value.id == "CONSTANTS":
+            return self._interpreter.get_constant(node.attr)
+        base = self.evaluate(node.value)
+        if isinstance(base, _Module):
+            return self._interpreter.get_attribute(base, node.attr)
+        if isinstance(base, _Value):
+            return self._apply("prim::GetAttr", [base], node)
+        return _Literal(f"{base.text}.{node.attr}" if isinstance(base, _Literal) else node.attr)
+
+    def _get_item(self, node: ast.Subscript) -> _Any:
+        base, index = self.evaluate(node.value), self.evaluate(node.slice)
+        if isinstance(base, list) and isinstance(index, _Literal):
+            try:
+                item: _Any = base[int(index.text)]
+                return item
+            except (ValueError, IndexError):
+                pass
+        return self._apply("aten::__getitem__", [base, index], node)
+
+    def _call(self, node: ast.Call, outputs: int) -> _Any:
+        function = node.func
+        if isinstance(function, ast.Name):
+            if function.id in _CASTS:
+                return self.evaluate(node.args[-1]) if len(node.args) > 1 else _Literal("None")
+            if function.id == "getattr" and isinstance(node.args[1], ast.Constant):
+                base = self.evaluate(node.args[0])
+                if isinstance(base, _Module):
+                    return self._interpreter.get_attribute(base, str(node.args[1].value))
+        arguments = [self.evaluate(argument) for argument in node.args]
+        keywords = {it.arg: self.evaluate(it.value) for it in node.keywords if it.arg}
+        name = _get_dotted_name(function)
+        alias = self.variables.get(name or "")
+        if isinstance(alias, _Literal):  # a function that was assigned to a variable
+            name = alias.text
+        free = self._interpreter.find_function(name) if name else None
+        if free is not None:
+            return self._interpreter.call_free_function(
+                free, arguments, keywords, self._scope, self._depth
+            )
+        is_local = name is not None and name.partition(".")[0] in self.variables
+        if isinstance(function, ast.Attribute) and (name is None or is_local):
+            return self._call_method(function, arguments, keywords, outputs)
+        op = _get_operator(name or "")
+        return self._add_call(op, arguments, keywords, outputs)
+
+    def _call_method(
+        self,
+        function: ast.Attribute,
+        arguments: list[_Any],
+        keywords: dict[str, _Any],
+        outputs: int,
+    ) -> _Any:
+        base = self.evaluate(function.value)
+        if isinstance(base, _Module):
+            method = self._interpreter.find_method(base, function.attr)
+            if method is not None:
+                return self._interpreter.call_method(base, method, arguments, keywords, self._depth)
+        return self._add_call(f"aten::{function.attr}", [base, *arguments], keywords, outputs)
+
+    def _add_call(
+        self, op: str, arguments: list[_Any], keywords: dict[str, _Any], outputs: int
+    ) -> _Any:
+        attributes = _name_literals(arguments)
+        attributes |= {
+            name: value.text for name, value in keywords.items() if isinstance(value, _Literal)
+        }
+        inputs = [*arguments, *keywords.values()]
+        results = self._interpreter.add_node(op, inputs, attributes, self._scope, outputs)
+        return results[0] if outputs == 1 else [*results]
+
+
+def _read_class(statement: ast.ClassDef) -> _Class:
+    found = _Class()
+    for member in statement.body:
+        if isinstance(member, ast.FunctionDef):
+            found.methods[member.name] = member
+        elif isinstance(member, ast.Assign) and isinstance(member.targets[0], ast.Name):
+            if member.targets[0].id == _PARAMETERS and isinstance(member.value, ast.List):
+                found.parameters = {
+                    str(item.value) for item in member.value.elts if isinstance(item, ast.Constant)
+                }
+    return found
+
+
+def _iter_values(value: Any) -> Iterator[_Value]:
+    """Yield the results of nodes in a value."""
+    if isinstance(value, _Value):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _iter_values(item)
+
+
+def _format(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_format, value))}]"[:_MAX_TEXT_CHARS]
+    return value.text if isinstance(value, _Literal) else "…"
+
+
+def _name_literals(arguments: list[_Any]) -> dict[str, str]:
+    """Return the arguments that are known from the source, by their position."""
+    return {
+        f"argument {index}": _format(argument)
+        for index, argument in enumerate(arguments)
+        if not any(True for _ in _iter_values(argument)) and not isinstance(argument, _Module)
+    }
+
+
+def _get_dotted_name(node: ast.expr) -> str | None:
+    """Return a name such as ``torch.nn.functional.relu``; None for other expressions."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
+
+
+def _get_operator(name: str) -> str:
+    """Return the operator that a function of the source stands for, such as ``aten::relu``."""
+    first, _, rest = name.partition(".")
+    if first == "torch" and rest:
+        return f"aten::{rest}"
+    if first == "ops" and rest:
+        return rest.replace(".", "::", 1)
+    return f"aten::{name}"
+
+
+def _as_load(target: ast.expr) -> ast.expr:
+    return ast.Name(target.id, ast.Load()) if isinstance(target, ast.Name) else target

@@ -1,0 +1,157 @@
+import type { ColumnInfo } from '../../api/schemas';
+import { sortNatural } from '../../lib/sorting';
+import type { LabelColumn } from './label-column';
+import type { RowMask } from './row-mask';
+
+/** Points with a number in a range, or with one of some texts. */
+export type ColumnFilter =
+  { readonly range: readonly [low: number, high: number] } | { readonly values: readonly string[] };
+
+export type ColumnFilters = Readonly<Record<string, ColumnFilter>>;
+
+export const NO_FILTERS: ColumnFilters = {};
+
+export function isColumnFilters(value: unknown): value is ColumnFilters {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every(isColumnFilter);
+}
+
+function isColumnFilter(value: unknown): value is ColumnFilter {
+  if (typeof value !== 'object' || value === null) return false;
+  if ('range' in value) {
+    const { range } = value;
+    return Array.isArray(range) && range.length === 2 && range.every(Number.isFinite);
+  }
+  if (!('values' in value) || !Array.isArray(value.values)) return false;
+  return value.values.every((item) => typeof item === 'string');
+}
+
+/** Numbers with few distinct values are filtered by value, as texts are. */
+const MAX_CATEGORICAL_NUMBERS = 12;
+const BINS = 24;
+
+export function isFilteredByRange({ kind, distinct, values, min, max }: ColumnInfo): boolean {
+  if (kind !== 'number' || min === null || max === null || min >= max) return false;
+  return values.length === 0 || distinct > MAX_CATEGORICAL_NUMBERS;
+}
+
+/** A column of unique texts can only be searched. */
+export function canFilter(column: ColumnInfo): boolean {
+  return isFilteredByRange(column) || column.values.length > 1;
+}
+
+/** Remove the rows that do not pass a filter from a mask. */
+export function applyFilter(mask: RowMask, labels: LabelColumn, filter: ColumnFilter): void {
+  if ('range' in filter) {
+    const [low, high] = filter.range;
+    const { numbers } = labels;
+    for (let row = 0; row < mask.length; row++) {
+      const value = numbers?.[row] ?? NaN;
+      // NaN is in no range.
+      if (!(value >= low && value <= high)) mask[row] = 0;
+    }
+    return;
+  }
+  const texts = new Set(filter.values);
+  const { codes } = labels;
+  if (!codes) {
+    for (let row = 0; row < mask.length; row++) if (!texts.has(labels.textAt(row))) mask[row] = 0;
+    return;
+  }
+  const passes = Array.from({ length: labels.distinctCount }, (_, code) =>
+    texts.has(labels.valueText(code)),
+  );
+  for (let row = 0; row < mask.length; row++) if (!passes[codes[row] ?? -1]) mask[row] = 0;
+}
+
+/** A bar of a histogram: a value, or a range of numbers. */
+export interface HistogramBar {
+  readonly text: string;
+  readonly low: number;
+  readonly high: number;
+  readonly count: number;
+}
+
+/** Count the rows of a mask in ranges of equal width; null counts all rows. */
+export function countRanges(
+  { min, max }: ColumnInfo,
+  { numbers }: LabelColumn,
+  mask: RowMask | null,
+): HistogramBar[] {
+  const [from, to] = [min ?? 0, max ?? 1];
+  const counts = new Float64Array(BINS);
+  const scale = BINS / (to - from || 1);
+  for (let row = 0; numbers && row < numbers.length; row++) {
+    const value = numbers[row] ?? NaN;
+    if ((mask && !mask[row]) || !Number.isFinite(value)) continue;
+    const bin = Math.min(BINS - 1, Math.max(0, Math.floor((value - from) * scale)));
+    counts[bin] = (counts[bin] ?? 0) + 1;
+  }
+  return Array.from(counts, (count, bin) => {
+    const [low, high] = [from + bin / scale, bin === BINS - 1 ? to : from + (bin + 1) / scale];
+    return { text: '', low, high, count };
+  });
+}
+
+/** Count the rows of a mask with each of the most frequent values, those first. */
+export function countValues(
+  { values }: ColumnInfo,
+  labels: LabelColumn,
+  mask: RowMask | null,
+  limit: number,
+): HistogramBar[] {
+  const counts = new Float64Array(labels.distinctCount);
+  const { codes } = labels;
+  for (let row = 0; codes && row < codes.length; row++) {
+    const code = codes[row] ?? -1;
+    if (code >= 0 && (!mask || mask[row])) counts[code] = (counts[code] ?? 0) + 1;
+  }
+  const codeOf = new Map(
+    Array.from({ length: labels.distinctCount }, (_, code) => [labels.valueText(code), code]),
+  );
+  return values.slice(0, limit).map(({ text }) => {
+    return { text, low: NaN, high: NaN, count: counts[codeOf.get(text) ?? -1] ?? 0 };
+  });
+}
+
+/** Texts of more values than this are compared character by character, not in natural order. */
+const MAX_NATURAL_ORDER = 200_000;
+
+/** Return rows in the order of a column; those without a value are last in both directions. */
+export function sortRowsBy(
+  rows: Int32Array,
+  labels: LabelColumn | null,
+  descending: boolean,
+): Int32Array {
+  if (!labels) return descending ? rows.slice().reverse() : rows;
+  const keys = rankRows(labels);
+  const sign = descending ? -1 : 1;
+  const known = rows.filter((row) => !Number.isNaN(keys[row] ?? NaN));
+  const unknown = rows.filter((row) => Number.isNaN(keys[row] ?? NaN));
+  known.sort((a, b) => sign * ((keys[a] ?? 0) - (keys[b] ?? 0)) || a - b);
+  const sorted = new Int32Array(rows.length);
+  sorted.set(known);
+  sorted.set(unknown, known.length);
+  return sorted;
+}
+
+/** Return a number for each row that sorts like its value; NaN without a value. */
+function rankRows(labels: LabelColumn): Float32Array | Float64Array {
+  if (labels.numbers) return labels.numbers;
+  const count = labels.distinctCount;
+  const texts = Array.from({ length: count }, (_, code) => labels.valueText(code));
+  const order = texts.map((_, code) => code);
+  const sorted =
+    count <= MAX_NATURAL_ORDER
+      ? sortNatural(order, (code) => texts[code] ?? '')
+      : order.sort((a, b) => ((texts[a] ?? '') < (texts[b] ?? '') ? -1 : 1));
+  const ranks = new Float64Array(count);
+  let rank = 0;
+  sorted.forEach((code, position) => {
+    // Equal texts of a column without codes have the same rank.
+    if (texts[code] !== texts[sorted[position - 1] ?? -1]) rank++;
+    ranks[code] = texts[code] === '' ? NaN : rank;
+  });
+  const { codes } = labels;
+  return codes ? Float64Array.from(codes, (code) => ranks[code] ?? NaN) : ranks;
+}
