@@ -197,6 +197,8 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/profile/kernels": CAPTURE,
     "GET api/v1/profile/memory": CAPTURE,
     "GET api/v1/profile/heap": CAPTURE,
+    "GET api/v1/profile/memory/snapshot": CAPTURE,
+    "GET api/v1/profile/memory/buffers": CAPTURE,
     "GET api/v1/profile/program": CAPTURE,
     "GET api/v1/profile/program/text": CAPTURE,
     "GET api/v1/profile/roofline": CAPTURE,

@@ -4499,6 +4499,16 @@ export interface ProfileRoutes {
     readonly request: CaptureRequest;
     readonly response: HeapResponse;
   };
+  /** Return a snapshot of PyTorch's CUDA allocator: memory over time and at the peak. */
+  readonly 'GET memory/snapshot': {
+    readonly request: CaptureRequest;
+    readonly response: SnapshotResponse;
+  };
+  /** Return what XLA's programs keep in memory when they need most. */
+  readonly 'GET memory/buffers': {
+    readonly request: CaptureRequest;
+    readonly response: BuffersResponse;
+  };
   /** Return the XLA programs of a capture, and how long their instructions took. */
   readonly 'GET program': {
     readonly request: CaptureRequest;
@@ -4567,6 +4577,13 @@ export interface AllocatorRow {
   readonly step_heap_bytes: Float64Array;
 }
 
+export type BufferKind = 'parameter' | 'output' | 'constant' | 'temporary';
+
+/** Programs with a buffer assignment, largest first. */
+export interface BuffersResponse {
+  readonly programs: readonly ProgramMemoryRow[];
+}
+
 /**
  * Calls to merge by their stack. `first_step` and `last_step` are indexes; -1 for all of the
  * capture. `tracks` are threads or streams; all if empty. With `below`, only calls of this name and
@@ -4625,7 +4642,8 @@ export interface CaptureFileRequest extends CaptureRequest {
   readonly format?: 'original' | 'chrome';
 }
 
-export type CaptureKind = 'xplane' | 'chrome' | 'pprof';
+/** A "snapshot" is that of PyTorch's CUDA allocator. */
+export type CaptureKind = 'xplane' | 'chrome' | 'pprof' | 'snapshot';
 
 /** A capture by its `id` in the listing, and one of its hosts; by default the first. */
 export interface CaptureRequest {
@@ -4675,6 +4693,14 @@ export interface CaptureUploadRequest {
 export interface CapturesResponse {
   readonly cursor: string;
   readonly captures: readonly CaptureRow[];
+}
+
+/** Memory of one category over time, in bytes. */
+export interface CategoryColumn {
+  readonly name: string;
+  readonly bytes: Float64Array;
+  /** In use at the peak of all categories together. */
+  readonly peak_bytes: number;
 }
 
 /** What changed between two captures; the 200 ops that changed most. */
@@ -4815,6 +4841,19 @@ export interface FlowArrows {
   readonly target_ps: Float64Array;
 }
 
+/** Memory of a device when the snapshot was taken, in bytes. */
+export interface FragmentationRow {
+  readonly reserved: number;
+  readonly active: number;
+  readonly requested: number;
+  /** Free, in segments that are partly in use. */
+  readonly split_free: number;
+  readonly unused_segments: number;
+  readonly largest_free: number;
+  /** Share of the free memory outside of the largest free block; null without any. */
+  readonly share: number | null;
+}
+
 export type FrameKind = 'all' | 'ops' | 'python' | 'modules';
 
 /**
@@ -4914,6 +4953,20 @@ export interface KernelsResponse {
   readonly max_ms: Float64Array;
   readonly longest: Int32Array;
   readonly steps: number;
+}
+
+/**
+ * What was in use at the peak, by the stack that allocated it, largest first. `categories` are
+ * names of categories. `locations` are the innermost frames in the user's code. `stacks` have one
+ * frame per line, innermost first.
+ */
+export interface LiveColumns {
+  readonly categories: readonly string[];
+  readonly locations: readonly string[];
+  readonly stacks: readonly string[];
+  readonly bytes: Float64Array;
+  readonly counts: Int32Array;
+  readonly largest: Float64Array;
 }
 
 /** A PyTorch DataLoader and the waits for its batches. */
@@ -5055,6 +5108,14 @@ export interface OpsResponse {
   readonly steps: number;
 }
 
+/** A call that failed for lack of memory; `free_bytes` of the device is null if unknown. */
+export interface OutOfMemoryRow {
+  readonly ms: number;
+  readonly requested_bytes: number;
+  readonly free_bytes: number | null;
+  readonly location: string;
+}
+
 /** How long host and devices were busy in an average step. */
 export interface Overlap {
   readonly host_ms: number;
@@ -5156,6 +5217,21 @@ export interface ProfileSummary {
   /** The thresholds of the findings. */
   readonly thresholds: readonly ThresholdRow[];
   readonly problems: readonly Sentence[];
+}
+
+/** What a program of XLA keeps in memory at its peak, largest first. */
+export interface ProgramMemoryRow {
+  readonly name: string;
+  readonly allocated_bytes: number;
+  readonly peak_bytes: number;
+  /** Whether it is known which temporary values are live at the same time. */
+  readonly has_order: boolean;
+  readonly kinds: readonly BufferKind[];
+  readonly instructions: readonly string[];
+  readonly scopes: readonly string[];
+  readonly sources: readonly string[];
+  readonly bytes: Float64Array;
+  readonly omitted: number;
 }
 
 /** An XLA program; `index` identifies it in requests for its text. */
@@ -5279,6 +5355,24 @@ export interface SearchResult {
   readonly marks: Uint8Array;
 }
 
+/**
+ * Segments, largest first, and their blocks. `block_segments` are indices of segments.
+ * `block_offsets` and `block_sizes` are in bytes. `block_categories` are indices of categories, -1
+ * for free blocks.
+ */
+export interface SegmentColumns {
+  readonly sizes: Float64Array;
+  readonly active: Float64Array;
+  readonly largest_free: Float64Array;
+  readonly streams: Int32Array;
+  readonly kinds: readonly string[];
+  readonly block_segments: Int32Array;
+  readonly block_offsets: Float64Array;
+  readonly block_sizes: Float64Array;
+  readonly block_categories: Int32Array;
+  readonly omitted_segments: number;
+}
+
 /** For how much of the range at least one kernel or copy of a device ran. */
 export interface SelectedDevice {
   readonly name: string;
@@ -5313,6 +5407,34 @@ export interface SelectionSummary {
   readonly tracks: readonly SelectedTrack[];
   /** The devices of the selected tracks, over all their streams. */
   readonly devices: readonly SelectedDevice[];
+}
+
+/**
+ * The memory of a device. If there are too many calls, minima and maxima are kept. `ms` is the time
+ * since the first call, or the number of the call without `has_times`.
+ */
+export interface SnapshotDevice {
+  readonly device: number;
+  readonly calls: number;
+  readonly has_times: boolean;
+  /** Whether the recorded calls explain all memory in use. */
+  readonly is_complete: boolean;
+  readonly ms: Float64Array;
+  readonly categories: readonly CategoryColumn[];
+  readonly reserved: Float64Array;
+  readonly peak_ms: number;
+  readonly peak_bytes: number;
+  readonly peak_reserved_bytes: number;
+  readonly live: LiveColumns;
+  readonly fragmentation: FragmentationRow;
+  readonly segments: SegmentColumns;
+  readonly out_of_memory: readonly OutOfMemoryRow[];
+}
+
+/** A snapshot: its devices, and the settings of the allocator. */
+export interface SnapshotResponse {
+  readonly devices: readonly SnapshotDevice[];
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 /** A stage of a pipeline; times per average step, summed over all threads. */
