@@ -196,6 +196,8 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/profile/ops": CAPTURE,
     "GET api/v1/profile/kernels": CAPTURE,
     "GET api/v1/profile/memory": CAPTURE,
+    "GET api/v1/profile/communication": CAPTURE,
+    "GET api/v1/profile/communication/ranks": CAPTURE,
     "GET api/v1/profile/heap": CAPTURE,
     "GET api/v1/profile/memory/snapshot": CAPTURE,
     "GET api/v1/profile/memory/buffers": CAPTURE,

@@ -4489,6 +4489,16 @@ export interface ProfileRoutes {
     readonly request: CaptureRequest;
     readonly response: KernelsResponse;
   };
+  /** Return collectives by kind and size with their bandwidth, exposed and overlapped. */
+  readonly 'GET communication': {
+    readonly request: CaptureRequest;
+    readonly response: CommunicationResponse;
+  };
+  /** Return the collectives of all ranks on one time axis, and how long each rank waited. */
+  readonly 'GET communication/ranks': {
+    readonly request: CaptureRequest;
+    readonly response: RanksResponse;
+  };
   /** Return memory over time, what was in use at the peak, and leaks. */
   readonly 'GET memory': {
     readonly request: CaptureRequest;
@@ -4703,6 +4713,31 @@ export interface CategoryColumn {
   readonly peak_bytes: number;
 }
 
+/**
+ * Collectives by kind, size, group and algorithm, longest total time first. `bytes` and bandwidths
+ * (bytes/s) are NaN if unknown; they are those of nccl-tests. `group_sizes` are 0 if unknown.
+ * `best_bus_bandwidths` are those of the shortest calls.
+ */
+export interface CommunicationResponse {
+  readonly devices: readonly DeviceCommunication[];
+  readonly kinds: readonly string[];
+  readonly groups: readonly string[];
+  readonly group_sizes: Int32Array;
+  readonly bytes: Float64Array;
+  readonly algorithms: readonly string[];
+  readonly protocols: readonly string[];
+  readonly counts: Int32Array;
+  readonly total_ms: Float64Array;
+  readonly min_ms: Float64Array;
+  readonly max_ms: Float64Array;
+  readonly exposed_ms: Float64Array;
+  readonly algorithm_bandwidths: Float64Array;
+  readonly bus_bandwidths: Float64Array;
+  readonly best_bus_bandwidths: Float64Array;
+  readonly longest: Int32Array;
+  readonly steps: number;
+}
+
 /** What changed between two captures; the 200 ops that changed most. */
 export interface Comparison {
   readonly verdict: readonly Sentence[];
@@ -4711,6 +4746,15 @@ export interface Comparison {
   readonly ops: readonly OpPair[];
   readonly findings: readonly FindingPair[];
   readonly environment: readonly FactPair[];
+}
+
+/** How long a device communicated. Collectives at the same time count once. */
+export interface DeviceCommunication {
+  readonly name: string;
+  readonly total_ms: number;
+  /** While no other kernel computed. */
+  readonly exposed_ms: number;
+  readonly compute_ms: number;
 }
 
 /** A device. Unknown numbers are 0, unknown texts are empty. */
@@ -5285,6 +5329,35 @@ export interface ProgramsResponse {
   readonly longest: Int32Array;
   readonly unmapped_ms: number;
   readonly steps: number;
+}
+
+/**
+ * A rank and its collectives on the time axis of all ranks, in milliseconds. `wait_ms` is the part
+ * of each collective before the last rank was ready, NaN if it was found on no other rank.
+ * `offset_ms` was added to the times of the rank, as clocks differ.
+ */
+export interface RankRow {
+  readonly rank: number;
+  readonly host: string;
+  readonly offset_ms: number;
+  readonly collectives: number;
+  readonly total_wait_ms: number;
+  readonly transfer_ms: number;
+  /** How often it was the last rank that was ready. */
+  readonly last_count: number;
+  readonly exposed_ms: number;
+  readonly kinds: readonly string[];
+  readonly start_ms: Float64Array;
+  readonly duration_ms: Float64Array;
+  readonly wait_ms: Float64Array;
+}
+
+/** All ranks of a capture; `matched` is the number of collectives found on several ranks. */
+export interface RanksResponse {
+  readonly ranks: readonly RankRow[];
+  readonly matched: number;
+  /** Hosts whose file cannot be read. */
+  readonly unreadable: readonly string[];
 }
 
 /** Peak rate of a device in one precision; TF32 and 16 bits are on tensor cores. */
