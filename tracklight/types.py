@@ -119,7 +119,10 @@ class StudyFile(msgspec.Struct, frozen=True):
     version: str
 
 
-CaptureKind = Literal["xplane", "chrome", "pprof"]
+#: A "snapshot" is that of PyTorch's CUDA allocator.
+CaptureKind = Literal["xplane", "chrome", "pprof", "snapshot"]
+#: Kinds of captures of memory, which have no trace.
+MEMORY_KINDS: frozenset[CaptureKind] = frozenset({"pprof", "snapshot"})
 
 
 class CaptureFile(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import struct
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,14 +14,17 @@ import numpy as np
 
 from tests import builders as b
 from tests.analysis.profiles.run_all_analyses import run_all_analyses
+from tests.analysis.profiles.snapshot_builder import CachingAllocator
 from tests.scanning import assert_agree
 from tracklight.analysis.graphs.parsers import parse_graph_file
 from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.memory.snapshots import analyze_snapshot
 from tracklight.cli.demo.writers import Plane, encode_space
 from tracklight.errors import FormatError
 from tracklight.formats import scanner, tensor
 from tracklight.formats.event_scan import find_scalar
 from tracklight.formats.media import encode_wav, find_wav_sample_rate, parse_wav
+from tracklight.formats.profiles.cuda_snapshot import parse_cuda_snapshot
 
 try:
     from tracklight.formats import _scan
@@ -199,12 +203,32 @@ def iter_captures() -> Iterator[bytes]:
     yield CHROME + json.dumps({"deviceProperties": [{}], "traceEvents": listed}).encode()
 
 
+def run_snapshot(data: bytes) -> None:
+    """Any file is a memory snapshot that can be analyzed, or raises FormatError."""
+    try:
+        snapshot = parse_cuda_snapshot(data)
+    except FormatError:
+        return
+    for device in analyze_snapshot(snapshot):
+        assert device.in_use_bytes[device.peak] == device.in_use_bytes.max()
+
+
+def iter_snapshots() -> Iterator[bytes]:
+    """Yield snapshots of each version of the pickle format with the same content."""
+    allocator = CachingAllocator()
+    allocator.allocate(3000, "weights")
+    allocator.free(allocator.allocate(5000, "activations"))
+    for protocol in (2, 3, 4, 5):
+        yield pickle.dumps(allocator.make_snapshot(), protocol)
+
+
 RUN: dict[str, Callable[[bytes], None]] = {
     "scan": run_scan,
     "tensor": run_tensor,
     "wav": run_wav,
     "graph": run_graph,
     "profile": run_profile,
+    "snapshot": run_snapshot,
 }
 SEEDS = {
     "scan": iter_programs,
@@ -212,4 +236,5 @@ SEEDS = {
     "wav": iter_wavs,
     "graph": iter_models,
     "profile": iter_captures,
+    "snapshot": iter_snapshots,
 }

@@ -107,6 +107,9 @@ _TRACE_CONTENT = re.compile(
 #: hold no trace worth showing, and of very many only the first are examined.
 _EXAMINED_BYTES, _MIN_TRACE_BYTES, _MAX_EXAMINED_FILES = 1 << 15, 128, 1000
 _MEMORY_PROFILE = re.compile(r"(.*\.pprof|(.*[._-])?memory[^/]*\.prof)(\.gz)?")
+#: Snapshots of PyTorch's CUDA allocator; other pickles are not opened.
+_MEMORY_SNAPSHOT = re.compile(r".*snapshot.*\.(pickle|pkl)", re.IGNORECASE)
+_PICKLE_SUFFIXES = (".pickle", ".pkl")
 _PROFILE_FOLDERS = ["plugins", "profile"]
 
 
@@ -175,7 +178,8 @@ def discover(
 
     # A file that is opened by itself may have any name.
     root_name = root.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    opened_file = root_name if root_name.endswith(_JSON_SUFFIXES) else None
+    opened_suffixes = (*_JSON_SUFFIXES, *_PICKLE_SUFFIXES)
+    opened_file = root_name if root_name.endswith(opened_suffixes) else None
 
     suffixes = () if is_url(root.path) else _JSON_SUFFIXES
 
@@ -223,7 +227,7 @@ def is_event_file(name: str) -> bool:
 def is_capture(name: str) -> bool:
     """Return whether a file of this base name may be a profiler capture."""
     return name.endswith((_XPLANE_SUFFIX, *_TRACE_SUFFIXES)) or (
-        _is_memory_profile(name) or _is_named_trace(name)
+        _is_memory_profile(name) or _is_memory_snapshot(name) or _is_named_trace(name)
     )
 
 
@@ -420,6 +424,10 @@ def _is_memory_profile(name: str) -> bool:
     return "prof" in name and _MEMORY_PROFILE.fullmatch(name) is not None
 
 
+def _is_memory_snapshot(name: str) -> bool:
+    return name.endswith(_PICKLE_SUFFIXES) and _MEMORY_SNAPSHOT.fullmatch(name) is not None
+
+
 def _is_named_trace(name: str) -> bool:
     return ".json" in name and _NAMED_TRACE.fullmatch(name) is not None
 
@@ -455,6 +463,9 @@ def _parse_capture_name(file: ListedFile) -> ListedCapture:
     if file.name.endswith(_XPLANE_SUFFIX):
         host = file.name.removesuffix(_XPLANE_SUFFIX)
         return ListedCapture(file.directory, "", host, "xplane", file)
+    if file.name.endswith(_PICKLE_SUFFIXES):
+        stem = file.name.rpartition(".")[0]
+        return ListedCapture(file.directory, file.name, stem, "snapshot", file)
     suffixes = (*_TRACE_SUFFIXES, *_JSON_SUFFIXES[::-1])
     suffix = next((suffix for suffix in suffixes if file.name.endswith(suffix)), None)
     if suffix is None or _is_memory_profile(file.name):

@@ -23,7 +23,7 @@ from tracklight.reader.changes import ChangeTracker, LogChanges
 from tracklight.reader.selection import NameFilter, select_names, warn_caller, warn_no_match
 from tracklight.reader.tables import Table, check_one_of
 from tracklight.reader.values import LoggedRows, Values
-from tracklight.types import Delta, FileInfo, Kind, RunInfo, Series, TagInfo
+from tracklight.types import MEMORY_KINDS, Delta, FileInfo, Kind, RunInfo, Series, TagInfo
 from tracklight.util import html
 
 if TYPE_CHECKING:
@@ -501,7 +501,8 @@ class Log:
         from tracklight.analysis.profiles.tables.profile_data import ProfileData
 
         self._get_tags(run)
-        files = [it for it in self._catalog.captures() if it.run == run and it.kind != "pprof"]
+        captures = self._catalog.captures()
+        files = [it for it in captures if it.run == run and it.kind not in MEMORY_KINDS]
         if not files:
             raise LogError(f'Run "{run}" has no profiler capture.')
         chosen = session or max(files, key=get_capture_time_s).session

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracklight.analysis.profiles.kernels import list_kernels
-from tracklight.analysis.profiles.memory import analyze_memory
+from tracklight.analysis.profiles.memory.allocators import analyze_memory
 from tracklight.analysis.profiles.ops import assign_ops, compute_op_stats
 from tracklight.analysis.profiles.steps import analyze_steps, detect_steps
 from tracklight.analysis.profiles.summary import iter_summary_lines, summarize

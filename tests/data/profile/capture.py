@@ -1,4 +1,4 @@
-"""Takes the captures in this folder; needs a CUDA device: ``capture.py torch|modules|jax OUT_DIR``.
+"""Takes the captures in this folder: ``capture.py torch|modules|memory|jax DIR``. Needs a GPU.
 
 One framework a process, as only one of them can listen to the device.
 
@@ -8,6 +8,7 @@ the precision of its matrix products, where it waits for its input, and which co
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import lzma
@@ -32,7 +33,13 @@ BATCH = 512
 
 def main(framework: str, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    {"torch": capture_torch, "modules": capture_modules, "jax": capture_jax}[framework](out)
+    programs = {
+        "torch": capture_torch,
+        "modules": capture_modules,
+        "memory": capture_memory,
+        "jax": capture_jax,
+    }
+    programs[framework](out)
 
 
 def capture_torch(out: Path) -> None:
@@ -84,6 +91,51 @@ def capture_modules(out: Path) -> None:
     }
     content = lzma.compress(json.dumps(averages).encode())
     (out / "torch_modules.averages.json.xz").write_bytes(content)
+
+
+class Block(nn.Module):
+    """A layer of a Transformer."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.attn = nn.MultiheadAttention(width, 4, batch_first=True)
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+        )
+        self.n1, self.n2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.n1(x)
+        x = x + self.attn(h, h, h, need_weights=False)[0]
+        return x + self.mlp(self.n2(x))
+
+
+def capture_memory(out: Path) -> None:
+    """Save a snapshot of the allocator, and what PyTorch says about its memory."""
+    memory = torch.cuda.memory
+    memory._record_memory_history(max_entries=100_000, stacks="all")
+    model = nn.Sequential(*(Block(256) for _ in range(3)), nn.Linear(256, 10)).cuda()
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(3):
+        inputs = torch.randn(32, 64, 256).cuda()
+        labels = torch.randint(10, (32, 64), device="cuda")
+        outputs = model(inputs).flatten(0, 1)
+        nn.functional.cross_entropy(outputs, labels.flatten()).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    torch.cuda.synchronize()
+    with contextlib.suppress(torch.OutOfMemoryError):
+        torch.empty(1 << 50, device="cuda", dtype=torch.uint8)
+    stats = torch.cuda.memory_stats()
+    facts = {key: stats[key] for key in stats if ".all." in key and "bytes" in key}
+    states = (value for state in optimizer.state.values() for value in state.values())
+    facts["params"] = sum(parameter.nbytes for parameter in model.parameters())
+    facts["state"] = sum(value.nbytes for value in states if value.is_cuda)
+    plain = out / "torch_memory_snapshot.pickle"
+    memory._dump_snapshot(str(plain))
+    (out / "torch_memory_snapshot.json").write_text(json.dumps(facts))
+    (out / f"{plain.name}.xz").write_bytes(lzma.compress(plain.read_bytes()))
+    plain.unlink()
 
 
 def capture_jax(out: Path) -> None:

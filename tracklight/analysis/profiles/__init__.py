@@ -10,7 +10,8 @@ Modules, each importing only those before it:
 - `attribution`: what device work and gaps belong to, and how long devices were busy
 - `captures`: find, group, read and export capture files
 - `xla_programs`, `ops`, `xprof`, `steps`: which op each event is, and which step it belongs to
-- `kernels`, `roofline`, `memory`: device kernels, FLOPs and bytes, allocations
+- `kernels`, `roofline`, `communication`, `memory`: device kernels, FLOPs and bytes, collectives,
+  allocations
 - `calls`: operators, modules, flame graphs and call trees
 - `advice`, `findings`, `input_pipeline`, `summary`, `comparison`: what to change
 - `tables`: captures as tables, for programs

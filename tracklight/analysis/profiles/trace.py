@@ -131,6 +131,8 @@ class Trace:
     """Devices by their ordinal."""
     environment: tuple[tuple[str | Message, str], ...] = ()
     """Names and values that describe where the program ran."""
+    rank: int | None = None
+    """The process of a distributed program; None if it is not distributed or unknown."""
 
     def __len__(self) -> int:
         return len(self.start_ps)

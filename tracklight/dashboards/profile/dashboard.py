@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tracklight.analysis.profiles.captures.chrome_export import iter_chrome_trace
-from tracklight.dashboards.profile import calls, memory, ops, overview, timeline
+from tracklight.dashboards.profile import (
+    calls,
+    communication,
+    memory,
+    ops,
+    overview,
+    timeline,
+)
 from tracklight.dashboards.profile.overview import get_hosts_response
 from tracklight.dashboards.profile.schemas import (
     CaptureFileRequest,
@@ -33,6 +40,7 @@ TOOLS: tuple[Tool, ...] = (
     ops.OPS_TOOL,
     calls.OPERATORS_TOOL,
     ops.KERNELS_TOOL,
+    communication.COMMUNICATION_TOOL,
     memory.MEMORY_TOOL,
     ops.PROGRAM_TOOL,
     ops.ROOFLINE_TOOL,

@@ -1,4 +1,4 @@
-"""Memory: use of each allocator over time, its peak and leaks; heap profiles in pprof format."""
+"""Memory: allocator events, heap profiles, snapshots of the CUDA allocator, and XLA's buffers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracklight.analysis.profiles.memory import (
+from tracklight.analysis.profiles.memory.allocators import (
     AllocationGroup,
     Allocator,
     HeapSample,
@@ -14,16 +14,34 @@ from tracklight.analysis.profiles.memory import (
     has_allocator_events,
     list_heap_samples,
 )
+from tracklight.analysis.profiles.memory.buffers import ProgramMemory, analyze_buffers
+from tracklight.analysis.profiles.memory.snapshots import (
+    DeviceMemory,
+    Fragmentation,
+    MemoryCategory,
+    analyze_snapshot,
+    classify_stack,
+    find_user_frame,
+    format_frame,
+)
 from tracklight.analysis.profiles.trace import PS_PER_MS
-from tracklight.dashboards.profile.schemas import (
+from tracklight.dashboards.profile.memory_schemas import (
     AllocationColumns,
     AllocatorRow,
-    CaptureRequest,
+    BuffersResponse,
+    CategoryColumn,
+    FragmentationRow,
     HeapResponse,
+    LiveColumns,
     MemoryPeak,
     MemoryResponse,
-    has_version,
+    OutOfMemoryRow,
+    ProgramMemoryRow,
+    SegmentColumns,
+    SnapshotDevice,
+    SnapshotResponse,
 )
+from tracklight.dashboards.profile.schemas import CaptureRequest, has_version
 from tracklight.dashboards.profile.store import (
     CaptureStore,
     EmptyReason,
@@ -32,15 +50,21 @@ from tracklight.dashboards.profile.store import (
     explain_empty,
 )
 from tracklight.errors import Message
+from tracklight.formats.profiles.cuda_snapshot import INACTIVE, CudaSnapshot, MemorySegment
 from tracklight.formats.profiles.pprof import parse_pprof
 from tracklight.index.downsampling import downsample_minmax
 from tracklight.plugin import Route
+from tracklight.types import MEMORY_KINDS
 
 #: More points than any screen is wide.
 _MAX_POINTS = 4000
 #: There are mostly few different allocations, but there may be a million.
 _MAX_ALLOCATION_GROUPS = 2000
 _MAX_HEAP_ROWS = 20_000
+#: The map of segments is at most a few screens high.
+_MAX_SEGMENTS, _MAX_BLOCKS = 400, 20_000
+_MAX_OUT_OF_MEMORY = 100
+_FREE_BLOCK = -1
 
 
 def get_memory_response(store: CaptureStore, request: CaptureRequest) -> MemoryResponse:
@@ -130,15 +154,172 @@ def _read_samples(store: CaptureStore, request: CaptureRequest) -> list[HeapSamp
         return list_heap_samples(parse_pprof(path.read_bytes()))
 
 
+# --- Snapshots of PyTorch's CUDA allocator -------------------------------------------------------
+
+
+def get_snapshot_response(store: CaptureStore, request: CaptureRequest) -> SnapshotResponse:
+    def compute(capture: LoadedCapture) -> SnapshotResponse:
+        snapshot = capture.snapshot
+        if snapshot is None:
+            return SnapshotResponse([], {})
+        devices = [_make_snapshot_device(each, snapshot) for each in analyze_snapshot(snapshot)]
+        return SnapshotResponse(devices, snapshot.settings)
+
+    return store.get_or_compute(request, "snapshot", SnapshotResponse, compute)
+
+
+def _make_snapshot_device(memory: DeviceMemory, snapshot: CudaSnapshot) -> SnapshotDevice:
+    in_use = memory.in_use_bytes
+    points = downsample_minmax(in_use.astype(np.float64), _MAX_POINTS)
+    return SnapshotDevice(
+        device=memory.device,
+        calls=len(memory.calls),
+        has_times=memory.has_times,
+        is_complete=memory.is_complete,
+        ms=memory.ms[points],
+        categories=[
+            CategoryColumn(
+                name=category.name.lower(),
+                bytes=memory.category_bytes[points, category].astype(np.float64),
+                peak_bytes=int(memory.category_bytes[memory.peak, category]),
+            )
+            for category in MemoryCategory
+        ],
+        reserved=memory.reserved_bytes[points].astype(np.float64),
+        peak_ms=float(memory.ms[memory.peak]),
+        peak_bytes=int(in_use[memory.peak]),
+        peak_reserved_bytes=int(memory.reserved_bytes[memory.peak]),
+        live=_make_live_columns(memory, snapshot),
+        fragmentation=_make_fragmentation_row(memory.fragmentation),
+        segments=_make_segment_columns(memory.segments, snapshot),
+        out_of_memory=[
+            OutOfMemoryRow(
+                ms=float(memory.ms[each.call + 1]),
+                requested_bytes=each.requested_bytes,
+                free_bytes=each.free_bytes if each.free_bytes >= 0 else None,
+                location=find_user_frame(snapshot.stacks[each.stack]),
+            )
+            for each in memory.out_of_memory[:_MAX_OUT_OF_MEMORY]
+        ],
+    )
+
+
+def _make_live_columns(memory: DeviceMemory, snapshot: CudaSnapshot) -> LiveColumns:
+    groups = memory.peak_groups[:_MAX_ALLOCATION_GROUPS]
+    stacks = [snapshot.stacks[group.stack] for group in groups]
+    return LiveColumns(
+        categories=[group.category.name.lower() for group in groups],
+        locations=[find_user_frame(stack) for stack in stacks],
+        stacks=["\n".join(map(format_frame, stack)) for stack in stacks],
+        bytes=np.array([group.bytes for group in groups], np.float64),
+        counts=np.array([group.occurrences for group in groups], np.int32),
+        largest=np.array([group.largest_bytes for group in groups], np.float64),
+    )
+
+
+def _make_fragmentation_row(fragmentation: Fragmentation) -> FragmentationRow:
+    return FragmentationRow(
+        reserved=fragmentation.reserved_bytes,
+        active=fragmentation.active_bytes,
+        requested=fragmentation.requested_bytes,
+        split_free=fragmentation.split_free_bytes,
+        unused_segments=fragmentation.unused_segment_bytes,
+        largest_free=fragmentation.largest_free_bytes,
+        share=fragmentation.share,
+    )
+
+
+def _make_segment_columns(segments: list[MemorySegment], snapshot: CudaSnapshot) -> SegmentColumns:
+    shown: list[MemorySegment] = []
+    block_count = 0
+    for segment in segments[:_MAX_SEGMENTS]:
+        block_count += len(segment.blocks)
+        if block_count > _MAX_BLOCKS and shown:
+            break
+        shown.append(segment)
+    free_sizes = [
+        [block.size for block in segment.blocks if block.state == INACTIVE] for segment in shown
+    ]
+    blocks = [
+        (at, block.address - segment.address, block)
+        for at, segment in enumerate(shown)
+        for block in segment.blocks[:_MAX_BLOCKS]
+    ]
+    return SegmentColumns(
+        sizes=np.array([segment.size for segment in shown], np.float64),
+        active=np.array(
+            [
+                sum(block.size for block in segment.blocks if block.state != INACTIVE)
+                for segment in shown
+            ],
+            np.float64,
+        ),
+        largest_free=np.array([max(sizes, default=0) for sizes in free_sizes], np.float64),
+        streams=np.array([segment.stream % (1 << 31) for segment in shown], np.int32),
+        kinds=[segment.kind for segment in shown],
+        block_segments=np.array([at for at, _, _ in blocks], np.int32),
+        block_offsets=np.array([offset for _, offset, _ in blocks], np.float64),
+        block_sizes=np.array([block.size for _, _, block in blocks], np.float64),
+        block_categories=np.array(
+            [
+                _FREE_BLOCK
+                if block.state == INACTIVE
+                else classify_stack(snapshot.stacks[block.stack])
+                for _, _, block in blocks
+            ],
+            np.int32,
+        ),
+        omitted_segments=len(segments) - len(shown),
+    )
+
+
+# --- XLA buffers ---------------------------------------------------------------------------------
+
+
+def get_buffers_response(store: CaptureStore, request: CaptureRequest) -> BuffersResponse:
+    def compute(capture: LoadedCapture) -> BuffersResponse:
+        return BuffersResponse([_make_program_row(it) for it in analyze_buffers(capture.programs)])
+
+    return store.get_or_compute(request, "buffers", BuffersResponse, compute)
+
+
+def _make_program_row(memory: ProgramMemory) -> ProgramMemoryRow:
+    shown = memory.buffers[:_MAX_ALLOCATION_GROUPS]
+    return ProgramMemoryRow(
+        name=memory.name,
+        allocated_bytes=memory.allocated_bytes,
+        peak_bytes=memory.peak_bytes,
+        has_order=memory.has_order,
+        kinds=[buffer.kind for buffer in shown],
+        instructions=[buffer.instruction for buffer in shown],
+        scopes=[buffer.scope for buffer in shown],
+        sources=[buffer.source for buffer in shown],
+        bytes=np.array([buffer.bytes for buffer in shown], np.float64),
+        omitted=len(memory.buffers) - len(shown),
+    )
+
+
+# --- The tool ------------------------------------------------------------------------------------
+
+
+def _has_buffers(capture: LoadedCapture) -> bool:
+    return any(module.buffers for module in capture.trace.hlo_modules)
+
+
 def _explain_no_memory(capture: LoadedCapture) -> EmptyReason | None:
-    if capture.file.kind == "pprof" or has_allocator_events(capture.trace):
+    if (
+        capture.file.kind in MEMORY_KINDS
+        or has_allocator_events(capture.trace)
+        or _has_buffers(capture)
+    ):
         return None
     return explain_empty(capture) or EmptyReason(
         Message("profile.no_memory", "No allocator events were recorded."),
         Message(
             "profile.no_memory_hint",
             "Pass profile_memory=True to PyTorch's profiler. TensorFlow records allocations, "
-            "except for small tensors on a CPU.",
+            "except for small tensors on a CPU. torch.cuda.memory._dump_snapshot saves all memory "
+            "of PyTorch on a GPU.",
         ),
     )
 
@@ -152,19 +333,33 @@ def _make_memory_routes(store: CaptureStore) -> Sequence[Route]:
         """Return what a memory profile holds, by the line of code that allocated it."""
         return get_heap_response(store, request)
 
+    def snapshot(request: CaptureRequest) -> SnapshotResponse:
+        """Return a snapshot of PyTorch's CUDA allocator: memory over time and at the peak."""
+        return get_snapshot_response(store, request)
+
+    def buffers(request: CaptureRequest) -> BuffersResponse:
+        """Return what XLA's programs keep in memory when they need most."""
+        return get_buffers_response(store, request)
+
     return [
         Route("memory", CaptureRequest, memory, "GET", immutable=has_version),
         Route("heap", CaptureRequest, heap, "GET", immutable=has_version),
+        Route("memory/snapshot", CaptureRequest, snapshot, "GET", immutable=has_version),
+        Route("memory/buffers", CaptureRequest, buffers, "GET", immutable=has_version),
     ]
 
 
 def _iter_memory_static(
     store: CaptureStore, request: CaptureRequest
 ) -> Iterator[tuple[str, object]]:
-    if store.load(request).file.kind == "pprof":
+    capture = store.load(request)
+    if capture.file.kind == "pprof":
         yield f"heap?capture={request.capture}", get_heap_response(store, request)
+    elif capture.file.kind == "snapshot":
+        yield f"memory/snapshot?capture={request.capture}", get_snapshot_response(store, request)
     else:
         yield f"memory?capture={request.capture}", get_memory_response(store, request)
+        yield f"memory/buffers?capture={request.capture}", get_buffers_response(store, request)
 
 
 MEMORY_TOOL = Tool("memory", _make_memory_routes, _explain_no_memory, _iter_memory_static)

@@ -41,6 +41,7 @@ from tracklight.dashboards.profile.store import (
 )
 from tracklight.errors import TracklightError, UsageError
 from tracklight.plugin import Context, Route
+from tracklight.types import MEMORY_KINDS
 
 #: A static export contains comparisons with this many other captures.
 _MAX_STATIC_BASELINES = 4
@@ -227,7 +228,7 @@ def _iter_compare_static(
     store: CaptureStore, request: CaptureRequest
 ) -> Iterator[tuple[str, object]]:
     rows = store.listing.list_captures().captures
-    others = [row.id for row in rows if row.id != request.capture and row.kind != "pprof"]
+    others = [row.id for row in rows if row.id != request.capture and row.kind not in MEMORY_KINDS]
     for before in others[:_MAX_STATIC_BASELINES]:
         with suppress(TracklightError, OSError):
             comparison = get_comparison(store, CaptureRequest(request.capture, baseline=before))

@@ -39,8 +39,9 @@ from tracklight.dashboards.profile.schemas import (
 )
 from tracklight.dashboards.profile.uploads import UPLOAD_RUN, CaptureUploads
 from tracklight.errors import LogError, Message, TracklightError
+from tracklight.formats.profiles.cuda_snapshot import CudaSnapshot, parse_cuda_snapshot
 from tracklight.plugin import Context, Problem, Route, Source
-from tracklight.types import CaptureFile, Kind, Series
+from tracklight.types import MEMORY_KINDS, CaptureFile, CaptureKind, Kind, Series
 from tracklight.util.file_cache import FileCache
 from tracklight.util.hashing import hash_key
 from tracklight.util.lru_cache import LruCache
@@ -53,6 +54,8 @@ _MAX_RESULT_FILES = 500
 #: Estimates of the memory of a trace.
 _EVENT_BYTES = 28
 _NAME_BYTES = 100
+#: Memory of the content of files, which XPlane files and snapshots keep, relative to their size.
+_CONTENT_FACTORS: dict[CaptureKind, int] = {"xplane": 1, "snapshot": 6}
 
 T = TypeVar("T")
 
@@ -199,24 +202,33 @@ class _RunSteps:
 class LoadedCapture(AnalyzedTrace):
     """The trace of one host of a capture, and what was derived from it."""
 
-    def __init__(self, file: CaptureFile, trace: Trace) -> None:
+    def __init__(
+        self, file: CaptureFile, trace: Trace, snapshot: CudaSnapshot | None = None
+    ) -> None:
         super().__init__(trace)
         self.file = file
+        self.snapshot = snapshot
 
     @property
     def memory_bytes(self) -> int:
         """Estimated memory, assuming that derived values take as much as the trace."""
         args_bytes = sum(column.nbytes for column in self.trace.args)
         columns_bytes = 2 * (args_bytes + _EVENT_BYTES * len(self.trace))
-        # Texts of XPlane files stay in the content of the file.
-        content_bytes = self.file.bytes if self.file.kind == "xplane" else 0
+        content_bytes = _CONTENT_FACTORS.get(self.file.kind, 0) * self.file.bytes
         return columns_bytes + _NAME_BYTES * len(self.trace.names) + content_bytes
 
 
 def load_file(file: CaptureFile, path: Path, on_progress: Callable[[float], None]) -> LoadedCapture:
-    """Read a capture file. Memory profiles (pprof) have an empty trace."""
-    trace = make_empty_trace() if file.kind == "pprof" else open_capture(path, on_progress)
-    return LoadedCapture(file, trace)
+    """Read a capture file. Memory profiles and snapshots have an empty trace.
+
+    Raises:
+        FormatError: The file cannot be read.
+    """
+    if file.kind == "snapshot":
+        snapshot = parse_cuda_snapshot(path.read_bytes())
+        return LoadedCapture(file, make_empty_trace(), snapshot)
+    is_trace = file.kind not in MEMORY_KINDS
+    return LoadedCapture(file, open_capture(path, on_progress) if is_trace else make_empty_trace())
 
 
 class ResultCache:
@@ -433,6 +445,13 @@ def _make_tool_row(name: str, reason: EmptyReason | None) -> ToolRow:
 
 def explain_empty(capture: LoadedCapture) -> EmptyReason | None:
     """Return why a capture has no events; None if it has some."""
+    if capture.file.kind == "snapshot":
+        return EmptyReason(
+            Message("profile.snapshot_only", "This is a memory snapshot, which has no events."),
+            Message(
+                "profile.snapshot_only_hint", "Record a trace as well, with torch.profiler.profile."
+            ),
+        )
     if capture.file.kind == "pprof":
         return EmptyReason(
             Message("profile.memory_only", "This is a memory profile, which has no times."),

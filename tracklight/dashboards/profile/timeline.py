@@ -43,10 +43,16 @@ from tracklight.dashboards.profile.schemas import (
     TimelineResponse,
     TimeRangeRequest,
 )
-from tracklight.dashboards.profile.store import CaptureStore, EmptyReason, LoadedCapture, Tool
+from tracklight.dashboards.profile.store import (
+    CaptureStore,
+    EmptyReason,
+    LoadedCapture,
+    Tool,
+    explain_empty,
+)
 from tracklight.errors import Message, UsageError
 from tracklight.plugin import Route
-from tracklight.types import Bool
+from tracklight.types import MEMORY_KINDS, Bool
 
 _MAX_TILES = 64
 #: Entries in the timeline of a static export, about two megabytes.
@@ -162,6 +168,8 @@ def _check_tracks(timeline: Timeline, tracks: list[int]) -> list[int]:
 def _explain_no_timeline(capture: LoadedCapture) -> EmptyReason | None:
     if len(capture.trace):
         return None
+    if capture.file.kind in MEMORY_KINDS:
+        return explain_empty(capture)
     return EmptyReason(
         Message("profile.empty", "Nothing was recorded."),
         Message("profile.empty_timeline_hint", "Run the profiler while the program does work."),

@@ -24,7 +24,8 @@ from tracklight.types import CaptureFile
 UPLOAD_RUN = ""
 MAX_UPLOAD_BYTES = 512 << 20
 _MAX_UPLOADS = 8
-_JSON_SUFFIXES = (".json", ".json.gz")
+#: Files with these suffixes are opened whatever their name.
+_SUFFIXES = (".json", ".json.gz", ".pickle", ".pkl")
 
 
 class CaptureUploads:
@@ -51,10 +52,11 @@ class CaptureUploads:
             FormatError: The name is not that of a capture.
         """
         name = name.replace("\\", "/").rpartition("/")[2]
-        if not is_capture(name) and not name.endswith(_JSON_SUFFIXES):
+        if not is_capture(name) and not name.endswith(_SUFFIXES):
             raise FormatError(
                 "profile.upload_unknown",
-                '"{name}" is not a capture. Captures are *.xplane.pb, *.json, *.json.gz and *.prof',
+                '"{name}" is not a capture. Captures are *.xplane.pb, *.json, *.json.gz, '
+                "*.prof and *.pickle",
                 name=name,
             )
         id = f"upload-{secrets.token_hex(8)}"

@@ -2,7 +2,8 @@
 
 Python's unpickler imports and calls whatever a file names. This one supports only the opcodes that
 files of weights need, and calls nothing: tensors become `StoredTensor`, which says where their data
-is, dicts stay dicts, and every other object becomes an `OpaqueObject`.
+is, dicts stay dicts, and every other object becomes an `OpaqueObject`. `load_plain_pickle` accepts
+nothing but containers, texts and numbers.
 """
 
 from __future__ import annotations
@@ -57,15 +58,30 @@ def load_pickle(data: bytes) -> Any:
     Raises:
         FormatError: The pickle is damaged, too large, or uses opcodes that are not supported.
     """
-    if len(data) > MAX_PICKLE_BYTES:
+    return _load(data, _OPERATIONS, MAX_PICKLE_BYTES)
+
+
+def load_plain_pickle(data: bytes, max_bytes: int = MAX_PICKLE_BYTES) -> Any:
+    """Return the object in a pickle of containers, texts and numbers. Sets become lists.
+
+    Values that the pickle shares are shared in the result, which may contain itself.
+
+    Raises:
+        FormatError: The pickle is damaged, too large, or contains any other object.
+    """
+    return _load(data, _PLAIN_OPERATIONS, max_bytes)
+
+
+def _load(data: bytes, operations: Operations, max_bytes: int) -> Any:
+    if len(data) > max_bytes:
         raise FormatError(
             "files.pickle_too_large",
             "the pickle has {size} bytes, more than {limit}",
             size=len(data),
-            limit=MAX_PICKLE_BYTES,
+            limit=max_bytes,
         )
     try:
-        return _PickleMachine().run(data)
+        return _PickleMachine(operations).run(data)
     except FormatError:
         raise
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, RecursionError) as error:
@@ -77,7 +93,8 @@ def load_pickle(data: bytes) -> Any:
 class _PickleMachine:
     """The stack machine that executes the opcodes of a pickle."""
 
-    def __init__(self) -> None:
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
 
@@ -88,7 +105,7 @@ class _PickleMachine:
             if opcode.name in _PUSHES:
                 self._stack.append(argument)
                 continue
-            operation = _OPERATIONS.get(opcode.name)
+            operation = self._operations.get(opcode.name)
             if operation is None:
                 raise FormatError(
                     "files.pickle_unsupported",
@@ -206,7 +223,9 @@ _PUSHES = {
     *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BINSTRING", "SHORT_BINSTRING"),
 }
 
-_OPERATIONS: dict[str, Callable[[_PickleMachine, Any], object]] = {
+Operations = dict[str, Callable[[_PickleMachine, Any], object]]
+
+_OPERATIONS: Operations = {
     "PROTO": lambda machine, _: None,
     "FRAME": lambda machine, _: None,
     "NONE": lambda machine, _: machine.push(None),
@@ -239,4 +258,10 @@ _OPERATIONS: dict[str, Callable[[_PickleMachine, Any], object]] = {
     "APPEND": lambda machine, _: machine.extend([machine.pop()]),
     "APPENDS": lambda machine, _: machine.extend(machine.pop_to_mark()),
     "ADDITEMS": lambda machine, _: machine.extend(machine.pop_to_mark()),
+}
+
+#: Operations that refer to a class or function, or make objects of one.
+_OBJECT_OPERATIONS = {"GLOBAL", "STACK_GLOBAL", "BINPERSID", "REDUCE", "NEWOBJ", "BUILD"}
+_PLAIN_OPERATIONS: Operations = {
+    name: operation for name, operation in _OPERATIONS.items() if name not in _OBJECT_OPERATIONS
 }

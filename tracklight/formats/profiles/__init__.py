@@ -1,4 +1,4 @@
-"""Formats of profiles: XSpace, HLO, Chrome trace and pprof.
+"""Formats of profiles: XSpace, HLO, Chrome trace, pprof and CUDA memory snapshots.
 
 These modules parse files and know nothing about the analysis of profiles, which is in
 `tracklight.analysis.profiles`. They may import what `tracklight.formats` may import.
@@ -7,4 +7,5 @@ These modules parse files and know nothing about the analysis of profiles, which
 * `hlo`: the XLA programs in such profiles.
 * `chrome_trace`: the traces of the PyTorch profiler (``*.pt.trace.json``).
 * `pprof`: the device memory profiles of JAX (``*.prof``).
+* `cuda_snapshot`: the state and history of PyTorch's CUDA allocator (``*snapshot*.pickle``).
 """

@@ -62,6 +62,12 @@ class ChromeEventArgs(msgspec.Struct, gc=False):
     device_type: Any = msgspec.field(default=None, name="Device Type")
     device_id: Any = msgspec.field(default=None, name="Device Id")
     collective: Any = msgspec.field(default=None, name="Collective name")
+    in_elements: Any = msgspec.field(default=None, name="In msg nelems")
+    out_elements: Any = msgspec.field(default=None, name="Out msg nelems")
+    element_type: Any = msgspec.field(default=None, name="dtype")
+    group_size: Any = msgspec.field(default=None, name="Group size")
+    process_group: Any = msgspec.field(default=None, name="Process Group Name")
+    sequence: Any = msgspec.field(default=None, name="Seq")
 
 
 class ChromeEvent(msgspec.Struct, gc=False):

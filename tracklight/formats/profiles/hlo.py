@@ -109,6 +109,8 @@ class HloModule(NamedTuple):
     """File and line of each stack frame of the user's program; decoded on first access."""
     schedule: bytes = b""
     """Encoded order in which instructions run; see `order_instructions`."""
+    buffers: bytes = b""
+    """Encoded buffer assignment; see `parse_buffers`."""
 
 
 def parse_hlo_module(data: bytes) -> HloModule:
@@ -117,7 +119,8 @@ def parse_hlo_module(data: bytes) -> HloModule:
     Raises:
         FormatError: The bytes are not an HloProto.
     """
-    module = proto.parse("HloProto", data).hlo_module
+    content = proto.parse("HloProto", data)
+    module = content.hlo_module
     return HloModule(
         decode_text(module.name),
         module.id,
@@ -125,6 +128,7 @@ def parse_hlo_module(data: bytes) -> HloModule:
         tuple(map(_convert_computation, module.computations)),
         LazySequence(partial(parse_stack_frames, module.stack_frame_index)),
         module.schedule,
+        content.buffer_assignment,
     )
 
 
@@ -281,3 +285,84 @@ def _convert_shape(message: Message) -> HloShape:
         tuple(map(_convert_shape, message.tuple_shapes)),
         tuple(message.layout.minor_to_major),
     )
+
+
+# --- Buffers -------------------------------------------------------------------------------------
+
+
+class HloBuffer(NamedTuple):
+    """A value of a program. Only one of the name and the id of its instruction may be known."""
+
+    id: int
+    size: int
+    instruction: str
+    instruction_id: int
+
+
+class HloAllocation(NamedTuple):
+    """Memory that XLA reserves for buffers, of which several may share a part at other times."""
+
+    size: int
+    is_parameter: bool
+    is_output: bool
+    """Whether it may hold a result of the program."""
+    is_constant: bool
+    is_thread_local: bool
+    buffers: tuple[int, ...]
+    """Ids of the buffers in it."""
+
+
+class HeapEvent(NamedTuple):
+    """A buffer is allocated, freed, or begins to share the memory of another one."""
+
+    kind: int
+    buffer: int
+    shared_with: int
+
+
+HEAP_ALLOCATE, HEAP_FREE, HEAP_SHARE = range(3)
+
+
+class BufferAssignment(NamedTuple):
+    buffers: dict[int, HloBuffer]
+    allocations: tuple[HloAllocation, ...]
+    heap_traces: tuple[tuple[HeapEvent, ...], ...]
+    """Orders in which buffers are allocated and freed; mostly one, of all temporary buffers."""
+
+
+def parse_buffers(module: HloModule) -> BufferAssignment:
+    """Decode the buffer assignment of a program, which is empty if the profile has none.
+
+    Raises:
+        FormatError: It is damaged.
+    """
+    content = proto.parse("HloBufferAssignment", module.buffers)
+    buffers = {
+        each.id: HloBuffer(
+            each.id,
+            each.size,
+            decode_text(each.defined_at.instruction_name),
+            each.defined_at.instruction_id,
+        )
+        for each in content.logical_buffers
+    }
+    allocations = tuple(
+        HloAllocation(
+            size=each.size,
+            is_parameter=each.is_entry_computation_parameter,
+            is_output=each.maybe_live_out,
+            is_constant=each.is_constant,
+            is_thread_local=each.is_thread_local,
+            buffers=tuple(assigned.logical_buffer_id for assigned in each.assigned),
+        )
+        for each in content.buffer_allocations
+    )
+    # The index of the allocation in a trace is outdated: XLA numbers allocations again later.
+    heap_traces = tuple(
+        tuple(
+            HeapEvent(event.kind, event.buffer_id, event.share_with_canonical_id)
+            for event in trace.events
+        )
+        for trace in content.heap_simulator_traces
+    )
+    return BufferAssignment(buffers, allocations, heap_traces)

@@ -4660,6 +4660,16 @@ export interface ProfileRoutes {
     readonly request: CaptureRequest;
     readonly response: KernelsResponse;
   };
+  /** Return collectives by kind and size with their bandwidth, exposed and overlapped. */
+  readonly 'GET communication': {
+    readonly request: CaptureRequest;
+    readonly response: CommunicationResponse;
+  };
+  /** Return the collectives of all ranks on one time axis, and how long each rank waited. */
+  readonly 'GET communication/ranks': {
+    readonly request: CaptureRequest;
+    readonly response: RanksResponse;
+  };
   /** Return memory over time, what was in use at the peak, and leaks. */
   readonly 'GET memory': {
     readonly request: CaptureRequest;
@@ -4669,6 +4679,16 @@ export interface ProfileRoutes {
   readonly 'GET heap': {
     readonly request: CaptureRequest;
     readonly response: HeapResponse;
+  };
+  /** Return a snapshot of PyTorch's CUDA allocator: memory over time and at the peak. */
+  readonly 'GET memory/snapshot': {
+    readonly request: CaptureRequest;
+    readonly response: SnapshotResponse;
+  };
+  /** Return what XLA's programs keep in memory when they need most. */
+  readonly 'GET memory/buffers': {
+    readonly request: CaptureRequest;
+    readonly response: BuffersResponse;
   };
   /** Return the XLA programs of a capture, and how long their instructions took. */
   readonly 'GET program': {
@@ -4738,6 +4758,13 @@ export interface AllocatorRow {
   readonly step_heap_bytes: Float64Array;
 }
 
+export type BufferKind = 'parameter' | 'output' | 'constant' | 'temporary';
+
+/** Programs with a buffer assignment, largest first. */
+export interface BuffersResponse {
+  readonly programs: readonly ProgramMemoryRow[];
+}
+
 /**
  * Calls to merge by their stack. `first_step` and `last_step` are indexes; -1 for all of the
  * capture. `tracks` are threads or streams; all if empty. With `below`, only calls of this name and
@@ -4796,7 +4823,8 @@ export interface CaptureFileRequest extends CaptureRequest {
   readonly format?: 'original' | 'chrome';
 }
 
-export type CaptureKind = 'xplane' | 'chrome' | 'pprof';
+/** A "snapshot" is that of PyTorch's CUDA allocator. */
+export type CaptureKind = 'xplane' | 'chrome' | 'pprof' | 'snapshot';
 
 /** A capture by its `id` in the listing, and one of its hosts; by default the first. */
 export interface CaptureRequest {
@@ -4848,6 +4876,39 @@ export interface CapturesResponse {
   readonly captures: readonly CaptureRow[];
 }
 
+/** Memory of one category over time, in bytes. */
+export interface CategoryColumn {
+  readonly name: string;
+  readonly bytes: Float64Array;
+  /** In use at the peak of all categories together. */
+  readonly peak_bytes: number;
+}
+
+/**
+ * Collectives by kind, size, group and algorithm, longest total time first. `bytes` and bandwidths
+ * (bytes/s) are NaN if unknown; they are those of nccl-tests. `group_sizes` are 0 if unknown.
+ * `best_bus_bandwidths` are those of the shortest calls.
+ */
+export interface CommunicationResponse {
+  readonly devices: readonly DeviceCommunication[];
+  readonly kinds: readonly string[];
+  readonly groups: readonly string[];
+  readonly group_sizes: Int32Array;
+  readonly bytes: Float64Array;
+  readonly algorithms: readonly string[];
+  readonly protocols: readonly string[];
+  readonly counts: Int32Array;
+  readonly total_ms: Float64Array;
+  readonly min_ms: Float64Array;
+  readonly max_ms: Float64Array;
+  readonly exposed_ms: Float64Array;
+  readonly algorithm_bandwidths: Float64Array;
+  readonly bus_bandwidths: Float64Array;
+  readonly best_bus_bandwidths: Float64Array;
+  readonly longest: Int32Array;
+  readonly steps: number;
+}
+
 /** What changed between two captures; the 200 ops that changed most. */
 export interface Comparison {
   readonly verdict: readonly Sentence[];
@@ -4856,6 +4917,15 @@ export interface Comparison {
   readonly ops: readonly OpPair[];
   readonly findings: readonly FindingPair[];
   readonly environment: readonly FactPair[];
+}
+
+/** How long a device communicated. Collectives at the same time count once. */
+export interface DeviceCommunication {
+  readonly name: string;
+  readonly total_ms: number;
+  /** While no other kernel computed. */
+  readonly exposed_ms: number;
+  readonly compute_ms: number;
 }
 
 /** A device. Unknown numbers are 0, unknown texts are empty. */
@@ -4986,6 +5056,19 @@ export interface FlowArrows {
   readonly target_ps: Float64Array;
 }
 
+/** Memory of a device when the snapshot was taken, in bytes. */
+export interface FragmentationRow {
+  readonly reserved: number;
+  readonly active: number;
+  readonly requested: number;
+  /** Free, in segments that are partly in use. */
+  readonly split_free: number;
+  readonly unused_segments: number;
+  readonly largest_free: number;
+  /** Share of the free memory outside of the largest free block; null without any. */
+  readonly share: number | null;
+}
+
 export type FrameKind = 'all' | 'ops' | 'python' | 'modules';
 
 /**
@@ -5085,6 +5168,20 @@ export interface KernelsResponse {
   readonly max_ms: Float64Array;
   readonly longest: Int32Array;
   readonly steps: number;
+}
+
+/**
+ * What was in use at the peak, by the stack that allocated it, largest first. `categories` are
+ * names of categories. `locations` are the innermost frames in the user's code. `stacks` have one
+ * frame per line, innermost first.
+ */
+export interface LiveColumns {
+  readonly categories: readonly string[];
+  readonly locations: readonly string[];
+  readonly stacks: readonly string[];
+  readonly bytes: Float64Array;
+  readonly counts: Int32Array;
+  readonly largest: Float64Array;
 }
 
 /** A PyTorch DataLoader and the waits for its batches. */
@@ -5226,6 +5323,14 @@ export interface OpsResponse {
   readonly steps: number;
 }
 
+/** A call that failed for lack of memory; `free_bytes` of the device is null if unknown. */
+export interface OutOfMemoryRow {
+  readonly ms: number;
+  readonly requested_bytes: number;
+  readonly free_bytes: number | null;
+  readonly location: string;
+}
+
 /** How long host and devices were busy in an average step. */
 export interface Overlap {
   readonly host_ms: number;
@@ -5329,6 +5434,21 @@ export interface ProfileSummary {
   readonly problems: readonly Sentence[];
 }
 
+/** What a program of XLA keeps in memory at its peak, largest first. */
+export interface ProgramMemoryRow {
+  readonly name: string;
+  readonly allocated_bytes: number;
+  readonly peak_bytes: number;
+  /** Whether it is known which temporary values are live at the same time. */
+  readonly has_order: boolean;
+  readonly kinds: readonly BufferKind[];
+  readonly instructions: readonly string[];
+  readonly scopes: readonly string[];
+  readonly sources: readonly string[];
+  readonly bytes: Float64Array;
+  readonly omitted: number;
+}
+
 /** An XLA program; `index` identifies it in requests for its text. */
 export interface ProgramRow {
   readonly index: number;
@@ -5380,6 +5500,35 @@ export interface ProgramsResponse {
   readonly longest: Int32Array;
   readonly unmapped_ms: number;
   readonly steps: number;
+}
+
+/**
+ * A rank and its collectives on the time axis of all ranks, in milliseconds. `wait_ms` is the part
+ * of each collective before the last rank was ready, NaN if it was found on no other rank.
+ * `offset_ms` was added to the times of the rank, as clocks differ.
+ */
+export interface RankRow {
+  readonly rank: number;
+  readonly host: string;
+  readonly offset_ms: number;
+  readonly collectives: number;
+  readonly total_wait_ms: number;
+  readonly transfer_ms: number;
+  /** How often it was the last rank that was ready. */
+  readonly last_count: number;
+  readonly exposed_ms: number;
+  readonly kinds: readonly string[];
+  readonly start_ms: Float64Array;
+  readonly duration_ms: Float64Array;
+  readonly wait_ms: Float64Array;
+}
+
+/** All ranks of a capture; `matched` is the number of collectives found on several ranks. */
+export interface RanksResponse {
+  readonly ranks: readonly RankRow[];
+  readonly matched: number;
+  /** Hosts whose file cannot be read. */
+  readonly unreadable: readonly string[];
 }
 
 /** Peak rate of a device in one precision; TF32 and 16 bits are on tensor cores. */
@@ -5450,6 +5599,24 @@ export interface SearchResult {
   readonly marks: Uint8Array;
 }
 
+/**
+ * Segments, largest first, and their blocks. `block_segments` are indices of segments.
+ * `block_offsets` and `block_sizes` are in bytes. `block_categories` are indices of categories, -1
+ * for free blocks.
+ */
+export interface SegmentColumns {
+  readonly sizes: Float64Array;
+  readonly active: Float64Array;
+  readonly largest_free: Float64Array;
+  readonly streams: Int32Array;
+  readonly kinds: readonly string[];
+  readonly block_segments: Int32Array;
+  readonly block_offsets: Float64Array;
+  readonly block_sizes: Float64Array;
+  readonly block_categories: Int32Array;
+  readonly omitted_segments: number;
+}
+
 /** For how much of the range at least one kernel or copy of a device ran. */
 export interface SelectedDevice {
   readonly name: string;
@@ -5484,6 +5651,34 @@ export interface SelectionSummary {
   readonly tracks: readonly SelectedTrack[];
   /** The devices of the selected tracks, over all their streams. */
   readonly devices: readonly SelectedDevice[];
+}
+
+/**
+ * The memory of a device. If there are too many calls, minima and maxima are kept. `ms` is the time
+ * since the first call, or the number of the call without `has_times`.
+ */
+export interface SnapshotDevice {
+  readonly device: number;
+  readonly calls: number;
+  readonly has_times: boolean;
+  /** Whether the recorded calls explain all memory in use. */
+  readonly is_complete: boolean;
+  readonly ms: Float64Array;
+  readonly categories: readonly CategoryColumn[];
+  readonly reserved: Float64Array;
+  readonly peak_ms: number;
+  readonly peak_bytes: number;
+  readonly peak_reserved_bytes: number;
+  readonly live: LiveColumns;
+  readonly fragmentation: FragmentationRow;
+  readonly segments: SegmentColumns;
+  readonly out_of_memory: readonly OutOfMemoryRow[];
+}
+
+/** A snapshot: its devices, and the settings of the allocator. */
+export interface SnapshotResponse {
+  readonly devices: readonly SnapshotDevice[];
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 /** A stage of a pipeline; times per average step, summed over all threads. */

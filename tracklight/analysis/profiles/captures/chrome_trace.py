@@ -21,6 +21,7 @@ from tracklight.analysis.profiles.arrays import Interner, StringInterner, unique
 from tracklight.analysis.profiles.captures.metadata import (
     parse_chrome_environment,
     parse_kineto_devices,
+    parse_rank,
 )
 from tracklight.analysis.profiles.captures.timestamps import (
     iter_implausible_warnings,
@@ -72,6 +73,7 @@ def read_chrome_trace(
         is_partial=bool(problems),
         devices=parse_kineto_devices(header.get("deviceProperties")),
         environment=parse_chrome_environment(header),
+        rank=parse_rank(header),
     )
 
 

@@ -21,7 +21,7 @@ from tracklight.logdir.discover import discover
 from tracklight.logdir.local import LocalFileSystem
 from tracklight.logdir.names import natural_key
 from tracklight.logdir.roots import Root
-from tracklight.types import CaptureFile, CaptureKind
+from tracklight.types import MEMORY_KINDS, CaptureFile, CaptureKind
 from tracklight.util.hashing import hash_key
 
 #: Name of a session folder, in the local time of the machine that recorded it.
@@ -55,14 +55,14 @@ class Capture(NamedTuple):
 def list_captures(roots: Iterable[Root]) -> list[Capture]:
     """List the capture files with a trace, sorted by run, session and host.
 
-    Memory profiles (pprof) have no trace and are not listed.
+    Memory profiles and snapshots have no trace and are not listed.
     """
     file_system = LocalFileSystem()
     captures = (
         Capture(file.run, file.session, file.host, Path(file.path))
         for root in roots
         for file in discover(root, file_system).captures
-        if file.kind != "pprof"
+        if file.kind not in MEMORY_KINDS
     )
     return sorted(captures, key=lambda capture: [natural_key(name) for name in capture[:3]])
 

@@ -81,6 +81,13 @@ def parse_chrome_environment(header: Mapping[str, Any]) -> tuple[tuple[str | Mes
     return (*parse_versions(header), *facts)
 
 
+def parse_rank(header: Mapping[str, Any]) -> int | None:
+    """Return the rank in the header of a PyTorch trace; None if the program is not distributed."""
+    info = header.get("distributedInfo")
+    rank = info.get("rank") if isinstance(info, dict) else None
+    return rank if isinstance(rank, int) and rank >= 0 else None
+
+
 def _format_version(version: Any, is_packed: bool) -> str:
     text = str(version)
     if is_packed and text.isdigit():

@@ -12,7 +12,7 @@ import numpy as np
 from tracklight.analysis.profiles.calls.operators import OperatorGrouping, summarize_operators
 from tracklight.analysis.profiles.findings import Finding
 from tracklight.analysis.profiles.kernels import TensorCoreUse
-from tracklight.analysis.profiles.memory import analyze_memory
+from tracklight.analysis.profiles.memory.allocators import analyze_memory
 from tracklight.analysis.profiles.ops import OpSide
 from tracklight.analysis.profiles.steps import StepPart
 from tracklight.analysis.profiles.summary import ProfileSummary, summarize_analysis

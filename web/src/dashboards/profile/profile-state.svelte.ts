@@ -44,7 +44,7 @@ export class CaptureList {
     if (selected) return selected;
     const { visible } = this.#context.runs;
     const shown = this.rows.filter(({ run }) => visible.some(({ name }) => name === run));
-    const isTrace = ({ kind }: CaptureRow): boolean => kind !== 'pprof';
+    const isTrace = ({ kind }: CaptureRow): boolean => kind === 'xplane' || kind === 'chrome';
     return (
       findNewest(shown.filter(isTrace)) ??
       findNewest(this.rows.filter(isTrace)) ??

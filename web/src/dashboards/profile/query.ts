@@ -36,6 +36,11 @@ export const callsQuery = defineQuery('GET profile/calls', {
 export const kernelsQuery = defineQuery('GET profile/kernels', immutable);
 export const memoryQuery = defineQuery('GET profile/memory', immutable);
 export const heapQuery = defineQuery('GET profile/heap', immutable);
+export const communicationQuery = defineQuery('GET profile/communication', immutable);
+/** Names no version of the other hosts, so it can change with the log. */
+export const ranksQuery = defineQuery('GET profile/communication/ranks', { scope: 'log' });
+export const snapshotQuery = defineQuery('GET profile/memory/snapshot', immutable);
+export const buffersQuery = defineQuery('GET profile/memory/buffers', immutable);
 export const programQuery = defineQuery('GET profile/program', immutable);
 export const programTextQuery = defineQuery('GET profile/program/text', immutable);
 export const rooflineQuery = defineQuery('GET profile/roofline', immutable);

@@ -65,6 +65,12 @@ export const TOOLS: readonly Tool[] = [
     load: () => import('./kernels/KernelsTool.svelte'),
   },
   {
+    name: 'communication',
+    title: m.toolCommunicationTitle,
+    description: m.toolCommunicationDescription,
+    load: () => import('./communication/CommunicationTool.svelte'),
+  },
+  {
     name: 'memory',
     title: common.memory,
     description: m.toolMemoryDescription,
